@@ -1,0 +1,2 @@
+# The commands of the README. `make help` lists them.
+.DEFAULT_GOAL := help
