@@ -1,0 +1,35 @@
+package keystone
+
+import (
+	"context"
+	"slices"
+)
+
+// Caller is who sent a request, as the token says.
+type Caller struct {
+	UserID, ProjectID string
+	Roles             []string
+}
+
+// HasRole says whether the caller's token carries one of these roles.
+func (c Caller) HasRole(roles ...string) bool {
+	return slices.ContainsFunc(roles, func(role string) bool { return slices.Contains(c.Roles, role) })
+}
+
+// IsAdmin says whether the token carries the role admin, which sees all projects.
+func (c Caller) IsAdmin() bool { return c.HasRole("admin") }
+
+type callerKey struct{}
+
+// WithCaller returns a context that carries the caller, as Authenticate does
+// for each request.
+func WithCaller(ctx context.Context, caller Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
+}
+
+// CallerFrom returns the caller that Authenticate found; the zero Caller where
+// nobody signed in.
+func CallerFrom(ctx context.Context) Caller {
+	caller, _ := ctx.Value(callerKey{}).(Caller)
+	return caller
+}

@@ -1,0 +1,111 @@
+package keystone
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// token is one that was handed out and not revoked since.
+type token struct {
+	value             string
+	userID, projectID string
+	credentialID      string
+	trustID           string
+	roles             []string
+	methods           []string
+	auditIDs          []string
+	issued, expires   time.Time
+}
+
+// IssueToken hands out a token for a user scoped to a project, with the user's
+// roles there, without a sign-in.
+func (k *Keystone) IssueToken(userID, projectID string) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	user, ok := k.users[userID]
+	if !ok {
+		return "", fmt.Errorf("issue token: no user %q", userID)
+	}
+	roles := user.Roles[projectID]
+	if len(roles) == 0 {
+		return "", fmt.Errorf("issue token: user %q has no role on project %q", userID, projectID)
+	}
+	t := k.issue(token{userID: userID, projectID: projectID, roles: slices.Clone(roles), methods: []string{"password"}})
+	return t.value, nil
+}
+
+// issue stores a token with a fresh value and life. The caller holds the lock.
+func (k *Keystone) issue(t token) *token {
+	now := k.options.Clock.Now().UTC()
+	t.value = newID()
+	t.issued, t.expires = now, now.Add(k.options.TokenLifetime)
+	k.tokens[t.value] = &t
+	return &t
+}
+
+// RevokeAll makes every token invalid at once; the next request of each client
+// gets a 401.
+func (k *Keystone) RevokeAll() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.tokens)
+}
+
+// valid returns the token behind a value unless it is unknown, revoked or
+// expired. The caller holds the lock.
+func (k *Keystone) valid(value string) (*token, bool) {
+	t, ok := k.tokens[value]
+	if !ok || !k.options.Clock.Now().Before(t.expires) || k.users[t.userID].Disabled {
+		return nil, false
+	}
+	return t, true
+}
+
+// Authenticate lets requests with a valid X-Auth-Token through to next, with
+// their Caller in the context, and answers all others as keystonemiddleware
+// does. A request that one of the skip functions picks (the version documents
+// at service roots) goes through without a caller.
+func (k *Keystone) Authenticate(next http.Handler, skip ...func(*http.Request) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if slices.ContainsFunc(skip, func(picks func(*http.Request) bool) bool { return picks(r) }) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		caller, ok := k.caller(r.Header.Get("X-Auth-Token"))
+		if !ok {
+			k.refuse(w, r)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(WithCaller(r.Context(), caller)))
+	})
+}
+
+func (k *Keystone) caller(value string) (Caller, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, ok := k.valid(value)
+	if !ok {
+		return Caller{}, false
+	}
+	return Caller{UserID: t.userID, ProjectID: t.projectID, Roles: slices.Clone(t.roles)}, true
+}
+
+// refuse answers as keystonemiddleware's auth_token does.
+func (k *Keystone) refuse(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", fmt.Sprintf("Keystone uri=%q", k.base(r)+"/identity/v3"))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusUnauthorized)
+	fmt.Fprint(w, `{"error": {"code": 401, "title": "Unauthorized", "message": "The request you have made requires authentication."}}`)
+}
+
+// base is the scheme and host of the cloud.
+func (k *Keystone) base(r *http.Request) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.baseURL != "" {
+		return k.baseURL
+	}
+	return "http://" + r.Host
+}
