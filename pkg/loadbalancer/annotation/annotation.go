@@ -1,0 +1,111 @@
+// Package annotation declares the annotations of a Service once, each with its
+// name, its values and what it is for, and reads them into typed values.
+package annotation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Prefix begins the names of all annotations but two.
+const Prefix = "loadbalancer.openstack.org/"
+
+// Names that code outside of the table needs.
+const (
+	Internal       = "service.beta.kubernetes.io/openstack-internal-load-balancer"
+	SourceRanges   = "service.beta.kubernetes.io/load-balancer-source-ranges"
+	LoadBalancerID = Prefix + "load-balancer-id"
+	Class          = Prefix + "class"
+	SubnetID       = Prefix + "subnet-id"
+	NetworkID      = Prefix + "network-id"
+	MemberSubnetID = Prefix + "member-subnet-id"
+	FloatingNetID  = Prefix + "floating-network-id"
+	FloatingSubnet = Prefix + "floating-subnet-id"
+	Method         = Prefix + "lb-method"
+	KeepFloatingIP = Prefix + "keep-floatingip"
+	Monitor        = Prefix + "enable-health-monitor"
+	MonitorDelay   = Prefix + "health-monitor-delay"
+	MonitorTimeout = Prefix + "health-monitor-timeout"
+	MonitorRetries = Prefix + "health-monitor-max-retries"
+	MonitorDown    = Prefix + "health-monitor-max-retries-down"
+	NodeSelector   = Prefix + "node-selector"
+)
+
+// Values are the annotations of one Service. Nil is an annotation that is not
+// there.
+type Values struct {
+	Internal, KeepFloatingIP, Monitor *bool
+	LoadBalancerID, Class             *string
+	SubnetID, NetworkID               *string
+	MemberSubnetID                    *string
+	FloatingNetworkID                 *string
+	FloatingSubnetID                  *string
+	Method                            *string
+	NodeSelector                      *string
+	SourceRanges                      []string
+	MonitorDelay, MonitorTimeout      *int // seconds
+	MonitorMaxRetries                 *int
+	MonitorMaxRetriesDown             *int
+}
+
+// Annotation declares one annotation.
+type Annotation struct {
+	Name string
+	// Allowed says what values there are, for error messages and documentation.
+	Allowed string
+	// Doc says what the annotation does.
+	Doc string
+	// read stores the value; it reports whether it is one of the allowed. An
+	// annotation without it is known but has no effect (yet): its use is announced.
+	read func(*Values, string) bool
+}
+
+// Effective tells whether the annotation does anything.
+func (a Annotation) Effective() bool { return a.read != nil }
+
+// Notice tells the user of an annotation that has no effect.
+type Notice struct {
+	Annotation, Message string
+}
+
+// Parse reads the annotations of a Service. Errors name the annotation, its value
+// and what is allowed; notices name those that do nothing.
+func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
+	var (
+		values  Values
+		notices []Notice
+		errs    field.ErrorList
+	)
+	table := Table()
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+		value := annotations[name]
+		known := slices.IndexFunc(table, func(a Annotation) bool { return a.Name == name })
+		switch {
+		case known < 0 && !strings.HasPrefix(name, Prefix):
+		case known < 0:
+			notices = append(notices, Notice{name, unknown(name, table)})
+		case !table[known].Effective():
+			notices = append(notices, Notice{name, "this annotation is not supported yet and has no effect"})
+		case !table[known].read(&values, strings.TrimSpace(value)):
+			errs = append(errs, field.Invalid(Path(name), bounded(value), "allowed: "+table[known].Allowed))
+		}
+	}
+	return values, notices, errs
+}
+
+// Path gives the field path of an annotation, for errors.
+func Path(name string) *field.Path {
+	return field.NewPath("metadata", "annotations").Key(name)
+}
+
+// bounded keeps a value short enough for an event.
+func bounded(value string) string {
+	const most = 100
+	if len(value) > most {
+		return value[:most] + "…"
+	}
+	return value
+}

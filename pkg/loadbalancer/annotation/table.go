@@ -1,0 +1,126 @@
+package annotation
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Table gives all annotations, by name.
+func Table() []Annotation {
+	return []Annotation{
+		{Internal, yesOrNo, "No floating IP: the load balancer is reachable on its VIP only.",
+			boolean(func(v *Values) **bool { return &v.Internal })},
+		{SourceRanges, "comma-separated CIDRs", "The clients that may connect, where spec.loadBalancerSourceRanges is empty.",
+			cidrs(func(v *Values) *[]string { return &v.SourceRanges })},
+		{Class, "the name of a [LoadBalancerClass] of cloud.conf", "Takes the settings of that section.",
+			text(func(v *Values) **string { return &v.Class })},
+		{Prefix + "connection-limit", "", "", nil},
+		{Prefix + "default-tls-container-ref", "", "", nil},
+		{Monitor, yesOrNo, "Health monitors for the pools. With externalTrafficPolicy Local there always are some.",
+			boolean(func(v *Values) **bool { return &v.Monitor })},
+		{Prefix + "availability-zone", "", "", nil},
+		{Prefix + "flavor-id", "", "", nil},
+		{FloatingNetID, "the ID of an external network", "Where the floating IP comes from.",
+			text(func(v *Values) **string { return &v.FloatingNetworkID })},
+		{Prefix + "floating-subnet", "", "", nil},
+		{FloatingSubnet, "the ID of a subnet of the external network", "The subnet that the floating IP comes from.",
+			text(func(v *Values) **string { return &v.FloatingSubnetID })},
+		{Prefix + "floating-subnet-tags", "", "", nil},
+		{MonitorDelay, "1 to 3600 (seconds)", "Time between two probes of a member.",
+			integer(1, 3600, func(v *Values) **int { return &v.MonitorDelay })},
+		{MonitorRetries, "1 to 10", "Successful probes until a member is up.",
+			integer(1, 10, func(v *Values) **int { return &v.MonitorMaxRetries })},
+		{MonitorDown, "1 to 10", "Failed probes until a member is down.",
+			integer(1, 10, func(v *Values) **int { return &v.MonitorMaxRetriesDown })},
+		{MonitorTimeout, "1 to 3600 (seconds)", "How long a probe may take.",
+			integer(1, 3600, func(v *Values) **int { return &v.MonitorTimeout })},
+		{Prefix + "hostname", "", "", nil},
+		{KeepFloatingIP, yesOrNo, "The floating IP outlives the Service.",
+			boolean(func(v *Values) **bool { return &v.KeepFloatingIP })},
+		{Method, "ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT", "How traffic spreads over the members.",
+			oneOf(func(v *Values) **string { return &v.Method }, "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT")},
+		{Prefix + "load-balancer-address", "written by the controller", "The address of the load balancer, for reading only.", output},
+		{LoadBalancerID, "the ID of a load balancer", "Proof that the load balancer of that ID was made for this Service.",
+			text(func(v *Values) **string { return &v.LoadBalancerID })},
+		{MemberSubnetID, "the ID of a subnet", "The subnet in which the load balancer finds the nodes.",
+			text(func(v *Values) **string { return &v.MemberSubnetID })},
+		{NetworkID, "the ID of a network", "The network of the VIP.",
+			text(func(v *Values) **string { return &v.NetworkID })},
+		{NodeSelector, "comma-separated key=value or key", "Only nodes with these labels become members.",
+			text(func(v *Values) **string { return &v.NodeSelector })},
+		{Prefix + "port-id", "", "", nil},
+		{Prefix + "proxy-protocol", "", "", nil},
+		{SubnetID, "the ID of a subnet", "The subnet of the VIP.",
+			text(func(v *Values) **string { return &v.SubnetID })},
+		{Prefix + "timeout-client-data", "", "", nil},
+		{Prefix + "timeout-member-connect", "", "", nil},
+		{Prefix + "timeout-member-data", "", "", nil},
+		{Prefix + "timeout-tcp-inspect", "", "", nil},
+		{Prefix + "x-forwarded-for", "", "", nil},
+	}
+}
+
+const yesOrNo = `"true" or "false"`
+
+// output accepts what the controller itself has written.
+func output(*Values, string) bool { return true }
+
+func text(at func(*Values) **string) func(*Values, string) bool {
+	return func(v *Values, value string) bool {
+		if value == "" || len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") {
+			return false
+		}
+		*at(v) = &value
+		return true
+	}
+}
+
+func boolean(at func(*Values) **bool) func(*Values, string) bool {
+	return func(v *Values, value string) bool {
+		parsed, err := strconv.ParseBool(value)
+		if err != nil {
+			return false
+		}
+		*at(v) = &parsed
+		return true
+	}
+}
+
+func integer(lowest, highest int, at func(*Values) **int) func(*Values, string) bool {
+	return func(v *Values, value string) bool {
+		parsed, err := strconv.Atoi(value)
+		if err != nil || parsed < lowest || parsed > highest {
+			return false
+		}
+		*at(v) = &parsed
+		return true
+	}
+}
+
+func oneOf(at func(*Values) **string, allowed ...string) func(*Values, string) bool {
+	return func(v *Values, value string) bool {
+		for _, a := range allowed {
+			if strings.EqualFold(a, value) {
+				*at(v) = &a
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func cidrs(at func(*Values) *[]string) func(*Values, string) bool {
+	return func(v *Values, value string) bool {
+		var ranges []string
+		for part := range strings.SplitSeq(value, ",") {
+			prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
+			if err != nil {
+				return false
+			}
+			ranges = append(ranges, prefix.Masked().String())
+		}
+		*at(v) = ranges
+		return true
+	}
+}

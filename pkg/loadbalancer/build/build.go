@@ -1,0 +1,196 @@
+package build
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// Facts are what build has to know of the cloud.
+type Facts struct {
+	Can Capabilities
+	// VIPSubnetID and VIPNetworkID are where the VIP goes.
+	VIPSubnetID, VIPNetworkID string
+	// FloatingNetworkID is where the floating IP comes from.
+	FloatingNetworkID string
+	// MemberSubnets are the subnets of node addresses, where no subnet for
+	// members is configured.
+	MemberSubnets map[string]string
+}
+
+// Backend is a node with the address at which it is a member.
+type Backend struct {
+	Node    *v1.Node
+	Address string
+}
+
+// Backends picks the nodes that become members, ordered by name, each with its
+// address of the Service's family. It also gives the names of those left out for
+// want of one, and an error if that leaves none.
+func Backends(s Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
+	selected := slices.Collect(func(yield func(*v1.Node) bool) {
+		for _, node := range nodes {
+			if s.NodeSelector.Matches(labels.Set(node.Labels)) && !yield(node) {
+				return
+			}
+		}
+	})
+	slices.SortFunc(selected, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
+	taken := map[string]bool{}
+	for _, node := range selected {
+		address := nodeAddress(node, s.Family)
+		switch {
+		case address == "":
+			without = append(without, node.Name)
+		case !taken[address]:
+			taken[address] = true
+			backends = append(backends, Backend{node, address})
+		}
+	}
+	if len(backends) > 0 {
+		return backends, without, nil
+	}
+	switch {
+	case len(nodes) == 0:
+		return nil, nil, fmt.Errorf("the cluster has no node that can be a member")
+	case len(selected) == 0:
+		return nil, nil, fmt.Errorf("none of %d nodes matches the node selector %q", len(nodes), s.NodeSelector)
+	default:
+		return nil, without, fmt.Errorf("no node has an address of family %s: %s", describe(s.Family), some(without))
+	}
+}
+
+// nodeAddress gives the first internal address of a family, else the first
+// external one.
+func nodeAddress(node *v1.Node, wanted v1.IPFamily) string {
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		for _, a := range node.Status.Addresses {
+			if a.Type != kind {
+				continue
+			}
+			if address, err := netip.ParseAddr(a.Address); err == nil && sameFamily(address, wanted) {
+				return address.String()
+			}
+		}
+	}
+	return ""
+}
+
+// some joins names for a message, which stays short however many there are.
+func some(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Validate refuses what cannot be served, before anything is read of the cloud
+// but the version of Octavia.
+func Validate(svc *v1.Service, s Settings, can Capabilities) field.ErrorList {
+	return append(validatePorts(svc, can), validateSettings(svc, s, can)...)
+}
+
+// LoadBalancer gives the load balancer that a Service asks for. The Service must
+// have passed Validate.
+func LoadBalancer(svc *v1.Service, id identity.Identity, s Settings, backends []Backend, facts Facts) *model.LoadBalancer {
+	lb := &model.LoadBalancer{
+		Name:             id.Name(),
+		Description:      id.Description(),
+		Tags:             tags(id, facts.Can),
+		Provider:         s.Provider,
+		FlavorID:         s.FlavorID,
+		AvailabilityZone: s.AvailabilityZone,
+		VIP:              model.VIP{SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID},
+	}
+	if s.FloatingIP() {
+		lb.FloatingIP = &model.FloatingIP{
+			NetworkID:   facts.FloatingNetworkID,
+			SubnetID:    s.FloatingSubnetID,
+			Address:     s.LoadBalancerIP,
+			Description: id.FloatingIPDescription(),
+		}
+	} else {
+		lb.VIP.Address = s.LoadBalancerIP
+	}
+	for i, port := range svc.Spec.Ports {
+		lb.Listeners = append(lb.Listeners, model.Listener{
+			Name:         id.ListenerName(i),
+			Protocol:     model.Protocol(port.Protocol),
+			Port:         int(port.Port),
+			Tags:         lb.Tags,
+			AllowedCIDRs: slices.Clone(s.SourceRanges),
+			Pool:         pool(svc, i, id, s, backends, facts),
+		})
+	}
+	lb.Sort()
+	return lb
+}
+
+// tags gives the tags of everything, where the API has them. The descriptions of
+// an older API prove less, so such a load balancer is only found by its name and
+// a proof from our own cluster.
+func tags(id identity.Identity, can Capabilities) []string {
+	if !can.Tags {
+		return nil
+	}
+	return id.Tags()
+}
+
+func pool(svc *v1.Service, i int, id identity.Identity, s Settings, backends []Backend, facts Facts) model.Pool {
+	port := svc.Spec.Ports[i]
+	p := model.Pool{
+		Name:      id.PoolName(i),
+		Protocol:  model.Protocol(port.Protocol),
+		Algorithm: s.Method,
+		Tags:      tags(id, facts.Can),
+	}
+	if !slices.Contains(facts.Can.Algorithms, s.Method) {
+		p.Algorithm = facts.Can.Algorithms[0] // only a default comes this far
+	}
+	if svc.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
+		p.Persistence = model.SourceIP
+	}
+	monitorPort := 0
+	if s.Monitor.Enabled || local(svc) {
+		p.Monitor = monitor(svc, p, s, facts.Can)
+		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
+		if p.Monitor.Type == model.MonitorHTTP {
+			monitorPort = int(svc.Spec.HealthCheckNodePort)
+		}
+	}
+	for _, b := range backends {
+		p.Members = append(p.Members, model.Member{
+			Name:        b.Node.Name,
+			Address:     b.Address,
+			Port:        int(port.NodePort),
+			SubnetID:    first(s.MemberSubnetID, s.SubnetID, facts.MemberSubnets[b.Address]),
+			MonitorPort: monitorPort,
+		})
+	}
+	return p
+}
+
+func monitor(svc *v1.Service, p model.Pool, s Settings, can Capabilities) *model.Monitor {
+	m := &model.Monitor{
+		Type:           monitorType(p.Protocol, local(svc), can),
+		Delay:          s.Monitor.Delay,
+		Timeout:        s.Monitor.Timeout,
+		MaxRetries:     s.Monitor.MaxRetries,
+		MaxRetriesDown: s.Monitor.MaxRetriesDown,
+	}
+	if m.Type == model.MonitorHTTP {
+		m.URLPath, _ = servicehelpers.GetServiceHealthCheckPathPort(svc)
+		m.HTTPMethod, m.ExpectedCodes = "GET", "200"
+	}
+	return m
+}

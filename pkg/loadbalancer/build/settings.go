@@ -1,0 +1,191 @@
+// Package build turns a Service, its nodes, the configuration and a few facts of
+// the cloud into the load balancer that they ask for, or into errors that name
+// the field, its value and what is allowed. It is pure: it reads and writes
+// nothing, and every rejection happens here, before the first write.
+package build
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// Settings are what a Service asks for in its annotations and fields, with the
+// class and the configuration where it is silent: annotation before class before
+// section, for every setting.
+type Settings struct {
+	Family v1.IPFamily
+	// Internal load balancers get no floating IP.
+	Internal bool
+	// LoadBalancerID is the Service's word that this load balancer is its own.
+	LoadBalancerID string
+	// LoadBalancerIP is the address asked for: of the floating IP, or of the VIP
+	// where there is none.
+	LoadBalancerIP string
+	Provider       string
+	// Method is the algorithm; MethodAsked tells that the Service itself names it.
+	Method            string
+	MethodAsked       bool
+	SubnetID          string
+	NetworkID         string
+	MemberSubnetID    string
+	FloatingNetworkID string
+	FloatingSubnetID  string
+	KeepFloatingIP    bool
+	FlavorID          string
+	AvailabilityZone  string
+	Monitor           MonitorSettings
+	NodeSelector      labels.Selector
+	// SourceRanges are CIDRs in canonical form; none means everybody.
+	SourceRanges []string
+}
+
+// MonitorSettings are the numbers of health monitors. Delay and Timeout are in
+// seconds.
+type MonitorSettings struct {
+	Enabled        bool
+	Delay          int
+	Timeout        int
+	MaxRetries     int
+	MaxRetriesDown int
+}
+
+// FloatingIP tells whether the Service gets a floating IP: an external one of
+// IPv4. IPv6 addresses are reached as they are.
+func (s Settings) FloatingIP() bool { return !s.Internal && s.Family == v1.IPv4Protocol }
+
+// Read gathers the settings of a Service. Notices are what the user should know
+// of settings without effect.
+func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, field.ErrorList) {
+	values, notices, errs := annotation.Parse(svc.Annotations)
+	class := &config.LoadBalancerClass{}
+	if values.Class != nil {
+		found, err := cfg.Class(*values.Class)
+		if err != nil {
+			errs = append(errs, field.Invalid(annotation.Path(annotation.Class), *values.Class, err.Error()))
+		} else {
+			class = found
+		}
+	}
+	lb := cfg.LoadBalancer
+	settings := Settings{
+		Family:            family(svc),
+		Internal:          lb.InternalLB || value(values.Internal),
+		LoadBalancerID:    value(values.LoadBalancerID),
+		LoadBalancerIP:    svc.Spec.LoadBalancerIP,
+		Provider:          lb.LBProvider,
+		Method:            first(value(values.Method), lb.LBMethod),
+		MethodAsked:       values.Method != nil,
+		MemberSubnetID:    first(value(values.MemberSubnetID), class.MemberSubnetID, lb.MemberSubnetID),
+		FloatingNetworkID: first(value(values.FloatingNetworkID), class.FloatingNetworkID, lb.FloatingNetworkID),
+		FloatingSubnetID:  first(value(values.FloatingSubnetID), class.FloatingSubnetID, lb.FloatingSubnetID),
+		KeepFloatingIP:    value(values.KeepFloatingIP),
+		FlavorID:          lb.FlavorID,
+		AvailabilityZone:  lb.AvailabilityZone,
+		Monitor:           monitorSettings(values, lb),
+	}
+	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)
+	if lb.InternalLB && values.Internal != nil && !*values.Internal {
+		notices = append(notices, annotation.Notice{Annotation: annotation.Internal, Message: "cloud.conf says internal-lb=true: all load balancers are internal"})
+	}
+	var more field.ErrorList
+	settings.NodeSelector, more = nodeSelector(values, lb)
+	errs = append(errs, more...)
+	settings.SourceRanges, more = sourceRanges(svc, values)
+	errs = append(errs, more...)
+	settings.LoadBalancerIP, more = loadBalancerIP(svc, settings.Family)
+	return settings, notices, append(errs, more...)
+}
+
+// vipPlace gives subnet and network of the VIP from the first of annotation,
+// class and section that names either: a subnet of one and a network of another
+// need not fit together.
+func vipPlace(values annotation.Values, class *config.LoadBalancerClass, lb config.LoadBalancer) (subnet, network string) {
+	for _, place := range [][2]string{
+		{value(values.SubnetID), value(values.NetworkID)},
+		{class.SubnetID, class.NetworkID},
+		{lb.SubnetID, lb.NetworkID},
+	} {
+		if place[0] != "" || place[1] != "" {
+			return place[0], place[1]
+		}
+	}
+	return "", ""
+}
+
+func monitorSettings(values annotation.Values, lb config.LoadBalancer) MonitorSettings {
+	settings := MonitorSettings{
+		Enabled:        lb.CreateMonitor,
+		Delay:          int(lb.MonitorDelay.Seconds()),
+		Timeout:        int(lb.MonitorTimeout.Seconds()),
+		MaxRetries:     int(lb.MonitorMaxRetries),
+		MaxRetriesDown: int(lb.MonitorMaxRetriesDown),
+	}
+	if values.Monitor != nil {
+		settings.Enabled = *values.Monitor
+	}
+	for _, override := range []struct {
+		from *int
+		to   *int
+	}{
+		{values.MonitorDelay, &settings.Delay},
+		{values.MonitorTimeout, &settings.Timeout},
+		{values.MonitorMaxRetries, &settings.MaxRetries},
+		{values.MonitorMaxRetriesDown, &settings.MaxRetriesDown},
+	} {
+		if override.from != nil {
+			*override.to = *override.from
+		}
+	}
+	return settings
+}
+
+// nodeSelector makes a label selector of "key=value,key".
+func nodeSelector(values annotation.Values, lb config.LoadBalancer) (labels.Selector, field.ErrorList) {
+	text := lb.NodeSelector
+	if values.NodeSelector != nil {
+		text = *values.NodeSelector
+	}
+	selector, err := labels.Parse(strings.TrimSpace(text))
+	if err != nil {
+		return labels.Everything(), field.ErrorList{field.Invalid(annotation.Path(annotation.NodeSelector), text, err.Error())}
+	}
+	return selector, nil
+}
+
+// family gives the IP family that the Service is served in: its first.
+func family(svc *v1.Service) v1.IPFamily {
+	if len(svc.Spec.IPFamilies) > 0 {
+		return svc.Spec.IPFamilies[0]
+	}
+	if strings.Contains(svc.Spec.ClusterIP, ":") {
+		return v1.IPv6Protocol
+	}
+	return v1.IPv4Protocol
+}
+
+func value[T any](p *T) T {
+	var zero T
+	if p == nil {
+		return zero
+	}
+	return *p
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// describe names a family as users know it.
+func describe(f v1.IPFamily) string { return fmt.Sprintf("IPv%s", strings.TrimPrefix(string(f), "IPv")) }

@@ -1,0 +1,132 @@
+package build
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+var spec = field.NewPath("spec")
+
+// sourceRanges reads the clients that may connect: the field, or the annotation
+// where the field is empty. A range that lets everybody in is the same as none.
+func sourceRanges(svc *v1.Service, values annotation.Values) ([]string, field.ErrorList) {
+	ranges, path := svc.Spec.LoadBalancerSourceRanges, spec.Child("loadBalancerSourceRanges")
+	if len(ranges) == 0 {
+		ranges, path = values.SourceRanges, annotation.Path(annotation.SourceRanges)
+	}
+	var (
+		canonical []string
+		errs      field.ErrorList
+	)
+	for i, text := range ranges {
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
+		switch {
+		case err != nil:
+			errs = append(errs, field.Invalid(path.Index(i), text, "must be a CIDR, such as 10.0.0.0/8"))
+		case !sameFamily(prefix.Addr(), family(svc)):
+			errs = append(errs, field.Invalid(path.Index(i), text, "must be of the Service's IP family, "+describe(family(svc))))
+		default:
+			canonical = append(canonical, prefix.Masked().String())
+		}
+	}
+	return Canonical(canonical), errs
+}
+
+// Canonical sorts CIDRs and drops doubles. A list that lets everybody in becomes
+// the empty list, which means the same.
+func Canonical(cidrs []string) []string {
+	if slices.Contains(cidrs, "0.0.0.0/0") || slices.Contains(cidrs, "::/0") {
+		return nil
+	}
+	sorted := slices.Clone(cidrs)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
+func loadBalancerIP(svc *v1.Service, wanted v1.IPFamily) (string, field.ErrorList) {
+	text := svc.Spec.LoadBalancerIP
+	if text == "" {
+		return "", nil
+	}
+	path := spec.Child("loadBalancerIP")
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		return "", field.ErrorList{field.Invalid(path, text, "must be an IP address")}
+	}
+	if !sameFamily(address, wanted) {
+		return "", field.ErrorList{field.Invalid(path, text, "must be of the Service's IP family, "+describe(wanted))}
+	}
+	return address.String(), nil
+}
+
+func sameFamily(address netip.Addr, wanted v1.IPFamily) bool {
+	return address.Unmap().Is4() == (wanted == v1.IPv4Protocol)
+}
+
+// validatePorts refuses what no load balancer could serve.
+func validatePorts(svc *v1.Service, can Capabilities) field.ErrorList {
+	var errs field.ErrorList
+	path := spec.Child("ports")
+	if len(svc.Spec.Ports) == 0 {
+		return field.ErrorList{field.Required(path, "a load balancer needs at least one port")}
+	}
+	seen := map[string]bool{}
+	for i, port := range svc.Spec.Ports {
+		at := path.Index(i)
+		key := string(port.Protocol) + "/" + portText(port.Port)
+		switch {
+		case !slices.Contains(can.Protocols, port.Protocol):
+			errs = append(errs, field.NotSupported(at.Child("protocol"), port.Protocol, can.Protocols))
+		case port.Port < 1 || port.Port > 65535:
+			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "must be one port from 1 to 65535"))
+		case seen[key]:
+			errs = append(errs, field.Duplicate(at, key))
+		case port.NodePort == 0:
+			errs = append(errs, field.Required(at.Child("nodePort"),
+				"the members of the load balancer are NodePorts: set spec.allocateLoadBalancerNodePorts to true or give a nodePort"))
+		case port.NodePort < 1 || port.NodePort > 65535:
+			errs = append(errs, field.Invalid(at.Child("nodePort"), port.NodePort, "must be one port from 1 to 65535"))
+		}
+		seen[key] = true
+	}
+	return errs
+}
+
+// validateSettings refuses what the provider or the release of Octavia cannot do.
+func validateSettings(svc *v1.Service, s Settings, can Capabilities) field.ErrorList {
+	var errs field.ErrorList
+	if len(s.SourceRanges) > 0 && can.AllowedCIDRs != "" {
+		errs = append(errs, field.Forbidden(spec.Child("loadBalancerSourceRanges"), "cannot be enforced: "+can.AllowedCIDRs))
+	}
+	if s.MethodAsked && !slices.Contains(can.Algorithms, s.Method) {
+		errs = append(errs, field.NotSupported(annotation.Path(annotation.Method), s.Method, can.Algorithms))
+	}
+	if local(svc) && can.MonitorPort && svc.Spec.HealthCheckNodePort == 0 {
+		errs = append(errs, field.Required(spec.Child("healthCheckNodePort"), "externalTrafficPolicy Local is served by asking it which nodes have endpoints"))
+	}
+	if s.Monitor.Delay < minUDPConnectDelay && usesUDPConnect(svc, s, can) {
+		errs = append(errs, field.Invalid(annotation.Path(annotation.MonitorDelay), s.Monitor.Delay,
+			"monitors of type UDP-CONNECT need a delay of 3 seconds or more"))
+	}
+	return errs
+}
+
+func local(svc *v1.Service) bool {
+	return svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
+}
+
+// minUDPConnectDelay is Octavia's udp_connect_min_interval_health_monitor.
+const minUDPConnectDelay = 3
+
+func usesUDPConnect(svc *v1.Service, s Settings, can Capabilities) bool {
+	return (s.Monitor.Enabled || local(svc)) && slices.ContainsFunc(svc.Spec.Ports, func(p v1.ServicePort) bool {
+		return monitorType(model.Protocol(p.Protocol), local(svc), can) == model.MonitorUDPConnect
+	})
+}

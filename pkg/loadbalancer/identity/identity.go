@@ -1,0 +1,193 @@
+// Package identity names the load balancer of a Service and tells whose a load
+// balancer, listener, pool or floating IP is.
+//
+// The names, descriptions and the first tag are those of kubernetes/cloud-provider-openstack,
+// because others find load balancers by them (Magnum deletes a cluster's load
+// balancers and floating IPs by their description). What proves that something is
+// ours comes beside them: the UID of the cluster and the UID of the Service.
+package identity
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+const (
+	// maxLength is how long Octavia and Neutron let a name, tag or description be.
+	maxLength = 255
+
+	// The prefixes must not begin with "kube_service_": cloud-provider-openstack
+	// counts tags of that form as Services that share the load balancer.
+	clusterTagPrefix = "kube_cluster_id_"
+	serviceTagPrefix = "kube_svc_uid_"
+)
+
+// Identity is who a load balancer belongs to.
+type Identity struct {
+	// ClusterName is --cluster-name. It is not unique: many clusters keep the
+	// default.
+	ClusterName string
+	// ClusterID is the UID of the namespace kube-system; empty when it could not
+	// be read for lack of rights.
+	ClusterID string
+	// ServiceUID, Namespace and Service are the Service's.
+	ServiceUID, Namespace, Service string
+}
+
+// Name gives the name of the load balancer. It is cut to 255 bytes, so two
+// Services may share it: it never proves anything alone.
+func (i Identity) Name() string {
+	return cut(fmt.Sprintf("kube_service_%s_%s_%s", i.ClusterName, i.Namespace, i.Service))
+}
+
+// ListenerName gives the name of the listener for the Service's n-th port.
+func (i Identity) ListenerName(n int) string { return cut(fmt.Sprintf("listener_%d_%s", n, i.Name())) }
+
+// PoolName gives the name of the pool for the Service's n-th port.
+func (i Identity) PoolName(n int) string { return cut(fmt.Sprintf("pool_%d_%s", n, i.Name())) }
+
+// MonitorName gives the name of the health monitor for the Service's n-th port.
+func (i Identity) MonitorName(n int) string { return cut(fmt.Sprintf("monitor_%d_%s", n, i.Name())) }
+
+// Description gives the description of the load balancer.
+func (i Identity) Description() string {
+	return cut(fmt.Sprintf("Kubernetes external service %s/%s from cluster %s", i.Namespace, i.Service, i.ClusterName))
+}
+
+// Tags gives the tags of everything that can carry tags when it is created.
+func (i Identity) Tags() []string {
+	tags := []string{i.Name()}
+	if i.ClusterID != "" {
+		tags = append(tags, clusterTagPrefix+i.ClusterID)
+	}
+	return append(tags, i.ServiceTag())
+}
+
+// ServiceTag gives the tag by which everything made for the Service is found.
+func (i Identity) ServiceTag() string { return serviceTagPrefix + i.ServiceUID }
+
+// FloatingIPDescription gives the description of a floating IP made for the
+// Service. Neutron takes no tags at the creation of a floating IP, so the identity
+// stands here, within "Floating IP for Kubernetes … from cluster NAME". The name
+// of the Service gives way when that would get too long, identity and cluster never.
+func (i Identity) FloatingIPDescription() string {
+	const head = "Floating IP for Kubernetes external service "
+	tail := fmt.Sprintf(" (%s) from cluster %s", i.proof(), i.ClusterName)
+	service := i.Namespace + "/" + i.Service
+	room := maxLength - len(head) - len(tail)
+	if len(service) > room {
+		service = service[:max(room, 0)]
+	}
+	return cut(head + service + tail)
+}
+
+// proof is the part of a floating IP's description that nobody else's has.
+func (i Identity) proof() string {
+	if i.ClusterID == "" {
+		return "uid " + i.ServiceUID
+	}
+	return "uid " + i.ServiceUID + " in " + i.ClusterID
+}
+
+// OwnsFloatingIP tells whether a floating IP with this description was made for
+// the Service: exactly its UID, and no other cluster's.
+func (i Identity) OwnsFloatingIP(description string) bool {
+	match := floatingIPProof.FindStringSubmatch(description)
+	return match != nil && match[1] == i.ServiceUID && (match[2] == "" || i.ClusterID == "" || match[2] == i.ClusterID)
+}
+
+// floatingIPProof matches what FloatingIPDescription writes.
+var floatingIPProof = regexp.MustCompile(`^Floating IP for Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)
+
+// LegacyFloatingIPDescription is what cloud-provider-openstack writes. It is the
+// same in every cluster of that name: it proves nothing without a load balancer
+// that is proven ours.
+func (i Identity) LegacyFloatingIPDescription() string {
+	return fmt.Sprintf("Floating IP for Kubernetes external service %s/%s from cluster %s", i.Namespace, i.Service, i.ClusterName)
+}
+
+// Claim is what tags say about the owner of an object.
+type Claim int
+
+const (
+	// Unclaimed objects carry no UID: somebody else made them, or
+	// cloud-provider-openstack did.
+	Unclaimed Claim = iota
+	// Ours was made for this Service of this cluster.
+	Ours
+	// Theirs was made for another Service or another cluster.
+	Theirs
+)
+
+// Claim reads the owner of an object from its tags.
+//
+//	Service tag   cluster tag       claim
+//	ours          ours or none      Ours
+//	ours          another           Theirs (a cluster restored from our backup)
+//	another       any               Theirs
+//	none          another           Theirs
+//	none          ours or none      Unclaimed
+func (i Identity) Claim(tags []string) Claim {
+	services, clusters := tagged(tags, serviceTagPrefix), tagged(tags, clusterTagPrefix)
+	otherCluster := i.ClusterID != "" && len(clusters) > 0 && !slices.Contains(clusters, i.ClusterID)
+	switch {
+	case otherCluster:
+		return Theirs
+	case slices.Contains(services, i.ServiceUID):
+		return Ours
+	case len(services) > 0:
+		return Theirs
+	default:
+		return Unclaimed
+	}
+}
+
+func tagged(tags []string, prefix string) []string {
+	var found []string
+	for _, tag := range tags {
+		if value, ok := strings.CutPrefix(tag, prefix); ok {
+			found = append(found, value)
+		}
+	}
+	return found
+}
+
+// childName matches the names that listeners, pools and monitors get.
+var childName = regexp.MustCompile(`^(listener|pool|monitor)_\d+_(.*)$`)
+
+// OwnsChild tells whether a listener or pool of a load balancer that is proven
+// ours is this Service's: by our tag, by the load balancer's name as its tag
+// (listeners of cloud-provider-openstack), or, for want of any tag, by its name
+// (pools of cloud-provider-openstack).
+func (i Identity) OwnsChild(name string, tags []string) bool {
+	switch i.Claim(tags) {
+	case Ours:
+		return true
+	case Theirs:
+		return false
+	default:
+	}
+	if len(tags) > 0 {
+		return slices.Contains(tags, i.Name())
+	}
+	match := childName.FindStringSubmatch(name)
+	return match != nil && strings.HasPrefix(i.Name(), match[2]) && (match[2] == i.Name() || len(name) == maxLength)
+}
+
+// Adopts tells whether a load balancer without any UID was made for this Service
+// by cloud-provider-openstack: its name and tag say so. Clusters of one name make
+// the same ones, so this needs a proof from our own cluster beside it.
+func (i Identity) Adopts(lb *model.LoadBalancer) bool {
+	return i.Claim(lb.Tags) == Unclaimed && lb.Name == i.Name()
+}
+
+func cut(s string) string {
+	if len(s) > maxLength {
+		return s[:maxLength]
+	}
+	return s
+}

@@ -1,0 +1,213 @@
+// Package model holds the one description of a load balancer that everything else
+// speaks: build makes it from a Service, observe from the cloud, plan compares the
+// two, apply makes the second like the first. It knows neither Kubernetes nor a
+// client of OpenStack.
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// LoadBalancer is a load balancer with all that belongs to it. IDs, statuses and
+// UpdatedAt are the cloud's: a desired one has none.
+type LoadBalancer struct {
+	ID               string
+	Name             string
+	Description      string
+	Tags             []string
+	Provider         string
+	FlavorID         string
+	AvailabilityZone string
+	VIP              VIP
+	Listeners        []Listener
+	// Orphans are pools of ours that no listener uses. A desired load balancer
+	// has none.
+	Orphans []Pool
+	// Foreign tells of listeners and pools that somebody else put here: as long
+	// as there are any, the load balancer is not ours alone to delete.
+	Foreign []Foreign
+	// FloatingIP is nil when none is wanted, or none is there.
+	FloatingIP *FloatingIP
+	Status     Status
+	// UpdatedAt moves whenever anything in the load balancer changes through the
+	// API, in seconds.
+	UpdatedAt time.Time
+}
+
+// VIP is where a load balancer listens. Of the desired one, what is empty is the
+// cloud's to choose.
+type VIP struct {
+	NetworkID string
+	SubnetID  string
+	PortID    string
+	Address   string
+}
+
+// Listener is a port on which a load balancer accepts traffic, with the pool that
+// gets it.
+type Listener struct {
+	ID       string
+	Name     string
+	Protocol Protocol
+	Port     int
+	Tags     []string
+	// AllowedCIDRs are the clients that may connect, sorted; none means everybody.
+	AllowedCIDRs []string
+	Pool         Pool
+	Status       Status
+}
+
+// Pool is a set of members and how traffic spreads over them.
+type Pool struct {
+	ID          string
+	Name        string
+	Protocol    Protocol
+	Algorithm   string
+	Persistence string // session persistence: "" or SOURCE_IP
+	Tags        []string
+	Members     []Member
+	Monitor     *Monitor
+	Status      Status
+}
+
+// Member is a NodePort of a node. Address and Port are its key.
+type Member struct {
+	ID       string
+	Name     string
+	Address  string
+	Port     int
+	SubnetID string
+	// MonitorPort is where the health monitor asks; 0 means at Port.
+	MonitorPort int
+	// Drained tells that the member gets no new connections: its weight is 0, it
+	// is a backup or administratively down. No desired member is.
+	Drained bool
+	Status  Status
+}
+
+// Monitor is a health monitor. Delay and Timeout are in seconds.
+type Monitor struct {
+	ID             string
+	Name           string
+	Type           string
+	Delay          int
+	Timeout        int
+	MaxRetries     int
+	MaxRetriesDown int
+	HTTPMethod     string
+	URLPath        string
+	ExpectedCodes  string
+	Tags           []string
+	Status         Status
+}
+
+// FloatingIP is a floating IP on the VIP.
+type FloatingIP struct {
+	ID          string
+	NetworkID   string
+	SubnetID    string
+	Address     string
+	Description string
+	PortID      string
+	// Owned tells that we made it for this Service and may delete it.
+	Owned bool
+}
+
+// Foreign names a listener or pool that is not ours.
+type Foreign struct {
+	Kind string // "listener" or "pool"
+	ID   string
+	Name string
+	// Key is the port that a foreign listener holds.
+	Key ListenerKey
+}
+
+// Protocol is a protocol of a listener or pool, in Octavia's spelling.
+type Protocol string
+
+// The protocols that listeners and pools can have.
+const (
+	TCP             Protocol = "TCP"
+	UDP             Protocol = "UDP"
+	SCTP            Protocol = "SCTP"
+	HTTP            Protocol = "HTTP"
+	HTTPS           Protocol = "HTTPS"
+	TerminatedHTTPS Protocol = "TERMINATED_HTTPS"
+	Prometheus      Protocol = "PROMETHEUS"
+)
+
+// Transport gives the transport protocol that a listener of this protocol binds:
+// two listeners of one load balancer cannot share transport and port.
+func (p Protocol) Transport() Protocol {
+	switch p {
+	case UDP, SCTP:
+		return p
+	default:
+		return TCP
+	}
+}
+
+// The types of health monitors in use, and the only session persistence.
+const (
+	MonitorTCP        = "TCP"
+	MonitorHTTP       = "HTTP"
+	MonitorUDPConnect = "UDP-CONNECT"
+	SourceIP          = "SOURCE_IP"
+)
+
+// ListenerKey is what no two listeners of a load balancer share.
+type ListenerKey struct {
+	Transport Protocol
+	Port      int
+}
+
+// String prints a key as in "TCP/443".
+func (k ListenerKey) String() string { return fmt.Sprintf("%s/%d", k.Transport, k.Port) }
+
+// Key gives the key of a listener.
+func (l Listener) Key() ListenerKey { return ListenerKey{l.Protocol.Transport(), l.Port} }
+
+// MemberKey is what no two members of a pool share. Octavia takes addresses by
+// the letter: another spelling of an IPv6 address is another member.
+type MemberKey struct {
+	Address string
+	Port    int
+}
+
+// Key gives the key of a member.
+func (m Member) Key() MemberKey { return MemberKey{m.Address, m.Port} }
+
+// Listener finds a listener by its key.
+func (lb *LoadBalancer) Listener(key ListenerKey) *Listener {
+	for i := range lb.Listeners {
+		if lb.Listeners[i].Key() == key {
+			return &lb.Listeners[i]
+		}
+	}
+	return nil
+}
+
+// Sort brings listeners, members, tags and CIDRs into one order, so that equal
+// load balancers are equal values.
+func (lb *LoadBalancer) Sort() {
+	slices.SortFunc(lb.Listeners, func(a, b Listener) int {
+		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Protocol, b.Protocol))
+	})
+	for i := range lb.Listeners {
+		slices.Sort(lb.Listeners[i].AllowedCIDRs)
+		lb.Listeners[i].Pool.sort()
+	}
+	slices.SortFunc(lb.Orphans, func(a, b Pool) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	for i := range lb.Orphans {
+		lb.Orphans[i].sort()
+	}
+}
+
+func (p *Pool) sort() {
+	slices.SortFunc(p.Members, func(a, b Member) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
+	})
+}

@@ -1,0 +1,55 @@
+package model
+
+import "strings"
+
+// Status is what the cloud says of an object.
+type Status struct {
+	Provisioning string
+	Operating    string
+}
+
+// Pending tells that the cloud is still working on the object.
+func (s Status) Pending() bool { return strings.HasPrefix(s.Provisioning, "PENDING_") }
+
+// Failed tells that the cloud's last work on the object went wrong.
+func (s Status) Failed() bool { return s.Provisioning == "ERROR" }
+
+// Sound tells that the object is as it was last asked to be. A desired object,
+// which has no status, is sound.
+func (s Status) Sound() bool { return s.Provisioning == "" || s.Provisioning == "ACTIVE" }
+
+// Child is one object of a load balancer, for messages.
+type Child struct {
+	Kind, Name, ID string
+	Status         Status
+}
+
+// Unsound lists the children that are not as they were asked to be. A load
+// balancer can be ACTIVE while some of them are in ERROR (a change that failed) or
+// still PENDING (ovn; Octavia 11.0 after a fully populated create).
+func (lb *LoadBalancer) Unsound() []Child {
+	var found []Child
+	add := func(kind, name, id string, status Status) {
+		if !status.Sound() {
+			found = append(found, Child{kind, name, id, status})
+		}
+	}
+	pool := func(p *Pool) {
+		add("pool", p.Name, p.ID, p.Status)
+		if p.Monitor != nil {
+			add("health monitor", p.Monitor.Name, p.Monitor.ID, p.Monitor.Status)
+		}
+		for _, m := range p.Members {
+			add("member", m.Name, m.ID, m.Status)
+		}
+	}
+	for i := range lb.Listeners {
+		l := &lb.Listeners[i]
+		add("listener", l.Name, l.ID, l.Status)
+		pool(&l.Pool)
+	}
+	for i := range lb.Orphans {
+		pool(&lb.Orphans[i])
+	}
+	return found
+}

@@ -1,0 +1,220 @@
+package openstack
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+)
+
+// Neutron reads and writes floating IPs and reads networks, subnets and ports. A
+// method is one request unless it says otherwise. Errors are those of Wrap.
+type Neutron struct {
+	session *Session
+}
+
+// Neutron gives the typed calls of the network service.
+func (s *Session) Neutron() *Neutron { return &Neutron{session: s} }
+
+// Network is what we ask of a network.
+type Network struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	External  bool     `json:"router:external"`
+	IsDefault bool     `json:"is_default"`
+	Subnets   []string `json:"subnets"`
+}
+
+// Subnet is what we ask of a subnet.
+type Subnet struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	NetworkID string `json:"network_id"`
+	IPVersion int    `json:"ip_version"`
+	CIDR      string `json:"cidr"`
+}
+
+// Port is what we ask of a port.
+type Port struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	NetworkID   string    `json:"network_id"`
+	DeviceID    string    `json:"device_id"`
+	DeviceOwner string    `json:"device_owner"`
+	FixedIPs    []FixedIP `json:"fixed_ips"`
+}
+
+// FixedIP is an address of a port.
+type FixedIP struct {
+	SubnetID  string `json:"subnet_id"`
+	IPAddress string `json:"ip_address"`
+}
+
+// portFields are the attributes of Port: a whole port is fifteen times as big.
+func portFields() []string {
+	return []string{"id", "name", "network_id", "device_id", "device_owner", "fixed_ips"}
+}
+
+// FloatingIPFilter says which floating IPs FloatingIPs lists. Empty fields do not
+// filter.
+type FloatingIPFilter struct {
+	PortID, Address, Description string
+}
+
+// FloatingIPs lists floating IPs of the session's project.
+func (n *Neutron) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+	q := url.Values{}
+	for key, value := range map[string]string{
+		"port_id":             filter.PortID,
+		"floating_ip_address": filter.Address,
+		"description":         filter.Description,
+		"project_id":          n.session.ProjectID(),
+	} {
+		if value != "" {
+			q.Set(key, value)
+		}
+	}
+	var answer struct {
+		FloatingIPs []floatingips.FloatingIP `json:"floatingips"`
+	}
+	if err := n.get(ctx, "floatingips", q, &answer); err != nil {
+		return nil, Wrap(err, "list floating IPs")
+	}
+	return answer.FloatingIPs, nil
+}
+
+// CreateFloatingIP makes a floating IP and, with a PortID, associates it in the
+// same request. When IsUnsure(err) it may exist all the same.
+func (n *Neutron) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error) {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fip, err := floatingips.Create(ctx, client, opts).Extract()
+	if err != nil {
+		return nil, Wrap(err, "create floating IP on network "+opts.FloatingNetworkID)
+	}
+	return fip, nil
+}
+
+// AssociateFloatingIP puts a floating IP on a port; an empty port takes it off.
+func (n *Neutron) AssociateFloatingIP(ctx context.Context, id, portID string) (*floatingips.FloatingIP, error) {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	opts := floatingips.UpdateOpts{PortID: new(string)}
+	*opts.PortID = portID
+	fip, err := floatingips.Update(ctx, client, id, opts).Extract()
+	if err != nil {
+		return nil, Wrap(err, "associate floating IP "+id)
+	}
+	return fip, nil
+}
+
+// DeleteFloatingIP gives a floating IP back to its pool.
+func (n *Neutron) DeleteFloatingIP(ctx context.Context, id string) error {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	return ignoreNotFound(floatingips.Delete(ctx, client, id).ExtractErr(), "delete floating IP "+id)
+}
+
+// ExternalNetworks lists the networks that can give floating IPs. An ordinary
+// tenant does not see their subnets.
+func (n *Neutron) ExternalNetworks(ctx context.Context) ([]Network, error) {
+	return n.networks(ctx, url.Values{"router:external": {"true"}})
+}
+
+// Network reads one network.
+func (n *Neutron) Network(ctx context.Context, id string) (*Network, error) {
+	var answer struct {
+		Network Network `json:"network"`
+	}
+	if err := n.get(ctx, "networks/"+url.PathEscape(id), nil, &answer); err != nil {
+		return nil, Wrap(err, "read network "+id)
+	}
+	return &answer.Network, nil
+}
+
+func (n *Neutron) networks(ctx context.Context, q url.Values) ([]Network, error) {
+	var answer struct {
+		Networks []Network `json:"networks"`
+	}
+	if err := n.get(ctx, "networks", q, &answer); err != nil {
+		return nil, Wrap(err, "list networks")
+	}
+	return answer.Networks, nil
+}
+
+// Subnets lists the subnets of a network that the tenant can see.
+func (n *Neutron) Subnets(ctx context.Context, networkID string) ([]Subnet, error) {
+	var answer struct {
+		Subnets []Subnet `json:"subnets"`
+	}
+	if err := n.get(ctx, "subnets", url.Values{"network_id": {networkID}}, &answer); err != nil {
+		return nil, Wrap(err, "list subnets of network "+networkID)
+	}
+	return answer.Subnets, nil
+}
+
+// Subnet reads one subnet.
+func (n *Neutron) Subnet(ctx context.Context, id string) (*Subnet, error) {
+	var answer struct {
+		Subnet Subnet `json:"subnet"`
+	}
+	if err := n.get(ctx, "subnets/"+url.PathEscape(id), nil, &answer); err != nil {
+		return nil, Wrap(err, "read subnet "+id)
+	}
+	return &answer.Subnet, nil
+}
+
+// PortsOfDevices lists the ports of servers: a request for every 150 of them, as
+// a URL holds no more than 8 KiB.
+func (n *Neutron) PortsOfDevices(ctx context.Context, deviceIDs []string) ([]Port, error) {
+	const perRequest = 150
+	var all []Port
+	for len(deviceIDs) > 0 {
+		chunk := deviceIDs[:min(perRequest, len(deviceIDs))]
+		deviceIDs = deviceIDs[len(chunk):]
+		found, err := n.ports(ctx, url.Values{"device_id": chunk})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// PortsAt lists the ports of the project that have an address.
+func (n *Neutron) PortsAt(ctx context.Context, address string) ([]Port, error) {
+	return n.ports(ctx, url.Values{"fixed_ips": {"ip_address=" + address}})
+}
+
+func (n *Neutron) ports(ctx context.Context, q url.Values) ([]Port, error) {
+	q["fields"] = portFields()
+	var answer struct {
+		Ports []Port `json:"ports"`
+	}
+	if err := n.get(ctx, "ports", q, &answer); err != nil {
+		return nil, Wrap(err, "list ports")
+	}
+	return answer.Ports, nil
+}
+
+// get answers a GET below /v2.0 into a typed value. Neutron answers a collection
+// at once: its own page limit is off by default, and links are not followed.
+func (n *Neutron) get(ctx context.Context, path string, q url.Values, into any) error {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	address := client.ServiceURL(path)
+	if len(q) > 0 {
+		address += "?" + q.Encode()
+	}
+	_, err = client.Get(ctx, address, into, &gophercloud.RequestOpts{})
+	return err
+}

@@ -1,0 +1,185 @@
+package openstack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+)
+
+// pageSize is the number of objects that one list request asks for. It is the
+// default of Octavia's pagination_max_limit.
+const pageSize = 1000
+
+// Octavia reads and writes load balancers and what belongs to them. A method is
+// one request unless it says otherwise. Errors are those of Wrap.
+type Octavia struct {
+	session *Session
+}
+
+// Octavia gives the typed calls of the load balancer service.
+func (s *Session) Octavia() *Octavia { return &Octavia{session: s} }
+
+// Provisioning statuses of Octavia's objects (API reference, "Provisioning
+// Status Codes").
+const (
+	StatusActive        = "ACTIVE"
+	StatusError         = "ERROR"
+	StatusPendingCreate = "PENDING_CREATE"
+	StatusPendingUpdate = "PENDING_UPDATE"
+	StatusPendingDelete = "PENDING_DELETE"
+	StatusDeleted       = "DELETED"
+)
+
+// LoadBalancerFilter says which load balancers LoadBalancers lists. Empty fields
+// do not filter; tags must all be there.
+type LoadBalancerFilter struct {
+	Name        string
+	Description string
+	Tags        []string
+	// Fields are the attributes to answer with; none means all of them.
+	Fields []string
+}
+
+func (f LoadBalancerFilter) query() url.Values {
+	q := url.Values{}
+	if f.Name != "" {
+		q.Set("name", f.Name)
+	}
+	if f.Description != "" {
+		q.Set("description", f.Description)
+	}
+	for _, tag := range f.Tags {
+		q.Add("tags", tag)
+	}
+	for _, field := range f.Fields {
+		q.Add("fields", field) // "fields=a,b" answers empty objects
+	}
+	return q
+}
+
+// LoadBalancers lists the load balancers of the session's project. Children are
+// IDs only. More than a page of them cost a request a page.
+func (o *Octavia) LoadBalancers(ctx context.Context, filter LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error) {
+	return list(ctx, o, "loadbalancers", filter.query(), func(lb loadbalancers.LoadBalancer) string { return lb.ID })
+}
+
+// LoadBalancer reads one load balancer; with fields, only these attributes of it.
+func (o *Octavia) LoadBalancer(ctx context.Context, id string, fields ...string) (*loadbalancers.LoadBalancer, error) {
+	var answer struct {
+		LoadBalancer loadbalancers.LoadBalancer `json:"loadbalancer"`
+	}
+	path := "loadbalancers/" + url.PathEscape(id)
+	if len(fields) > 0 {
+		path += "?" + url.Values{"fields": fields}.Encode()
+	}
+	if err := o.get(ctx, path, &answer); err != nil {
+		return nil, Wrap(err, "read load balancer "+id)
+	}
+	return &answer.LoadBalancer, nil
+}
+
+// Listeners lists the listeners of a load balancer with all their settings.
+func (o *Octavia) Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error) {
+	q := url.Values{"loadbalancer_id": {loadBalancerID}}
+	return list(ctx, o, "listeners", q, func(l listeners.Listener) string { return l.ID })
+}
+
+// Pools lists the pools of a load balancer; their members are IDs only.
+func (o *Octavia) Pools(ctx context.Context, loadBalancerID string) ([]pools.Pool, error) {
+	q := url.Values{"loadbalancer_id": {loadBalancerID}}
+	return list(ctx, o, "pools", q, func(p pools.Pool) string { return p.ID })
+}
+
+// Members lists the members of a pool. On Octavia before 16.0 the server's work
+// grows with the square of their number (LP#2019311): use StatusTree there.
+func (o *Octavia) Members(ctx context.Context, poolID string) ([]pools.Member, error) {
+	return list(ctx, o, "pools/"+url.PathEscape(poolID)+"/members", url.Values{}, func(m pools.Member) string { return m.ID })
+}
+
+// MemberAt finds the members of a pool at one address and port: at most one.
+func (o *Octavia) MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error) {
+	q := url.Values{"address": {address}, "protocol_port": {strconv.Itoa(port)}}
+	return list(ctx, o, "pools/"+url.PathEscape(poolID)+"/members", q, func(m pools.Member) string { return m.ID })
+}
+
+// Monitor reads one health monitor.
+func (o *Octavia) Monitor(ctx context.Context, id string) (*monitors.Monitor, error) {
+	var answer struct {
+		Monitor monitors.Monitor `json:"healthmonitor"`
+	}
+	if err := o.get(ctx, "healthmonitors/"+url.PathEscape(id), &answer); err != nil {
+		return nil, Wrap(err, "read health monitor "+id)
+	}
+	return &answer.Monitor, nil
+}
+
+// MonitorsTagged lists the health monitors that carry a tag. Octavia cannot list
+// them by load balancer.
+func (o *Octavia) MonitorsTagged(ctx context.Context, tag string) ([]monitors.Monitor, error) {
+	return list(ctx, o, "healthmonitors", url.Values{"tags": {tag}}, func(m monitors.Monitor) string { return m.ID })
+}
+
+// get answers a GET of a path below the service's root into a typed value.
+func (o *Octavia) get(ctx context.Context, path string, into any) error {
+	client, err := o.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = client.Get(ctx, lbaas(client, path), into, nil)
+	return err
+}
+
+// lbaas makes the URL of a path of the load balancer API.
+func lbaas(client *gophercloud.ServiceClient, path string) string {
+	return client.ServiceURL("lbaas", path)
+}
+
+// list pages through a collection. The service's own "next" links lose all
+// filters, so every page repeats the query with the last ID as marker.
+func list[T any](ctx context.Context, o *Octavia, path string, q url.Values, id func(T) string) ([]T, error) {
+	if project := o.session.ProjectID(); project != "" {
+		q.Set("project_id", project)
+	}
+	q.Set("limit", strconv.Itoa(pageSize))
+	var all []T
+	for {
+		page, err := onePage[T](ctx, o, path, q)
+		if err != nil {
+			return nil, Wrap(err, "list "+path)
+		}
+		all = append(all, page...)
+		// A service without a limit of its own answers everything at once.
+		if len(page) != pageSize {
+			return all, nil
+		}
+		marker := id(page[len(page)-1])
+		if marker == q.Get("marker") || marker == "" {
+			return nil, fmt.Errorf("list %s: the service answers the same page again (marker %q)", path, marker)
+		}
+		q.Set("marker", marker)
+	}
+}
+
+// onePage reads one page. Every list answer holds the collection under its own
+// name, which is the last word of the path, beside its links.
+func onePage[T any](ctx context.Context, o *Octavia, path string, q url.Values) ([]T, error) {
+	var answer map[string]json.RawMessage
+	if err := o.get(ctx, path+"?"+q.Encode(), &answer); err != nil {
+		return nil, err
+	}
+	collection, ok := answer[lastWord(path)]
+	if !ok {
+		return nil, fmt.Errorf("the answer has no %q", lastWord(path))
+	}
+	var page []T
+	err := json.Unmarshal(collection, &page)
+	return page, err
+}
