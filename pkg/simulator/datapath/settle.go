@@ -1,0 +1,51 @@
+package datapath
+
+// settle merges what the source says now into what was in force before, and returns what is
+// in force from now on, by load balancer ID:
+//
+//	now              before   in force
+//	settled          any      now
+//	not settled      yes      before, with the addresses and member statuses of now
+//	not settled      no       nothing (it is still being created)
+//	absent           any      nothing
+//
+// The inputs stay as they are.
+func settle(before map[string]LoadBalancer, now []LoadBalancer) map[string]LoadBalancer {
+	inForce := make(map[string]LoadBalancer, len(now))
+	for _, lb := range now {
+		if lb.Settled {
+			inForce[lb.ID] = lb
+			continue
+		}
+		if old, ok := before[lb.ID]; ok {
+			inForce[lb.ID] = refresh(old, lb)
+		}
+	}
+	return inForce
+}
+
+// refresh returns old with what changes outside of a load balancer's configuration taken
+// from now: its addresses (floating IPs come and go in Neutron) and operating statuses.
+func refresh(old, now LoadBalancer) LoadBalancer {
+	statuses := map[string]string{}
+	for _, pool := range now.Pools {
+		for _, member := range pool.Members {
+			statuses[member.ID] = member.Status
+		}
+	}
+	fresh := old
+	fresh.Addresses = now.Addresses
+	fresh.Pools = make([]Pool, len(old.Pools))
+	for i, pool := range old.Pools {
+		members := make([]Member, len(pool.Members))
+		for j, member := range pool.Members {
+			if status, ok := statuses[member.ID]; ok {
+				member.Status = status
+			}
+			members[j] = member
+		}
+		pool.Members = members
+		fresh.Pools[i] = pool
+	}
+	return fresh
+}
