@@ -1,0 +1,84 @@
+package datapath
+
+import "testing"
+
+func TestHealthChangesAfterEnoughProbesInARow(t *testing.T) {
+	t.Parallel()
+	monitor := Monitor{MaxRetries: 2, MaxRetriesDown: 3}
+	tests := []struct {
+		name   string
+		shown  string
+		probes string // + passed, - failed
+		want   string // the verdict after each: U up, D down
+	}{
+		{"first success decides", "OFFLINE", "+", "U"},
+		{"first failure decides", "OFFLINE", "-", "D"},
+		{"NO_MONITOR is unknown", StatusNoMonitor, "-", "D"},
+		{"three failures take it out", StatusOnline, "---", "UUD"},
+		{"a success in between starts over", StatusOnline, "--+--", "UUUUU"},
+		{"two successes bring it back", StatusError, "++", "DU"},
+		{"a failure in between starts over", StatusError, "+-++", "DDDU"},
+		{"down and up again", "OFFLINE", "+---++", "UUUDDU"},
+		{"draining counts as up", StatusDraining, "-", "U"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			h := healthOf(test.shown)
+			got := ""
+			for _, probe := range test.probes {
+				h.count(probe == '+', monitor)
+				got += map[string]string{StatusOnline: "U", StatusError: "D"}[h.status(false)]
+			}
+			if got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAHealthyMemberOfWeightZeroDrains(t *testing.T) {
+	t.Parallel()
+	up, down := health{verdict: healthy}, health{verdict: failing}
+	if got := up.status(true); got != StatusDraining {
+		t.Errorf("healthy: %s, want DRAINING", got)
+	}
+	if got := down.status(true); got != StatusError {
+		t.Errorf("failing: %s, want ERROR", got)
+	}
+}
+
+func TestExpectedCodes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		text string
+		in   []int
+		out  []int
+	}{
+		{"", []int{200}, []int{201, 404}},
+		{"200", []int{200}, []int{199, 201}},
+		{"200,202, 301", []int{200, 202, 301}, []int{201, 300}},
+		{"200-204", []int{200, 203, 204}, []int{199, 205}},
+	}
+	for _, test := range tests {
+		set, err := parseCodes(test.text)
+		if err != nil {
+			t.Errorf("%q: %v", test.text, err)
+		}
+		for _, code := range test.in {
+			if !set.contain(code) {
+				t.Errorf("%q does not accept %d", test.text, code)
+			}
+		}
+		for _, code := range test.out {
+			if set.contain(code) {
+				t.Errorf("%q accepts %d", test.text, code)
+			}
+		}
+	}
+	for _, text := range []string{"ok", "200-", "-200", "200,"} {
+		if _, err := parseCodes(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
