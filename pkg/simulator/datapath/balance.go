@@ -127,16 +127,20 @@ func (p *pool) usable(tried map[string]bool) []Member {
 }
 
 // serves reports whether the member takes new connections. Behind a monitor it must have
-// passed (NO_MONITOR is what Octavia shows before the first heartbeat); without one only
-// ERROR takes it out.
+// passed: NO_MONITOR is what Octavia shows before the first heartbeat, DRAINING what it shows
+// for a moment after a weight was 0. Without a monitor only ERROR takes it out.
 func (m Member) serves(monitored bool) bool {
 	if !m.AdminUp || m.Weight <= 0 {
 		return false
 	}
-	if monitored {
-		return m.Status == StatusOnline || m.Status == StatusNoMonitor
+	switch m.Status {
+	case StatusOnline, StatusNoMonitor, StatusDraining:
+		return true
+	case StatusError:
+		return false
+	default:
+		return !monitored
 	}
-	return m.Status != StatusError
 }
 
 func (p *pool) choose(client netip.AddrPort, usable []Member) Member {

@@ -9,7 +9,8 @@ const (
 	failing
 )
 
-// health counts probe results. The first result of a member decides; after that
+// health counts probe results. The first result of a member decides, as haproxy begins a
+// check one failure away from "down"; after that
 //
 //	verdict   changes after
 //	healthy   MaxRetriesDown failures in a row
@@ -18,18 +19,6 @@ type health struct {
 	verdict verdict
 	// against counts the results in a row that speak against the verdict.
 	against int
-}
-
-// healthOf starts from the operating status that the API shows.
-func healthOf(status string) health {
-	switch status {
-	case StatusOnline, StatusDraining:
-		return health{verdict: healthy}
-	case StatusError:
-		return health{verdict: failing}
-	default:
-		return health{}
-	}
 }
 
 func (h *health) count(passed bool, monitor Monitor) {

@@ -7,24 +7,21 @@ func TestHealthChangesAfterEnoughProbesInARow(t *testing.T) {
 	monitor := Monitor{MaxRetries: 2, MaxRetriesDown: 3}
 	tests := []struct {
 		name   string
-		shown  string
 		probes string // + passed, - failed
 		want   string // the verdict after each: U up, D down
 	}{
-		{"first success decides", "OFFLINE", "+", "U"},
-		{"first failure decides", "OFFLINE", "-", "D"},
-		{"NO_MONITOR is unknown", StatusNoMonitor, "-", "D"},
-		{"three failures take it out", StatusOnline, "---", "UUD"},
-		{"a success in between starts over", StatusOnline, "--+--", "UUUUU"},
-		{"two successes bring it back", StatusError, "++", "DU"},
-		{"a failure in between starts over", StatusError, "+-++", "DDDU"},
-		{"down and up again", "OFFLINE", "+---++", "UUUDDU"},
-		{"draining counts as up", StatusDraining, "-", "U"},
+		{"first success decides", "+", "U"},
+		{"first failure decides", "-", "D"},
+		{"three failures take it out", "+---", "UUUD"},
+		{"a success in between starts over", "+--+--", "UUUUUU"},
+		{"two successes bring it back", "-++", "DDU"},
+		{"a failure in between starts over", "-+-++", "DDDDU"},
+		{"down and up again", "+---++", "UUUDDU"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			h := healthOf(test.shown)
+			h := health{}
 			got := ""
 			for _, probe := range test.probes {
 				h.count(probe == '+', monitor)

@@ -47,9 +47,10 @@ func (p *Plane) applyProbers() {
 	for id, want := range wanted {
 		running := p.probers[id]
 		if running == nil || running.task != want.task {
-			p.probers[id] = p.startProber(want.task, running, want.member)
+			p.probers[id] = p.startProber(want, running)
+			continue
 		}
-		p.probers[id].learn(want.member)
+		running.learn(want.member)
 	}
 }
 
@@ -88,9 +89,10 @@ func newProbeTask(lb LoadBalancer, monitor Monitor, member Member) probeTask {
 }
 
 // startProber replaces the prober before, which may be nil.
-func (p *Plane) startProber(task probeTask, before *prober, member Member) *prober {
+func (p *Plane) startProber(want wantedProbe, before *prober) *prober {
 	ctx, cancel := context.WithCancel(p.ctx)
-	next := &prober{plane: p, task: task, cancel: cancel, health: healthOf(member.Status)}
+	next := &prober{plane: p, task: want.task, cancel: cancel}
+	next.learn(want.member)
 	if before != nil {
 		before.stop()
 		next.health = before.known()
