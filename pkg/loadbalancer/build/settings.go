@@ -188,4 +188,6 @@ func first(values ...string) string {
 }
 
 // describe names a family as users know it.
-func describe(f v1.IPFamily) string { return fmt.Sprintf("IPv%s", strings.TrimPrefix(string(f), "IPv")) }
+func describe(f v1.IPFamily) string {
+	return fmt.Sprintf("IPv%s", strings.TrimPrefix(string(f), "IPv"))
+}

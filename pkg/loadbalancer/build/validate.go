@@ -36,18 +36,7 @@ func sourceRanges(svc *v1.Service, values annotation.Values) ([]string, field.Er
 			canonical = append(canonical, prefix.Masked().String())
 		}
 	}
-	return Canonical(canonical), errs
-}
-
-// Canonical sorts CIDRs and drops doubles. A list that lets everybody in becomes
-// the empty list, which means the same.
-func Canonical(cidrs []string) []string {
-	if slices.Contains(cidrs, "0.0.0.0/0") || slices.Contains(cidrs, "::/0") {
-		return nil
-	}
-	sorted := slices.Clone(cidrs)
-	slices.Sort(sorted)
-	return slices.Compact(sorted)
+	return model.CanonicalCIDRs(canonical), errs
 }
 
 func loadBalancerIP(svc *v1.Service, wanted v1.IPFamily) (string, field.ErrorList) {

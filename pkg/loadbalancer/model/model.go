@@ -206,8 +206,32 @@ func (lb *LoadBalancer) Sort() {
 	}
 }
 
+// CanonicalCIDRs sorts CIDRs and drops doubles. A list that lets everybody in
+// becomes the empty list, which means the same.
+func CanonicalCIDRs(cidrs []string) []string {
+	if slices.Contains(cidrs, "0.0.0.0/0") || slices.Contains(cidrs, "::/0") {
+		return nil
+	}
+	sorted := slices.Clone(cidrs)
+	slices.Sort(sorted)
+	return slices.Compact(sorted)
+}
+
 func (p *Pool) sort() {
 	slices.SortFunc(p.Members, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
 	})
+}
+
+// Observed is what the cloud has for a Service.
+type Observed struct {
+	// LoadBalancer is nil when there is none. Its FloatingIP is the one on its VIP.
+	LoadBalancer *LoadBalancer
+	// Surplus are further load balancers of the Service: two creations met. The
+	// one in LoadBalancer is kept.
+	Surplus []LoadBalancer
+	// Spare are floating IPs on no port of ours that the Service can have: its
+	// own, left over from an interrupted creation or an earlier load balancer, and
+	// the one it asks for by address.
+	Spare []FloatingIP
 }

@@ -1,0 +1,185 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// active is the status of what a step has made or changed with success.
+func active() model.Status { return model.Status{Provisioning: "ACTIVE"} }
+
+// Advance changes a model as a step changes the cloud. What the cloud gives,
+// IDs and addresses, stays empty.
+func Advance(observed *model.Observed, step Step) {
+	lb := observed.LoadBalancer
+	switch s := step.(type) {
+	case CreateLoadBalancer:
+		observed.LoadBalancer = created(s.LoadBalancer)
+	case DeleteLoadBalancer:
+		removeLoadBalancer(observed, s.ID)
+	case CreateListener:
+		listener := s.Listener
+		listener.Status = active()
+		if i := orphan(lb, listener.Pool.Name); i >= 0 {
+			listener.Pool = lb.Orphans[i]
+			lb.Orphans = slices.Delete(lb.Orphans, i, i+1)
+		}
+		lb.Listeners = append(lb.Listeners, listener)
+		lb.Sort()
+	case UpdateListener:
+		listener := lb.Listener(s.Key)
+		listener.AllowedCIDRs, listener.Status = slices.Clone(s.To), active()
+	case DeleteListener:
+		deleteListener(lb, s.ID)
+	case CreatePool:
+		pool := s.Pool
+		pool.Members, pool.Monitor, pool.Status = nil, nil, active()
+		lb.Orphans = append(lb.Orphans, pool)
+	case DeletePool:
+		lb.Orphans = slices.DeleteFunc(lb.Orphans, func(p model.Pool) bool { return p.ID == s.ID })
+	case CreateFloatingIP, AssociateFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+		advanceFloatingIP(observed, step)
+	default:
+		advancePool(lb, step)
+	}
+}
+
+// created is a desired load balancer once it is there.
+func created(desired *model.LoadBalancer) *model.LoadBalancer {
+	lb := *desired
+	lb.FloatingIP, lb.Status = nil, active()
+	lb.Listeners = slices.Clone(desired.Listeners)
+	for i := range lb.Listeners {
+		l := &lb.Listeners[i]
+		l.Status, l.Pool.Status = active(), active()
+		l.Pool.Members = soundMembers(l.Pool.Members)
+		if l.Pool.Monitor != nil {
+			monitor := *l.Pool.Monitor
+			monitor.Status = active()
+			l.Pool.Monitor = &monitor
+		}
+	}
+	return &lb
+}
+
+func soundMembers(members []model.Member) []model.Member {
+	sound := slices.Clone(members)
+	for i := range sound {
+		sound[i].Status, sound[i].Drained = active(), false
+	}
+	return sound
+}
+
+func removeLoadBalancer(observed *model.Observed, id string) {
+	observed.Surplus = slices.DeleteFunc(observed.Surplus, func(lb model.LoadBalancer) bool { return lb.ID == id })
+	if lb := observed.LoadBalancer; lb != nil && lb.ID == id {
+		if lb.FloatingIP != nil { // the port of the VIP goes, the floating IP stays
+			spare := *lb.FloatingIP
+			spare.PortID = ""
+			observed.Spare = append(slices.Clone(observed.Spare), spare)
+		}
+		observed.LoadBalancer = nil
+	}
+}
+
+func orphan(lb *model.LoadBalancer, name string) int {
+	return slices.IndexFunc(lb.Orphans, func(p model.Pool) bool { return p.Name == name })
+}
+
+func deleteListener(lb *model.LoadBalancer, id string) {
+	i := slices.IndexFunc(lb.Listeners, func(l model.Listener) bool { return l.ID == id })
+	if i < 0 {
+		return
+	}
+	if pool := lb.Listeners[i].Pool; pool.ID != "" {
+		lb.Orphans = append(lb.Orphans, pool)
+	}
+	lb.Listeners = slices.Delete(lb.Listeners, i, i+1)
+}
+
+// Find gives the pool of a load balancer that a step means, or nil.
+func (r PoolRef) Find(lb *model.LoadBalancer) *model.Pool {
+	for i := range lb.Listeners {
+		if pool := &lb.Listeners[i].Pool; r.ID != "" && pool.ID == r.ID {
+			return pool
+		}
+	}
+	for i := range lb.Orphans {
+		if pool := &lb.Orphans[i]; r.ID != "" && pool.ID == r.ID || r.ID == "" && pool.Name == r.Name {
+			return pool
+		}
+	}
+	return nil
+}
+
+// advancePool is Advance for the steps within a pool.
+func advancePool(lb *model.LoadBalancer, step Step) {
+	switch s := step.(type) {
+	case UpdatePool:
+		pool := s.Pool.Find(lb)
+		pool.Algorithm, pool.Persistence, pool.Status = s.To.Algorithm, s.To.Persistence, active()
+	case SetMembers:
+		pool := s.Pool.Find(lb)
+		pool.Members = withIDs(soundMembers(s.Members), pool.Members)
+		lb.Sort()
+	case AddMember:
+		pool := s.Pool.Find(lb)
+		pool.Members = append(pool.Members, soundMembers([]model.Member{s.Member})...)
+		lb.Sort()
+	case RemoveMember:
+		pool := s.Pool.Find(lb)
+		pool.Members = slices.DeleteFunc(slices.Clone(pool.Members), func(m model.Member) bool { return m.Key() == s.Member.Key() })
+	case CreateMonitor:
+		monitor := s.Monitor
+		monitor.Status = active()
+		s.Pool.Find(lb).Monitor = &monitor
+	case UpdateMonitor:
+		monitor := s.To
+		monitor.ID, monitor.Name, monitor.Status = s.From.ID, s.From.Name, active()
+		s.Pool.Find(lb).Monitor = &monitor
+	case DeleteMonitor:
+		s.Pool.Find(lb).Monitor = nil
+	}
+}
+
+// withIDs gives members the IDs of those that were there already.
+func withIDs(members, before []model.Member) []model.Member {
+	ids := make(map[model.MemberKey]string, len(before))
+	for _, m := range before {
+		ids[m.Key()] = m.ID
+	}
+	for i := range members {
+		members[i].ID = ids[members[i].Key()]
+	}
+	return members
+}
+
+// advanceFloatingIP is Advance for the steps of floating IPs.
+func advanceFloatingIP(observed *model.Observed, step Step) {
+	lb := observed.LoadBalancer
+	switch s := step.(type) {
+	case CreateFloatingIP:
+		fip := s.FloatingIP
+		fip.Owned = true
+		lb.FloatingIP = &fip
+	case AssociateFloatingIP:
+		for _, fip := range observed.Spare {
+			if fip.ID == s.ID {
+				lb.FloatingIP = &fip
+			}
+		}
+		observed.Spare = withoutFloatingIP(observed.Spare, s.ID)
+	case DisassociateFloatingIP:
+		lb.FloatingIP = nil
+	case DeleteFloatingIP:
+		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID {
+			lb.FloatingIP = nil
+		}
+		observed.Spare = withoutFloatingIP(observed.Spare, s.ID)
+	}
+}
+
+func withoutFloatingIP(fips []model.FloatingIP, id string) []model.FloatingIP {
+	return slices.DeleteFunc(slices.Clone(fips), func(fip model.FloatingIP) bool { return fip.ID == id })
+}

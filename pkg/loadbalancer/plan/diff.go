@@ -1,0 +1,229 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// Options are what a plan depends on beside the two models.
+type Options struct {
+	// KeepFloatingIP leaves a floating IP of ours in the project when the load
+	// balancer does not need it any more.
+	KeepFloatingIP bool
+	// Published tells that users know the address: the load balancer may carry
+	// traffic whatever its status says.
+	Published bool
+	// Cascade lets one request delete a load balancer with all that is in it.
+	Cascade bool
+}
+
+// Diff gives the steps that make the observed load balancer like the desired one.
+//
+//	observed load balancer       plan
+//	none                         create, floating IP
+//	ERROR, address not known     delete, create, floating IP
+//	ERROR, address published     blocked: it may still serve, and only an operator can fail it over
+//	ACTIVE                       what differs
+//
+// The order within the last: what lets fewer clients in comes first, what lets
+// more in comes last; a port that goes makes room before a port that comes.
+func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
+	plan := diff(desired, observed, opts)
+	if plan.Blocked == "" {
+		plan.Steps = append(dropSurplus(observed), plan.Steps...)
+	}
+	return plan
+}
+
+func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
+	lb := observed.LoadBalancer
+	switch {
+	case lb == nil:
+		steps := []Step{CreateLoadBalancer{desired}}
+		return Plan{Steps: append(steps, attachFloatingIP(desired, nil, observed.Spare)...)}
+	case lb.Status.Failed() && opts.Published:
+		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR; it may still serve traffic, so it is left alone: "+
+			"ask the cloud's operator for a failover, or delete the Service to start anew", lb.Name, lb.ID)}
+	case lb.Status.Failed():
+		return replace(desired, observed)
+	}
+	if blocked := conflict(desired, lb); blocked != "" {
+		return Plan{Blocked: blocked}
+	}
+	d := differ{desired: desired, observed: lb}
+	d.add(detachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
+	d.tighten()
+	d.dropListeners()
+	d.updateListeners()
+	d.createListeners()
+	d.loosen()
+	d.add(attachFloatingIP(desired, lb.FloatingIP, observed.Spare)...)
+	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
+}
+
+// dropSurplus deletes load balancers of a Service that has another one.
+func dropSurplus(observed model.Observed) []Step {
+	var steps []Step
+	for _, lb := range observed.Surplus {
+		steps = append(steps, DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "the Service has another one"})
+	}
+	return steps
+}
+
+// replace starts anew: a load balancer that never came up is of no use to anyone.
+func replace(desired *model.LoadBalancer, observed model.Observed) Plan {
+	lb := observed.LoadBalancer
+	if len(lb.Foreign) > 0 {
+		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR and holds %s %s, which is not ours",
+			lb.Name, lb.ID, lb.Foreign[0].Kind, lb.Foreign[0].Name)}
+	}
+	steps := []Step{
+		DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"},
+		CreateLoadBalancer{desired},
+	}
+	spare := observed.Spare
+	if lb.FloatingIP != nil {
+		spare = append(slices.Clone(spare), *lb.FloatingIP) // the VIP's port goes, the address stays
+	}
+	return Plan{Steps: append(steps, attachFloatingIP(desired, nil, spare)...)}
+}
+
+// conflict tells of a port that somebody else's listener holds.
+func conflict(desired, lb *model.LoadBalancer) string {
+	for _, foreign := range lb.Foreign {
+		if foreign.Kind == "listener" && desired.Listener(foreign.Key) != nil {
+			return fmt.Sprintf("port %s of load balancer %s (%s) is taken by listener %s, which is not ours",
+				foreign.Key, lb.Name, lb.ID, foreign.Name)
+		}
+	}
+	return ""
+}
+
+// differ collects the steps between two load balancers.
+type differ struct {
+	desired, observed *model.LoadBalancer
+	steps             []Step
+}
+
+func (d *differ) add(steps ...Step) { d.steps = append(d.steps, steps...) }
+
+// kept gives the pairs of desired and observed listeners that go on.
+func (d *differ) kept(yield func(want, have *model.Listener) bool) {
+	for i := range d.desired.Listeners {
+		want := &d.desired.Listeners[i]
+		if have := d.observed.Listener(want.Key()); have != nil && sameKind(want, have) && !yield(want, have) {
+			return
+		}
+	}
+}
+
+// sameKind tells whether one listener can become the other: protocols cannot
+// change.
+func sameKind(want, have *model.Listener) bool {
+	return want.Protocol == have.Protocol && want.Pool.Protocol == have.Pool.Protocol && have.Pool.ID != ""
+}
+
+// tighten shuts out clients that may not connect any more.
+func (d *differ) tighten() {
+	d.kept(func(want, have *model.Listener) bool {
+		if !slices.Equal(want.AllowedCIDRs, have.AllowedCIDRs) && !opens(have.AllowedCIDRs, want.AllowedCIDRs) {
+			d.add(UpdateListener{have.ID, have.Key(), have.AllowedCIDRs, want.AllowedCIDRs})
+		}
+		return true
+	})
+}
+
+// loosen lets more clients in, and brings broken listeners back.
+func (d *differ) loosen() {
+	d.kept(func(want, have *model.Listener) bool {
+		same := slices.Equal(want.AllowedCIDRs, have.AllowedCIDRs)
+		if same && !have.Status.Sound() || !same && opens(have.AllowedCIDRs, want.AllowedCIDRs) {
+			d.add(UpdateListener{have.ID, have.Key(), have.AllowedCIDRs, want.AllowedCIDRs})
+		}
+		return true
+	})
+}
+
+// opens tells whether going from one list of clients to another shuts nobody out.
+func opens(from, to []string) bool {
+	if len(to) == 0 {
+		return true
+	}
+	return len(from) > 0 && !slices.ContainsFunc(from, func(cidr string) bool { return !slices.Contains(to, cidr) })
+}
+
+// dropListeners deletes the listeners of ports that are gone or have another
+// protocol now, and the pools that nobody uses.
+func (d *differ) dropListeners() {
+	for i := range d.observed.Listeners {
+		have := &d.observed.Listeners[i]
+		if want := d.desired.Listener(have.Key()); want != nil && sameKind(want, have) {
+			continue
+		}
+		d.add(DeleteListener{have.ID, have.Name, have.Key()})
+		if have.Pool.ID != "" {
+			d.add(DeletePool{have.Pool.ID, have.Pool.Name})
+		}
+	}
+	for _, orphan := range d.observed.Orphans {
+		d.add(DeletePool{orphan.ID, orphan.Name})
+	}
+}
+
+// updateListeners changes the pools of the listeners that stay. A monitor of
+// another type goes before the members change and comes back after: the old one
+// would ask at the new ports, or the new one at the old ports, and find all
+// members down.
+func (d *differ) updateListeners() {
+	d.kept(func(want, have *model.Listener) bool {
+		from, to := have.Pool, want.Pool
+		pool := PoolRef{from.ID, from.Name, have.Key()}
+		if !from.Status.Sound() || from.Algorithm != to.Algorithm || from.Persistence != to.Persistence {
+			d.add(UpdatePool{pool, from, to})
+		}
+		monitor := from.Monitor
+		if monitor != nil && (to.Monitor == nil || to.Monitor.Type != monitor.Type) {
+			d.add(DeleteMonitor{pool, *monitor})
+			monitor = nil
+		}
+		d.add(members(pool, from, to)...)
+		switch {
+		case to.Monitor == nil:
+		case monitor == nil:
+			d.add(CreateMonitor{pool, *to.Monitor})
+		case !monitor.Status.Sound() || !equalMonitors(*to.Monitor, *monitor):
+			d.add(UpdateMonitor{pool, *monitor, *to.Monitor})
+		}
+		return true
+	})
+}
+
+// createListeners makes what new ports need, the listener last: it must not send
+// clients to a pool without members.
+func (d *differ) createListeners() {
+	for i := range d.desired.Listeners {
+		want := d.desired.Listeners[i]
+		key := want.Key()
+		if have := d.observed.Listener(key); have != nil && sameKind(&want, have) {
+			continue
+		}
+		d.add(CreatePool{key, want.Pool})
+		pool := PoolRef{Name: want.Pool.Name, Key: key}
+		d.add(SetMembers{Pool: pool, Members: want.Pool.Members, Added: want.Pool.Members})
+		if want.Pool.Monitor != nil {
+			d.add(CreateMonitor{pool, *want.Pool.Monitor})
+		}
+		d.add(CreateListener{want})
+	}
+}
+
+// equalMonitors compares what can change of two monitors of one type.
+func equalMonitors(a, b model.Monitor) bool {
+	settings := func(m model.Monitor) model.Monitor {
+		m.ID, m.Name, m.Tags, m.Status = "", "", nil, model.Status{}
+		return m
+	}
+	return fmt.Sprint(settings(a)) == fmt.Sprint(settings(b))
+}

@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// String implements Step.
+func (s CreateLoadBalancer) String() string {
+	lb := s.LoadBalancer
+	ports := make([]string, 0, len(lb.Listeners))
+	members := 0
+	for _, l := range lb.Listeners {
+		ports = append(ports, l.Key().String())
+		members += len(l.Pool.Members)
+	}
+	return fmt.Sprintf("load balancer %s: create (%s) with %s and %s",
+		lb.Name, lb.Provider, strings.Join(ports, ", "), count(members, "member"))
+}
+
+// String implements Step.
+func (s DeleteLoadBalancer) String() string {
+	text := fmt.Sprintf("load balancer %s (%s): delete", s.Name, s.ID)
+	if s.Why != "" {
+		text += ": " + s.Why
+	}
+	return text
+}
+
+// String implements Step.
+func (s CreateListener) String() string {
+	text := fmt.Sprintf("listener %s: create", s.Listener.Key())
+	if len(s.Listener.AllowedCIDRs) > 0 {
+		text += fmt.Sprintf(", allowed_cidrs %v", s.Listener.AllowedCIDRs)
+	}
+	return text
+}
+
+// String implements Step.
+func (s UpdateListener) String() string {
+	if fmt.Sprint(s.From) == fmt.Sprint(s.To) {
+		return fmt.Sprintf("listener %s: repair", s.Key)
+	}
+	return fmt.Sprintf("listener %s: allowed_cidrs %v → %v", s.Key, s.From, s.To)
+}
+
+// String implements Step.
+func (s DeleteListener) String() string { return fmt.Sprintf("listener %s: delete", s.Key) }
+
+// String implements Step.
+func (s CreatePool) String() string {
+	return fmt.Sprintf("pool %s: create (%s, %s%s)", s.Key, s.Pool.Protocol, s.Pool.Algorithm, affinity(s.Pool))
+}
+
+func affinity(p model.Pool) string {
+	if p.Persistence == "" {
+		return ""
+	}
+	return ", session_persistence " + p.Persistence
+}
+
+// String implements Step.
+func (s UpdatePool) String() string {
+	var changes changes
+	changes.add("lb_algorithm", s.From.Algorithm, s.To.Algorithm)
+	changes.add("session_persistence", or(s.From.Persistence, "none"), or(s.To.Persistence, "none"))
+	return fmt.Sprintf("pool %s: %s", s.Pool, changes)
+}
+
+// String implements Step.
+func (s DeletePool) String() string { return fmt.Sprintf("pool %s (%s): delete", s.Name, s.ID) }
+
+// String implements Step.
+func (s SetMembers) String() string {
+	var parts []string
+	for _, part := range []struct {
+		sign    string
+		members []model.Member
+	}{{"+", s.Added}, {"-", s.Removed}, {"~", s.Changed}} {
+		if len(part.members) > 0 {
+			parts = append(parts, part.sign+list(part.members))
+		}
+	}
+	return fmt.Sprintf("pool %s: members %s (%d in all)", s.Pool, or(strings.Join(parts, " "), "as they are"), len(s.Members))
+}
+
+// String implements Step.
+func (s AddMember) String() string {
+	return fmt.Sprintf("pool %s: member +%s", s.Pool, printMember(s.Member))
+}
+
+// String implements Step.
+func (s RemoveMember) String() string {
+	return fmt.Sprintf("pool %s: member -%s", s.Pool, printMember(s.Member))
+}
+
+// String implements Step.
+func (s CreateMonitor) String() string {
+	return fmt.Sprintf("monitor %s: create %s", s.Pool, printMonitor(s.Monitor))
+}
+
+// String implements Step.
+func (s UpdateMonitor) String() string {
+	var changes changes
+	changes.add("delay", s.From.Delay, s.To.Delay)
+	changes.add("timeout", s.From.Timeout, s.To.Timeout)
+	changes.add("max_retries", s.From.MaxRetries, s.To.MaxRetries)
+	changes.add("max_retries_down", s.From.MaxRetriesDown, s.To.MaxRetriesDown)
+	changes.add("http_method", s.From.HTTPMethod, s.To.HTTPMethod)
+	changes.add("url_path", s.From.URLPath, s.To.URLPath)
+	changes.add("expected_codes", s.From.ExpectedCodes, s.To.ExpectedCodes)
+	return fmt.Sprintf("monitor %s: %s", s.Pool, changes)
+}
+
+// String implements Step.
+func (s DeleteMonitor) String() string {
+	return fmt.Sprintf("monitor %s: delete %s", s.Pool, s.Monitor.Type)
+}
+
+// String implements Step.
+func (s CreateFloatingIP) String() string {
+	return strings.TrimSpace("floating IP: create on network " + s.FloatingIP.NetworkID + " " + s.FloatingIP.Address)
+}
+
+// String implements Step.
+func (s AssociateFloatingIP) String() string { return "floating IP " + s.Address + ": associate" }
+
+// String implements Step.
+func (s DisassociateFloatingIP) String() string { return "floating IP " + s.Address + ": disassociate" }
+
+// String implements Step.
+func (s DeleteFloatingIP) String() string { return "floating IP " + s.Address + ": delete" }
+
+// changes prints what a PUT changes; nothing is a repair.
+type changes []string
+
+func (c *changes) add(attribute string, from, to any) {
+	if from != to {
+		*c = append(*c, fmt.Sprintf("%s %v → %v", attribute, from, to))
+	}
+}
+
+// String implements fmt.Stringer.
+func (c changes) String() string {
+	if len(c) == 0 {
+		return "repair"
+	}
+	return strings.Join(c, ", ")
+}
+
+func printMember(m model.Member) string {
+	text := fmt.Sprintf("%s=%s:%d", m.Name, m.Address, m.Port)
+	if strings.Contains(m.Address, ":") {
+		text = fmt.Sprintf("%s=[%s]:%d", m.Name, m.Address, m.Port)
+	}
+	if m.MonitorPort != 0 {
+		text += fmt.Sprintf("(monitor_port %d)", m.MonitorPort)
+	}
+	return text
+}
+
+// list prints a few members and says how many there are.
+func list(members []model.Member) string {
+	const most = 3
+	var names []string
+	for _, m := range members[:min(most, len(members))] {
+		names = append(names, printMember(m))
+	}
+	if len(members) > most {
+		names = append(names, fmt.Sprintf("… %d", len(members)))
+	}
+	return strings.Join(names, ",")
+}
+
+func printMonitor(m model.Monitor) string {
+	text := m.Type
+	if m.URLPath != "" {
+		text += " " + m.HTTPMethod + " " + m.URLPath
+	}
+	return fmt.Sprintf("%s every %d s", text, m.Delay)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}

@@ -1,0 +1,173 @@
+// Package plan compares the load balancer that a Service asks for with the one
+// that is there, and gives the steps from the one to the other. It is pure: the
+// same two models give the same plan, in the same order.
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// Plan is an ordered list of steps. Carried out one after another, each finds
+// what the ones before have left; after a crash between two of them, the plan
+// made anew goes on where it stopped.
+type Plan struct {
+	Steps []Step
+	// Notices tell of differences that no step removes.
+	Notices []Notice
+	// Blocked says why nothing can be done at present; there are no steps then.
+	Blocked string
+}
+
+// Notice tells the user of a setting that the load balancer does not follow.
+type Notice struct {
+	Setting, Message string
+}
+
+// Empty tells that there is nothing to do.
+func (p Plan) Empty() bool { return len(p.Steps) == 0 && p.Blocked == "" }
+
+// String prints a plan, a step a line.
+func (p Plan) String() string {
+	var b strings.Builder
+	for _, step := range p.Steps {
+		fmt.Fprintln(&b, step)
+	}
+	if p.Blocked != "" {
+		fmt.Fprintln(&b, "blocked:", p.Blocked)
+	}
+	return b.String()
+}
+
+// Step is one change of the cloud. String prints it in one line.
+type Step interface {
+	fmt.Stringer
+	step()
+}
+
+// PoolRef is the pool that a step means: the one with that ID or, where the ID is
+// not known when the plan is made, the one of that name that an earlier step makes.
+type PoolRef struct {
+	ID, Name string
+	// Key is the listener that the pool serves.
+	Key model.ListenerKey
+}
+
+// String prints the port that the pool serves.
+func (r PoolRef) String() string { return r.Key.String() }
+
+type (
+	// CreateLoadBalancer makes a load balancer with everything in it.
+	CreateLoadBalancer struct{ LoadBalancer *model.LoadBalancer }
+
+	// DeleteLoadBalancer deletes a load balancer, with Cascade all that is in it.
+	DeleteLoadBalancer struct {
+		ID, Name string
+		Cascade  bool
+		Why      string // why it has to go, when the Service stays
+	}
+
+	// CreateListener makes a listener for the pool of the same key.
+	CreateListener struct{ Listener model.Listener }
+
+	// UpdateListener changes the clients that may connect. When From and To are
+	// equal it changes nothing and brings a broken listener back.
+	UpdateListener struct {
+		ID       string
+		Key      model.ListenerKey
+		From, To []string
+	}
+
+	// DeleteListener deletes a listener and leaves its pool.
+	DeleteListener struct {
+		ID, Name string
+		Key      model.ListenerKey
+	}
+
+	// CreatePool makes an empty pool for the listener of that key.
+	CreatePool struct {
+		Key  model.ListenerKey
+		Pool model.Pool
+	}
+
+	// UpdatePool changes the settings of a pool. When From and To are equal it
+	// changes nothing and brings a broken pool back.
+	UpdatePool struct {
+		Pool     PoolRef
+		From, To model.Pool
+	}
+
+	// DeletePool deletes a pool with its members and monitor.
+	DeletePool struct{ ID, Name string }
+
+	// SetMembers makes the members of a pool these, in one request.
+	SetMembers struct {
+		Pool                    PoolRef
+		Members                 []model.Member
+		Added, Removed, Changed []model.Member
+	}
+
+	// AddMember adds a member to a pool.
+	AddMember struct {
+		Pool   PoolRef
+		Member model.Member
+	}
+
+	// RemoveMember takes a member out of a pool.
+	RemoveMember struct {
+		Pool   PoolRef
+		Member model.Member
+	}
+
+	// CreateMonitor makes the health monitor of a pool.
+	CreateMonitor struct {
+		Pool    PoolRef
+		Monitor model.Monitor
+	}
+
+	// UpdateMonitor changes the settings of a health monitor; its type cannot
+	// change. When From and To are equal it brings a broken monitor back.
+	UpdateMonitor struct {
+		Pool     PoolRef
+		From, To model.Monitor
+	}
+
+	// DeleteMonitor deletes a health monitor.
+	DeleteMonitor struct {
+		Pool    PoolRef
+		Monitor model.Monitor
+	}
+
+	// CreateFloatingIP makes a floating IP on the VIP.
+	CreateFloatingIP struct{ FloatingIP model.FloatingIP }
+
+	// AssociateFloatingIP puts a floating IP on the VIP.
+	AssociateFloatingIP struct{ ID, Address string }
+
+	// DisassociateFloatingIP takes a floating IP off the VIP and keeps it.
+	DisassociateFloatingIP struct{ ID, Address string }
+
+	// DeleteFloatingIP gives a floating IP back.
+	DeleteFloatingIP struct{ ID, Address string }
+)
+
+func (CreateLoadBalancer) step()     {}
+func (DeleteLoadBalancer) step()     {}
+func (CreateListener) step()         {}
+func (UpdateListener) step()         {}
+func (DeleteListener) step()         {}
+func (CreatePool) step()             {}
+func (UpdatePool) step()             {}
+func (DeletePool) step()             {}
+func (SetMembers) step()             {}
+func (AddMember) step()              {}
+func (RemoveMember) step()           {}
+func (CreateMonitor) step()          {}
+func (UpdateMonitor) step()          {}
+func (DeleteMonitor) step()          {}
+func (CreateFloatingIP) step()       {}
+func (AssociateFloatingIP) step()    {}
+func (DisassociateFloatingIP) step() {}
+func (DeleteFloatingIP) step()       {}
