@@ -1,0 +1,258 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+)
+
+// credentials are what we sign in with.
+type credentials struct {
+	options tokens.AuthOptions
+	// secrets must not show up in any error.
+	secrets []string
+}
+
+// bareToken is the token that was given instead of something that yields tokens,
+// "" when there is none.
+func (c credentials) bareToken() string { return c.options.TokenID }
+
+// newCredentials picks the way to sign in. An application credential goes before
+// a password, as Keystone refuses the two together, and both before a token,
+// which cannot be renewed. Of an ID and a name for the same thing the ID counts.
+func newCredentials(cfg config.Global) (credentials, error) {
+	var options tokens.AuthOptions
+	var err error
+	switch {
+	case cfg.ApplicationCredentialSecret != "":
+		options, err = applicationCredential(cfg)
+	case cfg.TrustID != "":
+		options, err = trust(cfg)
+	case cfg.Password != "":
+		options, err = password(cfg)
+	case cfg.Token != "":
+		options = tokens.AuthOptions{TokenID: cfg.Token, Scope: projectScope(cfg)}
+	default:
+		err = errors.New("no credentials: set password, application-credential-secret, trust-id or token")
+	}
+	if err != nil {
+		return credentials{}, err
+	}
+	creds := credentials{options: options}
+	for _, secret := range []string{cfg.Password, cfg.TrusteePassword, cfg.ApplicationCredentialSecret, cfg.Token} {
+		if secret != "" {
+			creds.secrets = append(creds.secrets, secret)
+		}
+	}
+	return creds, nil
+}
+
+// applicationCredential has its project in itself; Keystone refuses a scope.
+func applicationCredential(cfg config.Global) (tokens.AuthOptions, error) {
+	options := tokens.AuthOptions{ApplicationCredentialSecret: cfg.ApplicationCredentialSecret}
+	if cfg.ApplicationCredentialID != "" {
+		options.ApplicationCredentialID = cfg.ApplicationCredentialID
+		return options, nil
+	}
+	if cfg.ApplicationCredentialName == "" {
+		return options, errors.New("application-credential-secret needs application-credential-id or application-credential-name")
+	}
+	options.ApplicationCredentialName = cfg.ApplicationCredentialName
+	return options, setUser(&options, cfg, "application-credential-name")
+}
+
+func password(cfg config.Global) (tokens.AuthOptions, error) {
+	options := tokens.AuthOptions{Password: cfg.Password, Scope: projectScope(cfg)}
+	return options, setUser(&options, cfg, "password")
+}
+
+// trust signs in as the trustee, for the project of the trust.
+func trust(cfg config.Global) (tokens.AuthOptions, error) {
+	options := tokens.AuthOptions{Password: cfg.TrusteePassword, Scope: tokens.Scope{TrustID: cfg.TrustID}}
+	if options.Password == "" {
+		options.Password = cfg.Password
+	}
+	if options.Password == "" {
+		return options, errors.New("trust-id needs trustee-password or password")
+	}
+	if cfg.TrusteeID != "" {
+		options.UserID = cfg.TrusteeID
+		return options, nil
+	}
+	return options, setUser(&options, cfg, "trust-id")
+}
+
+// setUser fills in the user by ID, or by name and domain.
+func setUser(options *tokens.AuthOptions, cfg config.Global, key string) error {
+	if cfg.UserID != "" {
+		options.UserID = cfg.UserID
+		return nil
+	}
+	if cfg.Username == "" {
+		return fmt.Errorf("%s needs user-id or username", key)
+	}
+	options.Username = cfg.Username
+	options.DomainID, options.DomainName = domain(cfg, cfg.UserDomainID, cfg.UserDomainName)
+	if options.DomainID == "" && options.DomainName == "" {
+		return errors.New("username needs its domain: user-domain-id, user-domain-name, domain-id or domain-name")
+	}
+	return nil
+}
+
+func projectScope(cfg config.Global) tokens.Scope {
+	if cfg.TenantID != "" {
+		return tokens.Scope{ProjectID: cfg.TenantID}
+	}
+	if cfg.TenantName == "" {
+		return tokens.Scope{}
+	}
+	scope := tokens.Scope{ProjectName: cfg.TenantName}
+	scope.DomainID, scope.DomainName = domain(cfg, cfg.TenantDomainID, cfg.TenantDomainName)
+	return scope
+}
+
+// domain gives an ID or a name: the special one, or else the general one.
+func domain(cfg config.Global, id, name string) (string, string) {
+	switch {
+	case id != "":
+		return id, ""
+	case name != "":
+		return "", name
+	case cfg.DomainID != "":
+		return cfg.DomainID, ""
+	}
+	return "", cfg.DomainName
+}
+
+// identityEndpoint makes the URL of Keystone's API version 3, which Keystone has
+// at the same place below its root since version 3 exists: nothing to discover.
+func identityEndpoint(authURL string) (string, error) {
+	parsed, err := url.Parse(authURL)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
+		return "", errors.New("auth-url is not an http or https URL") // not quoted: it may hold a password
+	}
+	root, _ := splitVersion(parsed, "")
+	return root + "v3/", nil
+}
+
+// keystone asks for tokens.
+type keystone struct {
+	client *gophercloud.ServiceClient
+	creds  credentials
+	clock  clock.Clock
+}
+
+// newKeystone makes a client that asks through transport.
+func newKeystone(endpoint string, creds credentials, transport http.RoundTripper, userAgent string, now clock.Clock) *keystone {
+	provider := &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: transport, CheckRedirect: sameHostReads}}
+	provider.UserAgent.Prepend(userAgent)
+	client := &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: endpoint, Type: "identity"}
+	return &keystone{client: client, creds: creds, clock: now}
+}
+
+// issue gets a token: a new one, or, with nothing but a token to sign in with, the
+// facts about that. Errors are AuthenticationErrors.
+func (k *keystone) issue(ctx context.Context) (*token, error) {
+	asked := k.clock.Now()
+	var result interface {
+		ExtractInto(any) error
+		ExtractTokenID() (string, error)
+	}
+	options := k.creds.options
+	if bare := k.creds.bareToken(); bare != "" && options.Scope == (tokens.Scope{}) {
+		client := *k.client
+		client.MoreHeaders = map[string]string{"X-Auth-Token": bare}
+		result = tokens.Get(ctx, &client, bare)
+	} else {
+		result = tokens.Create(ctx, k.client, &options)
+	}
+	issued, err := readToken(result, asked)
+	if err != nil {
+		return nil, &AuthenticationError{Err: withoutSecrets(err, k.creds.secrets)}
+	}
+	issued.renewable = k.creds.bareToken() == ""
+	return issued, nil
+}
+
+// withoutSecrets takes our own secrets out of what Keystone answered: it may quote
+// the request that it does not like.
+func withoutSecrets(err error, secrets []string) error {
+	resp := response(err)
+	if resp == nil {
+		return err
+	}
+	clean := *resp
+	for _, secret := range secrets {
+		clean.Body = []byte(strings.ReplaceAll(string(clean.Body), secret, "(secret)"))
+	}
+	return clean
+}
+
+// token is a signed-in state: the token, whose it is, and what it opens.
+type token struct {
+	id        string
+	projectID string
+	catalog   []tokens.CatalogEntry
+	renewable bool
+	// expires is on our own clock, whatever the service's says; zero when unknown.
+	expires time.Time
+	// renewAt is when most of its life is over; zero when expires is.
+	renewAt time.Time
+}
+
+// renewAfter is the part of a token's life after which we ask for the next one. The
+// rest is for Keystone to be out of order in.
+const renewAfter = 0.85
+
+func readToken(result interface {
+	ExtractInto(any) error
+	ExtractTokenID() (string, error)
+}, asked time.Time) (*token, error) {
+	var body struct {
+		IssuedAt  time.Time             `json:"issued_at"`
+		ExpiresAt time.Time             `json:"expires_at"`
+		Catalog   []tokens.CatalogEntry `json:"catalog"`
+		Project   struct {
+			ID string `json:"id"`
+		} `json:"project"`
+	}
+	if err := result.ExtractInto(&body); err != nil {
+		return nil, err
+	}
+	id, err := result.ExtractTokenID()
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return nil, errors.New("the answer of Keystone has no X-Subject-Token")
+	}
+	if body.Project.ID == "" {
+		return nil, errors.New("the token is for no project: set tenant-id, or tenant-name and its domain")
+	}
+	t := &token{id: id, projectID: body.Project.ID, catalog: body.Catalog}
+	if !body.ExpiresAt.IsZero() {
+		t.setLife(asked, body.IssuedAt, body.ExpiresAt)
+	}
+	return t, nil
+}
+
+// setLife computes the times on our clock from the length of the life, so that a
+// clock that differs from Keystone's does no harm.
+func (t *token) setLife(asked, issued, expires time.Time) {
+	life := expires.Sub(issued)
+	if issued.IsZero() {
+		life = expires.Sub(asked)
+	}
+	t.expires = asked.Add(life)
+	t.renewAt = asked.Add(time.Duration(float64(life) * renewAfter))
+}

@@ -1,0 +1,248 @@
+package openstack
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// RetryPolicy says how often and how soon a request is repeated within one call.
+// Zero fields take the default.
+type RetryPolicy struct {
+	// Attempts is the greatest number of times a request is sent: 5.
+	Attempts int
+	// BaseDelay doubles with every attempt up to MaxDelay; the wait is a random part
+	// of it: 500 ms, 8 s.
+	BaseDelay, MaxDelay time.Duration
+	// MaxRetryAfter is the longest Retry-After that is waited for here: 30 s. When
+	// the service asks for more, its answer is the result: see RetryAfter.
+	MaxRetryAfter time.Duration
+	// Budget is the time after which no new attempt begins: 2 minutes.
+	Budget time.Duration
+}
+
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	if p.Attempts == 0 {
+		p.Attempts = 5
+	}
+	if p.BaseDelay == 0 {
+		p.BaseDelay = 500 * time.Millisecond
+	}
+	if p.MaxDelay == 0 {
+		p.MaxDelay = 8 * time.Second
+	}
+	if p.MaxRetryAfter == 0 {
+		p.MaxRetryAfter = 30 * time.Second
+	}
+	if p.Budget == 0 {
+		p.Budget = 2 * time.Minute
+	}
+	return p
+}
+
+// NoAnswerError is a request that got no answer. errors.As finds it below the
+// errors of net/http and gophercloud.
+type NoAnswerError struct {
+	// Service is the name of the service that was asked.
+	Service string
+	// Method is the request's.
+	Method string
+	// Sent tells whether an attempt may have reached the service.
+	Sent bool
+	// Attempts is how often it was tried.
+	Attempts int
+	// Err is what happened to the last attempt.
+	Err error
+}
+
+func (e *NoAnswerError) Error() string {
+	text := "no answer from " + e.Service
+	if !e.Sent {
+		text = "no connection to " + e.Service
+	}
+	text += ": " + e.Err.Error()
+	if e.Attempts > 1 {
+		text += fmt.Sprintf(" (%d attempts)", e.Attempts)
+	}
+	return text
+}
+
+// Unwrap gives what happened to the last attempt.
+func (e *NoAnswerError) Unwrap() error { return e.Err }
+
+// outcome is what an attempt led to: an answer or an error.
+type outcome struct {
+	resp *http.Response
+	sent bool
+	err  error
+}
+
+// retryTransport repeats requests that can be repeated safely:
+//
+//	                        GET, token   DELETE   PUT              POST, PATCH
+//	no connection           yes          yes      yes              yes
+//	connection lost later   yes          yes      no               no
+//	429                     yes          yes      yes              yes
+//	503                     yes          yes      with Retry-After no
+//	502, 504                yes          yes      no               no
+//	any other status        no           no       no               no
+//
+// Octavia and Neutron limit their rate before they do any work. A proxy answers
+// 502 and 504 when the service may have got the request.
+type retryTransport struct {
+	exchange *exchange
+	policy   RetryPolicy
+	clock    clock.Clock
+	metrics  *Metrics
+	// jitter gives a random part of a duration.
+	jitter func(time.Duration) time.Duration
+}
+
+// fullJitter gives a random duration up to limit.
+func fullJitter(limit time.Duration) time.Duration {
+	if limit <= 0 {
+		return 0
+	}
+	return time.Duration(rand.Int64N(int64(limit)))
+}
+
+// RoundTrip sends the request as often as the table above allows, and gives the
+// last answer, or a NoAnswerError.
+func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		defer req.Body.Close()
+	}
+	ctx, started := req.Context(), t.clock.Now()
+	kind := kindOf(req.Method, req.URL.Path)
+	sent := false
+	for attempt := 1; ; attempt++ {
+		out := t.try(req, attempt)
+		sent = sent || out.sent
+		delay, again := t.next(req, kind, out, attempt, started)
+		if again {
+			klog.FromContext(ctx).V(4).Info("Repeating OpenStack request", "request", kind.Name,
+				"attempt", attempt, "after", delay, "status", out.status(), "err", out.err)
+			again = t.wait(ctx, delay)
+		}
+		if again {
+			t.metrics.retried(kind)
+			continue
+		}
+		if out.err != nil {
+			return nil, &NoAnswerError{Service: kind.Service, Method: req.Method, Sent: sent, Attempts: attempt, Err: out.err}
+		}
+		return out.resp, nil
+	}
+}
+
+// try sends the request once, with a body of its own.
+func (t *retryTransport) try(req *http.Request, attempt int) outcome {
+	if attempt > 1 && hasBody(req) {
+		body, err := req.GetBody()
+		if err != nil {
+			return outcome{err: fmt.Errorf("read the request's body again: %w", err)}
+		}
+		req = req.Clone(req.Context())
+		req.Body = body
+	} else if hasBody(req) {
+		// The base closes what it is given; we close the original in the end.
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(req.Body)
+	}
+	resp, sent, err := t.exchange.do(req)
+	return outcome{resp: resp, sent: sent, err: err}
+}
+
+func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+func (o outcome) status() int {
+	if o.resp == nil {
+		return 0
+	}
+	return o.resp.StatusCode
+}
+
+// next decides whether to try again, and after which time.
+func (t *retryTransport) next(req *http.Request, kind requestKind, out outcome, attempt int, started time.Time) (time.Duration, bool) {
+	ctx := req.Context()
+	now := t.clock.Now()
+	switch {
+	case attempt >= t.policy.Attempts, now.Sub(started) >= t.policy.Budget, ctx.Err() != nil,
+		hasBody(req) && req.GetBody == nil,
+		!mayRepeat(req.Method, kind, out):
+		return 0, false
+	}
+	limit := min(t.policy.BaseDelay<<(attempt-1), t.policy.MaxDelay)
+	delay := t.jitter(limit)
+	if out.resp != nil {
+		if asked, ok := retryAfter(out.resp.Header, now); ok {
+			if asked > t.policy.MaxRetryAfter {
+				return 0, false
+			}
+			delay = asked + t.jitter(t.policy.BaseDelay)
+		}
+	}
+	if deadline, ok := ctx.Deadline(); ok && now.Add(delay).After(deadline) {
+		return 0, false
+	}
+	return delay, true
+}
+
+// mayRepeat is the table of retryTransport.
+func mayRepeat(method string, kind requestKind, out outcome) bool {
+	safe := !isWrite(method) || method == http.MethodDelete || kind.Class == classToken
+	if out.err != nil {
+		return (safe || !out.sent) && !isFinal(out.err)
+	}
+	switch out.resp.StatusCode {
+	case http.StatusTooManyRequests:
+		return true
+	case http.StatusServiceUnavailable:
+		return safe || method == http.MethodPut && out.resp.Header.Get("Retry-After") != ""
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		return safe
+	}
+	return false
+}
+
+// isFinal tells errors that would come again.
+func isFinal(err error) bool {
+	var tooLarge *TooLargeError
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &tooLarge) || errors.As(err, &certificate)
+}
+
+// wait gives false when the context ended first.
+func (t *retryTransport) wait(ctx context.Context, delay time.Duration) bool {
+	timer := t.clock.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// retryAfter reads the header of that name, in its forms of seconds and of a date
+// (RFC 9110, 10.2.3).
+func retryAfter(header http.Header, now time.Time) (time.Duration, bool) {
+	text := header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
+		return time.Duration(seconds) * time.Second, true
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0, false
+	}
+	return max(0, at.Sub(now)), true
+}

@@ -1,0 +1,159 @@
+package openstack
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+)
+
+// SessionOptions tune a session. The zero value is good.
+type SessionOptions struct {
+	// UserAgent goes before gophercloud's own:
+	// "openstack-cloud-controller-manager/VERSION".
+	UserAgent string
+	// Timeout is for one attempt at a request, with its answer: 60 s.
+	Timeout time.Duration
+	// Clock is the real one when nil.
+	Clock clock.Clock
+	// Metrics count the requests when not nil.
+	Metrics *Metrics
+	// Limits bound the requests in flight.
+	Limits Limits
+	// Retry says how requests are repeated.
+	Retry RetryPolicy
+	// MaxBodyBytes bounds an answer: 64 MiB.
+	MaxBodyBytes int64
+	// VersionAge is how long the load balancer API's version is believed: 10 min.
+	VersionAge time.Duration
+}
+
+func (o SessionOptions) withDefaults() SessionOptions {
+	if o.UserAgent == "" {
+		o.UserAgent = "openstack-cloud-controller-manager"
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 60 * time.Second
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.MaxBodyBytes == 0 {
+		o.MaxBodyBytes = defaultMaxBody
+	}
+	if o.VersionAge == 0 {
+		o.VersionAge = 10 * time.Minute
+	}
+	o.Limits = o.Limits.withDefaults()
+	o.Retry = o.Retry.withDefaults()
+	return o
+}
+
+// Session is a signed-in connection to one project in one region of a cloud. All
+// services share its token, its connections and its limits. It is safe for
+// concurrent use.
+type Session struct {
+	endpoints endpointChoice
+	tokens    *tokenSource
+	provider  *gophercloud.ProviderClient
+	// unsigned sends requests without a token: for root documents.
+	unsigned *http.Client
+	version  *versionCache
+
+	connections *http.Transport
+	end         context.CancelFunc
+	background  sync.WaitGroup
+}
+
+// NewSession signs in. ctx bounds that and gives the logger for later; the session
+// lives until Close. Errors are those of Wrap: an AuthenticationError inside says
+// that Keystone could not be asked or refused.
+func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*Session, error) {
+	const doing = "configure the cloud session"
+	opts = opts.withDefaults()
+	creds, err := newCredentials(cfg)
+	if err != nil {
+		return nil, Wrap(err, doing)
+	}
+	identity, err := identityEndpoint(cfg.AuthURL)
+	if err != nil {
+		return nil, Wrap(err, doing)
+	}
+	endpoints, err := newEndpointChoice(cfg)
+	if err != nil {
+		return nil, Wrap(err, doing)
+	}
+	connections, err := newTransport(cfg, opts.Limits.perHost())
+	if err != nil {
+		return nil, Wrap(err, doing)
+	}
+	if cfg.TLSInsecure {
+		klog.FromContext(ctx).Info("Certificates of the cloud's services are not verified: tls-insecure is set")
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Session{endpoints: endpoints, connections: connections, end: end}
+	chain := newChain(connections, opts)
+	s.unsigned = &http.Client{Transport: chain, CheckRedirect: sameHostReads}
+	s.tokens = &tokenSource{
+		issue: newKeystone(identity, creds, chain, opts.UserAgent, opts.Clock).issue,
+		clock: opts.Clock,
+		life:  life,
+	}
+	first, err := s.tokens.issue(ctx)
+	if err != nil {
+		s.Close()
+		return nil, Wrap(err, "sign in at "+identity)
+	}
+	s.tokens.current.Store(first)
+	s.provider = newProvider(identity, &authTransport{tokens: s.tokens, next: chain}, opts.UserAgent)
+	s.version = &versionCache{read: s.readLoadBalancerVersion, age: opts.VersionAge, clock: opts.Clock, life: life}
+	s.background.Go(s.tokens.keepFresh)
+	return s, nil
+}
+
+// newChain is the way of every request: measured, limited, repeated, sent.
+func newChain(base http.RoundTripper, opts SessionOptions) http.RoundTripper {
+	retry := &retryTransport{
+		exchange: &exchange{base: base, timeout: opts.Timeout, maxBody: opts.MaxBodyBytes},
+		policy:   opts.Retry,
+		clock:    opts.Clock,
+		metrics:  opts.Metrics,
+		jitter:   fullJitter,
+	}
+	limit := newLimitTransport(opts.Limits, retry)
+	return &observeTransport{next: limit, metrics: opts.Metrics, clock: opts.Clock}
+}
+
+// newProvider makes gophercloud's client. It neither knows a token nor renews one:
+// that is the transport's work, as gophercloud holds up every request while it
+// renews, and fails them all when the one that began it is cancelled.
+func newProvider(identity string, transport http.RoundTripper, userAgent string) *gophercloud.ProviderClient {
+	provider := &gophercloud.ProviderClient{
+		IdentityBase:     identity,
+		IdentityEndpoint: identity,
+		HTTPClient:       http.Client{Transport: transport, CheckRedirect: sameHostReads},
+	}
+	provider.UseTokenLock()
+	provider.UserAgent.Prepend(userAgent)
+	return provider
+}
+
+// ProjectID gives the project that the session works in.
+func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID }
+
+// Region gives the configured region, "" when there is none.
+func (s *Session) Region() string { return s.endpoints.region }
+
+// Close ends what runs in the background, and waits for it. Requests in flight go
+// on; new ones work until the token expires.
+func (s *Session) Close() {
+	s.end()
+	s.background.Wait()
+	s.connections.CloseIdleConnections()
+}

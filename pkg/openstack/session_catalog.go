@@ -1,0 +1,139 @@
+package openstack
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+)
+
+// ErrNoEndpoint says that the service catalog has no endpoint for a service in the
+// region and on the interface that we were told.
+type ErrNoEndpoint struct {
+	// Service is the type: "load-balancer".
+	Service string
+	// Region is "" when any would do.
+	Region string
+	// Interface is public, internal or admin.
+	Interface string
+	// Offered are the endpoints of the service that there are, as "REGION
+	// INTERFACE".
+	Offered []string
+}
+
+func (e ErrNoEndpoint) Error() string {
+	region := "any region"
+	if e.Region != "" {
+		region = "region " + e.Region
+	}
+	offered := "no endpoint at all"
+	if len(e.Offered) > 0 {
+		offered = strings.Join(e.Offered, ", ")
+	}
+	return fmt.Sprintf("the service catalog has no %s endpoint of type %s in %s; it has %s",
+		e.Interface, e.Service, region, offered)
+}
+
+// endpointChoice picks endpoints out of a catalog.
+type endpointChoice struct {
+	region, iface string
+}
+
+func newEndpointChoice(cfg config.Global) (endpointChoice, error) {
+	iface := strings.TrimSuffix(strings.ToLower(cfg.EndpointType), "url") // as in "publicURL"
+	switch iface {
+	case "":
+		iface = "public"
+	case "public", "internal", "admin":
+	default:
+		return endpointChoice{}, fmt.Errorf("os-endpoint-type %q: allowed are public, internal and admin", cfg.EndpointType)
+	}
+	return endpointChoice{region: cfg.Region, iface: iface}, nil
+}
+
+// find gives the first endpoint that fits, as OpenStack's own clients do.
+func (c endpointChoice) find(catalog []tokens.CatalogEntry, types []string) (string, error) {
+	missing := ErrNoEndpoint{Service: types[0], Region: c.region, Interface: c.iface}
+	for _, entry := range catalog {
+		if !slices.Contains(types, entry.Type) {
+			continue
+		}
+		for _, endpoint := range entry.Endpoints {
+			if endpoint.Interface == c.iface &&
+				(c.region == "" || endpoint.Region == c.region || endpoint.RegionID == c.region) {
+				return endpoint.URL, nil
+			}
+			missing.Offered = append(missing.Offered, endpoint.Region+" "+endpoint.Interface)
+		}
+	}
+	slices.Sort(missing.Offered)
+	return "", missing
+}
+
+// LoadBalancer gives the client of the load balancer API, version 2. It costs no
+// request. The client is of the moment: endpoints may change with the next token.
+func (s *Session) LoadBalancer(context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service("v2.0", "load-balancer")
+}
+
+// Network gives the client of the network API, version 2, as LoadBalancer does.
+func (s *Session) Network(context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service("v2.0", "network", "networking")
+}
+
+// Compute gives the client of the compute API, version 2.1, as LoadBalancer does.
+func (s *Session) Compute(context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service("v2.1", "compute")
+}
+
+// service makes a client by hand: gophercloud's constructors ask the service for
+// its versions first, one request each.
+func (s *Session) service(version string, types ...string) (*gophercloud.ServiceClient, error) {
+	address, err := s.endpoints.find(s.tokens.current.Load().catalog, types)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return nil, fmt.Errorf("the service catalog has a bad URL %q for %s", address, types[0])
+	}
+	root, base := splitVersion(parsed, version)
+	return &gophercloud.ServiceClient{
+		ProviderClient: s.provider,
+		Endpoint:       root,
+		ResourceBase:   base,
+		Type:           types[0],
+	}, nil
+}
+
+// splitVersion gives the root of a service, where its version document is, and the
+// base of its API. Catalogs have URLs with and without a version, and with a
+// project after it:
+//
+//	http://host/load-balancer           root, base is root + version
+//	http://host/load-balancer/v2.0/     base, root is what goes before
+//	http://host:8774/v2.1/PROJECT       base, root is what goes before the version
+//
+// Both end in a slash.
+func splitVersion(address *url.URL, version string) (root, base string) {
+	plain := url.URL{Scheme: address.Scheme, Host: address.Host}
+	segments := strings.FieldsFunc(address.Path, func(r rune) bool { return r == '/' })
+	if n := len(segments); n > 0 && segments[n-1] == "lbaas" { // gophercloud adds it
+		segments = segments[:n-1]
+	}
+	at := slices.IndexFunc(segments, versionSegment.MatchString)
+	if at < 0 {
+		at = len(segments)
+		segments = append(segments, version)
+	}
+	join := func(segments []string) string {
+		return plain.JoinPath(append(slices.Clone(segments), "/")...).String()
+	}
+	return join(segments[:at]), join(segments)
+}

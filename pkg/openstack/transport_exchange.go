@@ -1,0 +1,108 @@
+package openstack
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// defaultMaxBody bounds an answer. The largest we ask for are pages of servers
+	// and trees of load balancers: a few MiB.
+	defaultMaxBody = 64 << 20
+	// maxErrorBody bounds what is kept of an error's body.
+	maxErrorBody = 64 << 10
+)
+
+// TimeoutError is one attempt at a request that had no complete answer in time.
+type TimeoutError struct {
+	// After is the time that the attempt was given.
+	After time.Duration
+}
+
+func (e *TimeoutError) Error() string { return fmt.Sprintf("no answer within %s", e.After) }
+
+// Timeout marks the error as a timeout, as package net does.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// TooLargeError is an answer that is longer than we are willing to read.
+type TooLargeError struct {
+	// Limit is in bytes.
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string { return fmt.Sprintf("answer longer than %d bytes", e.Limit) }
+
+// exchange sends a request once and reads the whole answer. An answer that breaks
+// off is an error here already, where it is known whether a repetition is safe.
+type exchange struct {
+	base http.RoundTripper
+	// timeout is for one attempt, from dialling to the last byte of the answer.
+	timeout time.Duration
+	maxBody int64
+}
+
+// do sends the request. sent tells whether any of it may have reached the
+// service: it is false only when no connection was there to write it to (name not
+// resolved, connection refused, TLS handshake failed).
+func (e *exchange) do(req *http.Request) (resp *http.Response, sent bool, err error) {
+	parent := req.Context()
+	if parent.Err() != nil {
+		return nil, false, parent.Err()
+	}
+	ctx, cancel := context.WithTimeout(parent, e.timeout)
+	defer cancel()
+
+	// net/http may look for a connection more than once for one request, and for a
+	// POST only when nothing was written to the one before. A base that does not
+	// trace counts as having sent.
+	var connected atomic.Bool
+	connected.Store(true)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { connected.Store(false) },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
+	resp, err = e.base.RoundTrip(req.WithContext(ctx))
+	if err == nil {
+		err = e.readAll(resp)
+	}
+	switch {
+	case err == nil:
+		return resp, true, nil
+	case parent.Err() != nil:
+		err = parent.Err()
+	case ctx.Err() != nil:
+		err = &TimeoutError{After: e.timeout}
+	}
+	return nil, connected.Load(), err
+}
+
+// readAll replaces the body of an answer by its bytes. Of an error's body, what
+// came is good enough: its status counts.
+func (e *exchange) readAll(resp *http.Response) error {
+	failed := resp.StatusCode >= http.StatusBadRequest
+	limit := e.maxBody
+	if failed {
+		limit = min(limit, maxErrorBody)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	resp.Body.Close()
+	tooLarge := int64(len(body)) > limit
+	switch {
+	case failed && tooLarge:
+		body = body[:limit]
+	case failed:
+	case err != nil:
+		return err
+	case tooLarge:
+		return &TooLargeError{Limit: limit}
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.ContentLength = int64(len(body))
+	return nil
+}

@@ -1,0 +1,236 @@
+package openstack
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// The services that we talk to, by the names that users know them by.
+const (
+	serviceOctavia  = "Octavia"
+	serviceNeutron  = "Neutron"
+	serviceNova     = "Nova"
+	serviceKeystone = "Keystone"
+	serviceUnknown  = "OpenStack"
+)
+
+// requestClass says how a request is limited.
+type requestClass string
+
+const (
+	classRead               requestClass = "read"
+	classCreateLoadBalancer requestClass = "create load balancer"
+	classWrite              requestClass = "write"
+	classToken              requestClass = "token"
+)
+
+// requestKind is what method and path of a request tell about it.
+type requestKind struct {
+	// Service answers it.
+	Service string
+	// Name is the metric label: resource and verb, without IDs, out of a fixed set.
+	Name  string
+	Class requestClass
+}
+
+// resource is what a path, its IDs taken out, stands for.
+type resource struct {
+	service, name string
+	// verb overrules the one that follows from the method.
+	verb string
+}
+
+// versionSegment is the API version in a path: v3, v2.0, v2.1.
+var versionSegment = regexp.MustCompile(`^v[0-9]+(\.[0-9]+)?$`)
+
+// kindOf classifies a request. What it does not know is "other_" and the verb, so
+// that the set of names stays small whatever the path.
+func kindOf(method, path string) requestKind {
+	segments := belowVersion(path)
+	if len(segments) == 0 {
+		return requestKind{Service: serviceUnknown, Name: "version_list", Class: classRead}
+	}
+	res, single := resourceOf(segments)
+	verb := res.verb
+	if verb == "" {
+		verb = verbOf(method, single)
+	}
+	if res.name == "loadbalancer_pool_member" && verb == "update" && !single {
+		verb = "batch" // PUT of the collection sets all members at once
+	}
+	kind := requestKind{Service: res.service, Name: res.name + "_" + verb, Class: classOf(method)}
+	switch kind.Name {
+	case "loadbalancer_create":
+		kind.Class = classCreateLoadBalancer
+	case "token_create", "token_get":
+		kind.Class = classToken
+	}
+	return kind
+}
+
+// belowVersion gives what follows the API version in a path, nothing for the
+// root documents.
+func belowVersion(path string) []string {
+	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for i, segment := range segments {
+		if versionSegment.MatchString(segment) {
+			return segments[i+1:]
+		}
+	}
+	return nil
+}
+
+// resourceOf finds the resource of a path, and whether the path names a single
+// object of it. Names and IDs take turns: pools/{id}/members/{id}.
+func resourceOf(segments []string) (res resource, single bool) {
+	var found func(pattern string) (resource, bool)
+	switch segments[0] {
+	case "lbaas":
+		segments, found = segments[1:], octaviaResource
+		res = resource{service: serviceOctavia, name: "other"}
+	case "auth":
+		segments, found = segments[1:], keystoneResource
+		res = resource{service: serviceKeystone, name: "other"}
+	default:
+		segments, found = withoutProject(segments), networkOrComputeResource
+		res = resource{service: serviceUnknown, name: "other"}
+	}
+	pattern := make([]string, 0, 2)
+	for i := 0; i < len(segments); i += 2 {
+		pattern = append(pattern, segments[i])
+	}
+	single = len(segments) > 0 && len(segments)%2 == 0
+	if known, ok := found(strings.Join(pattern, "/")); ok {
+		res = known
+	}
+	if len(segments) == 2 && segments[1] == "detail" { // servers/detail is a list
+		single = false
+	}
+	return res, single
+}
+
+// withoutProject drops the project ID that some Nova endpoints have after the
+// version.
+func withoutProject(segments []string) []string {
+	if _, ok := networkOrComputeResource(segments[0]); !ok && len(segments) > 1 {
+		return segments[1:]
+	}
+	return segments
+}
+
+func verbOf(method string, single bool) string {
+	switch {
+	case method == http.MethodPost:
+		return "create"
+	case method == http.MethodDelete:
+		return "delete"
+	case method == http.MethodPut || method == http.MethodPatch:
+		return "update"
+	case single:
+		return "get"
+	default:
+		return "list"
+	}
+}
+
+func classOf(method string) requestClass {
+	if isWrite(method) {
+		return classWrite
+	}
+	return classRead
+}
+
+// isWrite tells whether a method changes anything.
+func isWrite(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, "":
+		return false
+	}
+	return true
+}
+
+func octaviaResource(pattern string) (resource, bool) {
+	res := resource{service: serviceOctavia}
+	switch pattern {
+	case "loadbalancers":
+		res.name = "loadbalancer"
+	case "loadbalancers/status", "loadbalancers/statuses":
+		res.name, res.verb = "loadbalancer_status", "get"
+	case "loadbalancers/stats":
+		res.name, res.verb = "loadbalancer_stats", "get"
+	case "loadbalancers/failover":
+		res.name, res.verb = "loadbalancer", "failover"
+	case "listeners":
+		res.name = "loadbalancer_listener"
+	case "listeners/stats":
+		res.name, res.verb = "loadbalancer_listener_stats", "get"
+	case "pools":
+		res.name = "loadbalancer_pool"
+	case "pools/members":
+		res.name = "loadbalancer_pool_member"
+	case "healthmonitors":
+		res.name = "loadbalancer_healthmonitor"
+	case "l7policies":
+		res.name = "loadbalancer_l7policy"
+	case "l7policies/rules":
+		res.name = "loadbalancer_l7rule"
+	case "providers":
+		res.name = "loadbalancer_provider"
+	case "flavors":
+		res.name = "loadbalancer_flavor"
+	case "availabilityzones":
+		res.name = "loadbalancer_availability_zone"
+	case "quotas":
+		res.name = "loadbalancer_quota"
+	}
+	return res, res.name != ""
+}
+
+func keystoneResource(pattern string) (resource, bool) {
+	if pattern == "tokens" {
+		return resource{service: serviceKeystone, name: "token"}, true
+	}
+	return resource{}, false
+}
+
+func networkOrComputeResource(pattern string) (resource, bool) {
+	res := resource{service: serviceNeutron}
+	switch pattern {
+	case "floatingips":
+		res.name = "floating_ip"
+	case "floatingips/tags":
+		res.name = "floating_ip_tag"
+	case "ports":
+		res.name = "port"
+	case "ports/tags":
+		res.name = "port_tag"
+	case "networks":
+		res.name = "network"
+	case "subnets":
+		res.name = "subnet"
+	case "routers":
+		res.name = "router"
+	case "routers/add_extraroutes":
+		res.name, res.verb = "router", "add_routes"
+	case "routers/remove_extraroutes":
+		res.name, res.verb = "router", "remove_routes"
+	case "security-groups":
+		res.name = "security_group"
+	case "security-groups/tags":
+		res.name = "security_group_tag"
+	case "security-group-rules":
+		res.name = "security_group_rule"
+	case "address-groups":
+		res.name = "address_group"
+	case "extensions":
+		res.name = "network_extension"
+	case "servers":
+		res = resource{service: serviceNova, name: "server"}
+	case "servers/os-interface":
+		res = resource{service: serviceNova, name: "server_os_interface"}
+	case "flavors":
+		res = resource{service: serviceNova, name: "flavor"}
+	}
+	return res, res.name != ""
+}
