@@ -1,0 +1,218 @@
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// modulePath is the module whose tests these are.
+const modulePath = "github.com/openstack-ccm/openstack-ccm"
+
+// progressEvery is how often Build says that it still works.
+const progressEvery = 3 * time.Second
+
+// kubernetesVersion finds the release in hyper's go.mod.
+var kubernetesVersion = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)$`)
+
+// Build returns the path of the control plane's binary and builds it when this
+// machine has none for the sources at hand: about five minutes on two cores the
+// first time, nothing after that. The binary lies in the user's cache directory,
+// outside the tree. Processes that ask at the same time build it once.
+// Progress goes to logf, a line every few seconds.
+func Build(ctx context.Context, logf func(format string, args ...any)) (string, error) {
+	source, err := hyperSource(ctx)
+	if err != nil {
+		return "", fmt.Errorf("build the test control plane: %w", err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("build the test control plane: %w", err)
+	}
+	directory := filepath.Join(cache, "openstack-ccm", "controlplane-"+source.key())
+	binary := filepath.Join(directory, "hyper")
+	if exists(binary) {
+		return binary, nil
+	}
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return "", fmt.Errorf("build the test control plane: %w", err)
+	}
+	unlock, err := lockFile(ctx, filepath.Join(directory, "lock"), func() {
+		logf("waiting for another process that builds the test control plane")
+	})
+	if err != nil {
+		return "", fmt.Errorf("build the test control plane: %w", err)
+	}
+	defer unlock()
+	if exists(binary) {
+		return binary, nil
+	}
+	if err := source.compile(ctx, binary, logf); err != nil {
+		return "", fmt.Errorf("build the test control plane: %w", err)
+	}
+	return binary, nil
+}
+
+// source is what the binary is made from.
+type source struct {
+	dir   string
+	files map[string][]byte
+}
+
+// hyperSource finds hyper's sources beside this package: the working directory
+// of a test, of `go run` and of make lies in the module.
+func hyperSource(ctx context.Context) (source, error) {
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", modulePath)
+	var stderr bytes.Buffer
+	list.Stderr = &stderr
+	root, err := list.Output()
+	if err != nil {
+		return source{}, fmt.Errorf("find the directory of module %s: %w: %s", modulePath, err, stderr.String())
+	}
+	s := source{
+		dir:   filepath.Join(strings.TrimSpace(string(root)), "tests", "controlplane", "hyper"),
+		files: map[string][]byte{"go.mod": nil, "go.sum": nil, "main.go": nil},
+	}
+	for name := range s.files {
+		if s.files[name], err = os.ReadFile(filepath.Join(s.dir, name)); err != nil {
+			return source{}, err
+		}
+	}
+	return s, nil
+}
+
+// key differs whenever the binary would.
+func (s source) key() string {
+	hash := sha256.New()
+	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+		fmt.Fprintln(hash, name, len(s.files[name]))
+		hash.Write(s.files[name])
+	}
+	return hex.EncodeToString(hash.Sum(nil))[:16]
+}
+
+// compile builds beside the target and renames, so that whoever finds the
+// target finds all of it.
+func (s source) compile(ctx context.Context, target string, logf func(string, ...any)) error {
+	release := kubernetesVersion.FindSubmatch(s.files["go.mod"])
+	if release == nil {
+		return errors.New("hyper/go.mod does not require k8s.io/kubernetes")
+	}
+	const version = "k8s.io/component-base/version."
+	unfinished := target + ".unfinished"
+	build := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-buildvcs=false",
+		"-ldflags", fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=%[3]s -X %[1]sgitMinor=%[4]s",
+			version, release[1], release[2], release[3]),
+		"-o", unfinished, ".")
+	build.Dir = s.dir
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) }
+	build.WaitDelay = 10 * time.Second
+	var output buildOutput
+	build.Stdout, build.Stderr = &output, &output
+
+	logf("building the test control plane (Kubernetes %s): about five minutes, this once", release[1])
+	stop := reportProgress(&output, logf)
+	err := build.Run()
+	stop()
+	if err != nil {
+		return fmt.Errorf("go build in %s: %w\n%s", s.dir, err, output.rest())
+	}
+	return os.Rename(unfinished, target)
+}
+
+// reportProgress logs how far the build is until the returned function is called.
+func reportProgress(output *buildOutput, logf func(string, ...any)) (stop func()) {
+	start, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				logf("building the test control plane: %d modules downloaded, %d packages compiled, %v",
+					output.modules.Load(), output.packages.Load(), time.Since(start).Round(time.Second))
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// buildOutput counts what `go build -v` says it does and keeps the rest, which
+// is what went wrong.
+type buildOutput struct {
+	modules, packages atomic.Int64
+	partial, other    []byte
+}
+
+var packageLine = regexp.MustCompile(`^[A-Za-z0-9_.~/-]+$`)
+
+func (o *buildOutput) Write(p []byte) (int, error) {
+	o.partial = append(o.partial, p...)
+	for {
+		line, rest, whole := bytes.Cut(o.partial, []byte("\n"))
+		if !whole {
+			return len(p), nil
+		}
+		o.partial = rest
+		switch {
+		case bytes.HasPrefix(line, []byte("go: downloading ")):
+			o.modules.Add(1)
+		case packageLine.Match(line):
+			o.packages.Add(1)
+		default:
+			o.other = append(append(o.other, line...), '\n')
+		}
+	}
+}
+
+// rest may be called once the build has ended.
+func (o *buildOutput) rest() string { return string(o.other) + string(o.partial) }
+
+// lockFile takes an exclusive lock that ends with this process at the latest.
+// waiting is called when somebody else holds it, and again every few seconds.
+func lockFile(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			file.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		waiting()
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, fmt.Errorf("wait for the lock %s: %w", path, context.Cause(ctx))
+		case <-time.After(progressEvery):
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

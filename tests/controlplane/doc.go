@@ -1,0 +1,15 @@
+// Package controlplane runs a real Kubernetes control plane on loopback for
+// tests and the demo: etcd, kube-apiserver and kube-controller-manager, each a
+// process of its own. It needs no root, no container and no network beyond the
+// Go module proxy at the first build.
+//
+// What a cloud controller manager finds there:
+//
+//   - authorization Node,RBAC, and no anonymous requests;
+//   - a controller manager with --cloud-provider=external, that gives every node
+//     a pod CIDR of both families;
+//   - dual-stack Services, IPv4 first;
+//   - no scheduler, no kubelet and no kube-proxy: see package node.
+//
+// The three programs are one binary, built from the module in hyper/.
+package controlplane
