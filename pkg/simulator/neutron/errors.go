@@ -63,3 +63,8 @@ func overQuota(resource string) *Error {
 func invalidInput(format string, args ...any) *Error {
 	return badRequest("InvalidInput", "Invalid input for operation: %s.", fmt.Sprintf(format, args...))
 }
+
+// policyForbids is a refusal of Neutron's policy engine.
+func policyForbids(rule string) *Error {
+	return &Error{Status: http.StatusForbidden, Type: "PolicyNotAuthorized", Message: rule + " is disallowed by policy"}
+}

@@ -1,9 +1,6 @@
 package neutron
 
 import (
-	"cmp"
-	"fmt"
-	"net/http"
 	"net/netip"
 	"slices"
 )
@@ -208,19 +205,4 @@ func (r *floatingIP) view() FloatingIP {
 func isIPv4(address string) bool {
 	parsed, err := netip.ParseAddr(address)
 	return err == nil && parsed.Is4()
-}
-
-// policyForbids is a refusal of Neutron's policy engine.
-func policyForbids(rules ...string) *Error {
-	list := ""
-	for i, rule := range rules {
-		if i > 0 {
-			list += " and "
-		}
-		list += rule
-	}
-	return &Error{
-		Status: http.StatusForbidden, Type: "PolicyNotAuthorized",
-		Message: fmt.Sprintf("(%s) is disallowed by policy", cmp.Or(list, "rule")),
-	}
 }

@@ -46,9 +46,12 @@ type Neutron struct {
 	floatingIPs    table[*floatingIP]
 	securityGroups table[*securityGroup]
 	quotas         map[string]map[string]int
-	changed        bool
+	// standardAttributes counts the rows of Neutron's table of that name.
+	standardAttributes int
+	changed            bool
 
 	subscribers subscribers
+	handler     http.Handler
 }
 
 // New makes a Neutron without any network.
@@ -62,13 +65,15 @@ func New(options Options) *Neutron {
 	if options.Extensions == nil {
 		options.Extensions = DefaultExtensions()
 	}
-	return &Neutron{options: options, quotas: map[string]map[string]int{}}
+	n := &Neutron{options: options, quotas: map[string]map[string]int{}}
+	n.handler = n.routes()
+	return n
 }
 
 // ServeHTTP answers the network API. The path must start below the mount point
 // (/v2.0/ports), and the context carries the keystone.Caller.
 func (n *Neutron) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	http.NotFound(w, r)
+	n.handler.ServeHTTP(w, r)
 }
 
 // Subscribe calls changed after each change of a port, a floating IP or a

@@ -49,9 +49,7 @@ func (n *Neutron) defaultGroup(projectID string) *securityGroup {
 		}
 	}
 	group := n.storeGroup(SecurityGroupSpec{ProjectID: projectID, Name: "default", Description: "Default security group"})
-	for _, etherType := range []string{"IPv4", "IPv6"} {
-		n.storeRule(group, SecurityGroupRule{Direction: "ingress", EtherType: etherType, RemoteGroupID: group.ID})
-	}
+	n.storeDefaultRules(group, "ingress", group.ID)
 	return group
 }
 
@@ -60,13 +58,21 @@ func (n *Neutron) storeGroup(spec SecurityGroupSpec) *securityGroup {
 		standard: n.newStandard("", spec.ProjectID, spec.Description, nil),
 		Name:     spec.Name, Stateful: true,
 	}
-	group.RevisionNumber = 1
 	n.securityGroups.put(group.ID, group)
-	for _, etherType := range []string{"IPv4", "IPv6"} {
-		n.storeRule(group, SecurityGroupRule{Direction: "egress", EtherType: etherType})
-	}
-	n.changed = true
+	n.storeDefaultRules(group, "egress", "")
 	return group
+}
+
+// storeDefaultRules adds the rule for both IP versions that a new group has.
+// The rules are part of making the group: its revision is 1 after them.
+func (n *Neutron) storeDefaultRules(group *securityGroup, direction, remoteGroupID string) {
+	for _, etherType := range []string{"IPv4", "IPv6"} {
+		n.storeRule(group, &securityGroupRule{
+			standard:  n.newStandard("", group.ProjectID, "", nil),
+			Direction: direction, EtherType: etherType, RemoteGroupID: pointerTo(remoteGroupID), SecurityGroupID: group.ID,
+		})
+	}
+	group.RevisionNumber = 1
 }
 
 func (n *Neutron) dropSecurityGroup(record *securityGroup) error {
@@ -80,6 +86,7 @@ func (n *Neutron) dropSecurityGroup(record *securityGroup) error {
 	}
 	n.securityGroups.remove(record.ID)
 	n.changed = true
+	n.dropRulesTo(record.ID)
 	return nil
 }
 
@@ -87,5 +94,16 @@ func (r *securityGroup) view() SecurityGroup {
 	return SecurityGroup{
 		ID: r.ID, ProjectID: r.ProjectID, Name: r.Name, Description: r.Description,
 		Rules: views(r.Rules, (*securityGroupRule).view), Tags: slices.Clone(r.Tags),
+	}
+}
+
+// dropRulesTo removes the rules of other groups whose remote is a deleted group.
+func (n *Neutron) dropRulesTo(remoteGroupID string) {
+	for _, group := range n.securityGroups.all() {
+		for _, rule := range group.Rules {
+			if valueOf(rule.RemoteGroupID) == remoteGroupID {
+				n.dropRule(rule)
+			}
+		}
 	}
 }

@@ -1,0 +1,55 @@
+// Package wire holds what the simulated services share about HTTP: JSON
+// answers, request IDs and links to themselves wherever they are mounted.
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Base is the URL that the service is mounted at, without a trailing slash. It
+// is what the request's URL had in front of r.URL.Path before http.StripPrefix.
+func Base(r *http.Request) string {
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	path, _, _ := strings.Cut(r.RequestURI, "?")
+	return scheme + r.Host + strings.TrimSuffix(strings.TrimSuffix(path, r.URL.EscapedPath()), "/")
+}
+
+// Self is the URL of the request without its query.
+func Self(r *http.Request) string { return Base(r) + r.URL.EscapedPath() }
+
+// SetRequestID gives the answer an x-openstack-request-id unless it has one.
+func SetRequestID(w http.ResponseWriter) {
+	const header = "X-Openstack-Request-Id"
+	if w.Header().Get(header) == "" {
+		w.Header().Set(header, "req-"+uuid.NewString())
+	}
+}
+
+// WriteJSON answers with a JSON body.
+func WriteJSON(w http.ResponseWriter, status int, body any) {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	WriteBody(w, status, encoded)
+}
+
+// WriteBody answers with a body that is JSON already. An empty body is left out.
+func WriteBody(w http.ResponseWriter, status int, encoded []byte) {
+	SetRequestID(w)
+	if len(encoded) == 0 {
+		w.WriteHeader(status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(encoded) // a client that has gone away is no error of the service
+}

@@ -1,0 +1,167 @@
+package neutron
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/internal/wire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/keystone"
+)
+
+// call is one request with its caller.
+type call struct {
+	*http.Request
+	caller keystone.Caller
+	body   []byte
+}
+
+// sees says whether the caller may read and change what a project owns.
+func (c *call) sees(projectID string) bool {
+	return c.caller.IsAdmin() || (projectID != "" && projectID == c.caller.ProjectID)
+}
+
+// project is who owns what this request creates.
+func (c *call) project(wanted ...string) (string, error) {
+	for _, id := range wanted {
+		if id == "" || id == c.caller.ProjectID {
+			continue
+		}
+		if !c.caller.IsAdmin() {
+			return "", httpError(http.StatusBadRequest, "HTTPBadRequest", "Specifying 'project_id' or 'tenant_id' other than the authenticated project in request requires admin privileges")
+		}
+		return id, nil
+	}
+	return c.caller.ProjectID, nil
+}
+
+// handler answers a call under Neutron's lock with a status and a body.
+type handler func(*call) (int, any, error)
+
+// handle turns a handler into one for HTTP. The answer is encoded before the
+// lock is released, as it may share memory with the records.
+func (n *Neutron) handle(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client went away
+		}
+		status, encoded := n.answer(h, &call{Request: r, caller: keystone.CallerFrom(r.Context()), body: body})
+		wire.WriteBody(w, status, encoded)
+	}
+}
+
+func (n *Neutron) answer(h handler, c *call) (int, []byte) {
+	n.lock()
+	defer n.unlock()
+	status, body, err := h(c)
+	if err != nil {
+		return encodeError(err)
+	}
+	if body == nil {
+		return status, nil
+	}
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return encodeError(err)
+	}
+	return status, encoded
+}
+
+// encodeError puts an error into Neutron's envelope. What is no *Error is an
+// internal error, of which Neutron tells no detail.
+func encodeError(err error) (int, []byte) {
+	refusal := &Error{
+		Status: http.StatusInternalServerError, Type: "HTTPInternalServerError",
+		Message: "Request Failed: internal server error while processing your request.",
+	}
+	errors.As(err, &refusal)
+	encoded, _ := json.Marshal(map[string]any{"NeutronError": map[string]string{ // strings always encode
+		"type": refusal.Type, "message": refusal.Message, "detail": refusal.Detail,
+	}})
+	return refusal.Status, encoded
+}
+
+func httpError(status int, kind, format string, args ...any) *Error {
+	return &Error{Status: status, Type: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// decode reads the object under the resource's name into a request type. An
+// attribute that the request type does not have is refused: as read-only when
+// record (any value of the record type) has it, as unknown otherwise.
+func decode[T any](c *call, resource string, record any) (T, error) {
+	var request T
+	var envelope map[string]json.RawMessage
+	if err := json.Unmarshal(c.body, &envelope); err != nil {
+		return request, httpError(http.StatusBadRequest, "HTTPBadRequest", "The server could not comply with the request since it is either malformed or otherwise incorrect.")
+	}
+	encoded, ok := envelope[resource]
+	if !ok {
+		return request, httpError(http.StatusBadRequest, "HTTPBadRequest", "Unable to find '%s' in request body", resource)
+	}
+	return request, decodeAttributes(c.Method, encoded, &request, record)
+}
+
+func decodeAttributes(method string, encoded []byte, request, record any) error {
+	var attributes map[string]json.RawMessage
+	if err := json.Unmarshal(encoded, &attributes); err != nil {
+		return httpError(http.StatusBadRequest, "HTTPBadRequest", "Invalid input for operation: the resource is not an object.")
+	}
+	accepted := attributesOf(reflect.TypeOf(request))
+	known := attributesOf(reflect.TypeOf(record))
+	var unknown []string
+	for name := range attributes {
+		if _, ok := accepted[name]; ok {
+			continue
+		}
+		if _, ok := known[name]; ok {
+			return readOnly(method, name)
+		}
+		unknown = append(unknown, name)
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return httpError(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized attribute(s) '%s'", strings.Join(unknown, ", "))
+	}
+	if err := json.Unmarshal(encoded, request); err != nil {
+		return httpError(http.StatusBadRequest, "HTTPBadRequest", "Invalid input for operation: %v.", err)
+	}
+	return nil
+}
+
+func readOnly(method, name string) *Error {
+	if method == http.MethodPost {
+		return httpError(http.StatusBadRequest, "HTTPBadRequest", "Attribute '%s' not allowed in POST", name)
+	}
+	return httpError(http.StatusBadRequest, "HTTPBadRequest", "Cannot update read-only attribute %s", name)
+}
+
+func missing(attribute string) *Error {
+	return httpError(http.StatusBadRequest, "HTTPBadRequest", "Failed to parse request. Required attribute '%s' not specified", attribute)
+}
+
+// matchRevision enforces If-Match: revision_number=N against a record.
+func matchRevision(c *call, current standard) error {
+	header := c.Header.Get("If-Match")
+	if header == "" {
+		return nil
+	}
+	number, ok := strings.CutPrefix(header, "revision_number=")
+	if !ok {
+		return httpError(http.StatusBadRequest, "HTTPBadRequest", "Cannot understand If-Match header '%s'", header)
+	}
+	wanted, err := strconv.Atoi(number)
+	if err != nil {
+		return httpError(http.StatusBadRequest, "HTTPBadRequest", "Revision number must be an integer.")
+	}
+	if wanted != current.RevisionNumber {
+		return httpError(http.StatusPreconditionFailed, "RevisionNumberConstraintFailed", "Constrained to %d, but current revision is %d", wanted, current.RevisionNumber)
+	}
+	return nil
+}
