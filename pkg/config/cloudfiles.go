@@ -1,0 +1,183 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/gophercloud/utils/v2/openstack/clientconfig"
+	"go.yaml.in/yaml/v3"
+)
+
+// cloudEntry is one entry of clouds.yaml, secure.yaml or clouds-public.yaml.
+type cloudEntry struct {
+	Cloud clientconfig.Cloud
+	Trust struct {
+		Auth struct {
+			TrustID string `yaml:"trust_id"`
+		} `yaml:"auth"`
+	}
+}
+
+// UnmarshalYAML reads the entry as the library does, and what that leaves out.
+func (e *cloudEntry) UnmarshalYAML(node *yaml.Node) error {
+	if err := node.Decode(&e.Cloud); err != nil {
+		return err
+	}
+	return node.Decode(&e.Trust)
+}
+
+// cloudFiles are the entries by name. It is the library's source of files, in
+// place of its own, which looks into the environment of the process.
+type cloudFiles struct {
+	path   string // of clouds.yaml
+	clouds map[string]cloudEntry
+	secure map[string]cloudEntry
+	public map[string]cloudEntry
+}
+
+// LoadCloudsYAML returns the entries of clouds.yaml.
+func (f cloudFiles) LoadCloudsYAML() (map[string]clientconfig.Cloud, error) {
+	return libraryClouds(f.clouds), nil
+}
+
+// LoadSecureCloudsYAML returns the entries of secure.yaml, if there is one.
+func (f cloudFiles) LoadSecureCloudsYAML() (map[string]clientconfig.Cloud, error) {
+	return libraryClouds(f.secure), nil
+}
+
+// LoadPublicCloudsYAML returns the entries of clouds-public.yaml, if there is
+// one.
+func (f cloudFiles) LoadPublicCloudsYAML() (map[string]clientconfig.Cloud, error) {
+	return libraryClouds(f.public), nil
+}
+
+func libraryClouds(entries map[string]cloudEntry) map[string]clientconfig.Cloud {
+	clouds := make(map[string]clientconfig.Cloud, len(entries))
+	for name, entry := range entries {
+		clouds[name] = entry.Cloud
+	}
+	return clouds
+}
+
+// layers are the parts of the entry, the strongest first.
+func (f cloudFiles) layers(name string) cloudLayers {
+	cloud := f.clouds[name]
+	profile := cloud.Cloud.Profile
+	if profile == "" {
+		profile = cloud.Cloud.Cloud
+	}
+	return cloudLayers{f.secure[name], cloud, f.public[profile]}
+}
+
+// findClouds reads clouds.yaml from the path, else from where OS_CLIENT_CONFIG_FILE
+// says, else from the first usual place that has one; and the files that go
+// with it from the same folder.
+func findClouds(env Environment, path string) (cloudFiles, error) {
+	if path == "" {
+		path = env.get("OS_CLIENT_CONFIG_FILE")
+	}
+	candidates := []string{path}
+	if path == "" {
+		candidates = usualClouds(env)
+	}
+	for _, candidate := range candidates {
+		files, err := readCloudFiles(candidate)
+		if errors.Is(err, fs.ErrNotExist) && path == "" {
+			continue
+		}
+		return files, err
+	}
+	return cloudFiles{}, fmt.Errorf("no such file in any of %s: set clouds-file", strings.Join(candidates, ", "))
+}
+
+// usualClouds are the places where the openstack command looks.
+func usualClouds(env Environment) []string {
+	folders := []string{"."}
+	if home := env.get("XDG_CONFIG_HOME"); home != "" {
+		folders = append(folders, filepath.Join(home, "openstack"))
+	} else if home := env.get("HOME"); home != "" {
+		folders = append(folders, filepath.Join(home, ".config", "openstack"))
+	}
+	var paths []string
+	for _, folder := range append(folders, "/etc/openstack") {
+		paths = append(paths, filepath.Join(folder, "clouds.yaml"), filepath.Join(folder, "clouds.yml"))
+	}
+	return paths
+}
+
+func readCloudFiles(path string) (cloudFiles, error) {
+	clouds, err := readEntries(path, "clouds")
+	if err != nil {
+		return cloudFiles{}, err
+	}
+	secure, err := readCompanion(path, "secure", "clouds")
+	if err != nil {
+		return cloudFiles{}, err
+	}
+	public, err := readCompanion(path, "clouds-public", "public-clouds")
+	if err != nil {
+		return cloudFiles{}, err
+	}
+	return cloudFiles{path: path, clouds: clouds, secure: secure, public: public}, nil
+}
+
+// readCompanion reads a file beside clouds.yaml, which need not be there.
+func readCompanion(path, name, key string) (map[string]cloudEntry, error) {
+	for _, ending := range []string{".yaml", ".yml"} {
+		entries, err := readEntries(filepath.Join(filepath.Dir(path), name+ending), key)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return entries, err
+		}
+	}
+	return nil, nil
+}
+
+// readEntries reads the entries below the key of a YAML file.
+func readEntries(path, key string) (map[string]cloudEntry, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	content, err := readBounded(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	entries, err := parseEntries(content, key)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return entries, nil
+}
+
+// parseEntries reads YAML. Its errors do not repeat values of the file: any of
+// them may be a secret.
+func parseEntries(content []byte, key string) (map[string]cloudEntry, error) {
+	var document map[string]yaml.Node
+	if err := yaml.Unmarshal(content, &document); err != nil {
+		return nil, withoutValues(err)
+	}
+	entries := map[string]cloudEntry{}
+	node, found := document[key]
+	if !found {
+		return entries, nil
+	}
+	if err := node.Decode(&entries); err != nil {
+		return nil, withoutValues(err)
+	}
+	return entries, nil
+}
+
+func withoutValues(err error) error {
+	quoted := regexp.MustCompile("(?s)`.*`|'.*'|\".*\"")
+	var lines []string
+	for _, line := range strings.Split(err.Error(), "\n") {
+		lines = append(lines, quoted.ReplaceAllString(strings.TrimSpace(line), redacted))
+	}
+	return errors.New(strings.Join(lines, " "))
+}

@@ -1,0 +1,218 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/utils/v2/openstack/clientconfig"
+)
+
+// readClouds fills what [Global] leaves open from clouds.yaml, if it is asked
+// for.
+func (l *loader) readClouds() {
+	global := &l.config.Global
+	if !global.UseClouds {
+		l.warnIdleClouds()
+		return
+	}
+	lower, at, err := l.loadCloud()
+	if err != nil {
+		l.noClouds = true
+		l.problem(fmt.Errorf("clouds.yaml: %w", err))
+		return
+	}
+	if global.hasSecret() {
+		lower = lower.only(global.AuthMethod())
+	}
+	l.source += " and " + string(at)
+	l.overlay(lower, at)
+}
+
+func (l *loader) warnIdleClouds() {
+	for _, key := range []string{"cloud", "clouds-file"} {
+		if at := l.places[key]; strings.HasPrefix(string(at), "cloud.conf") {
+			l.warn("%s is ignored without use-clouds=true", at)
+		}
+	}
+}
+
+// overlay writes the values of the lower source where the upper one has none.
+// An ID and a name of the same thing stand for each other: the upper one's
+// name is not joined by the lower one's ID.
+func (l *loader) overlay(lower Global, at place) {
+	given := map[string]bool{}
+	for key := range l.places {
+		given[thing(key)] = true
+	}
+	s := globalSection()
+	from, to := reflect.ValueOf(lower), l.structOf(s)
+	for _, o := range s.options {
+		if given[thing(o.key)] || from.Field(o.index).IsZero() {
+			continue
+		}
+		name := o.clouds
+		if name == "" {
+			name = o.key
+		}
+		l.places[o.key] = place(fmt.Sprintf("%s %s", at, name))
+		l.problem(o.set(to.Field(o.index), fmt.Sprint(from.Field(o.index)), l.places[o.key]))
+	}
+}
+
+// thing is what a key of [Global] names: an ID and a name of the same thing
+// have the same.
+func thing(key string) string {
+	if key == "username" {
+		return "user"
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(key, "-id"), "-name")
+}
+
+// loadCloud reads the entry of clouds.yaml that is asked for.
+func (l *loader) loadCloud() (Global, place, error) {
+	files, err := findClouds(l.env, l.config.Global.CloudsFile)
+	if err != nil {
+		return Global{}, "", err
+	}
+	name, err := files.choose(l.config.Global.Cloud, l.env)
+	if err != nil {
+		return Global{}, "", err
+	}
+	l.config.Global.Cloud, l.config.Global.CloudsFile = name, files.path
+	layers := files.layers(name)
+	region := l.config.Global.Region
+	if region == "" {
+		region = layers.region()
+	}
+	cloud, err := clientconfig.GetCloudFromYAML(&clientconfig.ClientOpts{Cloud: name, RegionName: region, YAMLOpts: files})
+	if err != nil {
+		return Global{}, "", fmt.Errorf("%s: %w", files.path, err)
+	}
+	global, err := fromCloud(cloud, layers.withRegion(region))
+	if err != nil {
+		return Global{}, "", fmt.Errorf("%s: cloud %q: %w", files.path, name, err)
+	}
+	global.Region = region
+	return global, place(fmt.Sprintf("clouds.yaml cloud %q", name)), nil
+}
+
+// fromCloud reads a cloud's entry, which the library has merged, and what the
+// library does not know or merges wrongly.
+func fromCloud(cloud *clientconfig.Cloud, layers cloudLayers) (Global, error) {
+	var global Global
+	values, err := tree(cloud)
+	if err != nil {
+		return Global{}, err
+	}
+	s, target := globalSection(), reflect.ValueOf(&global).Elem()
+	for _, o := range s.options {
+		if o.clouds != "" {
+			target.Field(o.index).SetString(textAt(values, o.clouds))
+		}
+	}
+	global.TrustID = layers.trustID()
+	global.TLSInsecure = !layers.verify()
+	global.setDefaultDomain(textAt(values, "auth.default_domain"))
+	method := methodOfAuthType(string(cloud.AuthType))
+	if cloud.AuthType != "" && method == AuthNone {
+		return Global{}, fmt.Errorf("auth_type %q cannot be used: allowed is password, token or applicationcredential, each with or without v3 before it", cloud.AuthType)
+	}
+	return global.only(method), nil
+}
+
+// tree is the entry as maps of the names it has in clouds.yaml.
+func tree(cloud *clientconfig.Cloud) (map[string]any, error) {
+	text, err := json.Marshal(cloud)
+	if err != nil {
+		return nil, fmt.Errorf("reading the entry: %w", err)
+	}
+	var values map[string]any
+	if err := json.Unmarshal(text, &values); err != nil {
+		return nil, fmt.Errorf("reading the entry: %w", err)
+	}
+	return values, nil
+}
+
+// textAt finds the text at a path of names with dots between, "" for none.
+func textAt(values map[string]any, path string) string {
+	head, rest, found := strings.Cut(path, ".")
+	if found {
+		below, _ := values[head].(map[string]any)
+		return textAt(below, rest)
+	}
+	text, _ := values[head].(string)
+	return text
+}
+
+// cloudLayers are the parts of one entry, the strongest first. The library
+// knows no trusts, and when it merges, it takes verify: false for not given.
+type cloudLayers []cloudEntry
+
+func (c cloudLayers) trustID() string {
+	for _, entry := range c {
+		if entry.Trust.Auth.TrustID != "" {
+			return entry.Trust.Auth.TrustID
+		}
+	}
+	return ""
+}
+
+func (c cloudLayers) verify() bool {
+	for _, entry := range c {
+		if entry.Cloud.Verify != nil {
+			return *entry.Cloud.Verify
+		}
+	}
+	return true
+}
+
+// region is the region of the entry, else the first one in its list.
+func (c cloudLayers) region() string {
+	for _, entry := range c {
+		if entry.Cloud.RegionName != "" {
+			return entry.Cloud.RegionName
+		}
+	}
+	for _, entry := range c {
+		if len(entry.Cloud.Regions) > 0 {
+			return entry.Cloud.Regions[0].Name
+		}
+	}
+	return ""
+}
+
+// withRegion puts the values that an entry has for the region before its own.
+func (c cloudLayers) withRegion(name string) cloudLayers {
+	var values cloudLayers
+	for _, entry := range c {
+		for _, region := range entry.Cloud.Regions {
+			if region.Name == name {
+				values = append(values, cloudEntry{Cloud: region.Values})
+			}
+		}
+	}
+	return append(values, c...)
+}
+
+// choose finds the name of the cloud: the one given, that in OS_CLOUD, or the
+// only one there is.
+func (f cloudFiles) choose(name string, env Environment) (string, error) {
+	if name == "" {
+		name = env.get("OS_CLOUD")
+	}
+	names := slices.Sorted(maps.Keys(f.clouds))
+	if name == "" && len(names) == 1 {
+		return names[0], nil
+	}
+	if name == "" {
+		return "", fmt.Errorf("%s has %d clouds and none is chosen: allowed for cloud is %s", f.path, len(names), strings.Join(names, ", "))
+	}
+	if !slices.Contains(names, name) {
+		return "", fmt.Errorf("%s has no cloud %q: allowed is %s", f.path, name, strings.Join(names, ", "))
+	}
+	return name, nil
+}

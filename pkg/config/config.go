@@ -1,0 +1,202 @@
+// Package config turns cloud.conf, clouds.yaml and the OS_* environment into
+// one validated Config. It knows neither OpenStack's APIs nor Kubernetes and
+// makes no network call: what it returns is complete and consistent, or every
+// problem is named at once.
+//
+// The fields of the structs in this file are the one table of all settings.
+// Their tags say how a setting is read and checked:
+//
+//	gcfg     key in cloud.conf
+//	default  text that stands when the key is not given
+//	oneof    the only values allowed, separated by commas
+//	form     name of the rule for the value (see formNamed)
+//	min, max bounds of a number
+//	env      OS_* variables, the first one set counts
+//	clouds   place of the value in an entry of clouds.yaml
+//	secret   "yes": the value is never printed
+//
+// Their comments are the text of docs/configuration.md, which a test writes.
+package config
+
+// Config is everything an operator can set. Sections keep the names they have
+// in cloud.conf. Printing it in any way leaves out secrets.
+type Config struct {
+	// How to sign in to OpenStack.
+	Global Global
+	// Defaults for load balancers of Services.
+	LoadBalancer LoadBalancer
+	// Named sets of networks, one section each. A Service picks one with the
+	// annotation `loadbalancer.openstack.org/class`.
+	LoadBalancerClass map[string]*LoadBalancerClass
+	// Which addresses of a server become addresses of its node.
+	Networking Networking
+	// Pod routes in a Neutron router.
+	Route Route
+	// Kept for compatibility; only request-timeout has an effect.
+	Metadata Metadata
+}
+
+// Global says where Keystone is and how to sign in.
+type Global struct {
+	// URL of Keystone, for example `https://keystone.example.com/v3`. Required.
+	AuthURL string `gcfg:"auth-url" form:"url" env:"OS_AUTH_URL" clouds:"auth.auth_url"`
+	// Name of the user; needs a user domain.
+	Username string `gcfg:"username" env:"OS_USERNAME" clouds:"auth.username"`
+	// ID of the user; wins over the name.
+	UserID string `gcfg:"user-id" env:"OS_USER_ID" clouds:"auth.user_id"`
+	// Password of the user.
+	Password string `gcfg:"password" env:"OS_PASSWORD" clouds:"auth.password" secret:"yes"`
+	// ID of the project; wins over the name.
+	TenantID string `gcfg:"tenant-id" env:"OS_PROJECT_ID,OS_TENANT_ID" clouds:"auth.project_id"`
+	// Name of the project; needs a project domain.
+	TenantName string `gcfg:"tenant-name" env:"OS_PROJECT_NAME,OS_TENANT_NAME" clouds:"auth.project_name"`
+	// ID of the domain of user and project where they have none of their own. OS_DEFAULT_DOMAIN and `auth.default_domain` stand in for it.
+	DomainID string `gcfg:"domain-id" env:"OS_DOMAIN_ID" clouds:"auth.domain_id"`
+	// Name of the domain of user and project where they have none of their own.
+	DomainName string `gcfg:"domain-name" env:"OS_DOMAIN_NAME" clouds:"auth.domain_name"`
+	// ID of the project's domain.
+	TenantDomainID string `gcfg:"tenant-domain-id" env:"OS_PROJECT_DOMAIN_ID,OS_TENANT_DOMAIN_ID" clouds:"auth.project_domain_id"`
+	// Name of the project's domain.
+	TenantDomainName string `gcfg:"tenant-domain-name" env:"OS_PROJECT_DOMAIN_NAME,OS_TENANT_DOMAIN_NAME" clouds:"auth.project_domain_name"`
+	// ID of the user's domain.
+	UserDomainID string `gcfg:"user-domain-id" env:"OS_USER_DOMAIN_ID" clouds:"auth.user_domain_id"`
+	// Name of the user's domain.
+	UserDomainName string `gcfg:"user-domain-name" env:"OS_USER_DOMAIN_NAME" clouds:"auth.user_domain_name"`
+	// ID of the Keystone trust that gives access to the project.
+	TrustID string `gcfg:"trust-id" env:"OS_TRUST_ID" clouds:"auth.trust_id"`
+	// ID of the user the trust was given to, if not `user-id` or `username`.
+	TrusteeID string `gcfg:"trustee-id"`
+	// Password of the user the trust was given to, if not `password`.
+	TrusteePassword string `gcfg:"trustee-password" secret:"yes"`
+	// ID of an application credential.
+	ApplicationCredentialID string `gcfg:"application-credential-id" env:"OS_APPLICATION_CREDENTIAL_ID" clouds:"auth.application_credential_id"`
+	// Name of an application credential; needs the user it belongs to.
+	ApplicationCredentialName string `gcfg:"application-credential-name" env:"OS_APPLICATION_CREDENTIAL_NAME" clouds:"auth.application_credential_name"`
+	// Secret of the application credential.
+	ApplicationCredentialSecret string `gcfg:"application-credential-secret" env:"OS_APPLICATION_CREDENTIAL_SECRET" clouds:"auth.application_credential_secret" secret:"yes"`
+	// A token made elsewhere. It cannot be renewed: once it expires every call fails.
+	Token string `gcfg:"token" env:"OS_TOKEN,OS_AUTH_TOKEN" clouds:"auth.token" secret:"yes"`
+	// Region to look up in the catalog; also the region of nodes.
+	Region string `gcfg:"region" env:"OS_REGION_NAME" clouds:"region_name"`
+	// Interface of the catalog to use; empty means public.
+	EndpointType string `gcfg:"os-endpoint-type" oneof:"public,internal,admin,publicURL,internalURL,adminURL" env:"OS_INTERFACE,OS_ENDPOINT_TYPE" clouds:"endpoint_type"`
+	// File with the CA certificates (PEM) that sign the servers' certificates.
+	CAFile string `gcfg:"ca-file" env:"OS_CACERT" clouds:"cacert"`
+	// File with a TLS client certificate (PEM); needs `key-file`.
+	CertFile string `gcfg:"cert-file" env:"OS_CERT" clouds:"cert"`
+	// File with the key (PEM) of the client certificate; needs `cert-file`.
+	KeyFile string `gcfg:"key-file" env:"OS_KEY" clouds:"key"`
+	// Do not verify the servers' certificates. In clouds.yaml this is `verify: false`.
+	TLSInsecure bool `gcfg:"tls-insecure" default:"false" form:"literal-bool" env:"OS_INSECURE"`
+	// Take what is not given here from clouds.yaml.
+	UseClouds bool `gcfg:"use-clouds" default:"false"`
+	// Path of clouds.yaml. Empty means OS_CLIENT_CONFIG_FILE, else the first of `./clouds.yaml`, `~/.config/openstack/clouds.yaml`, `/etc/openstack/clouds.yaml`.
+	CloudsFile string `gcfg:"clouds-file" env:"OS_CLIENT_CONFIG_FILE"`
+	// Entry of clouds.yaml. Empty means OS_CLOUD, else the only entry there is.
+	Cloud string `gcfg:"cloud" env:"OS_CLOUD"`
+}
+
+// LoadBalancer holds the defaults for every Service of type LoadBalancer.
+type LoadBalancer struct {
+	// Serve Services of type LoadBalancer at all.
+	Enabled bool `gcfg:"enabled" default:"true"`
+	// Version of the load-balancer API; there is only one.
+	LBVersion string `gcfg:"lb-version" oneof:"v2"`
+	// Octavia provider. Others than amphora, amphorav2, octavia, ovn and f5 are used as they are, with a warning.
+	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider"`
+	// Algorithm of every pool. Provider ovn knows only SOURCE_IP_PORT, which is its default.
+	LBMethod string `gcfg:"lb-method" default:"ROUND_ROBIN" oneof:"ROUND_ROBIN,LEAST_CONNECTIONS,SOURCE_IP,SOURCE_IP_PORT"`
+	// Subnet of the VIP, and of the members unless `member-subnet-id` is given. Empty means the subnet of the nodes.
+	SubnetID string `gcfg:"subnet-id"`
+	// Subnet in which members are reached.
+	MemberSubnetID string `gcfg:"member-subnet-id"`
+	// Network of the VIP.
+	NetworkID string `gcfg:"network-id"`
+	// Network of floating IPs. Empty means the first external network.
+	FloatingNetworkID string `gcfg:"floating-network-id"`
+	// Subnet of floating IPs; wins over the pattern and the tags.
+	FloatingSubnetID string `gcfg:"floating-subnet-id"`
+	// Names of the subnets to take floating IPs from.
+	FloatingSubnet string `gcfg:"floating-subnet" form:"subnet-pattern"`
+	// Tags of the subnets to take floating IPs from.
+	FloatingSubnetTags string `gcfg:"floating-subnet-tags" form:"subnet-tags"`
+	// Give every pool a health monitor.
+	CreateMonitor bool `gcfg:"create-monitor" default:"false"`
+	// Time between two probes of a member.
+	MonitorDelay Duration `gcfg:"monitor-delay" default:"5s" form:"octavia-seconds"`
+	// Time after which a probe has failed; at most `monitor-delay`.
+	MonitorTimeout Duration `gcfg:"monitor-timeout" default:"3s" form:"octavia-seconds"`
+	// Successful probes until a member is ONLINE.
+	MonitorMaxRetries uint `gcfg:"monitor-max-retries" default:"1" min:"1" max:"10"`
+	// Failed probes until a member is in ERROR.
+	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" default:"3" min:"1" max:"10"`
+	// Open the nodes' ports with a security group of each Service.
+	ManageSecurityGroups bool `gcfg:"manage-security-groups" default:"false"`
+	// Make every Service internal, whatever its annotations say.
+	InternalLB bool `gcfg:"internal-lb" default:"false"`
+	// Labels that a node must have to become a member.
+	NodeSelector string `gcfg:"node-selector" form:"selector"`
+	// Delete a load balancer and all below it in one call.
+	CascadeDelete bool `gcfg:"cascade-delete" default:"true"`
+	// Octavia flavor of new load balancers.
+	FlavorID string `gcfg:"flavor-id"`
+	// Octavia availability zone of new load balancers.
+	AvailabilityZone string `gcfg:"availability-zone"`
+	// Publish a host name instead of the address where PROXY protocol is in use.
+	EnableIngressHostname bool `gcfg:"enable-ingress-hostname" default:"false"`
+	// The host name is the address, a dot and this suffix.
+	IngressHostnameSuffix string `gcfg:"ingress-hostname-suffix" default:"nip.io" form:"domain"`
+	// How many Services may share one load balancer.
+	MaxSharedLB int `gcfg:"max-shared-lb" default:"2" min:"1"`
+	// Barbican container that makes the listeners of every Service end TLS.
+	DefaultTLSContainerRef string `gcfg:"default-tls-container-ref"`
+	// Where TLS containers are; external ones are not looked up.
+	ContainerStore string `gcfg:"container-store" default:"barbican" oneof:"barbican,external"`
+	// Make one change at a time, for providers that can do neither a fully populated create nor a batch of members.
+	ProviderRequiresSerialAPICalls bool `gcfg:"provider-requires-serial-api-calls" default:"false"`
+}
+
+// LoadBalancerClass is a named set of networks for load balancers. An empty
+// field means the value of [LoadBalancer].
+type LoadBalancerClass struct {
+	// Network of floating IPs.
+	FloatingNetworkID string `gcfg:"floating-network-id"`
+	// Subnet of floating IPs; wins over the pattern and the tags.
+	FloatingSubnetID string `gcfg:"floating-subnet-id"`
+	// Names of the subnets to take floating IPs from.
+	FloatingSubnet string `gcfg:"floating-subnet" form:"subnet-pattern"`
+	// Tags of the subnets to take floating IPs from.
+	FloatingSubnetTags string `gcfg:"floating-subnet-tags" form:"subnet-tags"`
+	// Network of the VIP.
+	NetworkID string `gcfg:"network-id"`
+	// Subnet of the VIP, and of the members unless `member-subnet-id` is given.
+	SubnetID string `gcfg:"subnet-id"`
+	// Subnet in which members are reached.
+	MemberSubnetID string `gcfg:"member-subnet-id"`
+}
+
+// Networking says which addresses of a server become addresses of its node.
+type Networking struct {
+	// Leave out IPv6 addresses.
+	IPv6SupportDisabled bool `gcfg:"ipv6-support-disabled" default:"false"`
+	// Network whose addresses are external addresses of the node. May be given several times.
+	PublicNetworkName []string `gcfg:"public-network-name"`
+	// Network whose addresses are internal addresses of the node. May be given several times.
+	InternalNetworkName []string `gcfg:"internal-network-name"`
+	// Order of a node's addresses: those in the first block come first.
+	AddressSortOrder string `gcfg:"address-sort-order" form:"cidrs"`
+}
+
+// Route says where routes to the nodes' pods go.
+type Route struct {
+	// Router that gets the routes. Empty means no routes.
+	RouterID string `gcfg:"router-id"`
+}
+
+// Metadata is kept for the sake of files that have it.
+type Metadata struct {
+	// Accepted, without effect.
+	SearchOrder string `gcfg:"search-order" default:"configDrive,metadataService" form:"search-order"`
+	// Time limit of every OpenStack call; 0 means none, with a warning.
+	RequestTimeout Duration `gcfg:"request-timeout" default:"60s"`
+}

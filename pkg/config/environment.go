@@ -1,0 +1,65 @@
+package config
+
+import (
+	"gopkg.in/gcfg.v1/types"
+)
+
+// readEnvironment fills [Global] from the OS_* variables, as the openstack
+// command does. OS_CLOUD asks for clouds.yaml, which fills what they leave.
+func (l *loader) readEnvironment() {
+	l.source, l.fromEnv = "environment", true
+	s := globalSection()
+	for _, o := range s.options {
+		name, text := firstVariable(l.env, o.env)
+		if text == "" {
+			continue
+		}
+		at := place("environment " + name)
+		l.places[o.key] = at
+		if o.kind() == "boolean" {
+			text = literalBool(text)
+		}
+		l.problem(o.set(l.structOf(s).Field(o.index), text, at))
+	}
+	global := &l.config.Global
+	global.UseClouds = global.Cloud != ""
+	if global.CloudsFile != "" && global.Cloud == "" {
+		l.warn("environment OS_CLIENT_CONFIG_FILE is ignored without OS_CLOUD")
+	}
+	if domain := l.env.get("OS_DEFAULT_DOMAIN"); domain != "" {
+		global.setDefaultDomain(domain)
+		l.places["domain-id"] = "environment OS_DEFAULT_DOMAIN"
+	}
+	*global = global.only(methodOfAuthType(l.env.get("OS_AUTH_TYPE")))
+}
+
+// firstVariable finds the first variable that is set and not empty.
+func firstVariable(env Environment, names []string) (name, text string) {
+	for _, name := range names {
+		if text := env.get(name); text != "" {
+			return name, text
+		}
+	}
+	return "", ""
+}
+
+// literalBool spells a boolean as cloud.conf has it; other text stays and is
+// refused later.
+func literalBool(text string) string {
+	value, err := types.ParseBool(text)
+	switch {
+	case err != nil:
+		return text
+	case value:
+		return "true"
+	default:
+		return "false"
+	}
+}
+
+// setDefaultDomain gives user and project a domain if nothing else does.
+func (g *Global) setDefaultDomain(id string) {
+	if g.DomainID == "" && g.DomainName == "" {
+		g.DomainID = id
+	}
+}

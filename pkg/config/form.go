@@ -1,0 +1,136 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// form is a rule for the text of a value.
+type form struct {
+	allowed string // what to write, as a noun
+	check   func(text string) error
+}
+
+// formNamed finds the rule that a form tag names; the zero form allows all.
+func formNamed(name string) form {
+	switch name {
+	case "url":
+		return form{"an absolute http or https URL without user and password", checkURL}
+	case "literal-bool":
+		return form{"true or false", checkLiteralBool}
+	case "provider":
+		return form{"the name of an Octavia provider, such as amphora or ovn", checkWord}
+	case "octavia-seconds":
+		return form{"a duration of whole seconds, at least 1s (such as 5s or 5)", checkOctaviaSeconds}
+	case "selector":
+		return form{"node labels as key=value or key, separated by commas", checkSelector}
+	case "subnet-pattern":
+		return form{"a glob, or a regular expression after ~; a leading ! negates", checkSubnetPattern}
+	case "subnet-tags":
+		return form{"tags separated by commas: any of them, all of them after &; a leading ! negates", checkSubnetTags}
+	case "cidrs":
+		return form{"CIDR blocks separated by commas", checkCIDRs}
+	case "domain":
+		return form{"a DNS name", checkDomain}
+	case "search-order":
+		return form{"configDrive, metadataService or both, separated by a comma", checkSearchOrder}
+	default:
+		return form{}
+	}
+}
+
+// checkURL never repeats the text in its error: it may carry a password.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return errors.New("it is not a URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("it does not start with http:// or https://")
+	case u.Hostname() == "":
+		return errors.New("it has no host")
+	case u.User != nil:
+		return errors.New("it has a user or password in it")
+	}
+	return nil
+}
+
+// checkLiteralBool knows two words only: what switches verification off must
+// not be guessed.
+func checkLiteralBool(text string) error {
+	if text != "true" && text != "false" {
+		return errors.New("it is neither true nor false")
+	}
+	return nil
+}
+
+func checkWord(text string) error {
+	if text == "" || strings.ContainsAny(text, " \t") {
+		return errors.New("it is not one word")
+	}
+	return nil
+}
+
+// checkOctaviaSeconds holds for the times of a health monitor, which Octavia
+// takes as integers of seconds.
+func checkOctaviaSeconds(text string) error {
+	var d Duration
+	if err := d.UnmarshalText([]byte(text)); err != nil {
+		return err
+	}
+	if d.Duration < time.Second {
+		return errors.New("it is less than a second")
+	}
+	if d.Truncate(time.Second) != d.Duration {
+		return errors.New("it is not a whole number of seconds")
+	}
+	return nil
+}
+
+func checkSelector(text string) error {
+	_, err := ParseSelector(text)
+	return err
+}
+
+func checkSubnetPattern(text string) error {
+	_, err := NewSubnetMatcher(text, "")
+	return err
+}
+
+func checkSubnetTags(text string) error {
+	_, err := NewSubnetMatcher("", text)
+	return err
+}
+
+func checkCIDRs(text string) error {
+	for _, part := range strings.Split(text, ",") {
+		if _, err := netip.ParsePrefix(strings.TrimSpace(part)); err != nil {
+			return fmt.Errorf("%q is not a CIDR block", strings.TrimSpace(part))
+		}
+	}
+	return nil
+}
+
+func checkDomain(text string) error {
+	name := regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
+	if len(text) > 253 || !name.MatchString(text) {
+		return errors.New("it is not a DNS name")
+	}
+	return nil
+}
+
+func checkSearchOrder(text string) error {
+	known := []string{"configDrive", "metadataService"}
+	for _, part := range strings.Split(text, ",") {
+		if !slices.Contains(known, strings.TrimSpace(part)) {
+			return fmt.Errorf("%q is not known", strings.TrimSpace(part))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+)
+
+// maxFileSize in bytes bounds what is read of cloud.conf and of clouds.yaml.
+const maxFileSize = 1 << 20
+
+// Environment looks up a variable of the process environment, as os.LookupEnv
+// does. Nil is an empty environment.
+type Environment func(key string) (string, bool)
+
+// get returns the variable's value, "" when there is none.
+func (e Environment) get(key string) string {
+	if e == nil {
+		return ""
+	}
+	value, _ := e(key)
+	return value
+}
+
+// LoadFile reads the cloud.conf at the path. Without a path all comes from the
+// OS_* variables of the environment. See Load for the rest.
+func LoadFile(path string, env Environment) (*Config, []Warning, error) {
+	if path == "" {
+		l := newLoader(env)
+		l.readEnvironment()
+		return l.finish()
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening cloud config: %w", err)
+	}
+	defer file.Close()
+	config, warnings, err := Load(file, env)
+	if err != nil {
+		return nil, warnings, fmt.Errorf("reading cloud config %s: %w", path, err)
+	}
+	return config, warnings, nil
+}
+
+// Load reads the text of a cloud.conf, and clouds.yaml if the text says so. The
+// environment serves only to find clouds.yaml.
+//
+// The error joins every problem there is, one line each: *ValueError for a bad
+// value, *MissingError for a missing one. Warnings are worth showing also when
+// there is an error, for a misspelt key may be the reason for it.
+func Load(text io.Reader, env Environment) (*Config, []Warning, error) {
+	content, err := readBounded(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := newLoader(env)
+	if err := l.readConf(content); err != nil {
+		return nil, nil, err
+	}
+	return l.finish()
+}
+
+// readBounded reads all, without a byte order mark, up to maxFileSize.
+func readBounded(r io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(r, maxFileSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading: %w", err)
+	}
+	if len(content) > maxFileSize {
+		return nil, fmt.Errorf("the file is larger than %d bytes", maxFileSize)
+	}
+	return bytes.TrimPrefix(content, []byte("\ufeff")), nil
+}
+
+// loader gathers a Config from its sources and remembers what it found.
+type loader struct {
+	env      Environment
+	config   *Config
+	source   string           // of [Global], for messages
+	fromEnv  bool             // the environment takes the place of cloud.conf
+	places   map[string]place // of the keys of [Global] that were given
+	given    map[string]bool  // keys of [LoadBalancer] that were given
+	warnings []Warning
+	problems []error
+	noClouds bool // clouds.yaml should have been read and could not be
+}
+
+// newLoader starts with all defaults.
+func newLoader(env Environment) *loader {
+	l := &loader{
+		env:    env,
+		config: &Config{LoadBalancerClass: map[string]*LoadBalancerClass{}},
+		source: "cloud.conf [Global]",
+		places: map[string]place{},
+		given:  map[string]bool{},
+	}
+	for _, s := range sections() {
+		if s.named {
+			continue
+		}
+		for _, o := range s.options {
+			o.setDefault(l.structOf(s).Field(o.index))
+		}
+	}
+	return l
+}
+
+// structOf is the struct of a section that appears once.
+func (l *loader) structOf(s section) reflect.Value {
+	return reflect.ValueOf(l.config).Elem().Field(s.index)
+}
+
+func (l *loader) warn(format string, args ...any) {
+	w := Warning{Text: fmt.Sprintf(format, args...)}
+	if !slices.Contains(l.warnings, w) {
+		l.warnings = append(l.warnings, w)
+	}
+}
+
+func (l *loader) problem(err error) {
+	if err != nil {
+		l.problems = append(l.problems, err)
+	}
+}
+
+// finish fills in clouds.yaml, checks the whole and returns it.
+func (l *loader) finish() (*Config, []Warning, error) {
+	l.readClouds()
+	l.checkGlobal()
+	l.checkLoadBalancer()
+	l.checkClasses()
+	l.checkMetadata()
+	if err := errors.Join(l.problems...); err != nil {
+		return nil, l.warnings, err
+	}
+	return l.config, l.warnings, nil
+}

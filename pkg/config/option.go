@@ -1,0 +1,137 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// option is one row of the table of settings: a field of a section.
+type option struct {
+	section string
+	key     string
+	index   int // of the field in its section
+	typ     reflect.Type
+	byDef   string // text of the default, "" for none
+	oneof   []string
+	form    string
+	min     int
+	max     int // 0 for no bound
+	env     []string
+	clouds  string
+	secret  bool
+}
+
+// section is one section of cloud.conf.
+type section struct {
+	name    string
+	index   int  // of the field in Config
+	named   bool // may appear many times, each with a name of its own
+	typ     reflect.Type
+	options []option
+}
+
+// sections is the table of all settings, read off the types of this package.
+func sections() []section {
+	config := reflect.TypeFor[Config]()
+	all := make([]section, 0, config.NumField())
+	for i := range config.NumField() {
+		field := config.Field(i)
+		s := section{name: field.Name, index: i, typ: field.Type}
+		if field.Type.Kind() == reflect.Map {
+			s.named, s.typ = true, field.Type.Elem().Elem()
+		}
+		s.options = optionsOf(s)
+		all = append(all, s)
+	}
+	return all
+}
+
+// globalSection is the row group of [Global], the only section whose values
+// also come from clouds.yaml and the environment.
+func globalSection() section {
+	return sections()[0]
+}
+
+func optionsOf(s section) []option {
+	options := make([]option, 0, s.typ.NumField())
+	for i := range s.typ.NumField() {
+		field := s.typ.Field(i)
+		options = append(options, option{
+			section: s.name,
+			key:     field.Tag.Get("gcfg"),
+			index:   i,
+			typ:     field.Type,
+			byDef:   field.Tag.Get("default"),
+			oneof:   splitTag(field.Tag.Get("oneof")),
+			form:    field.Tag.Get("form"),
+			min:     numberTag(field.Tag.Get("min")),
+			max:     numberTag(field.Tag.Get("max")),
+			env:     splitTag(field.Tag.Get("env")),
+			clouds:  field.Tag.Get("clouds"),
+			secret:  field.Tag.Get("secret") == "yes",
+		})
+	}
+	return options
+}
+
+// splitTag splits a tag at its commas; an empty tag has no parts.
+func splitTag(tag string) []string {
+	if tag == "" {
+		return nil
+	}
+	return strings.Split(tag, ",")
+}
+
+// numberTag reads a number of the table; an empty tag is 0.
+func numberTag(tag string) int {
+	if tag == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(tag)
+	if err != nil {
+		panic(fmt.Sprintf("table of settings: %v", err))
+	}
+	return n
+}
+
+// keys are the keys that the section knows.
+func (s section) keys() []string {
+	keys := make([]string, 0, len(s.options))
+	for _, o := range s.options {
+		keys = append(keys, o.key)
+	}
+	return keys
+}
+
+// has says whether the section knows the key.
+func (s section) has(key string) bool {
+	for _, o := range s.options {
+		if strings.EqualFold(o.key, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// isList says whether the key may be given several times.
+func (o option) isList() bool {
+	return o.typ.Kind() == reflect.Slice
+}
+
+// kind is the word of the reference documentation for the type of the value.
+func (o option) kind() string {
+	switch {
+	case o.typ == reflect.TypeFor[Duration]():
+		return "duration"
+	case o.isList():
+		return "list"
+	case o.typ.Kind() == reflect.Bool:
+		return "boolean"
+	case o.typ.Kind() == reflect.Int, o.typ.Kind() == reflect.Uint:
+		return "number"
+	default:
+		return "string"
+	}
+}

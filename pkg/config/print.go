@@ -1,0 +1,120 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Everything that prints a Config goes through the functions below: fmt with
+// any verb, klog and slog (which ask for String, MarshalLog or Format) and
+// JSON, which sigs.k8s.io/yaml uses too. New ways to print must join them.
+
+// String is the text of a cloud.conf with all that is set, without secrets.
+func (c Config) String() string {
+	var out strings.Builder
+	config := reflect.ValueOf(c)
+	for _, s := range sections() {
+		field := config.Field(s.index)
+		if !s.named {
+			writeSection(&out, s, "["+s.name+"]", field)
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.LoadBalancerClass)) {
+			class := field.MapIndex(reflect.ValueOf(name)).Elem()
+			writeSection(&out, s, fmt.Sprintf("[%s %q]", s.name, name), class)
+		}
+	}
+	return out.String()
+}
+
+// GoString is String: %#v must not look into the fields.
+func (c Config) GoString() string { return c.String() }
+
+// Format prints String for every verb.
+func (c Config) Format(state fmt.State, _ rune) { fmt.Fprint(state, c.String()) }
+
+// MarshalLog gives klog's structured loggers String.
+func (c Config) MarshalLog() any { return c.String() }
+
+// String is the text of section [Global] with all that is set, without
+// secrets.
+func (g Global) String() string {
+	var out strings.Builder
+	writeSection(&out, globalSection(), "[Global]", reflect.ValueOf(g))
+	return out.String()
+}
+
+// GoString is String: %#v must not look into the fields.
+func (g Global) GoString() string { return g.String() }
+
+// Format prints String for every verb.
+func (g Global) Format(state fmt.State, _ rune) { fmt.Fprint(state, g.String()) }
+
+// MarshalLog gives klog's structured loggers String.
+func (g Global) MarshalLog() any { return g.String() }
+
+// MarshalJSON writes the fields by their keys in cloud.conf, without secrets.
+// What it writes cannot be read back.
+func (g Global) MarshalJSON() ([]byte, error) {
+	fields := map[string]any{}
+	for _, o := range globalSection().options {
+		field := reflect.ValueOf(g).Field(o.index)
+		if field.IsZero() {
+			continue
+		}
+		fields[o.key] = field.Interface()
+		if text := o.printable(field); field.Kind() == reflect.String {
+			fields[o.key] = text
+		}
+	}
+	return json.Marshal(fields)
+}
+
+func writeSection(out *strings.Builder, s section, header string, values reflect.Value) {
+	fmt.Fprintln(out, header)
+	for _, o := range s.options {
+		field := values.Field(o.index)
+		if o.isList() {
+			for i := range field.Len() {
+				fmt.Fprintf(out, "%s=%s\n", o.key, field.Index(i))
+			}
+			continue
+		}
+		if !field.IsZero() || o.byDef != "" {
+			fmt.Fprintf(out, "%s=%s\n", o.key, o.printable(field))
+		}
+	}
+}
+
+// printable is the value as text, without what is secret in it.
+func (o option) printable(field reflect.Value) string {
+	text := fmt.Sprint(field.Interface())
+	switch {
+	case text == "":
+		return ""
+	case o.secret:
+		return redacted
+	case o.form == "url":
+		return withoutUser(text)
+	default:
+		return text
+	}
+}
+
+// withoutUser hides a user and password in a URL. Text that is no URL is
+// hidden as a whole.
+func withoutUser(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return redacted
+	}
+	if u.User != nil {
+		u.User = url.User(redacted)
+	}
+	return u.String()
+}

@@ -1,0 +1,114 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// unknownData is a section or key of cloud.conf that gcfg found no field for.
+type unknownData struct {
+	section string
+	name    string // of a section that may appear many times
+	key     string // "" when the section itself is unknown
+}
+
+// warnUnknown turns gcfg's warnings into ours, which name the nearest known
+// section or key.
+func (l *loader) warnUnknown(found []error) {
+	for _, err := range found {
+		u, ok := parseUnknown(err.Error())
+		if !ok {
+			l.warn("cloud.conf: %v", err)
+			continue
+		}
+		if text := u.message(); text != "" {
+			l.warn("%s", text)
+		}
+	}
+}
+
+// parseUnknown reads the text of gcfg's warning; the type behind it is not
+// exported. A test guards the form.
+func parseUnknown(text string) (unknownData, bool) {
+	form := regexp.MustCompile(`(?s)^can't store data at section "([^"]*)"(?:, subsection "(.*?)")?(?:, variable "([^"]*)")?$`)
+	m := form.FindStringSubmatch(text)
+	if m == nil {
+		return unknownData{}, false
+	}
+	return unknownData{section: m[1], name: m[2], key: m[3]}, true
+}
+
+// message is the warning, or "" for what is ignored without a word.
+func (u unknownData) message() string {
+	known := sections()
+	var names []string
+	for _, s := range known {
+		if !strings.EqualFold(s.name, u.section) {
+			names = append(names, s.name)
+			continue
+		}
+		if u.key == "" {
+			return fmt.Sprintf("cloud.conf [%s] takes no name: a section with one is ignored", s.name)
+		}
+		return u.keyMessage(s, known)
+	}
+	if strings.EqualFold(u.section, "BlockStorage") {
+		return ""
+	}
+	return fmt.Sprintf("cloud.conf unknown section [%s] is ignored%s", u.section, didYouMean(u.section, names, "[%s]"))
+}
+
+func (u unknownData) keyMessage(s section, known []section) string {
+	where := strings.TrimSpace(string(confPlace(s.name, u.name, "")))
+	if s.name == "LoadBalancer" && strings.EqualFold(u.key, "use-octavia") {
+		return fmt.Sprintf("%s key %q has no effect any more: Octavia is always used", where, u.key)
+	}
+	if renamed := strings.Replace(strings.ToLower(u.key), "project", "tenant", 1); s.has(renamed) {
+		return fmt.Sprintf("%s unknown key %q: did you mean %q?", where, u.key, renamed)
+	}
+	for _, other := range known {
+		if other.has(u.key) {
+			return fmt.Sprintf("%s unknown key %q: it belongs into [%s]", where, u.key, other.name)
+		}
+	}
+	return fmt.Sprintf("%s unknown key %q%s", where, u.key, didYouMean(u.key, s.keys(), "%q"))
+}
+
+// didYouMean asks for the known word that is nearest, if one is near enough to
+// be meant: at most a third of the letters differ.
+func didYouMean(word string, known []string, format string) string {
+	nearest, least := "", len(word)/3+1
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d <= least && (nearest == "" || d < least) {
+			nearest, least = k, d
+		}
+	}
+	if nearest == "" {
+		return ": it has no effect"
+	}
+	return fmt.Sprintf(": did you mean "+format+"?", nearest)
+}
+
+// editDistance is the Levenshtein distance: the least number of letters to
+// insert, delete or replace to make b of a.
+func editDistance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, c := range to {
+			cost := diagonal
+			if r != c {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// checkGlobal checks what the fields of [Global] need of each other.
+func (l *loader) checkGlobal() {
+	global := &l.config.Global
+	global.EndpointType = strings.TrimSuffix(global.EndpointType, "URL")
+	l.checkClientCertificate()
+	if l.noClouds {
+		return // what is missing may be in the file that could not be read
+	}
+	if global.AuthURL == "" {
+		l.missing("the address of Keystone is", setting{"auth-url"})
+	}
+	l.checkCredentials()
+}
+
+func (l *loader) checkClientCertificate() {
+	cert, key := l.config.Global.CertFile, l.config.Global.KeyFile
+	switch {
+	case cert != "" && key == "":
+		l.missing("the client certificate is", setting{"key-file"})
+	case cert == "" && key != "":
+		l.missing("the client certificate is", setting{"cert-file"})
+	}
+}
+
+func (l *loader) checkCredentials() {
+	global := l.config.Global
+	method := global.AuthMethod()
+	if method == AuthNone {
+		l.missing("credentials are",
+			setting{"password", "application-credential-secret", "token", "trust-id"})
+		return
+	}
+	if missing := global.missing(); len(missing) > 0 {
+		l.missing(fmt.Sprintf("%s credentials are", method), missing...)
+		return
+	}
+	if idle := global.idleSecrets(method); len(idle) > 0 {
+		l.warn("%s: signing in by %s, so %s is not used", l.source, method, strings.Join(idle, ", "))
+	}
+	if method == AuthToken {
+		l.warn("%s cannot be renewed: every call fails once it has expired", l.places["token"])
+	}
+}
+
+// idleSecrets are the keys of secrets that the way to sign in does not use.
+func (g Global) idleSecrets(method AuthMethod) []string {
+	kept := g.only(method)
+	var idle []string
+	for key, lost := range map[string]bool{
+		"token":                         g.Token != kept.Token,
+		"application-credential-secret": g.ApplicationCredentialSecret != kept.ApplicationCredentialSecret,
+		"password":                      g.Password != kept.Password,
+	} {
+		if lost {
+			idle = append(idle, key)
+		}
+	}
+	slices.Sort(idle)
+	return idle
+}
+
+// missing adds a problem that names each setting by what the source calls it.
+func (l *loader) missing(what string, settings ...setting) {
+	names := make([]string, 0, len(settings))
+	for _, keys := range settings {
+		names = append(names, strings.Join(l.namesIn(keys), " or "))
+	}
+	l.problem(&MissingError{What: what, Settings: names, Source: l.source})
+}
+
+func (l *loader) namesIn(keys setting) []string {
+	if !l.fromEnv {
+		return keys
+	}
+	var names []string
+	for _, o := range globalSection().options {
+		if slices.Contains(keys, o.key) && len(o.env) > 0 {
+			names = append(names, o.env[0])
+		}
+	}
+	return names
+}
+
+// checkLoadBalancer checks what the fields of [LoadBalancer] need of each
+// other.
+func (l *loader) checkLoadBalancer() {
+	lb := &l.config.LoadBalancer
+	if lb.MonitorTimeout.Duration > lb.MonitorDelay.Duration {
+		l.problem(&ValueError{
+			Place:   string(confPlace("LoadBalancer", "", "monitor-timeout")),
+			Value:   lb.MonitorTimeout.String(),
+			Allowed: fmt.Sprintf("at most monitor-delay, which is %s", lb.MonitorDelay),
+		})
+	}
+	l.checkProvider()
+}
+
+// checkProvider warns of providers that are not known, and knows that ovn has
+// one algorithm only.
+func (l *loader) checkProvider() {
+	lb := &l.config.LoadBalancer
+	known := []string{"amphora", "amphorav2", "octavia", "ovn", "f5"}
+	if lb.LBProvider != "" && !slices.Contains(known, lb.LBProvider) {
+		l.warn("%s %q is used as it is: known are %s", confPlace("LoadBalancer", "", "lb-provider"), lb.LBProvider, strings.Join(known, ", "))
+	}
+	switch {
+	case lb.LBProvider != "ovn" || lb.LBMethod == "SOURCE_IP_PORT":
+	case l.given["lb-method"]:
+		l.warn("%s %q: provider ovn knows only SOURCE_IP_PORT", confPlace("LoadBalancer", "", "lb-method"), lb.LBMethod)
+	default:
+		lb.LBMethod = "SOURCE_IP_PORT"
+	}
+}
+
+// checkMetadata warns of calls without an end.
+func (l *loader) checkMetadata() {
+	if l.config.Metadata.RequestTimeout.Duration == 0 {
+		l.warn("%s is 0: a call that gets no answer waits for ever", confPlace("Metadata", "", "request-timeout"))
+	}
+}
+
+// checkClasses warns of classes that say nothing.
+func (l *loader) checkClasses() {
+	for _, name := range slices.Sorted(maps.Keys(l.config.LoadBalancerClass)) {
+		if *l.config.LoadBalancerClass[name] == (LoadBalancerClass{}) {
+			l.warn("%s is empty: it is the same as no class", strings.TrimSpace(string(confPlace("LoadBalancerClass", name, ""))))
+		}
+	}
+}
+
+// Class finds a class by its name. The error lists the names there are.
+func (c *Config) Class(name string) (*LoadBalancerClass, error) {
+	if class, found := c.LoadBalancerClass[name]; found {
+		return class, nil
+	}
+	if len(c.LoadBalancerClass) == 0 {
+		return nil, fmt.Errorf("load balancer class %q is not in cloud.conf: it has no section [LoadBalancerClass %q]", name, name)
+	}
+	names := make([]string, 0, len(c.LoadBalancerClass))
+	for _, known := range slices.Sorted(maps.Keys(c.LoadBalancerClass)) {
+		names = append(names, fmt.Sprintf("%q", known))
+	}
+	return nil, fmt.Errorf("load balancer class %q is not in cloud.conf: known are %s", name, strings.Join(names, ", "))
+}
