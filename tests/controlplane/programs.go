@@ -89,6 +89,7 @@ func (c *ControlPlane) controllerManagerArgs(kubeconfig string) []string {
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--secure-port=0",
 		"--leader-elect=false", "--use-service-account-credentials",
+		"--kube-api-qps=1000", "--kube-api-burst=1000", // the default delays the start by five seconds
 		"--service-account-private-key-file=" + c.pki.file(serviceAccountFile),
 		"--root-ca-file=" + c.pki.file(caFile),
 		"--cloud-provider=external",
