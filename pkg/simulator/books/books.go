@@ -1,0 +1,259 @@
+// Package books keeps account of every request that a simulated cloud was
+// asked, so that tests can judge how many requests something took.
+package books
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Request is one request that was answered, or whose connection was closed.
+type Request struct {
+	Method string
+	// Route is the path with every ID replaced by {id}.
+	Route string
+	// Path as requested, with the query.
+	Path string
+	// Status that the client saw; 0 when the connection was closed instead.
+	Status int
+	// LoadBalancerID of the load balancer that the request was about; "" for
+	// lists and for what is no load balancer.
+	LoadBalancerID string
+	// RequestBytes and Bytes are the sizes of the request's and the answer's body.
+	RequestBytes, Bytes int
+}
+
+// Filter chooses requests.
+type Filter func(Request) bool
+
+// Method chooses requests with one of the methods.
+func Method(methods ...string) Filter {
+	return func(r Request) bool { return slices.Contains(methods, r.Method) }
+}
+
+// Writes chooses everything that may change something, except for signing in.
+func Writes() Filter {
+	return func(r Request) bool {
+		return r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.HasSuffix(r.Route, "/auth/tokens")
+	}
+}
+
+// Reads chooses what only looks.
+func Reads() Filter { return Method(http.MethodGet, http.MethodHead) }
+
+// Under chooses requests whose route starts with the prefix, such as
+// "/network".
+func Under(prefix string) Filter {
+	return func(r Request) bool { return strings.HasPrefix(r.Route, prefix) }
+}
+
+// LoadBalancer chooses requests about one load balancer.
+func LoadBalancer(id string) Filter {
+	return func(r Request) bool { return r.LoadBalancerID == id }
+}
+
+// Books records requests as a middleware. Its methods are safe for concurrent
+// use.
+type Books struct {
+	resolve func(kind, id string) string
+
+	mu       sync.Mutex
+	requests []Request
+	cycles   map[string]int
+}
+
+// New returns empty books. resolve tells which load balancer an object of a
+// load balancer collection ("pools", "listeners" …) belongs to, "" if none; it
+// may be nil.
+func New(resolve func(kind, id string) string) *Books {
+	if resolve == nil {
+		resolve = func(string, string) string { return "" }
+	}
+	return &Books{resolve: resolve, cycles: map[string]int{}}
+}
+
+// Requests returns, in order of their ends, all that pass every filter.
+func (b *Books) Requests(filters ...Filter) []Request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var chosen []Request
+	for _, request := range b.requests {
+		if !slices.ContainsFunc(filters, func(f Filter) bool { return !f(request) }) {
+			chosen = append(chosen, request)
+		}
+	}
+	return chosen
+}
+
+// Count counts the requests of a method and route, whatever their status. The
+// route may also be a path with IDs.
+func (b *Books) Count(method, route string) int {
+	route = Route(route)
+	return len(b.Requests(Method(method), func(r Request) bool { return r.Route == route }))
+}
+
+// Reset forgets all requests and cycles.
+func (b *Books) Reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.requests = nil
+	b.cycles = map[string]int{}
+}
+
+// CountCycle notes that a load balancer entered a PENDING state.
+func (b *Books) CountCycle(loadBalancerID string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cycles[loadBalancerID]++
+}
+
+// PendingCycles is how often a load balancer entered a PENDING state.
+func (b *Books) PendingCycles(loadBalancerID string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.cycles[loadBalancerID]
+}
+
+// TotalCycles is how often any load balancer entered a PENDING state.
+func (b *Books) TotalCycles() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	total := 0
+	for _, count := range b.cycles {
+		total += count
+	}
+	return total
+}
+
+// Record is the middleware: it notes what next answers, also when next closes
+// the connection by panicking with http.ErrAbortHandler.
+func (b *Books) Record(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.RequestURI()
+		target := b.target(r.URL.Path)
+		in := &countingBody{ReadCloser: r.Body}
+		r.Body = in
+		out := &recorder{ResponseWriter: w}
+		finished := false
+		defer func() {
+			if !finished {
+				out.status = 0
+			}
+			if target == "" {
+				target = b.fromAnswer(r, out)
+			}
+			b.add(Request{
+				Method: r.Method, Route: Route(r.URL.Path), Path: path, Status: out.status,
+				LoadBalancerID: target, RequestBytes: in.count, Bytes: out.count,
+			})
+		}()
+		next.ServeHTTP(out, r)
+		finished = true
+	})
+}
+
+func (b *Books) add(request Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.requests = append(b.requests, request)
+}
+
+// target finds the load balancer in a path …/lbaas/<kind>/<id>….
+func (b *Books) target(path string) string {
+	_, below, found := strings.Cut(path, "/lbaas/")
+	parts := strings.Split(below, "/")
+	if !found || len(parts) < 2 {
+		return ""
+	}
+	return b.resolve(parts[0], parts[1])
+}
+
+// fromAnswer finds the load balancer of an object that was just made.
+func (b *Books) fromAnswer(r *http.Request, out *recorder) string {
+	if r.Method != http.MethodPost || out.status != http.StatusCreated || !strings.Contains(r.URL.Path, "/lbaas/") {
+		return ""
+	}
+	type reference struct {
+		ID string `json:"id"`
+	}
+	answer := map[string]struct {
+		ID            string      `json:"id"`
+		LoadBalancers []reference `json:"loadbalancers"`
+		Pools         []reference `json:"pools"`
+	}{}
+	if json.Unmarshal(out.text.Bytes(), &answer) != nil {
+		return ""
+	}
+	for kind, made := range answer {
+		switch {
+		case kind == "loadbalancer":
+			return made.ID
+		case len(made.LoadBalancers) > 0:
+			return made.LoadBalancers[0].ID
+		case kind == "healthmonitor" && len(made.Pools) > 0:
+			return b.resolve("pools", made.Pools[0].ID)
+		}
+	}
+	return ""
+}
+
+// Route replaces every ID in a path by {id} and drops the query.
+func Route(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if idPattern().MatchString(part) {
+			parts[i] = "{id}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// idPattern matches UUIDs with and without dashes, as projects have.
+func idPattern() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
+}
+
+// recorder notes status and size of an answer. It keeps the text of the
+// answers to POSTs, in which new IDs are found.
+type recorder struct {
+	http.ResponseWriter
+	status, count int
+	text          bytes.Buffer
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(text []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	r.count += len(text)
+	if r.status == http.StatusCreated {
+		r.text.Write(text)
+	}
+	return r.ResponseWriter.Write(text)
+}
+
+type countingBody struct {
+	io.ReadCloser
+	count int
+}
+
+func (c *countingBody) Read(text []byte) (int, error) {
+	n, err := c.ReadCloser.Read(text)
+	c.count += n
+	return n, err
+}

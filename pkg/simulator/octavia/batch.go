@@ -1,0 +1,133 @@
+package octavia
+
+import (
+	"net/http"
+	"slices"
+)
+
+// batch is what a PUT of all members of a pool comes to.
+type batch struct {
+	created []body
+	kept    []keptMember
+	gone    []*Member
+	hangs   bool // the worker of this release never finishes it
+}
+
+type keptMember struct {
+	member *Member
+	given  body
+}
+
+// batchMembers is PUT pools/{id}/members: everything or nothing, in one lock.
+func (o *Octavia) batchMembers(c *call) (response, *apiError) {
+	value, failure := o.parse(c.body, "members_", "members", memberPOST())
+	if failure != nil {
+		return response{}, failure
+	}
+	members := value.([]body)
+	lb, pool, failure := o.memberPool(c)
+	if failure != nil {
+		return response{}, failure
+	}
+	additive, _ := boolean(c.query.Get("additive_only"))
+	if failure := mutablePool(lb, pool); failure != nil {
+		return response{}, failure
+	}
+	plan, failure := o.planBatch(pool, members, additive == true)
+	if failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkQuota(lb.ProjectID, quotaMember, len(plan.created)-len(plan.gone)); failure != nil {
+		return response{}, failure
+	}
+	if failure := o.driverBatch(lb, members, plan); failure != nil {
+		return response{}, failure
+	}
+	if len(members) > 0 || len(pool.Members) > 0 {
+		o.applyBatch(lb, pool, plan)
+	}
+	return response{status: http.StatusAccepted}, nil
+}
+
+func (o *Octavia) planBatch(pool *Pool, members []body, additive bool) (batch, *apiError) {
+	plan := batch{}
+	existing := map[memberKey]*Member{}
+	for _, member := range pool.Members {
+		existing[memberKey{member.Address, member.ProtocolPort}] = member
+	}
+	seen := map[memberKey]bool{}
+	for _, given := range members {
+		if failure := o.checkMemberBody(given); failure != nil {
+			return batch{}, failure
+		}
+		key := keyOf(given)
+		member := existing[key]
+		if failure := o.checkRepeated(&plan, seen[key], member != nil, key); failure != nil {
+			return batch{}, failure
+		}
+		seen[key] = true
+		if member == nil {
+			plan.created = append(plan.created, given)
+		} else {
+			plan.kept = append(plan.kept, keptMember{member, given})
+		}
+	}
+	for _, member := range pool.Members {
+		if !additive && !seen[memberKey{member.Address, member.ProtocolPort}] {
+			plan.gone = append(plan.gone, member)
+		}
+	}
+	return plan, nil
+}
+
+// checkRepeated is about a member that is twice in one batch: a new one breaks
+// the database's uniqueness, an existing one breaks the worker of old releases.
+func (o *Octavia) checkRepeated(plan *batch, repeated, exists bool, key memberKey) *apiError {
+	switch {
+	case !repeated:
+		return nil
+	case !exists:
+		return duplicateMember(key)
+	case !o.release.DuplicateMemberHangs:
+		return invalid("Member must be updated only once in the same request.")
+	}
+	plan.hangs = true
+	return nil
+}
+
+func (o *Octavia) applyBatch(lb *LoadBalancer, pool *Pool, plan batch) {
+	var created []object
+	for _, given := range plan.created {
+		member := o.newMember(lb, pool, given)
+		pool.Members = append(pool.Members, member)
+		created = append(created, member)
+	}
+	touched := poolAndListeners(lb, pool)
+	for _, kept := range plan.kept {
+		kept.member.overwrite(kept.given)
+		if !slices.Contains(touched, object(kept.member)) {
+			touched = append(touched, kept.member)
+		}
+	}
+	for _, member := range plan.gone {
+		o.set(member, PendingDelete)
+	}
+	o.update(lb, touched, created, func() { pool.drop(plan.gone...) })
+	if plan.hangs {
+		o.forget(lb)
+	}
+}
+
+// overwrite is what a batch does to a member that stays: what is not given
+// falls back to the default, except for name, subnet and tags.
+func (m *Member) overwrite(given body) {
+	m.Meta.edit(given)
+	m.AdminStateUp = given.boolean("admin_state_up", true)
+	m.Weight = given.integer("weight", 1)
+	m.Backup = given.boolean("backup", false)
+	m.MonitorAddress = given.text("monitor_address")
+	m.MonitorPort = given.integer("monitor_port", 0)
+	if given.has("subnet_id") {
+		m.SubnetID = given.text("subnet_id")
+	}
+}

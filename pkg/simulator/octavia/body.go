@@ -1,0 +1,220 @@
+package octavia
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// body is a parsed request object: only the keys that the caller gave, with
+// values of the attribute's type; nil where the caller gave null.
+type body map[string]any
+
+func (b body) has(key string) bool { _, given := b[key]; return given }
+
+// text is "" when the key is absent or null.
+func (b body) text(key string) string {
+	value, _ := b[key].(string)
+	return value
+}
+
+func (b body) integer(key string, missing int) int {
+	if value, is := b[key].(int); is {
+		return value
+	}
+	return missing
+}
+
+// boolean is false for null, as Octavia stores it.
+func (b body) boolean(key string, missing bool) bool {
+	if !b.has(key) {
+		return missing
+	}
+	value, _ := b[key].(bool)
+	return value
+}
+
+func (b body) texts(key string) []string {
+	value, _ := b[key].([]string)
+	return slices.Clone(value)
+}
+
+func (b body) object(key string) body {
+	value, _ := b[key].(body)
+	return value
+}
+
+func (b body) objects(key string) []body {
+	value, _ := b[key].([]body)
+	return value
+}
+
+// parse reads a request of the form {wrapper: {…}} or {wrapper: […]}.
+// argument is the name of Octavia's method argument, which error texts carry.
+func (o *Octavia) parse(text []byte, argument, wrapper string, inner schema) (any, *apiError) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, refuse(http.StatusBadRequest, "Missing argument: %q", argument)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var decoded any
+	if err := decoder.Decode(&decoded); err != nil {
+		return nil, refuse(http.StatusBadRequest, "Request is not in valid JSON format")
+	}
+	if decoded == nil {
+		return nil, refuse(http.StatusBadRequest, "Missing argument: %q", argument)
+	}
+	root := schema{{name: wrapper, kind: kindObject, fields: inner}}
+	if strings.HasSuffix(wrapper, "s") {
+		root[0].kind = kindObjects
+	}
+	parsed, failure := root.parse(o.release, decoded, argument)
+	if failure != nil {
+		return nil, failure
+	}
+	value, given := parsed[wrapper]
+	if !given {
+		return nil, refuse(http.StatusInternalServerError, "'UnsetType' object %s", missingWrapper(wrapper))
+	}
+	if value == nil {
+		return nil, refuse(http.StatusInternalServerError, "'NoneType' object %s", missingWrapper(wrapper))
+	}
+	return value, nil
+}
+
+func missingWrapper(wrapper string) string {
+	switch wrapper {
+	case "members":
+		return "is not iterable"
+	case "member":
+		return "has no attribute 'address'"
+	case "healthmonitor":
+		return "has no attribute 'pool_id'"
+	case "listener", "pool":
+		return "has no attribute 'loadbalancer_id'"
+	default:
+		return "has no attribute 'project_id'"
+	}
+}
+
+func (o *Octavia) parseObject(text []byte, argument, wrapper string, inner schema) (body, *apiError) {
+	value, failure := o.parse(text, argument, wrapper, inner)
+	if failure != nil {
+		return nil, failure
+	}
+	return value.(body), nil
+}
+
+// parse checks an object against the schema. path is where it stands in the
+// request, for the error about unknown attributes.
+func (s schema) parse(release Release, decoded any, path string) (body, *apiError) {
+	given, is := decoded.(map[string]any)
+	if !is {
+		return nil, refuse(http.StatusInternalServerError, "'%s' object has no attribute 'keys'", pythonType(decoded))
+	}
+	var unknown []string
+	for key := range given {
+		if !slices.ContainsFunc(s, func(a attribute) bool { return a.name == key && release.has(a.since) }) {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		plural := ""
+		if len(unknown) > 1 {
+			plural = "s"
+		}
+		return nil, refuse(http.StatusBadRequest, "Unknown attribute%s for argument %s: %s",
+			plural, path, strings.Join(unknown, ", "))
+	}
+	parsed := body{}
+	for _, attribute := range s {
+		value, present := given[attribute.name]
+		if !present {
+			if attribute.mandatory {
+				return nil, attribute.wrong(nil, "Mandatory field missing.")
+			}
+			continue
+		}
+		converted, failure := attribute.parse(release, value, path)
+		if failure != nil {
+			return nil, failure
+		}
+		parsed[attribute.name] = converted
+	}
+	if tenant := parsed.text("tenant_id"); tenant != "" {
+		parsed["project_id"] = tenant
+	}
+	return parsed, nil
+}
+
+func (a attribute) wrong(value any, why string) *apiError {
+	return refuse(http.StatusBadRequest, "Invalid input for field/attribute %s. Value: '%s'. %s", a.name, python(value), why)
+}
+
+// python prints a JSON value as Python's str() does.
+func python(value any) string {
+	if text, is := value.(string); is {
+		return text
+	}
+	return pythonRepr(value)
+}
+
+func pythonRepr(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "None"
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case string:
+		return "'" + strings.ReplaceAll(v, "'", `\'`) + "'"
+	case []any:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = pythonRepr(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case []string:
+		items := make([]string, len(v))
+		for i, item := range v {
+			items[i] = pythonRepr(item)
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	case map[string]any:
+		items := make([]string, 0, len(v))
+		for key, item := range v {
+			items = append(items, pythonRepr(key)+": "+pythonRepr(item))
+		}
+		slices.Sort(items)
+		return "{" + strings.Join(items, ", ") + "}"
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func pythonType(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "NoneType"
+	case bool:
+		return "bool"
+	case string:
+		return "str"
+	case []any:
+		return "list"
+	case map[string]any:
+		return "dict"
+	case json.Number:
+		if _, err := strconv.Atoi(v.String()); err == nil {
+			return "int"
+		}
+	}
+	return "float"
+}

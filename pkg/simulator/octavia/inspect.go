@@ -1,0 +1,98 @@
+package octavia
+
+import "fmt"
+
+// Snapshot returns a copy of all load balancers with everything below them,
+// in order of creation, after finishing what is due.
+func (o *Octavia) Snapshot() []LoadBalancer {
+	var copies []LoadBalancer
+	o.locked(func() {
+		for _, lb := range o.balancers {
+			copies = append(copies, *lb.clone())
+		}
+	})
+	return copies
+}
+
+// LoadBalancerOf returns the load balancer that an object belongs to, or ""
+// when it is unknown. kind is a collection of the API: loadbalancers,
+// listeners, pools or healthmonitors.
+func (o *Octavia) LoadBalancerOf(kind, id string) string {
+	found := ""
+	o.locked(func() {
+		for _, lb := range o.balancers {
+			if kind == "loadbalancers" && lb.ID == id {
+				found = id
+			}
+			for _, child := range children(lb) {
+				if child.meta().ID == id {
+					found = lb.ID
+				}
+			}
+		}
+	})
+	return found
+}
+
+// SetProvisioningStatus puts a load balancer into a status, as an operator
+// does in the database, and drops its unfinished work: a load balancer that is
+// set PENDING_UPDATE stays so for ever. Children keep their statuses.
+func (o *Octavia) SetProvisioningStatus(loadBalancerID, status string) error {
+	return o.change(loadBalancerID, func(lb *LoadBalancer) {
+		o.forget(lb)
+		if pending(status) && !pending(lb.ProvisioningStatus) {
+			o.countCycle(lb)
+		}
+		o.set(lb, status)
+	})
+}
+
+// SetChildStatus puts a listener, pool, member or health monitor into a
+// provisioning status, and leaves its load balancer as it is.
+func (o *Octavia) SetChildStatus(id, status string) error {
+	return o.changeChild(id, func(_ *LoadBalancer, child object) { o.set(child, status) })
+}
+
+// SetMemberOperatingStatus is what the health checks of a data path found. It
+// decides the operating statuses of pool and load balancer too. Members
+// without a health monitor keep NO_MONITOR.
+func (o *Octavia) SetMemberOperatingStatus(memberID, status string) error {
+	return o.changeChild(memberID, func(lb *LoadBalancer, child object) {
+		if member, is := child.(*Member); is {
+			member.reported = status
+			o.operate(lb)
+		}
+	})
+}
+
+// Remove makes a load balancer vanish at once with its children and VIP port,
+// as when somebody else deleted it.
+func (o *Octavia) Remove(loadBalancerID string) error {
+	return o.change(loadBalancerID, o.remove)
+}
+
+func (o *Octavia) change(id string, apply func(*LoadBalancer)) error {
+	err := fmt.Errorf("change load balancer %s: it does not exist", id)
+	o.locked(func() {
+		if lb, failure := o.balancer(id); failure == nil {
+			apply(lb)
+			err = nil
+		}
+	})
+	return err
+}
+
+func (o *Octavia) changeChild(id string, apply func(*LoadBalancer, object)) error {
+	err := fmt.Errorf("change object %s: no load balancer has it", id)
+	o.locked(func() {
+		for _, lb := range o.balancers {
+			for _, child := range children(lb) {
+				if child.meta().ID == id {
+					apply(lb, child)
+					err = nil
+				}
+			}
+		}
+	})
+	return err
+}

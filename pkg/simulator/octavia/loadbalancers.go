@@ -1,0 +1,246 @@
+package octavia
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/keystone"
+)
+
+// createBalancer is POST loadbalancers, with everything below it in one body.
+func (o *Octavia) createBalancer(c *call) (response, *apiError) {
+	given, failure := o.parseObject(c.body, "load_balancer", "loadbalancer", loadBalancerPOST())
+	if failure != nil {
+		return response{}, failure
+	}
+	project := given.text("project_id")
+	if project == "" {
+		project = c.caller.ProjectID
+	}
+	if failure := o.mayWrite(c.caller, project); failure != nil {
+		return response{}, failure
+	}
+	vip, failure := o.checkVIP(given)
+	if failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkCapabilities(given); failure != nil {
+		return response{}, failure
+	}
+	provider, failure := o.chooseProvider(given.text("provider"))
+	if failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkQuota(project, quotaLoadBalancer, 1); failure != nil {
+		return response{}, failure
+	}
+	if failure := uniqueTags(given); failure != nil {
+		return response{}, failure
+	}
+	lb := o.newBalancer(given, project, provider)
+	if failure := o.plugVIP(lb, vip); failure != nil {
+		return response{}, failure
+	}
+	// From here on a refusal leaves the VIP port behind, as the real one does.
+	if failure := o.fill(lb, given); failure != nil {
+		return response{}, failure
+	}
+	if failure := o.driverCreate(lb); failure != nil {
+		return response{}, failure
+	}
+	o.balancers = append(o.balancers, lb)
+	o.countCycle(lb)
+	o.dirty = true
+	o.built(lb)
+	return response{http.StatusCreated, view{"loadbalancer": o.release.fullLoadBalancer(lb)}}, nil
+}
+
+func (o *Octavia) newBalancer(given body, project, provider string) *LoadBalancer {
+	lb := &LoadBalancer{
+		Meta:        o.newMeta(given, project),
+		Description: given.text("description"),
+		Provider:    provider,
+	}
+	lb.VIP.QoSPolicyID = given.text("vip_qos_policy_id")
+	lb.VIP.SecurityGroupIDs = given.texts("vip_sg_ids")
+	for _, additional := range given.objects("additional_vips") {
+		lb.AdditionalVIPs = append(lb.AdditionalVIPs, AdditionalVIP{
+			SubnetID: additional.text("subnet_id"), Address: additional.text("ip_address"),
+		})
+	}
+	return lb
+}
+
+// checkCapabilities refuses flavors and zones: the simulated deployment has
+// none.
+func (o *Octavia) checkCapabilities(given body) *apiError {
+	if given.text("flavor_id") != "" {
+		return invalid("Invalid flavor_id.")
+	}
+	if given.text("availability_zone") != "" {
+		return invalid("Invalid availability zone.")
+	}
+	return nil
+}
+
+func (o *Octavia) chooseProvider(name string) (string, *apiError) {
+	if name == "" {
+		return o.options.Providers[0], nil
+	}
+	if !slices.Contains(o.options.Providers, name) {
+		return "", refuse(http.StatusBadRequest, "Provider '%s' is not enabled.", name)
+	}
+	return name, nil
+}
+
+func (o *Octavia) showBalancer(c *call) (response, *apiError) {
+	lb, failure := o.readableBalancer(c)
+	if failure != nil {
+		return response{}, failure
+	}
+	return response{http.StatusOK, view{"loadbalancer": o.release.loadBalancer(lb).only(c.query["fields"])}}, nil
+}
+
+func (o *Octavia) updateBalancer(c *call) (response, *apiError) {
+	given, failure := o.parseObject(c.body, "load_balancer", "loadbalancer", loadBalancerPUT())
+	if failure != nil {
+		return response{}, failure
+	}
+	lb, failure := o.writableBalancer(c)
+	if failure != nil {
+		return response{}, failure
+	}
+	if lb.ProvisioningStatus != Active {
+		return response{}, invalidState(lb)
+	}
+	if failure := uniqueTags(given); failure != nil {
+		return response{}, failure
+	}
+	lb.Meta.edit(given)
+	if given.has("description") {
+		lb.Description = given.text("description")
+	}
+	if given.has("vip_qos_policy_id") {
+		lb.VIP.QoSPolicyID = given.text("vip_qos_policy_id")
+	}
+	if given.has("vip_sg_ids") {
+		lb.VIP.SecurityGroupIDs = given.texts("vip_sg_ids")
+	}
+	o.update(lb, nil, nil, nil)
+	return response{http.StatusOK, view{"loadbalancer": o.release.loadBalancer(lb)}}, nil
+}
+
+// edit writes what every PUT may change.
+func (m *Meta) edit(given body) {
+	if given.has("name") {
+		m.Name = given.text("name")
+	}
+	if given.has("admin_state_up") {
+		m.AdminStateUp = given.boolean("admin_state_up", true)
+	}
+	if given.has("tags") {
+		m.Tags = given.texts("tags")
+	}
+}
+
+func (o *Octavia) deleteBalancer(c *call) (response, *apiError) {
+	lb, failure := o.writableBalancer(c)
+	if failure != nil {
+		return response{}, failure
+	}
+	cascade, _ := boolean(c.query.Get("cascade"))
+	if cascade != true && len(lb.Listeners)+len(lb.Pools) > 0 {
+		return response{}, invalid("Cannot delete Load Balancer %s - it has children", lb.ID)
+	}
+	if lb.ProvisioningStatus != Active && lb.ProvisioningStatus != Error {
+		return response{}, invalidState(lb)
+	}
+	o.forget(lb)
+	o.lock(lb, PendingDelete)
+	o.after(lb, o.delays(lb.Provider).Delete, func() { o.remove(lb) })
+	return response{status: http.StatusNoContent}, nil
+}
+
+// failover rebuilds the amphorae, which also leads out of ERROR.
+func (o *Octavia) failover(c *call) (response, *apiError) {
+	lb, failure := o.writableBalancer(c)
+	if failure != nil {
+		return response{}, failure
+	}
+	if !isAdmin(c.caller) {
+		return response{}, forbidden()
+	}
+	if lb.Provider == ProviderOVN {
+		return response{}, unsupportedOption(lb.Provider, "OVN provider does not support loadbalancer failover")
+	}
+	if lb.ProvisioningStatus != Active && lb.ProvisioningStatus != Error {
+		return response{}, invalidState(lb)
+	}
+	o.lock(lb, PendingUpdate)
+	o.built(lb)
+	return response{status: http.StatusAccepted}, nil
+}
+
+func (o *Octavia) stats(c *call) (response, *apiError) {
+	if _, failure := o.readableBalancer(c); failure != nil {
+		return response{}, failure
+	}
+	return response{http.StatusOK, view{"stats": view{
+		"bytes_in": 0, "bytes_out": 0, "active_connections": 0, "total_connections": 0, "request_errors": 0,
+	}}}, nil
+}
+
+// balancer finds a load balancer that is not deleted.
+func (o *Octavia) balancer(id string) (*LoadBalancer, *apiError) {
+	for _, lb := range o.balancers {
+		if lb.ID == id && lb.ProvisioningStatus != Deleted {
+			return lb, nil
+		}
+	}
+	return nil, notFound("Load Balancer", id)
+}
+
+func (o *Octavia) readableBalancer(c *call) (*LoadBalancer, *apiError) {
+	lb, failure := o.balancer(c.id)
+	if failure != nil {
+		return nil, failure
+	}
+	return lb, o.mayRead(c.caller, lb.ProjectID)
+}
+
+func (o *Octavia) writableBalancer(c *call) (*LoadBalancer, *apiError) {
+	lb, failure := o.balancer(c.id)
+	if failure != nil {
+		return nil, failure
+	}
+	return lb, o.mayWrite(c.caller, lb.ProjectID)
+}
+
+func isAdmin(caller keystone.Caller) bool { return caller.HasRole("admin", "load-balancer_admin") }
+
+func (o *Octavia) mayWrite(caller keystone.Caller, project string) *apiError {
+	roles := []string{"load-balancer_member"}
+	if o.release.KeystoneRoles {
+		roles = append(roles, "member", "manager")
+	}
+	return allow(caller, project, roles)
+}
+
+func (o *Octavia) mayRead(caller keystone.Caller, project string) *apiError {
+	roles := []string{"load-balancer_member", "load-balancer_observer"}
+	if o.release.KeystoneRoles {
+		roles = append(roles, "member", "manager", "reader")
+	}
+	return allow(caller, project, roles)
+}
+
+func allow(caller keystone.Caller, project string, roles []string) *apiError {
+	if isAdmin(caller) || caller.HasRole(roles...) && caller.ProjectID == project {
+		return nil
+	}
+	return forbidden()
+}
+
+func newID() string { return uuid.NewString() }

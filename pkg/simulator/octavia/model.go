@@ -1,0 +1,203 @@
+package octavia
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Provisioning statuses.
+const (
+	Active        = "ACTIVE"
+	Error         = "ERROR"
+	Deleted       = "DELETED"
+	PendingCreate = "PENDING_CREATE"
+	PendingUpdate = "PENDING_UPDATE"
+	PendingDelete = "PENDING_DELETE"
+)
+
+// Operating statuses.
+const (
+	Online    = "ONLINE"
+	Offline   = "OFFLINE"
+	Degraded  = "DEGRADED"
+	Draining  = "DRAINING"
+	NoMonitor = "NO_MONITOR"
+)
+
+// Meta is what every object has.
+type Meta struct {
+	ID, Name, ProjectID string
+	// ProvisioningStatus is one of Active, Error, Pending* or Deleted.
+	ProvisioningStatus string
+	// OperatingStatus is one of Online, Offline, Degraded, Draining, NoMonitor, Error.
+	OperatingStatus string
+	AdminStateUp    bool
+	Tags            []string
+	CreatedAt       time.Time
+	UpdatedAt       time.Time // zero before the first update
+}
+
+func (m *Meta) meta() *Meta { return m }
+
+// object is any of the resources, seen as what they have in common.
+type object interface{ meta() *Meta }
+
+// VIP is where a load balancer listens.
+type VIP struct {
+	Address, PortID, SubnetID, NetworkID, QoSPolicyID string
+	// OwnPort says that Octavia made the port and removes it with the load
+	// balancer.
+	OwnPort bool
+	// SecurityGroupIDs are the caller's own groups for the VIP port.
+	SecurityGroupIDs []string
+}
+
+// AdditionalVIP is a further address of a load balancer.
+type AdditionalVIP struct{ Address, PortID, SubnetID string }
+
+// LoadBalancer with all its children. Pools know their members and monitors,
+// listeners their default pool by ID.
+type LoadBalancer struct {
+	Meta
+	Description, Provider, FlavorID, AvailabilityZone string
+
+	VIP            VIP
+	AdditionalVIPs []AdditionalVIP
+	Listeners      []*Listener
+	Pools          []*Pool
+}
+
+// Listener of a load balancer.
+type Listener struct {
+	Meta
+	Description, Protocol, DefaultPoolID string
+	LoadBalancerID                       string
+	ProtocolPort, ConnectionLimit        int
+	TimeoutClientData                    int // milliseconds, as the other timeouts
+	TimeoutMemberConnect                 int
+	TimeoutMemberData                    int
+	TimeoutTCPInspect                    int
+	AllowedCIDRs                         []string
+	InsertHeaders                        map[string]string
+	TLS                                  ListenerTLS
+}
+
+// ListenerTLS holds what only TERMINATED_HTTPS listeners use.
+type ListenerTLS struct {
+	DefaultContainerRef, ClientCAContainerRef, ClientAuthentication, ClientCRLContainerRef string
+	SNIContainerRefs, Versions, ALPNProtocols                                              []string
+	Ciphers                                                                                string
+	HSTSMaxAge                                                                             *int
+	HSTSIncludeSubdomains, HSTSPreload                                                     bool
+}
+
+// Pool of a load balancer.
+type Pool struct {
+	Meta
+	Description, Protocol, Algorithm string
+	LoadBalancerID                   string
+	Persistence                      *SessionPersistence
+	Members                          []*Member
+	Monitor                          *Monitor
+	TLS                              PoolTLS
+}
+
+// PoolTLS holds what only pools with TLS to the members use.
+type PoolTLS struct {
+	Enabled                              bool
+	ContainerRef, CAContainerRef, CRLRef string
+	Ciphers                              string
+	Versions, ALPNProtocols              []string
+}
+
+// SessionPersistence of a pool. Empty and zero fields were not given.
+type SessionPersistence struct {
+	Type, CookieName string
+	Timeout          *int // seconds
+	Granularity      string
+}
+
+// Member of a pool.
+type Member struct {
+	Meta
+	Address, SubnetID      string
+	ProtocolPort, Weight   int
+	Backup                 bool
+	MonitorAddress         string
+	MonitorPort            int // 0 means the protocol port
+	PoolID, LoadBalancerID string
+
+	reported string // by SetMemberOperatingStatus
+}
+
+// Monitor is the health monitor of a pool.
+type Monitor struct {
+	Meta
+	Type                               string
+	Delay, Timeout                     int // seconds
+	MaxRetries, MaxRetriesDown         int
+	HTTPMethod, URLPath, ExpectedCodes string
+	HTTPVersion                        string
+	DomainName                         string
+	PoolID, LoadBalancerID             string
+}
+
+func (o *Octavia) newMeta(given body, project string) Meta {
+	return Meta{
+		ID:                 uuid.NewString(),
+		Name:               given.text("name"),
+		ProjectID:          project,
+		ProvisioningStatus: PendingCreate,
+		OperatingStatus:    Offline,
+		AdminStateUp:       given.boolean("admin_state_up", true),
+		Tags:               given.texts("tags"),
+		CreatedAt:          o.now(),
+	}
+}
+
+// clone copies a load balancer with everything below it.
+func (lb *LoadBalancer) clone() *LoadBalancer {
+	copied := *lb
+	copied.Tags = slices.Clone(lb.Tags)
+	copied.VIP.SecurityGroupIDs = slices.Clone(lb.VIP.SecurityGroupIDs)
+	copied.AdditionalVIPs = slices.Clone(lb.AdditionalVIPs)
+	copied.Listeners = make([]*Listener, len(lb.Listeners))
+	for i, listener := range lb.Listeners {
+		copied.Listeners[i] = listener.clone()
+	}
+	copied.Pools = make([]*Pool, len(lb.Pools))
+	for i, pool := range lb.Pools {
+		copied.Pools[i] = pool.clone()
+	}
+	return &copied
+}
+
+func (l *Listener) clone() *Listener {
+	copied := *l
+	copied.Tags = slices.Clone(l.Tags)
+	copied.AllowedCIDRs = slices.Clone(l.AllowedCIDRs)
+	return &copied
+}
+
+func (p *Pool) clone() *Pool {
+	copied := *p
+	copied.Tags = slices.Clone(p.Tags)
+	if p.Persistence != nil {
+		persistence := *p.Persistence
+		copied.Persistence = &persistence
+	}
+	copied.Members = make([]*Member, len(p.Members))
+	for i, member := range p.Members {
+		m := *member
+		m.Tags = slices.Clone(member.Tags)
+		copied.Members[i] = &m
+	}
+	if p.Monitor != nil {
+		monitor := *p.Monitor
+		monitor.Tags = slices.Clone(p.Monitor.Tags)
+		copied.Monitor = &monitor
+	}
+	return &copied
+}

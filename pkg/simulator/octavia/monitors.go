@@ -1,0 +1,141 @@
+package octavia
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+func (o *Octavia) createMonitor(c *call) (response, *apiError) {
+	given, failure := o.parseObject(c.body, "health_monitor_", "healthmonitor", monitorPOST())
+	if failure != nil {
+		return response{}, failure
+	}
+	lb, pool, failure := o.pool(given.text("pool_id"))
+	if failure != nil {
+		return response{}, failure
+	}
+	if failure := o.mayWrite(c.caller, lb.ProjectID); failure != nil {
+		return response{}, failure
+	}
+	if failure := checkMonitor(given, pool.Protocol, pool.Protocol); failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkQuota(lb.ProjectID, quotaMonitor, 1); failure != nil {
+		return response{}, failure
+	}
+	if failure := mutablePool(lb, pool); failure != nil {
+		return response{}, failure
+	}
+	if pool.Monitor != nil {
+		return response{}, refuse(http.StatusConflict, "This pool already has a health monitor")
+	}
+	if failure := o.driverMonitor(lb, given.text("type")); failure != nil {
+		return response{}, failure
+	}
+	pool.Monitor = o.newMonitor(lb, pool, given)
+	o.update(lb, poolAndListeners(lb, pool), []object{pool.Monitor}, nil)
+	return response{http.StatusCreated, view{"healthmonitor": o.release.monitor(pool.Monitor)}}, nil
+}
+
+func (o *Octavia) newMonitor(lb *LoadBalancer, pool *Pool, given body) *Monitor {
+	monitor := &Monitor{
+		Meta:           o.newMeta(given, lb.ProjectID),
+		PoolID:         pool.ID,
+		LoadBalancerID: lb.ID,
+		Type:           given.text("type"),
+		MaxRetriesDown: 3,
+	}
+	if monitor.Type == "HTTP" || monitor.Type == "HTTPS" {
+		monitor.HTTPMethod, monitor.URLPath, monitor.ExpectedCodes = "GET", "/", "200"
+	}
+	monitor.settings(given)
+	return monitor
+}
+
+// settings writes what POST and PUT have in common, where it was given.
+func (m *Monitor) settings(given body) {
+	m.Delay = given.integer("delay", m.Delay)
+	m.Timeout = given.integer("timeout", m.Timeout)
+	m.MaxRetries = given.integer("max_retries", m.MaxRetries)
+	m.MaxRetriesDown = given.integer("max_retries_down", m.MaxRetriesDown)
+	for key, target := range map[string]*string{
+		"http_method": &m.HTTPMethod, "url_path": &m.URLPath, "expected_codes": &m.ExpectedCodes,
+		"http_version": &m.HTTPVersion, "domain_name": &m.DomainName,
+	} {
+		if given[key] != nil {
+			*target = given.text(key)
+		}
+	}
+}
+
+// version is a number on the wire.
+func (m *Monitor) version() any {
+	if m.HTTPVersion == "" {
+		return nil
+	}
+	return json.Number(m.HTTPVersion)
+}
+
+func (o *Octavia) showMonitor(c *call) (response, *apiError) {
+	_, pool, failure := o.monitorPool(c, o.mayRead)
+	if failure != nil {
+		return response{}, failure
+	}
+	return response{http.StatusOK, view{"healthmonitor": o.release.monitor(pool.Monitor).only(c.query["fields"])}}, nil
+}
+
+func (o *Octavia) updateMonitor(c *call) (response, *apiError) {
+	given, failure := o.parseObject(c.body, "health_monitor_", "healthmonitor", monitorPUT())
+	if failure != nil {
+		return response{}, failure
+	}
+	lb, pool, failure := o.monitorPool(c, o.mayWrite)
+	if failure != nil {
+		return response{}, failure
+	}
+	monitor := pool.Monitor
+	if failure := checkMonitorOptions(given, monitor.Type); failure != nil {
+		return response{}, failure
+	}
+	if given.has("delay") {
+		probe := given.and("type", monitor.Type)
+		if failure := checkMonitor(probe, pool.Protocol, pool.Protocol); failure != nil {
+			return response{}, failure
+		}
+	}
+	if failure := mutablePool(lb, pool); failure != nil {
+		return response{}, failure
+	}
+	if failure := uniqueTags(given); failure != nil {
+		return response{}, failure
+	}
+	monitor.Meta.edit(given)
+	monitor.settings(given)
+	o.update(lb, append(poolAndListeners(lb, pool), monitor), nil, nil)
+	return response{http.StatusOK, view{"healthmonitor": o.release.monitor(monitor)}}, nil
+}
+
+func (o *Octavia) deleteMonitor(c *call) (response, *apiError) {
+	lb, pool, failure := o.monitorPool(c, o.mayWrite)
+	if failure != nil {
+		return response{}, failure
+	}
+	if failure := mutablePool(lb, pool); failure != nil {
+		return response{}, failure
+	}
+	o.set(pool.Monitor, PendingDelete)
+	o.update(lb, poolAndListeners(lb, pool), nil, func() { pool.Monitor = nil })
+	return response{status: http.StatusNoContent}, nil
+}
+
+// monitorPool finds the pool that the monitor in the path belongs to.
+func (o *Octavia) monitorPool(c *call, may permission) (*LoadBalancer, *Pool, *apiError) {
+	for _, lb := range o.balancers {
+		for _, pool := range lb.Pools {
+			if pool.Monitor != nil && pool.Monitor.ID == c.id {
+				return lb, pool, may(c.caller, lb.ProjectID)
+			}
+		}
+	}
+	return nil, nil, notFound("Health Monitor", c.id)
+}

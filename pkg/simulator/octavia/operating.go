@@ -1,0 +1,80 @@
+package octavia
+
+// operate works out the operating statuses of everything that is built, as
+// the health manager reports them. What is still being built keeps its first
+// status.
+func (o *Octavia) operate(lb *LoadBalancer) {
+	worst := Online
+	for _, pool := range lb.Pools {
+		worst = worse(worst, o.operatePool(pool))
+	}
+	for _, listener := range lb.Listeners {
+		o.report(listener, upOrDown(listener.AdminStateUp, Online))
+	}
+	o.report(lb, upOrDown(lb.AdminStateUp, worst))
+}
+
+// operatePool is ERROR when all members are, DEGRADED when some are.
+func (o *Octavia) operatePool(pool *Pool) string {
+	failed := 0
+	for _, member := range pool.Members {
+		o.report(member, memberStatus(pool, member))
+		if member.OperatingStatus == Error {
+			failed++
+		}
+	}
+	if pool.Monitor != nil {
+		o.report(pool.Monitor, upOrDown(pool.Monitor.AdminStateUp, Online))
+	}
+	status := Online
+	switch {
+	case failed > 0 && failed == len(pool.Members):
+		status = Error
+	case failed > 0:
+		status = Degraded
+	}
+	o.report(pool, upOrDown(pool.AdminStateUp, status))
+	return pool.OperatingStatus
+}
+
+func memberStatus(pool *Pool, member *Member) string {
+	switch {
+	case !member.AdminStateUp:
+		return Offline
+	case pool.Monitor == nil:
+		return NoMonitor
+	case member.reported != "":
+		return member.reported
+	case member.Weight == 0:
+		return Draining
+	default:
+		return Online
+	}
+}
+
+func (o *Octavia) report(thing object, status string) {
+	meta := thing.meta()
+	if pending(meta.ProvisioningStatus) && meta.ProvisioningStatus != PendingUpdate {
+		return
+	}
+	if meta.OperatingStatus != status {
+		meta.OperatingStatus = status
+		o.touch(thing)
+	}
+}
+
+func upOrDown(up bool, status string) string {
+	if !up {
+		return Offline
+	}
+	return status
+}
+
+func worse(a, b string) string {
+	for _, status := range []string{Error, Degraded} {
+		if a == status || b == status {
+			return status
+		}
+	}
+	return a
+}

@@ -1,0 +1,199 @@
+package octavia
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// job is work of a provider that ends at a given time.
+type job struct {
+	due          time.Time
+	loadBalancer string
+	finish       func()
+}
+
+// after lets finish run once the delay has passed, at the latest when the
+// next request comes. The clock's timer makes it happen without any request.
+func (o *Octavia) after(lb *LoadBalancer, delay time.Duration, finish func()) {
+	o.jobs = append(o.jobs, job{due: o.clock.Now().Add(delay), loadBalancer: lb.ID, finish: finish})
+	if o.closed {
+		return
+	}
+	o.sequence++
+	key := o.sequence
+	o.wakes.Add(1)
+	// A fake clock calls back with its own lock held, so the work that reads
+	// the clock again needs its own goroutine.
+	o.timers[key] = o.clock.AfterFunc(delay, func() { go o.wake(key) })
+}
+
+func (o *Octavia) wake(key int) {
+	defer o.wakes.Done()
+	o.locked(func() { delete(o.timers, key) })
+}
+
+// settle finishes all work that is due, in order of time.
+func (o *Octavia) settle() {
+	for {
+		now := o.clock.Now()
+		next := -1
+		for i, job := range o.jobs {
+			if !job.due.After(now) && (next < 0 || job.due.Before(o.jobs[next].due)) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return
+		}
+		finish := o.jobs[next].finish
+		o.jobs = slices.Delete(o.jobs, next, next+1)
+		o.dirty = true
+		finish()
+	}
+}
+
+// forget drops the unfinished work on a load balancer.
+func (o *Octavia) forget(lb *LoadBalancer) {
+	o.jobs = slices.DeleteFunc(o.jobs, func(j job) bool { return j.loadBalancer == lb.ID })
+}
+
+func pending(status string) bool { return strings.HasPrefix(status, "PENDING_") }
+
+// set changes a provisioning status, which bumps updated_at even when the
+// status stays the same.
+func (o *Octavia) set(thing object, status string) {
+	meta := thing.meta()
+	meta.ProvisioningStatus = status
+	o.touch(thing)
+}
+
+func (o *Octavia) touch(thing object) {
+	thing.meta().UpdatedAt = o.now()
+	o.dirty = true
+}
+
+// lock moves a load balancer into a PENDING state and counts the cycle.
+func (o *Octavia) lock(lb *LoadBalancer, status string) {
+	o.countCycle(lb)
+	o.set(lb, status)
+}
+
+func (o *Octavia) countCycle(lb *LoadBalancer) {
+	if o.options.OnPending != nil {
+		o.options.OnPending(lb.ID)
+	}
+}
+
+// mutable refuses a call on a child unless the load balancer is ACTIVE.
+func mutable(lb *LoadBalancer) *apiError {
+	if lb.ProvisioningStatus != Active {
+		return immutable("Load Balancer", lb.ID)
+	}
+	return nil
+}
+
+// mutablePool is for calls on members and monitors, which look at the pool
+// first: a pool in ERROR refuses them although the load balancer is ACTIVE.
+func mutablePool(lb *LoadBalancer, pool *Pool) *apiError {
+	if pool.ProvisioningStatus != Active {
+		return immutable("Pool", pool.ID)
+	}
+	return mutable(lb)
+}
+
+// update locks the load balancer and marks what the call touches
+// PENDING_UPDATE. When the provider is done, finish runs, and everything
+// touched and created becomes ACTIVE with the load balancer.
+func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish func()) {
+	o.lock(lb, PendingUpdate)
+	for _, thing := range touched {
+		o.set(thing, PendingUpdate)
+	}
+	o.after(lb, o.delays(lb.Provider).Update, func() {
+		if finish != nil {
+			finish()
+		}
+		for _, thing := range slices.Concat(touched, created) {
+			o.set(thing, Active)
+		}
+		o.set(lb, Active)
+		o.operate(lb)
+	})
+}
+
+// poolAndListeners is what calls on a pool and below it lock with it.
+func poolAndListeners(lb *LoadBalancer, pool *Pool) []object {
+	return append([]object{pool}, listenersOf(lb, pool)...)
+}
+
+func listenersOf(lb *LoadBalancer, pool *Pool) []object {
+	var listeners []object
+	for _, listener := range lb.Listeners {
+		if listener.DefaultPoolID == pool.ID {
+			listeners = append(listeners, listener)
+		}
+	}
+	return listeners
+}
+
+// children of a load balancer, in the order in which a full create makes them.
+func children(lb *LoadBalancer) []object {
+	var all []object
+	for _, pool := range lb.Pools {
+		all = append(all, pool)
+		if pool.Monitor != nil {
+			all = append(all, pool.Monitor)
+		}
+		for _, member := range pool.Members {
+			all = append(all, member)
+		}
+	}
+	for _, listener := range lb.Listeners {
+		all = append(all, listener)
+	}
+	return all
+}
+
+// built is the end of a create. The amphora provider reports everything at
+// once; ovn reports the load balancer first and its children as they come.
+func (o *Octavia) built(lb *LoadBalancer) {
+	delays := o.delays(lb.Provider)
+	finishChildren := func() {
+		for _, child := range children(lb) {
+			if pending(child.meta().ProvisioningStatus) && !o.options.Quirks.ChildrenStayPending {
+				o.set(child, Active)
+			}
+		}
+		o.operate(lb)
+	}
+	early := lb.Provider == ProviderOVN
+	o.after(lb, delays.Create, func() {
+		o.set(lb, Active)
+		if !early {
+			finishChildren()
+		}
+		o.operate(lb)
+	})
+	if early {
+		o.after(lb, delays.Create+delays.Children, finishChildren)
+	}
+}
+
+func (o *Octavia) delays(provider string) Delays {
+	if delays, given := o.options.Delays[provider]; given {
+		return delays
+	}
+	return o.options.Delays[""]
+}
+
+// remove takes a load balancer and its VIP port away.
+func (o *Octavia) remove(lb *LoadBalancer) {
+	o.forget(lb)
+	o.balancers = slices.DeleteFunc(o.balancers, func(other *LoadBalancer) bool { return other == lb })
+	o.dirty = true
+	if lb.VIP.OwnPort && o.options.Network != nil {
+		// The port may be gone already; Octavia does not mind either.
+		_ = o.options.Network.DeletePort(lb.VIP.PortID)
+	}
+}
