@@ -1,0 +1,123 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// find gives the node's server. cloudprovider.InstanceNotFound is proof that
+// there is none; any other error leaves it open.
+//
+//	node has a provider ID     the server with this ID; proof is Nova's own 404
+//	none, one server by name   that one
+//	none, several by name      the one with the node's system UUID, else an error
+//	none, no server by name    the server with the node's system UUID; proof is
+//	                           Nova's own 404 for it, and a complete list of the
+//	                           project's servers in which no server has the name
+//
+// A server that was deleted but can still be restored counts as gone.
+func (i *Instances) find(ctx context.Context, node *v1.Node) (*openstack.Server, error) {
+	if node.Spec.ProviderID == "" {
+		return i.cache.get(ctx, "name/"+node.Name, func(ctx context.Context) (*openstack.Server, error) {
+			return i.lookUpByName(ctx, node)
+		})
+	}
+	id, err := serverID(node.Spec.ProviderID, i.region)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	return i.cache.get(ctx, "id/"+id, func(ctx context.Context) (*openstack.Server, error) {
+		return i.lookUpByID(ctx, node, id)
+	})
+}
+
+func (i *Instances) lookUpByID(ctx context.Context, node *v1.Node, id string) (*openstack.Server, error) {
+	server, err := i.servers.GetServer(ctx, id)
+	if errors.Is(err, openstack.ErrServerNotFound) {
+		return nil, fmt.Errorf("node %s: %w: %w", node.Name, cloudprovider.InstanceNotFound, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	if gone(server) {
+		return nil, fmt.Errorf("node %s: %w: server %s has status %s", node.Name, cloudprovider.InstanceNotFound, id, server.Status)
+	}
+	return server, nil
+}
+
+func (i *Instances) lookUpByName(ctx context.Context, node *v1.Node) (*openstack.Server, error) {
+	named, err := i.servers.ServersByName(ctx, node.Name)
+	if err != nil {
+		return nil, fmt.Errorf("node %s has no provider ID: %w", node.Name, err)
+	}
+	candidates := alive(named)
+	if len(candidates) == 1 {
+		return &candidates[0], nil
+	}
+	for n := range candidates {
+		if strings.EqualFold(candidates[n].ID, node.Status.NodeInfo.SystemUUID) {
+			return &candidates[n], nil
+		}
+	}
+	if len(candidates) > 1 {
+		return nil, fmt.Errorf("node %s has no provider ID and %d servers have its name (%s): give the kubelet --provider-id=%s",
+			node.Name, len(candidates), ids(candidates), providerID("ID"))
+	}
+	return i.lookUpBySystemUUID(ctx, node)
+}
+
+// lookUpBySystemUUID is the last resort: Nova gives a server its own ID as the
+// UUID of the machine's firmware, which the kubelet reports.
+func (i *Instances) lookUpBySystemUUID(ctx context.Context, node *v1.Node) (*openstack.Server, error) {
+	if id, err := serverID(node.Status.NodeInfo.SystemUUID, ""); err == nil {
+		server, err := i.lookUpByID(ctx, node, id)
+		if err == nil {
+			klog.FromContext(ctx).Info("No server has the node's name; taking the one with its system UUID", "node", klog.KObj(node), "server", server.ID, "serverName", server.Name)
+			return server, nil
+		}
+		if !errors.Is(err, cloudprovider.InstanceNotFound) {
+			return nil, err
+		}
+	}
+	all, err := i.servers.ListServers(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("node %s has no provider ID and no server has its name, but that is no proof: %w", node.Name, err)
+	}
+	for n := range all {
+		if all[n].Name == node.Name && !gone(&all[n]) {
+			return &all[n], nil
+		}
+	}
+	return nil, fmt.Errorf("node %s has no provider ID, and none of the project's %d servers has its name or system UUID: %w",
+		node.Name, len(all), cloudprovider.InstanceNotFound)
+}
+
+func gone(server *openstack.Server) bool {
+	return server.Status == openstack.ServerDeleted || server.Status == openstack.ServerSoftDeleted
+}
+
+func alive(servers []openstack.Server) []openstack.Server {
+	var left []openstack.Server
+	for n := range servers {
+		if !gone(&servers[n]) {
+			left = append(left, servers[n])
+		}
+	}
+	return left
+}
+
+func ids(servers []openstack.Server) string {
+	var all []string
+	for n := range servers {
+		all = append(all, servers[n].ID)
+	}
+	return strings.Join(all, ", ")
+}

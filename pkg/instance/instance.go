@@ -1,0 +1,140 @@
+// Package instance tells Kubernetes about the Nova servers behind its nodes:
+// whether they exist, whether they are shut down, and their addresses, flavor,
+// zone and region. It implements cloudprovider.InstancesV2.
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+	nodehelpers "k8s.io/cloud-provider/node/helpers"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Servers is what this package asks of Nova; *openstack.Nova does it.
+type Servers interface {
+	// GetServer gives openstack.ErrServerNotFound only when Nova says so itself.
+	GetServer(ctx context.Context, id string) (*openstack.Server, error)
+	// ServersByName gives the servers with exactly this name; it may miss some.
+	ServersByName(ctx context.Context, name string) ([]openstack.Server, error)
+	// ListServers gives all servers, or openstack.ErrIncompleteList.
+	ListServers(ctx context.Context) ([]openstack.Server, error)
+}
+
+// DefaultCacheAge is how long an answer of Nova serves further questions about
+// the same node. It is shorter than upstream's period of looking at a node that
+// is not ready (--node-monitor-period, 5s), so each look is a fresh one.
+const DefaultCacheAge = 3 * time.Second
+
+// Options are what Instances need.
+type Options struct {
+	Servers Servers
+	// Region of the session: the region label, and the only one whose nodes are ours.
+	Region     string
+	Networking config.Networking
+	// CacheAge; zero means DefaultCacheAge.
+	CacheAge time.Duration
+	// Clock; nil means the real one.
+	Clock clock.PassiveClock
+}
+
+// Instances implements cloudprovider.InstancesV2. All methods may be called at
+// the same time.
+type Instances struct {
+	servers   Servers
+	region    string
+	addresses addressRules
+	cache     *cache
+}
+
+var _ cloudprovider.InstancesV2 = (*Instances)(nil)
+
+// New makes Instances. It fails when address-sort-order is no list of CIDRs.
+func New(options Options) (*Instances, error) {
+	rules, err := newAddressRules(options.Networking)
+	if err != nil {
+		return nil, err
+	}
+	if options.CacheAge == 0 {
+		options.CacheAge = DefaultCacheAge
+	}
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	return &Instances{
+		servers:   options.Servers,
+		region:    options.Region,
+		addresses: rules,
+		cache:     newCache(options.Clock, options.CacheAge),
+	}, nil
+}
+
+// InstanceExists says whether the node's server exists. Upstream deletes the
+// Node on false, so false is said only on proof (see find); whatever leaves a
+// doubt is an error, on which upstream does nothing.
+func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
+	_, err := i.find(ctx, node)
+	if errors.Is(err, cloudprovider.InstanceNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// InstanceShutdown says whether the node's server is switched off, so that its
+// volumes may be attached elsewhere: SHUTOFF, or shelved and on no host.
+func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
+	server, err := i.find(ctx, node)
+	if err != nil {
+		return false, err
+	}
+	return server.Status == openstack.ServerShutoff || server.Status == openstack.ServerShelvedOffloaded, nil
+}
+
+// InstanceMetadata describes the node's server. It never gives nil without an
+// error, which crashes upstream, and never a description without addresses.
+func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	server, err := i.find(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	if server.Status == openstack.ServerUnknown {
+		return nil, fmt.Errorf("node %s: nothing is known of server %s while its Nova cell is down", node.Name, server.ID)
+	}
+	addresses := i.addresses.of(server)
+	if err := checkAddresses(node, server, addresses); err != nil {
+		return nil, err
+	}
+	return &cloudprovider.InstanceMetadata{
+		ProviderID:    providerID(server.ID),
+		InstanceType:  labelValue(server.FlavorName),
+		NodeAddresses: addresses,
+		Zone:          labelValue(server.Zone),
+		Region:        labelValue(i.region),
+	}, nil
+}
+
+// checkAddresses refuses addresses that a node cannot be initialised with: none,
+// or not the one that the kubelet was told to use (--node-ip).
+func checkAddresses(node *v1.Node, server *openstack.Server, addresses []v1.NodeAddress) error {
+	if !hasIP(addresses) {
+		return fmt.Errorf("node %s: server %s (status %s) has no address that [Networking] of cloud.conf lets through; Nova names %s",
+			node.Name, server.ID, server.Status, printed(server.Addresses))
+	}
+	nodeIP, ok := node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
+	if !ok {
+		return nil
+	}
+	if _, err := nodehelpers.GetNodeAddressesFromNodeIP(nodeIP, addresses); err != nil {
+		return fmt.Errorf("node %s: the kubelet's --node-ip %s is not among the addresses of server %s, which are %s: %w",
+			node.Name, nodeIP, server.ID, printed(server.Addresses), err)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package instance
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// everything is a server with one address of each kind.
+func everything() *openstack.Server {
+	return &openstack.Server{
+		AccessIPv4: "203.0.113.9", AccessIPv6: "2001:db8::9",
+		Metadata: map[string]string{"hostname": "node-1.example.org"},
+		Addresses: openstack.ServerAddresses{
+			{Network: "public", Address: "192.0.2.4"},
+			{Network: "private", Address: "10.0.0.5"},
+			{Network: "private", Address: "198.51.100.7", Floating: true},
+			{Network: "private", Address: "fd00::5"},
+			{Network: "storage", Address: "172.16.0.5"},
+		},
+	}
+}
+
+func TestAddressesOfANode(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		networking config.Networking
+		want       []string
+	}{
+		"by default": {config.Networking{}, []string{
+			"InternalIP 192.0.2.4", "InternalIP 10.0.0.5", "InternalIP fd00::5", "InternalIP 172.16.0.5",
+			"ExternalIP 203.0.113.9", "ExternalIP 2001:db8::9", "Hostname node-1.example.org", "ExternalIP 198.51.100.7",
+		}},
+		"a public network": {config.Networking{PublicNetworkName: []string{"public"}}, []string{
+			"InternalIP 10.0.0.5", "InternalIP fd00::5", "InternalIP 172.16.0.5",
+			"ExternalIP 203.0.113.9", "ExternalIP 2001:db8::9", "Hostname node-1.example.org", "ExternalIP 198.51.100.7", "ExternalIP 192.0.2.4",
+		}},
+		"one internal network": {config.Networking{InternalNetworkName: []string{"private"}}, []string{
+			"InternalIP 10.0.0.5", "InternalIP fd00::5",
+			"ExternalIP 203.0.113.9", "ExternalIP 2001:db8::9", "Hostname node-1.example.org", "ExternalIP 198.51.100.7",
+		}},
+		"public before internal": {config.Networking{PublicNetworkName: []string{"private"}, InternalNetworkName: []string{"private", "storage"}}, []string{
+			"InternalIP 172.16.0.5",
+			"ExternalIP 203.0.113.9", "ExternalIP 2001:db8::9", "Hostname node-1.example.org",
+			"ExternalIP 10.0.0.5", "ExternalIP 198.51.100.7", "ExternalIP fd00::5",
+		}},
+		"without IPv6": {config.Networking{IPv6SupportDisabled: true}, []string{
+			"InternalIP 192.0.2.4", "InternalIP 10.0.0.5", "InternalIP 172.16.0.5",
+			"ExternalIP 203.0.113.9", "Hostname node-1.example.org", "ExternalIP 198.51.100.7",
+		}},
+		"sorted": {config.Networking{AddressSortOrder: "fd00::/8, 198.51.100.0/24,10.1.2.3/8"}, []string{
+			"InternalIP fd00::5", "ExternalIP 198.51.100.7", "InternalIP 10.0.0.5",
+			"InternalIP 192.0.2.4", "InternalIP 172.16.0.5",
+			"ExternalIP 203.0.113.9", "ExternalIP 2001:db8::9", "Hostname node-1.example.org",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules, err := newAddressRules(test.networking)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, address := range rules.of(everything()) {
+				got = append(got, string(address.Type)+" "+address.Address)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("addresses (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAddressesHaveNoDuplicatesAndNoNonsense(t *testing.T) {
+	t.Parallel()
+	server := &openstack.Server{
+		AccessIPv4: "198.51.100.7", AccessIPv6: "none",
+		Addresses: openstack.ServerAddresses{
+			{Network: "a", Address: "10.0.0.5"}, {Network: "b", Address: "10.0.0.5"}, {Network: "b", Address: ""},
+			{Network: "b", Address: "198.51.100.7", Floating: true},
+		},
+	}
+	want := []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.0.0.5"}, {Type: v1.NodeExternalIP, Address: "198.51.100.7"}}
+	if diff := cmp.Diff(want, addressRules{}.of(server)); diff != "" {
+		t.Errorf("addresses (-want +got):\n%s", diff)
+	}
+}
+
+func TestLabelValues(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"":                              "",
+		"nova":                          "nova",
+		"az_1.b-2":                      "az_1.b-2",
+		"m1 large":                      "m1-large",
+		"-.x._":                         "x",
+		"ü":                             "",
+		"a/b:c":                         "a-b-c",
+		strings.Repeat("a", 80):         strings.Repeat("a", 63),
+		strings.Repeat("a", 62) + "-bc": strings.Repeat("a", 62),
+	} {
+		if got := labelValue(name); got != want {
+			t.Errorf("labelValue(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func FuzzLabelValueIsAlwaysValid(f *testing.F) {
+	f.Add("m1.large")
+	f.Add("Zürich / 1")
+	f.Fuzz(func(t *testing.T, name string) {
+		if problems := validation.IsValidLabelValue(labelValue(name)); len(problems) > 0 {
+			t.Errorf("labelValue(%q) = %q: %v", name, labelValue(name), problems)
+		}
+	})
+}
+
+func TestProviderIDs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"openstack:///" + serverA:                  serverA,
+		"openstack:///" + strings.ToUpper(serverA): serverA,
+		"openstack://RegionOne/" + serverA:         serverA,
+		serverA:                                    serverA,
+		"":                                         "",
+		"openstack://":                             "",
+		"openstack:///":                            "",
+		"openstack:" + serverA:                     "",
+		"openstack:////" + serverA:                 "",
+		"openstack://RegionTwo/" + serverA:         "",
+		"openstack:///RegionOne/" + serverA:        "",
+		"openstack:///" + serverA + "/":            "",
+		"openstack:///../flavors":                  "",
+		"openstack:///{" + serverA + "}":           "",
+		"openstack:///urn:uuid:" + serverA:         "",
+		"openstack:///" + strings.ReplaceAll(serverA, "-", ""): "",
+		"aws:///eu-1a/i-1": "",
+	} {
+		got, err := serverID(text, region)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("serverID(%q) = %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+func FuzzServerIDIsSafeInAURL(f *testing.F) {
+	f.Add("openstack:///" + serverA)
+	f.Add("openstack://r/" + serverA)
+	f.Fuzz(func(t *testing.T, text string) {
+		id, err := serverID(text, region)
+		if err == nil && strings.Trim(id, "0123456789abcdef-") != "" {
+			t.Errorf("serverID(%q) = %q", text, id)
+		}
+	})
+}
