@@ -57,6 +57,7 @@ func DefaultServices() []Service {
 // same time.
 type Keystone struct {
 	options Options
+	handler http.Handler
 
 	mu          sync.Mutex
 	baseURL     string
@@ -95,6 +96,7 @@ func New(options Options) *Keystone {
 	for _, domain := range options.Domains {
 		k.domains[domain.ID] = domain
 	}
+	k.handler = k.routes()
 	return k
 }
 
@@ -104,10 +106,4 @@ func (k *Keystone) SetBaseURL(url string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.baseURL = url
-}
-
-// ServeHTTP answers the identity API. The path must start below the mount
-// point (/v3/auth/tokens).
-func (k *Keystone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	http.NotFound(w, r)
 }

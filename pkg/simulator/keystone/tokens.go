@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/internal/wire"
 )
 
 // token is one that was handed out and not revoked since.
@@ -39,8 +41,11 @@ func (k *Keystone) IssueToken(userID, projectID string) (string, error) {
 // issue stores a token with a fresh value and life. The caller holds the lock.
 func (k *Keystone) issue(t token) *token {
 	now := k.options.Clock.Now().UTC()
-	t.value = newID()
-	t.issued, t.expires = now, now.Add(k.options.TokenLifetime)
+	t.value, t.issued = newID(), now
+	if t.expires.IsZero() {
+		t.expires = now.Add(k.options.TokenLifetime)
+	}
+	t.auditIDs = append([]string{newID()[:22]}, t.auditIDs...)
 	k.tokens[t.value] = &t
 	return &t
 }
@@ -94,18 +99,19 @@ func (k *Keystone) caller(value string) (Caller, bool) {
 
 // refuse answers as keystonemiddleware's auth_token does.
 func (k *Keystone) refuse(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("WWW-Authenticate", fmt.Sprintf("Keystone uri=%q", k.base(r)+"/identity/v3"))
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusUnauthorized)
-	fmt.Fprint(w, `{"error": {"code": 401, "title": "Unauthorized", "message": "The request you have made requires authentication."}}`)
+	k.mu.Lock()
+	uri := k.baseLocked(r) + "/identity/v3"
+	k.mu.Unlock()
+	w.Header().Set("WWW-Authenticate", fmt.Sprintf("Keystone uri=%q", uri))
+	wire.WriteJSON(w, http.StatusUnauthorized, map[string]any{"error": map[string]any{
+		"code": http.StatusUnauthorized, "title": "Unauthorized", "message": unauthorizedMessage,
+	}})
 }
 
-// base is the scheme and host of the cloud.
-func (k *Keystone) base(r *http.Request) string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// baseLocked is the scheme and host of the cloud. The caller holds the lock.
+func (k *Keystone) baseLocked(r *http.Request) string {
 	if k.baseURL != "" {
 		return k.baseURL
 	}
-	return "http://" + r.Host
+	return wire.Origin(r)
 }

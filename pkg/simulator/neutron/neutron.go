@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/internal/wire"
 )
 
 // Options describe a Neutron. The zero value is a cloud with today's usual
@@ -73,7 +75,7 @@ func New(options Options) *Neutron {
 // ServeHTTP answers the network API. The path must start below the mount point
 // (/v2.0/ports), and the context carries the keystone.Caller.
 func (n *Neutron) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	n.handler.ServeHTTP(w, r)
+	n.handler.ServeHTTP(w, wire.Rooted(r))
 }
 
 // Subscribe calls changed after each change of a port, a floating IP or a

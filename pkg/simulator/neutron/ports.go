@@ -92,7 +92,7 @@ func (n *Neutron) createPort(spec PortSpec) (*port, error) {
 		standard: n.newStandard("", spec.ProjectID, spec.Description, spec.Tags),
 		Name:     spec.Name, NetworkID: parent.ID, AdminStateUp: !spec.AdminStateDown,
 		AllowedAddressPairs: []AddressPair{}, VNICType: "normal",
-		DeviceID: spec.DeviceID, DeviceOwner: spec.DeviceOwner, ExtraDHCPOpts: []string{},
+		DeviceID: spec.DeviceID, DeviceOwner: spec.DeviceOwner, DNSName: spec.DNSName, ExtraDHCPOpts: []string{},
 		FixedIPs: addresses, IPAllocation: "immediate", MACAddress: newMAC(),
 		PortSecurityEnabled: true, SecurityGroups: groups, Status: spec.Status,
 	}

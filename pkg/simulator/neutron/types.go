@@ -127,6 +127,9 @@ type PortSpec struct {
 	FixedIPs              []FixedIP
 	Name, Description     string
 	DeviceID, DeviceOwner string
+	// DNSName that the port's addresses get in dns_assignment; empty: made from
+	// the address.
+	DNSName string
 	// SecurityGroups; nil: the project's group "default". Empty: none.
 	SecurityGroups []string
 	AddressPairs   []AddressPair

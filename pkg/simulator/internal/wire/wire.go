@@ -10,15 +10,19 @@ import (
 	"github.com/google/uuid"
 )
 
+// Origin is the scheme and host that the request came to.
+func Origin(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
 // Base is the URL that the service is mounted at, without a trailing slash. It
 // is what the request's URL had in front of r.URL.Path before http.StripPrefix.
 func Base(r *http.Request) string {
-	scheme := "http://"
-	if r.TLS != nil {
-		scheme = "https://"
-	}
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	return scheme + r.Host + strings.TrimSuffix(strings.TrimSuffix(path, r.URL.EscapedPath()), "/")
+	return Origin(r) + strings.TrimSuffix(strings.TrimSuffix(path, r.URL.EscapedPath()), "/")
 }
 
 // Self is the URL of the request without its query.
@@ -52,4 +56,15 @@ func WriteBody(w http.ResponseWriter, status int, encoded []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(encoded) // a client that has gone away is no error of the service
+}
+
+// Rooted is the request with the path "/" where http.StripPrefix left nothing,
+// so that a mount point answers with and without a trailing slash.
+func Rooted(r *http.Request) *http.Request {
+	if r.URL.Path != "" {
+		return r
+	}
+	rooted := r.Clone(r.Context())
+	rooted.URL.Path = "/"
+	return rooted
 }

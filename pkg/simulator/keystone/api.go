@@ -1,0 +1,143 @@
+package keystone
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/internal/wire"
+)
+
+// unauthorizedMessage is all that Keystone tells about why a sign-in failed.
+const unauthorizedMessage = "The request you have made requires authentication."
+
+// apiError is an answer in Keystone's error form.
+type apiError struct {
+	status  int
+	message string
+}
+
+// Error implements error.
+func (e *apiError) Error() string { return fmt.Sprintf("%d %s", e.status, e.message) }
+
+func unauthorized() *apiError {
+	return &apiError{status: http.StatusUnauthorized, message: unauthorizedMessage}
+}
+
+func notFound(format string, args ...any) *apiError {
+	return &apiError{status: http.StatusNotFound, message: fmt.Sprintf(format, args...)}
+}
+
+func badRequest(format string, args ...any) *apiError {
+	return &apiError{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
+}
+
+// ServeHTTP answers the identity API. The path must start below the mount
+// point (/v3/auth/tokens).
+func (k *Keystone) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	k.handler.ServeHTTP(w, wire.Rooted(r))
+}
+
+func (k *Keystone) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		wire.WriteJSON(w, http.StatusMultipleChoices, map[string]any{
+			"versions": map[string]any{"values": []any{versionBody(r)}},
+		})
+	})
+	version := func(w http.ResponseWriter, r *http.Request) {
+		wire.WriteJSON(w, http.StatusOK, map[string]any{"version": versionBody(r)})
+	}
+	mux.HandleFunc("GET /v3", version)
+	mux.HandleFunc("GET /v3/{$}", version)
+	mux.HandleFunc("POST /v3/auth/tokens", k.postToken)
+	mux.HandleFunc("GET /v3/auth/tokens", k.getToken)
+	mux.HandleFunc("DELETE /v3/auth/tokens", k.deleteToken)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		k.writeError(w, r, notFound("The requested URL was not found on the server."))
+	})
+	return mux
+}
+
+func versionBody(r *http.Request) map[string]any {
+	return map[string]any{
+		"id": "v3.14", "status": "stable", "updated": "2020-04-07T00:00:00Z",
+		"links": []any{map[string]string{"rel": "self", "href": wire.Base(r) + "/v3/"}},
+		"media-types": []any{map[string]string{
+			"base": "application/json", "type": "application/vnd.openstack.identity-v3+json",
+		}},
+	}
+}
+
+// writeError answers in Keystone's own form, a 401 with the address to sign in at.
+func (k *Keystone) writeError(w http.ResponseWriter, r *http.Request, refusal *apiError) {
+	if refusal.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf("Keystone uri=%q", wire.Base(r)+"/v3"))
+	}
+	wire.WriteJSON(w, refusal.status, map[string]any{"error": map[string]any{
+		"code": refusal.status, "message": refusal.message, "title": http.StatusText(refusal.status),
+	}})
+}
+
+func (k *Keystone) postToken(w http.ResponseWriter, r *http.Request) {
+	var request authRequest
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil || request.Auth == nil {
+		k.writeError(w, r, badRequest("Expecting to find auth in request body. The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error."))
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, refusal := k.signIn(*request.Auth)
+	if refusal != nil {
+		k.writeError(w, r, refusal)
+		return
+	}
+	k.writeToken(w, r, http.StatusCreated, t)
+}
+
+// getToken validates the subject token; the mux sends HEAD here too.
+func (k *Keystone) getToken(w http.ResponseWriter, r *http.Request) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, refusal := k.subject(r)
+	if refusal != nil {
+		k.writeError(w, r, refusal)
+		return
+	}
+	k.writeToken(w, r, http.StatusOK, t)
+}
+
+func (k *Keystone) deleteToken(w http.ResponseWriter, r *http.Request) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	t, refusal := k.subject(r)
+	if refusal != nil {
+		k.writeError(w, r, refusal)
+		return
+	}
+	delete(k.tokens, t.value)
+	wire.WriteBody(w, http.StatusNoContent, nil)
+}
+
+// subject is the token that a request asks about. The caller holds the lock.
+func (k *Keystone) subject(r *http.Request) (*token, *apiError) {
+	if _, ok := k.valid(r.Header.Get("X-Auth-Token")); !ok {
+		return nil, unauthorized()
+	}
+	value := r.Header.Get("X-Subject-Token")
+	t, ok := k.valid(value)
+	if !ok {
+		return nil, notFound("Could not find token: %s.", value)
+	}
+	return t, nil
+}
+
+func (k *Keystone) writeToken(w http.ResponseWriter, r *http.Request, status int, t *token) {
+	w.Header().Set("X-Subject-Token", t.value)
+	w.Header().Set("Vary", "X-Auth-Token")
+	body := k.tokenBody(t)
+	if t.projectID != "" && !r.URL.Query().Has("nocatalog") {
+		body.Catalog = k.catalog(r)
+	}
+	wire.WriteJSON(w, status, map[string]any{"token": body})
+}
