@@ -1,0 +1,49 @@
+package control
+
+import (
+	"net/http"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/nova"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// Parts are the pieces of a simulator that the API steers. All are required.
+type Parts struct {
+	Neutron *neutron.Neutron
+	Nova    *nova.Nova
+	Octavia *octavia.Octavia
+	Books   *books.Books
+	Faults  *faults.Faults
+	// ProjectID and NetworkID are where new servers go.
+	ProjectID, NetworkID string
+}
+
+type control struct{ parts Parts }
+
+// New returns the handler of the control API. It expects paths with Prefix.
+func New(parts Parts) http.Handler {
+	c := &control{parts: parts}
+	mux := http.NewServeMux()
+	for pattern, serve := range map[string]endpoint{
+		"GET /_sim/books":                      c.showBooks,
+		"POST /_sim/books/reset":               c.resetBooks,
+		"GET /_sim/servers":                    c.listServers,
+		"POST /_sim/servers":                   c.addServer,
+		"DELETE /_sim/servers/{id}":            c.deleteServer,
+		"POST /_sim/servers/{id}/status":       c.setServerStatus,
+		"GET /_sim/leftovers":                  c.leftovers,
+		"GET /_sim/loadbalancers":              c.listLoadBalancers,
+		"DELETE /_sim/loadbalancers/{id}":      c.deleteLoadBalancer,
+		"POST /_sim/loadbalancers/{id}/status": c.setLoadBalancerStatus,
+		"POST /_sim/members/{id}/status":       c.setMemberStatus,
+		"GET /_sim/faults":                     c.showFaults,
+		"POST /_sim/faults":                    c.addFault,
+		"DELETE /_sim/faults":                  c.clearFaults,
+	} {
+		mux.Handle(pattern, serve)
+	}
+	return loopbackOnly(mux)
+}

@@ -1,0 +1,178 @@
+package control
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// statuses are what all objects of Octavia have.
+type statuses struct {
+	ID                 string `json:"id"`
+	Name               string `json:"name"`
+	ProvisioningStatus string `json:"provisioning_status"`
+	OperatingStatus    string `json:"operating_status"`
+	AdminStateUp       bool   `json:"admin_state_up"`
+}
+
+type loadBalancerView struct {
+	statuses
+	Provider   string         `json:"provider"`
+	VIPAddress string         `json:"vip_address"`
+	Listeners  []listenerView `json:"listeners"`
+	Pools      []poolView     `json:"pools"`
+}
+
+type listenerView struct {
+	statuses
+	Protocol      string   `json:"protocol"`
+	ProtocolPort  int      `json:"protocol_port"`
+	DefaultPoolID string   `json:"default_pool_id"`
+	AllowedCIDRs  []string `json:"allowed_cidrs"`
+}
+
+type poolView struct {
+	statuses
+	Protocol    string       `json:"protocol"`
+	LBAlgorithm string       `json:"lb_algorithm"`
+	Members     []memberView `json:"members"`
+	Monitor     *monitorView `json:"healthmonitor"`
+}
+
+type memberView struct {
+	statuses
+	Address      string `json:"address"`
+	ProtocolPort int    `json:"protocol_port"`
+	Weight       int    `json:"weight"`
+	MonitorPort  int    `json:"monitor_port,omitempty"`
+}
+
+type monitorView struct {
+	statuses
+	Type string `json:"type"`
+}
+
+func (c *control) listLoadBalancers(*http.Request) (answer, error) {
+	views := []loadBalancerView{}
+	for _, lb := range c.parts.Octavia.Snapshot() {
+		views = append(views, viewLoadBalancer(lb))
+	}
+	return answer{http.StatusOK, map[string]any{"loadbalancers": views}}, nil
+}
+
+func viewStatuses(meta octavia.Meta) statuses {
+	return statuses{
+		ID: meta.ID, Name: meta.Name, AdminStateUp: meta.AdminStateUp,
+		ProvisioningStatus: meta.ProvisioningStatus, OperatingStatus: meta.OperatingStatus,
+	}
+}
+
+func viewLoadBalancer(lb octavia.LoadBalancer) loadBalancerView {
+	view := loadBalancerView{
+		statuses: viewStatuses(lb.Meta), Provider: lb.Provider, VIPAddress: lb.VIP.Address,
+		Listeners: []listenerView{}, Pools: []poolView{},
+	}
+	for _, l := range lb.Listeners {
+		view.Listeners = append(view.Listeners, listenerView{
+			statuses: viewStatuses(l.Meta), Protocol: l.Protocol, ProtocolPort: l.ProtocolPort,
+			DefaultPoolID: l.DefaultPoolID, AllowedCIDRs: l.AllowedCIDRs,
+		})
+	}
+	for _, p := range lb.Pools {
+		view.Pools = append(view.Pools, viewPool(p))
+	}
+	return view
+}
+
+func viewPool(p *octavia.Pool) poolView {
+	view := poolView{
+		statuses: viewStatuses(p.Meta), Protocol: p.Protocol, LBAlgorithm: p.Algorithm, Members: []memberView{},
+	}
+	for _, m := range p.Members {
+		view.Members = append(view.Members, memberView{
+			statuses: viewStatuses(m.Meta), Address: m.Address, ProtocolPort: m.ProtocolPort,
+			Weight: m.Weight, MonitorPort: m.MonitorPort,
+		})
+	}
+	if p.Monitor != nil {
+		view.Monitor = &monitorView{statuses: viewStatuses(p.Monitor.Meta), Type: p.Monitor.Type}
+	}
+	return view
+}
+
+// setLoadBalancerStatus plays a provider that fails or gets stuck.
+func (c *control) setLoadBalancerStatus(r *http.Request) (answer, error) {
+	var wanted struct {
+		ProvisioningStatus string `json:"provisioning_status"`
+	}
+	if err := read(r, &wanted); err != nil {
+		return answer{}, err
+	}
+	allowed := []string{
+		octavia.Active, octavia.Error, octavia.PendingCreate, octavia.PendingUpdate, octavia.PendingDelete,
+	}
+	if !slices.Contains(allowed, wanted.ProvisioningStatus) {
+		return answer{}, refuse(http.StatusBadRequest, "provisioning_status %q is none of %q", wanted.ProvisioningStatus, allowed)
+	}
+	id, err := c.loadBalancer(r)
+	if err != nil {
+		return answer{}, err
+	}
+	c.parts.Octavia.SetProvisioningStatus(id, wanted.ProvisioningStatus)
+	return answer{status: http.StatusNoContent}, nil
+}
+
+// deleteLoadBalancer plays somebody else who deletes a load balancer.
+func (c *control) deleteLoadBalancer(r *http.Request) (answer, error) {
+	id, err := c.loadBalancer(r)
+	if err != nil {
+		return answer{}, err
+	}
+	c.parts.Octavia.Remove(id)
+	return answer{status: http.StatusNoContent}, nil
+}
+
+// loadBalancer returns the ID in the path if there is such a load balancer.
+func (c *control) loadBalancer(r *http.Request) (string, error) {
+	id := r.PathValue("id")
+	for _, lb := range c.parts.Octavia.Snapshot() {
+		if lb.ID == id {
+			return id, nil
+		}
+	}
+	return "", refuse(http.StatusNotFound, "no load balancer %s", id)
+}
+
+// setMemberStatus plays the provider's health monitor.
+func (c *control) setMemberStatus(r *http.Request) (answer, error) {
+	var wanted struct {
+		OperatingStatus string `json:"operating_status"`
+	}
+	if err := read(r, &wanted); err != nil {
+		return answer{}, err
+	}
+	allowed := []string{octavia.Online, octavia.Offline, octavia.Error, octavia.Draining, octavia.NoMonitor}
+	if !slices.Contains(allowed, wanted.OperatingStatus) {
+		return answer{}, refuse(http.StatusBadRequest, "operating_status %q is none of %q", wanted.OperatingStatus, allowed)
+	}
+	id := r.PathValue("id")
+	if !c.hasMember(id) {
+		return answer{}, refuse(http.StatusNotFound, "no member %s", id)
+	}
+	c.parts.Octavia.SetMemberOperatingStatus(id, wanted.OperatingStatus)
+	return answer{status: http.StatusNoContent}, nil
+}
+
+func (c *control) hasMember(id string) bool {
+	for _, lb := range c.parts.Octavia.Snapshot() {
+		for _, pool := range lb.Pools {
+			for _, member := range pool.Members {
+				if member.ID == id {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
