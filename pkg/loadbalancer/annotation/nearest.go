@@ -3,21 +3,20 @@ package annotation
 import (
 	"fmt"
 	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/spelling"
 )
 
 // unknown says that there is no such annotation, and which one was perhaps meant.
 func unknown(name string, table []Annotation) string {
-	best, distance := "", len(name)
+	var known []string
 	for _, a := range table {
-		if !strings.HasPrefix(a.Name, Prefix) {
-			continue
-		}
-		if d := editDistance(strings.TrimPrefix(bounded(name), Prefix), strings.TrimPrefix(a.Name, Prefix)); d < distance {
-			best, distance = a.Name, d
+		if short, ok := strings.CutPrefix(a.Name, Prefix); ok {
+			known = append(known, short)
 		}
 	}
-	if best == "" || distance > len(strings.TrimPrefix(best, Prefix))/2 {
-		return "there is no such annotation"
+	if nearest, ok := spelling.Nearest(bounded(strings.TrimPrefix(name, Prefix)), known); ok {
+		return fmt.Sprintf("there is no such annotation: did you mean %q?", Prefix+nearest)
 	}
-	return fmt.Sprintf("there is no such annotation: did you mean %q?", best)
+	return "there is no such annotation"
 }

@@ -106,7 +106,7 @@ func LoadBalancer(svc *v1.Service, id identity.Identity, s Settings, backends []
 	lb := &model.LoadBalancer{
 		Name:             id.Name(),
 		Description:      id.Description(),
-		Tags:             tags(id, facts.Can),
+		Tags:             id.Tags(),
 		Provider:         s.Provider,
 		FlavorID:         s.FlavorID,
 		AvailabilityZone: s.AvailabilityZone,
@@ -136,23 +136,13 @@ func LoadBalancer(svc *v1.Service, id identity.Identity, s Settings, backends []
 	return lb
 }
 
-// tags gives the tags of everything, where the API has them. The descriptions of
-// an older API prove less, so such a load balancer is only found by its name and
-// a proof from our own cluster.
-func tags(id identity.Identity, can Capabilities) []string {
-	if !can.Tags {
-		return nil
-	}
-	return id.Tags()
-}
-
 func pool(svc *v1.Service, i int, id identity.Identity, s Settings, backends []Backend, facts Facts) model.Pool {
 	port := svc.Spec.Ports[i]
 	p := model.Pool{
 		Name:      id.PoolName(i),
 		Protocol:  model.Protocol(port.Protocol),
 		Algorithm: s.Method,
-		Tags:      tags(id, facts.Can),
+		Tags:      id.Tags(),
 	}
 	if !slices.Contains(facts.Can.Algorithms, s.Method) {
 		p.Algorithm = facts.Can.Algorithms[0] // only a default comes this far

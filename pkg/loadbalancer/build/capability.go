@@ -25,16 +25,7 @@ type Capabilities struct {
 	// AllowedCIDRs says why listeners cannot be closed to some clients; empty
 	// when they can.
 	AllowedCIDRs string
-	// Tags tells that objects carry tags.
-	Tags bool
 }
-
-// The API versions that brought what we use (releases of Octavia in brackets).
-var (
-	versionTags         = openstack.Version{Major: 2, Minor: 5}  // 4.0, Stein
-	versionAllowedCIDRs = openstack.Version{Major: 2, Minor: 12} // 5.0, Train
-	versionHTTPForUDP   = openstack.Version{Major: 2, Minor: 16} // 6.0, Ussuri
-)
 
 // ProviderOVN is the provider with the shortest list of abilities.
 const ProviderOVN = "ovn"
@@ -46,11 +37,10 @@ func CapabilitiesOf(provider string, octavia openstack.Version) Capabilities {
 		Algorithms:  []string{"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"},
 		Protocols:   []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP},
 		MonitorPort: true,
-		HTTPForUDP:  !octavia.Less(versionHTTPForUDP),
-		Tags:        !octavia.Less(versionTags),
+		HTTPForUDP:  octavia.AtLeast(openstack.VersionHTTPForUDP),
 	}
-	if octavia.Less(versionAllowedCIDRs) {
-		can.AllowedCIDRs = fmt.Sprintf("this Octavia has API version %s, source ranges need %s", octavia, versionAllowedCIDRs)
+	if !octavia.AtLeast(openstack.VersionAllowedCIDRs) {
+		can.AllowedCIDRs = fmt.Sprintf("this Octavia has API version %s, source ranges need %s", octavia, openstack.VersionAllowedCIDRs)
 	}
 	switch provider {
 	case "amphora", "octavia", "amphorav2":

@@ -12,8 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 const (
@@ -36,6 +34,9 @@ type Identity struct {
 	ClusterID string
 	// ServiceUID, Namespace and Service are the Service's.
 	ServiceUID, Namespace, Service string
+	// Untagged tells that load balancers carry no tags in this cloud (Octavia
+	// before 4.0): their descriptions carry the identity.
+	Untagged bool
 }
 
 // Name gives the name of the load balancer. It is cut to 255 bytes, so two
@@ -55,11 +56,17 @@ func (i Identity) MonitorName(n int) string { return cut(fmt.Sprintf("monitor_%d
 
 // Description gives the description of the load balancer.
 func (i Identity) Description() string {
+	if i.Untagged {
+		return i.describe("Kubernetes external service ")
+	}
 	return cut(fmt.Sprintf("Kubernetes external service %s/%s from cluster %s", i.Namespace, i.Service, i.ClusterName))
 }
 
 // Tags gives the tags of everything that can carry tags when it is created.
 func (i Identity) Tags() []string {
+	if i.Untagged {
+		return nil
+	}
 	tags := []string{i.Name()}
 	if i.ClusterID != "" {
 		tags = append(tags, clusterTagPrefix+i.ClusterID)
@@ -72,10 +79,14 @@ func (i Identity) ServiceTag() string { return serviceTagPrefix + i.ServiceUID }
 
 // FloatingIPDescription gives the description of a floating IP made for the
 // Service. Neutron takes no tags at the creation of a floating IP, so the identity
-// stands here, within "Floating IP for Kubernetes … from cluster NAME". The name
-// of the Service gives way when that would get too long, identity and cluster never.
+// stands here, within "Floating IP for Kubernetes … from cluster NAME".
 func (i Identity) FloatingIPDescription() string {
-	const head = "Floating IP for Kubernetes external service "
+	return i.describe("Floating IP for Kubernetes external service ")
+}
+
+// describe writes a description with the identity in it. The name of the Service
+// gives way when it would get too long, identity and cluster never.
+func (i Identity) describe(head string) string {
 	tail := fmt.Sprintf(" (%s) from cluster %s", i.proof(), i.ClusterName)
 	service := i.Namespace + "/" + i.Service
 	room := maxLength - len(head) - len(tail)
@@ -123,7 +134,16 @@ const (
 	Theirs
 )
 
-// Claim reads the owner of an object from its tags.
+// Claim reads the owner of a load balancer from its tags, or its description where
+// there are no tags.
+func (i Identity) Claim(tags []string, description string) Claim {
+	if i.Untagged {
+		return claim(description == i.Description(), strings.Contains(description, "(uid "))
+	}
+	return i.claim(tags)
+}
+
+// claim reads the owner of an object from its tags.
 //
 //	Service tag   cluster tag       claim
 //	ours          ours or none      Ours
@@ -131,15 +151,17 @@ const (
 //	another       any               Theirs
 //	none          another           Theirs
 //	none          ours or none      Unclaimed
-func (i Identity) Claim(tags []string) Claim {
+func (i Identity) claim(tags []string) Claim {
 	services, clusters := tagged(tags, serviceTagPrefix), tagged(tags, clusterTagPrefix)
 	otherCluster := i.ClusterID != "" && len(clusters) > 0 && !slices.Contains(clusters, i.ClusterID)
+	return claim(!otherCluster && slices.Contains(services, i.ServiceUID), otherCluster || len(services) > 0)
+}
+
+func claim(ours, somebodys bool) Claim {
 	switch {
-	case otherCluster:
-		return Theirs
-	case slices.Contains(services, i.ServiceUID):
+	case ours:
 		return Ours
-	case len(services) > 0:
+	case somebodys:
 		return Theirs
 	default:
 		return Unclaimed
@@ -164,7 +186,7 @@ var childName = regexp.MustCompile(`^(listener|pool|monitor)_\d+_(.*)$`)
 // (listeners of cloud-provider-openstack), or, for want of any tag, by its name
 // (pools of cloud-provider-openstack).
 func (i Identity) OwnsChild(name string, tags []string) bool {
-	switch i.Claim(tags) {
+	switch i.claim(tags) {
 	case Ours:
 		return true
 	case Theirs:
@@ -176,13 +198,6 @@ func (i Identity) OwnsChild(name string, tags []string) bool {
 	}
 	match := childName.FindStringSubmatch(name)
 	return match != nil && strings.HasPrefix(i.Name(), match[2]) && (match[2] == i.Name() || len(name) == maxLength)
-}
-
-// Adopts tells whether a load balancer without any UID was made for this Service
-// by cloud-provider-openstack: its name and tag say so. Clusters of one name make
-// the same ones, so this needs a proof from our own cluster beside it.
-func (i Identity) Adopts(lb *model.LoadBalancer) bool {
-	return i.Claim(lb.Tags) == Unclaimed && lb.Name == i.Name()
 }
 
 func cut(s string) string {

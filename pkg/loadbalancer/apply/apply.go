@@ -1,0 +1,272 @@
+// Package apply carries out plans. It alone writes to the cloud, waits and tries
+// again. Every step can be repeated: after a failure anywhere, the plan made from
+// what is then there goes on.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Octavia is what apply asks of the load balancer service.
+type Octavia interface {
+	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOpts) (*loadbalancers.LoadBalancer, error)
+	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
+	CreateListener(ctx context.Context, opts listeners.CreateOpts) (*listeners.Listener, error)
+	UpdateListener(ctx context.Context, id string, opts listeners.UpdateOpts) error
+	DeleteListener(ctx context.Context, id string) error
+	CreatePool(ctx context.Context, opts pools.CreateOpts) (*pools.Pool, error)
+	UpdatePool(ctx context.Context, id string, opts pools.UpdateOpts) error
+	DeletePool(ctx context.Context, id string) error
+	CreateMonitor(ctx context.Context, opts monitors.CreateOpts) (*monitors.Monitor, error)
+	UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOpts) error
+	DeleteMonitor(ctx context.Context, id string) error
+	SetMembers(ctx context.Context, poolID string, members []pools.CreateMemberOpts, additive bool) error
+	AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (*pools.Member, error)
+	RemoveMember(ctx context.Context, poolID, memberID string) error
+	StatusTree(ctx context.Context, loadBalancerID string) (*openstack.StatusTree, error)
+}
+
+// Neutron is what apply asks of the network service.
+type Neutron interface {
+	CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error)
+	AssociateFloatingIP(ctx context.Context, id, portID string) (*floatingips.FloatingIP, error)
+	DeleteFloatingIP(ctx context.Context, id string) error
+}
+
+// Applier carries out plans.
+type Applier struct {
+	Octavia  Octavia
+	Neutron  Neutron
+	Observer *observe.Observer
+	Watcher  *wait.Watcher
+	Clock    clock.WithTicker
+	Pace     Pace
+}
+
+// Pace is how long apply waits between two looks.
+type Pace struct {
+	// Create, Update and Delete are for the watcher, by what is waited for.
+	Create, Update, Delete wait.Pace
+	// Settle is the time between two looks at children that are still PENDING
+	// below an ACTIVE load balancer; after Stuck they are taken to stay so.
+	Settle, Stuck time.Duration
+	// Unsure is the time after which a creation without an answer is looked for;
+	// again after twice the time, and so on.
+	Unsure time.Duration
+}
+
+// LoadBalancerError tells that a load balancer went into ERROR, or away, while
+// it was being changed.
+type LoadBalancerError struct {
+	ID, Name, Status string
+}
+
+// Error implements error.
+func (e *LoadBalancerError) Error() string {
+	return fmt.Sprintf("load balancer %s (%s) is %s", e.Name, e.ID, e.Status)
+}
+
+// ChildrenError tells that a load balancer is ACTIVE, but parts of it did not
+// become what they were asked to be.
+type ChildrenError struct {
+	ID       string
+	Children []model.Child
+}
+
+// Error implements error.
+func (e *ChildrenError) Error() string {
+	const most = 3
+	var parts []string
+	for _, c := range e.Children[:min(most, len(e.Children))] {
+		parts = append(parts, fmt.Sprintf("%s %s is %s", c.Kind, c.Name, c.Status.Provisioning))
+	}
+	if more := len(e.Children) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("load balancer %s is ACTIVE, but %s", e.ID, strings.Join(parts, ", "))
+}
+
+// run is one plan being carried out.
+type run struct {
+	*Applier
+	id       identity.Identity
+	observed *model.Observed
+	// working is how to wait for the load balancer after the last change; nil when
+	// nothing works on it.
+	working *wait.Pace
+	// deleting are load balancers that are going away.
+	deleting []string
+}
+
+// Run carries out a plan and changes observed along with the cloud. When it
+// succeeds, observed is what the cloud has; after an error the cloud must be read
+// anew.
+func (a *Applier) Run(ctx context.Context, id identity.Identity, observed *model.Observed, p plan.Plan) error {
+	r := &run{Applier: a, id: id, observed: observed}
+	logger := klog.FromContext(ctx)
+	for _, step := range p.Steps {
+		logger.V(2).Info("Changing the cloud", "step", step.String())
+		if err := r.do(ctx, step); err != nil {
+			return err
+		}
+	}
+	if err := r.gone(ctx); err != nil {
+		return err
+	}
+	return r.verify(ctx)
+}
+
+// do carries out one step. When somebody else holds the load balancer, it waits
+// for the end of that and tries again.
+func (r *run) do(ctx context.Context, step plan.Step) error {
+	const tries = 5
+	for try := 1; ; try++ {
+		if err := r.ready(ctx, step); err != nil {
+			return err
+		}
+		err := r.once(ctx, step)
+		if err == nil || !openstack.IsLocked(err) || try == tries {
+			return err
+		}
+		if err := r.unlocked(ctx, step); err != nil {
+			return err
+		}
+	}
+}
+
+// ready waits until the cloud can take a step: one change of a load balancer at a
+// time. Floating IPs need not wait for it.
+func (r *run) ready(ctx context.Context, step plan.Step) error {
+	switch step.(type) {
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP, plan.DeleteLoadBalancer:
+		return nil
+	case plan.CreateLoadBalancer:
+		return r.gone(ctx)
+	}
+	return r.settle(ctx)
+}
+
+// unlocked waits for the end of a change that somebody else makes.
+func (r *run) unlocked(ctx context.Context, step plan.Step) error {
+	if s, ok := step.(plan.DeleteLoadBalancer); ok {
+		_, err := r.Watcher.Settled(ctx, s.ID, r.Pace.Update)
+		return err
+	}
+	r.working = &r.Pace.Update
+	return r.settle(ctx)
+}
+
+// settle waits until nothing works on the load balancer.
+func (r *run) settle(ctx context.Context) error {
+	if r.working == nil {
+		return nil
+	}
+	lb := r.observed.LoadBalancer
+	token, err := r.Watcher.Settled(ctx, lb.ID, *r.working)
+	if err != nil {
+		return fmt.Errorf("wait for load balancer %s (%s): %w", lb.Name, lb.ID, err)
+	}
+	r.working = nil
+	lb.Status, lb.UpdatedAt = token.Status, token.UpdatedAt
+	switch {
+	case token.Gone:
+		return &LoadBalancerError{lb.ID, lb.Name, "gone"}
+	case token.Status.Failed():
+		return &LoadBalancerError{lb.ID, lb.Name, token.Status.Provisioning}
+	}
+	return nil
+}
+
+// gone waits until the load balancers that were deleted are not there any more.
+func (r *run) gone(ctx context.Context) error {
+	for _, id := range r.deleting {
+		token, err := r.Watcher.Settled(ctx, id, r.Pace.Delete)
+		switch {
+		case err != nil:
+			return fmt.Errorf("wait for the end of load balancer %s: %w", id, err)
+		case !token.Gone:
+			return &LoadBalancerError{ID: id, Status: token.Status.Provisioning + " after its deletion"}
+		}
+	}
+	r.deleting = nil
+	return nil
+}
+
+// verify waits for the end of the last change and reads how everything in the
+// load balancer came out of it: an ACTIVE load balancer can hold children that
+// failed, or, at ovn, that are still being made.
+func (r *run) verify(ctx context.Context) error {
+	if r.working == nil || r.observed.LoadBalancer == nil {
+		return nil
+	}
+	if err := r.settle(ctx); err != nil {
+		return err
+	}
+	return r.Settle(ctx, r.observed.LoadBalancer)
+}
+
+// Settle reads the status of everything in an ACTIVE load balancer until nothing
+// in it is PENDING. It is a *ChildrenError when something is in ERROR, or stays
+// PENDING for ever.
+func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) error {
+	deadline := a.Clock.Now().Add(a.Pace.Stuck)
+	for {
+		tree, err := a.Octavia.StatusTree(ctx, lb.ID)
+		if err != nil {
+			return err
+		}
+		observe.Statuses(lb, tree)
+		unsound := lb.Unsound()
+		switch {
+		case len(unsound) == 0 && !lb.Status.Pending():
+			return nil
+		case !lb.Status.Pending() && !anyPending(unsound), a.Clock.Now().After(deadline):
+			return &ChildrenError{lb.ID, unsound}
+		}
+		if err := a.sleep(ctx, a.Pace.Settle); err != nil {
+			return err
+		}
+	}
+}
+
+func anyPending(children []model.Child) bool {
+	for _, c := range children {
+		if c.Status.Pending() {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *Applier) sleep(ctx context.Context, d time.Duration) error {
+	timer := a.Clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// errUnfound tells that a creation without an answer has left nothing so far.
+var errUnfound = errors.New("the cloud did not say whether it did it; looking again before the next try")

@@ -1,0 +1,131 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// createLoadBalancer makes a load balancer with all that is in it. The caller has
+// just looked that there is none.
+func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
+	wanted := fitting(s.LoadBalancer)
+	created, err := r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted))
+	switch {
+	case err == nil:
+		r.observed.LoadBalancer = observe.Created(*created).Model(r.id)
+	case openstack.IsUnsure(err):
+		if r.observed.LoadBalancer, err = r.lookForLoadBalancer(ctx, err); err != nil {
+			return err
+		}
+	default:
+		return err
+	}
+	r.working = &r.Pace.Create
+	return nil
+}
+
+// lookForLoadBalancer looks, a few times, whether a creation without an answer
+// was carried out: the service may still be at it. When nothing shows up the
+// creation has failed as far as anyone can tell; it is not sent again before
+// another look at the next try.
+func (r *run) lookForLoadBalancer(ctx context.Context, cause error) (*model.LoadBalancer, error) {
+	const looks = 3
+	for i := range looks {
+		if err := r.sleep(ctx, r.Pace.Unsure<<i); err != nil {
+			return nil, err
+		}
+		found, err := r.Observer.Claimed(ctx, r.id)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
+		case len(found) > 0:
+			return r.Observer.Contents(ctx, r.id, found[0])
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", cause, errUnfound)
+}
+
+// fitting leaves members out of a creation that would be too big for one request;
+// batches add them later.
+func fitting(lb *model.LoadBalancer) *model.LoadBalancer {
+	trimmed := *lb
+	trimmed.Listeners = append([]model.Listener{}, lb.Listeners...)
+	for i := len(trimmed.Listeners) - 1; i >= 0 && size(loadBalancerOpts(&trimmed)) > bodyLimit; i-- {
+		trimmed.Listeners[i].Pool.Members = nil
+	}
+	return &trimmed
+}
+
+// floatingIP carries out a step for a floating IP. None of them touches the load
+// balancer, so none waits for it.
+func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
+	var port string
+	if lb := r.observed.LoadBalancer; lb != nil {
+		port = lb.VIP.PortID
+	}
+	var err error
+	switch s := step.(type) {
+	case plan.CreateFloatingIP:
+		return r.createFloatingIP(ctx, s, port)
+	case plan.AssociateFloatingIP:
+		_, err = r.Neutron.AssociateFloatingIP(ctx, s.ID, port)
+	case plan.DisassociateFloatingIP:
+		_, err = r.Neutron.AssociateFloatingIP(ctx, s.ID, "")
+	case plan.DeleteFloatingIP:
+		err = r.Neutron.DeleteFloatingIP(ctx, s.ID)
+	}
+	if err != nil {
+		return err
+	}
+	plan.Advance(r.observed, step)
+	if lb := r.observed.LoadBalancer; lb != nil && lb.FloatingIP != nil {
+		lb.FloatingIP.PortID = port
+	}
+	return nil
+}
+
+// createFloatingIP makes a floating IP on the VIP. When the answer is lost, or the
+// VIP turns out to have one, that one is taken.
+func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, port string) error {
+	fip, err := r.Neutron.CreateFloatingIP(ctx, floatingips.CreateOpts{
+		FloatingNetworkID: s.FloatingIP.NetworkID,
+		SubnetID:          s.FloatingIP.SubnetID,
+		FloatingIP:        s.FloatingIP.Address,
+		Description:       s.FloatingIP.Description,
+		PortID:            port,
+	})
+	if openstack.IsUnsure(err) || openstack.IsConflict(err) {
+		return r.adoptFloatingIP(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	plan.Advance(r.observed, s)
+	made := r.observed.LoadBalancer.FloatingIP
+	made.ID, made.Address, made.PortID = fip.ID, fip.FloatingIP, port
+	return nil
+}
+
+// adoptFloatingIP takes the floating IP that is on the VIP after all.
+func (r *run) adoptFloatingIP(ctx context.Context, cause error) error {
+	if openstack.IsUnsure(cause) {
+		if err := r.sleep(ctx, r.Pace.Unsure); err != nil {
+			return err
+		}
+	}
+	looked := model.Observed{LoadBalancer: r.observed.LoadBalancer}
+	if err := r.Observer.FloatingIPs(ctx, r.id, &looked, ""); err != nil {
+		return fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
+	}
+	if looked.LoadBalancer.FloatingIP == nil {
+		return cause
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package apply
+
+import (
+	"encoding/json"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// loadBalancerOpts is the body of a fully populated create.
+func loadBalancerOpts(lb *model.LoadBalancer) loadbalancers.CreateOpts {
+	opts := loadbalancers.CreateOpts{
+		Name:             lb.Name,
+		Description:      lb.Description,
+		Tags:             lb.Tags,
+		Provider:         lb.Provider,
+		FlavorID:         lb.FlavorID,
+		AvailabilityZone: lb.AvailabilityZone,
+		VipSubnetID:      lb.VIP.SubnetID,
+		VipNetworkID:     lb.VIP.NetworkID,
+		VipPortID:        lb.VIP.PortID,
+		VipAddress:       lb.VIP.Address,
+	}
+	for _, l := range lb.Listeners {
+		listener := listenerOpts(l)
+		pool := poolOpts(l.Pool)
+		listener.DefaultPool = &pool
+		opts.Listeners = append(opts.Listeners, listener)
+	}
+	return opts
+}
+
+func listenerOpts(l model.Listener) listeners.CreateOpts {
+	return listeners.CreateOpts{
+		Name:         l.Name,
+		Protocol:     listeners.Protocol(l.Protocol),
+		ProtocolPort: l.Port,
+		Tags:         l.Tags,
+		AllowedCIDRs: l.AllowedCIDRs,
+	}
+}
+
+func poolOpts(p model.Pool) pools.CreateOpts {
+	opts := pools.CreateOpts{
+		Name:        p.Name,
+		Protocol:    pools.Protocol(p.Protocol),
+		LBMethod:    pools.LBMethod(p.Algorithm),
+		Persistence: persistence(p),
+		Tags:        p.Tags,
+		Members:     membersOpts(p.Members),
+	}
+	if p.Monitor != nil {
+		opts.Monitor = monitorOpts(*p.Monitor)
+	}
+	return opts
+}
+
+func persistence(p model.Pool) *pools.SessionPersistence {
+	if p.Persistence == "" {
+		return nil
+	}
+	return &pools.SessionPersistence{Type: p.Persistence}
+}
+
+// poolUpdate holds what differs; nothing, when the pool only has to be brought back.
+func poolUpdate(from, to model.Pool) pools.UpdateOpts {
+	var opts pools.UpdateOpts
+	if from.Algorithm != to.Algorithm {
+		opts.LBMethod = pools.LBMethod(to.Algorithm)
+	}
+	if from.Persistence != to.Persistence {
+		opts.Persistence = &pools.SessionPersistence{Type: to.Persistence} // empty clears it
+	}
+	return opts
+}
+
+func membersOpts(members []model.Member) []pools.CreateMemberOpts {
+	opts := make([]pools.CreateMemberOpts, 0, len(members))
+	for _, m := range members {
+		opts = append(opts, memberOpts(m))
+	}
+	return opts
+}
+
+// memberOpts leaves out weight, backup and administrative state: Octavia's
+// defaults for them, also in a batch, are what we want.
+func memberOpts(m model.Member) pools.CreateMemberOpts {
+	opts := pools.CreateMemberOpts{
+		Name:         m.Name,
+		Address:      m.Address,
+		ProtocolPort: m.Port,
+		SubnetID:     m.SubnetID,
+	}
+	if m.MonitorPort != 0 {
+		opts.MonitorPort = &m.MonitorPort
+	}
+	return opts
+}
+
+func monitorOpts(m model.Monitor) monitors.CreateOpts {
+	return monitors.CreateOpts{
+		Name:           m.Name,
+		Type:           m.Type,
+		Delay:          m.Delay,
+		Timeout:        m.Timeout,
+		MaxRetries:     m.MaxRetries,
+		MaxRetriesDown: m.MaxRetriesDown,
+		HTTPMethod:     m.HTTPMethod,
+		URLPath:        m.URLPath,
+		ExpectedCodes:  m.ExpectedCodes,
+		Tags:           m.Tags,
+	}
+}
+
+func monitorUpdate(m model.Monitor) monitors.UpdateOpts {
+	return monitors.UpdateOpts{
+		Delay:          m.Delay,
+		Timeout:        m.Timeout,
+		MaxRetries:     m.MaxRetries,
+		MaxRetriesDown: m.MaxRetriesDown,
+		HTTPMethod:     m.HTTPMethod,
+		URLPath:        m.URLPath,
+		ExpectedCodes:  m.ExpectedCodes,
+	}
+}
+
+// size gives the length of a value as JSON.
+func size(v any) int {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return 0 // the client will say what is wrong with it
+	}
+	return len(text)
+}

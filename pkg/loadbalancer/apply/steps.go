@@ -1,0 +1,202 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// once sends what one step needs and advances the model when it is accepted.
+func (r *run) once(ctx context.Context, step plan.Step) error {
+	switch s := step.(type) {
+	case plan.CreateLoadBalancer:
+		return r.createLoadBalancer(ctx, s)
+	case plan.DeleteLoadBalancer:
+		if err := r.Octavia.DeleteLoadBalancer(ctx, s.ID, s.Cascade); err != nil {
+			return err
+		}
+		r.deleting = append(r.deleting, s.ID)
+		plan.Advance(r.observed, step)
+		return nil
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP:
+		return r.floatingIP(ctx, step)
+	}
+	created, err := r.child(ctx, step)
+	if err != nil {
+		return err
+	}
+	plan.Advance(r.observed, step)
+	r.working = &r.Pace.Update
+	r.remember(step, created)
+	return nil
+}
+
+// child changes something in the load balancer. It gives the ID of what it made.
+func (r *run) child(ctx context.Context, step plan.Step) (created string, err error) {
+	lb := r.observed.LoadBalancer
+	switch s := step.(type) {
+	case plan.CreateListener:
+		return r.createListener(ctx, s)
+	case plan.UpdateListener:
+		cidrs := append([]string{}, s.To...) // not null: an empty list lets everybody in
+		return "", r.Octavia.UpdateListener(ctx, s.ID, listeners.UpdateOpts{AllowedCIDRs: &cidrs})
+	case plan.DeleteListener:
+		return "", r.Octavia.DeleteListener(ctx, s.ID)
+	case plan.CreatePool:
+		opts := poolOpts(s.Pool)
+		opts.LoadbalancerID, opts.Members, opts.Monitor = lb.ID, nil, nil
+		pool, err := r.Octavia.CreatePool(ctx, opts)
+		if err != nil {
+			return "", err
+		}
+		return pool.ID, nil
+	case plan.DeletePool:
+		return "", r.Octavia.DeletePool(ctx, s.ID)
+	default:
+		return r.inPool(ctx, step)
+	}
+}
+
+func (r *run) createListener(ctx context.Context, s plan.CreateListener) (string, error) {
+	lb := r.observed.LoadBalancer
+	pool := plan.PoolRef{Name: s.Listener.Pool.Name, Key: s.Listener.Key()}.Find(lb)
+	if pool == nil {
+		return "", fmt.Errorf("no pool %s for it", s.Listener.Pool.Name)
+	}
+	opts := listenerOpts(s.Listener)
+	opts.LoadbalancerID, opts.DefaultPoolID = lb.ID, pool.ID
+	listener, err := r.Octavia.CreateListener(ctx, opts)
+	if err != nil {
+		return "", err
+	}
+	return listener.ID, nil
+}
+
+// inPool changes a pool, its members or its monitor.
+func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err error) {
+	pool := poolOf(step).Find(r.observed.LoadBalancer)
+	if pool == nil {
+		return "", fmt.Errorf("no such pool")
+	}
+	switch s := step.(type) {
+	case plan.UpdatePool:
+		return "", r.Octavia.UpdatePool(ctx, pool.ID, poolUpdate(s.From, s.To))
+	case plan.SetMembers:
+		return "", r.setMembers(ctx, pool.ID, s)
+	case plan.AddMember:
+		member, err := r.Octavia.AddMember(ctx, pool.ID, memberOpts(s.Member))
+		if err != nil {
+			return "", err
+		}
+		return member.ID, nil
+	case plan.RemoveMember:
+		return "", r.Octavia.RemoveMember(ctx, pool.ID, s.Member.ID)
+	case plan.CreateMonitor:
+		opts := monitorOpts(s.Monitor)
+		opts.PoolID = pool.ID
+		monitor, err := r.Octavia.CreateMonitor(ctx, opts)
+		if err != nil {
+			return "", err
+		}
+		return monitor.ID, nil
+	case plan.UpdateMonitor:
+		return "", r.Octavia.UpdateMonitor(ctx, s.From.ID, monitorUpdate(s.To))
+	case plan.DeleteMonitor:
+		return "", r.Octavia.DeleteMonitor(ctx, s.Monitor.ID)
+	}
+	return "", fmt.Errorf("no way to do it")
+}
+
+// poolOf gives the pool that a step within a pool is for.
+func poolOf(step plan.Step) plan.PoolRef {
+	switch s := step.(type) {
+	case plan.UpdatePool:
+		return s.Pool
+	case plan.SetMembers:
+		return s.Pool
+	case plan.AddMember:
+		return s.Pool
+	case plan.RemoveMember:
+		return s.Pool
+	case plan.CreateMonitor:
+		return s.Pool
+	case plan.UpdateMonitor:
+		return s.Pool
+	case plan.DeleteMonitor:
+		return s.Pool
+	}
+	return plan.PoolRef{}
+}
+
+// remember writes the ID of what a step made into the model.
+func (r *run) remember(step plan.Step, created string) {
+	lb := r.observed.LoadBalancer
+	switch s := step.(type) {
+	case plan.CreateListener:
+		lb.Listener(s.Listener.Key()).ID = created
+	case plan.CreatePool:
+		plan.PoolRef{Name: s.Pool.Name}.Find(lb).ID = created
+	case plan.CreateMonitor:
+		s.Pool.Find(lb).Monitor.ID = created
+	case plan.AddMember:
+		members := s.Pool.Find(lb).Members
+		for i := range members {
+			if members[i].Key() == s.Member.Key() {
+				members[i].ID = created
+			}
+		}
+	}
+}
+
+// bodyLimit is what a request to Octavia from 14.0 on may hold: oslo.middleware's
+// default of 114,688 bytes, less some room.
+const bodyLimit = 110_000
+
+// setMembers sends all members in one batch. A batch that would be too big is cut:
+// new members are added in chunks, then those that are gone are removed one by one.
+func (r *run) setMembers(ctx context.Context, poolID string, s plan.SetMembers) error {
+	all := membersOpts(s.Members)
+	if size(all) <= bodyLimit {
+		return r.Octavia.SetMembers(ctx, poolID, all, false)
+	}
+	for chunk := range chunks(membersOpts(append(append([]model.Member{}, s.Added...), s.Changed...))) {
+		if err := r.settle(ctx); err != nil {
+			return err
+		}
+		if err := r.Octavia.SetMembers(ctx, poolID, chunk, true); err != nil {
+			return err
+		}
+		r.working = &r.Pace.Update
+	}
+	for _, m := range s.Removed {
+		if err := r.settle(ctx); err != nil {
+			return err
+		}
+		if err := r.Octavia.RemoveMember(ctx, poolID, m.ID); err != nil {
+			return err
+		}
+		r.working = &r.Pace.Update
+	}
+	return nil
+}
+
+// chunks cuts members into lists that fit a request.
+func chunks(members []pools.CreateMemberOpts) func(func([]pools.CreateMemberOpts) bool) {
+	return func(yield func([]pools.CreateMemberOpts) bool) {
+		for len(members) > 0 {
+			n := len(members)
+			for size(members[:n]) > bodyLimit {
+				n = (n + 1) / 2
+			}
+			if !yield(members[:n]) {
+				return
+			}
+			members = members[n:]
+		}
+	}
+}

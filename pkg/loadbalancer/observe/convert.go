@@ -1,0 +1,163 @@
+package observe
+
+import (
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Model makes one model of the parts. What is not the Service's goes into
+// Foreign.
+func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
+	lb := &model.LoadBalancer{
+		ID:               p.LoadBalancer.ID,
+		Name:             p.LoadBalancer.Name,
+		Description:      p.LoadBalancer.Description,
+		Tags:             p.LoadBalancer.Tags,
+		Provider:         p.LoadBalancer.Provider,
+		FlavorID:         p.LoadBalancer.FlavorID,
+		AvailabilityZone: p.LoadBalancer.AvailabilityZone,
+		VIP: model.VIP{
+			NetworkID: p.LoadBalancer.VipNetworkID,
+			SubnetID:  p.LoadBalancer.VipSubnetID,
+			PortID:    p.LoadBalancer.VipPortID,
+			Address:   p.LoadBalancer.VipAddress,
+		},
+		Status:    model.Status{Provisioning: p.LoadBalancer.ProvisioningStatus, Operating: p.LoadBalancer.OperatingStatus},
+		UpdatedAt: p.LoadBalancer.UpdatedAt,
+	}
+	used := map[string]bool{}
+	for _, l := range p.Listeners {
+		converted := p.listener(l)
+		if l.DefaultPoolID != "" {
+			used[l.DefaultPoolID] = true
+		}
+		if id.OwnsChild(l.Name, l.Tags) {
+			lb.Listeners = append(lb.Listeners, converted)
+		} else {
+			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "listener", ID: l.ID, Name: l.Name, Key: converted.Key()})
+		}
+	}
+	for _, pool := range p.Pools {
+		switch {
+		case used[pool.ID]:
+		case id.OwnsChild(pool.Name, pool.Tags):
+			lb.Orphans = append(lb.Orphans, p.pool(pool))
+		default:
+			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name})
+		}
+	}
+	lb.Sort()
+	return lb
+}
+
+func (p Parts) listener(l listeners.Listener) model.Listener {
+	converted := model.Listener{
+		ID:           l.ID,
+		Name:         l.Name,
+		Protocol:     model.Protocol(l.Protocol),
+		Port:         l.ProtocolPort,
+		Tags:         l.Tags,
+		AllowedCIDRs: model.CanonicalCIDRs(l.AllowedCIDRs),
+		Status:       model.Status{Provisioning: l.ProvisioningStatus, Operating: l.OperatingStatus},
+	}
+	if i := slices.IndexFunc(p.Pools, func(pool pools.Pool) bool { return pool.ID == l.DefaultPoolID }); i >= 0 {
+		converted.Pool = p.pool(p.Pools[i])
+	}
+	return converted
+}
+
+func (p Parts) pool(pool pools.Pool) model.Pool {
+	converted := model.Pool{
+		ID:          pool.ID,
+		Name:        pool.Name,
+		Protocol:    model.Protocol(pool.Protocol),
+		Algorithm:   pool.LBMethod,
+		Persistence: pool.Persistence.Type,
+		Tags:        pool.Tags,
+		Status:      model.Status{Provisioning: pool.ProvisioningStatus, Operating: pool.OperatingStatus},
+	}
+	for _, m := range p.Members[pool.ID] {
+		converted.Members = append(converted.Members, Member(m))
+	}
+	if m, ok := p.Monitors[pool.MonitorID]; ok {
+		converted.Monitor = monitor(m)
+	}
+	return converted
+}
+
+// Member makes a model of a member.
+func Member(m pools.Member) model.Member {
+	return model.Member{
+		ID:          m.ID,
+		Name:        m.Name,
+		Address:     m.Address,
+		Port:        m.ProtocolPort,
+		SubnetID:    m.SubnetID,
+		MonitorPort: m.MonitorPort,
+		Drained:     m.Weight == 0 || m.Backup || !m.AdminStateUp,
+		Status:      model.Status{Provisioning: m.ProvisioningStatus, Operating: m.OperatingStatus},
+	}
+}
+
+func monitor(m monitors.Monitor) *model.Monitor {
+	return &model.Monitor{
+		ID:             m.ID,
+		Name:           m.Name,
+		Type:           m.Type,
+		Delay:          m.Delay,
+		Timeout:        m.Timeout,
+		MaxRetries:     m.MaxRetries,
+		MaxRetriesDown: m.MaxRetriesDown,
+		HTTPMethod:     m.HTTPMethod,
+		URLPath:        m.URLPath,
+		ExpectedCodes:  m.ExpectedCodes,
+		Tags:           m.Tags,
+		Status:         model.Status{Provisioning: m.ProvisioningStatus, Operating: m.OperatingStatus},
+	}
+}
+
+// Statuses brings a model up to the status tree: the status of everything, and
+// the IDs of members, which a batch does not tell.
+func Statuses(lb *model.LoadBalancer, tree *openstack.StatusTree) {
+	lb.Status = status(tree.NodeStatus)
+	for _, listener := range tree.Listeners {
+		i := slices.IndexFunc(lb.Listeners, func(l model.Listener) bool { return l.ID == listener.ID })
+		if i < 0 {
+			continue // another's
+		}
+		lb.Listeners[i].Status = status(listener.NodeStatus)
+		for _, pool := range listener.Pools {
+			if pool.ID == lb.Listeners[i].Pool.ID {
+				poolStatuses(&lb.Listeners[i].Pool, pool)
+			}
+		}
+	}
+}
+
+func poolStatuses(pool *model.Pool, tree openstack.PoolStatus) {
+	pool.Status = status(tree.NodeStatus)
+	if pool.Monitor != nil && pool.Monitor.ID == tree.Monitor.ID {
+		pool.Monitor.Status = status(tree.Monitor.NodeStatus)
+	}
+	members := make(map[model.MemberKey]openstack.MemberStatus, len(tree.Members))
+	for _, m := range tree.Members {
+		members[model.MemberKey{Address: m.Address, Port: m.Port}] = m
+	}
+	for i := range pool.Members {
+		m := &pool.Members[i]
+		if known, ok := members[m.Key()]; ok {
+			m.ID, m.Status = known.ID, status(known.NodeStatus)
+		}
+	}
+}
+
+func status(n openstack.NodeStatus) model.Status {
+	return model.Status{Provisioning: n.ProvisioningStatus, Operating: n.OperatingStatus}
+}

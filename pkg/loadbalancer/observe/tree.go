@@ -1,0 +1,183 @@
+package observe
+
+import (
+	"context"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Contents reads everything in a load balancer, whose own settings a list has
+// given: listeners, pools and monitors with a request each, members with one a
+// pool (see Members).
+func (o *Observer) Contents(ctx context.Context, id identity.Identity, lb loadbalancers.LoadBalancer) (*model.LoadBalancer, error) {
+	parts := Parts{LoadBalancer: lb}
+	if len(lb.Listeners) == 0 && len(lb.Pools) == 0 {
+		return parts.Model(id), nil
+	}
+	octavia, err := o.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	group, grouped := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		parts.Listeners, err = o.Octavia.Listeners(grouped, lb.ID)
+		return err
+	})
+	group.Go(func() (err error) {
+		parts.Pools, err = o.Octavia.Pools(grouped, lb.ID)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	group, grouped = errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		parts.Monitors, err = o.monitors(grouped, id, parts.Pools)
+		return err
+	})
+	group.Go(func() (err error) {
+		parts.Members, err = o.members(grouped, lb.ID, parts.Pools, octavia)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return parts.Model(id), nil
+}
+
+// monitors reads the health monitors of pools: ours by their tag at once, those
+// of cloud-provider-openstack, which have none, one by one.
+func (o *Observer) monitors(ctx context.Context, id identity.Identity, all []pools.Pool) (map[string]monitors.Monitor, error) {
+	found := map[string]monitors.Monitor{}
+	missing := func() (ids []string) {
+		for _, p := range all {
+			if _, ok := found[p.MonitorID]; p.MonitorID != "" && !ok {
+				ids = append(ids, p.MonitorID)
+			}
+		}
+		return ids
+	}
+	if len(missing()) > 1 && !id.Untagged {
+		tagged, err := o.Octavia.MonitorsTagged(ctx, id.ServiceTag())
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range tagged {
+			found[m.ID] = m
+		}
+	}
+	for _, monitorID := range missing() {
+		m, err := o.Octavia.Monitor(ctx, monitorID)
+		if err != nil {
+			return nil, err
+		}
+		found[m.ID] = *m
+	}
+	return found, nil
+}
+
+// members reads the members of pools, by pool ID. Octavia before 16.0 would take
+// half a minute for a list of a thousand: there the status tree gives address,
+// port and status of all, and one member of each pool is read in full. It stands
+// for the others: all members of a pool are written alike.
+func (o *Observer) members(ctx context.Context, lbID string, all []pools.Pool, octavia openstack.Version) (map[string][]pools.Member, error) {
+	found := make([][]pools.Member, len(all))
+	var tree map[string][]openstack.MemberStatus
+	if !octavia.AtLeast(openstack.VersionLinearMembers) {
+		read, err := o.Octavia.StatusTree(ctx, lbID)
+		if err != nil {
+			return nil, err
+		}
+		tree = membersByPool(read)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for i, pool := range all {
+		group.Go(func() (err error) {
+			if statuses, ok := tree[pool.ID]; ok {
+				found[i], err = o.sampled(ctx, pool.ID, statuses)
+			} else if len(pool.Members) > 0 {
+				found[i], err = o.Octavia.Members(ctx, pool.ID)
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	members := map[string][]pools.Member{}
+	for i, pool := range all {
+		members[pool.ID] = found[i]
+	}
+	return members, nil
+}
+
+func membersByPool(tree *openstack.StatusTree) map[string][]openstack.MemberStatus {
+	members := map[string][]openstack.MemberStatus{}
+	for _, listener := range tree.Listeners {
+		for _, pool := range listener.Pools {
+			members[pool.ID] = pool.Members
+		}
+	}
+	return members
+}
+
+// sampled makes members of what the status tree says and of the settings of the
+// first of them.
+func (o *Observer) sampled(ctx context.Context, poolID string, statuses []openstack.MemberStatus) ([]pools.Member, error) {
+	if len(statuses) == 0 {
+		return nil, nil
+	}
+	sample, err := o.Octavia.MemberAt(ctx, poolID, statuses[0].Address, statuses[0].Port)
+	if err != nil {
+		return nil, err
+	}
+	like := pools.Member{Weight: 1, AdminStateUp: true}
+	if len(sample) > 0 {
+		like = sample[0]
+	}
+	members := make([]pools.Member, 0, len(statuses))
+	for _, s := range statuses {
+		m := like
+		m.ID, m.Name, m.Address, m.ProtocolPort = s.ID, s.Name, s.Address, s.Port
+		m.ProvisioningStatus, m.OperatingStatus = s.ProvisioningStatus, s.OperatingStatus
+		members = append(members, m)
+	}
+	return members, nil
+}
+
+// Parts are the answers of the load balancer service about one load balancer.
+type Parts struct {
+	LoadBalancer loadbalancers.LoadBalancer
+	Listeners    []listeners.Listener
+	Pools        []pools.Pool
+	Monitors     map[string]monitors.Monitor // by ID
+	Members      map[string][]pools.Member   // by pool ID
+}
+
+// Created gives the parts of the answer to a fully populated create, which holds
+// everything.
+func Created(lb loadbalancers.LoadBalancer) Parts {
+	parts := Parts{
+		LoadBalancer: lb,
+		Listeners:    lb.Listeners,
+		Pools:        lb.Pools,
+		Monitors:     map[string]monitors.Monitor{},
+		Members:      map[string][]pools.Member{},
+	}
+	for i, pool := range lb.Pools {
+		parts.Members[pool.ID] = pool.Members
+		if pool.Monitor.ID != "" {
+			parts.Pools[i].MonitorID = pool.Monitor.ID
+			parts.Monitors[pool.Monitor.ID] = pool.Monitor
+		}
+	}
+	return parts
+}

@@ -1,0 +1,225 @@
+// Package wait lets any number of workers wait for load balancers with few
+// requests: they park here, and one watcher asks for all of them.
+package wait
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Octavia is what the watcher asks of the load balancer service.
+type Octavia interface {
+	LoadBalancer(ctx context.Context, id string, fields ...string) (*loadbalancers.LoadBalancer, error)
+	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error)
+}
+
+// ErrClosed tells that the process ends.
+var ErrClosed = errors.New("the controller is shutting down")
+
+// Pace is how often the watcher asks for a load balancer: first after First, then
+// each time half as long again, at most every Cap.
+type Pace struct {
+	First, Cap time.Duration
+}
+
+// Token is the state of a load balancer at one moment.
+type Token struct {
+	// Gone tells that there is no such load balancer (any more).
+	Gone   bool
+	Status model.Status
+	// UpdatedAt moves with every change of anything in the load balancer.
+	UpdatedAt time.Time
+}
+
+// Watcher asks for load balancers that somebody waits for. Its zero value is not
+// usable: see New.
+type Watcher struct {
+	octavia Octavia
+	clock   clock.WithTicker
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wake   chan struct{}
+	done   sync.WaitGroup
+
+	mu      sync.Mutex
+	parked  map[*waiter]struct{}
+	running bool
+}
+
+// waiter is a worker that waits for a load balancer.
+type waiter struct {
+	id       string
+	due      time.Time
+	interval time.Duration
+	limit    time.Duration
+	answer   chan answer // holds one, so that telling never blocks
+	last     error       // of the last request that failed
+}
+
+type answer struct {
+	token Token
+	err   error
+}
+
+// New makes a watcher. Close ends it, and every wait.
+func New(octavia Octavia, clk clock.WithTicker) *Watcher {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Watcher{
+		octavia: octavia,
+		clock:   clk,
+		ctx:     ctx,
+		cancel:  cancel,
+		wake:    make(chan struct{}, 1),
+		parked:  map[*waiter]struct{}{},
+	}
+}
+
+// Close ends the watcher; waits return ErrClosed.
+func (w *Watcher) Close() {
+	w.mu.Lock()
+	w.cancel() // park starts nothing after this
+	w.mu.Unlock()
+	w.done.Wait()
+}
+
+// Settled waits until nothing works on a load balancer any more: it is not
+// PENDING, or is gone. An error ends the wait only when it would come again;
+// otherwise, the context does.
+func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
+	me := &waiter{id: id, due: w.clock.Now().Add(pace.First), interval: pace.First, limit: pace.Cap, answer: make(chan answer, 1)}
+	w.park(me)
+	select {
+	case got := <-me.answer:
+		return got.token, got.err
+	case <-w.ctx.Done():
+		return Token{}, ErrClosed
+	case <-ctx.Done():
+		return Token{}, w.leave(me, ctx.Err())
+	}
+}
+
+// park adds a waiter and sees to it that the watcher runs.
+func (w *Watcher) park(me *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.parked[me] = struct{}{}
+	if w.ctx.Err() != nil {
+		return
+	}
+	if w.running {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+		return
+	}
+	w.running = true
+	w.done.Add(1)
+	go w.run()
+}
+
+func (w *Watcher) leave(me *waiter, why error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.parked, me)
+	return errors.Join(why, me.last)
+}
+
+// run asks until nobody waits any more.
+func (w *Watcher) run() {
+	defer w.done.Done()
+	for {
+		next, ok := w.next()
+		if !ok {
+			return
+		}
+		timer := w.clock.NewTimer(next.Sub(w.clock.Now()))
+		select {
+		case <-timer.C():
+			w.round()
+		case <-w.wake:
+			timer.Stop()
+		case <-w.ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// next gives the time of the next round. Without a waiter the watcher ends.
+func (w *Watcher) next() (time.Time, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var first time.Time
+	for p := range w.parked {
+		if first.IsZero() || p.due.Before(first) {
+			first = p.due
+		}
+	}
+	w.running = len(w.parked) > 0
+	return first, w.running
+}
+
+// round asks for every load balancer that is due, or nearly.
+func (w *Watcher) round() {
+	due := w.due()
+	if len(due) == 0 {
+		return
+	}
+	tokens, err := w.ask(due)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range due {
+		token, known := tokens[p.id]
+		switch {
+		case known && (token.Gone || !token.Status.Pending()):
+			w.tell(p, answer{token: token})
+		case !known && err != nil && final(err):
+			w.tell(p, answer{err: err})
+		default:
+			p.last = err
+			p.interval = min(p.interval+p.interval/2, p.limit)
+			p.due = w.clock.Now().Add(jitter(p.interval))
+		}
+	}
+}
+
+func (w *Watcher) tell(p *waiter, got answer) {
+	delete(w.parked, p)
+	p.answer <- got
+}
+
+// due picks the waiters of this round: who would be due within a third of its
+// interval comes along, as one request serves all.
+func (w *Watcher) due() []*waiter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.clock.Now()
+	var due []*waiter
+	for p := range w.parked {
+		if !p.due.After(now.Add(p.interval / 3)) {
+			due = append(due, p)
+		}
+	}
+	return due
+}
+
+// final tells errors that the next request would meet too.
+func final(err error) bool {
+	return openstack.IsForbidden(err) || openstack.IsInvalid(err)
+}
+
+// jitter spreads requests by a tenth to either side.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
+}

@@ -1,0 +1,16 @@
+package openstack
+
+// The versions of Octavia's API that brought what we use or avoid; the releases
+// of Octavia in brackets. A version without a feature in its name was counted up
+// with the release, and is the only sign of it.
+var (
+	// VersionTags: objects carry tags (4.0, Stein).
+	VersionTags = Version{2, 5}
+	// VersionAllowedCIDRs: listeners can be closed to some clients (5.0, Train).
+	VersionAllowedCIDRs = Version{2, 12}
+	// VersionHTTPForUDP: pools of UDP can have HTTP monitors (6.0, Ussuri).
+	VersionHTTPForUDP = Version{2, 16}
+	// VersionLinearMembers: listing members takes work that grows with their
+	// number; before, it grew with its square (16.0, 2025.1; LP#2019311).
+	VersionLinearMembers = Version{2, 29}
+)
