@@ -1,0 +1,44 @@
+package provider
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+)
+
+// instances ties the calls of the node controllers to the life of the process.
+type instances struct {
+	inner cloudprovider.InstancesV2
+	calls *calls
+}
+
+// InstanceExists says whether the node's server exists.
+func (i *instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
+	ctx, end, err := i.calls.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	return i.inner.InstanceExists(ctx, node)
+}
+
+// InstanceShutdown says whether the node's server is switched off.
+func (i *instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
+	ctx, end, err := i.calls.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	return i.inner.InstanceShutdown(ctx, node)
+}
+
+// InstanceMetadata describes the node's server.
+func (i *instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	ctx, end, err := i.calls.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return i.inner.InstanceMetadata(ctx, node)
+}

@@ -1,0 +1,103 @@
+package provider
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+)
+
+// LoadBalancers is the engine behind Services of type LoadBalancer. It must not
+// change what it is given. *loadbalancer.Reconciler does it.
+type LoadBalancers interface {
+	// Ensure makes the Service's load balancer what the Service asks for.
+	Ensure(ctx context.Context, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error)
+	// Update brings the members of an existing load balancer to these nodes.
+	Update(ctx context.Context, service *v1.Service, nodes []*v1.Node) error
+	// Get says whether anything of the Service's load balancer is left.
+	Get(ctx context.Context, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error)
+	// Delete removes all that was made for the Service.
+	Delete(ctx context.Context, service *v1.Service) error
+	// Name is the name of the Service's load balancer in OpenStack.
+	Name(service *v1.Service) string
+	// Close ends what runs in the background.
+	Close()
+}
+
+// loadBalancers implements cloudprovider.LoadBalancer. The cluster name that
+// upstream hands over with each call is the one that the engine was made with.
+type loadBalancers struct {
+	engine  LoadBalancers
+	calls   *calls
+	metrics *Metrics
+	newest  func(*v1.Service) *v1.Service
+}
+
+var _ cloudprovider.LoadBalancer = (*loadBalancers)(nil)
+
+// GetLoadBalancer says whether anything of the load balancer exists. While it
+// says true, upstream keeps the Service and calls EnsureLoadBalancerDeleted.
+func (l *loadBalancers) GetLoadBalancer(ctx context.Context, _ string, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error) {
+	err = l.call(ctx, operationGet, service, func(ctx context.Context) error {
+		status, exists, err = l.engine.Get(ctx, service)
+		return err
+	})
+	return status, exists, err
+}
+
+// GetLoadBalancerName gives the load balancer's name in OpenStack.
+func (l *loadBalancers) GetLoadBalancerName(_ context.Context, _ string, service *v1.Service) string {
+	return l.engine.Name(service)
+}
+
+// EnsureLoadBalancer makes the load balancer what the Service asks for.
+func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) (status *v1.LoadBalancerStatus, err error) {
+	err = l.call(ctx, operationEnsure, service, func(ctx context.Context) error {
+		status, err = l.engine.Ensure(ctx, service, nodes)
+		return err
+	})
+	return status, err
+}
+
+// UpdateLoadBalancer brings the members to these nodes. Upstream passes a context
+// that never ends and a Service out of its cache, shared and perhaps old.
+func (l *loadBalancers) UpdateLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) error {
+	service = l.newest(service)
+	return l.call(ctx, operationUpdate, service, func(ctx context.Context) error {
+		return l.engine.Update(ctx, service, nodes)
+	})
+}
+
+// EnsureLoadBalancerDeleted removes all that was made for the Service.
+func (l *loadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string, service *v1.Service) error {
+	return l.call(ctx, operationDelete, service, func(ctx context.Context) error {
+		return l.engine.Delete(ctx, service)
+	})
+}
+
+// call runs one call of the engine, measured, within the life of the process.
+func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.Service, do func(context.Context) error) error {
+	ctx, end, err := l.calls.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(service))
+	return l.metrics.observe(operation, func() error { return do(klog.NewContext(ctx, logger)) })
+}
+
+// newest gives an own copy of the Service, as the informer last saw it if it is
+// still the same and still wants a load balancer.
+func (p *Provider) newest(service *v1.Service) *v1.Service {
+	p.mu.Lock()
+	lister := p.services
+	p.mu.Unlock()
+	if lister != nil {
+		seen, err := lister.Services(service.Namespace).Get(service.Name)
+		if err == nil && seen.UID == service.UID && seen.DeletionTimestamp == nil && seen.Spec.Type == v1.ServiceTypeLoadBalancer {
+			service = seen
+		}
+	}
+	return service.DeepCopy()
+}

@@ -1,0 +1,78 @@
+package provider
+
+import (
+	"errors"
+
+	"k8s.io/cloud-provider/api"
+	"k8s.io/component-base/metrics"
+	"k8s.io/utils/clock"
+)
+
+// The values of the label "operation"; all but "get" are the peer's.
+const (
+	operationEnsure = "loadbalancer_ensure"
+	operationUpdate = "loadbalancer_update"
+	operationDelete = "loadbalancer_delete"
+	operationGet    = "loadbalancer_get"
+)
+
+// Metrics count the calls of the service controller, under the names that the
+// peer's dashboards ask for.
+type Metrics struct {
+	clock    clock.PassiveClock
+	duration *metrics.HistogramVec
+	total    *metrics.CounterVec
+	errors   *metrics.CounterVec
+}
+
+// NewMetrics makes the metrics. They count nothing before Register.
+func NewMetrics(clock clock.PassiveClock) *Metrics {
+	const namespace, subsystem = "cloudprovider_openstack", "reconcile"
+	labels := []string{"operation"}
+	return &Metrics{
+		clock: clock,
+		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "duration_seconds",
+			Help:           "Time that a call of the service controller took.",
+			Buckets:        []float64{0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600},
+			StabilityLevel: metrics.ALPHA,
+		}, labels),
+		total: metrics.NewCounterVec(&metrics.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "total",
+			Help:           "Calls of the service controller.",
+			StabilityLevel: metrics.ALPHA,
+		}, labels),
+		errors: metrics.NewCounterVec(&metrics.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "errors_total",
+			Help:           "Calls of the service controller that failed. A call that asks to be repeated later, because the load balancer is being built, did not fail.",
+			StabilityLevel: metrics.ALPHA,
+		}, labels),
+	}
+}
+
+// Register makes the metrics known to a registry, for example with
+// legacyregistry.Register. It stops at the first error.
+func (m *Metrics) Register(register func(metrics.Registerable) error) error {
+	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors} {
+		if err := register(metric); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observe runs a call and counts it. On nil Metrics it only runs it.
+func (m *Metrics) observe(operation string, call func() error) error {
+	if m == nil {
+		return call()
+	}
+	start := m.clock.Now()
+	err := call()
+	m.duration.WithLabelValues(operation).Observe(m.clock.Since(start).Seconds())
+	m.total.WithLabelValues(operation).Inc()
+	var later *api.RetryError
+	if err != nil && !errors.As(err, &later) {
+		m.errors.WithLabelValues(operation).Inc()
+	}
+	return err
+}

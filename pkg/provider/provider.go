@@ -1,0 +1,166 @@
+// Package provider is what the controllers of k8s.io/cloud-provider see of us. It
+// holds no logic of its own: it ties their calls to the life of the process and
+// hands them to the packages that do the work.
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// Name is the name of this cloud provider, for --cloud-provider.
+const Name = "openstack"
+
+// ErrStopping says that a call was refused because the process is ending.
+var ErrStopping = errors.New("the cloud-controller-manager is stopping")
+
+// Options are what a Provider needs.
+type Options struct {
+	// Instances answer for nodes.
+	Instances cloudprovider.InstancesV2
+	// NewLoadBalancers makes the engine once the cluster's identity is known;
+	// clusterID is empty when it may not be read. Nil: no load balancers.
+	NewLoadBalancers func(clusterID string) (LoadBalancers, error)
+	// Client reads the cluster's identity.
+	Client kubernetes.Interface
+	// Leading is called when upstream starts us, that is, when this process leads;
+	// nil: nobody asks.
+	Leading func(context.Context)
+	// Stop ends the process with an error, because the provider cannot start.
+	Stop func(error)
+	// Close ends what runs in the background; nil: nothing does.
+	Close func()
+	// Metrics; nil: none are kept.
+	Metrics *Metrics
+	// Clock; nil means the real one.
+	Clock clock.Clock
+}
+
+// Provider implements cloudprovider.Interface and cloudprovider.InformerUser.
+type Provider struct {
+	options Options
+	calls   *calls
+
+	mu            sync.Mutex
+	loadBalancers *loadBalancers
+	services      corelisters.ServiceLister
+}
+
+var (
+	_ cloudprovider.Interface    = (*Provider)(nil)
+	_ cloudprovider.InformerUser = (*Provider)(nil)
+)
+
+// New makes a Provider whose calls all end when the context does.
+func New(ctx context.Context, options Options) *Provider {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	return &Provider{options: options, calls: newCalls(ctx)}
+}
+
+// Initialize is called by upstream when this process leads, before it asks for
+// anything else. It waits until the API server tells the cluster's identity.
+func (p *Provider) Initialize(_ cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
+	ctx := p.calls.process
+	go func() {
+		select {
+		case <-stop:
+			p.calls.stop()
+		case <-ctx.Done():
+		}
+	}()
+	if p.options.Leading != nil {
+		p.options.Leading(ctx)
+	}
+	if p.options.NewLoadBalancers == nil {
+		return
+	}
+	if err := p.startLoadBalancers(ctx); err != nil && ctx.Err() == nil {
+		p.options.Stop(fmt.Errorf("start load balancers: %w", err))
+	}
+}
+
+func (p *Provider) startLoadBalancers(ctx context.Context) error {
+	id, err := clusterID(ctx, p.options.Client, p.options.Clock)
+	if err != nil {
+		return err
+	}
+	engine, err := p.options.NewLoadBalancers(id)
+	if err != nil {
+		return err
+	}
+	klog.FromContext(ctx).Info("Load balancers are ready", "clusterID", id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loadBalancers = &loadBalancers{engine: engine, calls: p.calls, metrics: p.options.Metrics, newest: p.newest}
+	return nil
+}
+
+// SetInformers is called by upstream after Initialize, before it starts them.
+func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.services = factory.Core().V1().Services().Lister()
+}
+
+// LoadBalancer gives the load balancers, or false when cloud.conf switches them
+// off or the cloud has none.
+func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.loadBalancers == nil {
+		return nil, false
+	}
+	return p.loadBalancers, true
+}
+
+// InstancesV2 gives the servers behind the nodes.
+func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) {
+	return &instances{inner: p.options.Instances, calls: p.calls}, true
+}
+
+// Routes says that there are no cloud routes.
+func (p *Provider) Routes() (cloudprovider.Routes, bool) { return nil, false }
+
+// Instances says that the old interface is not served; InstancesV2 is.
+func (p *Provider) Instances() (cloudprovider.Instances, bool) { return nil, false }
+
+// Zones says that the old interface is not served; InstancesV2 is.
+func (p *Provider) Zones() (cloudprovider.Zones, bool) { return nil, false }
+
+// Clusters says that clusters are not served.
+func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+// ProviderName is the name of this cloud provider.
+func (p *Provider) ProviderName() string { return Name }
+
+// HasClusterID says that clusters can be told apart; upstream asks for it.
+func (p *Provider) HasClusterID() bool { return true }
+
+// Shutdown refuses new calls, ends the waits of those that run, and returns when
+// they have returned and everything is closed, or with the context's error.
+func (p *Provider) Shutdown(ctx context.Context) error {
+	if err := p.calls.drain(ctx); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.loadBalancers != nil {
+		p.loadBalancers.engine.Close()
+		p.loadBalancers = nil
+	}
+	if p.options.Close != nil {
+		p.options.Close()
+	}
+	return nil
+}
