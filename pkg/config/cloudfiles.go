@@ -74,25 +74,27 @@ func (f cloudFiles) layers(name string) cloudLayers {
 	return cloudLayers{f.secure[name], cloud, f.public[profile]}
 }
 
-// findClouds reads clouds.yaml from the path, else from where OS_CLIENT_CONFIG_FILE
-// says, else from the first usual place that has one; and the files that go
-// with it from the same folder.
+// findClouds reads clouds.yaml from the path, else from where
+// OS_CLIENT_CONFIG_FILE says, else from the first usual place that has one;
+// and the files that go with it from the same folder.
 func findClouds(env Environment, path string) (cloudFiles, error) {
 	if path == "" {
 		path = env.get("OS_CLIENT_CONFIG_FILE")
 	}
-	candidates := []string{path}
-	if path == "" {
-		candidates = usualClouds(env)
+	if path != "" {
+		return readCloudFiles(path)
 	}
-	for _, candidate := range candidates {
-		files, err := readCloudFiles(candidate)
-		if errors.Is(err, fs.ErrNotExist) && path == "" {
-			continue
+	return firstClouds(usualClouds(env))
+}
+
+func firstClouds(paths []string) (cloudFiles, error) {
+	for _, path := range paths {
+		files, err := readCloudFiles(path)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return files, err
 		}
-		return files, err
 	}
-	return cloudFiles{}, fmt.Errorf("no such file in any of %s: set clouds-file", strings.Join(candidates, ", "))
+	return cloudFiles{}, fmt.Errorf("there is none of %s: set clouds-file", strings.Join(paths, ", "))
 }
 
 // usualClouds are the places where the openstack command looks.

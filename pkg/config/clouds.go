@@ -59,7 +59,7 @@ func (l *loader) overlay(lower Global, at place) {
 			name = o.key
 		}
 		l.places[o.key] = place(fmt.Sprintf("%s %s", at, name))
-		l.problem(o.set(to.Field(o.index), fmt.Sprint(from.Field(o.index)), l.places[o.key]))
+		l.refuse(o, o.set(to.Field(o.index), fmt.Sprint(from.Field(o.index)), l.places[o.key]))
 	}
 }
 
@@ -83,6 +83,12 @@ func (l *loader) loadCloud() (Global, place, error) {
 		return Global{}, "", err
 	}
 	l.config.Global.Cloud, l.config.Global.CloudsFile = name, files.path
+	return l.fromFiles(files, name)
+}
+
+// fromFiles reads the entry of that name, for the region of cloud.conf if it
+// has one.
+func (l *loader) fromFiles(files cloudFiles, name string) (Global, place, error) {
 	layers := files.layers(name)
 	region := l.config.Global.Region
 	if region == "" {
@@ -117,11 +123,8 @@ func fromCloud(cloud *clientconfig.Cloud, layers cloudLayers) (Global, error) {
 	global.TrustID = layers.trustID()
 	global.TLSInsecure = !layers.verify()
 	global.setDefaultDomain(textAt(values, "auth.default_domain"))
-	method := methodOfAuthType(string(cloud.AuthType))
-	if cloud.AuthType != "" && method == AuthNone {
-		return Global{}, fmt.Errorf("auth_type %q cannot be used: allowed is password, token or applicationcredential, each with or without v3 before it", cloud.AuthType)
-	}
-	return global.only(method), nil
+	method, err := methodOfAuthType(string(cloud.AuthType), "auth_type")
+	return global.only(method), err
 }
 
 // tree is the entry as maps of the names it has in clouds.yaml.

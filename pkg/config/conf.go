@@ -114,16 +114,16 @@ func (l *loader) readOption(o option, at place, texts []string, field reflect.Va
 	switch {
 	case o.isList():
 		for _, text := range texts {
-			l.problem(o.set(field, text, at))
+			l.refuse(o, o.set(field, text, at))
 		}
 		return
 	case len(texts) == 0 && o.kind() == "boolean" && o.form == "":
 		texts = []string{"true"}
 	case len(texts) == 0:
-		l.problem(fmt.Errorf("%s has no value: allowed is %s", at, o.allowed()))
+		l.refuse(o, fmt.Errorf("%s has no value: allowed is %s", at, o.allowed()))
 		return
 	case len(texts) > 1:
 		l.warn("%s is given %d times: the last one is used", at, len(texts))
 	}
-	l.problem(o.set(field, texts[len(texts)-1], at))
+	l.refuse(o, o.set(field, texts[len(texts)-1], at))
 }

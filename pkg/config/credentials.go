@@ -1,9 +1,5 @@
 package config
 
-import (
-	"strings"
-)
-
 // AuthMethod is a way to sign in.
 type AuthMethod string
 
@@ -105,17 +101,22 @@ func (g Global) only(method AuthMethod) Global {
 }
 
 // methodOfAuthType reads auth_type of clouds.yaml and OS_AUTH_TYPE. A trust is
-// a password with a trust_id. AuthNone is for the empty and any other text.
-func methodOfAuthType(text string) AuthMethod {
-	switch strings.TrimPrefix(text, "v3") {
-	case "password":
-		return AuthPassword
-	case "token":
-		return AuthToken
-	case "applicationcredential":
-		return AuthApplicationCredential
+// a password with a trust_id. The empty text leaves the way to sign in open.
+func methodOfAuthType(text string, at place) (AuthMethod, error) {
+	switch text {
+	case "":
+		return AuthNone, nil
+	case "password", "v3password":
+		return AuthPassword, nil
+	case "token", "v3token":
+		return AuthToken, nil
+	case "applicationcredential", "v3applicationcredential":
+		return AuthApplicationCredential, nil
 	default:
-		return AuthNone
+		return AuthNone, &ValueError{
+			Place: string(at), Value: text,
+			Allowed: "password, token or applicationcredential, each with or without v3 before it",
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func (l *loader) readEnvironment() {
 		if o.kind() == "boolean" {
 			text = literalBool(text)
 		}
-		l.problem(o.set(l.structOf(s).Field(o.index), text, at))
+		l.refuse(o, o.set(l.structOf(s).Field(o.index), text, at))
 	}
 	global := &l.config.Global
 	global.UseClouds = global.Cloud != ""
@@ -30,7 +30,9 @@ func (l *loader) readEnvironment() {
 		global.setDefaultDomain(domain)
 		l.places["domain-id"] = "environment OS_DEFAULT_DOMAIN"
 	}
-	*global = global.only(methodOfAuthType(l.env.get("OS_AUTH_TYPE")))
+	method, err := methodOfAuthType(l.env.get("OS_AUTH_TYPE"), "environment OS_AUTH_TYPE")
+	l.problem(err)
+	*global = global.only(method)
 }
 
 // firstVariable finds the first variable that is set and not empty.

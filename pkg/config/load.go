@@ -83,6 +83,7 @@ type loader struct {
 	source   string           // of [Global], for messages
 	fromEnv  bool             // the environment takes the place of cloud.conf
 	places   map[string]place // of the keys of [Global] that were given
+	refused  map[string]bool  // keys of [Global] that have a bad value
 	given    map[string]bool  // keys of [LoadBalancer] that were given
 	warnings []Warning
 	problems []error
@@ -92,11 +93,12 @@ type loader struct {
 // newLoader starts with all defaults.
 func newLoader(env Environment) *loader {
 	l := &loader{
-		env:    env,
-		config: &Config{LoadBalancerClass: map[string]*LoadBalancerClass{}},
-		source: "cloud.conf [Global]",
-		places: map[string]place{},
-		given:  map[string]bool{},
+		env:     env,
+		config:  &Config{LoadBalancerClass: map[string]*LoadBalancerClass{}},
+		source:  "cloud.conf [Global]",
+		places:  map[string]place{},
+		refused: map[string]bool{},
+		given:   map[string]bool{},
 	}
 	for _, s := range sections() {
 		if s.named {
@@ -127,12 +129,19 @@ func (l *loader) problem(err error) {
 	}
 }
 
+// refuse adds the problem that an option has, if it has one.
+func (l *loader) refuse(o option, err error) {
+	l.problem(err)
+	if err != nil && o.section == globalSection().name {
+		l.refused[o.key] = true
+	}
+}
+
 // finish fills in clouds.yaml, checks the whole and returns it.
 func (l *loader) finish() (*Config, []Warning, error) {
 	l.readClouds()
 	l.checkGlobal()
 	l.checkLoadBalancer()
-	l.checkClasses()
 	l.checkMetadata()
 	if err := errors.Join(l.problems...); err != nil {
 		return nil, l.warnings, err

@@ -49,7 +49,7 @@ func (e *ValueError) Unwrap() error { return e.Err }
 
 // MissingError is a setting that is needed and not given.
 type MissingError struct {
-	// What is not complete, with its verb, such as "password credentials are".
+	// What is not complete, with its verb, such as "sign-in by password is".
 	What string
 	// Settings that are missing, each as the places where it can be written,
 	// such as "tenant-id or tenant-name".

@@ -16,7 +16,7 @@ func (l *loader) checkGlobal() {
 		return // what is missing may be in the file that could not be read
 	}
 	if global.AuthURL == "" {
-		l.missing("the address of Keystone is", setting{"auth-url"})
+		l.missing("sign-in is", setting{"auth-url"})
 	}
 	l.checkCredentials()
 }
@@ -35,12 +35,12 @@ func (l *loader) checkCredentials() {
 	global := l.config.Global
 	method := global.AuthMethod()
 	if method == AuthNone {
-		l.missing("credentials are",
+		l.missing("sign-in is",
 			setting{"password", "application-credential-secret", "token", "trust-id"})
 		return
 	}
 	if missing := global.missing(); len(missing) > 0 {
-		l.missing(fmt.Sprintf("%s credentials are", method), missing...)
+		l.missing(fmt.Sprintf("sign-in by %s is", method), missing...)
 		return
 	}
 	if idle := global.idleSecrets(method); len(idle) > 0 {
@@ -69,12 +69,17 @@ func (g Global) idleSecrets(method AuthMethod) []string {
 }
 
 // missing adds a problem that names each setting by what the source calls it.
+// A setting that is there with a value that was refused is not missing.
 func (l *loader) missing(what string, settings ...setting) {
-	names := make([]string, 0, len(settings))
+	var names []string
 	for _, keys := range settings {
-		names = append(names, strings.Join(l.namesIn(keys), " or "))
+		if !slices.ContainsFunc(keys, func(key string) bool { return l.refused[key] }) {
+			names = append(names, strings.Join(l.namesIn(keys), " or "))
+		}
 	}
-	l.problem(&MissingError{What: what, Settings: names, Source: l.source})
+	if len(names) > 0 {
+		l.problem(&MissingError{What: what, Settings: names, Source: l.source})
+	}
 }
 
 func (l *loader) namesIn(keys setting) []string {
@@ -125,15 +130,6 @@ func (l *loader) checkProvider() {
 func (l *loader) checkMetadata() {
 	if l.config.Metadata.RequestTimeout.Duration == 0 {
 		l.warn("%s is 0: a call that gets no answer waits for ever", confPlace("Metadata", "", "request-timeout"))
-	}
-}
-
-// checkClasses warns of classes that say nothing.
-func (l *loader) checkClasses() {
-	for _, name := range slices.Sorted(maps.Keys(l.config.LoadBalancerClass)) {
-		if *l.config.LoadBalancerClass[name] == (LoadBalancerClass{}) {
-			l.warn("%s is empty: it is the same as no class", strings.TrimSpace(string(confPlace("LoadBalancerClass", name, ""))))
-		}
 	}
 }
 
