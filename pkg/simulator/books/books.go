@@ -171,6 +171,9 @@ func (b *Books) target(path string) string {
 	if !found || len(parts) < 2 {
 		return ""
 	}
+	if parts[0] == "loadbalancers" {
+		return parts[1]
+	}
 	return b.resolve(parts[0], parts[1])
 }
 

@@ -1,6 +1,9 @@
 package octavia
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Snapshot returns a copy of all load balancers with everything below them,
 // in order of creation, after finishing what is due.
@@ -95,4 +98,20 @@ func (o *Octavia) changeChild(id string, apply func(*LoadBalancer, object)) erro
 		}
 	})
 	return err
+}
+
+// Unsettled lists the load balancers that are in a PENDING state themselves,
+// or have a child that is.
+func (o *Octavia) Unsettled() []string {
+	var unsettled []string
+	o.locked(func() {
+		for _, lb := range o.balancers {
+			if slices.ContainsFunc(append(children(lb), lb), func(thing object) bool {
+				return pending(thing.meta().ProvisioningStatus)
+			}) {
+				unsettled = append(unsettled, lb.ID)
+			}
+		}
+	})
+	return unsettled
 }

@@ -1,0 +1,157 @@
+// Package simulator is a whole OpenStack cloud in one HTTP server on
+// loopback: Keystone, Nova, Neutron and Octavia that share their state and
+// speak the real wire API, with books of every request and faults on demand.
+package simulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/keystone"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/nova"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// Cloud is a running simulator. The services are there to be set up, changed
+// behind the clients' backs, and looked at.
+type Cloud struct {
+	Keystone *keystone.Keystone
+	Neutron  *neutron.Neutron
+	Nova     *nova.Nova
+	Octavia  *octavia.Octavia
+	Books    *books.Books
+	Faults   *faults.Faults
+
+	// Account is the first project with its user, Admin one with the role
+	// admin in a project of its own.
+	Account, Admin Account
+
+	// ExternalNetwork and ExternalSubnet are the floating network.
+	ExternalNetwork neutron.Network
+	ExternalSubnet  neutron.Subnet
+	// Network, Subnet and SubnetV6 belong to Account's project; SubnetV6 is
+	// zero without Topology.IPv6CIDR.
+	Network  neutron.Network
+	Subnet   neutron.Subnet
+	SubnetV6 neutron.Subnet
+	// Router leads from the subnets to the external network.
+	Router neutron.Router
+
+	options  Options
+	listener net.Listener
+	mux      *http.ServeMux
+	server   *http.Server
+	served   chan struct{}
+}
+
+// Start brings up a cloud. The caller closes it.
+func Start(options Options) (*Cloud, error) {
+	options = options.withDefaults()
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", options.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s for the simulated cloud: %w", options.Addr, err)
+	}
+	c := &Cloud{options: options, listener: listener, served: make(chan struct{})}
+	c.addServices()
+	if err := c.addTopology(); err != nil {
+		return nil, errors.Join(fmt.Errorf("set up the simulated network: %w", err), listener.Close())
+	}
+	c.mount()
+	c.server = &http.Server{Handler: c.mux, ReadHeaderTimeout: time.Minute}
+	go func() {
+		defer close(c.served)
+		_ = c.server.Serve(listener) // ends with ErrServerClosed at Close
+	}()
+	return c, nil
+}
+
+func (c *Cloud) addServices() {
+	o := c.options
+	c.Keystone = keystone.New(keystone.Options{
+		Clock: o.Clock, TokenLifetime: o.TokenLifetime, BaseURL: c.URL(), Regions: []string{o.Region},
+	})
+	c.Neutron = neutron.New(neutron.Options{
+		Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible,
+	})
+	c.Nova = nova.New(nova.Options{Clock: o.Clock}, c.Neutron)
+	c.Books = books.New(func(kind, id string) string { return c.Octavia.LoadBalancerOf(kind, id) })
+	c.Faults = faults.New(o.Clock)
+	c.Octavia = octavia.New(octavia.Options{
+		Release: o.Release, Providers: o.Providers, Delays: o.Delays, Quirks: o.Quirks, Quota: o.Quota,
+		Clock: o.Clock, Network: c.Neutron, OnPending: c.Books.CountCycle,
+	})
+	c.Account = c.AddAccount(o.Project, o.User)
+	c.Admin = c.addAccount("admin", "admin", []string{"admin", "member", "reader"})
+}
+
+// mount puts the services below their prefixes. Requests of the cloud's API go
+// through the books and the faults, others do not.
+func (c *Cloud) mount() {
+	api := http.NewServeMux()
+	api.Handle("/identity/", http.StripPrefix("/identity", c.Keystone))
+	for prefix, service := range map[string]http.Handler{
+		"/compute": c.Nova, "/network": c.Neutron, "/load-balancer": c.Octavia,
+	} {
+		protected := http.StripPrefix(prefix, c.Keystone.Authenticate(service, isPublic))
+		api.Handle(prefix, protected)
+		api.Handle(prefix+"/", protected)
+	}
+	c.mux = http.NewServeMux()
+	c.mux.Handle("/", c.Books.Record(c.Faults.Inject(api)))
+}
+
+// isPublic picks what a service answers without a token: its versions.
+func isPublic(r *http.Request) bool {
+	return r.URL.Path == "" || r.URL.Path == "/" || r.URL.Path == "/healthcheck"
+}
+
+// Handle adds a handler below a prefix that is no part of the cloud: its
+// requests are not booked and meet no faults.
+func (c *Cloud) Handle(prefix string, handler http.Handler) { c.mux.Handle(prefix, handler) }
+
+// URL is the root of all services, without a trailing slash.
+func (c *Cloud) URL() string { return "http://" + c.listener.Addr().String() }
+
+// AuthURL is where Keystone is.
+func (c *Cloud) AuthURL() string { return c.URL() + "/identity/v3" }
+
+// Close stops the cloud. Requests that are under way lose their connection.
+func (c *Cloud) Close() {
+	_ = c.server.Close() // the listener's own error helps nobody here
+	<-c.served
+	c.Octavia.Close()
+}
+
+// WaitSettled waits until no load balancer and none of its children is in a
+// PENDING state, or the context ends.
+func (c *Cloud) WaitSettled(ctx context.Context) error {
+	changed := make(chan struct{}, 1)
+	cancel := c.Octavia.Subscribe(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	defer cancel()
+	for {
+		unsettled := c.Octavia.Unsettled()
+		if len(unsettled) == 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for load balancers %v to settle: %w", unsettled, ctx.Err())
+		}
+	}
+}
