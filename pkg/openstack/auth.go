@@ -3,7 +3,6 @@ package openstack
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,29 +26,28 @@ type credentials struct {
 // "" when there is none.
 func (c credentials) bareToken() string { return c.options.TokenID }
 
-// newCredentials picks the way to sign in. An application credential goes before
-// a password, as Keystone refuses the two together, and both before a token,
-// which cannot be renewed. Of an ID and a name for the same thing the ID counts.
+// newCredentials gathers what the configured way to sign in needs. What is missing
+// config has complained about, and gophercloud does.
 func newCredentials(cfg config.Global) (credentials, error) {
 	var options tokens.AuthOptions
-	var err error
-	switch {
-	case cfg.ApplicationCredentialSecret != "":
-		options, err = applicationCredential(cfg)
-	case cfg.TrustID != "":
-		options, err = trust(cfg)
-	case cfg.Password != "":
-		options, err = password(cfg)
-	case cfg.Token != "":
+	switch cfg.AuthMethod() {
+	case config.AuthApplicationCredential:
+		options = applicationCredential(cfg)
+	case config.AuthTrust:
+		options = tokens.AuthOptions{Scope: tokens.Scope{TrustID: cfg.TrustID}}
+		setUser(&options, cfg)
+		_, _, options.Password = cfg.User()
+	case config.AuthPassword:
+		options = tokens.AuthOptions{Scope: projectScope(cfg)}
+		setUser(&options, cfg)
+		_, _, options.Password = cfg.User()
+	case config.AuthToken:
 		options = tokens.AuthOptions{TokenID: cfg.Token, Scope: projectScope(cfg)}
-	default:
-		err = errors.New("no credentials: set password, application-credential-secret, trust-id or token")
-	}
-	if err != nil {
-		return credentials{}, err
+	case config.AuthNone:
+		return credentials{}, errors.New("no credentials: set password, application-credential-secret, token or trust-id")
 	}
 	creds := credentials{options: options}
-	for _, secret := range []string{cfg.Password, cfg.TrusteePassword, cfg.ApplicationCredentialSecret, cfg.Token} {
+	for _, secret := range []string{options.Password, options.ApplicationCredentialSecret, options.TokenID} {
 		if secret != "" {
 			creds.secrets = append(creds.secrets, secret)
 		}
@@ -57,56 +55,25 @@ func newCredentials(cfg config.Global) (credentials, error) {
 	return creds, nil
 }
 
-// applicationCredential has its project in itself; Keystone refuses a scope.
-func applicationCredential(cfg config.Global) (tokens.AuthOptions, error) {
+// applicationCredential has its project in itself: Keystone refuses a scope. Only
+// a name needs the user.
+func applicationCredential(cfg config.Global) tokens.AuthOptions {
 	options := tokens.AuthOptions{ApplicationCredentialSecret: cfg.ApplicationCredentialSecret}
 	if cfg.ApplicationCredentialID != "" {
 		options.ApplicationCredentialID = cfg.ApplicationCredentialID
-		return options, nil
-	}
-	if cfg.ApplicationCredentialName == "" {
-		return options, errors.New("application-credential-secret needs application-credential-id or application-credential-name")
+		return options
 	}
 	options.ApplicationCredentialName = cfg.ApplicationCredentialName
-	return options, setUser(&options, cfg, "application-credential-name")
-}
-
-func password(cfg config.Global) (tokens.AuthOptions, error) {
-	options := tokens.AuthOptions{Password: cfg.Password, Scope: projectScope(cfg)}
-	return options, setUser(&options, cfg, "password")
-}
-
-// trust signs in as the trustee, for the project of the trust.
-func trust(cfg config.Global) (tokens.AuthOptions, error) {
-	options := tokens.AuthOptions{Password: cfg.TrusteePassword, Scope: tokens.Scope{TrustID: cfg.TrustID}}
-	if options.Password == "" {
-		options.Password = cfg.Password
-	}
-	if options.Password == "" {
-		return options, errors.New("trust-id needs trustee-password or password")
-	}
-	if cfg.TrusteeID != "" {
-		options.UserID = cfg.TrusteeID
-		return options, nil
-	}
-	return options, setUser(&options, cfg, "trust-id")
+	setUser(&options, cfg)
+	return options
 }
 
 // setUser fills in the user by ID, or by name and domain.
-func setUser(options *tokens.AuthOptions, cfg config.Global, key string) error {
-	if cfg.UserID != "" {
-		options.UserID = cfg.UserID
-		return nil
+func setUser(options *tokens.AuthOptions, cfg config.Global) {
+	options.UserID, options.Username, _ = cfg.User()
+	if options.Username != "" {
+		options.DomainID, options.DomainName = cfg.UserDomain()
 	}
-	if cfg.Username == "" {
-		return fmt.Errorf("%s needs user-id or username", key)
-	}
-	options.Username = cfg.Username
-	options.DomainID, options.DomainName = domain(cfg, cfg.UserDomainID, cfg.UserDomainName)
-	if options.DomainID == "" && options.DomainName == "" {
-		return errors.New("username needs its domain: user-domain-id, user-domain-name, domain-id or domain-name")
-	}
-	return nil
 }
 
 func projectScope(cfg config.Global) tokens.Scope {
@@ -117,21 +84,8 @@ func projectScope(cfg config.Global) tokens.Scope {
 		return tokens.Scope{}
 	}
 	scope := tokens.Scope{ProjectName: cfg.TenantName}
-	scope.DomainID, scope.DomainName = domain(cfg, cfg.TenantDomainID, cfg.TenantDomainName)
+	scope.DomainID, scope.DomainName = cfg.TenantDomain()
 	return scope
-}
-
-// domain gives an ID or a name: the special one, or else the general one.
-func domain(cfg config.Global, id, name string) (string, string) {
-	switch {
-	case id != "":
-		return id, ""
-	case name != "":
-		return "", name
-	case cfg.DomainID != "":
-		return cfg.DomainID, ""
-	}
-	return "", cfg.DomainName
 }
 
 // identityEndpoint makes the URL of Keystone's API version 3, which Keystone has

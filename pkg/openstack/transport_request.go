@@ -104,7 +104,10 @@ func resourceOf(segments []string) (res resource, single bool) {
 	if known, ok := found(strings.Join(pattern, "/")); ok {
 		res = known
 	}
-	if len(segments) == 2 && segments[1] == "detail" { // servers/detail is a list
+	switch {
+	case res.name == "token": // there is only the one that a header names
+		single = true
+	case len(segments) == 2 && segments[1] == "detail": // servers/detail is a list
 		single = false
 	}
 	return res, single

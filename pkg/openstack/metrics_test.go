@@ -1,0 +1,96 @@
+package openstack
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"k8s.io/component-base/metrics"
+	"k8s.io/component-base/metrics/testutil"
+	"k8s.io/utils/clock"
+)
+
+func TestMetricsCountByRequestAndCode(t *testing.T) {
+	t.Parallel()
+	registry := metrics.NewKubeRegistry()
+	m := NewMetrics()
+	if err := m.Register(registry.Register); err != nil {
+		t.Fatal(err)
+	}
+	server := newScriptedServer(t, answer(201), answer(503), answer(200), answer(404), lose)
+	retry, _ := newTestRetry(t, freshConnections(t))
+	retry.metrics = m
+	observe := &observeTransport{next: retry, metrics: m, clock: clock.RealClock{}}
+	const lbs = "/v2.0/lbaas/loadbalancers"
+	for _, r := range [][2]string{
+		{http.MethodPost, lbs},
+		{http.MethodGet, lbs},                           // 503, then 200
+		{http.MethodGet, lbs + "/1"},                    // 404
+		{http.MethodPut, "/v2.0/lbaas/pools/1/members"}, // lost
+	} {
+		if resp, err := send(t, observe, r[0], server.URL+r[1]); err == nil {
+			resp.Body.Close()
+		}
+	}
+	want := `
+# HELP openstack_api_request_errors_total [ALPHA] Number of OpenStack API requests that were refused, failed or had no answer.
+# TYPE openstack_api_request_errors_total counter
+openstack_api_request_errors_total{code="404",request="loadbalancer_get"} 1
+openstack_api_request_errors_total{code="<error>",request="loadbalancer_pool_member_batch"} 1
+# HELP openstack_api_request_retries_total [ALPHA] Number of times that an OpenStack API request was repeated within one call.
+# TYPE openstack_api_request_retries_total counter
+openstack_api_request_retries_total{request="loadbalancer_list"} 1
+# HELP openstack_api_requests_total [ALPHA] Number of OpenStack API requests by status code of the final answer.
+# TYPE openstack_api_requests_total counter
+openstack_api_requests_total{code="200",request="loadbalancer_list"} 1
+openstack_api_requests_total{code="201",request="loadbalancer_create"} 1
+openstack_api_requests_total{code="404",request="loadbalancer_get"} 1
+openstack_api_requests_total{code="<error>",request="loadbalancer_pool_member_batch"} 1
+`
+	err := testutil.GatherAndCompare(registry, strings.NewReader(want), "openstack_api_requests_total",
+		"openstack_api_request_errors_total", "openstack_api_request_retries_total")
+	if err != nil {
+		t.Error(err)
+	}
+	requireDurations(t, registry, "loadbalancer_create", "loadbalancer_list", "loadbalancer_get", "loadbalancer_pool_member_batch")
+}
+
+// requireDurations checks that the histogram has one observation of each request.
+func requireDurations(t *testing.T, registry metrics.KubeRegistry, requests ...string) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]uint64{}
+	for _, family := range families {
+		if family.GetName() != "openstack_api_request_duration_seconds" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			counts[metric.GetLabel()[0].GetValue()] = metric.GetHistogram().GetSampleCount()
+		}
+	}
+	for _, request := range requests {
+		if counts[request] != 1 {
+			t.Errorf("%d durations of %s, want 1", counts[request], request)
+		}
+	}
+}
+
+// Two sessions in one process must not share counters by accident.
+func TestMetricsAreNotGlobal(t *testing.T) {
+	t.Parallel()
+	for range 2 {
+		if err := NewMetrics().Register(metrics.NewKubeRegistry().Register); err != nil {
+			t.Fatal(err)
+		}
+	}
+	registry := metrics.NewKubeRegistry()
+	if err := NewMetrics().Register(registry.Register); err != nil {
+		t.Fatal(err)
+	}
+	if err := NewMetrics().Register(registry.Register); err == nil {
+		t.Error("registered the same names twice and heard nothing of it")
+	}
+}

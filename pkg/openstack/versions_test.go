@@ -1,0 +1,151 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+func TestParseVersion(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Version{"v2.16": {2, 16}, "2.9": {2, 9}, "v2": {2, 0}, "v1": {1, 0}} {
+		if got, err := ParseVersion(text); err != nil || got != want {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "v", "latest", "v2.x", "v-1", "v2.-3", "v2.1.0", "v99999999"} {
+		if got, err := ParseVersion(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+func TestVersionsCompareAsNumbers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		have, need Version
+		want       bool
+	}{
+		{Version{2, 9}, Version{2, 10}, false},
+		{Version{2, 10}, Version{2, 9}, true},
+		{Version{2, 12}, Version{2, 12}, true},
+		{Version{3, 0}, Version{2, 30}, true},
+		{Version{1, 99}, Version{2, 0}, false},
+	} {
+		if got := test.have.AtLeast(test.need); got != test.want {
+			t.Errorf("%v at least %v: %t", test.have, test.need, got)
+		}
+	}
+}
+
+func TestNewestVersion(t *testing.T) {
+	t.Parallel()
+	const document = `{"versions":[{"id":"v1","status":"SUPPORTED"},{"id":"v2.9","status":"SUPPORTED","updated":"x","links":[]},
+		{"id":"v2.10","status":"CURRENT"},{"id":"v2.11","status":"EXPERIMENTAL"}]}`
+	if v, err := newestVersion([]byte(document)); err != nil || v != (Version{2, 10}) {
+		t.Errorf("%v, %v; want v2.10", v, err)
+	}
+	for name, document := range map[string]string{
+		"no versions": `{"versions":[]}`, "another document": `{}`, "HTML": `<html>`, "strange": `{"versions":[{"id":"new","status":"CURRENT"}]}`,
+	} {
+		if v, err := newestVersion([]byte(document)); err == nil {
+			t.Errorf("%s: %v", name, v)
+		}
+	}
+}
+
+func serveVersion(id string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"versions":[{"id":"v2.0","status":"SUPPORTED"},{"id":%q,"status":"CURRENT"}]}`, id)
+	}
+}
+
+func TestLoadBalancerVersionIsOneRequestPerAge(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	cloud.services = serveVersion("v2.26")
+	clk := clocktesting.NewFakeClock(time.Now())
+	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, VersionAge: 10 * time.Minute})
+
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (Version{2, 26}) {
+				t.Errorf("%v, %v", v, err)
+			}
+		})
+	}
+	all.Wait()
+	served := cloud.requests()
+	if len(served) != 1 || served[0].Path != "/load-balancer/" || served[0].Token != "" {
+		t.Fatalf("requests %+v; want one for the root, without a token", served)
+	}
+
+	cloud.set(func() { cloud.services = serveVersion("v2.30") })
+	clk.Step(9 * time.Minute)
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (Version{2, 26}) {
+		t.Errorf("within the age: %v, %v", v, err)
+	}
+	clk.Step(2 * time.Minute)
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (Version{2, 30}) {
+		t.Errorf("after the age: %v, %v", v, err)
+	}
+}
+
+// An old answer must not stand in for one that cannot be had.
+func TestLoadBalancerVersionFailsClosed(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	cloud.services = serveVersion("v2.26")
+	clk := clocktesting.NewFakeClock(time.Now())
+	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, Retry: RetryPolicy{Attempts: 1}})
+	if _, err := s.LoadBalancerVersion(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	clk.Step(11 * time.Minute)
+	cloud.set(func() { cloud.services = answer(503) })
+	v, err := s.LoadBalancerVersion(context.Background())
+	if v != (Version{}) || StatusCode(err) != 503 {
+		t.Errorf("%v, %v; want none and a 503", v, err)
+	}
+	cloud.set(func() { cloud.services = serveVersion("v2.26") })
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (Version{2, 26}) {
+		t.Errorf("the error was kept: %v, %v", v, err)
+	}
+}
+
+func TestVersionReaderOutlivesItsFirstCaller(t *testing.T) {
+	t.Parallel()
+	arrived, proceed := make(chan struct{}), make(chan struct{})
+	cloud := newFakeCloud(t)
+	cloud.services = func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-proceed
+		serveVersion("v2.26")(w, r)
+	}
+	s := cloud.session(t, cloud.config(), SessionOptions{})
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan error)
+	go func() {
+		_, err := s.LoadBalancerVersion(ctx)
+		first <- err
+	}()
+	<-arrived
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the cancelled caller got %v", err)
+	}
+	close(proceed)
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (Version{2, 26}) {
+		t.Errorf("%v, %v", v, err)
+	}
+	if n := len(cloud.requests()); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
