@@ -115,33 +115,20 @@ func (c *control) setLoadBalancerStatus(r *http.Request) (answer, error) {
 	if !slices.Contains(allowed, wanted.ProvisioningStatus) {
 		return answer{}, refuse(http.StatusBadRequest, "provisioning_status %q is none of %q", wanted.ProvisioningStatus, allowed)
 	}
-	id, err := c.loadBalancer(r)
-	if err != nil {
-		return answer{}, err
-	}
-	c.parts.Octavia.SetProvisioningStatus(id, wanted.ProvisioningStatus)
-	return answer{status: http.StatusNoContent}, nil
+	return done(c.parts.Octavia.SetProvisioningStatus(r.PathValue("id"), wanted.ProvisioningStatus))
 }
 
 // deleteLoadBalancer plays somebody else who deletes a load balancer.
 func (c *control) deleteLoadBalancer(r *http.Request) (answer, error) {
-	id, err := c.loadBalancer(r)
-	if err != nil {
-		return answer{}, err
-	}
-	c.parts.Octavia.Remove(id)
-	return answer{status: http.StatusNoContent}, nil
+	return done(c.parts.Octavia.Remove(r.PathValue("id")))
 }
 
-// loadBalancer returns the ID in the path if there is such a load balancer.
-func (c *control) loadBalancer(r *http.Request) (string, error) {
-	id := r.PathValue("id")
-	for _, lb := range c.parts.Octavia.Snapshot() {
-		if lb.ID == id {
-			return id, nil
-		}
+// done answers for a change whose only possible error is that the object does not exist.
+func done(err error) (answer, error) {
+	if err != nil {
+		return answer{}, refuse(http.StatusNotFound, "%v", err)
 	}
-	return "", refuse(http.StatusNotFound, "no load balancer %s", id)
+	return answer{status: http.StatusNoContent}, nil
 }
 
 // setMemberStatus plays the provider's health monitor.
@@ -156,23 +143,5 @@ func (c *control) setMemberStatus(r *http.Request) (answer, error) {
 	if !slices.Contains(allowed, wanted.OperatingStatus) {
 		return answer{}, refuse(http.StatusBadRequest, "operating_status %q is none of %q", wanted.OperatingStatus, allowed)
 	}
-	id := r.PathValue("id")
-	if !c.hasMember(id) {
-		return answer{}, refuse(http.StatusNotFound, "no member %s", id)
-	}
-	c.parts.Octavia.SetMemberOperatingStatus(id, wanted.OperatingStatus)
-	return answer{status: http.StatusNoContent}, nil
-}
-
-func (c *control) hasMember(id string) bool {
-	for _, lb := range c.parts.Octavia.Snapshot() {
-		for _, pool := range lb.Pools {
-			for _, member := range pool.Members {
-				if member.ID == id {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return done(c.parts.Octavia.SetMemberOperatingStatus(r.PathValue("id"), wanted.OperatingStatus))
 }

@@ -10,9 +10,9 @@ import (
 
 // Octavia is what the data path needs of the load-balancing service.
 type Octavia interface {
-	datapath.Sink
 	Snapshot() []octavia.LoadBalancer
 	Subscribe(func()) (cancel func())
+	SetMemberOperatingStatus(memberID, status string) error
 }
 
 // Neutron is what the data path needs of the network service.
@@ -25,7 +25,7 @@ type Neutron interface {
 // Sink of the options.
 func Start(loadBalancers Octavia, network Neutron, options datapath.Options) *datapath.Plane {
 	options.Source = source{loadBalancers: loadBalancers, network: network}
-	options.Sink = loadBalancers
+	options.Sink = sink{loadBalancers}
 	return datapath.Start(options)
 }
 
@@ -60,4 +60,13 @@ func (s source) LoadBalancers() []datapath.LoadBalancer {
 		}
 	}
 	return translated
+}
+
+// sink hands what the probes find to Octavia.
+type sink struct{ loadBalancers Octavia }
+
+// SetMemberOperatingStatus implements datapath.Sink. The only error there can be is that
+// the member was removed while it was probed.
+func (s sink) SetMemberOperatingStatus(memberID, status string) {
+	_ = s.loadBalancers.SetMemberOperatingStatus(memberID, status)
 }

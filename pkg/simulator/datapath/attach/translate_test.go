@@ -24,7 +24,7 @@ func (s *services) Snapshot() []octavia.LoadBalancer { return s.balancers }
 
 func (s *services) FloatingIPs() []neutron.FloatingIP { return s.floatingIPs }
 
-func (s *services) SetMemberOperatingStatus(string, string) {}
+func (s *services) SetMemberOperatingStatus(string, string) error { return nil }
 
 func (s *services) Subscribe(func()) (cancel func()) {
 	s.subscriptions++

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// settings are the program's flags.
+type settings struct {
+	listen       string
+	cloudConf    string
+	cloudsYAML   string
+	release      string
+	provider     string
+	createDelay  time.Duration
+	updateDelay  time.Duration
+	deleteDelay  time.Duration
+	dataPath     bool
+	monitorSpeed float64
+	externalCIDR string
+	subnetCIDR   string
+	servers      int
+}
+
+func (s *settings) addTo(flags *pflag.FlagSet) {
+	flags.StringVar(&s.listen, "listen", "127.0.0.1:0", "loopback address of the API; port 0 takes a free one")
+	flags.StringVar(&s.cloudConf, "cloud-conf", "", "write a cloud.conf for the created user to this file")
+	flags.StringVar(&s.cloudsYAML, "clouds-yaml", "", "write a clouds.yaml for the created user to this file")
+	flags.StringVar(&s.release, "release", "2024.1", "OpenStack release to be: "+strings.Join(releases(), ", "))
+	flags.StringVar(&s.provider, "provider", octavia.ProviderAmphora, "lb-provider in cloud.conf: amphora or ovn; the API offers both")
+	flags.DurationVar(&s.createDelay, "create-delay", 2*time.Second, "how long a load balancer is in PENDING_CREATE")
+	flags.DurationVar(&s.updateDelay, "update-delay", 300*time.Millisecond, "how long a change keeps it in PENDING_UPDATE")
+	flags.DurationVar(&s.deleteDelay, "delete-delay", 500*time.Millisecond, "how long it is in PENDING_DELETE")
+	flags.BoolVar(&s.dataPath, "data-path", true, "carry traffic of load balancers and probe members")
+	flags.Float64Var(&s.monitorSpeed, "monitor-speed", 1, "health monitors probe so many times as often as their delay says")
+	flags.StringVar(&s.externalCIDR, "external-cidr", "127.200.0.0/16", "subnet of the floating IPs")
+	flags.StringVar(&s.subnetCIDR, "subnet-cidr", "127.100.0.0/16", "subnet of servers and VIPs")
+	flags.IntVar(&s.servers, "servers", 0, "how many servers to start with")
+}
+
+func releases() []string {
+	return slices.Sorted(maps.Keys(octavia.Releases()))
+}
+
+// check names every flag that has a bad value, with the value and what is allowed.
+func (s *settings) check() error {
+	return errors.Join(
+		checkListen(s.listen),
+		checkOneOf("release", s.release, releases()),
+		checkOneOf("provider", s.provider, []string{octavia.ProviderAmphora, octavia.ProviderOVN}),
+		checkNotNegative("create-delay", s.createDelay),
+		checkNotNegative("update-delay", s.updateDelay),
+		checkNotNegative("delete-delay", s.deleteDelay),
+		checkNotNegative("servers", s.servers),
+		checkSpeed(s.monitorSpeed),
+		s.checkCIDR("external-cidr", s.externalCIDR),
+		s.checkCIDR("subnet-cidr", s.subnetCIDR),
+	)
+}
+
+// checkListen keeps the API on the loopback network, since its control part asks for no token.
+func checkListen(text string) error {
+	address, err := netip.ParseAddrPort(text)
+	if err != nil || !address.Addr().IsLoopback() {
+		return fmt.Errorf("--listen %q: want a loopback address and port, such as 127.0.0.1:0", text)
+	}
+	return nil
+}
+
+func checkOneOf(flag, value string, allowed []string) error {
+	if !slices.Contains(allowed, value) {
+		return fmt.Errorf("--%s %q: want one of %s", flag, value, strings.Join(allowed, ", "))
+	}
+	return nil
+}
+
+func checkNotNegative[N time.Duration | int](flag string, value N) error {
+	if value < 0 {
+		return fmt.Errorf("--%s %v: want 0 or more", flag, value)
+	}
+	return nil
+}
+
+func checkSpeed(speed float64) error {
+	if !(speed > 0) {
+		return fmt.Errorf("--monitor-speed %v: want more than 0", speed)
+	}
+	return nil
+}
+
+func (s *settings) checkCIDR(flag, text string) error {
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return fmt.Errorf("--%s %q: want a CIDR such as 127.100.0.0/16", flag, text)
+	}
+	loopback := netip.MustParsePrefix("127.0.0.0/8")
+	if s.dataPath && (!loopback.Contains(prefix.Addr()) || prefix.Bits() < loopback.Bits()) {
+		return fmt.Errorf("--%s %q: want a part of %s, or --data-path=false", flag, text, loopback)
+	}
+	return nil
+}
