@@ -148,8 +148,8 @@ func (a attribute) list(value any) (any, string) {
 	words := make([]string, 0, len(items))
 	for _, item := range items {
 		word, why := inner.word(item)
-		if why == "" && a.kind == kindCIDRs && !isCIDR(word) {
-			why = "Value should be IPv4 or IPv6 CIDR format"
+		if why == "" && a.kind == kindCIDRs {
+			word, why = network(word)
 		}
 		if why != "" {
 			return nil, why
@@ -218,11 +218,14 @@ func isURLPath(text string) bool {
 	return err == nil && strings.HasPrefix(text, "/") && parsed.Host == ""
 }
 
-// isCIDR takes prefixes with and without host bits, and bare addresses.
-func isCIDR(text string) bool {
-	if _, err := netip.ParsePrefix(text); err == nil {
-		return true
+// network cuts the host bits off a prefix, as Octavia stores it. A bare
+// address is a network of one.
+func network(text string) (masked, why string) {
+	if prefix, err := netip.ParsePrefix(text); err == nil {
+		return prefix.Masked().String(), ""
 	}
-	_, err := netip.ParseAddr(text)
-	return err == nil
+	if address, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(address, address.BitLen()).String(), ""
+	}
+	return "", "Value should be IPv4 or IPv6 CIDR format"
 }

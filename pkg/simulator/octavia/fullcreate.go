@@ -108,7 +108,13 @@ func (o *Octavia) nestedPool(lb *LoadBalancer, given body) (*Pool, *apiError) {
 		if failure := pool.admit(definition); failure != nil {
 			return nil, failure
 		}
-		pool.Members = append(pool.Members, o.newMember(lb, pool, definition))
+		member := o.newMember(lb, pool, definition)
+		if len(lb.Pools) == 1 && lb.Provider != ProviderOVN {
+			// Recorded from every release: the members of the first pool do
+			// not know about its monitor yet.
+			member.OperatingStatus = NoMonitor
+		}
+		pool.Members = append(pool.Members, member)
 	}
 	return pool, nil
 }

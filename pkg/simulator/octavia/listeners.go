@@ -84,6 +84,8 @@ func (o *Octavia) newListener(lb *LoadBalancer, given body) *Listener {
 		TLS:                  ListenerTLS{ClientAuthentication: "NONE"},
 	}
 	listener.settings(given)
+	slices.Sort(listener.AllowedCIDRs)
+	listener.AllowedCIDRs = slices.Compact(listener.AllowedCIDRs)
 	return listener
 }
 

@@ -37,9 +37,12 @@ type Delays struct {
 // Quirks are defects of real deployments that a test can switch on.
 type Quirks struct {
 	// ChildrenStayPending leaves all children of a full create in
-	// PENDING_CREATE under an ACTIVE load balancer for ever, as Octavia 11.0
-	// with ovn does for health monitors.
+	// PENDING_CREATE under an ACTIVE load balancer for ever, as some builds of
+	// Octavia 11.0 do.
 	ChildrenStayPending bool
+	// MonitorsStayPending does so with the health monitors alone, as recorded
+	// from Octavia 11.0 with ovn.
+	MonitorsStayPending bool
 	// AllowedCIDRsFail answers 500 to every full create with allowed_cidrs
 	// (12.0.0, 13.0.0, 14.0.0).
 	AllowedCIDRsFail bool

@@ -115,11 +115,20 @@ func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish fun
 			finish()
 		}
 		for _, thing := range slices.Concat(touched, created) {
-			o.set(thing, Active)
+			o.activate(thing)
 		}
 		o.set(lb, Active)
 		o.operate(lb)
 	})
+}
+
+// activate ends a create or update. What was deleted or broken meanwhile stays
+// so.
+func (o *Octavia) activate(thing object) {
+	switch thing.meta().ProvisioningStatus {
+	case PendingCreate, PendingUpdate:
+		o.set(thing, Active)
+	}
 }
 
 // poolAndListeners is what calls on a pool and below it lock with it.
@@ -161,8 +170,8 @@ func (o *Octavia) built(lb *LoadBalancer) {
 	delays := o.delays(lb.Provider)
 	finishChildren := func() {
 		for _, child := range children(lb) {
-			if pending(child.meta().ProvisioningStatus) && !o.options.Quirks.ChildrenStayPending {
-				o.set(child, Active)
+			if !o.staysPending(child) {
+				o.activate(child)
 			}
 		}
 		o.operate(lb)
@@ -178,6 +187,11 @@ func (o *Octavia) built(lb *LoadBalancer) {
 	if early {
 		o.after(lb, delays.Create+delays.Children, finishChildren)
 	}
+}
+
+func (o *Octavia) staysPending(child object) bool {
+	_, monitor := child.(*Monitor)
+	return o.options.Quirks.ChildrenStayPending || monitor && o.options.Quirks.MonitorsStayPending
 }
 
 func (o *Octavia) delays(provider string) Delays {
