@@ -1,0 +1,102 @@
+// Package node is a Kubernetes node for tests and the demo, as far as a cloud
+// load balancer can tell: it registers and stays Ready as a kubelet with
+// --cloud-provider=external and --node-ip does, and it answers on node ports and
+// health check node ports as kube-proxy lets pods answer. There are no pods: an
+// EndpointSlice that names one is enough, and the node answers in its place.
+//
+// A node listens on an address of its own in 127.0.0.0/8, so that many of them
+// share one machine and one set of port numbers.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+// Options say who the node is.
+type Options struct {
+	// Name is the Node's name. In OpenStack the server has the same.
+	Name string
+	// Address is the Node's address, which it listens on.
+	Address netip.Addr
+	// Labels are added to those that a kubelet sets.
+	Labels map[string]string
+	// Heartbeat is the pause between two renewals of the Lease and of the Ready
+	// condition; zero means a kubelet's ten seconds.
+	Heartbeat time.Duration
+	// Logf takes what the node does; nil drops it.
+	Logf func(format string, args ...any)
+}
+
+// defaultHeartbeat is the kubelet's: a quarter of its lease's forty seconds.
+const defaultHeartbeat = 10 * time.Second
+
+// Node is a node that runs.
+type Node struct {
+	kubelet *kubelet
+	proxy   *proxy
+	cancel  context.CancelFunc
+	group   *errgroup.Group
+}
+
+// Start registers the node and begins to answer. When it returns, the Node
+// exists and is Ready, and its kube-proxy health check answers. The node runs
+// until Stop is called or the context ends.
+func Start(ctx context.Context, config *rest.Config, options Options) (*Node, error) {
+	if options.Logf == nil {
+		options.Logf = func(string, ...any) {}
+	}
+	if options.Heartbeat == 0 {
+		options.Heartbeat = defaultHeartbeat
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
+	}
+	n := &Node{kubelet: newKubelet(client, options)}
+	if n.proxy, err = newProxy(client, options); err != nil {
+		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
+	}
+	if err := n.kubelet.register(ctx); err != nil {
+		n.proxy.close()
+		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
+	}
+	ctx, n.cancel = context.WithCancel(ctx)
+	n.group, ctx = errgroup.WithContext(ctx)
+	n.group.Go(func() error { return n.kubelet.run(ctx) })
+	n.group.Go(func() error { return n.proxy.run(ctx) })
+	return n, nil
+}
+
+// Stop ends the node as a power cut does: nothing answers any more, and the Node
+// object stays. It returns what ended the node before, if anything did.
+func (n *Node) Stop() error {
+	n.cancel()
+	return n.Wait()
+}
+
+// Wait returns when the node has ended.
+func (n *Node) Wait() error {
+	err := n.group.Wait()
+	n.cancel()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// Run starts a node and returns when the context has ended.
+func Run(ctx context.Context, config *rest.Config, options Options) error {
+	n, err := Start(ctx, config, options)
+	if err != nil {
+		return err
+	}
+	return n.Wait()
+}

@@ -1,0 +1,153 @@
+package node
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// The headers of an HTTP answer that say who gave it.
+const (
+	// HeaderNode is the name of the node that the request reached.
+	HeaderNode = "X-Node"
+	// HeaderEndpoint is the address of the pod that would have answered.
+	HeaderEndpoint = "X-Endpoint"
+)
+
+// tcpServer answers on one TCP node port, in the pods' place: HTTP to whoever
+// speaks it, and everybody else's own bytes.
+type tcpServer struct {
+	node     string
+	listener net.Listener
+	frontend atomic.Pointer[frontend]
+	turn     atomic.Uint64
+
+	mutex       sync.Mutex
+	connections map[net.Conn]bool
+	closed      bool
+	workers     sync.WaitGroup
+}
+
+func newTCPServer(node, address string, f frontend) (*tcpServer, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s := &tcpServer{node: node, listener: listener, connections: map[net.Conn]bool{}}
+	s.update(f)
+	s.workers.Go(s.accept)
+	return s, nil
+}
+
+func (s *tcpServer) update(f frontend) { s.frontend.Store(&f) }
+
+// Close also ends the connections: the pods behind them are gone.
+func (s *tcpServer) Close() error {
+	err := s.listener.Close()
+	s.mutex.Lock()
+	s.closed = true
+	for connection := range s.connections {
+		connection.Close()
+	}
+	s.mutex.Unlock()
+	s.workers.Wait()
+	return err
+}
+
+func (s *tcpServer) accept() {
+	for {
+		connection, err := s.listener.Accept()
+		if err != nil {
+			return // closed
+		}
+		if s.track(connection) {
+			s.workers.Go(func() {
+				defer s.forget(connection)
+				s.serve(connection)
+			})
+		}
+	}
+}
+
+func (s *tcpServer) track(connection net.Conn) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.closed {
+		connection.Close()
+		return false
+	}
+	s.connections[connection] = true
+	return true
+}
+
+func (s *tcpServer) forget(connection net.Conn) {
+	connection.Close()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	delete(s.connections, connection)
+}
+
+// serve looks at the first byte: HTTP methods are upper-case letters.
+func (s *tcpServer) serve(connection net.Conn) {
+	reader := bufio.NewReader(connection)
+	first, err := reader.Peek(1)
+	if err != nil {
+		return
+	}
+	if first[0] < 'A' || first[0] > 'Z' {
+		_, _ = io.Copy(connection, reader) // until the client has enough
+		return
+	}
+	for {
+		request, err := http.ReadRequest(reader)
+		if err != nil {
+			return
+		}
+		if err := s.answer(connection, request); err != nil || request.Close {
+			return
+		}
+	}
+}
+
+func (s *tcpServer) answer(connection net.Conn, request *http.Request) error {
+	if _, err := io.Copy(io.Discard, request.Body); err != nil {
+		return err
+	}
+	f := s.frontend.Load()
+	pod := f.endpoints[s.turn.Add(1)%uint64(len(f.endpoints))]
+	body := s.describe(f, pod, connection.RemoteAddr(), request)
+	response := http.Response{
+		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1,
+		Request:       request,
+		Close:         request.Close,
+		ContentLength: int64(len(body)),
+		Body:          io.NopCloser(strings.NewReader(body)),
+		Header: http.Header{
+			"Content-Type": {"text/plain; charset=utf-8"},
+			HeaderNode:     {s.node},
+			HeaderEndpoint: {pod.address},
+		},
+	}
+	return response.Write(connection)
+}
+
+func (s *tcpServer) describe(f *frontend, pod endpoint, client net.Addr, request *http.Request) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "node      %s\n", s.node)
+	fmt.Fprintf(&text, "service   %s port %s\n", f.service, strconv.Quote(f.port))
+	fmt.Fprintf(&text, "endpoint  %s on %s\n", pod.address, pod.node)
+	fmt.Fprintf(&text, "client    %s\n", client)
+	fmt.Fprintf(&text, "request   %s %s\n", request.Method, request.URL)
+	for name, values := range request.Header {
+		if strings.HasPrefix(name, "X-Forwarded-") {
+			fmt.Fprintf(&text, "%s: %s\n", name, strings.Join(values, ", "))
+		}
+	}
+	return text.String()
+}
