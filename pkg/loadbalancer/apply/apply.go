@@ -239,22 +239,13 @@ func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) error {
 		switch {
 		case len(unsound) == 0 && !lb.Status.Pending():
 			return nil
-		case !lb.Status.Pending() && !anyPending(unsound), a.Clock.Now().After(deadline):
+		case !lb.Status.Pending() && !model.AnyPending(unsound), a.Clock.Now().After(deadline):
 			return &ChildrenError{lb.ID, unsound}
 		}
 		if err := a.sleep(ctx, a.Pace.Settle); err != nil {
 			return err
 		}
 	}
-}
-
-func anyPending(children []model.Child) bool {
-	for _, c := range children {
-		if c.Status.Pending() {
-			return true
-		}
-	}
-	return false
 }
 
 func (a *Applier) sleep(ctx context.Context, d time.Duration) error {

@@ -65,7 +65,7 @@ func Backends(s Settings, nodes []*v1.Node) (backends []Backend, without []strin
 	case len(selected) == 0:
 		return nil, nil, fmt.Errorf("none of %d nodes matches the node selector %q", len(nodes), s.NodeSelector)
 	default:
-		return nil, without, fmt.Errorf("no node has an address of family %s: %s", describe(s.Family), some(without))
+		return nil, without, fmt.Errorf("no node has an address of family %s: %s", describe(s.Family), Some(without))
 	}
 }
 
@@ -85,8 +85,8 @@ func nodeAddress(node *v1.Node, wanted v1.IPFamily) string {
 	return ""
 }
 
-// some joins names for a message, which stays short however many there are.
-func some(names []string) string {
+// Some joins names for a message, which stays short however many there are.
+func Some(names []string) string {
 	const most = 5
 	if len(names) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)

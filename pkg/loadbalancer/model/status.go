@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Status is what the cloud says of an object.
 type Status struct {
@@ -18,6 +21,11 @@ func (s Status) Failed() bool { return s.Provisioning == "ERROR" }
 // which has no status, is sound.
 func (s Status) Sound() bool { return s.Provisioning == "" || s.Provisioning == "ACTIVE" }
 
+// AnyPending tells whether the cloud is still working on one of the children.
+func AnyPending(children []Child) bool {
+	return slices.ContainsFunc(children, func(c Child) bool { return c.Status.Pending() })
+}
+
 // Child is one object of a load balancer, for messages.
 type Child struct {
 	Kind, Name, ID string
@@ -26,7 +34,8 @@ type Child struct {
 
 // Unsound lists the children that are not as they were asked to be. A load
 // balancer can be ACTIVE while some of them are in ERROR (a change that failed) or
-// still PENDING (ovn; Octavia 11.0 after a fully populated create).
+// still PENDING (ovn; Octavia 11.0 after a fully populated create). Pools that no
+// listener uses do not count.
 func (lb *LoadBalancer) Unsound() []Child {
 	var found []Child
 	add := func(kind, name, id string, status Status) {
@@ -47,9 +56,6 @@ func (lb *LoadBalancer) Unsound() []Child {
 		l := &lb.Listeners[i]
 		add("listener", l.Name, l.ID, l.Status)
 		pool(&l.Pool)
-	}
-	for i := range lb.Orphans {
-		pool(&lb.Orphans[i])
 	}
 	return found
 }

@@ -1,0 +1,137 @@
+package loadbalancer
+
+import (
+	"context"
+	"errors"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// Get tells whether anything that was made for the Service is left. Upstream asks
+// before it deletes, and never deletes once the answer is no; so it is yes until
+// load balancer and floating IP are gone.
+//
+// Upstream also asks when an Update failed, and gives up on a no. For a Service
+// that wants a load balancer the answer then is yes, so that it is made anew.
+func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
+	version, err := r.facts.Version(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	id := r.identity(svc, version)
+	leaving := leavingSettings(svc)
+	found, err := r.observer.Find(ctx, id, observe.Hints{LoadBalancerID: leaving.loadBalancerID, Addresses: publishedAddresses(svc)})
+	if err != nil && !notOurs(err) {
+		return nil, false, err
+	}
+	if len(found) > 0 {
+		best := found[pick(found, publishedAddresses(svc))]
+		observed := &model.Observed{LoadBalancer: observe.Parts{LoadBalancer: best}.Model(id)}
+		if err := r.observer.FloatingIPs(ctx, id, observed, ""); err != nil {
+			return nil, false, err
+		}
+		return status(observed, build.Settings{Family: v1.IPv4Protocol}), true, nil
+	}
+	if wanted(svc) {
+		return &v1.LoadBalancerStatus{}, true, nil
+	}
+	observed := &model.Observed{}
+	if err := r.observer.FloatingIPs(ctx, id, observed, ""); err != nil {
+		return nil, false, err
+	}
+	return &v1.LoadBalancerStatus{}, !plan.Delete(*observed, leaving.options).Empty(), nil
+}
+
+// wanted tells whether the Service is to have a load balancer of ours.
+func wanted(svc *v1.Service) bool {
+	return svc.DeletionTimestamp == nil && svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil
+}
+
+// Delete removes everything that was made for the Service, and returns when it is
+// gone.
+func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Patience, errPatience)
+	defer cancel()
+	unlock, err := r.locks.lock(ctx, string(svc.UID))
+	if err != nil {
+		return r.explain(ctx, err)
+	}
+	defer unlock()
+	r.memory.forget(svc.UID)
+	return r.explain(ctx, r.remove(ctx, svc))
+}
+
+func (r *Reconciler) remove(ctx context.Context, svc *v1.Service) error {
+	version, err := r.facts.Version(ctx)
+	if err != nil {
+		return err
+	}
+	id := r.identity(svc, version)
+	leaving := leavingSettings(svc)
+	observed, err := r.read(ctx, svc, id, leaving.loadBalancerID)
+	if notOurs(err) {
+		observed, err = &model.Observed{}, nil // there is nothing of ours behind it
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.floatingIPsOf(ctx, id, observed); err != nil {
+		return err
+	}
+	leaving.options.Cascade = r.options.Config.LoadBalancer.CascadeDelete
+	todo := plan.Delete(*observed, leaving.options)
+	r.tellPlan(svc, todo)
+	return r.applier.Run(ctx, id, observed, todo)
+}
+
+// floatingIPsOf reads all floating IPs of a Service, also spare ones beside the one
+// on the VIP.
+func (r *Reconciler) floatingIPsOf(ctx context.Context, id identity.Identity, observed *model.Observed) error {
+	if observed.LoadBalancer != nil {
+		if err := r.observer.FloatingIPs(ctx, id, observed, ""); err != nil {
+			return err
+		}
+		if observed.LoadBalancer.FloatingIP == nil {
+			return nil // the spare ones have been read
+		}
+	}
+	rest := &model.Observed{}
+	err := r.observer.FloatingIPs(ctx, id, rest, "")
+	observed.Spare = rest.Spare
+	return err
+}
+
+func notOurs(err error) bool {
+	var other *observe.NotOursError
+	return errors.As(err, &other)
+}
+
+// leaving is what a Service that goes says of what it leaves behind.
+type leaving struct {
+	loadBalancerID string
+	options        plan.Options
+}
+
+// leavingSettings reads it. A Service that says something wrong can be deleted all
+// the same; a floating IP that it perhaps means to keep is kept.
+func leavingSettings(svc *v1.Service) leaving {
+	values, _, errs := annotation.Parse(svc.Annotations)
+	var l leaving
+	if values.LoadBalancerID != nil {
+		l.loadBalancerID = *values.LoadBalancerID
+	}
+	l.options.KeepFloatingIP = values.KeepFloatingIP != nil && *values.KeepFloatingIP
+	for _, err := range errs {
+		if err.Field == annotation.Path(annotation.KeepFloatingIP).String() {
+			l.options.KeepFloatingIP = true
+		}
+	}
+	return l
+}

@@ -1,0 +1,57 @@
+package loadbalancer
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// The reasons of the events on Services. The service controller tells of success
+// and failure itself; these tell of causes.
+const (
+	// ReasonChanging (Normal) lists what is being changed in the cloud.
+	ReasonChanging = "ChangingLoadBalancer"
+	// ReasonIgnored (Warning) names an annotation that has no effect.
+	ReasonIgnored = "LoadBalancerSettingIgnored"
+	// ReasonUnchanged (Warning) names a setting that cannot change on a load
+	// balancer that exists.
+	ReasonUnchanged = "LoadBalancerSettingUnchanged"
+	// ReasonNodeSkipped (Warning) names nodes that cannot be members.
+	ReasonNodeSkipped = "LoadBalancerNodeSkipped"
+)
+
+func (r *Reconciler) tellIgnored(svc *v1.Service, ignored []annotation.Notice) {
+	for _, notice := range ignored {
+		r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonIgnored, "%s: %s", notice.Annotation, notice.Message)
+	}
+}
+
+func (r *Reconciler) tellWithoutAddress(svc *v1.Service, settings build.Settings, names []string) {
+	if len(names) > 0 {
+		r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonNodeSkipped,
+			"No address of family %s, so not a member: %s", settings.Family, build.Some(names))
+	}
+}
+
+// tellPlan says what is going to change, as long as an event may be.
+func (r *Reconciler) tellPlan(svc *v1.Service, p plan.Plan) {
+	for _, notice := range p.Notices {
+		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonUnchanged, notice.Message)
+	}
+	const most = 5
+	var lines []string
+	for _, step := range p.Steps[:min(most, len(p.Steps))] {
+		lines = append(lines, step.String())
+	}
+	if more := len(p.Steps) - most; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	if len(lines) > 0 {
+		r.options.Recorder.Event(svc, v1.EventTypeNormal, ReasonChanging, strings.Join(lines, "; "))
+	}
+}

@@ -1,0 +1,243 @@
+// Package facts reads what build has to know of the cloud: what the provider can
+// do, where the VIP goes, where floating IPs come from, in which subnets the nodes
+// are. What seldom changes is kept for a while and shared by all Services; a fact
+// that cannot be had is an error, never a guess.
+package facts
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Neutron is what facts are asked of.
+type Neutron interface {
+	Network(ctx context.Context, id string) (*openstack.Network, error)
+	ExternalNetworks(ctx context.Context) ([]openstack.Network, error)
+	Subnets(ctx context.Context, networkID string) ([]openstack.Subnet, error)
+	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]openstack.Port, error)
+	PortsAt(ctx context.Context, address string) ([]openstack.Port, error)
+}
+
+// Reader reads facts. Age is how long it keeps what it has read.
+type Reader struct {
+	neutron  Neutron
+	version  func(context.Context) (openstack.Version, error)
+	networks *cache[*openstack.Network]
+	external *cache[*openstack.Network]
+	subnets  *cache[[]openstack.Subnet]
+	homes    *cache[[]openstack.FixedIP]
+}
+
+// New makes a reader. Version gives the version of the load balancer API.
+func New(neutron Neutron, version func(context.Context) (openstack.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
+	return &Reader{
+		neutron:  neutron,
+		version:  version,
+		networks: newCache[*openstack.Network](clk, age),
+		external: newCache[*openstack.Network](clk, age),
+		subnets:  newCache[[]openstack.Subnet](clk, age),
+		homes:    newCache[[]openstack.FixedIP](clk, age),
+	}
+}
+
+// Version gives the version of the load balancer API.
+func (r *Reader) Version(ctx context.Context) (openstack.Version, error) { return r.version(ctx) }
+
+// Gather reads the facts for a Service. What a load balancer that exists has
+// settled is not asked again: existing is nil when there is none.
+func (r *Reader) Gather(ctx context.Context, s build.Settings, backends []build.Backend, can build.Capabilities, existing *model.LoadBalancer) (build.Facts, error) {
+	facts := build.Facts{Can: can}
+	var err error
+	if s.MemberSubnetID == "" && s.SubnetID == "" {
+		if facts.MemberSubnets, err = r.memberSubnets(ctx, backends); err != nil {
+			return facts, err
+		}
+	}
+	if existing == nil {
+		if facts.VIPSubnetID, facts.VIPNetworkID, err = r.vip(ctx, s, facts.MemberSubnets); err != nil {
+			return facts, err
+		}
+	} else {
+		facts.VIPSubnetID, facts.VIPNetworkID = s.SubnetID, s.NetworkID
+	}
+	if s.FloatingIP() && (existing == nil || existing.FloatingIP == nil) {
+		facts.FloatingNetworkID, err = r.floatingNetwork(ctx, s)
+	}
+	return facts, err
+}
+
+// vip gives the subnet of the VIP: the configured one, the only one of the family
+// in the configured network, or the one that the nodes are in.
+func (r *Reader) vip(ctx context.Context, s build.Settings, memberSubnets map[string]string) (subnet, network string, err error) {
+	switch {
+	case s.SubnetID != "":
+		return s.SubnetID, s.NetworkID, nil
+	case s.NetworkID != "":
+		subnet, err = r.onlySubnet(ctx, s)
+		return subnet, s.NetworkID, err
+	}
+	subnet, err = only(memberSubnets)
+	return subnet, "", err
+}
+
+// onlySubnet gives the only subnet of the Service's family in its network.
+func (r *Reader) onlySubnet(ctx context.Context, s build.Settings) (string, error) {
+	if _, err := r.network(ctx, s.NetworkID); err != nil {
+		return "", err
+	}
+	subnets, err := r.subnets.get(ctx, s.NetworkID, r.neutron.Subnets)
+	if err != nil {
+		return "", err
+	}
+	var names, ids []string
+	for _, subnet := range subnets {
+		if (subnet.IPVersion == 4) == (s.Family == v1.IPv4Protocol) {
+			names, ids = append(names, fmt.Sprintf("%s (%s)", subnet.ID, subnet.Name)), append(ids, subnet.ID)
+		}
+	}
+	switch len(ids) {
+	case 1:
+		return ids[0], nil
+	case 0:
+		return "", &Error{fmt.Sprintf("network %s has no subnet of family %s for the VIP", s.NetworkID, s.Family)}
+	default:
+		return "", &Error{fmt.Sprintf("network %s has %d subnets of family %s (%s): name one with the annotation "+
+			"loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf", s.NetworkID, len(ids), s.Family, strings.Join(names, ", "))}
+	}
+}
+
+// only gives the one subnet that all nodes are in.
+func only(memberSubnets map[string]string) (string, error) {
+	var subnets []string
+	for _, subnet := range memberSubnets {
+		subnets = append(subnets, subnet)
+	}
+	slices.Sort(subnets)
+	subnets = slices.Compact(subnets)
+	const way = "name one with the annotation loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf"
+	switch len(subnets) {
+	case 1:
+		return subnets[0], nil
+	case 0:
+		return "", &Error{"no subnet for the VIP: none of the nodes' addresses is on a port of this project; " + way}
+	default:
+		return "", &Error{fmt.Sprintf("the nodes are in %d subnets (%s): %s", len(subnets), strings.Join(subnets, ", "), way)}
+	}
+}
+
+// memberSubnets finds the subnets of the nodes' addresses: from the ports of their
+// servers, a request for 150 nodes that were not asked for lately.
+func (r *Reader) memberSubnets(ctx context.Context, backends []build.Backend) (map[string]string, error) {
+	found := map[string]string{}
+	servers := map[string]string{} // server by address
+	for _, b := range backends {
+		if server := serverID(b.Node.Spec.ProviderID); server != "" {
+			servers[b.Address] = server
+		}
+	}
+	ports, err := r.homes.getMany(ctx, servers, r.portsOf)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range backends {
+		for _, ip := range ports[servers[b.Address]] {
+			if ip.IPAddress == b.Address {
+				found[b.Address] = ip.SubnetID
+			}
+		}
+	}
+	return found, nil
+}
+
+// portsOf reads the addresses of servers.
+func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]openstack.FixedIP, error) {
+	ports, err := r.neutron.PortsOfDevices(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	addresses := map[string][]openstack.FixedIP{}
+	for _, port := range ports {
+		addresses[port.DeviceID] = append(addresses[port.DeviceID], port.FixedIPs...)
+	}
+	return addresses, nil
+}
+
+// serverID gives the last part of a provider ID, openstack://[region]/ID.
+func serverID(providerID string) string {
+	rest, ok := strings.CutPrefix(providerID, "openstack://")
+	if !ok {
+		return ""
+	}
+	return rest[strings.LastIndexByte(rest, '/')+1:]
+}
+
+// floatingNetwork gives the network that the floating IP comes from: the
+// configured one, if it can give any, or else the default external network, or
+// the first. An ordinary tenant does not see the subnets of external networks, so
+// nothing is asked of them.
+func (r *Reader) floatingNetwork(ctx context.Context, s build.Settings) (string, error) {
+	if s.FloatingNetworkID == "" {
+		network, err := r.external.get(ctx, "", r.findExternal)
+		if err != nil {
+			return "", err
+		}
+		return network.ID, nil
+	}
+	network, err := r.network(ctx, s.FloatingNetworkID)
+	if err != nil {
+		return "", err
+	}
+	if !network.External {
+		return "", &Error{fmt.Sprintf("network %s (%s) is not external: floating IPs cannot come from it", network.ID, network.Name)}
+	}
+	return network.ID, nil
+}
+
+func (r *Reader) network(ctx context.Context, id string) (*openstack.Network, error) {
+	network, err := r.networks.get(ctx, id, r.neutron.Network)
+	if openstack.IsNotFound(err) {
+		return nil, &Error{fmt.Sprintf("there is no network %s, or this project cannot see it", id)}
+	}
+	return network, err
+}
+
+func (r *Reader) findExternal(ctx context.Context, _ string) (*openstack.Network, error) {
+	networks, err := r.neutron.ExternalNetworks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(networks) == 0 {
+		return nil, &Error{"this project sees no external network for floating IPs: make one, or make the Service internal " +
+			"with the annotation service.beta.kubernetes.io/openstack-internal-load-balancer"}
+	}
+	if i := slices.IndexFunc(networks, func(n openstack.Network) bool { return n.IsDefault }); i >= 0 {
+		return &networks[i], nil
+	}
+	return &networks[0], nil
+}
+
+// FreeVIP refuses an address for the VIP that a port of the project already has:
+// Octavia before 17.0 answers 500 to it, and what it tries leaves ports behind.
+func (r *Reader) FreeVIP(ctx context.Context, address string) error {
+	ports, err := r.neutron.PortsAt(ctx, address)
+	if err != nil || len(ports) == 0 {
+		return err
+	}
+	return &Error{fmt.Sprintf("spec.loadBalancerIP: %s is in use by port %s (%s): choose another, or free it", address, ports[0].ID, ports[0].Name)}
+}
+
+// Error tells the user what the cloud or the configuration lacks.
+type Error struct{ Message string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }

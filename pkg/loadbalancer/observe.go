@@ -1,0 +1,168 @@
+package loadbalancer
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// observe reads what the cloud has for a Service. What the last call left is taken
+// again when the load balancer has not changed since: one small request.
+func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings) (*model.Observed, error) {
+	observed, err := r.remembered(ctx, svc.UID)
+	if err != nil {
+		return nil, err
+	}
+	if observed != nil {
+		return observed, r.recheckFloatingIP(ctx, id, settings, observed)
+	}
+	if observed, err = r.read(ctx, svc, id, settings.LoadBalancerID); err != nil {
+		return nil, err
+	}
+	if settings.FloatingIP() || observed.LoadBalancer != nil {
+		err = r.observer.FloatingIPs(ctx, id, observed, floatingAddress(settings))
+	}
+	return observed, err
+}
+
+// remembered gives what the last call left, if the cloud says that nothing has
+// changed since, else nil.
+func (r *Reconciler) remembered(ctx context.Context, uid types.UID) (*model.Observed, error) {
+	observed := r.memory.recall(uid)
+	if observed == nil {
+		return nil, nil
+	}
+	lb := observed.LoadBalancer
+	token, err := wait.Read(ctx, r.octavia, lb.ID)
+	if err != nil {
+		return nil, err
+	}
+	if token.Gone || token.Status.Provisioning != openstack.StatusActive || !token.UpdatedAt.Equal(lb.UpdatedAt) {
+		r.memory.forget(uid)
+		return nil, nil
+	}
+	return observed, nil
+}
+
+// recheckFloatingIP reads floating IPs when the one that is there is not the one
+// that is wanted.
+func (r *Reconciler) recheckFloatingIP(ctx context.Context, id identity.Identity, settings build.Settings, observed *model.Observed) error {
+	attached, asked := observed.LoadBalancer.FloatingIP, floatingAddress(settings)
+	if settings.FloatingIP() == (attached != nil) && (asked == "" || attached.Address == asked) {
+		return nil
+	}
+	observed.Spare = nil
+	return r.observer.FloatingIPs(ctx, id, observed, asked)
+}
+
+// floatingAddress gives the address that the floating IP must have, if any.
+func floatingAddress(settings build.Settings) string {
+	if !settings.FloatingIP() {
+		return ""
+	}
+	return settings.LoadBalancerIP
+}
+
+// read finds the Service's load balancer and reads all of it, once nothing works
+// on it any more.
+func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Identity, lbID string) (*model.Observed, error) {
+	hints := observe.Hints{LoadBalancerID: lbID, Addresses: publishedAddresses(svc)}
+	found, err := r.observer.Find(ctx, id, hints)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return &model.Observed{}, nil
+	}
+	best := pick(found, hints.Addresses)
+	observed := &model.Observed{}
+	for i := range found {
+		if i != best {
+			surplus := observe.Parts{LoadBalancer: found[i]}.Model(id)
+			observed.Surplus = append(observed.Surplus, *surplus)
+		}
+	}
+	chosen, err := r.settled(ctx, found[best])
+	if err != nil || chosen == nil {
+		return observed, err
+	}
+	observed.LoadBalancer, err = r.observer.Contents(ctx, id, *chosen)
+	if err != nil {
+		return nil, err
+	}
+	return observed, r.settleChildren(ctx, observed.LoadBalancer)
+}
+
+// settleChildren waits for children that are still being made below an ACTIVE load
+// balancer. What is broken, or stays PENDING for ever, the plan brings back.
+func (r *Reconciler) settleChildren(ctx context.Context, lb *model.LoadBalancer) error {
+	if !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
+		return nil
+	}
+	err := r.applier.Settle(ctx, lb)
+	var broken *apply.ChildrenError
+	if errors.As(err, &broken) {
+		return nil
+	}
+	return err
+}
+
+// settled waits until nothing works on a load balancer, and reads it again if it
+// had to wait. It is nil when it has gone meanwhile.
+func (r *Reconciler) settled(ctx context.Context, lb loadbalancers.LoadBalancer) (*loadbalancers.LoadBalancer, error) {
+	state := observe.Parts{LoadBalancer: lb}.Model(identity.Identity{}).Status
+	if !state.Pending() {
+		return &lb, nil
+	}
+	pace := r.options.Pace.Update
+	if state.Provisioning == openstack.StatusPendingCreate {
+		pace = r.options.Pace.Create
+	}
+	token, err := r.watcher.Settled(ctx, lb.ID, pace)
+	if err != nil || token.Gone {
+		return nil, err
+	}
+	again, err := r.octavia.LoadBalancer(ctx, lb.ID)
+	if openstack.IsNotFound(err) {
+		return nil, nil
+	}
+	return again, err
+}
+
+// pick chooses among several load balancers of one Service: the one whose address
+// is published, else the oldest.
+func pick(found []loadbalancers.LoadBalancer, addresses []string) int {
+	best := 0
+	for i := range found {
+		published := slices.Contains(addresses, found[i].VipAddress)
+		switch kept := slices.Contains(addresses, found[best].VipAddress); {
+		case published && !kept:
+			best = i
+		case published == kept && found[i].CreatedAt.Before(found[best].CreatedAt):
+			best = i
+		}
+	}
+	return best
+}
+
+func publishedAddresses(svc *v1.Service) []string {
+	var addresses []string
+	for _, ingress := range svc.Status.LoadBalancer.Ingress {
+		if ingress.IP != "" {
+			addresses = append(addresses, ingress.IP)
+		}
+	}
+	return addresses
+}

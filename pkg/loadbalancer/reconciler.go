@@ -1,0 +1,272 @@
+// Package loadbalancer makes the load balancer in OpenStack what a Service of type
+// LoadBalancer asks for. It is the shell around the engine:
+//
+//	Service, Nodes, Config ──build──▶ desired ─┐
+//	                                           ├─plan──▶ steps ──apply──▶ OpenStack
+//	OpenStack ──observe──────────▶ observed ───┘
+//
+// One call works on one Service at a time; calls for different Services do not
+// hold each other up, and share one watcher to wait for load balancers.
+package loadbalancer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/cloud-provider/api"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Options are what a Reconciler needs.
+type Options struct {
+	Config  *config.Config
+	Session *openstack.Session
+	// ClusterName is --cluster-name; ClusterID is the UID of the namespace
+	// kube-system, empty when it could not be read.
+	ClusterName, ClusterID string
+	// Recorder tells users what happens to their Services.
+	Recorder record.EventRecorder
+	Clock    clock.WithTicker
+	// Pace is how long to wait between looks; the zero value means DefaultPace.
+	Pace apply.Pace
+	// Patience is how long one call waits for a load balancer before it hands the
+	// Service back to the queue; 0 means 15 minutes.
+	Patience time.Duration
+}
+
+// DefaultPace gives the pace for a provider: an amphora boots for half a minute at
+// least and is asked seldom, ovn is done within seconds.
+func DefaultPace(provider string) apply.Pace {
+	pace := apply.Pace{
+		Create: wait.Pace{First: 5 * time.Second, Cap: 15 * time.Second},
+		Update: wait.Pace{First: time.Second, Cap: 10 * time.Second},
+		Delete: wait.Pace{First: 2 * time.Second, Cap: 10 * time.Second},
+		Settle: time.Second,
+		Stuck:  time.Minute,
+		Unsure: 2 * time.Second,
+	}
+	if provider == build.ProviderOVN {
+		pace.Create = wait.Pace{First: 500 * time.Millisecond, Cap: 10 * time.Second}
+		pace.Update.First, pace.Delete.First = 500*time.Millisecond, 500*time.Millisecond
+	}
+	return pace
+}
+
+// factsAge is how long networks, subnets and the nodes' ports are taken to stay as
+// they were read.
+const factsAge = 10 * time.Minute
+
+// Reconciler implements the life of load balancers. Its methods may be called
+// from many goroutines.
+type Reconciler struct {
+	options  Options
+	observer *observe.Observer
+	facts    *facts.Reader
+	applier  *apply.Applier
+	watcher  *wait.Watcher
+	octavia  *openstack.Octavia
+	locks    keyedLocks
+	memory   memory
+}
+
+// New makes a Reconciler. Close ends it.
+func New(options Options) (*Reconciler, error) {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	if options.Pace == (apply.Pace{}) {
+		options.Pace = DefaultPace(options.Config.LoadBalancer.LBProvider)
+	}
+	if options.Patience == 0 {
+		options.Patience = 15 * time.Minute
+	}
+	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
+	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
+	watcher := wait.New(octavia, options.Clock)
+	return &Reconciler{
+		options:  options,
+		observer: observer,
+		facts:    facts.New(neutron, options.Session.LoadBalancerVersion, options.Clock, factsAge),
+		watcher:  watcher,
+		octavia:  octavia,
+		applier: &apply.Applier{
+			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock, Pace: options.Pace,
+		},
+	}, nil
+}
+
+// Close ends every wait.
+func (r *Reconciler) Close() { r.watcher.Close() }
+
+// Name gives the name of a Service's load balancer in OpenStack.
+func (r *Reconciler) Name(svc *v1.Service) string {
+	return r.identity(svc, openstack.VersionTags).Name()
+}
+
+func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identity.Identity {
+	return identity.Identity{
+		ClusterName: r.options.ClusterName,
+		ClusterID:   r.options.ClusterID,
+		ServiceUID:  string(svc.UID),
+		Namespace:   svc.Namespace,
+		Service:     svc.Name,
+		Untagged:    !version.AtLeast(openstack.VersionTags),
+	}
+}
+
+// Ensure makes the load balancer what the Service asks for and gives its address.
+// A Service that asks for what cannot be is an error that names the field, before
+// the first write. Past the patience for a slow load balancer it is an
+// *api.RetryError.
+func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Patience, errPatience)
+	defer cancel()
+	unlock, err := r.locks.lock(ctx, string(svc.UID))
+	if err != nil {
+		return nil, r.explain(ctx, err)
+	}
+	defer unlock()
+	observed, settings, err := r.reconcile(ctx, svc, nodes)
+	if err != nil {
+		r.memory.forget(svc.UID)
+		return nil, r.explain(ctx, err)
+	}
+	return status(observed, settings), nil
+}
+
+// Update brings the members of the load balancer to these nodes. It does all that
+// Ensure does: a load balancer that has gone comes back.
+func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
+	_, err := r.Ensure(ctx, svc, nodes)
+	return err
+}
+
+// reconcile is one pass through the engine: until nothing differs, but not for
+// ever. A plan can leave something for the next one: parts that failed, members
+// that did not fit into a creation.
+func (r *Reconciler) reconcile(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*model.Observed, build.Settings, error) {
+	settings, ignored, errs := build.Read(svc, r.options.Config)
+	r.tellIgnored(svc, ignored)
+	if len(errs) > 0 {
+		return nil, settings, errs.ToAggregate()
+	}
+	version, err := r.facts.Version(ctx)
+	if err != nil {
+		return nil, settings, err
+	}
+	id := r.identity(svc, version)
+	backends, without, err := build.Backends(settings, nodes)
+	if err != nil {
+		return nil, settings, err
+	}
+	r.tellWithoutAddress(svc, settings, without)
+	observed, err := r.observe(ctx, svc, id, settings)
+	if err != nil {
+		return nil, settings, err
+	}
+	const passes = 4
+	for pass := 1; ; pass++ {
+		desired, err := r.desired(ctx, svc, id, settings, backends, observed, version)
+		if err != nil {
+			return nil, settings, err
+		}
+		todo := plan.Diff(desired, *observed, r.planOptions(svc, settings))
+		if pass == 1 {
+			r.tellPlan(svc, todo)
+		}
+		if todo.Blocked != "" {
+			return nil, settings, errors.New(todo.Blocked)
+		}
+		if todo.Empty() {
+			r.memory.keep(svc.UID, observed)
+			return observed, settings, nil
+		}
+		err = r.applier.Run(ctx, id, observed, todo)
+		var broken *apply.ChildrenError
+		switch {
+		case errors.As(err, &broken) && pass < passes:
+			klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
+		case err != nil:
+			return nil, settings, err
+		case pass == passes:
+			return nil, settings, fmt.Errorf("load balancer still differs from what the Service asks for after %d passes: %s", passes, todo.Steps[0])
+		}
+	}
+}
+
+// desired builds what the Service asks for. What exists decides what the provider
+// can do: it cannot change.
+func (r *Reconciler) desired(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings,
+	backends []build.Backend, observed *model.Observed, version openstack.Version,
+) (*model.LoadBalancer, error) {
+	provider := settings.Provider
+	if observed.LoadBalancer != nil {
+		provider = observed.LoadBalancer.Provider
+	}
+	can := build.CapabilitiesOf(provider, version)
+	if errs := build.Validate(svc, settings, can); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	known, err := r.facts.Gather(ctx, settings, backends, can, observed.LoadBalancer)
+	if err != nil {
+		return nil, err
+	}
+	desired := build.LoadBalancer(svc, id, settings, backends, known)
+	if observed.LoadBalancer == nil && desired.VIP.Address != "" {
+		if err := r.facts.FreeVIP(ctx, desired.VIP.Address); err != nil {
+			return nil, err
+		}
+	}
+	return desired, nil
+}
+
+func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings) plan.Options {
+	return plan.Options{
+		KeepFloatingIP: settings.KeepFloatingIP,
+		Published:      len(svc.Status.LoadBalancer.Ingress) > 0,
+		Cascade:        r.options.Config.LoadBalancer.CascadeDelete,
+	}
+}
+
+// errPatience ends a call that has waited long enough.
+var errPatience = errors.New("patience is at its end")
+
+// retryAfter is when a Service whose load balancer is slow is looked at again.
+const retryAfter = 30 * time.Second
+
+// explain makes an error of a call that ran out of patience into one that hands
+// the Service back to the queue without a growing delay.
+func (r *Reconciler) explain(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errPatience) {
+		return api.NewRetryError(fmt.Sprintf("the load balancer is not ready after %s, looking again in %s: %v",
+			r.options.Patience, retryAfter, err), retryAfter)
+	}
+	return err
+}
+
+// status gives the address to publish: the floating IP where there is one.
+func status(observed *model.Observed, settings build.Settings) *v1.LoadBalancerStatus {
+	lb := observed.LoadBalancer
+	address := lb.VIP.Address
+	if settings.FloatingIP() && lb.FloatingIP != nil {
+		address = lb.FloatingIP.Address
+	}
+	mode := v1.LoadBalancerIPModeVIP
+	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: address, IPMode: &mode}}}
+}
