@@ -165,3 +165,20 @@ func TestOwnDomainWinsOverTheCommonOne(t *testing.T) {
 		})
 	}
 }
+
+func TestAuthTypeNamesTheWayToSignIn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]AuthMethod{
+		"": AuthNone, "password": AuthPassword, "v3password": AuthPassword, "token": AuthToken, "v3token": AuthToken,
+		"applicationcredential": AuthApplicationCredential, "v3applicationcredential": AuthApplicationCredential,
+	} {
+		if got, err := methodOfAuthType(text, "auth_type"); err != nil || got != want {
+			t.Errorf("auth_type %q: %q, error %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"v2password", "v3", "Password", "v3totp"} {
+		if got, err := methodOfAuthType(text, "auth_type"); err == nil {
+			t.Errorf("auth_type %q: %q", text, got)
+		}
+	}
+}

@@ -34,8 +34,9 @@ func (d Duration) MarshalText() ([]byte, error) {
 	return []byte(d.String()), nil
 }
 
-// isNumber says whether the text is only digits with at most one point.
+// isNumber says whether the text is only digits with at most one point, and
+// perhaps a sign before them.
 func isNumber(text string) bool {
-	digits := strings.Replace(text, ".", "", 1)
+	digits := strings.Replace(strings.TrimLeft(text, "+-"), ".", "", 1)
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }

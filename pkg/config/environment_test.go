@@ -129,6 +129,20 @@ func TestEnvironmentIsNotReadBesideAFile(t *testing.T) {
 	}
 }
 
+func TestCloudsFileWithoutCloudIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	_, warnings, err := LoadFile("", environment(map[string]string{
+		"OS_AUTH_URL": "https://keystone.example.com/v3", "OS_USER_ID": "u", "OS_PASSWORD": "p", "OS_PROJECT_ID": "t",
+		"OS_CLIENT_CONFIG_FILE": "clouds.yaml",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"environment OS_CLIENT_CONFIG_FILE is ignored without OS_CLOUD"}, texts(warnings)); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
 func TestEnvironmentOfTheProcessIsNotRead(t *testing.T) {
 	t.Setenv("OS_AUTH_URL", "https://process.example.com")
 	t.Setenv("OS_CLOUD", "process")

@@ -57,7 +57,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		},
 		"negative bare seconds": {
 			"[Metadata]\nrequest-timeout=-5\n",
-			`cloud.conf [Metadata] request-timeout "-5": reading duration: time: missing unit in duration "-5": allowed is a duration that is not negative (such as 5s, 1m30s or 5 for seconds)`,
+			`cloud.conf [Metadata] request-timeout "-5": duration -5s is negative: allowed is a duration that is not negative (such as 5s, 1m30s or 5 for seconds)`,
 		},
 		"delay of less than a second": {
 			"[LoadBalancer]\nmonitor-timeout=500ms\n",
