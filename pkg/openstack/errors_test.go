@@ -231,3 +231,21 @@ func TestRetryAfterOfAnError(t *testing.T) {
 		t.Error("a Retry-After of nothing")
 	}
 }
+
+// Whatever a service answers, what we tell of it is fit for an event.
+func FuzzMessage(f *testing.F) {
+	for _, body := range []string{
+		`{"faultstring":"a\nb"}`, `{"NeutronError":{"type":"T","message":"m"}}`, `{"NeutronError":[]}`, `{"description":null}`,
+		"<title>x</title>", "\xff\xfe", `{"error":{"message":"gAAAAABmZ0abcdefghijklmnopqrst"}}`, "null", `[1]`, `{"a":{"message":7}}`,
+	} {
+		f.Add([]byte(body), 404)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, status int) {
+		err := refused("GET", "/v2.0/ports/1", status, string(body))
+		properties(err)
+		text := Message(err)
+		if utf8.RuneCountInString(text) > maxMessage || !utf8.ValidString(text) || strings.ContainsAny(text, "\r\n\x00\x1b") {
+			t.Errorf("message %q", text)
+		}
+	})
+}

@@ -9,12 +9,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
 // lose closes a connection without an answer, after the request was read.
@@ -450,5 +453,86 @@ func TestFullJitterStaysWithinItsLimit(t *testing.T) {
 	}
 	if fullJitter(0) != 0 {
 		t.Error("no part of nothing")
+	}
+}
+
+// The same rules on HTTP/2, where a lost answer is a reset stream.
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	var hits atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("protocol %s", r.Proto)
+		}
+		if hits.Add(1) == 1 {
+			lose(w, r)
+		}
+		fmt.Fprint(w, "{}")
+	}))
+	server.EnableHTTP2 = true
+	server.Config.ErrorLog = discardLog()
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	transport, err := newTransport(config.Global{TLSInsecure: true}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	retry, _ := newTestRetry(t, transport)
+	_, err = send(t, retry, http.MethodPost, server.URL+"/v2.0/lbaas/loadbalancers")
+	if hits.Load() != 1 || !IsUnsure(err) {
+		t.Errorf("POST sent %d times, IsUnsure %t: %v", hits.Load(), IsUnsure(err), err)
+	}
+	hits.Store(0)
+	resp, err := send(t, retry, http.MethodGet, server.URL+"/v2.0/lbaas/loadbalancers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if hits.Load() != 2 {
+		t.Errorf("GET sent %d times, want 2", hits.Load())
+	}
+}
+
+// A server may close a connection in the very moment that we reuse it. Whatever
+// comes of that, we know of everything that the server did.
+func TestPOSTOnAClosedIdleConnection(t *testing.T) {
+	t.Parallel()
+	const rounds = 100
+	var done [rounds]atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if round, err := strconv.Atoi(r.URL.Query().Get("round")); err == nil && r.Method == http.MethodPost {
+			done[round].Add(1)
+		}
+		fmt.Fprint(w, "{}")
+	}))
+	transport := &http.Transport{}
+	retry, _ := newTestRetry(t, transport)
+	var errs [rounds]error
+	for round := range rounds {
+		url := fmt.Sprintf("%s/v2.0/lbaas/loadbalancers?round=%d", server.URL, round)
+		resp, err := send(t, retry, http.MethodGet, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			server.CloseClientConnections()
+		}()
+		if resp, errs[round] = send(t, retry, http.MethodPost, url); errs[round] == nil {
+			resp.Body.Close()
+		}
+		<-closed
+	}
+	transport.CloseIdleConnections()
+	server.Close() // waits for what is still being served
+	for round, err := range errs {
+		did := done[round].Load()
+		if did > 1 || err == nil && did != 1 || err != nil && !IsUnsure(err) && did != 0 {
+			t.Errorf("round %d: done %d times, IsUnsure %t: %v", round, did, IsUnsure(err), err)
+		}
 	}
 }

@@ -149,3 +149,10 @@ func TestVersionReaderOutlivesItsFirstCaller(t *testing.T) {
 		t.Errorf("%d requests, want 1", n)
 	}
 }
+
+func TestVersionReadsAsTheAPIWritesIt(t *testing.T) {
+	t.Parallel()
+	if text := (Version{2, 16}).String(); text != "v2.16" {
+		t.Error(text)
+	}
+}
