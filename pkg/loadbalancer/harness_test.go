@@ -1,0 +1,274 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+const (
+	clusterID = "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
+	lbRoute   = "/load-balancer/v2.0/lbaas/loadbalancers"
+	fipRoute  = "/network/v2.0/floatingips"
+)
+
+// world is a simulated cloud and a Reconciler that works on it.
+type world struct {
+	t      *testing.T
+	cloud  *simulator.Cloud
+	engine *loadbalancer.Reconciler
+	events *record.FakeRecorder
+	ctx    context.Context
+	conf   config.Config
+}
+
+// worldOptions change what newWorld sets up.
+type worldOptions struct {
+	simulator simulator.Options
+	// keys are lines of [LoadBalancer].
+	keys map[string]string
+}
+
+// fastDelays let every change take a moment, so that waiting is really done.
+func fastDelays() map[string]octavia.Delays {
+	d := octavia.Delays{Create: 20 * time.Millisecond, Update: 5 * time.Millisecond, Delete: 5 * time.Millisecond}
+	ovn := d
+	ovn.Children = 20 * time.Millisecond
+	return map[string]octavia.Delays{octavia.ProviderAmphora: d, octavia.ProviderOVN: ovn}
+}
+
+func fastPace() apply.Pace {
+	return apply.Pace{
+		Create: wait.Pace{First: 5 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Update: wait.Pace{First: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Delete: wait.Pace{First: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Settle: 5 * time.Millisecond,
+		Stuck:  500 * time.Millisecond,
+		Unsure: 5 * time.Millisecond,
+	}
+}
+
+func newWorld(t *testing.T, options worldOptions) *world {
+	t.Helper()
+	if options.simulator.Delays == nil {
+		options.simulator.Delays = fastDelays()
+	}
+	options.simulator.Config.LoadBalancer = options.keys
+	cloud, err := simulator.Start(options.simulator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf())}
+	w.engine, w.events = w.controller(clusterID)
+	return w
+}
+
+func readConf(t *testing.T, text string) config.Config {
+	t.Helper()
+	conf, _, err := config.Load(strings.NewReader(text), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *conf
+}
+
+// controller starts another controller, of this or another cluster, on the cloud.
+func (w *world) controller(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder) {
+	w.t.Helper()
+	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{
+		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(session.Close)
+	if _, err := session.LoadBalancerVersion(w.ctx); err != nil { // as at start-up
+		w.t.Fatal(err)
+	}
+	recorder := record.NewFakeRecorder(1000)
+	engine, err := loadbalancer.New(loadbalancer.Options{
+		Config:      &w.conf,
+		Session:     session,
+		ClusterName: "kubernetes",
+		ClusterID:   cluster,
+		Recorder:    recorder,
+		Clock:       clock.RealClock{},
+		Pace:        fastPace(),
+		Patience:    20 * time.Second,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(engine.Close)
+	return engine, recorder
+}
+
+// restart replaces the controller by a new one, which knows nothing.
+func (w *world) restart() {
+	w.t.Helper()
+	w.engine, w.events = w.controller(clusterID)
+}
+
+// nodes makes n nodes with servers in the cloud.
+func (w *world) nodes(n int) []*v1.Node {
+	w.t.Helper()
+	var nodes []*v1.Node
+	for i := range n {
+		nodes = append(nodes, w.node(i))
+	}
+	return nodes
+}
+
+func (w *world) node(i int) *v1.Node {
+	w.t.Helper()
+	name, address := fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.1.%d", 10+i)
+	server, err := w.cloud.AddServer(name, address)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       v1.NodeSpec{ProviderID: "openstack:///" + server.ID},
+		Status:     v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: address}}},
+	}
+}
+
+// service makes a Service with n ports of TCP.
+func service(name string, n int) *v1.Service {
+	svc := &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: types.UID("uid-of-" + name), Annotations: map[string]string{},
+			Finalizers: []string{"service.kubernetes.io/load-balancer-cleanup"},
+		},
+		Spec: v1.ServiceSpec{
+			Type:                  v1.ServiceTypeLoadBalancer,
+			IPFamilies:            []v1.IPFamily{v1.IPv4Protocol},
+			ExternalTrafficPolicy: v1.ServiceExternalTrafficPolicyCluster,
+			SessionAffinity:       v1.ServiceAffinityNone,
+		},
+	}
+	for i := range n {
+		svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 80+i))
+	}
+	return svc
+}
+
+func port(protocol v1.Protocol, number int) v1.ServicePort {
+	return v1.ServicePort{Name: fmt.Sprintf("p%d", number), Protocol: protocol, Port: int32(number), NodePort: int32(30000 + number)}
+}
+
+// ensure calls Ensure, publishes the status as the service controller does, and
+// checks that nothing differs when the cloud is read anew.
+func (w *world) ensure(svc *v1.Service, nodes []*v1.Node) *v1.LoadBalancerStatus {
+	w.t.Helper()
+	status, err := w.engine.Ensure(w.ctx, svc, nodes)
+	if err != nil {
+		w.t.Fatalf("Ensure: %v", err)
+	}
+	svc.Status.LoadBalancer = *status
+	return status
+}
+
+func (w *world) refused(svc *v1.Service, nodes []*v1.Node, text string) {
+	w.t.Helper()
+	_, err := w.engine.Ensure(w.ctx, svc, nodes)
+	if err == nil || !strings.Contains(err.Error(), text) {
+		w.t.Fatalf("Ensure: got error %v, want one with %q", err, text)
+	}
+}
+
+func (w *world) delete(svc *v1.Service) {
+	w.t.Helper()
+	if err := w.engine.Delete(w.ctx, svc); err != nil {
+		w.t.Fatalf("Delete: %v", err)
+	}
+}
+
+// loadBalancers gives what the cloud has, once nothing works on it any more.
+func (w *world) loadBalancers(want int) []octavia.LoadBalancer {
+	w.t.Helper()
+	if err := w.cloud.WaitSettled(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+	all := w.cloud.Octavia.Snapshot()
+	if len(all) != want {
+		w.t.Fatalf("the cloud has %d load balancers, want %d", len(all), want)
+	}
+	return all
+}
+
+func (w *world) loadBalancer() octavia.LoadBalancer {
+	w.t.Helper()
+	return w.loadBalancers(1)[0]
+}
+
+func (w *world) floatingIPs(want int) {
+	w.t.Helper()
+	if all := w.cloud.Neutron.FloatingIPs(); len(all) != want {
+		w.t.Fatalf("the cloud has %d floating IPs, want %d", len(all), want)
+	}
+}
+
+// writes fails unless exactly so many writes are in the books since the last
+// reset.
+func (w *world) writes(want int) {
+	w.t.Helper()
+	if got := w.cloud.Books.Requests(books.Writes()); len(got) != want {
+		w.t.Fatalf("%d writes, want %d:\n%s", len(got), want, printed(got))
+	}
+}
+
+func printed(requests []books.Request) string {
+	var b strings.Builder
+	for _, r := range requests {
+		fmt.Fprintf(&b, "%s %s %d\n", r.Method, r.Path, r.Status)
+	}
+	return b.String()
+}
+
+// unchanged fails if the Service, ensured once more by this controller and by a
+// new one, costs any write.
+func (w *world) unchanged(svc *v1.Service, nodes []*v1.Node) {
+	w.t.Helper()
+	w.cloud.Books.Reset()
+	w.ensure(svc, nodes)
+	w.writes(0)
+	w.restart()
+	w.cloud.Books.Reset()
+	w.ensure(svc, nodes)
+	w.writes(0)
+}
+
+// told gives all events so far.
+func (w *world) told() string {
+	var all []string
+	for {
+		select {
+		case event := <-w.events.Events:
+			all = append(all, event)
+		default:
+			return strings.Join(all, "\n")
+		}
+	}
+}
