@@ -51,11 +51,11 @@ func newAddressPool(cidr, gateway string, ranges []AddressRange) (*addressPool, 
 // wholePrefix is Neutron's default: all host addresses, split around the gateway.
 func wholePrefix(prefix netip.Prefix, gateway string) []addressSpan {
 	first, last := prefix.Addr(), lastAddress(prefix)
-	if first.Is6() || prefix.Bits() < 31 {
+	if prefix.Bits() < first.BitLen()-1 {
 		first = first.Next()
-	}
-	if first.Is4() && prefix.Bits() < 31 {
-		last = last.Prev()
+		if last.Is4() {
+			last = last.Prev()
+		}
 	}
 	gw, err := netip.ParseAddr(gateway)
 	if err != nil || gw.Less(first) || last.Less(gw) {
