@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
@@ -372,8 +372,8 @@ func TestCancelEndsTheWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	server := newScriptedServer(t, answer(503))
 	retry, _ := newTestRetry(t, freshConnections(t))
-	retry.clock = clock.RealClock{}
-	retry.policy.BaseDelay, retry.policy.MaxDelay = time.Hour, time.Hour
+	clk := clocktesting.NewFakeClock(time.Now())
+	retry.clock = clk
 	done := make(chan int)
 	go func() {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v2.0/ports", nil)
@@ -386,7 +386,7 @@ func TestCancelEndsTheWait(t *testing.T) {
 		resp.Body.Close()
 		done <- resp.StatusCode
 	}()
-	eventually(t, "the first attempt", func() bool { return server.hits.Load() == 1 })
+	eventually(t, "the wait after the first attempt", clk.HasWaiters)
 	cancel()
 	if status := <-done; status != 503 {
 		t.Errorf("status %d, want the last answer", status)

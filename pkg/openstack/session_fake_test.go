@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -163,7 +164,8 @@ func (c *fakeCloud) config() config.Global {
 // session signs in and ends with the test.
 func (c *fakeCloud) session(t *testing.T, cfg config.Global, opts SessionOptions) *Session {
 	t.Helper()
-	s, err := NewSession(context.Background(), cfg, opts)
+	silent := klog.NewContext(context.Background(), klog.Logger{})
+	s, err := NewSession(silent, cfg, opts)
 	if err != nil {
 		t.Fatalf("NewSession: %v", err)
 	}
