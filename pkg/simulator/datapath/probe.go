@@ -18,9 +18,6 @@ const udpSilence = 200 * time.Millisecond
 
 // probe asks the target once, as the monitor's type says, and returns why it failed.
 func probe(ctx context.Context, task probeTask) error {
-	if !task.target.Addr().IsLoopback() {
-		return fmt.Errorf("probe %s: no loopback address", task.target)
-	}
 	switch task.monitor.Type {
 	case MonitorHTTP, MonitorHTTPS:
 		return probeHTTP(ctx, task)
@@ -37,22 +34,16 @@ func probe(ctx context.Context, task probeTask) error {
 
 // connect opens a connection to the target from the load balancer's address.
 func (t probeTask) connect(ctx context.Context, network string) (net.Conn, error) {
-	dialer := net.Dialer{}
-	if t.source.IsValid() && t.source.Is4() == t.target.Addr().Is4() {
-		dialer.LocalAddr = localAddr(network, t.source)
-	}
-	connection, err := dialer.DialContext(ctx, network, t.target.String())
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", t.target, err)
-	}
-	return connection, nil
+	return dial(ctx, network, t.source, t.target)
 }
 
+// probeTCP connects and hangs up with a reset, as haproxy does: it leaves no trace.
 func probeTCP(ctx context.Context, task probeTask) error {
 	connection, err := task.connect(ctx, "tcp")
 	if err != nil {
 		return err
 	}
+	_ = connection.(*net.TCPConn).SetLinger(0)
 	return connection.Close()
 }
 

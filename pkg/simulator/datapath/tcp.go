@@ -83,7 +83,7 @@ func (p *Plane) dialMember(route *route, client netip.AddrPort) (member *net.TCP
 		if !ok {
 			return nil, nil, false
 		}
-		connection, err := p.dial("tcp", route.sourceFor(client), netip.AddrPortFrom(picked.Address, picked.Port))
+		connection, err := p.connect("tcp", route, client, picked)
 		if err == nil {
 			return connection.(*net.TCPConn), release, true
 		}
@@ -91,29 +91,6 @@ func (p *Plane) dialMember(route *route, client netip.AddrPort) (member *net.TCP
 		tried[picked.ID] = true
 	}
 	return nil, nil, false
-}
-
-// dial connects to a loopback address, from the source address if it is valid.
-func (p *Plane) dial(network string, source netip.Addr, target netip.AddrPort) (net.Conn, error) {
-	if !target.Addr().IsLoopback() {
-		return nil, fmt.Errorf("connect to %s: no loopback address", target)
-	}
-	dialer := net.Dialer{Timeout: p.options.DialTimeout}
-	if source.IsValid() && source.Is4() == target.Addr().Is4() {
-		dialer.LocalAddr = localAddr(network, source)
-	}
-	connection, err := dialer.DialContext(p.ctx, network, target.String())
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", target, err)
-	}
-	return connection, nil
-}
-
-func localAddr(network string, source netip.Addr) net.Addr {
-	if network == "udp" {
-		return net.UDPAddrFromAddrPort(netip.AddrPortFrom(source, 0))
-	}
-	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0))
 }
 
 // sourceFor is the address that the member sees for this client.

@@ -111,7 +111,7 @@ func (f *udpFrontend) session(route *route, client netip.AddrPort, tried map[str
 	if !ok {
 		return nil
 	}
-	connection, err := f.plane.dial("udp", route.sourceFor(client), netip.AddrPortFrom(member.Address, member.Port))
+	connection, err := f.plane.connect("udp", route, client, member)
 	if err != nil {
 		release()
 		return nil
