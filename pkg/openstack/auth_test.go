@@ -16,14 +16,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// What Keystone gets for each way to sign in (API reference, "Authentication and
-// token management").
-func TestSignIn(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		cfg  config.Global
-		want string
-	}{
+// signInCase is what Keystone gets for a configuration.
+type signInCase struct {
+	cfg  config.Global
+	want string
+}
+
+// signInCases has each way to sign in (Keystone's API reference, "Authentication
+// and token management").
+func signInCases() map[string]signInCase {
+	return map[string]signInCase{
 		"password, names and one domain": {
 			config.Global{Username: "ccm", Password: "s3cret", TenantName: "prod", DomainName: "Default"},
 			`{"identity":{"methods":["password"],"password":{"user":{"name":"ccm","domain":{"name":"Default"},"password":"s3cret"}}},
@@ -63,7 +65,11 @@ func TestSignIn(t *testing.T) {
 			`{"identity":{"methods":["token"],"token":{"id":"s3cret"}},"scope":{"project":{"id":"p1"}}}`,
 		},
 	}
-	for name, test := range tests {
+}
+
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	for name, test := range signInCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cloud := newFakeCloud(t)

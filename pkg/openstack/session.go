@@ -1,3 +1,7 @@
+// Package openstack is our access to a cloud's API: a session that signs in and
+// stays signed in, a transport that measures, limits and repeats requests without
+// ever doing a write twice by accident, errors told apart by what to do about
+// them, and typed calls. It knows no Kubernetes.
 package openstack
 
 import (

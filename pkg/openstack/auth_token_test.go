@@ -1,0 +1,215 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+)
+
+// renewedInTime signs in with a fake clock that tests step.
+func renewedInTime(t *testing.T, cloud *fakeCloud) (*Session, *clocktesting.FakeClock) {
+	t.Helper()
+	clk := clocktesting.NewFakeClock(time.Now())
+	cloud.clock = clk
+	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, Retry: RetryPolicy{Attempts: 1}})
+	eventually(t, "the renewal waits", clk.HasWaiters)
+	return s, clk
+}
+
+func TestTokenIsRenewedBeforeItExpires(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	s, clk := renewedInTime(t, cloud)
+	clk.Step(50 * time.Minute)
+	if err := getServer(s); err != nil || cloud.signInCount() != 1 {
+		t.Fatalf("after 50 of 60 minutes: %d token requests, %v", cloud.signInCount(), err)
+	}
+	clk.Step(2 * time.Minute)
+	eventually(t, "a second token", func() bool { return s.tokens.current.Load().id == "token-2" })
+	if err := getServer(s); err != nil {
+		t.Fatal(err)
+	}
+	served := cloud.requests()
+	if got := served[len(served)-1].Token; got != "token-2" || len(served) != 2 {
+		t.Errorf("sent %q in %d requests; want the second token, and none refused", got, len(served))
+	}
+	for n := range 3 { // and so on
+		eventually(t, "the next renewal waits", clk.HasWaiters)
+		clk.Step(52 * time.Minute)
+		eventually(t, "the next token", func() bool { return s.tokens.current.Load().id == fmt.Sprintf("token-%d", n+3) })
+	}
+}
+
+// While Keystone is out of order the old token goes on as long as it lives.
+func TestFailingRenewalHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	s, clk := renewedInTime(t, cloud)
+	cloud.set(func() { cloud.keystone = answer(503) })
+	clk.Step(52 * time.Minute)
+	eventually(t, "a failed renewal", func() bool { return cloud.signInCount() == 2 && clk.HasWaiters() })
+	if err := getServer(s); err != nil {
+		t.Errorf("with the old token: %v", err)
+	}
+	clk.Step(2 * time.Second)
+	eventually(t, "another try", func() bool { return cloud.signInCount() == 3 && clk.HasWaiters() })
+	cloud.set(func() { cloud.keystone = nil })
+	clk.Step(4 * time.Second)
+	eventually(t, "a new token", func() bool { return s.tokens.current.Load().id == "token-2" })
+}
+
+// A process that slept through the renewal asks before it sends.
+func TestExpiredTokenIsNotSent(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	s, clk := renewedInTime(t, cloud)
+	clk.Step(2 * time.Hour)
+	if err := getServer(s); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range cloud.requests() {
+		if r.Token != "token-2" {
+			t.Errorf("sent %q", r.Token)
+		}
+	}
+}
+
+func TestRevokedTokenHealsAndTheWriteIsSentAgain(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	cloud.services = answer(201)
+	s := cloud.session(t, cloud.config(), SessionOptions{})
+	cloud.revokeAll()
+	client, _ := s.LoadBalancer(context.Background())
+	body := map[string]any{"loadbalancer": map[string]any{"name": "a"}}
+	if _, err := client.Post(context.Background(), client.ServiceURL("lbaas", "loadbalancers"), body, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	served := cloud.requests()
+	if len(served) != 2 || served[1].Token != "token-2" || served[1].Body != served[0].Body || served[0].Body == "" {
+		t.Errorf("requests %+v; want the same once more with a new token", served)
+	}
+}
+
+func TestManyWithARevokedTokenShareOneSignIn(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	s := cloud.session(t, cloud.config(), SessionOptions{})
+	for round := range 3 {
+		cloud.revokeAll()
+		var all sync.WaitGroup
+		for range 40 {
+			all.Go(func() {
+				if err := getServer(s); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if want := round + 2; cloud.signInCount() != want {
+			t.Fatalf("%d token requests, want %d", cloud.signInCount(), want)
+		}
+	}
+}
+
+// The caller that happens to ask for the new token may give up; the others and the
+// token do not depend on it.
+func TestRenewalOutlivesItsFirstCaller(t *testing.T) {
+	t.Parallel()
+	arrived, proceed := make(chan struct{}), make(chan struct{})
+	cloud := newFakeCloud(t)
+	s := cloud.session(t, cloud.config(), SessionOptions{})
+	stale := s.tokens.current.Load()
+	issue := s.tokens.issue
+	s.tokens.issue = func(ctx context.Context) (*token, error) {
+		close(arrived)
+		<-proceed
+		return issue(ctx)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan error)
+	go func() {
+		_, err := s.tokens.renew(ctx, stale)
+		first <- err
+	}()
+	<-arrived
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) || IsUnsure(err) {
+		t.Errorf("the cancelled caller got %v", err)
+	}
+	close(proceed)
+	if fresh, err := s.tokens.renew(context.Background(), stale); err != nil || fresh.id != "token-2" {
+		t.Errorf("%v, %v", fresh, err)
+	}
+}
+
+func TestRefusedCredentialsEndInOneTry(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	s := cloud.session(t, cloud.config(), SessionOptions{})
+	cloud.revokeAll()
+	cloud.set(func() { cloud.keystone = answer(401) })
+	err := getServer(s)
+	var auth *AuthenticationError
+	if !errors.As(err, &auth) || StatusCode(err) != 401 || IsUnsure(err) || IsNotFound(err) {
+		t.Errorf("%s: %v", properties(err), err)
+	}
+	if cloud.signInCount() != 2 || len(cloud.requests()) != 1 {
+		t.Errorf("%d token requests, %d others; want 2 and 1", cloud.signInCount(), len(cloud.requests()))
+	}
+}
+
+func TestFreshTokenThatIsRefusedToo(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	cloud.services = answer(401)
+	err := getServer(cloud.session(t, cloud.config(), SessionOptions{}))
+	if StatusCode(err) != 401 || len(cloud.requests()) != 2 || cloud.signInCount() != 2 {
+		t.Errorf("%d requests, %d sign-ins: %v", len(cloud.requests()), cloud.signInCount(), err)
+	}
+}
+
+// A wrong path in Keystone's proxy must not make load balancers look deleted.
+func TestKeystonesNotFoundIsNotTheObjects(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	s := cloud.session(t, cloud.config(), SessionOptions{})
+	cloud.revokeAll()
+	cloud.set(func() { cloud.keystone = answer(404) })
+	if err := getServer(s); err == nil || IsNotFound(err) {
+		t.Errorf("not found: %v", err)
+	}
+}
+
+func TestBareTokenIsNotRenewedAndSaysSo(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	cloud.clock = clk
+	s := cloud.session(t, config.Global{AuthURL: cloud.URL, Token: "given"}, SessionOptions{Clock: clk})
+	clk.Step(55 * time.Minute)
+	cloud.revokeAll()
+	err := getServer(s)
+	var expired *TokenExpiredError
+	if !errors.As(err, &expired) || !expired.At.IsZero() || !strings.Contains(err.Error(), "was refused") {
+		t.Errorf("revoked: %v", err)
+	}
+	clk.Step(10 * time.Minute)
+	err = Wrap(getServer(s), "read server 1")
+	const want = "read server 1: not signed in: the token in the configuration expired at 2026-01-01T13:00:00Z " +
+		"and cannot be renewed: give a new one, or a password or application credential"
+	if err == nil || err.Error() != want {
+		t.Errorf("expired:\n got %v\nwant %s", err, want)
+	}
+	if cloud.signInCount() != 1 {
+		t.Errorf("%d token requests, want the first only", cloud.signInCount())
+	}
+}
