@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instance"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -26,16 +28,17 @@ type Connection struct {
 	UserAgent string
 	// Client reads the cluster's identity.
 	Client kubernetes.Interface
-	// NewLoadBalancers makes the engine on a session; clusterID is empty when the
-	// cluster's identity may not be read.
-	NewLoadBalancers func(session *openstack.Session, clusterID string) (LoadBalancers, error)
+	// ClusterName is in the names of all load balancers.
+	ClusterName string
+	// Recorder tells users what becomes of their Services.
+	Recorder record.EventRecorder
 	// Leading and Stop are those of Options.
 	Leading func(context.Context)
 	Stop    func(error)
 	// Metrics and APIMetrics; nil: none are kept.
 	Metrics    *Metrics
 	APIMetrics *openstack.Metrics
-	Clock      clock.Clock
+	Clock      clock.WithTicker
 }
 
 // Connect signs in to OpenStack and makes a Provider, whose calls all end when
@@ -86,7 +89,12 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		return err
 	})
 	if wanted {
-		options.NewLoadBalancers = func(clusterID string) (LoadBalancers, error) { return c.NewLoadBalancers(session, clusterID) }
+		options.NewLoadBalancers = func(clusterID string) (LoadBalancers, error) {
+			return loadbalancer.New(loadbalancer.Options{
+				Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
+				Recorder: c.Recorder, Clock: c.Clock,
+			})
+		}
 	}
 	return options, err
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/app"
+	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/names"
+	"k8s.io/cloud-provider/options"
+	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
+)
+
+const (
+	programName = "openstack-cloud-controller-manager"
+
+	// A worker waits while a load balancer is built, so upstream's single one would
+	// let every other Service wait too. Waiting costs nothing: all waits share one
+	// request.
+	defaultServiceSyncs = 30
+	// Nodes of a growing cluster come in groups; each costs one request.
+	defaultNodeSyncs = 10
+)
+
+// newCommand makes upstream's command with our defaults, flags and provider.
+func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
+	opts, err := options.NewCloudControllerManagerOptions()
+	if err != nil {
+		return nil, fmt.Errorf("make the default options: %w", err)
+	}
+	opts.KubeCloudShared.CloudProvider.Name = provider.Name
+	opts.ServiceController.ConcurrentServiceSyncs = defaultServiceSyncs
+	opts.NodeController.ConcurrentNodeSyncs = defaultNodeSyncs
+
+	var flags cliflag.NamedFlagSets
+	flags.FlagSet("openstack").StringArrayVar(&p.userAgents, "user-agent", nil,
+		"Text to add to the User-Agent of OpenStack requests. May be given several times.")
+
+	command := app.NewCloudControllerManagerCommand(opts, p.initCloud, app.DefaultInitFuncConstructors,
+		names.CCMControllerAliases(), flags, p.ctx.Done())
+	command.Use = programName
+	command.Long = programName + ` connects a Kubernetes cluster to the OpenStack that it
+runs on. It reads cloud.conf (--cloud-config), or the OS_* environment variables
+when it is given none.`
+	printOwnVersion(command, p.version, out)
+	return command, nil
+}
+
+// printOwnVersion makes --version tell our version: upstream's would tell that of
+// its libraries, as "Kubernetes".
+func printOwnVersion(command *cobra.Command, version string, out io.Writer) {
+	runUpstream := command.RunE
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		switch command.Flags().Lookup("version").Value.String() {
+		case "true", "raw":
+			_, err := fmt.Fprintf(out, "%s %s\n", programName, version)
+			return err
+		}
+		return runUpstream(command, arguments)
+	}
+}
+
+// initCloud is called by upstream once the flags are parsed; it cannot fail other
+// than by ending the process.
+func (p *process) initCloud(completed *appconfig.CompletedConfig) cloudprovider.Interface {
+	cloud, err := p.connect(completed)
+	if err != nil {
+		logProblems(err)
+		klog.FlushAndExit(klog.ExitFlushTimeout, 1)
+	}
+	return cloud
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+)
+
+const leaseName = "cloud-controller-manager"
+
+// held gives a cluster whose lease is held by holder, and our view of it.
+func held(holder string) (*fake.Clientset, *lease) {
+	client := fake.NewClientset(&coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: leaseName},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To(holder), LeaseDurationSeconds: ptr.To[int32](15), LeaseTransitions: ptr.To[int32](4)},
+	})
+	return client, &lease{leases: client.CoordinationV1().Leases("kube-system"), name: leaseName}
+}
+
+func spec(t *testing.T, client *fake.Clientset) coordinationv1.LeaseSpec {
+	t.Helper()
+	got, err := client.CoordinationV1().Leases("kube-system").Get(t.Context(), leaseName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Spec
+}
+
+func ourName(t *testing.T) string {
+	t.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host + "_a5b0"
+}
+
+func TestTheLeaseIsGivenBack(t *testing.T) {
+	t.Parallel()
+	client, l := held(ourName(t))
+	l.learnHolder(t.Context())
+	if err := l.release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := spec(t, client)
+	if got.HolderIdentity != nil || *got.LeaseDurationSeconds != 1 || *got.LeaseTransitions != 4 {
+		t.Errorf("the lease is %+v", got)
+	}
+}
+
+func TestALeaseThatIsNotOursIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ whenLeading, atTheEnd string }{
+		"another host leads":      {"elsewhere_1", "elsewhere_1"},
+		"another took it over":    {ourName(t), "elsewhere_1"},
+		"another of our own host": {ourName(t), ourName(t) + "b"},
+	} {
+		client, l := held(test.whenLeading)
+		l.learnHolder(t.Context())
+		taken, _ := client.CoordinationV1().Leases("kube-system").Get(t.Context(), leaseName, metav1.GetOptions{})
+		taken.Spec.HolderIdentity = ptr.To(test.atTheEnd)
+		if _, err := client.CoordinationV1().Leases("kube-system").Update(t.Context(), taken, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.release(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := spec(t, client); ptr.Deref(got.HolderIdentity, "") != test.atTheEnd {
+			t.Errorf("%s: the lease is now of %v", name, got.HolderIdentity)
+		}
+	}
+}
+
+func TestAReplicaThatNeverLedGivesNothingBack(t *testing.T) {
+	t.Parallel()
+	client, l := held(ourName(t))
+	if err := l.release(t.Context()); err != nil || len(client.Actions()) != 0 {
+		t.Errorf("error %v, requests %v", err, client.Actions())
+	}
+	var none *lease
+	none.learnHolder(t.Context())
+	if err := none.release(t.Context()); err != nil {
+		t.Errorf("without leader election: %v", err)
+	}
+}
+
+func TestARenewalInBetweenIsNoObstacle(t *testing.T) {
+	t.Parallel()
+	client, l := held(ourName(t))
+	l.learnHolder(t.Context())
+	conflicts := 2
+	client.PrependReactor("update", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+		conflicts--
+		return conflicts >= 0, nil, apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, leaseName, errors.New("renewed"))
+	})
+	if err := l.release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := spec(t, client); got.HolderIdentity != nil {
+		t.Errorf("the lease is still of %v", *got.HolderIdentity)
+	}
+}
+
+func TestALeaseThatCannotBeReadIsNoReasonNotToStart(t *testing.T) {
+	t.Parallel()
+	client, l := held(ourName(t))
+	client.PrependReactor("get", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, context.DeadlineExceeded
+	})
+	l.learnHolder(t.Context())
+	if l.holder != "" {
+		t.Errorf("holder %q out of nothing", l.holder)
+	}
+}

@@ -1,0 +1,78 @@
+// Command openstack-cloud-controller-manager connects a Kubernetes cluster to the
+// OpenStack that it runs on: Services of type LoadBalancer become Octavia load
+// balancers, and nodes learn their addresses, flavor, zone and region.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
+	_ "k8s.io/component-base/metrics/prometheus/version"  // metric kubernetes_build_info
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+)
+
+// version is set when a release is linked (-ldflags "-X main.version=v1.2.3").
+var version string
+
+// shutdownPatience is how long calls may take to return once they were told to
+// end. It is well below the 30 s that the kubelet gives a pod.
+const shutdownPatience = 10 * time.Second
+
+// errSignalled is the cause of an end that was asked for.
+var errSignalled = errors.New("asked to stop by a signal")
+
+func main() {
+	os.Exit(run(os.Args[1:], os.LookupEnv, os.Stdout))
+}
+
+// run is the program: it gives the exit code.
+func run(arguments []string, env config.Environment, out io.Writer) int {
+	ctx, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	stopOnSignal(ctx, stop)
+	p := &process{ctx: ctx, stop: stop, env: env, version: buildVersion(version)}
+	command, err := newCommand(p, out)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "Error: %v\n", err)
+		return 1
+	}
+	command.SetArgs(arguments)
+	if code := cli.Run(command); code != 0 {
+		return code
+	}
+	p.finish()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSignalled) {
+		klog.ErrorS(cause, "Stopped")
+		klog.Flush()
+		return 1
+	}
+	klog.Flush()
+	return 0
+}
+
+// stopOnSignal ends the process in order at the first SIGTERM or SIGINT, and at
+// once at the second.
+func stopOnSignal(ctx context.Context, stop context.CancelCauseFunc) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		defer signal.Stop(signals)
+		select {
+		case received := <-signals:
+			klog.InfoS("Stopping", "signal", received.String())
+			stop(errSignalled)
+		case <-ctx.Done():
+		}
+	}()
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asProgram makes the test binary behave as the program.
+const asProgram = "OPENSTACK_CCM_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// outcome is what a process left.
+type outcome struct {
+	code        int
+	out, errors string
+}
+
+// program runs the program until it ends by itself, with this environment alone.
+func program(t *testing.T, env []string, arguments ...string) outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, os.Args[0], arguments...)
+	command.Env = append(env, asProgram+"=1", "HOME="+t.TempDir())
+	var out, errs bytes.Buffer
+	command.Stdout, command.Stderr = &out, &errs
+	err := command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return outcome{command.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// cluster gives the flags for an API server that nobody needs to answer.
+func cluster(t *testing.T) []string {
+	t.Helper()
+	kubeconfig := file(t, "kubeconfig", `apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: u, user: {}}]
+`)
+	return []string{"--kubeconfig=" + kubeconfig, "--secure-port=0", "--leader-elect=false"}
+}
+
+const password = "correct horse battery staple"
+
+func TestTheVersionIsPrinted(t *testing.T) {
+	t.Parallel()
+	got := program(t, nil, "--version")
+	if got.code != 0 || !strings.HasPrefix(got.out, "openstack-cloud-controller-manager ") || strings.Contains(got.out, "Kubernetes") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		conf string
+		env  []string
+		args []string
+		says []string
+	}{
+		"bad value, misspelt key": {
+			conf: "[Global]\nauth-url=http://127.0.0.1:1/v3\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n[LoadBalancer]\nmonitor-delay=soon\nfloating-netwrok-id=x\n",
+			says: []string{"monitor-delay", "soon", "floating-netwrok-id", "floating-network-id"},
+		},
+		"nobody answers at auth-url": {
+			conf: "[Global]\nauth-url=http://127.0.0.1:1/v3\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n",
+			says: []string{"http://127.0.0.1:1/v3"},
+		},
+		"the environment in place of a file": {
+			env:  []string{"OS_AUTH_URL=http://127.0.0.1:1/v3", "OS_USERNAME=u", "OS_PASSWORD=" + password, "OS_PROJECT_NAME=p", "OS_USER_DOMAIN_NAME=d", "OS_PROJECT_DOMAIN_NAME=d"},
+			says: []string{"http://127.0.0.1:1/v3"},
+		},
+		"nothing at all": {says: []string{"auth"}},
+		"another cloud":  {args: []string{"--cloud-provider=aws"}, says: []string{`"aws"`, `"openstack"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			arguments := append(cluster(t), test.args...)
+			if test.conf != "" {
+				arguments = append(arguments, "--cloud-config="+file(t, "cloud.conf", test.conf))
+			}
+			got := program(t, test.env, append(arguments, "--v=8")...)
+			if got.code != 1 {
+				t.Errorf("exit code %d, want 1", got.code)
+			}
+			for _, want := range test.says {
+				if !strings.Contains(got.errors, want) {
+					t.Errorf("does not say %q:\n%s", want, got.errors)
+				}
+			}
+			if strings.Contains(got.errors+got.out, password) {
+				t.Error("the password is in the log")
+			}
+		})
+	}
+}
+
+func TestLogsAreJSONWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	got := program(t, nil, append(cluster(t), "--logging-format=json", "--cloud-provider=aws")...)
+	if got.code != 1 || !strings.Contains(got.errors, `"msg":"--cloud-provider is`) {
+		t.Errorf("exit code %d, log:\n%s", got.code, got.errors)
+	}
+}

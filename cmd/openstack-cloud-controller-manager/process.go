@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
+)
+
+// process is what lives from start to exit.
+type process struct {
+	// ctx ends when the process is to end, which stop does.
+	ctx        context.Context
+	stop       context.CancelCauseFunc
+	env        config.Environment
+	version    string
+	userAgents []string
+
+	provider *provider.Provider
+	lease    *lease
+}
+
+// connect reads cloud.conf and signs in.
+func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provider, error) {
+	shared := completed.ComponentConfig.KubeCloudShared
+	if shared.CloudProvider.Name != provider.Name {
+		return nil, fmt.Errorf("--cloud-provider is %q: allowed is %q", shared.CloudProvider.Name, provider.Name)
+	}
+	conf, warnings, err := config.LoadFile(shared.CloudProvider.CloudConfigFile, p.env)
+	for _, warning := range warnings {
+		klog.Warning(warning)
+	}
+	if err != nil {
+		return nil, err
+	}
+	reconciles, requests := provider.NewMetrics(clock.RealClock{}), openstack.NewMetrics()
+	if err := reconciles.Register(legacyregistry.Register); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	if err := requests.Register(legacyregistry.Register); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	p.lease = newLease(completed)
+	p.provider, err = provider.Connect(p.ctx, provider.Connection{
+		Config:      conf,
+		UserAgent:   userAgent(p.version, p.userAgents),
+		Client:      completed.Client,
+		ClusterName: shared.ClusterName,
+		Recorder:    completed.EventRecorder,
+		Leading:     p.lease.learnHolder,
+		Stop:        p.stop,
+		Metrics:     reconciles,
+		APIMetrics:  requests,
+		Clock:       clock.RealClock{},
+	})
+	return p.provider, err
+}
+
+// finish ends the calls that still run and then gives the lease back, so that
+// another replica goes on at once. The lease of a process that still works on
+// something is left to expire.
+func (p *process) finish() {
+	if p.provider == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), shutdownPatience)
+	defer cancel()
+	if err := p.provider.Shutdown(ctx); err != nil {
+		klog.ErrorS(err, "Stopping without giving back the leader election lease")
+		return
+	}
+	if err := p.lease.release(ctx); err != nil {
+		klog.ErrorS(err, "The leader election lease is left to expire")
+	}
+}
+
+// userAgent is what we call ourselves to OpenStack, after what the operator adds.
+func userAgent(version string, additions []string) string {
+	return strings.Join(append(additions[:len(additions):len(additions)], programName+"/"+version), " ")
+}
+
+// logProblems logs an error that may be many, one in each line.
+func logProblems(err error) {
+	for problem := range strings.Lines(err.Error()) {
+		klog.Error(strings.TrimSpace(problem))
+	}
+}
