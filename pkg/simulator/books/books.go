@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -211,16 +210,20 @@ func Route(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
-		if idPattern().MatchString(part) {
+		if isID(part) {
 			parts[i] = "{id}"
 		}
 	}
 	return strings.Join(parts, "/")
 }
 
-// idPattern matches UUIDs with and without dashes, as projects have.
-func idPattern() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
+// isID takes UUIDs with and without dashes, as projects have.
+func isID(part string) bool {
+	digits := strings.ReplaceAll(part, "-", "")
+	if len(digits) != 32 || (len(part) != 32 && len(part) != 36) {
+		return false
+	}
+	return strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 // recorder notes status and size of an answer. It keeps the text of the
