@@ -19,9 +19,10 @@ import (
 type Rule struct {
 	// Method to match, "" for all.
 	Method string
-	// Route to match, as in path.Match, where "**" as the last element stands
-	// for any rest: "/load-balancer/v2.0/lbaas/loadbalancers/*",
-	// "/network/**". "" matches all.
+	// Route to match, as in path.Match, where "{id}" is the same as "*" and
+	// "**" as the last element stands for any rest:
+	// "/load-balancer/v2.0/lbaas/loadbalancers/{id}", "/network/**". "" matches
+	// all.
 	Route string
 	// From is the first match that fails, counting from 1; 0 is the same as 1.
 	From int
@@ -127,6 +128,7 @@ func (c *counted) match(r *http.Request) bool {
 }
 
 func matchRoute(pattern, requested string) bool {
+	pattern = strings.ReplaceAll(pattern, "{id}", "*")
 	if prefix, open := strings.CutSuffix(pattern, "/**"); open {
 		depth := strings.Count(prefix, "/") + 1
 		parts := strings.Split(requested, "/")
