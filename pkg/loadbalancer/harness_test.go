@@ -3,11 +3,14 @@ package loadbalancer_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,6 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
 
@@ -94,7 +98,23 @@ func readConf(t *testing.T, text string) config.Config {
 }
 
 // controller starts another controller, of this or another cluster, on the cloud.
+// As at start-up, it has asked for the version of Octavia.
 func (w *world) controller(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder) {
+	w.t.Helper()
+	engine, recorder, session := w.newController(cluster)
+	if _, err := session.LoadBalancerVersion(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+	return engine, recorder
+}
+
+// coldController has asked for nothing yet.
+func (w *world) coldController() *loadbalancer.Reconciler {
+	engine, _, _ := w.newController(clusterID)
+	return engine
+}
+
+func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder, *openstack.Session) {
 	w.t.Helper()
 	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{
 		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
@@ -103,9 +123,6 @@ func (w *world) controller(cluster string) (*loadbalancer.Reconciler, *record.Fa
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(session.Close)
-	if _, err := session.LoadBalancerVersion(w.ctx); err != nil { // as at start-up
-		w.t.Fatal(err)
-	}
 	recorder := record.NewFakeRecorder(1000)
 	engine, err := loadbalancer.New(loadbalancer.Options{
 		Config:      &w.conf,
@@ -121,7 +138,7 @@ func (w *world) controller(cluster string) (*loadbalancer.Reconciler, *record.Fa
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(engine.Close)
-	return engine, recorder
+	return engine, recorder, session
 }
 
 // restart replaces the controller by a new one, which knows nothing.
@@ -271,4 +288,37 @@ func (w *world) told() string {
 			return strings.Join(all, "\n")
 		}
 	}
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func nowTime() metav1.Time { return metav1.Now() }
+
+// foreignListener adds a listener to a load balancer as somebody else would.
+func foreignListener(t *testing.T, w *world, loadBalancerID string, number int) {
+	t.Helper()
+	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	_, err = session.Octavia().CreateListener(w.ctx, listeners.CreateOpts{
+		LoadbalancerID: loadBalancerID, Name: "somebody's", Protocol: listeners.ProtocolTCP, ProtocolPort: number,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cloud.WaitSettled(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// faultOn lets a kind of request fail.
+func faultOn(method, route string, status int) faults.Rule {
+	return faults.Rule{Method: method, Route: route, Status: status}
+}
+
+// faultRootDocument hides the version of the load balancer API.
+func faultRootDocument() faults.Rule {
+	return faultOn(http.MethodGet, "/load-balancer/", http.StatusServiceUnavailable)
 }

@@ -19,7 +19,7 @@ func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer)
 	created, err := r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted))
 	switch {
 	case err == nil:
-		r.observed.LoadBalancer = observe.Created(*created).Model(r.id)
+		r.observed.LoadBalancer = withMonitors(observe.Created(*created).Model(r.id), wanted)
 	case openstack.IsUnsure(err):
 		if r.observed.LoadBalancer, err = r.lookForLoadBalancer(ctx, err); err != nil {
 			return err
@@ -29,6 +29,20 @@ func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer)
 	}
 	r.working = &r.Pace.Create
 	return nil
+}
+
+// withMonitors adds the monitors that were asked for to the answer of a creation:
+// Octavia before 14.0 makes them but does not tell. The status tree gives their IDs.
+func withMonitors(made, wanted *model.LoadBalancer) *model.LoadBalancer {
+	for i := range made.Listeners {
+		pool := &made.Listeners[i].Pool
+		if l := wanted.Listener(made.Listeners[i].Key()); l != nil && l.Pool.Monitor != nil && pool.Monitor == nil {
+			monitor := *l.Pool.Monitor
+			monitor.Status = pool.Status
+			pool.Monitor = &monitor
+		}
+	}
+	return made
 }
 
 // lookForLoadBalancer looks, a few times, whether a creation without an answer

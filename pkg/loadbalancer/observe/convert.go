@@ -124,7 +124,8 @@ func monitor(m monitors.Monitor) *model.Monitor {
 }
 
 // Statuses brings a model up to the status tree: the status of everything, and
-// the IDs of members, which a batch does not tell.
+// the IDs of members, which a batch does not tell, and of monitors, which a fully
+// populated create does not tell on all releases.
 func Statuses(lb *model.LoadBalancer, tree *openstack.StatusTree) {
 	lb.Status = status(tree.NodeStatus)
 	for _, listener := range tree.Listeners {
@@ -143,8 +144,8 @@ func Statuses(lb *model.LoadBalancer, tree *openstack.StatusTree) {
 
 func poolStatuses(pool *model.Pool, tree openstack.PoolStatus) {
 	pool.Status = status(tree.NodeStatus)
-	if pool.Monitor != nil && pool.Monitor.ID == tree.Monitor.ID {
-		pool.Monitor.Status = status(tree.Monitor.NodeStatus)
+	if m := pool.Monitor; m != nil && (m.ID == "" || m.ID == tree.Monitor.ID) {
+		m.ID, m.Status = tree.Monitor.ID, status(tree.Monitor.NodeStatus)
 	}
 	members := make(map[model.MemberKey]openstack.MemberStatus, len(tree.Members))
 	for _, m := range tree.Members {

@@ -1,0 +1,253 @@
+package loadbalancer_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+)
+
+// Each of these is refused with one clear error before the first write, leaves
+// nothing behind, and heals when the cause is gone.
+func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		options     worldOptions
+		spoil, mend func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node
+		want        string
+	}{
+		"no node": {
+			spoil: func(*world, *v1.Service, []*v1.Node) []*v1.Node { return nil },
+			want:  "the cluster has no node that can be a member",
+		},
+		"no node with an address of the family": {
+			spoil: func(w *world, _ *v1.Service, nodes []*v1.Node) []*v1.Node {
+				bad := nodes[0].DeepCopy()
+				bad.Status.Addresses[0].Address = "fd00:6::5"
+				return []*v1.Node{bad}
+			},
+			want: "no node has an address of family IPv4: node-0",
+		},
+		"two subnets of the family": {
+			options: worldOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}},
+			spoil: func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				_, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{
+					ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.Network.ID, Name: "second", CIDR: "127.101.0.0/16",
+				})
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				svc.Annotations[annotation.NetworkID] = w.cloud.Network.ID
+				return nodes
+			},
+			mend: func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.SubnetID] = w.cloud.Subnet.ID
+				return nodes
+			},
+			want: "has 2 subnets of family IPv4",
+		},
+		"unknown network of the VIP": {
+			options: worldOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}},
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.NetworkID] = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
+				return nodes
+			},
+			want: "there is no network 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f",
+		},
+		"unknown floating network": {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.FloatingNetID] = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
+				return nodes
+			},
+			want: "there is no network 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f",
+		},
+		"floating network that is not external": {
+			spoil: func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.FloatingNetID] = w.cloud.Network.ID
+				return nodes
+			},
+			want: "is not external",
+		},
+		"port out of range": {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Spec.Ports[0].Port = 70000
+				return nodes
+			},
+			want: "spec.ports[0].port: Invalid value: 70000: must be one port from 1 to 65535",
+		},
+		"protocol": {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Spec.Ports[0].Protocol = v1.ProtocolSCTP
+				return nodes
+			},
+			want: `spec.ports[0].protocol: Unsupported value: "SCTP": supported values: "TCP", "UDP"`,
+		},
+		"no node ports": {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Spec.Ports[0].NodePort = 0
+				return nodes
+			},
+			want: "spec.ports[0].nodePort: Required value",
+		},
+		"loadBalancerIP of the other family": {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Spec.LoadBalancerIP = "2001:db8::5"
+				return nodes
+			},
+			want: `spec.loadBalancerIP: Invalid value: "2001:db8::5": must be of the Service's IP family, IPv4`,
+		},
+		"loadBalancerIP of the VIP in use": {
+			spoil: func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.Internal] = "true"
+				svc.Spec.LoadBalancerIP = nodes[0].Status.Addresses[0].Address
+				return nodes
+			},
+			want: "is in use by port",
+		},
+		"source ranges that the provider does not enforce": {
+			options: worldOptions{keys: map[string]string{"lb-provider": "ovn"}},
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+				return nodes
+			},
+			want: "spec.loadBalancerSourceRanges: Forbidden: cannot be enforced",
+		},
+		"source range of the other family": {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Spec.LoadBalancerSourceRanges = []string{"fd00::/8"}
+				return nodes
+			},
+			want: `spec.loadBalancerSourceRanges[0]: Invalid value: "fd00::/8"`,
+		},
+		"malformed annotation": {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.Internal] = "maybe"
+				return nodes
+			},
+			want: `metadata.annotations[` + annotation.Internal + `]: Invalid value: "maybe": allowed: "true" or "false"`,
+		},
+		"unknown class": {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.Class] = "gold"
+				return nodes
+			},
+			want: `metadata.annotations[` + annotation.Class + `]: Invalid value: "gold"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, c.options)
+			nodes, svc := w.nodes(2), service("web", 1)
+			ports := len(w.cloud.Neutron.Ports())
+			bad := svc.DeepCopy()
+			spoiled := c.spoil(w, bad, nodes)
+			w.cloud.Books.Reset()
+			w.refused(bad, spoiled, c.want)
+			w.writes(0)
+			if left := len(w.cloud.Neutron.Ports()); left != ports {
+				t.Errorf("%d ports are left, there were %d", left, ports)
+			}
+			if c.mend != nil {
+				nodes = c.mend(w, svc, nodes)
+			}
+			w.ensure(svc, nodes)
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+func TestWithoutOctaviasVersionNothingIsCreated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+	w.conf.LoadBalancer.LBProvider = "amphora"
+	engine := w.coldController()
+	w.cloud.Faults.Add(faultRootDocument())
+	w.cloud.Books.Reset()
+	if _, err := engine.Ensure(w.ctx, svc, nodes); err == nil {
+		t.Error("Ensure succeeded without knowing whether source ranges are enforced")
+	}
+	w.writes(0)
+	w.cloud.Faults.Clear()
+	if _, err := engine.Ensure(w.ctx, svc, nodes); err != nil {
+		t.Errorf("does not heal: %v", err)
+	}
+	if got := w.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
+		t.Errorf("allowed_cidrs %v", got)
+	}
+}
+
+func TestSettingsWithoutEffectAreTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	svc.Annotations["loadbalancer.openstack.org/floating-netwrok-id"] = "x"
+	w.ensure(svc, nodes)
+	if told := w.told(); !strings.Contains(told, `did you mean "loadbalancer.openstack.org/floating-network-id"?`) {
+		t.Errorf("events:\n%s", told)
+	}
+	svc.Annotations = map[string]string{annotation.SubnetID: "another-subnet"}
+	w.ensure(svc, nodes)
+	if told := w.told(); !strings.Contains(told, "the subnet of the VIP stays") {
+		t.Errorf("events:\n%s", told)
+	}
+}
+
+func TestNodeWithoutAddressIsLeftOutAndTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	nodes[1].Status.Addresses = nil
+	w.ensure(svc, nodes)
+	if n := len(w.loadBalancer().Pools[0].Members); n != 1 {
+		t.Errorf("%d members", n)
+	}
+	if told := w.told(); !strings.Contains(told, "not a member: node-1") {
+		t.Errorf("events:\n%s", told)
+	}
+}
+
+func TestPoolIsNotDrainedWhenNoNodeIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	w.cloud.Books.Reset()
+	if err := w.engine.Update(w.ctx, svc, nil); err == nil {
+		t.Error("Update without nodes succeeded")
+	}
+	w.writes(0)
+	if n := len(w.loadBalancer().Pools[0].Members); n != 2 {
+		t.Errorf("%d members are left", n)
+	}
+}
+
+func TestFailedReadIsNotTakenForNothingThere(t *testing.T) {
+	t.Parallel()
+	for _, route := range []string{
+		lbRoute, "/load-balancer/v2.0/lbaas/listeners", "/load-balancer/v2.0/lbaas/pools",
+		"/load-balancer/v2.0/lbaas/pools/*/members", fipRoute,
+	} {
+		t.Run(route, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{})
+			nodes, svc := w.nodes(2), service("web", 1)
+			w.ensure(svc, nodes)
+			w.restart()
+			w.cloud.Faults.Add(faultOn(http.MethodGet, route, http.StatusInternalServerError))
+			w.cloud.Books.Reset()
+			if _, err := w.engine.Ensure(w.ctx, svc, nodes); err == nil {
+				t.Error("Ensure succeeded")
+			}
+			w.writes(0)
+			w.cloud.Faults.Clear()
+			w.unchanged(svc, nodes)
+		})
+	}
+}

@@ -1,0 +1,356 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+const otherCluster = "9d2f4d53-53c5-4b36-a4a7-0d7a3f0d7c55"
+
+func TestTwoClustersOfOneNameDoNotTakeEachOthersLoadBalancers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes := w.nodes(2)
+	mine, theirs := service("web", 1), service("web", 1)
+	theirs.UID = "uid-of-web-in-the-other-cluster"
+	other, _ := w.controller(otherCluster)
+
+	w.ensure(mine, nodes[:1])
+	if _, err := other.Ensure(w.ctx, theirs, nodes[1:]); err != nil {
+		t.Fatal(err)
+	}
+	w.loadBalancers(2)
+	w.floatingIPs(2)
+
+	if err := other.Delete(w.ctx, theirs); err != nil {
+		t.Fatal(err)
+	}
+	w.floatingIPs(1)
+	lb := w.loadBalancer()
+	if got := lb.Pools[0].Members[0].Address; got != nodes[0].Status.Addresses[0].Address {
+		t.Errorf("the load balancer that is left leads to %s", got)
+	}
+	w.unchanged(mine, nodes[:1])
+}
+
+func TestLoadBalancerOfAnotherClusterIsNotTakenByItsID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes := w.nodes(1)
+	w.ensure(service("web", 1), nodes)
+	lb := w.loadBalancer()
+	other, _ := w.controller(otherCluster)
+	copied := service("web", 1)
+	copied.UID = "uid-of-the-copy"
+	copied.Annotations[annotation.LoadBalancerID] = lb.ID
+	w.cloud.Books.Reset()
+
+	if _, err := other.Ensure(w.ctx, copied, nodes); err == nil {
+		t.Error("takes a load balancer that carries another identity")
+	}
+	if err := other.Delete(w.ctx, copied); err != nil {
+		t.Errorf("cannot be deleted: %v", err)
+	}
+	w.writes(0)
+}
+
+// Every request of a creation is, in turn, the last one of a controller that is
+// killed: before the cloud has done its work, and after.
+func TestKilledDuringCreationLeavesOneLoadBalancerAndOneFloatingIP(t *testing.T) {
+	t.Parallel()
+	for _, afterWork := range []bool{false, true} {
+		for last := 1; killedAt(t, last, afterWork); last++ {
+			if last > 100 {
+				t.Fatal("a creation takes more than 100 requests")
+			}
+		}
+	}
+}
+
+// killedAt kills a controller at its n-th request and lets another one finish. It
+// is false when the creation needs fewer requests.
+func killedAt(t *testing.T, n int, afterWork bool) bool {
+	t.Helper()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 2)
+	w.restart()
+	ctx, kill := context.WithCancel(w.ctx)
+	defer kill()
+	remove := w.cloud.Faults.Add(faults.Rule{Route: "/**", From: n, AfterWork: afterWork, Drop: true})
+	go func() { // nothing gets through any more, and then the process is gone
+		for w.cloud.Faults.Hits() == 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		kill()
+	}()
+	_, err := w.engine.Ensure(ctx, svc, nodes)
+	killed := w.cloud.Faults.Hits() > 0
+	remove()
+	if !killed {
+		return false
+	}
+	if err == nil {
+		t.Fatalf("request %d: Ensure succeeded without an answer", n)
+	}
+	w.restart()
+	w.ensure(svc, nodes)
+	w.loadBalancer()
+	w.floatingIPs(1)
+	w.unchanged(svc, nodes)
+	w.delete(svc)
+	w.loadBalancers(0)
+	w.floatingIPs(0)
+	return true
+}
+
+func TestLostAnswerToACreationDoesNotMakeASecondOne(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]faults.Rule{
+		"load balancer, connection closed": {Route: lbRoute, Drop: true},
+		"load balancer, 502":               {Route: lbRoute, Status: http.StatusBadGateway},
+		"load balancer, 504":               {Route: lbRoute, Status: http.StatusGatewayTimeout},
+		"floating IP, connection closed":   {Route: fipRoute, Drop: true},
+		"floating IP, 504":                 {Route: fipRoute, Status: http.StatusGatewayTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{})
+			nodes, svc := w.nodes(2), service("web", 2)
+			fault.Method, fault.Count, fault.AfterWork = http.MethodPost, 1, true
+			w.cloud.Faults.Add(fault)
+			w.ensure(svc, nodes)
+			w.loadBalancer()
+			w.floatingIPs(1)
+			w.writes(2)
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+func TestRefusedCreationIsNotRepeatedWithinOneCall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Quota: map[string]int{"listener": 1}}})
+	nodes, svc := w.nodes(1), service("web", 2)
+	w.refused(svc, nodes, "Quota has been met for resources: Listener")
+	w.writes(1)
+	w.loadBalancers(0)
+	w.floatingIPs(0)
+}
+
+func TestFailedCreationIsReplacedAndKeepsItsFloatingIP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.ensure(svc, nodes)
+	first, address := w.loadBalancer(), svc.Status.LoadBalancer.Ingress[0].IP
+	svc.Status.LoadBalancer = v1.LoadBalancerStatus{} // it has never been published
+	if err := w.cloud.Octavia.SetProvisioningStatus(first.ID, octavia.Error); err != nil {
+		t.Fatal(err)
+	}
+	w.ensure(svc, nodes)
+	if second := w.loadBalancer(); second.ID == first.ID {
+		t.Error("the load balancer in ERROR was kept")
+	}
+	if got := svc.Status.LoadBalancer.Ingress[0].IP; got != address {
+		t.Errorf("address %s became %s", address, got)
+	}
+	w.floatingIPs(1)
+	w.unchanged(svc, nodes)
+}
+
+func TestPublishedLoadBalancerInErrorIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.ensure(svc, nodes)
+	if err := w.cloud.Octavia.SetProvisioningStatus(w.loadBalancer().ID, octavia.Error); err != nil {
+		t.Fatal(err)
+	}
+	w.cloud.Books.Reset()
+	w.refused(svc, nodes, "is in ERROR")
+	w.writes(0)
+	w.delete(svc)
+	w.loadBalancers(0)
+	w.floatingIPs(0)
+}
+
+func TestChildrenInErrorBelowAnActiveLoadBalancerAreRepaired(t *testing.T) {
+	t.Parallel()
+	for name, child := range map[string]func(octavia.LoadBalancer) string{
+		"listener": func(lb octavia.LoadBalancer) string { return lb.Listeners[0].ID },
+		"pool":     func(lb octavia.LoadBalancer) string { return lb.Pools[0].ID },
+		"member":   func(lb octavia.LoadBalancer) string { return lb.Pools[0].Members[0].ID },
+		"monitor":  func(lb octavia.LoadBalancer) string { return lb.Pools[0].Monitor.ID },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
+			nodes, svc := w.nodes(2), service("web", 2)
+			w.ensure(svc, nodes)
+			lb := w.loadBalancer()
+			if err := w.cloud.Octavia.SetChildStatus(child(lb), octavia.Error); err != nil {
+				t.Fatal(err)
+			}
+			w.restart()
+			w.cloud.Books.Reset()
+			w.ensure(svc, nodes)
+			w.writes(1)
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+func TestChildrenThatStayPendingAfterACreationAreFinished(t *testing.T) {
+	t.Parallel()
+	for name, quirks := range map[string]octavia.Quirks{
+		"all children": {ChildrenStayPending: true},
+		"the monitors": {MonitorsStayPending: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{
+				simulator: simulator.Options{Release: "zed", Quirks: quirks},
+				keys:      map[string]string{"create-monitor": "true"},
+			})
+			nodes, svc := w.nodes(2), service("web", 2)
+			w.ensure(svc, nodes)
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+func TestVanishedLoadBalancerComesBackWithItsFloatingIP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	address := svc.Status.LoadBalancer.Ingress[0].IP
+	if err := w.cloud.Octavia.Remove(w.loadBalancer().ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, exists, err := w.engine.Get(w.ctx, svc); !exists || err != nil {
+		t.Errorf("Get: exists %v, error %v: a failed Update would be given up", exists, err)
+	}
+	w.ensure(svc, nodes)
+	w.loadBalancer()
+	w.floatingIPs(1)
+	if got := svc.Status.LoadBalancer.Ingress[0].IP; got != address {
+		t.Errorf("address %s became %s", address, got)
+	}
+}
+
+func TestServiceWhoseLoadBalancerVanishedIsDeletedWithItsFloatingIP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	if err := w.cloud.Octavia.Remove(w.loadBalancer().ID); err != nil {
+		t.Fatal(err)
+	}
+	leaving := svc.DeepCopy()
+	now := nowTime()
+	leaving.DeletionTimestamp = &now
+	if _, exists, err := w.engine.Get(w.ctx, leaving); !exists || err != nil {
+		t.Fatalf("Get: exists %v, error %v, but a floating IP is left", exists, err)
+	}
+	w.delete(leaving)
+	w.floatingIPs(0)
+	if _, exists, err := w.engine.Get(w.ctx, leaving); exists || err != nil {
+		t.Errorf("Get: exists %v, error %v after everything is gone", exists, err)
+	}
+}
+
+func TestKeptFloatingIPOutlivesTheService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	svc.Annotations[annotation.KeepFloatingIP] = "true"
+	w.ensure(svc, nodes)
+	w.delete(svc)
+	w.loadBalancers(0)
+	w.floatingIPs(1)
+	leaving := svc.DeepCopy()
+	now := nowTime()
+	leaving.DeletionTimestamp = &now
+	if _, exists, err := w.engine.Get(w.ctx, leaving); exists || err != nil {
+		t.Errorf("Get: exists %v, error %v: the Service would never go", exists, err)
+	}
+}
+
+func TestLoadBalancerThatSomebodyElseHoldsIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(3), service("web", 1)
+	w.ensure(svc, nodes[:2])
+	// The cloud changes under our hands, between our look and our write.
+	w.cloud.Faults.Add(faults.Rule{
+		Method: http.MethodPost, Route: "/load-balancer/v2.0/lbaas/pools/*/members", Count: 2, Status: http.StatusConflict,
+		Body: `{"faultcode":"Client","faultstring":"Load Balancer x is immutable and cannot be updated.","debuginfo":null}`,
+	})
+	w.ensure(svc, nodes)
+	w.unchanged(svc, nodes)
+}
+
+func TestListenersOfOthersAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.ensure(svc, nodes)
+	lb := w.loadBalancer()
+	foreignListener(t, w, lb.ID, 9000)
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 81))
+	w.restart()
+	w.ensure(svc, nodes)
+	if n := len(w.loadBalancer().Listeners); n != 3 {
+		t.Errorf("%d listeners, want our two and the other's", n)
+	}
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 9000))
+	w.refused(svc, nodes, "port TCP/9000 of load balancer")
+	w.delete(svc)
+	if left := w.loadBalancer().Listeners; len(left) != 1 || left[0].ProtocolPort != 9000 {
+		t.Errorf("listeners that are left: %+v", left)
+	}
+}
+
+func TestFloatingIPAskedForByAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	fip := reserve(t, w, "127.200.7.7")
+	svc.Spec.LoadBalancerIP = fip
+	if status := w.ensure(svc, nodes); status.Ingress[0].IP != fip {
+		t.Errorf("published %s, want %s", status.Ingress[0].IP, fip)
+	}
+	w.floatingIPs(1)
+	w.unchanged(svc, nodes)
+
+	second := service("second", 1)
+	second.Spec.LoadBalancerIP = fip
+	w.refused(second, nodes, "is in use")
+	w.loadBalancers(1)
+
+	w.delete(svc)
+	w.floatingIPs(1) // it was there before us
+	w.ensure(second, nodes)
+}
+
+func reserve(t *testing.T, w *world, address string) string {
+	t.Helper()
+	fip, err := w.cloud.Neutron.CreateFloatingIP(neutron.FloatingIPSpec{
+		ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.ExternalNetwork.ID, Address: address,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fip.Address
+}
