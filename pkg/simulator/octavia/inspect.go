@@ -24,17 +24,27 @@ func (o *Octavia) LoadBalancerOf(kind, id string) string {
 	found := ""
 	o.locked(func() {
 		for _, lb := range o.balancers {
-			if kind == "loadbalancers" && lb.ID == id {
-				found = id
-			}
-			for _, child := range children(lb) {
-				if child.meta().ID == id {
-					found = lb.ID
-				}
+			if owns(lb, kind, id) {
+				found = lb.ID
+				return
 			}
 		}
 	})
 	return found
+}
+
+func owns(lb *LoadBalancer, kind, id string) bool {
+	switch kind {
+	case "loadbalancers":
+		return lb.ID == id
+	case "listeners":
+		return slices.ContainsFunc(lb.Listeners, func(l *Listener) bool { return l.ID == id })
+	case "pools":
+		return slices.ContainsFunc(lb.Pools, func(p *Pool) bool { return p.ID == id })
+	case "healthmonitors":
+		return slices.ContainsFunc(lb.Pools, func(p *Pool) bool { return p.Monitor != nil && p.Monitor.ID == id })
+	}
+	return false
 }
 
 // SetProvisioningStatus puts a load balancer into a status, as an operator

@@ -10,19 +10,37 @@ import (
 	"strings"
 )
 
-// item is one object of a list: how it is shown, and what it can be filtered
-// by beside the fields that it shows.
+// item is one object of a list: how it is shown, and which parent it can be
+// filtered by beside the fields that it shows.
 type item struct {
-	meta  *Meta
-	shown view
-	extra view
+	meta              *Meta
+	show              func() view
+	parentKey, parent string
+}
+
+// value of an attribute. Lists are long and mostly filtered by what all
+// objects have, so that the whole view is made only where it must be.
+func (i item) value(key string) any {
+	switch key {
+	case i.parentKey:
+		return i.parent
+	case "id":
+		return i.meta.ID
+	case "name":
+		return i.meta.Name
+	case "provisioning_status":
+		return i.meta.ProvisioningStatus
+	case "operating_status":
+		return i.meta.OperatingStatus
+	}
+	return i.show()[key]
 }
 
 func (o *Octavia) listBalancers(c *call) (response, *apiError) {
 	var items []item
 	for _, lb := range o.balancers {
 		if lb.ProvisioningStatus != Deleted {
-			items = append(items, item{meta: &lb.Meta, shown: o.release.loadBalancer(lb)})
+			items = append(items, item{meta: &lb.Meta, show: func() view { return o.release.loadBalancer(lb) }})
 		}
 	}
 	return o.list(c, "loadbalancers", items)
@@ -32,7 +50,8 @@ func (o *Octavia) listListeners(c *call) (response, *apiError) {
 	var items []item
 	for _, lb := range o.balancers {
 		for _, listener := range lb.Listeners {
-			items = append(items, item{&listener.Meta, o.release.listener(listener), view{"loadbalancer_id": lb.ID}})
+			show := func() view { return o.release.listener(listener) }
+			items = append(items, item{&listener.Meta, show, "loadbalancer_id", lb.ID})
 		}
 	}
 	return o.list(c, "listeners", items)
@@ -42,7 +61,8 @@ func (o *Octavia) listPools(c *call) (response, *apiError) {
 	var items []item
 	for _, lb := range o.balancers {
 		for _, pool := range lb.Pools {
-			items = append(items, item{&pool.Meta, o.release.pool(lb, pool), view{"loadbalancer_id": lb.ID}})
+			show := func() view { return o.release.pool(lb, pool) }
+			items = append(items, item{&pool.Meta, show, "loadbalancer_id", lb.ID})
 		}
 	}
 	return o.list(c, "pools", items)
@@ -53,7 +73,8 @@ func (o *Octavia) listMonitors(c *call) (response, *apiError) {
 	for _, lb := range o.balancers {
 		for _, pool := range lb.Pools {
 			if pool.Monitor != nil {
-				items = append(items, item{&pool.Monitor.Meta, o.release.monitor(pool.Monitor), view{"pool_id": pool.ID}})
+				show := func() view { return o.release.monitor(pool.Monitor) }
+				items = append(items, item{&pool.Monitor.Meta, show, "pool_id", pool.ID})
 			}
 		}
 	}
@@ -70,7 +91,8 @@ func (o *Octavia) listMembers(c *call) (response, *apiError) {
 	}
 	var items []item
 	for _, member := range pool.Members {
-		items = append(items, item{&member.Meta, o.release.member(member), view{"pool_id": pool.ID}})
+		show := func() view { return o.release.member(member) }
+		items = append(items, item{&member.Meta, show, "pool_id", pool.ID})
 	}
 	return o.list(c, "members", items)
 }
@@ -100,7 +122,7 @@ func (o *Octavia) list(c *call, collection string, items []item) (response, *api
 	}
 	shown := make([]view, len(items))
 	for i, one := range items {
-		shown[i] = one.shown.only(c.query["fields"])
+		shown[i] = one.show().only(c.query["fields"])
 	}
 	return response{http.StatusOK, view{collection: shown, collection + "_links": page.links(c, items)}}, nil
 }
@@ -160,11 +182,7 @@ func (i item) matches(query url.Values) bool {
 		if slices.Contains(pagingKeys(), key) {
 			continue
 		}
-		value, extra := i.extra[key]
-		if !extra {
-			value = i.shown[key]
-		}
-		if !equals(value, values[0]) {
+		if !equals(i.value(key), values[0]) {
 			return false
 		}
 	}
@@ -215,7 +233,7 @@ func sortItems(items []item, order []sortKey, template view) *apiError {
 	}
 	slices.SortStableFunc(items, func(a, b item) int {
 		for _, part := range order {
-			result := compare(a.shown[part.key], b.shown[part.key])
+			result := compare(a.value(part.key), b.value(part.key))
 			if part.descending {
 				result = -result
 			}

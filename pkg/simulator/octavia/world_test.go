@@ -91,7 +91,7 @@ func (w *world) must(status int, method, path string, body any) map[string]any {
 	w.t.Helper()
 	got := w.call(method, path, body)
 	if got.status != status {
-		w.t.Fatalf("%s %s %v: %d, want %d: %s", method, path, body, got.status, status, got.text)
+		w.t.Fatalf("%s %s %.300v: %d, want %d: %.300s", method, path, body, got.status, status, got.text)
 	}
 	for _, value := range got.json {
 		if object, is := value.(map[string]any); is {
