@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -50,7 +49,7 @@ func Build(ctx context.Context, logf func(format string, args ...any)) (string, 
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return "", fmt.Errorf("build the test control plane: %w", err)
 	}
-	unlock, err := lockFile(ctx, filepath.Join(directory, "lock"), func() {
+	unlock, err := LockFile(ctx, filepath.Join(directory, "lock"), func() {
 		logf("waiting for another process that builds the test control plane")
 	})
 	if err != nil {
@@ -72,18 +71,14 @@ type source struct {
 	files map[string][]byte
 }
 
-// hyperSource finds hyper's sources beside this package: the working directory
-// of a test, of `go run` and of make lies in the module.
+// hyperSource reads hyper's sources, which are not part of this module.
 func hyperSource(ctx context.Context) (source, error) {
-	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", modulePath)
-	var stderr bytes.Buffer
-	list.Stderr = &stderr
-	root, err := list.Output()
+	root, err := ModuleRoot(ctx)
 	if err != nil {
-		return source{}, fmt.Errorf("find the directory of module %s: %w: %s", modulePath, err, stderr.String())
+		return source{}, err
 	}
 	s := source{
-		dir:   filepath.Join(strings.TrimSpace(string(root)), "tests", "controlplane", "hyper"),
+		dir:   filepath.Join(root, "tests", "controlplane", "hyper"),
 		files: map[string][]byte{"go.mod": nil, "go.sum": nil, "main.go": nil},
 	}
 	for name := range s.files {
@@ -92,6 +87,19 @@ func hyperSource(ctx context.Context) (source, error) {
 		}
 	}
 	return s, nil
+}
+
+// ModuleRoot is the directory of the module whose tests these are. The working
+// directory of a test, of `go run` and of make lies in it.
+func ModuleRoot(ctx context.Context) (string, error) {
+	list := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", modulePath)
+	var stderr bytes.Buffer
+	list.Stderr = &stderr
+	root, err := list.Output()
+	if err != nil {
+		return "", fmt.Errorf("find the directory of module %s: %w: %s", modulePath, err, stderr.String())
+	}
+	return strings.TrimSpace(string(root)), nil
 }
 
 // key differs whenever the binary would.
@@ -185,32 +193,6 @@ func (o *buildOutput) Write(p []byte) (int, error) {
 
 // rest may be called once the build has ended.
 func (o *buildOutput) rest() string { return string(o.other) + string(o.partial) }
-
-// lockFile takes an exclusive lock that ends with this process at the latest.
-// waiting is called when somebody else holds it, and again every few seconds.
-func lockFile(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { file.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			file.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		waiting()
-		select {
-		case <-ctx.Done():
-			file.Close()
-			return nil, fmt.Errorf("wait for the lock %s: %w", path, context.Cause(ctx))
-		case <-time.After(progressEvery):
-		}
-	}
-}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -95,17 +95,17 @@ func TestBuildOutputCountsProgressAndKeepsTheRest(t *testing.T) {
 func TestLockFileWaitsForItsHolder(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lockFile(t.Context(), path, func() { t.Error("waited for a free lock") })
+	unlock, err := LockFile(t.Context(), path, func() { t.Error("waited for a free lock") })
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := lockFile(ctx, path, cancel); !errors.Is(err, context.Canceled) {
+	if _, err := LockFile(ctx, path, cancel); !errors.Is(err, context.Canceled) {
 		t.Errorf("while it is held: err = %v, want context.Canceled", err)
 	}
 
-	unlock2, err := lockFile(t.Context(), path, unlock)
+	unlock2, err := LockFile(t.Context(), path, unlock)
 	if err != nil {
 		t.Fatalf("after it was let go: %v", err)
 	}

@@ -34,7 +34,7 @@ type Options struct {
 // took the one that was free.
 const bindAttempts = 10
 
-// logTail is how many lines of a log errors and Log show.
+// logTail is how many lines of a log Log shows.
 const logTail = 60
 
 // ControlPlane is a running control plane. Stop ends it.
@@ -97,7 +97,7 @@ func (c *ControlPlane) startEtcd(ctx context.Context) error {
 		return err
 	}
 	c.processes = append(c.processes, server)
-	return waitFor(ctx, server, func(context.Context) error {
+	return server.Await(ctx, func(context.Context) error {
 		_, err := os.Stat(filepath.Join(c.dir.path, etcdClient))
 		return err
 	})
@@ -118,7 +118,7 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = waitFor(ctx, server, func(ctx context.Context) error {
+		err = server.Await(ctx, func(ctx context.Context) error {
 			return c.client.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 		})
 		if server.Running() {
@@ -164,28 +164,10 @@ func (c *ControlPlane) startControllerManager(ctx context.Context) error {
 		return err
 	}
 	c.processes = append(c.processes, manager)
-	return waitFor(ctx, manager, func(ctx context.Context) error {
+	return manager.Await(ctx, func(ctx context.Context) error {
 		_, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 		return err
 	})
-}
-
-// waitFor returns when ready does not fail any more, when the process has ended,
-// or when the context has, with the last reason not to be ready.
-func waitFor(ctx context.Context, server *process.Process, ready func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-server.Done():
-			cancel(server.Err())
-		case <-ctx.Done():
-		}
-	}()
-	if err := Await(ctx, ready); err != nil {
-		return fmt.Errorf("wait for %s: %w; the end of its log:\n%s", server.Name(), err, server.Log(logTail))
-	}
-	return nil
 }
 
 // Client returns the administrator's client.

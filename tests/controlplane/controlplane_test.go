@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // clientFrom is the client of a program that is given the kubeconfig.
@@ -94,7 +96,7 @@ func TestControlPlane(t *testing.T) {
 		if _, err := nodes.Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		Eventually(t, "pod CIDRs", func(ctx context.Context) error {
+		await.Eventually(t, "pod CIDRs", func(ctx context.Context) error {
 			node, err := nodes.Get(ctx, "pod-networks", metav1.GetOptions{})
 			if err == nil && len(node.Spec.PodCIDRs) != 2 {
 				err = fmt.Errorf("podCIDRs = %v, want two", node.Spec.PodCIDRs)
@@ -121,6 +123,17 @@ func TestControlPlane(t *testing.T) {
 		}
 		if service.Spec.Ports[0].NodePort == 0 {
 			t.Error("no node port was allocated")
+		}
+	})
+
+	t.Run("has a kubectl", func(t *testing.T) {
+		manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: applied}\n"
+		said, err := c.Kubectl(t.Context(), manifest, "apply", "-f", "-")
+		if err != nil || !strings.Contains(said, "configmap/applied created") {
+			t.Errorf("kubectl apply = %q, %v", said, err)
+		}
+		if _, err := c.Kubectl(t.Context(), "", "get", "nonsense"); err == nil || !strings.Contains(err.Error(), "nonsense") {
+			t.Errorf("err = %v, want what kubectl says", err)
 		}
 	})
 
@@ -152,7 +165,7 @@ func checkGrant(t *testing.T, c *ControlPlane, client kubernetes.Interface, subj
 	if _, err := c.Client().RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	Eventually(t, "list nodes after the binding", list)
+	await.Eventually(t, "list nodes after the binding", list)
 }
 
 func TestStopLeavesNothing(t *testing.T) {
@@ -256,7 +269,7 @@ func TestAStartThatIsCancelledLeavesNothing(t *testing.T) {
 		ended <- err
 	}()
 	var directory string
-	Eventually(t, "the API server's start", func(context.Context) error {
+	await.Eventually(t, "the API server's start", func(context.Context) error {
 		content, err := os.ReadFile(note)
 		directory = strings.TrimSpace(string(content))
 		return err

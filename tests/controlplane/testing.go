@@ -1,10 +1,6 @@
 package controlplane
 
-import (
-	"context"
-	"testing"
-	"time"
-)
+import "testing"
 
 // ForTest starts a control plane that ends with the test. When the test has
 // failed, the ends of the programs' logs are printed.
@@ -28,18 +24,4 @@ func ForTest(t testing.TB, options Options) *ControlPlane {
 		}
 	})
 	return c
-}
-
-// patience is far beyond what anything takes on a busy machine.
-const patience = 2 * time.Minute
-
-// Eventually calls check until it returns nil, and fails the test with its last
-// error when that takes minutes.
-func Eventually(t testing.TB, what string, check func(context.Context) error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := Await(ctx, check); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
 }

@@ -47,8 +47,8 @@ type Node struct {
 }
 
 // Start registers the node and begins to answer. When it returns, the Node
-// exists and is Ready, and its kube-proxy health check answers. The node runs
-// until Stop is called or the context ends.
+// exists and is Ready, and its kube-proxy health check answers. The context bounds
+// the start only; the node runs until Stop is called.
 func Start(ctx context.Context, config *rest.Config, options Options) (*Node, error) {
 	if options.Logf == nil {
 		options.Logf = func(string, ...any) {}
@@ -68,7 +68,7 @@ func Start(ctx context.Context, config *rest.Config, options Options) (*Node, er
 		n.proxy.close()
 		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
 	}
-	ctx, n.cancel = context.WithCancel(ctx)
+	ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	n.group, ctx = errgroup.WithContext(ctx)
 	n.group.Go(func() error { return n.kubelet.run(ctx) })
 	n.group.Go(func() error { return n.proxy.run(ctx) })
@@ -98,5 +98,7 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 	if err != nil {
 		return err
 	}
+	stop := context.AfterFunc(ctx, n.cancel)
+	defer stop()
 	return n.Wait()
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 )
 
@@ -135,14 +136,14 @@ func testHeartbeat(t *testing.T, plane *controlplane.ControlPlane) {
 	if _, err := nodes.PatchStatus(t.Context(), name, unknown); err != nil {
 		t.Fatal(err)
 	}
-	controlplane.Eventually(t, "Ready again", func(ctx context.Context) error {
+	await.Eventually(t, "Ready again", func(ctx context.Context) error {
 		node, err := nodes.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
 		return ready(node, corev1.ConditionTrue)
 	})
-	controlplane.Eventually(t, "a renewed lease", func(ctx context.Context) error {
+	await.Eventually(t, "a renewed lease", func(ctx context.Context) error {
 		lease, err := leases.Get(ctx, name, metav1.GetOptions{})
 		if err == nil && !lease.Spec.RenewTime.After(before.Spec.RenewTime.Time) {
 			err = errors.New("not renewed")
@@ -255,7 +256,7 @@ func url(address netip.Addr, port int32, path string) string {
 
 func expectNode(t *testing.T, address netip.Addr, port int32, node string) {
 	t.Helper()
-	controlplane.Eventually(t, "an answer of node "+node, func(context.Context) error {
+	await.Eventually(t, "an answer of node "+node, func(context.Context) error {
 		response, _, err := get(t, url(address, port, "/"))
 		if err == nil && response.Header.Get(HeaderNode) != node {
 			err = fmt.Errorf("answered by %q", response.Header.Get(HeaderNode))
@@ -266,7 +267,7 @@ func expectNode(t *testing.T, address netip.Addr, port int32, node string) {
 
 func expectRefused(t *testing.T, address netip.Addr, port int32) {
 	t.Helper()
-	controlplane.Eventually(t, fmt.Sprintf("refusal at port %d", port), func(context.Context) error {
+	await.Eventually(t, fmt.Sprintf("refusal at port %d", port), func(context.Context) error {
 		connection, err := net.Dial("tcp", endpointOf(address, port))
 		if err == nil {
 			connection.Close()
@@ -281,7 +282,7 @@ func expectRefused(t *testing.T, address netip.Addr, port int32) {
 
 func expectUDP(t *testing.T, address netip.Addr, port int32, want string) {
 	t.Helper()
-	controlplane.Eventually(t, "a UDP answer", func(context.Context) error {
+	await.Eventually(t, "a UDP answer", func(context.Context) error {
 		connection := dial(t, "udp", endpointOf(address, port))
 		fmt.Fprint(connection, "ping")
 		buffer := make([]byte, 1500)
@@ -300,7 +301,7 @@ func expectHealth(t *testing.T, address netip.Addr, port int32, status, pods int
 		"localEndpoints":      float64(pods),
 		"serviceProxyHealthy": true,
 	}
-	controlplane.Eventually(t, fmt.Sprintf("health %d", status), func(context.Context) error {
+	await.Eventually(t, fmt.Sprintf("health %d", status), func(context.Context) error {
 		response, body, err := get(t, url(address, port, "/healthz"))
 		if err != nil {
 			return err

@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // Spec says which program to run and how.
@@ -29,6 +31,9 @@ type Spec struct {
 	// a program that is started again keeps its history.
 	LogFile string
 }
+
+// awaitLogLines is how much of its log the error about a process shows.
+const awaitLogLines = 60
 
 // Process is one program that runs or has ended. Its methods may be called by
 // several goroutines.
@@ -112,8 +117,30 @@ func (p *Process) Log(lines int) string { return Tail(p.logFile, lines) }
 // LogFile is the file that the process writes to.
 func (p *Process) LogFile() string { return p.logFile }
 
+// Await calls check until it returns nil. It gives up when the process or the
+// context ends; the error then has the reason, check's last error, and the end of
+// the log.
+func (p *Process) Await(ctx context.Context, check func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-p.ended:
+			cancel(p.Err())
+		case <-ctx.Done():
+		}
+	}()
+	if err := await.Success(ctx, check); err != nil {
+		return fmt.Errorf("wait for %s: %w; the end of its log:\n%s", p.name, err, p.Log(awaitLogLines))
+	}
+	return nil
+}
+
 // Kill ends the process at once, as a power cut would, and waits until it is gone.
-func (p *Process) Kill() { p.end(syscall.SIGKILL) }
+func (p *Process) Kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.ended
+}
 
 // Stop asks the process to end, and kills it when it still runs after grace.
 func (p *Process) Stop(grace time.Duration) {
@@ -125,11 +152,6 @@ func (p *Process) Stop(grace time.Duration) {
 	case <-ctx.Done():
 		p.Kill()
 	}
-}
-
-func (p *Process) end(signal syscall.Signal) {
-	p.signal(signal)
-	<-p.ended
 }
 
 // signal cannot hit a stranger: the number stays taken until Wait has returned,

@@ -2,6 +2,8 @@ package process
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // asParent makes the test binary a program that starts a child and says its
@@ -43,13 +47,12 @@ func shell(t *testing.T, script string) *Process {
 // eventually polls, since nothing tells a process about one that is not its child.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for !condition() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within a minute: %s", what)
+	await.Eventually(t, what, func(context.Context) error {
+		if !condition() {
+			return errors.New("not yet")
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		return nil
+	})
 }
 
 func TestAnEndedProcessTellsHowItEndedAndWhatItWroteLast(t *testing.T) {
@@ -95,6 +98,17 @@ func TestStopAndKillOfAnEndedProcessDoNothing(t *testing.T) {
 	<-p.Done()
 	p.Stop(time.Minute)
 	p.Kill()
+}
+
+func TestAwaitGivesUpWhenTheProcessEnds(t *testing.T) {
+	t.Parallel()
+	p := shell(t, "echo cannot bind >&2; exit 1")
+	err := p.Await(t.Context(), func(context.Context) error { return errors.New("connection refused") })
+	for _, want := range []string{"script", "exit status 1", "connection refused", "cannot bind"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("err = %v, want it to contain %q", err, want)
+		}
+	}
 }
 
 func TestStartNamesTheProgramThatIsMissing(t *testing.T) {

@@ -1,0 +1,42 @@
+// Package await waits for what nobody announces.
+package await
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// poll is the pause between two looks.
+const poll = 20 * time.Millisecond
+
+// patience is far beyond what anything takes on a busy machine.
+const patience = 2 * time.Minute
+
+// Success calls check until it returns nil. When the context ends first, the
+// error has check's last one.
+func Success(ctx context.Context, check func(context.Context) error) error {
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; last: %w", context.Cause(ctx), err)
+		case <-time.After(poll):
+		}
+	}
+}
+
+// Eventually calls check until it returns nil, and fails the test with its last
+// error when that takes minutes.
+func Eventually(t testing.TB, what string, check func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := Success(ctx, check); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}

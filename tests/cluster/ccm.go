@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/process"
+)
+
+// bindAttempts is how often the cloud controller manager gets another port when
+// somebody else took the one that was free.
+const bindAttempts = 10
+
+// probeTimeout bounds one look at its health.
+const probeTimeout = 5 * time.Second
+
+// CCM says how to run the cloud controller manager.
+type CCM struct {
+	// Program is its path, CloudConf that of its configuration file, Kubeconfig
+	// says who it is to the API server.
+	Program, CloudConf, Kubeconfig string
+	// Directory is for its log and its certificate.
+	Directory string
+	// Args are added to its flags.
+	Args []string
+}
+
+// Start starts the process and returns when it answers that it is healthy. It
+// may then still wait to become the leader.
+func (c CCM) Start(ctx context.Context) (*process.Process, error) {
+	for attempt := 1; ; attempt++ {
+		address, err := freeAddress()
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		ccm, err := process.Start(process.Spec{
+			Name:    filepath.Base(c.Program),
+			Path:    c.Program,
+			Args:    c.args(address),
+			LogFile: filepath.Join(c.Directory, "ccm.log"),
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err = awaitHealthy(ctx, ccm, "https://"+address.String()+"/healthz"); err == nil {
+			return ccm, nil
+		}
+		ccm.Kill()
+		if attempt == bindAttempts || !strings.Contains(ccm.Log(errorLogLines), "address already in use") {
+			return nil, err
+		}
+	}
+}
+
+// errorLogLines is how much of its log an error shows.
+const errorLogLines = 30
+
+// args are the flags that an installation uses, beside those that say where the
+// process is: outside a pod, on a port of its own.
+func (c CCM) args(address *net.TCPAddr) []string {
+	return append([]string{
+		"--cloud-provider=openstack",
+		"--cloud-config=" + c.CloudConf,
+		"--kubeconfig=" + c.Kubeconfig,
+		"--authentication-kubeconfig=" + c.Kubeconfig,
+		"--authorization-kubeconfig=" + c.Kubeconfig,
+		"--bind-address=" + address.IP.String(),
+		fmt.Sprintf("--secure-port=%d", address.Port),
+		"--cert-dir=" + filepath.Join(c.Directory, "ccm-certificates"),
+		"--leader-elect=true",
+		"--use-service-account-credentials=false",
+		"--allocate-node-cidrs=false", "--configure-cloud-routes=false",
+		"--v=2",
+	}, c.Args...)
+}
+
+// awaitHealthy does not check the certificate, which the process has made up.
+func awaitHealthy(ctx context.Context, ccm *process.Process, url string) error {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	client := http.Client{Transport: transport, Timeout: probeTimeout}
+	return ccm.Await(ctx, func(ctx context.Context) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return errors.New(response.Status)
+		}
+		return nil
+	})
+}
+
+func freeAddress() (*net.TCPAddr, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr), nil
+}
