@@ -87,21 +87,15 @@ func (n *Neutron) createFloatingIP(spec FloatingIPSpec) (*floatingIP, error) {
 	return record, nil
 }
 
+// holdExternalAddress creates that port. Without a choice it gets an address of
+// each IP version, of which the floating IP is the IPv4 one.
 func (n *Neutron) holdExternalAddress(external *network, spec FloatingIPSpec) (*port, error) {
-	wanted := []FixedIP{}
-	switch {
-	case spec.Address != "" || spec.SubnetID != "":
-		wanted = append(wanted, FixedIP{SubnetID: spec.SubnetID, Address: spec.Address})
-	default:
-		fixed, err := allocateFromAny(external.ID, n.subnetsOf(external, 4))
-		if err != nil {
-			return nil, err
-		}
-		n.releaseAddress(fixed)
-		wanted = append(wanted, fixed)
+	if len(n.subnetsOf(external, 4)) == 0 {
+		return nil, badRequest("BadRequest", "Bad floatingip request: Network %s does not contain any IPv4 subnet.", external.ID)
 	}
 	holder, err := n.createPort(PortSpec{
-		NetworkID: external.ID, FixedIPs: wanted, DeviceOwner: "network:floatingip", Status: "N/A",
+		NetworkID: external.ID, SubnetID: spec.SubnetID, Address: spec.Address,
+		DeviceOwner: "network:floatingip", Status: "N/A",
 	})
 	if err != nil {
 		return nil, err

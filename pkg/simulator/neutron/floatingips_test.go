@@ -141,6 +141,32 @@ func TestAnExhaustedPoolAnswersConflictUntilAnAddressIsReleased(t *testing.T) {
 	}
 }
 
+func TestAFloatingIPIsAnIPv4Address(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, neutron.Options{})
+	outsideIPv6 := w.addSubnet(neutron.SubnetSpec{NetworkID: w.external.ID, CIDR: "2001:db8:24::/64"})
+	fip, err := w.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: project, NetworkID: w.external.ID})
+	if err != nil || !strings.HasPrefix(fip.Address, "172.24.5.") {
+		t.Errorf("floating IP is %+v %v", fip, err)
+	}
+	_, err = w.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: project, NetworkID: w.external.ID, SubnetID: outsideIPv6.ID})
+	refusal(t, err, 400, "ExternalIpAddressExhausted")
+	onlyIPv6 := w.AddNetwork(neutron.NetworkSpec{Name: "six", External: true})
+	w.addSubnet(neutron.SubnetSpec{NetworkID: onlyIPv6.ID, CIDR: "2001:db8:25::/64"})
+	_, err = w.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: project, NetworkID: onlyIPv6.ID})
+	refusal(t, err, 400, "BadRequest")
+}
+
+func TestAFloatingIPComesFromTheSubnetThatIsChosen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, neutron.Options{})
+	second := w.addSubnet(neutron.SubnetSpec{ProjectID: admin, NetworkID: w.external.ID, CIDR: "198.51.100.0/24"})
+	fip, err := floatingips.Create(t.Context(), w.member(), floatingips.CreateOpts{FloatingNetworkID: w.external.ID, SubnetID: second.ID}).Extract()
+	if err != nil || !strings.HasPrefix(fip.FloatingIP, "198.51.100.") {
+		t.Errorf("floating IP is %+v %v", fip, err)
+	}
+}
+
 func TestTheFloatingIPQuotaIsEnforced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, neutron.Options{})
