@@ -49,16 +49,3 @@ func (n *Neutron) showSubnet(c *call) (int, any, error) {
 	}
 	return show(c, "subnet", record)
 }
-
-func (n *Neutron) listRouters(c *call) (int, any, error) {
-	seen := visible(n.routers.all(), func(record *router) bool { return c.sees(record.ProjectID) })
-	return list(n, c, "routers", seen, routerNotFound)
-}
-
-func (n *Neutron) showRouter(c *call) (int, any, error) {
-	record, ok := n.routers.get(c.PathValue("id"))
-	if !ok || !c.sees(record.ProjectID) {
-		return 0, nil, routerNotFound(c.PathValue("id"))
-	}
-	return show(c, "router", record)
-}

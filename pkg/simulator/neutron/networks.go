@@ -207,6 +207,9 @@ func (r *router) view() Router {
 	if r.ExternalGatewayInfo != nil {
 		view.ExternalNetworkID = r.ExternalGatewayInfo.NetworkID
 	}
+	for _, route := range r.Routes {
+		view.Routes = append(view.Routes, Route(route))
+	}
 	return view
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/quotas"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
@@ -100,42 +99,6 @@ func TestASubnetThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 	_, err := w.AddSubnet(neutron.SubnetSpec{NetworkID: "nope", CIDR: "10.0.0.0/8"})
 	refusal(t, err, 404, "NetworkNotFound")
-}
-
-func TestARouterHoldsItsAddresses(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	router, err := routers.Get(t.Context(), w.member(), w.router.ID).Extract()
-	must(t, err)
-	if router.GatewayInfo.NetworkID != w.external.ID || len(router.GatewayInfo.ExternalFixedIPs) != 1 {
-		t.Errorf("gateway is %+v", router.GatewayInfo)
-	}
-	interfaces := []string{}
-	for _, port := range w.Ports() {
-		if port.DeviceID == w.router.ID && port.DeviceOwner == "network:router_interface" {
-			interfaces = append(interfaces, port.FixedIPs[0].Address)
-		}
-	}
-	if !slices.Equal(interfaces, []string{"10.6.0.1", "fd00:6::1"}) {
-		t.Errorf("interfaces are %v", interfaces)
-	}
-	w.refused(http.MethodGet, "/v2.0/routers/nope", nil, 404, "RouterNotFound")
-	if got := w.names("/v2.0/routers"); !slices.Equal(got, []string{"k8s-router"}) {
-		t.Errorf("routers are %v", got)
-	}
-}
-
-func TestARouterThatCannotBeConnectedIsNotKept(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	before := len(w.Ports())
-	_, err := w.AddRouter(neutron.RouterSpec{ProjectID: project, ExternalNetworkID: w.external.ID, SubnetIDs: []string{w.subnet.ID}})
-	refusal(t, err, 409, "IpAddressAlreadyAllocated")
-	if len(w.Routers()) != 1 || len(w.Ports()) != before {
-		t.Errorf("%d routers and %d ports are left, want 1 and %d", len(w.Routers()), len(w.Ports()), before)
-	}
-	refusal(t, w.AddRouterInterface("nope", w.subnet.ID), 404, "RouterNotFound")
-	refusal(t, w.AddRouterInterface(w.router.ID, "nope"), 404, "SubnetNotFound")
 }
 
 func TestTheRootTellsTheVersionWithoutAToken(t *testing.T) {

@@ -20,6 +20,9 @@ func (n *Neutron) routes() http.Handler {
 	handle("GET /v2.0/subnets/{id}", n.showSubnet)
 	handle("GET /v2.0/routers", n.listRouters)
 	handle("GET /v2.0/routers/{id}", n.showRouter)
+	handle("PUT /v2.0/routers/{id}", n.putRouter)
+	handle("PUT /v2.0/routers/{id}/add_extraroutes", n.addRoutes)
+	handle("PUT /v2.0/routers/{id}/remove_extraroutes", n.removeRoutes)
 
 	handle("GET /v2.0/ports", n.listPorts)
 	handle("POST /v2.0/ports", n.postPort)

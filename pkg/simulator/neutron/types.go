@@ -76,7 +76,11 @@ type Router struct {
 	ExternalNetworkID string
 	// SubnetIDs that have an interface.
 	SubnetIDs []string
+	Routes    []Route
 }
+
+// Route is an extra route of a router.
+type Route struct{ Destination, NextHop string }
 
 // RouterSpec says what router to add.
 type RouterSpec struct {
