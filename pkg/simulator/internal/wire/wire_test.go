@@ -48,3 +48,18 @@ func TestWriteJSONKeepsARequestIDThatIsThere(t *testing.T) {
 		t.Errorf("request ID is %q, want the first one", got)
 	}
 }
+
+func TestRootedGivesAnEmptyPathItsSlash(t *testing.T) {
+	t.Parallel()
+	var path, base string
+	handler := http.StripPrefix("/compute", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		rooted := Rooted(r)
+		path, base = rooted.URL.Path, Base(rooted)
+	}))
+	request := httptest.NewRequest(http.MethodGet, "/compute", nil)
+	request.Host = "cloud.test"
+	handler.ServeHTTP(httptest.NewRecorder(), request)
+	if path != "/" || base != "http://cloud.test/compute" {
+		t.Errorf("path is %q at %q", path, base)
+	}
+}
