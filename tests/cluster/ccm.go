@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,9 +24,10 @@ const probeTimeout = 5 * time.Second
 
 // CCM says how to run the cloud controller manager.
 type CCM struct {
-	// Program is its path, CloudConf that of its configuration file, Kubeconfig
-	// says who it is to the API server.
-	Program, CloudConf, Kubeconfig string
+	// Program is its path, CloudConf that of its configuration file.
+	Program, CloudConf string
+	// Installation says who it is to the API server, and its flags.
+	Installation Installation
 	// Directory is for its log and its certificate.
 	Directory string
 	// Args are added to its flags.
@@ -62,23 +64,19 @@ func (c CCM) Start(ctx context.Context) (*process.Process, error) {
 // errorLogLines is how much of its log an error shows.
 const errorLogLines = 30
 
-// args are the flags that an installation uses, beside those that say where the
-// process is: outside a pod, on a port of its own.
+// args are the flags of an installation; after them, and so in their place, those
+// that say where this process is: outside a pod, on a port of its own.
 func (c CCM) args(address *net.TCPAddr) []string {
-	return append([]string{
-		"--cloud-provider=openstack",
+	kubeconfig := c.Installation.Kubeconfig
+	return slices.Concat(c.Installation.Args, []string{
 		"--cloud-config=" + c.CloudConf,
-		"--kubeconfig=" + c.Kubeconfig,
-		"--authentication-kubeconfig=" + c.Kubeconfig,
-		"--authorization-kubeconfig=" + c.Kubeconfig,
+		"--kubeconfig=" + kubeconfig,
+		"--authentication-kubeconfig=" + kubeconfig,
+		"--authorization-kubeconfig=" + kubeconfig,
 		"--bind-address=" + address.IP.String(),
 		fmt.Sprintf("--secure-port=%d", address.Port),
 		"--cert-dir=" + filepath.Join(c.Directory, "ccm-certificates"),
-		"--leader-elect=true",
-		"--use-service-account-credentials=false",
-		"--allocate-node-cidrs=false", "--configure-cloud-routes=false",
-		"--v=2",
-	}, c.Args...)
+	}, c.Args)
 }
 
 // awaitHealthy does not check the certificate, which the process has made up.

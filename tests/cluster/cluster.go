@@ -154,7 +154,7 @@ func (c *Cluster) prepareCCM(ctx context.Context) (err error) {
 	if c.program.Program, err = BuildProgram(ctx, CCMProgram, c.Plane.Dir()); err != nil {
 		return err
 	}
-	c.program.Kubeconfig, err = CCMKubeconfig(ctx, c.Plane)
+	c.program.Installation, err = Install(ctx, c.Plane)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -19,68 +20,82 @@ import (
 // manager may do.
 var rightsKinds = []string{"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 
-// CCMKubeconfig applies the rights in manifests/static and returns a kubeconfig
-// of the service account there: a process that uses it may do what the pods of
-// an installation may.
-func CCMKubeconfig(ctx context.Context, plane *controlplane.ControlPlane) (string, error) {
+// Installation is what manifests/static makes of a cluster, as far as a process
+// outside of it can take the place of the pods.
+type Installation struct {
+	// Kubeconfig has the rights of the pods.
+	Kubeconfig string
+	// Args are the flags of the container.
+	Args []string
+}
+
+// Install applies the rights in manifests/static, and reads the rest.
+func Install(ctx context.Context, plane *controlplane.ControlPlane) (Installation, error) {
 	root, err := controlplane.ModuleRoot(ctx)
 	if err != nil {
-		return "", err
+		return Installation{}, err
 	}
-	rights, err := readRights(filepath.Join(root, "manifests", "static"))
+	m, err := readManifests(filepath.Join(root, "manifests", "static"))
 	if err != nil {
-		return "", err
+		return Installation{}, err
 	}
-	if _, err := plane.Kubectl(ctx, strings.Join(rights.manifests, "\n---\n"), "apply", "-f", "-"); err != nil {
-		return "", fmt.Errorf("apply the rights of the cloud controller manager: %w", err)
+	if _, err := plane.Kubectl(ctx, strings.Join(m.rights, "\n---\n"), "apply", "-f", "-"); err != nil {
+		return Installation{}, fmt.Errorf("apply the rights of the cloud controller manager: %w", err)
 	}
-	return plane.ServiceAccountKubeconfig(ctx, rights.namespace, rights.serviceAccount)
+	kubeconfig, err := plane.ServiceAccountKubeconfig(ctx, m.namespace, m.serviceAccount)
+	return Installation{Kubeconfig: kubeconfig, Args: m.args}, err
 }
 
-// rights are the manifests to apply, and the service account among them.
-type rights struct {
-	manifests                 []string
+// manifests are those of an installation, by what they are for.
+type manifests struct {
+	rights                    []string
 	namespace, serviceAccount string
+	args                      []string
 }
 
-func readRights(directory string) (rights, error) {
+func readManifests(directory string) (manifests, error) {
 	files, err := filepath.Glob(filepath.Join(directory, "*.yaml"))
 	if err != nil {
-		return rights{}, err
+		return manifests{}, err
 	}
-	var r rights
+	var m manifests
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
-			return rights{}, err
+			return manifests{}, err
 		}
 		for _, document := range strings.Split("\n"+string(content), "\n---") {
-			if err := r.add(document); err != nil {
-				return rights{}, fmt.Errorf("read %s: %w", file, err)
+			if err := m.add(document); err != nil {
+				return manifests{}, fmt.Errorf("read %s: %w", file, err)
 			}
 		}
 	}
-	if r.serviceAccount == "" {
-		return rights{}, fmt.Errorf("no ServiceAccount in %s", filepath.Join(directory, "*.yaml"))
+	if m.serviceAccount == "" || m.args == nil {
+		return manifests{}, fmt.Errorf("no ServiceAccount or no DaemonSet in %s", directory)
 	}
-	return r, nil
+	return m, nil
 }
 
-func (r *rights) add(document string) error {
+func (m *manifests) add(document string) error {
 	var object metav1.PartialObjectMetadata
 	if err := yaml.Unmarshal([]byte(document), &object); err != nil {
 		return err
 	}
-	if !slices.Contains(rightsKinds, object.Kind) {
-		return nil
+	if slices.Contains(rightsKinds, object.Kind) {
+		m.rights = append(m.rights, document)
 	}
-	r.manifests = append(r.manifests, document)
-	if object.Kind != "ServiceAccount" {
-		return nil
+	switch object.Kind {
+	case "ServiceAccount":
+		if m.serviceAccount != "" {
+			return errors.New("there is more than one ServiceAccount")
+		}
+		m.namespace, m.serviceAccount = object.Namespace, object.Name
+	case "DaemonSet":
+		var daemonSet appsv1.DaemonSet
+		if err := yaml.Unmarshal([]byte(document), &daemonSet); err != nil {
+			return err
+		}
+		m.args = daemonSet.Spec.Template.Spec.Containers[0].Args
 	}
-	if r.serviceAccount != "" {
-		return errors.New("there is more than one ServiceAccount")
-	}
-	r.namespace, r.serviceAccount = object.Namespace, object.Name
 	return nil
 }
