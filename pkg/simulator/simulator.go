@@ -100,7 +100,7 @@ func (c *Cloud) mount() {
 	api := http.NewServeMux()
 	api.Handle("/identity/", http.StripPrefix("/identity", c.Keystone))
 	for prefix, service := range map[string]http.Handler{
-		"/compute": c.Nova, "/network": c.Neutron, "/load-balancer": c.Octavia,
+		"/compute": c.Nova, "/network": c.settled(c.Neutron), "/load-balancer": c.Octavia,
 	} {
 		protected := http.StripPrefix(prefix, c.Keystone.Authenticate(service, isPublic))
 		api.Handle(prefix, protected)
@@ -108,6 +108,15 @@ func (c *Cloud) mount() {
 	}
 	c.mux = http.NewServeMux()
 	c.mux.Handle("/", c.Books.Record(c.Faults.Inject(api)))
+}
+
+// settled lets Octavia finish what is due before the network is looked at, so
+// that the VIP port of a load balancer that is gone is gone too.
+func (c *Cloud) settled(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.Octavia.Settle()
+		next.ServeHTTP(w, r)
+	})
 }
 
 // isPublic picks what a service answers without a token: its versions.

@@ -126,7 +126,7 @@ func TestVIPCanBeChosen(t *testing.T) {
 	for _, lb := range w.Snapshot() {
 		w.must(204, "DELETE", "loadbalancers/"+lb.ID, nil)
 	}
-	w.Snapshot()
+	w.Settle()
 	if _, err := w.network.Port(port.ID); err != nil {
 		t.Error("the caller's own port was removed")
 	}

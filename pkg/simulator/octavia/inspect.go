@@ -5,6 +5,11 @@ import (
 	"slices"
 )
 
+// Settle finishes what is due. Every request and every method here does so
+// itself; it is for looking at Neutron, where VIP ports go when load balancers
+// do.
+func (o *Octavia) Settle() { o.locked(func() {}) }
+
 // Snapshot returns a copy of all load balancers with everything below them,
 // in order of creation, after finishing what is due.
 func (o *Octavia) Snapshot() []LoadBalancer {

@@ -38,13 +38,11 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	listener := o.newListener(lb, given)
-	var touched []object
 	if pool != nil {
 		listener.DefaultPoolID = pool.ID
-		touched = append(touched, pool)
 	}
 	lb.Listeners = append(lb.Listeners, listener)
-	o.update(lb, touched, []object{listener}, nil)
+	o.update(lb, nil, []object{listener}, nil)
 	return response{http.StatusCreated, view{"listener": o.release.listener(listener)}}, nil
 }
 

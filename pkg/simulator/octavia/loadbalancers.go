@@ -159,7 +159,13 @@ func (o *Octavia) deleteBalancer(c *call) (response, *apiError) {
 	}
 	o.forget(lb)
 	o.lock(lb, PendingDelete)
-	o.after(lb, o.delays(lb.Provider).Delete, func() { o.remove(lb) })
+	o.after(lb, o.delays(lb.Provider).Delete, func() {
+		if o.fails(OperationDelete) {
+			o.set(lb, Error)
+			return
+		}
+		o.remove(lb)
+	})
 	return response{status: http.StatusNoContent}, nil
 }
 

@@ -86,6 +86,7 @@ type Octavia struct {
 	mu          sync.Mutex
 	balancers   []*LoadBalancer // in order of creation
 	jobs        []job
+	failures    map[Operation]int // still to come
 	sequence    int
 	dirty       bool // something changed since the subscribers were last told
 	closed      bool
@@ -114,6 +115,7 @@ func New(options Options) *Octavia {
 		options:     options,
 		release:     release,
 		clock:       options.Clock,
+		failures:    map[Operation]int{},
 		timers:      map[int]clock.Timer{},
 		subscribers: map[int]func(){},
 	}

@@ -111,6 +111,10 @@ func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish fun
 		o.set(thing, PendingUpdate)
 	}
 	o.after(lb, o.delays(lb.Provider).Update, func() {
+		if o.fails(OperationUpdate) {
+			o.revert(lb, touched, created)
+			return
+		}
 		if finish != nil {
 			finish()
 		}
@@ -178,6 +182,11 @@ func (o *Octavia) built(lb *LoadBalancer) {
 	}
 	early := lb.Provider == ProviderOVN
 	o.after(lb, delays.Create, func() {
+		if o.fails(OperationCreate) {
+			o.forget(lb)
+			o.set(lb, Error)
+			return
+		}
 		o.set(lb, Active)
 		if !early {
 			finishChildren()

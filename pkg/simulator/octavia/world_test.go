@@ -8,12 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/keystone"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const project = "0123456789abcdef0123456789abcdef"
 
