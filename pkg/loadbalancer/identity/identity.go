@@ -56,10 +56,11 @@ func (i Identity) MonitorName(n int) string { return cut(fmt.Sprintf("monitor_%d
 
 // Description gives the description of the load balancer.
 func (i Identity) Description() string {
+	const head = "Kubernetes "
 	if i.Untagged {
-		return i.describe("Kubernetes external service ")
+		return i.describe(head, i.proof(head))
 	}
-	return cut(fmt.Sprintf("Kubernetes external service %s/%s from cluster %s", i.Namespace, i.Service, i.ClusterName))
+	return i.describe(head, "")
 }
 
 // Tags gives the tags of everything that can carry tags when it is created.
@@ -81,27 +82,31 @@ func (i Identity) ServiceTag() string { return serviceTagPrefix + i.ServiceUID }
 // Service. Neutron takes no tags at the creation of a floating IP, so the identity
 // stands here, within "Floating IP for Kubernetes … from cluster NAME".
 func (i Identity) FloatingIPDescription() string {
-	return i.describe("Floating IP for Kubernetes external service ")
+	const head = "Floating IP for Kubernetes "
+	return i.describe(head, i.proof(head))
 }
 
-// describe writes a description with the identity in it. The name of the Service
-// gives way when it would get too long, identity and cluster never.
-func (i Identity) describe(head string) string {
-	tail := fmt.Sprintf(" (%s) from cluster %s", i.proof(), i.ClusterName)
-	service := i.Namespace + "/" + i.Service
-	room := maxLength - len(head) - len(tail)
-	if len(service) > room {
-		service = service[:max(room, 0)]
-	}
-	return cut(head + service + tail)
+const fromCluster = " from cluster "
+
+// describe writes a description in the shape that others look for. Where it gets
+// too long the name of the Service gives way: they match the name of the cluster
+// to its end.
+func (i Identity) describe(head, proof string) string {
+	tail := proof + fromCluster + i.ClusterName
+	service := "external service " + i.Namespace + "/" + i.Service
+	room := max(maxLength-len(head)-len(tail), 0)
+	return cut(head + service[:min(room, len(service))] + tail)
 }
 
-// proof is the part of a floating IP's description that nobody else's has.
-func (i Identity) proof() string {
-	if i.ClusterID == "" {
-		return "uid " + i.ServiceUID
+// proof is the part of a description that nobody else's has. The UID of the
+// Service never gives way; that of the cluster does to a very long name of the
+// cluster.
+func (i Identity) proof(head string) string {
+	full := " (uid " + i.ServiceUID + " in " + i.ClusterID + ")"
+	if i.ClusterID == "" || len(head+full+fromCluster+i.ClusterName) > maxLength {
+		return " (uid " + i.ServiceUID + ")"
 	}
-	return "uid " + i.ServiceUID + " in " + i.ClusterID
+	return full
 }
 
 // OwnsFloatingIP tells whether a floating IP with this description was made for
