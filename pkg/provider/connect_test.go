@@ -3,10 +3,105 @@ package provider
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 )
+
+// connection is one to a simulated cloud, as the program makes it.
+func connection(t *testing.T, change func(*config.Config)) (*simulator.Cloud, Connection) {
+	t.Helper()
+	cloud, err := simulator.Start(simulator.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(conf)
+	return cloud, Connection{
+		Config: conf, UserAgent: "test", Client: fake.NewClientset(kubeSystem()), ClusterName: "kubernetes",
+		Recorder: record.NewFakeRecorder(100), Stop: func(err error) { t.Errorf("stopped: %v", err) }, Clock: clock.RealClock{},
+	}
+}
+
+func TestAConnectedProviderServesNodesAndServices(t *testing.T) {
+	t.Parallel()
+	cloud, c := connection(t, func(*config.Config) {})
+	p, err := Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Initialize(nil, t.Context().Done())
+	svc := service("web")
+	lb := balancer(t, p)
+	if name := lb.GetLoadBalancerName(t.Context(), "", svc); name != "kube_service_kubernetes_default_web" {
+		t.Errorf("the load balancer is called %q", name)
+	}
+	svc.Spec.Type = v1.ServiceTypeClusterIP
+	if _, exists, err := lb.GetLoadBalancer(t.Context(), "", svc); exists || err != nil {
+		t.Errorf("a load balancer of a Service that wants none: %v, %v", exists, err)
+	}
+	server, err := cloud.AddServer("node-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	instances, _ := p.InstancesV2()
+	metadata, err := instances.InstanceMetadata(t.Context(), &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
+	if err != nil || metadata.ProviderID != "openstack:///"+server.ID {
+		t.Errorf("metadata %+v, %v", metadata, err)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNodesAreServedWithoutLoadBalancers(t *testing.T) {
+	t.Parallel()
+	_, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.Enabled = false })
+	p, err := Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Initialize(nil, t.Context().Done())
+	if _, ok := p.LoadBalancer(); ok {
+		t.Error("load balancers are offered")
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARefusedConnectionSaysSoWithoutTheSecret(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*config.Config){
+		"wrong password": func(conf *config.Config) { conf.Global.Password = "hunter2-hunter2" },
+		"bad sort order": func(conf *config.Config) { conf.Networking.AddressSortOrder = "everything" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, c := connection(t, change)
+			p, err := Connect(t.Context(), c)
+			if err == nil || p != nil {
+				t.Fatalf("got %v, %v", p, err)
+			}
+			if strings.Contains(err.Error(), c.Config.Global.Password) {
+				t.Errorf("the error tells the password: %v", err)
+			}
+		})
+	}
+}
 
 func TestWhetherServicesGetLoadBalancers(t *testing.T) {
 	t.Parallel()
