@@ -135,6 +135,27 @@ func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identi
 // the first write. Past the patience for a slow load balancer it is an
 // *api.RetryError.
 func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
+	return r.bring(ctx, svc, nodes, mayCreate)
+}
+
+// Update brings an existing load balancer to these nodes, and to whatever else the
+// Service asks for. It never makes one: upstream calls it beside the queue of
+// Services, so the Service may be deleted already. Where there is none it is an
+// error, on which upstream calls Ensure if the Service is still there.
+func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
+	_, err := r.bring(ctx, svc, nodes, mustExist)
+	return err
+}
+
+// existence says whether a call may create the load balancer.
+type existence bool
+
+const (
+	mayCreate existence = false
+	mustExist existence = true
+)
+
+func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, existence existence) (*v1.LoadBalancerStatus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Patience, errPatience)
 	defer cancel()
 	unlock, err := r.locks.lock(ctx, string(svc.UID))
@@ -142,7 +163,7 @@ func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 		return nil, r.explain(ctx, err)
 	}
 	defer unlock()
-	observed, settings, err := r.reconcile(ctx, svc, nodes)
+	observed, settings, err := r.reconcile(ctx, svc, nodes, existence)
 	if err != nil {
 		r.memory.forget(svc.UID)
 		return nil, r.explain(ctx, err)
@@ -150,17 +171,10 @@ func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 	return status(observed, settings), nil
 }
 
-// Update brings the members of the load balancer to these nodes. It does all that
-// Ensure does: a load balancer that has gone comes back.
-func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	_, err := r.Ensure(ctx, svc, nodes)
-	return err
-}
-
 // reconcile is one pass through the engine: until nothing differs, but not for
 // ever. A plan can leave something for the next one: parts that failed, members
 // that did not fit into a creation.
-func (r *Reconciler) reconcile(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*model.Observed, build.Settings, error) {
+func (r *Reconciler) reconcile(ctx context.Context, svc *v1.Service, nodes []*v1.Node, existence existence) (*model.Observed, build.Settings, error) {
 	settings, ignored, errs := build.Read(svc, r.options.Config)
 	r.tellIgnored(svc, ignored)
 	if len(errs) > 0 {
@@ -187,6 +201,9 @@ func (r *Reconciler) reconcile(ctx context.Context, svc *v1.Service, nodes []*v1
 			return nil, settings, err
 		}
 		todo := plan.Diff(desired, *observed, r.planOptions(svc, settings))
+		if existence == mustExist && todo.Creates() {
+			return nil, settings, errors.New("the Service has no load balancer: it is made at the next sync of the Service")
+		}
 		if pass == 1 {
 			r.tellPlan(svc, todo)
 		}

@@ -249,6 +249,19 @@ func TestVanishedLoadBalancerComesBackWithItsFloatingIP(t *testing.T) {
 	}
 }
 
+func TestUpdateBesideADeletionMakesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes[:1])
+	w.delete(svc)
+	if err := w.engine.Update(w.ctx, svc, nodes); err == nil {
+		t.Error("Update succeeded without a load balancer")
+	}
+	w.loadBalancers(0)
+	w.floatingIPs(0)
+}
+
 func TestServiceWhoseLoadBalancerVanishedIsDeletedWithItsFloatingIP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})

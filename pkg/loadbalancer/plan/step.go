@@ -5,6 +5,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -28,6 +29,14 @@ type Notice struct {
 
 // Empty tells that there is nothing to do.
 func (p Plan) Empty() bool { return len(p.Steps) == 0 && p.Blocked == "" }
+
+// Creates tells that the plan makes a load balancer.
+func (p Plan) Creates() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		_, creates := s.(CreateLoadBalancer)
+		return creates
+	})
+}
 
 // String prints a plan, a step a line.
 func (p Plan) String() string {
