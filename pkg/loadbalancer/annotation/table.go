@@ -9,17 +9,13 @@ import (
 // Table gives all annotations, by name.
 func Table() []Annotation {
 	return []Annotation{
-		{Internal, yesOrNo, "No floating IP: the load balancer is reachable on its VIP only.",
-			boolean(func(v *Values) **bool { return &v.Internal })},
-		{SourceRanges, "comma-separated CIDRs", "The clients that may connect, where spec.loadBalancerSourceRanges is empty.",
-			cidrs(func(v *Values) *[]string { return &v.SourceRanges })},
+		{Prefix + "availability-zone", "", "", nil},
 		{Class, "the name of a [LoadBalancerClass] of cloud.conf", "Takes the settings of that section.",
 			text(func(v *Values) **string { return &v.Class })},
 		{Prefix + "connection-limit", "", "", nil},
 		{Prefix + "default-tls-container-ref", "", "", nil},
 		{Monitor, yesOrNo, "Health monitors for the pools. With externalTrafficPolicy Local there always are some.",
 			boolean(func(v *Values) **bool { return &v.Monitor })},
-		{Prefix + "availability-zone", "", "", nil},
 		{Prefix + "flavor-id", "", "", nil},
 		{FloatingNetID, "the ID of an external network", "Where the floating IP comes from.",
 			text(func(v *Values) **string { return &v.FloatingNetworkID })},
@@ -47,8 +43,8 @@ func Table() []Annotation {
 			text(func(v *Values) **string { return &v.MemberSubnetID })},
 		{NetworkID, "the ID of a network", "The network of the VIP.",
 			text(func(v *Values) **string { return &v.NetworkID })},
-		{NodeSelector, "comma-separated key=value or key", "Only nodes with these labels become members.",
-			text(func(v *Values) **string { return &v.NodeSelector })},
+		{NodeSelector, "comma-separated key=value or key", "Only nodes with these labels become members; empty means all.",
+			selector(func(v *Values) **string { return &v.NodeSelector })},
 		{Prefix + "port-id", "", "", nil},
 		{Prefix + "proxy-protocol", "", "", nil},
 		{SubnetID, "the ID of a subnet", "The subnet of the VIP.",
@@ -58,6 +54,10 @@ func Table() []Annotation {
 		{Prefix + "timeout-member-data", "", "", nil},
 		{Prefix + "timeout-tcp-inspect", "", "", nil},
 		{Prefix + "x-forwarded-for", "", "", nil},
+		{SourceRanges, "comma-separated CIDRs", "The clients that may connect, where spec.loadBalancerSourceRanges is empty.",
+			cidrs(func(v *Values) *[]string { return &v.SourceRanges })},
+		{Internal, yesOrNo, "No floating IP: the load balancer is reachable on its VIP only.",
+			boolean(func(v *Values) **bool { return &v.Internal })},
 	}
 }
 
@@ -69,6 +69,17 @@ func output(*Values, string) bool { return true }
 func text(at func(*Values) **string) func(*Values, string) bool {
 	return func(v *Values, value string) bool {
 		if value == "" || len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") {
+			return false
+		}
+		*at(v) = &value
+		return true
+	}
+}
+
+// selector accepts what build then parses. Keys of labels hold slashes.
+func selector(at func(*Values) **string) func(*Values, string) bool {
+	return func(v *Values, value string) bool {
+		if len(value) > 1024 {
 			return false
 		}
 		*at(v) = &value
