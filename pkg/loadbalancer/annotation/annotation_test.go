@@ -1,0 +1,241 @@
+package annotation_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestParseReadsEveryKind(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, value string
+		want        annotation.Values
+	}{
+		{annotation.Internal, "true", annotation.Values{Internal: ptr(true)}},
+		{annotation.Internal, "False", annotation.Values{Internal: ptr(false)}},
+		{annotation.KeepFloatingIP, "1", annotation.Values{KeepFloatingIP: ptr(true)}},
+		{annotation.Monitor, " true\n", annotation.Values{Monitor: ptr(true)}},
+		{annotation.LoadBalancerID, "28438d75-4c4e-43b4-a15b-5056fded2a34", annotation.Values{LoadBalancerID: ptr("28438d75-4c4e-43b4-a15b-5056fded2a34")}},
+		{annotation.Class, "Public Net", annotation.Values{Class: ptr("Public Net")}},
+		{annotation.SubnetID, "s", annotation.Values{SubnetID: ptr("s")}},
+		{annotation.NetworkID, "n", annotation.Values{NetworkID: ptr("n")}},
+		{annotation.MemberSubnetID, "m", annotation.Values{MemberSubnetID: ptr("m")}},
+		{annotation.FloatingNetID, "f", annotation.Values{FloatingNetworkID: ptr("f")}},
+		{annotation.FloatingSubnet, "fs", annotation.Values{FloatingSubnetID: ptr("fs")}},
+		{annotation.Method, "ROUND_ROBIN", annotation.Values{Method: ptr("ROUND_ROBIN")}},
+		{annotation.Method, "source_ip_port", annotation.Values{Method: ptr("SOURCE_IP_PORT")}},
+		{annotation.NodeSelector, "node-role.kubernetes.io/edge=,pool=a", annotation.Values{NodeSelector: ptr("node-role.kubernetes.io/edge=,pool=a")}},
+		{annotation.NodeSelector, "", annotation.Values{NodeSelector: ptr("")}},
+		{annotation.SourceRanges, "10.1.2.3/8", annotation.Values{SourceRanges: []string{"10.0.0.0/8"}}},
+		{annotation.SourceRanges, "10.0.0.0/8, fd00::1/64", annotation.Values{SourceRanges: []string{"10.0.0.0/8", "fd00::/64"}}},
+		{annotation.MonitorDelay, "1", annotation.Values{MonitorDelay: ptr(1)}},
+		{annotation.MonitorTimeout, "3600", annotation.Values{MonitorTimeout: ptr(3600)}},
+		{annotation.MonitorRetries, "10", annotation.Values{MonitorMaxRetries: ptr(10)}},
+		{annotation.MonitorDown, " 3 ", annotation.Values{MonitorMaxRetriesDown: ptr(3)}},
+		{annotation.Prefix + "load-balancer-address", "172.24.5.171", annotation.Values{}},
+		{"kubectl.kubernetes.io/last-applied-configuration", "{}", annotation.Values{}},
+	} {
+		t.Run(test.name+"="+test.value, func(t *testing.T) {
+			t.Parallel()
+			values, notices, errs := annotation.Parse(map[string]string{test.name: test.value})
+			if len(errs) > 0 || len(notices) > 0 {
+				t.Fatalf("errors %v, notices %v", errs, notices)
+			}
+			if diff := cmp.Diff(test.want, values); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, value, allowed string }{
+		{annotation.Internal, "yes", `"true" or "false"`},
+		{annotation.Internal, "", `"true" or "false"`},
+		{annotation.KeepFloatingIP, "tru", `"true" or "false"`},
+		{annotation.Monitor, "on", `"true" or "false"`},
+		{annotation.LoadBalancerID, "", "the ID of a load balancer"},
+		{annotation.LoadBalancerID, "../networks", "the ID of a load balancer"},
+		{annotation.SubnetID, "a?fields=x", "the ID of a subnet"},
+		{annotation.NetworkID, "a\r\nb", "the ID of a network"},
+		{annotation.MemberSubnetID, strings.Repeat("x", 256), "the ID of a subnet"},
+		{annotation.NodeSelector, strings.Repeat("x", 1025), "comma-separated key=value or key"},
+		{annotation.Method, "RANDOM", "ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"},
+		{annotation.SourceRanges, "10.0.0.1", "comma-separated CIDRs"},
+		{annotation.SourceRanges, "10.0.0.0/8,", "comma-separated CIDRs"},
+		{annotation.SourceRanges, "", "comma-separated CIDRs"},
+		{annotation.SourceRanges, "10.0.0.0/33", "comma-separated CIDRs"},
+		{annotation.MonitorDelay, "0", "1 to 3600 (seconds)"},
+		{annotation.MonitorDelay, "5s", "1 to 3600 (seconds)"},
+		{annotation.MonitorTimeout, "3601", "1 to 3600 (seconds)"},
+		{annotation.MonitorRetries, "11", "1 to 10"},
+		{annotation.MonitorDown, "-1", "1 to 10"},
+		{annotation.MonitorDown, "99999999999999999999", "1 to 10"},
+	} {
+		t.Run(test.name+"="+test.value[:min(len(test.value), 20)], func(t *testing.T) {
+			t.Parallel()
+			values, notices, errs := annotation.Parse(map[string]string{test.name: test.value})
+			if len(errs) != 1 || len(notices) != 0 {
+				t.Fatalf("errors %v, notices %v; want one error", errs, notices)
+			}
+			if want := "metadata.annotations[" + test.name + "]"; errs[0].Field != want {
+				t.Errorf("the error is about %s, want %s", errs[0].Field, want)
+			}
+			if want := "allowed: " + test.allowed; errs[0].Detail != want {
+				t.Errorf("the error says %q, want %q", errs[0].Detail, want)
+			}
+			if diff := cmp.Diff(annotation.Values{}, values); diff != "" {
+				t.Errorf("a refused value is stored: %s", diff)
+			}
+		})
+	}
+}
+
+func TestParseReportsAllErrorsInOneOrder(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		_, _, errs := annotation.Parse(map[string]string{
+			annotation.MonitorDelay: "x", annotation.Internal: "x", annotation.Method: "x",
+		})
+		var fields []string
+		for _, err := range errs {
+			fields = append(fields, err.Field)
+		}
+		want := []string{
+			annotation.Path(annotation.MonitorDelay).String(), annotation.Path(annotation.Method).String(),
+			annotation.Path(annotation.Internal).String(),
+		}
+		if diff := cmp.Diff(want, fields); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+func TestParseBoundsTheValueInErrors(t *testing.T) {
+	t.Parallel()
+	_, _, errs := annotation.Parse(map[string]string{annotation.Internal: strings.Repeat("no ", 1000)})
+	if len(errs) != 1 || len(errs[0].Error()) > 400 {
+		t.Errorf("errors %v", errs)
+	}
+}
+
+func TestParseAnnouncesWhatHasNoEffect(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, message string }{
+		{annotation.Prefix + "proxy-protocol", "this annotation is not supported yet and has no effect"},
+		{annotation.Prefix + "subnet-idd", `there is no such annotation: did you mean "loadbalancer.openstack.org/subnet-id"?`},
+		{annotation.Prefix + "keep-floating-ip", `there is no such annotation: did you mean "loadbalancer.openstack.org/keep-floatingip"?`},
+		{annotation.Prefix + "something-else-entirely", "there is no such annotation"},
+		{annotation.Prefix + strings.Repeat("subnet-id", 1000), "there is no such annotation"},
+		{annotation.Prefix, "there is no such annotation"},
+	} {
+		t.Run(test.name[:min(len(test.name), 60)], func(t *testing.T) {
+			t.Parallel()
+			values, notices, errs := annotation.Parse(map[string]string{test.name: "true"})
+			want := []annotation.Notice{{Annotation: test.name, Message: test.message}}
+			if diff := cmp.Diff(want, notices); diff != "" || len(errs) > 0 {
+				t.Errorf("errors %v, notices: %s", errs, diff)
+			}
+			if diff := cmp.Diff(annotation.Values{}, values); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestParseLeavesOthersAnnotationsAlone(t *testing.T) {
+	t.Parallel()
+	_, notices, errs := annotation.Parse(map[string]string{
+		"service.beta.kubernetes.io/aws-load-balancer-type": "nlb", "example.com/subnet-idd": "x",
+	})
+	if len(notices) > 0 || len(errs) > 0 {
+		t.Errorf("notices %v, errors %v", notices, errs)
+	}
+}
+
+func TestTableIsComplete(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, a := range annotation.Table() {
+		names = append(names, a.Name)
+		if a.Name == "" {
+			t.Errorf("an annotation has no name: %+v", a.Doc)
+		}
+		if a.Effective() && (a.Allowed == "" || a.Doc == "") {
+			t.Errorf("%s has an effect, but says not what it allows (%q) or does (%q)", a.Name, a.Allowed, a.Doc)
+		}
+		if a.Effective() && !strings.HasSuffix(a.Doc, ".") {
+			t.Errorf("%s: the text is not a sentence: %q", a.Name, a.Doc)
+		}
+	}
+	if !slices.IsSorted(names) {
+		t.Errorf("not sorted by name: %v", names)
+	}
+	if unique := slices.Compact(slices.Clone(names)); len(unique) != len(names) {
+		t.Errorf("a name is there twice: %v", names)
+	}
+}
+
+// TestTableKnowsAllOfCloudProviderOpenStack keeps the announcement of those that
+// have no effect: without an entry they would be "no such annotation".
+func TestTableKnowsAllOfCloudProviderOpenStack(t *testing.T) {
+	t.Parallel()
+	theirs := []string{
+		annotation.Internal, annotation.SourceRanges,
+		"connection-limit", "floating-network-id", "floating-subnet", "floating-subnet-id", "floating-subnet-tags",
+		"class", "keep-floatingip", "port-id", "proxy-protocol", "subnet-id", "member-subnet-id", "network-id",
+		"timeout-client-data", "timeout-member-connect", "timeout-member-data", "timeout-tcp-inspect",
+		"x-forwarded-for", "flavor-id", "availability-zone", "enable-health-monitor", "health-monitor-delay",
+		"health-monitor-timeout", "health-monitor-max-retries", "health-monitor-max-retries-down",
+		"hostname", "load-balancer-address", "load-balancer-id", "lb-method", "default-tls-container-ref", "node-selector",
+	}
+	known := map[string]bool{}
+	for _, a := range annotation.Table() {
+		known[strings.TrimPrefix(a.Name, annotation.Prefix)] = true
+	}
+	for _, name := range theirs {
+		if !known[name] {
+			t.Errorf("%s is not in the table", name)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, a := range annotation.Table() {
+		for _, value := range []string{"true", "5", "10.0.0.0/8", "ROUND_ROBIN", "", "\x00", "é\xff"} {
+			f.Add(a.Name, value)
+		}
+	}
+	f.Add(annotation.Prefix+"subnet-idd", strings.Repeat("é", 200))
+	f.Fuzz(func(t *testing.T, name, value string) {
+		_, notices, errs := annotation.Parse(map[string]string{name: value})
+		if len(notices)+len(errs) > 1 {
+			t.Fatalf("one annotation, but notices %v and errors %v", notices, errs)
+		}
+		for _, err := range errs {
+			if want := annotation.Path(name).String(); err.Field != want {
+				t.Errorf("the error is about %s, want %s", err.Field, want)
+			}
+			if text := err.Error(); !strings.Contains(text, name) || len(text) > len(name)+1000 {
+				t.Errorf("error %q: want one that names %s and is short", text, name)
+			}
+			if utf8.ValidString(name) && !utf8.ValidString(err.Error()) {
+				t.Errorf("error %q is not UTF-8", err.Error())
+			}
+		}
+		for _, notice := range notices {
+			if notice.Annotation != name || notice.Message == "" {
+				t.Errorf("notice %+v about %s", notice, name)
+			}
+		}
+	})
+}
