@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
+	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+	"github.com/openstack-ccm/openstack-ccm/tests/process"
+)
+
+// options are the flags.
+type options struct{ provider string }
+
+// stopGrace is how long a process may take to end before it is killed.
+const stopGrace = 15 * time.Second
+
+// logLines is how much of its log a process shows when the demo fails.
+const logLines = 40
+
+// demo is the world of the demo, which grows from step to step.
+type demo struct {
+	options options
+	out     *narrator
+
+	plane   *controlplane.ControlPlane
+	network cluster.Network
+	cloud   cloud
+	// programs are paths by package.
+	programs map[string]string
+	ccm      *process.Process
+	// cleanups are to be run in reverse.
+	cleanups []func() error
+
+	// What the story is about.
+	port     int32
+	url      string
+	requests int
+	cycles   int
+}
+
+func (d *demo) later(cleanup func() error) { d.cleanups = append(d.cleanups, cleanup) }
+
+// stop ends every process, the last started first, and removes every file.
+func (d *demo) stop() error {
+	var errs []error
+	for i := len(d.cleanups) - 1; i >= 0; i-- {
+		errs = append(errs, d.cleanups[i]())
+	}
+	d.cleanups = nil
+	return errors.Join(errs...)
+}
+
+// showLogs tells what a failure needs.
+func (d *demo) showLogs() {
+	if d.ccm != nil {
+		d.out.say("the end of the cloud controller manager's log:\n%s", d.ccm.Log(logLines))
+	}
+}
+
+func (d *demo) startControlPlane(ctx context.Context) (err error) {
+	d.out.waitFor("starting etcd, kube-apiserver and kube-controller-manager")
+	d.plane, err = controlplane.Start(ctx, controlplane.Options{Logf: d.out.say})
+	if err != nil {
+		return err
+	}
+	d.later(d.plane.Stop)
+	d.out.say("etcd, kube-apiserver and kube-controller-manager answer at %s", d.plane.Config().Host)
+	return nil
+}
+
+func (d *demo) build(ctx context.Context) error {
+	d.programs = map[string]string{}
+	for _, program := range []string{cluster.SimulatorProgram, cluster.CCMProgram, cluster.NodeProgram} {
+		d.out.waitFor("building %s", program)
+		path, err := cluster.BuildProgram(ctx, program, d.plane.Dir())
+		if err != nil {
+			return err
+		}
+		d.programs[program] = path
+		d.out.say("built %s", filepath.Base(path))
+	}
+	return nil
+}
+
+// start runs a program until the demo ends.
+func (d *demo) start(name, program string, args ...string) (*process.Process, error) {
+	p, err := process.Start(process.Spec{
+		Name: name, Path: d.programs[program], Args: args, LogFile: filepath.Join(d.plane.Dir(), name+".log"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.later(func() error { p.Stop(stopGrace); return nil })
+	return p, nil
+}
+
+// listening finds the address in the line that openstack-sim prints when it is ready.
+var listening = regexp.MustCompile(`listening on (http://\S+)`)
+
+func (d *demo) startCloud(ctx context.Context) (err error) {
+	if d.network, err = cluster.ClaimNetwork(); err != nil {
+		return err
+	}
+	d.later(d.network.Release)
+	simulator, err := d.start("openstack-sim", cluster.SimulatorProgram,
+		"--listen=127.0.0.1:0", "--cloud-conf="+d.cloudConf(),
+		"--provider="+d.options.provider, "--create-delay=6s", "--update-delay=1s", "--monitor-speed=5",
+		"--subnet-cidr="+d.network.CIDR, "--external-cidr="+d.network.ExternalCIDR)
+	if err != nil {
+		return err
+	}
+	err = simulator.Await(ctx, func(context.Context) error {
+		found := listening.FindStringSubmatch(simulator.Log(logLines))
+		if found == nil {
+			return errors.New("it has not said its address")
+		}
+		d.cloud.url = found[1]
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	d.out.say("Keystone, Nova, Neutron and Octavia answer at %s", d.cloud.url)
+	d.out.say("servers live in %s, floating IPs in %s", d.network.CIDR, d.network.ExternalCIDR)
+	return nil
+}
+
+func (d *demo) cloudConf() string { return filepath.Join(d.plane.Dir(), "cloud.conf") }
+
+func (d *demo) startCCM(ctx context.Context) error {
+	installation, err := cluster.Install(ctx, d.plane)
+	if err != nil {
+		return err
+	}
+	d.out.say("applied the rights in manifests/static")
+	ccm := cluster.CCM{
+		Program: d.programs[cluster.CCMProgram], CloudConf: d.cloudConf(),
+		Installation: installation, Directory: d.plane.Dir(),
+	}
+	if d.ccm, err = ccm.Start(ctx); err != nil {
+		return err
+	}
+	d.later(func() error { d.ccm.Stop(stopGrace); return nil })
+	d.out.say("it is healthy; its flags: %s", strings.Join(installation.Args, " "))
+	return nil
+}
+
+// addNode boots a server and starts the node on it, and waits until the cloud
+// controller manager has recognized it.
+func (d *demo) addNode(ctx context.Context, name string) error {
+	booted, err := d.cloud.addServer(ctx, name)
+	if err != nil {
+		return err
+	}
+	p, err := d.start(name, cluster.NodeProgram,
+		"--kubeconfig="+d.plane.AdminKubeconfig(), "--name="+name, "--address="+booted.Address)
+	if err != nil {
+		return err
+	}
+	d.out.waitFor("waiting for the cloud controller manager to initialize %s", name)
+	err = p.Await(ctx, func(ctx context.Context) error { return cluster.Initialized(ctx, d.plane.Client(), name) })
+	if err != nil {
+		return err
+	}
+	d.out.say("%s at %s is server %s, and initialized", name, booted.Address, booted.ID)
+	return nil
+}
+
+// servicePort is 80 where an ordinary user may listen there, else 8080.
+func (d *demo) servicePort() int32 {
+	address := strings.Replace(d.network.ExternalCIDR, "0/24", "255:80", 1)
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return 8080
+	}
+	if err := listener.Close(); err != nil {
+		return 8080
+	}
+	return 80
+}
+
+func (d *demo) summary() string {
+	return fmt.Sprintf("created, served, grew, went Local and vanished with %d writes and %d PENDING cycles", d.requests, d.cycles)
+}
