@@ -21,16 +21,16 @@ func members(pool PoolRef, from, to model.Pool) []Step {
 	for _, m := range to.Members {
 		wanted[m.Key()] = true
 		old, there := have[m.Key()]
+		// Another subnet for a member that stays would be written to Octavia's
+		// database only, and is a new member for ovn.
+		if there && old.SubnetID != "" {
+			m.SubnetID = old.SubnetID
+		}
 		switch {
 		case !there:
 			set.Added = append(set.Added, m)
 		case old.MonitorPort != m.MonitorPort || old.Drained || !old.Status.Sound():
 			set.Changed = append(set.Changed, m)
-		}
-		// Another subnet for a member that stays would be written to Octavia's
-		// database only, and is a new member for ovn.
-		if there && old.SubnetID != "" {
-			m.SubnetID = old.SubnetID
 		}
 		set.Members = append(set.Members, m)
 	}
