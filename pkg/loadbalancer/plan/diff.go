@@ -41,13 +41,12 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	lb := observed.LoadBalancer
 	switch {
 	case lb == nil:
-		steps := []Step{CreateLoadBalancer{desired}}
-		return Plan{Steps: append(steps, attachFloatingIP(desired, nil, observed.Spare)...)}
+		return Plan{Steps: create(desired, observed.Spare, opts)}
 	case lb.Status.Failed() && opts.Published:
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR; it may still serve traffic, so it is left alone: "+
 			"ask the cloud's operator for a failover, or delete the Service to start anew", lb.Name, lb.ID)}
 	case lb.Status.Failed():
-		return replace(desired, observed)
+		return replace(desired, observed, opts)
 	}
 	if blocked := conflict(desired, lb); blocked != "" {
 		return Plan{Blocked: blocked}
@@ -72,22 +71,27 @@ func dropSurplus(observed model.Observed) []Step {
 	return steps
 }
 
+// create makes a load balancer. Floating IPs that are left over, and not wanted,
+// go first: they count against the quota.
+func create(desired *model.LoadBalancer, spare []model.FloatingIP, opts Options) []Step {
+	steps := detachFloatingIP(desired, nil, spare, opts)
+	steps = append(steps, CreateLoadBalancer{desired})
+	return append(steps, attachFloatingIP(desired, nil, spare)...)
+}
+
 // replace starts anew: a load balancer that never came up is of no use to anyone.
-func replace(desired *model.LoadBalancer, observed model.Observed) Plan {
+func replace(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	lb := observed.LoadBalancer
 	if len(lb.Foreign) > 0 {
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR and holds %s %s, which is not ours",
 			lb.Name, lb.ID, lb.Foreign[0].Kind, lb.Foreign[0].Name)}
 	}
-	steps := []Step{
-		DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"},
-		CreateLoadBalancer{desired},
-	}
+	steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"}}
 	spare := observed.Spare
 	if lb.FloatingIP != nil {
 		spare = append(slices.Clone(spare), *lb.FloatingIP) // the VIP's port goes, the address stays
 	}
-	return Plan{Steps: append(steps, attachFloatingIP(desired, nil, spare)...)}
+	return Plan{Steps: append(steps, create(desired, spare, opts)...)}
 }
 
 // conflict tells of a port that somebody else's listener holds.
