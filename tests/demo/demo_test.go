@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
+)
+
+// page is what the narrator writes on; it may be read at the same time.
+type page struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (p *page) Write(b []byte) (int, error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *page) String() string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.text.String()
+}
+
+func (p *page) await(t *testing.T, want string) {
+	t.Helper()
+	await.Eventually(t, want, func(context.Context) error {
+		if !strings.Contains(p.String(), want) {
+			return errors.New(p.String())
+		}
+		return nil
+	})
+}
+
+func narrate(t *testing.T) (*narrator, *page) {
+	t.Helper()
+	p := &page{}
+	n := newNarrator(p)
+	t.Cleanup(n.close)
+	return n, p
+}
+
+func TestTheNarratorSaysWhenAndWhat(t *testing.T) {
+	t.Parallel()
+	n, p := narrate(t)
+	n.title("A chapter")
+	n.say("%d things", 2)
+	n.final("demo: OK")
+	want := regexp.MustCompile(`^\n +\d+\.\ds == A chapter\n +\d+\.\ds    2 things\ndemo: OK\n$`)
+	if !want.MatchString(p.String()) {
+		t.Errorf("said %q", p)
+	}
+}
+
+func TestTheNarratorBreaksTheSilence(t *testing.T) {
+	t.Parallel()
+	n, p := narrate(t)
+	n.waitFor("waiting for %s", "Godot")
+	p.await(t, "... waiting for Godot (2 s)")
+	p.await(t, "... waiting for Godot (3 s)")
+}
+
+func lb(status string, members ...string) loadBalancer {
+	text := `{"name":"web","provisioning_status":"` + status + `","pools":[{"members":[`
+	for i, m := range members {
+		if i > 0 {
+			text += ","
+		}
+		text += `{"operating_status":"` + m + `"}`
+	}
+	var made loadBalancer
+	if err := json.Unmarshal([]byte(text+`]}]}`), &made); err != nil {
+		panic(err)
+	}
+	return made
+}
+
+func TestTheWatcherTellsEveryChangeOnce(t *testing.T) {
+	t.Parallel()
+	n, p := narrate(t)
+	w := &watcher{out: n, loadBalancers: map[string]string{}}
+	for _, all := range [][]loadBalancer{
+		{lb("PENDING_CREATE")},
+		{lb("PENDING_CREATE")},
+		{lb("ACTIVE", "ONLINE", "ERROR", "ONLINE")},
+		{},
+		{},
+	} {
+		w.compare(all)
+	}
+	var told []string
+	for line := range strings.Lines(p.String()) {
+		_, what, _ := strings.Cut(line, "load balancer ")
+		told = append(told, strings.TrimSpace(what))
+	}
+	want := []string{"web: PENDING_CREATE", "web: ACTIVE, members: 1 ERROR, 2 ONLINE", "web: gone"}
+	if strings.Join(told, "\n") != strings.Join(want, "\n") {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}
+
+func TestTheWatcherTellsEvents(t *testing.T) {
+	t.Parallel()
+	n, p := narrate(t)
+	event := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "e", UID: "1"},
+		Type:       "Normal", Reason: "EnsuredLoadBalancer", Message: "Ensured load balancer", Count: 1,
+	}
+	w := startWatcher(t.Context(), n, fake.NewClientset(event), "demo", cloud{url: "http://127.0.0.1:0"})
+	p.await(t, "event    Normal EnsuredLoadBalancer: Ensured load balancer")
+	if err := w.stop(); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Count(p.String(), "EnsuredLoadBalancer"); got != 1 {
+		t.Errorf("told %d times", got)
+	}
+}
+
+func TestTheCloudsRefusalIsTold(t *testing.T) {
+	t.Parallel()
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":"no address is left"}`, http.StatusConflict)
+	}))
+	t.Cleanup(refusing.Close)
+	_, err := cloud{url: refusing.URL}.addServer(t.Context(), "node-1")
+	for _, want := range []string{"POST servers", "409", "no address is left"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("err = %v, want it to contain %q", err, want)
+		}
+	}
+}
+
+func TestTheStoryEndsAtTheChapterThatFails(t *testing.T) {
+	t.Parallel()
+	n, p := narrate(t)
+	d := &demo{out: n}
+	broken := errors.New("broken")
+	err := d.tell(t.Context(), []chapter{
+		{"One", patience, func(context.Context) error { return nil }},
+		{"Two", patience, func(context.Context) error { return broken }},
+		{"Three", patience, func(context.Context) error { return nil }},
+	})
+	if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "Two: ") {
+		t.Errorf("err = %v, want Two: broken", err)
+	}
+	if strings.Contains(p.String(), "Three") {
+		t.Error("the story went on")
+	}
+}
+
+func TestAChapterThatTakesTooLongIsNamed(t *testing.T) {
+	t.Parallel()
+	n, _ := narrate(t)
+	err := (&demo{out: n}).tell(t.Context(), []chapter{{"Slow", time.Millisecond, func(ctx context.Context) error {
+		return await.Success(ctx, func(context.Context) error { return errors.New("no external IP") })
+	}}})
+	for _, want := range []string{"Slow: ", "not done in 1ms", "no external IP"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("err = %v, want it to contain %q", err, want)
+		}
+	}
+}
+
+func TestWhatWasStartedLastEndsFirst(t *testing.T) {
+	t.Parallel()
+	var ended []string
+	d := &demo{}
+	broken := errors.New("broken")
+	for _, name := range []string{"control plane", "cloud", "node"} {
+		d.later(func() error {
+			ended = append(ended, name)
+			if name == "cloud" {
+				return broken
+			}
+			return nil
+		})
+	}
+	if err := d.stop(); !errors.Is(err, broken) {
+		t.Errorf("err = %v, want broken", err)
+	}
+	if got := strings.Join(ended, ", "); got != "node, cloud, control plane" {
+		t.Errorf("ended %s", got)
+	}
+}
+
+// TestAnInterruptEndsTheStory is not parallel: the signal is the whole process's.
+func TestAnInterruptEndsTheStory(t *testing.T) {
+	guard := make(chan os.Signal, 1) // so that the signal never ends the test binary
+	signal.Notify(guard, os.Interrupt)
+	defer signal.Stop(guard)
+
+	ctx, stop := interruptible(t.Context())
+	defer stop()
+	n, _ := narrate(t)
+	err := (&demo{out: n}).tell(ctx, []chapter{{"Waiting", patience, func(ctx context.Context) error {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}}})
+	if !errors.Is(err, errInterrupted) {
+		t.Errorf("err = %v, want interrupted", err)
+	}
+}
