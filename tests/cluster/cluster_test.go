@@ -2,8 +2,11 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
@@ -37,11 +41,10 @@ func expectAnswers(t *testing.T, url string, nodes ...string) {
 	})
 }
 
-func TestTheLifeOfAService(t *testing.T) {
-	t.Parallel()
-	c := ForTest(t, Options{Nodes: 2, Simulator: delays()})
-	services := c.Client().CoreV1().Services("default")
-	service, err := services.Create(t.Context(), &corev1.Service{
+// createService creates a Service of type LoadBalancer with pods on the nodes.
+func createService(t *testing.T, c *Cluster, nodes ...string) *corev1.Service {
+	t.Helper()
+	service, err := c.Client().CoreV1().Services("default").Create(t.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec: corev1.ServiceSpec{
 			Type:  corev1.ServiceTypeLoadBalancer,
@@ -51,21 +54,51 @@ func TestTheLifeOfAService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setPods := func(podsOn map[string]int) {
-		t.Helper()
-		if err := SetPods(t.Context(), c.Client(), service, podsOn); err != nil {
-			t.Fatal(err)
-		}
-	}
-	setPods(map[string]int{"node-1": 1, "node-2": 1})
+	setPods(t, c, service, nodes...)
+	return service
+}
 
-	var address string
+func setPods(t *testing.T, c *Cluster, service *corev1.Service, nodes ...string) {
+	t.Helper()
+	podsOn := map[string]int{}
+	for _, node := range nodes {
+		podsOn[node] = 1
+	}
+	if err := SetPods(t.Context(), c.Client(), service, podsOn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitAddress waits for the Service's external IP.
+func awaitAddress(t *testing.T, c *Cluster) (address string) {
+	t.Helper()
 	await.Eventually(t, "an external IP", func(ctx context.Context) (err error) {
 		address, err = ExternalIP(ctx, c.Client(), "default", "web")
 		return err
 	})
-	prefix, _, _ := strings.Cut(c.network.ExternalCIDR, "0/24")
-	if !strings.HasPrefix(address, prefix) {
+	return address
+}
+
+// deleteService deletes the Service, and shows that nothing of it stays.
+func deleteService(t *testing.T, c *Cluster) {
+	t.Helper()
+	if err := c.Client().CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await.Eventually(t, "the Service's end", func(ctx context.Context) error {
+		return Gone(ctx, c.Client(), "default", "web")
+	})
+	if left := c.Leftovers(); len(left) > 0 {
+		t.Errorf("left in the cloud: %v", left)
+	}
+}
+
+func TestTheLifeOfAService(t *testing.T) {
+	t.Parallel()
+	c := ForTest(t, Options{Nodes: 2, Simulator: delays()})
+	service := createService(t, c, "node-1", "node-2")
+	address := awaitAddress(t, c)
+	if !netip.MustParsePrefix(c.network.ExternalCIDR).Contains(netip.MustParseAddr(address)) {
 		t.Errorf("external IP = %s, want one of %s", address, c.network.ExternalCIDR)
 	}
 	url := "http://" + address + ":8080/"
@@ -76,20 +109,39 @@ func TestTheLifeOfAService(t *testing.T) {
 	}
 	expectAnswers(t, url, "node-1", "node-2", "node-3")
 
-	setPods(map[string]int{"node-2": 1})
+	setPods(t, c, service, "node-2")
 	patch := []byte(`{"spec":{"externalTrafficPolicy":"Local"}}`)
-	if _, err := services.Patch(t.Context(), "web", "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
+	_, err := c.Client().CoreV1().Services("default").Patch(t.Context(), "web", types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	expectAnswers(t, url, "node-2")
+	deleteService(t, c)
+	if log := c.CCM.Log(math.MaxInt); strings.Contains(log, "forbidden") {
+		t.Errorf("the rights in manifests/static do not suffice:\n%s", log)
+	}
+}
 
-	if err := services.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+func TestAKillDuringCreationLeavesOneOfEverything(t *testing.T) {
+	t.Parallel()
+	options := simulator.Options{Delays: map[string]octavia.Delays{"": {Create: 3 * time.Second}}}
+	// Else the next process waits fifteen seconds until it leads.
+	short := []string{"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms"}
+	c := ForTest(t, Options{Nodes: 1, Simulator: options, CCMArgs: short})
+	createService(t, c, "node-1")
+	await.Eventually(t, "the creation", func(context.Context) error {
+		if len(c.Cloud.Octavia.Snapshot()) == 0 {
+			return errors.New("there is no load balancer")
+		}
+		return nil
+	})
+	c.CCM.Kill()
+	if err := c.StartCCM(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	await.Eventually(t, "the Service's end", func(ctx context.Context) error {
-		return Gone(ctx, c.Client(), "default", "web")
-	})
-	if left := c.Leftovers(); len(left) > 0 {
-		t.Errorf("left in the cloud: %v", left)
+	expectAnswers(t, "http://"+awaitAddress(t, c)+":8080/", "node-1")
+	if lbs, ips := len(c.Cloud.Octavia.Snapshot()), len(c.Cloud.Neutron.FloatingIPs()); lbs != 1 || ips != 1 {
+		t.Errorf("there are %d load balancers and %d floating IPs, want one of each", lbs, ips)
 	}
+	deleteService(t, c)
 }
