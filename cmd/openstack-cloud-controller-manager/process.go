@@ -41,6 +41,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 	if err != nil {
 		return nil, err
 	}
+	klog.InfoS("Starting", "program", programName, "version", p.version)
 	reconciles, requests := provider.NewMetrics(clock.RealClock{}), openstack.NewMetrics()
 	if err := reconciles.Register(legacyregistry.Register); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)

@@ -1,0 +1,50 @@
+package provider
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+)
+
+func TestSettingsWithoutEffectAreTold(t *testing.T) {
+	t.Parallel()
+	const signIn = "[Global]\nauth-url=http://127.0.0.1/v3\ntoken=t\n"
+	for name, test := range map[string]struct {
+		conf string
+		told []string
+	}{
+		"none":             {"", nil},
+		"those that work":  {"[LoadBalancer]\nfloating-subnet-id=x\ncreate-monitor=true\n[LoadBalancerClass \"a\"]\nfloating-subnet-id=x\n", nil},
+		"switched off":     {"[LoadBalancer]\nmanage-security-groups=false\nenable-ingress-hostname=false\n", nil},
+		"one":              {"[LoadBalancer]\nmanage-security-groups=true\n", []string{"[LoadBalancer] manage-security-groups"}},
+		"routes":           {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
+		"classes in order": {"[LoadBalancerClass \"b\"]\nfloating-subnet=public*\n[LoadBalancerClass \"a\"]\nfloating-subnet-tags=x\n", []string{`[LoadBalancerClass "a"] floating-subnet-tags`, `[LoadBalancerClass "b"] floating-subnet`}},
+		"all of one section": {
+			"[LoadBalancer]\nmanage-security-groups=true\ndefault-tls-container-ref=x\nenable-ingress-hostname=true\nprovider-requires-serial-api-calls=true\nfloating-subnet=x\nfloating-subnet-tags=x\n",
+			[]string{"[LoadBalancer] manage-security-groups", "[LoadBalancer] default-tls-container-ref", "[LoadBalancer] enable-ingress-hostname", "[LoadBalancer] provider-requires-serial-api-calls", "[LoadBalancer] floating-subnet", "[LoadBalancer] floating-subnet-tags"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conf, _, err := config.Load(strings.NewReader(signIn+test.conf), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told []string
+			for _, text := range ineffective(conf) {
+				setting, found := strings.CutPrefix(text, "cloud.conf ")
+				setting, follow, ends := strings.Cut(setting, " has no effect: ")
+				if !found || !ends || follow == "" {
+					t.Errorf("%q names no setting or no way out", text)
+				}
+				told = append(told, setting)
+			}
+			if diff := cmp.Diff(test.told, told); diff != "" {
+				t.Errorf("told (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
