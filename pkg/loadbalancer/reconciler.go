@@ -196,11 +196,12 @@ func (r *Reconciler) reconcile(ctx context.Context, svc *v1.Service, nodes []*v1
 	}
 	const passes = 4
 	for pass := 1; ; pass++ {
-		desired, err := r.desired(ctx, svc, id, settings, backends, observed, version)
+		can := capabilities(settings, observed, version)
+		desired, err := r.desired(ctx, svc, id, settings, backends, observed, can)
 		if err != nil {
 			return nil, settings, err
 		}
-		todo := plan.Diff(desired, *observed, r.planOptions(svc, settings))
+		todo := plan.Diff(desired, *observed, r.planOptions(svc, settings, can))
 		if existence == mustExist && todo.Creates() {
 			return nil, settings, errors.New("the Service has no load balancer: it is made at the next sync of the Service")
 		}
@@ -227,16 +228,19 @@ func (r *Reconciler) reconcile(ctx context.Context, svc *v1.Service, nodes []*v1
 	}
 }
 
-// desired builds what the Service asks for. What exists decides what the provider
-// can do: it cannot change.
-func (r *Reconciler) desired(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings,
-	backends []build.Backend, observed *model.Observed, version openstack.Version,
-) (*model.LoadBalancer, error) {
-	provider := settings.Provider
+// capabilities gives what the provider can do: that of the load balancer that
+// exists, as it cannot change.
+func capabilities(settings build.Settings, observed *model.Observed, version openstack.Version) build.Capabilities {
 	if observed.LoadBalancer != nil {
-		provider = observed.LoadBalancer.Provider
+		return build.CapabilitiesOf(observed.LoadBalancer.Provider, version)
 	}
-	can := build.CapabilitiesOf(provider, version)
+	return build.CapabilitiesOf(settings.Provider, version)
+}
+
+// desired builds what the Service asks for.
+func (r *Reconciler) desired(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings,
+	backends []build.Backend, observed *model.Observed, can build.Capabilities,
+) (*model.LoadBalancer, error) {
 	if errs := build.Validate(svc, settings, can); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
@@ -253,11 +257,13 @@ func (r *Reconciler) desired(ctx context.Context, svc *v1.Service, id identity.I
 	return desired, nil
 }
 
-func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings) plan.Options {
+func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings, can build.Capabilities) plan.Options {
 	return plan.Options{
 		KeepFloatingIP: settings.KeepFloatingIP,
 		Published:      len(svc.Status.LoadBalancer.Ingress) > 0,
 		Cascade:        r.options.Config.LoadBalancer.CascadeDelete,
+
+		MonitorsBlockListeners: can.MonitorsBlockListeners,
 	}
 }
 

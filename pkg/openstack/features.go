@@ -10,6 +10,9 @@ var (
 	VersionAllowedCIDRs = Version{2, 12}
 	// VersionHTTPForUDP: pools of UDP can have HTTP monitors (6.0, Ussuri).
 	VersionHTTPForUDP = Version{2, 16}
+	// VersionSoundOVNMonitors: the ovn provider of that time can make listeners
+	// beside monitors (13.0, 2023.2).
+	VersionSoundOVNMonitors = Version{2, 27}
 	// VersionLinearMembers: listing members takes work that grows with their
 	// number; before, it grew with its square (16.0, 2025.1; LP#2019311).
 	VersionLinearMembers = Version{2, 29}

@@ -22,6 +22,9 @@ type Capabilities struct {
 	MonitorPort bool
 	// HTTPForUDP tells that HTTP monitors work for pools of UDP.
 	HTTPForUDP bool
+	// MonitorsBlockListeners tells that no listener can be made on a load balancer
+	// that has a monitor.
+	MonitorsBlockListeners bool
 	// AllowedCIDRs says why listeners cannot be closed to some clients; empty
 	// when they can.
 	AllowedCIDRs string
@@ -50,6 +53,9 @@ func CapabilitiesOf(provider string, octavia openstack.Version) Capabilities {
 		can.Algorithms = []string{"SOURCE_IP_PORT"}
 		can.MonitorPort, can.HTTPForUDP = false, false
 		can.AllowedCIDRs = "the provider ovn has no source ranges"
+		// Seen with ovn-octavia-provider 3.0 (Zed): the driver dies and the load
+		// balancer stays PENDING_UPDATE. Its version shows in that of Octavia only.
+		can.MonitorsBlockListeners = !octavia.AtLeast(openstack.VersionSoundOVNMonitors)
 	}
 	return can
 }

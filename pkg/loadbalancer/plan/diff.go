@@ -17,6 +17,10 @@ type Options struct {
 	Published bool
 	// Cascade lets one request delete a load balancer with all that is in it.
 	Cascade bool
+	// MonitorsBlockListeners tells of a provider that hangs when a listener is
+	// made while the load balancer has a monitor, or had one whose pool was
+	// deleted with it: they go first, by themselves, and come back last.
+	MonitorsBlockListeners bool
 }
 
 // Diff gives the steps that make the observed load balancer like the desired one.
@@ -51,12 +55,14 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if blocked := conflict(desired, lb); blocked != "" {
 		return Plan{Blocked: blocked}
 	}
-	d := differ{desired: desired, observed: lb}
+	d := differ{desired: desired, observed: lb, monitorsFirst: opts.MonitorsBlockListeners}
+	d.monitorsLast = opts.MonitorsBlockListeners && d.makesListeners()
 	d.add(detachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
 	d.tighten()
 	d.dropListeners()
 	d.updateListeners()
 	d.createListeners()
+	d.add(d.last...)
 	d.loosen()
 	d.add(attachFloatingIP(desired, lb.FloatingIP, observed.Spare)...)
 	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
@@ -109,6 +115,11 @@ func conflict(desired, lb *model.LoadBalancer) string {
 type differ struct {
 	desired, observed *model.LoadBalancer
 	steps             []Step
+	// monitorsFirst deletes monitors before their pools are deleted.
+	monitorsFirst bool
+	// monitorsLast makes all monitors anew after the listeners; last holds them.
+	monitorsLast bool
+	last         []Step
 }
 
 func (d *differ) add(steps ...Step) { d.steps = append(d.steps, steps...) }
@@ -166,6 +177,9 @@ func (d *differ) dropListeners() {
 		if want := d.desired.Listener(have.Key()); want != nil && sameKind(want, have) {
 			continue
 		}
+		if m := have.Pool.Monitor; m != nil && d.monitorsFirst {
+			d.add(DeleteMonitor{PoolRef{have.Pool.ID, have.Pool.Name, have.Key()}, *m})
+		}
 		d.add(DeleteListener{have.ID, have.Name, have.Key()})
 		if have.Pool.ID != "" {
 			d.add(DeletePool{have.Pool.ID, have.Pool.Name})
@@ -188,7 +202,7 @@ func (d *differ) updateListeners() {
 			d.add(UpdatePool{pool, from, to})
 		}
 		monitor := from.Monitor
-		if monitor != nil && (to.Monitor == nil || to.Monitor.Type != monitor.Type) {
+		if monitor != nil && (to.Monitor == nil || to.Monitor.Type != monitor.Type || d.monitorsLast) {
 			d.add(DeleteMonitor{pool, *monitor})
 			monitor = nil
 		}
@@ -196,7 +210,7 @@ func (d *differ) updateListeners() {
 		switch {
 		case to.Monitor == nil:
 		case monitor == nil:
-			d.add(CreateMonitor{pool, *to.Monitor})
+			d.createMonitor(CreateMonitor{pool, *to.Monitor})
 		case !monitor.Status.Sound() || !equalMonitors(*to.Monitor, *monitor):
 			d.add(UpdateMonitor{pool, *monitor, *to.Monitor})
 		}
@@ -217,10 +231,26 @@ func (d *differ) createListeners() {
 		pool := PoolRef{Name: want.Pool.Name, Key: key}
 		d.add(SetMembers{Pool: pool, Members: want.Pool.Members, Added: want.Pool.Members})
 		if want.Pool.Monitor != nil {
-			d.add(CreateMonitor{pool, *want.Pool.Monitor})
+			d.createMonitor(CreateMonitor{pool, *want.Pool.Monitor})
 		}
 		d.add(CreateListener{want})
 	}
+}
+
+func (d *differ) createMonitor(step CreateMonitor) {
+	if d.monitorsLast {
+		d.last = append(d.last, step)
+	} else {
+		d.add(step)
+	}
+}
+
+// makesListeners tells whether a port is new, or its listener is replaced.
+func (d *differ) makesListeners() bool {
+	return slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
+		have := d.observed.Listener(want.Key())
+		return have == nil || !sameKind(&want, have)
+	})
 }
 
 // equalMonitors compares what can change of two monitors of one type.
