@@ -124,7 +124,7 @@ type LoadBalancer struct {
 	CreateMonitor bool `gcfg:"create-monitor" default:"false"`
 	// Time between two probes of a member.
 	MonitorDelay Duration `gcfg:"monitor-delay" default:"5s" form:"octavia-seconds"`
-	// Time after which a probe has failed; at most `monitor-delay`.
+	// Time after which a probe has failed.
 	MonitorTimeout Duration `gcfg:"monitor-timeout" default:"3s" form:"octavia-seconds"`
 	// Successful probes until a member is ONLINE.
 	MonitorMaxRetries uint `gcfg:"monitor-max-retries" default:"1" min:"1" max:"10"`

@@ -160,14 +160,13 @@ func (g Global) missingUser(keys setting) []setting {
 	return nil
 }
 
-// missingTenant wants an id, or a name and its domain.
+// missingTenant wants an id, a name and its domain, or nothing: then the user's
+// default project counts.
 func (g Global) missingTenant() []setting {
 	domainID, domainName := g.TenantDomain()
 	switch {
-	case g.TenantID != "":
+	case g.TenantID != "", g.TenantName == "":
 		return nil
-	case g.TenantName == "":
-		return []setting{{"tenant-id", "tenant-name"}}
 	case domainID == "" && domainName == "":
 		return []setting{{"tenant-domain-id", "tenant-domain-name", "domain-id", "domain-name"}}
 	}

@@ -95,14 +95,13 @@ func TestProblemsOfTheEnvironmentNameVariables(t *testing.T) {
 			"environment: sign-in is incomplete: missing OS_AUTH_URL",
 			"environment: sign-in is incomplete: missing OS_PASSWORD or OS_TRUST_ID or OS_APPLICATION_CREDENTIAL_SECRET or OS_TOKEN",
 		}},
-		"project and bad values": {
+		"bad values": {
 			map[string]string{"OS_AUTH_URL": "keystone", "OS_USER_ID": "u", "OS_PASSWORD": "p", "OS_ENDPOINT_TYPE": "x", "OS_INSECURE": "maybe", "OS_AUTH_TYPE": "v3oidcpassword"},
 			[]string{
 				`environment OS_AUTH_URL "keystone": it does not start with http:// or https://: allowed is an absolute http or https URL without user and password`,
 				`environment OS_ENDPOINT_TYPE "x": allowed is public, internal, admin, publicURL, internalURL, adminURL`,
 				`environment OS_INSECURE "maybe": it is neither true nor false: allowed is true or false`,
 				`environment OS_AUTH_TYPE "v3oidcpassword": allowed is password, token or applicationcredential, each with or without v3 before it`,
-				"environment: sign-in by password is incomplete: missing OS_PROJECT_ID or OS_PROJECT_NAME",
 			},
 		},
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/spelling"
 )
 
 // unknownData is a section or key of cloud.conf that gcfg found no field for.
@@ -76,39 +78,11 @@ func (u unknownData) keyMessage(s section, known []section) string {
 }
 
 // didYouMean asks for the known word that is nearest, if one is near enough to
-// be meant: at most a third of the letters differ.
+// be meant.
 func didYouMean(word string, known []string, format string) string {
-	nearest, least := "", len(word)/3+1
-	for _, k := range known {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d <= least && (nearest == "" || d < least) {
-			nearest, least = k, d
-		}
-	}
-	if nearest == "" {
+	nearest, ok := spelling.Nearest(word, known)
+	if !ok {
 		return ": it has no effect"
 	}
 	return fmt.Sprintf(": did you mean "+format+"?", nearest)
-}
-
-// editDistance is the Levenshtein distance: the least number of letters to
-// insert, delete or replace to make b of a.
-func editDistance(a, b string) int {
-	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, r := range from {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, c := range to {
-			cost := diagonal
-			if r != c {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(to)]
 }

@@ -143,20 +143,3 @@ func TestWarningOfUnknownTextIsPassedOn(t *testing.T) {
 		t.Errorf("read %+v", got)
 	}
 }
-
-func TestEditDistanceCountsLetters(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0},
-		{"abc", "abd", 1}, {"abc", "ab", 1}, {"abc", "xabc", 1}, {"netwrok", "network", 2},
-		{"kitten", "sitting", 3}, {"größe", "grösse", 2},
-	}
-	for _, test := range tests {
-		if got := editDistance(test.a, test.b); got != test.want {
-			t.Errorf("editDistance(%q, %q) = %d, want %d", test.a, test.b, got, test.want)
-		}
-	}
-}

@@ -100,11 +100,8 @@ func (l *loader) namesIn(keys setting) []string {
 func (l *loader) checkLoadBalancer() {
 	lb := &l.config.LoadBalancer
 	if lb.MonitorTimeout.Duration > lb.MonitorDelay.Duration {
-		l.problem(&ValueError{
-			Place:   string(confPlace("LoadBalancer", "", "monitor-timeout")),
-			Value:   lb.MonitorTimeout.String(),
-			Allowed: fmt.Sprintf("at most monitor-delay, which is %s", lb.MonitorDelay),
-		})
+		l.warn("%s %s is longer than monitor-delay, %s: probes of a member overlap",
+			confPlace("LoadBalancer", "", "monitor-timeout"), lb.MonitorTimeout, lb.MonitorDelay)
 	}
 	l.checkProvider()
 }

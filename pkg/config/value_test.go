@@ -67,10 +67,6 @@ func TestBadValuesAreRefused(t *testing.T) {
 			"[LoadBalancer]\nmonitor-delay=5.5\n",
 			`cloud.conf [LoadBalancer] monitor-delay "5.5": it is not a whole number of seconds: allowed is a duration of whole seconds, at least 1s (such as 5s or 5)`,
 		},
-		"timeout over delay": {
-			"[LoadBalancer]\nmonitor-delay=5s\nmonitor-timeout=6s\n",
-			`cloud.conf [LoadBalancer] monitor-timeout "6s": allowed is at most monitor-delay, which is 5s`,
-		},
 		"container store": {
 			"[LoadBalancer]\ncontainer-store=vault\n",
 			`cloud.conf [LoadBalancer] container-store "vault": allowed is barbican, external`,

@@ -1,12 +1,15 @@
 // Package spelling finds the word that was perhaps meant.
 package spelling
 
-// Nearest gives the known word that is nearest to a word, if it is near enough to
-// be meant: at most a third of its letters differ.
+import "strings"
+
+// Nearest gives the known word that is nearest to a word, whatever the case of its
+// letters, if it is near enough to be meant: at most a third of its
+// letters differ. Of two that are as near it is the first.
 func Nearest(word string, known []string) (string, bool) {
 	best, least := "", len(word)/3+1
 	for _, candidate := range known {
-		if d := distance(word, candidate); d < least {
+		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < least {
 			best, least = candidate, d
 		}
 	}
@@ -16,21 +19,22 @@ func Nearest(word string, known []string) (string, bool) {
 // distance counts the letters to insert, delete or replace to make one word of
 // another (Levenshtein).
 func distance(a, b string) int {
-	previous := make([]int, len(b)+1)
-	for j := range previous {
-		previous[j] = j
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
 	}
-	for i := range len(a) {
-		current := make([]int, len(b)+1)
-		current[0] = i + 1
-		for j := range len(b) {
-			replaced := previous[j]
-			if a[i] != b[j] {
-				replaced++
+	for i, r := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, c := range to {
+			cost := diagonal
+			if r != c {
+				cost++
 			}
-			current[j+1] = min(replaced, previous[j+1]+1, current[j]+1)
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
 		}
-		previous = current
 	}
-	return previous[len(b)]
+	return row[len(to)]
 }
