@@ -1,0 +1,270 @@
+package plan_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// cloud carries out steps on a model and refuses what OpenStack would refuse.
+type cloud struct {
+	observed model.Observed
+	made     int
+	// monitorsBlock is Options.MonitorsBlockListeners.
+	monitorsBlock bool
+}
+
+// run carries out steps one after another.
+func (c *cloud) run(steps []plan.Step) error {
+	for i, step := range steps {
+		if err := c.do(step); err != nil {
+			return fmt.Errorf("step %d of %d, %q: %w", i+1, len(steps), step, err)
+		}
+	}
+	return nil
+}
+
+func (c *cloud) do(step plan.Step) error {
+	if text := step.String(); text == "" || strings.Contains(text, "\n") {
+		return fmt.Errorf("it prints as %q", text)
+	}
+	if err := c.check(step); err != nil {
+		return err
+	}
+	plan.Advance(&c.observed, step)
+	c.identify()
+	return nil
+}
+
+// check refuses steps for what is not there, or is there already.
+func (c *cloud) check(step plan.Step) error {
+	lb := c.observed.LoadBalancer
+	switch s := step.(type) {
+	case plan.CreateLoadBalancer:
+		return refuse(lb != nil, "there is one already")
+	case plan.DeleteLoadBalancer:
+		return c.checkDelete(s)
+	case plan.DeleteFloatingIP:
+		attached := lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID
+		return refuse(!attached && !c.spare(s.ID), "no such floating IP")
+	}
+	if lb == nil {
+		return fmt.Errorf("there is no load balancer")
+	}
+	switch s := step.(type) {
+	case plan.CreateFloatingIP:
+		return refuse(lb.FloatingIP != nil, "the VIP has a floating IP")
+	case plan.AssociateFloatingIP:
+		return refuse(lb.FloatingIP != nil || !c.spare(s.ID), "the VIP has a floating IP, or this one is not spare")
+	case plan.DisassociateFloatingIP:
+		return refuse(lb.FloatingIP == nil || lb.FloatingIP.ID != s.ID, "it is not on the VIP")
+	}
+	if lb.Status.Failed() {
+		return fmt.Errorf("the load balancer is immutable")
+	}
+	return c.checkChild(lb, step)
+}
+
+func (c *cloud) checkDelete(s plan.DeleteLoadBalancer) error {
+	for _, surplus := range c.observed.Surplus {
+		if surplus.ID == s.ID {
+			return nil
+		}
+	}
+	lb := c.observed.LoadBalancer
+	switch {
+	case lb == nil || lb.ID != s.ID:
+		return fmt.Errorf("no such load balancer")
+	case len(lb.Foreign) > 0:
+		return fmt.Errorf("it holds what is not ours")
+	}
+	return refuse(!s.Cascade && len(lb.Listeners)+len(lb.Orphans) > 0, "it has children")
+}
+
+func (c *cloud) spare(id string) bool {
+	for _, fip := range c.observed.Spare {
+		if fip.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
+	switch s := step.(type) {
+	case plan.CreateListener:
+		if c.monitorsBlock && monitored(lb) {
+			return fmt.Errorf("the provider hangs: there is a monitor")
+		}
+		return checkCreateListener(lb, s.Listener)
+	case plan.UpdateListener:
+		l := lb.Listener(s.Key)
+		return refuse(l == nil || l.ID != s.ID, "no such listener")
+	case plan.DeleteListener:
+		l := lb.Listener(s.Key)
+		return refuse(l == nil || l.ID != s.ID, "no such listener")
+	case plan.CreatePool:
+		return refuse(orphans(lb, s.Pool.Name) > 0, "its name would be there twice, and the next steps ambiguous")
+	case plan.DeletePool:
+		for _, pool := range lb.Orphans {
+			if pool.ID == s.ID {
+				return nil
+			}
+		}
+		return fmt.Errorf("no such pool, or a listener uses it")
+	}
+	return checkInPool(lb, step)
+}
+
+func monitored(lb *model.LoadBalancer) bool {
+	for _, l := range lb.Listeners {
+		if l.Pool.Monitor != nil {
+			return true
+		}
+	}
+	for _, pool := range lb.Orphans {
+		if pool.Monitor != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func checkCreateListener(lb *model.LoadBalancer, l model.Listener) error {
+	for _, foreign := range lb.Foreign {
+		if foreign.Key == l.Key() {
+			return fmt.Errorf("the port is taken by another's listener")
+		}
+	}
+	if lb.Listener(l.Key()) != nil || orphans(lb, l.Pool.Name) != 1 {
+		return fmt.Errorf("the port is taken, or there is not exactly one pool for it")
+	}
+	pool := plan.PoolRef{Name: l.Pool.Name}.Find(lb)
+	return refuse(len(pool.Members) != len(l.Pool.Members), "clients would be sent to a pool without all its members")
+}
+
+func checkInPool(lb *model.LoadBalancer, step plan.Step) error {
+	var ref plan.PoolRef
+	switch s := step.(type) {
+	case plan.UpdatePool:
+		ref = s.Pool
+	case plan.SetMembers:
+		ref = s.Pool
+	case plan.AddMember:
+		ref = s.Pool
+	case plan.RemoveMember:
+		ref = s.Pool
+	case plan.CreateMonitor:
+		ref = s.Pool
+	case plan.UpdateMonitor:
+		ref = s.Pool
+	case plan.DeleteMonitor:
+		ref = s.Pool
+	}
+	pool := ref.Find(lb)
+	if pool == nil {
+		return fmt.Errorf("no such pool")
+	}
+	switch s := step.(type) {
+	case plan.SetMembers:
+		return checkUnique(s.Members)
+	case plan.AddMember:
+		return refuse(member(pool, s.Member.Key()) != nil, "the member is there")
+	case plan.RemoveMember:
+		m := member(pool, s.Member.Key())
+		return refuse(m == nil || m.ID != s.Member.ID, "no such member")
+	case plan.CreateMonitor:
+		return refuse(pool.Monitor != nil, "the pool has a monitor")
+	case plan.UpdateMonitor:
+		m := pool.Monitor
+		return refuse(m == nil || m.ID != s.From.ID || m.Type != s.To.Type, "no such monitor, or of another type")
+	case plan.DeleteMonitor:
+		return refuse(pool.Monitor == nil || pool.Monitor.ID != s.Monitor.ID, "no such monitor")
+	}
+	return nil
+}
+
+// checkUnique finds the same member twice: Octavia up to 15.0 leaves the load
+// balancer in PENDING_UPDATE for ever.
+func checkUnique(members []model.Member) error {
+	seen := map[model.MemberKey]bool{}
+	for _, m := range members {
+		if seen[m.Key()] {
+			return fmt.Errorf("the member %v is in the batch twice", m.Key())
+		}
+		seen[m.Key()] = true
+	}
+	return nil
+}
+
+func refuse(when bool, why string) error {
+	if when {
+		return fmt.Errorf("%s", why)
+	}
+	return nil
+}
+
+func orphans(lb *model.LoadBalancer, name string) (n int) {
+	for _, pool := range lb.Orphans {
+		if pool.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+func member(pool *model.Pool, key model.MemberKey) *model.Member {
+	for i := range pool.Members {
+		if pool.Members[i].Key() == key {
+			return &pool.Members[i]
+		}
+	}
+	return nil
+}
+
+// identify gives everything that has none an ID, and floating IP and VIP an
+// address.
+func (c *cloud) identify() {
+	lb := c.observed.LoadBalancer
+	if lb == nil {
+		return
+	}
+	c.fill(&lb.ID, "lb")
+	c.fill(&lb.VIP.PortID, "port")
+	c.fill(&lb.VIP.Address, "vip")
+	c.fill(&lb.VIP.SubnetID, "subnet")
+	c.fill(&lb.VIP.NetworkID, "network")
+	for i := range lb.Listeners {
+		c.fill(&lb.Listeners[i].ID, "listener")
+		if lb.Listeners[i].Pool.Name != "" {
+			c.identifyPool(&lb.Listeners[i].Pool)
+		}
+	}
+	for i := range lb.Orphans {
+		c.identifyPool(&lb.Orphans[i])
+	}
+	if lb.FloatingIP != nil {
+		c.fill(&lb.FloatingIP.ID, "fip")
+		c.fill(&lb.FloatingIP.Address, "address")
+		lb.FloatingIP.PortID = lb.VIP.PortID
+	}
+}
+
+func (c *cloud) identifyPool(pool *model.Pool) {
+	c.fill(&pool.ID, "pool")
+	if pool.Monitor != nil {
+		c.fill(&pool.Monitor.ID, "monitor")
+	}
+	for i := range pool.Members {
+		c.fill(&pool.Members[i].ID, "member")
+	}
+}
+
+func (c *cloud) fill(at *string, kind string) {
+	if *at == "" {
+		c.made++
+		*at = fmt.Sprintf("%s-%d", kind, c.made)
+	}
+}

@@ -1,0 +1,176 @@
+package plan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// maker makes random models from a seed. They come from few values, so that much
+// of two of them is equal.
+type maker struct{ *rand.Rand }
+
+func newMaker(seed uint64) maker { return maker{rand.New(rand.NewPCG(seed, seed))} }
+
+func (m maker) chance(percent int) bool { return m.IntN(100) < percent }
+
+func pickOne[T any](m maker, from ...T) T { return from[m.IntN(len(from))] }
+
+// some gives a random part of a list, in its order.
+func some[T any](m maker, from ...T) []T {
+	var picked []T
+	for _, v := range from {
+		if m.chance(50) {
+			picked = append(picked, v)
+		}
+	}
+	return picked
+}
+
+const name = "kube_service_test"
+
+// desired makes what a Service asks for.
+func (m maker) desired() *model.LoadBalancer {
+	lb := &model.LoadBalancer{Name: name, Provider: pickOne(m, "amphora", "ovn"), FloatingIP: m.wantedFloatingIP()}
+	keys := []model.ListenerKey{
+		{Transport: model.TCP, Port: 53}, {Transport: model.UDP, Port: 53}, {Transport: model.TCP, Port: 80},
+		{Transport: model.TCP, Port: 443}, {Transport: model.UDP, Port: 443},
+	}
+	m.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	for i, key := range keys[:1+m.IntN(4)] {
+		lb.Listeners = append(lb.Listeners, model.Listener{
+			Name:         fmt.Sprintf("listener_%d_%s", i, name),
+			Protocol:     key.Transport,
+			Port:         key.Port,
+			AllowedCIDRs: some(m, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
+			Pool:         m.pool(i, key.Transport, 30000+key.Port),
+		})
+	}
+	lb.Sort()
+	return lb
+}
+
+func (m maker) pool(i int, protocol model.Protocol, port int) model.Pool {
+	pool := model.Pool{
+		Name:        fmt.Sprintf("pool_%d_%s", i, name),
+		Protocol:    protocol,
+		Algorithm:   pickOne(m, "ROUND_ROBIN", "LEAST_CONNECTIONS"),
+		Persistence: pickOne(m, "", model.SourceIP),
+		Monitor:     m.monitor(),
+	}
+	monitorPort := pickOne(m, 0, 0, 31000)
+	for _, node := range some(m, 1, 2, 3, 4, 5) {
+		pool.Members = append(pool.Members, model.Member{
+			Name: fmt.Sprintf("node-%d", node), Address: fmt.Sprintf("10.0.0.%d", node), Port: port,
+			SubnetID: pickOne(m, "", "subnet-a", "subnet-b"), MonitorPort: monitorPort,
+		})
+	}
+	return pool
+}
+
+func (m maker) monitor() *model.Monitor {
+	if m.chance(30) {
+		return nil
+	}
+	monitor := &model.Monitor{
+		Name: "monitor", Type: pickOne(m, model.MonitorTCP, model.MonitorHTTP, model.MonitorUDPConnect),
+		Delay: pickOne(m, 5, 10), Timeout: pickOne(m, 3, 5), MaxRetries: pickOne(m, 1, 3), MaxRetriesDown: pickOne(m, 1, 3),
+	}
+	if monitor.Type == model.MonitorHTTP {
+		monitor.HTTPMethod, monitor.URLPath, monitor.ExpectedCodes = "GET", pickOne(m, "/healthz", "/"), "200"
+	}
+	return monitor
+}
+
+func (m maker) wantedFloatingIP() *model.FloatingIP {
+	if m.chance(30) {
+		return nil
+	}
+	return &model.FloatingIP{NetworkID: "public", Address: pickOne(m, "", "", "203.0.113.1", "203.0.113.2")}
+}
+
+// cloud makes a cloud with random contents.
+func (m maker) cloud(opts plan.Options) *cloud {
+	return &cloud{observed: m.observed(), made: 1000, monitorsBlock: opts.MonitorsBlockListeners}
+}
+
+// observed makes what the cloud has: nothing, or what another Service asked for,
+// with all that can have gone wrong since.
+func (m maker) observed() model.Observed {
+	c := &cloud{}
+	for i := range pickOne(m, 0, 0, 0, 1, 2) {
+		c.observed.Surplus = append(c.observed.Surplus, model.LoadBalancer{ID: fmt.Sprintf("surplus-%d", i), Name: name})
+	}
+	addresses := []string{"203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"}
+	m.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] })
+	for _, address := range addresses[:pickOne(m, 0, 0, 1, 2, 3)] {
+		// Another's floating IP is spare only when the Service asks for its address.
+		c.observed.Spare = append(c.observed.Spare, model.FloatingIP{ID: "fip-" + address, Address: address, Owned: true})
+	}
+	if m.chance(15) {
+		return c.observed
+	}
+	plan.Advance(&c.observed, plan.CreateLoadBalancer{LoadBalancer: m.desired()})
+	lb := c.observed.LoadBalancer
+	for i := range pickOne(m, 0, 0, 1, 2) {
+		lb.Orphans = append(lb.Orphans, m.pool(i, model.TCP, 30080))
+	}
+	if m.chance(60) {
+		lb.FloatingIP = &model.FloatingIP{ID: "fip-" + addresses[3], Address: addresses[3], Owned: m.chance(70)}
+	}
+	if m.chance(70) {
+		m.damage(lb)
+	}
+	c.identify()
+	lb.Sort()
+	return c.observed
+}
+
+// damage leaves a load balancer as the cloud and other people leave it.
+func (m maker) damage(lb *model.LoadBalancer) {
+	if m.chance(10) {
+		lb.Status.Provisioning = "ERROR"
+	}
+	for i := range pickOne(m, 0, 0, 0, 1, 2) {
+		lb.Foreign = append(lb.Foreign, model.Foreign{
+			Kind: pickOne(m, "listener", "pool"), ID: fmt.Sprintf("foreign-%d", i), Name: "somebody's",
+			Key: model.ListenerKey{Transport: model.TCP, Port: 9000 + i},
+		})
+	}
+	for i := range lb.Listeners {
+		l := &lb.Listeners[i]
+		l.Status = m.status()
+		switch {
+		case m.chance(5):
+			l.Pool = model.Pool{} // somebody took it away
+		case m.chance(5) && l.Protocol == model.TCP:
+			l.Protocol, l.Pool.Protocol = model.HTTP, model.HTTP
+		}
+		m.damagePool(&l.Pool)
+	}
+	for i := range lb.Orphans {
+		m.damagePool(&lb.Orphans[i])
+	}
+}
+
+func (m maker) damagePool(pool *model.Pool) {
+	pool.Status = m.status()
+	if pool.Monitor != nil {
+		pool.Monitor.Status = m.status()
+	}
+	for i := range pool.Members {
+		pool.Members[i].Status, pool.Members[i].Drained = m.status(), m.chance(10)
+	}
+}
+
+func (m maker) status() model.Status {
+	return model.Status{Provisioning: pickOne(m, "ACTIVE", "ACTIVE", "ACTIVE", "ACTIVE", "ERROR", "PENDING_CREATE")}
+}
+
+func (m maker) options() plan.Options {
+	return plan.Options{
+		KeepFloatingIP: m.chance(30), Published: m.chance(50), Cascade: m.chance(50), MonitorsBlockListeners: m.chance(30),
+	}
+}
