@@ -101,8 +101,9 @@ func deleteListener(lb *model.LoadBalancer, id string) {
 // Find gives the pool of a load balancer that a step means, or nil.
 func (r PoolRef) Find(lb *model.LoadBalancer) *model.Pool {
 	for i := range lb.Listeners {
-		if pool := &lb.Listeners[i].Pool; r.ID != "" && pool.ID == r.ID {
-			return pool
+		l := &lb.Listeners[i]
+		if r.ID != "" && l.Pool.ID == r.ID || r.ID == "" && l.Key() == r.Key && l.Pool.Name == r.Name {
+			return &l.Pool
 		}
 	}
 	for i := range lb.Orphans {
