@@ -97,11 +97,11 @@ func TestAPlanGoesOnAfterACrashAnywhere(t *testing.T) {
 func TestDiffIsAFunctionOfItsInputs(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(pairs) {
-		make := func() (*model.LoadBalancer, model.Observed, plan.Options) {
+		inputs := func() (*model.LoadBalancer, model.Observed, plan.Options) {
 			m := newMaker(seed)
 			return m.desired(), m.observed(), m.options()
 		}
-		desired, observed, opts := make()
+		desired, observed, opts := inputs()
 		before := text(t, desired) + text(t, observed)
 		first := plan.Diff(desired, observed, opts)
 		if after := text(t, desired) + text(t, observed); after != before {
@@ -110,7 +110,7 @@ func TestDiffIsAFunctionOfItsInputs(t *testing.T) {
 		if second := plan.Diff(desired, observed, opts); first.String() != second.String() {
 			t.Fatalf("seed %d: the same call gives\n%sand then\n%s", seed, first, second)
 		}
-		if third := plan.Diff(make()); first.String() != third.String() {
+		if third := plan.Diff(inputs()); first.String() != third.String() {
 			t.Fatalf("seed %d: equal inputs give\n%sand\n%s", seed, first, third)
 		}
 	}

@@ -1,0 +1,151 @@
+package plan_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// situation is a Service, what the cloud has for it, and the plan between them,
+// which is in a file of the situation's name.
+type situation struct {
+	name     string
+	desired  *model.LoadBalancer // nil: the Service is deleted
+	observed model.Observed
+	options  plan.Options
+}
+
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	for _, s := range append(situations(t), troubles(t)...) {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			todo := plan.Delete(s.observed, s.options)
+			if s.desired != nil {
+				todo = plan.Diff(s.desired, s.observed, s.options)
+			}
+			golden(t, s.name, todo)
+		})
+	}
+}
+
+func golden(t *testing.T, name string, todo plan.Plan) {
+	t.Helper()
+	got := todo.String()
+	for _, notice := range todo.Notices {
+		got += fmt.Sprintf("notice: %s: %s\n", notice.Setting, notice.Message)
+	}
+	if got == "" {
+		got = "nothing to do\n"
+	}
+	path := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (write it with -update):\n%s", path, diff)
+	}
+}
+
+// situations are those of everyday life.
+func situations(t *testing.T) []situation {
+	internal := floatingIP(nil)
+	return []situation{
+		{name: "new Service", desired: web()},
+		{name: "new internal Service", desired: web(internal)},
+		{name: "nothing changed", desired: web(), observed: made(t, web())},
+		{name: "a node more", desired: web(nodes(1, 2, 3, 4)), observed: made(t, web())},
+		{name: "a node less", desired: web(nodes(1, 3)), observed: made(t, web())},
+		{name: "many nodes replaced", desired: web(nodes(3, 4, 5, 6, 7, 8)), observed: made(t, web())},
+		{name: "a port more", desired: web(ports(listener(0, model.TCP, 80), listener(1, model.TCP, 443), listener(2, model.UDP, 443))), observed: made(t, web())},
+		{name: "a port less", desired: web(ports(listener(0, model.TCP, 443))), observed: made(t, web())},
+		{name: "another protocol", desired: web(ports(listener(0, model.TCP, 80), listener(1, model.UDP, 443))), observed: made(t, web())},
+		{name: "other NodePorts", desired: web(onPools(func(p *model.Pool) {
+			for i := range p.Members {
+				p.Members[i].Port++
+			}
+		})), observed: made(t, web())},
+		{name: "clients shut out and let in", desired: web(clients("10.0.0.0/8"), nodes(1, 2)), observed: made(t, web(func(lb *model.LoadBalancer) {
+			lb.Listeners[1].AllowedCIDRs = []string{}
+			lb.Listeners[0].AllowedCIDRs = []string{"10.0.0.0/8", "192.168.0.0/16"}
+		}))},
+		{name: "clients let in after all else", desired: web(nodes(1, 2)), observed: made(t, web(clients("10.0.0.0/8")))},
+		{name: "affinity and algorithm", desired: web(onPools(func(p *model.Pool) {
+			p.Algorithm, p.Persistence = "LEAST_CONNECTIONS", model.SourceIP
+		})), observed: made(t, web())},
+		{name: "monitors switched on", desired: web(monitor(model.MonitorTCP)), observed: made(t, web())},
+		{name: "monitors switched off", desired: web(), observed: made(t, web(monitor(model.MonitorTCP)))},
+		{name: "traffic policy becomes Local", desired: web(monitor(model.MonitorHTTP)), observed: made(t, web(monitor(model.MonitorTCP)))},
+		{name: "slower monitors", desired: web(monitor(model.MonitorTCP), onPools(func(p *model.Pool) { p.Monitor.Delay, p.Monitor.MaxRetries = 30, 2 })),
+			observed: made(t, web(monitor(model.MonitorTCP)))},
+		{name: "becomes internal", desired: web(internal), observed: made(t, web())},
+		{name: "becomes internal and keeps its floating IP", desired: web(internal), observed: made(t, web()), options: plan.Options{KeepFloatingIP: true}},
+		{name: "becomes external", desired: web(), observed: made(t, web(internal))},
+		{name: "asks for another address", desired: web(floatingIP(&model.FloatingIP{NetworkID: "public", Address: "203.0.113.9"})), observed: made(t, web())},
+		{name: "deleted", observed: made(t, web()), options: plan.Options{Cascade: true}},
+		{name: "deleted without cascade", observed: made(t, web())},
+		{name: "deleted and keeps its floating IP", observed: made(t, web()), options: plan.Options{Cascade: true, KeepFloatingIP: true}},
+	}
+}
+
+// troubles are those in which something went wrong before.
+func troubles(t *testing.T) []situation {
+	broken := func(change func(*model.LoadBalancer)) model.Observed {
+		observed := made(t, web(monitor(model.MonitorTCP)))
+		change(observed.LoadBalancer)
+		return observed
+	}
+	failed := model.Status{Provisioning: "ERROR"}
+	inError := broken(func(lb *model.LoadBalancer) { lb.Status = failed })
+	foreign := broken(func(lb *model.LoadBalancer) {
+		lb.Foreign = []model.Foreign{{Kind: "listener", ID: "l-9", Name: "listener_0_other", Key: model.ListenerKey{Transport: model.TCP, Port: 8080}}}
+	})
+	twice := made(t, web())
+	twice.Surplus = []model.LoadBalancer{{ID: "lb-77", Name: twice.LoadBalancer.Name}}
+	leftover := model.Observed{Spare: []model.FloatingIP{
+		{ID: "fip-8", Address: "203.0.113.8", Owned: true}, {ID: "fip-9", Address: "203.0.113.9", Owned: true},
+	}}
+	monitored := web(monitor(model.MonitorTCP))
+	return []situation{
+		{name: "in ERROR before it served", desired: monitored, observed: inError},
+		{name: "in ERROR and published", desired: monitored, observed: inError, options: plan.Options{Published: true}},
+		{name: "in ERROR and deleted", observed: inError},
+		{name: "everything in it is broken", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
+			l := &lb.Listeners[0]
+			l.Status, l.Pool.Status, l.Pool.Monitor.Status, l.Pool.Members[1].Status = failed, failed, failed, failed
+		})},
+		{name: "a member was drained by hand", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
+			lb.Listeners[1].Pool.Members[2].Drained = true
+		})},
+		{name: "a listener lost its pool", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
+			lb.Orphans = []model.Pool{lb.Listeners[0].Pool}
+			lb.Listeners[0].Pool = model.Pool{}
+		})},
+		{name: "made twice", desired: web(), observed: twice},
+		{name: "floating IPs left over", desired: web(), observed: leftover},
+		{name: "a foreign listener beside ours", desired: web(monitor(model.MonitorTCP), nodes(1, 2)), observed: foreign},
+		{name: "a foreign listener on our port", desired: web(ports(listener(0, model.TCP, 8080))), observed: foreign},
+		{name: "deleted beside a foreign listener", observed: foreign, options: plan.Options{Cascade: true}},
+		{name: "settings that cannot change", observed: made(t, web()), desired: web(func(lb *model.LoadBalancer) {
+			lb.Provider, lb.FlavorID, lb.VIP.SubnetID = "ovn", "large", "other-subnet"
+		})},
+		{name: "a port more where monitors block listeners", observed: made(t, monitored), options: plan.Options{MonitorsBlockListeners: true},
+			desired: web(ports(listener(0, model.TCP, 80), listener(1, model.TCP, 443), listener(2, model.TCP, 8443)), monitor(model.MonitorTCP))},
+	}
+}

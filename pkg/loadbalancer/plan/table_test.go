@@ -1,0 +1,253 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// lines gives the steps of a plan in words.
+func lines(todo plan.Plan) []string {
+	var all []string
+	for _, step := range todo.Steps {
+		all = append(all, step.String())
+	}
+	return all
+}
+
+func TestFloatingIPs(t *testing.T) {
+	t.Parallel()
+	const x, y = "203.0.113.1", "203.0.113.2"
+	whichever, wantX := &model.FloatingIP{NetworkID: "public"}, &model.FloatingIP{NetworkID: "public", Address: x}
+	ours := func(address string) *model.FloatingIP {
+		return &model.FloatingIP{ID: "id-" + address, Address: address, Owned: true}
+	}
+	others := func(address string) *model.FloatingIP {
+		return &model.FloatingIP{ID: "id-" + address, Address: address}
+	}
+	spare := func(fips ...*model.FloatingIP) (list []model.FloatingIP) {
+		for _, fip := range fips {
+			list = append(list, *fip)
+		}
+		return list
+	}
+	for _, test := range []struct {
+		what     string
+		want     *model.FloatingIP
+		attached *model.FloatingIP
+		spare    []model.FloatingIP
+		steps    []string
+		keeping  []string // with KeepFloatingIP
+	}{
+		{"none wanted, none there", nil, nil, nil, nil, nil},
+		{"none wanted, ours there", nil, ours(x), nil, []string{"floating IP " + x + ": delete"}, []string{"floating IP " + x + ": disassociate"}},
+		{"none wanted, another's there", nil, others(x), nil, []string{"floating IP " + x + ": disassociate"}, []string{"floating IP " + x + ": disassociate"}},
+		{"none wanted, ours spare", nil, nil, spare(ours(y)), []string{"floating IP " + y + ": delete"}, nil},
+		{"none wanted, another's spare", nil, nil, spare(others(y)), nil, nil},
+		{"any wanted, none there", whichever, nil, nil, []string{"floating IP: create on network public"}, []string{"floating IP: create on network public"}},
+		{"any wanted, ours there", whichever, ours(x), nil, nil, nil},
+		{"any wanted, another's there", whichever, others(x), nil, nil, nil},
+		{"any wanted, ours spare", whichever, nil, spare(ours(y)), []string{"floating IP " + y + ": associate"}, []string{"floating IP " + y + ": associate"}},
+		{"any wanted, one there and one spare", whichever, ours(x), spare(ours(y)), []string{"floating IP " + y + ": delete"}, nil},
+		{
+			"any wanted, two spare", whichever, nil, spare(ours(x), ours(y)),
+			[]string{"floating IP " + y + ": delete", "floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"},
+		},
+		{"that one wanted, it is there", wantX, ours(x), nil, nil, nil},
+		{"that one wanted, it is there and another's", wantX, others(x), nil, nil, nil},
+		{"that one wanted, none there", wantX, nil, nil, []string{"floating IP: create on network public " + x}, []string{"floating IP: create on network public " + x}},
+		{"that one wanted, it is spare and another's", wantX, nil, spare(others(x)), []string{"floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"}},
+		{
+			"that one wanted, another of ours there", wantX, ours(y), nil,
+			[]string{"floating IP " + y + ": delete", "floating IP: create on network public " + x},
+			[]string{"floating IP " + y + ": disassociate", "floating IP: create on network public " + x},
+		},
+		{
+			"that one wanted, another one there and it is spare", wantX, others(y), spare(others(x)),
+			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
+			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
+		},
+		{
+			"that one wanted, another of ours spare", wantX, nil, spare(ours(y)),
+			[]string{"floating IP " + y + ": delete", "floating IP: create on network public " + x},
+			[]string{"floating IP: create on network public " + x},
+		},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			desired := web(floatingIP(test.want))
+			observed := made(t, web(floatingIP(nil)))
+			observed.LoadBalancer.FloatingIP, observed.Spare = test.attached, test.spare
+			if diff := cmp.Diff(test.steps, lines(plan.Diff(desired, observed, plan.Options{}))); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.keeping, lines(plan.Diff(desired, observed, plan.Options{KeepFloatingIP: true}))); diff != "" {
+				t.Errorf("when keeping: %s", diff)
+			}
+		})
+	}
+}
+
+// TestClientsAreShutOutFirstAndLetInLast looks at where the change of clients
+// stands beside a change of members.
+func TestClientsAreShutOutFirstAndLetInLast(t *testing.T) {
+	t.Parallel()
+	const a, b, c = "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"
+	for _, test := range []struct {
+		from, to []string
+		want     string
+	}{
+		{nil, nil, "members"},
+		{nil, []string{a}, "clients, members"},
+		{[]string{a}, nil, "members, clients"},
+		{[]string{a}, []string{a}, "members"},
+		{[]string{a}, []string{a, b}, "members, clients"},
+		{[]string{a, b}, []string{a}, "clients, members"},
+		{[]string{a, b}, []string{a, c}, "clients, members"}, // who goes is worth more than who comes
+		{[]string{a}, []string{b}, "clients, members"},
+		{[]string{b}, []string{a, b, c}, "members, clients"},
+	} {
+		one := ports(listener(0, model.TCP, 80))
+		observed := made(t, web(one, clients(test.from...)))
+		todo := plan.Diff(web(one, clients(test.to...), nodes(1, 2)), observed, plan.Options{})
+		var got []string
+		for _, step := range todo.Steps {
+			switch s := step.(type) {
+			case plan.UpdateListener:
+				got = append(got, "clients")
+				if diff := cmp.Diff(test.to, s.To); diff != "" {
+					t.Error(diff)
+				}
+			case plan.RemoveMember:
+				got = append(got, "members")
+			}
+		}
+		if strings.Join(got, ", ") != test.want {
+			t.Errorf("from %v to %v: %v, want %s", test.from, test.to, got, test.want)
+		}
+	}
+}
+
+func TestMembersChangeInTheSmallestStep(t *testing.T) {
+	t.Parallel()
+	drained := func(m *model.Member) { m.Drained = true }
+	elsewhere := func(m *model.Member) { m.SubnetID = "elsewhere" }
+	failed := func(m *model.Member) { m.Status.Provisioning = "ERROR" }
+	offline := func(m *model.Member) { m.Status.Operating = "ERROR" }
+	renamed := func(m *model.Member) { m.Name = "renamed" }
+	unknown := func(m *model.Member) { m.ID = "" }
+	for _, test := range []struct {
+		what   string
+		want   []int
+		change func(*model.Member) // of node 3, as it is
+		steps  []string
+	}{
+		{"nothing", []int{1, 2, 3}, nil, nil},
+		{"one new", []int{1, 2, 3, 4}, nil, []string{"pool TCP/80: member +node-4=10.0.0.4:30080"}},
+		{"one gone", []int{1, 3}, nil, []string{"pool TCP/80: member -node-2=10.0.0.2:30080"}},
+		{"one gone whose ID is not known", []int{1, 2}, unknown, []string{"pool TCP/80: members -node-3=10.0.0.3:30080 (2 in all)"}},
+		{"one replaced", []int{1, 2, 4}, nil, []string{"pool TCP/80: members +node-4=10.0.0.4:30080 -node-3=10.0.0.3:30080 (3 in all)"}},
+		{"two new", []int{1, 2, 3, 4, 5}, nil, []string{"pool TCP/80: members +node-4=10.0.0.4:30080,node-5=10.0.0.5:30080 (5 in all)"}},
+		{"two gone", []int{1}, nil, []string{"pool TCP/80: members -node-2=10.0.0.2:30080,node-3=10.0.0.3:30080 (1 in all)"}},
+		{"one drained", []int{1, 2, 3}, drained, []string{"pool TCP/80: members ~node-3=10.0.0.3:30080 (3 in all)"}},
+		{"one new and one drained", []int{1, 2, 3, 4}, drained, []string{"pool TCP/80: members +node-4=10.0.0.4:30080 ~node-3=10.0.0.3:30080 (4 in all)"}},
+		{"one that could not be made", []int{1, 2, 3}, failed, []string{"pool TCP/80: members ~node-3=10.0.0.3:30080 (3 in all)"}},
+		{"one that does not answer", []int{1, 2, 3}, offline, nil},
+		{"another subnet", []int{1, 2, 3}, elsewhere, nil},
+		{"another name", []int{1, 2, 3}, renamed, nil},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			one := ports(listener(0, model.TCP, 80))
+			observed := made(t, web(one))
+			if test.change != nil {
+				test.change(&observed.LoadBalancer.Listeners[0].Pool.Members[2])
+			}
+			todo := plan.Diff(web(one, nodes(test.want...)), observed, plan.Options{})
+			if diff := cmp.Diff(test.steps, lines(todo)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestABatchKeepsTheSubnetsOfMembersThatStay(t *testing.T) {
+	t.Parallel()
+	one := ports(listener(0, model.TCP, 80))
+	observed := made(t, web(one))
+	for i := range observed.LoadBalancer.Listeners[0].Pool.Members {
+		m := &observed.LoadBalancer.Listeners[0].Pool.Members[i]
+		m.SubnetID, m.Drained = "old", true
+	}
+	todo := plan.Diff(web(one, nodes(1, 2, 3, 4)), observed, plan.Options{})
+	batch, ok := todo.Steps[0].(plan.SetMembers)
+	if !ok || len(todo.Steps) != 1 {
+		t.Fatalf("not one batch:\n%s", todo)
+	}
+	want := map[string]string{"node-1": "old", "node-2": "old", "node-3": "old", "node-4": "subnet"}
+	for _, list := range [][]model.Member{batch.Members, batch.Added, batch.Changed} {
+		for _, m := range list {
+			if m.SubnetID != want[m.Name] {
+				t.Errorf("%s in subnet %s, want %s", m.Name, m.SubnetID, want[m.Name])
+			}
+		}
+	}
+}
+
+func TestWhatALoadBalancerInErrorMeans(t *testing.T) {
+	t.Parallel()
+	failed := made(t, web())
+	failed.LoadBalancer.Status.Provisioning = "ERROR"
+	shared := made(t, web())
+	shared.LoadBalancer.Status.Provisioning = "ERROR"
+	shared.LoadBalancer.Foreign = []model.Foreign{{Kind: "pool", ID: "p", Name: "theirs"}}
+	for _, test := range []struct {
+		what      string
+		observed  model.Observed
+		published bool
+		blocked   string
+		first     string
+	}{
+		{"none", model.Observed{}, false, "", "create (amphora)"},
+		{"none, but an address was published", model.Observed{}, true, "", "create (amphora)"},
+		{"ERROR, address not known", failed, false, "", "delete: it is in ERROR and has never served"},
+		{"ERROR, address published", failed, true, "it may still serve traffic", ""},
+		{"ERROR, and not ours alone", shared, false, "holds pool theirs, which is not ours", ""},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			todo := plan.Diff(web(), test.observed, plan.Options{Published: test.published})
+			if !strings.Contains(todo.Blocked, test.blocked) || (todo.Blocked == "") != (test.blocked == "") {
+				t.Errorf("blocked: %q, want %q", todo.Blocked, test.blocked)
+			}
+			if test.first != "" && !strings.Contains(todo.Steps[0].String(), test.first) {
+				t.Errorf("first step %q, want %q", todo.Steps[0], test.first)
+			}
+			if todo.Empty() {
+				t.Error("it counts as nothing to do")
+			}
+		})
+	}
+}
+
+func TestABlockedPlanKeepsSurplusLoadBalancers(t *testing.T) {
+	t.Parallel()
+	observed := made(t, web())
+	observed.LoadBalancer.Status.Provisioning = "ERROR"
+	observed.Surplus = []model.LoadBalancer{{ID: "other"}}
+	if todo := plan.Diff(web(), observed, plan.Options{Published: true}); len(todo.Steps) > 0 {
+		t.Errorf("one of them may be what is left:\n%s", todo)
+	}
+}
+
+func TestIPv6MembersPrintWithBrackets(t *testing.T) {
+	t.Parallel()
+	step := plan.AddMember{Pool: plan.PoolRef{Key: model.ListenerKey{Transport: model.TCP, Port: 80}}, Member: model.Member{Name: "n", Address: "fd00::1", Port: 30080}}
+	if got, want := step.String(), "pool TCP/80: member +n=[fd00::1]:30080"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
