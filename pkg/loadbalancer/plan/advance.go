@@ -111,10 +111,6 @@ func (r PoolRef) Find(lb *model.LoadBalancer) *model.Pool {
 			return pool
 		}
 	}
-	// An earlier step made it, and one after that its listener.
-	if l := lb.Listener(r.Key); r.ID == "" && l != nil {
-		return &l.Pool
-	}
 	return nil
 }
 
