@@ -1,2 +1,55 @@
-# The commands of the README. `make help` lists them.
+# Everything here needs Go, git and make; the rest it builds itself and caches.
 .DEFAULT_GOAL := help
+
+GOLANGCI_LINT_VERSION := v2.15.0
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BIN := bin
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/openstack-ccm
+GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the controller and the simulator into bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+
+.PHONY: controlplane
+controlplane: ## Build the test control plane (about five minutes, once)
+	go run -v ./tests/controlplane/cmd/controlplane --build
+
+.PHONY: demo
+demo: ## See it work: a Service becomes a load balancer (half a minute once built)
+	go run -v ./tests/demo
+
+.PHONY: test
+test: controlplane ## Run all tests with the race detector
+	go vet ./...
+	go test -race -timeout 12m ./...
+
+.PHONY: fuzz
+fuzz: ## Fuzz what users write, a minute each
+	go test ./pkg/config -run '^$$' -fuzz '^FuzzLoad$$' -fuzztime 1m -fuzzminimizetime 20x
+	go test ./pkg/loadbalancer/annotation -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 1m
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Check the code's form
+	$(GOLANGCI_LINT) run ./...
+
+$(GOLANGCI_LINT):
+	GOBIN=$(dir $@) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+
+.PHONY: generate
+generate: ## Write anew what is made from the code: docs and golden files
+	go test ./pkg/config -run TestReference -update
+	go test ./pkg/loadbalancer/... -run 'Golden|Reference' -update
+
+.PHONY: image
+image: ## Build the container image
+	docker build --build-arg VERSION=$(VERSION) -t openstack-cloud-controller-manager:$(VERSION) .
+
+.PHONY: clean
+clean: ## Remove what build made
+	rm -rf $(BIN)

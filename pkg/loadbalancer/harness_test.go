@@ -61,9 +61,9 @@ func fastDelays() map[string]octavia.Delays {
 
 func fastPace() apply.Pace {
 	return apply.Pace{
-		Create: wait.Pace{First: 5 * time.Millisecond, Cap: 20 * time.Millisecond},
-		Update: wait.Pace{First: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
-		Delete: wait.Pace{First: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Create: wait.Pace{First: 5 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Update: wait.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Delete: wait.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
 		Settle: 5 * time.Millisecond,
 		Stuck:  500 * time.Millisecond,
 		Unsure: 5 * time.Millisecond,

@@ -54,16 +54,16 @@ type Options struct {
 // least and is asked seldom, ovn is done within seconds.
 func DefaultPace(provider string) apply.Pace {
 	pace := apply.Pace{
-		Create: wait.Pace{First: 5 * time.Second, Cap: 15 * time.Second},
-		Update: wait.Pace{First: time.Second, Cap: 10 * time.Second},
-		Delete: wait.Pace{First: 2 * time.Second, Cap: 10 * time.Second},
+		Create: wait.Pace{First: 5 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second},
+		Update: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 10 * time.Second},
+		Delete: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 10 * time.Second},
 		Settle: time.Second,
 		Stuck:  time.Minute,
 		Unsure: 2 * time.Second,
 	}
 	if provider == build.ProviderOVN {
-		pace.Create = wait.Pace{First: 500 * time.Millisecond, Cap: 10 * time.Second}
-		pace.Update.First, pace.Delete.First = 500*time.Millisecond, 500*time.Millisecond
+		quick := wait.Pace{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: 10 * time.Second}
+		pace.Create, pace.Update, pace.Delete = quick, quick, quick
 	}
 	return pace
 }

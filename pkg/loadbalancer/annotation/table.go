@@ -24,13 +24,13 @@ func Table() []Annotation {
 			text(func(v *Values) **string { return &v.FloatingSubnetID })},
 		{Prefix + "floating-subnet-tags", "", "", nil},
 		{MonitorDelay, "1 to 3600 (seconds)", "Time between two probes of a member.",
-			integer(1, 3600, func(v *Values) **int { return &v.MonitorDelay })},
+			seconds(func(v *Values) **int { return &v.MonitorDelay })},
 		{MonitorRetries, "1 to 10", "Successful probes until a member is up.",
-			integer(1, 10, func(v *Values) **int { return &v.MonitorMaxRetries })},
+			retries(func(v *Values) **int { return &v.MonitorMaxRetries })},
 		{MonitorDown, "1 to 10", "Failed probes until a member is down.",
-			integer(1, 10, func(v *Values) **int { return &v.MonitorMaxRetriesDown })},
+			retries(func(v *Values) **int { return &v.MonitorMaxRetriesDown })},
 		{MonitorTimeout, "1 to 3600 (seconds)", "How long a probe may take.",
-			integer(1, 3600, func(v *Values) **int { return &v.MonitorTimeout })},
+			seconds(func(v *Values) **int { return &v.MonitorTimeout })},
 		{Prefix + "hostname", "", "", nil},
 		{KeepFloatingIP, yesOrNo, "The floating IP outlives the Service.",
 			boolean(func(v *Values) **bool { return &v.KeepFloatingIP })},
@@ -98,10 +98,17 @@ func boolean(at func(*Values) **bool) func(*Values, string) bool {
 	}
 }
 
-func integer(lowest, highest int, at func(*Values) **int) func(*Values, string) bool {
+// seconds reads what Octavia takes for the delay and timeout of a monitor.
+func seconds(at func(*Values) **int) func(*Values, string) bool { return upTo(3600, at) }
+
+// retries reads what Octavia takes for the retries of a monitor.
+func retries(at func(*Values) **int) func(*Values, string) bool { return upTo(10, at) }
+
+// upTo reads a number from 1 to the highest.
+func upTo(highest int, at func(*Values) **int) func(*Values, string) bool {
 	return func(v *Values, value string) bool {
 		parsed, err := strconv.Atoi(value)
-		if err != nil || parsed < lowest || parsed > highest {
+		if err != nil || parsed < 1 || parsed > highest {
 			return false
 		}
 		*at(v) = &parsed

@@ -12,12 +12,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-var spec = field.NewPath("spec")
-
 // sourceRanges reads the clients that may connect: the field, or the annotation
 // where the field is empty. A range that lets everybody in is the same as none.
 func sourceRanges(svc *v1.Service, values annotation.Values) ([]string, field.ErrorList) {
-	ranges, path := svc.Spec.LoadBalancerSourceRanges, spec.Child("loadBalancerSourceRanges")
+	ranges, path := svc.Spec.LoadBalancerSourceRanges, inSpec("loadBalancerSourceRanges")
 	if len(ranges) == 0 {
 		ranges, path = values.SourceRanges, annotation.Path(annotation.SourceRanges)
 	}
@@ -44,7 +42,7 @@ func loadBalancerIP(svc *v1.Service, wanted v1.IPFamily) (string, field.ErrorLis
 	if text == "" {
 		return "", nil
 	}
-	path := spec.Child("loadBalancerIP")
+	path := inSpec("loadBalancerIP")
 	address, err := netip.ParseAddr(text)
 	if err != nil {
 		return "", field.ErrorList{field.Invalid(path, text, "must be an IP address")}
@@ -55,6 +53,9 @@ func loadBalancerIP(svc *v1.Service, wanted v1.IPFamily) (string, field.ErrorLis
 	return address.String(), nil
 }
 
+// inSpec gives the path of a field of the Service's spec.
+func inSpec(name string) *field.Path { return field.NewPath("spec", name) }
+
 func sameFamily(address netip.Addr, wanted v1.IPFamily) bool {
 	return address.Unmap().Is4() == (wanted == v1.IPv4Protocol)
 }
@@ -62,7 +63,7 @@ func sameFamily(address netip.Addr, wanted v1.IPFamily) bool {
 // validatePorts refuses what no load balancer could serve.
 func validatePorts(svc *v1.Service, can Capabilities) field.ErrorList {
 	var errs field.ErrorList
-	path := spec.Child("ports")
+	path := inSpec("ports")
 	if len(svc.Spec.Ports) == 0 {
 		return field.ErrorList{field.Required(path, "a load balancer needs at least one port")}
 	}
@@ -92,13 +93,13 @@ func validatePorts(svc *v1.Service, can Capabilities) field.ErrorList {
 func validateSettings(svc *v1.Service, s Settings, can Capabilities) field.ErrorList {
 	var errs field.ErrorList
 	if len(s.SourceRanges) > 0 && can.AllowedCIDRs != "" {
-		errs = append(errs, field.Forbidden(spec.Child("loadBalancerSourceRanges"), "cannot be enforced: "+can.AllowedCIDRs))
+		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+can.AllowedCIDRs))
 	}
 	if s.MethodAsked && !slices.Contains(can.Algorithms, s.Method) {
 		errs = append(errs, field.NotSupported(annotation.Path(annotation.Method), s.Method, can.Algorithms))
 	}
 	if local(svc) && can.MonitorPort && svc.Spec.HealthCheckNodePort == 0 {
-		errs = append(errs, field.Required(spec.Child("healthCheckNodePort"), "externalTrafficPolicy Local is served by asking it which nodes have endpoints"))
+		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local is served by asking it which nodes have endpoints"))
 	}
 	if s.Monitor.Delay < minUDPConnectDelay && usesUDPConnect(svc, s, can) {
 		errs = append(errs, field.Invalid(annotation.Path(annotation.MonitorDelay), s.Monitor.Delay,

@@ -3,6 +3,7 @@
 package wait
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -26,9 +27,10 @@ type Octavia interface {
 var ErrClosed = errors.New("the controller is shutting down")
 
 // Pace is how often the watcher asks for a load balancer: first after First, then
-// each time half as long again, at most every Cap.
+// after Step (or First, where it is 0), and from there after half as long again
+// each time, at most Cap.
 type Pace struct {
-	First, Cap time.Duration
+	First, Step, Cap time.Duration
 }
 
 // Token is the state of a load balancer at one moment.
@@ -96,7 +98,7 @@ func (w *Watcher) Close() {
 // PENDING, or is gone. An error ends the wait only when it would come again;
 // otherwise, the context does.
 func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
-	me := &waiter{id: id, due: w.clock.Now().Add(pace.First), interval: pace.First, limit: pace.Cap, answer: make(chan answer, 1)}
+	me := &waiter{id: id, due: w.clock.Now().Add(pace.First), interval: cmp.Or(pace.Step, pace.First), limit: pace.Cap, answer: make(chan answer, 1)}
 	w.park(me)
 	select {
 	case got := <-me.answer:
@@ -188,8 +190,8 @@ func (w *Watcher) round() {
 			w.tell(p, answer{err: err})
 		default:
 			p.last = err
-			p.interval = min(p.interval+p.interval/2, p.limit)
 			p.due = w.clock.Now().Add(jitter(p.interval))
+			p.interval = min(p.interval+p.interval/2, p.limit)
 		}
 	}
 }
