@@ -1,12 +1,23 @@
 package provider
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
+
+// refused gives an error for settings that protect something and are not supported
+// yet: without them, what they protect would be open.
+func refused(conf *config.Config) error {
+	if conf.LoadBalancer.DefaultTLSContainerRef != "" {
+		return errors.New("cloud.conf [LoadBalancer] default-tls-container-ref is not supported yet: " +
+			"listeners would carry no TLS. Remove it only if no Service relies on it")
+	}
+	return nil
+}
 
 // ineffective tells of settings of cloud.conf that are valid, since the peer has
 // them, but change nothing here, each with what follows from that.
@@ -20,7 +31,6 @@ func ineffective(conf *config.Config) []string {
 	const subnet = "name the subnet by floating-subnet-id"
 	lb := conf.LoadBalancer
 	tell(lb.ManageSecurityGroups, "[LoadBalancer] manage-security-groups", "let the load balancers reach the node ports with a security group of your own")
-	tell(lb.DefaultTLSContainerRef != "", "[LoadBalancer] default-tls-container-ref", "listeners pass TLS on to the pods")
 	tell(lb.EnableIngressHostname, "[LoadBalancer] enable-ingress-hostname", "Services are published by address")
 	tell(lb.ProviderRequiresSerialAPICalls, "[LoadBalancer] provider-requires-serial-api-calls", "load balancers are created in one request")
 	tell(lb.FloatingSubnet != "", "[LoadBalancer] floating-subnet", subnet)

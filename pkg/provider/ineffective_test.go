@@ -23,8 +23,8 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 		"routes":           {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
 		"classes in order": {"[LoadBalancerClass \"b\"]\nfloating-subnet=public*\n[LoadBalancerClass \"a\"]\nfloating-subnet-tags=x\n", []string{`[LoadBalancerClass "a"] floating-subnet-tags`, `[LoadBalancerClass "b"] floating-subnet`}},
 		"all of one section": {
-			"[LoadBalancer]\nmanage-security-groups=true\ndefault-tls-container-ref=x\nenable-ingress-hostname=true\nprovider-requires-serial-api-calls=true\nfloating-subnet=x\nfloating-subnet-tags=x\n",
-			[]string{"[LoadBalancer] manage-security-groups", "[LoadBalancer] default-tls-container-ref", "[LoadBalancer] enable-ingress-hostname", "[LoadBalancer] provider-requires-serial-api-calls", "[LoadBalancer] floating-subnet", "[LoadBalancer] floating-subnet-tags"},
+			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\nprovider-requires-serial-api-calls=true\nfloating-subnet=x\nfloating-subnet-tags=x\n",
+			[]string{"[LoadBalancer] manage-security-groups", "[LoadBalancer] enable-ingress-hostname", "[LoadBalancer] provider-requires-serial-api-calls", "[LoadBalancer] floating-subnet", "[LoadBalancer] floating-subnet-tags"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,5 +46,16 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 				t.Errorf("told (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestSettingsThatProtectAreRefusedWhileUnsupported(t *testing.T) {
+	t.Parallel()
+	conf := &config.Config{LoadBalancer: config.LoadBalancer{DefaultTLSContainerRef: "x"}}
+	if err := refused(conf); err == nil || !strings.Contains(err.Error(), "default-tls-container-ref") {
+		t.Errorf("error %v", err)
+	}
+	if err := refused(&config.Config{}); err != nil {
+		t.Errorf("error %v without such a setting", err)
 	}
 }

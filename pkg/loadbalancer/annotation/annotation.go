@@ -45,6 +45,7 @@ type Values struct {
 	FloatingSubnetID                  *string
 	Method                            *string
 	NodeSelector                      *string
+	FlavorID, AvailabilityZone        *string
 	SourceRanges                      []string
 	MonitorDelay, MonitorTimeout      *int // seconds
 	MonitorMaxRetries                 *int

@@ -131,7 +131,7 @@ func TestParseBoundsTheValueInErrors(t *testing.T) {
 func TestParseAnnouncesWhatHasNoEffect(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, message string }{
-		{annotation.Prefix + "proxy-protocol", "this annotation is not supported yet and has no effect"},
+		{annotation.Prefix + "timeout-client-data", "this annotation is not supported yet and has no effect"},
 		{annotation.Prefix + "subnet-idd", `there is no such annotation: did you mean "loadbalancer.openstack.org/subnet-id"?`},
 		{annotation.Prefix + "keep-floating-ip", `there is no such annotation: did you mean "loadbalancer.openstack.org/keep-floatingip"?`},
 		{annotation.Prefix + "something-else-entirely", "there is no such annotation"},

@@ -9,14 +9,16 @@ import (
 // Table gives all annotations, by name.
 func Table() []Annotation {
 	return []Annotation{
-		{Prefix + "availability-zone", "", "", nil},
+		{Prefix + "availability-zone", "the name of an availability zone of Octavia", "Where a new load balancer is built.",
+			text(func(v *Values) **string { return &v.AvailabilityZone })},
 		{Class, "the name of a [LoadBalancerClass] of cloud.conf", "Takes the settings of that section.",
 			text(func(v *Values) **string { return &v.Class })},
 		{Prefix + "connection-limit", "", "", nil},
-		{Prefix + "default-tls-container-ref", "", "", nil},
+		{Prefix + "default-tls-container-ref", notYet, "Refused: the listeners would carry no TLS.", never},
 		{Monitor, yesOrNo, "Health monitors for the pools. With externalTrafficPolicy Local there always are some.",
 			boolean(func(v *Values) **bool { return &v.Monitor })},
-		{Prefix + "flavor-id", "", "", nil},
+		{Prefix + "flavor-id", "the ID of a flavor of Octavia", "What a new load balancer is built like.",
+			text(func(v *Values) **string { return &v.FlavorID })},
 		{FloatingNetID, "the ID of an external network", "Where the floating IP comes from.",
 			text(func(v *Values) **string { return &v.FloatingNetworkID })},
 		{Prefix + "floating-subnet", "", "", nil},
@@ -45,21 +47,30 @@ func Table() []Annotation {
 			text(func(v *Values) **string { return &v.NetworkID })},
 		{NodeSelector, "comma-separated key=value or key", "Only nodes with these labels become members; empty means all.",
 			selector(func(v *Values) **string { return &v.NodeSelector })},
-		{Prefix + "port-id", "", "", nil},
-		{Prefix + "proxy-protocol", "", "", nil},
+		{Prefix + "port-id", notYet, "Refused: the VIP would be at another port.", never},
+		{Prefix + "proxy-protocol", notYet, "Refused unless \"false\": the members would get no PROXY header.", onlyFalse},
 		{SubnetID, "the ID of a subnet", "The subnet of the VIP.",
 			text(func(v *Values) **string { return &v.SubnetID })},
 		{Prefix + "timeout-client-data", "", "", nil},
 		{Prefix + "timeout-member-connect", "", "", nil},
 		{Prefix + "timeout-member-data", "", "", nil},
 		{Prefix + "timeout-tcp-inspect", "", "", nil},
-		{Prefix + "x-forwarded-for", "", "", nil},
+		{Prefix + "x-forwarded-for", notYet, "Refused unless \"false\": the members would get no such header.", onlyFalse},
 		{SourceRanges, "comma-separated CIDRs", "The clients that may connect, where spec.loadBalancerSourceRanges is empty.",
 			cidrs(func(v *Values) *[]string { return &v.SourceRanges })},
 		{Internal, yesOrNo, "No floating IP: the load balancer is reachable on its VIP only.",
 			boolean(func(v *Values) **bool { return &v.Internal })},
 	}
 }
+
+// notYet is said of what would silently be something else if it were ignored.
+const notYet = "nothing in this version, which does not support it yet"
+
+// never accepts no value.
+func never(*Values, string) bool { return false }
+
+// onlyFalse accepts what switches off a thing that is never on.
+func onlyFalse(_ *Values, value string) bool { return value == "false" }
 
 const yesOrNo = `"true" or "false"`
 

@@ -77,8 +77,8 @@ func nodeAddress(node *v1.Node, wanted v1.IPFamily) string {
 			if a.Type != kind {
 				continue
 			}
-			if address, err := netip.ParseAddr(a.Address); err == nil && sameFamily(address, wanted) {
-				return address.String()
+			if address, err := netip.ParseAddr(a.Address); err == nil && address.Zone() == "" && sameFamily(address, wanted) {
+				return address.Unmap().String()
 			}
 		}
 	}

@@ -86,8 +86,8 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		FloatingNetworkID: first(value(values.FloatingNetworkID), class.FloatingNetworkID, lb.FloatingNetworkID),
 		FloatingSubnetID:  first(value(values.FloatingSubnetID), class.FloatingSubnetID, lb.FloatingSubnetID),
 		KeepFloatingIP:    value(values.KeepFloatingIP),
-		FlavorID:          lb.FlavorID,
-		AvailabilityZone:  lb.AvailabilityZone,
+		FlavorID:          first(value(values.FlavorID), lb.FlavorID),
+		AvailabilityZone:  first(value(values.AvailabilityZone), lb.AvailabilityZone),
 		Monitor:           monitorSettings(values, lb),
 	}
 	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)

@@ -26,7 +26,7 @@ func sourceRanges(svc *v1.Service, values annotation.Values) ([]string, field.Er
 	for i, text := range ranges {
 		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
 		switch {
-		case err != nil:
+		case err != nil || prefix.Addr().Is4In6(): // Octavia takes addresses by the letter
 			errs = append(errs, field.Invalid(path.Index(i), text, "must be a CIDR, such as 10.0.0.0/8"))
 		case !sameFamily(prefix.Addr(), family(svc)):
 			errs = append(errs, field.Invalid(path.Index(i), text, "must be of the Service's IP family, "+describe(family(svc))))
@@ -44,13 +44,13 @@ func loadBalancerIP(svc *v1.Service, wanted v1.IPFamily) (string, field.ErrorLis
 	}
 	path := inSpec("loadBalancerIP")
 	address, err := netip.ParseAddr(text)
-	if err != nil {
+	if err != nil || address.Zone() != "" {
 		return "", field.ErrorList{field.Invalid(path, text, "must be an IP address")}
 	}
 	if !sameFamily(address, wanted) {
 		return "", field.ErrorList{field.Invalid(path, text, "must be of the Service's IP family, "+describe(wanted))}
 	}
-	return address.String(), nil
+	return address.Unmap().String(), nil
 }
 
 // inSpec gives the path of a field of the Service's spec.
