@@ -41,6 +41,8 @@ func TestParseReadsEveryKind(t *testing.T) {
 		{annotation.MonitorRetries, "10", annotation.Values{MonitorMaxRetries: ptr(10)}},
 		{annotation.MonitorDown, " 3 ", annotation.Values{MonitorMaxRetriesDown: ptr(3)}},
 		{annotation.Prefix + "load-balancer-address", "172.24.5.171", annotation.Values{}},
+		{annotation.Prefix + "proxy-protocol", "false", annotation.Values{}},
+		{annotation.Prefix + "x-forwarded-for", "false", annotation.Values{}},
 		{"kubectl.kubernetes.io/last-applied-configuration", "{}", annotation.Values{}},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {
@@ -80,6 +82,11 @@ func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
 		{annotation.MonitorRetries, "11", "1 to 10"},
 		{annotation.MonitorDown, "-1", "1 to 10"},
 		{annotation.MonitorDown, "99999999999999999999", "1 to 10"},
+		// What would silently be something else if it were ignored.
+		{annotation.Prefix + "proxy-protocol", "true", "nothing in this version, which does not support it yet"},
+		{annotation.Prefix + "x-forwarded-for", "true", "nothing in this version, which does not support it yet"},
+		{annotation.Prefix + "default-tls-container-ref", "https://barbican/1", "nothing in this version, which does not support it yet"},
+		{annotation.Prefix + "port-id", "p", "nothing in this version, which does not support it yet"},
 	} {
 		t.Run(test.name+"="+test.value[:min(len(test.value), 20)], func(t *testing.T) {
 			t.Parallel()
