@@ -1,0 +1,304 @@
+package wait_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+func TestOneWaiterAsksForItsLoadBalancerOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a", "b"))
+	ended := w.waitAll("a")
+	w.passUntil("asked three times", func() bool { return len(w.octavia.requests("a")) == 3 })
+	w.octavia.set("ACTIVE", "a")
+	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	got := w.ended(ended[0])
+	if got.err != nil || got.token.Gone || got.token.Status.Provisioning != "ACTIVE" || !got.token.UpdatedAt.Equal(updatedAt("a")) {
+		t.Errorf("ended with %+v", got)
+	}
+	if lists, others := len(w.octavia.requests("")), len(w.octavia.requests("b")); lists+others > 0 {
+		t.Errorf("%d lists and %d requests for another load balancer", lists, others)
+	}
+}
+
+func TestManyWaitersShareOneRequestARound(t *testing.T) {
+	t.Parallel()
+	const many = 200
+	ids := names(many)
+	w := newWorld(t, pending(ids...))
+	ended := w.waitAll(ids...)
+	w.pass(time.Minute)
+	lists := w.octavia.requests("")
+	if all := w.octavia.all(); all != len(lists) {
+		t.Errorf("%d requests beside the lists", all-len(lists))
+	}
+	// Alone each would have asked some ten times in this minute.
+	if len(lists) < 5 || len(lists) > 25 {
+		t.Errorf("%d lists in a minute for %d waiters", len(lists), many)
+	}
+	w.octavia.set("ACTIVE", ids...)
+	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	for i, c := range ended {
+		if got := w.ended(c); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
+			t.Fatalf("%s ended with %+v", ids[i], got)
+		}
+	}
+}
+
+func TestTwoWaitersForOneLoadBalancerAreOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a"))
+	ended := w.waitAll("a", "a")
+	w.octavia.set("ERROR", "a")
+	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	for _, c := range ended {
+		if got := w.ended(c); got.err != nil || got.token.Status.Provisioning != "ERROR" {
+			t.Errorf("ended with %+v", got)
+		}
+	}
+	if asked := w.octavia.all(); asked != 1 || len(w.octavia.requests("a")) != 1 {
+		t.Errorf("%d requests, want one for the load balancer", asked)
+	}
+}
+
+func TestEachWaiterEndsWhenItsOwnLoadBalancerIsReady(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a", "b"))
+	ended := w.waitAll("a", "b")
+	w.octavia.set("ACTIVE", "b")
+	w.passUntil("one has left", func() bool { return w.watcher.Parked() == 1 })
+	w.ended(ended[1])
+	select {
+	case got := <-ended[0]:
+		t.Errorf("the other ended too, with %+v", got)
+	default:
+	}
+}
+
+func TestQuestionsComeSoonAndThenAtACappedPace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a"))
+	start := w.clock.Now()
+	w.waitAll("a")
+	w.pass(3 * time.Minute)
+	asked := w.octavia.requests("a")
+	if len(asked) < 15 || len(asked) > 30 {
+		t.Errorf("asked %d times in three minutes", len(asked))
+	}
+	const grain = 200 * time.Millisecond // of the clock's steps
+	if first := asked[0].at.Sub(start); first < pace().First || first > pace().First+grain {
+		t.Errorf("asked first after %s, want %s", first, pace().First)
+	}
+	for i := 1; i < len(asked); i++ {
+		gap := asked[i].at.Sub(asked[i-1].at)
+		if gap < pace().First*9/10-grain || gap > pace().Cap*11/10+grain {
+			t.Errorf("question %d came %s after the one before", i+1, gap)
+		}
+	}
+	if last := asked[len(asked)-1].at.Sub(asked[len(asked)-2].at); last < pace().Cap*9/10-grain {
+		t.Errorf("after minutes still asked every %s", last)
+	}
+}
+
+// TestALongStartNeedNotMeanALongPace is about what takes a known time at least, and
+// is then nearly done.
+func TestALongStartNeedNotMeanALongPace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a"))
+	start := w.clock.Now()
+	go w.watcher.Settled(t.Context(), "a", wait.Pace{First: 30 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second})
+	w.until("it is parked", func() bool { return w.watcher.Parked() == 1 })
+	w.passUntil("asked twice", func() bool { return w.octavia.all() == 2 })
+	asked := w.octavia.requests("a")
+	if first, second := asked[0].at.Sub(start), asked[1].at.Sub(asked[0].at); first < 30*time.Second || second > 3*time.Second {
+		t.Errorf("asked after %s, and again after %s", first, second)
+	}
+}
+
+func TestA404IsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	ended := w.waitAll("a")
+	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	if got := w.ended(ended[0]); got.err != nil || !got.token.Gone {
+		t.Errorf("ended with %+v", got)
+	}
+}
+
+func TestDeletedIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string]string{"a": "DELETED"})
+	ended := w.waitAll("a")
+	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	if got := w.ended(ended[0]); got.err != nil || !got.token.Gone {
+		t.Errorf("ended with %+v", got)
+	}
+}
+
+func TestOneMissingFromAListIsGoneOnlyAfterA404(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a", "hidden"))
+	w.octavia.unlisted["hidden"] = true
+	ended := w.waitAll("a", "hidden", "gone")
+	w.passUntil("one has left", func() bool { return w.watcher.Parked() == 2 })
+	if got := w.ended(ended[2]); got.err != nil || !got.token.Gone {
+		t.Errorf("the one that is gone ended with %+v", got)
+	}
+	w.octavia.set("ACTIVE", "hidden")
+	w.passUntil("another has left", func() bool { return w.watcher.Parked() == 1 })
+	if got := w.ended(ended[1]); got.err != nil || got.token.Gone || got.token.Status.Provisioning != "ACTIVE" {
+		t.Errorf("the one that lists miss ended with %+v", got)
+	}
+}
+
+func TestErrorsThatPassAreWaitedOut(t *testing.T) {
+	t.Parallel()
+	for _, ids := range [][]string{{"a"}, {"a", "b"}} {
+		w := newWorld(t, pending(ids...))
+		w.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
+		ended := w.waitAll(ids...)
+		w.passUntil("several have failed", func() bool { return w.octavia.all() > 5 })
+		w.octavia.set("ACTIVE", ids...)
+		w.octavia.fail(nil)
+		w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+		for _, c := range ended {
+			if got := w.ended(c); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
+				t.Errorf("ended with %+v", got)
+			}
+		}
+	}
+}
+
+func TestErrorsThatWouldComeAgainEndTheWait(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusForbidden, http.StatusBadRequest} {
+		w := newWorld(t, pending("a", "b"))
+		w.octavia.fail(answer(status, "no"))
+		ended := w.waitAll("a", "b")
+		w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+		for _, c := range ended {
+			if got := w.ended(c); openstack.StatusCode(got.err) != status {
+				t.Errorf("ended with %+v, want the %d", got, status)
+			}
+		}
+	}
+}
+
+func TestTheContextEndsOneWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a", "b"))
+	ctx, cancel := context.WithCancel(t.Context())
+	leaving := w.wait(ctx, "a")
+	w.until("it is parked", func() bool { return w.watcher.Parked() == 1 })
+	staying := w.wait(t.Context(), "b")
+	w.until("both are parked", func() bool { return w.watcher.Parked() == 2 })
+	cancel()
+	if got := w.ended(leaving); !errors.Is(got.err, context.Canceled) {
+		t.Errorf("ended with %+v", got)
+	}
+	w.octavia.set("ACTIVE", "b")
+	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	if got := w.ended(staying); got.err != nil {
+		t.Errorf("the other ended with %+v", got)
+	}
+	if n := len(w.octavia.requests("a")); n > 0 {
+		t.Errorf("%d questions for one that nobody waits for", n)
+	}
+}
+
+func TestTheErrorOfAWaitSaysWhatFailedLast(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a"))
+	w.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := w.wait(ctx, "a")
+	w.until("it is parked", func() bool { return w.watcher.Parked() == 1 })
+	w.passUntil("several have failed", func() bool { return w.octavia.all() > 2 })
+	cancel()
+	got := w.ended(ended)
+	if !errors.Is(got.err, context.Canceled) || !strings.Contains(got.err.Error(), "come back later") {
+		t.Errorf("ended with %v", got.err)
+	}
+}
+
+func TestCloseEndsAllWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a", "b", "c"))
+	ended := w.waitAll("a", "b", "c")
+	w.watcher.Close()
+	for _, c := range ended {
+		if got := w.ended(c); !errors.Is(got.err, wait.ErrClosed) {
+			t.Errorf("ended with %+v", got)
+		}
+	}
+	if got := w.ended(w.wait(t.Context(), "a")); !errors.Is(got.err, wait.ErrClosed) {
+		t.Errorf("a wait after the end: %+v", got)
+	}
+	w.watcher.Close() // again is no harm
+}
+
+func TestAWatcherComesBackAfterAPause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a"))
+	w.octavia.set("ACTIVE", "a")
+	for range 5 {
+		ended := w.waitAll("a")
+		w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+		if got := w.ended(ended[0]); got.err != nil {
+			t.Fatalf("ended with %+v", got)
+		}
+	}
+}
+
+// TestManyComeAndGo runs on the real clock and is for the race detector.
+func TestManyComeAndGo(t *testing.T) {
+	t.Parallel()
+	o := &octavia{clock: clock.RealClock{}, statuses: pending(names(10)...)}
+	watcher := wait.New(o, clock.RealClock{})
+	fast := wait.Pace{First: time.Millisecond, Cap: 3 * time.Millisecond}
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			id := names(10)[i%10]
+			for n := range 3 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%7)*time.Millisecond)
+				o.set([]string{"ACTIVE", "PENDING_UPDATE", "ERROR"}[(i+n)%3], id)
+				_, err := watcher.Settled(ctx, id, fast)
+				if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s: %v", id, err)
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if n := watcher.Parked(); n > 0 {
+		t.Errorf("%d are still parked", n)
+	}
+	watcher.Close()
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, map[string]string{"a": "ERROR"})
+	if token, err := wait.Read(t.Context(), w.octavia, "a"); err != nil || token.Gone || token.Status.Provisioning != "ERROR" {
+		t.Errorf("one in ERROR: %+v, %v", token, err)
+	}
+	if token, err := wait.Read(t.Context(), w.octavia, "b"); err != nil || !token.Gone {
+		t.Errorf("none: %+v, %v", token, err)
+	}
+	w.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
+	if token, err := wait.Read(t.Context(), w.octavia, "b"); err == nil || token.Gone {
+		t.Errorf("no answer is taken for gone: %+v", token)
+	}
+}
