@@ -2,17 +2,14 @@ package datapath
 
 import (
 	"cmp"
+	"crypto/tls"
 	"encoding/binary"
 	"hash/fnv"
 	"net/netip"
 	"sync"
-	"time"
 
 	"k8s.io/utils/clock"
 )
-
-// defaultPersistence is how long haproxy's stick table remembers an idle client.
-const defaultPersistence = 30 * time.Minute
 
 // pool is the living side of a Pool: it keeps what the next choice depends on, and outlives
 // changes of the configuration.
@@ -21,17 +18,14 @@ type pool struct {
 
 	mu     sync.Mutex
 	config Pool
+	// tls is how to speak TLS to members, nil when it is not spoken or not ready.
+	tls *tls.Config
 	// turns is the state of the smooth weighted round robin, by member ID.
 	turns map[string]int
 	// open counts the connections, by member ID.
-	open   map[string]int
-	sticky map[netip.Addr]binding
-}
-
-// binding is the member that a client's address sticks to.
-type binding struct {
-	memberID string
-	lastUsed time.Time
+	open map[string]int
+	// sticky is what clients are bound to, by address or cookie.
+	sticky map[string]binding
 }
 
 // newPool returns a pool without members; configure gives it some.
@@ -40,7 +34,7 @@ func newPool(clock clock.PassiveClock) *pool {
 		clock:  clock,
 		turns:  map[string]int{},
 		open:   map[string]int{},
-		sticky: map[netip.Addr]binding{},
+		sticky: map[string]binding{},
 	}
 }
 
@@ -58,41 +52,73 @@ func (p *pool) configure(config Pool) {
 			delete(p.turns, id)
 		}
 	}
-	for address, bound := range p.sticky {
+	for key, bound := range p.sticky {
 		if !known[bound.memberID] {
-			delete(p.sticky, address)
+			delete(p.sticky, key)
 		}
 	}
 }
 
-// pick chooses the member for a client, leaving out the member IDs in tried, and counts the
-// connection until release is called. ok is false when no member may be used.
-func (p *pool) pick(client netip.AddrPort, tried map[string]bool) (member Member, release func(), ok bool) {
+// encrypt puts in force how TLS is spoken to members from now on.
+func (p *pool) encrypt(config *tls.Config) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	usable := p.usable(tried)
-	if len(usable) == 0 {
-		return Member{}, nil, false
+	p.tls = config
+}
+
+// egress is what connections to members begin with.
+func (p *pool) egress() egress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return egress{proxy: proxyVersion(p.config.Protocol), encrypted: p.config.TLS.Enabled, tls: p.tls}
+}
+
+// enabled reports whether the pool exists and is administratively up.
+func (p *pool) enabled() bool {
+	if p == nil {
+		return false
 	}
-	member, bound := p.bound(client.Addr(), usable)
-	if !bound {
-		member = p.choose(client, usable)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.config.AdminUp
+}
+
+// choice is what the choice of a member depends on besides the pool.
+type choice struct {
+	client netip.AddrPort
+	// tried are the IDs of members that are left out.
+	tried map[string]bool
+	// sticky is what an HTTP request says of its client.
+	sticky stickiness
+	// limit leaves out the members with so many connections; 0 and below do not.
+	limit int
+}
+
+// pick chooses a member and counts the connection until release is called. ok is false when
+// no member may be used.
+func (p *pool) pick(c choice) (member Member, release func(), ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := p.stickyKey(c)
+	member, ok = p.bound(key, c)
+	if !ok {
+		usable := p.usable(c)
+		if len(usable) == 0 {
+			return Member{}, nil, false
+		}
+		member = p.choose(c.client, usable)
 	}
-	p.bind(client.Addr(), member.ID)
+	p.bind(key, member.ID)
 	p.open[member.ID]++
 	return member, sync.OnceFunc(func() { p.release(member.ID) }), true
 }
 
-// mayUse reports whether the member can still be given traffic.
-func (p *pool) mayUse(memberID string) bool {
+// mayKeep reports whether a client that is on the member already can stay there.
+func (p *pool) mayKeep(memberID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, member := range p.usable(nil) {
-		if member.ID == memberID {
-			return true
-		}
-	}
-	return false
+	_, ok := p.member(memberID, choice{})
+	return ok
 }
 
 func (p *pool) release(memberID string) {
@@ -103,17 +129,13 @@ func (p *pool) release(memberID string) {
 	}
 }
 
-// usable returns the members that may get a connection: the primary ones, or the backup
+// usable returns the members that may get a new client: the primary ones, or the backup
 // members when there is no primary one.
-func (p *pool) usable(tried map[string]bool) []Member {
-	if !p.config.AdminUp {
-		return nil
-	}
-	monitored := p.config.Monitor != nil && p.config.Monitor.AdminUp
+func (p *pool) usable(c choice) []Member {
 	var primary, backup []Member
 	for _, member := range p.config.Members {
 		switch {
-		case tried[member.ID] || !member.serves(monitored):
+		case member.Weight <= 0 || !p.serves(member, c):
 		case member.Backup:
 			backup = append(backup, member)
 		default:
@@ -126,11 +148,29 @@ func (p *pool) usable(tried map[string]bool) []Member {
 	return primary
 }
 
-// serves reports whether the member takes new connections. Behind a monitor it must have
-// passed: NO_MONITOR is what Octavia shows before the first heartbeat, DRAINING what it shows
-// for a moment after a weight was 0. Without a monitor only ERROR takes it out.
-func (m Member) serves(monitored bool) bool {
-	if !m.AdminUp || m.Weight <= 0 {
+// member finds a member that serves the clients that it has, if no new ones: as with
+// haproxy, weight 0 does not send them away.
+func (p *pool) member(id string, c choice) (Member, bool) {
+	for _, member := range p.config.Members {
+		if member.ID == id && p.serves(member, c) {
+			return member, true
+		}
+	}
+	return Member{}, false
+}
+
+// serves reports whether the member takes connections at all.
+func (p *pool) serves(member Member, c choice) bool {
+	monitored := p.config.Monitor != nil && p.config.Monitor.AdminUp
+	full := c.limit > 0 && p.open[member.ID] >= c.limit
+	return p.config.AdminUp && !c.tried[member.ID] && !full && member.healthy(monitored)
+}
+
+// healthy reports whether the member is up. Behind a monitor it must have passed: NO_MONITOR
+// is what Octavia shows before the first heartbeat, DRAINING what it shows while a weight is
+// 0 and for a moment after. Without a monitor only ERROR takes it out.
+func (m Member) healthy(monitored bool) bool {
+	if !m.AdminUp {
 		return false
 	}
 	switch m.Status {
@@ -142,6 +182,9 @@ func (m Member) serves(monitored bool) bool {
 		return !monitored
 	}
 }
+
+// at is where the member is reached.
+func (m Member) at() netip.AddrPort { return netip.AddrPortFrom(m.Address, m.Port) }
 
 func (p *pool) choose(client netip.AddrPort, usable []Member) Member {
 	switch p.config.Algorithm {
@@ -188,41 +231,6 @@ func (p *pool) leastConnections(usable []Member) Member {
 		}
 	}
 	return p.nextTurn(least)
-}
-
-// bound returns the usable member that the client's address sticks to.
-func (p *pool) bound(client netip.Addr, usable []Member) (Member, bool) {
-	if p.config.Persistence != PersistenceSourceIP {
-		return Member{}, false
-	}
-	bound, ok := p.sticky[client]
-	if !ok || p.clock.Since(bound.lastUsed) > p.persistence() {
-		return Member{}, false
-	}
-	for _, member := range usable {
-		if member.ID == bound.memberID {
-			return member, true
-		}
-	}
-	return Member{}, false
-}
-
-// bind remembers the client's member and forgets the clients that were idle for too long.
-func (p *pool) bind(client netip.Addr, memberID string) {
-	if p.config.Persistence != PersistenceSourceIP {
-		clear(p.sticky)
-		return
-	}
-	for address, bound := range p.sticky {
-		if p.clock.Since(bound.lastUsed) > p.persistence() {
-			delete(p.sticky, address)
-		}
-	}
-	p.sticky[client] = binding{memberID: memberID, lastUsed: p.clock.Now()}
-}
-
-func (p *pool) persistence() time.Duration {
-	return cmp.Or(p.config.PersistenceTimeout, defaultPersistence)
 }
 
 // byHash maps a hash onto the members, each with a share as large as its weight.

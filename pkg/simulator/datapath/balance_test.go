@@ -36,7 +36,7 @@ func client(i int) netip.AddrPort {
 func picks(p *pool, n int, from func(int) netip.AddrPort) string {
 	var names strings.Builder
 	for i := range n {
-		member, release, ok := p.pick(from(i), nil)
+		member, release, ok := p.pick(choice{client: from(i)})
 		if !ok {
 			names.WriteString("-")
 			continue
@@ -140,7 +140,7 @@ func TestLeastConnectionsCountsInWeights(t *testing.T) {
 	p, _ := poolOf(t, func(p *Pool) { p.Algorithm = AlgorithmLeastConnections }, 2, 1)
 	counts := map[string]int{}
 	for i := range 9 {
-		member, _, _ := p.pick(client(i), nil)
+		member, _, _ := p.pick(choice{client: client(i)})
 		counts[member.ID]++
 	}
 	if counts["a"] != 6 || counts["b"] != 3 {
@@ -151,11 +151,11 @@ func TestLeastConnectionsCountsInWeights(t *testing.T) {
 func TestReleaseCountsOnce(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, func(p *Pool) { p.Algorithm = AlgorithmLeastConnections }, 1, 1)
-	_, releaseA, _ := p.pick(client(0), nil)
-	_, _, _ = p.pick(client(1), nil)
+	_, releaseA, _ := p.pick(choice{client: client(0)})
+	_, _, _ = p.pick(choice{client: client(1)})
 	releaseA()
 	releaseA()
-	_, _, _ = p.pick(client(2), nil) // to a, the idle one
+	_, _, _ = p.pick(choice{client: client(2)}) // to a, the idle one
 	counts := fmt.Sprint(p.open)
 	if counts != "map[a:1 b:1]" {
 		t.Errorf("open connections %s, want one each", counts)
@@ -167,14 +167,14 @@ func TestTriedMembersAreNotPickedAgain(t *testing.T) {
 	p, _ := poolOf(t, nil, 1, 1)
 	tried := map[string]bool{}
 	for range 2 {
-		member, release, ok := p.pick(client(0), tried)
+		member, release, ok := p.pick(choice{client: client(0), tried: tried})
 		if !ok || tried[member.ID] {
 			t.Fatalf("picked %q again (%v)", member.ID, ok)
 		}
 		release()
 		tried[member.ID] = true
 	}
-	if member, _, ok := p.pick(client(0), tried); ok {
+	if member, _, ok := p.pick(choice{client: client(0), tried: tried}); ok {
 		t.Errorf("picked %q although all were tried", member.ID)
 	}
 }

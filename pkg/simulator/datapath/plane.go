@@ -15,12 +15,17 @@ type Options struct {
 	Source Source
 	// Sink hears what the health monitors find; nil for nobody.
 	Sink Sink
-	// Clock times probes and session persistence; nil for the real one.
+	// Certificates reads what TLS listeners and pools refer to; nil for no store, which
+	// leaves them unserved.
+	Certificates Certificates
+	// Clock times probes, session persistence and the listeners' timeouts; nil for the
+	// real one.
 	Clock clock.Clock
 	// TimeScale stretches the delays of health monitors: 0.1 probes ten times as often.
 	// 0 means 1.
 	TimeScale float64
-	// DialTimeout bounds one try to connect to a member; 0 means 5 seconds.
+	// DialTimeout bounds one try to connect to a member where the listener does not; 0
+	// means 5 seconds.
 	DialTimeout time.Duration
 	// UDPIdleTimeout ends a client's session that carried nothing; 0 means 30 seconds.
 	UDPIdleTimeout time.Duration
@@ -48,9 +53,14 @@ type Plane struct {
 	inForce   map[string]LoadBalancer
 	pools     map[string]*pool
 	frontends map[endpoint]frontend
-	failed    map[endpoint]string
-	probers   map[string]*prober
-	probing   chan struct{}
+	gates     map[string]*gate
+	keyring   *keyring
+	// failed and unready say why an endpoint is not served and, by ID, why the TLS of a
+	// pool is not ready.
+	failed  map[endpoint]string
+	unready map[string]string
+	probers map[string]*prober
+	probing chan struct{}
 }
 
 // parallelProbes bounds how many probes run at one time.
@@ -68,16 +78,6 @@ type frontend interface {
 	use(route route)
 	// close stops listening. Connections that are established live on.
 	close()
-}
-
-// route says where the traffic of an endpoint goes.
-type route struct {
-	owner    owner
-	listener Listener
-	// pool is nil when the listener has none.
-	pool *pool
-	// source is the address that members see, invalid for the client's own.
-	source netip.Addr
 }
 
 // owner names the load balancer and the one of its addresses that a connection came in by.
@@ -100,7 +100,10 @@ func Start(options Options) *Plane {
 		inForce:     map[string]LoadBalancer{},
 		pools:       map[string]*pool{},
 		frontends:   map[endpoint]frontend{},
+		gates:       map[string]*gate{},
+		keyring:     newKeyring(options.Certificates),
 		failed:      map[endpoint]string{},
+		unready:     map[string]string{},
 		probers:     map[string]*prober{},
 		probing:     make(chan struct{}, parallelProbes),
 	}
@@ -166,7 +169,7 @@ func (p *Plane) run() {
 	defer p.stop()
 	for {
 		var retry <-chan time.Time
-		if len(p.failed) > 0 {
+		if len(p.failed)+len(p.unready) > 0 {
 			retry = p.clock.After(p.options.BindRetry)
 		}
 		select {
@@ -196,8 +199,10 @@ func (p *Plane) apply(now []LoadBalancer) {
 	p.inForce = settle(p.inForce, now)
 	p.applyPools()
 	p.connections.keep(p.owners())
+	p.applyGates()
 	p.applyFrontends(p.routes())
 	p.applyProbers()
+	p.forgetRefs()
 }
 
 // serving yields the load balancers that carry traffic.
@@ -218,55 +223,31 @@ func (p *Plane) applyPools() {
 				p.pools[config.ID] = newPool(p.clock)
 			}
 			p.pools[config.ID].configure(config)
+			p.applyPoolTLS(config)
 		}
 	}
 	for id, pool := range p.pools {
 		if !wanted[id] {
 			pool.configure(Pool{})
 			delete(p.pools, id)
+			delete(p.unready, id)
 		}
 	}
 }
 
-// routes lists what must be listened on. Of two load balancers that claim one endpoint, the
-// one with the smaller ID has it.
-func (p *Plane) routes() map[endpoint]route {
-	routes := map[endpoint]route{}
-	for lb := range p.serving {
-		for _, listener := range lb.Listeners {
-			if !listener.AdminUp {
-				continue
-			}
-			for _, address := range lb.Addresses {
-				at := endpoint{network: network(listener.Protocol), address: netip.AddrPortFrom(address, listener.Port)}
-				if rival, taken := routes[at]; taken && rival.owner.loadBalancerID < lb.ID {
-					continue
-				}
-				routes[at] = route{
-					owner:    owner{loadBalancerID: lb.ID, address: address},
-					listener: listener,
-					pool:     p.pools[listener.PoolID],
-					source:   lb.source(),
-				}
-			}
-		}
+// applyPoolTLS reads the certificates of a pool. A failure is reported when its text is new,
+// and tried again; until then members are not connected to.
+func (p *Plane) applyPoolTLS(config Pool) {
+	ready, err := p.keyring.poolTLS(config.TLS)
+	if err == nil {
+		p.pools[config.ID].encrypt(ready)
+		delete(p.unready, config.ID)
+		return
 	}
-	return routes
-}
-
-// source is the address that the load balancer's members see, invalid for the client's own.
-func (lb LoadBalancer) source() netip.Addr {
-	if lb.KeepClientAddress || len(lb.Addresses) == 0 || !lb.Addresses[0].IsLoopback() {
-		return netip.Addr{}
+	if p.unready[config.ID] != err.Error() {
+		p.unready[config.ID] = err.Error()
+		p.report("pool %s has no TLS to its members: %w", config.ID, err)
 	}
-	return lb.Addresses[0]
-}
-
-func network(protocol string) string {
-	if protocol == protocolUDP {
-		return "udp"
-	}
-	return "tcp"
 }
 
 func (p *Plane) applyFrontends(routes map[endpoint]route) {
@@ -282,19 +263,15 @@ func (p *Plane) applyFrontends(routes map[endpoint]route) {
 		}
 	}
 	for at, route := range routes {
-		if front, ok := p.frontends[at]; ok {
-			front.use(route)
-			continue
-		}
 		p.open(at, route)
 	}
 }
 
-// open listens on an endpoint. A failure is reported when its text is new, and tried again.
+// open listens on an endpoint, or puts a new route in force where that is done already. A
+// failure is reported when its text is new, and tried again; the old route stays.
 func (p *Plane) open(at endpoint, route route) {
-	front, err := p.listen(at, route)
+	err := p.tryOpen(at, route)
 	if err == nil {
-		p.frontends[at] = front
 		delete(p.failed, at)
 		return
 	}
@@ -305,11 +282,26 @@ func (p *Plane) open(at endpoint, route route) {
 	}
 }
 
+func (p *Plane) tryOpen(at endpoint, route route) (err error) {
+	if route.tls, err = p.keyring.listenerTLS(route.listener); err != nil {
+		return err
+	}
+	front, open := p.frontends[at]
+	if open {
+		front.use(route)
+		return nil
+	}
+	if front, err = p.listen(at, route); err == nil {
+		p.frontends[at] = front
+	}
+	return err
+}
+
 func (p *Plane) listen(at endpoint, route route) (frontend, error) {
 	if !at.address.Addr().IsLoopback() {
 		return nil, fmt.Errorf("%s is no loopback address", at.address.Addr())
 	}
-	if at.network == "udp" {
+	if at.network == networkUDP {
 		return p.listenUDP(at, route)
 	}
 	return p.listenTCP(at, route)

@@ -29,8 +29,17 @@ const (
 	StatusNoMonitor = "NO_MONITOR"
 )
 
-// Protocols of a listener that are carried as datagrams; all others are carried over TCP.
-const protocolUDP = "UDP"
+// Protocols of listeners and pools that the data path treats in a way of their own. All
+// others (TCP, and HTTPS, which is passed through) are carried as bytes over TCP.
+const (
+	ProtocolUDP             = "UDP"
+	ProtocolSCTP            = "SCTP" // not carried
+	ProtocolHTTP            = "HTTP"
+	ProtocolTerminatedHTTPS = "TERMINATED_HTTPS"
+	ProtocolPrometheus      = "PROMETHEUS" // an HTTP listener without a pool
+	ProtocolProxy           = "PROXY"
+	ProtocolProxyV2         = "PROXYV2"
+)
 
 // Balancing algorithms, as Octavia names them.
 const (
@@ -40,8 +49,16 @@ const (
 	AlgorithmSourceIPPort     = "SOURCE_IP_PORT"
 )
 
-// PersistenceSourceIP keeps a client's address on one member.
-const PersistenceSourceIP = "SOURCE_IP"
+// Types of session persistence, as Octavia names them. The cookies work on HTTP listeners
+// only.
+const (
+	// PersistenceSourceIP keeps a client's address on one member.
+	PersistenceSourceIP = "SOURCE_IP"
+	// PersistenceHTTPCookie has the load balancer set a cookie that names the member.
+	PersistenceHTTPCookie = "HTTP_COOKIE"
+	// PersistenceAppCookie follows a cookie that the members set.
+	PersistenceAppCookie = "APP_COOKIE"
+)
 
 // Types of health monitors, as Octavia names them.
 const (
@@ -78,23 +95,87 @@ type Listener struct {
 	AdminUp  bool
 	// AllowedCIDRs limits who may connect; empty means everyone.
 	AllowedCIDRs []netip.Prefix
-	// PoolID names the default pool; empty means that connections are closed at once.
+	// PoolID names the default pool; empty means that connections are closed at once, and
+	// HTTP requests answered with 503.
 	PoolID string
+	// ConnectionLimit is how many connections are carried at one time; further ones wait
+	// to be accepted. For UDP it limits the clients of each member. 0 and below mean no
+	// limit.
+	ConnectionLimit int
+	Timeouts        Timeouts
+	// Policies, InsertHeaders and TLS matter to HTTP and TERMINATED_HTTPS only.
+	Policies []Policy
+	// InsertHeaders are insert_headers of the API: the names of headers, each "true" or
+	// "false".
+	InsertHeaders map[string]string
+	// TLS is for TERMINATED_HTTPS.
+	TLS ListenerTLS
+}
+
+// Timeouts of a listener, as haproxy takes them. 0 means none, for MemberConnect that of
+// Options. timeout_tcp_inspect has no counterpart: it delays only the inspection of content,
+// of which haproxy does none for Octavia.
+type Timeouts struct {
+	// ClientData ends a connection whose client is silent for so long when it is the
+	// client's turn.
+	ClientData time.Duration
+	// MemberConnect bounds one try to connect to a member.
+	MemberConnect time.Duration
+	// MemberData ends a connection whose member is silent for so long when it is the
+	// member's turn; an HTTP client is told 504.
+	MemberData time.Duration
+}
+
+// ListenerTLS is how a TERMINATED_HTTPS listener ends TLS. References are read through
+// Options.Certificates.
+type ListenerTLS struct {
+	// DefaultRef is the certificate for clients that name no server or an unknown one.
+	DefaultRef string
+	SNIRefs    []string
+	// ClientAuthentication is NONE, OPTIONAL or MANDATORY.
+	ClientAuthentication string
+	// ClientCARef is who must have signed the clients' certificates.
+	ClientCARef string
+	// Versions are names such as "TLSv1.2"; empty means what Go's TLS offers.
+	Versions []string
+	// ALPN are names such as "h2" and "http/1.1", the preferred one first.
+	ALPN []string
+	// HSTS is the value of the header Strict-Transport-Security, "" for none.
+	HSTS string
 }
 
 // Pool is a set of members and how to choose among them.
 type Pool struct {
-	ID        string
+	ID string
+	// Protocol tells whether members want a PROXY header.
+	Protocol  string
 	Algorithm string
 	AdminUp   bool
-	// Persistence is the session persistence type; only PersistenceSourceIP has an effect.
+	// Persistence is the session persistence type, "" for none.
 	Persistence string
+	// CookieName is the members' cookie, for PersistenceAppCookie.
+	CookieName string
 	// PersistenceTimeout ends a client's binding after it was idle for so long; 0 means
-	// the default of haproxy's table, 30 minutes.
+	// 30 minutes.
 	PersistenceTimeout time.Duration
-	Members            []Member
+	// PersistenceBits is how many leading bits of an address make one client, for
+	// PersistenceSourceIP; 0 means all.
+	PersistenceBits int
+	TLS             PoolTLS
+	Members         []Member
 	// Monitor is nil when the pool has no health monitor.
 	Monitor *Monitor
+}
+
+// PoolTLS is how a pool encrypts towards its members. References are read through
+// Options.Certificates.
+type PoolTLS struct {
+	Enabled bool
+	// CertificateRef is the certificate that members may ask for, CARef who must have
+	// signed theirs; without it they are not verified. Host names never are.
+	CertificateRef, CARef string
+	Versions              []string
+	ALPN                  []string
 }
 
 // Member is one backend of a pool.
@@ -130,4 +211,6 @@ type Monitor struct {
 	Path          string
 	ExpectedCodes string
 	DomainName    string
+	// HTTPVersion is "1.0" or "1.1"; empty means 1.1 when there is a DomainName, else 1.0.
+	HTTPVersion string
 }

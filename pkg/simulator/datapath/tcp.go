@@ -1,6 +1,7 @@
 package datapath
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +12,6 @@ import (
 	"time"
 )
 
-// dialTries is how many members one connection tries before it gives up (haproxy's
-// redispatch).
-const dialTries = 3
-
 // acceptPause is the pause after a failed accept (too many open files, for example).
 const acceptPause = 50 * time.Millisecond
 
@@ -23,6 +20,9 @@ type tcpFrontend struct {
 	plane    *Plane
 	listener *net.TCPListener
 	route    atomic.Pointer[route]
+	// ctx ends when the endpoint is closed.
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
 func (p *Plane) listenTCP(at endpoint, route route) (frontend, error) {
@@ -31,6 +31,7 @@ func (p *Plane) listenTCP(at endpoint, route route) (frontend, error) {
 		return nil, fmt.Errorf("listen on TCP %s: %w", at.address, err)
 	}
 	f := &tcpFrontend{plane: p, listener: listener}
+	f.ctx, f.cancel = context.WithCancel(p.ctx)
 	f.use(route)
 	p.wait.Go(f.accept)
 	return f, nil
@@ -38,8 +39,13 @@ func (p *Plane) listenTCP(at endpoint, route route) (frontend, error) {
 
 func (f *tcpFrontend) use(route route) { f.route.Store(&route) }
 
-func (f *tcpFrontend) close() { _ = f.listener.Close() }
+func (f *tcpFrontend) close() {
+	f.cancel()
+	_ = f.listener.Close()
+}
 
+// accept takes connections as long as the listener's limit lets it; the one that is too many
+// waits here, those behind it in the kernel, as with haproxy.
 func (f *tcpFrontend) accept() {
 	for {
 		client, err := f.listener.AcceptTCP()
@@ -51,7 +57,15 @@ func (f *tcpFrontend) accept() {
 			f.plane.pause(acceptPause)
 			continue
 		}
-		f.plane.wait.Go(func() { f.serve(client) })
+		gate := f.route.Load().gate
+		if !gate.enter(f.ctx) {
+			_ = client.Close()
+			return
+		}
+		f.plane.wait.Go(func() {
+			defer gate.leave()
+			f.serve(client)
+		})
 	}
 }
 
@@ -61,9 +75,17 @@ func (f *tcpFrontend) serve(client *net.TCPConn) {
 	route := f.route.Load()
 	defer f.plane.connections.add(route.owner, client)()
 	address := addrPort(client.RemoteAddr())
-	if route.pool == nil || !route.listener.allows(address.Addr()) {
-		return
+	switch {
+	case !route.listener.allows(address.Addr()):
+	case route.listener.speaksHTTP():
+		f.serveHTTP(client, address)
+	case route.pool != nil:
+		f.carry(route, client, address)
 	}
+}
+
+// carry connects the client to a member and copies bytes until they part.
+func (f *tcpFrontend) carry(route *route, client *net.TCPConn, address netip.AddrPort) {
 	member, release, ok := f.plane.dialMember(route, address)
 	if !ok {
 		return
@@ -71,34 +93,26 @@ func (f *tcpFrontend) serve(client *net.TCPConn) {
 	defer release()
 	defer member.Close()
 	defer f.plane.connections.add(route.owner, member)()
-	splice(client, member)
+	f.plane.relay(client, member, route.listener.Timeouts)
 }
 
 // dialMember connects to the member that the pool picks, or to another one when that fails.
 // ok is false when no member could be reached.
-func (p *Plane) dialMember(route *route, client netip.AddrPort) (member *net.TCPConn, release func(), ok bool) {
+func (p *Plane) dialMember(route *route, client netip.AddrPort) (member duplex, release func(), ok bool) {
 	tried := map[string]bool{}
 	for range dialTries {
-		picked, release, ok := route.pool.pick(client, tried)
+		picked, release, ok := route.pool.pick(choice{client: client, tried: tried})
 		if !ok {
 			return nil, nil, false
 		}
-		connection, err := p.connect("tcp", route, client, picked)
+		connection, err := p.connectTCP(p.ctx, route, route.pool, client, picked.at())
 		if err == nil {
-			return connection.(*net.TCPConn), release, true
+			return connection, release, true
 		}
 		release()
 		tried[picked.ID] = true
 	}
 	return nil, nil, false
-}
-
-// sourceFor is the address that the member sees for this client.
-func (r *route) sourceFor(client netip.AddrPort) netip.Addr {
-	if r.source.IsValid() {
-		return r.source
-	}
-	return client.Addr()
 }
 
 // allows reports whether the listener's allowed CIDRs let the client in.
@@ -114,8 +128,32 @@ func (l Listener) allows(client netip.Addr) bool {
 	return false
 }
 
+// relay copies both ways until both sides have ended, one has failed, or one was silent for
+// too long.
+func (p *Plane) relay(client, member duplex, timeouts Timeouts) {
+	if timeouts.ClientData <= 0 && timeouts.MemberData <= 0 {
+		splice(client, member) // in the kernel, where it can
+		return
+	}
+	done := make(chan struct{})
+	var watches sync.WaitGroup
+	defer watches.Wait()
+	defer close(done)
+	cut := func() {
+		_ = client.Close()
+		_ = member.Close()
+	}
+	listen := func(to duplex, limit time.Duration) duplex {
+		silence := newIdle(p.clock, limit)
+		silence.expect()
+		watches.Go(func() { silence.watch(done, cut) })
+		return &listened{duplex: to, idle: silence}
+	}
+	splice(listen(client, timeouts.ClientData), listen(member, timeouts.MemberData))
+}
+
 // splice copies both ways until both sides have ended or one has failed.
-func splice(a, b *net.TCPConn) {
+func splice(a, b duplex) {
 	var both sync.WaitGroup
 	both.Go(func() { copyHalf(a, b) })
 	both.Go(func() { copyHalf(b, a) })
@@ -124,7 +162,7 @@ func splice(a, b *net.TCPConn) {
 
 // copyHalf copies from one side to the other and passes on the end of the stream. Anything
 // but a clean end closes both sides.
-func copyHalf(to, from *net.TCPConn) {
+func copyHalf(to, from duplex) {
 	_, err := io.Copy(to, from)
 	if err == nil {
 		err = to.CloseWrite()

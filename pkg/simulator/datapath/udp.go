@@ -101,13 +101,15 @@ func (f *udpFrontend) session(route *route, client netip.AddrPort, tried map[str
 	f.mu.Lock()
 	session := f.sessions[client]
 	f.mu.Unlock()
-	if session != nil && session.pool == route.pool && session.pool.mayUse(session.memberID) {
+	if session != nil && session.pool == route.pool && session.pool.mayKeep(session.memberID) {
 		return session
 	}
 	if session != nil {
 		f.end(session)
 	}
-	member, release, ok := route.pool.pick(client, tried)
+	member, release, ok := route.pool.pick(choice{
+		client: client, tried: tried, limit: route.listener.ConnectionLimit,
+	})
 	if !ok {
 		return nil
 	}
