@@ -58,7 +58,9 @@ func (r *Reader) Version(ctx context.Context) (openstack.Version, error) { retur
 func (r *Reader) Gather(ctx context.Context, s build.Settings, backends []build.Backend, can build.Capabilities, existing *model.LoadBalancer) (build.Facts, error) {
 	facts := build.Facts{Can: can}
 	var err error
-	if s.MemberSubnetID == "" && s.SubnetID == "" {
+	forMembers := s.MemberSubnetID == ""
+	forVIP := existing == nil && s.NetworkID == ""
+	if s.SubnetID == "" && (forMembers || forVIP) {
 		if facts.MemberSubnets, err = r.memberSubnets(ctx, backends); err != nil {
 			return facts, err
 		}
