@@ -53,3 +53,7 @@ image: ## Build the container image
 .PHONY: clean
 clean: ## Remove what build made
 	rm -rf $(BIN)
+
+.PHONY: bench
+bench: ## Count what everything costs, beside the least that Octavia allows
+	go run ./tests/bench --json out/bench.json

@@ -58,12 +58,13 @@ func DefaultPace(provider string) apply.Pace {
 		Update: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 10 * time.Second},
 		Delete: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 10 * time.Second},
 		Settle: time.Second,
-		Stuck:  time.Minute,
+		Stuck:  10 * time.Second,
 		Unsure: 2 * time.Second,
 	}
 	if provider == build.ProviderOVN {
 		quick := wait.Pace{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: 10 * time.Second}
 		pace.Create, pace.Update, pace.Delete = quick, quick, quick
+		pace.Stuck = time.Minute // it reports ACTIVE before its parts are
 	}
 	return pace
 }
@@ -117,6 +118,12 @@ func (r *Reconciler) Close() { r.watcher.Close() }
 // Name gives the name of a Service's load balancer in OpenStack.
 func (r *Reconciler) Name(svc *v1.Service) string {
 	return r.identity(svc, openstack.VersionTags).Name()
+}
+
+// SelectsNodes tells whether labels decide which nodes are members of a Service.
+func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
+	settings, _, _ := build.Read(svc, r.options.Config)
+	return !settings.NodeSelector.Empty()
 }
 
 func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identity.Identity {

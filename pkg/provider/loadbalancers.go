@@ -19,6 +19,8 @@ type LoadBalancers interface {
 	Get(ctx context.Context, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error)
 	// Delete removes all that was made for the Service.
 	Delete(ctx context.Context, service *v1.Service) error
+	// SelectsNodes says whether labels decide which nodes are the Service's members.
+	SelectsNodes(service *v1.Service) bool
 	// Name is the name of the Service's load balancer in OpenStack.
 	Name(service *v1.Service) string
 	// Close ends what runs in the background.
@@ -63,7 +65,11 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 // UpdateLoadBalancer brings the members to these nodes. Upstream passes a context
 // that never ends and a Service out of its cache, shared and perhaps old.
 func (l *loadBalancers) UpdateLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) error {
-	service = l.newest(service)
+	return l.updateMembers(ctx, l.newest(service), nodes)
+}
+
+// updateMembers is UpdateLoadBalancer with a Service of the caller's own.
+func (l *loadBalancers) updateMembers(ctx context.Context, service *v1.Service, nodes []*v1.Node) error {
 	return l.call(ctx, operationUpdate, service, func(ctx context.Context) error {
 		return l.engine.Update(ctx, service, nodes)
 	})

@@ -53,6 +53,7 @@ type Provider struct {
 	mu            sync.Mutex
 	loadBalancers *loadBalancers
 	services      corelisters.ServiceLister
+	background    sync.WaitGroup
 }
 
 var (
@@ -111,6 +112,15 @@ func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.services = factory.Core().V1().Services().Lister()
+	if p.loadBalancers == nil {
+		return
+	}
+	nodes, err := newNodeSync(factory, p.loadBalancers.engine.SelectsNodes, p.loadBalancers.updateMembers)
+	if err != nil {
+		p.options.Stop(fmt.Errorf("listen to nodes: %w", err))
+		return
+	}
+	p.background.Go(func() { nodes.run(p.calls.process) })
 }
 
 // LoadBalancer gives the load balancers, or false when cloud.conf switches them
@@ -153,6 +163,7 @@ func (p *Provider) Shutdown(ctx context.Context) error {
 	if err := p.calls.drain(ctx); err != nil {
 		return err
 	}
+	p.background.Wait() // it ends with the calls
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.loadBalancers != nil {

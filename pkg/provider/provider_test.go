@@ -61,6 +61,8 @@ func (e *engine) Name(s *v1.Service) string {
 	return "kube_service_kubernetes_" + s.Namespace + "_" + s.Name
 }
 
+func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
+
 func (e *engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
