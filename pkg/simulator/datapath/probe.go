@@ -1,15 +1,19 @@
 package datapath
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"time"
+
+	"github.com/pires/go-proxyproto"
 )
 
 // udpSilence is how long a UDP-CONNECT probe waits for the ICMP error that means "down". On
@@ -20,40 +24,14 @@ const udpSilence = 200 * time.Millisecond
 func probe(ctx context.Context, task probeTask) error {
 	switch task.monitor.Type {
 	case MonitorHTTP, MonitorHTTPS:
-		return probeHTTP(ctx, task)
-	case MonitorTLSHello:
-		return probeTLS(ctx, task)
+		return task.request(ctx)
 	case MonitorUDPConnect:
-		return probeUDP(ctx, task)
+		return task.datagram(ctx)
 	case MonitorPing:
 		return nil // a loopback address always answers an echo request
 	default:
-		return probeTCP(ctx, task)
+		return task.handshake(ctx)
 	}
-}
-
-// connect opens a connection to the target from the load balancer's address.
-func (t probeTask) connect(ctx context.Context, network string) (net.Conn, error) {
-	return dial(ctx, network, t.source, t.target)
-}
-
-// probeTCP connects and hangs up with a reset, as haproxy does: it leaves no trace.
-func probeTCP(ctx context.Context, task probeTask) error {
-	connection, err := task.connect(ctx, "tcp")
-	if err != nil {
-		return err
-	}
-	_ = connection.(*net.TCPConn).SetLinger(0)
-	return connection.Close()
-}
-
-func probeTLS(ctx context.Context, task probeTask) error {
-	connection, err := task.connect(ctx, "tcp")
-	if err != nil {
-		return err
-	}
-	defer connection.Close()
-	return tls.Client(connection, unverified()).HandshakeContext(ctx)
 }
 
 // unverified is the TLS of a probe: Octavia's monitors do not verify members.
@@ -61,73 +39,85 @@ func unverified() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
 }
 
-// probeHTTP sends one request and compares the status code; it follows no redirect.
-func probeHTTP(ctx context.Context, task probeTask) error {
-	accepted, err := parseCodes(task.monitor.ExpectedCodes)
+// connect opens a connection to the target from the load balancer's address, with a PROXY
+// header and TLS where they belong.
+func (t probeTask) connect(ctx context.Context) (duplex, *net.TCPConn, error) {
+	connection, err := dial(ctx, networkTCP, t.source, t.target)
+	if err != nil {
+		return nil, nil, err
+	}
+	tcp := connection.(*net.TCPConn)
+	encrypted := t.encrypted || t.monitor.Type == MonitorHTTPS || t.monitor.Type == MonitorTLSHello
+	first := egress{proxy: t.proxy, encrypted: encrypted, tls: unverified()}
+	ready, err := first.begin(ctx, tcp, &proxyproto.Header{Command: proxyproto.LOCAL})
+	return ready, tcp, err
+}
+
+// handshake connects and hangs up with a reset, as haproxy does: it leaves no trace.
+func (t probeTask) handshake(ctx context.Context) error {
+	_, tcp, err := t.connect(ctx)
 	if err != nil {
 		return err
 	}
-	request, err := task.request(ctx)
+	_ = tcp.SetLinger(0)
+	return tcp.Close()
+}
+
+// request sends one HTTP request and compares the status code; it follows no redirect.
+func (t probeTask) request(ctx context.Context) error {
+	accepted, err := parseCodes(t.monitor.ExpectedCodes)
 	if err != nil {
-		return fmt.Errorf("probe %s: %w", task.target, err)
+		return err
 	}
-	transport := &http.Transport{
-		DisableKeepAlives: true,
-		TLSClientConfig:   unverified(),
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return task.connect(ctx, network)
-		},
-	}
-	answer, err := transport.RoundTrip(request)
+	connection, _, err := t.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("probe %s: %w", task.target, err)
+		return err
+	}
+	defer connection.Close()
+	defer context.AfterFunc(ctx, func() { _ = connection.Close() })()
+	if _, err := io.WriteString(connection, t.requestText()); err != nil {
+		return fmt.Errorf("probe %s: %w", t.target, err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(connection), &http.Request{Method: t.method()})
+	if err != nil {
+		return fmt.Errorf("probe %s: %w", t.target, err)
 	}
 	defer answer.Body.Close()
 	if !accepted.contain(answer.StatusCode) {
-		return fmt.Errorf("probe %s: answered %d, expected %s", task.target, answer.StatusCode, task.monitor.ExpectedCodes)
+		return fmt.Errorf("probe %s: answered %d, expected %s", t.target, answer.StatusCode, t.monitor.ExpectedCodes)
 	}
 	return nil
 }
 
-// request builds the HTTP request of a probe. An empty method, path or domain name means
-// what Octavia's defaults mean: GET, / and the target itself.
-func (t probeTask) request(ctx context.Context) (*http.Request, error) {
-	path := t.monitor.Path
-	if path == "" {
-		path = "/"
+func (t probeTask) method() string { return cmp.Or(t.monitor.Method, http.MethodGet) }
+
+// requestText is the HTTP request of a probe. Package http would only speak 1.1 and always
+// name a host; haproxy names none unless the monitor has a domain name.
+func (t probeTask) requestText() string {
+	version, host := "1.0", ""
+	if t.monitor.DomainName != "" {
+		version, host = "1.1", "Host: "+t.monitor.DomainName+"\r\n"
 	}
-	location, err := url.ParseRequestURI(path)
-	if err != nil {
-		return nil, err
-	}
-	location.Scheme, location.Host = "http", t.target.String()
-	if t.monitor.Type == MonitorHTTPS {
-		location.Scheme = "https"
-	}
-	request, err := http.NewRequestWithContext(ctx, t.monitor.Method, location.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Host = t.monitor.DomainName
-	return request, nil
+	version = cmp.Or(t.monitor.HTTPVersion, version)
+	return fmt.Sprintf("%s %s HTTP/%s\r\n%sConnection: close\r\n\r\n",
+		t.method(), cmp.Or(t.monitor.Path, "/"), version, host)
 }
 
-// probeUDP sends a datagram; only an ICMP "port unreachable" means that the member is down.
-func probeUDP(ctx context.Context, task probeTask) error {
-	connection, err := task.connect(ctx, "udp")
+// datagram sends a datagram; only an ICMP "port unreachable" means that the member is down.
+func (t probeTask) datagram(ctx context.Context) error {
+	connection, err := dial(ctx, networkUDP, t.source, t.target)
 	if err != nil {
 		return err
 	}
 	defer connection.Close()
 	if _, err := connection.Write([]byte("octavia")); err != nil {
-		return fmt.Errorf("probe %s: %w", task.target, err)
+		return fmt.Errorf("probe %s: %w", t.target, err)
 	}
-	if err := connection.SetReadDeadline(time.Now().Add(udpSilence)); err != nil {
-		return fmt.Errorf("probe %s: %w", task.target, err)
-	}
+	silent := time.AfterFunc(udpSilence, func() { _ = connection.SetReadDeadline(time.Unix(1, 0)) })
+	defer silent.Stop()
 	_, err = connection.Read(make([]byte, 1))
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("probe %s: %w", task.target, err)
+		return fmt.Errorf("probe %s: %w", t.target, err)
 	}
 	return nil
 }

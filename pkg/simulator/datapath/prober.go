@@ -18,6 +18,10 @@ type probeTask struct {
 	target   netip.AddrPort
 	// source is the address that the probe comes from, invalid for any.
 	source netip.Addr
+	// proxy is the version of the PROXY header that probes begin with, 0 for none, and
+	// encrypted says that they speak TLS, both as connections to the pool's members do.
+	proxy     byte
+	encrypted bool
 }
 
 // prober probes one member until it is stopped.
@@ -69,7 +73,7 @@ func (p *Plane) probeTasks() map[string]wantedProbe {
 			}
 			for _, member := range pool.Members {
 				if member.AdminUp {
-					wanted[member.ID] = wantedProbe{task: newProbeTask(lb, *pool.Monitor, member), member: member}
+					wanted[member.ID] = wantedProbe{task: newProbeTask(lb, pool, member), member: member}
 				}
 			}
 		}
@@ -77,15 +81,20 @@ func (p *Plane) probeTasks() map[string]wantedProbe {
 	return wanted
 }
 
-func newProbeTask(lb LoadBalancer, monitor Monitor, member Member) probeTask {
-	target := netip.AddrPortFrom(member.Address, member.Port)
+// newProbeTask says how to probe a member. As with haproxy, a probe of the very port that
+// serves begins as other connections to it do, and one of another port does not.
+func newProbeTask(lb LoadBalancer, pool Pool, member Member) probeTask {
+	task := probeTask{memberID: member.ID, monitor: *pool.Monitor, target: member.at(), source: lb.source()}
+	if !member.MonitorAddress.IsValid() && member.MonitorPort == 0 {
+		task.proxy, task.encrypted = proxyVersion(pool.Protocol), pool.TLS.Enabled
+	}
 	if member.MonitorAddress.IsValid() {
-		target = netip.AddrPortFrom(member.MonitorAddress, target.Port())
+		task.target = netip.AddrPortFrom(member.MonitorAddress, task.target.Port())
 	}
 	if member.MonitorPort != 0 {
-		target = netip.AddrPortFrom(target.Addr(), member.MonitorPort)
+		task.target = netip.AddrPortFrom(task.target.Addr(), member.MonitorPort)
 	}
-	return probeTask{memberID: member.ID, monitor: monitor, target: target, source: lb.source()}
+	return task
 }
 
 // startProber replaces the prober before, which may be nil.

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // datagramSize holds the largest datagram that UDP can carry.
@@ -33,7 +31,7 @@ type udpSession struct {
 	pool     *pool
 	member   *net.UDPConn
 	release  func()
-	lastUsed atomic.Int64
+	silence  *idle
 }
 
 func (p *Plane) listenUDP(at endpoint, route route) (frontend, error) {
@@ -86,7 +84,7 @@ func (f *udpFrontend) forward(client netip.AddrPort, datagram []byte) {
 		if session == nil {
 			return
 		}
-		session.touch()
+		session.silence.touch()
 		if _, err := session.member.Write(datagram); err == nil {
 			return
 		}
@@ -113,7 +111,7 @@ func (f *udpFrontend) session(route *route, client netip.AddrPort, tried map[str
 	if !ok {
 		return nil
 	}
-	connection, err := f.plane.connect("udp", route, client, member)
+	connection, err := f.plane.connect(networkUDP, route, client, member)
 	if err != nil {
 		release()
 		return nil
@@ -125,16 +123,20 @@ func (f *udpFrontend) session(route *route, client netip.AddrPort, tried map[str
 		pool:     route.pool,
 		member:   connection.(*net.UDPConn),
 		release:  release,
+		silence:  newIdle(f.plane.clock, f.plane.options.UDPIdleTimeout),
 	}, route.owner)
 }
 
 func (f *udpFrontend) begin(session *udpSession, owner owner) *udpSession {
-	session.touch()
+	session.silence.expect()
 	f.mu.Lock()
 	f.sessions[session.client] = session
 	f.mu.Unlock()
 	remove := f.plane.connections.add(owner, session.member)
+	ended := make(chan struct{})
+	f.plane.wait.Go(func() { session.silence.watch(ended, func() { f.end(session) }) })
 	f.plane.wait.Go(func() {
+		defer close(ended)
 		defer remove()
 		defer f.end(session)
 		session.answer()
@@ -153,34 +155,17 @@ func (f *udpFrontend) end(session *udpSession) {
 	}
 }
 
-// touch notes that the session carried something. Socket deadlines are of the real clock,
-// so this is too.
-func (s *udpSession) touch() {
-	now := time.Now()
-	s.lastUsed.Store(now.UnixNano())
-	_ = s.member.SetReadDeadline(now.Add(s.frontend.plane.options.UDPIdleTimeout))
-}
-
-// answer carries the member's datagrams back to the client until the session was idle for
-// too long or ends otherwise.
+// answer carries the member's datagrams back to the client until the session ends.
 func (s *udpSession) answer() {
 	buffer := make([]byte, datagramSize)
 	for {
 		n, err := s.member.Read(buffer)
-		if errors.Is(err, os.ErrDeadlineExceeded) && s.usedLately() {
-			continue
-		}
 		if err != nil {
 			return
 		}
-		s.touch()
+		s.silence.touch()
 		if _, err := s.frontend.socket.WriteToUDPAddrPort(buffer[:n], s.client); err != nil {
 			return
 		}
 	}
-}
-
-// usedLately is true when a datagram came just as the read deadline passed.
-func (s *udpSession) usedLately() bool {
-	return time.Since(time.Unix(0, s.lastUsed.Load())) < s.frontend.plane.options.UDPIdleTimeout
 }

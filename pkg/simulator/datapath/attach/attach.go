@@ -22,7 +22,8 @@ type Neutron interface {
 }
 
 // Start serves the load balancers of a cloud until the plane is closed. It sets Source and
-// Sink of the options.
+// Sink of the options. Options.Certificates may be Secrets; without it listeners that end TLS
+// are not served.
 func Start(loadBalancers Octavia, network Neutron, options datapath.Options) *datapath.Plane {
 	options.Source = source{loadBalancers: loadBalancers, network: network}
 	options.Sink = sink{loadBalancers}

@@ -1,6 +1,8 @@
 package attach
 
 import (
+	"fmt"
+	"net"
 	"net/netip"
 	"time"
 
@@ -9,9 +11,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
 
-// ovnPersistence is how long ovn keeps an idle client on its member when the API says
-// nothing (affinity_timeout).
-const ovnPersistence = 360 * time.Second
+// datagramPersistence is how long an idle client is kept on its member when the API says
+// nothing, by ovn (affinity_timeout) and, for UDP, by the amphora's keepalived.
+const datagramPersistence = 360 * time.Second
 
 // loadBalancer translates one load balancer with the floating IPs of its VIP ports.
 func loadBalancer(lb octavia.LoadBalancer, floatingIPs map[string][]neutron.FloatingIP) datapath.LoadBalancer {
@@ -24,7 +26,7 @@ func loadBalancer(lb octavia.LoadBalancer, floatingIPs map[string][]neutron.Floa
 	}
 	for _, l := range lb.Listeners {
 		if present(l.Meta) {
-			translated.Listeners = append(translated.Listeners, listener(l))
+			translated.Listeners = append(translated.Listeners, listener(l, lb.Provider))
 		}
 	}
 	for _, p := range lb.Pools {
@@ -74,52 +76,117 @@ func parse(text string) netip.Addr {
 	return address
 }
 
-func listener(l *octavia.Listener) datapath.Listener {
+func listener(l *octavia.Listener, provider string) datapath.Listener {
 	translated := datapath.Listener{
-		ID:       l.ID,
-		Protocol: l.Protocol,
-		Port:     uint16(l.ProtocolPort),
-		AdminUp:  l.AdminStateUp,
-		PoolID:   l.DefaultPoolID,
+		ID:            l.ID,
+		Protocol:      l.Protocol,
+		Port:          uint16(l.ProtocolPort),
+		AdminUp:       l.AdminStateUp,
+		PoolID:        l.DefaultPoolID,
+		InsertHeaders: l.InsertHeaders,
 	}
 	for _, text := range l.AllowedCIDRs {
 		// A prefix that cannot be read, which the API does not let pass, matches nobody.
 		prefix, _ := netip.ParsePrefix(text)
 		translated.AllowedCIDRs = append(translated.AllowedCIDRs, prefix)
 	}
+	if provider == octavia.ProviderOVN {
+		return translated // ovn takes limits and timeouts, and ignores them
+	}
+	translated.ConnectionLimit = l.ConnectionLimit
+	translated.Timeouts = datapath.Timeouts{
+		ClientData:    milliseconds(l.TimeoutClientData),
+		MemberConnect: milliseconds(l.TimeoutMemberConnect),
+		MemberData:    milliseconds(l.TimeoutMemberData),
+	}
+	if l.Protocol == datapath.ProtocolTerminatedHTTPS {
+		translated.TLS = listenerTLS(l.TLS)
+	}
 	return translated
 }
 
+func listenerTLS(given octavia.ListenerTLS) datapath.ListenerTLS {
+	return datapath.ListenerTLS{
+		DefaultRef:           given.DefaultContainerRef,
+		SNIRefs:              given.SNIContainerRefs,
+		ClientAuthentication: given.ClientAuthentication,
+		ClientCARef:          given.ClientCAContainerRef,
+		Versions:             given.Versions,
+		ALPN:                 given.ALPNProtocols,
+		HSTS:                 hsts(given),
+	}
+}
+
+// hsts is the header Strict-Transport-Security that the listener adds.
+func hsts(given octavia.ListenerTLS) string {
+	if given.HSTSMaxAge == nil {
+		return ""
+	}
+	value := fmt.Sprintf("max-age=%d", *given.HSTSMaxAge)
+	if given.HSTSIncludeSubdomains {
+		value += "; includeSubDomains"
+	}
+	if given.HSTSPreload {
+		value += "; preload"
+	}
+	return value
+}
+
 func pool(p *octavia.Pool, provider string) datapath.Pool {
-	translated := datapath.Pool{ID: p.ID, Algorithm: p.Algorithm, AdminUp: p.AdminStateUp}
+	translated := datapath.Pool{
+		ID:        p.ID,
+		Protocol:  p.Protocol,
+		Algorithm: p.Algorithm,
+		AdminUp:   p.AdminStateUp,
+		TLS: datapath.PoolTLS{
+			Enabled:        p.TLS.Enabled,
+			CertificateRef: p.TLS.ContainerRef,
+			CARef:          p.TLS.CAContainerRef,
+			Versions:       p.TLS.Versions,
+			ALPN:           p.TLS.ALPNProtocols,
+		},
+	}
 	if p.Persistence != nil {
 		translated.Persistence = p.Persistence.Type
-		translated.PersistenceTimeout = persistence(p.Persistence, provider)
+		translated.CookieName = p.Persistence.CookieName
+		translated.PersistenceTimeout = persistence(p, provider)
+		translated.PersistenceBits = bits(p.Persistence.Granularity)
 	}
 	if p.Monitor != nil && present(p.Monitor.Meta) {
 		translated.Monitor = monitor(p.Monitor)
 	}
 	for _, m := range p.Members {
 		if present(m.Meta) {
-			translated.Members = append(translated.Members, member(m))
+			translated.Members = append(translated.Members, member(m, provider))
 		}
 	}
 	return translated
 }
 
-func persistence(given *octavia.SessionPersistence, provider string) time.Duration {
+func persistence(p *octavia.Pool, provider string) time.Duration {
 	switch {
-	case given.Timeout != nil:
-		return seconds(*given.Timeout)
-	case provider == octavia.ProviderOVN:
-		return ovnPersistence
+	case p.Persistence.Timeout != nil:
+		return seconds(*p.Persistence.Timeout)
+	case provider == octavia.ProviderOVN || p.Protocol == datapath.ProtocolUDP:
+		return datagramPersistence
 	default:
 		return 0
 	}
 }
 
-func member(m *octavia.Member) datapath.Member {
-	return datapath.Member{
+// bits reads a persistence_granularity, which is a mask such as 255.255.255.0, as the length
+// of a prefix. 0 stands for none.
+func bits(granularity string) int {
+	mask := parse(granularity)
+	if !mask.IsValid() {
+		return 0
+	}
+	ones, _ := net.IPMask(mask.AsSlice()).Size()
+	return ones
+}
+
+func member(m *octavia.Member, provider string) datapath.Member {
+	translated := datapath.Member{
 		ID:             m.ID,
 		Address:        parse(m.Address),
 		Port:           uint16(m.ProtocolPort),
@@ -130,6 +197,10 @@ func member(m *octavia.Member) datapath.Member {
 		MonitorPort:    uint16(m.MonitorPort),
 		Status:         m.OperatingStatus,
 	}
+	if provider == octavia.ProviderOVN {
+		translated.Weight = 1 // ovn takes a weight and ignores it
+	}
+	return translated
 }
 
 func monitor(m *octavia.Monitor) *datapath.Monitor {
@@ -144,7 +215,10 @@ func monitor(m *octavia.Monitor) *datapath.Monitor {
 		Path:           m.URLPath,
 		ExpectedCodes:  m.ExpectedCodes,
 		DomainName:     m.DomainName,
+		HTTPVersion:    m.HTTPVersion,
 	}
 }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
