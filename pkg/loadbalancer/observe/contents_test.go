@@ -1,0 +1,268 @@
+package observe_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+)
+
+// releases of Octavia that are read in two ways.
+func releases() []string { return []string{"zed", "2024.1", "2026.1"} }
+
+// full asks for two ports with monitors and three members each.
+func full(opts *loadbalancers.CreateOpts) {
+	id := us()
+	for i, port := range []int{80, 443} {
+		pool := pools.CreateOpts{
+			Name: id.PoolName(i), Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Tags: id.Tags(),
+			Persistence: &pools.SessionPersistence{Type: "SOURCE_IP"},
+			Monitor: &monitors.CreateOpts{
+				Name: id.MonitorName(i), Type: "HTTP", Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 2,
+				HTTPMethod: "GET", URLPath: "/healthz", ExpectedCodes: "200", Tags: id.Tags(),
+			},
+		}
+		for n := range 3 {
+			probe := 31000
+			pool.Members = append(pool.Members, pools.CreateMemberOpts{
+				Name: fmt.Sprintf("node-%d", n), Address: fmt.Sprintf("127.100.1.%d", n+1), ProtocolPort: 30000 + port, MonitorPort: &probe,
+			})
+		}
+		opts.Listeners = append(opts.Listeners, listeners.CreateOpts{
+			Name: id.ListenerName(i), Protocol: listeners.ProtocolTCP, ProtocolPort: port, Tags: id.Tags(),
+			AllowedCIDRs: []string{"192.168.0.0/16", "10.0.0.0/8"}, DefaultPool: &pool,
+		})
+	}
+}
+
+// contents reads a load balancer as a list gives it.
+func (w *world) contents(lbID string) *model.LoadBalancer {
+	w.t.Helper()
+	lb, err := w.session.Octavia().LoadBalancer(w.t.Context(), lbID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.cloud.Books.Reset()
+	observed, err := w.observer.Contents(w.t.Context(), us(), *lb)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return observed
+}
+
+func TestContents(t *testing.T) {
+	t.Parallel()
+	for _, release := range releases() {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, release)
+			made := w.ours(us(), full)
+			lb := w.contents(made.ID)
+			active := model.Status{Provisioning: "ACTIVE"}
+			if lb.ID != made.ID || lb.Name != us().Name() || lb.VIP.PortID != made.VipPortID || lb.Status.Provisioning != "ACTIVE" || lb.UpdatedAt.IsZero() {
+				t.Errorf("load balancer %+v", lb)
+			}
+			if len(lb.Listeners) != 2 || len(lb.Orphans)+len(lb.Foreign) > 0 {
+				t.Fatalf("listeners %v, orphans %v, foreign %v", lb.Listeners, lb.Orphans, lb.Foreign)
+			}
+			for i, l := range lb.Listeners {
+				if l.Name != us().ListenerName(i) || l.ID == "" || l.Pool.ID == "" || l.Pool.Monitor == nil || l.Pool.Monitor.ID == "" {
+					t.Fatalf("listener %+v", l)
+				}
+				if diff := cmp.Diff([]string{"10.0.0.0/8", "192.168.0.0/16"}, l.AllowedCIDRs); diff != "" {
+					t.Error(diff)
+				}
+				if l.Pool.Algorithm != "ROUND_ROBIN" || l.Pool.Persistence != model.SourceIP || l.Pool.Monitor.MaxRetriesDown != 2 || len(l.Pool.Members) != 3 {
+					t.Errorf("pool %+v", l.Pool)
+				}
+				for n, m := range l.Pool.Members {
+					m.Status.Operating = ""
+					want := model.Member{
+						ID: m.ID, Name: fmt.Sprintf("node-%d", n), Address: fmt.Sprintf("127.100.1.%d", n+1), Port: 30000 + l.Port, MonitorPort: 31000, Status: active,
+					}
+					if diff := cmp.Diff(want, m); diff != "" || m.ID == "" {
+						t.Errorf("member %s: %s", m.ID, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestContentsCostsFewRequests(t *testing.T) {
+	t.Parallel()
+	common := map[string]int{lbaas + "listeners": 1, lbaas + "pools": 1, lbaas + "healthmonitors": 1, lbaas + "pools/{id}/members": 2}
+	for release, extra := range map[string]string{"zed": lbaas + "loadbalancers/{id}/status", "2026.1": ""} {
+		w := newWorld(t, release)
+		lb := w.ours(us(), full)
+		w.contents(lb.ID)
+		want := map[string]int{}
+		for route, n := range common {
+			want[route] = n
+		}
+		if extra != "" {
+			want[extra] = 1
+		}
+		if diff := cmp.Diff(want, w.reads()); diff != "" {
+			t.Errorf("%s: %s", release, diff)
+		}
+	}
+}
+
+func TestAnEmptyLoadBalancerCostsNoRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	lb := w.contents(w.ours(us()).ID)
+	if len(lb.Listeners)+len(lb.Orphans)+len(lb.Foreign) > 0 {
+		t.Errorf("contents %+v", lb)
+	}
+	if got := w.reads(); len(got) > 0 {
+		t.Errorf("requests %v", got)
+	}
+}
+
+func TestWhatOthersPutIntoOurLoadBalancerIsForeign(t *testing.T) {
+	t.Parallel()
+	for _, release := range releases() {
+		w := newWorld(t, release)
+		made := w.ours(us(), full)
+		listenerID := w.foreignListener(made.ID, 9090)
+		orphans := map[string]string{}
+		for _, name := range []string{"somebody's", us().PoolName(7)} {
+			tags := []string{"production"}
+			if name != "somebody's" {
+				tags = us().Tags()
+			}
+			pool, err := w.session.Octavia().CreatePool(t.Context(), pools.CreateOpts{
+				LoadbalancerID: made.ID, Name: name, Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Tags: tags,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.settle()
+			orphans[name] = pool.ID
+			if _, err := w.session.Octavia().AddMember(t.Context(), pool.ID, pools.CreateMemberOpts{Address: "127.100.1.9", ProtocolPort: 1}); err != nil {
+				t.Fatal(err)
+			}
+			w.settle()
+		}
+		lb := w.contents(made.ID)
+		want := []model.Foreign{
+			{Kind: "listener", ID: listenerID, Name: "somebody's", Key: model.ListenerKey{Transport: model.TCP, Port: 9090}},
+			{Kind: "pool", ID: orphans["somebody's"], Name: "somebody's"},
+		}
+		if diff := cmp.Diff(want, lb.Foreign); diff != "" {
+			t.Errorf("%s: %s", release, diff)
+		}
+		if len(lb.Orphans) != 1 || lb.Orphans[0].ID != orphans[us().PoolName(7)] || len(lb.Orphans[0].Members) != 1 {
+			t.Errorf("%s: orphans %+v", release, lb.Orphans)
+		}
+		if len(lb.Listeners) != 2 {
+			t.Errorf("%s: listeners %+v", release, lb.Listeners)
+		}
+	}
+}
+
+func TestDrainedMembersAreSeen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	made := w.ours(us(), full)
+	pool := w.contents(made.ID).Listeners[0].Pool
+	zero, yes, no := 0, true, false
+	for i, change := range []func(*pools.CreateMemberOpts){
+		func(m *pools.CreateMemberOpts) { m.Weight = &zero },
+		func(m *pools.CreateMemberOpts) { m.Backup = &yes },
+		func(m *pools.CreateMemberOpts) { m.AdminStateUp = &no },
+	} {
+		member := pool.Members[i]
+		opts := pools.CreateMemberOpts{Name: member.Name, Address: member.Address, ProtocolPort: member.Port}
+		change(&opts)
+		if err := w.session.Octavia().SetMembers(t.Context(), pool.ID, []pools.CreateMemberOpts{opts}, true); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+	}
+	for _, m := range w.contents(made.ID).Listeners[0].Pool.Members {
+		if !m.Drained {
+			t.Errorf("%s gets no new connections, and counts as one that does", m.Name)
+		}
+	}
+}
+
+func TestContentsThatCannotBeReadAreErrors(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ release, route string }{
+		{"2026.1", lbaas + "listeners"}, {"2026.1", lbaas + "pools"}, {"2026.1", lbaas + "healthmonitors"}, {"2026.1", lbaas + "pools/{id}/members"},
+		{"zed", lbaas + "loadbalancers/{id}/status"}, {"zed", lbaas + "pools/{id}/members"},
+	} {
+		t.Run(test.release+" "+test.route, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, test.release)
+			w.ours(us(), full)
+			found, err := w.observer.Claimed(t.Context(), us())
+			if err != nil || len(found) != 1 {
+				t.Fatalf("found %d, error %v", len(found), err)
+			}
+			w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: test.route, Status: http.StatusForbidden})
+			if lb, err := w.observer.Contents(t.Context(), us(), found[0]); !openstack.IsForbidden(err) {
+				t.Errorf("contents %+v, error %v", lb, err)
+			}
+		})
+	}
+}
+
+// TestTheAnswerToACreationIsAsGoodAsReading compares the two; statuses and what
+// Octavia leaves out until they are known come from the status tree.
+func TestTheAnswerToACreationIsAsGoodAsReading(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	made := w.ours(us(), full)
+	created := observe.Created(*made).Model(us())
+	tree, err := w.session.Octavia().StatusTree(t.Context(), made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	observe.Statuses(created, tree)
+	read := w.contents(made.ID)
+	created.UpdatedAt = read.UpdatedAt // the answer is of an earlier time
+	if diff := cmp.Diff(read, created); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStatusesOfTheTree(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	made := w.ours(us(), full)
+	w.foreignListener(made.ID, 9090)
+	lb := w.contents(made.ID)
+	l := &lb.Listeners[0]
+	for _, id := range []string{l.ID, l.Pool.ID, l.Pool.Monitor.ID, l.Pool.Members[1].ID} {
+		if err := w.cloud.Octavia.SetChildStatus(id, "ERROR"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	memberID, monitorID := l.Pool.Members[1].ID, l.Pool.Monitor.ID
+	l.Pool.Members[1].ID, l.Pool.Monitor.ID = "", "" // as after a batch
+	tree, err := w.session.Octavia().StatusTree(t.Context(), made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	observe.Statuses(lb, tree)
+	if got := len(lb.Unsound()); got != 4 {
+		t.Errorf("%d children are unsound, want 4: %v", got, lb.Unsound())
+	}
+	if l.Pool.Members[1].ID != memberID || l.Pool.Monitor.ID != monitorID {
+		t.Error("the IDs of member and monitor were not filled in")
+	}
+}

@@ -1,0 +1,186 @@
+package observe_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+)
+
+// TestFind goes through what proves that a load balancer is ours, and what does
+// not. Each row starts with an empty cloud.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	const gone = "5b8e7a55-2b1c-4d0c-93b5-1d4a3c1f0a77"
+	named := func(lb *loadbalancers.LoadBalancer) observe.Hints { return observe.Hints{LoadBalancerID: lb.ID} }
+	published := func(address string) observe.Hints { return observe.Hints{Addresses: []string{address}} }
+	none := observe.Hints{}
+	restored := us() // a cluster restored from our backup: the same Service in another cluster
+	restored.ClusterID = "other-cluster"
+	renamed := us()
+	renamed.Service = "other"
+	type lbs = []*loadbalancers.LoadBalancer
+	for _, test := range []struct {
+		what  string
+		setUp func(*world) (found lbs, hints observe.Hints)
+	}{
+		{"nothing is there", func(*world) (lbs, observe.Hints) { return nil, none }},
+		{"tagged as ours", func(w *world) (lbs, observe.Hints) { return lbs{w.ours(us())}, none }},
+		{"tagged as ours, and named", func(w *world) (lbs, observe.Hints) { lb := w.ours(us()); return lbs{lb}, named(lb) }},
+		{"tagged as ours under another name", func(w *world) (lbs, observe.Hints) {
+			return lbs{w.balancer("renamed by hand", "", us().Tags())}, none
+		}},
+		{"tagged as ours, while the named one is gone", func(w *world) (lbs, observe.Hints) {
+			return lbs{w.ours(us())}, observe.Hints{LoadBalancerID: gone}
+		}},
+		{"the named one is gone", func(*world) (lbs, observe.Hints) { return nil, observe.Hints{LoadBalancerID: gone} }},
+		{"two tagged as ours", func(w *world) (lbs, observe.Hints) { return lbs{w.ours(us()), w.ours(us())}, none }},
+		{"ours beside that of another cluster", func(w *world) (lbs, observe.Hints) { w.ours(another()); return lbs{w.ours(us())}, none }},
+		{"that of another cluster only", func(w *world) (lbs, observe.Hints) { w.ours(another()); return nil, none }},
+		{"that of another cluster, at the published address", func(w *world) (lbs, observe.Hints) {
+			return nil, published(w.ours(another()).VipAddress)
+		}},
+		{"that of the cluster restored from our backup", func(w *world) (lbs, observe.Hints) {
+			return nil, published(w.ours(restored).VipAddress)
+		}},
+		{"our name only", func(w *world) (lbs, observe.Hints) { w.legacy(us()); return nil, none }},
+		{"our name at another address", func(w *world) (lbs, observe.Hints) { w.legacy(us()); return nil, published("192.0.2.1") }},
+		{"our name at the published address", func(w *world) (lbs, observe.Hints) {
+			lb := w.legacy(us())
+			return lbs{lb}, published(lb.VipAddress)
+		}},
+		{"our name at the published floating IP", func(w *world) (lbs, observe.Hints) {
+			w.legacy(us())
+			lb := w.legacy(us())
+			return lbs{lb}, published(w.floatingIP("", lb.VipPortID).FloatingIP)
+		}},
+		{"another name at the published address", func(w *world) (lbs, observe.Hints) {
+			return nil, published(w.legacy(renamed).VipAddress)
+		}},
+		{"our name without tags, at the published address", func(w *world) (lbs, observe.Hints) {
+			lb := w.balancer(us().Name(), "", nil)
+			return lbs{lb}, published(lb.VipAddress)
+		}},
+		{"our name, and named", func(w *world) (lbs, observe.Hints) { lb := w.legacy(us()); return lbs{lb}, named(lb) }},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "")
+			want, hints := test.setUp(w)
+			var ids []string
+			for _, lb := range want {
+				ids = append(ids, lb.ID)
+			}
+			got, err := w.find(us(), hints)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(ids)
+			slices.Sort(got)
+			if diff := cmp.Diff(ids, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatTheServiceNamesMustBeItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	other := us()
+	other.Service, other.ServiceUID = "other", "another-service"
+	for what, lb := range map[string]*loadbalancers.LoadBalancer{
+		"another cluster's":                 w.ours(another()),
+		"another Service's":                 w.ours(other),
+		"another Service's of another tool": w.legacy(other),
+		"a person's":                        w.balancer("my load balancer", "", []string{"production"}),
+	} {
+		found, err := w.find(us(), observe.Hints{LoadBalancerID: lb.ID, Addresses: []string{lb.VipAddress}})
+		var notOurs *observe.NotOursError
+		if len(found) > 0 || !errors.As(err, &notOurs) {
+			t.Errorf("%s: found %v, error %v", what, found, err)
+		} else if notOurs.ID != lb.ID || notOurs.Name != lb.Name || notOurs.Why == "" {
+			t.Errorf("%s: the error does not say which and why: %v", what, err)
+		}
+	}
+}
+
+func TestOursIsFoundWithOneRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	lb := w.ours(us())
+	w.legacy(us())
+	for _, test := range []struct {
+		hints observe.Hints
+		want  map[string]int
+	}{
+		{observe.Hints{Addresses: []string{lb.VipAddress}}, map[string]int{lbaas + "loadbalancers": 1}},
+		{observe.Hints{LoadBalancerID: lb.ID}, map[string]int{lbaas + "loadbalancers/{id}": 1}},
+	} {
+		w.cloud.Books.Reset()
+		if found, err := w.find(us(), test.hints); err != nil || len(found) != 1 {
+			t.Errorf("found %v, error %v", found, err)
+		}
+		if diff := cmp.Diff(test.want, w.reads()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestFindByDescriptionWhereThereAreNoTags(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	untagged := func(id identity.Identity) identity.Identity { id.Untagged = true; return id }
+	lb := w.ours(untagged(us()))
+	foreign := w.ours(untagged(another()))
+	if got, err := w.find(untagged(us()), observe.Hints{}); err != nil || !slices.Equal(got, []string{lb.ID}) {
+		t.Errorf("found %v, error %v, want %s", got, err, lb.ID)
+	}
+	_, err := w.find(untagged(us()), observe.Hints{LoadBalancerID: foreign.ID})
+	var notOurs *observe.NotOursError
+	if !errors.As(err, &notOurs) {
+		t.Errorf("another cluster's: error %v", err)
+	}
+}
+
+func TestNoAnswerIsNotTakenForNothing(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ what, route string }{
+		{"the list", lbaas + "loadbalancers"},
+		{"the named one", lbaas + "loadbalancers/{id}"},
+		{"floating IPs", "/network/v2.0/floatingips"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "")
+			lb := w.legacy(us())
+			hints := observe.Hints{Addresses: []string{"192.0.2.1"}}
+			if test.what == "the named one" {
+				hints.LoadBalancerID = lb.ID
+			}
+			w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: test.route, Status: http.StatusForbidden})
+			if found, err := w.find(us(), hints); !openstack.IsForbidden(err) {
+				t.Errorf("found %v, error %v", found, err)
+			}
+		})
+	}
+}
+
+// TestA404OfAProxyIsNotTakenForGone: it has neither a request ID nor Octavia's words.
+func TestA404OfAProxyIsNotTakenForGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	lb := w.legacy(us())
+	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers/{id}", Status: http.StatusNotFound, Body: "<html>"})
+	if found, err := w.find(us(), observe.Hints{LoadBalancerID: lb.ID}); err == nil {
+		t.Errorf("found %v and no error", found)
+	}
+}

@@ -1,0 +1,124 @@
+package observe_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+)
+
+// floatingIPs reads the floating IPs of our Service.
+func (w *world) floatingIPs(lb *model.LoadBalancer, address string) *model.Observed {
+	w.t.Helper()
+	observed := &model.Observed{LoadBalancer: lb}
+	w.cloud.Books.Reset()
+	if err := w.observer.FloatingIPs(w.t.Context(), us(), observed, address); err != nil {
+		w.t.Fatal(err)
+	}
+	return observed
+}
+
+func TestTheFloatingIPOnTheVIP(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what, description string
+		owned             bool
+	}{
+		{"ours", us().FloatingIPDescription(), true},
+		{"cloud-provider-openstack's", us().LegacyFloatingIPDescription(), true},
+		{"another cluster's", another().FloatingIPDescription(), false},
+		{"a person's", "reserved for the web", false},
+		{"nobody's", "", false},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "")
+			lb := w.contents(w.ours(us()).ID)
+			fip := w.floatingIP(test.description, lb.VIP.PortID)
+			w.floatingIP(us().FloatingIPDescription(), "") // a spare one is not asked for
+			observed := w.floatingIPs(lb, "")
+			want := &model.FloatingIP{
+				ID: fip.ID, NetworkID: w.cloud.ExternalNetwork.ID, Address: fip.FloatingIP, Description: test.description,
+				PortID: lb.VIP.PortID, Owned: test.owned,
+			}
+			if diff := cmp.Diff(want, observed.LoadBalancer.FloatingIP); diff != "" || len(observed.Spare) > 0 {
+				t.Errorf("spare %v; attached: %s", observed.Spare, diff)
+			}
+			if got := w.reads(); got["/network/v2.0/floatingips"] != 1 {
+				t.Errorf("requests %v", got)
+			}
+		})
+	}
+}
+
+func TestSpareFloatingIPs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	lb := w.contents(w.ours(us()).ID)
+	elsewhere := w.ours(another())
+	left := w.floatingIP(us().FloatingIPDescription(), "")
+	w.floatingIP(us().LegacyFloatingIPDescription(), "") // proves nothing without a load balancer
+	w.floatingIP(another().FloatingIPDescription(), "")
+	w.floatingIP(us().FloatingIPDescription(), elsewhere.VipPortID) // somebody has put it there
+	for _, observed := range []*model.Observed{w.floatingIPs(lb, ""), w.floatingIPs(nil, "")} {
+		if len(observed.Spare) != 1 || observed.Spare[0].ID != left.ID || !observed.Spare[0].Owned {
+			t.Errorf("spare: %+v, want %s", observed.Spare, left.ID)
+		}
+	}
+}
+
+func TestTheAddressAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	lb := w.contents(w.ours(us()).ID)
+	own := w.floatingIP(us().FloatingIPDescription(), "")
+	reserved := w.floatingIP("reserved for the web", "")
+	attached := w.floatingIP(us().FloatingIPDescription(), lb.VIP.PortID)
+
+	if observed := w.floatingIPs(lb, attached.FloatingIP); len(observed.Spare) > 0 || observed.LoadBalancer.FloatingIP.ID != attached.ID {
+		t.Errorf("it is there already: %+v", observed)
+	}
+	observed := w.floatingIPs(lb, reserved.FloatingIP)
+	if len(observed.Spare) != 2 || observed.Spare[1].ID != reserved.ID || observed.Spare[1].Owned {
+		t.Errorf("it is reserved: spare %+v", observed.Spare)
+	}
+	if observed := w.floatingIPs(lb, own.FloatingIP); len(observed.Spare) != 1 || observed.Spare[0].ID != own.ID {
+		t.Errorf("it is a spare one of ours: %+v", observed.Spare)
+	}
+	if observed := w.floatingIPs(nil, "127.200.9.9"); len(observed.Spare) != 1 {
+		t.Errorf("it is free: spare %+v", observed.Spare)
+	}
+}
+
+func TestTheAddressAskedForIsInUse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	lb := w.contents(w.ours(us()).ID)
+	theirs := w.ours(another())
+	taken := w.floatingIP("theirs", theirs.VipPortID)
+	for _, observed := range []*model.Observed{{LoadBalancer: lb}, {}} {
+		err := w.observer.FloatingIPs(t.Context(), us(), observed, taken.FloatingIP)
+		var inUse *observe.AddressInUseError
+		if !errors.As(err, &inUse) || inUse.Address != taken.FloatingIP || inUse.PortID != theirs.VipPortID {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+func TestFloatingIPsThatCannotBeReadAreErrors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	lb := w.contents(w.ours(us()).ID)
+	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/network/v2.0/floatingips", Status: http.StatusForbidden})
+	for _, observed := range []*model.Observed{{LoadBalancer: lb}, {}} {
+		if err := w.observer.FloatingIPs(t.Context(), us(), observed, ""); !openstack.IsForbidden(err) {
+			t.Errorf("error %v", err)
+		}
+	}
+}

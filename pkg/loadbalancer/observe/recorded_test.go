@@ -1,0 +1,160 @@
+package observe_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// recorded answers what a real OpenStack answered after cloud-provider-openstack
+// had served four Services (see testdata/README.md).
+type recorded struct {
+	AllLoadBalancers []loadbalancers.LoadBalancer `json:"loadbalancers"`
+	AllListeners     []listeners.Listener         `json:"listeners"`
+	AllPools         []pools.Pool                 `json:"pools"`
+	AllMonitors      []monitors.Monitor           `json:"healthmonitors"`
+	MembersByPool    map[string][]pools.Member    `json:"members"`
+	AllFloatingIPs   []floatingips.FloatingIP     `json:"floatingips"`
+}
+
+func readJSON(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+func only[T any](all []T, keep func(T) bool) (kept []T) {
+	for _, v := range all {
+		if keep(v) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+func containsAll(tags, wanted []string) bool {
+	return !slices.ContainsFunc(wanted, func(tag string) bool { return !slices.Contains(tags, tag) })
+}
+
+// LoadBalancers implements observe.Octavia.
+func (r *recorded) LoadBalancers(_ context.Context, f openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error) {
+	return only(r.AllLoadBalancers, func(lb loadbalancers.LoadBalancer) bool {
+		return (f.Name == "" || f.Name == lb.Name) && (f.Description == "" || f.Description == lb.Description) && containsAll(lb.Tags, f.Tags)
+	}), nil
+}
+
+// LoadBalancer implements observe.Octavia.
+func (r *recorded) LoadBalancer(_ context.Context, id string, _ ...string) (*loadbalancers.LoadBalancer, error) {
+	for _, lb := range r.AllLoadBalancers {
+		if lb.ID == id {
+			return &lb, nil
+		}
+	}
+	return nil, notFound()
+}
+
+func notFound() error {
+	return openstack.Wrap(gophercloud.ErrUnexpectedResponseCode{
+		Method: http.MethodGet, Actual: http.StatusNotFound, ResponseHeader: http.Header{"X-Openstack-Request-Id": {"req-1"}},
+	}, "read")
+}
+
+// Listeners implements observe.Octavia.
+func (r *recorded) Listeners(_ context.Context, lbID string) ([]listeners.Listener, error) {
+	return only(r.AllListeners, func(l listeners.Listener) bool { return l.Loadbalancers[0].ID == lbID }), nil
+}
+
+// Pools implements observe.Octavia.
+func (r *recorded) Pools(_ context.Context, lbID string) ([]pools.Pool, error) {
+	return only(r.AllPools, func(p pools.Pool) bool { return p.Loadbalancers[0].ID == lbID }), nil
+}
+
+// Members implements observe.Octavia.
+func (r *recorded) Members(_ context.Context, poolID string) ([]pools.Member, error) {
+	return r.MembersByPool[poolID], nil
+}
+
+// MemberAt implements observe.Octavia.
+func (r *recorded) MemberAt(_ context.Context, poolID, address string, port int) ([]pools.Member, error) {
+	return only(r.MembersByPool[poolID], func(m pools.Member) bool { return m.Address == address && m.ProtocolPort == port }), nil
+}
+
+// Monitor implements observe.Octavia.
+func (r *recorded) Monitor(_ context.Context, id string) (*monitors.Monitor, error) {
+	for _, m := range r.AllMonitors {
+		if m.ID == id {
+			return &m, nil
+		}
+	}
+	return nil, notFound()
+}
+
+// MonitorsTagged implements observe.Octavia.
+func (r *recorded) MonitorsTagged(_ context.Context, tag string) ([]monitors.Monitor, error) {
+	return only(r.AllMonitors, func(m monitors.Monitor) bool { return slices.Contains(m.Tags, tag) }), nil
+}
+
+// StatusTree implements observe.Octavia.
+func (r *recorded) StatusTree(ctx context.Context, lbID string) (*openstack.StatusTree, error) {
+	lb, err := r.LoadBalancer(ctx, lbID)
+	if err != nil {
+		return nil, err
+	}
+	tree := &openstack.StatusTree{NodeStatus: node(lb.ID, lb.Name, lb.ProvisioningStatus, lb.OperatingStatus)}
+	of, _ := r.Listeners(ctx, lbID)
+	for _, l := range of {
+		listener := openstack.ListenerStatus{NodeStatus: node(l.ID, l.Name, l.ProvisioningStatus, l.OperatingStatus)}
+		for _, p := range r.AllPools {
+			if p.ID == l.DefaultPoolID {
+				listener.Pools = append(listener.Pools, r.poolStatus(p))
+			}
+		}
+		tree.Listeners = append(tree.Listeners, listener)
+	}
+	return tree, nil
+}
+
+func (r *recorded) poolStatus(p pools.Pool) openstack.PoolStatus {
+	status := openstack.PoolStatus{NodeStatus: node(p.ID, p.Name, p.ProvisioningStatus, p.OperatingStatus)}
+	for _, m := range r.AllMonitors {
+		if m.ID == p.MonitorID {
+			status.Monitor = openstack.MonitorStatus{NodeStatus: node(m.ID, m.Name, m.ProvisioningStatus, m.OperatingStatus), Type: m.Type}
+		}
+	}
+	for _, m := range r.MembersByPool[p.ID] {
+		status.Members = append(status.Members, openstack.MemberStatus{
+			NodeStatus: node(m.ID, m.Name, m.ProvisioningStatus, m.OperatingStatus), Address: m.Address, Port: m.ProtocolPort,
+		})
+	}
+	return status
+}
+
+func node(id, name, provisioning, operating string) openstack.NodeStatus {
+	return openstack.NodeStatus{ID: id, Name: name, ProvisioningStatus: provisioning, OperatingStatus: operating}
+}
+
+// FloatingIPs implements observe.Neutron.
+func (r *recorded) FloatingIPs(_ context.Context, f openstack.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+	return only(r.AllFloatingIPs, func(fip floatingips.FloatingIP) bool {
+		return (f.PortID == "" || f.PortID == fip.PortID) && (f.Address == "" || f.Address == fip.FloatingIP) &&
+			(f.Description == "" || f.Description == fip.Description)
+	}), nil
+}

@@ -1,0 +1,161 @@
+package observe_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+const lbaas = "/load-balancer/v2.0/lbaas/"
+
+// world is a simulated cloud and an observer of it.
+type world struct {
+	t        *testing.T
+	cloud    *simulator.Cloud
+	session  *openstack.Session
+	observer *observe.Observer
+}
+
+func newWorld(t *testing.T, release string) *world {
+	t.Helper()
+	cloud, err := simulator.Start(simulator.Options{Release: release})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := openstack.NewSession(t.Context(), conf.Global, openstack.SessionOptions{
+		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	if _, err := session.LoadBalancerVersion(t.Context()); err != nil { // as at start-up
+		t.Fatal(err)
+	}
+	return &world{t: t, cloud: cloud, session: session, observer: &observe.Observer{
+		Octavia: session.Octavia(), Neutron: session.Neutron(), Version: session.LoadBalancerVersion,
+	}}
+}
+
+// us is the identity of the Service default/web.
+func us() identity.Identity {
+	return identity.Identity{ClusterName: "rig", ClusterID: "our-cluster", ServiceUID: "our-service", Namespace: "default", Service: "web"}
+}
+
+// another is that of the Service of the same name in another cluster of the same
+// name.
+func another() identity.Identity {
+	id := us()
+	id.ClusterID, id.ServiceUID = "other-cluster", "other-service"
+	return id
+}
+
+// balancer makes a load balancer. Without an address the cloud chooses one.
+func (w *world) balancer(name, description string, tags []string, changes ...func(*loadbalancers.CreateOpts)) *loadbalancers.LoadBalancer {
+	w.t.Helper()
+	opts := loadbalancers.CreateOpts{Name: name, Description: description, Tags: tags, VipSubnetID: w.cloud.Subnet.ID}
+	for _, change := range changes {
+		change(&opts)
+	}
+	made, err := w.session.Octavia().CreateLoadBalancer(w.t.Context(), opts)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.settle()
+	return made
+}
+
+// ours makes the load balancer of an identity, as this controller does.
+func (w *world) ours(id identity.Identity, changes ...func(*loadbalancers.CreateOpts)) *loadbalancers.LoadBalancer {
+	w.t.Helper()
+	return w.balancer(id.Name(), id.Description(), id.Tags(), changes...)
+}
+
+// legacy makes one as cloud-provider-openstack does.
+func (w *world) legacy(id identity.Identity) *loadbalancers.LoadBalancer {
+	w.t.Helper()
+	return w.balancer(id.Name(), id.Description(), []string{id.Name()})
+}
+
+// settle waits until the cloud has done everything.
+func (w *world) settle() {
+	w.t.Helper()
+	if err := w.cloud.WaitSettled(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// floatingIP makes a floating IP, on a port unless that is empty.
+func (w *world) floatingIP(description, portID string) *floatingips.FloatingIP {
+	w.t.Helper()
+	fip, err := w.session.Neutron().CreateFloatingIP(w.t.Context(), floatingips.CreateOpts{
+		FloatingNetworkID: w.cloud.ExternalNetwork.ID, Description: description, PortID: portID,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return fip
+}
+
+// find gives the IDs that Find finds.
+func (w *world) find(id identity.Identity, hints observe.Hints) ([]string, error) {
+	found, err := w.observer.Find(w.t.Context(), id, hints)
+	var ids []string
+	for _, lb := range found {
+		ids = append(ids, lb.ID)
+	}
+	return ids, err
+}
+
+// snapshot gives what the simulator has of a load balancer.
+func (w *world) snapshot(id string) octavia.LoadBalancer {
+	w.t.Helper()
+	for _, lb := range w.cloud.Octavia.Snapshot() {
+		if lb.ID == id {
+			return lb
+		}
+	}
+	w.t.Fatalf("no load balancer %s", id)
+	return octavia.LoadBalancer{}
+}
+
+// foreignListener adds a listener without a pool, as somebody else would.
+func (w *world) foreignListener(lbID string, port int) string {
+	w.t.Helper()
+	made, err := w.session.Octavia().CreateListener(w.t.Context(), listeners.CreateOpts{
+		LoadbalancerID: lbID, Name: "somebody's", Protocol: listeners.ProtocolTCP, ProtocolPort: port,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.settle()
+	return made.ID
+}
+
+// reads gives the routes that were read since the last reset, and resets.
+func (w *world) reads() map[string]int {
+	routes := map[string]int{}
+	for _, r := range w.cloud.Books.Requests(books.Reads()) {
+		routes[r.Route]++
+	}
+	w.cloud.Books.Reset()
+	return routes
+}
