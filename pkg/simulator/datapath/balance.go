@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"net/netip"
 	"sync"
+	"time"
 
 	"k8s.io/utils/clock"
 )
@@ -26,6 +27,8 @@ type pool struct {
 	open map[string]int
 	// sticky is what clients are bound to, by address or cookie.
 	sticky map[string]binding
+	// swept is when expired bindings were last looked for.
+	swept time.Time
 }
 
 // newPool returns a pool without members; configure gives it some.

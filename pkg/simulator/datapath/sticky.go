@@ -2,6 +2,7 @@ package datapath
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
 	"net/netip"
 	"time"
@@ -92,12 +93,12 @@ func (p *pool) bind(key, memberID string) {
 	p.sticky[key] = binding{memberID: memberID, lastUsed: p.clock.Now()}
 }
 
-// forget drops what has expired, and one more when there is no room.
+// forget drops what has expired, looking no more than once a second, and one more when there
+// is no room.
 func (p *pool) forget() {
-	for key, bound := range p.sticky {
-		if p.expired(bound) {
-			delete(p.sticky, key)
-		}
+	if p.clock.Since(p.swept) >= time.Second {
+		p.swept = p.clock.Now()
+		maps.DeleteFunc(p.sticky, func(_ string, bound binding) bool { return p.expired(bound) })
 	}
 	if len(p.sticky) < mostBindings {
 		return
