@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/nova"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
 
@@ -36,6 +37,9 @@ type Options struct {
 	Project, User string
 	// TokenLifetime is an hour when 0.
 	TokenLifetime time.Duration
+
+	// Flavors of servers; nil means nova.DefaultFlavors.
+	Flavors []nova.Flavor
 
 	Topology Topology
 	// Config says what CloudConf writes beside the credentials.

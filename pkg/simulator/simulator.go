@@ -83,7 +83,7 @@ func (c *Cloud) addServices() {
 	c.Neutron = neutron.New(neutron.Options{
 		Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible,
 	})
-	c.Nova = nova.New(nova.Options{Clock: o.Clock}, c.Neutron)
+	c.Nova = nova.New(nova.Options{Clock: o.Clock, Flavors: o.Flavors}, c.Neutron)
 	c.Books = books.New(func(kind, id string) string { return c.Octavia.LoadBalancerOf(kind, id) })
 	c.Faults = faults.New(o.Clock)
 	c.Octavia = octavia.New(octavia.Options{

@@ -3,6 +3,7 @@ package keystone
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/internal/wire"
@@ -26,6 +27,27 @@ func unauthorized() *apiError {
 
 func notFound(format string, args ...any) *apiError {
 	return &apiError{status: http.StatusNotFound, message: fmt.Sprintf(format, args...)}
+}
+
+// expecting is the refusal of a request that lacks something.
+func expecting(what, where string) *apiError {
+	return badRequest("Expecting to find %s in %s. The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error.", what, where)
+}
+
+// forbidden is a refusal of Keystone's policy engine.
+func forbidden(action string) *apiError {
+	return &apiError{
+		status:  http.StatusForbidden,
+		message: "You are not authorized to perform the requested action: identity:" + action + ".",
+	}
+}
+
+// noToken tells of a token that is not valid, or of a text that is none.
+func noToken(value string) *apiError {
+	if len(value) != len(newID()) {
+		return notFound("Could not recognize Fernet token")
+	}
+	return notFound("Could not find token: %s.", value)
 }
 
 func badRequest(format string, args ...any) *apiError {
@@ -53,11 +75,22 @@ func (k *Keystone) routes() http.Handler {
 	mux.HandleFunc("POST /v3/auth/tokens", k.postToken)
 	mux.HandleFunc("GET /v3/auth/tokens", k.getToken)
 	mux.HandleFunc("DELETE /v3/auth/tokens", k.deleteToken)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		k.writeError(w, r, notFound("The requested URL was not found on the server."))
+	k.handleDirectory(mux)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, notFoundPage) // the client may be gone
 	})
 	return mux
 }
+
+// notFoundPage is what Keystone's web framework says.
+const notFoundPage = `<!doctype html>
+<html lang=en>
+<title>404 Not Found</title>
+<h1>Not Found</h1>
+<p>The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.</p>
+`
 
 func versionBody(r *http.Request) map[string]any {
 	return map[string]any{
@@ -81,8 +114,12 @@ func (k *Keystone) writeError(w http.ResponseWriter, r *http.Request, refusal *a
 
 func (k *Keystone) postToken(w http.ResponseWriter, r *http.Request) {
 	var request authRequest
-	if err := json.NewDecoder(r.Body).Decode(&request); err != nil || request.Auth == nil {
-		k.writeError(w, r, badRequest("Expecting to find auth in request body. The server could not comply with the request since it is either malformed or otherwise incorrect. The client is assumed to be in error."))
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		k.writeError(w, r, expecting("valid JSON", "request body"))
+		return
+	}
+	if request.Auth == nil {
+		k.writeError(w, r, expecting("auth", "request body"))
 		return
 	}
 	k.mu.Lock()
@@ -125,9 +162,12 @@ func (k *Keystone) subject(r *http.Request) (*token, *apiError) {
 		return nil, unauthorized()
 	}
 	value := r.Header.Get("X-Subject-Token")
+	if value == "" {
+		return nil, forbidden("validate_token")
+	}
 	t, ok := k.valid(value)
 	if !ok {
-		return nil, notFound("Could not find token: %s.", value)
+		return nil, noToken(value)
 	}
 	return t, nil
 }

@@ -1,6 +1,7 @@
 package keystone
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -22,6 +23,10 @@ type (
 		} `json:"identity"`
 		Scope *scope `json:"scope"`
 	}
+	projectReference struct {
+		reference
+		Domain *reference `json:"domain"`
+	}
 	reference struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
@@ -37,18 +42,22 @@ type (
 		User   *userReference `json:"user"`
 	}
 	scope struct {
-		Project *struct {
-			reference
-			Domain *reference `json:"domain"`
-		} `json:"project"`
-		Trust *reference `json:"OS-TRUST:trust"`
+		Project *projectReference `json:"project"`
+		Domain  *reference        `json:"domain"`
+		System  map[string]bool   `json:"system"`
+		Trust   *reference        `json:"OS-TRUST:trust"`
+		// unscoped is said in so many words: no default project either.
+		unscoped bool
 	}
 )
 
 // signIn checks a request and hands out a token. The caller holds the lock.
 func (k *Keystone) signIn(request auth) (*token, *apiError) {
 	if len(request.Identity.Methods) == 0 {
-		return nil, badRequest("Invalid input for field 'identity/methods': [] should be non-empty.")
+		return nil, unauthorized()
+	}
+	if refusal := check(request); refusal != nil {
+		return nil, refusal
 	}
 	draft := token{methods: slices.Clone(request.Identity.Methods)}
 	for _, method := range request.Identity.Methods {
@@ -84,7 +93,7 @@ func (k *Keystone) authenticate(method string, request auth, draft *token) (User
 	case method == "token" && identity.Token != nil:
 		previous, ok := k.valid(identity.Token.ID)
 		if !ok {
-			return User{}, notFound("Could not find token: %s.", identity.Token.ID)
+			return User{}, noToken(identity.Token.ID)
 		}
 		draft.methods = slices.Compact(append(slices.Clone(previous.methods), draft.methods...))
 		draft.expires = previous.expires // a token from a token lives no longer than it
@@ -92,6 +101,38 @@ func (k *Keystone) authenticate(method string, request auth, draft *token) (User
 		return k.users[previous.userID], nil
 	}
 	return User{}, unauthorized()
+}
+
+// check finds what a request lacks.
+func check(request auth) *apiError {
+	identity := request.Identity
+	given := map[string]bool{
+		"password": identity.Password != nil, "token": identity.Token != nil,
+		"application_credential": identity.ApplicationCredential != nil,
+	}
+	for _, method := range identity.Methods {
+		if !given[method] {
+			return expecting(method, "identity")
+		}
+	}
+	if password := identity.Password; password != nil && password.User.ID == "" && password.User.Domain == nil {
+		return expecting("domain", "user")
+	}
+	if scope := request.Scope; scope != nil && scope.Project != nil && scope.Project.ID == "" && scope.Project.Domain == nil {
+		return expecting("domain", "project")
+	}
+	return nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler: the scope may also be the word
+// "unscoped".
+func (s *scope) UnmarshalJSON(encoded []byte) error {
+	if string(encoded) == `"unscoped"` {
+		s.unscoped = true
+		return nil
+	}
+	type plain scope
+	return json.Unmarshal(encoded, (*plain)(s))
 }
 
 func (k *Keystone) findUser(wanted userReference) (User, bool) {
@@ -155,7 +196,7 @@ func (k *Keystone) findCredential(wanted credentialReference) (ApplicationCreden
 		return credential, nil
 	}
 	if wanted.User == nil {
-		return ApplicationCredential{}, badRequest("Expecting to find id or name in application credential.")
+		return ApplicationCredential{}, expecting("user", "application credential")
 	}
 	user, ok := k.findUser(*wanted.User)
 	if !ok {
@@ -174,6 +215,8 @@ func (k *Keystone) scope(wanted *scope, draft *token) *apiError {
 	switch {
 	case wanted != nil && wanted.Trust != nil:
 		return k.scopeToTrust(wanted.Trust.ID, draft)
+	case wanted != nil && (wanted.Domain != nil || wanted.System != nil):
+		return unauthorized() // nobody here has a role on a domain or the system
 	case wanted != nil && wanted.Project != nil:
 		project, ok := k.findProject(wanted.Project.reference, wanted.Project.Domain)
 		roles := k.users[draft.userID].Roles[project.ID]
@@ -210,7 +253,7 @@ func (k *Keystone) findProject(wanted reference, domain *reference) (Project, bo
 func (k *Keystone) scopeToTrust(id string, draft *token) *apiError {
 	trust, ok := k.trusts[id]
 	if !ok || (!trust.ExpiresAt.IsZero() && !k.options.Clock.Now().Before(trust.ExpiresAt)) {
-		return notFound("Could not find trust: %s.", id)
+		return unauthorized()
 	}
 	if trust.TrusteeUserID != draft.userID {
 		return &apiError{status: http.StatusForbidden, message: "You are not authorized to perform the requested action."}

@@ -143,7 +143,7 @@ func TestTokensAreValidatedAndRevoked(t *testing.T) {
 		t.Errorf("a revoked token was answered %d", status)
 	}
 	status, body, _ := w.call(http.MethodGet, "/identity/v3/auth/tokens", nil, "X-Auth-Token", checker.Token(), "X-Subject-Token", "nope")
-	w.failed(status, body, http.StatusNotFound, "Could not find token: nope.")
+	w.failed(status, body, http.StatusNotFound, "Could not recognize Fernet token")
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		status, body, _ = w.call(method, "/identity/v3/auth/tokens", nil, "X-Auth-Token", "nope", "X-Subject-Token", checker.Token())
 		w.failed(status, body, http.StatusUnauthorized, "The request you have made requires authentication.")

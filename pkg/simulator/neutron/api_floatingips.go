@@ -5,22 +5,22 @@ import "net/http"
 type floatingIPRequest struct {
 	TenantID          optional[string] `json:"tenant_id"`
 	ProjectID         optional[string] `json:"project_id"`
-	FloatingNetworkID optional[string] `json:"floating_network_id"`
+	FloatingNetworkID optional[string] `json:"floating_network_id" check:"required,uuid"`
 	FloatingIPAddress optional[string] `json:"floating_ip_address"`
-	SubnetID          optional[string] `json:"subnet_id"`
-	PortID            optional[string] `json:"port_id"`
+	SubnetID          optional[string] `json:"subnet_id" check:"uuid"`
+	PortID            optional[string] `json:"port_id" check:"uuid"`
 	FixedIPAddress    optional[string] `json:"fixed_ip_address"`
-	Description       optional[string] `json:"description"`
-	QoSPolicyID       optional[string] `json:"qos_policy_id"`
-	DNSName           optional[string] `json:"dns_name"`
-	DNSDomain         optional[string] `json:"dns_domain"`
+	Description       optional[string] `json:"description" check:"text"`
+	QoSPolicyID       optional[string] `json:"qos_policy_id" check:"uuid"`
+	DNSName           optional[string] `json:"dns_name" check:"text"`
+	DNSDomain         optional[string] `json:"dns_domain" check:"text"`
 }
 
 type floatingIPUpdateRequest struct {
-	PortID         optional[string] `json:"port_id"`
+	PortID         optional[string] `json:"port_id" check:"uuid"`
 	FixedIPAddress optional[string] `json:"fixed_ip_address"`
-	Description    optional[string] `json:"description"`
-	QoSPolicyID    optional[string] `json:"qos_policy_id"`
+	Description    optional[string] `json:"description" check:"text"`
+	QoSPolicyID    optional[string] `json:"qos_policy_id" check:"uuid"`
 }
 
 func (n *Neutron) floatingIPFor(c *call) (*floatingIP, error) {
@@ -65,9 +65,6 @@ func (n *Neutron) postFloatingIP(c *call) (int, any, error) {
 	request, err := decode[floatingIPRequest](c, "floatingip", floatingIP{})
 	if err != nil {
 		return 0, nil, err
-	}
-	if request.FloatingNetworkID.value == nil {
-		return 0, nil, missing("floating_network_id")
 	}
 	project, err := c.project(request.ProjectID.get(), request.TenantID.get())
 	if err != nil {
@@ -129,6 +126,7 @@ func (n *Neutron) putFloatingIP(c *call) (int, any, error) {
 	if err := n.seesPort(c, request.PortID.get()); err != nil {
 		return 0, nil, err
 	}
+	status := record.Status
 	if request.PortID.present || request.FixedIPAddress.value != nil {
 		if err := n.setAssociation(record, request.PortID.get(), request.FixedIPAddress.get()); err != nil {
 			return 0, nil, err
@@ -137,7 +135,9 @@ func (n *Neutron) putFloatingIP(c *call) (int, any, error) {
 	set(&record.Description, request.Description.value)
 	n.bump(&record.standard)
 	n.describePort(record)
-	return http.StatusOK, map[string]any{"floatingip": record}, nil
+	shown := *record
+	shown.Status = status // the network follows when the answer is on its way
+	return http.StatusOK, map[string]any{"floatingip": &shown}, nil
 }
 
 func (n *Neutron) deleteFloatingIP(c *call) (int, any, error) {

@@ -9,29 +9,30 @@ import (
 type portRequest struct {
 	TenantID            optional[string]        `json:"tenant_id"`
 	ProjectID           optional[string]        `json:"project_id"`
-	NetworkID           optional[string]        `json:"network_id"`
-	Name                optional[string]        `json:"name"`
-	Description         optional[string]        `json:"description"`
-	AdminStateUp        optional[bool]          `json:"admin_state_up"`
-	DeviceID            optional[string]        `json:"device_id"`
-	DeviceOwner         optional[string]        `json:"device_owner"`
-	FixedIPs            optional[[]FixedIP]     `json:"fixed_ips"`
-	SecurityGroups      optional[[]string]      `json:"security_groups"`
-	AllowedAddressPairs optional[[]AddressPair] `json:"allowed_address_pairs"`
+	NetworkID           optional[string]        `json:"network_id" check:"required,uuid"`
+	Name                optional[string]        `json:"name" check:"text"`
+	Description         optional[string]        `json:"description" check:"text"`
+	AdminStateUp        optional[bool]          `json:"admin_state_up" check:"bool"`
+	DeviceID            optional[string]        `json:"device_id" check:"text"`
+	DeviceOwner         optional[string]        `json:"device_owner" check:"text"`
+	FixedIPs            optional[[]FixedIP]     `json:"fixed_ips" check:"fixed-ips"`
+	SecurityGroups      optional[[]string]      `json:"security_groups" check:"uuids"`
+	AllowedAddressPairs optional[[]AddressPair] `json:"allowed_address_pairs" check:"pairs"`
 	Tags                optional[[]string]      `json:"tags"`
-	DNSName             optional[string]        `json:"dns_name"`
+	DNSName             optional[string]        `json:"dns_name" check:"text"`
 }
 
 type portUpdateRequest struct {
-	Name                optional[string]        `json:"name"`
-	Description         optional[string]        `json:"description"`
-	AdminStateUp        optional[bool]          `json:"admin_state_up"`
-	DeviceID            optional[string]        `json:"device_id"`
-	DeviceOwner         optional[string]        `json:"device_owner"`
-	FixedIPs            optional[[]FixedIP]     `json:"fixed_ips"`
-	SecurityGroups      optional[[]string]      `json:"security_groups"`
-	AllowedAddressPairs optional[[]AddressPair] `json:"allowed_address_pairs"`
-	DNSName             optional[string]        `json:"dns_name"`
+	MACAddress          optional[string]        `json:"mac_address"`
+	Name                optional[string]        `json:"name" check:"text"`
+	Description         optional[string]        `json:"description" check:"text"`
+	AdminStateUp        optional[bool]          `json:"admin_state_up" check:"bool"`
+	DeviceID            optional[string]        `json:"device_id" check:"text"`
+	DeviceOwner         optional[string]        `json:"device_owner" check:"text"`
+	FixedIPs            optional[[]FixedIP]     `json:"fixed_ips" check:"fixed-ips"`
+	SecurityGroups      optional[[]string]      `json:"security_groups" check:"uuids"`
+	AllowedAddressPairs optional[[]AddressPair] `json:"allowed_address_pairs" check:"pairs"`
+	DNSName             optional[string]        `json:"dns_name" check:"text"`
 }
 
 // show answers with one record, or those of its fields that the query asks for.
@@ -62,24 +63,46 @@ func (n *Neutron) showPort(c *call) (int, any, error) {
 	return show(c, "port", record)
 }
 
-func (n *Neutron) postPort(c *call) (int, any, error) {
-	request, err := decode[portRequest](c, "port", port{})
+// postPorts creates one port or, given a list, all of them or none.
+func (n *Neutron) postPorts(c *call) (int, any, error) {
+	requests, bulk, err := decodeBulk[portRequest](c, "ports", "port", port{})
 	if err != nil {
 		return 0, nil, err
 	}
-	if request.NetworkID.value == nil {
-		return 0, nil, missing("network_id")
+	if !bulk {
+		request, err := decode[portRequest](c, "port", port{})
+		if err != nil {
+			return 0, nil, err
+		}
+		record, err := n.requestPort(c, request)
+		return http.StatusCreated, map[string]any{"port": record}, err
 	}
+	records := []*port{}
+	for _, request := range requests {
+		record, err := n.requestPort(c, request)
+		if err != nil {
+			for _, made := range records {
+				n.dropPort(made)
+			}
+			return 0, nil, err
+		}
+		records = append(records, record)
+	}
+	return http.StatusCreated, map[string]any{"ports": records}, nil
+}
+
+// requestPort creates what the caller asks for.
+func (n *Neutron) requestPort(c *call, request portRequest) (*port, error) {
 	project, err := c.project(request.ProjectID.get(), request.TenantID.get())
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	parent, ok := n.networks.get(request.NetworkID.get())
 	if !ok || !c.seesNetwork(parent) {
-		return 0, nil, networkNotFound(request.NetworkID.get())
+		return nil, networkNotFound(request.NetworkID.get())
 	}
 	if parent.External && !parent.Shared && !c.sees(parent.ProjectID) {
-		return 0, nil, policyForbids("rule:create_port")
+		return nil, httpError(http.StatusForbidden, "HTTPForbidden", "Tenant %s not allowed to create port on this network", project)
 	}
 	record, err := n.createPort(PortSpec{
 		ProjectID: project, NetworkID: parent.ID, FixedIPs: request.FixedIPs.get(),
@@ -90,10 +113,10 @@ func (n *Neutron) postPort(c *call) (int, any, error) {
 		Status: "DOWN", // nothing binds a port that a client of the API creates
 	})
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	n.nameInDNS(record, request.DNSName)
-	return http.StatusCreated, map[string]any{"port": record}, nil
+	return record, nil
 }
 
 func (n *Neutron) putPort(c *call) (int, any, error) {
@@ -107,6 +130,12 @@ func (n *Neutron) putPort(c *call) (int, any, error) {
 	}
 	if err := matchRevision(c, record.standard); err != nil {
 		return 0, nil, err
+	}
+	if request.MACAddress.present && !c.caller.IsAdmin() {
+		return 0, nil, policyForbids("(rule:update_port and rule:update_port:mac_address)")
+	}
+	if request == (portUpdateRequest{}) {
+		return http.StatusOK, map[string]any{"port": record}, nil
 	}
 	update := PortUpdate{
 		Name: request.Name.value, Description: request.Description.value,

@@ -1,6 +1,7 @@
 package neutron
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -11,8 +12,8 @@ import (
 const maxRoutes = 30
 
 type routerUpdateRequest struct {
-	Name        optional[string]      `json:"name"`
-	Description optional[string]      `json:"description"`
+	Name        optional[string]      `json:"name" check:"text"`
+	Description optional[string]      `json:"description" check:"text"`
 	Routes      optional[[]hostRoute] `json:"routes"`
 }
 
@@ -93,9 +94,13 @@ func (n *Neutron) changeRoutes(c *call, change func(has, wanted []hostRoute) []h
 	}
 	request, err := decode[routesRequest](c, "router", router{})
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("routes of router %s: %v", record.ID, err) // Neutron does not look, and fails
 	}
-	if err := n.setRoutes(record, change(slices.Clone(record.Routes), request.Routes.get())); err != nil {
+	changed := change(slices.Clone(record.Routes), request.Routes.get())
+	if slices.Equal(changed, record.Routes) {
+		return http.StatusOK, map[string]any{"router": record}, nil
+	}
+	if err := n.setRoutes(record, changed); err != nil {
 		return 0, nil, err
 	}
 	n.bump(&record.standard)
@@ -108,6 +113,9 @@ func (n *Neutron) setRoutes(record *router, routes []hostRoute) error {
 		return badRequest("RoutesExhausted", "Unable to complete operation for %s. The number of routes exceeds the maximum %d.", record.ID, maxRoutes)
 	}
 	for i, route := range routes {
+		if _, err := netip.ParsePrefix(route.Destination); err != nil {
+			return badRequest("AddrFormatError", "invalid IPNetwork %s", route.Destination)
+		}
 		if reason := n.routeFault(record, route); reason != "" {
 			return badRequest("InvalidRoutes", "Invalid format for routes: %s, %s", routesText(routes), reason)
 		}
@@ -121,9 +129,6 @@ func (n *Neutron) setRoutes(record *router, routes []hostRoute) error {
 
 // routeFault says what is wrong with one route; empty: nothing.
 func (n *Neutron) routeFault(record *router, route hostRoute) string {
-	if _, err := netip.ParsePrefix(route.Destination); err != nil {
-		return "the destination is not a CIDR"
-	}
 	nextHop, err := netip.ParseAddr(route.NextHop)
 	if err != nil {
 		return "the nexthop is not an IP address"

@@ -1,22 +1,19 @@
 package neutron
 
-import (
-	"encoding/json"
-	"net/http"
-)
+import "net/http"
 
 type securityGroupRequest struct {
 	TenantID    optional[string] `json:"tenant_id"`
 	ProjectID   optional[string] `json:"project_id"`
-	Name        optional[string] `json:"name"`
-	Description optional[string] `json:"description"`
-	Stateful    optional[bool]   `json:"stateful"`
+	Name        optional[string] `json:"name" check:"text"`
+	Description optional[string] `json:"description" check:"text"`
+	Stateful    optional[bool]   `json:"stateful" check:"bool"`
 }
 
 type securityGroupUpdateRequest struct {
-	Name        optional[string] `json:"name"`
-	Description optional[string] `json:"description"`
-	Stateful    optional[bool]   `json:"stateful"`
+	Name        optional[string] `json:"name" check:"text"`
+	Description optional[string] `json:"description" check:"text"`
+	Stateful    optional[bool]   `json:"stateful" check:"bool"`
 }
 
 func (n *Neutron) securityGroupFor(c *call, id string) (*securityGroup, error) {
@@ -80,6 +77,9 @@ func (n *Neutron) putSecurityGroup(c *call) (int, any, error) {
 	if record.Name == "default" && request.Name.present && request.Name.get() != "default" {
 		return 0, nil, conflict("SecurityGroupCannotUpdateDefault", "Updating default security group not allowed.")
 	}
+	if record.Name != "default" && request.Name.get() == "default" {
+		return 0, nil, conflict("SecurityGroupDefaultAlreadyExists", "Default security group already exists.")
+	}
 	set(&record.Name, request.Name.value)
 	set(&record.Description, request.Description.value)
 	set(&record.Stateful, request.Stateful.value)
@@ -122,7 +122,7 @@ func (n *Neutron) ruleFor(c *call) (*securityGroupRule, error) {
 }
 
 func (n *Neutron) listRules(c *call) (int, any, error) {
-	return list(n, c, "security_group_rules", n.rulesSeen(c), ruleNotFound)
+	return list(n, c, "security_group_rules", shownRules(n.rulesSeen(c)), ruleNotFound)
 }
 
 func (n *Neutron) showRule(c *call) (int, any, error) {
@@ -130,7 +130,7 @@ func (n *Neutron) showRule(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return show(c, "security_group_rule", rule)
+	return show(c, "security_group_rule", shownRules([]*securityGroupRule{rule})[0])
 }
 
 func (n *Neutron) deleteRule(c *call) (int, any, error) {
@@ -147,21 +147,16 @@ func (n *Neutron) deleteRule(c *call) (int, any, error) {
 
 // postRules creates one rule or, given a list, all of them or none.
 func (n *Neutron) postRules(c *call) (int, any, error) {
-	var envelope struct {
-		Rules []json.RawMessage `json:"security_group_rules"`
+	requests, bulk, err := decodeBulk[ruleRequest](c, "security_group_rules", "security_group_rule", securityGroupRule{})
+	if err != nil {
+		return 0, nil, err
 	}
-	if err := json.Unmarshal(c.body, &envelope); err == nil && envelope.Rules != nil {
-		requests := make([]ruleRequest, len(envelope.Rules))
-		for i, encoded := range envelope.Rules {
-			if err := decodeAttributes(c.Method, encoded, &requests[i], securityGroupRule{}); err != nil {
-				return 0, nil, err
-			}
-		}
+	if bulk {
 		rules, err := n.addRules(c, requests)
 		if err != nil {
 			return 0, nil, err
 		}
-		return http.StatusCreated, map[string]any{"security_group_rules": rules}, nil
+		return http.StatusCreated, map[string]any{"security_group_rules": shownRules(rules)}, nil
 	}
 	request, err := decode[ruleRequest](c, "security_group_rule", securityGroupRule{})
 	if err != nil {
@@ -171,5 +166,5 @@ func (n *Neutron) postRules(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusCreated, map[string]any{"security_group_rule": rules[0]}, nil
+	return http.StatusCreated, map[string]any{"security_group_rule": shownRules(rules)[0]}, nil
 }

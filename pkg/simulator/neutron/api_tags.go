@@ -11,25 +11,24 @@ import (
 func (n *Neutron) tagged(c *call) (*standard, error) {
 	id := c.PathValue("id")
 	var found *standard
-	var unknown *Error
 	switch c.PathValue("collection") {
 	case "networks":
-		found, unknown = standardOf(&n.networks, id), networkNotFound(id)
+		found = standardOf(&n.networks, id)
 	case "subnets":
-		found, unknown = standardOf(&n.subnets, id), subnetNotFound(id)
+		found = standardOf(&n.subnets, id)
 	case "routers":
-		found, unknown = standardOf(&n.routers, id), routerNotFound(id)
+		found = standardOf(&n.routers, id)
 	case "ports":
-		found, unknown = standardOf(&n.ports, id), portNotFound(id)
+		found = standardOf(&n.ports, id)
 	case "floatingips":
-		found, unknown = standardOf(&n.floatingIPs, id), floatingIPNotFound(id)
+		found = standardOf(&n.floatingIPs, id)
 	case "security-groups", "security_groups":
-		found, unknown = standardOf(&n.securityGroups, id), securityGroupNotFound(id)
+		found = standardOf(&n.securityGroups, id)
 	default:
 		return nil, httpError(http.StatusNotFound, "HTTPNotFound", "The resource could not be found.")
 	}
 	if found == nil || !c.sees(found.ProjectID) {
-		return nil, unknown
+		return nil, notFound("TagResourceNotFound", "Resource %s %s could not be found.", c.PathValue("collection"), id)
 	}
 	return found, nil
 }
@@ -57,15 +56,34 @@ func (n *Neutron) putTags(c *call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var request struct {
-		Tags *[]string `json:"tags"`
+	tags, err := tagsOf(c.body)
+	if err != nil {
+		return 0, nil, err
 	}
-	if err := json.Unmarshal(c.body, &request); err != nil || request.Tags == nil {
-		return 0, nil, httpError(http.StatusBadRequest, "HTTPBadRequest", "Invalid input for operation: tags is not a list.")
+	sorted := slices.Sorted(slices.Values(tags))
+	n.setTags(record, sorted)
+	return http.StatusOK, map[string]any{"tags": tags}, nil
+}
+
+// tagsOf reads and checks {"tags": [...]}.
+func tagsOf(body []byte) ([]string, error) {
+	var envelope map[string]any
+	if err := json.Unmarshal(body, &envelope); err != nil || envelope["tags"] == nil {
+		return nil, invalidInput("Invalid tags body")
 	}
-	slices.Sort(*request.Tags)
-	n.setTags(record, slices.Compact(*request.Tags))
-	return http.StatusOK, map[string]any{"tags": record.Tags}, nil
+	if why := eachOf(textReason)(envelope["tags"]); why != "" {
+		return nil, invalidInput("%s", why)
+	}
+	tags := []string{}
+	list, _ := envelope["tags"].([]any)
+	for _, member := range list {
+		tag, _ := member.(string)
+		if slices.Contains(tags, tag) {
+			return nil, invalidInput("Duplicate items in the list: '%s'", tag)
+		}
+		tags = append(tags, tag)
+	}
+	return tags, nil
 }
 
 func (n *Neutron) deleteTags(c *call) (int, any, error) {
@@ -96,7 +114,7 @@ func (n *Neutron) putTag(c *call) (int, any, error) {
 	if tag := c.PathValue("tag"); !slices.Contains(record.Tags, tag) {
 		n.setTags(record, append(record.Tags, tag))
 	}
-	return http.StatusCreated, nil, nil
+	return http.StatusCreated, null{}, nil
 }
 
 func (n *Neutron) deleteTag(c *call) (int, any, error) {

@@ -44,6 +44,10 @@ func securityGroupNotFound(id string) *Error {
 	return notFound("SecurityGroupNotFound", "Security group %s does not exist", id)
 }
 
+func addressGroupNotFound(id string) *Error {
+	return notFound("AddressGroupNotFound", "Address group %s could not be found.", id)
+}
+
 func ruleNotFound(id string) *Error {
 	return notFound("SecurityGroupRuleNotFound", "Security group rule %s does not exist", id)
 }

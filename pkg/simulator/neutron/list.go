@@ -1,7 +1,6 @@
 package neutron
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -79,6 +78,9 @@ func (l *listing[T]) filter(records []T, query url.Values) ([]T, error) {
 		if len(values) == 0 {
 			continue
 		}
+		if err := l.checkBooleans(name, values); err != nil {
+			return nil, err
+		}
 		test, ok := l.attributes.test(name, values)
 		if !ok {
 			unknown = append(unknown, "'"+name+"'")
@@ -97,6 +99,20 @@ func (l *listing[T]) filter(records []T, query url.Values) ([]T, error) {
 		}
 	}
 	return matched, nil
+}
+
+// checkBooleans refuses what is no boolean where the attribute is one.
+func (l *listing[T]) checkBooleans(name string, values []string) error {
+	at, known := l.attributes[name]
+	if !known || reflect.TypeFor[T]().Elem().FieldByIndex(at).Type.Kind() != reflect.Bool {
+		return nil
+	}
+	for _, value := range values {
+		if _, err := checkBool(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // test builds the check of one filter; false when there is no such filter.
@@ -165,7 +181,9 @@ func (a attributeMap) fixedIPTest(values []string) (func(record any) bool, bool)
 	wanted := map[string][]string{}
 	for _, value := range values {
 		kind, text, _ := strings.Cut(value, "=")
-		wanted[kind] = append(wanted[kind], text)
+		if kind == "ip_address" || kind == "subnet_id" || kind == "ip_address_substr" {
+			wanted[kind] = append(wanted[kind], text) // Neutron ignores others
+		}
 	}
 	matches := func(fixed FixedIP) bool {
 		for kind, texts := range wanted {
@@ -189,7 +207,7 @@ func (a attributeMap) fixedIPTest(values []string) (func(record any) bool, bool)
 	return func(record any) bool {
 		value, _ := a.value(record, "fixed_ips")
 		fixed, _ := value.Interface().([]FixedIP)
-		return slices.ContainsFunc(fixed, matches)
+		return len(wanted) == 0 || slices.ContainsFunc(fixed, matches)
 	}, true
 }
 
@@ -284,16 +302,19 @@ func pageLimit(asked string, most int) (int, error) {
 
 // neighbour links to the page behind or before; the query is kept.
 func (l *listing[T]) neighbour(rel string, page []T, markerAt int) link {
-	query := l.call.URL.Query()
-	query.Del("marker")
-	query.Del("page_reverse")
+	query := []string{}
+	for pair := range strings.SplitSeq(l.call.URL.RawQuery, "&") {
+		if name, _, _ := strings.Cut(pair, "="); name != "marker" && name != "page_reverse" {
+			query = append(query, pair)
+		}
+	}
 	if len(page) > 0 {
-		query.Set("marker", l.id(page[markerAt]))
+		query = append(query, "marker="+l.id(page[markerAt]))
 	}
 	if rel == "previous" {
-		query.Set("page_reverse", "True")
+		query = append(query, "page_reverse=True")
 	}
-	return link{Rel: rel, HRef: fmt.Sprintf("%s?%s", wire.Self(l.call.Request), query.Encode())}
+	return link{Rel: rel, HRef: wire.Self(l.call.Request) + "?" + strings.Join(query, "&")}
 }
 
 // nonEmpty leaves out the empty values of a query, which Neutron ignores.

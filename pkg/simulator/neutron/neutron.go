@@ -8,6 +8,7 @@ package neutron
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 
 	"k8s.io/utils/clock"
@@ -47,6 +48,7 @@ type Neutron struct {
 	ports          table[*port]
 	floatingIPs    table[*floatingIP]
 	securityGroups table[*securityGroup]
+	addressGroups  table[*addressGroup]
 	quotas         map[string]map[string]int
 	// standardAttributes counts the rows of Neutron's table of that name.
 	standardAttributes int
@@ -75,7 +77,25 @@ func New(options Options) *Neutron {
 // ServeHTTP answers the network API. The path must start below the mount point
 // (/v2.0/ports), and the context carries the keystone.Caller.
 func (n *Neutron) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	n.handler.ServeHTTP(w, wire.Rooted(r))
+	n.handler.ServeHTTP(w, withoutSuffix(wire.Rooted(r)))
+}
+
+// withoutSuffix is the request without the ".json" or the slash that its path
+// may end with.
+func withoutSuffix(r *http.Request) *http.Request {
+	path := r.URL.Path
+	if strings.Count(path, "/") > 2 {
+		path = strings.TrimSuffix(path, "/")
+	}
+	if !strings.HasSuffix(path, "/details.json") {
+		path = strings.TrimSuffix(path, ".json")
+	}
+	if path == r.URL.Path {
+		return r
+	}
+	trimmed := r.Clone(r.Context())
+	trimmed.URL.Path = path
+	return trimmed
 }
 
 // Subscribe calls changed after each change of a port, a floating IP or a

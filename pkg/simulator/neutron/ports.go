@@ -94,7 +94,7 @@ func (n *Neutron) createPort(spec PortSpec) (*port, error) {
 		AllowedAddressPairs: []AddressPair{}, VNICType: "normal",
 		DeviceID: spec.DeviceID, DeviceOwner: spec.DeviceOwner, DNSName: spec.DNSName, ExtraDHCPOpts: []string{},
 		FixedIPs: addresses, IPAllocation: "immediate", MACAddress: newMAC(),
-		PortSecurityEnabled: true, SecurityGroups: groups, Status: spec.Status,
+		PortSecurityEnabled: !strings.HasPrefix(spec.DeviceOwner, "network:"), SecurityGroups: groups, Status: spec.Status,
 	}
 	if record.Status == "" {
 		record.Status = "DOWN"
@@ -102,6 +102,7 @@ func (n *Neutron) createPort(spec PortSpec) (*port, error) {
 			record.Status = "ACTIVE"
 		}
 	}
+	record.RevisionNumber = 1 // the addresses are a second write
 	record.setPairs(spec.AddressPairs)
 	record.DNSAssignment = n.dnsAssignments(record)
 	n.ports.put(record.ID, record)

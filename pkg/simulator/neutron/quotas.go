@@ -47,6 +47,12 @@ func (n *Neutron) checkQuota(resource, projectID string, more int) error {
 func (n *Neutron) owned(resource, projectID string) int {
 	count := 0
 	switch resource {
+	case "network":
+		count = ownedBy(projectID, n.networks.all())
+	case "subnet":
+		count = ownedBy(projectID, n.subnets.all())
+	case "router":
+		count = ownedBy(projectID, n.routers.all())
 	case "port":
 		count = ownedBy(projectID, n.ports.all())
 	case "floatingip":

@@ -72,7 +72,6 @@ type router struct {
 	AvailabilityZoneHints []string     `json:"availability_zone_hints"`
 	AvailabilityZones     []string     `json:"availability_zones"`
 	ExternalGatewayInfo   *gatewayInfo `json:"external_gateway_info"`
-	FlavorID              *string      `json:"flavor_id"`
 	Routes                []hostRoute  `json:"routes"`
 	Status                string       `json:"status"`
 
@@ -148,8 +147,26 @@ type securityGroup struct {
 	Stateful bool                 `json:"stateful"`
 }
 
+// shownRule is a rule on its own. Inside of its group it has tags and a number
+// besides.
+type shownRule struct {
+	*securityGroupRule
+	Tags           *struct{} `json:"tags,omitempty"`
+	StandardAttrID *struct{} `json:"standard_attr_id,omitempty"`
+}
+
+func shownRules(rules []*securityGroupRule) []*shownRule {
+	shown := make([]*shownRule, len(rules))
+	for i, rule := range rules {
+		shown[i] = &shownRule{securityGroupRule: rule}
+	}
+	return shown
+}
+
 type securityGroupRule struct {
 	standard
+	// Description of a rule that came with its group is null.
+	Description          *string `json:"description"`
 	Direction            string  `json:"direction"`
 	EtherType            string  `json:"ethertype"`
 	NormalizedCIDR       *string `json:"normalized_cidr"`

@@ -108,7 +108,7 @@ func TestRoutesThatCannotBeAreRefused(t *testing.T) {
 		"next hop elsewhere":     {[]any{route("10.100.0.0/24", "10.7.0.20")}, "InvalidRoutes"},
 		"next hop is the router": {[]any{route("10.100.0.0/24", "10.6.0.1")}, "InvalidRoutes"},
 		"no next hop":            {[]any{route("10.100.0.0/24", "router")}, "InvalidRoutes"},
-		"no destination":         {[]any{route("10.100.0.0", "10.6.0.20")}, "InvalidRoutes"},
+		"no destination":         {[]any{route("10.100.0.0", "10.6.0.20")}, "AddrFormatError"},
 		"twice the same":         {[]any{route("10.100.0.0/24", "10.6.0.20"), route("10.100.0.0/24", "10.6.0.20")}, "HTTPBadRequest"},
 		"too many":               {many, "RoutesExhausted"},
 	} {

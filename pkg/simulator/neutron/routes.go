@@ -12,7 +12,7 @@ func (n *Neutron) routes() http.Handler {
 	handle := func(pattern string, h handler) { mux.Handle(pattern, n.handle(h)) }
 
 	mux.HandleFunc("GET /{$}", versions)
-	handle("GET /v2.0/{$}", func(*call) (int, any, error) { return http.StatusOK, map[string]any{"resources": []any{}}, nil })
+	handle("GET /v2.0/{$}", listResources)
 
 	handle("GET /v2.0/networks", n.listNetworks)
 	handle("GET /v2.0/networks/{id}", n.showNetwork)
@@ -25,7 +25,7 @@ func (n *Neutron) routes() http.Handler {
 	handle("PUT /v2.0/routers/{id}/remove_extraroutes", n.removeRoutes)
 
 	handle("GET /v2.0/ports", n.listPorts)
-	handle("POST /v2.0/ports", n.postPort)
+	handle("POST /v2.0/ports", n.postPorts)
 	handle("GET /v2.0/ports/{id}", n.showPort)
 	handle("PUT /v2.0/ports/{id}", n.putPort)
 	handle("DELETE /v2.0/ports/{id}", n.deletePort)
@@ -47,6 +47,20 @@ func (n *Neutron) routes() http.Handler {
 	handle("GET /v2.0/security-group-rules/{id}", n.showRule)
 	handle("DELETE /v2.0/security-group-rules/{id}", n.deleteRule)
 
+	handle("GET /v2.0/address-groups", n.listAddressGroups)
+	handle("POST /v2.0/address-groups", n.postAddressGroup)
+	handle("GET /v2.0/address-groups/{id}", n.showAddressGroup)
+	handle("PUT /v2.0/address-groups/{id}", n.putAddressGroup)
+	handle("DELETE /v2.0/address-groups/{id}", n.deleteAddressGroup)
+	handle("PUT /v2.0/address-groups/{id}/add_addresses", n.addAddresses)
+	handle("PUT /v2.0/address-groups/{id}/remove_addresses", n.removeAddresses)
+
+	for path, collection := range emptyCollections() {
+		handle("GET /v2.0/"+path, func(*call) (int, any, error) {
+			return http.StatusOK, map[string]any{collection: []any{}}, nil
+		})
+	}
+
 	handle("GET /v2.0/{collection}/{id}/tags", n.showTags)
 	handle("PUT /v2.0/{collection}/{id}/tags", n.putTags)
 	handle("DELETE /v2.0/{collection}/{id}/tags", n.deleteTags)
@@ -60,10 +74,39 @@ func (n *Neutron) routes() http.Handler {
 	handle("GET /v2.0/quotas/{project}/default", n.showDefaultQuota)
 	handle("GET /v2.0/quotas/{project}/details.json", n.showQuotaUse)
 
-	handle("/", func(*call) (int, any, error) {
+	handle("POST /v2.0/ports/{id}", n.postPorts) // Neutron does not mind the ID
+	handle("DELETE /v2.0/ports", func(*call) (int, any, error) { return 0, nil, portNotFound("None") })
+	handle("/v2.0/", func(*call) (int, any, error) {
 		return 0, nil, httpError(http.StatusNotFound, "HTTPNotFound", "The resource could not be found.")
 	})
+	handle("/", func(*call) (int, any, error) { return 0, nil, noSuchPage("") })
 	return mux
+}
+
+// noSuchPage is the answer of the web framework, which knows no envelope.
+func noSuchPage(explanation string) *Error {
+	return &Error{Status: http.StatusNotFound, Message: wire.NoSuchPage(explanation)}
+}
+
+// emptyCollections are what other clients look at and this cloud has none of,
+// by path.
+func emptyCollections() map[string]string {
+	return map[string]string{
+		"qos/policies": "policies", "availability_zones": "availability_zones", "agents": "agents",
+		"subnetpools": "subnetpools", "trunks": "trunks", "rbac-policies": "rbac_policies",
+	}
+}
+
+// listResources lists the core resources.
+func listResources(c *call) (int, any, error) {
+	resources := []any{}
+	for _, name := range []string{"network", "subnet", "subnetpool", "port"} {
+		resources = append(resources, map[string]any{
+			"name": name, "collection": name + "s",
+			"links": []link{{Rel: "self", HRef: wire.Base(c.Request) + "/v2.0/" + name + "s"}},
+		})
+	}
+	return http.StatusOK, map[string]any{"resources": resources}, nil
 }
 
 // versions answers the version document, which needs no token.
@@ -89,7 +132,7 @@ func (n *Neutron) showExtension(c *call) (int, any, error) {
 			return http.StatusOK, map[string]any{"extension": extensionBody(alias)}, nil
 		}
 	}
-	return 0, nil, httpError(http.StatusNotFound, "HTTPNotFound", "Extension with alias %s does not exist", alias)
+	return 0, nil, noSuchPage("Extension with alias " + alias + " does not exist")
 }
 
 func extensionBody(alias string) map[string]any {

@@ -2,9 +2,7 @@ package neutron
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -13,18 +11,18 @@ import (
 )
 
 type ruleRequest struct {
-	TenantID             optional[string]     `json:"tenant_id"`
-	ProjectID            optional[string]     `json:"project_id"`
-	SecurityGroupID      optional[string]     `json:"security_group_id"`
-	Direction            optional[string]     `json:"direction"`
-	EtherType            optional[string]     `json:"ethertype"`
-	Protocol             optional[protocol]   `json:"protocol"`
-	PortRangeMin         optional[portNumber] `json:"port_range_min"`
-	PortRangeMax         optional[portNumber] `json:"port_range_max"`
-	RemoteIPPrefix       optional[string]     `json:"remote_ip_prefix"`
-	RemoteGroupID        optional[string]     `json:"remote_group_id"`
-	RemoteAddressGroupID optional[string]     `json:"remote_address_group_id"`
-	Description          optional[string]     `json:"description"`
+	TenantID             optional[string]   `json:"tenant_id"`
+	ProjectID            optional[string]   `json:"project_id"`
+	SecurityGroupID      optional[string]   `json:"security_group_id" check:"required,uuid"`
+	Direction            optional[string]   `json:"direction" check:"required,direction"`
+	EtherType            optional[string]   `json:"ethertype"`
+	Protocol             optional[protocol] `json:"protocol"`
+	PortRangeMin         optional[int]      `json:"port_range_min" check:"port"`
+	PortRangeMax         optional[int]      `json:"port_range_max" check:"port"`
+	RemoteIPPrefix       optional[string]   `json:"remote_ip_prefix"`
+	RemoteGroupID        optional[string]   `json:"remote_group_id" check:"uuid"`
+	RemoteAddressGroupID optional[string]   `json:"remote_address_group_id" check:"uuid"`
+	Description          optional[string]   `json:"description" check:"text"`
 }
 
 // protocol is a name or a number, the latter with or without quotes.
@@ -34,23 +32,6 @@ type protocol string
 func (p *protocol) UnmarshalJSON(encoded []byte) error {
 	*p = protocol(strings.ToLower(strings.Trim(string(encoded), `"`)))
 	return nil
-}
-
-// portNumber is a number with or without quotes.
-type portNumber int
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (p *portNumber) UnmarshalJSON(encoded []byte) error {
-	return json.Unmarshal([]byte(strings.Trim(string(encoded), `"`)), (*int)(p))
-}
-
-// protocolNumbers are the names that Neutron knows, with their IP protocol number.
-func protocolNumbers() map[string]int {
-	return map[string]int{
-		"ah": 51, "dccp": 33, "egp": 8, "esp": 50, "gre": 47, "icmp": 1, "igmp": 2, "ipip": 4, "ipv6-encap": 41,
-		"ipv6-frag": 44, "ipv6-icmp": 58, "icmpv6": 58, "ipv6-nonxt": 59, "ipv6-opts": 60, "ipv6-route": 43,
-		"ospf": 89, "pgm": 113, "rsvp": 46, "sctp": 132, "tcp": 6, "udp": 17, "udplite": 136, "vrrp": 112,
-	}
 }
 
 // AddSecurityGroupRules adds rules to a group: all of them or, on error, none.
@@ -81,12 +62,6 @@ func (n *Neutron) addRules(c *call, requests []ruleRequest) ([]*securityGroupRul
 	var group *securityGroup
 	records := make([]*securityGroupRule, 0, len(requests))
 	for _, request := range requests {
-		if request.SecurityGroupID.value == nil {
-			return nil, missing("security_group_id")
-		}
-		if request.Direction.value == nil {
-			return nil, missing("direction")
-		}
 		if _, err := c.project(request.ProjectID.get(), request.TenantID.get()); err != nil {
 			return nil, err
 		}
@@ -116,14 +91,14 @@ func (n *Neutron) addRules(c *call, requests []ruleRequest) ([]*securityGroupRul
 func (r ruleRequest) rule() SecurityGroupRule {
 	return SecurityGroupRule{
 		Direction: r.Direction.get(), EtherType: r.EtherType.get(), Protocol: string(r.Protocol.get()),
-		RemoteIPPrefix: r.RemoteIPPrefix.get(), RemoteGroupID: r.RemoteGroupID.get(), Description: r.Description.get(),
+		RemoteIPPrefix: r.RemoteIPPrefix.get(), RemoteGroupID: r.RemoteGroupID.get(),
+		RemoteAddressGroupID: r.RemoteAddressGroupID.get(), Description: r.Description.get(),
 	}
 }
 
 // setPorts takes over the ports of a request, where 0 (an ICMP type) is not null.
 func (r *securityGroupRule) setPorts(request ruleRequest) {
-	r.PortRangeMin, r.PortRangeMax = (*int)(request.PortRangeMin.value), (*int)(request.PortRangeMax.value)
-	r.RemoteAddressGroupID = request.RemoteAddressGroupID.value
+	r.PortRangeMin, r.PortRangeMax = request.PortRangeMin.value, request.PortRangeMax.value
 }
 
 // newRule checks what each attribute of a rule may be and fills in the rest.
@@ -135,24 +110,40 @@ func (n *Neutron) newRule(group *securityGroup, rule SecurityGroupRule) (*securi
 	if err != nil {
 		return nil, err
 	}
-	if rule.RemoteIPPrefix != "" && rule.RemoteGroupID != "" {
-		return nil, badRequest("SecurityGroupRemoteGroupAndRemoteIpPrefix", "Only remote_ip_prefix or remote_group_id or remote_address_group_id may be provided.")
-	}
-	if rule.RemoteGroupID != "" {
-		if _, ok := n.securityGroups.get(rule.RemoteGroupID); !ok {
-			return nil, securityGroupNotFound(rule.RemoteGroupID)
-		}
+	if err := n.checkRemote(rule); err != nil {
+		return nil, err
 	}
 	record := &securityGroupRule{
-		standard:  n.newStandard("", group.ProjectID, rule.Description, nil),
+		standard: n.newStandard("", group.ProjectID, "", nil), Description: &rule.Description,
 		Direction: rule.Direction, EtherType: etherType, Protocol: pointerTo(rule.Protocol),
 		PortRangeMin: pointerTo(rule.PortRangeMin), PortRangeMax: pointerTo(rule.PortRangeMax),
-		RemoteGroupID: pointerTo(rule.RemoteGroupID), SecurityGroupID: group.ID,
+		RemoteGroupID: pointerTo(rule.RemoteGroupID), RemoteAddressGroupID: pointerTo(rule.RemoteAddressGroupID),
+		SecurityGroupID: group.ID,
 	}
 	if err := record.setPrefix(rule.RemoteIPPrefix); err != nil {
 		return nil, err
 	}
 	return record, record.check()
+}
+
+// checkRemote allows one remote at most, and only one that exists.
+func (n *Neutron) checkRemote(rule SecurityGroupRule) error {
+	remotes := 0
+	for _, remote := range []string{rule.RemoteIPPrefix, rule.RemoteGroupID, rule.RemoteAddressGroupID} {
+		if remote != "" {
+			remotes++
+		}
+	}
+	if remotes > 1 {
+		return badRequest("SecurityGroupMultipleRemoteEntites", "Only one of remote_ip_prefix or remote_group_id or remote_address_group_id may be provided.")
+	}
+	if _, ok := n.securityGroups.get(rule.RemoteGroupID); !ok && rule.RemoteGroupID != "" {
+		return securityGroupNotFound(rule.RemoteGroupID)
+	}
+	if _, ok := n.addressGroups.get(rule.RemoteAddressGroupID); !ok && rule.RemoteAddressGroupID != "" {
+		return addressGroupNotFound(rule.RemoteAddressGroupID)
+	}
+	return nil
 }
 
 func parseEtherType(text string) (string, error) {
@@ -161,7 +152,7 @@ func parseEtherType(text string) (string, error) {
 			return known, nil
 		}
 	}
-	return "", httpError(http.StatusBadRequest, "HTTPBadRequest", "Invalid input for ethertype. Reason: '%s' is not in ['IPv4', 'IPv6'].", text)
+	return "", badRequest("SecurityGroupRuleInvalidEtherType", "Security group rule for ethertype '%s' not supported. Allowed values are ['IPv4', 'IPv6'].", text)
 }
 
 // setPrefix stores a prefix in its normal spelling: a bare address gets its
@@ -183,41 +174,6 @@ func (r *securityGroupRule) setPrefix(text string) error {
 	}
 	r.RemoteIPPrefix, r.NormalizedCIDR = pointerTo(prefix.String()), pointerTo(prefix.Masked().String())
 	return nil
-}
-
-// check refuses protocols and ports that do not go together.
-func (r *securityGroupRule) check() error {
-	name := valueOf(r.Protocol)
-	number, known := protocolNumbers()[name]
-	if !known && name != "" {
-		parsed, err := strconv.Atoi(name)
-		if err != nil || parsed < 0 || parsed > 255 {
-			return unsupportedProtocol(name)
-		}
-		number = parsed
-	}
-	if r.PortRangeMin == nil && r.PortRangeMax == nil {
-		return nil
-	}
-	switch number {
-	case 0:
-		return badRequest("SecurityGroupProtocolRequiredWithPorts", "Must also specify protocol if port range is given.")
-	case 6, 17, 33, 132, 136: // TCP, UDP, DCCP, SCTP, UDP-Lite
-		for _, port := range []*int{r.PortRangeMin, r.PortRangeMax} {
-			if port != nil && (*port < 1 || *port > 65535) {
-				return badRequest("SecurityGroupInvalidPortValue", "Invalid value for port %d", *port)
-			}
-		}
-		if r.PortRangeMin == nil || r.PortRangeMax == nil || *r.PortRangeMin > *r.PortRangeMax {
-			return badRequest("SecurityGroupInvalidPortRange", "For TCP/UDP protocols, port_range_min must be <= port_range_max")
-		}
-	}
-	return nil
-}
-
-func unsupportedProtocol(name string) *Error {
-	known := slices.Sorted(maps.Keys(protocolNumbers()))
-	return badRequest("SecurityGroupRuleInvalidProtocol", "Security group rule protocol %s not supported. Only protocol values [None, '%s'] and integer representations [0 to 255] are supported.", name, strings.Join(known, "', '"))
 }
 
 // storeRules adds checked rules to their group, unless one is there already,
@@ -288,6 +244,7 @@ func (r *securityGroupRule) view() SecurityGroupRule {
 		ID: r.ID, SecurityGroupID: r.SecurityGroupID, ProjectID: r.ProjectID,
 		Direction: r.Direction, EtherType: r.EtherType, Protocol: valueOf(r.Protocol),
 		PortRangeMin: valueOf(r.PortRangeMin), PortRangeMax: valueOf(r.PortRangeMax),
-		RemoteIPPrefix: valueOf(r.RemoteIPPrefix), RemoteGroupID: valueOf(r.RemoteGroupID), Description: r.Description,
+		RemoteIPPrefix: valueOf(r.RemoteIPPrefix), RemoteGroupID: valueOf(r.RemoteGroupID), Description: valueOf(r.Description),
+		RemoteAddressGroupID: valueOf(r.RemoteAddressGroupID),
 	}
 }

@@ -181,10 +181,10 @@ func TestRulesThatMakeNoSenseAreRefused(t *testing.T) {
 		kind   string
 	}{
 		"no group":            {map[string]any{"security_group_id": nil}, 400, "HTTPBadRequest"},
-		"unknown group":       {map[string]any{"security_group_id": "nope"}, 404, "SecurityGroupNotFound"},
+		"unknown group":       {map[string]any{"security_group_id": nobody}, 404, "SecurityGroupNotFound"},
 		"no direction":        {map[string]any{"direction": nil}, 400, "HTTPBadRequest"},
 		"sideways":            {map[string]any{"direction": "sideways"}, 400, "HTTPBadRequest"},
-		"unknown ethertype":   {map[string]any{"ethertype": "IPv5"}, 400, "HTTPBadRequest"},
+		"unknown ethertype":   {map[string]any{"ethertype": "IPv5"}, 400, "SecurityGroupRuleInvalidEtherType"},
 		"unknown protocol":    {map[string]any{"protocol": "xyz"}, 400, "SecurityGroupRuleInvalidProtocol"},
 		"protocol too high":   {map[string]any{"protocol": 256}, 400, "SecurityGroupRuleInvalidProtocol"},
 		"ports, no protocol":  {map[string]any{"protocol": nil, "port_range_min": 1, "port_range_max": 2}, 400, "SecurityGroupProtocolRequiredWithPorts"},
@@ -193,8 +193,8 @@ func TestRulesThatMakeNoSenseAreRefused(t *testing.T) {
 		"port too high":       {map[string]any{"port_range_min": 80, "port_range_max": 65536}, 400, "SecurityGroupInvalidPortValue"},
 		"no prefix":           {map[string]any{"remote_ip_prefix": "example.org"}, 400, "InvalidCIDR"},
 		"IPv6 in an IPv4":     {map[string]any{"remote_ip_prefix": "2001:db8::/32"}, 400, "SecurityGroupRuleParameterConflict"},
-		"group and prefix":    {map[string]any{"remote_ip_prefix": "10.0.0.0/8", "remote_group_id": group.ID}, 400, "SecurityGroupRemoteGroupAndRemoteIpPrefix"},
-		"unknown remote":      {map[string]any{"remote_group_id": "nope"}, 404, "SecurityGroupNotFound"},
+		"group and prefix":    {map[string]any{"remote_ip_prefix": "10.0.0.0/8", "remote_group_id": group.ID}, 400, "SecurityGroupMultipleRemoteEntites"},
+		"unknown remote":      {map[string]any{"remote_group_id": nobody}, 404, "SecurityGroupNotFound"},
 		"unknown attribute":   {map[string]any{"colour": "red"}, 400, "HTTPBadRequest"},
 		"read-only attribute": {map[string]any{"id": "mine"}, 400, "HTTPBadRequest"},
 	} {

@@ -30,7 +30,7 @@ func TestEveryResourceCanBeTagged(t *testing.T) {
 		path := "/v2.0/" + collection + "/" + id + "/tags"
 		w.refused(http.MethodGet, path+"/yours", nil, 404, "TagNotFound")
 		w.refused(http.MethodDelete, path+"/yours", nil, 404, "TagNotFound")
-		w.refused(http.MethodPut, path, map[string]any{"labels": []string{"mine"}}, 400, "HTTPBadRequest")
+		w.refused(http.MethodPut, path, map[string]any{"labels": []string{"mine"}}, 400, "InvalidInput")
 		must(t, attributestags.DeleteAll(t.Context(), w.member(), collection, id).ExtractErr())
 		tags, err = attributestags.List(t.Context(), w.member(), collection, id).Extract()
 		if err != nil || len(tags) != 0 {

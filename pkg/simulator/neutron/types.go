@@ -5,7 +5,8 @@ import "fmt"
 // Error is a refusal as Neutron words it: the HTTP status, the exception's
 // name and its message.
 type Error struct {
-	Status        int
+	Status int
+	// Type; empty: the message is the whole answer, as text.
 	Type, Message string
 	Detail        string
 }
@@ -198,4 +199,5 @@ type SecurityGroupRule struct {
 	PortRangeMin, PortRangeMax int
 	RemoteIPPrefix             string
 	RemoteGroupID, Description string
+	RemoteAddressGroupID       string
 }

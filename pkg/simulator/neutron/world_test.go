@@ -23,6 +23,7 @@ const (
 	project = "21fee4ba01c64bd7ad971596b0335541"
 	other   = "5e0aa36ff84a46f08acb6ac1b4c0e2c6"
 	admin   = "9c6ebd18906944faa170b9ea7af5f7a6"
+	nobody  = "deadbeef-dead-beef-dead-beefdeadbeef" // the ID of nothing
 )
 
 // world is a Neutron behind HTTP with an external network, a tenant network
@@ -115,6 +116,20 @@ func (w *world) call(method, path string, body any, headers ...string) (int, map
 		must(w.t, json.Unmarshal(text, &answer))
 	}
 	return response.StatusCode, answer
+}
+
+// text sends a request whose answer is no JSON.
+func (w *world) text(method, path string) (int, string) {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(w.t.Context(), method, w.server.URL+"/network"+path, nil)
+	must(w.t, err)
+	request.Header.Set("X-Auth-Token", project+" member")
+	response, err := w.server.Client().Do(request)
+	must(w.t, err)
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	must(w.t, err)
+	return response.StatusCode, string(text)
 }
 
 // refused checks that a request is answered with this status and error type.

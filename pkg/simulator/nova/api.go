@@ -45,8 +45,16 @@ func computeFault(status int, format string, args ...any) *fault {
 	return &fault{status: status, kind: "computeFault", message: fmt.Sprintf(format, args...)}
 }
 
+// forbidden is a refusal of Nova's policy engine.
+func forbidden(rule string) *fault {
+	return &fault{
+		status: http.StatusForbidden, kind: "forbidden",
+		message: fmt.Sprintf("Policy doesn't allow %s to be performed.", rule),
+	}
+}
+
 func writeFault(w http.ResponseWriter, refusal *fault) {
-	wire.WriteJSON(w, refusal.status, map[string]any{
+	wire.WriteCharsetJSON(w, refusal.status, map[string]any{
 		refusal.kind: map[string]any{"code": refusal.status, "message": refusal.message},
 	})
 }
@@ -54,32 +62,43 @@ func writeFault(w http.ResponseWriter, refusal *fault) {
 func (n *Nova) routes() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(pattern string, h func(*call) (int, any, error)) { mux.Handle(pattern, n.handle(h)) }
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		wire.WriteJSON(w, http.StatusOK, map[string]any{"versions": []any{n.versionBody(r)}})
-	})
-	version := func(w http.ResponseWriter, r *http.Request) {
-		wire.WriteJSON(w, http.StatusOK, map[string]any{"version": n.versionBody(r)})
-	}
-	mux.HandleFunc("GET /v2.1", version)
-	mux.HandleFunc("GET /v2.1/{$}", version)
+	mux.HandleFunc("GET /{$}", n.showVersions)
+	mux.HandleFunc("GET /v2.1", n.showVersion)
+	mux.HandleFunc("GET /v2.1/{$}", n.showVersion)
 	handle("GET /v2.1/servers", func(c *call) (int, any, error) { return n.listServers(c, false) })
 	handle("GET /v2.1/servers/detail", func(c *call) (int, any, error) { return n.listServers(c, true) })
 	handle("GET /v2.1/servers/{id}", n.showServer)
+	handle("DELETE /v2.1/servers/{id}", n.removeServer)
 	handle("GET /v2.1/servers/{id}/os-interface", n.listInterfaces)
-	handle("GET /v2.1/flavors", n.listFlavors)
+	handle("GET /v2.1/servers/{id}/ips", n.listAddresses)
+	handle("GET /v2.1/servers/{id}/metadata", n.showMetadata)
+	handle("GET /v2.1/servers/{id}/tags", n.showTags)
+	handle("GET /v2.1/servers/{id}/os-security-groups", n.listServerGroups)
+	handle("GET /v2.1/servers/{id}/os-volume_attachments", n.listVolumes)
+	handle("GET /v2.1/flavors", func(c *call) (int, any, error) { return n.listFlavors(c, false) })
+	handle("GET /v2.1/flavors/detail", func(c *call) (int, any, error) { return n.listFlavors(c, true) })
 	handle("GET /v2.1/flavors/{id}", n.showFlavor)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		writeFault(w, itemNotFound("The resource could not be found."))
+	handle("GET /v2.1/flavors/{id}/os-extra_specs", n.showExtraSpecs)
+	handle("GET /v2.1/limits", n.showLimits)
+	handle("GET /v2.1/os-quota-sets/{project}", n.showQuotas)
+	handle("GET /v2.1/os-availability-zone", n.listZones)
+	handle("GET /v2.1/os-keypairs", empty("keypairs"))
+	handle("GET /v2.1/os-server-groups", empty("server_groups"))
+	handle("GET /v2.1/os-hypervisors", func(*call) (int, any, error) {
+		return 0, nil, forbidden("os_compute_api:os-hypervisors:list")
 	})
+	handle("GET /v2.1/extensions/{alias}", func(*call) (int, any, error) {
+		return 0, nil, itemNotFound("The resource could not be found.")
+	})
+	mux.HandleFunc("/v2.1/", func(w http.ResponseWriter, _ *http.Request) {
+		wire.WriteText(w, http.StatusNotFound, wire.NoSuchPage(""))
+	})
+	mux.HandleFunc("/", n.chooseVersion)
 	return mux
 }
 
-func (n *Nova) versionBody(r *http.Request) map[string]any {
-	return map[string]any{
-		"id": "v2.1", "status": "CURRENT", "version": fmt.Sprintf("2.%d", n.options.MaxMicroversion),
-		"min_version": "2.1", "updated": "2013-07-23T11:33:21Z",
-		"links": []link{{Rel: "self", HRef: wire.Base(r) + "/v2.1/"}},
-	}
+func empty(collection string) func(*call) (int, any, error) {
+	return func(*call) (int, any, error) { return http.StatusOK, map[string]any{collection: []any{}}, nil }
 }
 
 // handle negotiates the microversion and turns a handler into one for HTTP.
@@ -100,6 +119,10 @@ func (n *Nova) handle(h func(*call) (int, any, error)) http.HandlerFunc {
 			unexpected := computeFault(http.StatusInternalServerError, "Unexpected API Error.")
 			errors.As(err, &unexpected)
 			writeFault(w, unexpected)
+			return
+		}
+		if body == nil {
+			wire.WriteBody(w, status, nil)
 			return
 		}
 		wire.WriteJSON(w, status, body)
@@ -124,7 +147,7 @@ func (n *Nova) microversion(header http.Header) (int, *fault) {
 	major, text, _ := strings.Cut(strings.TrimSpace(asked), ".")
 	minor, err := strconv.Atoi(text)
 	if _, majorErr := strconv.Atoi(major); err != nil || majorErr != nil {
-		return 0, badRequest("API Version String '%s' is of invalid format. Must be of format MajorNum.MinorNum.", asked)
+		return 0, badRequest("API Version String %s is of invalid format. Must be of format MajorNum.MinorNum.", asked)
 	}
 	if major != "2" || minor < 1 || minor > n.options.MaxMicroversion {
 		return 0, computeFault(http.StatusNotAcceptable, "Version %s is not supported by the API. Minimum is 2.1 and maximum is 2.%d.", asked, n.options.MaxMicroversion)

@@ -145,7 +145,7 @@ func addByMicroversion(c *call, body map[string]any, spec ServerSpec) {
 		value any
 	}{
 		{9, "locked", false},
-		{19, "description", spec.Name},
+		{19, "description", nil},
 		{26, "tags", append([]string{}, spec.Tags...)},
 		{63, "trusted_image_certificates", nil},
 		{71, "server_groups", []string{}},

@@ -1,7 +1,10 @@
 package nova
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -53,36 +56,60 @@ func (n *Nova) flavorNamed(name string) Flavor {
 	return n.addFlavor(Flavor{Name: name, VCPUs: 2, RAM: 4096, Disk: 20})
 }
 
-func (n *Nova) listFlavors(c *call) (int, any, error) {
-	flavors := make([]any, 0, len(n.flavors))
-	for _, flavor := range n.flavors {
+// listFlavors lists in the order of IDs, as Nova does.
+func (n *Nova) listFlavors(c *call, detail bool) (int, any, error) {
+	flavors := n.Flavors()
+	slices.SortFunc(flavors, func(a, b Flavor) int { return cmp.Compare(a.ID, b.ID) })
+	page, more, err := pageOf(n.options.MaxPageSize, flavors, c.URL.Query(), func(flavor Flavor) string { return flavor.ID })
+	if err != nil {
+		return 0, nil, err
+	}
+	shown := make([]any, 0, len(page))
+	for _, flavor := range page {
 		body := flavorBody(c, flavor)
-		if c.PathValue("detail") != "detail" {
+		if !detail {
 			body = map[string]any{"id": flavor.ID, "name": flavor.Name, "links": body["links"]}
 		}
-		flavors = append(flavors, body)
+		shown = append(shown, body)
 	}
-	return http.StatusOK, map[string]any{"flavors": flavors}, nil
+	body := map[string]any{"flavors": shown}
+	if more {
+		body["flavors_links"] = []link{nextPage(c, page[len(page)-1].ID)}
+	}
+	return http.StatusOK, body, nil
 }
 
 func (n *Nova) showFlavor(c *call) (int, any, error) {
-	id := c.PathValue("id")
-	if id == "detail" {
-		c.SetPathValue("detail", "detail")
-		return n.listFlavors(c)
+	flavor, err := n.flavorFor(c)
+	if err != nil {
+		return 0, nil, err
 	}
-	for _, flavor := range n.flavors {
+	return http.StatusOK, map[string]any{"flavor": flavorBody(c, flavor)}, nil
+}
+
+func (n *Nova) showExtraSpecs(c *call) (int, any, error) {
+	flavor, err := n.flavorFor(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, map[string]any{"extra_specs": specsOf(flavor)}, nil
+}
+
+// flavorFor is the flavor of the path.
+func (n *Nova) flavorFor(c *call) (Flavor, error) {
+	id := c.PathValue("id")
+	for _, flavor := range n.Flavors() {
 		if flavor.ID == id {
-			return http.StatusOK, map[string]any{"flavor": flavorBody(c, flavor)}, nil
+			return flavor, nil
 		}
 	}
-	return 0, nil, itemNotFound("Flavor %s could not be found.", id)
+	return Flavor{}, itemNotFound("Flavor %s could not be found.", id)
 }
 
 func flavorBody(c *call, flavor Flavor) map[string]any {
 	body := map[string]any{
 		"id": flavor.ID, "name": flavor.Name, "vcpus": flavor.VCPUs, "ram": flavor.RAM, "disk": flavor.Disk,
-		"swap": "", "rxtx_factor": 1.0, "OS-FLV-EXT-DATA:ephemeral": 0, "OS-FLV-DISABLED:disabled": false,
+		"swap": "", "rxtx_factor": json.RawMessage("1.0"), "OS-FLV-EXT-DATA:ephemeral": 0, "OS-FLV-DISABLED:disabled": false,
 		"os-flavor-access:is_public": true,
 		"links": []link{
 			{Rel: "self", HRef: wire.Base(c.Request) + "/v2.1/flavors/" + flavor.ID},

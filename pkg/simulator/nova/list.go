@@ -1,7 +1,6 @@
 package nova
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -29,7 +28,10 @@ func (n *Nova) listServers(c *call, detail bool) (int, any, error) {
 			matched = append(matched, record)
 		}
 	}
-	page, more, err := n.page(matched, query)
+	if err := sortServers(matched, query); err != nil {
+		return 0, nil, err
+	}
+	page, more, err := pageOf(n.options.MaxPageSize, matched, query, func(record *server) string { return record.spec.ID })
 	if err != nil {
 		return 0, nil, err
 	}
@@ -68,7 +70,10 @@ func (n *Nova) serverFilter(c *call, query url.Values, facts *networkFacts) (fun
 	if err != nil {
 		return nil, err
 	}
-	everywhere := c.caller.IsAdmin() && (query.Get("all_tenants") == "1" || strings.EqualFold(query.Get("all_tenants"), "true"))
+	everywhere := query.Get("all_tenants") == "1" || strings.EqualFold(query.Get("all_tenants"), "true")
+	if everywhere && !c.caller.IsAdmin() {
+		return nil, forbidden("os_compute_api:servers:index:get_all_tenants")
+	}
 	return func(record *server) bool {
 		if !everywhere && record.spec.ProjectID != c.caller.ProjectID {
 			return false
@@ -82,7 +87,7 @@ func (n *Nova) serverFilter(c *call, query url.Values, facts *networkFacts) (fun
 		return matchesText(name, record.spec.Name) && matchesAddress(address, facts, record) &&
 			among(query["status"], record.status) && among(query["uuid"], record.spec.ID) &&
 			among(query["flavor"], record.flavor.ID) && among(query["availability_zone"], record.spec.Zone) &&
-			hasTags(query, record.spec.Tags)
+			(c.minor < 26 || hasTags(query, record.spec.Tags))
 	}, nil
 }
 
@@ -143,9 +148,8 @@ func changesSince(query url.Values) (time.Time, error) {
 	return time.Time{}, badRequest("Invalid input for query parameters changes-since. Value: %s. '%s' is not a 'date-time'", text, text)
 }
 
-// page cuts the page behind the marker; more says that it is full.
-func (n *Nova) page(records []*server, query url.Values) (page []*server, more bool, err error) {
-	limit := n.options.MaxPageSize
+// pageOf cuts the page behind the marker; more says that it is full.
+func pageOf[T any](limit int, records []T, query url.Values, id func(T) string) (page []T, more bool, err error) {
 	if text := query.Get("limit"); text != "" {
 		asked, err := strconv.Atoi(text)
 		if err != nil || asked < 0 {
@@ -154,7 +158,7 @@ func (n *Nova) page(records []*server, query url.Values) (page []*server, more b
 		limit = min(limit, asked)
 	}
 	if marker := query.Get("marker"); marker != "" {
-		at := slices.IndexFunc(records, func(record *server) bool { return record.spec.ID == marker })
+		at := slices.IndexFunc(records, func(record T) bool { return id(record) == marker })
 		if at < 0 {
 			return nil, false, badRequest("marker [%s] not found", marker)
 		}
@@ -167,6 +171,10 @@ func (n *Nova) page(records []*server, query url.Values) (page []*server, more b
 // nextPage links to the rest of a list; the query is kept.
 func nextPage(c *call, marker string) link {
 	query := c.URL.Query()
-	query.Set("marker", marker)
-	return link{Rel: "next", HRef: fmt.Sprintf("%s?%s", wire.Self(c.Request), query.Encode())}
+	query.Del("marker")
+	encoded := query.Encode()
+	if encoded != "" {
+		encoded += "&"
+	}
+	return link{Rel: "next", HRef: wire.Self(c.Request) + "?" + encoded + "marker=" + url.QueryEscape(marker)}
 }

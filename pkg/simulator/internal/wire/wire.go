@@ -53,9 +53,31 @@ func WriteBody(w http.ResponseWriter, status int, encoded []byte) {
 		w.WriteHeader(status)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(encoded) // a client that has gone away is no error of the service
+}
+
+// WriteCharsetJSON answers with a JSON body whose content type tells its
+// character set, as services do that write their errors by hand.
+func WriteCharsetJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	WriteJSON(w, status, body)
+}
+
+// NoSuchPage is what OpenStack's web framework answers where no route leads.
+func NoSuchPage(explanation string) string {
+	return "404 Not Found\n\nThe resource could not be found.\n\n " + explanation + "  "
+}
+
+// WriteText answers with plain text.
+func WriteText(w http.ResponseWriter, status int, text string) {
+	SetRequestID(w)
+	w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // a client that has gone away is no error of the service
 }
 
 // Rooted is the request with the path "/" where http.StripPrefix left nothing,
