@@ -1,0 +1,228 @@
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+func TestALifeInSteps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	change := func(what string, change func(*model.LoadBalancer)) {
+		t.Log(what)
+		desired := w.web(80, 443)
+		change(desired)
+		desired.Sort()
+		w.reach(desired)
+	}
+	first := func(change func(*model.Pool)) func(*model.LoadBalancer) {
+		return func(lb *model.LoadBalancer) { change(&lb.Listeners[0].Pool) }
+	}
+	w.reach(w.web(80))
+	change("a port more", func(*model.LoadBalancer) {})
+	change("a member more", first(func(p *model.Pool) { p.Members = members(4, 80) }))
+	change("a member less", func(*model.LoadBalancer) {})
+	change("all members new", first(func(p *model.Pool) { p.Members = members(7, 81) }))
+	change("no monitor", first(func(p *model.Pool) { p.Monitor = nil }))
+	change("a monitor", func(*model.LoadBalancer) {})
+	change("a slower monitor", first(func(p *model.Pool) { p.Monitor.Delay = 30 }))
+	change("a monitor of another type", first(func(p *model.Pool) {
+		p.Monitor.Type, p.Monitor.HTTPMethod, p.Monitor.URLPath, p.Monitor.ExpectedCodes = "HTTP", "GET", "/healthz", "200"
+		for i := range p.Members {
+			p.Members[i].MonitorPort = 31000
+		}
+	}))
+	change("sticky sessions", first(func(p *model.Pool) { p.Algorithm, p.Persistence = "LEAST_CONNECTIONS", model.SourceIP }))
+	change("no sticky sessions", func(*model.LoadBalancer) {})
+	change("fewer clients", func(lb *model.LoadBalancer) { lb.Listeners[0].AllowedCIDRs = []string{"10.0.0.0/8"} })
+	change("all clients", func(*model.LoadBalancer) {})
+	change("no floating IP", func(lb *model.LoadBalancer) { lb.FloatingIP = nil })
+	change("a floating IP", func(*model.LoadBalancer) {})
+	w.reach(w.web(443))
+	w.reach(nil)
+	if left := len(w.cloud.Octavia.Snapshot()) + len(w.cloud.Neutron.FloatingIPs()); left > 0 {
+		t.Errorf("%d objects are left", left)
+	}
+}
+
+// TestRandomChangesEndWhereTheyShould goes from one random Service to the next.
+func TestRandomChangesEndWhereTheyShould(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, simulator.Options{})
+			r := rand.New(rand.NewPCG(seed, 1))
+			for range 8 {
+				w.reach(w.random(r))
+			}
+			w.reach(nil)
+		})
+	}
+}
+
+func (w *world) random(r *rand.Rand) *model.LoadBalancer {
+	ports := []int{80, 443, 8080}
+	r.Shuffle(len(ports), func(i, j int) { ports[i], ports[j] = ports[j], ports[i] })
+	lb := w.web(ports[:1+r.IntN(3)]...)
+	if r.IntN(3) == 0 {
+		lb.FloatingIP = nil
+	}
+	for i := range lb.Listeners {
+		l := &lb.Listeners[i]
+		if r.IntN(3) == 0 {
+			l.AllowedCIDRs = []string{"10.0.0.0/8", "192.168.0.0/16"}[:1+r.IntN(2)]
+		}
+		if r.IntN(4) == 0 {
+			l.Protocol, l.Pool.Protocol = model.UDP, model.UDP
+			l.Pool.Monitor.Type = model.MonitorUDPConnect
+		}
+		l.Pool.Members = members(1+r.IntN(5), l.Port+r.IntN(2))
+		l.Pool.Algorithm = []string{"ROUND_ROBIN", "LEAST_CONNECTIONS"}[r.IntN(2)]
+		l.Pool.Persistence = []string{"", model.SourceIP}[r.IntN(2)]
+		l.Pool.Monitor.Delay = 5 + r.IntN(2)
+		if r.IntN(3) == 0 {
+			l.Pool.Monitor = nil
+		}
+	}
+	lb.Sort()
+	return lb
+}
+
+func TestNothingToDoIsNoRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	observed := w.reach(w.web(80))
+	w.cloud.Books.Reset()
+	if err := w.applier.Run(w.ctx, us(), &observed, plan.Plan{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.cloud.Books.Requests(); len(got) > 0 {
+		t.Errorf("requests %v", got)
+	}
+}
+
+func TestCreationIsOneWriteBesideTheFloatingIP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	w.reach(w.web(80, 443))
+	if got := w.cloud.Books.Requests(books.Writes()); len(got) != 2 || got[0].Route != lbaas+"loadbalancers" || got[1].Route != floatingIPs {
+		t.Errorf("writes %+v", got)
+	}
+}
+
+func TestTheFloatingIPIsMadeWhileTheLoadBalancerBoots(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Create: time.Hour}}})
+	ctx, cancel := context.WithCancel(w.ctx)
+	ended := make(chan error, 1)
+	observed := &model.Observed{}
+	desired := w.web(80)
+	go func() { ended <- w.applier.Run(ctx, us(), observed, plan.Diff(desired, *observed, plan.Options{})) }()
+	for len(w.cloud.Neutron.FloatingIPs()) == 0 && w.ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if status := w.cloud.Octavia.Snapshot()[0].ProvisioningStatus; status != "PENDING_CREATE" {
+		t.Errorf("the floating IP waited until the load balancer was %s", status)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the end of the context gave %v", err)
+	}
+}
+
+// TestALoadBalancerThatFailsIsAnError lets it fail, or vanish, while it is changed.
+func TestALoadBalancerThatFailsIsAnError(t *testing.T) {
+	t.Parallel()
+	for what, happens := range map[string]func(*world, string) error{
+		"is ERROR": func(w *world, id string) error { return w.cloud.Octavia.SetProvisioningStatus(id, "ERROR") },
+		"is gone":  func(w *world, id string) error { return w.cloud.Octavia.Remove(id) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Update: time.Hour}}})
+			observed := w.reach(w.web(80))
+			desired := w.web(80)
+			desired.Listeners[0].Pool.Members = members(2, 81)
+			ended := make(chan error, 1)
+			go func() {
+				ended <- w.applier.Run(w.ctx, us(), &observed, plan.Diff(desired, observed, plan.Options{}))
+			}()
+			for w.cloud.Octavia.Snapshot()[0].ProvisioningStatus != "PENDING_UPDATE" && w.ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			if err := happens(w, w.cloud.Octavia.Snapshot()[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			err := <-ended
+			var failed *apply.LoadBalancerError
+			if !errors.As(err, &failed) || !strings.Contains(err.Error(), what) {
+				t.Errorf("error %v, want one that says that it %s", err, what)
+			}
+		})
+	}
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	lb := w.reach(w.web(80)).LoadBalancer
+	if err := w.applier.Settle(w.ctx, lb); err != nil {
+		t.Errorf("when all is well: %v", err)
+	}
+	member := lb.Listeners[0].Pool.Members[1]
+	for _, status := range []string{"ERROR", "PENDING_CREATE"} {
+		if err := w.cloud.Octavia.SetChildStatus(member.ID, status); err != nil {
+			t.Fatal(err)
+		}
+		err := w.applier.Settle(w.ctx, lb)
+		var broken *apply.ChildrenError
+		if !errors.As(err, &broken) || len(broken.Children) != 1 || broken.Children[0].ID != member.ID || broken.Children[0].Status.Provisioning != status {
+			t.Errorf("a member in %s: %v", status, err)
+		}
+	}
+	if err := w.cloud.Octavia.SetChildStatus(member.ID, "ACTIVE"); err != nil {
+		t.Fatal(err)
+	}
+	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers/{id}/status", Status: http.StatusForbidden})
+	if err := w.applier.Settle(w.ctx, lb); err == nil {
+		t.Error("no answer is taken for well")
+	}
+}
+
+func TestErrorsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	child := func(i int) model.Child {
+		return model.Child{Kind: "member", Name: fmt.Sprintf("node-%d", i), ID: fmt.Sprint(i), Status: model.Status{Provisioning: "ERROR"}}
+	}
+	var children []model.Child
+	for i := range 1000 {
+		children = append(children, child(i))
+	}
+	for n, want := range map[int]string{
+		1:    "load balancer lb is ACTIVE, but member node-0 is ERROR",
+		3:    "load balancer lb is ACTIVE, but member node-0 is ERROR, member node-1 is ERROR, member node-2 is ERROR",
+		1000: "load balancer lb is ACTIVE, but member node-0 is ERROR, member node-1 is ERROR, member node-2 is ERROR, and 997 more",
+	} {
+		if got := (&apply.ChildrenError{ID: "lb", Children: children[:n]}).Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got, want := (&apply.LoadBalancerError{ID: "id", Name: "name", Status: "gone"}).Error(), "load balancer name (id) is gone"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,185 @@
+package apply_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+)
+
+const (
+	lbaas       = "/load-balancer/v2.0/lbaas/"
+	floatingIPs = "/network/v2.0/floatingips"
+)
+
+// world is a simulated cloud and an applier that works on it.
+type world struct {
+	t       *testing.T
+	ctx     context.Context
+	cloud   *simulator.Cloud
+	applier *apply.Applier
+}
+
+func newWorld(t *testing.T, options simulator.Options) *world {
+	t.Helper()
+	cloud, err := simulator.Start(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{
+		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 2 * time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	if _, err := session.LoadBalancerVersion(ctx); err != nil { // as at start-up
+		t.Fatal(err)
+	}
+	lb, network := session.Octavia(), session.Neutron()
+	watcher := wait.New(lb, clock.RealClock{})
+	t.Cleanup(watcher.Close)
+	fast := wait.Pace{First: time.Millisecond, Cap: 5 * time.Millisecond}
+	return &world{t: t, ctx: ctx, cloud: cloud, applier: &apply.Applier{
+		Octavia: lb, Neutron: network, Watcher: watcher, Clock: clock.RealClock{},
+		Observer: &observe.Observer{Octavia: lb, Neutron: network, Version: session.LoadBalancerVersion},
+		Pace:     apply.Pace{Create: fast, Update: fast, Delete: fast, Settle: time.Millisecond, Stuck: 50 * time.Millisecond, Unsure: time.Millisecond},
+	}}
+}
+
+// us is the identity of the Service default/web.
+func us() identity.Identity {
+	return identity.Identity{ClusterName: "rig", ClusterID: "our-cluster", ServiceUID: "our-service", Namespace: "default", Service: "web"}
+}
+
+// observe reads what the cloud has, as after a restart.
+func (w *world) observe() model.Observed {
+	w.t.Helper()
+	if err := w.cloud.WaitSettled(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+	var observed model.Observed
+	found, err := w.applier.Observer.Find(w.ctx, us(), observe.Hints{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i, lb := range found {
+		read, err := w.applier.Observer.Contents(w.ctx, us(), lb)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if i == 0 {
+			observed.LoadBalancer = read
+		} else {
+			observed.Surplus = append(observed.Surplus, *read)
+		}
+	}
+	if err := w.applier.Observer.FloatingIPs(w.ctx, us(), &observed, ""); err != nil {
+		w.t.Fatal(err)
+	}
+	return observed
+}
+
+// pass is one look, plan and run. The plan is empty when nothing was to do.
+func (w *world) pass(desired *model.LoadBalancer) (plan.Plan, model.Observed, error) {
+	w.t.Helper()
+	observed := w.observe()
+	todo := plan.Delete(observed, plan.Options{Cascade: true})
+	if desired != nil {
+		todo = plan.Diff(desired, observed, plan.Options{Cascade: true})
+	}
+	return todo, observed, w.applier.Run(w.ctx, us(), &observed, todo)
+}
+
+// reach lets the cloud become what is desired, in one pass without any error, and
+// checks that the applier knows what the cloud has then.
+func (w *world) reach(desired *model.LoadBalancer) model.Observed {
+	w.t.Helper()
+	todo, observed, err := w.pass(desired)
+	if err != nil {
+		w.t.Fatalf("%v\n%s", err, todo)
+	}
+	read := w.observe()
+	if diff := cmp.Diff(read, observed, ignoring()); diff != "" {
+		w.t.Errorf("after\n%sthe applier knows something else than the cloud has: %s", todo, diff)
+	}
+	w.nothingToDo(desired, read)
+	return observed
+}
+
+// ignoring leaves out what a run does not keep: the time of the last change, what
+// health checks say, and the order of equal things.
+func ignoring() cmp.Option {
+	return cmp.Options{
+		cmpopts.EquateEmpty(), cmpopts.IgnoreFields(model.LoadBalancer{}, "UpdatedAt"), cmpopts.IgnoreFields(model.Status{}, "Operating"),
+	}
+}
+
+func (w *world) nothingToDo(desired *model.LoadBalancer, observed model.Observed) {
+	w.t.Helper()
+	todo := plan.Delete(observed, plan.Options{Cascade: true})
+	if desired != nil {
+		todo = plan.Diff(desired, observed, plan.Options{})
+	}
+	if !todo.Empty() {
+		w.t.Errorf("still to do:\n%s", todo)
+	}
+}
+
+// writes counts the requests of a method to a route, which may hold {id}.
+func (w *world) writes(method, route string) int { return w.cloud.Books.Count(method, route) }
+
+// web is what a Service with these ports of TCP asks for.
+func (w *world) web(ports ...int) *model.LoadBalancer {
+	id := us()
+	lb := &model.LoadBalancer{
+		Name: id.Name(), Description: id.Description(), Tags: id.Tags(), Provider: "amphora",
+		VIP:        model.VIP{SubnetID: w.cloud.Subnet.ID},
+		FloatingIP: &model.FloatingIP{NetworkID: w.cloud.ExternalNetwork.ID, Description: id.FloatingIPDescription()},
+	}
+	for i, port := range ports {
+		lb.Listeners = append(lb.Listeners, model.Listener{
+			Name: id.ListenerName(i), Protocol: model.TCP, Port: port, Tags: id.Tags(),
+			Pool: model.Pool{
+				Name: id.PoolName(i), Protocol: model.TCP, Algorithm: "ROUND_ROBIN", Tags: id.Tags(), Members: members(3, port),
+				Monitor: &model.Monitor{
+					Name: id.MonitorName(i), Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3, Tags: id.Tags(),
+				},
+			},
+		})
+	}
+	lb.Sort()
+	return lb
+}
+
+func members(n, port int) (all []model.Member) {
+	for i := range n {
+		all = append(all, model.Member{
+			Name: fmt.Sprintf("node-%d", i), Address: fmt.Sprintf("127.100.%d.%d", i/250, i%250+1), Port: 30000 + port,
+		})
+	}
+	return all
+}
