@@ -68,7 +68,7 @@ func (f LoadBalancerFilter) query() url.Values {
 // LoadBalancers lists the load balancers of the session's project. Children are
 // IDs only. More than a page of them cost a request a page.
 func (o *Octavia) LoadBalancers(ctx context.Context, filter LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error) {
-	return list(ctx, o, "loadbalancers", filter.query(), func(lb loadbalancers.LoadBalancer) string { return lb.ID })
+	return listAll(ctx, o, "loadbalancers", filter.query(), func(lb loadbalancers.LoadBalancer) string { return lb.ID })
 }
 
 // LoadBalancer reads one load balancer; with fields, only these attributes of it.
@@ -89,25 +89,25 @@ func (o *Octavia) LoadBalancer(ctx context.Context, id string, fields ...string)
 // Listeners lists the listeners of a load balancer with all their settings.
 func (o *Octavia) Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error) {
 	q := url.Values{"loadbalancer_id": {loadBalancerID}}
-	return list(ctx, o, "listeners", q, func(l listeners.Listener) string { return l.ID })
+	return listAll(ctx, o, "listeners", q, func(l listeners.Listener) string { return l.ID })
 }
 
 // Pools lists the pools of a load balancer; their members are IDs only.
 func (o *Octavia) Pools(ctx context.Context, loadBalancerID string) ([]pools.Pool, error) {
 	q := url.Values{"loadbalancer_id": {loadBalancerID}}
-	return list(ctx, o, "pools", q, func(p pools.Pool) string { return p.ID })
+	return listAll(ctx, o, "pools", q, func(p pools.Pool) string { return p.ID })
 }
 
 // Members lists the members of a pool. On Octavia before 16.0 the server's work
 // grows with the square of their number (LP#2019311): use StatusTree there.
 func (o *Octavia) Members(ctx context.Context, poolID string) ([]pools.Member, error) {
-	return list(ctx, o, "pools/"+url.PathEscape(poolID)+"/members", url.Values{}, func(m pools.Member) string { return m.ID })
+	return listAll(ctx, o, "pools/"+url.PathEscape(poolID)+"/members", url.Values{}, func(m pools.Member) string { return m.ID })
 }
 
 // MemberAt finds the members of a pool at one address and port: at most one.
 func (o *Octavia) MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error) {
 	q := url.Values{"address": {address}, "protocol_port": {strconv.Itoa(port)}}
-	return list(ctx, o, "pools/"+url.PathEscape(poolID)+"/members", q, func(m pools.Member) string { return m.ID })
+	return listAll(ctx, o, "pools/"+url.PathEscape(poolID)+"/members", q, func(m pools.Member) string { return m.ID })
 }
 
 // Monitor reads one health monitor.
@@ -124,7 +124,7 @@ func (o *Octavia) Monitor(ctx context.Context, id string) (*monitors.Monitor, er
 // MonitorsTagged lists the health monitors that carry a tag. Octavia cannot list
 // them by load balancer.
 func (o *Octavia) MonitorsTagged(ctx context.Context, tag string) ([]monitors.Monitor, error) {
-	return list(ctx, o, "healthmonitors", url.Values{"tags": {tag}}, func(m monitors.Monitor) string { return m.ID })
+	return listAll(ctx, o, "healthmonitors", url.Values{"tags": {tag}}, func(m monitors.Monitor) string { return m.ID })
 }
 
 // get answers a GET of a path below the service's root into a typed value.
@@ -142,9 +142,9 @@ func lbaas(client *gophercloud.ServiceClient, path string) string {
 	return client.ServiceURL("lbaas", path)
 }
 
-// list pages through a collection. The service's own "next" links lose all
+// listAll pages through a collection. The service's own "next" links lose all
 // filters, so every page repeats the query with the last ID as marker.
-func list[T any](ctx context.Context, o *Octavia, path string, q url.Values, id func(T) string) ([]T, error) {
+func listAll[T any](ctx context.Context, o *Octavia, path string, q url.Values, id func(T) string) ([]T, error) {
 	if project := o.session.ProjectID(); project != "" {
 		q.Set("project_id", project)
 	}
