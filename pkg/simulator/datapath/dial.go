@@ -115,8 +115,7 @@ func (p *Plane) connectTCP(ctx context.Context, route *route, pool *pool, client
 	if err != nil {
 		return nil, err
 	}
-	to := netip.AddrPortFrom(route.owner.address, route.listener.Port)
-	return pool.egress().begin(ctx, connection.(*net.TCPConn), proxied(client, to))
+	return pool.egress().begin(ctx, connection.(*net.TCPConn), proxied(client, route.vip))
 }
 
 func (p *Plane) connectTimeout(route *route) time.Duration {

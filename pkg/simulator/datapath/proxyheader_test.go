@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -56,14 +57,19 @@ func TestMembersAreToldTheClientByAPROXYHeader(t *testing.T) {
 			t.Parallel()
 			lb := balancer(t, "TCP", headerMember(t, "a"))
 			lb.Pools[0].Protocol = protocol
+			floating := loopback(t, "floating")
+			lb.Fixed = map[netip.Addr]netip.Addr{floating: lb.Addresses[0]}
+			lb.Addresses = append(lb.Addresses, floating)
 			start(t, newMemory(lb))
-			s := open(t, vip(lb))
-			want := fmt.Sprintf("v%d %s %s", version, s.LocalAddr(), vip(lb))
-			if got := s.member + " " + s.source; got != want {
-				t.Errorf("the member was told %q, want %q", got, want)
-			}
-			if err := s.echo("after the header"); err != nil {
-				t.Error(err)
+			for _, address := range lb.Addresses {
+				s := open(t, netip.AddrPortFrom(address, vip(lb).Port()))
+				want := fmt.Sprintf("v%d %s %s", version, s.LocalAddr(), vip(lb))
+				if got := s.member + " " + s.source; got != want {
+					t.Errorf("through %s: the member was told %q, want %q", address, got, want)
+				}
+				if err := s.echo("after the header"); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}

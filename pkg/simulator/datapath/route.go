@@ -23,6 +23,8 @@ type route struct {
 	gate     *gate
 	// source is the address that members see, invalid for the client's own.
 	source netip.Addr
+	// vip is where the connection arrived once floating IPs are translated.
+	vip netip.AddrPort
 }
 
 // routes lists what must be listened on. Of two load balancers that claim one endpoint, the
@@ -53,6 +55,7 @@ func (p *Plane) addRoutes(routes map[endpoint]route, lb LoadBalancer, listener L
 			pool:     p.pools[listener.PoolID],
 			gate:     p.gates[listener.ID],
 			source:   lb.source(),
+			vip:      netip.AddrPortFrom(lb.fixed(address), listener.Port),
 		}
 	}
 }
@@ -63,6 +66,14 @@ func (lb LoadBalancer) source() netip.Addr {
 		return netip.Addr{}
 	}
 	return lb.Addresses[0]
+}
+
+// fixed is the VIP that an address stands for.
+func (lb LoadBalancer) fixed(address netip.Addr) netip.Addr {
+	if vip, floating := lb.Fixed[address]; floating {
+		return vip
+	}
+	return address
 }
 
 func network(protocol string) string {

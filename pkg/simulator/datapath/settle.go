@@ -34,7 +34,7 @@ func refresh(old, now LoadBalancer) LoadBalancer {
 		}
 	}
 	fresh := old
-	fresh.Addresses = now.Addresses
+	fresh.Addresses, fresh.Fixed = now.Addresses, now.Fixed
 	fresh.Pools = make([]Pool, len(old.Pools))
 	for i, pool := range old.Pools {
 		members := make([]Member, len(pool.Members))

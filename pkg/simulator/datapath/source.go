@@ -83,6 +83,9 @@ type LoadBalancer struct {
 	KeepClientAddress bool
 	// Addresses are the VIP, the additional VIPs and the floating IPs, the VIP first.
 	Addresses []netip.Addr
+	// Fixed are the VIPs that floating IPs stand for: what a PROXY header names as the
+	// destination.
+	Fixed     map[netip.Addr]netip.Addr
 	Listeners []Listener
 	Pools     []Pool
 }

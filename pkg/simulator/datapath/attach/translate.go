@@ -22,8 +22,8 @@ func loadBalancer(lb octavia.LoadBalancer, floatingIPs map[string][]neutron.Floa
 		Settled:           lb.ProvisioningStatus == octavia.Active,
 		AdminUp:           lb.AdminStateUp,
 		KeepClientAddress: lb.Provider == octavia.ProviderOVN,
-		Addresses:         addresses(lb, floatingIPs),
 	}
+	addAddresses(&translated, lb, floatingIPs)
 	for _, l := range lb.Listeners {
 		if present(l.Meta) {
 			translated.Listeners = append(translated.Listeners, listener(l, lb.Provider))
@@ -42,8 +42,8 @@ func present(meta octavia.Meta) bool {
 	return meta.ProvisioningStatus != octavia.PendingDelete && meta.ProvisioningStatus != octavia.Deleted
 }
 
-// addresses lists the VIP, the additional VIPs and the floating IPs of all of them.
-func addresses(lb octavia.LoadBalancer, floatingIPs map[string][]neutron.FloatingIP) []netip.Addr {
+// addAddresses adds the VIP, the additional VIPs and then the floating IPs of all of them.
+func addAddresses(translated *datapath.LoadBalancer, lb octavia.LoadBalancer, floatingIPs map[string][]neutron.FloatingIP) {
 	texts := []string{lb.VIP.Address}
 	ports := []string{lb.VIP.PortID}
 	for _, vip := range lb.AdditionalVIPs {
@@ -52,18 +52,18 @@ func addresses(lb octavia.LoadBalancer, floatingIPs map[string][]neutron.Floatin
 			ports = append(ports, vip.PortID)
 		}
 	}
+	translated.Fixed = map[netip.Addr]netip.Addr{}
 	for _, port := range ports {
 		for _, floatingIP := range floatingIPs[port] {
 			texts = append(texts, floatingIP.Address)
+			translated.Fixed[parse(floatingIP.Address)] = parse(floatingIP.FixedAddress)
 		}
 	}
-	var parsed []netip.Addr
 	for _, text := range texts {
 		if address := parse(text); address.IsValid() {
-			parsed = append(parsed, address)
+			translated.Addresses = append(translated.Addresses, address)
 		}
 	}
-	return parsed
 }
 
 // parse returns an invalid address for text that is none, such as a VIP that is not

@@ -49,11 +49,17 @@ func full() octavia.LoadBalancer {
 		AdditionalVIPs: []octavia.AdditionalVIP{{Address: "127.100.0.6", PortID: "port6"}},
 		Listeners: []*octavia.Listener{{
 			Meta: active("listener"), Protocol: "TCP", ProtocolPort: 80, DefaultPoolID: "pool",
-			AllowedCIDRs: []string{"127.0.0.0/8"},
+			AllowedCIDRs: []string{"127.0.0.0/8"}, InsertHeaders: map[string]string{"X-Forwarded-For": "true"},
+			ConnectionLimit: 7, TimeoutClientData: 1500, TimeoutMemberConnect: 2000, TimeoutMemberData: 3000,
 		}},
 		Pools: []*octavia.Pool{{
-			Meta: active("pool"), Algorithm: "SOURCE_IP",
-			Persistence: &octavia.SessionPersistence{Type: "SOURCE_IP", Timeout: &timeout},
+			Meta: active("pool"), Protocol: "PROXY", Algorithm: "SOURCE_IP",
+			Persistence: &octavia.SessionPersistence{
+				Type: "SOURCE_IP", Timeout: &timeout, CookieName: "SESSION", Granularity: "255.255.255.0",
+			},
+			TLS: octavia.PoolTLS{
+				Enabled: true, ContainerRef: "client", CAContainerRef: "ca", Versions: []string{"TLSv1.3"}, ALPNProtocols: []string{"h2"},
+			},
 			Members: []*octavia.Member{{
 				Meta: active("member"), Address: "127.0.0.9", ProtocolPort: 30080, Weight: 2, Backup: true,
 				MonitorAddress: "127.0.0.10", MonitorPort: 30081,
@@ -61,6 +67,7 @@ func full() octavia.LoadBalancer {
 			Monitor: &octavia.Monitor{
 				Meta: active("monitor"), Type: "HTTP", Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 2,
 				HTTPMethod: "GET", URLPath: "/healthz", ExpectedCodes: "200", DomainName: "example.com",
+				HTTPVersion: "1.1",
 			},
 		}},
 	}
@@ -74,9 +81,9 @@ func TestEverythingIsTranslated(t *testing.T) {
 		balancers: []octavia.LoadBalancer{full()},
 		floatingIPs: []neutron.FloatingIP{
 			{Address: "127.200.0.9", PortID: "other"},
-			{Address: "127.200.0.7", PortID: "port"},
+			{Address: "127.200.0.7", PortID: "port", FixedAddress: "127.100.0.5"},
 			{Address: "127.200.0.8"},
-			{Address: "127.200.0.6", PortID: "port6"},
+			{Address: "127.200.0.6", PortID: "port6", FixedAddress: "127.100.0.6"},
 		},
 	}
 	want := []datapath.LoadBalancer{{
@@ -84,13 +91,24 @@ func TestEverythingIsTranslated(t *testing.T) {
 		Addresses: []netip.Addr{
 			address("127.100.0.5"), address("127.100.0.6"), address("127.200.0.7"), address("127.200.0.6"),
 		},
+		Fixed: map[netip.Addr]netip.Addr{
+			address("127.200.0.7"): address("127.100.0.5"), address("127.200.0.6"): address("127.100.0.6"),
+		},
 		Listeners: []datapath.Listener{{
 			ID: "listener", Protocol: "TCP", Port: 80, AdminUp: true, PoolID: "pool",
-			AllowedCIDRs: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			AllowedCIDRs:    []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			InsertHeaders:   map[string]string{"X-Forwarded-For": "true"},
+			ConnectionLimit: 7,
+			Timeouts: datapath.Timeouts{
+				ClientData: 1500 * time.Millisecond, MemberConnect: 2 * time.Second, MemberData: 3 * time.Second,
+			},
 		}},
 		Pools: []datapath.Pool{{
-			ID: "pool", Algorithm: "SOURCE_IP", AdminUp: true,
-			Persistence: "SOURCE_IP", PersistenceTimeout: 30 * time.Second,
+			ID: "pool", Protocol: "PROXY", Algorithm: "SOURCE_IP", AdminUp: true,
+			Persistence: "SOURCE_IP", PersistenceTimeout: 30 * time.Second, PersistenceBits: 24, CookieName: "SESSION",
+			TLS: datapath.PoolTLS{
+				Enabled: true, CertificateRef: "client", CARef: "ca", Versions: []string{"TLSv1.3"}, ALPN: []string{"h2"},
+			},
 			Members: []datapath.Member{{
 				ID: "member", Address: address("127.0.0.9"), Port: 30080, Weight: 2, AdminUp: true, Backup: true,
 				MonitorAddress: address("127.0.0.10"), MonitorPort: 30081, Status: "ONLINE",
@@ -99,6 +117,7 @@ func TestEverythingIsTranslated(t *testing.T) {
 				Type: "HTTP", AdminUp: true, Delay: 5 * time.Second, Timeout: 3 * time.Second,
 				MaxRetries: 1, MaxRetriesDown: 2,
 				Method: "GET", Path: "/healthz", ExpectedCodes: "200", DomainName: "example.com",
+				HTTPVersion: "1.1",
 			},
 		}},
 	}}
@@ -153,6 +172,55 @@ func TestOVNKeepsTheClientsAddressAndStickinessFor360Seconds(t *testing.T) {
 	}
 	if got.Pools[0].PersistenceTimeout != 360*time.Second {
 		t.Errorf("persistence timeout %s, want 360s", got.Pools[0].PersistenceTimeout)
+	}
+}
+
+func TestOVNIgnoresLimitsTimeoutsAndWeights(t *testing.T) {
+	t.Parallel()
+	lb := full()
+	lb.Provider = octavia.ProviderOVN
+	lb.Pools[0].Members[0].Weight = 0
+	got := (&services{balancers: []octavia.LoadBalancer{lb}}).read()[0]
+	if got.Listeners[0].ConnectionLimit != 0 || got.Listeners[0].Timeouts != (datapath.Timeouts{}) {
+		t.Errorf("listener %+v has limits", got.Listeners[0])
+	}
+	if got.Pools[0].Members[0].Weight != 1 {
+		t.Errorf("weight %d, want 1", got.Pools[0].Members[0].Weight)
+	}
+}
+
+func TestTheTLSOfAListenerIsTranslated(t *testing.T) {
+	t.Parallel()
+	age := 300
+	lb := full()
+	lb.Listeners[0].Protocol = "TERMINATED_HTTPS"
+	lb.Listeners[0].TLS = octavia.ListenerTLS{
+		DefaultContainerRef: "default", SNIContainerRefs: []string{"sni"}, ClientAuthentication: "OPTIONAL",
+		ClientCAContainerRef: "ca", Versions: []string{"TLSv1.2"}, ALPNProtocols: []string{"h2"},
+		HSTSMaxAge: &age, HSTSIncludeSubdomains: true, HSTSPreload: true,
+	}
+	want := datapath.ListenerTLS{
+		DefaultRef: "default", SNIRefs: []string{"sni"}, ClientAuthentication: "OPTIONAL", ClientCARef: "ca",
+		Versions: []string{"TLSv1.2"}, ALPN: []string{"h2"}, HSTS: "max-age=300; includeSubDomains; preload",
+	}
+	read := func() datapath.ListenerTLS {
+		return (&services{balancers: []octavia.LoadBalancer{lb}}).read()[0].Listeners[0].TLS
+	}
+	if diff := cmp.Diff(want, read()); diff != "" {
+		t.Errorf("translated (-want +got):\n%s", diff)
+	}
+	lb.Listeners[0].TLS.HSTSMaxAge = nil
+	if got := read().HSTS; got != "" {
+		t.Errorf("without hsts_max_age: %q, want none", got)
+	}
+}
+
+func TestUDPPoolsOfAmphoraeStickFor360Seconds(t *testing.T) {
+	t.Parallel()
+	lb := full()
+	lb.Pools[0].Persistence.Timeout, lb.Pools[0].Protocol = nil, "UDP"
+	if got := (&services{balancers: []octavia.LoadBalancer{lb}}).read()[0].Pools[0].PersistenceTimeout; got != 360*time.Second {
+		t.Errorf("persistence timeout %s, want 360s", got)
 	}
 }
 
