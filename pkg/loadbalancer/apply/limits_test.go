@@ -1,0 +1,131 @@
+package apply_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+)
+
+func TestChunksFitARequest(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 1000, 2000} {
+		all := apply.MembersOpts(members(n, 80))
+		var joined []pools.CreateMemberOpts
+		count := 0
+		for chunk := range apply.Chunks(all) {
+			if size := apply.Size(chunk); size > apply.BodyLimit || len(chunk) == 0 {
+				t.Errorf("of %d members: a chunk of %d with %d bytes", n, len(chunk), size)
+			}
+			joined = append(joined, chunk...)
+			count++
+		}
+		if len(joined) != n || n > 0 && cmp.Diff(all, joined) != "" {
+			t.Errorf("of %d members: %d after cutting, or others", n, len(joined))
+		}
+		if least := apply.Size(all)/apply.BodyLimit + 1; n > 0 && count > 2*least {
+			t.Errorf("of %d members: %d chunks where %d would do", n, count, least)
+		}
+	}
+}
+
+func TestChunksStopWhenToldTo(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for range apply.Chunks(apply.MembersOpts(members(2000, 80))) {
+		n++
+		break
+	}
+	if n != 1 {
+		t.Errorf("%d chunks after the first", n-1)
+	}
+}
+
+func TestFittingLeavesOutMembersOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	for _, test := range []struct {
+		members int
+		left    []int // per listener
+	}{
+		{10, []int{10, 10}},
+		{1000, []int{1000, 0}}, // one of two fits
+		{2000, []int{0, 0}},
+	} {
+		lb := w.web(80, 443)
+		for i := range lb.Listeners {
+			lb.Listeners[i].Pool.Members = members(test.members, lb.Listeners[i].Port)
+		}
+		fitting := apply.Fitting(lb)
+		var left []int
+		for i, l := range fitting.Listeners {
+			left = append(left, len(l.Pool.Members))
+			if len(lb.Listeners[i].Pool.Members) != test.members {
+				t.Fatal("the plan's load balancer lost its members")
+			}
+			l.Pool.Members = lb.Listeners[i].Pool.Members
+			if diff := cmp.Diff(lb.Listeners[i], l); diff != "" {
+				t.Errorf("more than members is left out: %s", diff)
+			}
+		}
+		if diff := cmp.Diff(test.left, left); diff != "" {
+			t.Errorf("of %d members: %s", test.members, diff)
+		}
+		if size := apply.Size(apply.CreateOpts(fitting)); size > apply.BodyLimit {
+			t.Errorf("of %d members: still %d bytes", test.members, size)
+		}
+	}
+}
+
+// TestMembersBeyondTheLimitOfARequest goes from a few members to very many, some
+// of them new and some gone, in a cloud that refuses long requests.
+func TestMembersBeyondTheLimitOfARequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	few := w.web(80)
+	few.Listeners[0].Pool.Members = members(5, 80)
+	w.reach(few)
+	w.cloud.Books.Reset()
+	many := w.web(80)
+	many.Listeners[0].Pool.Members = members(2000, 80)[2:]
+	todo, observed, err := w.pass(many)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, todo)
+	}
+	w.nothingToDo(many, observed)
+	w.nothingToDo(many, w.observe())
+	writes := w.cloud.Books.Requests(books.Writes())
+	batches := slices.DeleteFunc(slices.Clone(writes), func(r books.Request) bool { return r.Method != http.MethodPut })
+	if len(batches) < 2 || len(batches) > 3 || len(writes)-len(batches) != 2 {
+		t.Errorf("%d batches and %d other writes, want 2 and 2: %+v", len(batches), len(writes)-len(batches), writes)
+	}
+	for _, r := range batches {
+		if !strings.HasSuffix(r.Path, "?additive_only=true") || r.RequestBytes > 114_688 || r.Status != http.StatusAccepted {
+			t.Errorf("batch %+v", r)
+		}
+	}
+}
+
+func TestMembersWithinTheLimitAreOneBatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	w.reach(w.web(80))
+	w.cloud.Books.Reset()
+	desired := w.web(80)
+	desired.Listeners[0].Pool.Members = slices.DeleteFunc(members(300, 80), func(m model.Member) bool { return m.Name == "node-1" })
+	if _, _, err := w.pass(desired); err != nil {
+		t.Fatal(err)
+	}
+	if writes := w.cloud.Books.Requests(books.Writes()); len(writes) != 1 {
+		t.Errorf("writes %+v", writes)
+	}
+	w.nothingToDo(desired, w.observe())
+}

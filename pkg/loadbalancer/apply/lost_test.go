@@ -1,0 +1,189 @@
+package apply_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+)
+
+// unlucky are the ways in which a write can go wrong.
+func unlucky() map[string]faults.Rule {
+	return map[string]faults.Rule{
+		"connection lost before the work": {Drop: true},
+		"connection lost after the work":  {Drop: true, AfterWork: true},
+		"503 before the work":             {Status: http.StatusServiceUnavailable},
+		"504 after the work":              {Status: http.StatusGatewayTimeout, AfterWork: true},
+	}
+}
+
+// TestOneUnluckyWriteLeavesNothingBehind lets every write of a life go wrong in
+// every way, one at a time. After that the controller tries again until all is
+// well; nothing may be there twice, and nothing may be left at the end.
+func TestOneUnluckyWriteLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	for what, rule := range unlucky() {
+		methods := []string{http.MethodPost, http.MethodPut, http.MethodDelete}
+		if rule.AfterWork != (rule.Status > 0) {
+			methods = methods[:1] // what creates is worth all four
+		}
+		for _, method := range methods {
+			t.Run(what+" of a "+method, func(t *testing.T) {
+				t.Parallel()
+				fault := rule
+				for n := 1; ; n++ {
+					fault.Method, fault.From, fault.Count = method, n, 1
+					if !liveWith(t, fault) {
+						if n == 1 {
+							t.Error("no write went wrong")
+						}
+						return
+					}
+				}
+			})
+		}
+	}
+}
+
+// liveWith goes through a life with a fault. It tells whether the fault happened.
+func liveWith(t *testing.T, rule faults.Rule) bool {
+	t.Helper()
+	w := newWorld(t, simulator.Options{})
+	for _, service := range []string{"/load-balancer/**", "/network/**"} {
+		rule.Route = service
+		w.cloud.Faults.Add(rule)
+	}
+	changed := w.web(443, 8443)
+	changed.Listeners[0].Pool.Members = members(5, 444)
+	changed.Listeners[0].Pool.Monitor.Delay = 7
+	changed.Listeners[0].AllowedCIDRs = []string{"10.0.0.0/8"}
+	changed.FloatingIP = nil
+	for _, desired := range []*model.LoadBalancer{w.web(80, 443), changed, nil} {
+		w.eventually(desired, rule)
+		if n := len(w.cloud.Octavia.Snapshot()); desired != nil && n != 1 {
+			t.Errorf("write %d: %d load balancers", rule.From, n)
+		}
+		if n := len(w.cloud.Neutron.FloatingIPs()); n > 1 {
+			t.Errorf("write %d: %d floating IPs", rule.From, n)
+		}
+	}
+	if left := len(w.cloud.Octavia.Snapshot()) + len(w.cloud.Neutron.FloatingIPs()); left > 0 {
+		t.Errorf("write %d: %d objects are left", rule.From, left)
+	}
+	return w.cloud.Faults.Hits() > 0
+}
+
+// eventually tries until nothing is to do, as the queue of Services does.
+func (w *world) eventually(desired *model.LoadBalancer, rule faults.Rule) {
+	w.t.Helper()
+	var last error
+	for range 4 {
+		todo, _, err := w.pass(desired)
+		if err == nil && todo.Empty() {
+			return
+		}
+		last = err
+	}
+	w.t.Errorf("write %d: after four tries still not there; the last error: %v", rule.From, last)
+}
+
+// once is a fault that happens once.
+func once(method, route string, rule faults.Rule) faults.Rule {
+	rule.Method, rule.Route, rule.Count = method, route, 1
+	return rule
+}
+
+func TestACreationWithoutAnAnswerIsFound(t *testing.T) {
+	t.Parallel()
+	for what, rule := range unlucky() {
+		if !rule.AfterWork {
+			continue
+		}
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, simulator.Options{})
+			w.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", rule))
+			w.reach(w.web(80)) // within one pass
+			if n := w.writes(http.MethodPost, lbaas+"loadbalancers"); n != 1 {
+				t.Errorf("%d creations", n)
+			}
+		})
+	}
+}
+
+func TestACreationThatIsNotFoundIsNotRepeatedBlindly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	w.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true}))
+	_, _, err := w.pass(w.web(80))
+	if err == nil || !openstack.IsUnsure(err) {
+		t.Errorf("error %v, want the lost answer", err)
+	}
+	if n := w.writes(http.MethodPost, lbaas+"loadbalancers"); n != 1 {
+		t.Errorf("%d creations, want the next one only after another look", n)
+	}
+	w.reach(w.web(80))
+}
+
+func TestACreationThatCannotBeLookedForSaysBoth(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	desired := w.web(80)
+	w.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true, AfterWork: true}))
+	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers", Status: http.StatusForbidden})
+	observed := model.Observed{}
+	err := w.applier.Run(w.ctx, us(), &observed, plan.Diff(desired, observed, plan.Options{}))
+	if !openstack.IsUnsure(err) || !strings.Contains(fmt.Sprint(err), "cannot look for what became of it") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAFloatingIPWithoutAnAnswerIsFound(t *testing.T) {
+	t.Parallel()
+	for what, rule := range unlucky() {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, simulator.Options{})
+			w.cloud.Faults.Add(once(http.MethodPost, floatingIPs, rule))
+			if rule.AfterWork {
+				w.reach(w.web(80)) // within one pass
+			} else if _, _, err := w.pass(w.web(80)); !openstack.IsUnsure(err) {
+				t.Errorf("error %v, want the lost answer", err)
+			}
+			w.reach(w.web(80))
+			if n := len(w.cloud.Neutron.FloatingIPs()); n != 1 {
+				t.Errorf("%d floating IPs", n)
+			}
+		})
+	}
+}
+
+// TestAFloatingIPThatSomebodyElsePutOnTheVIPIsTaken is about a person who was
+// quicker than the plan.
+func TestAFloatingIPThatSomebodyElsePutOnTheVIPIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	internal := w.web(80)
+	internal.FloatingIP = nil
+	observed := w.reach(internal)
+	todo := plan.Diff(w.web(80), observed, plan.Options{})
+	theirs, err := w.cloud.Neutron.CreateFloatingIP(neutron.FloatingIPSpec{
+		ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.ExternalNetwork.ID, PortID: observed.LoadBalancer.VIP.PortID,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.applier.Run(w.ctx, us(), &observed, todo); err != nil {
+		t.Fatal(err)
+	}
+	if fip := observed.LoadBalancer.FloatingIP; fip == nil || fip.ID != theirs.ID || fip.Owned {
+		t.Errorf("floating IP %+v, want theirs", fip)
+	}
+}
