@@ -1,5 +1,5 @@
 // Package simulator is a whole OpenStack cloud in one HTTP server on
-// loopback: Keystone, Nova, Neutron and Octavia that share their state and
+// loopback: Keystone, Nova, Neutron, Octavia and Barbican that share their state and
 // speak the real wire API, with books of every request and faults on demand.
 package simulator
 
@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/barbican"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/keystone"
@@ -26,6 +27,7 @@ type Cloud struct {
 	Neutron  *neutron.Neutron
 	Nova     *nova.Nova
 	Octavia  *octavia.Octavia
+	Barbican *barbican.Barbican
 	Books    *books.Books
 	Faults   *faults.Faults
 
@@ -84,6 +86,7 @@ func (c *Cloud) addServices() {
 		Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible,
 	})
 	c.Nova = nova.New(nova.Options{Clock: o.Clock, Flavors: o.Flavors}, c.Neutron)
+	c.Barbican = barbican.New(barbican.Options{Clock: o.Clock})
 	c.Books = books.New(func(kind, id string) string { return c.Octavia.LoadBalancerOf(kind, id) })
 	c.Faults = faults.New(o.Clock)
 	c.Octavia = octavia.New(octavia.Options{
@@ -101,6 +104,7 @@ func (c *Cloud) mount() {
 	api.Handle("/identity/", http.StripPrefix("/identity", c.Keystone))
 	for prefix, service := range map[string]http.Handler{
 		"/compute": c.Nova, "/network": c.settled(c.Neutron), "/load-balancer": c.Octavia,
+		"/key-manager": c.Barbican,
 	} {
 		protected := http.StripPrefix(prefix, c.Keystone.Authenticate(service, isPublic))
 		api.Handle(prefix, protected)

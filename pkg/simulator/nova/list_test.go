@@ -38,7 +38,7 @@ func TestFiltersOfServers(t *testing.T) {
 		"flavor=" + large:              {"node-10"},
 		"uuid=" + one.ID:               {"node-1"},
 		"tags=red,blue":                {"Bastion", "node-10", "node-1"}, // from 2.26 on
-				"unknown=filter":               {"Bastion", "node-10", "node-1"},
+		"unknown=filter":               {"Bastion", "node-10", "node-1"},
 	} {
 		for _, path := range []string{"/v2.1/servers?", "/v2.1/servers/detail?"} {
 			if got := w.names(path+query, ""); !slices.Equal(got, want) {

@@ -1,0 +1,215 @@
+package barbican
+
+import (
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+type secretRequest struct {
+	Name            *string `json:"name"`
+	Expiration      *string `json:"expiration"`
+	Algorithm       *string `json:"algorithm"`
+	BitLength       *int    `json:"bit_length"`
+	Mode            *string `json:"mode"`
+	SecretType      string  `json:"secret_type"`
+	Payload         *string `json:"payload"`
+	PayloadType     string  `json:"payload_content_type"`
+	PayloadEncoding string  `json:"payload_content_encoding"`
+}
+
+func secretTypes() []string {
+	return []string{"symmetric", "public", "private", "passphrase", "certificate", "opaque"}
+}
+
+// secretFor is the secret of the path, if the caller may read it. Another
+// project's answers 403, as Barbican does.
+func (b *Barbican) secretFor(c *call) (*secret, error) {
+	id := c.PathValue("id")
+	if uuid.Validate(id) != nil {
+		return nil, inAnotherCastle("secret")
+	}
+	found := b.secret(id)
+	if found == nil {
+		return nil, inAnotherCastle("secret")
+	}
+	if !found.mayRead(c.caller) {
+		return nil, refuse(http.StatusForbidden, "Secret retrieval attempt not allowed - please review your user/project privileges")
+	}
+	return found, nil
+}
+
+func (b *Barbican) postSecret(c *call) (int, any, error) {
+	var request secretRequest
+	if err := c.decode(&request); err != nil {
+		return 0, nil, err
+	}
+	if request.SecretType == "" {
+		request.SecretType = "opaque"
+	}
+	if !slices.Contains(secretTypes(), request.SecretType) {
+		return 0, nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': '%s' is not one of %s. Invalid property: 'secret_type'", request.SecretType, "['"+strings.Join(secretTypes(), "', '")+"']")
+	}
+	made := &secret{
+		metadata: b.newMetadata(valueOf(request.Name), c.caller.ProjectID, c.caller.UserID), kind: request.SecretType,
+		algorithm: valueOf(request.Algorithm), mode: valueOf(request.Mode), bits: valueOf(request.BitLength),
+		expiration: request.Expiration,
+	}
+	if request.Payload != nil {
+		payload, err := request.payload()
+		if err != nil {
+			return 0, nil, err
+		}
+		made.payload, made.contentType = payload, request.PayloadType
+	}
+	if made.name == "" {
+		made.name = made.id // Barbican's own choice
+	}
+	b.secrets = append(b.secrets, made)
+	return http.StatusCreated, map[string]any{"secret_ref": c.reference("secrets", made.id)}, nil
+}
+
+func (r secretRequest) payload() ([]byte, error) {
+	switch {
+	case *r.Payload == "":
+		return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': If 'payload' specified, must be non empty. Invalid property: 'payload'")
+	case r.PayloadType == "":
+		return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': payload_content_type must be provided when payload is supplied. Invalid property: 'payload_content_type'")
+	case r.PayloadEncoding == "base64":
+		payload, err := base64.StdEncoding.DecodeString(*r.Payload)
+		if err != nil {
+			return nil, refuse(http.StatusBadRequest, "Provided object does not match schema 'Secret': Invalid payload for payload_content_encoding. Invalid property: 'payload'")
+		}
+		return payload, nil
+	}
+	return []byte(*r.Payload), nil
+}
+
+func (b *Barbican) listSecrets(c *call) (int, any, error) {
+	query := c.URL.Query()
+	shown := []any{}
+	for _, stored := range b.secrets {
+		if stored.projectID == c.caller.ProjectID && matches(query.Get("name"), stored.name) &&
+			matches(query.Get("secret_type"), stored.kind) && matches(query.Get("alg"), stored.algorithm) {
+			shown = append(shown, stored.body(c))
+		}
+	}
+	return listed(c, "secrets", shown)
+}
+
+func matches(wanted, value string) bool { return wanted == "" || wanted == value }
+
+// showSecret tells about a secret; asked for another type than JSON, it gives
+// the payload itself, as old clients do.
+func (b *Barbican) showSecret(c *call) (int, any, error) {
+	accept := c.Header.Get("Accept")
+	if accept != "" && accept != "*/*" && !strings.Contains(accept, "json") {
+		return b.showPayload(c)
+	}
+	found, err := b.secretFor(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, found.body(c), nil
+}
+
+func (b *Barbican) showPayload(c *call) (int, any, error) {
+	found, err := b.secretFor(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	if found.payload == nil {
+		return 0, nil, refuse(http.StatusNotFound, "Not Found. Sorry but your secret has no payload.")
+	}
+	accept := c.Header.Get("Accept")
+	if accept != "" && !strings.Contains(accept, "*/*") && !strings.Contains(accept, found.contentType) {
+		return 0, nil, refuse(http.StatusNotAcceptable, "Not Acceptable")
+	}
+	return http.StatusOK, raw{contentType: found.contentType, text: found.payload}, nil
+}
+
+// putPayload is the second step of a secret that was made without its payload.
+func (b *Barbican) putPayload(c *call) (int, any, error) {
+	found, err := b.secretFor(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	if found.payload != nil {
+		return 0, nil, refuse(http.StatusConflict, "Secret already has data, cannot modify it.")
+	}
+	if len(c.body) == 0 {
+		return 0, nil, refuse(http.StatusBadRequest, "No data supplied to process.")
+	}
+	found.payload, found.contentType = c.body, c.Header.Get("Content-Type")
+	found.updated = b.clock.Now().UTC()
+	return http.StatusNoContent, nil, nil
+}
+
+func (b *Barbican) deleteSecret(c *call) (int, any, error) {
+	found, err := b.secretFor(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	b.secrets = slices.DeleteFunc(b.secrets, func(other *secret) bool { return other == found })
+	return http.StatusNoContent, nil, nil
+}
+
+func (b *Barbican) showLabels(c *call) (int, any, error) {
+	found, err := b.secretFor(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	labels := found.labels
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	return http.StatusOK, map[string]any{"metadata": labels}, nil
+}
+
+func (b *Barbican) putLabels(c *call) (int, any, error) {
+	found, err := b.secretFor(c)
+	if err != nil {
+		return 0, nil, err
+	}
+	var request struct {
+		Metadata map[string]string `json:"metadata"`
+	}
+	if err := c.decode(&request); err != nil {
+		return 0, nil, err
+	}
+	found.labels = request.Metadata
+	return http.StatusCreated, map[string]any{"metadata_ref": c.reference("secrets", found.id) + "/metadata"}, nil
+}
+
+func (s *secret) body(c *call) map[string]any {
+	body := map[string]any{
+		"name": s.name, "secret_type": s.kind, "status": "ACTIVE", "creator_id": s.creatorID,
+		"created": s.created.Format(timeFormat), "updated": s.updated.Format(timeFormat), "expiration": s.expiration,
+		"algorithm": orNull(s.algorithm), "bit_length": orNull(s.bits), "mode": orNull(s.mode),
+		"secret_ref": c.reference("secrets", s.id),
+	}
+	if s.payload != nil {
+		body["content_types"] = map[string]string{"default": s.contentType}
+	}
+	return body
+}
+
+// orNull is nil for the zero value: Barbican's null.
+func orNull[T comparable](value T) any {
+	var zero T
+	if value == zero {
+		return nil
+	}
+	return value
+}
+
+func valueOf[T any](pointer *T) T {
+	if pointer == nil {
+		var zero T
+		return zero
+	}
+	return *pointer
+}
