@@ -79,6 +79,11 @@
 // the load balancer, or with the address by which they came. Established clients of a member
 // that fails are not cut off.
 //
+// # Statistics
+//
+// [Plane.Statistics] counts connections and bytes of each listener, from when it was first
+// served. Request errors are not counted.
+//
 // # Clocks
 //
 // Probes, persistence, idle UDP clients and the data timeouts follow Options.Clock; connecting,

@@ -57,6 +57,7 @@ func (e *exchange) carry(w http.ResponseWriter) {
 		ModifyResponse: e.answered,
 		ErrorHandler:   failed,
 	}
+	w.Header()["Content-Type"], w.Header()["Date"] = nil, nil // the member's, or none
 	proxy.ServeHTTP(w, e.request)
 }
 

@@ -20,8 +20,10 @@ func newGate() *gate { return &gate{changed: make(chan struct{})} }
 func (g *gate) set(limit int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.limit = limit
-	g.wake()
+	if g.limit != limit {
+		g.limit = limit
+		g.wake()
+	}
 }
 
 // enter waits until there is room for one more connection. It returns false when the context

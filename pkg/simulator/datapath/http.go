@@ -36,7 +36,7 @@ type httpConnection struct {
 }
 
 // serveHTTP carries the requests of one client's connection to its end.
-func (f *tcpFrontend) serveHTTP(client *net.TCPConn, address netip.AddrPort) {
+func (f *tcpFrontend) serveHTTP(client duplex, address netip.AddrPort) {
 	route := f.route.Load()
 	c := &httpConnection{
 		frontend:   f,

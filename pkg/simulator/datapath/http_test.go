@@ -41,6 +41,21 @@ func TestHTTPRequestsReachMembersAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestNothingIsAddedToAnAnswer(t *testing.T) {
+	t.Parallel()
+	bare := webMemberOf(t, "a", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Type"], w.Header()["Date"] = nil, nil
+		_, _ = io.WriteString(w, "<html>")
+	}))
+	lb := balancer(t, ProtocolHTTP, bare)
+	serveWeb(t, lb)
+	got := mustGet(t, webClient(t), vip(lb), "/")
+	got.Header.Del("Content-Length")
+	if len(got.Header) != 1 || got.member() != "a" {
+		t.Errorf("got headers %v, want the member's only", got.Header)
+	}
+}
+
 func TestInsertedHeaders(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"))

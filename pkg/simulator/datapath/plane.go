@@ -48,6 +48,7 @@ type Plane struct {
 	changed     chan struct{}
 	wait        sync.WaitGroup
 	connections *connections
+	meters      *meters
 
 	// What follows belongs to the goroutine of run alone.
 	inForce   map[string]LoadBalancer
@@ -97,6 +98,7 @@ func Start(options Options) *Plane {
 		cancel:      cancel,
 		changed:     make(chan struct{}, 1),
 		connections: newConnections(),
+		meters:      newMeters(),
 		inForce:     map[string]LoadBalancer{},
 		pools:       map[string]*pool{},
 		frontends:   map[endpoint]frontend{},

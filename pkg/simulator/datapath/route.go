@@ -21,6 +21,7 @@ type route struct {
 	policies []policy
 	pool     *pool
 	gate     *gate
+	meter    *meter
 	// source is the address that members see, invalid for the client's own.
 	source netip.Addr
 	// vip is where the connection arrived once floating IPs are translated.
@@ -54,6 +55,7 @@ func (p *Plane) addRoutes(routes map[endpoint]route, lb LoadBalancer, listener L
 			policies: policies,
 			pool:     p.pools[listener.PoolID],
 			gate:     p.gates[listener.ID],
+			meter:    p.meters.of(listener.ID),
 			source:   lb.source(),
 			vip:      netip.AddrPortFrom(lb.fixed(address), listener.Port),
 		}
@@ -83,8 +85,8 @@ func network(protocol string) string {
 	return networkTCP
 }
 
-// applyGates sets the connection limit of each listener. A gate keeps its count for as long
-// as the listener exists.
+// applyGates sets the connection limit of each listener. Gates and meters keep their counts
+// for as long as the listener exists.
 func (p *Plane) applyGates() {
 	wanted := map[string]bool{}
 	for lb := range p.serving {
@@ -96,6 +98,7 @@ func (p *Plane) applyGates() {
 			p.gates[listener.ID].set(listener.ConnectionLimit)
 		}
 	}
+	p.meters.keep(wanted)
 	for id := range p.gates {
 		if !wanted[id] {
 			delete(p.gates, id)

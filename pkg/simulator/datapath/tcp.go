@@ -75,17 +75,21 @@ func (f *tcpFrontend) serve(client *net.TCPConn) {
 	route := f.route.Load()
 	defer f.plane.connections.add(route.owner, client)()
 	address := addrPort(client.RemoteAddr())
+	if !route.listener.allows(address.Addr()) {
+		return
+	}
+	defer route.meter.begin()()
+	counted := &metered{duplex: client, meter: route.meter}
 	switch {
-	case !route.listener.allows(address.Addr()):
 	case route.listener.speaksHTTP():
-		f.serveHTTP(client, address)
+		f.serveHTTP(counted, address)
 	case route.pool != nil:
-		f.carry(route, client, address)
+		f.carry(route, counted, address)
 	}
 }
 
 // carry connects the client to a member and copies bytes until they part.
-func (f *tcpFrontend) carry(route *route, client *net.TCPConn, address netip.AddrPort) {
+func (f *tcpFrontend) carry(route *route, client duplex, address netip.AddrPort) {
 	member, release, ok := f.plane.dialMember(route, address)
 	if !ok {
 		return
@@ -131,10 +135,6 @@ func (l Listener) allows(client netip.Addr) bool {
 // relay copies both ways until both sides have ended, one has failed, or one was silent for
 // too long.
 func (p *Plane) relay(client, member duplex, timeouts Timeouts) {
-	if timeouts.ClientData <= 0 && timeouts.MemberData <= 0 {
-		splice(client, member) // in the kernel, where it can
-		return
-	}
 	done := make(chan struct{})
 	var watches sync.WaitGroup
 	defer watches.Wait()

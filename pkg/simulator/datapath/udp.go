@@ -32,6 +32,7 @@ type udpSession struct {
 	member   *net.UDPConn
 	release  func()
 	silence  *idle
+	meter    *meter
 }
 
 func (p *Plane) listenUDP(at endpoint, route route) (frontend, error) {
@@ -85,6 +86,7 @@ func (f *udpFrontend) forward(client netip.AddrPort, datagram []byte) {
 			return
 		}
 		session.silence.touch()
+		route.meter.in.Add(int64(len(datagram)))
 		if _, err := session.member.Write(datagram); err == nil {
 			return
 		}
@@ -124,6 +126,7 @@ func (f *udpFrontend) session(route *route, client netip.AddrPort, tried map[str
 		member:   connection.(*net.UDPConn),
 		release:  release,
 		silence:  newIdle(f.plane.clock, f.plane.options.UDPIdleTimeout),
+		meter:    route.meter,
 	}, route.owner)
 }
 
@@ -137,6 +140,7 @@ func (f *udpFrontend) begin(session *udpSession, owner owner) *udpSession {
 	f.plane.wait.Go(func() { session.silence.watch(ended, func() { f.end(session) }) })
 	f.plane.wait.Go(func() {
 		defer close(ended)
+		defer session.meter.begin()()
 		defer remove()
 		defer f.end(session)
 		session.answer()
@@ -164,6 +168,7 @@ func (s *udpSession) answer() {
 			return
 		}
 		s.silence.touch()
+		s.meter.out.Add(int64(n))
 		if _, err := s.frontend.socket.WriteToUDPAddrPort(buffer[:n], s.client); err != nil {
 			return
 		}
