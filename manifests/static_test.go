@@ -102,7 +102,7 @@ func TestRightsInTheCluster(t *testing.T) {
 		"nodes/status: patch",
 		"nodes: get list watch update patch delete",
 		"services/status: patch",
-		"services: list watch",
+		"services: get list watch patch",
 	}
 	if diff := cmp.Diff(want, printed(only[*rbacv1.ClusterRole](t).Rules)); diff != "" {
 		t.Errorf("ClusterRole (-want +got):\n%s", diff)

@@ -154,6 +154,12 @@ type LoadBalancer struct {
 	ContainerStore string `gcfg:"container-store" default:"barbican" oneof:"barbican,external"`
 	// Make one change at a time, for providers that can do neither a fully populated create nor a batch of members.
 	ProviderRequiresSerialAPICalls bool `gcfg:"provider-requires-serial-api-calls" default:"false"`
+	// What is done about changes that somebody else makes to load balancers and floating IPs of Services: repair brings them back, report only tells, off does not look.
+	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off"`
+	// Time between two looks for such changes; each is one request for a thousand load balancers and one for the floating IPs.
+	DriftInterval Duration `gcfg:"drift-interval" default:"5m"`
+	// Most nodes that become members of a Service with externalTrafficPolicy Cluster; 0 means all of them. Every Service gets nodes of its own choice, which hardly changes when nodes come and go.
+	MaxMembers uint `gcfg:"max-members" default:"0"`
 }
 
 // LoadBalancerClass is a named set of networks for load balancers. An empty
@@ -173,6 +179,8 @@ type LoadBalancerClass struct {
 	SubnetID string `gcfg:"subnet-id"`
 	// Subnet in which members are reached.
 	MemberSubnetID string `gcfg:"member-subnet-id"`
+	// Most nodes that become members; 0 means what [LoadBalancer] says.
+	MaxMembers uint `gcfg:"max-members"`
 }
 
 // Networking says which addresses of a server become addresses of its node.

@@ -68,6 +68,7 @@ func TestDefaultsAreThoseOfThePeer(t *testing.T) {
 			Enabled: true, LBProvider: "amphora", LBMethod: "ROUND_ROBIN",
 			MonitorDelay: seconds(5), MonitorTimeout: seconds(3), MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
 			CascadeDelete: true, IngressHostnameSuffix: "nip.io", MaxSharedLB: 2, ContainerStore: "barbican",
+			DriftPolicy: "repair", DriftInterval: Duration{5 * time.Minute},
 		},
 		LoadBalancerClass: map[string]*LoadBalancerClass{},
 		Metadata:          Metadata{SearchOrder: "configDrive,metadataService", RequestTimeout: seconds(60)},
@@ -102,11 +103,12 @@ func TestEveryKeyIsRead(t *testing.T) {
 			ManageSecurityGroups: true, InternalLB: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
 			FlavorID: "f", AvailabilityZone: "az", EnableIngressHostname: true, IngressHostnameSuffix: "sslip.io",
 			MaxSharedLB: 9, DefaultTLSContainerRef: "ref", ContainerStore: "external", ProviderRequiresSerialAPICalls: true,
+			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, MaxMembers: 25,
 		},
 		LoadBalancerClass: map[string]*LoadBalancerClass{
 			"gold": {
 				FloatingNetworkID: "gfn", FloatingSubnetID: "gfs", FloatingSubnet: "~gold[0-9]+", FloatingSubnetTags: "&x,y",
-				NetworkID: "gn", SubnetID: "gs", MemberSubnetID: "gms",
+				NetworkID: "gn", SubnetID: "gs", MemberSubnetID: "gms", MaxMembers: 9,
 			},
 			"two words": {SubnetID: "ts"},
 		},

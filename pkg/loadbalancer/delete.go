@@ -20,7 +20,14 @@ import (
 //
 // Upstream also asks when an Update failed, and gives up on a no. For a Service
 // that wants a load balancer the answer then is yes, so that it is made anew.
+//
+// It waits for a call that is under way: one that makes a load balancer ends first.
 func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
+	unlock, err := r.locks.lock(ctx, string(svc.UID))
+	if err != nil {
+		return nil, false, err
+	}
+	defer unlock()
 	version, err := r.facts.Version(ctx)
 	if err != nil {
 		return nil, false, err
@@ -65,6 +72,7 @@ func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
 	}
 	defer unlock()
 	r.memory.forget(svc.UID)
+	r.drifts.forget(svc.UID)
 	return r.explain(ctx, r.remove(ctx, svc))
 }
 

@@ -21,6 +21,8 @@ const (
 	// ReasonUnchanged (Warning) names a setting that cannot change on a load
 	// balancer that exists.
 	ReasonUnchanged = "LoadBalancerSettingUnchanged"
+	// ReasonDrifted (Warning) tells what somebody else changed in the cloud.
+	ReasonDrifted = "LoadBalancerDrifted"
 	// ReasonNodeSkipped (Warning) names nodes that cannot be members.
 	ReasonNodeSkipped = "LoadBalancerNodeSkipped"
 )
@@ -38,11 +40,26 @@ func (r *Reconciler) tellWithoutAddress(svc *v1.Service, settings build.Settings
 	}
 }
 
+// tellDrift says what somebody else has changed, by what brings it back.
+func (r *Reconciler) tellDrift(svc *v1.Service, drift string, p plan.Plan) {
+	if drift == "" || len(p.Steps) == 0 {
+		return
+	}
+	r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonDrifted, "%s by somebody else; it differs in: %s", drift, summary(p))
+}
+
 // tellPlan says what is going to change, as long as an event may be.
 func (r *Reconciler) tellPlan(svc *v1.Service, p plan.Plan) {
 	for _, notice := range p.Notices {
 		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonUnchanged, notice.Message)
 	}
+	if len(p.Steps) > 0 {
+		r.options.Recorder.Event(svc, v1.EventTypeNormal, ReasonChanging, summary(p))
+	}
+}
+
+// summary prints the first steps of a plan.
+func summary(p plan.Plan) string {
 	const most = 5
 	var lines []string
 	for _, step := range p.Steps[:min(most, len(p.Steps))] {
@@ -51,7 +68,5 @@ func (r *Reconciler) tellPlan(svc *v1.Service, p plan.Plan) {
 	if more := len(p.Steps) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	if len(lines) > 0 {
-		r.options.Recorder.Event(svc, v1.EventTypeNormal, ReasonChanging, strings.Join(lines, "; "))
-	}
+	return strings.Join(lines, "; ")
 }

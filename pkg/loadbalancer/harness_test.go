@@ -84,6 +84,7 @@ func newWorld(t *testing.T, options worldOptions) *world {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf())}
+	w.conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
 	w.engine, w.events = w.controller(clusterID)
 	return w
 }
@@ -205,6 +206,41 @@ func (w *world) ensure(svc *v1.Service, nodes []*v1.Node) *v1.LoadBalancerStatus
 	}
 	svc.Status.LoadBalancer = *status
 	return status
+}
+
+// repair waits until the controller notices that somebody else changed the
+// Service's load balancer, and lets it bring it back.
+func (w *world) repair(svc *v1.Service, nodes []*v1.Node) {
+	w.t.Helper()
+	w.notice(svc)
+	alive := func(context.Context) (bool, error) { return true, nil }
+	status, err := w.engine.Repair(w.ctx, svc, nodes, alive)
+	if err != nil {
+		w.t.Fatalf("Repair: %v", err)
+	}
+	svc.Status.LoadBalancer = *status
+}
+
+// notice waits until the controller names the Service as changed by somebody else.
+func (w *world) notice(svc *v1.Service) {
+	w.t.Helper()
+	ctx, stop := context.WithCancel(w.ctx)
+	found := make(chan types.NamespacedName, 100)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.engine.Watch(ctx, func(name types.NamespacedName) { found <- name })
+	}()
+	select {
+	case name := <-found:
+		if name.Name != svc.Name {
+			w.t.Errorf("drift of %s, want %s", name, svc.Name)
+		}
+	case <-ctx.Done():
+		w.t.Fatal("nobody noticed")
+	}
+	stop()
+	<-done
 }
 
 func (w *world) refused(svc *v1.Service, nodes []*v1.Node, text string) {

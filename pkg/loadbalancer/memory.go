@@ -1,32 +1,86 @@
 package loadbalancer
 
 import (
-	"context"
 	"sync"
+	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// memory keeps what the cloud had for each Service when the last call ended well.
-// Its zero value is ready. Who holds the lock of a Service owns what is kept for
-// it.
-type memory struct {
-	mu   sync.Mutex
-	kept map[types.UID]*model.Observed
+// remembered is what is known of a Service whose last call ended well.
+type remembered struct {
+	service types.NamespacedName
+	// digest is of the load balancer that the Service asked for: as long as it
+	// asks for the same, there is nothing to do.
+	digest string
+	status *v1.LoadBalancerStatus
+	// The load balancer, and what tells whether anybody has changed it since.
+	loadBalancerID string
+	provider       string
+	vipPortID      string
+	updatedAt      time.Time
+	floatingIPID   string
+	// since is when the cloud was last known to be like this.
+	since time.Time
+	// confirmed tells that updatedAt was seen again when its second was over:
+	// Octavia's clock has seconds, and two changes within one look like one.
+	confirmed bool
+	// observed is all that is in the load balancer. It is nil after a restart,
+	// until something has to change.
+	observed *model.Observed
 }
 
-func (m *memory) keep(uid types.UID, observed *model.Observed) {
+// drifted tells how a look at the cloud differs from what is remembered; "" when it
+// does not, or cannot tell.
+func (r *remembered) drifted(look *inventory.Look) string {
+	if look.Began.Before(r.since) {
+		return ""
+	}
+	lb, there := look.LoadBalancers[r.loadBalancerID]
+	switch {
+	case !there:
+		return "the load balancer is gone"
+	case lb.Status == openstack.StatusError:
+		return "the load balancer is in ERROR"
+	case lb.Status != openstack.StatusActive:
+		return "" // somebody works on it; the next look tells
+	case !lb.UpdatedAt.Equal(r.updatedAt):
+		return "the load balancer was changed"
+	case r.floatingIPID == "":
+		return ""
+	}
+	fip, there := look.FloatingIPs[r.floatingIPID]
+	switch {
+	case !there:
+		return "the floating IP is gone"
+	case fip.PortID != lb.VIPPortID:
+		return "the floating IP was taken off the load balancer"
+	}
+	return ""
+}
+
+// memory keeps what is remembered of each Service. Its zero value is ready. Who
+// holds the lock of a Service owns what is remembered of it.
+type memory struct {
+	mu   sync.Mutex
+	kept map[types.UID]*remembered
+}
+
+func (m *memory) keep(uid types.UID, r *remembered) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.kept == nil {
-		m.kept = map[types.UID]*model.Observed{}
+		m.kept = map[types.UID]*remembered{}
 	}
-	m.kept[uid] = observed
+	m.kept[uid] = r
 }
 
-func (m *memory) recall(uid types.UID) *model.Observed {
+func (m *memory) recall(uid types.UID) *remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.kept[uid]
@@ -38,47 +92,33 @@ func (m *memory) forget(uid types.UID) {
 	delete(m.kept, uid)
 }
 
-// keyedLocks are locks that are there while somebody wants them. Its zero value is
-// ready. Upstream may call Ensure and Update for one Service at the same time.
-type keyedLocks struct {
-	mu    sync.Mutex
-	locks map[string]*keyedLock
-}
-
-type keyedLock struct {
-	held  chan struct{} // holds a value while the lock is taken
-	users int
-}
-
-// lock waits for the lock of a key, or for the end of the context.
-func (k *keyedLocks) lock(ctx context.Context, key string) (unlock func(), err error) {
-	k.mu.Lock()
-	if k.locks == nil {
-		k.locks = map[string]*keyedLock{}
-	}
-	l := k.locks[key]
-	if l == nil {
-		l = &keyedLock{held: make(chan struct{}, 1)}
-		k.locks[key] = l
-	}
-	l.users++
-	k.mu.Unlock()
-	select {
-	case l.held <- struct{}{}:
-		return func() {
-			<-l.held
-			k.release(key, l)
-		}, nil
-	case <-ctx.Done():
-		k.release(key, l)
-		return nil, ctx.Err()
+// forgetThis forgets a Service unless something newer is remembered of it by now.
+func (m *memory) forgetThis(uid types.UID, r *remembered) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept[uid] == r {
+		delete(m.kept, uid)
 	}
 }
 
-func (k *keyedLocks) release(key string, l *keyedLock) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if l.users--; l.users == 0 {
-		delete(k.locks, key)
+// confirm notes that the time of the last change is known for sure.
+func (m *memory) confirm(uid types.UID, r *remembered) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept[uid] == r {
+		confirmed := *r
+		confirmed.confirmed = true
+		m.kept[uid] = &confirmed
 	}
+}
+
+// all gives what is remembered at this moment.
+func (m *memory) all() map[types.UID]*remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make(map[types.UID]*remembered, len(m.kept))
+	for uid, r := range m.kept {
+		all[uid] = r
+	}
+	return all
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
@@ -18,17 +17,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// observe reads what the cloud has for a Service. What the last call left is taken
-// again when the load balancer has not changed since: one small request.
+// observe reads what the cloud has for a Service.
 func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings) (*model.Observed, error) {
-	observed, err := r.remembered(ctx, svc.UID)
+	observed, err := r.read(ctx, svc, id, settings.LoadBalancerID)
 	if err != nil {
-		return nil, err
-	}
-	if observed != nil {
-		return observed, r.recheckFloatingIP(ctx, id, settings, observed)
-	}
-	if observed, err = r.read(ctx, svc, id, settings.LoadBalancerID); err != nil {
 		return nil, err
 	}
 	if settings.FloatingIP() || observed.LoadBalancer != nil {
@@ -37,23 +29,15 @@ func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.I
 	return observed, err
 }
 
-// remembered gives what the last call left, if the cloud says that nothing has
-// changed since, else nil.
-func (r *Reconciler) remembered(ctx context.Context, uid types.UID) (*model.Observed, error) {
-	observed := r.memory.recall(uid)
-	if observed == nil {
-		return nil, nil
-	}
+// unchanged asks whether the load balancer is still as it is remembered. Who asks
+// at the same time shares a request.
+func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (bool, error) {
 	lb := observed.LoadBalancer
-	token, err := wait.Read(ctx, r.octavia, lb.ID)
+	token, err := r.watcher.Settled(ctx, lb.ID, wait.Pace{First: 0, Step: r.options.Pace.Update.First, Cap: r.options.Pace.Update.Cap})
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	if token.Gone || token.Status.Provisioning != openstack.StatusActive || !token.UpdatedAt.Equal(lb.UpdatedAt) {
-		r.memory.forget(uid)
-		return nil, nil
-	}
-	return observed, nil
+	return !token.Gone && token.Status.Provisioning == openstack.StatusActive && token.UpdatedAt.Equal(lb.UpdatedAt), nil
 }
 
 // recheckFloatingIP reads floating IPs when the one that is there is not the one

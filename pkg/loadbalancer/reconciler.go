@@ -18,7 +18,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/cloud-provider/api"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -26,6 +25,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -76,14 +76,16 @@ const factsAge = 10 * time.Minute
 // Reconciler implements the life of load balancers. Its methods may be called
 // from many goroutines.
 type Reconciler struct {
-	options  Options
-	observer *observe.Observer
-	facts    *facts.Reader
-	applier  *apply.Applier
-	watcher  *wait.Watcher
-	octavia  *openstack.Octavia
-	locks    keyedLocks
-	memory   memory
+	options   Options
+	observer  *observe.Observer
+	facts     *facts.Reader
+	applier   *apply.Applier
+	watcher   *wait.Watcher
+	octavia   *openstack.Octavia
+	inventory *inventory.Inventory
+	locks     keyedLocks
+	memory    memory
+	drifts    drifts
 }
 
 // New makes a Reconciler. Close ends it.
@@ -101,11 +103,12 @@ func New(options Options) (*Reconciler, error) {
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
 	watcher := wait.New(octavia, options.Clock)
 	return &Reconciler{
-		options:  options,
-		observer: observer,
-		facts:    facts.New(neutron, options.Session.LoadBalancerVersion, options.Clock, factsAge),
-		watcher:  watcher,
-		octavia:  octavia,
+		options:   options,
+		observer:  observer,
+		facts:     facts.New(neutron, options.Session.LoadBalancerVersion, options.Clock, factsAge),
+		watcher:   watcher,
+		octavia:   octavia,
+		inventory: inventory.New(octavia, neutron, options.Clock),
 		applier: &apply.Applier{
 			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock, Pace: options.Pace,
 		},
@@ -142,7 +145,7 @@ func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identi
 // the first write. Past the patience for a slow load balancer it is an
 // *api.RetryError.
 func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-	return r.bring(ctx, svc, nodes, mayCreate)
+	return r.bring(ctx, svc, nodes, call{mayCreate: always})
 }
 
 // Update brings an existing load balancer to these nodes, and to whatever else the
@@ -150,19 +153,15 @@ func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 // Services, so the Service may be deleted already. Where there is none it is an
 // error, on which upstream calls Ensure if the Service is still there.
 func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	_, err := r.bring(ctx, svc, nodes, mustExist)
+	_, err := r.bring(ctx, svc, nodes, call{mayCreate: never})
 	return err
 }
 
-// existence says whether a call may create the load balancer.
-type existence bool
+func always(context.Context) (bool, error) { return true, nil }
+func never(context.Context) (bool, error)  { return false, nil }
 
-const (
-	mayCreate existence = false
-	mustExist existence = true
-)
-
-func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, existence existence) (*v1.LoadBalancerStatus, error) {
+// bring makes one pass for a Service, alone.
+func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Patience, errPatience)
 	defer cancel()
 	unlock, err := r.locks.lock(ctx, string(svc.UID))
@@ -170,69 +169,16 @@ func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 		return nil, r.explain(ctx, err)
 	}
 	defer unlock()
-	observed, settings, err := r.reconcile(ctx, svc, nodes, existence)
+	p, err := r.newPass(ctx, svc, nodes, c)
+	if err != nil {
+		return nil, r.explain(ctx, err)
+	}
+	published, err := p.run(ctx)
 	if err != nil {
 		r.memory.forget(svc.UID)
 		return nil, r.explain(ctx, err)
 	}
-	return status(observed, settings), nil
-}
-
-// reconcile is one pass through the engine: until nothing differs, but not for
-// ever. A plan can leave something for the next one: parts that failed, members
-// that did not fit into a creation.
-func (r *Reconciler) reconcile(ctx context.Context, svc *v1.Service, nodes []*v1.Node, existence existence) (*model.Observed, build.Settings, error) {
-	settings, ignored, errs := build.Read(svc, r.options.Config)
-	r.tellIgnored(svc, ignored)
-	if len(errs) > 0 {
-		return nil, settings, errs.ToAggregate()
-	}
-	version, err := r.facts.Version(ctx)
-	if err != nil {
-		return nil, settings, err
-	}
-	id := r.identity(svc, version)
-	backends, without, err := build.Backends(settings, nodes)
-	if err != nil {
-		return nil, settings, err
-	}
-	r.tellWithoutAddress(svc, settings, without)
-	observed, err := r.observe(ctx, svc, id, settings)
-	if err != nil {
-		return nil, settings, err
-	}
-	const passes = 4
-	for pass := 1; ; pass++ {
-		can := capabilities(settings, observed, version)
-		desired, err := r.desired(ctx, svc, id, settings, backends, observed, can)
-		if err != nil {
-			return nil, settings, err
-		}
-		todo := plan.Diff(desired, *observed, r.planOptions(svc, settings, can))
-		if existence == mustExist && todo.Creates() {
-			return nil, settings, errors.New("the Service has no load balancer: it is made at the next sync of the Service")
-		}
-		if pass == 1 {
-			r.tellPlan(svc, todo)
-		}
-		if todo.Blocked != "" {
-			return nil, settings, errors.New(todo.Blocked)
-		}
-		if todo.Empty() {
-			r.memory.keep(svc.UID, observed)
-			return observed, settings, nil
-		}
-		err = r.applier.Run(ctx, id, observed, todo)
-		var broken *apply.ChildrenError
-		switch {
-		case errors.As(err, &broken) && pass < passes:
-			klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
-		case err != nil:
-			return nil, settings, err
-		case pass == passes:
-			return nil, settings, fmt.Errorf("load balancer still differs from what the Service asks for after %d passes: %s", passes, todo.Steps[0])
-		}
-	}
+	return published, nil
 }
 
 // capabilities gives what the provider can do: that of the load balancer that
@@ -242,26 +188,6 @@ func capabilities(settings build.Settings, observed *model.Observed, version ope
 		return build.CapabilitiesOf(observed.LoadBalancer.Provider, version)
 	}
 	return build.CapabilitiesOf(settings.Provider, version)
-}
-
-// desired builds what the Service asks for.
-func (r *Reconciler) desired(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings,
-	backends []build.Backend, observed *model.Observed, can build.Capabilities,
-) (*model.LoadBalancer, error) {
-	if errs := build.Validate(svc, settings, can); len(errs) > 0 {
-		return nil, errs.ToAggregate()
-	}
-	known, err := r.facts.Gather(ctx, settings, backends, can, observed.LoadBalancer)
-	if err != nil {
-		return nil, err
-	}
-	desired := build.LoadBalancer(svc, id, settings, backends, known)
-	if observed.LoadBalancer == nil && desired.VIP.Address != "" {
-		if err := r.facts.FreeVIP(ctx, desired.VIP.Address); err != nil {
-			return nil, err
-		}
-	}
-	return desired, nil
 }
 
 func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings, can build.Capabilities) plan.Options {
@@ -283,7 +209,7 @@ const retryAfter = 30 * time.Second
 // explain makes an error of a call that ran out of patience into one that hands
 // the Service back to the queue without a growing delay.
 func (r *Reconciler) explain(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errPatience) {
+	if err != nil && errors.Is(context.Cause(ctx), errPatience) {
 		return api.NewRetryError(fmt.Sprintf("the load balancer is not ready after %s, looking again in %s: %v",
 			r.options.Patience, retryAfter, err), retryAfter)
 	}

@@ -157,6 +157,7 @@ func TestFailedCreationIsReplacedAndKeepsItsFloatingIP(t *testing.T) {
 	if err := w.cloud.Octavia.SetProvisioningStatus(first.ID, octavia.Error); err != nil {
 		t.Fatal(err)
 	}
+	w.restart()
 	w.ensure(svc, nodes)
 	if second := w.loadBalancer(); second.ID == first.ID {
 		t.Error("the load balancer in ERROR was kept")
@@ -176,6 +177,7 @@ func TestPublishedLoadBalancerInErrorIsLeftAlone(t *testing.T) {
 	if err := w.cloud.Octavia.SetProvisioningStatus(w.loadBalancer().ID, octavia.Error); err != nil {
 		t.Fatal(err)
 	}
+	w.restart()
 	w.cloud.Books.Reset()
 	w.refused(svc, nodes, "is in ERROR")
 	w.writes(0)
@@ -241,7 +243,7 @@ func TestVanishedLoadBalancerComesBackWithItsFloatingIP(t *testing.T) {
 	if _, exists, err := w.engine.Get(w.ctx, svc); !exists || err != nil {
 		t.Errorf("Get: exists %v, error %v: a failed Update would be given up", exists, err)
 	}
-	w.ensure(svc, nodes)
+	w.repair(svc, nodes)
 	w.loadBalancer()
 	w.floatingIPs(1)
 	if got := svc.Status.LoadBalancer.Ingress[0].IP; got != address {

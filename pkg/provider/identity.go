@@ -39,7 +39,7 @@ func clusterID(ctx context.Context, client kubernetes.Interface, clock clock.Clo
 			forbidden++
 		}
 		if forbidden == forbiddenAttempts {
-			logger.Error(err, "The cluster's identity may not be read: load balancers are told from those of other clusters by --cluster-name alone. "+
+			logger.Error(err, "The cluster's identity may not be read: load balancers carry the UIDs of their Services, but not the cluster's. "+
 				`Grant the ClusterRole of this service account {apiGroups: [""], resources: ["namespaces"], resourceNames: ["kube-system"], verbs: ["get"]} and restart`)
 			return "", nil
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 )
@@ -19,8 +20,7 @@ type LoadBalancers interface {
 	Get(ctx context.Context, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error)
 	// Delete removes all that was made for the Service.
 	Delete(ctx context.Context, service *v1.Service) error
-	// SelectsNodes says whether labels decide which nodes are the Service's members.
-	SelectsNodes(service *v1.Service) bool
+	keeper
 	// Name is the name of the Service's load balancer in OpenStack.
 	Name(service *v1.Service) string
 	// Close ends what runs in the background.
@@ -65,14 +65,32 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 // UpdateLoadBalancer brings the members to these nodes. Upstream passes a context
 // that never ends and a Service out of its cache, shared and perhaps old.
 func (l *loadBalancers) UpdateLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) error {
-	return l.updateMembers(ctx, l.newest(service), nodes)
-}
-
-// updateMembers is UpdateLoadBalancer with a Service of the caller's own.
-func (l *loadBalancers) updateMembers(ctx context.Context, service *v1.Service, nodes []*v1.Node) error {
+	service = l.newest(service)
 	return l.call(ctx, operationUpdate, service, func(ctx context.Context) error {
 		return l.engine.Update(ctx, service, nodes)
 	})
+}
+
+// SelectsNodes implements keeper.
+func (l *loadBalancers) SelectsNodes(service *v1.Service) bool { return l.engine.SelectsNodes(service) }
+
+// Watch implements keeper.
+func (l *loadBalancers) Watch(ctx context.Context, drifted func(types.NamespacedName)) {
+	l.engine.Watch(ctx, drifted)
+}
+
+// WriteDown implements keeper.
+func (l *loadBalancers) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, string) error) {
+	l.engine.WriteDown(ctx, write)
+}
+
+// Repair implements keeper.
+func (l *loadBalancers) Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (status *v1.LoadBalancerStatus, err error) {
+	err = l.call(ctx, operationRepair, service, func(ctx context.Context) error {
+		status, err = l.engine.Repair(ctx, service, nodes, alive)
+		return err
+	})
+	return status, err
 }
 
 // EnsureLoadBalancerDeleted removes all that was made for the Service.

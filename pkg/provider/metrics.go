@@ -12,6 +12,7 @@ import (
 const (
 	operationEnsure = "loadbalancer_ensure"
 	operationUpdate = "loadbalancer_update"
+	operationRepair = "loadbalancer_repair"
 	operationDelete = "loadbalancer_delete"
 	operationGet    = "loadbalancer_get"
 )

@@ -115,12 +115,12 @@ func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	if p.loadBalancers == nil {
 		return
 	}
-	nodes, err := newNodeSync(factory, p.loadBalancers.engine.SelectsNodes, p.loadBalancers.updateMembers)
+	upkeep, err := newUpkeep(factory, p.loadBalancers, p.options.Client.CoreV1())
 	if err != nil {
 		p.options.Stop(fmt.Errorf("listen to nodes: %w", err))
 		return
 	}
-	p.background.Go(func() { nodes.run(p.calls.process) })
+	p.background.Go(func() { upkeep.run(p.calls.process) })
 }
 
 // LoadBalancer gives the load balancers, or false when cloud.conf switches them

@@ -63,6 +63,16 @@ func (e *engine) Name(s *v1.Service) string {
 
 func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
 
+func (e *engine) Watch(ctx context.Context, _ func(types.NamespacedName)) { <-ctx.Done() }
+
+func (e *engine) WriteDown(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, string) error) {
+	<-ctx.Done()
+}
+
+func (e *engine) Repair(ctx context.Context, s *v1.Service, _ []*v1.Node, _ func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
+	return &s.Status.LoadBalancer, e.note(ctx, "repair", s)
+}
+
 func (e *engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

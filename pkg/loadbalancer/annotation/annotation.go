@@ -32,6 +32,8 @@ const (
 	MonitorRetries = Prefix + "health-monitor-max-retries"
 	MonitorDown    = Prefix + "health-monitor-max-retries-down"
 	NodeSelector   = Prefix + "node-selector"
+	MaxMembers     = Prefix + "max-members"
+	Fingerprint    = Prefix + "last-applied"
 )
 
 // Values are the annotations of one Service. Nil is an annotation that is not
@@ -50,6 +52,7 @@ type Values struct {
 	MonitorDelay, MonitorTimeout      *int // seconds
 	MonitorMaxRetries                 *int
 	MonitorMaxRetriesDown             *int
+	MaxMembers                        *int
 }
 
 // Annotation declares one annotation.

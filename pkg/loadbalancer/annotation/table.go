@@ -36,11 +36,14 @@ func Table() []Annotation {
 		{Prefix + "hostname", "", "", nil},
 		{KeepFloatingIP, yesOrNo, "The floating IP outlives the Service.",
 			boolean(func(v *Values) **bool { return &v.KeepFloatingIP })},
+		{Fingerprint, "written by the controller", "What was last applied, so that a restart costs nothing; for reading only.", output},
 		{Method, "ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT", "How traffic spreads over the members.",
 			oneOf(func(v *Values) **string { return &v.Method }, "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT")},
 		{Prefix + "load-balancer-address", "written by the controller", "The address of the load balancer, for reading only.", output},
 		{LoadBalancerID, "the ID of a load balancer", "Proof that the load balancer of that ID was made for this Service.",
 			text(func(v *Values) **string { return &v.LoadBalancerID })},
+		{MaxMembers, "0 to 10000", "Most nodes that become members, with externalTrafficPolicy Cluster; 0 means all.",
+			from(0, 10000, func(v *Values) **int { return &v.MaxMembers })},
 		{MemberSubnetID, "the ID of a subnet", "The subnet in which the load balancer finds the nodes.",
 			text(func(v *Values) **string { return &v.MemberSubnetID })},
 		{NetworkID, "the ID of a network", "The network of the VIP.",
@@ -110,16 +113,16 @@ func boolean(at func(*Values) **bool) func(*Values, string) bool {
 }
 
 // seconds reads what Octavia takes for the delay and timeout of a monitor.
-func seconds(at func(*Values) **int) func(*Values, string) bool { return upTo(3600, at) }
+func seconds(at func(*Values) **int) func(*Values, string) bool { return from(1, 3600, at) }
 
 // retries reads what Octavia takes for the retries of a monitor.
-func retries(at func(*Values) **int) func(*Values, string) bool { return upTo(10, at) }
+func retries(at func(*Values) **int) func(*Values, string) bool { return from(1, 10, at) }
 
-// upTo reads a number from 1 to the highest.
-func upTo(highest int, at func(*Values) **int) func(*Values, string) bool {
+// from reads a number from the lowest to the highest.
+func from(lowest, highest int, at func(*Values) **int) func(*Values, string) bool {
 	return func(v *Values, value string) bool {
 		parsed, err := strconv.Atoi(value)
-		if err != nil || parsed < 1 || parsed > highest {
+		if err != nil || parsed < lowest || parsed > highest {
 			return false
 		}
 		*at(v) = &parsed

@@ -57,7 +57,7 @@ func Backends(s Settings, nodes []*v1.Node) (backends []Backend, without []strin
 		}
 	}
 	if len(backends) > 0 {
-		return backends, without, nil
+		return subset(backends, s.MaxMembers, s.Seed), without, nil
 	}
 	switch {
 	case len(nodes) == 0:

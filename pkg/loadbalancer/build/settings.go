@@ -42,6 +42,10 @@ type Settings struct {
 	AvailabilityZone  string
 	Monitor           MonitorSettings
 	NodeSelector      labels.Selector
+	// Seed is the Service's own, to choose members by.
+	Seed string
+	// MaxMembers is how many nodes become members at most; 0 means all.
+	MaxMembers int
 	// SourceRanges are CIDRs in canonical form; none means everybody.
 	SourceRanges []string
 }
@@ -89,6 +93,8 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		FlavorID:          first(value(values.FlavorID), lb.FlavorID),
 		AvailabilityZone:  first(value(values.AvailabilityZone), lb.AvailabilityZone),
 		Monitor:           monitorSettings(values, lb),
+		Seed:              string(svc.UID),
+		MaxMembers:        maxMembers(svc, values, class, lb),
 	}
 	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)
 	if lb.InternalLB && values.Internal != nil && !*values.Internal {
@@ -144,6 +150,21 @@ func monitorSettings(values annotation.Values, lb config.LoadBalancer) MonitorSe
 		}
 	}
 	return settings
+}
+
+// maxMembers gives how many nodes become members. With externalTrafficPolicy Local
+// it is all of them: those without endpoints get no traffic.
+func maxMembers(svc *v1.Service, values annotation.Values, class *config.LoadBalancerClass, lb config.LoadBalancer) int {
+	switch {
+	case local(svc):
+		return 0
+	case values.MaxMembers != nil:
+		return *values.MaxMembers
+	case class.MaxMembers > 0:
+		return int(class.MaxMembers)
+	default:
+		return int(lb.MaxMembers)
+	}
 }
 
 // nodeSelector makes a label selector of "key=value,key".

@@ -2,6 +2,8 @@ package provider
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -9,19 +11,52 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// updates records for which Services, with which nodes, members were updated.
+// updates is a keeper that records for which Services, with which nodes, load
+// balancers were brought up to date.
 type updates struct {
 	mu   sync.Mutex
 	seen []string
+	// drifted and written are what Watch and WriteDown say, once.
+	drifted []types.NamespacedName
+	written map[types.NamespacedName]types.UID
+	// address is what Repair gives, when set; alive is what it was told.
+	address string
+	alive   []bool
 }
 
-func (u *updates) update(_ context.Context, service *v1.Service, nodes []*v1.Node) error {
+func (u *updates) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
+
+func (u *updates) Watch(_ context.Context, drifted func(types.NamespacedName)) {
+	for _, name := range u.drifted {
+		drifted(name)
+	}
+}
+
+func (u *updates) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, string) error) {
+	for name, uid := range u.written {
+		err := write(ctx, name, uid, "fingerprint")
+		u.mu.Lock()
+		u.seen = append(u.seen, fmt.Sprintf("written:%v", err))
+		u.mu.Unlock()
+	}
+}
+
+func (u *updates) Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
+	is, err := alive(ctx)
+	if err != nil {
+		return nil, err
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var names []string
@@ -30,7 +65,12 @@ func (u *updates) update(_ context.Context, service *v1.Service, nodes []*v1.Nod
 	}
 	slices.Sort(names)
 	u.seen = append(u.seen, service.Name+":"+strings.Join(names, ","))
-	return nil
+	u.alive = append(u.alive, is)
+	status := service.Status.LoadBalancer.DeepCopy()
+	if u.address != "" {
+		status.Ingress = []v1.LoadBalancerIngress{{IP: u.address}}
+	}
+	return status, nil
 }
 
 func (u *updates) all() []string {
@@ -52,12 +92,12 @@ func publishedService(name string) *v1.Service {
 	return s
 }
 
-// syncing runs a nodeSync and gives the client that its informers listen to.
+// syncing runs a upkeep and gives the client that its informers listen to.
 func syncing(t *testing.T, u *updates, objects ...runtime.Object) *fake.Clientset {
 	t.Helper()
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	s, err := newNodeSync(factory, func(s *v1.Service) bool { return s.Annotations["selects"] != "" }, u.update)
+	s, err := newUpkeep(factory, u, client.CoreV1())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,5 +183,63 @@ func TestHeartbeatOfANodeCostsNothing(t *testing.T) {
 	u.await(t, "web:a,b")
 	if seen := u.all(); len(seen) != 1 {
 		t.Errorf("updates %v, want one", seen)
+	}
+}
+
+func TestDriftIsRepairedAndTheNewAddressPublished(t *testing.T) {
+	t.Parallel()
+	web := publishedService("web")
+	u := &updates{drifted: []types.NamespacedName{{Namespace: "default", Name: "web"}}, address: "192.0.2.9"}
+	client := syncing(t, u, web, syncNode("a", "10.0.0.1"))
+	u.await(t, "web:a")
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		now, err := client.CoreV1().Services("default").Get(t.Context(), "web", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now.Status.LoadBalancer.Ingress[0].IP == "192.0.2.9" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("published %v", now.Status.LoadBalancer)
+		}
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.alive[0] {
+		t.Error("the Service is there, but Repair was told otherwise")
+	}
+}
+
+func TestFingerprintIsWrittenOnTheService(t *testing.T) {
+	t.Parallel()
+	web := publishedService("web")
+	u := &updates{written: map[types.NamespacedName]types.UID{{Namespace: "default", Name: "web"}: web.UID}}
+	client := syncing(t, u, web)
+	u.await(t, "written:<nil>")
+	now, err := client.CoreV1().Services("default").Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := now.Annotations[annotation.Fingerprint]; got != "fingerprint" {
+		t.Errorf("annotation %q", got)
+	}
+}
+
+func TestServicesThatMayNotBePatchedAreNoError(t *testing.T) {
+	t.Parallel()
+	web := publishedService("web")
+	client := fake.NewClientset(web)
+	client.PrependReactor("patch", "services", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(v1.Resource("services"), "web", errors.New("no"))
+	})
+	factory := informers.NewSharedInformerFactory(client, 0)
+	keep, err := newUpkeep(factory, &updates{}, client.CoreV1())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keep.queue.ShutDown()
+	if err := keep.write(t.Context(), types.NamespacedName{Namespace: "default", Name: "web"}, web.UID, "x"); err != nil {
+		t.Errorf("error %v", err)
 	}
 }

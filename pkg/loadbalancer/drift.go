@@ -1,0 +1,80 @@
+package loadbalancer
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+)
+
+// Watch looks at the cloud at intervals, all load balancers with one request and
+// all floating IPs with another, and calls drifted for every Service whose load
+// balancer somebody else has changed or deleted. Repair brings it back. Watch
+// returns when the context ends.
+func (r *Reconciler) Watch(ctx context.Context, drifted func(types.NamespacedName)) {
+	interval := r.options.Config.LoadBalancer.DriftInterval.Duration
+	if r.options.Config.LoadBalancer.DriftPolicy == driftOff || interval == 0 {
+		return
+	}
+	for {
+		timer := r.options.Clock.NewTimer(spread(interval))
+		select {
+		case <-timer.C():
+			r.look(ctx, drifted)
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// The values of drift-policy in cloud.conf.
+const (
+	driftReport = "report"
+	driftOff    = "off"
+)
+
+// spread varies an interval by a tenth to either side, so that many clusters do
+// not ask at the same time.
+func spread(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
+}
+
+// look compares the cloud with what is remembered.
+func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName)) {
+	look, err := r.inventory.Look(ctx, 0)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot look for changes that somebody else made")
+		return
+	}
+	for uid, known := range r.memory.all() {
+		why := known.drifted(look)
+		if why == "" {
+			continue
+		}
+		klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", known.service, "loadBalancer", known.loadBalancerID, "change", why)
+		r.memory.forgetThis(uid, known)
+		r.drifts.note(uid, why)
+		drifted(known.service)
+	}
+}
+
+// Repair brings back what somebody else changed, as Ensure would; the Service is
+// one that Watch has named. A load balancer that is gone is made anew, if alive
+// says, right before, that the Service is still there. It gives the address to
+// publish.
+func (r *Reconciler) Repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
+	why := r.drifts.recall(svc.UID)
+	published, err := r.bring(ctx, svc, nodes, call{
+		mayCreate:  alive,
+		drift:      why,
+		reportOnly: why != "" && r.options.Config.LoadBalancer.DriftPolicy == driftReport,
+	})
+	if err == nil {
+		r.drifts.forget(svc.UID)
+	}
+	return published, err
+}

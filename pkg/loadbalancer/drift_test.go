@@ -1,0 +1,261 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// octaviaAsSomebodyElse is a client that is not the controller's.
+func octaviaAsSomebodyElse(t *testing.T, w *world) *openstack.Session {
+	t.Helper()
+	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	return session
+}
+
+func TestWhatSomebodyElseChangesComesBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(context.Context, *openstack.Session, octavia.LoadBalancer) error
+		told  string
+	}{
+		"a member deleted": {
+			func(ctx context.Context, s *openstack.Session, lb octavia.LoadBalancer) error {
+				return s.Octavia().RemoveMember(ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID)
+			}, "member +node-",
+		},
+		"a listener deleted": {
+			func(ctx context.Context, s *openstack.Session, lb octavia.LoadBalancer) error {
+				return s.Octavia().DeleteListener(ctx, lb.Listeners[0].ID)
+			}, "listener TCP/",
+		},
+		"a monitor deleted": {
+			func(ctx context.Context, s *openstack.Session, lb octavia.LoadBalancer) error {
+				return s.Octavia().DeleteMonitor(ctx, lb.Pools[0].Monitor.ID)
+			}, "create TCP every",
+		},
+		"the load balancer deleted": {
+			func(ctx context.Context, s *openstack.Session, lb octavia.LoadBalancer) error {
+				return s.Octavia().DeleteLoadBalancer(ctx, lb.ID, true)
+			}, "the load balancer is gone",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
+			nodes, svc := w.nodes(3), service("web", 2)
+			w.ensure(svc, nodes)
+			address := svc.Status.LoadBalancer.Ingress[0].IP
+			w.told()
+			if err := c.spoil(w.ctx, octaviaAsSomebodyElse(t, w), w.loadBalancer()); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.cloud.WaitSettled(w.ctx); err != nil {
+				t.Fatal(err)
+			}
+			w.repair(svc, nodes)
+			lb := w.loadBalancer()
+			if len(lb.Listeners) != 2 || len(lb.Pools[0].Members) != 3 || lb.Pools[0].Monitor == nil {
+				t.Errorf("the load balancer is\n%+v", lb)
+			}
+			if got := svc.Status.LoadBalancer.Ingress[0].IP; got != address {
+				t.Errorf("address %s became %s", address, got)
+			}
+			told := w.told()
+			if !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
+				t.Errorf("events:\n%s\nwant one of drift with %q", told, c.told)
+			}
+			w.floatingIPs(1)
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+func TestFloatingIPThatSomebodyElseTookComesBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.ensure(svc, nodes)
+	address := svc.Status.LoadBalancer.Ingress[0].IP
+	if _, err := w.cloud.Neutron.AssociateFloatingIP(w.cloud.Neutron.FloatingIPs()[0].ID, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	w.repair(svc, nodes)
+	w.floatingIPs(1)
+	if got := svc.Status.LoadBalancer.Ingress[0].IP; got != address {
+		t.Errorf("address %s became %s", address, got)
+	}
+	w.unchanged(svc, nodes)
+}
+
+func TestDriftIsOnlyToldWhenThatIsThePolicy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"drift-policy": "report"}})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	lb := w.loadBalancer()
+	if err := octaviaAsSomebodyElse(t, w).Octavia().RemoveMember(w.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cloud.WaitSettled(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.cloud.Books.Reset()
+	w.repair(svc, nodes)
+	w.writes(0)
+	if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") {
+		t.Errorf("events:\n%s", told)
+	}
+}
+
+func TestLoadBalancerOfAServiceThatIsGoneDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.ensure(svc, nodes)
+	if err := w.cloud.Octavia.Remove(w.loadBalancer().ID); err != nil {
+		t.Fatal(err)
+	}
+	w.notice(svc)
+	gone := func(context.Context) (bool, error) { return false, nil }
+	if _, err := w.engine.Repair(w.ctx, svc, nodes, gone); err == nil {
+		t.Error("Repair succeeded")
+	}
+	w.loadBalancers(0)
+}
+
+// fingerprint runs WriteDown until the Service's fingerprint is written.
+func (w *world) writeDown(services ...*v1.Service) {
+	w.t.Helper()
+	ctx, stop := context.WithCancel(w.ctx)
+	defer stop()
+	left := map[types.UID]*v1.Service{}
+	for _, svc := range services {
+		left[svc.UID] = svc
+	}
+	w.engine.WriteDown(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, text string) error {
+		if svc := left[uid]; svc != nil {
+			svc.Annotations[annotation.Fingerprint] = text
+			delete(left, uid)
+		}
+		if len(left) == 0 {
+			stop()
+		}
+		return nil
+	})
+}
+
+func TestRestartWithManyUnchangedServicesCostsAFewRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{simulator: simulator.Options{
+		Delays: map[string]octavia.Delays{octavia.ProviderAmphora: {}},
+	}})
+	w.cloud.Neutron.SetQuota(w.cloud.Account.ProjectID, "port", -1)
+	w.cloud.Neutron.SetQuota(w.cloud.Account.ProjectID, "floatingip", -1)
+	nodes := w.nodes(3)
+	var services []*v1.Service
+	for i := range 60 {
+		svc := service("web-"+itoa(i), 2)
+		services = append(services, svc)
+		w.ensure(svc, nodes)
+	}
+	w.writeDown(services...)
+	w.restart()
+	w.cloud.Books.Reset()
+	for _, svc := range services {
+		before := svc.Status.LoadBalancer.DeepCopy()
+		w.ensure(svc, nodes)
+		if svc.Status.LoadBalancer.Ingress[0].IP != before.Ingress[0].IP {
+			t.Errorf("address %v became %v", before, svc.Status.LoadBalancer)
+		}
+	}
+	w.writes(0)
+	if all := w.cloud.Books.Requests(); len(all) > 4 {
+		t.Errorf("%d requests for 60 unchanged Services:\n%s", len(all), printed(all))
+	}
+	// What changes afterwards is still done.
+	if err := w.engine.Update(w.ctx, services[7], nodes[:2]); err != nil {
+		t.Fatal(err)
+	}
+	w.unchanged(services[7], nodes[:2])
+}
+
+func TestFingerprintOfAnotherServiceOrAChangedLoadBalancerIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	w.writeDown(svc)
+	copied := service("copy", 1)
+	copied.Annotations = svc.Annotations
+	copied.Status = *svc.Status.DeepCopy()
+	w.restart()
+	w.ensure(copied, nodes)
+	w.loadBalancers(2)
+
+	lb := w.cloud.Octavia.Snapshot()
+	i := slices.IndexFunc(lb, func(lb octavia.LoadBalancer) bool { return strings.HasSuffix(lb.Name, "_web") })
+	if err := octaviaAsSomebodyElse(t, w).Octavia().RemoveMember(w.ctx, lb[i].Pools[0].ID, lb[i].Pools[0].Members[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cloud.WaitSettled(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	w.cloud.Books.Reset()
+	w.ensure(svc, nodes)
+	w.writes(1)
+	w.unchanged(svc, nodes)
+}
+
+func TestLookThatFailsIsNotTakenForDrift(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.ensure(svc, nodes)
+	w.cloud.Faults.Add(faultOn(http.MethodGet, lbRoute, http.StatusInternalServerError))
+	ctx, stop := context.WithTimeout(w.ctx, 200*time.Millisecond)
+	defer stop()
+	w.engine.Watch(ctx, func(name types.NamespacedName) { t.Errorf("drift of %s", name) })
+}
+
+func TestMembersAreASubsetOfTheNodesWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"max-members": "4"}})
+	nodes, svc := w.nodes(12), service("web", 1)
+	w.ensure(svc, nodes)
+	if n := len(w.loadBalancer().Pools[0].Members); n != 4 {
+		t.Errorf("%d members, want 4", n)
+	}
+	chosen := map[string]bool{}
+	for _, m := range w.loadBalancer().Pools[0].Members {
+		chosen[m.Name] = true
+	}
+	// Nodes that are no members may go for nothing.
+	others := slices.DeleteFunc(slices.Clone(nodes), func(n *v1.Node) bool { return !chosen[n.Name] })
+	w.cloud.Books.Reset()
+	if err := w.engine.Update(w.ctx, svc, others); err != nil {
+		t.Fatal(err)
+	}
+	w.writes(0)
+	svc.Annotations[annotation.MaxMembers] = "0"
+	w.ensure(svc, nodes)
+	if n := len(w.loadBalancer().Pools[0].Members); n != 12 {
+		t.Errorf("%d members, want all 12", n)
+	}
+}

@@ -1,0 +1,129 @@
+// Package inventory looks at all load balancers and floating IPs of the project at
+// once: a request for a thousand load balancers and one for the floating IPs, in
+// place of several for each Service.
+package inventory
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Octavia is what is asked of the load balancer service.
+type Octavia interface {
+	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error)
+}
+
+// Neutron is what is asked of the network service.
+type Neutron interface {
+	FloatingIPs(ctx context.Context, filter openstack.FloatingIPFilter) ([]floatingips.FloatingIP, error)
+}
+
+// LoadBalancer is what a look tells of a load balancer.
+type LoadBalancer struct {
+	ID, Status, Provider  string
+	VIPPortID, VIPAddress string
+	// UpdatedAt moves with every change of anything in the load balancer.
+	UpdatedAt time.Time
+}
+
+// FloatingIP is what a look tells of a floating IP.
+type FloatingIP struct {
+	ID, Address, PortID string
+}
+
+// Look is what the project had at one moment.
+type Look struct {
+	// Began is when the look began: what changed later may be missing.
+	Began         time.Time
+	LoadBalancers map[string]LoadBalancer // by ID
+	FloatingIPs   map[string]FloatingIP   // by ID
+}
+
+// OnPort finds the floating IPs on a port.
+func (l *Look) OnPort(portID string) []FloatingIP {
+	var found []FloatingIP
+	for _, fip := range l.FloatingIPs {
+		if portID != "" && fip.PortID == portID {
+			found = append(found, fip)
+		}
+	}
+	return found
+}
+
+// Inventory takes looks. Callers at the same time share one.
+type Inventory struct {
+	octavia Octavia
+	neutron Neutron
+	clock   clock.PassiveClock
+	group   singleflight.Group
+
+	mu   sync.Mutex
+	last *Look
+}
+
+// New makes an inventory.
+func New(octavia Octavia, neutron Neutron, clk clock.PassiveClock) *Inventory {
+	return &Inventory{octavia: octavia, neutron: neutron, clock: clk}
+}
+
+// Look gives a look that is no older than an age, taking one if need be.
+func (i *Inventory) Look(ctx context.Context, age time.Duration) (*Look, error) {
+	i.mu.Lock()
+	last := i.last
+	i.mu.Unlock()
+	if last != nil && i.clock.Since(last.Began) <= age {
+		return last, nil
+	}
+	answer := i.group.DoChan("look", func() (any, error) { return i.take(context.WithoutCancel(ctx)) })
+	select {
+	case got := <-answer:
+		look, _ := got.Val.(*Look)
+		return look, got.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (i *Inventory) take(ctx context.Context) (*Look, error) {
+	look := &Look{Began: i.clock.Now(), LoadBalancers: map[string]LoadBalancer{}, FloatingIPs: map[string]FloatingIP{}}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		all, err := i.octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{Fields: fields()})
+		for _, lb := range all {
+			look.LoadBalancers[lb.ID] = LoadBalancer{
+				ID: lb.ID, Status: lb.ProvisioningStatus, Provider: lb.Provider,
+				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, UpdatedAt: lb.UpdatedAt,
+			}
+		}
+		return err
+	})
+	group.Go(func() error {
+		all, err := i.neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{})
+		for _, fip := range all {
+			look.FloatingIPs[fip.ID] = FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID}
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.last = look
+	return look, nil
+}
+
+// fields are the attributes that a look is made of: a tenth of a whole load
+// balancer.
+func fields() []string {
+	return []string{"id", "provisioning_status", "provider", "vip_port_id", "vip_address", "updated_at"}
+}

@@ -1,0 +1,264 @@
+package loadbalancer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// call says why a pass is made, and so what it may do.
+type call struct {
+	// mayCreate allows to make a load balancer where there is none.
+	mayCreate func(context.Context) (bool, error)
+	// drift is what somebody else changed, when that is the reason.
+	drift string
+	// reportOnly says what would be repaired, and repairs nothing.
+	reportOnly bool
+}
+
+// pass is one way through the engine for one Service, whose lock it holds.
+type pass struct {
+	*Reconciler
+	call
+	svc      *v1.Service
+	id       identity.Identity
+	settings build.Settings
+	backends []build.Backend
+	version  openstack.Version
+	// observed is what the cloud has, nil before it is read; fresh tells that it
+	// was read, or checked, in this pass.
+	observed *model.Observed
+	fresh    bool
+}
+
+// passes is how often a plan is made in one call. A plan can leave something for
+// the next one: parts that failed, members that did not fit into a creation.
+const passes = 4
+
+// newPass reads what the Service asks for.
+func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*pass, error) {
+	settings, ignored, errs := build.Read(svc, r.options.Config)
+	r.tellIgnored(svc, ignored)
+	if len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	version, err := r.facts.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	backends, without, err := build.Backends(settings, nodes)
+	if err != nil {
+		return nil, err
+	}
+	r.tellWithoutAddress(svc, settings, without)
+	return &pass{
+		Reconciler: r, call: c, svc: svc, id: r.identity(svc, version), settings: settings, backends: backends, version: version,
+	}, nil
+}
+
+// run makes the cloud what the Service asks for: until nothing differs, but not for
+// ever. When the Service asks for what it asked for last time, and nobody is known
+// to have changed anything, that is all.
+func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
+	known, digest, err := p.recall(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if known != nil && known.digest == digest {
+		return known.status.DeepCopy(), nil
+	}
+	if known != nil {
+		p.observed = known.observed
+	}
+	for n := 1; ; n++ {
+		todo, err := p.plan(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if n == 1 {
+			p.tellPlan(p.svc, todo)
+			p.tellDrift(p.svc, p.drift, todo)
+		}
+		switch {
+		case todo.Empty() || p.reportOnly:
+			return p.end(ctx, todo)
+		case n > passes:
+			return nil, fmt.Errorf("load balancer still differs from what the Service asks for after %d passes: %s", passes, todo.Steps[0])
+		}
+		if err := p.apply(ctx, todo); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// recall gives what is remembered of the Service, from this process or from the
+// last one, and the digest of what it asks for now.
+func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
+	known := p.memory.recall(p.svc.UID)
+	var err error
+	if known == nil {
+		if known, err = p.recognise(ctx); known == nil || err != nil {
+			return nil, "", err
+		}
+	}
+	existing := &model.Observed{LoadBalancer: &model.LoadBalancer{Provider: known.provider, FloatingIP: &model.FloatingIP{}}}
+	desired, err := p.desired(ctx, existing)
+	if err != nil {
+		return nil, "", err
+	}
+	digest := digestOf(desired)
+	if known.observed == nil && known.digest == digest {
+		p.memory.keep(p.svc.UID, known)
+	}
+	return known, digest, nil
+}
+
+// digestOf condenses what a Service asks for. Where VIP and floating IP come from
+// counts only until they are there.
+func digestOf(desired *model.LoadBalancer) string {
+	short := *desired
+	short.VIP.SubnetID, short.VIP.NetworkID = "", ""
+	if short.FloatingIP != nil {
+		fip := *short.FloatingIP
+		fip.NetworkID, fip.SubnetID = "", ""
+		short.FloatingIP = &fip
+	}
+	text, err := json.Marshal(short)
+	if err != nil {
+		return "" // a struct of strings and numbers can be marshalled
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// plan reads what there is, if that is not known, and compares. Before anything
+// is changed, what is only remembered is checked.
+func (p *pass) plan(ctx context.Context) (plan.Plan, error) {
+	if p.observed == nil {
+		observed, err := p.observe(ctx, p.svc, p.id, p.settings)
+		if err != nil {
+			return plan.Plan{}, err
+		}
+		p.observed, p.fresh = observed, true
+	}
+	todo, err := p.diff(ctx)
+	if err != nil || p.fresh || todo.Empty() {
+		return todo, err
+	}
+	same, err := p.unchanged(ctx, p.observed)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	if !same {
+		p.observed = nil
+		return p.plan(ctx)
+	}
+	p.fresh = true
+	if err := p.recheckFloatingIP(ctx, p.id, p.settings, p.observed); err != nil {
+		return plan.Plan{}, err
+	}
+	return p.diff(ctx)
+}
+
+func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
+	can := capabilities(p.settings, p.observed, p.version)
+	desired, err := p.desired(ctx, p.observed)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	todo := plan.Diff(desired, *p.observed, p.planOptions(p.svc, p.settings, can))
+	if todo.Blocked != "" {
+		p.tellPlan(p.svc, todo)
+		return todo, errors.New(todo.Blocked)
+	}
+	return todo, nil
+}
+
+// desired builds what the Service asks for, given what exists.
+func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.LoadBalancer, error) {
+	can := capabilities(p.settings, observed, p.version)
+	if errs := build.Validate(p.svc, p.settings, can); len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	known, err := p.facts.Gather(ctx, p.settings, p.backends, can, observed.LoadBalancer)
+	if err != nil {
+		return nil, err
+	}
+	desired := build.LoadBalancer(p.svc, p.id, p.settings, p.backends, known)
+	if observed.LoadBalancer == nil && desired.VIP.Address != "" {
+		if err := p.facts.FreeVIP(ctx, desired.VIP.Address); err != nil {
+			return nil, err
+		}
+	}
+	return desired, nil
+}
+
+// apply carries out a plan. Parts that fail are left to the next one.
+func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
+	if todo.Creates() {
+		may, err := p.mayCreate(ctx)
+		if err != nil {
+			return err
+		}
+		if !may {
+			return errors.New("the Service has no load balancer: it is made at the next sync of the Service")
+		}
+	}
+	err := p.applier.Run(ctx, p.id, p.observed, todo)
+	var broken *apply.ChildrenError
+	if errors.As(err, &broken) {
+		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
+		return nil
+	}
+	return err
+}
+
+// end remembers how it is, unless something is left to be repaired.
+func (p *pass) end(ctx context.Context, todo plan.Plan) (*v1.LoadBalancerStatus, error) {
+	if !todo.Empty() {
+		p.memory.forget(p.svc.UID)
+		return &p.svc.Status.LoadBalancer, nil
+	}
+	published := status(p.observed, p.settings)
+	return published, p.remember(ctx, published)
+}
+
+// remember keeps what the cloud has now, so that nothing has to be read as long as
+// nothing changes.
+func (p *pass) remember(ctx context.Context, published *v1.LoadBalancerStatus) error {
+	desired, err := p.desired(ctx, p.observed)
+	if err != nil {
+		return err
+	}
+	lb := p.observed.LoadBalancer
+	r := &remembered{
+		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
+		digest:         digestOf(desired),
+		status:         published.DeepCopy(),
+		loadBalancerID: lb.ID,
+		provider:       lb.Provider,
+		vipPortID:      lb.VIP.PortID,
+		updatedAt:      lb.UpdatedAt,
+		since:          p.options.Clock.Now(),
+		observed:       p.observed,
+	}
+	if lb.FloatingIP != nil {
+		r.floatingIPID = lb.FloatingIP.ID
+	}
+	p.memory.keep(p.svc.UID, r)
+	return nil
+}

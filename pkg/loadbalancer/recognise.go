@@ -1,0 +1,138 @@
+package loadbalancer
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// fingerprint is what is written down of a Service in its annotation, so that the
+// next process need not read a load balancer that nobody has changed. It proves
+// nothing about whose the load balancer is: the digest, which holds the identity of
+// cluster and Service, does.
+type fingerprint struct {
+	loadBalancerID string
+	updatedAt      time.Time
+	digest         string
+}
+
+// String writes a fingerprint, such as "ID 2026-11-20T18:34:24Z digest".
+func (f fingerprint) String() string {
+	return fmt.Sprintf("%s %s %s", f.loadBalancerID, f.updatedAt.UTC().Format(time.RFC3339Nano), f.digest)
+}
+
+// parseFingerprint reads it. One that cannot be read is none.
+func parseFingerprint(text string) (fingerprint, bool) {
+	words := strings.Fields(text)
+	if len(words) != 3 {
+		return fingerprint{}, false
+	}
+	updatedAt, err := time.Parse(time.RFC3339Nano, words[1])
+	return fingerprint{words[0], updatedAt, words[2]}, err == nil
+}
+
+// lookAge is how old a look at the whole cloud may be for Services of a process
+// that has just started: they share one.
+const lookAge = time.Minute
+
+// recognise gives what the last process has written down of the Service, if the
+// cloud is still like that, else nil.
+func (p *pass) recognise(ctx context.Context) (*remembered, error) {
+	written, ok := parseFingerprint(p.svc.Annotations[annotation.Fingerprint])
+	if !ok || len(p.svc.Status.LoadBalancer.Ingress) == 0 {
+		return nil, nil
+	}
+	look, err := p.inventory.Look(ctx, lookAge)
+	if err != nil {
+		return nil, err
+	}
+	lb, there := look.LoadBalancers[written.loadBalancerID]
+	if !there || lb.Status != openstack.StatusActive || !lb.UpdatedAt.Equal(written.updatedAt) {
+		return nil, nil
+	}
+	known := &remembered{
+		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
+		digest:         written.digest,
+		status:         p.svc.Status.LoadBalancer.DeepCopy(),
+		loadBalancerID: lb.ID,
+		provider:       lb.Provider,
+		vipPortID:      lb.VIPPortID,
+		updatedAt:      lb.UpdatedAt,
+		since:          look.Began,
+		confirmed:      true,
+	}
+	address := known.status.Ingress[0].IP
+	if !p.settings.FloatingIP() {
+		if address != lb.VIPAddress {
+			return nil, nil
+		}
+		return known, nil
+	}
+	for _, fip := range look.OnPort(lb.VIPPortID) {
+		if fip.Address == address {
+			known.floatingIPID = fip.ID
+			return known, nil
+		}
+	}
+	return nil, nil
+}
+
+// confirmAfter is when a load balancer that was changed is looked at again: then
+// the second of its updated_at is over, and the time tells of every later change.
+const confirmAfter = 3 * time.Second
+
+// WriteDown keeps the fingerprints of Services where the next process finds them:
+// write is called with a Service and the value of its annotation, a while after its
+// load balancer has last been changed. All that is due shares one request. It
+// returns when the context ends.
+func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, string) error) {
+	for {
+		timer := r.options.Clock.NewTimer(confirmAfter)
+		select {
+		case <-timer.C():
+			r.writeDue(ctx, write)
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// writeDue writes the fingerprints of what has changed and has come to rest.
+func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, string) error) {
+	due := map[types.UID]*remembered{}
+	for uid, known := range r.memory.all() {
+		if !known.confirmed && r.options.Clock.Since(known.since) >= confirmAfter {
+			due[uid] = known
+		}
+	}
+	if len(due) == 0 {
+		return
+	}
+	look, err := r.inventory.Look(ctx, 0)
+	if err != nil {
+		klog.FromContext(ctx).V(2).Info("Cannot look at load balancers that were changed, trying again", "err", err)
+		return
+	}
+	for uid, known := range due {
+		if known.drifted(look) != "" {
+			continue // the next look of Watch tells, and has it repaired
+		}
+		if lb := look.LoadBalancers[known.loadBalancerID]; lb.Status != openstack.StatusActive || !lb.UpdatedAt.Equal(known.updatedAt) {
+			continue
+		}
+		text := fingerprint{known.loadBalancerID, known.updatedAt, known.digest}.String()
+		if err := write(ctx, known.service, uid, text); err != nil {
+			klog.FromContext(ctx).V(2).Info("Cannot write down the state of a load balancer, trying again", "service", known.service, "err", err)
+			continue
+		}
+		r.memory.confirm(uid, known)
+	}
+}
