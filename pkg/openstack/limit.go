@@ -3,83 +3,101 @@ package openstack
 import (
 	"net/http"
 
-	"golang.org/x/sync/semaphore"
+	"k8s.io/utils/clock"
 )
 
-// Limits are the greatest numbers of requests in flight, of each kind and for each
-// service. A request that waits to be repeated counts as in flight. Zero fields
-// take the default.
+// Limits are the greatest numbers of requests in flight at a time, by class of
+// request. A class starts lower, grows while the cloud answers well, and shrinks
+// when it does not. A request that waits to be repeated is not in flight. Fields
+// that are not positive take the default.
 //
 // The defaults follow from what Octavia does: load balancers of one project are
 // created one after the other (each holds the row of the project's quota while it
 // asks Neutron for the VIP port, and gives up with 503 after 50 s), and its API
 // processes are bound by CPU.
 type Limits struct {
-	// Reads: 8.
-	Reads int
-	// LoadBalancerCreates: 4.
+	// LoadBalancerCreates: 8, starting at 4.
 	LoadBalancerCreates int
-	// Writes are all others: 8.
-	Writes int
+	// LoadBalancerDeletes: 16, starting at 8.
+	LoadBalancerDeletes int
+	// LoadBalancerUpdates are all other writes to Octavia: 32, starting at 8.
+	LoadBalancerUpdates int
+	// Reads are counted for each service on its own: 16, starting at 8.
+	Reads int
+	// NetworkWrites: 16, starting at 8.
+	NetworkWrites int
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Reads == 0 {
-		l.Reads = 8
+	orDefault := func(value *int, byDefault int) {
+		if *value <= 0 {
+			*value = byDefault
+		}
 	}
-	if l.LoadBalancerCreates == 0 {
-		l.LoadBalancerCreates = 4
-	}
-	if l.Writes == 0 {
-		l.Writes = 8
-	}
+	orDefault(&l.LoadBalancerCreates, 8)
+	orDefault(&l.LoadBalancerDeletes, 16)
+	orDefault(&l.LoadBalancerUpdates, 32)
+	orDefault(&l.Reads, 16)
+	orDefault(&l.NetworkWrites, 16)
 	return l
+}
+
+// bounds are where the limit of a class starts, and how far it may grow.
+type bounds struct{ start, most int }
+
+// byClass gives the bounds of every class that is limited. Tokens are not: without
+// one, nothing else goes on.
+func (l Limits) byClass() map[requestClass]bounds {
+	all := map[requestClass]bounds{
+		classLoadBalancerCreate: {4, l.LoadBalancerCreates},
+		classLoadBalancerDelete: {8, l.LoadBalancerDeletes},
+		classLoadBalancerUpdate: {8, l.LoadBalancerUpdates},
+		classLoadBalancerRead:   {8, l.Reads},
+		classNetworkWrite:       {8, l.NetworkWrites},
+		classNetworkRead:        {8, l.Reads},
+		classServerRead:         {8, l.Reads},
+		classOther:              {8, l.Reads},
+	}
+	for class, b := range all {
+		all[class] = bounds{min(b.start, b.most), b.most}
+	}
+	return all
 }
 
 // perHost is the number of connections that one host can have in use, with some
 // to spare for tokens.
 func (l Limits) perHost() int {
-	return 2 + l.LoadBalancerCreates + 3*(l.Reads+l.Writes)
-}
-
-// lane is what is limited together.
-type lane struct {
-	service string
-	class   requestClass
-}
-
-// limitTransport lets a limited number of requests of a kind through at a time.
-// Who comes first goes first.
-type limitTransport struct {
-	next  http.RoundTripper
-	lanes map[lane]*semaphore.Weighted
-}
-
-func newLimitTransport(limits Limits, next http.RoundTripper) *limitTransport {
-	t := &limitTransport{next: next, lanes: map[lane]*semaphore.Weighted{
-		{serviceOctavia, classCreateLoadBalancer}: semaphore.NewWeighted(int64(limits.LoadBalancerCreates)),
-	}}
-	for _, service := range []string{serviceOctavia, serviceNeutron, serviceNova, serviceUnknown} {
-		t.lanes[lane{service, classRead}] = semaphore.NewWeighted(int64(limits.Reads))
-		t.lanes[lane{service, classWrite}] = semaphore.NewWeighted(int64(limits.Writes))
+	connections := 2
+	for _, b := range l.byClass() {
+		connections += b.most
 	}
-	return t
+	return connections
 }
 
-// RoundTrip waits for a place. When the context ends first, the request was not
-// sent.
-func (t *limitTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	kind := kindOf(req.Method, req.URL.Path)
-	places, limited := t.lanes[lane{kind.Service, kind.Class}]
+// pacer lets a limited number of requests of each class through at a time. A nil
+// pacer lets all through.
+type pacer struct {
+	lanes map[requestClass]*lane
+}
+
+func newPacer(limits Limits, now clock.Clock, metrics *Metrics) *pacer {
+	p := &pacer{lanes: map[requestClass]*lane{}}
+	for class, b := range limits.byClass() {
+		p.lanes[class] = newLane(class, b, now, metrics)
+	}
+	return p
+}
+
+// enter waits for a place for one attempt at the request. Its error is that of the
+// request's context; the request was not sent then. The place has to be left,
+// whatever becomes of the attempt.
+func (p *pacer) enter(req *http.Request, kind requestKind) (*place, error) {
+	if p == nil {
+		return nil, nil
+	}
+	lane, limited := p.lanes[kind.Class]
 	if !limited {
-		return t.next.RoundTrip(req)
+		return nil, nil
 	}
-	if err := places.Acquire(req.Context(), 1); err != nil {
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, &NoAnswerError{Service: kind.Service, Method: req.Method, Err: err}
-	}
-	defer places.Release(1)
-	return t.next.RoundTrip(req)
+	return lane.enter(req.Context(), kind.Name, priorityOf(req, kind))
 }

@@ -6,6 +6,10 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/clock"
 )
 
 // gate is a transport whose requests stay in flight until they are let go.
@@ -15,6 +19,8 @@ type gate struct {
 	most     int
 	leave    chan struct{}
 }
+
+func newGate() *gate { return &gate{leave: make(chan struct{})} }
 
 func (g *gate) RoundTrip(*http.Request) (*http.Response, error) {
 	g.mu.Lock()
@@ -34,58 +40,106 @@ func (g *gate) now() int {
 	return g.inFlight
 }
 
+// paced is a transport with limits in front of base.
+func paced(limits Limits, base http.RoundTripper) *retryTransport {
+	return &retryTransport{
+		exchange: &exchange{base: base, timeout: time.Minute, maxBody: 1 << 20},
+		pacer:    newPacer(limits.withDefaults(), clock.RealClock{}, nil),
+		policy:   RetryPolicy{}.withDefaults(),
+		clock:    clock.RealClock{},
+		jitter:   func(d time.Duration) time.Duration { return d },
+	}
+}
+
+// one allows one request of each class at a time.
+func one() Limits {
+	return Limits{LoadBalancerCreates: 1, LoadBalancerDeletes: 1, LoadBalancerUpdates: 1, Reads: 1, NetworkWrites: 1}
+}
+
+func pass(ctx context.Context, transport http.RoundTripper, method, path string) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://127.0.0.1"+path, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
 func TestLimitsOfRequestsInFlight(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		method, path string
+		limits       Limits
 		most         int
 	}{
-		"load balancers created one by one in Octavia": {"POST", "/v2.0/lbaas/loadbalancers", 4},
-		"other writes":  {"PUT", "/v2.0/lbaas/pools/1/members", 8},
-		"deletes":       {"DELETE", "/v2.0/lbaas/loadbalancers/1", 8},
-		"reads":         {"GET", "/v2.0/lbaas/loadbalancers", 8},
-		"unknown reads": {"GET", "/somewhere", 8},
+		"creates of load balancers": {"POST", "/v2.0/lbaas/loadbalancers", Limits{}, 4},
+		"deletes of load balancers": {"DELETE", "/v2.0/lbaas/loadbalancers/1", Limits{}, 8},
+		"members":                   {"PUT", "/v2.0/lbaas/pools/1/members", Limits{}, 8},
+		"reads":                     {"GET", "/v2.0/lbaas/loadbalancers", Limits{}, 8},
+		"floating IPs":              {"POST", "/v2.0/floatingips", Limits{}, 8},
+		"servers":                   {"GET", "/v2.1/servers", Limits{}, 8},
+		"unknown":                   {"GET", "/somewhere", Limits{}, 8},
+		"a maximum below the start": {"POST", "/v2.0/lbaas/loadbalancers", Limits{LoadBalancerCreates: 2}, 2},
+		"a maximum above the start": {"GET", "/v2.1/servers", Limits{Reads: 100}, 8},
+		"no sensible maximum":       {"GET", "/v2.1/servers", Limits{Reads: -1}, 8},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := &gate{leave: make(chan struct{})}
-			limit := newLimitTransport(Limits{}.withDefaults(), g)
+			g := newGate()
+			transport := paced(test.limits, g)
 			var all sync.WaitGroup
-			for range 30 {
+			for range test.most + 1 {
 				all.Go(func() {
-					req, _ := http.NewRequestWithContext(context.Background(), test.method, "http://127.0.0.1"+test.path, nil)
-					if _, err := limit.RoundTrip(req); err != nil {
+					if err := pass(t.Context(), transport, test.method, test.path); err != nil {
 						t.Error(err)
 					}
 				})
 			}
-			eventually(t, "all places are taken", func() bool { return g.now() == test.most })
+			lane := transport.pacer.lanes[kindOf(test.method, test.path).Class]
+			eventually(t, "all places are taken and one request waits", func() bool {
+				return g.now() == test.most && lane.depth() == 1
+			})
 			close(g.leave)
 			all.Wait()
-			if g.most != test.most {
-				t.Errorf("%d in flight, want %d", g.most, test.most)
-			}
 		})
+	}
+}
+
+func TestClassesAndTheirBounds(t *testing.T) {
+	t.Parallel()
+	want := map[requestClass]bounds{
+		"loadbalancer_create": {4, 8},
+		"loadbalancer_delete": {8, 16},
+		"loadbalancer_update": {8, 32},
+		"loadbalancer_read":   {8, 16},
+		"network_write":       {8, 16},
+		"network_read":        {8, 16},
+		"server_read":         {8, 16},
+		"other":               {8, 16},
+	}
+	if diff := cmp.Diff(want, Limits{}.withDefaults().byClass(), cmp.AllowUnexported(bounds{})); diff != "" {
+		t.Errorf("bounds (-want +got):\n%s", diff)
 	}
 }
 
 // What is slow in one service must not hold up another, nor writes hold up reads.
 func TestLanesAreApart(t *testing.T) {
 	t.Parallel()
-	g := &gate{leave: make(chan struct{})}
-	limit := newLimitTransport(Limits{Reads: 1, LoadBalancerCreates: 1, Writes: 1}, g)
+	g := newGate()
+	transport := paced(one(), g)
 	requests := [][2]string{
-		{"GET", "/v2.0/lbaas/loadbalancers"}, {"POST", "/v2.0/lbaas/loadbalancers"}, {"POST", "/v2.0/lbaas/pools"},
-		{"GET", "/v2.0/ports"}, {"POST", "/v2.0/floatingips"}, {"GET", "/v2.1/servers"},
+		{"GET", "/v2.0/lbaas/loadbalancers"}, {"POST", "/v2.0/lbaas/loadbalancers"},
+		{"DELETE", "/v2.0/lbaas/loadbalancers/1"}, {"POST", "/v2.0/lbaas/pools"},
+		{"GET", "/v2.0/ports"}, {"POST", "/v2.0/floatingips"}, {"GET", "/v2.1/servers"}, {"GET", "/"},
 		{"POST", "/v3/auth/tokens"}, {"POST", "/v3/auth/tokens"}, // tokens have no limit
 	}
 	var all sync.WaitGroup
 	for _, r := range requests {
-		all.Go(func() {
-			req, _ := http.NewRequestWithContext(context.Background(), r[0], "http://127.0.0.1"+r[1], nil)
-			_, _ = limit.RoundTrip(req)
-		})
+		all.Go(func() { _ = pass(context.Background(), transport, r[0], r[1]) })
 	}
 	eventually(t, "all are in flight together", func() bool { return g.now() == len(requests) })
 	close(g.leave)
@@ -94,26 +148,41 @@ func TestLanesAreApart(t *testing.T) {
 
 func TestCancelledWhileWaitingForAPlace(t *testing.T) {
 	t.Parallel()
-	g := &gate{leave: make(chan struct{})}
-	limit := newLimitTransport(Limits{Reads: 1, LoadBalancerCreates: 1, Writes: 1}, g)
-	const url = "http://127.0.0.1/v2.0/lbaas/loadbalancers"
+	const path = "/v2.0/lbaas/loadbalancers"
+	g := newGate()
+	transport := paced(one(), g)
+	lane := transport.pacer.lanes[classLoadBalancerCreate]
 	var all sync.WaitGroup
-	all.Go(func() {
-		req, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, url, nil)
-		_, _ = limit.RoundTrip(req)
-	})
+	all.Go(func() { _ = pass(context.Background(), transport, http.MethodPost, path) })
 	eventually(t, "the place is taken", func() bool { return g.now() == 1 })
 	ctx, cancel := context.WithCancel(context.Background())
 	failed := make(chan error)
-	all.Go(func() {
-		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
-		_, err := limit.RoundTrip(req)
-		failed <- err
-	})
+	all.Go(func() { failed <- pass(ctx, transport, http.MethodPost, path) })
+	eventually(t, "the second waits", func() bool { return lane.depth() == 1 })
 	cancel()
-	if err := <-failed; !errors.Is(err, context.Canceled) || IsUnsure(err) {
+	err := <-failed
+	if !errors.Is(err, context.Canceled) || IsUnsure(err) {
 		t.Errorf("IsUnsure %t: %v", IsUnsure(err), err)
+	}
+	const want = "no connection to Octavia: still waiting behind other requests (loadbalancer_create): context canceled"
+	if err.Error() != want {
+		t.Errorf("text\n got %s\nwant %s", err, want)
+	}
+	if lane.depth() != 0 {
+		t.Error("the cancelled request still has its place in the queue")
 	}
 	close(g.leave)
 	all.Wait()
+}
+
+func (l *lane) depth() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waiting.length
+}
+
+func (l *lane) state() (inFlight, limit int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.inFlight, l.adaptive.limit
 }

@@ -21,14 +21,19 @@ type Metrics struct {
 	total    *metrics.CounterVec
 	errors   *metrics.CounterVec
 	retries  *metrics.CounterVec
+
+	queueDepth *metrics.GaugeVec
+	limit      *metrics.GaugeVec
+	throttles  *metrics.CounterVec
+	waits      *metrics.HistogramVec
 }
 
 // NewMetrics makes the metrics. They count nothing before Register.
 func NewMetrics() *Metrics {
-	return &Metrics{
+	m := &Metrics{
 		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
 			Name:           "openstack_api_request_duration_seconds",
-			Help:           "Latency of OpenStack API requests in seconds, with the wait for a free slot and repetitions.",
+			Help:           "Latency of OpenStack API requests in seconds, with the wait for a free place and repetitions.",
 			Buckets:        []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"request"}),
@@ -48,12 +53,44 @@ func NewMetrics() *Metrics {
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"request"}),
 	}
+	m.addPacing()
+	return m
+}
+
+// addPacing makes the metrics of the wait for a place. The peer has none of these.
+func (m *Metrics) addPacing() {
+	class := []string{"class"}
+	m.queueDepth = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "openstack_api_queue_depth",
+		Help:           "Number of OpenStack API requests that wait for others to be answered first.",
+		StabilityLevel: metrics.ALPHA,
+	}, class)
+	m.limit = metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "openstack_api_limit",
+		Help:           "Number of OpenStack API requests that may be in flight at a time; it adapts to what the cloud can bear.",
+		StabilityLevel: metrics.ALPHA,
+	}, class)
+	m.throttles = metrics.NewCounterVec(&metrics.CounterOpts{
+		Name: "openstack_api_throttled_total",
+		Help: "Number of times that fewer OpenStack API requests were let through than before: " +
+			"the limit was halved for a status code, for no answer or for latency, or all were held back for a Retry-After.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"class", "reason"})
+	m.waits = metrics.NewHistogramVec(&metrics.HistogramOpts{
+		Name:           "openstack_api_wait_seconds",
+		Help:           "Time that OpenStack API requests waited for others to be answered first, for each attempt.",
+		Buckets:        []float64{.01, .1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600},
+		StabilityLevel: metrics.ALPHA,
+	}, class)
 }
 
 // Register makes the metrics known to a registry, for example with
 // legacyregistry.Register. It stops at the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.retries} {
+	for _, metric := range []metrics.Registerable{
+		m.duration, m.total, m.errors, m.retries,
+		m.queueDepth, m.limit, m.throttles, m.waits,
+	} {
 		if err := register(metric); err != nil {
 			return err
 		}
@@ -64,6 +101,26 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 func (m *Metrics) retried(kind requestKind) {
 	if m != nil {
 		m.retries.WithLabelValues(kind.Name).Inc()
+	}
+}
+
+// paced shows how many requests of a class wait, and how many may be in flight.
+func (m *Metrics) paced(class requestClass, depth, limit int) {
+	if m != nil {
+		m.queueDepth.WithLabelValues(string(class)).Set(float64(depth))
+		m.limit.WithLabelValues(string(class)).Set(float64(limit))
+	}
+}
+
+func (m *Metrics) throttled(class requestClass, reason string) {
+	if m != nil {
+		m.throttles.WithLabelValues(string(class), reason).Inc()
+	}
+}
+
+func (m *Metrics) waited(class requestClass, took time.Duration) {
+	if m != nil {
+		m.waits.WithLabelValues(string(class)).Observe(took.Seconds())
 	}
 }
 

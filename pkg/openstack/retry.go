@@ -26,7 +26,8 @@ type RetryPolicy struct {
 	// MaxRetryAfter is the longest Retry-After that is waited for here: 30 s. When
 	// the service asks for more, its answer is the result: see RetryAfter.
 	MaxRetryAfter time.Duration
-	// Budget is the time after which no new attempt begins: 2 minutes.
+	// Budget is the time from the first attempt on after which no other is planned:
+	// 2 minutes.
 	Budget time.Duration
 }
 
@@ -98,8 +99,12 @@ type outcome struct {
 //
 // Octavia and Neutron limit their rate before they do any work. A proxy answers
 // 502 and 504 when the service may have got the request.
+//
+// Each attempt needs a place of its own. While a request waits to be repeated,
+// others have the place.
 type retryTransport struct {
 	exchange *exchange
+	pacer    *pacer
 	policy   RetryPolicy
 	clock    clock.Clock
 	metrics  *Metrics
@@ -121,27 +126,50 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close()
 	}
-	ctx, started := req.Context(), t.clock.Now()
 	kind := kindOf(req.Method, req.URL.Path)
-	sent := false
-	for attempt := 1; ; attempt++ {
-		out := t.try(req, attempt)
-		sent = sent || out.sent
-		delay, again := t.next(req, kind, out, attempt, started)
-		if again {
-			klog.FromContext(ctx).V(4).Info("Repeating OpenStack request", "request", kind.Name,
-				"attempt", attempt, "after", delay, "status", out.status(), "err", out.err)
-			again = t.wait(ctx, delay)
-		}
-		if again {
+	var (
+		out      outcome
+		sent     bool
+		attempts int
+		started  time.Time
+	)
+	for again := true; again; again = t.again(req, kind, out, attempts, started) {
+		place, err := t.pacer.enter(req, kind)
+		switch {
+		case err == nil && attempts == 0:
+			started = t.clock.Now()
+		case err == nil:
 			t.metrics.retried(kind)
-			continue
+		case attempts == 0:
+			return nil, &NoAnswerError{Service: kind.Service, Method: req.Method, Err: err}
+		default: // what came of the last attempt is more than that there is no other
+			return result(req, kind, out, sent, attempts)
 		}
-		if out.err != nil {
-			return nil, &NoAnswerError{Service: kind.Service, Method: req.Method, Sent: sent, Attempts: attempt, Err: out.err}
-		}
-		return out.resp, nil
+		attempts++
+		out = t.try(req, attempts)
+		place.leave(req.Context(), out)
+		sent = sent || out.sent
 	}
+	return result(req, kind, out, sent, attempts)
+}
+
+// result is what the caller gets of the last attempt. sent tells of all of them.
+func result(req *http.Request, kind requestKind, out outcome, sent bool, attempts int) (*http.Response, error) {
+	if out.err != nil {
+		return nil, &NoAnswerError{Service: kind.Service, Method: req.Method, Sent: sent, Attempts: attempts, Err: out.err}
+	}
+	return out.resp, nil
+}
+
+// again decides whether to try again, and waits for the time to do so.
+func (t *retryTransport) again(req *http.Request, kind requestKind, out outcome, attempts int, started time.Time) bool {
+	delay, again := t.next(req, kind, out, attempts, started)
+	if !again {
+		return false
+	}
+	klog.FromContext(req.Context()).V(4).Info("Repeating OpenStack request", "request", kind.Name,
+		"attempt", attempts, "after", delay, "status", out.status(), "err", out.err)
+	return t.wait(req.Context(), delay)
 }
 
 // try sends the request once, with a body of its own.

@@ -121,17 +121,17 @@ func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*S
 	return s, nil
 }
 
-// newChain is the way of every request: measured, limited, repeated, sent.
+// newChain is the way of every request: measured, repeated, let in, sent.
 func newChain(base http.RoundTripper, opts SessionOptions) http.RoundTripper {
 	retry := &retryTransport{
 		exchange: &exchange{base: base, timeout: opts.Timeout, maxBody: opts.MaxBodyBytes},
+		pacer:    newPacer(opts.Limits, opts.Clock, opts.Metrics),
 		policy:   opts.Retry,
 		clock:    opts.Clock,
 		metrics:  opts.Metrics,
 		jitter:   fullJitter,
 	}
-	limit := newLimitTransport(opts.Limits, retry)
-	return &observeTransport{next: limit, metrics: opts.Metrics, clock: opts.Clock}
+	return &observeTransport{next: retry, metrics: opts.Metrics, clock: opts.Clock}
 }
 
 // newProvider makes gophercloud's client. It neither knows a token nor renews one:

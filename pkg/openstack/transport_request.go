@@ -15,14 +15,22 @@ const (
 	serviceUnknown  = "OpenStack"
 )
 
-// requestClass says how a request is limited.
+// requestClass says what a request is limited with: the value of the metrics' label
+// "class".
 type requestClass string
 
 const (
-	classRead               requestClass = "read"
-	classCreateLoadBalancer requestClass = "create load balancer"
-	classWrite              requestClass = "write"
-	classToken              requestClass = "token"
+	classLoadBalancerCreate requestClass = "loadbalancer_create"
+	classLoadBalancerDelete requestClass = "loadbalancer_delete"
+	// classLoadBalancerUpdate is for all other writes to Octavia.
+	classLoadBalancerUpdate requestClass = "loadbalancer_update"
+	classLoadBalancerRead   requestClass = "loadbalancer_read"
+	classNetworkWrite       requestClass = "network_write"
+	classNetworkRead        requestClass = "network_read"
+	classServerRead         requestClass = "server_read"
+	// classOther is for version documents and what we do not know.
+	classOther requestClass = "other"
+	classToken requestClass = "token"
 )
 
 // requestKind is what method and path of a request tell about it.
@@ -49,7 +57,7 @@ var versionSegment = regexp.MustCompile(`^v[0-9]+(\.[0-9]+)?$`)
 func kindOf(method, path string) requestKind {
 	segments := belowVersion(path)
 	if len(segments) == 0 {
-		return requestKind{Service: serviceUnknown, Name: "version_list", Class: classRead}
+		return requestKind{Service: serviceUnknown, Name: "version_list", Class: classOther}
 	}
 	res, single := resourceOf(segments)
 	verb := res.verb
@@ -59,14 +67,8 @@ func kindOf(method, path string) requestKind {
 	if res.name == "loadbalancer_pool_member" && verb == "update" && !single {
 		verb = "batch" // PUT of the collection sets all members at once
 	}
-	kind := requestKind{Service: res.service, Name: res.name + "_" + verb, Class: classOf(method)}
-	switch kind.Name {
-	case "loadbalancer_create":
-		kind.Class = classCreateLoadBalancer
-	case "token_create", "token_get":
-		kind.Class = classToken
-	}
-	return kind
+	name := res.name + "_" + verb
+	return requestKind{Service: res.service, Name: name, Class: classOf(res.service, name, isWrite(method))}
 }
 
 // belowVersion gives what follows the API version in a path, nothing for the
@@ -137,11 +139,27 @@ func verbOf(method string, single bool) string {
 	}
 }
 
-func classOf(method string) requestClass {
-	if isWrite(method) {
-		return classWrite
+func classOf(service, name string, write bool) requestClass {
+	switch {
+	case name == "token_create", name == "token_get":
+		return classToken
+	case name == "loadbalancer_create":
+		return classLoadBalancerCreate
+	case name == "loadbalancer_delete":
+		return classLoadBalancerDelete
+	case service == serviceOctavia && write:
+		return classLoadBalancerUpdate
+	case service == serviceOctavia:
+		return classLoadBalancerRead
+	case service == serviceNeutron && write:
+		return classNetworkWrite
+	case service == serviceNeutron:
+		return classNetworkRead
+	case service == serviceNova && !write:
+		return classServerRead
+	default:
+		return classOther
 	}
-	return classRead
 }
 
 // isWrite tells whether a method changes anything.

@@ -54,38 +54,40 @@ func TestKindOf(t *testing.T) {
 	t.Parallel()
 	const id = "3f3b4a3e-0000-4000-8000-000000000001"
 	tests := []struct{ method, path, want string }{
-		{"POST", "/load-balancer/v2.0/lbaas/loadbalancers", "Octavia loadbalancer_create (create load balancer)"},
-		{"GET", "/load-balancer/v2.0/lbaas/loadbalancers", "Octavia loadbalancer_list (read)"},
-		{"GET", "/load-balancer/v2.0/lbaas/loadbalancers/" + id, "Octavia loadbalancer_get (read)"},
-		{"DELETE", "/v2/lbaas/loadbalancers/" + id, "Octavia loadbalancer_delete (write)"},
-		{"GET", "/v2.0/lbaas/loadbalancers/" + id + "/status", "Octavia loadbalancer_status_get (read)"},
-		{"PUT", "/v2.0/lbaas/loadbalancers/" + id + "/failover", "Octavia loadbalancer_failover (write)"},
-		{"POST", "/v2.0/lbaas/listeners", "Octavia loadbalancer_listener_create (write)"},
-		{"PUT", "/v2.0/lbaas/listeners/" + id, "Octavia loadbalancer_listener_update (write)"},
-		{"PUT", "/v2.0/lbaas/pools/" + id + "/members", "Octavia loadbalancer_pool_member_batch (write)"},
-		{"PUT", "/v2.0/lbaas/pools/" + id + "/members/" + id, "Octavia loadbalancer_pool_member_update (write)"},
-		{"POST", "/v2.0/lbaas/pools/" + id + "/members", "Octavia loadbalancer_pool_member_create (write)"},
-		{"GET", "/v2.0/lbaas/pools/" + id + "/members", "Octavia loadbalancer_pool_member_list (read)"},
-		{"DELETE", "/v2.0/lbaas/healthmonitors/" + id, "Octavia loadbalancer_healthmonitor_delete (write)"},
-		{"GET", "/v2.0/lbaas/" + id + "/whatever/else", "Octavia other_list (read)"},
-		{"POST", "/network/v2.0/floatingips", "Neutron floating_ip_create (write)"},
-		{"PUT", "/v2.0/floatingips/" + id + "/tags", "Neutron floating_ip_tag_update (write)"},
-		{"GET", "/v2.0/ports", "Neutron port_list (read)"},
-		{"GET", "/v2.0/subnets/" + id, "Neutron subnet_get (read)"},
-		{"PUT", "/v2.0/routers/" + id + "/add_extraroutes", "Neutron router_add_routes (write)"},
-		{"POST", "/v2.0/security-group-rules", "Neutron security_group_rule_create (write)"},
-		{"GET", "/compute/v2.1/servers/detail", "Nova server_list (read)"},
-		{"GET", "/compute/v2.1/servers/" + id, "Nova server_get (read)"},
-		{"GET", "/v2.1/" + id + "/servers/" + id, "Nova server_get (read)"},
-		{"GET", "/v2.1/servers/" + id + "/os-interface", "Nova server_os_interface_list (read)"},
-		{"GET", "/v2.1/flavors/" + id, "Nova flavor_get (read)"},
+		{"POST", "/load-balancer/v2.0/lbaas/loadbalancers", "Octavia loadbalancer_create (loadbalancer_create)"},
+		{"GET", "/load-balancer/v2.0/lbaas/loadbalancers", "Octavia loadbalancer_list (loadbalancer_read)"},
+		{"GET", "/load-balancer/v2.0/lbaas/loadbalancers/" + id, "Octavia loadbalancer_get (loadbalancer_read)"},
+		{"DELETE", "/v2/lbaas/loadbalancers/" + id, "Octavia loadbalancer_delete (loadbalancer_delete)"},
+		{"GET", "/v2.0/lbaas/loadbalancers/" + id + "/status", "Octavia loadbalancer_status_get (loadbalancer_read)"},
+		{"PUT", "/v2.0/lbaas/loadbalancers/" + id + "/failover", "Octavia loadbalancer_failover (loadbalancer_update)"},
+		{"POST", "/v2.0/lbaas/listeners", "Octavia loadbalancer_listener_create (loadbalancer_update)"},
+		{"PUT", "/v2.0/lbaas/listeners/" + id, "Octavia loadbalancer_listener_update (loadbalancer_update)"},
+		{"PUT", "/v2.0/lbaas/pools/" + id + "/members", "Octavia loadbalancer_pool_member_batch (loadbalancer_update)"},
+		{"PUT", "/v2.0/lbaas/pools/" + id + "/members/" + id, "Octavia loadbalancer_pool_member_update (loadbalancer_update)"},
+		{"POST", "/v2.0/lbaas/pools/" + id + "/members", "Octavia loadbalancer_pool_member_create (loadbalancer_update)"},
+		{"GET", "/v2.0/lbaas/pools/" + id + "/members", "Octavia loadbalancer_pool_member_list (loadbalancer_read)"},
+		{"DELETE", "/v2.0/lbaas/healthmonitors/" + id, "Octavia loadbalancer_healthmonitor_delete (loadbalancer_update)"},
+		{"GET", "/v2.0/lbaas/" + id + "/whatever/else", "Octavia other_list (loadbalancer_read)"},
+		{"POST", "/network/v2.0/floatingips", "Neutron floating_ip_create (network_write)"},
+		{"PUT", "/v2.0/floatingips/" + id + "/tags", "Neutron floating_ip_tag_update (network_write)"},
+		{"GET", "/v2.0/ports", "Neutron port_list (network_read)"},
+		{"GET", "/v2.0/subnets/" + id, "Neutron subnet_get (network_read)"},
+		{"PUT", "/v2.0/routers/" + id + "/add_extraroutes", "Neutron router_add_routes (network_write)"},
+		{"POST", "/v2.0/security-group-rules", "Neutron security_group_rule_create (network_write)"},
+		{"GET", "/compute/v2.1/servers/detail", "Nova server_list (server_read)"},
+		{"GET", "/compute/v2.1/servers/" + id, "Nova server_get (server_read)"},
+		{"GET", "/v2.1/" + id + "/servers/" + id, "Nova server_get (server_read)"},
+		{"GET", "/v2.1/servers/" + id + "/os-interface", "Nova server_os_interface_list (server_read)"},
+		{"GET", "/v2.1/flavors/" + id, "Nova flavor_get (server_read)"},
+		{"POST", "/v2.1/servers", "Nova server_create (other)"},
+		{"GET", "/identity/v3/auth/catalog", "Keystone other_list (other)"},
 		{"POST", "/identity/v3/auth/tokens", "Keystone token_create (token)"},
 		{"GET", "/identity/v3/auth/tokens", "Keystone token_get (token)"},
-		{"GET", "/load-balancer/", "OpenStack version_list (read)"},
-		{"GET", "/", "OpenStack version_list (read)"},
-		{"GET", "/v2.0/", "OpenStack version_list (read)"},
-		{"PUT", "/v1/AUTH_x/container/object", "OpenStack other_update (write)"},
-		{"GET", "/v2.0/lbaas", "Octavia other_list (read)"},
+		{"GET", "/load-balancer/", "OpenStack version_list (other)"},
+		{"GET", "/", "OpenStack version_list (other)"},
+		{"GET", "/v2.0/", "OpenStack version_list (other)"},
+		{"PUT", "/v1/AUTH_x/container/object", "OpenStack other_update (other)"},
+		{"GET", "/v2.0/lbaas", "Octavia other_list (loadbalancer_read)"},
 	}
 	for _, test := range tests {
 		kind := kindOf(test.method, test.path)
@@ -308,7 +310,9 @@ func TestPoolHoldsAConnectionPerRequestInFlight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := limits.LoadBalancerCreates + 3*(limits.Reads+limits.Writes); transport.MaxIdleConnsPerHost < want {
+	want := limits.LoadBalancerCreates + limits.LoadBalancerDeletes + limits.LoadBalancerUpdates +
+		limits.NetworkWrites + 3*limits.Reads
+	if transport.MaxIdleConnsPerHost < want {
 		t.Errorf("MaxIdleConnsPerHost %d, but %d requests can be in flight", transport.MaxIdleConnsPerHost, want)
 	}
 	if transport.MaxIdleConns < transport.MaxIdleConnsPerHost {

@@ -1,0 +1,394 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// testLane is a lane on a clock that stands still.
+func testLane(start, most int) (*lane, *clocktesting.FakeClock) {
+	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	return newLane(classLoadBalancerUpdate, bounds{start, most}, clk, nil), clk
+}
+
+// answered is the outcome of an attempt with an answer.
+func answered(status int, retryAfter ...int) outcome {
+	resp := &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}
+	for _, seconds := range retryAfter {
+		resp.Header.Set("Retry-After", strconv.Itoa(seconds))
+	}
+	return outcome{resp: resp, sent: true}
+}
+
+// fill takes n places.
+func fill(t *testing.T, l *lane, n int) []*place {
+	t.Helper()
+	var places []*place
+	for range n {
+		p, err := l.enter(t.Context(), "test", PriorityUsual)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places = append(places, p)
+	}
+	return places
+}
+
+// arrivals are requests that come to a lane one after the other, and what becomes
+// of them.
+type arrivals struct {
+	lane    *lane
+	entered chan string
+	all     sync.WaitGroup
+	places  sync.Map
+}
+
+func newArrivals(l *lane) *arrivals { return &arrivals{lane: l, entered: make(chan string, 100)} }
+
+// come lets one more wait, and returns when it does.
+func (a *arrivals) come(t *testing.T, ctx context.Context, name string, priority Priority) {
+	t.Helper()
+	before := a.lane.depth()
+	a.all.Go(func() {
+		p, err := a.lane.enter(ctx, "test", priority)
+		if err != nil {
+			a.entered <- name + ": " + err.Error()
+			return
+		}
+		a.places.Store(name, p)
+		a.entered <- name
+	})
+	eventually(t, name+" waits", func() bool { return a.lane.depth() == before+1 })
+}
+
+func (a *arrivals) leave(t *testing.T, name string, out outcome) {
+	t.Helper()
+	p, ok := a.places.LoadAndDelete(name)
+	if !ok {
+		t.Fatalf("%s has no place", name)
+	}
+	p.(*place).leave(t.Context(), out)
+}
+
+// expect waits for the next to enter.
+func (a *arrivals) expect(t *testing.T, want string) {
+	t.Helper()
+	if got := <-a.entered; got != want {
+		t.Errorf("entered: %s, want %s", got, want)
+	}
+}
+
+func TestWaitersEnterByPriorityAndArrival(t *testing.T) {
+	t.Parallel()
+	l, _ := testLane(1, 1)
+	first := fill(t, l, 1)[0]
+	a := newArrivals(l)
+	for _, w := range []struct {
+		name     string
+		priority Priority
+	}{
+		{"add", PriorityLast}, {"change", PriorityUsual}, {"delete", PriorityFirst}, {"create", PriorityFirst},
+	} {
+		a.come(t, t.Context(), w.name, w.priority)
+	}
+	first.leave(t.Context(), answered(200))
+	for _, name := range []string{"delete", "create", "change", "add"} {
+		a.expect(t, name)
+		a.leave(t, name, answered(200))
+	}
+	a.all.Wait()
+}
+
+func TestCancelledWaiterFreesItsPlaceInTheQueue(t *testing.T) {
+	t.Parallel()
+	l, _ := testLane(1, 1)
+	first := fill(t, l, 1)[0]
+	a := newArrivals(l)
+	ctx, cancel := context.WithCancel(t.Context())
+	a.come(t, ctx, "impatient", PriorityFirst)
+	a.come(t, t.Context(), "patient", PriorityUsual)
+	cancel()
+	a.expect(t, "impatient: still waiting behind other requests (loadbalancer_update): context canceled")
+	first.leave(t.Context(), answered(200))
+	a.expect(t, "patient")
+	a.leave(t, "patient", answered(200))
+	a.all.Wait()
+	if inFlight, _ := l.state(); inFlight != 0 {
+		t.Errorf("%d in flight after all have left", inFlight)
+	}
+}
+
+// The place may be granted in the very moment that the context ends.
+func TestPlaceGrantedToACancelledWaiterIsNotLost(t *testing.T) {
+	t.Parallel()
+	l, _ := testLane(1, 1)
+	first := fill(t, l, 1)[0]
+	l.mu.Lock()
+	w := l.waiting.push(PriorityUsual)
+	l.mu.Unlock()
+	first.leave(t.Context(), answered(200))
+	l.abandon(w)
+	if inFlight, _ := l.state(); inFlight != 0 {
+		t.Errorf("%d in flight, want 0", inFlight)
+	}
+	fill(t, l, 1)
+}
+
+func TestBadSigns(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		out   outcome
+		limit int
+	}{
+		"429":             {answered(429), 4},
+		"500":             {answered(500), 4},
+		"502":             {answered(502), 4},
+		"503":             {answered(503), 4},
+		"504":             {answered(504), 4},
+		"501":             {answered(501), 8},
+		"409":             {answered(409), 8},
+		"404":             {answered(404), 8},
+		"201":             {answered(201), 8},
+		"timeout":         {outcome{err: &TimeoutError{After: time.Minute}}, 4},
+		"connection lost": {outcome{err: errors.New("connection reset by peer"), sent: true}, 4},
+		"cancelled":       {outcome{err: context.Canceled}, 8},
+		"deadline":        {outcome{err: context.DeadlineExceeded}, 8},
+		"too large":       {outcome{err: &TooLargeError{Limit: 1}, sent: true}, 8},
+	}
+	for name, test := range tests {
+		l, _ := testLane(8, 16)
+		fill(t, l, 1)[0].leave(t.Context(), test.out)
+		if _, limit := l.state(); limit != test.limit {
+			t.Errorf("%s: limit %d, want %d", name, limit, test.limit)
+		}
+	}
+}
+
+func TestManyFailuresTogetherAreOneBadSign(t *testing.T) {
+	t.Parallel()
+	l, _ := testLane(8, 16)
+	for _, p := range fill(t, l, 8) {
+		p.leave(t.Context(), answered(503))
+	}
+	if _, limit := l.state(); limit != 4 {
+		t.Errorf("limit %d, want 4", limit)
+	}
+	for range 10 {
+		for _, p := range fill(t, l, 1) {
+			p.leave(t.Context(), answered(503))
+		}
+	}
+	if _, limit := l.state(); limit != 1 {
+		t.Errorf("limit %d, want 1: never below", limit)
+	}
+}
+
+func TestCutLimitLetsNobodyInUntilEnoughHaveLeft(t *testing.T) {
+	t.Parallel()
+	l, _ := testLane(4, 8)
+	places := fill(t, l, 4)
+	a := newArrivals(l)
+	a.come(t, t.Context(), "next", PriorityUsual)
+	places[0].leave(t.Context(), answered(503))
+	places[1].leave(t.Context(), answered(200))
+	if inFlight, limit := l.state(); inFlight != 2 || limit != 2 || l.depth() != 1 {
+		t.Errorf("%d of %d in flight, %d wait; want 2 of 2, 1", inFlight, limit, l.depth())
+	}
+	places[2].leave(t.Context(), answered(200))
+	a.expect(t, "next")
+	a.all.Wait()
+}
+
+func TestLaneIsSlowedByLatency(t *testing.T) {
+	t.Parallel()
+	l, clk := testLane(8, 8)
+	takes := func(d time.Duration, n int) {
+		for range n {
+			p := fill(t, l, 1)[0]
+			clk.Step(d)
+			p.leave(t.Context(), answered(200))
+		}
+	}
+	takes(time.Second, latencyWindow)
+	takes(4*time.Second, latencyWindow-1)
+	if _, limit := l.state(); limit != 8 {
+		t.Errorf("limit %d before the window is over, want 8", limit)
+	}
+	takes(4*time.Second, 1)
+	if _, limit := l.state(); limit != 4 {
+		t.Errorf("limit %d, want 4", limit)
+	}
+}
+
+// Refusals are quick: they say nothing of the time that the work takes.
+func TestLatencyIsThatOfSuccess(t *testing.T) {
+	t.Parallel()
+	l, clk := testLane(8, 8)
+	for range 10 {
+		for range latencyWindow {
+			fill(t, l, 1)[0].leave(t.Context(), answered(409))
+		}
+		p := fill(t, l, 1)[0]
+		clk.Step(10 * time.Second)
+		p.leave(t.Context(), answered(200))
+	}
+	if _, limit := l.state(); limit != 8 {
+		t.Errorf("limit %d, want 8", limit)
+	}
+}
+
+func TestRetryAfterPausesTheClass(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{429, 503} {
+		l, clk := testLane(4, 8)
+		places := fill(t, l, 4)
+		a := newArrivals(l)
+		a.come(t, t.Context(), "waits already", PriorityFirst)
+		places[0].leave(t.Context(), answered(status, 20))
+		for _, p := range places[1:] {
+			p.leave(t.Context(), answered(200))
+		}
+		a.come(t, t.Context(), "comes later", PriorityLast)
+		eventually(t, "both keep the time", func() bool { return clk.Waiters() == 2 })
+		clk.Step(20*time.Second - 1)
+		if inFlight, _ := l.state(); inFlight != 0 {
+			t.Errorf("%d: %d in flight in the pause", status, inFlight)
+		}
+		clk.Step(1)
+		<-a.entered
+		<-a.entered
+		a.all.Wait()
+	}
+}
+
+func TestPauseIsMadeLongerButNotShorter(t *testing.T) {
+	t.Parallel()
+	l, clk := testLane(4, 8)
+	places := fill(t, l, 4)
+	a := newArrivals(l)
+	a.come(t, t.Context(), "next", PriorityUsual)
+	for i, seconds := range []int{10, 20, 5} {
+		places[i].leave(t.Context(), answered(503, seconds))
+	}
+	eventually(t, "the time is kept", clk.HasWaiters)
+	clk.Step(10 * time.Second)
+	eventually(t, "the time is kept on", clk.HasWaiters)
+	if inFlight, _ := l.state(); inFlight != 1 {
+		t.Errorf("%d in flight, want only the one from before", inFlight)
+	}
+	clk.Step(10 * time.Second)
+	a.expect(t, "next")
+	a.all.Wait()
+}
+
+func TestPauseIsBounded(t *testing.T) {
+	t.Parallel()
+	l, clk := testLane(1, 1)
+	fill(t, l, 1)[0].leave(t.Context(), answered(503, 86400))
+	a := newArrivals(l)
+	a.come(t, t.Context(), "next", PriorityUsual)
+	eventually(t, "the time is kept", clk.HasWaiters)
+	clk.Step(longestPause)
+	a.expect(t, "next")
+	a.all.Wait()
+}
+
+// Who keeps the time may leave; then another does.
+func TestPauseEndsAlsoWhenItsKeeperIsCancelled(t *testing.T) {
+	t.Parallel()
+	l, clk := testLane(1, 1)
+	first := fill(t, l, 1)[0]
+	a := newArrivals(l)
+	ctx, cancel := context.WithCancel(t.Context())
+	a.come(t, ctx, "impatient", PriorityFirst)
+	a.come(t, t.Context(), "patient", PriorityLast)
+	first.leave(t.Context(), answered(429, 30))
+	eventually(t, "the first in the queue keeps the time", clk.HasWaiters)
+	cancel()
+	a.expect(t, "impatient: still waiting behind other requests (loadbalancer_update): context canceled")
+	eventually(t, "the other one keeps the time", clk.HasWaiters)
+	clk.Step(30 * time.Second)
+	a.expect(t, "patient")
+	a.all.Wait()
+}
+
+func TestPauseThatEndedUnseenIsOver(t *testing.T) {
+	t.Parallel()
+	l, clk := testLane(2, 2)
+	fill(t, l, 1)[0].leave(t.Context(), answered(503, 30))
+	clk.Step(30 * time.Second)
+	fill(t, l, 1)
+}
+
+// A pause may run out between the moment that a waiter is told of it and the moment
+// that it looks.
+func TestPauseThatEndsBeforeItsKeeperLooks(t *testing.T) {
+	t.Parallel()
+	l, clk := testLane(1, 1)
+	p := fill(t, l, 1)[0]
+	l.mu.Lock()
+	w := l.waiting.push(PriorityUsual)
+	l.mu.Unlock()
+	p.leave(t.Context(), answered(503, 30))
+	clk.Step(time.Minute)
+	if err := l.wait(t.Context(), w); err != nil {
+		t.Error(err)
+	}
+}
+
+// Hundreds of requests with all that can happen to them: never more in flight than
+// allowed, all end, nothing is lost.
+func TestNoPlaceIsLostUnderLoad(t *testing.T) {
+	t.Parallel()
+	const most = 8
+	l := newLane(classLoadBalancerUpdate, bounds{4, most}, clock.RealClock{}, nil)
+	var inFlight, entered, cancelled atomic.Int32
+	var all sync.WaitGroup
+	outcomes := []outcome{
+		answered(200), answered(200), answered(200), answered(201), answered(409), answered(503),
+		{err: context.Canceled}, {err: errors.New("lost")},
+	}
+	for i := range 500 {
+		all.Go(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			if i%5 == 0 {
+				go cancel()
+			}
+			p, err := l.enter(ctx, "test", Priority(i%int(priorities)))
+			if err != nil {
+				cancelled.Add(1)
+				return
+			}
+			if n := inFlight.Add(1); n > most {
+				t.Errorf("%d in flight, at most %d are allowed", n, most)
+			}
+			entered.Add(1)
+			if i%97 == 0 {
+				l.mu.Lock()
+				l.pause(l.clock.Now().Add(2 * time.Millisecond))
+				l.mu.Unlock()
+			}
+			inFlight.Add(-1)
+			p.leave(ctx, outcomes[rand.IntN(len(outcomes))])
+		})
+	}
+	all.Wait()
+	left, limit := l.state()
+	if left != 0 || l.depth() != 0 || limit < 1 || limit > most || entered.Load()+cancelled.Load() != 500 {
+		t.Errorf("%d in flight, %d wait, limit %d, %d entered, %d cancelled", left, l.depth(), limit, entered.Load(), cancelled.Load())
+	}
+	if entered.Load() < 400 {
+		t.Errorf("only %d entered although 400 were never cancelled", entered.Load())
+	}
+}
