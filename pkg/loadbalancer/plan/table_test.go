@@ -198,6 +198,24 @@ func TestABatchKeepsTheSubnetsOfMembersThatStay(t *testing.T) {
 	}
 }
 
+func TestMembersThatStayKeepTheirIDs(t *testing.T) {
+	t.Parallel()
+	one := ports(listener(0, model.TCP, 80))
+	observed := made(t, web(one))
+	before := map[model.MemberKey]string{}
+	for _, m := range observed.LoadBalancer.Listeners[0].Pool.Members {
+		before[m.Key()] = m.ID
+	}
+	for _, step := range plan.Diff(web(one, nodes(2, 3, 4)), observed, plan.Options{}).Steps {
+		plan.Advance(&observed, step)
+	}
+	for _, m := range observed.LoadBalancer.Listeners[0].Pool.Members {
+		if m.ID != before[m.Key()] {
+			t.Errorf("%s has the ID %q, had %q", m.Name, m.ID, before[m.Key()])
+		}
+	}
+}
+
 func TestWhatALoadBalancerInErrorMeans(t *testing.T) {
 	t.Parallel()
 	failed := made(t, web())
