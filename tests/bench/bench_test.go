@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMain lets this program be the controller of the case hold, too.
+func TestMain(m *testing.M) {
+	if !slices.Contains(os.Args, "--hold") {
+		os.Exit(m.Run())
+	}
+	if err := run(context.Background(), false, "", true); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// What uses the virtual clock does not run beside other tests: it stands still
+// while anybody works.
+
+func TestQuickCasesTakeNoMoreWritesThanTheFloor(t *testing.T) {
+	rows := quick(t)
+	floored := []string{
+		caseCreate, caseNoop, caseRestart, caseDelete, caseNodeAdd, caseNodeRemove, caseNodeChurn, caseIdle,
+		caseCreateMany, caseNodeAddMany, caseDeleteMany,
+	}
+	for _, r := range rows {
+		if r.Error != "" {
+			t.Errorf("%s: %s", describe(r), r.Error)
+			continue
+		}
+		if slices.Contains(floored, r.Case) && (r.Writes != r.Floor.Writes || r.Cycles != r.Floor.Cycles) {
+			t.Errorf("%s: %d writes and %d cycles, the floor is %d and %d", describe(r), r.Writes, r.Cycles, r.Floor.Writes, r.Floor.Cycles)
+		}
+		if r.Peer != nil && r.Writes > r.Peer.Writes && r.Case != caseIdle {
+			t.Errorf("%s: %d writes, more than cloud-provider-openstack's %d", describe(r), r.Writes, r.Peer.Writes)
+		}
+		if log := total(r); log < r.Reads+r.WatchReads+r.Writes {
+			t.Errorf("%s: the log has %d requests, %d were counted", describe(r), log, r.Reads+r.WatchReads+r.Writes)
+		}
+	}
+	for _, name := range []string{
+		caseCreate, caseNoop, caseRestart, caseNodeAdd, caseNodeRemove, caseNodeChurn, caseListenerChange, casePortAdd, casePortRemove,
+		caseDelete, caseCreateMany, caseNodeAddMany, caseIdle,
+	} {
+		if !slices.ContainsFunc(rows, func(r Row) bool { return r.Case == name }) {
+			t.Errorf("no case %s", name)
+		}
+	}
+	inShape(t, rows)
+}
+
+// quick runs the quick cases.
+func quick(t *testing.T) []Row {
+	t.Helper()
+	rows, err := small().run(t.Context(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// inShape checks what others read the figures by.
+func inShape(t *testing.T, rows []Row) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "out", "bench.json")
+	if err := save(file, rows); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []map[string]any
+	if err := json.Unmarshal(text, &objects); err != nil {
+		t.Fatal(err)
+	}
+	if len(objects) != len(rows) {
+		t.Fatalf("%d objects for %d rows", len(objects), len(rows))
+	}
+	for _, object := range objects {
+		for _, key := range []string{
+			"case", "ports", "nodes", "services", "provider", "reads", "watch_reads", "writes", "cycles", "floor", "peer",
+			"bytes", "allocs", "rss_mib", "seconds",
+		} {
+			if _, has := object[key]; !has {
+				t.Errorf("%s has no %q", object["case"], key)
+			}
+		}
+		floor, isObject := object["floor"].(map[string]any)
+		if !isObject || floor["writes"] == nil || floor["cycles"] == nil {
+			t.Errorf("%s: floor is %v", object["case"], object["floor"])
+		}
+	}
+}
+
+func total(r Row) int {
+	sum := 0
+	for _, n := range r.Requests {
+		sum += n
+	}
+	return sum
+}
+
+func describe(r Row) string {
+	return fmt.Sprintf("%s (%s, %d ports, %d nodes, %d services)", r.Case, r.Provider, r.Ports, r.Nodes, r.Services)
+}
+
+func TestMemoryIsMeasuredOfTheControllerAlone(t *testing.T) {
+	rows, err := hold(t.Context(), scale{provider: ovn, ports: 2, nodes: 3, services: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rows[0]
+	if r.Error != "" || !r.Alone || r.Writes != 6 || r.Allocs == 0 {
+		t.Errorf("got %+v", r)
+	}
+	if _, err := os.Stat("/proc/self/status"); err == nil && (r.RSSMiB == 0 || r.RSSPeakMiB < r.RSSMiB) {
+		t.Errorf("%f MiB, at most %f", r.RSSMiB, r.RSSPeakMiB)
+	}
+}
+
+func TestTheTableShowsWhatIsAboveTheFloorWithItsRequests(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	printTable(&out, []Row{
+		{Case: caseNoop, Provider: amphora, Ports: 1, Nodes: 3, Services: 1, Peer: &Peer{Requests: 6}},
+		{Case: caseDelete, Provider: ovn, Ports: 3, Nodes: 3, Services: 100, Workers: 7, Writes: 3, Floor: Floor{Writes: 2, Cycles: 1},
+			Requests: map[string]int{"DELETE /network/v2.0/floatingips/{id}": 3}},
+		{Case: caseCreate, Error: "the cloud is full"},
+	})
+	for _, want := range []string{"6 [0]", "> delete", "100 by 7", "3 [2]", "3  DELETE /network/v2.0/floatingips/{id}", "! create", "failed: the cloud is full"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the table has no %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "> noop") {
+		t.Error("a case at its floor is marked")
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// The cases. Those of the first group are of one Service.
+const (
+	caseCreate           = "create"
+	caseNoop             = "noop"
+	caseRestart          = "restart"
+	caseNodeAdd          = "node-add"
+	caseNodeRemove       = "node-remove"
+	caseNodeChurn        = "node-churn"
+	caseListenerChange   = "listener-change"
+	caseNodePortChange   = "node-port-change"
+	caseAffinityChange   = "affinity-change"
+	casePortAdd          = "port-add"
+	casePortRemove       = "port-remove"
+	caseMonitorOn        = "monitor-on"
+	caseMonitorChange    = "monitor-change"
+	caseMonitorOff       = "monitor-off"
+	casePolicyChange     = "policy-change"
+	caseFloatingIPRemove = "floating-ip-remove"
+	caseFloatingIPAdd    = "floating-ip-add"
+	caseDelete           = "delete"
+
+	caseCreateMany  = "create-many"
+	caseNodeAddMany = "node-add-many"
+	caseIdle        = "idle"
+	caseDeleteMany  = "delete-many"
+	caseHold        = "hold"
+)
+
+// churn is how many nodes are replaced by others at once.
+const churn = 10
+
+// life is the life of one Service, each change of which is a case.
+type life struct {
+	*world
+	scale   scale
+	service *v1.Service
+	nodes   []*v1.Node
+	rows    []Row
+}
+
+// liveOnce creates a Service, changes it in every way, and deletes it.
+func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
+	s.services, s.workers = 1, 1
+	w, err := newWorld(ctx, s.provider, s.monitors, s.nodes+churn)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = closing(err, w) }()
+	l := &life{world: w, scale: s, service: newService("web", s.ports), nodes: w.nodes[:s.nodes]}
+	l.ensure(ctx, caseCreate)
+	l.ensure(ctx, caseNoop)
+	l.do(ctx, caseRestart, func(ctx context.Context) error {
+		if err := w.restart(ctx); err != nil {
+			return err
+		}
+		return w.controller.ensure(ctx, l.service, l.nodes)
+	})
+	l.nodeChanges(ctx)
+	for _, c := range serviceChanges(s) {
+		c.change(l.service)
+		l.ensure(ctx, c.name)
+	}
+	l.do(ctx, caseDelete, func(ctx context.Context) error { return w.controller.engine.Delete(ctx, l.service) })
+	return l.rows, nil
+}
+
+func (l *life) do(ctx context.Context, name string, work func(context.Context) error) {
+	l.rows = append(l.rows, l.measure(ctx, name, l.scale, work))
+}
+
+// ensure is a sync of the Service.
+func (l *life) ensure(ctx context.Context, name string) {
+	l.do(ctx, name, func(ctx context.Context) error { return l.controller.ensure(ctx, l.service, l.nodes) })
+}
+
+// nodeChanges are those that upstream reports with Update.
+func (l *life) nodeChanges(ctx context.Context) {
+	n := l.scale.nodes
+	replaced := min(n, churn)
+	for _, change := range []struct {
+		name string
+		to   []*v1.Node
+	}{
+		{caseNodeAdd, l.world.nodes[:n+1]},
+		{caseNodeRemove, l.world.nodes[:n]},
+		{caseNodeChurn, l.world.nodes[replaced : n+replaced]},
+	} {
+		l.nodes = change.to
+		l.do(ctx, change.name, func(ctx context.Context) error {
+			return l.controller.engine.Update(ctx, l.service, l.nodes)
+		})
+	}
+}
+
+// serviceChange is something that a user does to a Service.
+type serviceChange struct {
+	name   string
+	change func(*v1.Service)
+}
+
+// serviceChanges are all that the provider can do. A change stays when the next
+// one comes.
+func serviceChanges(s scale) []serviceChange {
+	annotate := func(name, value string) func(*v1.Service) {
+		return func(svc *v1.Service) { svc.Annotations[name] = value }
+	}
+	changes := []serviceChange{
+		{caseNodePortChange, func(svc *v1.Service) { svc.Spec.Ports[0].NodePort += 1000 }},
+		{casePortAdd, func(svc *v1.Service) { addPort(svc, len(svc.Spec.Ports)) }},
+		{casePortRemove, func(svc *v1.Service) { svc.Spec.Ports = svc.Spec.Ports[:len(svc.Spec.Ports)-1] }},
+		{caseFloatingIPRemove, annotate(annotation.Internal, "true")},
+		{caseFloatingIPAdd, annotate(annotation.Internal, "false")},
+		{caseAffinityChange, func(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP }},
+	}
+	if s.provider == amphora { // ovn knows no list of clients
+		changes = append(changes, serviceChange{caseListenerChange, func(svc *v1.Service) {
+			svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+		}})
+	}
+	if !s.monitors {
+		return append(changes,
+			serviceChange{caseMonitorOn, annotate(annotation.Monitor, "true")},
+			serviceChange{caseMonitorChange, annotate(annotation.MonitorDelay, "17")},
+			serviceChange{caseMonitorOff, annotate(annotation.Monitor, "false")})
+	}
+	return append(changes, serviceChange{casePolicyChange, func(svc *v1.Service) {
+		svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal
+		svc.Spec.HealthCheckNodePort = 31999
+	}})
+}
+
+func closing(err error, w *world) error {
+	if closeErr := w.close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func (s scale) String() string {
+	text := fmt.Sprintf("%s, %d ports, %d nodes, %d services", s.provider, s.ports, s.nodes, max(s.services, 1))
+	if s.monitors {
+		text += ", monitors"
+	}
+	return text
+}

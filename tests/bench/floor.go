@@ -1,0 +1,133 @@
+package main
+
+// Floor is the least that Octavia and Neutron allow: no call but the creation of a
+// load balancer touches two of its children, and the load balancer is locked
+// meanwhile.
+type Floor struct {
+	// Reads are those beside the watcher's.
+	Reads  int `json:"reads"`
+	Writes int `json:"writes"`
+	Cycles int `json:"cycles"`
+	// Seconds is what the cloud itself takes for a creation of many, 0 for all other
+	// cases.
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// scale is how big a case is.
+type scale struct {
+	provider               string
+	ports, nodes, services int
+	monitors               bool
+	workers                int
+}
+
+const (
+	// bodyLimit is that of Octavia's API from 14.0 on: oslo.middleware's default.
+	bodyLimit = 114_688
+	// What the parts of a fully populated creation take at least, in bytes. A member
+	// has address, port and subnet, as where subnet-id is configured.
+	headBytes, portBytes, memberBytes = 600, 350, 102
+)
+
+// overflow gives the number of pools whose members do not fit into the creation.
+func overflow(ports, nodes int) int {
+	return max(0, ports-(bodyLimit-headBytes-portBytes*ports)/(nodes*memberBytes))
+}
+
+// floorOf gives the floor of a case.
+func floorOf(name string, s scale) Floor {
+	one := floorOfOne(name, s)
+	switch name {
+	case caseNoop, caseIdle:
+		return Floor{}
+	case caseRestart:
+		// API versions of two services, load balancers, floating IPs: for all Services.
+		return Floor{Reads: 4}
+	}
+	return Floor{Reads: one.Reads * s.services, Writes: one.Writes * s.services, Cycles: one.Cycles * s.services}
+}
+
+func changing(writes int) Floor { return Floor{Writes: writes, Cycles: writes} }
+
+// floorOfOne gives the floor for one Service.
+func floorOfOne(name string, s scale) Floor {
+	switch name {
+	case caseCreate, caseCreateMany, caseHold:
+		// The read is the look before it that never makes a second one.
+		x := overflow(s.ports, s.nodes)
+		return Floor{Reads: 1, Writes: 1 + x + 1, Cycles: 1 + x}
+	case caseDelete, caseDeleteMany:
+		return Floor{Writes: 2, Cycles: 1}
+	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany,
+		caseListenerChange, caseAffinityChange, caseMonitorOn, caseMonitorChange, caseMonitorOff:
+		return changing(s.ports)
+	case casePolicyChange:
+		if s.provider == ovn { // its monitors ask at the members' ports either way
+			return changing(0)
+		}
+		return changing(s.ports) // only the members' monitor ports differ
+	case caseNodePortChange:
+		return changing(1)
+	case casePortAdd:
+		if s.monitors {
+			return changing(4)
+		}
+		return changing(3)
+	case casePortRemove:
+		return changing(2)
+	case caseFloatingIPRemove, caseFloatingIPAdd:
+		return Floor{Writes: 1}
+	}
+	return Floor{}
+}
+
+// Peer is what cloud-provider-openstack takes when each of its waits ends with the
+// first look: all requests, and the writes among them.
+type Peer struct {
+	Requests int `json:"requests"`
+	Writes   int `json:"writes"`
+}
+
+// peerOf gives the peer's figures, from closed forms that agree with what was
+// counted of it, or nil where none was.
+func peerOf(name string, s scale) *Peer {
+	p, ok := peerOfOne(name, s)
+	if !ok {
+		return nil
+	}
+	return &Peer{Requests: p.Requests * s.services, Writes: p.Writes * s.services}
+}
+
+func peerOfOne(name string, s scale) (p Peer, known bool) {
+	perPort := 2
+	if s.monitors {
+		perPort = 3
+	}
+	nothing := func(ports int) int { return 4 + perPort*ports }
+	// Each write is followed by a wait; beside them it reads all as for a no-op.
+	change := func(ports, writes int) (Peer, bool) {
+		return Peer{Requests: nothing(ports) + 2*writes, Writes: writes}, true
+	}
+	switch name {
+	case caseCreate, caseCreateMany, caseHold:
+		// The annotations that it writes let it look at all of it once more.
+		return Peer{Requests: 8 + nothing(s.ports), Writes: 2}, true
+	case caseNoop, caseRestart:
+		return Peer{Requests: nothing(s.ports)}, true
+	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany:
+		return Peer{Requests: 2 + perPort*s.ports + 2*s.ports, Writes: s.ports}, true
+	case caseDelete, caseDeleteMany:
+		return Peer{Requests: 8, Writes: 2}, true
+	case caseListenerChange, caseMonitorOn:
+		return change(s.ports, s.ports)
+	case casePortAdd:
+		return change(s.ports+1, 3)
+	case casePortRemove:
+		return Peer{Requests: 15, Writes: 2}, s.ports == 3 && !s.monitors
+	case casePolicyChange:
+		return Peer{Requests: 31, Writes: 9}, s.ports == 3 && s.monitors && s.provider == amphora
+	case caseIdle:
+		return Peer{}, true
+	}
+	return Peer{}, false
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Workers of the program without flags.
+const (
+	serviceWorkers = 30
+	nodeWorkers    = 30
+)
+
+// idleTime is how long the controller is left alone.
+const idleTime = time.Hour
+
+// crowd is many Services of one controller.
+type crowd struct {
+	*world
+	scale    scale
+	services []*v1.Service
+	nodes    []*v1.Node
+	rows     []Row
+}
+
+// liveMany creates Services all at once, lets them be, and changes a node.
+func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
+	if s.workers == 0 {
+		s.workers = serviceWorkers
+	}
+	w, err := newWorld(ctx, s.provider, s.monitors, s.nodes+1)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = closing(err, w) }()
+	c := &crowd{world: w, scale: s, services: newServices(s.services, s.ports), nodes: w.nodes[:s.nodes]}
+	ensure := func(ctx context.Context, svc *v1.Service) error { return c.controller.ensure(ctx, svc, c.nodes) }
+	c.each(ctx, caseCreateMany, ensure)
+	c.each(ctx, caseNoop, ensure)
+	c.restart(ctx, ensure)
+	c.idle(ctx)
+	c.scale.workers = min(s.workers, nodeWorkers)
+	c.nodes = w.nodes[:s.nodes+1]
+	c.each(ctx, caseNodeAddMany, func(ctx context.Context, svc *v1.Service) error {
+		return c.controller.engine.Update(ctx, svc, c.nodes)
+	})
+	c.scale.workers = s.workers
+	c.each(ctx, caseDeleteMany, func(ctx context.Context, svc *v1.Service) error {
+		return c.controller.engine.Delete(ctx, svc)
+	})
+	return c.rows, nil
+}
+
+func (c *crowd) each(ctx context.Context, name string, work func(context.Context, *v1.Service) error) {
+	q := &queue{clock: c.clock, workers: c.scale.workers}
+	row := c.measure(ctx, name, c.scale, func(ctx context.Context) error { return q.each(ctx, c.services, work) })
+	row.Retries = int(q.retries.Load())
+	c.rows = append(c.rows, row)
+}
+
+// restart is a start-up with Services in which nothing has changed.
+func (c *crowd) restart(ctx context.Context, ensure func(context.Context, *v1.Service) error) {
+	q := &queue{clock: c.clock, workers: c.scale.workers}
+	row := c.measure(ctx, caseRestart, c.scale, func(ctx context.Context) error {
+		err := c.world.restart(ctx)
+		if err != nil {
+			return err
+		}
+		return q.each(ctx, c.services, ensure)
+	})
+	row.Retries = int(q.retries.Load())
+	c.rows = append(c.rows, row)
+}
+
+// idle is an hour in which nobody changes anything.
+func (c *crowd) idle(ctx context.Context) {
+	c.rows = append(c.rows, c.measure(ctx, caseIdle, c.scale, func(ctx context.Context) error {
+		select {
+		case <-c.clock.After(idleTime):
+			return nil
+		case <-ctx.Done():
+			return errors.New("interrupted")
+		}
+	}))
+}

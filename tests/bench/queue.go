@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
+	"k8s.io/utils/clock"
+)
+
+// queue does work on many Services as the service controller does: with a number of
+// workers, and what fails again after a while.
+type queue struct {
+	clock   clock.WithTicker
+	workers int
+	retries atomic.Int64
+}
+
+// mostTries is how often one Service may fail.
+const mostTries = 20
+
+// each does the work on all Services and gives the errors of those that stay failed.
+func (q *queue) each(ctx context.Context, services []*v1.Service, work func(context.Context, *v1.Service) error) error {
+	waiting := make(chan task, len(services))
+	var open, workers sync.WaitGroup
+	var mu sync.Mutex
+	var failed []error
+	open.Add(len(services))
+	for _, svc := range services {
+		waiting <- task{svc, 0}
+	}
+	for range min(q.workers, len(services)) {
+		workers.Go(func() {
+			for t := range waiting {
+				err := work(ctx, t.service)
+				switch {
+				case err == nil:
+					open.Done()
+				case t.tries+1 >= mostTries || ctx.Err() != nil:
+					mu.Lock()
+					failed = append(failed, fmt.Errorf("service %s: %w", t.service.Name, err))
+					mu.Unlock()
+					open.Done()
+				default:
+					q.retries.Add(1)
+					go q.later(waiting, task{t.service, t.tries + 1}, err)
+				}
+			}
+		})
+	}
+	open.Wait()
+	close(waiting)
+	workers.Wait()
+	return errors.Join(failed...)
+}
+
+type task struct {
+	service *v1.Service
+	tries   int
+}
+
+// later puts a task back after the time that its error asks for, or after the
+// service controller's growing delay.
+func (q *queue) later(waiting chan<- task, t task, err error) {
+	delay := min(5*time.Second<<(t.tries-1), 5*time.Minute)
+	var asked *api.RetryError
+	if errors.As(err, &asked) {
+		delay = asked.RetryAfter()
+	}
+	q.clock.Sleep(delay)
+	waiting <- t
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+)
+
+// Row is what one case took.
+type Row struct {
+	Case     string `json:"case"`
+	Ports    int    `json:"ports"`
+	Nodes    int    `json:"nodes"`
+	Services int    `json:"services"`
+	Provider string `json:"provider"`
+	// Monitors tells that pools have health monitors.
+	Monitors bool `json:"monitors"`
+	// Workers is how many Services are worked on at a time.
+	Workers int `json:"workers"`
+
+	// Reads are GETs beside WatchReads, which poll for what became of a change: by
+	// the status of load balancers, or by a status tree, after the first write.
+	Reads      int `json:"reads"`
+	WatchReads int `json:"watch_reads"`
+	// Writes are all others but signing in.
+	Writes int `json:"writes"`
+	// Cycles is how often load balancers became PENDING.
+	Cycles int   `json:"cycles"`
+	Floor  Floor `json:"floor"`
+	// Peer is cloud-provider-openstack, null where it is not known.
+	Peer *Peer `json:"peer"`
+
+	// Bytes are those of all bodies, both ways.
+	Bytes int `json:"bytes"`
+	// Allocs and RSSMiB are of the whole process, the simulated cloud included,
+	// except where Alone is set. RSSPeakMiB is the most there ever was.
+	Allocs     uint64  `json:"allocs"`
+	RSSMiB     float64 `json:"rss_mib"`
+	RSSPeakMiB float64 `json:"rss_peak_mib,omitempty"`
+	Alone      bool    `json:"controller_alone"`
+	// Seconds are those of the simulated clock, 0 where there is none; Retries is
+	// how often a Service went back to the queue.
+	Seconds float64 `json:"seconds"`
+	Retries int     `json:"retries"`
+	// Requests is the log: how many of each method, route and status.
+	Requests map[string]int `json:"requests"`
+	Error    string         `json:"error,omitempty"`
+}
+
+// count fills in what the books hold.
+func (r *Row) count(all []books.Request, cycles int) {
+	r.Cycles, r.Requests = cycles, map[string]int{}
+	isWrite, isRead, changed := books.Writes(), books.Reads(), changes{}
+	for _, request := range all {
+		r.Bytes += request.RequestBytes + request.Bytes
+		r.Requests[logged(request)]++
+		switch {
+		case isWrite(request):
+			r.Writes++
+			changed.note(request.LoadBalancerID)
+		case isRead(request) && isPoll(request) && changed.include(request.LoadBalancerID):
+			r.WatchReads++
+		case isRead(request):
+			r.Reads++
+		}
+	}
+}
+
+func logged(r books.Request) string {
+	line := r.Method + " " + r.Route
+	if _, query, found := strings.Cut(r.Path, "?"); found {
+		line += "?" + parameters(query)
+	}
+	if r.Status >= 300 || r.Status == 0 {
+		line += " -> " + strconv.Itoa(r.Status)
+	}
+	return line
+}
+
+// parameters drops the values of what tells one object from another.
+func parameters(query string) string {
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, _ := strings.Cut(part, "=")
+		value, err := url.QueryUnescape(value)
+		if err == nil && !plainValue.MatchString(value) {
+			parts[i] = name + "=…"
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+// plainValue matches field names, statuses and numbers.
+var plainValue = regexp.MustCompile(`^([a-z_]+|[A-Z_]+|\d+)$`)
+
+// isPoll tells requests for the state of load balancers.
+func isPoll(r books.Request) bool {
+	_, below, found := strings.Cut(r.Route, "/lbaas/loadbalancers")
+	switch {
+	case !found:
+		return false
+	case strings.HasSuffix(below, "/status"), strings.HasSuffix(below, "/statuses"):
+		return true
+	default:
+		_, query, _ := strings.Cut(r.Path, "?")
+		return strings.Contains(query, "provisioning_status")
+	}
+}
+
+// changes are the load balancers that were written to; "" is in it with any.
+type changes map[string]bool
+
+func (c changes) note(id string)         { c[id], c[""] = true, true }
+func (c changes) include(id string) bool { return c[id] }
+
+// allocations gives how many objects this process has ever allocated.
+func allocations() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.Mallocs
+}
+
+// residentMiB gives the memory of this process and the most it ever had, zero where
+// the system does not tell.
+func residentMiB() (now, most float64) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, 0
+	}
+	value := func(name string) float64 {
+		_, after, _ := strings.Cut(string(text), "\n"+name+":")
+		fields := strings.Fields(after)
+		if len(fields) == 0 {
+			return 0
+		}
+		kib, _ := strconv.ParseFloat(fields[0], 64)
+		return kib / 1024
+	}
+	return value("VmRSS"), value("VmHWM")
+}

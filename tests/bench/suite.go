@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// suite is what is measured.
+type suite struct {
+	lives, crowds, holds []scale
+}
+
+// full is everything.
+func full() suite {
+	s := suite{
+		crowds: []scale{
+			{provider: amphora, ports: 3, nodes: 3, services: 1},
+			{provider: amphora, ports: 3, nodes: 3, services: 100},
+			{provider: ovn, ports: 3, nodes: 3, services: 100},
+			{provider: amphora, ports: 3, nodes: 3, services: 100, workers: 1},
+			{provider: amphora, ports: 3, nodes: 3, services: 1000},
+		},
+		holds: []scale{{provider: amphora, ports: 3, nodes: 500, services: 1000}},
+	}
+	for _, provider := range []string{amphora, ovn} {
+		for _, ports := range []int{1, 3, 10} {
+			for _, nodes := range []int{3, 100, 300, 1000} {
+				s.lives = append(s.lives, scale{provider: provider, ports: ports, nodes: nodes})
+			}
+		}
+		s.lives = append(s.lives, scale{provider: provider, ports: 3, nodes: 100, monitors: true})
+	}
+	return s
+}
+
+// small is a little of each.
+func small() suite {
+	return suite{
+		lives: []scale{
+			{provider: amphora, ports: 1, nodes: 3},
+			{provider: amphora, ports: 3, nodes: 100},
+			{provider: ovn, ports: 3, nodes: 3},
+		},
+		crowds: []scale{{provider: amphora, ports: 3, nodes: 3, services: 20}},
+	}
+}
+
+// run measures one after the other and gives all that it has when it fails.
+func (s suite) run(ctx context.Context, progress io.Writer) ([]Row, error) {
+	var rows []Row
+	for _, group := range []struct {
+		scales []scale
+		live   func(context.Context, scale) ([]Row, error)
+	}{{s.lives, liveOnce}, {s.crowds, liveMany}, {s.holds, hold}} {
+		for _, at := range group.scales {
+			fmt.Fprintln(progress, at)
+			more, err := group.live(ctx, at)
+			rows = slices.Concat(rows, more)
+			if err != nil {
+				return rows, fmt.Errorf("%s: %w", at, err)
+			}
+			if ctx.Err() != nil {
+				return rows, fmt.Errorf("%s: %w", at, ctx.Err())
+			}
+		}
+	}
+	return rows, nil
+}

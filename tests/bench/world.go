@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/bench/virtual"
+)
+
+const (
+	amphora = octavia.ProviderAmphora
+	ovn     = octavia.ProviderOVN
+)
+
+// delays are how long the providers take, of what real clouds take the lesser: an
+// amphora boots in 30 to 120 s and takes 2 to 8 s for a change, ovn up to 2 s.
+func delays() map[string]octavia.Delays {
+	return map[string]octavia.Delays{
+		amphora: {Create: 45 * time.Second, Update: 3 * time.Second, Delete: 5 * time.Second},
+		ovn:     {Create: time.Second, Update: 500 * time.Millisecond, Delete: time.Second, Children: time.Second},
+	}
+}
+
+// world is a simulated cloud, a controller at work on it, and nodes.
+type world struct {
+	clock *virtual.Clock
+	cloud *simulator.Cloud
+	conf  *config.Config
+	nodes []*v1.Node
+
+	controller *controller
+}
+
+// newWorld makes a cloud with so many servers, and a controller that has made a
+// load balancer before and so knows what seldom changes.
+func newWorld(ctx context.Context, provider string, monitors bool, nodes int) (*world, error) {
+	w := &world{clock: virtual.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
+	err := w.start(ctx, provider, monitors, nodes)
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
+}
+
+func (w *world) start(ctx context.Context, provider string, monitors bool, nodes int) error {
+	var err error
+	w.cloud, err = simulator.Start(simulator.Options{
+		Clock: w.clock, Delays: delays(), Quirks: octavia.Quirks{SecondResolution: true},
+		Config: simulator.Config{LoadBalancer: keys(provider, monitors)},
+	})
+	if err != nil {
+		return err
+	}
+	if w.conf, err = parse(w.cloud.CloudConf()); err != nil {
+		return err
+	}
+	if w.nodes, err = addNodes(w.cloud, nodes); err != nil {
+		return err
+	}
+	if w.controller, err = newController(ctx, w.conf, w.clock); err != nil {
+		return err
+	}
+	return w.warmUp(ctx)
+}
+
+// keys are those of [LoadBalancer].
+func keys(provider string, monitors bool) map[string]string {
+	all := map[string]string{"lb-provider": provider, "create-monitor": fmt.Sprint(monitors)}
+	if provider == ovn {
+		all["lb-method"] = "SOURCE_IP_PORT"
+	}
+	return all
+}
+
+func parse(text string) (*config.Config, error) {
+	conf, _, err := config.Load(strings.NewReader(text), func(string) (string, bool) { return "", false })
+	if err != nil {
+		return nil, fmt.Errorf("read the simulated cloud's cloud.conf: %w", err)
+	}
+	return conf, nil
+}
+
+func (w *world) warmUp(ctx context.Context) error {
+	svc := newService("first", 1)
+	if err := w.controller.ensure(ctx, svc, w.nodes[:1]); err != nil {
+		return fmt.Errorf("create a first load balancer: %w", err)
+	}
+	if err := w.controller.engine.Delete(ctx, svc); err != nil {
+		return fmt.Errorf("delete the first load balancer: %w", err)
+	}
+	return nil
+}
+
+func (w *world) close() error {
+	if w.controller != nil {
+		w.controller.close()
+	}
+	if w.cloud != nil {
+		w.cloud.Close()
+	}
+	w.clock.Close()
+	return nil
+}
+
+// restart replaces the controller by one that knows nothing.
+func (w *world) restart(ctx context.Context) error {
+	w.controller.close()
+	w.controller = nil
+	next, err := newController(ctx, w.conf, w.clock)
+	if err != nil {
+		return fmt.Errorf("start the controller anew: %w", err)
+	}
+	w.controller = next
+	return nil
+}
+
+// tail is how long after a case requests still count as its own.
+const tail = 2 * time.Second
+
+// measure counts what work takes. A failure of the work itself goes into the row.
+func (w *world) measure(ctx context.Context, name string, s scale, work func(context.Context) error) Row {
+	w.clock.Sleep(10 * time.Second) // so that no timestamp is of this second
+	w.clock.Idle()
+	w.cloud.Books.Reset()
+	row := Row{
+		Case: name, Ports: s.ports, Nodes: s.nodes, Services: s.services, Provider: s.provider, Monitors: s.monitors,
+		Workers: s.workers, Floor: floorOf(name, s), Peer: peerOf(name, s),
+	}
+	start, before := w.clock.Now(), allocations()
+	err := work(ctx)
+	row.Seconds = w.clock.Since(start).Seconds()
+	w.clock.Sleep(tail)
+	w.clock.Idle()
+	row.Allocs = allocations() - before
+	row.count(w.cloud.Books.Requests(), w.cloud.Books.TotalCycles())
+	row.RSSMiB, _ = residentMiB()
+	if err != nil {
+		row.Error = err.Error()
+	}
+	return row
+}
+
+// controller is the part of a cloud controller manager that works on load
+// balancers.
+type controller struct {
+	session *openstack.Session
+	engine  *loadbalancer.Reconciler
+}
+
+// newController signs in and starts as the program does.
+func newController(ctx context.Context, conf *config.Config, clk clock.WithTicker) (*controller, error) {
+	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Clock: clk})
+	if err != nil {
+		return nil, err
+	}
+	engine, err := loadbalancer.New(loadbalancer.Options{
+		Config:      conf,
+		Session:     session,
+		ClusterName: "kubernetes",
+		ClusterID:   "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11",
+		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
+		Clock:       clk,
+	})
+	if err != nil {
+		session.Close()
+		return nil, err
+	}
+	return &controller{session: session, engine: engine}, nil
+}
+
+func (c *controller) close() {
+	c.engine.Close()
+	c.session.Close()
+}
+
+// ensure does what the service controller does: it publishes the address.
+func (c *controller) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
+	status, err := c.engine.Ensure(ctx, svc, nodes)
+	if err != nil {
+		return err
+	}
+	svc.Status.LoadBalancer = *status
+	return nil
+}
