@@ -98,7 +98,7 @@ func (lb LoadBalancer) refs(used map[string]bool) {
 // listeners.
 func (k *keyring) listenerTLS(listener Listener) (*tls.Config, error) {
 	if listener.Protocol != ProtocolTerminatedHTTPS {
-		return nil, nil //nolint:nilnil // no TLS is no error
+		return nil, nil
 	}
 	config := &tls.Config{NextProtos: listener.TLS.ALPN} //nolint:gosec // the versions are the listener's choice
 	limitVersions(config, listener.TLS.Versions)
@@ -138,7 +138,7 @@ func clientAuth(given string) tls.ClientAuthType {
 // poolTLS is how a pool speaks TLS to its members; nil for pools that do not.
 func (k *keyring) poolTLS(given PoolTLS) (*tls.Config, error) {
 	if !given.Enabled {
-		return nil, nil //nolint:nilnil // no TLS is no error
+		return nil, nil
 	}
 	config := unverified()
 	config.NextProtos = given.ALPN

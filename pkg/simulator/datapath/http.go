@@ -1,6 +1,7 @@
 package datapath
 
 import (
+	"crypto/tls"
 	"io"
 	"log"
 	"net"
@@ -8,8 +9,6 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
-
-	"crypto/tls"
 )
 
 // speaksHTTP reports whether requests are carried one by one, not bytes.

@@ -92,6 +92,21 @@ func TestAWaitingConnectionEndsWithItsListener(t *testing.T) {
 	}
 }
 
+func TestAWaitingConnectionIsServedByTheListenerThatFollows(t *testing.T) {
+	t.Parallel()
+	lb := limited(balancer(t, "TCP", backend(t, "a")), 1)
+	source := newMemory(lb)
+	start(t, source)
+	open(t, vip(lb))
+	second := waiting(t, vip(lb))
+	next := limited(lb, 1)
+	next.Listeners[0].ID = "another"
+	source.put(next)
+	if err := served(second); err != nil {
+		t.Errorf("the waiting connection: %v", err)
+	}
+}
+
 func TestTheLimitOfUDPIsClientsPerMember(t *testing.T) {
 	t.Parallel()
 	lb := limited(balancer(t, ProtocolUDP, udpBackend(t, "a"), udpBackend(t, "b")), 1)

@@ -101,6 +101,7 @@ func (p *Plane) applyGates() {
 	p.meters.keep(wanted)
 	for id := range p.gates {
 		if !wanted[id] {
+			p.gates[id].set(0) // lets in who still waits
 			delete(p.gates, id)
 		}
 	}
