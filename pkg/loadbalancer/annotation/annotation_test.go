@@ -40,6 +40,8 @@ func TestParseReadsEveryKind(t *testing.T) {
 		{annotation.MonitorTimeout, "3600", annotation.Values{MonitorTimeout: ptr(3600)}},
 		{annotation.MonitorRetries, "10", annotation.Values{MonitorMaxRetries: ptr(10)}},
 		{annotation.MonitorDown, " 3 ", annotation.Values{MonitorMaxRetriesDown: ptr(3)}},
+		{annotation.MaxMembers, "0", annotation.Values{MaxMembers: ptr(0)}},
+		{annotation.MaxMembers, "10000", annotation.Values{MaxMembers: ptr(10000)}},
 		{annotation.Prefix + "load-balancer-address", "172.24.5.171", annotation.Values{}},
 		{annotation.Prefix + "proxy-protocol", "false", annotation.Values{}},
 		{annotation.Prefix + "x-forwarded-for", "false", annotation.Values{}},
@@ -82,6 +84,8 @@ func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
 		{annotation.MonitorRetries, "11", "1 to 10"},
 		{annotation.MonitorDown, "-1", "1 to 10"},
 		{annotation.MonitorDown, "99999999999999999999", "1 to 10"},
+		{annotation.MaxMembers, "-1", "0 to 10000"},
+		{annotation.MaxMembers, "10001", "0 to 10000"},
 		// What would silently be something else if it were ignored.
 		{annotation.Prefix + "proxy-protocol", "true", "nothing in this version, which does not support it yet"},
 		{annotation.Prefix + "x-forwarded-for", "true", "nothing in this version, which does not support it yet"},
