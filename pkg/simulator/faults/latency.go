@@ -1,0 +1,39 @@
+package faults
+
+import (
+	"net/http"
+	"time"
+)
+
+// Latency is how long requests take that match, beside what faults add.
+type Latency struct {
+	// Method and Route as those of a Rule.
+	Method, Route string
+	// Min and Max of an even spread. A Max below Min is the same as Min.
+	Min, Max time.Duration
+}
+
+// SetLatencies replaces all latencies. Of several that match a request the
+// first counts. The same seed makes the same sequence of requests take the
+// same times.
+func (f *Faults) SetLatencies(seed uint64, latencies ...Latency) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slow = latencies
+	f.dice = newDice(seed)
+}
+
+func (f *Faults) latencyOf(r *http.Request) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, slow := range f.slow {
+		if !(Rule{Method: slow.Method, Route: slow.Route}).match(r) {
+			continue
+		}
+		if slow.Max <= slow.Min {
+			return slow.Min
+		}
+		return slow.Min + time.Duration(f.dice.Int64N(int64(slow.Max-slow.Min)+1))
+	}
+	return 0
+}
