@@ -4,10 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 func TestMetricsCountByRequestAndCode(t *testing.T) {
@@ -93,4 +95,76 @@ func TestMetricsAreNotGlobal(t *testing.T) {
 	if err := NewMetrics().Register(registry.Register); err == nil {
 		t.Error("registered the same names twice and heard nothing of it")
 	}
+}
+
+func TestMetricsOfPacing(t *testing.T) {
+	t.Parallel()
+	registry := metrics.NewKubeRegistry()
+	m := NewMetrics()
+	if err := m.Register(registry.Register); err != nil {
+		t.Fatal(err)
+	}
+	clk := clocktesting.NewFakeClock(time.Now())
+	l := newLane(classNetworkWrite, bounds{4, 8}, clk, m)
+	places := fill(t, l, 4)
+	a := newArrivals(l)
+	a.come(t, t.Context(), "one", PriorityUsual)
+	a.come(t, t.Context(), "two", PriorityUsual)
+	clk.Step(3 * time.Second)
+	places[0].leave(t.Context(), answered(503))
+	places[1].leave(t.Context(), answered(429, 10))
+	places[2].leave(t.Context(), answered(429, 10))
+	want := `
+# HELP openstack_api_limit [ALPHA] Number of OpenStack API requests that may be in flight at a time; it adapts to what the cloud can bear.
+# TYPE openstack_api_limit gauge
+openstack_api_limit{class="network_write"} 2
+# HELP openstack_api_queue_depth [ALPHA] Number of OpenStack API requests that wait for others to be answered first.
+# TYPE openstack_api_queue_depth gauge
+openstack_api_queue_depth{class="network_write"} 2
+# HELP openstack_api_throttled_total [ALPHA] Number of times that fewer OpenStack API requests were let through than before: the limit was halved for a status code, for no answer or for latency, or all were held back for a Retry-After.
+# TYPE openstack_api_throttled_total counter
+openstack_api_throttled_total{class="network_write",reason="503"} 1
+openstack_api_throttled_total{class="network_write",reason="retry_after"} 1
+`
+	err := testutil.GatherAndCompare(registry, strings.NewReader(want), "openstack_api_limit",
+		"openstack_api_queue_depth", "openstack_api_throttled_total")
+	if err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the time is kept", clk.HasWaiters)
+	clk.Step(10 * time.Second)
+	<-a.entered
+	class := map[string]string{"class": "network_write"}
+	if depth := valueOf(t, registry, "openstack_api_queue_depth", class); depth != 1 {
+		t.Errorf("queue depth %v, want 1", depth)
+	}
+	places[3].leave(t.Context(), answered(200))
+	<-a.entered
+	a.all.Wait()
+	waits, depth := valueOf(t, registry, "openstack_api_wait_seconds", class), valueOf(t, registry, "openstack_api_queue_depth", class)
+	if waits != 6 || depth != 0 {
+		t.Errorf("%v waits, queue depth %v; want 6 and 0", waits, depth)
+	}
+}
+
+// valueOf gives what a metric with these labels shows, of a histogram the number of
+// observations.
+func valueOf(t *testing.T, registry metrics.KubeRegistry, name string, labels map[string]string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := 0.0
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			if testutil.LabelsMatch(metric, labels) {
+				value += metric.GetGauge().GetValue() + metric.GetCounter().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return value
 }

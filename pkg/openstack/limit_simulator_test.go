@@ -1,0 +1,103 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/component-base/metrics"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+)
+
+// tally counts the requests of a class that are in flight.
+type tally struct {
+	next  http.RoundTripper
+	class requestClass
+
+	mu             sync.Mutex
+	inFlight, most int
+}
+
+func (c *tally) RoundTrip(req *http.Request) (*http.Response, error) {
+	if kindOf(req.Method, req.URL.Path).Class == c.class {
+		c.add(1)
+		defer c.add(-1)
+	}
+	return c.next.RoundTrip(req)
+}
+
+func (c *tally) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inFlight += n
+	c.most = max(c.most, c.inFlight)
+}
+
+// through makes a session send through a transport of ours.
+func through(s *Session, opts SessionOptions, base http.RoundTripper) {
+	s.provider.HTTPClient.Transport = &authTransport{tokens: s.tokens, next: newChain(base, opts.withDefaults())}
+}
+
+// createSurely creates a load balancer as the engine does: after an unsure answer it
+// looks before it asks again.
+func createSurely(ctx context.Context, cloud *simulator.Cloud, s *Session, name string) error {
+	for range 50 {
+		_, err := createLB(cloud, s, name)
+		if err == nil || !IsUnsure(err) {
+			return err
+		}
+		found, err := s.Octavia().LoadBalancers(ctx, LoadBalancerFilter{Name: name})
+		if err != nil || len(found) > 0 {
+			return err
+		}
+	}
+	return errors.New("refused too often")
+}
+
+// Octavia answers 503 when too many creates of a project wait for each other.
+func TestManyCreatesInABusyCloud(t *testing.T) {
+	t.Parallel()
+	const services = 100
+	cloud, s := simulated(t, simulator.Options{})
+	registry, counts := metrics.NewKubeRegistry(), NewMetrics()
+	if err := counts.Register(registry.Register); err != nil {
+		t.Fatal(err)
+	}
+	creates := &tally{next: s.connections, class: classLoadBalancerCreate}
+	through(s, SessionOptions{
+		Metrics: counts,
+		Retry:   RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond},
+	}, creates)
+	const busy = `{"faultcode":"Server","faultstring":"Project busy.  Unable to lock the project.  Please try again.","debuginfo":null}`
+	for _, from := range []int{3, 40, 90} {
+		cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: lbRoute, From: from, Count: 10, Status: 503, Body: busy})
+	}
+	cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: lbRoute, From: 20, Count: 3, Status: 504, AfterWork: true})
+
+	var all sync.WaitGroup
+	for i := range services {
+		all.Go(func() {
+			if err := createSurely(t.Context(), cloud, s, fmt.Sprintf("lb-%d", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := len(cloud.Octavia.Snapshot()); got != services {
+		t.Errorf("%d load balancers, want %d", got, services)
+	}
+	if most := (Limits{}).withDefaults().LoadBalancerCreates; creates.most > most || creates.inFlight != 0 {
+		t.Errorf("up to %d creates in flight, %d at the end; want at most %d and none", creates.most, creates.inFlight, most)
+	}
+	cuts := valueOf(t, registry, "openstack_api_throttled_total", map[string]string{"class": "loadbalancer_create", "reason": "503"})
+	waits := valueOf(t, registry, "openstack_api_wait_seconds", map[string]string{"class": "loadbalancer_create"})
+	if cuts < 3 || waits < services {
+		t.Errorf("the limit was cut %v times, %v attempts waited; want at least one cut for each of 3 bursts of 503, %d attempts", cuts, waits, services)
+	}
+}
