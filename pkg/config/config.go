@@ -34,6 +34,8 @@ type Config struct {
 	Route Route
 	// Kept for compatibility; only request-timeout has an effect.
 	Metadata Metadata
+	// How many requests may be in flight at a time, by what they do. The number in use starts lower (at 4 for `creates`, at 8 for the others), grows up to these while OpenStack answers well, and is halved when it answers 429, 500, 502, 503 or 504 or not at all, or takes more than three times as long as usual. `Retry-After` in an answer holds back all requests of its kind until then, for at most 5 minutes. Requests beyond the limit wait: deletes and creates go ahead of changes, changes ahead of new members. cloud-provider-openstack has no such section and no such limits.
+	Limits Limits
 }
 
 // Global says where Keystone is and how to sign in.
@@ -207,4 +209,18 @@ type Metadata struct {
 	SearchOrder string `gcfg:"search-order" default:"configDrive,metadataService" form:"search-order"`
 	// Time limit of every OpenStack call; 0 means none, with a warning.
 	RequestTimeout Duration `gcfg:"request-timeout" default:"60s"`
+}
+
+// Limits are the greatest numbers of requests in flight at a time.
+type Limits struct {
+	// Creates of load balancers; 0 means 8. Octavia makes those of a project one after the other, so that more only wait for each other until it gives up.
+	Creates int `gcfg:"creates" default:"0" max:"1000"`
+	// Deletes of load balancers; 0 means 16.
+	Deletes int `gcfg:"deletes" default:"0" max:"1000"`
+	// All other writes to Octavia: listeners, pools, members, health monitors; 0 means 32.
+	Updates int `gcfg:"updates" default:"0" max:"1000"`
+	// Reads, counted for Octavia, Neutron and Nova each; 0 means 16.
+	Reads int `gcfg:"reads" default:"0" max:"1000"`
+	// Writes to Neutron: floating IPs, ports, security groups, routes; 0 means 16.
+	NetworkWrites int `gcfg:"network-writes" default:"0" max:"1000"`
 }

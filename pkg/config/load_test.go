@@ -118,6 +118,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		},
 		Route:    Route{RouterID: "r"},
 		Metadata: Metadata{SearchOrder: "metadataService", RequestTimeout: seconds(30)},
+		Limits:   Limits{Creates: 1, Deletes: 2, Updates: 3, Reads: 4, NetworkWrites: 5},
 	}
 	got, _, err := Load(strings.NewReader(string(content)), nil)
 	if err != nil {

@@ -103,6 +103,14 @@ func TestBadValuesAreRefused(t *testing.T) {
 			"[LoadBalancerClass \"gold\"]\nfloating-subnet=!\n",
 			`cloud.conf [LoadBalancerClass "gold"] floating-subnet "!": reading subnet pattern "!": the pattern is empty: allowed is a glob, or a regular expression after ~; a leading ! negates`,
 		},
+		"negative limit": {
+			"[Limits]\nreads=-1\n",
+			`cloud.conf [Limits] reads "-1": allowed is a whole number from 0 to 1000`,
+		},
+		"limit that limits nothing": {
+			"[Limits]\ncreates=1001\n",
+			`cloud.conf [Limits] creates "1001": allowed is a whole number from 0 to 1000`,
+		},
 		"subnet tags": {
 			"[LoadBalancer]\nfloating-subnet-tags=&a,,b\n",
 			`cloud.conf [LoadBalancer] floating-subnet-tags "&a,,b": reading subnet tags "&a,,b": a tag is empty: allowed is tags separated by commas: any of them, all of them after &; a leading ! negates`,

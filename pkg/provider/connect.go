@@ -59,6 +59,7 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 		Timeout:   timeout,
 		Clock:     c.Clock,
 		Metrics:   c.APIMetrics,
+		Limits:    limits(c.Config.Limits),
 	})
 	if err != nil {
 		return nil, err
@@ -69,6 +70,17 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 		return nil, err
 	}
 	return New(ctx, options), nil
+}
+
+// limits hands on [Limits] of cloud.conf.
+func limits(l config.Limits) openstack.Limits {
+	return openstack.Limits{
+		LoadBalancerCreates: l.Creates,
+		LoadBalancerDeletes: l.Deletes,
+		LoadBalancerUpdates: l.Updates,
+		Reads:               l.Reads,
+		NetworkWrites:       l.NetworkWrites,
+	}
 }
 
 func (c Connection) options(ctx context.Context, session *openstack.Session) (Options, error) {

@@ -67,6 +67,14 @@ func TestAConnectedProviderServesNodesAndServices(t *testing.T) {
 	}
 }
 
+func TestEveryLimitIsHandedOn(t *testing.T) {
+	t.Parallel()
+	want := openstack.Limits{LoadBalancerCreates: 1, LoadBalancerDeletes: 2, LoadBalancerUpdates: 3, Reads: 4, NetworkWrites: 5}
+	if got := limits(config.Limits{Creates: 1, Deletes: 2, Updates: 3, Reads: 4, NetworkWrites: 5}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
 func TestNodesAreServedWithoutLoadBalancers(t *testing.T) {
 	t.Parallel()
 	_, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.Enabled = false })
