@@ -1,0 +1,62 @@
+package observe_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+)
+
+// BenchmarkModel makes a model of a load balancer with three listeners, as it was
+// read.
+func BenchmarkModel(b *testing.B) {
+	id := identity.Identity{ClusterName: "rig", ClusterID: "cluster", ServiceUID: "service-uid", Namespace: "default", Service: "web"}
+	for _, n := range []int{3, 100, 1000} {
+		parts := read(id, 3, n)
+		b.Run(fmt.Sprintf("%d-nodes", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				lb := parts.Model(id)
+				if len(lb.Listeners) != 3 || len(lb.Listeners[0].Pool.Members) != n || len(lb.Foreign) > 0 {
+					b.Fatalf("%d listeners, foreign %v", len(lb.Listeners), lb.Foreign)
+				}
+			}
+		})
+	}
+}
+
+// read gives the answers of the load balancer service about a load balancer of ours.
+func read(id identity.Identity, ports, nodes int) observe.Parts {
+	const active, online = "ACTIVE", "ONLINE"
+	parts := observe.Parts{
+		LoadBalancer: loadbalancers.LoadBalancer{
+			ID: "lb", Name: id.Name(), Description: id.Description(), Tags: id.Tags(), Provider: "amphora",
+			ProvisioningStatus: active, OperatingStatus: online,
+		},
+		Members: map[string][]pools.Member{},
+	}
+	for i := range ports {
+		pool := fmt.Sprintf("pool-%d", i)
+		parts.Listeners = append(parts.Listeners, listeners.Listener{
+			ID: fmt.Sprintf("listener-%d", i), Name: id.ListenerName(i), Tags: id.Tags(), Protocol: "TCP", ProtocolPort: 80 + i,
+			DefaultPoolID: pool, ProvisioningStatus: active, OperatingStatus: online,
+		})
+		parts.Pools = append(parts.Pools, pools.Pool{
+			ID: pool, Name: id.PoolName(i), Tags: id.Tags(), Protocol: "TCP", LBMethod: "ROUND_ROBIN",
+			ProvisioningStatus: active, OperatingStatus: online,
+		})
+		for node := range nodes {
+			parts.Members[pool] = append(parts.Members[pool], pools.Member{
+				ID: fmt.Sprintf("member-%d-%d", i, node), Name: fmt.Sprintf("node-%d", node), SubnetID: "subnet",
+				Address: fmt.Sprintf("10.0.%d.%d", node/250, 1+node%250), ProtocolPort: 30080 + i, Weight: 1, AdminStateUp: true,
+				ProvisioningStatus: active, OperatingStatus: online,
+			})
+		}
+	}
+	return parts
+}
