@@ -2,6 +2,7 @@ package loadbalancer_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -32,6 +33,23 @@ func TestCreationIsOneLoadBalancerPostAndOneFloatingIPPost(t *testing.T) {
 	others := w.cloud.Books.Requests(books.Reads(), func(r books.Request) bool { return r.LoadBalancerID != lb.ID })
 	if len(others) > 3 {
 		t.Errorf("%d requests beside the writes and the wait, want at most 3:\n%s", len(others), printed(others))
+	}
+}
+
+func TestCreationWhenWarmReadsOnceBesideTheWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, first, svc := w.nodes(3), service("first", 1), service("web", 3)
+	w.ensure(first, nodes)
+	w.look()
+	w.cloud.Books.Reset()
+	w.ensure(svc, nodes)
+	w.writes(2)
+	beside := w.cloud.Books.Requests(books.Reads(), func(r books.Request) bool {
+		return !strings.Contains(r.Path, "provisioning_status") && !strings.HasSuffix(r.Route, "/status")
+	})
+	if len(beside) > 1 {
+		t.Errorf("reads beside the wait:\n%swant at most one", printed(beside))
 	}
 }
 

@@ -96,7 +96,13 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service) error {
 	leaving.options.Cascade = r.options.Config.LoadBalancer.CascadeDelete
 	todo := plan.Delete(*observed, leaving.options)
 	r.tellPlan(svc, todo)
-	return r.applier.Run(ctx, id, observed, todo)
+	if err := r.applier.Run(ctx, id, observed, todo); err != nil {
+		return err
+	}
+	if !leaving.options.KeepFloatingIP {
+		r.touched.remove(svc.UID)
+	}
+	return nil
 }
 
 // floatingIPsOf reads all floating IPs of a Service, also spare ones beside the one

@@ -19,6 +19,7 @@ func (r *Reconciler) Watch(ctx context.Context, drifted func(types.NamespacedNam
 	if r.options.Config.LoadBalancer.DriftPolicy == driftOff || interval == 0 {
 		return
 	}
+	r.look(ctx, drifted)
 	for {
 		timer := r.options.Clock.NewTimer(spread(interval))
 		select {

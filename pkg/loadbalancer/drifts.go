@@ -33,3 +33,31 @@ func (d *drifts) forget(uid types.UID) {
 	defer d.mu.Unlock()
 	delete(d.why, uid)
 }
+
+// uidSet is a set of Services. Its zero value is ready.
+type uidSet struct {
+	mu  sync.Mutex
+	set map[types.UID]struct{}
+}
+
+func (s *uidSet) add(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.set == nil {
+		s.set = map[types.UID]struct{}{}
+	}
+	s.set[uid] = struct{}{}
+}
+
+func (s *uidSet) remove(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.set, uid)
+}
+
+func (s *uidSet) has(uid types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, has := s.set[uid]
+	return has
+}

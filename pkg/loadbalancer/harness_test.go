@@ -358,3 +358,21 @@ func faultOn(method, route string, status int) faults.Rule {
 func faultRootDocument() faults.Rule {
 	return faultOn(http.MethodGet, "/load-balancer/", http.StatusServiceUnavailable)
 }
+
+// look lets the controller look at the whole cloud, as it does from its start on:
+// the second look begins when the first is over.
+func (w *world) look() {
+	w.t.Helper()
+	before := w.cloud.Books.Count(http.MethodGet, lbRoute)
+	ctx, stop := context.WithCancel(w.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.engine.Watch(ctx, func(types.NamespacedName) {})
+	}()
+	for w.cloud.Books.Count(http.MethodGet, lbRoute) < before+2 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	<-done
+}

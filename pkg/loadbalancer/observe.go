@@ -7,6 +7,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
@@ -23,10 +24,29 @@ func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.I
 	if err != nil {
 		return nil, err
 	}
+	if observed.LoadBalancer == nil && floatingAddress(settings) == "" && r.hasNoFloatingIP(svc.UID, id) {
+		return observed, nil
+	}
 	if settings.FloatingIP() || observed.LoadBalancer != nil {
 		err = r.observer.FloatingIPs(ctx, id, observed, floatingAddress(settings))
 	}
 	return observed, err
+}
+
+// hasNoFloatingIP tells that there is surely no floating IP of a Service: the first
+// look of this process, the only one that makes any, saw none, and since then none
+// was made for it.
+func (r *Reconciler) hasNoFloatingIP(uid types.UID, id identity.Identity) bool {
+	first := r.inventory.First()
+	if first == nil || r.touched.has(uid) {
+		return false
+	}
+	for _, fip := range first.FloatingIPs {
+		if id.OwnsFloatingIP(fip.Description) {
+			return false
+		}
+	}
+	return true
 }
 
 // unchanged asks whether the load balancer is still as it is remembered. Who asks

@@ -218,6 +218,7 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 			return errors.New("the Service has no load balancer: it is made at the next sync of the Service")
 		}
 	}
+	p.touched.add(p.svc.UID)
 	err := p.applier.Run(ctx, p.id, p.observed, todo)
 	var broken *apply.ChildrenError
 	if errors.As(err, &broken) {

@@ -86,6 +86,8 @@ type Reconciler struct {
 	locks     keyedLocks
 	memory    memory
 	drifts    drifts
+	// touched are the Services that something was made for.
+	touched uidSet
 }
 
 // New makes a Reconciler. Close ends it.

@@ -60,6 +60,8 @@ type Applier struct {
 	Watcher  *wait.Watcher
 	Clock    clock.WithTicker
 	Pace     Pace
+
+	experience experience
 }
 
 // Pace is how long apply waits between two looks.
@@ -110,9 +112,9 @@ type run struct {
 	*Applier
 	id       identity.Identity
 	observed *model.Observed
-	// working is how to wait for the load balancer after the last change; nil when
-	// nothing works on it.
-	working *wait.Pace
+	// working is what is waited for after the last change; empty when nothing works
+	// on the load balancer.
+	working operation
 	// deleting are load balancers that are going away.
 	deleting []string
 }
@@ -171,21 +173,21 @@ func (r *run) unlocked(ctx context.Context, step plan.Step) error {
 		_, err := r.Watcher.Settled(ctx, s.ID, r.Pace.Update)
 		return err
 	}
-	r.working = &r.Pace.Update
+	r.working = updating
 	return r.settle(ctx)
 }
 
 // settle waits until nothing works on the load balancer.
 func (r *run) settle(ctx context.Context) error {
-	if r.working == nil {
+	if r.working == "" {
 		return nil
 	}
 	lb := r.observed.LoadBalancer
-	token, err := r.Watcher.Settled(ctx, lb.ID, *r.working)
+	token, err := r.wait(ctx, lb.ID, kind{lb.Provider, r.working})
 	if err != nil {
 		return fmt.Errorf("wait for load balancer %s (%s): %w", lb.Name, lb.ID, err)
 	}
-	r.working = nil
+	r.working = ""
 	lb.Status, lb.UpdatedAt = token.Status, token.UpdatedAt
 	switch {
 	case token.Gone:
@@ -199,7 +201,7 @@ func (r *run) settle(ctx context.Context) error {
 // gone waits until the load balancers that were deleted are not there any more.
 func (r *run) gone(ctx context.Context) error {
 	for _, id := range r.deleting {
-		token, err := r.Watcher.Settled(ctx, id, r.Pace.Delete)
+		token, err := r.wait(ctx, id, kind{operation: deleting})
 		switch {
 		case err != nil:
 			return fmt.Errorf("wait for the end of load balancer %s: %w", id, err)
@@ -215,7 +217,7 @@ func (r *run) gone(ctx context.Context) error {
 // load balancer came out of it: an ACTIVE load balancer can hold children that
 // failed, or, at ovn, that are still being made.
 func (r *run) verify(ctx context.Context) error {
-	if r.working == nil || r.observed.LoadBalancer == nil {
+	if r.working == "" || r.observed.LoadBalancer == nil {
 		return nil
 	}
 	if err := r.settle(ctx); err != nil {

@@ -27,7 +27,7 @@ func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer)
 	default:
 		return err
 	}
-	r.working = &r.Pace.Create
+	r.working = creating
 	return nil
 }
 

@@ -31,7 +31,7 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 		return err
 	}
 	plan.Advance(r.observed, step)
-	r.working = &r.Pace.Update
+	r.working = updating
 	r.remember(step, created)
 	return nil
 }
@@ -171,7 +171,7 @@ func (r *run) setMembers(ctx context.Context, poolID string, s plan.SetMembers) 
 		if err := r.Octavia.SetMembers(ctx, poolID, chunk, true); err != nil {
 			return err
 		}
-		r.working = &r.Pace.Update
+		r.working = updating
 	}
 	for _, m := range s.Removed {
 		if err := r.settle(ctx); err != nil {
@@ -180,7 +180,7 @@ func (r *run) setMembers(ctx context.Context, poolID string, s plan.SetMembers) 
 		if err := r.Octavia.RemoveMember(ctx, poolID, m.ID); err != nil {
 			return err
 		}
-		r.working = &r.Pace.Update
+		r.working = updating
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ type LoadBalancer struct {
 
 // FloatingIP is what a look tells of a floating IP.
 type FloatingIP struct {
-	ID, Address, PortID string
+	ID, Address, PortID, Description string
 }
 
 // Look is what the project had at one moment.
@@ -59,6 +59,13 @@ func (l *Look) OnPort(portID string) []FloatingIP {
 	return found
 }
 
+// First gives the first look of this process, nil when there was none yet.
+func (i *Inventory) First() *Look {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.first
+}
+
 // Inventory takes looks. Callers at the same time share one.
 type Inventory struct {
 	octavia Octavia
@@ -66,8 +73,8 @@ type Inventory struct {
 	clock   clock.PassiveClock
 	group   singleflight.Group
 
-	mu   sync.Mutex
-	last *Look
+	mu          sync.Mutex
+	first, last *Look
 }
 
 // New makes an inventory.
@@ -109,7 +116,7 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 	group.Go(func() error {
 		all, err := i.neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{})
 		for _, fip := range all {
-			look.FloatingIPs[fip.ID] = FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID}
+			look.FloatingIPs[fip.ID] = FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description}
 		}
 		return err
 	})
@@ -119,6 +126,9 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.last = look
+	if i.first == nil {
+		i.first = look
+	}
 	return look, nil
 }
 
