@@ -99,6 +99,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Leading:   c.Leading,
 		Stop:      c.Stop,
 		Close:     session.Close,
+		Recorder:  c.Recorder,
 		Metrics:   c.Metrics,
 		Clock:     c.Clock,
 	}

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,6 +35,8 @@ type loadBalancers struct {
 	calls   *calls
 	metrics *Metrics
 	newest  func(*v1.Service) *v1.Service
+	// upkeep gathers changes of nodes; nil until it runs.
+	upkeep atomic.Pointer[upkeep]
 }
 
 var _ cloudprovider.LoadBalancer = (*loadBalancers)(nil)
@@ -62,10 +65,15 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 	return status, err
 }
 
-// UpdateLoadBalancer brings the members to these nodes. Upstream passes a context
+// UpdateLoadBalancer brings the members to these nodes, soon: changes that come
+// shortly after one another are gathered, and no Service waits for another one's
+// load balancer. What then fails is told and tried again by upkeep. Upstream passes a context
 // that never ends and a Service out of its cache, shared and perhaps old.
 func (l *loadBalancers) UpdateLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) error {
 	service = l.newest(service)
+	if upkeep := l.upkeep.Load(); upkeep != nil && upkeep.nodesChanged(service, nodes) {
+		return nil
+	}
 	return l.call(ctx, operationUpdate, service, func(ctx context.Context) error {
 		return l.engine.Update(ctx, service, nodes)
 	})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -39,6 +40,8 @@ type Options struct {
 	Stop func(error)
 	// Close ends what runs in the background; nil: nothing does.
 	Close func()
+	// Recorder tells users what becomes of their Services.
+	Recorder record.EventRecorder
 	// Metrics; nil: none are kept.
 	Metrics *Metrics
 	// Clock; nil means the real one.
@@ -115,11 +118,12 @@ func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	if p.loadBalancers == nil {
 		return
 	}
-	upkeep, err := newUpkeep(factory, p.loadBalancers, p.options.Client.CoreV1())
+	upkeep, err := newUpkeep(factory, p.loadBalancers, p.options.Client.CoreV1(), p.options.Recorder)
 	if err != nil {
 		p.options.Stop(fmt.Errorf("listen to nodes: %w", err))
 		return
 	}
+	p.loadBalancers.upkeep.Store(upkeep)
 	p.background.Go(func() { upkeep.run(p.calls.process) })
 }
 

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,7 +20,9 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/cloud-provider/api"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 	"k8s.io/klog/v2"
 
@@ -37,8 +40,12 @@ type upkeep struct {
 	queue    workqueue.TypedRateLimitingInterface[string]
 	keeper   keeper
 	client   corev1.CoreV1Interface
-	// delay gathers changes of many nodes into one pass.
-	delay time.Duration
+	recorder record.EventRecorder
+	// gather is how long changes of nodes are gathered into one pass over a Service;
+	// gatherGone is for nodes that go, whose traffic has nowhere to go to.
+	gather, gatherGone time.Duration
+	// members are the names of the nodes of the last change that upstream told of.
+	members nameSet
 	// forbidden is done once Services cannot be patched.
 	forbidden sync.Once
 }
@@ -57,7 +64,8 @@ type keeper interface {
 }
 
 const (
-	gatherFor = 5 * time.Second
+	gatherFor     = 5 * time.Second
+	gatherGoneFor = time.Second
 	// upkeepWorkers is how many Services are brought up to date at a time.
 	upkeepWorkers = 10
 	// excludedByAutoscaler is the taint of nodes that are about to be deleted.
@@ -65,15 +73,17 @@ const (
 )
 
 // newUpkeep listens to nodes. It does nothing before run.
-func newUpkeep(factory informers.SharedInformerFactory, keeper keeper, client corev1.CoreV1Interface) (*upkeep, error) {
+func newUpkeep(factory informers.SharedInformerFactory, keeper keeper, client corev1.CoreV1Interface, recorder record.EventRecorder) (*upkeep, error) {
 	s := &upkeep{
 		nodes:    factory.Core().V1().Nodes().Lister(),
 		services: factory.Core().V1().Services().Lister(),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](
 			5*time.Second, 5*time.Minute)),
-		keeper: keeper,
-		client: client,
-		delay:  gatherFor,
+		keeper:     keeper,
+		client:     client,
+		recorder:   recorder,
+		gather:     gatherFor,
+		gatherGone: gatherGoneFor,
 	}
 	_, err := factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
@@ -108,9 +118,25 @@ func (s *upkeep) enqueue(matters func(*v1.Service) bool) {
 	}
 	for _, service := range all {
 		if balanced(service) && matters(service) {
-			s.queue.AddAfter(cache.MetaObjectToName(service).String(), s.delay)
+			s.queue.AddAfter(cache.MetaObjectToName(service).String(), s.gather)
 		}
 	}
+}
+
+// nodesChanged takes a change that upstream tells of, and has the Service brought
+// up to date soon: with the nodes as they are then, so that many changes shortly
+// after one another are one. It is false for a Service that is not upkeep's yet.
+func (s *upkeep) nodesChanged(service *v1.Service, nodes []*v1.Node) bool {
+	known, err := s.services.Services(service.Namespace).Get(service.Name)
+	if err != nil || known.UID != service.UID || !balanced(known) {
+		return false
+	}
+	delay := s.gather
+	if s.members.shrinks(nodes) {
+		delay = s.gatherGone
+	}
+	s.queue.AddAfter(cache.MetaObjectToName(service).String(), delay)
+	return true
 }
 
 // balanced tells whether a Service has a load balancer of ours by now. One that
@@ -146,7 +172,12 @@ func (s *upkeep) next(ctx context.Context) bool {
 	defer s.queue.Done(key)
 	if err := s.bring(ctx, key); err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot bring a load balancer up to date, trying again", "service", key)
-		s.queue.AddRateLimited(key)
+		var later *api.RetryError
+		if errors.As(err, &later) {
+			s.queue.AddAfter(key, later.RetryAfter())
+		} else {
+			s.queue.AddRateLimited(key)
+		}
 		return true
 	}
 	s.queue.Forget(key)
@@ -174,6 +205,7 @@ func (s *upkeep) bring(ctx context.Context, key string) error {
 		return s.alive(ctx, service)
 	})
 	if err != nil {
+		s.recorder.Eventf(service, v1.EventTypeWarning, "UpdateLoadBalancerFailed", "Error updating load balancer: %v", err)
 		return err
 	}
 	return s.publish(service, published)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
@@ -97,11 +98,11 @@ func syncing(t *testing.T, u *updates, objects ...runtime.Object) *fake.Clientse
 	t.Helper()
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	s, err := newUpkeep(factory, u, client.CoreV1())
+	s, err := newUpkeep(factory, u, client.CoreV1(), record.NewFakeRecorder(100))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.delay = time.Millisecond
+	s.gather, s.gatherGone = time.Millisecond, time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
@@ -234,12 +235,67 @@ func TestServicesThatMayNotBePatchedAreNoError(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(v1.Resource("services"), "web", errors.New("no"))
 	})
 	factory := informers.NewSharedInformerFactory(client, 0)
-	keep, err := newUpkeep(factory, &updates{}, client.CoreV1())
+	keep, err := newUpkeep(factory, &updates{}, client.CoreV1(), record.NewFakeRecorder(100))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer keep.queue.ShutDown()
 	if err := keep.write(t.Context(), types.NamespacedName{Namespace: "default", Name: "web"}, web.UID, "x"); err != nil {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestNodesThatGoAreTakenOutSoonerThanNewOnesCome(t *testing.T) {
+	t.Parallel()
+	a, b, c := syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2"), syncNode("c", "10.0.0.3")
+	var names nameSet
+	for _, step := range []struct {
+		nodes []*v1.Node
+		want  bool
+	}{
+		{[]*v1.Node{a, b}, false},
+		{[]*v1.Node{a, b}, false}, // another Service is told
+		{[]*v1.Node{a, b, c}, false},
+		{[]*v1.Node{a, c}, true},
+		{[]*v1.Node{a, c}, true}, // another Service is told
+		{[]*v1.Node{a, b, c}, false},
+		{[]*v1.Node{b, c, syncNode("d", "10.0.0.4")}, true},
+	} {
+		if got := names.shrinks(step.nodes); got != step.want {
+			t.Errorf("%d nodes: %v, want %v", len(step.nodes), got, step.want)
+		}
+	}
+}
+
+func TestChangesOfNodesShortlyAfterOneAnotherAreOnePass(t *testing.T) {
+	t.Parallel()
+	web := publishedService("web")
+	client := fake.NewClientset(web, syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2"))
+	factory := informers.NewSharedInformerFactory(client, 0)
+	u := &updates{}
+	s, err := newUpkeep(factory, u, client.CoreV1(), record.NewFakeRecorder(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.gather, s.gatherGone = 50*time.Millisecond, 50*time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	for n := range 20 {
+		if !s.nodesChanged(web, []*v1.Node{syncNode("a", ""), syncNode(fmt.Sprint(n), "")}) {
+			t.Fatal("not taken")
+		}
+	}
+	if s.nodesChanged(service("unpublished"), nil) {
+		t.Error("took a Service that has no load balancer yet")
+	}
+	var running sync.WaitGroup
+	running.Go(func() { s.run(ctx) })
+	u.await(t, "web:a,b")
+	cancel()
+	running.Wait()
+	factory.Shutdown()
+	if seen := u.all(); len(seen) != 1 {
+		t.Errorf("updates %v, want one", seen)
 	}
 }
