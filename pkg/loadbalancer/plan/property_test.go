@@ -9,7 +9,7 @@ import (
 )
 
 // pairs is how many random pairs of models each property is tried with.
-const pairs = 1500
+const pairs = 1000
 
 // property tries what must hold for any two models. A failure names the seed.
 func property(t *testing.T, holds func(t *testing.T, m maker)) {
