@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -30,9 +29,9 @@ type remembered struct {
 	// confirmed tells that updatedAt was seen again when its second was over:
 	// Octavia's clock has seconds, and two changes within one look like one.
 	confirmed bool
-	// observed is all that is in the load balancer. It is nil after a restart,
+	// contents is all that is in the load balancer. It is nil after a restart,
 	// until something has to change.
-	observed *model.Observed
+	contents *packed
 }
 
 // drifted tells how a look at the cloud differs from what is remembered; "" when it

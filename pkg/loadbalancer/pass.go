@@ -81,8 +81,8 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	if known != nil && known.digest == digest {
 		return known.status.DeepCopy(), nil
 	}
-	if known != nil {
-		p.observed = known.observed
+	if known != nil && known.contents != nil {
+		p.observed = p.nodes.unpack(known.contents)
 	}
 	for n := 1; ; n++ {
 		todo, err := p.plan(ctx)
@@ -121,7 +121,7 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 		return nil, "", err
 	}
 	digest := digestOf(desired)
-	if known.observed == nil && known.digest == digest {
+	if known.contents == nil && known.digest == digest {
 		p.memory.keep(p.svc.UID, known)
 	}
 	return known, digest, nil
@@ -255,7 +255,7 @@ func (p *pass) remember(ctx context.Context, published *v1.LoadBalancerStatus) e
 		vipPortID:      lb.VIP.PortID,
 		updatedAt:      lb.UpdatedAt,
 		since:          p.options.Clock.Now(),
-		observed:       p.observed,
+		contents:       p.nodes.pack(p.observed),
 	}
 	if lb.FloatingIP != nil {
 		r.floatingIPID = lb.FloatingIP.ID

@@ -86,6 +86,7 @@ type Reconciler struct {
 	locks     keyedLocks
 	memory    memory
 	drifts    drifts
+	nodes     nodeTable
 	// touched are the Services that something was made for.
 	touched uidSet
 }

@@ -80,9 +80,13 @@ const yesOrNo = `"true" or "false"`
 // output accepts what the controller itself has written.
 func output(*Values, string) bool { return true }
 
+// text reads an ID or a name. An empty one is the same as none.
 func text(at func(*Values) **string) func(*Values, string) bool {
 	return func(v *Values, value string) bool {
-		if value == "" || len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") {
+		if value == "" {
+			return true
+		}
+		if len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") {
 			return false
 		}
 		*at(v) = &value

@@ -1,0 +1,116 @@
+package loadbalancer
+
+import (
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// packed is a load balancer as it is kept in memory. A thousand Services with three
+// ports on five hundred nodes have one and a half million members: here a member is
+// an ID and the number of its node, a tenth of what it takes otherwise.
+type packed struct {
+	// lb is the load balancer; the members of pools that could be packed are left
+	// out of it.
+	lb      model.LoadBalancer
+	members []packedMembers // by listener
+}
+
+// packedMembers are members that differ in ID and node only.
+type packedMembers struct {
+	like  model.Member
+	nodes []uint32
+	ids   []uuid.UUID
+}
+
+// nodeTable numbers nodes. Its zero value is ready. It only grows: by a node's name
+// and address, when there is a new one.
+type nodeTable struct {
+	mu     sync.Mutex
+	number map[tableNode]uint32
+	nodes  []tableNode
+}
+
+type tableNode struct{ name, address string }
+
+func (t *nodeTable) numberOf(n tableNode) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known, ok := t.number[n]; ok {
+		return known
+	}
+	if t.number == nil {
+		t.number = map[tableNode]uint32{}
+	}
+	number := uint32(len(t.nodes))
+	t.number[n] = number
+	t.nodes = append(t.nodes, n)
+	return number
+}
+
+func (t *nodeTable) node(number uint32) tableNode {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.nodes[number]
+}
+
+// pack makes the small form of what the cloud has for a Service that is well.
+func (t *nodeTable) pack(observed *model.Observed) *packed {
+	p := &packed{lb: *observed.LoadBalancer}
+	p.lb.Listeners = make([]model.Listener, len(observed.LoadBalancer.Listeners))
+	p.members = make([]packedMembers, len(p.lb.Listeners))
+	for i, l := range observed.LoadBalancer.Listeners {
+		if members, ok := t.packMembers(l.Pool.Members); ok {
+			p.members[i], l.Pool.Members = members, nil
+		}
+		p.lb.Listeners[i] = l
+	}
+	return p
+}
+
+// packMembers packs members; it is false when they are not alike.
+func (t *nodeTable) packMembers(members []model.Member) (packedMembers, bool) {
+	if len(members) == 0 {
+		return packedMembers{}, false
+	}
+	m := packedMembers{
+		like:  common(members[0]),
+		nodes: make([]uint32, 0, len(members)),
+		ids:   make([]uuid.UUID, 0, len(members)),
+	}
+	for _, member := range members {
+		id, err := uuid.Parse(member.ID)
+		if err != nil || id.String() != member.ID || common(member) != m.like {
+			return packedMembers{}, false
+		}
+		m.nodes = append(m.nodes, t.numberOf(tableNode{member.Name, member.Address}))
+		m.ids = append(m.ids, id)
+	}
+	return m, true
+}
+
+// common is what members share. Whether they answer right now does not matter.
+func common(m model.Member) model.Member {
+	m.ID, m.Name, m.Address, m.Status.Operating = "", "", "", ""
+	return m
+}
+
+// unpack gives the load balancer back, as a value of its own.
+func (t *nodeTable) unpack(p *packed) *model.Observed {
+	lb := p.lb
+	lb.Listeners = make([]model.Listener, len(p.lb.Listeners))
+	for i, l := range p.lb.Listeners {
+		if m := p.members[i]; len(m.ids) > 0 {
+			l.Pool.Members = make([]model.Member, 0, len(m.ids))
+			for j, id := range m.ids {
+				node, member := t.node(m.nodes[j]), m.like
+				member.ID, member.Name, member.Address = id.String(), node.name, node.address
+				l.Pool.Members = append(l.Pool.Members, member)
+			}
+		}
+		lb.Listeners[i] = l
+	}
+	return &model.Observed{LoadBalancer: &lb}
+}
