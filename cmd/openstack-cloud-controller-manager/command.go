@@ -22,9 +22,13 @@ const (
 	// A worker waits while a load balancer is built, so upstream's single one would
 	// let every other Service wait too. Waiting costs nothing: all waits share one
 	// request.
-	defaultServiceSyncs = 30
+	defaultServiceSyncs = 300
 	// Nodes of a growing cluster come in groups; each costs one request.
-	defaultNodeSyncs = 10
+	defaultNodeSyncs = 50
+
+	// Hundreds of workers with an event and a status each want more of the API
+	// server than upstream's 20 requests a second.
+	defaultQPS, defaultBurst = 100, 200
 )
 
 // newCommand makes upstream's command with our defaults, flags and provider.
@@ -36,6 +40,7 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	opts.KubeCloudShared.CloudProvider.Name = provider.Name
 	opts.ServiceController.ConcurrentServiceSyncs = defaultServiceSyncs
 	opts.NodeController.ConcurrentNodeSyncs = defaultNodeSyncs
+	opts.Generic.ClientConnection.QPS, opts.Generic.ClientConnection.Burst = defaultQPS, defaultBurst
 
 	var flags cliflag.NamedFlagSets
 	flags.FlagSet("openstack").StringArrayVar(&p.userAgents, "user-agent", nil,
