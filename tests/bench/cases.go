@@ -64,14 +64,16 @@ func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
 		if err := w.restart(ctx); err != nil {
 			return err
 		}
-		return w.controller.ensure(ctx, l.service, l.nodes)
+		return w.controller.watching(ctx, func(ctx context.Context) error {
+			return w.controller.ensure(ctx, l.service, l.nodes)
+		})
 	})
 	l.nodeChanges(ctx)
 	for _, c := range serviceChanges(s) {
 		c.change(l.service)
 		l.ensure(ctx, c.name)
 	}
-	l.do(ctx, caseDelete, func(ctx context.Context) error { return w.controller.engine.Delete(ctx, l.service) })
+	l.do(ctx, caseDelete, func(ctx context.Context) error { return w.controller.delete(ctx, l.service) })
 	return l.rows, nil
 }
 
@@ -98,7 +100,7 @@ func (l *life) nodeChanges(ctx context.Context) {
 	} {
 		l.nodes = change.to
 		l.do(ctx, change.name, func(ctx context.Context) error {
-			return l.controller.engine.Update(ctx, l.service, l.nodes)
+			return l.controller.update(ctx, l.service, l.nodes)
 		})
 	}
 }

@@ -1,5 +1,7 @@
 package main
 
+import "time"
+
 // Floor is the least that Octavia and Neutron allow: no call but the creation of a
 // load balancer touches two of its children, and the load balancer is locked
 // meanwhile.
@@ -8,9 +10,9 @@ type Floor struct {
 	Reads  int `json:"reads"`
 	Writes int `json:"writes"`
 	Cycles int `json:"cycles"`
-	// Seconds is what the cloud itself takes for a creation of many, 0 for all other
-	// cases.
-	Seconds float64 `json:"seconds,omitempty"`
+	// Seconds is how long the simulated cloud itself takes, were no change to wait for
+	// another load balancer's.
+	Seconds float64 `json:"seconds"`
 }
 
 // scale is how big a case is.
@@ -38,13 +40,35 @@ func overflow(ports, nodes int) int {
 func floorOf(name string, s scale) Floor {
 	one := floorOfOne(name, s)
 	switch name {
-	case caseNoop, caseIdle:
-		return Floor{}
+	case caseIdle:
+		// Each look for changes by others is a list of load balancers and one of
+		// floating IPs, for all Services; one is at the start.
+		return Floor{Reads: 2 * (1 + int(idleTime/lookInterval)), Seconds: idleTime.Seconds()}
 	case caseRestart:
-		// API versions of two services, load balancers, floating IPs: for all Services.
-		return Floor{Reads: 4}
+		// The version of the API, load balancers, floating IPs: for all Services.
+		return Floor{Reads: 3}
 	}
-	return Floor{Reads: one.Reads * s.services, Writes: one.Writes * s.services, Cycles: one.Cycles * s.services}
+	return Floor{
+		Reads: one.Reads * s.services, Writes: one.Writes * s.services, Cycles: one.Cycles * s.services,
+		Seconds: workOf(name, s, one.Cycles).Seconds(),
+	}
+}
+
+// lookInterval is the default of drift-interval.
+const lookInterval = 5 * time.Minute
+
+// workOf gives the time that so many cycles of one load balancer take.
+func workOf(name string, s scale, cycles int) time.Duration {
+	d := delays()[s.provider]
+	switch name {
+	case caseCreate, caseCreateMany:
+		return d.Create + d.Children + time.Duration(cycles-1)*d.Update
+	case caseDelete, caseDeleteMany:
+		return d.Delete
+	case caseHold: // its cloud works in no time
+		return 0
+	}
+	return time.Duration(cycles) * d.Update
 }
 
 func changing(writes int) Floor { return Floor{Writes: writes, Cycles: writes} }

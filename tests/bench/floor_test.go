@@ -27,21 +27,21 @@ func TestFloors(t *testing.T) {
 		at   scale
 		want Floor
 	}{
-		{caseCreate, three, Floor{Reads: 1, Writes: 2, Cycles: 1}},
-		{caseCreate, scale{ports: 3, nodes: 1000, services: 1}, Floor{Reads: 1, Writes: 4, Cycles: 3}},
+		{caseCreate, three, Floor{Reads: 1, Writes: 2, Cycles: 1, Seconds: 45}},
+		{caseCreate, scale{provider: ovn, ports: 3, nodes: 1000, services: 1}, Floor{Reads: 1, Writes: 4, Cycles: 3, Seconds: 3}},
 		{caseNoop, hundred, Floor{}},
-		{caseIdle, hundred, Floor{}},
-		{caseRestart, hundred, Floor{Reads: 4}},
-		{caseNodeAdd, three, Floor{Writes: 3, Cycles: 3}},
-		{caseNodeAddMany, hundred, Floor{Writes: 300, Cycles: 300}},
-		{caseNodePortChange, three, Floor{Writes: 1, Cycles: 1}},
-		{casePortAdd, three, Floor{Writes: 3, Cycles: 3}},
-		{casePortAdd, monitored, Floor{Writes: 4, Cycles: 4}},
-		{casePortRemove, monitored, Floor{Writes: 2, Cycles: 2}},
-		{casePolicyChange, monitored, Floor{Writes: 3, Cycles: 3}},
+		{caseIdle, hundred, Floor{Reads: 26, Seconds: 3600}},
+		{caseRestart, hundred, Floor{Reads: 3}},
+		{caseNodeAdd, three, Floor{Writes: 3, Cycles: 3, Seconds: 9}},
+		{caseNodeAddMany, hundred, Floor{Writes: 300, Cycles: 300, Seconds: 9}},
+		{caseNodePortChange, three, Floor{Writes: 1, Cycles: 1, Seconds: 3}},
+		{casePortAdd, three, Floor{Writes: 3, Cycles: 3, Seconds: 9}},
+		{casePortAdd, monitored, Floor{Writes: 4, Cycles: 4, Seconds: 12}},
+		{casePortRemove, monitored, Floor{Writes: 2, Cycles: 2, Seconds: 6}},
+		{casePolicyChange, monitored, Floor{Writes: 3, Cycles: 3, Seconds: 9}},
 		{casePolicyChange, scale{provider: ovn, ports: 3, services: 1}, Floor{}},
 		{caseFloatingIPAdd, three, Floor{Writes: 1}},
-		{caseDeleteMany, hundred, Floor{Writes: 200, Cycles: 100}},
+		{caseDeleteMany, hundred, Floor{Writes: 200, Cycles: 100, Seconds: 5}},
 	} {
 		if diff := cmp.Diff(c.want, floorOf(c.name, c.at)); diff != "" {
 			t.Errorf("%s, %s: %s", c.name, c.at, diff)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -45,11 +44,11 @@ func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	c.scale.workers = min(s.workers, nodeWorkers)
 	c.nodes = w.nodes[:s.nodes+1]
 	c.each(ctx, caseNodeAddMany, func(ctx context.Context, svc *v1.Service) error {
-		return c.controller.engine.Update(ctx, svc, c.nodes)
+		return c.controller.update(ctx, svc, c.nodes)
 	})
 	c.scale.workers = s.workers
 	c.each(ctx, caseDeleteMany, func(ctx context.Context, svc *v1.Service) error {
-		return c.controller.engine.Delete(ctx, svc)
+		return c.controller.delete(ctx, svc)
 	})
 	return c.rows, nil
 }
@@ -69,7 +68,7 @@ func (c *crowd) restart(ctx context.Context, ensure func(context.Context, *v1.Se
 		if err != nil {
 			return err
 		}
-		return q.each(ctx, c.services, ensure)
+		return c.controller.watching(ctx, func(ctx context.Context) error { return q.each(ctx, c.services, ensure) })
 	})
 	row.Retries = int(q.retries.Load())
 	c.rows = append(c.rows, row)
@@ -78,11 +77,13 @@ func (c *crowd) restart(ctx context.Context, ensure func(context.Context, *v1.Se
 // idle is an hour in which nobody changes anything.
 func (c *crowd) idle(ctx context.Context) {
 	c.rows = append(c.rows, c.measure(ctx, caseIdle, c.scale, func(ctx context.Context) error {
-		select {
-		case <-c.clock.After(idleTime):
-			return nil
-		case <-ctx.Done():
-			return errors.New("interrupted")
-		}
+		return c.controller.watching(ctx, func(ctx context.Context) error {
+			select {
+			case <-c.clock.After(idleTime):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
 	}))
 }

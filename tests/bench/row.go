@@ -23,8 +23,8 @@ type Row struct {
 	// Workers is how many Services are worked on at a time.
 	Workers int `json:"workers"`
 
-	// Reads are GETs beside WatchReads, which poll for what became of a change: by
-	// the status of load balancers, or by a status tree, after the first write.
+	// Reads are GETs beside WatchReads, which ask what became of a change: the status
+	// of load balancers or a status tree, or all floating IPs, after the first write.
 	Reads      int `json:"reads"`
 	WatchReads int `json:"watch_reads"`
 	// Writes are all others but signing in.
@@ -95,11 +95,18 @@ func parameters(query string) string {
 	return strings.Join(parts, "&")
 }
 
+// oneFloatingIP matches queries that look for certain ones.
+var oneFloatingIP = regexp.MustCompile(`[?&](port_id|description|floating_ip_address|id)=`)
+
 // plainValue matches field names, statuses and numbers.
 var plainValue = regexp.MustCompile(`^([a-z_]+|[A-Z_]+|\d+)$`)
 
-// isPoll tells requests for the state of load balancers.
+// isPoll tells requests for the state of load balancers, and the list of all
+// floating IPs that goes with a list of all load balancers.
 func isPoll(r books.Request) bool {
+	if strings.HasSuffix(r.Route, "/v2.0/floatingips") {
+		return !oneFloatingIP.MatchString(r.Path)
+	}
 	_, below, found := strings.Cut(r.Route, "/lbaas/loadbalancers")
 	switch {
 	case !found:

@@ -11,10 +11,10 @@ import (
 )
 
 const legend = `
-  reads beside those of the watcher, floor in brackets   watch: polls for what became of a change
+  reads beside those of watch, floor in brackets         watch: looks for what became of a change
   writes and PENDING cycles: counted [floor]             peer: cloud-provider-openstack, requests [writes]
   KiB: of all bodies                                     allocs, MiB: of controller and simulated cloud together (* controller alone)
-  s: of the simulated clock [what the cloud itself takes]
+  s: of the simulated clock [what the cloud works on one load balancer]
 
 `
 
@@ -47,10 +47,7 @@ func (r Row) columns() []string {
 	if r.Alone {
 		mib = "*" + mib
 	}
-	seconds := fmt.Sprintf("%.1f", r.Seconds)
-	if r.Floor.Seconds > 0 {
-		seconds += fmt.Sprintf(" [%.1f]", r.Floor.Seconds)
-	}
+	seconds := fmt.Sprintf("%.1f [%.1f]", r.Seconds, r.Floor.Seconds)
 	return []string{
 		r.mark() + r.Case, provider, strconv.Itoa(r.Ports), strconv.Itoa(r.Nodes), services,
 		beside(r.Reads, r.Floor.Reads), strconv.Itoa(r.WatchReads), beside(r.Writes, r.Floor.Writes), beside(r.Cycles, r.Floor.Cycles),

@@ -8,12 +8,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/record"
-	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/bench/virtual"
@@ -39,6 +35,7 @@ type world struct {
 	cloud *simulator.Cloud
 	conf  *config.Config
 	nodes []*v1.Node
+	notes *notes
 
 	controller *controller
 }
@@ -46,7 +43,10 @@ type world struct {
 // newWorld makes a cloud with so many servers, and a controller that has made a
 // load balancer before and so knows what seldom changes.
 func newWorld(ctx context.Context, provider string, monitors bool, nodes int) (*world, error) {
-	w := &world{clock: virtual.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
+	w := &world{
+		clock: virtual.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+		notes: newNotes(),
+	}
 	err := w.start(ctx, provider, monitors, nodes)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
@@ -69,7 +69,7 @@ func (w *world) start(ctx context.Context, provider string, monitors bool, nodes
 	if w.nodes, err = addNodes(w.cloud, nodes); err != nil {
 		return err
 	}
-	if w.controller, err = newController(ctx, w.conf, w.clock); err != nil {
+	if w.controller, err = newController(ctx, w.conf, w.clock, w.notes); err != nil {
 		return err
 	}
 	return w.warmUp(ctx)
@@ -97,9 +97,10 @@ func (w *world) warmUp(ctx context.Context) error {
 	if err := w.controller.ensure(ctx, svc, w.nodes[:1]); err != nil {
 		return fmt.Errorf("create a first load balancer: %w", err)
 	}
-	if err := w.controller.engine.Delete(ctx, svc); err != nil {
+	if err := w.controller.delete(ctx, svc); err != nil {
 		return fmt.Errorf("delete the first load balancer: %w", err)
 	}
+	w.clock.Sleep(tail)
 	return nil
 }
 
@@ -118,7 +119,7 @@ func (w *world) close() error {
 func (w *world) restart(ctx context.Context) error {
 	w.controller.close()
 	w.controller = nil
-	next, err := newController(ctx, w.conf, w.clock)
+	next, err := newController(ctx, w.conf, w.clock, w.notes)
 	if err != nil {
 		return fmt.Errorf("start the controller anew: %w", err)
 	}
@@ -126,12 +127,12 @@ func (w *world) restart(ctx context.Context) error {
 	return nil
 }
 
-// tail is how long after a case requests still count as its own.
-const tail = 2 * time.Second
+// tail is how long after a case requests still count as its own: what was changed is
+// looked at once more when the second of its timestamp is over.
+const tail = 10 * time.Second
 
 // measure counts what work takes. A failure of the work itself goes into the row.
 func (w *world) measure(ctx context.Context, name string, s scale, work func(context.Context) error) Row {
-	w.clock.Sleep(10 * time.Second) // so that no timestamp is of this second
 	w.clock.Idle()
 	w.cloud.Books.Reset()
 	row := Row{
@@ -146,51 +147,11 @@ func (w *world) measure(ctx context.Context, name string, s scale, work func(con
 	row.Allocs = allocations() - before
 	row.count(w.cloud.Books.Requests(), w.cloud.Books.TotalCycles())
 	row.RSSMiB, _ = residentMiB()
+	if n := w.controller.drifted.Swap(0); n > 0 {
+		err = errors.Join(err, fmt.Errorf("%d load balancers were taken for changed by somebody else", n))
+	}
 	if err != nil {
 		row.Error = err.Error()
 	}
 	return row
-}
-
-// controller is the part of a cloud controller manager that works on load
-// balancers.
-type controller struct {
-	session *openstack.Session
-	engine  *loadbalancer.Reconciler
-}
-
-// newController signs in and starts as the program does.
-func newController(ctx context.Context, conf *config.Config, clk clock.WithTicker) (*controller, error) {
-	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Clock: clk})
-	if err != nil {
-		return nil, err
-	}
-	engine, err := loadbalancer.New(loadbalancer.Options{
-		Config:      conf,
-		Session:     session,
-		ClusterName: "kubernetes",
-		ClusterID:   "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11",
-		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
-		Clock:       clk,
-	})
-	if err != nil {
-		session.Close()
-		return nil, err
-	}
-	return &controller{session: session, engine: engine}, nil
-}
-
-func (c *controller) close() {
-	c.engine.Close()
-	c.session.Close()
-}
-
-// ensure does what the service controller does: it publishes the address.
-func (c *controller) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	status, err := c.engine.Ensure(ctx, svc, nodes)
-	if err != nil {
-		return err
-	}
-	svc.Status.LoadBalancer = *status
-	return nil
 }

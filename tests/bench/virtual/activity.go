@@ -1,24 +1,27 @@
 package virtual
 
 import (
+	"math"
 	"runtime/metrics"
 	"time"
 )
 
 // activity tells whether any goroutine works. What is on its way through the
-// loopback interface is nobody's work for a moment, so it looks several times.
+// loopback interface, or waits for the garbage collector, is nobody's work for a
+// moment, so it looks several times.
 type activity struct {
 	samples []metrics.Sample
+	// outside is how many goroutines are in a system call for good: that which waits
+	// for signals is.
+	outside uint64
 }
 
-const (
-	// looks in a row must find nobody at work, with a nap before each: to sleep
-	// makes the scheduler ask for what the network has brought.
-	looks = 3
-	nap   = 60 * time.Microsecond
-)
+// nap comes before each look: to sleep makes the scheduler ask for what the network
+// has brought.
+const nap = 60 * time.Microsecond
 
-func (a *activity) none() bool {
+// none tells that so many looks in a row found nobody at work.
+func (a *activity) none(looks int) bool {
 	for range looks {
 		time.Sleep(nap)
 		if a.busy() {
@@ -33,9 +36,12 @@ func (a *activity) busy() bool {
 		a.samples = []metrics.Sample{
 			{Name: "/sched/goroutines/running:goroutines"},
 			{Name: "/sched/goroutines/runnable:goroutines"},
+			{Name: "/sched/goroutines/not-in-go:goroutines"},
 		}
+		a.outside = math.MaxUint64
 	}
 	metrics.Read(a.samples)
-	running, runnable := a.samples[0].Value.Uint64(), a.samples[1].Value.Uint64()
-	return running > 1 || runnable > 0 // this one runs
+	running, runnable, outside := a.samples[0].Value.Uint64(), a.samples[1].Value.Uint64(), a.samples[2].Value.Uint64()
+	a.outside = min(a.outside, outside)
+	return running > 1 || runnable > 0 || outside > a.outside // this one runs
 }

@@ -61,10 +61,32 @@ func (c *Clock) drive() {
 			return
 		default:
 		}
-		if work.none() {
+		if work.none(fewLooks) && (!c.far() || work.none(manyLooks)) {
 			c.step()
 		}
 	}
+}
+
+// A long jump that comes too early does the greater harm, and there are few.
+const (
+	fewLooks, manyLooks = 3, 150
+	longJump            = 20 * time.Second
+)
+
+// far tells that the next timer is a long way off.
+func (c *Clock) far() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := c.next()
+	return next != nil && len(c.still) == 0 && next.due.Sub(c.now) > longJump
+}
+
+// next gives the timer that fires first, nil if there is none.
+func (c *Clock) next() *timer {
+	if len(c.timers) == 0 {
+		return nil
+	}
+	return slices.MinFunc(c.timers, func(a, b *timer) int { return a.due.Compare(b.due) })
 }
 
 // step tells those that wait for this moment, or else goes to the next timer.
@@ -78,10 +100,10 @@ func (c *Clock) step() {
 		c.still = nil
 		return
 	}
-	if len(c.timers) == 0 {
+	next := c.next()
+	if next == nil {
 		return
 	}
-	next := slices.MinFunc(c.timers, func(a, b *timer) int { return a.due.Compare(b.due) })
 	c.now = next.due
 	for _, t := range slices.Clone(c.timers) {
 		if !t.due.After(c.now) {

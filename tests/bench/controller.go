@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// controller is the part of a cloud controller manager that works on load
+// balancers.
+type controller struct {
+	session *openstack.Session
+	engine  *loadbalancer.Reconciler
+	notes   *notes
+	// drifted counts the load balancers that it takes for changed by somebody else.
+	// Nobody changes any.
+	drifted atomic.Int64
+
+	stop       context.CancelFunc
+	background sync.WaitGroup
+}
+
+// newController signs in and starts as the program does.
+func newController(ctx context.Context, conf *config.Config, clk clock.WithTicker, kept *notes) (*controller, error) {
+	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Clock: clk})
+	if err != nil {
+		return nil, err
+	}
+	engine, err := loadbalancer.New(loadbalancer.Options{
+		Config:      conf,
+		Session:     session,
+		ClusterName: "kubernetes",
+		ClusterID:   "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11",
+		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
+		Clock:       clk,
+	})
+	if err != nil {
+		session.Close()
+		return nil, err
+	}
+	c := &controller{session: session, engine: engine, notes: kept}
+	ctx, c.stop = context.WithCancel(ctx)
+	c.background.Go(func() { engine.WriteDown(ctx, kept.write) })
+	return c, nil
+}
+
+func (c *controller) close() {
+	c.stop()
+	c.background.Wait()
+	c.engine.Close()
+	c.session.Close()
+}
+
+// watching looks for changes by others while work goes on. Only some cases have
+// it: a look comes at a random time, and all would have to allow for it.
+func (c *controller) watching(ctx context.Context, work func(context.Context) error) error {
+	watch, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { c.engine.Watch(watch, func(types.NamespacedName) { c.drifted.Add(1) }) })
+	defer watching.Wait()
+	defer stop()
+	return work(ctx)
+}
+
+// ensure does what the service controller does: it publishes the address.
+func (c *controller) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
+	status, err := c.engine.Ensure(ctx, c.notes.on(svc), nodes)
+	if err != nil {
+		return err
+	}
+	svc.Status.LoadBalancer = *status
+	return nil
+}
+
+func (c *controller) update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
+	return c.engine.Update(ctx, c.notes.on(svc), nodes)
+}
+
+func (c *controller) delete(ctx context.Context, svc *v1.Service) error {
+	return c.engine.Delete(ctx, c.notes.on(svc))
+}
+
+// notes are the annotations that controllers have written to Services.
+type notes struct {
+	mu   sync.Mutex
+	text map[types.NamespacedName]string
+}
+
+func newNotes() *notes { return &notes{text: map[types.NamespacedName]string{}} }
+
+func (n *notes) write(_ context.Context, service types.NamespacedName, _ types.UID, text string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.text[service] = text
+	return nil
+}
+
+// on gives the Service as the API server has it.
+func (n *notes) on(svc *v1.Service) *v1.Service {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	annotated := *svc
+	annotated.Annotations = maps.Clone(svc.Annotations)
+	if text, has := n.text[types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}]; has {
+		annotated.Annotations[annotation.Fingerprint] = text
+	}
+	return &annotated
+}
