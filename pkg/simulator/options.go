@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/internal/fastclock"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/nova"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
@@ -21,6 +23,20 @@ type Options struct {
 	Addr string
 	// Clock drives tokens, delays and timestamps; nil means the real one.
 	Clock clock.WithDelayedExecution
+	// Speed makes time in the cloud run so many times as fast as the clock, so
+	// that minutes of Delays take milliseconds; 0 means 1. Tokens keep to the
+	// clock, which their users know.
+	Speed float64
+
+	// Profile is the name of ready-made Delays, see Profiles; Delays for a
+	// provider go before it.
+	Profile string
+	// Seed of all dice: the same seed makes the same delays and latencies.
+	Seed uint64
+	// Latencies of requests.
+	Latencies []faults.Latency
+	// Report is told what goes wrong behind the scenes; nil: nobody is.
+	Report func(error)
 
 	// Release, Providers, Delays, Quirks and Quota are those of
 	// octavia.Options.
@@ -44,6 +60,8 @@ type Options struct {
 	Topology Topology
 	// Config says what CloudConf writes beside the credentials.
 	Config Config
+
+	signInClock clock.PassiveClock // the Clock at its own speed
 }
 
 // Topology are the names and address ranges of the ready-made network. Those
@@ -86,6 +104,9 @@ func (o Options) check() error {
 	if _, is := known[o.Release]; !is && o.Release != "" {
 		return fmt.Errorf("release %q is unknown: want one of %v", o.Release, slices.Sorted(maps.Keys(known)))
 	}
+	if _, is := Profiles()[o.Profile]; !is && o.Profile != "" {
+		return fmt.Errorf("profile %q is unknown: want one of %v", o.Profile, slices.Sorted(maps.Keys(Profiles())))
+	}
 	return nil
 }
 
@@ -101,5 +122,10 @@ func (o Options) withDefaults() Options {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
+	if o.Report == nil {
+		o.Report = func(error) {}
+	}
+	o.signInClock = o.Clock
+	o.Clock = fastclock.New(o.Clock, o.Speed)
 	return o
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/barbican"
@@ -48,9 +49,14 @@ type Cloud struct {
 
 	options  Options
 	listener net.Listener
+	door     *door
+	api      http.Handler // without books and faults
 	mux      *http.ServeMux
 	server   *http.Server
 	served   chan struct{}
+
+	mu     sync.Mutex
+	ending []func()
 }
 
 // Start brings up a cloud. The caller closes it.
@@ -63,7 +69,7 @@ func Start(options Options) (*Cloud, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s for the simulated cloud: %w", options.Addr, err)
 	}
-	c := &Cloud{options: options, listener: listener, served: make(chan struct{})}
+	c := &Cloud{options: options, listener: listener, door: newDoor(listener), served: make(chan struct{})}
 	c.addServices()
 	if err := c.addTopology(); err != nil {
 		return nil, errors.Join(fmt.Errorf("set up the simulated network: %w", err), listener.Close())
@@ -72,15 +78,16 @@ func Start(options Options) (*Cloud, error) {
 	c.server = &http.Server{Handler: c.mux, ReadHeaderTimeout: time.Minute}
 	go func() {
 		defer close(c.served)
-		_ = c.server.Serve(listener) // ends with ErrServerClosed at Close
+		_ = c.server.Serve(c.door) // ends with ErrServerClosed at Close
 	}()
 	return c, nil
 }
 
 func (c *Cloud) addServices() {
 	o := c.options
+	pace := newPace(o)
 	c.Keystone = keystone.New(keystone.Options{
-		Clock: o.Clock, TokenLifetime: o.TokenLifetime, BaseURL: c.URL(), Regions: []string{o.Region},
+		Clock: o.signInClock, TokenLifetime: o.TokenLifetime, BaseURL: c.URL(), Regions: []string{o.Region},
 	})
 	c.Neutron = neutron.New(neutron.Options{
 		Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible,
@@ -89,10 +96,15 @@ func (c *Cloud) addServices() {
 	c.Barbican = barbican.New(barbican.Options{Clock: o.Clock})
 	c.Books = books.New(func(kind, id string) string { return c.Octavia.LoadBalancerOf(kind, id) })
 	c.Faults = faults.New(o.Clock)
+	c.Faults.SetLatencies(o.Seed, o.Latencies...)
 	c.Octavia = octavia.New(octavia.Options{
-		Release: o.Release, Providers: o.Providers, Delays: o.Delays, Quirks: o.Quirks, Quota: o.Quota,
-		Clock: o.Clock, Network: c.Neutron, OnPending: c.Books.CountCycle,
+		Release: o.Release, Providers: o.Providers, Delays: pace.delays, Quirks: o.Quirks, Quota: o.Quota,
+		Clock: o.Clock, Network: c.Neutron, OnPending: func(id string) {
+			c.Books.CountCycle(id)
+			pace.next()
+		},
 	})
+	c.Books.Learn(books.Facts{Project: c.Keystone.ProjectOf})
 	c.Account = c.AddAccount(o.Project, o.User)
 	c.Admin = c.addAccount("admin", "admin", []string{"admin", "member", "reader"})
 }
@@ -110,6 +122,7 @@ func (c *Cloud) mount() {
 		api.Handle(prefix, protected)
 		api.Handle(prefix+"/", protected)
 	}
+	c.api = api
 	c.mux = http.NewServeMux()
 	c.mux.Handle("/", c.Books.Record(c.Faults.Inject(api)))
 }
@@ -140,9 +153,23 @@ func (c *Cloud) AuthURL() string { return c.URL() + "/identity/v3" }
 
 // Close stops the cloud. Requests that are under way lose their connection.
 func (c *Cloud) Close() {
+	c.mu.Lock()
+	ending := c.ending
+	c.mu.Unlock()
+	for _, end := range ending {
+		end()
+	}
+	c.Faults.Clear()
 	_ = c.server.Close() // the listener's own error helps nobody here
 	<-c.served
 	c.Octavia.Close()
+}
+
+// atClose calls end when the cloud is closed.
+func (c *Cloud) atClose(end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ending = append(c.ending, end)
 }
 
 // WaitSettled waits until no load balancer and none of its children is in a

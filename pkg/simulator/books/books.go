@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,13 @@ type Request struct {
 	// LoadBalancerID of the load balancer that the request was about; "" for
 	// lists and for what is no load balancer.
 	LoadBalancerID string
+	// Provider of that load balancer, where the books have seen it made.
+	Provider string
+	// ProjectID of the caller, where the books were told how to find it.
+	ProjectID string
+	// Mentions are the names, descriptions and tags that the object of the
+	// request, and its load balancer, were given so far.
+	Mentions string
 	// RequestBytes and Bytes are the sizes of the request's and the answer's body.
 	RequestBytes, Bytes int
 }
@@ -62,9 +70,27 @@ func LoadBalancer(id string) Filter {
 type Books struct {
 	resolve func(kind, id string) string
 
-	mu       sync.Mutex
-	requests []Request
-	cycles   map[string]int
+	mu        sync.Mutex
+	facts     Facts
+	requests  []Request
+	cycles    map[string]int
+	texts     map[string]string // by object
+	providers map[string]string // by load balancer
+	crowd     crowd
+	naming    *regexp.Regexp
+}
+
+// Facts are what the books cannot see in requests.
+type Facts struct {
+	// Project that a token is for.
+	Project func(token string) string
+}
+
+// Learn tells the books where to find facts.
+func (b *Books) Learn(facts Facts) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.facts = facts
 }
 
 // New returns empty books. resolve tells which load balancer an object of a
@@ -74,7 +100,10 @@ func New(resolve func(kind, id string) string) *Books {
 	if resolve == nil {
 		resolve = func(string, string) string { return "" }
 	}
-	return &Books{resolve: resolve, cycles: map[string]int{}}
+	return &Books{
+		resolve: resolve, cycles: map[string]int{}, texts: map[string]string{}, providers: map[string]string{},
+		crowd: newCrowd(), naming: regexp.MustCompile(naming),
+	}
 }
 
 // Requests returns, in order of their ends, all that pass every filter.
@@ -97,12 +126,13 @@ func (b *Books) Count(method, route string) int {
 	return len(b.Requests(Method(method), func(r Request) bool { return r.Route == route }))
 }
 
-// Reset forgets all requests and cycles.
+// Reset forgets all requests and cycles. What objects are called stays known.
 func (b *Books) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.requests = nil
 	b.cycles = map[string]int{}
+	b.crowd.reset()
 }
 
 // CountCycle notes that a load balancer entered a PENDING state.
@@ -136,20 +166,28 @@ func (b *Books) Record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.RequestURI()
 		target := b.target(r.URL.Path)
+		project := b.enter(r.Header.Get("X-Auth-Token"))
+		defer b.leave(project)
+		provider := b.provider(target)
 		in := &countingBody{ReadCloser: r.Body}
 		r.Body = in
 		out := &recorder{ResponseWriter: w}
 		finished := false
 		defer func() {
-			if !finished {
+			switch {
+			case !finished:
 				out.status = 0
+			case out.status == 0: // nothing was written, which the server takes for success
+				out.status = http.StatusOK
 			}
 			if target == "" {
 				target = b.fromAnswer(r, out)
+				provider = b.provider(target)
 			}
 			b.add(Request{
 				Method: r.Method, Route: Route(r.URL.Path), Path: path, Status: out.status,
-				LoadBalancerID: target, RequestBytes: in.count, Bytes: out.count,
+				LoadBalancerID: target, Provider: provider, ProjectID: project,
+				Mentions: b.mention(r, in, out, target), RequestBytes: in.count, Bytes: out.count,
 			})
 		}()
 		next.ServeHTTP(out, r)
@@ -186,6 +224,7 @@ func (b *Books) fromAnswer(r *http.Request, out *recorder) string {
 	}
 	answer := map[string]struct {
 		ID            string      `json:"id"`
+		Provider      string      `json:"provider"`
 		LoadBalancers []reference `json:"loadbalancers"`
 		Pools         []reference `json:"pools"`
 	}{}
@@ -195,6 +234,9 @@ func (b *Books) fromAnswer(r *http.Request, out *recorder) string {
 	for kind, made := range answer {
 		switch {
 		case kind == "loadbalancer":
+			b.mu.Lock()
+			b.providers[made.ID] = made.Provider
+			b.mu.Unlock()
 			return made.ID
 		case len(made.LoadBalancers) > 0:
 			return made.LoadBalancers[0].ID
@@ -253,13 +295,19 @@ func (r *recorder) Write(text []byte) (int, error) {
 	return r.ResponseWriter.Write(text)
 }
 
+// countingBody counts a body, and keeps as much of it as names can be in.
 type countingBody struct {
 	io.ReadCloser
 	count int
+	text  bytes.Buffer
 }
+
+// maxText of a body is kept.
+const maxText = 1 << 18
 
 func (c *countingBody) Read(text []byte) (int, error) {
 	n, err := c.ReadCloser.Read(text)
 	c.count += n
+	c.text.Write(text[:min(n, max(0, maxText-c.text.Len()))])
 	return n, err
 }

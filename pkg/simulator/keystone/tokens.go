@@ -50,6 +50,13 @@ func (k *Keystone) issue(t token) *token {
 	return &t
 }
 
+// ProjectOf is the project that a token is for; empty where it is not valid or
+// for none.
+func (k *Keystone) ProjectOf(value string) string {
+	caller, _ := k.caller(value)
+	return caller.ProjectID
+}
+
 // RevokeAll makes every token invalid at once; the next request of each client
 // gets a 401.
 func (k *Keystone) RevokeAll() {

@@ -12,6 +12,8 @@ type addressPool struct {
 	used    map[netip.Addr]bool
 	current int        // the pool that the next search starts in
 	next    netip.Addr // where in that pool
+	// exhausted pools pretend to have no address left.
+	exhausted bool
 }
 
 // addressSpan is an allocation pool, both ends included.
@@ -94,7 +96,7 @@ func (p *addressPool) ranges() []AddressRange {
 // An address that was given back is not handed out again before the others
 // were, so that a test notices who keeps using it.
 func (p *addressPool) allocate() (netip.Addr, bool) {
-	if len(p.pools) == 0 {
+	if len(p.pools) == 0 || p.exhausted {
 		return netip.Addr{}, false
 	}
 	pool, address := p.current, p.next

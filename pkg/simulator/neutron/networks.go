@@ -90,6 +90,20 @@ func (n *Neutron) Subnet(id string) (Subnet, error) {
 	return record.view(), nil
 }
 
+// SetExhausted makes a subnet pretend that all its addresses are taken, or ends
+// that. Addresses that a request chooses itself are given still. The error is
+// a *Error with status 404.
+func (n *Neutron) SetExhausted(subnetID string, exhausted bool) error {
+	n.lock()
+	defer n.unlock()
+	record, ok := n.subnets.get(subnetID)
+	if !ok {
+		return subnetNotFound(subnetID)
+	}
+	record.addresses.exhausted = exhausted
+	return nil
+}
+
 // Networks lists all networks in the order they were made.
 func (n *Neutron) Networks() []Network {
 	n.lock()

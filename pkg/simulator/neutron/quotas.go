@@ -23,6 +23,17 @@ func (n *Neutron) SetQuota(projectID, resource string, limit int) {
 	n.quotas[projectID][resource] = limit
 }
 
+// Quota is the limit of a resource in a project; -1 means none.
+func (n *Neutron) Quota(projectID, resource string) int {
+	n.lock()
+	defer n.unlock()
+	limit, known := n.quotaOf(projectID)[resource]
+	if !known {
+		return unlimited
+	}
+	return limit
+}
+
 func (n *Neutron) quotaOf(projectID string) map[string]int {
 	limits := defaultQuotas()
 	for resource, limit := range n.quotas[projectID] {

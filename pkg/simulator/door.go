@@ -1,0 +1,145 @@
+package simulator
+
+import (
+	"net"
+	"sync"
+)
+
+// door is a listener that can be shut for a while: connections are refused,
+// and those that are open are lost.
+type door struct {
+	address string
+
+	mu          sync.Mutex
+	inner       net.Listener  // nil while it is shut
+	opened      chan struct{} // closed when inner is there
+	connections map[net.Conn]bool
+	closed      bool
+}
+
+func newDoor(inner net.Listener) *door {
+	d := &door{
+		address: inner.Addr().String(), inner: inner, opened: make(chan struct{}), connections: map[net.Conn]bool{},
+	}
+	close(d.opened)
+	return d
+}
+
+// Accept implements net.Listener. While the door is shut it waits.
+func (d *door) Accept() (net.Conn, error) {
+	for {
+		inner, opened, err := d.listener()
+		if err != nil {
+			return nil, err
+		}
+		if inner == nil {
+			<-opened
+			continue
+		}
+		connection, err := inner.Accept()
+		if err == nil {
+			return d.enter(connection), nil
+		}
+		if again, _, closed := d.listener(); closed != nil || again == inner {
+			return nil, err
+		}
+	}
+}
+
+// listener is what to accept from, or what to wait for.
+func (d *door) listener() (net.Listener, <-chan struct{}, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, nil, net.ErrClosed
+	}
+	return d.inner, d.opened, nil
+}
+
+// guest is a connection that leaves by itself.
+type guest struct {
+	net.Conn
+	door *door
+}
+
+// Close implements net.Conn.
+func (g *guest) Close() error {
+	g.door.mu.Lock()
+	delete(g.door.connections, g.Conn)
+	g.door.mu.Unlock()
+	return g.Conn.Close()
+}
+
+// SetLinger lets faults break connections off.
+func (g *guest) SetLinger(seconds int) error {
+	if connection, is := g.Conn.(*net.TCPConn); is {
+		return connection.SetLinger(seconds)
+	}
+	return nil
+}
+
+func (d *door) enter(connection net.Conn) net.Conn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.inner == nil { // shut meanwhile
+		_ = connection.Close()
+	}
+	d.connections[connection] = true
+	return &guest{Conn: connection, door: d}
+}
+
+// shut refuses connections from now on. It does nothing when it is shut.
+func (d *door) shut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.inner == nil || d.closed {
+		return
+	}
+	d.opened = make(chan struct{})
+	_ = d.inner.Close() // nothing is left that could go wrong with it
+	d.inner = nil
+	for connection := range d.connections {
+		_ = connection.Close()
+	}
+	clear(d.connections)
+}
+
+// open listens again at the same address.
+func (d *door) open() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.inner != nil || d.closed {
+		return nil
+	}
+	inner, err := net.Listen("tcp", d.address)
+	if err != nil {
+		return err
+	}
+	d.inner = inner
+	close(d.opened)
+	return nil
+}
+
+// Close implements net.Listener.
+func (d *door) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	if d.inner == nil {
+		close(d.opened)
+		return nil
+	}
+	return d.inner.Close()
+}
+
+// Addr implements net.Listener.
+func (d *door) Addr() net.Addr {
+	address, err := net.ResolveTCPAddr("tcp", d.address)
+	if err != nil {
+		return &net.TCPAddr{} // the address is that of a listener, and so well formed
+	}
+	return address
+}
