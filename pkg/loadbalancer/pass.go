@@ -121,8 +121,12 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 		return nil, "", err
 	}
 	digest := digestOf(desired)
-	if known.contents == nil && known.digest == digest {
+	switch {
+	case known.contents != nil:
+	case known.digest == digest:
 		p.memory.keep(p.svc.UID, known)
+	default:
+		klog.FromContext(ctx).V(2).Info("The Service asks for something else than was written down, reading its load balancer")
 	}
 	return known, digest, nil
 }

@@ -55,6 +55,7 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 	}
 	lb, there := look.LoadBalancers[written.loadBalancerID]
 	if !there || lb.Status != openstack.StatusActive || !lb.UpdatedAt.Equal(written.updatedAt) {
+		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.updatedAt)
 		return nil, nil
 	}
 	known := &remembered{
