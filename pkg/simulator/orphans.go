@@ -131,11 +131,10 @@ func (s *search) loadBalancers() {
 	}
 }
 
-// child looks at what is below a load balancer that belongs to somebody. What
-// has neither name nor tags belongs to the same.
+// child looks at what is below a load balancer that belongs to somebody, which
+// several Services may share. What has no tags belongs to the same.
 func (s *search) child(kind string, meta octavia.Meta, description string) {
-	said := texts(meta, description)
-	if strings.Join(said, "") != "" && !s.belongs(said...) {
+	if len(meta.Tags) > 0 && !s.belongs(texts(meta, description)...) {
 		s.add(kind, meta.ID, meta.Name, meta.ProvisioningStatus)
 	}
 }

@@ -35,16 +35,33 @@ type account struct {
 	// those of each, also of deleted ones.
 	TotalCycles   int            `json:"total_cycles"`
 	PendingCycles map[string]int `json:"pending_cycles"`
+	// Reloads of haproxy by load balancer.
+	Reloads map[string]int `json:"reloads"`
+	// RequestBytes and Bytes are the sizes of all bodies.
+	RequestBytes int `json:"request_bytes"`
+	Bytes        int `json:"bytes"`
+	// MaxConcurrent is how many requests were under way at the same time at most.
+	MaxConcurrent int `json:"max_concurrent"`
 }
 
-func (c *control) showBooks(*http.Request) (answer, error) {
-	requests := c.parts.Books.Requests()
+// showBooks tells all, or with the query about=TEXT only the requests about
+// objects that are called so. Cycles, reloads and concurrency are those of all.
+func (c *control) showBooks(r *http.Request) (answer, error) {
+	var chosen []books.Filter
+	if text := r.URL.Query().Get("about"); text != "" {
+		chosen = append(chosen, books.About(text))
+	}
+	requests, total := c.parts.Books.Requests(chosen...), c.parts.Books.Total(chosen...)
 	return answer{http.StatusOK, account{
-		Total:         len(requests),
-		Writes:        len(c.parts.Books.Requests(books.Writes())),
+		Total:         total.Count,
+		Writes:        c.parts.Books.Total(append(chosen, books.Writes())...).Count,
 		Requests:      tally(requests),
 		TotalCycles:   c.parts.Books.TotalCycles(),
 		PendingCycles: c.cycles(requests),
+		Reloads:       c.parts.Books.ReloadsByLoadBalancer(),
+		RequestBytes:  total.RequestBytes,
+		Bytes:         total.Bytes,
+		MaxConcurrent: c.parts.Books.MaxConcurrent(""),
 	}}, nil
 }
 

@@ -25,10 +25,7 @@ func start(t *testing.T) *steered {
 		t.Fatal(err)
 	}
 	t.Cleanup(cloud.Close)
-	return &steered{Cloud: cloud, handler: control.New(control.Parts{
-		Neutron: cloud.Neutron, Nova: cloud.Nova, Octavia: cloud.Octavia, Books: cloud.Books, Faults: cloud.Faults,
-		ProjectID: cloud.Account.ProjectID, NetworkID: cloud.Network.ID,
-	})}
+	return &steered{Cloud: cloud, handler: control.For(cloud)}
 }
 
 // ask sends a request from an address and returns the answer.
@@ -125,7 +122,19 @@ func TestBadRequestsAreExplained(t *testing.T) {
 		{"POST", "faults", `{"status":500,"from":-1}`, 400, "0 or more"},
 		{"POST", "faults", `{"delay":"soon"}`, 400, "soon"},
 		{"POST", "faults", `{"drop":true,"route":"["}`, 400, "pattern"},
-		{"POST", "faults", `{"probability":0.5}`, 400, "probability"},
+		{"POST", "faults", `{"likelihood":0.5}`, 400, "likelihood"},
+		{"POST", "faults", `{"drop":true,"probability":2}`, 400, "probability"},
+		{"POST", "faults", `{"kind":"smile"}`, 400, "smile"},
+		{"POST", "conditions", `{"kind":"smile"}`, 400, "smile"},
+		{"POST", "conditions", `{"kind":"held","load_balancer":"x","provisioning_status":"ACTIVE"}`, 404, "x"},
+		{"POST", "conditions", `{"kind":"subnet-exhausted","subnet":"x"}`, 404, "x"},
+		{"POST", "conditions", `{"kind":"connections-refused"}`, 400, "how long"},
+		{"POST", "conditions", `{"kind":"quota"}`, 400, "resource"},
+		{"POST", "conditions", `{"kind":"catalog"}`, 400, "url"},
+		{"POST", "conditions", `{"kind":"foreign"}`, 400, "method"},
+		{"POST", "failures", `{"operation":"smile"}`, 400, "smile"},
+		{"POST", "children/x/status", `{"provisioning_status":"ERROR"}`, 404, "x"},
+		{"DELETE", "faults/x", ``, 404, "x"},
 	}
 	for _, test := range tests {
 		var refusal struct{ Error string }

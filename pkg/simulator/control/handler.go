@@ -3,6 +3,7 @@ package control
 import (
 	"net/http"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
@@ -10,7 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
 
-// Parts are the pieces of a simulator that the API steers. All are required.
+// Parts are the pieces of a simulator that the API steers. All but Cloud are
+// required.
 type Parts struct {
 	Neutron *neutron.Neutron
 	Nova    *nova.Nova
@@ -19,6 +21,17 @@ type Parts struct {
 	Faults  *faults.Faults
 	// ProjectID and NetworkID are where new servers go.
 	ProjectID, NetworkID string
+	// Cloud is all of them together. Without it the calls about the whole cloud
+	// are refused: conditions, orphans, leaked ports, tokens.
+	Cloud *simulator.Cloud
+}
+
+// For returns the handler of the control API of a cloud.
+func For(cloud *simulator.Cloud) http.Handler {
+	return New(Parts{
+		Neutron: cloud.Neutron, Nova: cloud.Nova, Octavia: cloud.Octavia, Books: cloud.Books, Faults: cloud.Faults,
+		ProjectID: cloud.Account.ProjectID, NetworkID: cloud.Network.ID, Cloud: cloud,
+	})
 }
 
 type control struct{ parts Parts }
@@ -42,6 +55,13 @@ func New(parts Parts) http.Handler {
 		"GET /_sim/faults":                     c.showFaults,
 		"POST /_sim/faults":                    c.addFault,
 		"DELETE /_sim/faults":                  c.clearFaults,
+		"DELETE /_sim/faults/{id}":             c.removeFault,
+		"POST /_sim/conditions":                c.addCondition,
+		"POST /_sim/children/{id}/status":      c.setChildStatus,
+		"POST /_sim/failures":                  c.failOperations,
+		"POST /_sim/tokens/revoke":             c.revokeTokens,
+		"GET /_sim/orphans":                    c.listOrphans,
+		"GET /_sim/leaked-ports":               c.listLeakedPorts,
 	} {
 		mux.Handle(pattern, serve)
 	}

@@ -109,13 +109,20 @@ func (c *control) setLoadBalancerStatus(r *http.Request) (answer, error) {
 	if err := read(r, &wanted); err != nil {
 		return answer{}, err
 	}
+	if err := checkStatus(wanted.ProvisioningStatus); err != nil {
+		return answer{}, err
+	}
+	return done(c.parts.Octavia.SetProvisioningStatus(r.PathValue("id"), wanted.ProvisioningStatus))
+}
+
+func checkStatus(wanted string) error {
 	allowed := []string{
 		octavia.Active, octavia.Error, octavia.PendingCreate, octavia.PendingUpdate, octavia.PendingDelete,
 	}
-	if !slices.Contains(allowed, wanted.ProvisioningStatus) {
-		return answer{}, refuse(http.StatusBadRequest, "provisioning_status %q is none of %q", wanted.ProvisioningStatus, allowed)
+	if !slices.Contains(allowed, wanted) {
+		return refuse(http.StatusBadRequest, "provisioning_status %q is none of %q", wanted, allowed)
 	}
-	return done(c.parts.Octavia.SetProvisioningStatus(r.PathValue("id"), wanted.ProvisioningStatus))
+	return nil
 }
 
 // deleteLoadBalancer plays somebody else who deletes a load balancer.

@@ -190,7 +190,7 @@ func TestFaultsHitAndAreCleared(t *testing.T) {
 	cloud.do(t, "POST", "faults", `{
 		"method": "GET", "route": "/load-balancer/**", "from": 2, "count": 2,
 		"status": 418, "body": "{}", "header": {"X-Openstack-Request-Id": "req-1"}, "delay": "1ms"
-	}`, 204, nil)
+	}`, 201, nil)
 	for i, want := range []int{0, 418, 418, 0} {
 		err := list()
 		if want == 0 && err != nil || want != 0 && !gophercloud.ResponseCodeIs(err, want) {
@@ -203,7 +203,7 @@ func TestFaultsHitAndAreCleared(t *testing.T) {
 		t.Errorf("%d hits, want 2", hit.Hits)
 	}
 
-	cloud.do(t, "POST", "faults", `{"drop": true}`, 204, nil)
+	cloud.do(t, "POST", "faults", `{"drop": true}`, 201, nil)
 	if err := list(); err == nil {
 		t.Error("a dropped connection is no error")
 	}
