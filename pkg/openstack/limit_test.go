@@ -164,7 +164,7 @@ func TestCancelledWhileWaitingForAPlace(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || IsUnsure(err) {
 		t.Errorf("IsUnsure %t: %v", IsUnsure(err), err)
 	}
-	const want = "no connection to Octavia: still waiting behind other requests (loadbalancer_create): context canceled"
+	const want = "not sent to Octavia: still waiting behind other requests (loadbalancer_create): context canceled"
 	if err.Error() != want {
 		t.Errorf("text\n got %s\nwant %s", err, want)
 	}

@@ -59,7 +59,7 @@ type NoAnswerError struct {
 	Method string
 	// Sent tells whether an attempt may have reached the service.
 	Sent bool
-	// Attempts is how often it was tried.
+	// Attempts is how often it was tried; 0 when its context ended before its turn.
 	Attempts int
 	// Err is what happened to the last attempt.
 	Err error
@@ -67,7 +67,10 @@ type NoAnswerError struct {
 
 func (e *NoAnswerError) Error() string {
 	text := "no answer from " + e.Service
-	if !e.Sent {
+	switch {
+	case !e.Sent && e.Attempts == 0:
+		text = "not sent to " + e.Service
+	case !e.Sent:
 		text = "no connection to " + e.Service
 	}
 	text += ": " + e.Err.Error()
