@@ -15,6 +15,7 @@ const (
 	caseNoop             = "noop"
 	caseRestart          = "restart"
 	caseNodeAdd          = "node-add"
+	caseNodeAddCold      = "node-add-cold" // the first change after a restart
 	caseNodeRemove       = "node-remove"
 	caseNodeChurn        = "node-churn"
 	caseListenerChange   = "listener-change"
@@ -30,11 +31,12 @@ const (
 	caseFloatingIPAdd    = "floating-ip-add"
 	caseDelete           = "delete"
 
-	caseCreateMany  = "create-many"
-	caseNodeAddMany = "node-add-many"
-	caseIdle        = "idle"
-	caseDeleteMany  = "delete-many"
-	caseHold        = "hold"
+	caseCreateMany      = "create-many"
+	caseNodeAddMany     = "node-add-many"
+	caseNodeAddManyCold = "node-add-many-cold" // after a restart
+	caseIdle            = "idle"
+	caseDeleteMany      = "delete-many"
+	caseHold            = "hold"
 )
 
 // churn is how many nodes are replaced by others at once.
@@ -60,6 +62,11 @@ func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
 	l := &life{world: w, scale: s, service: newService("web", s.ports), nodes: w.nodes[:s.nodes]}
 	l.ensure(ctx, caseCreate)
 	l.ensure(ctx, caseNoop)
+	l.nodeChanges(ctx)
+	for _, c := range serviceChanges(s) {
+		c.change(l.service)
+		l.ensure(ctx, c.name)
+	}
 	l.do(ctx, caseRestart, func(ctx context.Context) error {
 		if err := w.restart(ctx); err != nil {
 			return err
@@ -68,11 +75,7 @@ func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
 			return w.controller.ensure(ctx, l.service, l.nodes)
 		})
 	})
-	l.nodeChanges(ctx)
-	for _, c := range serviceChanges(s) {
-		c.change(l.service)
-		l.ensure(ctx, c.name)
-	}
+	l.update(ctx, caseNodeAddCold, w.nodes[min(s.nodes, churn)-1:][:s.nodes+1])
 	l.do(ctx, caseDelete, func(ctx context.Context) error { return w.controller.delete(ctx, l.service) })
 	return l.rows, nil
 }
@@ -86,7 +89,7 @@ func (l *life) ensure(ctx context.Context, name string) {
 	l.do(ctx, name, func(ctx context.Context) error { return l.controller.ensure(ctx, l.service, l.nodes) })
 }
 
-// nodeChanges are those that upstream reports with Update.
+// nodeChanges add a node, remove it, and replace many.
 func (l *life) nodeChanges(ctx context.Context) {
 	n := l.scale.nodes
 	replaced := min(n, churn)
@@ -98,11 +101,14 @@ func (l *life) nodeChanges(ctx context.Context) {
 		{caseNodeRemove, l.world.nodes[:n]},
 		{caseNodeChurn, l.world.nodes[replaced : n+replaced]},
 	} {
-		l.nodes = change.to
-		l.do(ctx, change.name, func(ctx context.Context) error {
-			return l.controller.update(ctx, l.service, l.nodes)
-		})
+		l.update(ctx, change.name, change.to)
 	}
+}
+
+// update is a change of the nodes, which upstream reports so.
+func (l *life) update(ctx context.Context, name string, nodes []*v1.Node) {
+	l.nodes = nodes
+	l.do(ctx, name, func(ctx context.Context) error { return l.controller.update(ctx, l.service, l.nodes) })
 }
 
 // serviceChange is something that a user does to a Service.

@@ -82,7 +82,7 @@ func floorOfOne(name string, s scale) Floor {
 		return Floor{Reads: 1, Writes: 1 + x + 1, Cycles: 1 + x}
 	case caseDelete, caseDeleteMany:
 		return Floor{Writes: 2, Cycles: 1}
-	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany,
+	case caseNodeAdd, caseNodeAddCold, caseNodeRemove, caseNodeChurn, caseNodeAddMany, caseNodeAddManyCold,
 		caseListenerChange, caseAffinityChange, caseMonitorOn, caseMonitorChange, caseMonitorOff:
 		return changing(s.ports)
 	case casePolicyChange:
@@ -138,7 +138,7 @@ func peerOfOne(name string, s scale) (p Peer, known bool) {
 		return Peer{Requests: 8 + nothing(s.ports), Writes: 2}, true
 	case caseNoop, caseRestart:
 		return Peer{Requests: nothing(s.ports)}, true
-	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany:
+	case caseNodeAdd, caseNodeAddCold, caseNodeRemove, caseNodeChurn, caseNodeAddMany, caseNodeAddManyCold:
 		return Peer{Requests: 2 + perPort*s.ports + 2*s.ports, Writes: s.ports}, true
 	case caseDelete, caseDeleteMany:
 		return Peer{Requests: 8, Writes: 2}, true

@@ -7,14 +7,19 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Workers of the program without flags.
+// Workers of the program without flags: --concurrent-service-syncs, and those that
+// bring Services to changed nodes.
 const (
-	serviceWorkers = 30
-	nodeWorkers    = 30
+	serviceWorkers = 300
+	nodeWorkers    = 10
 )
 
 // idleTime is how long the controller is left alone.
 const idleTime = time.Hour
+
+// mostCold is for how many Services it is worth while to see a change after a restart:
+// it reads each of them.
+const mostCold = 100
 
 // crowd is many Services of one controller.
 type crowd struct {
@@ -30,7 +35,7 @@ func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	if s.workers == 0 {
 		s.workers = serviceWorkers
 	}
-	w, err := newWorld(ctx, s.provider, s.monitors, s.nodes+1)
+	w, err := newWorld(ctx, s.provider, s.monitors, s.nodes+2)
 	if err != nil {
 		return nil, err
 	}
@@ -39,18 +44,25 @@ func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	ensure := func(ctx context.Context, svc *v1.Service) error { return c.controller.ensure(ctx, svc, c.nodes) }
 	c.each(ctx, caseCreateMany, ensure)
 	c.each(ctx, caseNoop, ensure)
+	c.changeNodes(ctx, caseNodeAddMany, w.nodes[:s.nodes+1])
 	c.restart(ctx, ensure)
 	c.idle(ctx)
-	c.scale.workers = min(s.workers, nodeWorkers)
-	c.nodes = w.nodes[:s.nodes+1]
-	c.each(ctx, caseNodeAddMany, func(ctx context.Context, svc *v1.Service) error {
-		return c.controller.update(ctx, svc, c.nodes)
-	})
-	c.scale.workers = s.workers
+	if s.services <= mostCold {
+		c.changeNodes(ctx, caseNodeAddManyCold, w.nodes[:s.nodes+2])
+	}
 	c.each(ctx, caseDeleteMany, func(ctx context.Context, svc *v1.Service) error {
 		return c.controller.delete(ctx, svc)
 	})
 	return c.rows, nil
+}
+
+// changeNodes brings all Services to these nodes.
+func (c *crowd) changeNodes(ctx context.Context, name string, nodes []*v1.Node) {
+	c.nodes = nodes
+	asked := c.scale.workers
+	c.scale.workers = min(asked, nodeWorkers)
+	c.each(ctx, name, func(ctx context.Context, svc *v1.Service) error { return c.controller.update(ctx, svc, nodes) })
+	c.scale.workers = asked
 }
 
 func (c *crowd) each(ctx context.Context, name string, work func(context.Context, *v1.Service) error) {

@@ -47,6 +47,8 @@ type Row struct {
 	// how often a Service went back to the queue.
 	Seconds float64 `json:"seconds"`
 	Retries int     `json:"retries"`
+	// Units is Seconds in units of what the cloud works on one load balancer.
+	Units float64 `json:"units,omitempty"`
 	// Requests is the log: how many of each method, route and status.
 	Requests map[string]int `json:"requests"`
 	Error    string         `json:"error,omitempty"`

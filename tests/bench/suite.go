@@ -26,11 +26,14 @@ func full() suite {
 	}
 	for _, provider := range []string{amphora, ovn} {
 		for _, ports := range []int{1, 3, 10} {
-			for _, nodes := range []int{3, 100, 300, 1000} {
+			for _, nodes := range []int{3, 100, 1000} {
 				s.lives = append(s.lives, scale{provider: provider, ports: ports, nodes: nodes})
 			}
 		}
-		s.lives = append(s.lives, scale{provider: provider, ports: 3, nodes: 100, monitors: true})
+		s.lives = append(s.lives,
+			scale{provider: provider, ports: 3, nodes: 100, monitors: true},
+			scale{provider: provider, ports: 3, nodes: 300},
+			scale{provider: provider, ports: 10, nodes: 300})
 	}
 	return s
 }

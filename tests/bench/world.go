@@ -142,6 +142,9 @@ func (w *world) measure(ctx context.Context, name string, s scale, work func(con
 	start, before := w.clock.Now(), allocations()
 	err := work(ctx)
 	row.Seconds = w.clock.Since(start).Seconds()
+	if row.Floor.Seconds > 0 {
+		row.Units = row.Seconds / row.Floor.Seconds
+	}
 	w.clock.Sleep(tail)
 	w.clock.Idle()
 	row.Allocs = allocations() - before
