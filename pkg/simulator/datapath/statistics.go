@@ -15,8 +15,8 @@ type Statistics struct {
 	TotalConnections, BytesIn, BytesOut int64
 }
 
-// Statistics returns the statistics of all listeners that are served, by ID.
-func (p *Plane) Statistics() map[string]Statistics { return p.meters.read() }
+// Statistics returns the statistics of a listener, zeros for one that is not served.
+func (p *Plane) Statistics(listenerID string) Statistics { return p.meters.read(listenerID) }
 
 // meters are the meters of all listeners.
 type meters struct {
@@ -43,14 +43,13 @@ func (m *meters) keep(listenerIDs map[string]bool) {
 	maps.DeleteFunc(m.byID, func(id string, _ *meter) bool { return !listenerIDs[id] })
 }
 
-func (m *meters) read() map[string]Statistics {
+func (m *meters) read(listenerID string) Statistics {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := make(map[string]Statistics, len(m.byID))
-	for id, meter := range m.byID {
-		all[id] = meter.read()
+	if known := m.byID[listenerID]; known != nil {
+		return known.read()
 	}
-	return all
+	return Statistics{}
 }
 
 // meter counts what a listener carries.

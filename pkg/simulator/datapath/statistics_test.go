@@ -8,7 +8,7 @@ import (
 // counts repeats reading a listener's statistics until they are as wanted.
 func counts(t *testing.T, plane *Plane, want Statistics) {
 	t.Helper()
-	becomes(t, "statistics", fmt.Sprint(want), func() string { return fmt.Sprint(plane.Statistics()["listener"]) })
+	becomes(t, "statistics", fmt.Sprint(want), func() string { return fmt.Sprint(plane.Statistics("listener")) })
 }
 
 func TestStatisticsOfTCP(t *testing.T) {
@@ -30,9 +30,9 @@ func TestStatisticsOfUDP(t *testing.T) {
 	lb := balancer(t, ProtocolUDP, udpBackend(t, "a"))
 	plane := start(t, newMemory(lb))
 	for n := range int64(3) {
-		before := plane.Statistics()["listener"]
+		before := plane.Statistics("listener")
 		newUDPClient(t, vip(lb)).answered(t)
-		after := plane.Statistics()["listener"]
+		after := plane.Statistics("listener")
 		if after.ActiveConnections != n+1 || after.TotalConnections != n+1 {
 			t.Errorf("after %d clients: %+v", n+1, after)
 		}
@@ -52,14 +52,14 @@ func TestStatisticsOfHTTPAndOfListenersThatAreGone(t *testing.T) {
 	if _, err := dialWire(t, vip(lb)).ask(request); err != nil {
 		t.Fatal(err)
 	}
-	got := plane.Statistics()["listener"]
+	got := plane.Statistics("listener")
 	if got.BytesIn != int64(len(request)) || got.BytesOut == 0 {
 		t.Errorf("got %+v, want %d bytes in", got, len(request))
 	}
 	source.remove(lb.ID)
 	eventually(t, "no statistics", func() error {
-		if left := plane.Statistics(); len(left) > 0 {
-			return fmt.Errorf("statistics of %v", left)
+		if left := plane.Statistics("listener"); left != (Statistics{}) {
+			return fmt.Errorf("still %+v", left)
 		}
 		return nil
 	})
