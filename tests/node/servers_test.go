@@ -38,7 +38,7 @@ func startTCP(t *testing.T, f frontend) (*tcpServer, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	return s, s.listener.Addr().String()
 }
 
@@ -174,7 +174,7 @@ func TestUDPIsEchoedBehindTheNodesName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	connection := dial(t, "udp", s.socket.LocalAddr().String())
 	fmt.Fprint(connection, "ping")
 	buffer := make([]byte, 1500)

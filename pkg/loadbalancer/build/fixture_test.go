@@ -72,7 +72,7 @@ func seconds(n int) config.Duration { return config.Duration{Duration: time.Dura
 func node(name string, addresses ...string) *v1.Node {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"kubernetes.io/hostname": name}}}
 	for _, address := range addresses {
-		kind, address, external := v1.NodeInternalIP, address, strings.HasPrefix(address, "external ")
+		kind, external := v1.NodeInternalIP, strings.HasPrefix(address, "external ")
 		if external {
 			kind, address = v1.NodeExternalIP, strings.TrimPrefix(address, "external ")
 		}

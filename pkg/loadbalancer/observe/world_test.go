@@ -16,7 +16,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
 
 const lbaas = "/load-balancer/v2.0/lbaas/"
@@ -123,18 +122,6 @@ func (w *world) find(id identity.Identity, hints observe.Hints) ([]string, error
 		ids = append(ids, lb.ID)
 	}
 	return ids, err
-}
-
-// snapshot gives what the simulator has of a load balancer.
-func (w *world) snapshot(id string) octavia.LoadBalancer {
-	w.t.Helper()
-	for _, lb := range w.cloud.Octavia.Snapshot() {
-		if lb.ID == id {
-			return lb
-		}
-	}
-	w.t.Fatalf("no load balancer %s", id)
-	return octavia.LoadBalancer{}
 }
 
 // foreignListener adds a listener without a pool, as somebody else would.

@@ -116,7 +116,9 @@ func TestALongStartNeedNotMeanALongPace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pending("a"))
 	start := w.clock.Now()
-	go w.watcher.Settled(t.Context(), "a", wait.Pace{First: 30 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second})
+	go func() {
+		_, _ = w.watcher.Settled(t.Context(), "a", wait.Pace{First: 30 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second})
+	}()
 	w.until("it is parked", func() bool { return w.watcher.Parked() == 1 })
 	w.passUntil("asked twice", func() bool { return w.octavia.all() == 2 })
 	asked := w.octavia.requests("a")
