@@ -107,7 +107,7 @@ func (k *kubelet) renewLease(ctx context.Context) error {
 		}, metav1.CreateOptions{})
 	}
 	if err != nil {
-		return fmt.Errorf("renew the lease of node %s: %v", k.options.Name, err) //nolint:errorlint // a missing Lease must not look like a missing Node
+		return fmt.Errorf("renew the lease of node %s: %v", k.options.Name, err) // not wrapped: a missing Lease must not look like a missing Node
 	}
 	return nil
 }
