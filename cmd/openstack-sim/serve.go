@@ -19,7 +19,12 @@ import (
 // serve runs the simulator until the context ends. It prints one line to out when the API
 // is ready, and what goes wrong later to problems.
 func serve(ctx context.Context, chosen settings, out, problems io.Writer) error {
-	cloud, err := simulator.Start(chosen.cloud())
+	options, err := chosen.cloud()
+	if err != nil {
+		return err
+	}
+	options.Report = reporter(problems)
+	cloud, err := simulator.Start(options)
 	if err != nil {
 		return fmt.Errorf("start the simulated cloud: %w", err)
 	}
@@ -27,14 +32,11 @@ func serve(ctx context.Context, chosen settings, out, problems io.Writer) error 
 	if err := addServers(cloud, chosen.servers); err != nil {
 		return err
 	}
-	cloud.Handle(control.Prefix, control.New(control.Parts{
-		Neutron: cloud.Neutron, Nova: cloud.Nova, Octavia: cloud.Octavia, Books: cloud.Books, Faults: cloud.Faults,
-		ProjectID: cloud.Account.ProjectID, NetworkID: cloud.Network.ID,
-	}))
+	cloud.Handle(control.Prefix, control.For(cloud))
 	if chosen.dataPath {
 		plane := attach.Start(cloud.Octavia, cloud.Neutron, datapath.Options{
 			TimeScale: 1 / chosen.monitorSpeed,
-			Report:    reporter(problems),
+			Report:    options.Report,
 		})
 		defer plane.Close()
 	}
@@ -49,16 +51,24 @@ func serve(ctx context.Context, chosen settings, out, problems io.Writer) error 
 }
 
 // cloud translates the flags.
-func (s *settings) cloud() simulator.Options {
-	return simulator.Options{
-		Addr:    s.listen,
-		Release: s.release,
-		Delays: map[string]octavia.Delays{
-			"": {Create: s.createDelay, Update: s.updateDelay, Delete: s.deleteDelay},
-		},
-		Topology: simulator.Topology{ExternalCIDR: s.externalCIDR, CIDR: s.subnetCIDR},
-		Config:   simulator.Config{LoadBalancer: map[string]string{"lb-provider": s.provider}},
+func (s *settings) cloud() (simulator.Options, error) {
+	latencies, err := parseLatencies(s.latencies)
+	options := simulator.Options{
+		Addr:      s.listen,
+		Release:   s.release,
+		Profile:   s.profile,
+		Seed:      s.seed,
+		Speed:     s.speed,
+		Latencies: latencies,
+		Topology:  simulator.Topology{ExternalCIDR: s.externalCIDR, CIDR: s.subnetCIDR},
+		Config:    simulator.Config{LoadBalancer: map[string]string{"lb-provider": s.provider}},
 	}
+	if s.profile == "" {
+		options.Delays = map[string]octavia.Delays{
+			"": {Create: s.createDelay, Update: s.updateDelay, Delete: s.deleteDelay},
+		}
+	}
+	return options, err
 }
 
 func addServers(cloud *simulator.Cloud, count int) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
 
@@ -24,6 +25,10 @@ type settings struct {
 	createDelay  time.Duration
 	updateDelay  time.Duration
 	deleteDelay  time.Duration
+	profile      string
+	seed         uint64
+	speed        float64
+	latencies    []string
 	dataPath     bool
 	monitorSpeed float64
 	externalCIDR string
@@ -40,11 +45,19 @@ func (s *settings) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.createDelay, "create-delay", 2*time.Second, "how long a load balancer is in PENDING_CREATE")
 	flags.DurationVar(&s.updateDelay, "update-delay", 300*time.Millisecond, "how long a change keeps it in PENDING_UPDATE")
 	flags.DurationVar(&s.deleteDelay, "delete-delay", 500*time.Millisecond, "how long it is in PENDING_DELETE")
+	flags.StringVar(&s.profile, "profile", "", "named delays instead of the three fixed ones: "+strings.Join(profiles(), ", "))
+	flags.Uint64Var(&s.seed, "seed", 0, "of all dice: the same seed makes the same delays and latencies")
+	flags.Float64Var(&s.speed, "speed", 1, "time in the cloud runs so many times as fast")
+	flags.StringArrayVar(&s.latencies, "latency", nil, "[METHOD] ROUTE=MIN[-MAX] lets requests take time, such as '/network/**=20ms-80ms'; may be repeated")
 	flags.BoolVar(&s.dataPath, "data-path", true, "carry traffic of load balancers and probe members")
 	flags.Float64Var(&s.monitorSpeed, "monitor-speed", 1, "health monitors probe so many times as often as their delay says")
 	flags.StringVar(&s.externalCIDR, "external-cidr", "127.200.0.0/16", "subnet of the floating IPs")
 	flags.StringVar(&s.subnetCIDR, "subnet-cidr", "127.100.0.0/16", "subnet of servers and VIPs")
 	flags.IntVar(&s.servers, "servers", 0, "how many servers to start with")
+}
+
+func profiles() []string {
+	return slices.Sorted(maps.Keys(simulator.Profiles()))
 }
 
 func releases() []string {
@@ -61,7 +74,10 @@ func (s *settings) check() error {
 		checkNotNegative("update-delay", s.updateDelay),
 		checkNotNegative("delete-delay", s.deleteDelay),
 		checkNotNegative("servers", s.servers),
-		checkSpeed(s.monitorSpeed),
+		checkSpeed("monitor-speed", s.monitorSpeed),
+		checkSpeed("speed", s.speed),
+		checkOneOf("profile", s.profile, append(profiles(), "")),
+		s.checkLatencies(),
 		s.checkCIDR("external-cidr", s.externalCIDR),
 		s.checkCIDR("subnet-cidr", s.subnetCIDR),
 	)
@@ -90,9 +106,9 @@ func checkNotNegative[N time.Duration | int](flag string, value N) error {
 	return nil
 }
 
-func checkSpeed(speed float64) error {
+func checkSpeed(flag string, speed float64) error {
 	if !(speed > 0) {
-		return fmt.Errorf("--monitor-speed %v: want more than 0", speed)
+		return fmt.Errorf("--%s %v: want more than 0", flag, speed)
 	}
 	return nil
 }

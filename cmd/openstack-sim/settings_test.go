@@ -26,6 +26,8 @@ func TestGoodFlagsAreAccepted(t *testing.T) {
 		{"--listen=[::1]:0", "--release=zed", "--provider=ovn"},
 		{"--data-path=false", "--subnet-cidr=10.0.0.0/24", "--external-cidr=203.0.113.0/24"},
 		{"--create-delay=0s", "--monitor-speed=0.5", "--servers=100"},
+		{"--profile=real", "--seed=7", "--speed=1000"},
+		{"--latency=/network/**=20ms", "--latency=GET /compute/**=20ms-1s"},
 	} {
 		s := parse(t, args...)
 		if err := s.check(); err != nil {
@@ -47,6 +49,12 @@ func TestBadFlagsAreNamedWithWhatIsAllowed(t *testing.T) {
 		{"--servers=-1", "0 or more"},
 		{"--monitor-speed=0", "more than 0"},
 		{"--monitor-speed=NaN", "more than 0"},
+		{"--speed=0", "more than 0"},
+		{"--profile=warp", "busy, instant, real"},
+		{"--latency=/network/**", "ROUTE=MIN"},
+		{"--latency=network=1s", "ROUTE=MIN"},
+		{"--latency=/network/**=soon", "soon"},
+		{"--latency=/network/**=1s-later", "later"},
 		{"--subnet-cidr=127.100.0.0", "CIDR"},
 		{"--subnet-cidr=10.0.0.0/8", "127.0.0.0/8"},
 		{"--external-cidr=126.0.0.0/7", "127.0.0.0/8"},

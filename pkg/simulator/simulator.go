@@ -116,7 +116,7 @@ func (c *Cloud) mount() {
 	api.Handle("/identity/", http.StripPrefix("/identity", c.Keystone))
 	for prefix, service := range map[string]http.Handler{
 		"/compute": c.Nova, "/network": c.settled(c.Neutron), "/load-balancer": c.Octavia,
-		"/key-manager": c.Barbican,
+		"/key-manager": c.Barbican, "/image": c.Nova.Images(),
 	} {
 		protected := http.StripPrefix(prefix, c.Keystone.Authenticate(service, isPublic))
 		api.Handle(prefix, protected)

@@ -63,7 +63,7 @@ func (b *Barbican) postSecret(c *call) (int, any, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		made.payload, made.contentType = payload, request.PayloadType
+		made.payload, made.contentType = payload, mediaType(request.PayloadType)
 	}
 	if made.name == "" {
 		made.name = made.id // Barbican's own choice
@@ -125,7 +125,7 @@ func (b *Barbican) showPayload(c *call) (int, any, error) {
 		return 0, nil, refuse(http.StatusNotFound, "Not Found. Sorry but your secret has no payload.")
 	}
 	accept := c.Header.Get("Accept")
-	if accept != "" && !strings.Contains(accept, "*/*") && !strings.Contains(accept, found.contentType) {
+	if accept != "" && !strings.Contains(accept, "*/*") && !strings.Contains(strings.ToLower(accept), found.contentType) {
 		return 0, nil, refuse(http.StatusNotAcceptable, "Not Acceptable")
 	}
 	return http.StatusOK, raw{contentType: found.contentType, text: found.payload}, nil
@@ -143,9 +143,15 @@ func (b *Barbican) putPayload(c *call) (int, any, error) {
 	if len(c.body) == 0 {
 		return 0, nil, refuse(http.StatusBadRequest, "No data supplied to process.")
 	}
-	found.payload, found.contentType = c.body, c.Header.Get("Content-Type")
+	found.payload, found.contentType = c.body, mediaType(c.Header.Get("Content-Type"))
 	found.updated = b.clock.Now().UTC()
 	return http.StatusNoContent, nil, nil
+}
+
+// mediaType is a content type without the character set that Barbican cuts off.
+func mediaType(contentType string) string {
+	kind, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
 }
 
 func (b *Barbican) deleteSecret(c *call) (int, any, error) {

@@ -50,6 +50,7 @@ func DefaultServices() []Service {
 		{Type: "compute", Name: "nova", Path: "/compute/v2.1"},
 		{Type: "network", Name: "neutron", Path: "/network"},
 		{Type: "load-balancer", Name: "octavia", Path: "/load-balancer"},
+		{Type: "image", Name: "glance", Path: "/image"},
 		{Type: "key-manager", Name: "barbican", Path: "/key-manager"},
 	}
 }

@@ -82,6 +82,9 @@ func (n *Nova) routes() http.Handler {
 	handle("GET /v2.1/limits", n.showLimits)
 	handle("GET /v2.1/os-quota-sets/{project}", n.showQuotas)
 	handle("GET /v2.1/os-availability-zone", n.listZones)
+	handle("GET /v2.1/os-availability-zone/detail", func(*call) (int, any, error) {
+		return 0, nil, forbidden("os_compute_api:os-availability-zone:detail")
+	})
 	handle("GET /v2.1/os-keypairs", empty("keypairs"))
 	handle("GET /v2.1/os-server-groups", empty("server_groups"))
 	handle("GET /v2.1/os-hypervisors", func(*call) (int, any, error) {
