@@ -291,6 +291,11 @@ func TestThousandNodesAreCreatedInPartsThatFitARequest(t *testing.T) {
 			t.Errorf("%d members, want 1000", len(pool.Members))
 		}
 	}
+	w.writes(4) // load balancer with one pool's members, floating IP, a batch for each of the other pools
+	svc.Spec.Ports[0].NodePort = 31999
+	w.cloud.Books.Reset()
+	w.ensure(svc, nodes)
+	w.writes(1)
 	for _, r := range w.cloud.Books.Requests() {
 		if r.Status == http.StatusRequestEntityTooLarge {
 			t.Errorf("%s %s is too large", r.Method, r.Path)

@@ -57,8 +57,9 @@ func TestFittingLeavesOutMembersOnly(t *testing.T) {
 		left    []int // per listener
 	}{
 		{10, []int{10, 10}},
-		{1000, []int{1000, 0}}, // one of two fits
-		{2000, []int{0, 0}},
+		{1000, []int{1000, 1000}}, // without names
+		{2000, []int{2000, 0}},    // one of two fits
+		{4000, []int{0, 0}},
 	} {
 		lb := w.web(80, 443)
 		for i := range lb.Listeners {
@@ -70,6 +71,11 @@ func TestFittingLeavesOutMembersOnly(t *testing.T) {
 			left = append(left, len(l.Pool.Members))
 			if len(lb.Listeners[i].Pool.Members) != test.members {
 				t.Fatal("the plan's load balancer lost its members")
+			}
+			for j, m := range l.Pool.Members {
+				if m.Key() != lb.Listeners[i].Pool.Members[j].Key() {
+					t.Fatalf("member %v became %v", lb.Listeners[i].Pool.Members[j], m)
+				}
 			}
 			l.Pool.Members = lb.Listeners[i].Pool.Members
 			if diff := cmp.Diff(lb.Listeners[i], l); diff != "" {
@@ -95,7 +101,7 @@ func TestMembersBeyondTheLimitOfARequest(t *testing.T) {
 	w.reach(few)
 	w.cloud.Books.Reset()
 	many := w.web(80)
-	many.Listeners[0].Pool.Members = members(2000, 80)[2:]
+	many.Listeners[0].Pool.Members = members(4000, 80)[2:]
 	todo, observed, err := w.pass(many)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, todo)

@@ -157,14 +157,14 @@ func (r *run) remember(step plan.Step, created string) {
 // default of 114,688 bytes, less some room.
 const bodyLimit = 110_000
 
-// setMembers sends all members in one batch. A batch that would be too big is cut:
-// new members are added in chunks, then those that are gone are removed one by one.
+// setMembers sends all members in one batch. One that would be too big goes
+// without what Octavia keeps or can do without; one that still is, is cut: new
+// members are added in chunks, then those that are gone are removed one by one.
 func (r *run) setMembers(ctx context.Context, poolID string, s plan.SetMembers) error {
-	all := membersOpts(s.Members)
-	if size(all) <= bodyLimit {
+	if all := r.smaller(s); size(all) <= bodyLimit {
 		return r.Octavia.SetMembers(ctx, poolID, all, false)
 	}
-	for chunk := range chunks(membersOpts(append(append([]model.Member{}, s.Added...), s.Changed...))) {
+	for chunk := range chunks(nameless(membersOpts(append(append([]model.Member{}, s.Added...), s.Changed...)))) {
 		if err := r.settle(ctx); err != nil {
 			return err
 		}
@@ -183,6 +183,40 @@ func (r *run) setMembers(ctx context.Context, poolID string, s plan.SetMembers) 
 		r.working = updating
 	}
 	return nil
+}
+
+// smaller gives all members of a batch, as small as the limit wants them: without
+// names, which nothing needs; then those that stay without their subnet too, which
+// Octavia keeps. The driver of ovn wants to be told it each time.
+func (r *run) smaller(s plan.SetMembers) []pools.CreateMemberOpts {
+	all := membersOpts(s.Members)
+	if size(all) <= bodyLimit {
+		return all
+	}
+	all = nameless(all)
+	if size(all) <= bodyLimit || r.observed.LoadBalancer.Provider == providerOVN {
+		return all
+	}
+	added := map[model.MemberKey]bool{}
+	for _, m := range s.Added {
+		added[m.Key()] = true
+	}
+	for i, m := range s.Members {
+		if !added[m.Key()] {
+			all[i].SubnetID = ""
+		}
+	}
+	return all
+}
+
+const providerOVN = "ovn"
+
+// nameless takes the names off members.
+func nameless(members []pools.CreateMemberOpts) []pools.CreateMemberOpts {
+	for i := range members {
+		members[i].Name = ""
+	}
+	return members
 }
 
 // chunks cuts members into lists that fit a request.
