@@ -66,8 +66,9 @@ type keeper interface {
 const (
 	gatherFor     = 5 * time.Second
 	gatherGoneFor = time.Second
-	// upkeepWorkers is how many Services are brought up to date at a time.
-	upkeepWorkers = 10
+	// upkeepWorkers is how many Services are brought up to date at a time. Most of
+	// them wait for their load balancer, which costs nothing.
+	upkeepWorkers = 300
 	// excludedByAutoscaler is the taint of nodes that are about to be deleted.
 	excludedByAutoscaler = "ToBeDeletedByClusterAutoscaler"
 )
