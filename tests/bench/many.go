@@ -11,7 +11,7 @@ import (
 // bring Services to changed nodes.
 const (
 	serviceWorkers = 300
-	nodeWorkers    = 10
+	nodeWorkers    = 300
 )
 
 // idleTime is how long the controller is left alone.
