@@ -35,8 +35,9 @@ func serve(ctx context.Context, chosen settings, out, problems io.Writer) error 
 	cloud.Handle(control.Prefix, control.For(cloud))
 	if chosen.dataPath {
 		plane := attach.Start(cloud.Octavia, cloud.Neutron, datapath.Options{
-			TimeScale: 1 / chosen.monitorSpeed,
-			Report:    options.Report,
+			TimeScale:    1 / chosen.monitorSpeed,
+			Certificates: attach.SecretsOf(cloud.Barbican),
+			Report:       options.Report,
 		})
 		defer plane.Close()
 	}

@@ -266,3 +266,19 @@ func TestTokensKeepToTheClockOfTheirUsers(t *testing.T) {
 		t.Error("a token ran out at the speed of the cloud")
 	}
 }
+
+func TestOctaviaIsToldWhatOnlyItKnows(t *testing.T) {
+	t.Parallel()
+	cloud := start(t, simulator.Options{Octavia: func(options *octavia.Options) { options.PageLimit = 1 }})
+	service := client(t, cloud, cloud.Account)
+	for range 2 {
+		if _, err := loadbalancers.Create(t.Context(), service, fullCreate(cloud)).Extract(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, list, err := cloud.Act(simulator.Foreign{Method: http.MethodGet, Path: "/load-balancer/v2.0/lbaas/loadbalancers"})
+	var page struct{ LoadBalancers []struct{ ID string } }
+	if err := errors.Join(err, json.Unmarshal(list, &page)); err != nil || len(page.LoadBalancers) != 1 {
+		t.Errorf("a page has %d load balancers, %v", len(page.LoadBalancers), err)
+	}
+}

@@ -35,6 +35,8 @@ type Options struct {
 	Seed uint64
 	// Latencies of requests.
 	Latencies []faults.Latency
+	// Octavia may change what else octavia.New can be told.
+	Octavia func(*octavia.Options)
 	// Report is told what goes wrong behind the scenes; nil: nobody is.
 	Report func(error)
 

@@ -85,7 +85,6 @@ func Start(options Options) (*Cloud, error) {
 
 func (c *Cloud) addServices() {
 	o := c.options
-	pace := newPace(o)
 	c.Keystone = keystone.New(keystone.Options{
 		Clock: o.signInClock, TokenLifetime: o.TokenLifetime, BaseURL: c.URL(), Regions: []string{o.Region},
 	})
@@ -97,16 +96,26 @@ func (c *Cloud) addServices() {
 	c.Books = books.New(func(kind, id string) string { return c.Octavia.LoadBalancerOf(kind, id) })
 	c.Faults = faults.New(o.Clock)
 	c.Faults.SetLatencies(o.Seed, o.Latencies...)
-	c.Octavia = octavia.New(octavia.Options{
+	c.Octavia = octavia.New(c.octaviaOptions())
+	c.Books.Learn(books.Facts{Project: c.Keystone.ProjectOf})
+	c.Account = c.AddAccount(o.Project, o.User)
+	c.Admin = c.addAccount("admin", "admin", []string{"admin", "member", "reader"})
+}
+
+// octaviaOptions are those of the cloud, with what only Octavia knows.
+func (c *Cloud) octaviaOptions() octavia.Options {
+	o, pace := c.options, newPace(c.options)
+	options := octavia.Options{
 		Release: o.Release, Providers: o.Providers, Delays: pace.delays, Quirks: o.Quirks, Quota: o.Quota,
 		Clock: o.Clock, Network: c.Neutron, OnPending: func(id string) {
 			c.Books.CountCycle(id)
 			pace.next()
 		},
-	})
-	c.Books.Learn(books.Facts{Project: c.Keystone.ProjectOf})
-	c.Account = c.AddAccount(o.Project, o.User)
-	c.Admin = c.addAccount("admin", "admin", []string{"admin", "member", "reader"})
+	}
+	if o.Octavia != nil {
+		o.Octavia(&options)
+	}
+	return options
 }
 
 // mount puts the services below their prefixes. Requests of the cloud's API go
