@@ -35,5 +35,6 @@ func command() *cobra.Command {
 		},
 	}
 	chosen.addTo(command.Flags())
+	command.AddCommand(replayCommand())
 	return command
 }

@@ -30,6 +30,10 @@ const (
 	kindURL
 	kindHeaders
 	kindCodes
+	kindWholeURL
+	kindEnumInteger
+	kindHTTPVersion
+	kindALPN
 	kindObject
 	kindObjects
 )
@@ -44,6 +48,7 @@ type attribute struct {
 	least     int
 	most      int // of an integer, or characters of a text; 0 means no limit
 	enum      []string
+	pattern   string
 	mandatory bool
 	fields    schema
 	since     int // minor API version
@@ -60,6 +65,9 @@ func (a attribute) parse(release Release, value any, path string) (any, *apiErro
 	case kindObjects:
 		return a.parseObjects(release, value, path)
 	}
+	if failure := a.readable(value); failure != nil {
+		return nil, failure
+	}
 	converted, why := a.convert(value)
 	if why != "" {
 		return nil, a.wrong(value, why)
@@ -67,10 +75,38 @@ func (a attribute) parse(release Release, value any, path string) (any, *apiErro
 	return converted, nil
 }
 
+// readable finds values that Python cannot convert to the attribute's type.
+func (a attribute) readable(value any) *apiError {
+	text, isText := value.(string)
+	_, isNumber := value.(json.Number)
+	_, isTruth := value.(bool)
+	switch a.kind {
+	case kindInteger, kindEnumInteger:
+		if _, err := strconv.Atoi(strings.TrimSpace(text)); isText && err != nil {
+			return &apiError{conversion: true, text: "invalid literal for int() with base 10: " + pythonRepr(text)}
+		}
+		if !isText && !isNumber && !isTruth {
+			return crash("int() argument must be a string, a bytes-like object or a real number, not '" + pythonType(value) + "'")
+		}
+	case kindBoolean:
+		if isNumber || isTruth {
+			return nil
+		}
+		if _, why := boolean(value); why != "" {
+			return &apiError{conversion: true, text: why}
+		}
+	case kindTexts, kindCIDRs, kindUUIDs, kindALPN:
+		if _, is := value.([]any); !is {
+			return &apiError{conversion: true, text: "Value not a valid list: " + python(value)}
+		}
+	}
+	return nil
+}
+
 func (a attribute) parseObjects(release Release, value any, path string) (any, *apiError) {
 	items, is := value.([]any)
 	if !is {
-		return nil, a.wrong(value, "Value not a valid list: "+python(value))
+		return nil, &apiError{conversion: true, text: "Value not a valid list: " + python(value)}
 	}
 	parsed := make([]body, 0, len(items))
 	for _, item := range items {
@@ -89,13 +125,15 @@ func (a attribute) convert(value any) (converted any, why string) {
 		return a.integer(value)
 	case kindBoolean:
 		return boolean(value)
-	case kindNumber:
-		number, is := value.(json.Number)
-		if !is {
-			return nil, fmt.Sprintf("Wrong type. Expected '<class 'float'>', got '<class '%s'>'", pythonType(value))
+	case kindHTTPVersion:
+		return httpVersion(value)
+	case kindEnumInteger:
+		number, why := a.integer(value)
+		if why == "" && !slices.Contains(a.enum, fmt.Sprint(number)) {
+			return nil, "Value should be one of: " + strings.Join(a.enum, ", ")
 		}
-		return number.String(), ""
-	case kindTexts, kindCIDRs, kindUUIDs:
+		return number, why
+	case kindTexts, kindCIDRs, kindUUIDs, kindALPN:
 		return a.list(value)
 	case kindHeaders:
 		return headers(value)
@@ -126,8 +164,21 @@ func (a attribute) integer(value any) (any, string) {
 	return number, ""
 }
 
+// httpVersion is one of two numbers, which may be written as a text.
+func httpVersion(value any) (any, string) {
+	number, err := strconv.ParseFloat(python(value), 64)
+	if err != nil || number != 1 && number != 1.1 {
+		return nil, "Value should be one of: 1.0, 1.1"
+	}
+	return strconv.FormatFloat(number, 'f', 1, 64), ""
+}
+
 func boolean(value any) (any, string) {
-	switch strings.ToLower(python(value)) {
+	if number, is := value.(json.Number); is {
+		float, err := number.Float64()
+		return err != nil || float != 0, ""
+	}
+	switch strings.ToLower(strings.TrimSpace(python(value))) {
 	case "true", "1", "t", "on", "yes", "y":
 		return true, ""
 	case "false", "0", "f", "off", "no", "n":
@@ -141,15 +192,18 @@ func (a attribute) list(value any) (any, string) {
 	if !is {
 		return nil, "Value not a valid list: " + python(value)
 	}
-	inner := attribute{kind: map[kind]kind{kindTexts: kindText, kindCIDRs: kindText, kindUUIDs: kindUUID}[a.kind], most: a.most, enum: a.enum}
+	inner := attribute{kind: map[kind]kind{kindTexts: kindText, kindCIDRs: kindText, kindUUIDs: kindUUID, kindALPN: kindText}[a.kind], most: a.most, enum: a.enum}
 	if len(a.enum) > 0 {
 		inner.kind = kindEnum
 	}
 	words := make([]string, 0, len(items))
 	for _, item := range items {
 		word, why := inner.word(item)
-		if why == "" && a.kind == kindCIDRs {
+		switch {
+		case why == "" && a.kind == kindCIDRs:
 			word, why = network(word)
+		case why == "" && a.kind == kindALPN && !slices.Contains(alpnProtocols(), word):
+			why = "Value should be a valid ALPN protocol ID"
 		}
 		if why != "" {
 			return nil, why
@@ -174,14 +228,19 @@ func headers(value any) (any, string) {
 // word checks what is a string on the wire.
 func (a attribute) word(value any) (string, string) {
 	text, is := value.(string)
-	if !is {
+	if !is && a.kind == kindEnum && (pythonType(value) == "list" || pythonType(value) == "dict") {
+		return "", "unhashable type: '" + pythonType(value) + "'"
+	}
+	if !is && !slices.Contains([]kind{kindUUID, kindIP, kindEnum, kindURL, kindWholeURL}, a.kind) {
 		return "", "Value should be string"
 	}
 	switch a.kind {
 	case kindUUID:
-		if _, err := uuid.Parse(text); err != nil || len(strings.ReplaceAll(text, "-", "")) != 32 {
+		parsed, err := uuid.Parse(text)
+		if err != nil || len(strings.ReplaceAll(text, "-", "")) != 32 {
 			return "", "Value should be UUID format"
 		}
+		return parsed.String(), ""
 	case kindIP:
 		if _, err := netip.ParseAddr(text); err != nil {
 			return "", "Value should be IPv4 or IPv6 format"
@@ -190,9 +249,13 @@ func (a attribute) word(value any) (string, string) {
 		if !slices.Contains(a.enum, text) {
 			return "", "Value should be one of: " + strings.Join(a.enum, ", ")
 		}
+	case kindWholeURL:
+		if !isWholeURL(text) {
+			return "", "Value must be a valid URL string"
+		}
 	case kindURL:
 		if !isURLPath(text) {
-			return "", "A valid URL path must begin with a slash"
+			return "", "Value must be a valid URL Path string"
 		}
 	case kindCodes:
 		if !expectedCodes().MatchString(text) {
@@ -205,6 +268,9 @@ func (a attribute) word(value any) (string, string) {
 		if a.most != 0 && len([]rune(text)) > a.most {
 			return "", fmt.Sprintf("Value should have a maximum character requirement of %d", a.most)
 		}
+		if a.pattern != "" && !regexp.MustCompile(a.pattern).MatchString(text) {
+			return "", "Value should match the pattern " + a.pattern
+		}
 	}
 	return text, ""
 }
@@ -215,8 +281,16 @@ func expectedCodes() *regexp.Regexp {
 
 func isURLPath(text string) bool {
 	parsed, err := url.Parse(text)
-	return err == nil && strings.HasPrefix(text, "/") && parsed.Host == ""
+	return err == nil && strings.HasPrefix(text, "/") && parsed.Host == "" && !strings.ContainsAny(text, " \t\n?#")
 }
+
+func isWholeURL(text string) bool {
+	parsed, err := url.Parse(text)
+	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != "" &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f && r <= 0x9f })
+}
+
+func alpnProtocols() []string { return []string{"h2", "http/1.1", "http/1.0"} }
 
 // network cuts the host bits off a prefix, as Octavia stores it. A bare
 // address is a network of one.

@@ -20,7 +20,10 @@ type keptMember struct {
 
 // batchMembers is PUT pools/{id}/members: everything or nothing, in one lock.
 func (o *Octavia) batchMembers(c *call) (response, *apiError) {
-	value, failure := o.parse(c.body, "members_", "members", memberPOST())
+	if len(c.body) == 0 {
+		return response{}, crash("'NoneType' object has no attribute 'members'")
+	}
+	value, failure := o.parse(c, "members_", "members", memberPOST())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -37,7 +40,10 @@ func (o *Octavia) batchMembers(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkQuota(lb.ProjectID, quotaMember, len(plan.created)-len(plan.gone)); failure != nil {
+	if failure := o.checkQuota(c, lb.ProjectID, quotaMember, len(plan.created)-len(plan.gone)); failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkNewMembers(plan.created); failure != nil {
 		return response{}, failure
 	}
 	if failure := o.driverBatch(lb, members, plan); failure != nil {
@@ -57,16 +63,16 @@ func (o *Octavia) planBatch(pool *Pool, members []body, additive bool) (batch, *
 	}
 	seen := map[memberKey]bool{}
 	for _, given := range members {
-		if failure := o.checkMemberBody(given); failure != nil {
-			return batch{}, failure
-		}
 		key := keyOf(given)
 		member := existing[key]
-		if failure := o.checkRepeated(&plan, seen[key], member != nil, key); failure != nil {
+		if failure := o.checkRepeated(&plan, seen[key], member != nil); failure != nil {
 			return batch{}, failure
 		}
 		seen[key] = true
 		if member == nil {
+			if failure := notReserved(given.text("address")); failure != nil {
+				return batch{}, failure
+			}
 			plan.created = append(plan.created, given)
 		} else {
 			plan.kept = append(plan.kept, keptMember{member, given})
@@ -80,18 +86,32 @@ func (o *Octavia) planBatch(pool *Pool, members []body, additive bool) (batch, *
 	return plan, nil
 }
 
-// checkRepeated is about a member that is twice in one batch: a new one breaks
-// the database's uniqueness, an existing one breaks the worker of old releases.
-func (o *Octavia) checkRepeated(plan *batch, repeated, exists bool, key memberKey) *apiError {
+// checkRepeated is about an existing member that is twice in one batch, which
+// breaks the worker of old releases.
+func (o *Octavia) checkRepeated(plan *batch, repeated, exists bool) *apiError {
 	switch {
-	case !repeated:
+	case !repeated || !exists:
 		return nil
-	case !exists:
-		return duplicateMember(key)
 	case !o.release.DuplicateMemberHangs:
 		return invalid("Member must be updated only once in the same request.")
 	}
 	plan.hangs = true
+	return nil
+}
+
+// checkNewMembers is about those that the batch adds: their subnets, and the
+// database's uniqueness.
+func (o *Octavia) checkNewMembers(created []body) *apiError {
+	seen := map[memberKey]bool{}
+	for _, given := range created {
+		if failure := o.subnetExists(given.text("subnet_id")); failure != nil {
+			return failure
+		}
+		if key := keyOf(given); seen[key] || hasTwice(given.texts("tags")) {
+			return duplicateMember(key)
+		}
+		seen[keyOf(given)] = true
+	}
 	return nil
 }
 

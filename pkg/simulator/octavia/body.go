@@ -2,6 +2,7 @@ package octavia
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -55,54 +56,82 @@ func (b body) objects(key string) []body {
 
 // parse reads a request of the form {wrapper: {…}} or {wrapper: […]}.
 // argument is the name of Octavia's method argument, which error texts carry.
-func (o *Octavia) parse(text []byte, argument, wrapper string, inner schema) (any, *apiError) {
-	if len(bytes.TrimSpace(text)) == 0 {
+func (o *Octavia) parse(c *call, argument, wrapper string, inner schema) (any, *apiError) {
+	if len(bytes.TrimSpace(c.body)) == 0 {
 		return nil, refuse(http.StatusBadRequest, "Missing argument: %q", argument)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder := json.NewDecoder(bytes.NewReader(c.body))
 	decoder.UseNumber()
 	var decoded any
-	if err := decoder.Decode(&decoded); err != nil {
+	if err := decoder.Decode(&decoded); err != nil || !json.Valid(c.body) {
 		return nil, refuse(http.StatusBadRequest, "Request is not in valid JSON format")
 	}
 	if decoded == nil {
-		return nil, refuse(http.StatusBadRequest, "Missing argument: %q", argument)
+		return nil, crash("'NoneType' object has no attribute '" + cmp.Or(map[string]string{"quota": "to_dict"}[wrapper], wrapper) + "'")
 	}
 	root := schema{{name: wrapper, kind: kindObject, fields: inner}}
 	if strings.HasSuffix(wrapper, "s") {
 		root[0].kind = kindObjects
 	}
 	parsed, failure := root.parse(o.release, decoded, argument)
-	if failure != nil {
+	switch {
+	case failure != nil && failure.conversion:
+		return nil, refuse(http.StatusBadRequest, "Invalid input for field/attribute %s. Value: '%s'. %s",
+			argument, pythonJSON(c.body), failure.text)
+	case failure != nil:
 		return nil, failure
 	}
 	value, given := parsed[wrapper]
-	if !given {
-		return nil, refuse(http.StatusInternalServerError, "'UnsetType' object %s", missingWrapper(wrapper))
+	if value != nil {
+		return value, nil
 	}
-	if value == nil {
-		return nil, refuse(http.StatusInternalServerError, "'NoneType' object %s", missingWrapper(wrapper))
-	}
-	return value, nil
+	return nil, emptyWrapper(c, wrapper, given)
 }
 
-func missingWrapper(wrapper string) string {
+// emptyWrapper is how Octavia fails on {} and on {wrapper: null}: at the first
+// use of an attribute, if only once it has found the object.
+func emptyWrapper(c *call, wrapper string, given bool) *apiError {
+	missing := "UnsetType"
+	if given {
+		missing = "NoneType"
+	}
+	attribute := func(name string) *apiError { return crash("'" + missing + "' object has no attribute '" + name + "'") }
 	switch wrapper {
 	case "members":
-		return "is not iterable"
-	case "member":
-		return "has no attribute 'address'"
-	case "healthmonitor":
-		return "has no attribute 'pool_id'"
-	case "listener", "pool":
-		return "has no attribute 'loadbalancer_id'"
-	default:
-		return "has no attribute 'project_id'"
+		return crash("'" + missing + "' object is not iterable")
+	case "quota":
+		if !given {
+			return crash("'quota'")
+		}
+		return attribute("items")
+	case "flavor", "availability_zone":
+		return attribute("to_dict")
 	}
+	update := map[string]string{
+		"loadbalancer": "vip_qos_policy_id", "pool": "tls_versions", "member": "backup", "healthmonitor": "http_method",
+		"l7policy": "to_dict", "rule": "invert", "flavorprofile": "name", "availability_zone_profile": "name",
+	}
+	create := map[string]string{
+		"loadbalancer": "project_id", "listener": "loadbalancer_id", "pool": "loadbalancer_id", "healthmonitor": "pool_id",
+		"member": "address", "l7policy": "listener_id", "flavorprofile": "flavor_data", "availability_zone_profile": "availability_zone_data",
+	}
+	switch {
+	case wrapper == "listener" && c.update:
+		return invalid("No listener object supplied.")
+	case wrapper == "rule" && !c.update && given:
+		return attribute("project_id")
+	case wrapper == "rule" && !c.update:
+		return refuse(http.StatusBadRequest, "Error parsing L7Rule: 'UnsetType' object has no attribute 'value'")
+	case wrapper == "member" && !c.update && given:
+		return attribute("project_id")
+	case c.update:
+		return attribute(update[wrapper])
+	}
+	return attribute(create[wrapper])
 }
 
-func (o *Octavia) parseObject(text []byte, argument, wrapper string, inner schema) (body, *apiError) {
-	value, failure := o.parse(text, argument, wrapper, inner)
+func (o *Octavia) parseObject(c *call, argument, wrapper string, inner schema) (body, *apiError) {
+	value, failure := o.parse(c, argument, wrapper, inner)
 	if failure != nil {
 		return nil, failure
 	}
@@ -114,7 +143,7 @@ func (o *Octavia) parseObject(text []byte, argument, wrapper string, inner schem
 func (s schema) parse(release Release, decoded any, path string) (body, *apiError) {
 	given, is := decoded.(map[string]any)
 	if !is {
-		return nil, refuse(http.StatusInternalServerError, "'%s' object has no attribute 'keys'", pythonType(decoded))
+		return nil, crash("'" + pythonType(decoded) + "' object has no attribute 'keys'")
 	}
 	var unknown []string
 	for key := range given {
@@ -153,6 +182,9 @@ func (s schema) parse(release Release, decoded any, path string) (body, *apiErro
 }
 
 func (a attribute) wrong(value any, why string) *apiError {
+	if a.name == "tenant_id" {
+		a.name = "project_id"
+	}
 	return refuse(http.StatusBadRequest, "Invalid input for field/attribute %s. Value: '%s'. %s", a.name, python(value), why)
 }
 
@@ -197,6 +229,38 @@ func pythonRepr(value any) string {
 	default:
 		return fmt.Sprint(v)
 	}
+}
+
+// pythonJSON prints a JSON text as Python prints what it reads from it, with
+// the keys in their order.
+func pythonJSON(text []byte) string {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return pythonNext(decoder)
+}
+
+func pythonNext(decoder *json.Decoder) string {
+	token, err := decoder.Token()
+	if err != nil {
+		return ""
+	}
+	var items []string
+	switch token {
+	case json.Delim('{'):
+		for decoder.More() {
+			key := pythonNext(decoder)
+			items = append(items, key+": "+pythonNext(decoder))
+		}
+		_, _ = decoder.Token() // the closing brace: the text is valid
+		return "{" + strings.Join(items, ", ") + "}"
+	case json.Delim('['):
+		for decoder.More() {
+			items = append(items, pythonNext(decoder))
+		}
+		_, _ = decoder.Token() // the closing bracket
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	return pythonRepr(token)
 }
 
 func pythonType(value any) string {

@@ -1,8 +1,10 @@
 package octavia
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"strings"
 
@@ -16,6 +18,16 @@ type apiError struct {
 	// raw errors are raised outside of the typed layer: they have another
 	// body, and are plain text in old releases.
 	raw bool
+	// method, where set, is one that the resource does not have.
+	method string
+	// looked says that the error was found while the path was resolved, before
+	// it was known what the caller accepts.
+	looked bool
+	// conversion says that a value of a request could not be read at all, so
+	// that the error is about the whole of it.
+	conversion bool
+	// waits is no error: the call goes on when it has the project's quota row.
+	waits bool
 }
 
 func (e *apiError) Error() string { return e.text }
@@ -33,6 +45,7 @@ func rawError(status int, text string) *apiError {
 }
 
 func notFound(kind, id string) *apiError {
+	id = cmp.Or(id, "None")
 	return refuse(http.StatusNotFound, "%s %s not found.", kind, id)
 }
 
@@ -86,12 +99,31 @@ func (o *Octavia) write(w http.ResponseWriter, r *http.Request, answer response,
 		writeJSON(w, failure.status, map[string]any{
 			"faultcode": code, "faultstring": failure.text, "debuginfo": nil,
 		})
-	case o.release.TextErrors && !strings.Contains(r.Header.Get("Accept"), "application/json"):
-		writeText(w, failure.status, failure.plain())
 	default:
+		o.writeRaw(w, r, failure)
+	}
+}
+
+// writeRaw writes an error of the web framework in the form that the caller
+// accepts.
+func (o *Octavia) writeRaw(w http.ResponseWriter, r *http.Request, failure *apiError) {
+	accept := r.Header.Get("Accept")
+	first, _, _ := strings.Cut(accept, ",")
+	first, _, _ = strings.Cut(strings.TrimSpace(first), ";")
+	switch {
+	case r.Method == http.MethodHead:
+		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+		w.WriteHeader(failure.status)
+	case !o.release.TextErrors, accept == "application/json":
 		writeJSON(w, failure.status, map[string]any{
 			"code": failure.status, "title": failure.title(), "description": failure.text,
 		})
+	case strings.Contains(accept, "*/*"), strings.Contains(accept, "text/html"):
+		w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+		w.WriteHeader(failure.status)
+		_, _ = w.Write([]byte(failure.html(first)))
+	default:
+		writeText(w, failure.status, failure.plain(first))
 	}
 }
 
@@ -104,12 +136,41 @@ func (e *apiError) title() string {
 	return http.StatusText(e.status)
 }
 
-func (e *apiError) plain() string {
-	explanation := "The server could not comply with the request since it is either malformed or otherwise incorrect."
-	if e.title() == http.StatusText(http.StatusNotFound) {
-		explanation = "The resource could not be found."
+// explanation of a raw error; accepted is the content type asked for.
+func (e *apiError) explanation() string {
+	switch {
+	case e.status == http.StatusMethodNotAllowed:
+		return "The method " + e.method + " is not allowed for this resource. "
+	case e.title() == http.StatusText(http.StatusNotFound):
+		return "The resource could not be found."
 	}
-	return fmt.Sprintf("%d %s\n\n%s\n\n %s  ", e.status, e.title(), explanation, e.text)
+	return "The server could not comply with the request since it is either malformed or otherwise incorrect."
+}
+
+func (e *apiError) plain(accepted string) string {
+	switch e.status {
+	case http.StatusNotAcceptable:
+		return "406 Not Acceptable\n\nThe resource could not be generated that was acceptable to your browser (content of type " +
+			accepted + ". \n\n "
+	case http.StatusMethodNotAllowed:
+		return fmt.Sprintf("%d %s\n\n%s\n\n ", e.status, e.title(), e.explanation())
+	}
+	return fmt.Sprintf("%d %s\n\n%s\n\n %s  ", e.status, e.title(), e.explanation(), e.text)
+}
+
+func (e *apiError) html(accepted string) string {
+	body := e.explanation() + "<br /><br />\n" + html.EscapeString(e.text) + "\n"
+	if e.status == http.StatusNotAcceptable {
+		body = "The resource could not be generated that was acceptable to your browser\n(content of type " +
+			html.EscapeString(accepted) + ". <br /><br />"
+	}
+	if e.status == http.StatusMethodNotAllowed {
+		body = e.explanation() + "<br /><br />"
+	}
+	body = strings.ReplaceAll(body, "&#39;", "&#x27;")
+	head := fmt.Sprintf("%d %s", e.status, e.title())
+	return "<html>\n <head>\n  <title>" + head + "</title>\n </head>\n <body>\n  <h1>" + head + "</h1>\n  " +
+		body + "\n\n </body>\n</html>"
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {

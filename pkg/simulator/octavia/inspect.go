@@ -14,7 +14,7 @@ func (o *Octavia) Settle() { o.locked(func() {}) }
 // in order of creation, after finishing what is due.
 func (o *Octavia) Snapshot() []LoadBalancer {
 	var copies []LoadBalancer
-	o.locked(func() {
+	o.reading(func() {
 		for _, lb := range o.balancers {
 			copies = append(copies, *lb.clone())
 		}
@@ -24,32 +24,31 @@ func (o *Octavia) Snapshot() []LoadBalancer {
 
 // LoadBalancerOf returns the load balancer that an object belongs to, or ""
 // when it is unknown. kind is a collection of the API: loadbalancers,
-// listeners, pools or healthmonitors.
+// listeners, pools, healthmonitors or l7policies.
 func (o *Octavia) LoadBalancerOf(kind, id string) string {
 	found := ""
-	o.locked(func() {
-		for _, lb := range o.balancers {
-			if owns(lb, kind, id) {
-				found = lb.ID
-				return
-			}
+	o.reading(func() {
+		if entry := o.index[id]; entry.lb != nil && kindOf(entry.thing) == kind {
+			found = entry.lb.ID
 		}
 	})
 	return found
 }
 
-func owns(lb *LoadBalancer, kind, id string) bool {
-	switch kind {
-	case "loadbalancers":
-		return lb.ID == id
-	case "listeners":
-		return slices.ContainsFunc(lb.Listeners, func(l *Listener) bool { return l.ID == id })
-	case "pools":
-		return slices.ContainsFunc(lb.Pools, func(p *Pool) bool { return p.ID == id })
-	case "healthmonitors":
-		return slices.ContainsFunc(lb.Pools, func(p *Pool) bool { return p.Monitor != nil && p.Monitor.ID == id })
+func kindOf(thing object) string {
+	switch thing.(type) {
+	case *LoadBalancer:
+		return "loadbalancers"
+	case *Listener:
+		return "listeners"
+	case *Pool:
+		return "pools"
+	case *Monitor:
+		return "healthmonitors"
+	case *L7Policy:
+		return "l7policies"
 	}
-	return false
+	return ""
 }
 
 // SetProvisioningStatus puts a load balancer into a status, as an operator
@@ -119,7 +118,7 @@ func (o *Octavia) changeChild(id string, apply func(*LoadBalancer, object)) erro
 // or have a child that is.
 func (o *Octavia) Unsettled() []string {
 	var unsettled []string
-	o.locked(func() {
+	o.reading(func() {
 		for _, lb := range o.balancers {
 			if slices.ContainsFunc(append(children(lb), lb), func(thing object) bool {
 				return pending(thing.meta().ProvisioningStatus)

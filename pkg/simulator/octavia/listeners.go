@@ -1,13 +1,12 @@
 package octavia
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 )
 
 func (o *Octavia) createListener(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "listener_", "listener", listenerPOST())
+	given, failure := o.parseObject(c, "listener_", "listener", listenerPOST())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -18,14 +17,11 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 	if failure := o.mayWrite(c.caller, lb.ProjectID); failure != nil {
 		return response{}, failure
 	}
-	if given.has("default_pool") || len(given.objects("l7policies")) > 0 {
-		return response{}, nestedInSingle()
+	if failure := o.checkQuota(c, lb.ProjectID, quotaListener, 1); failure != nil {
+		return response{}, failure
 	}
 	pool, failure := o.defaultPool(lb, given, given.text("protocol"))
 	if failure != nil {
-		return response{}, failure
-	}
-	if failure := o.checkQuota(lb.ProjectID, quotaListener, 1); failure != nil {
 		return response{}, failure
 	}
 	if failure := mutable(lb); failure != nil {
@@ -33,6 +29,9 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 	}
 	if failure := o.checkListener(lb, given, false); failure != nil {
 		return response{}, failure
+	}
+	if given.has("default_pool") || len(given.objects("l7policies")) > 0 {
+		return response{}, nestedInSingle()
 	}
 	if failure := o.driverListener(lb, given); failure != nil {
 		return response{}, failure
@@ -42,7 +41,11 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 		listener.DefaultPoolID = pool.ID
 	}
 	lb.Listeners = append(lb.Listeners, listener)
+	o.register(lb, listener)
 	o.update(lb, nil, []object{listener}, nil)
+	if lb.monitored && lb.Provider == ProviderOVN && o.options.Quirks.OVNListenerHangs {
+		o.forget(lb)
+	}
 	return response{http.StatusCreated, view{"listener": o.release.listener(listener)}}, nil
 }
 
@@ -59,6 +62,9 @@ func (o *Octavia) defaultPool(lb *LoadBalancer, given body, protocol string) (*P
 	if id == "" {
 		return nil, nil
 	}
+	if failure := noChildren(protocol); failure != nil {
+		return nil, failure
+	}
 	owner, pool, failure := o.pool(id)
 	if failure != nil {
 		return nil, failure
@@ -71,21 +77,33 @@ func (o *Octavia) defaultPool(lb *LoadBalancer, given body, protocol string) (*P
 
 func (o *Octavia) newListener(lb *LoadBalancer, given body) *Listener {
 	listener := &Listener{
-		Meta:                 o.newMeta(given, lb.ProjectID),
-		LoadBalancerID:       lb.ID,
-		Protocol:             given.text("protocol"),
-		ProtocolPort:         given.integer("protocol_port", 0),
-		ConnectionLimit:      -1,
-		TimeoutClientData:    50000,
-		TimeoutMemberConnect: 5000,
-		TimeoutMemberData:    50000,
-		TLS:                  ListenerTLS{ClientAuthentication: "NONE"},
+		Meta:           o.newMeta("listener", given, lb.ProjectID),
+		LoadBalancerID: lb.ID,
+		Protocol:       given.text("protocol"),
+		ProtocolPort:   given.integer("protocol_port", 0),
+	}
+	listener.defaults()
+	if listener.Protocol == "TERMINATED_HTTPS" {
+		listener.TLS.Ciphers, listener.TLS.Versions, listener.TLS.ALPNProtocols = defaultCiphers, defaultVersions(), alpnProtocols()
 	}
 	listener.settings(given)
 	slices.Sort(listener.AllowedCIDRs)
 	listener.AllowedCIDRs = slices.Compact(listener.AllowedCIDRs)
 	return listener
 }
+
+// defaults are those of Octavia's configuration.
+func (l *Listener) defaults() {
+	l.ConnectionLimit, l.TimeoutClientData, l.TimeoutMemberConnect, l.TimeoutMemberData = -1, 50000, 5000, 50000
+	l.TLS.ClientAuthentication = "NONE"
+}
+
+func defaultVersions() []string { return []string{"TLSv1.2", "TLSv1.3"} }
+
+// defaultCiphers is OWASP's suite B.
+const defaultCiphers = "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:" +
+	"DHE-RSA-AES256-GCM-SHA384:DHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-RSA-AES128-GCM-SHA256:" +
+	"DHE-RSA-AES256-SHA256:DHE-RSA-AES128-SHA256:ECDHE-RSA-AES256-SHA384:ECDHE-RSA-AES128-SHA256"
 
 // settings writes what POST and PUT have in common, where it was given.
 func (l *Listener) settings(given body) {
@@ -103,13 +121,14 @@ func (l *Listener) settings(given body) {
 		"timeout_member_connect": &l.TimeoutMemberConnect, "timeout_member_data": &l.TimeoutMemberData,
 		"timeout_tcp_inspect": &l.TimeoutTCPInspect,
 	}
+	l.clear(given)
 	for key, target := range texts {
-		if given.has(key) {
+		if given[key] != nil {
 			*target = given.text(key)
 		}
 	}
 	for key, target := range lists {
-		if given.has(key) {
+		if given[key] != nil {
 			*target = given.texts(key)
 		}
 	}
@@ -126,6 +145,38 @@ func (l *Listener) settings(given body) {
 	l.TLS.HSTSPreload = given.boolean("hsts_preload", l.TLS.HSTSPreload)
 }
 
+// clear resets what was given as null to its default.
+func (l *Listener) clear(given body) {
+	fresh := Listener{}
+	fresh.defaults()
+	if l.TLS.Ciphers != "" || l.ID != "" && l.Protocol != "" && !l.UpdatedAt.IsZero() {
+		fresh.TLS.Ciphers, fresh.TLS.Versions, fresh.TLS.ALPNProtocols = defaultCiphers, defaultVersions(), alpnProtocols()
+	}
+	for key, reset := range map[string]func(){
+		"description":                 func() { l.Description = "" },
+		"connection_limit":            func() { l.ConnectionLimit = fresh.ConnectionLimit },
+		"timeout_client_data":         func() { l.TimeoutClientData = fresh.TimeoutClientData },
+		"timeout_member_connect":      func() { l.TimeoutMemberConnect = fresh.TimeoutMemberConnect },
+		"timeout_member_data":         func() { l.TimeoutMemberData = fresh.TimeoutMemberData },
+		"timeout_tcp_inspect":         func() { l.TimeoutTCPInspect = fresh.TimeoutTCPInspect },
+		"client_authentication":       func() { l.TLS.ClientAuthentication = fresh.TLS.ClientAuthentication },
+		"tls_ciphers":                 func() { l.TLS.Ciphers = fresh.TLS.Ciphers },
+		"tls_versions":                func() { l.TLS.Versions = fresh.TLS.Versions },
+		"alpn_protocols":              func() { l.TLS.ALPNProtocols = fresh.TLS.ALPNProtocols },
+		"default_tls_container_ref":   func() { l.TLS.DefaultContainerRef = "" },
+		"sni_container_refs":          func() { l.TLS.SNIContainerRefs = nil },
+		"client_ca_tls_container_ref": func() { l.TLS.ClientCAContainerRef = "" },
+		"client_crl_container_ref":    func() { l.TLS.ClientCRLContainerRef = "" },
+		"allowed_cidrs":               func() { l.AllowedCIDRs = nil },
+		"insert_headers":              func() { l.InsertHeaders = nil },
+		"hsts_max_age":                func() { l.TLS.HSTSMaxAge = nil },
+	} {
+		if given.has(key) && given[key] == nil {
+			reset()
+		}
+	}
+}
+
 func (o *Octavia) showListener(c *call) (response, *apiError) {
 	_, listener, failure := o.listener(c.id)
 	if failure != nil {
@@ -134,16 +185,19 @@ func (o *Octavia) showListener(c *call) (response, *apiError) {
 	if failure := o.mayRead(c.caller, listener.ProjectID); failure != nil {
 		return response{}, failure
 	}
-	return response{http.StatusOK, view{"listener": o.release.listener(listener).only(c.query["fields"])}}, nil
+	return response{http.StatusOK, view{"listener": o.release.listener(listener).only(c.fields)}}, nil
 }
 
 func (o *Octavia) updateListener(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "listener_", "listener", listenerPUT())
+	given, failure := o.parseObject(c, "listener_", "listener", listenerPUT())
 	if failure != nil {
 		return response{}, failure
 	}
 	lb, listener, failure := o.writableListener(c)
 	if failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkListenerUpdate(lb, listener, given); failure != nil {
 		return response{}, failure
 	}
 	pool, failure := o.defaultPool(lb, given, listener.Protocol)
@@ -153,16 +207,13 @@ func (o *Octavia) updateListener(c *call) (response, *apiError) {
 	if failure := mutable(lb); failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkListenerSettings(lb, given, false); failure != nil {
+	if failure := o.driverListener(lb, given); failure != nil {
 		return response{}, failure
 	}
 	if failure := uniqueCIDRs(listener.ID, given.texts("allowed_cidrs")); failure != nil {
 		return response{}, failure
 	}
-	if failure := uniqueTags(given); failure != nil {
-		return response{}, failure
-	}
-	if failure := o.driverListener(lb, given); failure != nil {
+	if failure := o.tagsInUpdate(given); failure != nil {
 		return response{}, failure
 	}
 	listener.Meta.edit(given)
@@ -177,17 +228,6 @@ func (o *Octavia) updateListener(c *call) (response, *apiError) {
 	return response{http.StatusOK, view{"listener": o.release.listener(listener)}}, nil
 }
 
-// uniqueCIDRs fails as the database does on a CIDR given twice.
-func uniqueCIDRs(listener string, cidrs []string) *apiError {
-	for i, cidr := range cidrs {
-		if slices.Contains(cidrs[:i], cidr) {
-			return refuse(http.StatusInternalServerError, "%s", fmt.Sprintf(
-				"(pymysql.err.IntegrityError) (1062, \"Duplicate entry '%s-%s' for key 'listener_cidr.PRIMARY'\")", listener, cidr))
-		}
-	}
-	return nil
-}
-
 func (o *Octavia) deleteListener(c *call) (response, *apiError) {
 	lb, listener, failure := o.writableListener(c)
 	if failure != nil {
@@ -197,19 +237,21 @@ func (o *Octavia) deleteListener(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	o.set(listener, PendingDelete)
-	o.update(lb, nil, nil, func() {
-		lb.Listeners = slices.DeleteFunc(lb.Listeners, func(other *Listener) bool { return other == listener })
-	})
+	o.update(lb, nil, nil, func() { o.dropListener(lb, listener) })
 	return response{status: http.StatusNoContent}, nil
 }
 
+func (o *Octavia) dropListener(lb *LoadBalancer, listener *Listener) {
+	for _, policy := range slices.Clone(listener.Policies) {
+		o.dropPolicy(listener, policy)
+	}
+	lb.Listeners = slices.DeleteFunc(lb.Listeners, func(other *Listener) bool { return other == listener })
+	o.unregister(listener)
+}
+
 func (o *Octavia) listener(id string) (*LoadBalancer, *Listener, *apiError) {
-	for _, lb := range o.balancers {
-		for _, listener := range lb.Listeners {
-			if listener.ID == id {
-				return lb, listener, nil
-			}
-		}
+	if lb, listener, known := find[*Listener](o, id); known {
+		return lb, listener, nil
 	}
 	return nil, nil, notFound("Listener", id)
 }

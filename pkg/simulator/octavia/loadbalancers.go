@@ -5,13 +5,11 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/keystone"
 )
 
 // createBalancer is POST loadbalancers, with everything below it in one body.
 func (o *Octavia) createBalancer(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "load_balancer", "loadbalancer", loadBalancerPOST())
+	given, failure := o.parseObject(c, "load_balancer", "loadbalancer", loadBalancerPOST())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -26,30 +24,36 @@ func (o *Octavia) createBalancer(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkCapabilities(given); failure != nil {
-		return response{}, failure
-	}
-	provider, failure := o.chooseProvider(given.text("provider"))
+	placed, failure := o.checkPlacement(given)
 	if failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkQuota(project, quotaLoadBalancer, 1); failure != nil {
+	provider, failure := o.chooseProvider(placed.provider)
+	if failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkQuota(c, project, quotaLoadBalancer, 1); failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkZone(provider, placed.zone); failure != nil {
 		return response{}, failure
 	}
 	if failure := uniqueTags(given); failure != nil {
 		return response{}, failure
 	}
 	lb := o.newBalancer(given, project, provider)
+	lb.FlavorID, lb.AvailabilityZone = placed.flavorID, placed.zone
 	if failure := o.plugVIP(lb, vip); failure != nil {
 		return response{}, failure
 	}
 	// From here on a refusal leaves the VIP port behind, as the real one does.
-	if failure := o.fill(lb, given); failure != nil {
+	if failure := o.fill(c, lb, given); failure != nil {
 		return response{}, failure
 	}
 	if failure := o.driverCreate(lb); failure != nil {
 		return response{}, failure
 	}
+	o.register(lb, append(children(lb), lb)...)
 	o.balancers = append(o.balancers, lb)
 	o.countCycle(lb)
 	o.dirty = true
@@ -59,9 +63,10 @@ func (o *Octavia) createBalancer(c *call) (response, *apiError) {
 
 func (o *Octavia) newBalancer(given body, project, provider string) *LoadBalancer {
 	lb := &LoadBalancer{
-		Meta:        o.newMeta(given, project),
+		Meta:        o.newMeta("loadbalancer", given, project),
 		Description: given.text("description"),
 		Provider:    provider,
+		described:   given["description"] != nil,
 	}
 	lb.VIP.QoSPolicyID = given.text("vip_qos_policy_id")
 	lb.VIP.SecurityGroupIDs = given.texts("vip_sg_ids")
@@ -71,18 +76,6 @@ func (o *Octavia) newBalancer(given body, project, provider string) *LoadBalance
 		})
 	}
 	return lb
-}
-
-// checkCapabilities refuses flavors and zones: the simulated deployment has
-// none.
-func (o *Octavia) checkCapabilities(given body) *apiError {
-	if given.text("flavor_id") != "" {
-		return invalid("Invalid flavor_id.")
-	}
-	if given.text("availability_zone") != "" {
-		return invalid("Invalid availability zone.")
-	}
-	return nil
 }
 
 func (o *Octavia) chooseProvider(name string) (string, *apiError) {
@@ -100,11 +93,11 @@ func (o *Octavia) showBalancer(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	return response{http.StatusOK, view{"loadbalancer": o.release.loadBalancer(lb).only(c.query["fields"])}}, nil
+	return response{http.StatusOK, view{"loadbalancer": o.release.loadBalancer(lb).only(c.fields)}}, nil
 }
 
 func (o *Octavia) updateBalancer(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "load_balancer", "loadbalancer", loadBalancerPUT())
+	given, failure := o.parseObject(c, "load_balancer", "loadbalancer", loadBalancerPUT())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -115,12 +108,12 @@ func (o *Octavia) updateBalancer(c *call) (response, *apiError) {
 	if lb.ProvisioningStatus != Active {
 		return response{}, invalidState(lb)
 	}
-	if failure := uniqueTags(given); failure != nil {
+	if failure := o.tagsInUpdate(given); failure != nil {
 		return response{}, failure
 	}
 	lb.Meta.edit(given)
 	if given.has("description") {
-		lb.Description = given.text("description")
+		lb.Description, lb.described = given.text("description"), given["description"] != nil
 	}
 	if given.has("vip_qos_policy_id") {
 		lb.VIP.QoSPolicyID = given.text("vip_qos_policy_id")
@@ -189,21 +182,10 @@ func (o *Octavia) failover(c *call) (response, *apiError) {
 	return response{status: http.StatusAccepted}, nil
 }
 
-func (o *Octavia) stats(c *call) (response, *apiError) {
-	if _, failure := o.readableBalancer(c); failure != nil {
-		return response{}, failure
-	}
-	return response{http.StatusOK, view{"stats": view{
-		"bytes_in": 0, "bytes_out": 0, "active_connections": 0, "total_connections": 0, "request_errors": 0,
-	}}}, nil
-}
-
 // balancer finds a load balancer that is not deleted.
 func (o *Octavia) balancer(id string) (*LoadBalancer, *apiError) {
-	for _, lb := range o.balancers {
-		if lb.ID == id && lb.ProvisioningStatus != Deleted {
-			return lb, nil
-		}
+	if lb, _, known := find[*LoadBalancer](o, id); known && lb.ProvisioningStatus != Deleted {
+		return lb, nil
 	}
 	return nil, notFound("Load Balancer", id)
 }
@@ -224,29 +206,4 @@ func (o *Octavia) writableBalancer(c *call) (*LoadBalancer, *apiError) {
 	return lb, o.mayWrite(c.caller, lb.ProjectID)
 }
 
-func isAdmin(caller keystone.Caller) bool { return caller.HasRole("admin", "load-balancer_admin") }
-
-func (o *Octavia) mayWrite(caller keystone.Caller, project string) *apiError {
-	roles := []string{"load-balancer_member"}
-	if o.release.KeystoneRoles {
-		roles = append(roles, "member", "manager")
-	}
-	return allow(caller, project, roles)
-}
-
-func (o *Octavia) mayRead(caller keystone.Caller, project string) *apiError {
-	roles := []string{"load-balancer_member", "load-balancer_observer"}
-	if o.release.KeystoneRoles {
-		roles = append(roles, "member", "manager", "reader")
-	}
-	return allow(caller, project, roles)
-}
-
-func allow(caller keystone.Caller, project string, roles []string) *apiError {
-	if isAdmin(caller) || caller.HasRole(roles...) && caller.ProjectID == project {
-		return nil
-	}
-	return forbidden()
-}
-
-func newID() string { return uuid.NewString() }
+func randomID() string { return uuid.NewString() }

@@ -6,7 +6,7 @@ import (
 )
 
 func (o *Octavia) createMember(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "member_", "member", memberPOST())
+	given, failure := o.parseObject(c, "member_", "member", memberPOST())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -14,10 +14,13 @@ func (o *Octavia) createMember(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkMemberBody(given); failure != nil {
+	if failure := notReserved(given.text("address")); failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkQuota(lb.ProjectID, quotaMember, 1); failure != nil {
+	if failure := o.subnetExists(given.text("subnet_id")); failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkQuota(c, lb.ProjectID, quotaMember, 1); failure != nil {
 		return response{}, failure
 	}
 	if failure := mutablePool(lb, pool); failure != nil {
@@ -35,9 +38,10 @@ func (o *Octavia) createMember(c *call) (response, *apiError) {
 	return response{http.StatusCreated, view{"member": o.release.member(member)}}, nil
 }
 
-// admit refuses a member whose address and port the pool has already.
+// admit refuses a member whose address and port the pool has already. Octavia
+// takes any duplicate for that, also of a tag.
 func (p *Pool) admit(given body) *apiError {
-	if p.memberAt(keyOf(given)) == nil {
+	if p.memberAt(keyOf(given)) == nil && !hasTwice(given.texts("tags")) {
 		return nil
 	}
 	return duplicateMember(keyOf(given))
@@ -69,7 +73,7 @@ func (p *Pool) memberAt(key memberKey) *Member {
 
 func (o *Octavia) newMember(lb *LoadBalancer, pool *Pool, given body) *Member {
 	member := &Member{
-		Meta:           o.newMeta(given, lb.ProjectID),
+		Meta:           o.newMeta("member", given, lb.ProjectID),
 		PoolID:         pool.ID,
 		LoadBalancerID: lb.ID,
 		Address:        given.text("address"),
@@ -91,11 +95,11 @@ func (o *Octavia) showMember(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	return response{http.StatusOK, view{"member": o.release.member(member).only(c.query["fields"])}}, nil
+	return response{http.StatusOK, view{"member": o.release.member(member).only(c.fields)}}, nil
 }
 
 func (o *Octavia) updateMember(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "member_", "member", memberPUT())
+	given, failure := o.parseObject(c, "member_", "member", memberPUT())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -103,10 +107,10 @@ func (o *Octavia) updateMember(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkMemberBody(given); failure != nil {
+	if failure := mutablePool(lb, pool); failure != nil {
 		return response{}, failure
 	}
-	if failure := mutablePool(lb, pool); failure != nil {
+	if failure := o.tagsInUpdate(given); failure != nil {
 		return response{}, failure
 	}
 	if failure := o.driverMember(lb, given.and("address", member.Address, "subnet_id", member.SubnetID)); failure != nil {

@@ -3,8 +3,6 @@ package octavia
 import (
 	"slices"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Provisioning statuses.
@@ -67,6 +65,13 @@ type LoadBalancer struct {
 	AdditionalVIPs []AdditionalVIP
 	Listeners      []*Listener
 	Pools          []*Pool
+	// Amphorae of a load balancer that the amphora provider built.
+	Amphorae []*Amphora
+
+	described bool // a description was given, be it empty
+	// monitored says that the ovn driver still has a health monitor's VIP in
+	// its database, perhaps of a monitor that went with its pool.
+	monitored bool
 }
 
 // Listener of a load balancer.
@@ -82,6 +87,33 @@ type Listener struct {
 	AllowedCIDRs                         []string
 	InsertHeaders                        map[string]string
 	TLS                                  ListenerTLS
+	Policies                             []*L7Policy // by position, from 1
+}
+
+// L7Policy of a listener. What its action does not use is empty.
+type L7Policy struct {
+	Meta
+	Description, ListenerID, LoadBalancerID string
+	Action, RedirectPoolID                  string
+	RedirectURL, RedirectPrefix             string
+	RedirectHTTPCode, Position              int
+	Rules                                   []*L7Rule
+}
+
+// L7Rule of a policy. It has no name.
+type L7Rule struct {
+	Meta
+	Type, CompareType, Key, Value string
+	Invert                        bool
+	PolicyID, LoadBalancerID      string
+}
+
+// Amphora is a virtual machine of a load balancer.
+type Amphora struct {
+	ID, LoadBalancerID, ComputeID, Role, Status string
+	ManagementAddress                           string // lb_network_ip
+	VRRPAddress, VRRPPortID                     string
+	CreatedAt, UpdatedAt                        time.Time
 }
 
 // ListenerTLS holds what only TERMINATED_HTTPS listeners use.
@@ -144,9 +176,9 @@ type Monitor struct {
 	PoolID, LoadBalancerID             string
 }
 
-func (o *Octavia) newMeta(given body, project string) Meta {
+func (o *Octavia) newMeta(kind string, given body, project string) Meta {
 	return Meta{
-		ID:                 uuid.NewString(),
+		ID:                 o.newID(kind),
 		Name:               given.text("name"),
 		ProjectID:          project,
 		ProvisioningStatus: PendingCreate,
@@ -167,6 +199,11 @@ func (lb *LoadBalancer) clone() *LoadBalancer {
 	for i, listener := range lb.Listeners {
 		copied.Listeners[i] = listener.clone()
 	}
+	copied.Amphorae = make([]*Amphora, len(lb.Amphorae))
+	for i, amphora := range lb.Amphorae {
+		a := *amphora
+		copied.Amphorae[i] = &a
+	}
 	copied.Pools = make([]*Pool, len(lb.Pools))
 	for i, pool := range lb.Pools {
 		copied.Pools[i] = pool.clone()
@@ -178,6 +215,22 @@ func (l *Listener) clone() *Listener {
 	copied := *l
 	copied.Tags = slices.Clone(l.Tags)
 	copied.AllowedCIDRs = slices.Clone(l.AllowedCIDRs)
+	copied.Policies = make([]*L7Policy, len(l.Policies))
+	for i, policy := range l.Policies {
+		copied.Policies[i] = policy.clone()
+	}
+	return &copied
+}
+
+func (p *L7Policy) clone() *L7Policy {
+	copied := *p
+	copied.Tags = slices.Clone(p.Tags)
+	copied.Rules = make([]*L7Rule, len(p.Rules))
+	for i, rule := range p.Rules {
+		r := *rule
+		r.Tags = slices.Clone(rule.Tags)
+		copied.Rules[i] = &r
+	}
 	return &copied
 }
 

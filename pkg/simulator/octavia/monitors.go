@@ -3,10 +3,11 @@ package octavia
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 )
 
 func (o *Octavia) createMonitor(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "health_monitor_", "healthmonitor", monitorPOST())
+	given, failure := o.parseObject(c, "health_monitor_", "healthmonitor", monitorPOST())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -17,13 +18,16 @@ func (o *Octavia) createMonitor(c *call) (response, *apiError) {
 	if failure := o.mayWrite(c.caller, lb.ProjectID); failure != nil {
 		return response{}, failure
 	}
-	if failure := checkMonitor(given, pool.Protocol, pool.Protocol); failure != nil {
+	if failure := checkMonitor(given, given.text("type"), pool.Protocol, pool.Protocol); failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkQuota(lb.ProjectID, quotaMonitor, 1); failure != nil {
+	if failure := o.checkQuota(c, lb.ProjectID, quotaMonitor, 1); failure != nil {
 		return response{}, failure
 	}
 	if failure := mutablePool(lb, pool); failure != nil {
+		return response{}, failure
+	}
+	if failure := checkNewMonitor(given); failure != nil {
 		return response{}, failure
 	}
 	if pool.Monitor != nil {
@@ -33,13 +37,19 @@ func (o *Octavia) createMonitor(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	pool.Monitor = o.newMonitor(lb, pool, given)
-	o.update(lb, poolAndListeners(lb, pool), []object{pool.Monitor}, nil)
+	o.register(lb, pool.Monitor)
+	lb.monitored = true
+	if lb.Provider == ProviderOVN && o.options.Quirks.OVNListenersStayPending {
+		o.updateForgetting(lb, pool, pool.Monitor)
+	} else {
+		o.update(lb, poolAndListeners(lb, pool), []object{pool.Monitor}, nil)
+	}
 	return response{http.StatusCreated, view{"healthmonitor": o.release.monitor(pool.Monitor)}}, nil
 }
 
 func (o *Octavia) newMonitor(lb *LoadBalancer, pool *Pool, given body) *Monitor {
 	monitor := &Monitor{
-		Meta:           o.newMeta(given, lb.ProjectID),
+		Meta:           o.newMeta("healthmonitor", given, lb.ProjectID),
 		PoolID:         pool.ID,
 		LoadBalancerID: lb.ID,
 		Type:           given.text("type"),
@@ -54,6 +64,9 @@ func (o *Octavia) newMonitor(lb *LoadBalancer, pool *Pool, given body) *Monitor 
 
 // settings writes what POST and PUT have in common, where it was given.
 func (m *Monitor) settings(given body) {
+	if m.ID != "" && m.Type != "" && !m.UpdatedAt.IsZero() {
+		m.clear(given)
+	}
 	m.Delay = given.integer("delay", m.Delay)
 	m.Timeout = given.integer("timeout", m.Timeout)
 	m.MaxRetries = given.integer("max_retries", m.MaxRetries)
@@ -64,6 +77,19 @@ func (m *Monitor) settings(given body) {
 	} {
 		if given[key] != nil {
 			*target = given.text(key)
+		}
+	}
+}
+
+// clear resets what a PUT gives as null to its default.
+func (m *Monitor) clear(given body) {
+	for key, reset := range map[string]func(){
+		"http_method": func() { m.HTTPMethod = "GET" }, "url_path": func() { m.URLPath = "/" },
+		"expected_codes": func() { m.ExpectedCodes = "200" }, "max_retries_down": func() { m.MaxRetriesDown = 3 },
+		"http_version": func() { m.HTTPVersion = "" }, "domain_name": func() { m.DomainName = "" },
+	} {
+		if given.has(key) && given[key] == nil {
+			reset()
 		}
 	}
 }
@@ -81,11 +107,11 @@ func (o *Octavia) showMonitor(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	return response{http.StatusOK, view{"healthmonitor": o.release.monitor(pool.Monitor).only(c.query["fields"])}}, nil
+	return response{http.StatusOK, view{"healthmonitor": o.release.monitor(pool.Monitor).only(c.fields)}}, nil
 }
 
 func (o *Octavia) updateMonitor(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "health_monitor_", "healthmonitor", monitorPUT())
+	given, failure := o.parseObject(c, "health_monitor_", "healthmonitor", monitorPUT())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -94,19 +120,16 @@ func (o *Octavia) updateMonitor(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	monitor := pool.Monitor
-	if failure := checkMonitorOptions(given, monitor.Type); failure != nil {
+	if failure := checkMonitorUpdate(monitor, given); failure != nil {
 		return response{}, failure
 	}
-	if given.has("delay") {
-		probe := given.and("type", monitor.Type)
-		if failure := checkMonitor(probe, pool.Protocol, pool.Protocol); failure != nil {
-			return response{}, failure
-		}
+	if failure := checkMonitor(given, monitor.Type, pool.Protocol, pool.Protocol); failure != nil {
+		return response{}, failure
 	}
 	if failure := mutablePool(lb, pool); failure != nil {
 		return response{}, failure
 	}
-	if failure := uniqueTags(given); failure != nil {
+	if failure := o.tagsInUpdate(given); failure != nil {
 		return response{}, failure
 	}
 	monitor.Meta.edit(given)
@@ -124,18 +147,24 @@ func (o *Octavia) deleteMonitor(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	o.set(pool.Monitor, PendingDelete)
-	o.update(lb, poolAndListeners(lb, pool), nil, func() { pool.Monitor = nil })
+	monitor := pool.Monitor
+	o.update(lb, poolAndListeners(lb, pool), nil, func() {
+		o.unregister(monitor)
+		pool.Monitor = nil
+		lb.monitored = slices.ContainsFunc(lb.Pools, func(p *Pool) bool { return p.Monitor != nil })
+	})
 	return response{status: http.StatusNoContent}, nil
 }
 
 // monitorPool finds the pool that the monitor in the path belongs to.
 func (o *Octavia) monitorPool(c *call, may permission) (*LoadBalancer, *Pool, *apiError) {
-	for _, lb := range o.balancers {
-		for _, pool := range lb.Pools {
-			if pool.Monitor != nil && pool.Monitor.ID == c.id {
-				return lb, pool, may(c.caller, lb.ProjectID)
-			}
-		}
+	lb, monitor, known := find[*Monitor](o, c.id)
+	if !known {
+		return nil, nil, notFound("Health Monitor", c.id)
 	}
-	return nil, nil, notFound("Health Monitor", c.id)
+	_, pool, failure := o.pool(monitor.PoolID)
+	if failure != nil {
+		return nil, nil, failure
+	}
+	return lb, pool, may(c.caller, lb.ProjectID)
 }

@@ -98,7 +98,7 @@ func (o *Octavia) chooseSubnet(network Network, request vipRequest, found neutro
 func (o *Octavia) plugVIP(lb *LoadBalancer, request vipRequest) *apiError {
 	lb.VIP.NetworkID, lb.VIP.SubnetID, lb.VIP.Address = request.networkID, request.subnetID, request.address
 	if lb.Provider == ProviderNoop {
-		lb.VIP.PortID, lb.VIP.Address, lb.VIP.NetworkID = newID(), "198.0.2.5", request.askedNetworkID
+		lb.VIP.PortID, lb.VIP.Address, lb.VIP.NetworkID = o.newID("port"), "198.0.2.5", request.askedNetworkID
 		return nil
 	}
 	if request.port.ID != "" && lb.Provider != ProviderOVN {

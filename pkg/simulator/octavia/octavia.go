@@ -5,6 +5,8 @@
 package octavia
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -46,6 +48,20 @@ type Quirks struct {
 	// AllowedCIDRsFail answers 500 to every full create with allowed_cidrs
 	// (12.0.0, 13.0.0, 14.0.0).
 	AllowedCIDRsFail bool
+	// OVNListenersStayPending leaves the listeners of a pool in PENDING_UPDATE
+	// when a health monitor is created on an ovn load balancer, under an ACTIVE
+	// load balancer, until they are changed: the driver's report of a new
+	// monitor names the pool only (ovn-octavia-provider 3.0). It is on in the
+	// release zed unless OVNWorks.
+	OVNListenersStayPending bool
+	// OVNListenerHangs leaves an ovn load balancer in PENDING_UPDATE for ever
+	// when a listener is created while it has a health monitor, or had one whose
+	// pool was deleted with it: the driver looks for the monitor's VIP on the
+	// wrong listener and dies (ovn-octavia-provider 3.0). It is on in the
+	// release zed unless OVNWorks.
+	OVNListenerHangs bool
+	// OVNWorks switches the two off also where the release has them.
+	OVNWorks bool
 	// SecondResolution cuts created_at and updated_at to whole seconds, as
 	// MySQL stores them.
 	SecondResolution bool
@@ -62,9 +78,30 @@ type Options struct {
 	// Delays by provider name; the entry "" applies to all others.
 	Delays map[string]Delays
 	Quirks Quirks
+	// Descriptions of the providers by name; absent ones have a usual text.
+	Descriptions map[string]string
+	// Vendors are what providers can do that are neither amphora nor ovn, by
+	// name. An enabled provider of another name can do everything.
+	Vendors map[string]Vendor
 	// Quota by class ("loadbalancer", "listener", "pool", "member",
-	// "healthmonitor") for each project; absent means unlimited.
+	// "healthmonitor", "l7policy", "l7rule") for each project that has no quota
+	// of its own; absent or negative means unlimited.
 	Quota map[string]int
+	// VIPPortDelay is how long Neutron takes to make a VIP port. Meanwhile the
+	// project's quota row is locked: no other object of the project can be
+	// created.
+	VIPPortDelay time.Duration
+	// ProjectLockTimeout is how long a create waits for that lock before it is
+	// refused with 503; 50 seconds when 0, as InnoDB's lock wait timeout.
+	ProjectLockTimeout time.Duration
+	// Certificates says whether a TLS container can be read; nil means that all
+	// can.
+	Certificates func(ref string) error
+	// Statistics counts the traffic of a listener; nil means none.
+	Statistics func(listenerID string) Statistics
+	// NewID makes the ID of an object of a kind ("loadbalancer", "listener",
+	// "port" …), or returns "" to have one made up; nil always does.
+	NewID func(kind string) string
 	// Clock drives all delays and timestamps; nil means the real one.
 	Clock clock.WithDelayedExecution
 	// Network makes and removes VIP ports. It may be nil when every load
@@ -73,8 +110,17 @@ type Options struct {
 	// OnPending is told each time that a load balancer enters a PENDING
 	// state. It is called with the lock held and must not call back.
 	OnPending func(loadBalancerID string)
-	// PageLimit is pagination_max_limit: 1000 when 0.
+	// PageLimit is pagination_max_limit: 1000 when 0, UnlimitedPages for -1.
 	PageLimit int
+}
+
+// UnlimitedPages is the pagination_max_limit -1. Lists are not cut then, and
+// their links lead nowhere.
+const UnlimitedPages = -1
+
+// Statistics is the traffic of a listener.
+type Statistics struct {
+	BytesIn, BytesOut, ActiveConnections, TotalConnections, RequestErrors int64
 }
 
 // Octavia is the service. Its methods are safe for concurrent use.
@@ -83,9 +129,14 @@ type Octavia struct {
 	release Release
 	clock   clock.WithDelayedExecution
 
-	mu          sync.Mutex
+	mu          sync.RWMutex
 	balancers   []*LoadBalancer // in order of creation
-	jobs        []job
+	index       map[string]entry
+	catalogue   catalogue
+	quotas      map[string]map[string]int // by project and class
+	quotaOrder  []string                  // projects, in order of their first quota
+	tables      map[string]*table
+	jobs        jobs
 	failures    map[Operation]int // still to come
 	sequence    int
 	dirty       bool // something changed since the subscribers were last told
@@ -93,6 +144,8 @@ type Octavia struct {
 	timers      map[int]clock.Timer
 	subscribers map[int]func()
 	wakes       sync.WaitGroup
+
+	rows rowLocks
 }
 
 // New returns an empty Octavia. It panics when the release is unknown, since
@@ -115,6 +168,9 @@ func New(options Options) *Octavia {
 		options:     options,
 		release:     release,
 		clock:       options.Clock,
+		index:       map[string]entry{},
+		quotas:      map[string]map[string]int{},
+		tables:      release.tables(),
 		failures:    map[Operation]int{},
 		timers:      map[int]clock.Timer{},
 		subscribers: map[int]func(){},
@@ -122,8 +178,22 @@ func New(options Options) *Octavia {
 	if o.clock == nil {
 		o.clock = clock.RealClock{}
 	}
+	if release.OVNMonitorBugs && !options.Quirks.OVNWorks {
+		o.options.Quirks.OVNListenersStayPending, o.options.Quirks.OVNListenerHangs = true, true
+	}
 	return o
 }
+
+// CheckRelease finds out whether New knows a release.
+func CheckRelease(name string) error {
+	if _, known := Releases()[name]; !known && name != "" {
+		return fmt.Errorf("%w: %q", ErrUnknownRelease, name)
+	}
+	return nil
+}
+
+// ErrUnknownRelease is about a release that Releases does not have.
+var ErrUnknownRelease = errors.New("the release is unknown to the simulated Octavia")
 
 // Close stops the timers of unfinished work and waits for those that are
 // just firing. Nothing settles by itself afterwards.
@@ -167,6 +237,20 @@ func (o *Octavia) locked(f func()) {
 	for _, call := range notify {
 		call()
 	}
+}
+
+// reading runs f, which changes nothing, beside other readers. What is due is
+// settled before.
+func (o *Octavia) reading(f func()) {
+	o.mu.RLock()
+	due := o.jobs.due(o.clock.Now())
+	o.mu.RUnlock()
+	if due {
+		o.Settle()
+	}
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	f()
 }
 
 func (o *Octavia) notifications() []func() {

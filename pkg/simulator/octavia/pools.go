@@ -6,7 +6,7 @@ import (
 )
 
 func (o *Octavia) createPool(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "pool_", "pool", poolPOST())
+	given, failure := o.parseObject(c, "pool_", "pool", poolPOST())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -17,24 +17,30 @@ func (o *Octavia) createPool(c *call) (response, *apiError) {
 	if failure := o.mayWrite(c.caller, lb.ProjectID); failure != nil {
 		return response{}, failure
 	}
-	if listener != nil {
+	if listener != nil && given.text("loadbalancer_id") == "" {
+		if failure := noChildren(listener.Protocol); failure != nil {
+			return response{}, failure
+		}
 		if failure := checkPoolProtocol(listener.Protocol, given.text("protocol")); failure != nil {
 			return response{}, failure
 		}
 	}
-	if failure := checkPersistence(given.text("protocol"), given.object("session_persistence")); failure != nil {
+	if failure := checkPersistence(given.text("protocol"), given.object("session_persistence"), false); failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkQuota(lb.ProjectID, quotaPool, 1); failure != nil {
-		return response{}, failure
-	}
-	if failure := mutable(lb); failure != nil {
+	if failure := o.checkQuota(c, lb.ProjectID, quotaPool, 1); failure != nil {
 		return response{}, failure
 	}
 	if listener != nil && listener.DefaultPoolID != "" {
 		return response{}, refuse(http.StatusConflict, "This listener already has a default pool")
 	}
-	if given.has("members") || given.has("healthmonitor") {
+	if failure := mutable(lb); failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkPoolTLS(&Pool{}, given); failure != nil {
+		return response{}, failure
+	}
+	if len(given.objects("members")) > 0 || given["healthmonitor"] != nil {
 		return response{}, nestedInSingle()
 	}
 	if failure := uniqueTags(given); failure != nil {
@@ -45,6 +51,7 @@ func (o *Octavia) createPool(c *call) (response, *apiError) {
 	}
 	pool := o.newPool(lb, given)
 	lb.Pools = append(lb.Pools, pool)
+	o.register(lb, pool)
 	var touched []object
 	if listener != nil {
 		listener.DefaultPoolID = pool.ID
@@ -57,25 +64,31 @@ func (o *Octavia) createPool(c *call) (response, *apiError) {
 // poolParents finds the load balancer, directly or through the listener that
 // the new pool shall serve.
 func (o *Octavia) poolParents(given body) (*LoadBalancer, *Listener, *apiError) {
-	if id := given.text("listener_id"); id != "" {
-		lb, listener, failure := o.listener(id)
-		if failure != nil {
-			return nil, nil, refuse(http.StatusInternalServerError, "'NoneType' object has no attribute 'load_balancer_id'")
-		}
-		return lb, listener, nil
+	var listener *Listener
+	owner, found, unknown := o.listener(given.text("listener_id"))
+	if unknown == nil {
+		listener = found
 	}
-	if id := given.text("loadbalancer_id"); id != "" {
-		lb, failure := o.balancer(id)
-		return lb, nil, failure
+	switch {
+	case given.text("loadbalancer_id") != "":
+		lb, failure := o.balancer(given.text("loadbalancer_id"))
+		return lb, listener, failure
+	case given.text("listener_id") == "":
+		return nil, nil, invalid("Must provide at least one of: loadbalancer_id, listener_id")
+	case unknown != nil:
+		return nil, nil, crash("'NoneType' object has no attribute 'load_balancer_id'")
 	}
-	return nil, nil, invalid("Must provide at least one of: loadbalancer_id, listener_id")
+	return owner, listener, nil
 }
 
 func (o *Octavia) newPool(lb *LoadBalancer, given body) *Pool {
 	pool := &Pool{
-		Meta:           o.newMeta(given, lb.ProjectID),
+		Meta:           o.newMeta("pool", given, lb.ProjectID),
 		LoadBalancerID: lb.ID,
 		Protocol:       given.text("protocol"),
+	}
+	if given.boolean("tls_enabled", false) {
+		pool.TLS.Ciphers, pool.TLS.Versions, pool.TLS.ALPNProtocols = defaultCiphers, defaultVersions(), alpnProtocols()
 	}
 	pool.settings(given)
 	return pool
@@ -88,14 +101,14 @@ func (p *Pool) settings(given body) {
 		"ca_tls_container_ref": &p.TLS.CAContainerRef, "crl_container_ref": &p.TLS.CRLRef, "tls_ciphers": &p.TLS.Ciphers,
 	}
 	for key, target := range texts {
-		if given.has(key) {
+		if given.has(key) && (given[key] != nil || key != "tls_ciphers" && key != "lb_algorithm") {
 			*target = given.text(key)
 		}
 	}
 	for key, target := range map[string]*[]string{
 		"tls_versions": &p.TLS.Versions, "alpn_protocols": &p.TLS.ALPNProtocols,
 	} {
-		if given.has(key) {
+		if given[key] != nil {
 			*target = given.texts(key)
 		}
 	}
@@ -127,11 +140,11 @@ func (o *Octavia) showPool(c *call) (response, *apiError) {
 	if failure := o.mayRead(c.caller, pool.ProjectID); failure != nil {
 		return response{}, failure
 	}
-	return response{http.StatusOK, view{"pool": o.release.pool(lb, pool).only(c.query["fields"])}}, nil
+	return response{http.StatusOK, view{"pool": o.release.pool(lb, pool).only(c.fields)}}, nil
 }
 
 func (o *Octavia) updatePool(c *call) (response, *apiError) {
-	given, failure := o.parseObject(c.body, "pool_", "pool", poolPUT())
+	given, failure := o.parseObject(c, "pool_", "pool", poolPUT())
 	if failure != nil {
 		return response{}, failure
 	}
@@ -139,18 +152,24 @@ func (o *Octavia) updatePool(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	if given["session_persistence"] != nil {
-		if failure := checkPersistence(pool.Protocol, given.object("session_persistence")); failure != nil {
+	if persistence := given.object("session_persistence"); persistence != nil {
+		if persistence.text("type") == "" && pool.Persistence != nil {
+			persistence["type"] = pool.Persistence.Type
+		}
+		if failure := checkPersistence(pool.Protocol, persistence, true); failure != nil {
 			return response{}, failure
 		}
+	}
+	if failure := o.checkPoolTLS(pool, given); failure != nil {
+		return response{}, failure
 	}
 	if failure := mutable(lb); failure != nil {
 		return response{}, failure
 	}
-	if failure := uniqueTags(given); failure != nil {
+	if failure := o.driverPool(lb, given); failure != nil {
 		return response{}, failure
 	}
-	if failure := o.driverPool(lb, given); failure != nil {
+	if failure := o.tagsInUpdate(given); failure != nil {
 		return response{}, failure
 	}
 	pool.Meta.edit(given)
@@ -164,28 +183,37 @@ func (o *Octavia) deletePool(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
+	for _, listener := range lb.Listeners {
+		for _, policy := range listener.Policies {
+			if policy.RedirectPoolID == pool.ID {
+				return response{}, refuse(http.StatusConflict, "Pool %s is in use by L7 policy %s", pool.ID, policy.ID)
+			}
+		}
+	}
 	if failure := mutable(lb); failure != nil {
 		return response{}, failure
 	}
 	o.set(pool, PendingDelete)
-	o.update(lb, listenersOf(lb, pool), nil, func() {
-		for _, listener := range lb.Listeners {
-			if listener.DefaultPoolID == pool.ID {
-				listener.DefaultPoolID = ""
-			}
-		}
-		lb.Pools = slices.DeleteFunc(lb.Pools, func(other *Pool) bool { return other == pool })
-	})
+	o.update(lb, listenersOf(lb, pool), nil, func() { o.dropPool(lb, pool) })
 	return response{status: http.StatusNoContent}, nil
 }
 
-func (o *Octavia) pool(id string) (*LoadBalancer, *Pool, *apiError) {
-	for _, lb := range o.balancers {
-		for _, pool := range lb.Pools {
-			if pool.ID == id {
-				return lb, pool, nil
-			}
+func (o *Octavia) dropPool(lb *LoadBalancer, pool *Pool) {
+	for _, listener := range lb.Listeners {
+		if listener.DefaultPoolID == pool.ID {
+			listener.DefaultPoolID = ""
 		}
+	}
+	lb.Pools = slices.DeleteFunc(lb.Pools, func(other *Pool) bool { return other == pool })
+	o.unregister(pool)
+	if pool.Monitor != nil {
+		o.unregister(pool.Monitor)
+	}
+}
+
+func (o *Octavia) pool(id string) (*LoadBalancer, *Pool, *apiError) {
+	if lb, pool, known := find[*Pool](o, id); known {
+		return lb, pool, nil
 	}
 	return nil, nil, notFound("Pool", id)
 }

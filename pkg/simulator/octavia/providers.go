@@ -11,6 +11,9 @@ import (
 // driverCreate is what a provider refuses of a full create. amphora checks
 // nothing of it; ovn refuses after the VIP port was made.
 func (o *Octavia) driverCreate(lb *LoadBalancer) *apiError {
+	if vendor, is := o.vendor(lb); is && vendor.NoFullCreate && len(lb.Listeners)+len(lb.Pools) > 0 {
+		return unsupportedAction(lb.Provider, "This provider does not support creating fully populated load balancers.")
+	}
 	if lb.Provider != ProviderOVN {
 		return nil
 	}
@@ -32,6 +35,9 @@ func (o *Octavia) driverCreate(lb *LoadBalancer) *apiError {
 	for _, listener := range lb.Listeners {
 		if failure := ovnListener(listener.Protocol, listener.AllowedCIDRs); failure != nil {
 			return failure
+		}
+		if len(listener.Policies) > 0 {
+			return o.driverL7(lb, "creating", "l7policies")
 		}
 	}
 	return nil
@@ -135,6 +141,9 @@ func (o *Octavia) ovnMember(lb *LoadBalancer, member ovnMemberFacts) *apiError {
 
 // driverBatch refuses the whole batch for one bad member.
 func (o *Octavia) driverBatch(lb *LoadBalancer, members []body, plan batch) *apiError {
+	if vendor, is := o.vendor(lb); is && vendor.NoBatch {
+		return unsupportedAction(lb.Provider, "This provider does not support batch updating members.")
+	}
 	if lb.Provider != ProviderOVN {
 		return nil
 	}
@@ -142,7 +151,7 @@ func (o *Octavia) driverBatch(lb *LoadBalancer, members []body, plan batch) *api
 		return providerError(ProviderOVN, "list.remove(x): x not in list")
 	}
 	for _, given := range members {
-		facts := factsOf(newID(), given)
+		facts := factsOf(randomID(), given)
 		failure := o.ovnMember(lb, facts)
 		if failure != nil && (facts.monitored || isIPv6(facts.address) != isIPv6(lb.VIP.Address)) {
 			return unsupportedOption(ProviderOVN,
@@ -165,19 +174,5 @@ func (o *Octavia) vipFailure(provider string, err error) *apiError {
 			return refuse(http.StatusConflict, "The VIP IP address is already in use: %s", message)
 		}
 	}
-	return providerError(provider, message+"\nNeutron server returns request_ids: ['req-"+newID()+"']")
-}
-
-func (o *Octavia) listProviders(*call) (response, *apiError) {
-	descriptions := map[string]string{
-		ProviderAmphora: "The Octavia Amphora driver.",
-		ProviderAlias:   "Deprecated alias of the Octavia Amphora driver.",
-		ProviderOVN:     "Octavia OVN driver.",
-		ProviderNoop:    "The no-op driver.",
-	}
-	shown := []view{}
-	for _, name := range o.options.Providers {
-		shown = append(shown, view{"name": name, "description": descriptions[name]})
-	}
-	return response{http.StatusOK, view{"providers": shown}}, nil
+	return providerError(provider, message+"\nNeutron server returns request_ids: ['req-"+randomID()+"']")
 }

@@ -30,6 +30,13 @@ type Release struct {
 	OneVIPText bool
 	// AddressConflict: a VIP address in use is 409 (since 17.0) and not 500.
 	AddressConflict bool
+	// UnlimitedPageFails: a list without a limit is 500 (until 14.0.0).
+	UnlimitedPageFails bool
+	// OVNMonitorBugs: see Quirks.OVNListenersStayPending and OVNListenerHangs.
+	OVNMonitorBugs bool
+	// WholeQuota: a project's quota has its ID and both spellings of the
+	// classes (since 2026.2).
+	WholeQuota bool
 	// OVNSourceIP: ovn also takes the algorithm SOURCE_IP (since 2026.2).
 	OVNSourceIP bool
 }
@@ -43,22 +50,24 @@ func Releases() map[string]Release {
 	for _, release := range []Release{
 		{
 			Name: "zed", Version: "11.0.0", Minor: 26, TextErrors: true, FullCreateOmitsMonitors: true,
-			ListenerUpdatedAtOnce: true, DuplicateMemberHangs: true, OneVIPText: true,
+			ListenerUpdatedAtOnce: true, DuplicateMemberHangs: true, OneVIPText: true, UnlimitedPageFails: true,
+			OVNMonitorBugs: true,
 		},
 		{
 			Name: "2024.1", Version: "14.0.0", Minor: 28, BodyLimit: bodyLimit,
-			DuplicateMemberHangs: true, CIDRCheckCrashes: true,
+			DuplicateMemberHangs: true, CIDRCheckCrashes: true, UnlimitedPageFails: true,
 		},
 		{Name: "2024.2", Version: "15.0.0", Minor: 28, BodyLimit: bodyLimit},
 		{Name: "2025.1", Version: "16.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true},
 		{Name: "2026.1", Version: "18.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true, AddressConflict: true},
 		{
 			Name: "2026.2", Version: "19.0.0", Minor: 30, BodyLimit: bodyLimit, KeystoneRoles: true,
-			AddressConflict: true, OVNSourceIP: true,
+			AddressConflict: true, OVNSourceIP: true, WholeQuota: true,
 		},
 	} {
 		all[release.Name] = release
 	}
+	all["2026.2-dev"] = all["2026.2"]
 	return all
 }
 

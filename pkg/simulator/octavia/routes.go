@@ -1,24 +1,29 @@
 package octavia
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/keystone"
 )
 
-// call is one request below /v2.0/lbaas.
+// call is one request below /v2.0.
 type call struct {
 	caller keystone.Caller
 	id     string // the object in the path
-	child  string // the member in the path
+	child  string // the member or rule in the path
 	query  url.Values
+	fields []string // those that the caller wants to see; nil means all
+	page   page
 	body   []byte
 	url    string // without the query, for links
+	update bool   // the request is a PUT
+	row    *rowLock
 }
 
 type handler func(*call) (response, *apiError)
@@ -30,41 +35,70 @@ type resource struct {
 	list, create      handler
 	show, put, remove handler
 	batch             handler
+	// putID and removeID are how the errors about a missing ID call it, "id"
+	// when empty.
+	putID, removeID string
+	// whole says that an object is always shown with all its fields.
+	whole bool
+	// parts are what stands below an object.
+	parts map[string]resource
+	// lookup finds the object before anything else is looked at, so that its
+	// absence is an error of another form.
+	lookup func(*call) *apiError
 }
 
 // ServeHTTP answers the API below the service's root. The caller comes from
 // the request's context (keystone.WithCaller).
 func (o *Octavia) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	switch {
-	case parts[0] == "":
-		writeJSON(w, http.StatusOK, o.versions(r))
-		return
-	case parts[0] == "healthcheck":
+	if parts[0] == "healthcheck" {
 		writeJSON(w, http.StatusOK, view{"detailed": false, "reasons": []string{}})
 		return
-	case len(parts) == 1 && isMajor(parts[0]):
-		writeJSON(w, http.StatusOK, "v2")
+	}
+	if r.Method == http.MethodOptions && parts[0] != "" {
+		w.WriteHeader(http.StatusOK)
 		return
 	}
 	text, failure := o.read(w, r)
-	if failure != nil {
-		o.write(w, r, response{}, failure)
+	if failure == nil && text == nil {
 		return
 	}
-	if text == nil {
-		return
-	}
-	c := &call{caller: keystone.CallerFrom(r.Context()), query: r.URL.Query(), body: text, url: selfURL(r)}
-	serve, failure := o.route(c, r.Method, parts)
+	c := &call{caller: keystone.CallerFrom(r.Context()), query: r.URL.Query(), body: text, url: selfURL(r), update: r.Method == http.MethodPut}
+	c.fields = c.query["fields"]
 	var answer response
 	if failure == nil {
-		o.locked(func() { answer, failure = serve(c) })
+		answer, failure = o.answer(c, r, parts)
 	}
 	o.write(w, r, answer, failure)
 }
 
 func isMajor(part string) bool { return part == "v2.0" || part == "v2" }
+
+func (o *Octavia) answer(c *call, r *http.Request, parts []string) (answer response, failure *apiError) {
+	if parts[0] == "" {
+		if !acceptsJSON(r) {
+			return response{}, rawError(http.StatusNotAcceptable, "")
+		}
+		return response{http.StatusOK, o.versions(r)}, nil
+	}
+	serve, failure := o.route(c, r.Method, parts)
+	switch {
+	case failure != nil && failure.looked:
+		return response{}, failure
+	case !acceptsJSON(r):
+		return response{}, rawError(http.StatusNotAcceptable, "")
+	case failure != nil:
+		return response{}, failure
+	}
+	if r.Method == http.MethodGet {
+		if c.page, failure = o.page(c.query); failure != nil {
+			return response{}, failure
+		}
+		o.reading(func() { answer, failure = serve(c) })
+		return answer, failure
+	}
+	return o.serveChange(c, r, serve)
+}
 
 // read takes the body in, up to the release's limit. It returns nil where it
 // answered itself.
@@ -94,99 +128,125 @@ func selfURL(r *http.Request) string {
 	if original, err := url.ParseRequestURI(r.RequestURI); err == nil {
 		path = original.Path
 	}
-	return "http://" + r.Host + strings.TrimSuffix(path, "/")
+	return "http://" + r.Host + path
 }
 
-// route finds the handler of /v2.0/lbaas/<collection>[/<id>[/<what>[/<child>]]].
+// route finds the handler of /v2.0[/lbaas]/<collection>[/<id>[/<part>[/<child>]]].
 func (o *Octavia) route(c *call, method string, parts []string) (handler, *apiError) {
-	if len(parts) < 3 || !isMajor(parts[0]) || parts[1] != "lbaas" {
-		return nil, rawError(http.StatusNotFound, "")
+	if !isMajor(parts[0]) {
+		return nil, missing(method)
 	}
-	kind, known := o.resources()[parts[2]]
-	if !known {
-		return nil, rawError(http.StatusNotFound, "")
-	}
-	rest := parts[3:]
-	if len(rest) > 0 {
-		c.id = rest[0]
-	}
-	switch {
-	case len(rest) >= 2 && parts[2] == "pools" && rest[1] == "members":
-		if len(rest) == 3 {
-			c.child = rest[2]
+	parts = parts[1:]
+	resources := o.resources()
+	if len(parts) > 0 && (parts[0] == "lbaas" || parts[0] == "octavia") {
+		if parts[0] == "octavia" {
+			resources = map[string]resource{"amphorae": o.amphorae()}
 		}
-		return pick(o.members(), method, len(rest) == 3)
-	case len(rest) == 2 && parts[2] == "loadbalancers":
-		return o.balancerExtra(method, rest[1])
-	case len(rest) > 1:
-		return nil, rawError(http.StatusNotFound, "")
+		parts = parts[1:]
 	}
-	return pick(kind, method, len(rest) == 1)
+	if len(parts) == 0 {
+		return func(*call) (response, *apiError) { return response{http.StatusOK, "v2"}, nil }, nil
+	}
+	// Pecan takes an extension of the last part for a content type.
+	last := len(parts) - 1
+	parts[last] = strings.TrimSuffix(parts[last], ".json")
+	kind, known := resources[parts[0]]
+	if !known {
+		return nil, missing(method)
+	}
+	return kind.route(c, method, parts[1:])
 }
 
-func (o *Octavia) balancerExtra(method, what string) (handler, *apiError) {
-	switch method + " " + what {
-	case "GET status", "GET statuses":
-		return o.statusTree, nil
-	case "GET stats":
-		return o.stats, nil
-	case "PUT failover":
-		return o.failover, nil
+// missing is about a path that nothing is at; only GET says so.
+func missing(method string) *apiError {
+	if method == http.MethodGet {
+		return rawError(http.StatusNotFound, "")
 	}
-	return nil, rawError(http.StatusNotFound, "")
+	return notAllowed(method)
 }
 
-func (o *Octavia) resources() map[string]resource {
-	return map[string]resource{
-		"loadbalancers": {
-			list: o.listBalancers, create: o.createBalancer,
-			show: o.showBalancer, put: o.updateBalancer, remove: o.deleteBalancer,
-		},
-		"listeners": {
-			list: o.listListeners, create: o.createListener,
-			show: o.showListener, put: o.updateListener, remove: o.deleteListener,
-		},
-		"pools": {
-			list: o.listPools, create: o.createPool,
-			show: o.showPool, put: o.updatePool, remove: o.deletePool,
-		},
-		"healthmonitors": {
-			list: o.listMonitors, create: o.createMonitor,
-			show: o.showMonitor, put: o.updateMonitor, remove: o.deleteMonitor,
-		},
-		"providers":         {list: o.listProviders},
-		"flavors":           {list: emptyList("flavors")},
-		"availabilityzones": {list: emptyList("availability_zones")},
-		"l7policies":        {list: emptyList("l7policies"), show: noL7Policy},
-	}
+func notAllowed(method string) *apiError {
+	failure := rawError(http.StatusMethodNotAllowed, "")
+	failure.method = method
+	return failure
 }
 
-func (o *Octavia) members() resource {
-	return resource{
-		list: o.listMembers, create: o.createMember, batch: o.batchMembers,
-		show: o.showMember, put: o.updateMember, remove: o.deleteMember,
+func (kind resource) route(c *call, method string, rest []string) (handler, *apiError) {
+	if len(rest) == 0 {
+		return kind.pick(method, false)
 	}
+	if c.id == "" {
+		c.id = rest[0]
+	} else {
+		c.child = rest[0]
+	}
+	if len(rest) > 1 {
+		if part, known := kind.parts[rest[1]]; known {
+			if part.lookup != nil {
+				if failure := part.lookup(c); failure != nil {
+					failure.looked = true
+					return nil, failure
+				}
+			}
+			return part.route(c, method, rest[2:])
+		}
+		switch {
+		case kind.show == nil || method != http.MethodGet:
+			return nil, notAllowed(method)
+		case kind.whole:
+			return nil, missing(method)
+		}
+		c.fields = rest[1:] // what is below an object is taken for the fields to show
+	}
+	return kind.pick(method, true)
 }
 
-func emptyList(key string) handler {
-	return func(*call) (response, *apiError) {
-		return response{http.StatusOK, view{key: []view{}, key + "_links": []view{}}}, nil
+func (kind resource) pick(method string, one bool) (handler, *apiError) {
+	switch method {
+	case http.MethodGet:
+		if serve := either(one, kind.show, kind.list); serve != nil {
+			return serve, nil
+		}
+	case http.MethodPost:
+		if kind.create != nil {
+			return kind.create, nil
+		}
+	case http.MethodPut, http.MethodDelete:
+		alone := map[string]handler{http.MethodPut: kind.put, http.MethodDelete: kind.remove}[method]
+		switch {
+		case one && alone != nil:
+			return alone, nil
+		case !one && method == http.MethodPut && kind.batch != nil:
+			return kind.batch, nil
+		case !one && alone != nil:
+			identifier := map[string]string{http.MethodPut: kind.putID, http.MethodDelete: kind.removeID}[method]
+			return nil, refuse(http.StatusBadRequest, "Missing argument: %q", cmp.Or(identifier, "id"))
+		}
 	}
+	return nil, notAllowed(method)
 }
 
-func noL7Policy(c *call) (response, *apiError) { return response{}, notFound("L7 Policy", c.id) }
-
-func pick(kind resource, method string, one bool) (handler, *apiError) {
-	byMethod := map[string]handler{http.MethodGet: kind.list, http.MethodPost: kind.create, http.MethodPut: kind.batch}
+func either(one bool, show, list handler) handler {
 	if one {
-		byMethod = map[string]handler{http.MethodGet: kind.show, http.MethodPut: kind.put, http.MethodDelete: kind.remove}
+		return show
 	}
-	if serve := byMethod[method]; serve != nil {
-		return serve, nil
-	}
-	return nil, rawError(http.StatusMethodNotAllowed, "")
+	return list
 }
 
+// acceptsJSON says whether the caller takes JSON. Without an Accept header it
+// does.
+func acceptsJSON(r *http.Request) bool {
+	accept := r.Header.Values("Accept")
+	if len(accept) == 0 || strings.Join(accept, "") == "" {
+		return true
+	}
+	return slices.ContainsFunc(strings.Split(strings.Join(accept, ","), ","), func(one string) bool {
+		kind, _, _ := strings.Cut(strings.TrimSpace(one), ";")
+		return slices.Contains([]string{"application/json", "application/*", "*/*"}, strings.TrimSpace(kind))
+	})
+}
+
+// versions is the document at the root.
 func (o *Octavia) versions(r *http.Request) view {
 	dates := versionDates()
 	shown := make([]view, o.release.Minor+1)
@@ -196,8 +256,8 @@ func (o *Octavia) versions(r *http.Request) view {
 			status = "CURRENT"
 		}
 		shown[minor] = view{
-			"id": currentMajorPrefix + strconv.Itoa(minor), "status": status, "updated": dates[minor],
-			"links": []view{{"href": selfURL(r) + "/v2", "rel": "self"}},
+			"id": versionName(minor), "status": status, "updated": dates[minor],
+			"links": []view{{"href": strings.TrimSuffix(selfURL(r), "/") + "/v2", "rel": "self"}},
 		}
 	}
 	return view{"versions": shown}

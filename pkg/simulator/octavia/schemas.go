@@ -85,7 +85,7 @@ func listenerIdentity() schema {
 
 func listenerSettings() schema {
 	timeout := func(name string) attribute {
-		return attribute{name: name, kind: kindInteger, most: 365 * 24 * 3600 * 1000}
+		return attribute{name: name, kind: kindInteger, most: 24 * 24 * 3600 * 1000}
 	}
 	return schema{
 		{name: "connection_limit", kind: kindInteger, least: -1},
@@ -93,7 +93,7 @@ func listenerSettings() schema {
 		{name: "sni_container_refs", kind: kindTexts, most: longest},
 		{name: "default_pool_id", kind: kindUUID},
 		{name: "default_pool", kind: kindObject, fields: poolNested()},
-		{name: "l7policies", kind: kindObjects},
+		{name: "l7policies", kind: kindObjects, fields: policyNested()},
 		{name: "insert_headers", kind: kindHeaders},
 		timeout("timeout_client_data"), timeout("timeout_member_connect"),
 		timeout("timeout_member_data"), timeout("timeout_tcp_inspect"),
@@ -104,7 +104,7 @@ func listenerSettings() schema {
 		{name: "allowed_cidrs", kind: kindCIDRs},
 		{name: "tls_ciphers", most: 2048},
 		{name: "tls_versions", kind: kindTexts, most: 32},
-		{name: "alpn_protocols", kind: kindTexts, most: 32},
+		{name: "alpn_protocols", kind: kindALPN},
 		{name: "hsts_max_age", kind: kindInteger, since: minorHSTS},
 		{name: "hsts_include_subdomains", kind: kindBoolean, since: minorHSTS},
 		{name: "hsts_preload", kind: kindBoolean, since: minorHSTS},
@@ -124,7 +124,7 @@ func listenerPUT() schema {
 func persistence(mandatory bool) schema {
 	return schema{
 		{name: "type", kind: kindEnum, enum: []string{"APP_COOKIE", "HTTP_COOKIE", "SOURCE_IP"}, mandatory: mandatory},
-		{name: "cookie_name", most: longest},
+		{name: "cookie_name", most: longest, pattern: `^[^\s,;\\]+$`},
 		{name: "persistence_timeout", kind: kindInteger},
 		{name: "persistence_granularity", kind: kindIP},
 	}
@@ -141,7 +141,7 @@ func poolSettings(mandatoryPersistence bool) schema {
 		{name: "tls_enabled", kind: kindBoolean},
 		{name: "tls_ciphers", most: 2048},
 		{name: "tls_versions", kind: kindTexts, most: 32},
-		{name: "alpn_protocols", kind: kindTexts, most: 32},
+		{name: "alpn_protocols", kind: kindALPN},
 	}
 }
 
@@ -193,10 +193,13 @@ func monitorSettings() schema {
 		{name: "url_path", kind: kindURL},
 		{name: "expected_codes", kind: kindCodes},
 		{name: "tags", kind: kindTexts, most: longest},
-		{name: "http_version", kind: kindNumber},
-		{name: "domain_name", least: 1, most: longest},
+		{name: "http_version", kind: kindHTTPVersion},
+		{name: "domain_name", least: 1, most: longest, pattern: domainName},
 	}
 }
+
+// domainName is what Octavia takes for one, less its look-aheads.
+const domainName = `^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)+$`
 
 func monitorNested() schema {
 	kind := schema{{name: "type", kind: kindEnum, enum: monitorTypes(), mandatory: true}}

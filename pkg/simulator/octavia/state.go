@@ -1,6 +1,8 @@
 package octavia
 
 import (
+	"cmp"
+	"container/heap"
 	"slices"
 	"strings"
 	"time"
@@ -9,19 +11,43 @@ import (
 // job is work of a provider that ends at a given time.
 type job struct {
 	due          time.Time
+	order        int // among those due at the same time
 	loadBalancer string
 	finish       func()
 }
 
+// jobs is a heap by time.
+type jobs []job
+
+func (j jobs) Len() int { return len(j) }
+func (j jobs) Less(a, b int) bool {
+	return cmp.Or(j[a].due.Compare(j[b].due), j[a].order-j[b].order) < 0
+}
+func (j jobs) Swap(a, b int) { j[a], j[b] = j[b], j[a] }
+
+// Push and Pop are container/heap's.
+func (j *jobs) Push(next any) { *j = append(*j, next.(job)) }
+
+// Pop takes the last job.
+func (j *jobs) Pop() any {
+	all := *j
+	last := all[len(all)-1]
+	all[len(all)-1] = job{}
+	*j = all[:len(all)-1]
+	return last
+}
+
+func (j jobs) due(now time.Time) bool { return len(j) > 0 && !j[0].due.After(now) }
+
 // after lets finish run once the delay has passed, at the latest when the
 // next request comes. The clock's timer makes it happen without any request.
 func (o *Octavia) after(lb *LoadBalancer, delay time.Duration, finish func()) {
-	o.jobs = append(o.jobs, job{due: o.clock.Now().Add(delay), loadBalancer: lb.ID, finish: finish})
+	o.sequence++
+	key := o.sequence
+	heap.Push(&o.jobs, job{due: o.clock.Now().Add(delay), order: key, loadBalancer: lb.ID, finish: finish})
 	if o.closed {
 		return
 	}
-	o.sequence++
-	key := o.sequence
 	o.wakes.Add(1)
 	// A fake clock calls back with its own lock held, so the work that reads
 	// the clock again needs its own goroutine.
@@ -35,19 +61,8 @@ func (o *Octavia) wake(key int) {
 
 // settle finishes all work that is due, in order of time.
 func (o *Octavia) settle() {
-	for {
-		now := o.clock.Now()
-		next := -1
-		for i, job := range o.jobs {
-			if !job.due.After(now) && (next < 0 || job.due.Before(o.jobs[next].due)) {
-				next = i
-			}
-		}
-		if next < 0 {
-			return
-		}
-		finish := o.jobs[next].finish
-		o.jobs = slices.Delete(o.jobs, next, next+1)
+	for o.jobs.due(o.clock.Now()) {
+		finish := heap.Pop(&o.jobs).(job).finish
 		o.dirty = true
 		finish()
 	}
@@ -56,6 +71,7 @@ func (o *Octavia) settle() {
 // forget drops the unfinished work on a load balancer.
 func (o *Octavia) forget(lb *LoadBalancer) {
 	o.jobs = slices.DeleteFunc(o.jobs, func(j job) bool { return j.loadBalancer == lb.ID })
+	heap.Init(&o.jobs)
 }
 
 func pending(status string) bool { return strings.HasPrefix(status, "PENDING_") }
@@ -126,13 +142,34 @@ func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish fun
 	})
 }
 
+// updateForgetting is the creation of a monitor by an ovn driver whose report
+// names the pool and the monitor, but not the listeners that were locked.
+func (o *Octavia) updateForgetting(lb *LoadBalancer, pool *Pool, monitor *Monitor) {
+	o.update(lb, []object{pool}, []object{monitor}, nil)
+	for _, listener := range listenersOf(lb, pool) {
+		o.set(listener, PendingUpdate)
+	}
+}
+
 // activate ends a create or update. What was deleted or broken meanwhile stays
 // so.
 func (o *Octavia) activate(thing object) {
 	switch thing.meta().ProvisioningStatus {
 	case PendingCreate, PendingUpdate:
-		o.set(thing, Active)
+		o.set(thing, o.outcome(thing))
 	}
+}
+
+// outcome is ERROR for what a vendor's driver cannot do.
+func (o *Octavia) outcome(thing object) string {
+	entry := o.index[thing.meta().ID]
+	if entry.lb == nil {
+		return Active
+	}
+	if vendor, is := o.vendor(entry.lb); is && vendor.fails(thing) {
+		return Error
+	}
+	return Active
 }
 
 // poolAndListeners is what calls on a pool and below it lock with it.
@@ -142,8 +179,9 @@ func poolAndListeners(lb *LoadBalancer, pool *Pool) []object {
 
 func listenersOf(lb *LoadBalancer, pool *Pool) []object {
 	var listeners []object
+	leads := func(policy *L7Policy) bool { return policy.RedirectPoolID == pool.ID && policy.serves() }
 	for _, listener := range lb.Listeners {
-		if listener.DefaultPoolID == pool.ID {
+		if listener.DefaultPoolID == pool.ID || slices.ContainsFunc(listener.Policies, leads) {
 			listeners = append(listeners, listener)
 		}
 	}
@@ -164,6 +202,12 @@ func children(lb *LoadBalancer) []object {
 	}
 	for _, listener := range lb.Listeners {
 		all = append(all, listener)
+		for _, policy := range listener.Policies {
+			all = append(all, policy)
+			for _, rule := range policy.Rules {
+				all = append(all, rule)
+			}
+		}
 	}
 	return all
 }
@@ -188,6 +232,7 @@ func (o *Octavia) built(lb *LoadBalancer) {
 			return
 		}
 		o.set(lb, Active)
+		o.boot(lb)
 		if !early {
 			finishChildren()
 		}
@@ -214,6 +259,7 @@ func (o *Octavia) delays(provider string) Delays {
 func (o *Octavia) remove(lb *LoadBalancer) {
 	o.forget(lb)
 	o.balancers = slices.DeleteFunc(o.balancers, func(other *LoadBalancer) bool { return other == lb })
+	o.unregister(append(children(lb), lb)...)
 	o.dirty = true
 	if lb.VIP.OwnPort && o.options.Network != nil {
 		// The port may be gone already; Octavia does not mind either.

@@ -1,6 +1,9 @@
 package octavia
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // statusTree shows the pools that listeners lead to, one that is shared once
 // for each listener, and no others.
@@ -9,11 +12,15 @@ func (o *Octavia) statusTree(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
+	if failure := strict(c); failure != nil {
+		return response{}, failure
+	}
 	listeners := make([]view, len(lb.Listeners))
 	for i, listener := range lb.Listeners {
 		pools := []view{}
 		for _, pool := range lb.Pools {
-			if pool.ID == listener.DefaultPoolID {
+			leads := func(policy *L7Policy) bool { return policy.RedirectPoolID == pool.ID && policy.serves() }
+			if pool.ID == listener.DefaultPoolID || slices.ContainsFunc(listener.Policies, leads) {
 				pools = append(pools, pool.status())
 			}
 		}

@@ -7,125 +7,21 @@ import (
 	"strings"
 )
 
-// Quota classes by the key of Options.Quota.
-const (
-	quotaLoadBalancer = "loadbalancer"
-	quotaListener     = "listener"
-	quotaPool         = "pool"
-	quotaMember       = "member"
-	quotaMonitor      = "healthmonitor"
-)
-
-// checkQuota refuses to go above the project's limit by more objects.
-func (o *Octavia) checkQuota(project, class string, more int) *apiError {
-	limit, limited := o.options.Quota[class]
-	if !limited || limit < 0 || more <= 0 {
-		return nil
-	}
-	used := 0
-	for _, lb := range o.balancers {
-		if lb.ProjectID == project {
-			used += countOf(lb, class)
-		}
-	}
-	if used+more <= limit {
-		return nil
-	}
-	names := map[string]string{
-		quotaLoadBalancer: "Load Balancer", quotaListener: "Listener", quotaPool: "Pool",
-		quotaMember: "Member", quotaMonitor: "Health Monitor",
-	}
-	return refuse(http.StatusForbidden, "Quota has been met for resources: %s", names[class])
-}
-
-func countOf(lb *LoadBalancer, class string) int {
-	switch class {
-	case quotaLoadBalancer:
-		return 1
-	case quotaListener:
-		return len(lb.Listeners)
-	case quotaPool:
-		return len(lb.Pools)
-	}
-	count := 0
-	for _, pool := range lb.Pools {
-		switch {
-		case class == quotaMember:
-			count += len(pool.Members)
-		case pool.Monitor != nil:
-			count++
-		}
-	}
-	return count
-}
-
-// uniqueTags fails as the database does on a tag given twice.
+// uniqueTags fails as a POST does on a tag given twice.
 func uniqueTags(given body) *apiError {
-	tags := given.texts("tags")
-	slices.Sort(tags)
-	if len(slices.Compact(slices.Clone(tags))) != len(tags) {
+	if hasTwice(given.texts("tags")) {
 		return refuse(http.StatusConflict, "Already an entity with that specified id.")
 	}
 	return nil
 }
 
-// transport is the layer 4 protocol that decides whether listeners collide.
-func transport(protocol string) string {
-	switch protocol {
-	case "UDP", "SCTP":
-		return protocol
-	default:
-		return "TCP"
-	}
-}
-
-// checkListener is about what a listener may be on this load balancer.
-func (o *Octavia) checkListener(lb *LoadBalancer, given body, nested bool) *apiError {
-	if failure := o.checkListenerSettings(lb, given, nested); failure != nil {
-		return failure
-	}
-	protocol, port := given.text("protocol"), given.integer("protocol_port", 0)
-	if protocol == "TERMINATED_HTTPS" && given.text("default_tls_container_ref") == "" && len(given.texts("sni_container_refs")) == 0 {
-		return invalid("An SNI or default certificate container reference must be provided for TERMINATED_HTTPS protocol listeners.")
-	}
-	for _, other := range lb.Listeners {
-		if other.ProtocolPort == port && transport(other.Protocol) == transport(protocol) {
-			return refuse(http.StatusConflict,
-				"Another Listener on this Load Balancer is already using protocol %s and protocol_port %d", other.Protocol, port)
-		}
-	}
-	return uniqueTags(given)
-}
-
-func (o *Octavia) checkListenerSettings(lb *LoadBalancer, given body, nested bool) *apiError {
-	cidrs := given.texts("allowed_cidrs")
-	if len(cidrs) > 0 && len(lb.VIP.SecurityGroupIDs) > 0 {
-		return invalid("Allowed CIDRs are not allowed when using custom VIP Security Groups.")
-	}
-	addresses := []string{lb.VIP.Address}
-	for _, vip := range lb.AdditionalVIPs {
-		addresses = append(addresses, vip.Address)
-	}
-	for _, cidr := range cidrs {
-		fits := slices.ContainsFunc(addresses, func(address string) bool { return isIPv6(address) == isIPv6(cidr) })
-		switch {
-		case fits:
-		case nested && o.release.CIDRCheckCrashes:
-			return cidrCrash()
-		case o.release.OneVIPText:
-			return invalid("CIDR %s IP version incompatible with VIP %s IP version.", cidr, addresses[0])
-		default:
-			return invalid("CIDR %s IP version incompatible with all VIPs %s IP version.", cidr, pythonRepr(addresses))
-		}
+// tagsInUpdate fails as a PUT does: with what the database says.
+func (o *Octavia) tagsInUpdate(given body) *apiError {
+	if hasTwice(given.texts("tags")) {
+		return databaseError("Duplicate entry for key 'tags.PRIMARY'", "INSERT INTO tags …")
 	}
 	return nil
 }
-
-func cidrCrash() *apiError {
-	return refuse(http.StatusInternalServerError, "None does not appear to be an IPv4 or IPv6 address")
-}
-
-func isIPv6(text string) bool { return strings.Contains(text, ":") }
 
 // checkPoolProtocol follows Octavia's map of which pool may serve which
 // listener.
@@ -146,46 +42,89 @@ func checkPoolProtocol(listener, pool string) *apiError {
 
 // checkPersistence is what a single POST or PUT of a pool obeys; a full create
 // does not.
-func checkPersistence(protocol string, given body) *apiError {
+func checkPersistence(protocol string, given body, update bool) *apiError {
 	if given == nil {
 		return nil
 	}
-	kind := given.text("type")
-	if kind == "" {
-		return invalid("Invalid session_persistence provided.")
-	}
+	kind, cookie := given.text("type"), given.text("cookie_name")
 	datagram := protocol == "UDP" || protocol == "SCTP"
-	timed := given["persistence_timeout"] != nil || given["persistence_granularity"] != nil
+	timed := given.integer("persistence_timeout", 0) != 0 || given.text("persistence_granularity") != ""
+	scope := "UDP and SCTP protocol pools."
+	if update {
+		scope = "UDP protocol pools."
+	}
 	switch {
-	case datagram && kind != "SOURCE_IP":
-		return invalid("Session persistence of type %s is not supported for %s protocol pools.", kind, protocol)
-	case datagram && given.text("cookie_name") != "":
+	case datagram && kind == "SOURCE_IP" && cookie != "":
+		return invalid("session_persistence SOURCE_IP type for UDP and SCTP protocols only accepts: " +
+			"type, persistence_timeout, persistence_granularity.")
+	case datagram && cookie != "":
 		return invalid("Cookie names are not supported for UDP/SCTP pools.")
+	case datagram && (kind == "HTTP_COOKIE" || kind == "APP_COOKIE"):
+		return invalid("Session persistence of type %s is not supported for UDP/SCTP protocol pools.", kind)
 	case !datagram && timed:
-		return invalid("persistence_timeout and persistence_granularity is only for UDP protocol pools.")
-	case kind == "APP_COOKIE" && given.text("cookie_name") == "",
-		kind != "APP_COOKIE" && given.text("cookie_name") != "":
+		return invalid("persistence_timeout and persistence_granularity is only for %s", scope)
+	case !given.has("type"):
 		return invalid("Invalid session_persistence provided.")
+	case cookie != "" && kind != "APP_COOKIE":
+		return invalid(`Field "cookie_name" can only be specified with session persistence of type "APP_COOKIE".`)
+	case strings.ContainsAny(cookie, " \"(),/:;<=>?@[\\]{}\x7f"):
+		return invalid(`Supplied "cookie_name" is invalid.`)
+	case kind == "APP_COOKIE" && cookie == "":
+		return invalid(`Field "cookie_name" must be specified when using the "APP_COOKIE" session persistence type.`)
 	}
 	return nil
+}
+
+// checkPoolTLS is about the certificates that a pool uses towards its members.
+func (o *Octavia) checkPoolTLS(pool *Pool, given body) *apiError {
+	ca, crl := pool.TLS.CAContainerRef, pool.TLS.CRLRef
+	hadCA := ca != ""
+	if given.has("ca_tls_container_ref") {
+		ca = given.text("ca_tls_container_ref")
+	}
+	if given.has("crl_container_ref") {
+		crl = given.text("crl_container_ref")
+	}
+	switch {
+	case crl == "" || ca != "":
+	case pool.ID == "":
+		return invalid("A CA certificate reference is required to specify a revocation list.")
+	case hadCA && given.has("ca_tls_container_ref"):
+		return invalid("A CA reference cannot be removed when a certificate revocation list is present.")
+	default:
+		return invalid("A CA reference is required to specify a certificate revocation list.")
+	}
+	if failure := o.checkCertificates([]string{given.text("tls_container_ref")}, ca, crl); failure != nil {
+		return failure
+	}
+	if failure := checkCiphers(given.text("tls_ciphers")); failure != nil {
+		return failure
+	}
+	if pool.ID == "" && !given.boolean("tls_enabled", false) {
+		return nil
+	}
+	return checkTLSLists(given.texts("tls_versions"), given["tls_versions"] != nil,
+		given.texts("alpn_protocols"), given["alpn_protocols"] != nil)
 }
 
 // reservedAddresses are the default [networking] reserved_ips.
 func reservedAddresses() []string { return []string{"169.254.169.254"} }
 
-func (o *Octavia) checkMemberBody(given body) *apiError {
-	for _, key := range []string{"address", "monitor_address"} {
-		if address := given.text(key); slices.Contains(reservedAddresses(), address) {
-			return refuse(http.StatusBadRequest, "%s is not a valid option for member %s", address, key)
-		}
+// notReserved refuses the address of the metadata service.
+func notReserved(address string) *apiError {
+	if slices.Contains(reservedAddresses(), address) {
+		return refuse(http.StatusBadRequest, "%s is not a valid option for member address", address)
 	}
-	if failure := uniqueTags(given); failure != nil {
-		return failure
+	return nil
+}
+
+// subnetExists asks Neutron; "" is fine.
+func (o *Octavia) subnetExists(id string) *apiError {
+	if id == "" || o.options.Network == nil {
+		return nil
 	}
-	if id := given.text("subnet_id"); id != "" && o.options.Network != nil {
-		if _, err := o.options.Network.Subnet(id); err != nil {
-			return refuse(http.StatusBadRequest, "Subnet %s not found.", id)
-		}
+	if _, err := o.options.Network.Subnet(id); err != nil {
+		return refuse(http.StatusBadRequest, "Subnet %s not found.", id)
 	}
 	return nil
 }
@@ -196,37 +135,85 @@ const nestedPoolText = "<octavia.common.data_models.Pool object at 0x7fa5f978fa9
 
 // checkMonitor holds a monitor against the protocol of its pool. text is how
 // the error names that protocol.
-func checkMonitor(given body, protocol, text string) *apiError {
-	kind := given.text("type")
+func checkMonitor(given body, kind, protocol, text string) *apiError {
 	datagram := protocol == "UDP" || protocol == "SCTP"
 	switch {
 	case (kind == "UDP-CONNECT" || kind == "SCTP") && !datagram:
 		return invalid("The %s type is only supported for pools of type UDP/SCTP.", kind)
 	case datagram && !slices.Contains([]string{"UDP-CONNECT", "SCTP", "TCP", "HTTP"}, kind):
 		return invalid("The associated pool protocol is %s, so only a UDP-CONNECT/SCTP/TCP/HTTP health monitor is supported.", text)
-	case kind == "UDP-CONNECT" && given.integer("delay", 0) < udpConnectLeastDelay:
+	case datagram && kind == "UDP-CONNECT" && given["delay"] != nil && given.integer("delay", 0) < udpConnectLeastDelay:
 		return invalid("The request delay value %d should be larger than %d for UDP-CONNECT health monitor type.",
 			given.integer("delay", 0), udpConnectLeastDelay)
 	}
-	if failure := checkMonitorOptions(given, kind); failure != nil {
-		return failure
-	}
-	return uniqueTags(given)
+	return nil
 }
 
 // udpConnectLeastDelay is udp_connect_min_interval_health_monitor, in seconds.
 const udpConnectLeastDelay = 3
 
-func checkMonitorOptions(given body, kind string) *apiError {
-	if kind == "HTTP" || kind == "HTTPS" {
-		return nil
-	}
-	for _, option := range []string{"http_method", "url_path", "expected_codes", "http_version", "domain_name"} {
-		if given[option] != nil {
-			return refuse(http.StatusBadRequest, "%s is not a valid option for health monitors of type %s", option, kind)
+// checkNewMonitor is about the options of a new monitor.
+func checkNewMonitor(given body) *apiError {
+	for _, key := range []string{"type", "delay", "timeout", "max_retries"} {
+		if given[key] == nil {
+			return refuse(http.StatusBadRequest, "None is not a valid option for %s", key)
 		}
 	}
+	kind := given.text("type")
+	for _, option := range httpOptions() {
+		if given.text(option) != "" && kind != "HTTP" && kind != "HTTPS" {
+			return notOfType(option, kind)
+		}
+	}
+	if failure := checkDomain(given.text("domain_name"), given.text("http_version")); failure != nil {
+		return failure
+	}
+	if hasTwice(given.texts("tags")) {
+		return refuse(http.StatusConflict, "This pool already has a health monitor") // Octavia takes any duplicate for that
+	}
 	return nil
+}
+
+func httpOptions() []string { return []string{"http_method", "url_path", "expected_codes"} }
+
+func notOfType(option, kind string) *apiError {
+	return refuse(http.StatusBadRequest, "%s is not a valid option for health monitors of type %s", option, kind)
+}
+
+func checkDomain(domain, version string) *apiError {
+	switch {
+	case domain != "" && version == "":
+		return invalid("'http_version' must be specified when 'domain_name' is provided.")
+	case domain != "" && version == "1.0":
+		return refuse(http.StatusBadRequest,
+			"http_version %s is not a valid option for health monitors HTTP 1.1 domain name health check", version)
+	}
+	return nil
+}
+
+// checkMonitorUpdate is about the options that a PUT gives.
+func checkMonitorUpdate(monitor *Monitor, given body) *apiError {
+	for _, option := range httpOptions() {
+		if given.has(option) && monitor.Type != "HTTP" && monitor.Type != "HTTPS" {
+			return notOfType(option, monitor.Type)
+		}
+	}
+	for _, key := range []string{"delay", "max_retries", "timeout"} {
+		if given.has(key) && given[key] == nil {
+			return refuse(http.StatusBadRequest, "None is not a valid option for %s", key)
+		}
+	}
+	domain, version := given.text("domain_name"), given.text("http_version")
+	if version == "" {
+		version = monitor.HTTPVersion
+	}
+	if domain == "" {
+		domain = monitor.DomainName
+	}
+	if given.text("domain_name") == "" && version == "" {
+		return nil
+	}
+	return checkDomain(domain, version)
 }
 
 // inSubnet says whether the address belongs to the CIDR.

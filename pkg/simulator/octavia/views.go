@@ -1,6 +1,9 @@
 package octavia
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // view is an object as the API shows it.
 type view map[string]any
@@ -16,6 +19,9 @@ func (v view) only(fields []string) view {
 		if value, has := v[field]; has {
 			kept[field] = value
 		}
+	}
+	if !slices.Contains(fields, "project_id") {
+		delete(kept, "tenant_id") // it is the project's ID by another name
 	}
 	return kept
 }
@@ -61,8 +67,6 @@ func timestamp(t time.Time) any {
 	}
 }
 
-func idView(id string) view { return view{"id": id} }
-
 func (m *Meta) view() view {
 	return view{
 		"id": m.ID, "name": m.Name, "project_id": m.ProjectID, "tenant_id": m.ProjectID,
@@ -107,6 +111,11 @@ func (r Release) fullLoadBalancer(lb *LoadBalancer) view {
 	for i, listener := range lb.Listeners {
 		listeners[i] = r.listener(listener)
 		delete(listeners[i], "loadbalancers")
+		policies := make([]view, len(listener.Policies))
+		for j, policy := range listener.Policies {
+			policies[j] = policy.fullView()
+		}
+		listeners[i]["l7policies"] = policies
 	}
 	pools := make([]view, len(lb.Pools))
 	for i, pool := range lb.Pools {
@@ -123,7 +132,7 @@ func (r Release) listener(l *Listener) view {
 	shown := l.view().with(view{
 		"description": l.Description, "protocol": l.Protocol, "protocol_port": l.ProtocolPort,
 		"connection_limit": l.ConnectionLimit, "default_pool_id": orNull(l.DefaultPoolID),
-		"loadbalancers": []view{idView(l.LoadBalancerID)}, "l7policies": []view{}, "insert_headers": headers,
+		"loadbalancers": idList{l.LoadBalancerID}, "l7policies": ids(l.Policies), "insert_headers": headers,
 		"timeout_client_data": l.TimeoutClientData, "timeout_member_connect": l.TimeoutMemberConnect,
 		"timeout_member_data": l.TimeoutMemberData, "timeout_tcp_inspect": l.TimeoutTCPInspect,
 		"allowed_cidrs":               orNullList(l.AllowedCIDRs),
@@ -148,14 +157,10 @@ func (r Release) listener(l *Listener) view {
 }
 
 func (r Release) pool(lb *LoadBalancer, p *Pool) view {
-	listeners := []view{}
-	for _, listener := range listenersOf(lb, p) {
-		listeners = append(listeners, idView(listener.meta().ID))
-	}
 	shown := p.view().with(view{
 		"description": p.Description, "protocol": p.Protocol, "lb_algorithm": p.Algorithm,
-		"session_persistence": p.Persistence.view(), "loadbalancers": []view{idView(p.LoadBalancerID)},
-		"listeners": listeners, "members": ids(p.Members),
+		"session_persistence": p.Persistence.view(), "loadbalancers": idList{p.LoadBalancerID},
+		"listeners": ids(listenersOf(lb, p)), "members": ids(p.Members),
 		"tls_container_ref": orNull(p.TLS.ContainerRef), "ca_tls_container_ref": orNull(p.TLS.CAContainerRef),
 		"crl_container_ref": orNull(p.TLS.CRLRef), "tls_enabled": p.TLS.Enabled,
 		"tls_ciphers": orNull(p.TLS.Ciphers), "tls_versions": orNullList(p.TLS.Versions),
@@ -217,15 +222,30 @@ func (r Release) monitor(m *Monitor) view {
 		"max_retries": m.MaxRetries, "max_retries_down": m.MaxRetriesDown,
 		"http_method": orNull(m.HTTPMethod), "url_path": orNull(m.URLPath), "expected_codes": orNull(m.ExpectedCodes),
 		"http_version": m.version(), "domain_name": orNull(m.DomainName),
-		"pools": []view{idView(m.PoolID)},
+		"pools": idList{m.PoolID},
 	})
 }
 
-// ids lists objects as their IDs alone.
-func ids[T object](objects []T) []view {
-	shown := make([]view, len(objects))
+// idList shows objects as their IDs alone. There can be many in one answer.
+type idList []string
+
+// MarshalJSON writes [{"id": …}, …].
+func (ids idList) MarshalJSON() ([]byte, error) {
+	text := append(make([]byte, 0, 2+48*len(ids)), '[')
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, `{"id":"`...)
+		text = append(append(text, id...), `"}`...)
+	}
+	return append(text, ']'), nil
+}
+
+func ids[T object](objects []T) idList {
+	shown := make(idList, len(objects))
 	for i, thing := range objects {
-		shown[i] = idView(thing.meta().ID)
+		shown[i] = thing.meta().ID
 	}
 	return shown
 }
