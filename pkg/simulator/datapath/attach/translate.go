@@ -84,6 +84,7 @@ func listener(l *octavia.Listener, provider string) datapath.Listener {
 		AdminUp:       l.AdminStateUp,
 		PoolID:        l.DefaultPoolID,
 		InsertHeaders: l.InsertHeaders,
+		Policies:      policies(l.Policies),
 	}
 	for _, text := range l.AllowedCIDRs {
 		// A prefix that cannot be read, which the API does not let pass, matches nobody.
