@@ -24,7 +24,7 @@ func serve(ctx context.Context, chosen settings, out, problems io.Writer) error 
 		return err
 	}
 	options.Report = reporter(problems)
-	cloud, err := simulator.Start(options)
+	cloud, err := simulator.Start(options) //nolint:contextcheck // listening takes no time that the context could end
 	if err != nil {
 		return fmt.Errorf("start the simulated cloud: %w", err)
 	}
@@ -40,6 +40,13 @@ func serve(ctx context.Context, chosen settings, out, problems io.Writer) error 
 			Report:       options.Report,
 		})
 		defer plane.Close()
+		cloud.CountTraffic(func(listenerID string) octavia.Statistics {
+			counted := plane.Statistics(listenerID)
+			return octavia.Statistics{
+				BytesIn: counted.BytesIn, BytesOut: counted.BytesOut,
+				ActiveConnections: counted.ActiveConnections, TotalConnections: counted.TotalConnections,
+			}
+		})
 	}
 	if err := writeFiles(cloud, chosen); err != nil {
 		return err

@@ -99,11 +99,12 @@ type Foreign struct {
 // tells the answer of the first time. With Every it is a condition; its ID is
 // empty otherwise.
 func (c *Cloud) Act(actor Foreign) (id string, status int, answer []byte, err error) {
-	status, answer, err = c.sendForeign(actor)
+	ctx, cancel := context.WithCancel(context.Background())
+	status, answer, err = c.sendForeign(ctx, actor)
 	if err != nil || actor.Every <= 0 {
+		cancel()
 		return "", status, answer, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -114,7 +115,7 @@ func (c *Cloud) Act(actor Foreign) (id string, status int, answer []byte, err er
 				timer.Stop()
 				return
 			case <-timer.C():
-				_, _, _ = c.sendForeign(actor) // a refusal is no news: the next one may pass
+				_, _, _ = c.sendForeign(ctx, actor) // a refusal is no news: the next one may pass
 			}
 		}
 	}()
@@ -125,12 +126,12 @@ func (c *Cloud) Act(actor Foreign) (id string, status int, answer []byte, err er
 	return id, status, answer, nil
 }
 
-func (c *Cloud) sendForeign(actor Foreign) (int, []byte, error) {
+func (c *Cloud) sendForeign(ctx context.Context, actor Foreign) (int, []byte, error) {
 	token, err := c.Keystone.IssueToken(c.Admin.UserID, c.Admin.ProjectID)
 	if err != nil {
 		return 0, nil, fmt.Errorf("sign somebody else in: %w", err)
 	}
-	request, err := http.NewRequest(actor.Method, actor.Path, bytes.NewReader(actor.Body))
+	request, err := http.NewRequestWithContext(ctx, actor.Method, actor.Path, bytes.NewReader(actor.Body))
 	if err != nil {
 		return 0, nil, fmt.Errorf("request of somebody else: %w", err)
 	}

@@ -1,9 +1,15 @@
 package simulator
 
 import (
+	"context"
 	"net"
 	"sync"
 )
+
+// listen takes a port, which takes no time that a context could end.
+func listen(address string) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
+}
 
 // door is a listener that can be shut for a while: connections are refused,
 // and those that are open are lost.
@@ -111,7 +117,7 @@ func (d *door) open() error {
 	if d.inner != nil || d.closed {
 		return nil
 	}
-	inner, err := net.Listen("tcp", d.address)
+	inner, err := listen(d.address)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,8 +56,9 @@ type Cloud struct {
 	server   *http.Server
 	served   chan struct{}
 
-	mu     sync.Mutex
-	ending []func()
+	mu      sync.Mutex
+	ending  []func()
+	traffic func(listenerID string) octavia.Statistics
 }
 
 // Start brings up a cloud. The caller closes it.
@@ -65,7 +67,7 @@ func Start(options Options) (*Cloud, error) {
 	if err := options.check(); err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", options.Addr)
+	listener, err := listen(options.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s for the simulated cloud: %w", options.Addr, err)
 	}
@@ -106,6 +108,7 @@ func (c *Cloud) addServices() {
 func (c *Cloud) octaviaOptions() octavia.Options {
 	o, pace := c.options, newPace(c.options)
 	options := octavia.Options{
+		Certificates: c.findCertificate, Statistics: c.statistics,
 		Release: o.Release, Providers: o.Providers, Delays: pace.delays, Quirks: o.Quirks, Quota: o.Quota,
 		Clock: o.Clock, Network: c.Neutron, OnPending: func(id string) {
 			c.Books.CountCycle(id)
@@ -116,6 +119,38 @@ func (c *Cloud) octaviaOptions() octavia.Options {
 		o.Octavia(&options)
 	}
 	return options
+}
+
+// findCertificate errors when a reference leads to this cloud's key manager
+// and to nothing there. What is elsewhere is taken for granted.
+func (c *Cloud) findCertificate(reference string) error {
+	if !strings.HasPrefix(reference, c.URL()+"/key-manager/") {
+		return nil
+	}
+	_, secret := c.Barbican.Secret(reference)
+	_, container := c.Barbican.Container(reference)
+	if !secret && !container {
+		return fmt.Errorf("the key manager has no %s", reference)
+	}
+	return nil
+}
+
+// CountTraffic lets Octavia tell the statistics of listeners that count finds,
+// such as a data path. It is called with Octavia's lock held.
+func (c *Cloud) CountTraffic(count func(listenerID string) octavia.Statistics) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.traffic = count
+}
+
+func (c *Cloud) statistics(listenerID string) octavia.Statistics {
+	c.mu.Lock()
+	count := c.traffic
+	c.mu.Unlock()
+	if count == nil {
+		return octavia.Statistics{}
+	}
+	return count(listenerID)
 }
 
 // mount puts the services below their prefixes. Requests of the cloud's API go

@@ -116,6 +116,23 @@ func TestASecretGetsItsPayloadLater(t *testing.T) {
 	}
 }
 
+func TestPayloadsAreGivenOutAsAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	text := w.AddSecret(barbican.Secret{ProjectID: "mine", Payload: []byte("text"), ContentType: "application/octet-stream"})
+	binary := w.AddSecret(barbican.Secret{ProjectID: "mine", Payload: []byte{0xff, 0}, ContentType: "application/octet-stream"})
+	for accept, want := range map[string][2]int{
+		"text/plain": {200, 406}, "application/octet-stream": {200, 200}, "*/*": {200, 200}, "application/pkix-cert": {406, 406},
+	} {
+		for i, id := range []string{text.ID, binary.ID} {
+			_, err := secrets.GetPayload(t.Context(), w.mine(), id, secrets.GetPayloadOpts{PayloadContentType: accept}).Extract()
+			if refused := gophercloud.ResponseCodeIs(err, http.StatusNotAcceptable); refused != (want[i] == 406) {
+				t.Errorf("secret %d as %s: %v, want %d", i, accept, err, want[i])
+			}
+		}
+	}
+}
+
 func TestListsComeInPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
@@ -124,11 +125,25 @@ func (b *Barbican) showPayload(c *call) (int, any, error) {
 	if found.payload == nil {
 		return 0, nil, refuse(http.StatusNotFound, "Not Found. Sorry but your secret has no payload.")
 	}
-	accept := c.Header.Get("Accept")
-	if accept != "" && !strings.Contains(accept, "*/*") && !strings.Contains(strings.ToLower(accept), found.contentType) {
+	contentType, acceptable := found.as(mediaType(c.Header.Get("Accept")))
+	if !acceptable {
 		return 0, nil, refuse(http.StatusNotAcceptable, "Not Acceptable")
 	}
-	return http.StatusOK, raw{contentType: found.contentType, text: found.payload}, nil
+	return http.StatusOK, raw{contentType: contentType, text: found.payload}, nil
+}
+
+// as is the content type that a payload is given out as: the one asked for, be
+// it bytes, or text where the payload can be read as such.
+func (s *secret) as(accept string) (contentType string, acceptable bool) {
+	switch {
+	case accept == "" || strings.Contains(accept, "*/*") || strings.Contains(accept, s.contentType):
+		return s.contentType, true
+	case strings.Contains(accept, "application/octet-stream"):
+		return "application/octet-stream", true
+	case strings.Contains(accept, "text/plain"):
+		return "text/plain", utf8.Valid(s.payload)
+	}
+	return "", false
 }
 
 // putPayload is the second step of a secret that was made without its payload.

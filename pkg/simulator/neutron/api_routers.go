@@ -94,7 +94,8 @@ func (n *Neutron) changeRoutes(c *call, change func(has, wanted []hostRoute) []h
 	}
 	request, err := decode[routesRequest](c, "router", router{})
 	if err != nil {
-		return 0, nil, fmt.Errorf("routes of router %s: %v", record.ID, err) // Neutron does not look, and fails
+		// Neutron does not look, and fails.
+		return 0, nil, fmt.Errorf("routes of router %s: %s", record.ID, err.Error())
 	}
 	changed := change(slices.Clone(record.Routes), request.Routes.get())
 	if slices.Equal(changed, record.Routes) {
