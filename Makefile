@@ -45,6 +45,7 @@ $(GOLANGCI_LINT):
 generate: ## Write anew what is made from the code: docs and golden files
 	go test ./pkg/config -run TestReference -update
 	go test ./pkg/loadbalancer/... -run 'Golden|Reference' -update
+	go test ./tests/features -update
 
 .PHONY: image
 image: ## Build the container image

@@ -92,6 +92,8 @@ func printed(rules []rbacv1.PolicyRule) []string {
 }
 
 // Whoever adds a right here says in rbac.yaml what needs it.
+//
+//proves:97
 func TestRightsInTheCluster(t *testing.T) {
 	t.Parallel()
 	want := []string{
@@ -146,6 +148,7 @@ func TestEveryBindingIsForTheServiceAccountOfThePod(t *testing.T) {
 	}
 }
 
+//proves:98
 func TestThePodIsConfined(t *testing.T) {
 	t.Parallel()
 	pod := only[*appsv1.DaemonSet](t).Spec.Template.Spec
@@ -227,6 +230,7 @@ func TestTheExampleIsReadableAndNamesNothingReal(t *testing.T) {
 	}
 }
 
+//proves:119
 func TestTheKustomizationNamesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("static/kustomization.yaml")

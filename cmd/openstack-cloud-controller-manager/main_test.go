@@ -122,6 +122,7 @@ func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
 	}
 }
 
+//proves:102
 func TestLogsAreJSONWhenAskedFor(t *testing.T) {
 	t.Parallel()
 	got := program(t, nil, append(cluster(t), "--logging-format=json", "--cloud-provider=aws")...)

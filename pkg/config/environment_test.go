@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+//proves:96
 func TestEnvironmentStandsInForTheFile(t *testing.T) {
 	t.Parallel()
 	const url = "https://keystone.example.com/v3"

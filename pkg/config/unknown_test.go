@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+//proves:91
 func TestUnknownNamesAreWarnedOf(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+//proves:91
 func TestBadValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	number := func(key, value, allowed string) (string, string) {

@@ -27,6 +27,7 @@ func everything() *openstack.Server {
 	}
 }
 
+//proves:107
 func TestAddressesOfANode(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

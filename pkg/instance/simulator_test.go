@@ -81,6 +81,7 @@ func (s site) exists(t *testing.T, node *v1.Node) bool {
 	return exists
 }
 
+//proves:103
 func TestANodeIsInitialisedFromItsServer(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -55,6 +55,7 @@ func TestCreationWhenWarmReadsOnceBesideTheWait(t *testing.T) {
 	}
 }
 
+//proves:71
 func TestEnsureWithNothingChangedCostsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})

@@ -28,6 +28,7 @@ func octaviaAsSomebodyElse(t *testing.T, w *world) *openstack.Session {
 	return session
 }
 
+//proves:89
 func TestWhatSomebodyElseChangesComesBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -86,6 +87,7 @@ func TestWhatSomebodyElseChangesComesBack(t *testing.T) {
 	}
 }
 
+//proves:89
 func TestFloatingIPThatSomebodyElseTookComesBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})
@@ -160,6 +162,7 @@ func (w *world) writeDown(services ...*v1.Service) {
 	})
 }
 
+//proves:71
 func TestRestartWithManyUnchangedServicesCostsAFewRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{simulator: simulator.Options{

@@ -147,6 +147,7 @@ func TestRefusedCreationIsNotRepeatedWithinOneCall(t *testing.T) {
 	w.floatingIPs(0)
 }
 
+//proves:81
 func TestFailedCreationIsReplacedAndKeepsItsFloatingIP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})
@@ -186,6 +187,7 @@ func TestPublishedLoadBalancerInErrorIsLeftAlone(t *testing.T) {
 	w.floatingIPs(0)
 }
 
+//proves:82
 func TestChildrenInErrorBelowAnActiveLoadBalancerAreRepaired(t *testing.T) {
 	t.Parallel()
 	for name, child := range map[string]func(octavia.LoadBalancer) string{
@@ -231,6 +233,7 @@ func TestChildrenThatStayPendingAfterACreationAreFinished(t *testing.T) {
 	}
 }
 
+//proves:83
 func TestVanishedLoadBalancerComesBackWithItsFloatingIP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})
@@ -264,6 +267,7 @@ func TestUpdateBesideADeletionMakesNothing(t *testing.T) {
 	w.floatingIPs(0)
 }
 
+//proves:84
 func TestServiceWhoseLoadBalancerVanishedIsDeletedWithItsFloatingIP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})
@@ -302,6 +306,7 @@ func TestKeptFloatingIPOutlivesTheService(t *testing.T) {
 	}
 }
 
+//proves:79
 func TestLoadBalancerThatSomebodyElseHoldsIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})

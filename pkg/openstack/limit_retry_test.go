@@ -100,6 +100,7 @@ func TestNoPlaceIsHeldWhileWaitingToRepeat(t *testing.T) {
 	o.expect(failed, 200)
 }
 
+//proves:80
 func TestRetryAfterHoldsBackItsClassOnly(t *testing.T) {
 	t.Parallel()
 	o := newOnePlace(t, map[string][]http.HandlerFunc{

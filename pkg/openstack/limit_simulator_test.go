@@ -61,6 +61,8 @@ func createSurely(ctx context.Context, cloud *simulator.Cloud, s *Session, name 
 }
 
 // Octavia answers 503 when too many creates of a project wait for each other.
+//
+//proves:78
 func TestManyCreatesInABusyCloud(t *testing.T) {
 	t.Parallel()
 	const services = 100

@@ -12,6 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
+//proves:99
 func TestMetricsCountByRequestAndCode(t *testing.T) {
 	t.Parallel()
 	registry := metrics.NewKubeRegistry()

@@ -199,6 +199,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+//proves:80
 func TestRetryAfterIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	server := newScriptedServer(t, answer(429, "Retry-After", "7"), answer(200))

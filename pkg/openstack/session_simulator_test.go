@@ -154,6 +154,8 @@ func TestRevokedTokenOfTheSimulatedCloud(t *testing.T) {
 }
 
 // Every way to sign in, against a Keystone that checks it.
+//
+//proves:95
 func TestWaysToSignIn(t *testing.T) {
 	t.Parallel()
 	cloud, _ := simulated(t, simulator.Options{})

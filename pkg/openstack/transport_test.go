@@ -228,6 +228,7 @@ func getOverTLS(t *testing.T, cfg config.Global, url string) error {
 	return resp.Body.Close()
 }
 
+//proves:95
 func TestClientCertificateIsShownAndReadAgain(t *testing.T) {
 	t.Parallel()
 	p := newTestPKI(t)

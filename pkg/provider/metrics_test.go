@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
+//proves:99
 func TestCallsAreCountedUnderThePeersNames(t *testing.T) {
 	t.Parallel()
 	registry := metrics.NewKubeRegistry()

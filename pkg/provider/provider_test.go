@@ -218,6 +218,7 @@ func TestUpdateWorksOnAnOwnCopyOfTheNewestService(t *testing.T) {
 	}
 }
 
+//proves:75
 func TestShutdownEndsCallsThatCameWithAnEndlessContext(t *testing.T) {
 	t.Parallel()
 	e := &engine{entered: make(chan struct{})}

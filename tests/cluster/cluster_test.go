@@ -93,6 +93,7 @@ func deleteService(t *testing.T, c *Cluster) {
 	}
 }
 
+//proves:97,103
 func TestTheLifeOfAService(t *testing.T) {
 	t.Parallel()
 	c := ForTest(t, Options{Nodes: 2, Simulator: delays()})
@@ -122,6 +123,7 @@ func TestTheLifeOfAService(t *testing.T) {
 	}
 }
 
+//proves:116
 func TestAKillDuringCreationLeavesOneOfEverything(t *testing.T) {
 	t.Parallel()
 	options := simulator.Options{Delays: map[string]octavia.Delays{"": {Create: 3 * time.Second}}}

@@ -27,6 +27,8 @@ func unlucky() map[string]faults.Rule {
 // TestOneUnluckyWriteLeavesNothingBehind lets every write of a life go wrong in
 // every way, one at a time. After that the controller tries again until all is
 // well; nothing may be there twice, and nothing may be left at the end.
+//
+//proves:116
 func TestOneUnluckyWriteLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for what, rule := range unlucky() {

@@ -17,6 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 )
 
+//proves:77
 func TestFactsAreKeptForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{})

@@ -71,6 +71,7 @@ func TestTwoWaitersForOneLoadBalancerAreOne(t *testing.T) {
 	}
 }
 
+//proves:73
 func TestEachWaiterEndsWhenItsOwnLoadBalancerIsReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pending("a", "b"))
@@ -85,6 +86,7 @@ func TestEachWaiterEndsWhenItsOwnLoadBalancerIsReady(t *testing.T) {
 	}
 }
 
+//proves:74
 func TestQuestionsComeSoonAndThenAtACappedPace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pending("a"))
@@ -196,6 +198,7 @@ func TestErrorsThatWouldComeAgainEndTheWait(t *testing.T) {
 	}
 }
 
+//proves:75
 func TestTheContextEndsOneWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pending("a", "b"))

@@ -1,0 +1,125 @@
+// Package features keeps docs/features.md: what users of a cloud controller
+// manager for OpenStack look for, and which tests prove that they have it. A test
+// says so in a directive in its comment:
+//
+//	//proves:42,43
+package features
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Row is one feature.
+type Row struct {
+	N       int
+	Feature string
+	// Partly says what is missing, when tests prove only some of it.
+	Partly string
+}
+
+// Proof is a test that proves a row. Folder is its package's, from the root.
+type Proof struct {
+	Row          int
+	Folder, Test string
+}
+
+const directive = "//proves:"
+
+// Proofs finds the tests below root that say what they prove, ordered by row,
+// folder and name. A directive that holds anything but numbers is an error.
+func Proofs(root string) ([]Proof, error) {
+	var proofs []Proof
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		found, err := inFile(root, path)
+		proofs = append(proofs, found...)
+		return err
+	})
+	slices.SortFunc(proofs, func(a, b Proof) int {
+		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Test, b.Test))
+	})
+	return proofs, err
+}
+
+func inFile(root, path string) ([]Proof, error) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.Rel(root, filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	var proofs []Proof
+	for _, declared := range file.Decls {
+		test, ok := declared.(*ast.FuncDecl)
+		if !ok || test.Doc == nil || !strings.HasPrefix(test.Name.Name, "Test") {
+			continue
+		}
+		for _, comment := range test.Doc.List {
+			numbers, ok := strings.CutPrefix(comment.Text, directive)
+			if !ok {
+				continue
+			}
+			for number := range strings.SplitSeq(numbers, ",") {
+				n, err := strconv.Atoi(strings.TrimSpace(number))
+				if err != nil {
+					return nil, fmt.Errorf("%s: %s: %q is no number", path, test.Name.Name, number)
+				}
+				proofs = append(proofs, Proof{n, filepath.ToSlash(folder), test.Name.Name})
+			}
+		}
+	}
+	return proofs, nil
+}
+
+// Document writes docs/features.md.
+func Document(rows []Row, proofs []Proof) string {
+	var b strings.Builder
+	b.WriteString(`# Features
+
+What users of clusters on OpenStack have, miss or ask for, and what this project has of it. A
+row says "yes" when tests prove it, and "partly" with what is missing. This page is made from
+the directives ` + "`//proves:`" + ` of the tests by ` + "`make generate`" + `.
+
+| n | feature | yes / partly / no | tests |
+|---|---|---|---|
+`)
+	for _, row := range rows {
+		var tests []string
+		for _, proof := range proofs {
+			if proof.Row == row.N {
+				tests = append(tests, fmt.Sprintf("`%s` %s", proof.Folder, proof.Test))
+			}
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", row.N, row.Feature, row.verdict(len(tests)), strings.Join(tests, "<br>"))
+	}
+	return b.String()
+}
+
+func (r Row) verdict(tests int) string {
+	switch {
+	case tests == 0:
+		return "no"
+	case r.Partly != "":
+		return "partly: " + r.Partly
+	default:
+		return "yes"
+	}
+}
