@@ -14,6 +14,8 @@ import (
 
 // Each of these is refused with one clear error before the first write, leaves
 // nothing behind, and heals when the cause is gone.
+//
+//proves:92
 func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -183,6 +185,49 @@ func TestWithoutOctaviasVersionNothingIsCreated(t *testing.T) {
 	}
 }
 
+// A value that is not allowed changes nothing of a load balancer that exists: not
+// to a default, not for a change of nodes beside it, not after a restart. The error
+// becomes the event of the service controller.
+//
+//proves:92
+func TestMalformedAnnotationKeepsTheLastGoodState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
+	nodes, svc := w.nodes(3), service("web", 1)
+	svc.Annotations[annotation.MonitorDelay] = "30"
+	w.ensure(svc, nodes[:2])
+	before := w.loadBalancer()
+
+	const want = `metadata.annotations[` + annotation.MonitorDelay + `]: Invalid value: "30s": allowed: 1 to 3600 (seconds)`
+	svc.Annotations[annotation.MonitorDelay] = "30s"
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
+	w.cloud.Books.Reset()
+	w.refused(svc, nodes[:2], want)
+	if err := w.engine.Update(w.ctx, svc, nodes); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Update: %v", err)
+	}
+	w.restart()
+	w.refused(svc, nodes, want)
+	w.writes(0)
+	if after := w.loadBalancer(); !after.UpdatedAt.Equal(before.UpdatedAt) || after.Pools[0].Monitor.Delay != 30 {
+		t.Errorf("the load balancer has changed: %+v", after)
+	}
+
+	svc.Annotations[annotation.MonitorDelay] = "31"
+	w.ensure(svc, nodes)
+	if lb := w.loadBalancer(); len(lb.Listeners) != 2 || lb.Pools[0].Monitor.Delay != 31 || len(lb.Pools[0].Members) != 3 {
+		t.Errorf("does not heal: %+v", lb)
+	}
+	w.unchanged(svc, nodes)
+	svc.Annotations[annotation.MonitorDelay] = "soon"
+	w.delete(svc)
+	w.loadBalancers(0)
+}
+
+// A name that is none is told with the nearest that is one, and a setting that
+// cannot change is told as well.
+//
+//proves:92,93
 func TestSettingsWithoutEffectAreTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})

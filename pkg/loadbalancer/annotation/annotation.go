@@ -58,14 +58,44 @@ type Values struct {
 // Annotation declares one annotation.
 type Annotation struct {
 	Name string
-	// Allowed says what values there are, for error messages and documentation.
-	Allowed string
+	// Value is its type, what values there are, and how they are read. An
+	// annotation without it is known but has no effect (yet): its use is announced.
+	Value
+	// Key is the key of [LoadBalancer] in cloud.conf, and of [LoadBalancerClass]
+	// where that has it, that the annotation overrides; its default is the
+	// annotation's.
+	Key string
+	// Default says what stands without annotation and key; empty means nothing.
+	Default string
+	// Change says what becomes of a later change.
+	Change Change
 	// Doc says what the annotation does.
 	Doc string
-	// read stores the value; it reports whether it is one of the allowed. An
-	// annotation without it is known but has no effect (yet): its use is announced.
+}
+
+// Value is the kind of value that an annotation has.
+type Value struct {
+	// Type is the kind in a word, for documentation.
+	Type string
+	// Allowed says what values there are, for error messages and documentation.
+	Allowed string
+	// read stores the value; it reports whether it is one of the allowed.
 	read func(*Values, string) bool
 }
+
+// Change is what becomes of an annotation that changes while the load balancer
+// exists.
+type Change string
+
+// What becomes of changes. What is not applied is announced by an event.
+const (
+	InPlace        Change = "applied in place"
+	ReplacesChild  Change = "applied; the part of the load balancer is replaced, traffic pauses for a moment"
+	NeedsReplace   Change = "told by an event; applied by a new load balancer, which `allow-replace` permits"
+	OnlyAtCreation Change = "told by an event; applied when the Service is created anew"
+	AtDeletion     Change = "counts when the Service goes, or gives its address up"
+	Written        Change = "for reading only"
+)
 
 // Effective tells whether the annotation does anything.
 func (a Annotation) Effective() bool { return a.read != nil }
@@ -88,9 +118,10 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 		value := annotations[name]
 		known := slices.IndexFunc(table, func(a Annotation) bool { return a.Name == name })
 		switch {
-		case known < 0 && !strings.HasPrefix(name, Prefix):
 		case known < 0:
-			notices = append(notices, Notice{name, unknown(name, table)})
+			if message, ours := unknown(name, table); ours {
+				notices = append(notices, Notice{name, message})
+			}
 		case !table[known].Effective():
 			notices = append(notices, Notice{name, "this annotation is not supported yet and has no effect"})
 		case !table[known].read(&values, strings.TrimSpace(value)):

@@ -148,6 +148,11 @@ func TestParseAnnouncesWhatHasNoEffect(t *testing.T) {
 		{annotation.Prefix + "something-else-entirely", "there is no such annotation"},
 		{annotation.Prefix + strings.Repeat("subnet-id", 1000), "there is no such annotation"},
 		{annotation.Prefix, "there is no such annotation"},
+		{"service.beta.kubernetes.io/openstack-internal-loadbalancer", `there is no such annotation: did you mean "service.beta.kubernetes.io/openstack-internal-load-balancer"?`},
+		{"service.beta.kubernetes.io/load-balancer-source-range", `there is no such annotation: did you mean "service.beta.kubernetes.io/load-balancer-source-ranges"?`},
+		{"service.beta.kubernetes.io/openstack-something", "there is no such annotation"},
+		{"loadbalancers.openstack.org/subnet-id", `there is no such annotation: did you mean "loadbalancer.openstack.org/subnet-id"?`},
+		{"loadbalancer.openstack.com/", `there is no such annotation: annotations for load balancers begin with "loadbalancer.openstack.org/"`},
 	} {
 		t.Run(test.name[:min(len(test.name), 60)], func(t *testing.T) {
 			t.Parallel()
@@ -167,6 +172,15 @@ func TestParseLeavesOthersAnnotationsAlone(t *testing.T) {
 	t.Parallel()
 	_, notices, errs := annotation.Parse(map[string]string{
 		"service.beta.kubernetes.io/aws-load-balancer-type": "nlb", "example.com/subnet-idd": "x",
+		"service.beta.kubernetes.io/aws-load-balancer-source-ranges": "10.0.0.0/8",
+		"service.beta.kubernetes.io/azure-load-balancer-internal":    "true",
+		"service.beta.kubernetes.io/azure-internal-load-balancer":    "true",
+		"service.beta.kubernetes.io/cce-load-balancer-internal-vpc":  "true",
+		"service.alpha.kubernetes.io/tolerate-unready-endpoints":     "true",
+		"service.kubernetes.io/topology-mode":                        "Auto",
+		"networking.gke.io/load-balancer-type":                       "Internal",
+		"load-balancer.hetzner.cloud/location":                       "nbg1",
+		"subnet-id":                                                  "x",
 	})
 	if len(notices) > 0 || len(errs) > 0 {
 		t.Errorf("notices %v, errors %v", notices, errs)
@@ -186,6 +200,9 @@ func TestTableIsComplete(t *testing.T) {
 		}
 		if a.Effective() && !strings.HasSuffix(a.Doc, ".") {
 			t.Errorf("%s: the text is not a sentence: %q", a.Name, a.Doc)
+		}
+		if a.Effective() && (a.Type == "" || a.Change == "") {
+			t.Errorf("%s has an effect, but no type (%q), or says not what a later change does (%q)", a.Name, a.Type, a.Change)
 		}
 	}
 	if !slices.IsSorted(names) {

@@ -7,16 +7,68 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/spelling"
 )
 
+const (
+	service       = "service.beta.kubernetes.io/"
+	ourInService  = service + "openstack-"
+	domainOfOurs  = "loadbalancer.openstack.org"
+	othersDomains = "kubernetes.io"
+)
+
 // unknown says that there is no such annotation, and which one was perhaps meant.
-func unknown(name string, table []Annotation) string {
-	var known []string
-	for _, a := range table {
-		if short, ok := strings.CutPrefix(a.Name, Prefix); ok {
-			known = append(known, short)
+// It is false for names that are none of ours:
+//
+//	name                                          ours
+//	loadbalancer.openstack.org/…                  yes
+//	a domain spelt like it/…                      yes
+//	service.beta.kubernetes.io/openstack-…        yes
+//	service.beta.kubernetes.io/ spelt like ours   yes
+//	service.beta.kubernetes.io/ other             no: other clouds' (aws-…, azure-…)
+//	other                                         no
+func unknown(name string, table []Annotation) (message string, ours bool) {
+	domain, rest, _ := strings.Cut(name, "/")
+	within := func(prefix string) (nearest string, ok bool) {
+		var known []string
+		for _, a := range table {
+			if short, is := strings.CutPrefix(a.Name, prefix); is {
+				known = append(known, short)
+			}
 		}
+		nearest, ok = spelling.Nearest(bounded(rest), known)
+		return prefix + nearest, ok
 	}
-	if nearest, ok := spelling.Nearest(bounded(strings.TrimPrefix(name, Prefix)), known); ok {
-		return fmt.Sprintf("there is no such annotation: did you mean %q?", Prefix+nearest)
+	switch {
+	case domain == domainOfOurs:
+		if nearest, ok := within(Prefix); ok {
+			return meant(nearest), true
+		}
+		return none, true
+	case domain+"/" == service:
+		nearest, ok := within(service)
+		if ok && sameStart(rest, strings.TrimPrefix(nearest, service)) {
+			return meant(nearest), true
+		}
+		return none, strings.HasPrefix(name, ourInService)
+	case strings.HasSuffix(domain, othersDomains):
+		return "", false
 	}
-	return "there is no such annotation"
+	if _, near := spelling.Nearest(bounded(domain), []string{domainOfOurs}); !near {
+		return "", false
+	}
+	if nearest, ok := within(Prefix); ok {
+		return meant(nearest), true
+	}
+	return fmt.Sprintf("%s: annotations for load balancers begin with %q", none, Prefix), true
+}
+
+const none = "there is no such annotation"
+
+func meant(name string) string { return fmt.Sprintf("%s: did you mean %q?", none, name) }
+
+// sameStart tells whether two names begin with the same word, or with one spelt
+// like it: other clouds begin theirs with their own.
+func sameStart(a, b string) bool {
+	wordA, _, _ := strings.Cut(a, "-")
+	wordB, _, _ := strings.Cut(b, "-")
+	_, near := spelling.Nearest(wordA, []string{wordB})
+	return near
 }

@@ -4,56 +4,100 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-var update = flag.Bool("update", false, "write docs/services.md anew")
+var update = flag.Bool("update", false, "write docs/annotations.md anew")
 
-const (
-	page  = "../../../docs/services.md"
-	begin = "<!-- made from pkg/loadbalancer/annotation: make generate -->\n"
-	end   = "<!-- end -->\n"
-)
-
-// TestReferenceIsTrue keeps the table of annotations in the documentation like the
-// table in the code.
+// TestReferenceIsTrue keeps the documentation of annotations like the table in the
+// code.
 func TestReferenceIsTrue(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(page)
+	const page = "../../../docs/annotations.md"
+	introduction, err := os.ReadFile("testdata/introduction.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, rest, ok1 := strings.Cut(string(text), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok1 || !ok2 {
-		t.Fatalf("%s has no place for the table", page)
+	want := string(introduction) + reference()
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	want := head + begin + reference() + end + tail
-	if want == string(text) {
-		return
-	}
-	if !*update {
-		t.Fatalf("%s is not like the code: run make generate", page)
-	}
-	if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+	got, err := os.ReadFile(page)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Fatalf("%s is not like the code: run make generate (-want +got):\n%s", page, diff)
+	}
+}
+
+// TestKeysAreThoseOfCloudConf keeps the link between annotations and cloud.conf
+// true.
+func TestKeysAreThoseOfCloudConf(t *testing.T) {
+	t.Parallel()
+	for _, a := range annotation.Table() {
+		if _, ok := keyOf[config.LoadBalancer](a.Key); !ok && a.Key != "" {
+			t.Errorf("%s: cloud.conf has no [LoadBalancer] %s", a.Name, a.Key)
+		}
 	}
 }
 
 func reference() string {
 	var b strings.Builder
-	b.WriteString("\n| annotation | values | effect |\n|---|---|---|\n")
 	var without []string
-	for _, a := range annotation.Table() {
-		if !a.Effective() {
-			without = append(without, "`"+a.Name+"`")
-			continue
+	for _, group := range annotation.Groups() {
+		fmt.Fprintf(&b, "\n## %s\n\n| annotation | values | without it | effect | a later change is |\n|---|---|---|---|---|\n", group.Title)
+		for _, a := range group.Annotations {
+			if !a.Effective() {
+				without = append(without, "`"+a.Name+"`")
+				continue
+			}
+			fmt.Fprintf(&b, "| `%s` | %s: %s | %s | %s | %s |\n", a.Name, a.Type, a.Allowed, otherwise(a), a.Doc, a.Change)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", a.Name, a.Allowed, a.Doc)
 	}
-	fmt.Fprintf(&b, "\nKnown, but without effect in this version (an event says so): %s.\n\n", strings.Join(without, ", "))
+	if len(without) > 0 {
+		fmt.Fprintf(&b, "\nKnown, but without effect in this version (an event says so): %s.\n", strings.Join(without, ", "))
+	}
 	return b.String()
+}
+
+// otherwise says what stands where the annotation is not given.
+func otherwise(a annotation.Annotation) string {
+	byDefault, _ := keyOf[config.LoadBalancer](a.Key)
+	if a.Default != "" || byDefault == "" {
+		byDefault = a.Default
+	}
+	if a.Key == "" {
+		return byDefault
+	}
+	text := "`" + a.Key + "`"
+	if _, ok := keyOf[config.LoadBalancerClass](a.Key); ok {
+		text += " of the class, else of [LoadBalancer]"
+	} else {
+		text += " of [LoadBalancer]"
+	}
+	if byDefault != "" {
+		text += ", else " + byDefault
+	}
+	return text
+}
+
+// keyOf finds a key of a section of cloud.conf, and its default.
+func keyOf[Section any](key string) (byDefault string, found bool) {
+	section := reflect.TypeFor[Section]()
+	for i := range section.NumField() {
+		if tag := section.Field(i).Tag; key != "" && tag.Get("gcfg") == key {
+			return tag.Get("default"), true
+		}
+	}
+	return "", false
 }

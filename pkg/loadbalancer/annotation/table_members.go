@@ -1,0 +1,22 @@
+package annotation
+
+// memberTable holds what decides on the members.
+func memberTable() []Annotation {
+	return []Annotation{
+		{
+			Name: MemberSubnetID, Key: "member-subnet-id", Default: "the subnet of the VIP, else that of each node", Change: InPlace,
+			Value: text("the ID of a subnet", func(v *Values) **string { return &v.MemberSubnetID }),
+			Doc:   "The subnet in which the load balancer finds the nodes.",
+		},
+		{
+			Name: NodeSelector, Key: "node-selector", Change: InPlace,
+			Value: selector(func(v *Values) **string { return &v.NodeSelector }),
+			Doc:   "Only nodes with these labels become members; empty means all.",
+		},
+		{
+			Name: MaxMembers, Key: "max-members", Change: InPlace,
+			Value: from(0, 10000, func(v *Values) **int { return &v.MaxMembers }),
+			Doc:   "Most nodes that become members, with externalTrafficPolicy Cluster; 0 means all.",
+		},
+	}
+}

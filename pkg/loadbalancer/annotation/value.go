@@ -1,0 +1,112 @@
+package annotation
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// written accepts what the controller itself has put there.
+func written() Value {
+	return Value{"text", "written by the controller", func(*Values, string) bool { return true }}
+}
+
+// notYet is said of what would silently be something else if it were ignored.
+const notYet = "nothing in this version, which does not support it yet"
+
+// never accepts no value.
+func never() Value {
+	return Value{"text", notYet, func(*Values, string) bool { return false }}
+}
+
+// onlyFalse accepts what switches off a thing that is never on.
+func onlyFalse() Value {
+	return Value{"boolean", notYet, func(_ *Values, value string) bool { return value == "false" }}
+}
+
+// text reads an ID or a name. An empty one is the same as none.
+func text(allowed string, at func(*Values) **string) Value {
+	return Value{"text", allowed, func(v *Values, value string) bool {
+		if value == "" {
+			return true
+		}
+		if len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") {
+			return false
+		}
+		*at(v) = &value
+		return true
+	}}
+}
+
+// selector accepts what build then parses. Keys of labels hold slashes.
+func selector(at func(*Values) **string) Value {
+	return Value{"list", "comma-separated key=value or key", func(v *Values, value string) bool {
+		if len(value) > 1024 {
+			return false
+		}
+		*at(v) = &value
+		return true
+	}}
+}
+
+func boolean(at func(*Values) **bool) Value {
+	return Value{"boolean", `"true" or "false"`, func(v *Values, value string) bool {
+		parsed, err := strconv.ParseBool(value)
+		if err != nil {
+			return false
+		}
+		*at(v) = &parsed
+		return true
+	}}
+}
+
+// seconds reads what Octavia takes for the delay and timeout of a monitor.
+func seconds(at func(*Values) **int) Value {
+	v := from(1, 3600, at)
+	v.Allowed += " (seconds)"
+	return v
+}
+
+// retries reads what Octavia takes for the retries of a monitor.
+func retries(at func(*Values) **int) Value { return from(1, 10, at) }
+
+// from reads a number from the lowest to the highest.
+func from(lowest, highest int, at func(*Values) **int) Value {
+	return Value{"number", fmt.Sprintf("%d to %d", lowest, highest), func(v *Values, value string) bool {
+		parsed, err := strconv.Atoi(value)
+		if err != nil || parsed < lowest || parsed > highest {
+			return false
+		}
+		*at(v) = &parsed
+		return true
+	}}
+}
+
+// oneOf reads one of some words, whatever the case of its letters.
+func oneOf(at func(*Values) **string, allowed ...string) Value {
+	return Value{"choice", strings.Join(allowed, ", "), func(v *Values, value string) bool {
+		for _, a := range allowed {
+			if strings.EqualFold(a, value) {
+				*at(v) = &a
+				return true
+			}
+		}
+		return false
+	}}
+}
+
+func cidrs(at func(*Values) *[]string) Value {
+	return Value{"list", "comma-separated CIDRs", func(v *Values, value string) bool {
+		var ranges []string
+		for part := range strings.SplitSeq(value, ",") {
+			prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
+			if err != nil {
+				return false
+			}
+			ranges = append(ranges, prefix.Masked().String())
+		}
+		*at(v) = ranges
+		return true
+	}}
+}
