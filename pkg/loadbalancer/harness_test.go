@@ -42,6 +42,8 @@ type world struct {
 	events *record.FakeRecorder
 	ctx    context.Context
 	conf   config.Config
+	// clusterName is --cluster-name; clusterUID is the UID of kube-system.
+	clusterName, clusterUID string
 }
 
 // worldOptions change what newWorld sets up.
@@ -83,9 +85,9 @@ func newWorld(t *testing.T, options worldOptions) *world {
 	t.Cleanup(cloud.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf())}
+	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID}
 	w.conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
-	w.engine, w.events = w.controller(clusterID)
+	w.engine, w.events = w.controller(w.clusterUID)
 	return w
 }
 
@@ -111,7 +113,7 @@ func (w *world) controller(cluster string) (*loadbalancer.Reconciler, *record.Fa
 
 // coldController has asked for nothing yet.
 func (w *world) coldController() *loadbalancer.Reconciler {
-	engine, _, _ := w.newController(clusterID)
+	engine, _, _ := w.newController(w.clusterUID)
 	return engine
 }
 
@@ -128,7 +130,7 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 	engine, err := loadbalancer.New(loadbalancer.Options{
 		Config:      &w.conf,
 		Session:     session,
-		ClusterName: "kubernetes",
+		ClusterName: w.clusterName,
 		ClusterID:   cluster,
 		Recorder:    recorder,
 		Clock:       clock.RealClock{},
@@ -145,7 +147,7 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 // restart replaces the controller by a new one, which knows nothing.
 func (w *world) restart() {
 	w.t.Helper()
-	w.engine, w.events = w.controller(clusterID)
+	w.engine, w.events = w.controller(w.clusterUID)
 }
 
 // nodes makes n nodes with servers in the cloud.

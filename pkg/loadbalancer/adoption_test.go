@@ -1,0 +1,131 @@
+package loadbalancer_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+)
+
+// inherited is the cluster that cloud-provider-openstack left behind in a real
+// OpenStack (testdata/peer-state), in a simulated one.
+type inherited struct {
+	*world
+	ClusterUID string        `json:"kube-system-uid"`
+	Nodes      []*v1.Node    `json:"nodes"`
+	Services   []*v1.Service `json:"services"`
+}
+
+func readTestdata(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "peer-state", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// inherit loads that state, with the cloud.conf that was in use.
+func inherit(t *testing.T) *inherited {
+	t.Helper()
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Release: "zed"}})
+	if err := w.cloud.Restore(readTestdata(t, "openstack.json")); err != nil {
+		t.Fatal(err)
+	}
+	_, keys, _ := strings.Cut(string(readTestdata(t, "cloud.conf")), "[LoadBalancer]")
+	credentials, _, _ := strings.Cut(w.cloud.CloudConf(), "[LoadBalancer]")
+	in := &inherited{world: w}
+	if err := json.Unmarshal(readTestdata(t, "kubernetes.json"), in); err != nil {
+		t.Fatal(err)
+	}
+	// The two that share a load balancer are left out.
+	in.Services = []*v1.Service{in.service("local"), in.service("dns")}
+	interval := w.conf.LoadBalancer.DriftInterval
+	w.conf = readConf(t, credentials+"[LoadBalancer]"+keys)
+	w.conf.LoadBalancer.DriftInterval = interval
+	w.clusterName, w.clusterUID = "rig", in.ClusterUID
+	w.restart()
+	w.cloud.Books.Reset()
+	return in
+}
+
+func (in *inherited) service(name string) *v1.Service {
+	in.t.Helper()
+	for _, svc := range in.Services {
+		if svc.Name == name {
+			return svc
+		}
+	}
+	in.t.Fatalf("no Service %s", name)
+	return nil
+}
+
+// adopt ensures every Service for the first time.
+func (in *inherited) adopt() {
+	in.t.Helper()
+	for _, svc := range in.Services {
+		before := svc.Status.LoadBalancer.DeepCopy()
+		in.ensure(svc, in.Nodes)
+		if got := svc.Status.LoadBalancer.Ingress; len(got) != 1 || got[0].IP != before.Ingress[0].IP {
+			in.t.Errorf("%s: the address is %v, was %v", svc.Name, got, before.Ingress)
+		}
+	}
+}
+
+//proves:120
+func TestTheTakeoverOfARealClusterWritesNothingAndKeepsEveryAddress(t *testing.T) {
+	t.Parallel()
+	in := inherit(t)
+	in.adopt()
+	in.writes(0)
+	if told := in.told(); strings.Contains(told, "Warning") {
+		t.Errorf("warned:\n%s", told)
+	}
+	// Nor does the second look of the same process, or the first of another.
+	in.cloud.Books.Reset()
+	in.adopt()
+	if all := in.cloud.Books.Requests(); len(all) > 0 {
+		t.Errorf("%d requests for what has not changed:\n%s", len(all), printed(all))
+	}
+	in.restart()
+	in.adopt()
+	in.writes(0)
+}
+
+//proves:120
+func TestWhatWasTakenOverCanBeChangedAndGoesWithoutATrace(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string][]string{
+		"the owner of the shared load balancer goes first": {"local", "dns"},
+		"the other Service goes first":                     {"dns", "local"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := inherit(t)
+			in.adopt()
+			for _, svc := range in.Services {
+				svc.Spec.Ports[0].NodePort = 32001
+				in.ensure(svc, in.Nodes)
+				svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 9000+len(svc.Name)))
+				in.ensure(svc, in.Nodes[1:])
+				in.unchanged(svc, in.Nodes[1:])
+			}
+			for _, name := range order {
+				in.delete(in.service(name))
+			}
+			in.nothingLeft()
+		})
+	}
+}
+
+// nothingLeft checks that all that was made for Services is gone.
+func (in *inherited) nothingLeft() {
+	in.t.Helper()
+	in.loadBalancers(1)
+	in.floatingIPs(1)
+}
