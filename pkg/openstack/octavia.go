@@ -93,9 +93,9 @@ func (o *Octavia) Listeners(ctx context.Context, loadBalancerID string) ([]liste
 }
 
 // Pools lists the pools of a load balancer; their members are IDs only.
-func (o *Octavia) Pools(ctx context.Context, loadBalancerID string) ([]pools.Pool, error) {
+func (o *Octavia) Pools(ctx context.Context, loadBalancerID string) ([]Pool, error) {
 	q := url.Values{"loadbalancer_id": {loadBalancerID}}
-	return listAll(ctx, o, "pools", q, func(p pools.Pool) string { return p.ID })
+	return listAll(ctx, o, "pools", q, func(p Pool) string { return p.ID })
 }
 
 // Members lists the members of a pool. On Octavia before 16.0 the server's work

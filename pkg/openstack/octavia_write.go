@@ -15,14 +15,14 @@ import (
 // CreateLoadBalancer makes a load balancer with everything in opts. The answer
 // holds the whole graph with all IDs; its arrays are in the service's order.
 // When IsUnsure(err) it may exist all the same: look before asking again.
-func (o *Octavia) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOpts) (*loadbalancers.LoadBalancer, error) {
+func (o *Octavia) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*loadbalancers.LoadBalancer, error) {
 	client, err := o.session.LoadBalancer(ctx)
 	if err != nil {
 		return nil, err
 	}
 	lb, err := loadbalancers.Create(ctx, client, opts).Extract()
 	if err != nil {
-		return nil, Wrap(err, "create load balancer "+opts.Name)
+		return nil, Wrap(err, "create load balancer "+nameOf(opts.ToLoadBalancerCreateMap))
 	}
 	return lb, nil
 }
@@ -52,14 +52,18 @@ func (o *Octavia) CreateListener(ctx context.Context, opts listeners.CreateOpts)
 	return listener, nil
 }
 
-// UpdateListener changes the settings of a listener that opts has.
-func (o *Octavia) UpdateListener(ctx context.Context, id string, opts listeners.UpdateOpts) error {
+// UpdateListener changes the settings of a listener that opts has. The answer has
+// what those became that were reset.
+func (o *Octavia) UpdateListener(ctx context.Context, id string, opts listeners.UpdateOptsBuilder) (*listeners.Listener, error) {
 	client, err := o.session.LoadBalancer(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = listeners.Update(ctx, client, id, opts).Extract()
-	return Wrap(err, "update listener "+id)
+	listener, err := listeners.Update(ctx, client, id, opts).Extract()
+	if err != nil {
+		return nil, Wrap(err, "update listener "+id)
+	}
+	return listener, nil
 }
 
 // DeleteListener deletes a listener; its pool stays.
@@ -72,21 +76,21 @@ func (o *Octavia) DeleteListener(ctx context.Context, id string) error {
 }
 
 // CreatePool makes an empty pool: members and monitor inside answer 500.
-func (o *Octavia) CreatePool(ctx context.Context, opts pools.CreateOpts) (*pools.Pool, error) {
+func (o *Octavia) CreatePool(ctx context.Context, opts pools.CreateOptsBuilder) (*pools.Pool, error) {
 	client, err := o.session.LoadBalancer(ctx)
 	if err != nil {
 		return nil, err
 	}
 	pool, err := pools.Create(ctx, client, opts).Extract()
 	if err != nil {
-		return nil, Wrap(err, "create pool "+opts.Name)
+		return nil, Wrap(err, "create pool "+nameOf(opts.ToPoolCreateMap))
 	}
 	return pool, nil
 }
 
 // UpdatePool changes the settings of a pool that opts has. With empty opts it
 // changes nothing but brings a pool in ERROR back.
-func (o *Octavia) UpdatePool(ctx context.Context, id string, opts pools.UpdateOpts) error {
+func (o *Octavia) UpdatePool(ctx context.Context, id string, opts pools.UpdateOptsBuilder) error {
 	client, err := o.session.LoadBalancer(ctx)
 	if err != nil {
 		return err

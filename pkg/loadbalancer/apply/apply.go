@@ -28,13 +28,13 @@ import (
 
 // Octavia is what apply asks of the load balancer service.
 type Octavia interface {
-	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOpts) (*loadbalancers.LoadBalancer, error)
+	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*loadbalancers.LoadBalancer, error)
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
 	CreateListener(ctx context.Context, opts listeners.CreateOpts) (*listeners.Listener, error)
-	UpdateListener(ctx context.Context, id string, opts listeners.UpdateOpts) error
+	UpdateListener(ctx context.Context, id string, opts listeners.UpdateOptsBuilder) (*listeners.Listener, error)
 	DeleteListener(ctx context.Context, id string) error
-	CreatePool(ctx context.Context, opts pools.CreateOpts) (*pools.Pool, error)
-	UpdatePool(ctx context.Context, id string, opts pools.UpdateOpts) error
+	CreatePool(ctx context.Context, opts pools.CreateOptsBuilder) (*pools.Pool, error)
+	UpdatePool(ctx context.Context, id string, opts pools.UpdateOptsBuilder) error
 	DeletePool(ctx context.Context, id string) error
 	CreateMonitor(ctx context.Context, opts monitors.CreateOpts) (*monitors.Monitor, error)
 	UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOpts) error
@@ -115,6 +115,8 @@ type run struct {
 	// working is what is waited for after the last change; empty when nothing works
 	// on the load balancer.
 	working operation
+	// answered is the listener that the last change of one made of it.
+	answered *listeners.Listener
 	// deleting are load balancers that are going away.
 	deleting []string
 }

@@ -36,7 +36,12 @@ func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer)
 func withMonitors(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 	for i := range made.Listeners {
 		pool := &made.Listeners[i].Pool
-		if l := wanted.Listener(made.Listeners[i].Key()); l != nil && l.Pool.Monitor != nil && pool.Monitor == nil {
+		l := wanted.Listener(made.Listeners[i].Key())
+		if l == nil {
+			continue
+		}
+		pool.PersistenceTimeout = l.Pool.PersistenceTimeout // the client's library does not read it
+		if l.Pool.Monitor != nil && pool.Monitor == nil {
 			monitor := *l.Pool.Monitor
 			monitor.Status = pool.Status
 			pool.Monitor = &monitor

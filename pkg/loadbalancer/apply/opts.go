@@ -3,17 +3,18 @@ package apply
 import (
 	"encoding/json"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // loadBalancerOpts is the body of a fully populated create.
-func loadBalancerOpts(lb *model.LoadBalancer) loadbalancers.CreateOpts {
-	opts := loadbalancers.CreateOpts{
+func loadBalancerOpts(lb *model.LoadBalancer) openstack.LoadBalancerCreate {
+	opts := openstack.LoadBalancerCreate{PersistenceTimeouts: map[string]int{}}
+	opts.CreateOpts = loadbalancers.CreateOpts{
 		Name:             lb.Name,
 		Description:      lb.Description,
 		Tags:             lb.Tags,
@@ -28,24 +29,16 @@ func loadBalancerOpts(lb *model.LoadBalancer) loadbalancers.CreateOpts {
 	for _, l := range lb.Listeners {
 		listener := listenerOpts(l)
 		pool := poolOpts(l.Pool)
-		listener.DefaultPool = &pool
+		listener.DefaultPool = &pool.CreateOpts
+		opts.PersistenceTimeouts[l.Pool.Name] = pool.PersistenceTimeout
 		opts.Listeners = append(opts.Listeners, listener)
 	}
 	return opts
 }
 
-func listenerOpts(l model.Listener) listeners.CreateOpts {
-	return listeners.CreateOpts{
-		Name:         l.Name,
-		Protocol:     listeners.Protocol(l.Protocol),
-		ProtocolPort: l.Port,
-		Tags:         l.Tags,
-		AllowedCIDRs: l.AllowedCIDRs,
-	}
-}
-
-func poolOpts(p model.Pool) pools.CreateOpts {
-	opts := pools.CreateOpts{
+func poolOpts(p model.Pool) openstack.PoolCreate {
+	opts := openstack.PoolCreate{PersistenceTimeout: p.PersistenceTimeout}
+	opts.CreateOpts = pools.CreateOpts{
 		Name:        p.Name,
 		Protocol:    pools.Protocol(p.Protocol),
 		LBMethod:    pools.LBMethod(p.Algorithm),
@@ -67,13 +60,15 @@ func persistence(p model.Pool) *pools.SessionPersistence {
 }
 
 // poolUpdate holds what differs; nothing, when the pool only has to be brought back.
-func poolUpdate(from, to model.Pool) pools.UpdateOpts {
-	var opts pools.UpdateOpts
+func poolUpdate(from, to model.Pool) openstack.PoolUpdate {
+	var opts openstack.PoolUpdate
 	if from.Algorithm != to.Algorithm {
 		opts.LBMethod = pools.LBMethod(to.Algorithm)
 	}
-	if from.Persistence != to.Persistence {
+	if from.Persistence != to.Persistence || from.PersistenceTimeout != to.PersistenceTimeout {
 		opts.Persistence = &pools.SessionPersistence{Type: to.Persistence} // empty clears it
+		opts.PersistenceTimeout = to.PersistenceTimeout
+		opts.ClearTimeout = to.PersistenceTimeout == 0 && from.PersistenceTimeout != 0
 	}
 	return opts
 }

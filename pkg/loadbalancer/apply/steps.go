@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
@@ -43,8 +43,7 @@ func (r *run) child(ctx context.Context, step plan.Step) (created string, err er
 	case plan.CreateListener:
 		return r.createListener(ctx, s)
 	case plan.UpdateListener:
-		cidrs := append([]string{}, s.To...) // not null: an empty list lets everybody in
-		return "", r.Octavia.UpdateListener(ctx, s.ID, listeners.UpdateOpts{AllowedCIDRs: &cidrs})
+		return "", r.updateListener(ctx, s)
 	case plan.DeleteListener:
 		return "", r.Octavia.DeleteListener(ctx, s.ID)
 	case plan.CreatePool:
@@ -64,7 +63,7 @@ func (r *run) child(ctx context.Context, step plan.Step) (created string, err er
 
 func (r *run) createListener(ctx context.Context, s plan.CreateListener) (string, error) {
 	lb := r.observed.LoadBalancer
-	pool := plan.PoolRef{Name: s.Listener.Pool.Name, Key: s.Listener.Key()}.Find(lb)
+	pool := s.Pool().Find(lb)
 	if pool == nil {
 		return "", fmt.Errorf("no pool %s for it", s.Listener.Pool.Name)
 	}
@@ -74,7 +73,21 @@ func (r *run) createListener(ctx context.Context, s plan.CreateListener) (string
 	if err != nil {
 		return "", err
 	}
+	r.answered = listener
 	return listener.ID, nil
+}
+
+func (r *run) updateListener(ctx context.Context, s plan.UpdateListener) (err error) {
+	opts := listenerUpdate(s)
+	if s.SwitchesPool() {
+		pool := s.NewPool().Find(r.observed.LoadBalancer)
+		if pool == nil {
+			return fmt.Errorf("no pool %s for it", s.To.Pool.Name)
+		}
+		opts.DefaultPoolID = &pool.ID
+	}
+	r.answered, err = r.Octavia.UpdateListener(ctx, s.ID, opts)
+	return err
 }
 
 // inPool changes a pool, its members or its monitor.
@@ -133,14 +146,19 @@ func poolOf(step plan.Step) plan.PoolRef {
 	return plan.PoolRef{}
 }
 
-// remember writes the ID of what a step made into the model.
+// remember writes into the model what only the cloud knows of what a step made: its
+// ID, and the limits that were left to the cloud.
 func (r *run) remember(step plan.Step, created string) {
 	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
 	case plan.CreateListener:
-		lb.Listener(s.Listener.Key()).ID = created
+		listener := lb.Listener(s.Listener.Key())
+		listener.ID = created
+		observe.LimitValues(&listener.Limits, r.answered)
+	case plan.UpdateListener:
+		observe.LimitValues(&lb.Listener(s.Key).Limits, r.answered)
 	case plan.CreatePool:
-		plan.PoolRef{Name: s.Pool.Name}.Find(lb).ID = created
+		plan.PoolRef{Name: s.Pool.Name, Protocol: s.Pool.Protocol}.Find(lb).ID = created
 	case plan.CreateMonitor:
 		s.Pool.Find(lb).Monitor.ID = created
 	case plan.AddMember:

@@ -56,8 +56,13 @@ type Listener struct {
 	Tags     []string
 	// AllowedCIDRs are the clients that may connect, sorted; none means everybody.
 	AllowedCIDRs []string
-	Pool         Pool
-	Status       Status
+	Limits       Limits
+	// InsertHeaders are the headers that requests get on their way, sorted.
+	InsertHeaders []string
+	// TLSContainerRef is where the certificate is; "" where the listener ends no TLS.
+	TLSContainerRef string
+	Pool            Pool
+	Status          Status
 }
 
 // Pool is a set of members and how traffic spreads over them.
@@ -67,10 +72,13 @@ type Pool struct {
 	Protocol    Protocol
 	Algorithm   string
 	Persistence string // session persistence: "" or SOURCE_IP
-	Tags        []string
-	Members     []Member
-	Monitor     *Monitor
-	Status      Status
+	// PersistenceTimeout is how long a client that says nothing keeps its member, in
+	// seconds; 0 leaves it to the provider. Only pools of UDP and SCTP have one.
+	PersistenceTimeout int
+	Tags               []string
+	Members            []Member
+	Monitor            *Monitor
+	Status             Status
 }
 
 // Member is a NodePort of a node. Address and Port are its key.
@@ -137,6 +145,8 @@ const (
 	HTTPS           Protocol = "HTTPS"
 	TerminatedHTTPS Protocol = "TERMINATED_HTTPS"
 	Prometheus      Protocol = "PROMETHEUS"
+	Proxy           Protocol = "PROXY"   // of pools only
+	ProxyV2         Protocol = "PROXYV2" // of pools only
 )
 
 // Transport gives the transport protocol that a listener of this protocol binds:
@@ -198,6 +208,7 @@ func (lb *LoadBalancer) Sort() {
 	})
 	for i := range lb.Listeners {
 		slices.Sort(lb.Listeners[i].AllowedCIDRs)
+		slices.Sort(lb.Listeners[i].InsertHeaders)
 		lb.Listeners[i].Pool.sort()
 	}
 	slices.SortFunc(lb.Orphans, func(a, b Pool) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })

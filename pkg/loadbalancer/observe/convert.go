@@ -2,6 +2,7 @@ package observe
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
@@ -34,7 +35,7 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 	}
 	used := map[string]bool{}
 	for _, l := range p.Listeners {
-		converted := p.listener(l)
+		converted := p.listener(l, id)
 		if l.DefaultPoolID != "" {
 			used[l.DefaultPoolID] = true
 		}
@@ -57,31 +58,74 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 	return lb
 }
 
-func (p Parts) listener(l listeners.Listener) model.Listener {
+func (p Parts) listener(l listeners.Listener, id identity.Identity) model.Listener {
 	converted := model.Listener{
-		ID:           l.ID,
-		Name:         l.Name,
-		Protocol:     model.Protocol(l.Protocol),
-		Port:         l.ProtocolPort,
-		Tags:         l.Tags,
-		AllowedCIDRs: model.CanonicalCIDRs(l.AllowedCIDRs),
-		Status:       model.Status{Provisioning: l.ProvisioningStatus, Operating: l.OperatingStatus},
+		ID:              l.ID,
+		Name:            l.Name,
+		Protocol:        model.Protocol(l.Protocol),
+		Port:            l.ProtocolPort,
+		Tags:            l.Tags,
+		AllowedCIDRs:    model.CanonicalCIDRs(l.AllowedCIDRs),
+		Limits:          p.limits(l, id),
+		InsertHeaders:   insertedHeaders(l.InsertHeaders),
+		TLSContainerRef: l.DefaultTlsContainerRef,
+		Status:          model.Status{Provisioning: l.ProvisioningStatus, Operating: l.OperatingStatus},
 	}
-	if i := slices.IndexFunc(p.Pools, func(pool pools.Pool) bool { return pool.ID == l.DefaultPoolID }); i >= 0 {
+	if i := slices.IndexFunc(p.Pools, func(pool openstack.Pool) bool { return pool.ID == l.DefaultPoolID }); i >= 0 {
 		converted.Pool = p.pool(p.Pools[i])
 	}
 	return converted
 }
 
-func (p Parts) pool(pool pools.Pool) model.Pool {
+// limits reads the limits of a listener and who asked for them.
+//
+//	listener                                      asked for
+//	its description says which                    those
+//	made by us, and its description says nothing  none
+//	made by cloud-provider-openstack              all that Octavia would not start with: it always sends all
+func (p Parts) limits(l listeners.Listener, id identity.Identity) model.Limits {
+	var limits model.Limits
+	LimitValues(&limits, &l)
+	ours := slices.Contains(l.Tags, id.ServiceTag()) || id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) == identity.Ours
+	if !limits.ReadMark(l.Description) && !ours {
+		limits.AskUnlessStock()
+	}
+	return limits
+}
+
+// LimitValues fills in what the limits of a listener stand at.
+func LimitValues(limits *model.Limits, l *listeners.Listener) {
+	limits.ConnectionLimit.Value = l.ConnLimit
+	limits.TimeoutClientData.Value = l.TimeoutClientData
+	limits.TimeoutMemberConnect.Value = l.TimeoutMemberConnect
+	limits.TimeoutMemberData.Value = l.TimeoutMemberData
+	limits.TimeoutTCPInspect.Value = l.TimeoutTCPInspect
+}
+
+// insertedHeaders names the headers that are switched on, sorted.
+func insertedHeaders(all map[string]string) []string {
+	var on []string
+	for name, value := range all {
+		if strings.EqualFold(value, "true") {
+			on = append(on, name)
+		}
+	}
+	slices.Sort(on)
+	return on
+}
+
+func (p Parts) pool(pool openstack.Pool) model.Pool {
 	converted := model.Pool{
 		ID:          pool.ID,
 		Name:        pool.Name,
 		Protocol:    model.Protocol(pool.Protocol),
 		Algorithm:   pool.LBMethod,
 		Persistence: pool.Persistence.Type,
-		Tags:        pool.Tags,
-		Status:      model.Status{Provisioning: pool.ProvisioningStatus, Operating: pool.OperatingStatus},
+
+		PersistenceTimeout: pool.Persistence.Timeout,
+
+		Tags:   pool.Tags,
+		Status: model.Status{Provisioning: pool.ProvisioningStatus, Operating: pool.OperatingStatus},
 	}
 	for _, m := range p.Members[pool.ID] {
 		converted.Members = append(converted.Members, Member(m))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // BenchmarkModel makes a model of a load balancer with three listeners, as it was
@@ -46,10 +47,10 @@ func read(id identity.Identity, ports, nodes int) observe.Parts {
 			ID: fmt.Sprintf("listener-%d", i), Name: id.ListenerName(i), Tags: id.Tags(), Protocol: "TCP", ProtocolPort: 80 + i,
 			DefaultPoolID: pool, ProvisioningStatus: active, OperatingStatus: online,
 		})
-		parts.Pools = append(parts.Pools, pools.Pool{
+		parts.Pools = append(parts.Pools, openstack.Pool{Pool: pools.Pool{
 			ID: pool, Name: id.PoolName(i), Tags: id.Tags(), Protocol: "TCP", LBMethod: "ROUND_ROBIN",
 			ProvisioningStatus: active, OperatingStatus: online,
-		})
+		}})
 		for node := range nodes {
 			parts.Members[pool] = append(parts.Members[pool], pools.Member{
 				ID: fmt.Sprintf("member-%d-%d", i, node), Name: fmt.Sprintf("node-%d", node), SubnetID: "subnet",

@@ -24,7 +24,7 @@ type Octavia interface {
 	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error)
 	LoadBalancer(ctx context.Context, id string, fields ...string) (*loadbalancers.LoadBalancer, error)
 	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
-	Pools(ctx context.Context, loadBalancerID string) ([]pools.Pool, error)
+	Pools(ctx context.Context, loadBalancerID string) ([]openstack.Pool, error)
 	Members(ctx context.Context, poolID string) ([]pools.Member, error)
 	MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error)
 	Monitor(ctx context.Context, id string) (*monitors.Monitor, error)

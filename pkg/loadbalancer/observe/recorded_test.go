@@ -24,7 +24,7 @@ import (
 type recorded struct {
 	AllLoadBalancers []loadbalancers.LoadBalancer `json:"loadbalancers"`
 	AllListeners     []listeners.Listener         `json:"listeners"`
-	AllPools         []pools.Pool                 `json:"pools"`
+	AllPools         []openstack.Pool             `json:"pools"`
 	AllMonitors      []monitors.Monitor           `json:"healthmonitors"`
 	MembersByPool    map[string][]pools.Member    `json:"members"`
 	AllFloatingIPs   []floatingips.FloatingIP     `json:"floatingips"`
@@ -83,8 +83,8 @@ func (r *recorded) Listeners(_ context.Context, lbID string) ([]listeners.Listen
 }
 
 // Pools implements observe.Octavia.
-func (r *recorded) Pools(_ context.Context, lbID string) ([]pools.Pool, error) {
-	return only(r.AllPools, func(p pools.Pool) bool { return p.Loadbalancers[0].ID == lbID }), nil
+func (r *recorded) Pools(_ context.Context, lbID string) ([]openstack.Pool, error) {
+	return only(r.AllPools, func(p openstack.Pool) bool { return p.Loadbalancers[0].ID == lbID }), nil
 }
 
 // Members implements observe.Octavia.
@@ -132,7 +132,7 @@ func (r *recorded) StatusTree(ctx context.Context, lbID string) (*openstack.Stat
 	return tree, nil
 }
 
-func (r *recorded) poolStatus(p pools.Pool) openstack.PoolStatus {
+func (r *recorded) poolStatus(p openstack.Pool) openstack.PoolStatus {
 	status := openstack.PoolStatus{NodeStatus: node(p.ID, p.Name, p.ProvisioningStatus, p.OperatingStatus)}
 	for _, m := range r.AllMonitors {
 		if m.ID == p.MonitorID {

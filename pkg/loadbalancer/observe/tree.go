@@ -55,7 +55,7 @@ func (o *Observer) Contents(ctx context.Context, id identity.Identity, lb loadba
 
 // monitors reads the health monitors of pools: ours by their tag at once, those
 // of cloud-provider-openstack, which have none, one by one.
-func (o *Observer) monitors(ctx context.Context, id identity.Identity, all []pools.Pool) (map[string]monitors.Monitor, error) {
+func (o *Observer) monitors(ctx context.Context, id identity.Identity, all []openstack.Pool) (map[string]monitors.Monitor, error) {
 	found := map[string]monitors.Monitor{}
 	missing := func() (ids []string) {
 		for _, p := range all {
@@ -88,7 +88,7 @@ func (o *Observer) monitors(ctx context.Context, id identity.Identity, all []poo
 // half a minute for a list of a thousand: there the status tree gives address,
 // port and status of all, and one member of each pool is read in full. It stands
 // for the others: all members of a pool are written alike.
-func (o *Observer) members(ctx context.Context, lbID string, all []pools.Pool, octavia openstack.Version) (map[string][]pools.Member, error) {
+func (o *Observer) members(ctx context.Context, lbID string, all []openstack.Pool, octavia openstack.Version) (map[string][]pools.Member, error) {
 	found := make([][]pools.Member, len(all))
 	var tree map[string][]openstack.MemberStatus
 	if !octavia.AtLeast(openstack.VersionLinearMembers) {
@@ -157,7 +157,7 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []openst
 type Parts struct {
 	LoadBalancer loadbalancers.LoadBalancer
 	Listeners    []listeners.Listener
-	Pools        []pools.Pool
+	Pools        []openstack.Pool
 	Monitors     map[string]monitors.Monitor // by ID
 	Members      map[string][]pools.Member   // by pool ID
 }
@@ -168,11 +168,13 @@ func Created(lb loadbalancers.LoadBalancer) Parts {
 	parts := Parts{
 		LoadBalancer: lb,
 		Listeners:    lb.Listeners,
-		Pools:        lb.Pools,
 		Monitors:     map[string]monitors.Monitor{},
 		Members:      map[string][]pools.Member{},
 	}
 	for i, pool := range lb.Pools {
+		parts.Pools = append(parts.Pools, openstack.Pool{
+			Pool: pool, Persistence: openstack.SessionPersistence{SessionPersistence: pool.Persistence},
+		})
 		parts.Members[pool.ID] = pool.Members
 		if pool.Monitor.ID != "" {
 			parts.Pools[i].MonitorID = pool.Monitor.ID

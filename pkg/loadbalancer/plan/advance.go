@@ -19,17 +19,12 @@ func Advance(observed *model.Observed, step Step) {
 	case DeleteLoadBalancer:
 		removeLoadBalancer(observed, s.ID)
 	case CreateListener:
-		listener := s.Listener
-		listener.Status = active()
-		if i := orphan(lb, listener.Pool.Name); i >= 0 {
-			listener.Pool = lb.Orphans[i]
-			lb.Orphans = slices.Delete(lb.Orphans, i, i+1)
-		}
+		listener := sent(s.Listener)
+		listener.Pool = takeOrphan(lb, s.Pool(), listener.Pool)
 		lb.Listeners = append(lb.Listeners, listener)
 		lb.Sort()
 	case UpdateListener:
-		listener := lb.Listener(s.Key)
-		listener.AllowedCIDRs, listener.Status = slices.Clone(s.To), active()
+		updateListener(lb, s)
 	case DeleteListener:
 		deleteListener(lb, s.ID)
 	case CreatePool:
@@ -52,7 +47,8 @@ func created(desired *model.LoadBalancer) *model.LoadBalancer {
 	lb.Listeners = slices.Clone(desired.Listeners)
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]
-		l.Status, l.Pool.Status = active(), active()
+		*l = sent(*l)
+		l.Pool.Status = active()
 		l.Pool.Members = soundMembers(l.Pool.Members)
 		if l.Pool.Monitor != nil {
 			monitor := *l.Pool.Monitor
@@ -83,8 +79,35 @@ func removeLoadBalancer(observed *model.Observed, id string) {
 	}
 }
 
-func orphan(lb *model.LoadBalancer, name string) int {
-	return slices.IndexFunc(lb.Orphans, func(p model.Pool) bool { return p.Name == name })
+// sent is a listener once the cloud has taken it.
+func sent(l model.Listener) model.Listener {
+	l.AllowedCIDRs, l.InsertHeaders = slices.Clone(l.AllowedCIDRs), slices.Clone(l.InsertHeaders)
+	l.Limits, l.Status = l.Limits.Settled(), active()
+	return l
+}
+
+// takeOrphan gives the pool that a listener now uses.
+func takeOrphan(lb *model.LoadBalancer, ref PoolRef, otherwise model.Pool) model.Pool {
+	i := slices.IndexFunc(lb.Orphans, ref.is)
+	if i < 0 {
+		return otherwise
+	}
+	pool := lb.Orphans[i]
+	lb.Orphans = slices.Delete(lb.Orphans, i, i+1)
+	return pool
+}
+
+func updateListener(lb *model.LoadBalancer, s UpdateListener) {
+	listener := lb.Listener(s.Key)
+	id, name, pool := listener.ID, listener.Name, listener.Pool
+	*listener = sent(s.To)
+	listener.ID, listener.Name, listener.Pool = id, name, pool
+	if s.SwitchesPool() {
+		listener.Pool = takeOrphan(lb, s.NewPool(), s.To.Pool)
+		if pool.ID != "" {
+			lb.Orphans = append(lb.Orphans, pool)
+		}
+	}
 }
 
 func deleteListener(lb *model.LoadBalancer, id string) {
@@ -98,17 +121,25 @@ func deleteListener(lb *model.LoadBalancer, id string) {
 	lb.Listeners = slices.Delete(lb.Listeners, i, i+1)
 }
 
+// is tells whether a pool is the one meant. One that a step has just made is known
+// by name and protocol: what it takes the place of has another protocol.
+func (r PoolRef) is(pool model.Pool) bool {
+	if r.ID != "" {
+		return pool.ID == r.ID
+	}
+	return pool.Name == r.Name && pool.Protocol == r.Protocol
+}
+
 // Find gives the pool of a load balancer that a step means, or nil.
 func (r PoolRef) Find(lb *model.LoadBalancer) *model.Pool {
-	for i := range lb.Listeners {
-		l := &lb.Listeners[i]
-		if r.ID != "" && l.Pool.ID == r.ID || r.ID == "" && l.Key() == r.Key && l.Pool.Name == r.Name {
-			return &l.Pool
+	for i := range lb.Orphans {
+		if pool := &lb.Orphans[i]; r.is(*pool) {
+			return pool
 		}
 	}
-	for i := range lb.Orphans {
-		if pool := &lb.Orphans[i]; r.ID != "" && pool.ID == r.ID || r.ID == "" && pool.Name == r.Name {
-			return pool
+	for i := range lb.Listeners {
+		if l := &lb.Listeners[i]; r.is(l.Pool) && (r.ID != "" || l.Key() == r.Key) {
+			return &l.Pool
 		}
 	}
 	return nil
@@ -119,7 +150,8 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 	switch s := step.(type) {
 	case UpdatePool:
 		pool := s.Pool.Find(lb)
-		pool.Algorithm, pool.Persistence, pool.Status = s.To.Algorithm, s.To.Persistence, active()
+		pool.Algorithm, pool.Persistence, pool.PersistenceTimeout = s.To.Algorithm, s.To.Persistence, s.To.PersistenceTimeout
+		pool.Status = active()
 	case SetMembers:
 		pool := s.Pool.Find(lb)
 		pool.Members = withIDs(soundMembers(s.Members), pool.Members)

@@ -98,15 +98,14 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 		if c.monitorsBlock && monitored(lb) {
 			return fmt.Errorf("the provider hangs: there is a monitor")
 		}
-		return checkCreateListener(lb, s.Listener)
+		return checkCreateListener(lb, s)
 	case plan.UpdateListener:
-		l := lb.Listener(s.Key)
-		return refuse(l == nil || l.ID != s.ID, "no such listener")
+		return checkUpdateListener(lb, s)
 	case plan.DeleteListener:
 		l := lb.Listener(s.Key)
 		return refuse(l == nil || l.ID != s.ID, "no such listener")
 	case plan.CreatePool:
-		return refuse(orphans(lb, s.Pool.Name) > 0, "its name would be there twice, and the next steps ambiguous")
+		return refuse(orphans(lb, s.Pool) > 0, "its name would be there twice, and the next steps ambiguous")
 	case plan.DeletePool:
 		for _, pool := range lb.Orphans {
 			if pool.ID == s.ID {
@@ -132,17 +131,33 @@ func monitored(lb *model.LoadBalancer) bool {
 	return false
 }
 
-func checkCreateListener(lb *model.LoadBalancer, l model.Listener) error {
+func checkCreateListener(lb *model.LoadBalancer, s plan.CreateListener) error {
+	l := s.Listener
 	for _, foreign := range lb.Foreign {
 		if foreign.Key == l.Key() {
 			return fmt.Errorf("the port is taken by another's listener")
 		}
 	}
-	if lb.Listener(l.Key()) != nil || orphans(lb, l.Pool.Name) != 1 {
+	if lb.Listener(l.Key()) != nil || l.Pool.ID == "" && orphans(lb, l.Pool) != 1 {
 		return fmt.Errorf("the port is taken, or there is not exactly one pool for it")
 	}
-	pool := plan.PoolRef{Name: l.Pool.Name}.Find(lb)
+	pool := s.Pool().Find(lb)
+	if pool == nil || pool.Protocol != l.Pool.Protocol {
+		return fmt.Errorf("no such pool, or of another protocol")
+	}
 	return refuse(len(pool.Members) != len(l.Pool.Members), "clients would be sent to a pool without all its members")
+}
+
+func checkUpdateListener(lb *model.LoadBalancer, s plan.UpdateListener) error {
+	l := lb.Listener(s.Key)
+	if l == nil || l.ID != s.ID || l.Protocol != s.To.Protocol {
+		return fmt.Errorf("no such listener, or of another protocol")
+	}
+	if !s.SwitchesPool() {
+		return nil
+	}
+	pool := s.NewPool().Find(lb)
+	return refuse(pool == nil || len(pool.Members) != len(s.To.Pool.Members), "clients would be sent to no pool, or one without all its members")
 }
 
 func checkInPool(lb *model.LoadBalancer, step plan.Step) error {
@@ -206,9 +221,10 @@ func refuse(when bool, why string) error {
 	return nil
 }
 
-func orphans(lb *model.LoadBalancer, name string) (n int) {
+// orphans counts the pools that the steps for a new one could mean.
+func orphans(lb *model.LoadBalancer, like model.Pool) (n int) {
 	for _, pool := range lb.Orphans {
-		if pool.Name == name {
+		if pool.Name == like.Name && pool.Protocol == like.Protocol {
 			n++
 		}
 	}

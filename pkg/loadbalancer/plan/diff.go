@@ -60,8 +60,9 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	d.add(detachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
 	d.tighten()
 	d.dropListeners()
-	d.updateListeners()
+	d.updatePools()
 	d.createListeners()
+	d.replaceListeners()
 	d.add(d.last...)
 	d.loosen()
 	d.add(attachFloatingIP(desired, lb.FloatingIP, observed.Spare)...)
@@ -124,133 +125,12 @@ type differ struct {
 
 func (d *differ) add(steps ...Step) { d.steps = append(d.steps, steps...) }
 
-// kept gives the pairs of desired and observed listeners that go on.
-func (d *differ) kept(yield func(want, have *model.Listener) bool) {
-	for i := range d.desired.Listeners {
-		want := &d.desired.Listeners[i]
-		if have := d.observed.Listener(want.Key()); have != nil && sameKind(want, have) && !yield(want, have) {
-			return
-		}
-	}
-}
-
-// sameKind tells whether one listener can become the other: protocols cannot
-// change.
-func sameKind(want, have *model.Listener) bool {
-	return want.Protocol == have.Protocol && want.Pool.Protocol == have.Pool.Protocol && have.Pool.ID != ""
-}
-
-// tighten shuts out clients that may not connect any more.
-func (d *differ) tighten() {
-	d.kept(func(want, have *model.Listener) bool {
-		if !slices.Equal(want.AllowedCIDRs, have.AllowedCIDRs) && !opens(have.AllowedCIDRs, want.AllowedCIDRs) {
-			d.add(UpdateListener{have.ID, have.Key(), have.AllowedCIDRs, want.AllowedCIDRs})
-		}
-		return true
-	})
-}
-
-// loosen lets more clients in, and brings broken listeners back.
-func (d *differ) loosen() {
-	d.kept(func(want, have *model.Listener) bool {
-		same := slices.Equal(want.AllowedCIDRs, have.AllowedCIDRs)
-		if same && !have.Status.Sound() || !same && opens(have.AllowedCIDRs, want.AllowedCIDRs) {
-			d.add(UpdateListener{have.ID, have.Key(), have.AllowedCIDRs, want.AllowedCIDRs})
-		}
-		return true
-	})
-}
-
-// opens tells whether going from one list of clients to another shuts nobody out.
-func opens(from, to []string) bool {
-	if len(to) == 0 {
-		return true
-	}
-	return len(from) > 0 && !slices.ContainsFunc(from, func(cidr string) bool { return !slices.Contains(to, cidr) })
-}
-
-// dropListeners deletes the listeners of ports that are gone or have another
-// protocol now, and the pools that nobody uses.
-func (d *differ) dropListeners() {
-	for i := range d.observed.Listeners {
-		have := &d.observed.Listeners[i]
-		if want := d.desired.Listener(have.Key()); want != nil && sameKind(want, have) {
-			continue
-		}
-		if m := have.Pool.Monitor; m != nil && d.monitorsFirst {
-			d.add(DeleteMonitor{PoolRef{have.Pool.ID, have.Pool.Name, have.Key()}, *m})
-		}
-		d.add(DeleteListener{have.ID, have.Name, have.Key()})
-		if have.Pool.ID != "" {
-			d.add(DeletePool{have.Pool.ID, have.Pool.Name})
-		}
-	}
-	for _, orphan := range d.observed.Orphans {
-		d.add(DeletePool{orphan.ID, orphan.Name})
-	}
-}
-
-// updateListeners changes the pools of the listeners that stay. A monitor of
-// another type goes before the members change and comes back after: the old one
-// would ask at the new ports, or the new one at the old ports, and find all
-// members down.
-func (d *differ) updateListeners() {
-	d.kept(func(want, have *model.Listener) bool {
-		from, to := have.Pool, want.Pool
-		pool := PoolRef{from.ID, from.Name, have.Key()}
-		if !from.Status.Sound() || from.Algorithm != to.Algorithm || from.Persistence != to.Persistence {
-			d.add(UpdatePool{pool, from, to})
-		}
-		monitor := from.Monitor
-		if monitor != nil && (to.Monitor == nil || to.Monitor.Type != monitor.Type || d.monitorsLast) {
-			d.add(DeleteMonitor{pool, *monitor})
-			monitor = nil
-		}
-		d.add(members(pool, from, to)...)
-		switch {
-		case to.Monitor == nil:
-		case monitor == nil:
-			d.createMonitor(CreateMonitor{pool, *to.Monitor})
-		case !monitor.Status.Sound() || !equalMonitors(*to.Monitor, *monitor):
-			d.add(UpdateMonitor{pool, *monitor, *to.Monitor})
-		}
-		return true
-	})
-}
-
-// createListeners makes what new ports need, the listener last: it must not send
-// clients to a pool without members.
-func (d *differ) createListeners() {
-	for i := range d.desired.Listeners {
-		want := d.desired.Listeners[i]
-		key := want.Key()
-		if have := d.observed.Listener(key); have != nil && sameKind(&want, have) {
-			continue
-		}
-		d.add(CreatePool{key, want.Pool})
-		pool := PoolRef{Name: want.Pool.Name, Key: key}
-		d.add(SetMembers{Pool: pool, Members: want.Pool.Members, Added: want.Pool.Members})
-		if want.Pool.Monitor != nil {
-			d.createMonitor(CreateMonitor{pool, *want.Pool.Monitor})
-		}
-		d.add(CreateListener{want})
-	}
-}
-
 func (d *differ) createMonitor(step CreateMonitor) {
 	if d.monitorsLast {
 		d.last = append(d.last, step)
 	} else {
 		d.add(step)
 	}
-}
-
-// makesListeners tells whether a port is new, or its listener is replaced.
-func (d *differ) makesListeners() bool {
-	return slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
-		have := d.observed.Listener(want.Key())
-		return have == nil || !sameKind(&want, have)
-	})
 }
 
 // equalMonitors compares what can change of two monitors of one type.

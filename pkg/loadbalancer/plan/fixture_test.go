@@ -81,6 +81,25 @@ func monitor(kind string) func(*model.LoadBalancer) {
 	})
 }
 
+// onListeners changes the listeners.
+func onListeners(change func(*model.Listener)) func(*model.LoadBalancer) {
+	return func(lb *model.LoadBalancer) {
+		for i := range lb.Listeners {
+			change(&lb.Listeners[i])
+		}
+	}
+}
+
+// speaks gives listeners and pools other protocols.
+func speaks(listener, pool model.Protocol) func(*model.LoadBalancer) {
+	return onListeners(func(l *model.Listener) {
+		l.Protocol, l.Pool.Protocol = listener, pool
+		if listener == model.TerminatedHTTPS {
+			l.TLSContainerRef = "https://barbican.example.com/v1/secrets/a"
+		}
+	})
+}
+
 func ports(listeners ...model.Listener) func(*model.LoadBalancer) {
 	return func(lb *model.LoadBalancer) { lb.Listeners = listeners }
 }

@@ -66,6 +66,13 @@ func golden(t *testing.T, name string, todo plan.Plan) {
 // situations are those of everyday life.
 func situations(t *testing.T) []situation {
 	internal := floatingIP(nil)
+	udp := func(lb *model.LoadBalancer) { lb.Listeners = []model.Listener{listener(0, model.UDP, 53)} }
+	timeouts := func(ms int) func(*model.LoadBalancer) {
+		return onListeners(func(l *model.Listener) {
+			l.Limits.TimeoutClientData = model.Limit{Value: ms, Asked: true}
+			l.Limits.ConnectionLimit = model.Limit{Value: 1000, Asked: true}
+		})
+	}
 	return []situation{
 		{name: "new Service", desired: web()},
 		{name: "new internal Service", desired: web(internal)},
@@ -89,6 +96,18 @@ func situations(t *testing.T) []situation {
 		{name: "affinity and algorithm", desired: web(onPools(func(p *model.Pool) {
 			p.Algorithm, p.Persistence = "LEAST_CONNECTIONS", model.SourceIP
 		})), observed: made(t, web())},
+		{name: "affinity with a timeout", desired: web(udp, onPools(func(p *model.Pool) {
+			p.Persistence, p.PersistenceTimeout = model.SourceIP, 600
+		})), observed: made(t, web(udp, onPools(func(p *model.Pool) { p.Persistence = model.SourceIP })))},
+		{name: "limits asked for", desired: web(timeouts(60000), clients("10.0.0.0/8")), observed: made(t, web())},
+		{name: "limits not asked for any more", desired: web(clients("10.0.0.0/8", "192.168.0.0/16")), observed: made(t, web(timeouts(60000), clients("10.0.0.0/8")))},
+		{name: "headers and certificate", desired: web(speaks(model.TerminatedHTTPS, model.HTTP), onListeners(func(l *model.Listener) {
+			l.InsertHeaders, l.TLSContainerRef = []string{"X-Forwarded-For"}, "https://barbican.example.com/v1/secrets/b"
+		})), observed: made(t, web(speaks(model.TerminatedHTTPS, model.HTTP)))},
+		{name: "PROXY protocol switched on", desired: web(speaks(model.TCP, model.Proxy), monitor(model.MonitorTCP)), observed: made(t, web(monitor(model.MonitorTCP)))},
+		{name: "PROXY protocol switched on and clients shut out", desired: web(speaks(model.TCP, model.Proxy), clients("10.0.0.0/8")), observed: made(t, web())},
+		{name: "forwarded headers switched on", desired: web(speaks(model.HTTP, model.HTTP), monitor(model.MonitorTCP)), observed: made(t, web(monitor(model.MonitorTCP)))},
+		{name: "TLS ends here", desired: web(speaks(model.TerminatedHTTPS, model.HTTP), clients("10.0.0.0/8")), observed: made(t, web(speaks(model.HTTP, model.HTTP)))},
 		{name: "monitors switched on", desired: web(monitor(model.MonitorTCP)), observed: made(t, web())},
 		{name: "monitors switched off", desired: web(), observed: made(t, web(monitor(model.MonitorTCP)))},
 		{name: "traffic policy becomes Local", desired: web(monitor(model.MonitorHTTP)), observed: made(t, web(monitor(model.MonitorTCP)))},

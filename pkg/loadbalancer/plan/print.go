@@ -31,19 +31,31 @@ func (s DeleteLoadBalancer) String() string {
 
 // String implements Step.
 func (s CreateListener) String() string {
-	text := fmt.Sprintf("listener %s: create", s.Listener.Key())
-	if len(s.Listener.AllowedCIDRs) > 0 {
-		text += fmt.Sprintf(", allowed_cidrs %v", s.Listener.AllowedCIDRs)
+	l := s.Listener
+	text := fmt.Sprintf("listener %s: create", l.Key())
+	if l.Protocol != l.Protocol.Transport() {
+		text += fmt.Sprintf(" (%s)", l.Protocol)
+	}
+	if len(l.AllowedCIDRs) > 0 {
+		text += fmt.Sprintf(", allowed_cidrs %v", l.AllowedCIDRs)
 	}
 	return text
 }
 
 // String implements Step.
 func (s UpdateListener) String() string {
-	if fmt.Sprint(s.From) == fmt.Sprint(s.To) {
-		return fmt.Sprintf("listener %s: repair", s.Key)
+	var changes changes
+	from, to := s.From, s.To
+	changes.add("allowed_cidrs", fmt.Sprint(from.AllowedCIDRs), fmt.Sprint(to.AllowedCIDRs))
+	for _, limit := range model.LimitChanges(from.Limits, to.Limits) {
+		changes.add(limit.Name, limit.From, limit.To)
 	}
-	return fmt.Sprintf("listener %s: allowed_cidrs %v → %v", s.Key, s.From, s.To)
+	changes.add("insert_headers", fmt.Sprint(from.InsertHeaders), fmt.Sprint(to.InsertHeaders))
+	changes.add("default_tls_container_ref", or(from.TLSContainerRef, "none"), or(to.TLSContainerRef, "none"))
+	if s.SwitchesPool() {
+		changes.add("default_pool", or(string(from.Pool.Protocol), "none"), "new "+string(to.Pool.Protocol))
+	}
+	return fmt.Sprintf("listener %s: %s", s.Key, changes)
 }
 
 // String implements Step.
@@ -58,14 +70,22 @@ func affinity(p model.Pool) string {
 	if p.Persistence == "" {
 		return ""
 	}
-	return ", session_persistence " + p.Persistence
+	return ", session_persistence " + persistence(p)
+}
+
+// persistence prints the session persistence of a pool, as in "SOURCE_IP for 60 s".
+func persistence(p model.Pool) string {
+	if p.PersistenceTimeout == 0 {
+		return or(p.Persistence, "none")
+	}
+	return fmt.Sprintf("%s for %d s", p.Persistence, p.PersistenceTimeout)
 }
 
 // String implements Step.
 func (s UpdatePool) String() string {
 	var changes changes
 	changes.add("lb_algorithm", s.From.Algorithm, s.To.Algorithm)
-	changes.add("session_persistence", or(s.From.Persistence, "none"), or(s.To.Persistence, "none"))
+	changes.add("session_persistence", persistence(s.From), persistence(s.To))
 	return fmt.Sprintf("pool %s: %s", s.Pool, changes)
 }
 

@@ -36,20 +36,49 @@ func (m maker) desired() *model.LoadBalancer {
 	lb := &model.LoadBalancer{Name: name, Provider: pickOne(m, "amphora", "ovn"), FloatingIP: m.wantedFloatingIP()}
 	keys := []model.ListenerKey{
 		{Transport: model.TCP, Port: 53}, {Transport: model.UDP, Port: 53}, {Transport: model.TCP, Port: 80},
-		{Transport: model.TCP, Port: 443}, {Transport: model.UDP, Port: 443},
+		{Transport: model.TCP, Port: 443}, {Transport: model.UDP, Port: 443}, {Transport: model.SCTP, Port: 443},
 	}
 	m.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	for i, key := range keys[:1+m.IntN(4)] {
-		lb.Listeners = append(lb.Listeners, model.Listener{
-			Name:         fmt.Sprintf("listener_%d_%s", i, name),
-			Protocol:     key.Transport,
-			Port:         key.Port,
-			AllowedCIDRs: some(m, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
-			Pool:         m.pool(i, key.Transport, 30000+key.Port),
-		})
+		lb.Listeners = append(lb.Listeners, m.listener(i, key))
 	}
 	lb.Sort()
 	return lb
+}
+
+// listener makes a listener of any protocol of its transport.
+func (m maker) listener(i int, key model.ListenerKey) model.Listener {
+	l := model.Listener{
+		Name:         fmt.Sprintf("listener_%d_%s", i, name),
+		Protocol:     key.Transport,
+		Port:         key.Port,
+		AllowedCIDRs: some(m, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
+		Limits:       m.limits(),
+	}
+	pool := key.Transport
+	if key.Transport == model.TCP {
+		l.Protocol = pickOne(m, model.TCP, model.TCP, model.HTTP, model.TerminatedHTTPS)
+		pool = pickOne(m, model.TCP, model.TCP, model.Proxy, model.ProxyV2)
+	}
+	if l.Protocol != l.Protocol.Transport() {
+		l.InsertHeaders = some(m, "X-Forwarded-For", "X-Forwarded-Proto")
+		pool = pickOne(m, model.HTTP, model.HTTP, model.Proxy)
+	}
+	if l.Protocol == model.TerminatedHTTPS {
+		l.TLSContainerRef = pickOne(m, "secrets/a", "secrets/b")
+	}
+	l.Pool = m.pool(i, pool, 30000+key.Port)
+	return l
+}
+
+// limits makes limits of which most are not asked for.
+func (m maker) limits() (l model.Limits) {
+	for _, limit := range l.Named {
+		if m.chance(20) {
+			*limit = model.Limit{Value: pickOne(m, 0, 1000, 60000), Asked: true}
+		}
+	}
+	return l
 }
 
 func (m maker) pool(i int, protocol model.Protocol, port int) model.Pool {
@@ -59,6 +88,9 @@ func (m maker) pool(i int, protocol model.Protocol, port int) model.Pool {
 		Algorithm:   pickOne(m, "ROUND_ROBIN", "LEAST_CONNECTIONS"),
 		Persistence: pickOne(m, "", model.SourceIP),
 		Monitor:     m.monitor(),
+	}
+	if protocol.Transport() != model.TCP && pool.Persistence != "" {
+		pool.PersistenceTimeout = pickOne(m, 0, 60, 600)
 	}
 	monitorPort := pickOne(m, 0, 0, 31000)
 	for _, node := range some(m, 1, 2, 3, 4, 5) {
@@ -142,11 +174,16 @@ func (m maker) damage(lb *model.LoadBalancer) {
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]
 		l.Status = m.status()
+		for _, limit := range l.Limits.Named {
+			if !limit.Asked {
+				limit.Value = pickOne(m, 0, 1000, 50000) // the operator's, or somebody's
+			}
+		}
 		switch {
 		case m.chance(5):
 			l.Pool = model.Pool{} // somebody took it away
 		case m.chance(5) && l.Protocol == model.TCP:
-			l.Protocol, l.Pool.Protocol = model.HTTP, model.HTTP
+			l.Protocol = model.HTTPS
 		}
 		m.damagePool(&l.Pool)
 	}

@@ -57,11 +57,13 @@ type Step interface {
 }
 
 // PoolRef is the pool that a step means: the one with that ID or, where the ID is
-// not known when the plan is made, the one of that name that an earlier step makes.
+// not known when the plan is made, the one of that name and protocol that an
+// earlier step makes.
 type PoolRef struct {
 	ID, Name string
 	// Key is the listener that the pool serves.
-	Key model.ListenerKey
+	Key      model.ListenerKey
+	Protocol model.Protocol
 }
 
 // String prints the port that the pool serves.
@@ -78,15 +80,17 @@ type (
 		Why      string // why it has to go, when the Service stays
 	}
 
-	// CreateListener makes a listener for the pool of the same key.
+	// CreateListener makes a listener for the pool made for its key, or for the
+	// one whose ID it names.
 	CreateListener struct{ Listener model.Listener }
 
-	// UpdateListener changes the clients that may connect. When From and To are
-	// equal it changes nothing and brings a broken listener back.
+	// UpdateListener changes what can change of a listener, in one request: its
+	// clients, limits, headers, certificate and pool. When From and To are equal it
+	// changes nothing and brings a broken listener back.
 	UpdateListener struct {
 		ID       string
 		Key      model.ListenerKey
-		From, To []string
+		From, To model.Listener
 	}
 
 	// DeleteListener deletes a listener and leaves its pool.
@@ -161,6 +165,19 @@ type (
 	// DeleteFloatingIP gives a floating IP back.
 	DeleteFloatingIP struct{ ID, Address string }
 )
+
+// Pool gives the pool that a new listener sends clients to.
+func (s CreateListener) Pool() PoolRef { return poolFor(s.Listener) }
+
+// SwitchesPool tells that the listener turns to another pool, which is NewPool.
+func (s UpdateListener) SwitchesPool() bool { return s.To.Pool.ID == "" && s.To.Pool.Name != "" }
+
+// NewPool gives the pool that the listener turns to.
+func (s UpdateListener) NewPool() PoolRef { return poolFor(s.To) }
+
+func poolFor(l model.Listener) PoolRef {
+	return PoolRef{ID: l.Pool.ID, Name: l.Pool.Name, Key: l.Key(), Protocol: l.Pool.Protocol}
+}
 
 func (CreateLoadBalancer) step()     {}
 func (DeleteLoadBalancer) step()     {}

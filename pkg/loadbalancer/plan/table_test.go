@@ -119,7 +119,7 @@ func TestClientsAreShutOutFirstAndLetInLast(t *testing.T) {
 			switch s := step.(type) {
 			case plan.UpdateListener:
 				got = append(got, "clients")
-				if diff := cmp.Diff(test.to, s.To); diff != "" {
+				if diff := cmp.Diff(test.to, s.To.AllowedCIDRs); diff != "" {
 					t.Error(diff)
 				}
 			case plan.RemoveMember:
