@@ -132,6 +132,8 @@ type LoadBalancer struct {
 	MonitorMaxRetries uint `gcfg:"monitor-max-retries" default:"1" min:"1" max:"10"`
 	// Failed probes until a member is in ERROR.
 	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" default:"3" min:"1" max:"10"`
+	// Health monitors of Services with externalTrafficPolicy Cluster ask kube-proxy's `/healthz` on port 10256 of the nodes instead of the NodePort: nodes that are about to go get no new connections (KEP-3836). Not for provider ovn, whose monitors ask no other ports.
+	MonitorKubeProxy bool `gcfg:"monitor-kube-proxy" default:"false"`
 	// Open the nodes' ports with a security group of each Service.
 	ManageSecurityGroups bool `gcfg:"manage-security-groups" default:"false"`
 	// Make every Service internal, whatever its annotations say.

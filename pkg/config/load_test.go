@@ -100,7 +100,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			SubnetID: "s", MemberSubnetID: "ms", NetworkID: "n", FloatingNetworkID: "fn", FloatingSubnetID: "fs",
 			FloatingSubnet: "public-*", FloatingSubnetTags: "a,b", CreateMonitor: true,
 			MonitorDelay: seconds(10), MonitorTimeout: seconds(7), MonitorMaxRetries: 2, MonitorMaxRetriesDown: 4,
-			ManageSecurityGroups: true, InternalLB: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
+			MonitorKubeProxy: true, ManageSecurityGroups: true, InternalLB: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
 			FlavorID: "f", AvailabilityZone: "az", EnableIngressHostname: true, IngressHostnameSuffix: "sslip.io",
 			MaxSharedLB: 9, DefaultTLSContainerRef: "ref", ContainerStore: "external", ProviderRequiresSerialAPICalls: true,
 			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, MaxMembers: 25,

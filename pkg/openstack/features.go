@@ -4,12 +4,20 @@ package openstack
 // of Octavia in brackets. A version without a feature in its name was counted up
 // with the release, and is the only sign of it.
 var (
+	// VersionTimeouts: listeners have timeouts (3.0, Rocky).
+	VersionTimeouts = Version{2, 1}
 	// VersionTags: objects carry tags (4.0, Stein).
 	VersionTags = Version{2, 5}
+	// VersionFlavors: load balancers are built by flavors (4.0, Stein).
+	VersionFlavors = Version{2, 6}
 	// VersionAllowedCIDRs: listeners can be closed to some clients (5.0, Train).
 	VersionAllowedCIDRs = Version{2, 12}
+	// VersionZones: load balancers are built in availability zones (6.0, Ussuri).
+	VersionZones = Version{2, 14}
 	// VersionHTTPForUDP: pools of UDP can have HTTP monitors (6.0, Ussuri).
 	VersionHTTPForUDP = Version{2, 16}
+	// VersionProxyV2: pools speak version 2 of the PROXY protocol (7.0, Victoria).
+	VersionProxyV2 = Version{2, 22}
 	// VersionSoundOVNMonitors: the ovn provider of that time can make listeners
 	// beside monitors (13.0, 2023.2).
 	VersionSoundOVNMonitors = Version{2, 27}

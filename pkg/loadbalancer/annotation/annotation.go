@@ -31,9 +31,17 @@ const (
 	MonitorTimeout = Prefix + "health-monitor-timeout"
 	MonitorRetries = Prefix + "health-monitor-max-retries"
 	MonitorDown    = Prefix + "health-monitor-max-retries-down"
+	MonitorType    = Prefix + "health-monitor-type"
+	MonitorPath    = Prefix + "health-monitor-path"
+	MonitorMethod  = Prefix + "health-monitor-http-method"
+	MonitorCodes   = Prefix + "health-monitor-expected-codes"
+	MonitorPort    = Prefix + "health-monitor-port"
 	NodeSelector   = Prefix + "node-selector"
 	MaxMembers     = Prefix + "max-members"
-	Fingerprint    = Prefix + "last-applied"
+	// MonitorKubeProxy asks kube-proxy (KEP-3836).
+	MonitorKubeProxy = Prefix + "health-monitor-kube-proxy"
+
+	Fingerprint = Prefix + "last-applied"
 )
 
 // Values are the annotations of one Service. Nil is an annotation that is not
@@ -52,6 +60,10 @@ type Values struct {
 	MonitorDelay, MonitorTimeout      *int // seconds
 	MonitorMaxRetries                 *int
 	MonitorMaxRetriesDown             *int
+	MonitorType, MonitorPath          *string
+	MonitorMethod, MonitorCodes       *string
+	MonitorPort                       *int
+	MonitorKubeProxy                  *bool
 	MaxMembers                        *int
 }
 
@@ -89,12 +101,13 @@ type Change string
 
 // What becomes of changes. What is not applied is announced by an event.
 const (
-	InPlace        Change = "applied in place"
-	ReplacesChild  Change = "applied; the part of the load balancer is replaced, traffic pauses for a moment"
-	NeedsReplace   Change = "told by an event; applied by a new load balancer, which `allow-replace` permits"
-	OnlyAtCreation Change = "told by an event; applied when the Service is created anew"
-	AtDeletion     Change = "counts when the Service goes, or gives its address up"
-	Written        Change = "for reading only"
+	InPlace         Change = "applied in place"
+	ReplacesChild   Change = "applied; the part of the load balancer is replaced, traffic pauses for a moment"
+	ReplacesMonitor Change = "applied; a monitor of another type is deleted and made anew, meanwhile all members count as healthy"
+	NeedsReplace    Change = "told by an event; applied by a new load balancer, which `allow-replace` permits"
+	OnlyAtCreation  Change = "told by an event; applied when the Service is created anew"
+	AtDeletion      Change = "counts when the Service goes, or gives its address up"
+	Written         Change = "for reading only"
 )
 
 // Effective tells whether the annotation does anything.

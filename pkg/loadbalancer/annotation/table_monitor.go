@@ -6,7 +6,7 @@ func monitorTable() []Annotation {
 		{
 			Name: Monitor, Key: "create-monitor", Change: InPlace,
 			Value: boolean(func(v *Values) **bool { return &v.Monitor }),
-			Doc:   "Health monitors for the pools. With externalTrafficPolicy Local there always are some.",
+			Doc:   "Health monitors for the pools. With externalTrafficPolicy Local there always are some, unless this says \"false\".",
 		},
 		{
 			Name: MonitorDelay, Key: "monitor-delay", Change: InPlace,
@@ -27,6 +27,36 @@ func monitorTable() []Annotation {
 			Name: MonitorDown, Key: "monitor-max-retries-down", Change: InPlace,
 			Value: retries(func(v *Values) **int { return &v.MonitorMaxRetriesDown }),
 			Doc:   "Failed probes until a member is down.",
+		},
+		{
+			Name: MonitorType, Default: "TCP, UDP-CONNECT or SCTP, as the port; with externalTrafficPolicy Local HTTP", Change: ReplacesMonitor,
+			Value: oneOf(func(v *Values) **string { return &v.MonitorType }, "TCP", "HTTP", "HTTPS", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"),
+			Doc:   "How members are probed: at their NodePort, or at `health-monitor-port`. Ports that cannot have such a monitor keep their usual one.",
+		},
+		{
+			Name: MonitorPath, Default: "/", Change: InPlace,
+			Value: path(func(v *Values) **string { return &v.MonitorPath }),
+			Doc:   "The path that monitors of type HTTP (the type, if this is given) and HTTPS ask for.",
+		},
+		{
+			Name: MonitorMethod, Default: "GET", Change: InPlace,
+			Value: oneOf(func(v *Values) **string { return &v.MonitorMethod }, "GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"),
+			Doc:   "The method that they ask with.",
+		},
+		{
+			Name: MonitorCodes, Default: "200", Change: InPlace,
+			Value: codes(func(v *Values) **string { return &v.MonitorCodes }),
+			Doc:   "The answers that mean health to them.",
+		},
+		{
+			Name: MonitorPort, Default: "the NodePort", Change: InPlace,
+			Value: from(1, 65535, func(v *Values) **int { return &v.MonitorPort }),
+			Doc:   "The port of the nodes that is probed. With `health-monitor-kube-proxy` it is that of kube-proxy.",
+		},
+		{
+			Name: MonitorKubeProxy, Key: "monitor-kube-proxy", Change: ReplacesMonitor,
+			Value: boolean(func(v *Values) **bool { return &v.MonitorKubeProxy }),
+			Doc:   "With externalTrafficPolicy Cluster, monitors ask kube-proxy's /healthz on port 10256: nodes that are about to go get no new connections while those they have go on (KEP-3836).",
 		},
 	}
 }

@@ -3,6 +3,8 @@ package annotation
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -107,6 +109,31 @@ func cidrs(at func(*Values) *[]string) Value {
 			ranges = append(ranges, prefix.Masked().String())
 		}
 		*at(v) = ranges
+		return true
+	}}
+}
+
+// path reads the path of a URL.
+func path(at func(*Values) **string) Value {
+	return Value{"text", "a path that begins with /, such as /healthz", func(v *Values, value string) bool {
+		parsed, err := url.Parse(value)
+		if err != nil || !strings.HasPrefix(value, "/") || len(value) > 255 || parsed.Host != "" || strings.ContainsAny(value, " ?#") {
+			return false
+		}
+		*at(v) = &value
+		return true
+	}}
+}
+
+// codes reads statuses of HTTP as Octavia takes them.
+func codes(at func(*Values) **string) Value {
+	status := `[1-5][0-9]{2}`
+	form := regexp.MustCompile("^(" + status + "(, *" + status + ")*|" + status + "-" + status + ")$")
+	return Value{"text", "one status, such as 200, a list, such as 200,204, or a range, such as 200-299", func(v *Values, value string) bool {
+		if !form.MatchString(value) || len(value) > 64 {
+			return false
+		}
+		*at(v) = &value
 		return true
 	}}
 }

@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	servicehelpers "k8s.io/cloud-provider/service/helpers"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -150,13 +149,10 @@ func pool(svc *v1.Service, i int, id identity.Identity, s Settings, backends []B
 	if svc.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
 		p.Persistence = model.SourceIP
 	}
-	monitorPort := 0
-	if s.Monitor.Enabled || local(svc) {
-		p.Monitor = monitor(svc, p, s, facts.Can)
+	var monitorPort int
+	p.Monitor, monitorPort = monitor(svc, p.Protocol, s.Monitor, facts.Can)
+	if p.Monitor != nil {
 		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
-		if p.Monitor.Type == model.MonitorHTTP {
-			monitorPort = int(svc.Spec.HealthCheckNodePort)
-		}
 	}
 	for _, b := range backends {
 		p.Members = append(p.Members, model.Member{
@@ -168,19 +164,4 @@ func pool(svc *v1.Service, i int, id identity.Identity, s Settings, backends []B
 		})
 	}
 	return p
-}
-
-func monitor(svc *v1.Service, p model.Pool, s Settings, can Capabilities) *model.Monitor {
-	m := &model.Monitor{
-		Type:           monitorType(p.Protocol, local(svc), can),
-		Delay:          s.Monitor.Delay,
-		Timeout:        s.Monitor.Timeout,
-		MaxRetries:     s.Monitor.MaxRetries,
-		MaxRetriesDown: s.Monitor.MaxRetriesDown,
-	}
-	if m.Type == model.MonitorHTTP {
-		m.URLPath, _ = servicehelpers.GetServiceHealthCheckPathPort(svc)
-		m.HTTPMethod, m.ExpectedCodes = "GET", "200"
-	}
-	return m
 }

@@ -141,45 +141,6 @@ func prune(tree map[string]any) {
 	}
 }
 
-func TestMonitorType(t *testing.T) {
-	t.Parallel()
-	v := func(minor int) openstack.Version { return openstack.Version{Major: 2, Minor: minor} }
-	amphora, old, ovn := build.CapabilitiesOf("amphora", v(16)), build.CapabilitiesOf("amphora", v(15)), build.CapabilitiesOf("ovn", v(30))
-	tcp, udp := ports(port(v1.ProtocolTCP, 53)), ports(port(v1.ProtocolUDP, 53))
-	asked := annotated(annotation.Monitor, "true")
-	for _, test := range []struct {
-		what string
-		svc  *v1.Service
-		can  build.Capabilities
-		want string
-		port int // that members are asked on; 0 is the NodePort
-	}{
-		{"Local, TCP", service(local, tcp), amphora, "HTTP", 31000},
-		{"Local, UDP, Octavia 6.0", service(local, udp), amphora, "HTTP", 31000},
-		{"Local, UDP, older", service(local, udp), old, "UDP-CONNECT", 0},
-		{"Local, TCP, older", service(local, tcp), old, "HTTP", 31000},
-		{"Local, TCP, ovn", service(local, tcp), ovn, "TCP", 0},
-		{"Local, UDP, ovn", service(local, udp), ovn, "UDP-CONNECT", 0},
-		{"Local, monitors switched off", service(local, tcp, annotated(annotation.Monitor, "false")), amphora, "HTTP", 31000},
-		{"Cluster, TCP, asked for", service(tcp, asked), amphora, "TCP", 0},
-		{"Cluster, UDP, asked for", service(udp, asked), amphora, "UDP-CONNECT", 0},
-		{"Cluster, UDP, asked for, ovn", service(udp, asked), ovn, "UDP-CONNECT", 0},
-		{"Cluster, not asked for", service(tcp), amphora, "", 0},
-	} {
-		t.Run(test.what, func(t *testing.T) {
-			t.Parallel()
-			pool := desired(t, test.svc, conf(), test.can).Listeners[0].Pool
-			kind := ""
-			if pool.Monitor != nil {
-				kind = pool.Monitor.Type
-			}
-			if kind != test.want || pool.Members[0].MonitorPort != test.port {
-				t.Errorf("monitor %q on port %d, want %q on %d", kind, pool.Members[0].MonitorPort, test.want, test.port)
-			}
-		})
-	}
-}
-
 func TestNamesFollowTheOrderOfThePorts(t *testing.T) {
 	t.Parallel()
 	lb := desired(t, service(ports(port(v1.ProtocolTCP, 443), port(v1.ProtocolTCP, 80))), conf(), today())

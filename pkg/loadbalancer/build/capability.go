@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,49 +11,104 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// Capabilities are what a provider of a release of Octavia can do. Octavia tells
-// nobody: the tables are from the drivers' sources and from their answers.
+// Feature is something that not every provider of every release of Octavia can do.
+// Its text names it in messages.
+type Feature string
+
+// The features that are told apart.
+const (
+	FullCreate        Feature = "load balancers that are created with everything in them"
+	MemberBatches     Feature = "batches of members"
+	SourceRanges      Feature = "source ranges"
+	MonitorPorts      Feature = "health monitors that ask at another port"
+	HTTPMonitorForUDP Feature = "HTTP monitors for UDP"
+	Timeouts          Feature = "timeouts of listeners"
+	ConnectionLimit   Feature = "connection limits"
+	InsertHeaders     Feature = "HTTP headers of the load balancer's own"
+	ProxyProtocol     Feature = "PROXY protocol"
+	ProxyProtocolV2   Feature = "PROXY protocol, version 2"
+	TLS               Feature = "TLS"
+	Flavors           Feature = "flavors"
+	AvailabilityZones Feature = "availability zones"
+	OwnPort           Feature = "a VIP on a port of the user's own"
+)
+
+// feature is a row of the table of features: the version of the API that brought
+// it, and the providers that do not have it whatever the version.
+type feature struct {
+	since   openstack.Version
+	lacking []string
+}
+
+// features is the table of what providers can do. Octavia tells nobody: it is from
+// the drivers' sources and from their answers, and the last column is what happens
+// without it.
+//
+//	since  not of     a request that asks for it all the same
+func features() map[Feature]feature {
+	return map[Feature]feature{
+		FullCreate:        {},                                                            // 501; learnt
+		MemberBatches:     {},                                                            // 501; learnt
+		SourceRanges:      {openstack.VersionAllowedCIDRs, []string{ProviderOVN}},        // 501
+		MonitorPorts:      {lacking: []string{ProviderOVN}},                              // 501
+		HTTPMonitorForUDP: {openstack.VersionHTTPForUDP, []string{ProviderOVN}},          // 400, ovn 501
+		Timeouts:          {openstack.VersionTimeouts, []string{ProviderOVN}},            // 400, ovn ignores them
+		ConnectionLimit:   {lacking: []string{ProviderOVN}},                              // ignored
+		InsertHeaders:     {lacking: []string{ProviderOVN}},                              // 501 for the protocol
+		ProxyProtocol:     {lacking: []string{ProviderOVN}},                              // 501
+		ProxyProtocolV2:   {openstack.VersionProxyV2, []string{ProviderOVN}},             // 400, ovn 501
+		TLS:               {lacking: []string{ProviderOVN}},                              // 501
+		Flavors:           {openstack.VersionFlavors, []string{ProviderOVN, ProviderF5}}, // 501
+		AvailabilityZones: {openstack.VersionZones, []string{ProviderOVN}},               // 501
+		OwnPort:           {lacking: []string{ProviderOVN}},                              // 409, and the port is lost
+	}
+}
+
+// The providers that the table knows. Others, vendors', are taken to do what
+// amphora does until they say otherwise.
+const (
+	ProviderAmphora = "amphora"
+	ProviderOVN     = "ovn"
+	ProviderF5      = "f5"
+)
+
+// Capabilities are what a provider of a release of Octavia can do.
 type Capabilities struct {
+	Provider string
 	// Algorithms that pools can have; the first is what is taken in place of one
 	// that cannot be.
 	Algorithms []string
 	Protocols  []v1.Protocol
-	// MonitorPort tells that members can be asked at another port than they serve
-	// on, so that HTTP monitors can ask kube-proxy.
-	MonitorPort bool
-	// HTTPForUDP tells that HTTP monitors work for pools of UDP.
-	HTTPForUDP bool
+	// Monitors are the types of health monitors.
+	Monitors []string
 	// MonitorsBlockListeners tells that no listener can be made on a load balancer
 	// that has a monitor.
 	MonitorsBlockListeners bool
-	// AllowedCIDRs says why listeners cannot be closed to some clients; empty
-	// when they can.
-	AllowedCIDRs string
+	octavia                openstack.Version
+	learnt                 []Feature
 }
 
-// ProviderOVN is the provider with the shortest list of abilities.
-const ProviderOVN = "ovn"
-
-// CapabilitiesOf gives what a provider can do. Providers of vendors are taken to
-// do what amphora does.
-func CapabilitiesOf(provider string, octavia openstack.Version) Capabilities {
+// CapabilitiesOf gives what a provider can do, without what it has been found not
+// to do.
+func CapabilitiesOf(provider string, octavia openstack.Version, without ...Feature) Capabilities {
 	can := Capabilities{
-		Algorithms:  []string{"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"},
-		Protocols:   []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP},
-		MonitorPort: true,
-		HTTPForUDP:  octavia.AtLeast(openstack.VersionHTTPForUDP),
-	}
-	if !octavia.AtLeast(openstack.VersionAllowedCIDRs) {
-		can.AllowedCIDRs = fmt.Sprintf("this Octavia has API version %s, source ranges need %s", octavia, openstack.VersionAllowedCIDRs)
+		Provider:   provider,
+		Algorithms: []string{"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"},
+		Protocols:  []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP},
+		Monitors: []string{
+			model.MonitorTCP, model.MonitorHTTP, model.MonitorHTTPS, model.MonitorTLSHello, model.MonitorPing,
+			model.MonitorUDPConnect, model.MonitorSCTP,
+		},
+		octavia: octavia,
+		learnt:  without,
 	}
 	switch provider {
-	case "amphora", "octavia", "amphorav2":
+	case ProviderAmphora, "octavia", "amphorav2", ProviderF5:
 		can.Algorithms = can.Algorithms[:3]
 	case ProviderOVN:
-		// It answers 501 to each of these (ovn-octavia-provider up to 10.0).
+		// It answers 501 to everything else (ovn-octavia-provider up to 10.0).
 		can.Algorithms = []string{"SOURCE_IP_PORT"}
-		can.MonitorPort, can.HTTPForUDP = false, false
-		can.AllowedCIDRs = "the provider ovn has no source ranges"
+		can.Monitors = []string{model.MonitorTCP, model.MonitorUDPConnect}
 		// Seen with ovn-octavia-provider 3.0 (Zed): the driver dies and the load
 		// balancer stays PENDING_UPDATE. Its version shows in that of Octavia only.
 		can.MonitorsBlockListeners = !octavia.AtLeast(openstack.VersionSoundOVNMonitors)
@@ -60,25 +116,21 @@ func CapabilitiesOf(provider string, octavia openstack.Version) Capabilities {
 	return can
 }
 
-// monitorType gives the type of monitor for a pool.
-//
-//	policy    provider asks other ports   protocol           monitor
-//	Local     yes                         TCP                HTTP on healthCheckNodePort
-//	Local     yes                         UDP, Octavia 6.0   HTTP on healthCheckNodePort
-//	Local     yes                         UDP, older         UDP-CONNECT on the NodePort
-//	Local     no (ovn)                    TCP                TCP on the NodePort: kube-proxy drops where no endpoint is
-//	Local     no (ovn)                    UDP                UDP-CONNECT on the NodePort
-//	Cluster   any                         TCP                TCP on the NodePort, if asked for
-//	Cluster   any                         UDP                UDP-CONNECT on the NodePort, if asked for
-func monitorType(protocol model.Protocol, local bool, can Capabilities) string {
+// Can tells whether the provider has a feature.
+func (c Capabilities) Can(f Feature) bool { return c.Lacks(f) == "" }
+
+// Lacks says why the provider does not have a feature; it is empty when it has it.
+func (c Capabilities) Lacks(f Feature) string {
+	row := features()[f]
 	switch {
-	case local && can.MonitorPort && (protocol == model.TCP || can.HTTPForUDP):
-		return model.MonitorHTTP
-	case protocol == model.UDP:
-		return model.MonitorUDPConnect
-	default:
-		return model.MonitorTCP
+	case slices.Contains(row.lacking, c.Provider):
+		return fmt.Sprintf("the provider %s has no %s", c.Provider, f)
+	case !c.octavia.AtLeast(row.since):
+		return fmt.Sprintf("this Octavia has API version %s, %s need %s", c.octavia, f, row.since)
+	case slices.Contains(c.learnt, f):
+		return fmt.Sprintf("the provider %s has refused %s", c.Provider, f)
 	}
+	return ""
 }
 
 func portText[T int32 | int](n T) string { return strconv.Itoa(int(n)) }

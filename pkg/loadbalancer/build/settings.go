@@ -50,16 +50,6 @@ type Settings struct {
 	SourceRanges []string
 }
 
-// MonitorSettings are the numbers of health monitors. Delay and Timeout are in
-// seconds.
-type MonitorSettings struct {
-	Enabled        bool
-	Delay          int
-	Timeout        int
-	MaxRetries     int
-	MaxRetriesDown int
-}
-
 // FloatingIP tells whether the Service gets a floating IP: an external one of
 // IPv4. IPv6 addresses are reached as they are.
 func (s Settings) FloatingIP() bool { return !s.Internal && s.Family == v1.IPv4Protocol }
@@ -106,7 +96,8 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	settings.SourceRanges, more = sourceRanges(svc, values)
 	errs = append(errs, more...)
 	settings.LoadBalancerIP, more = loadBalancerIP(svc, settings.Family)
-	return settings, notices, append(errs, more...)
+	errs = append(errs, more...)
+	return settings, append(notices, settings.Monitor.notices(svc, values)...), errs
 }
 
 // vipPlace gives subnet and network of the VIP from the first of annotation,
@@ -123,33 +114,6 @@ func vipPlace(values annotation.Values, class *config.LoadBalancerClass, lb conf
 		}
 	}
 	return "", ""
-}
-
-func monitorSettings(values annotation.Values, lb config.LoadBalancer) MonitorSettings {
-	settings := MonitorSettings{
-		Enabled:        lb.CreateMonitor,
-		Delay:          int(lb.MonitorDelay.Seconds()),
-		Timeout:        int(lb.MonitorTimeout.Seconds()),
-		MaxRetries:     int(lb.MonitorMaxRetries),
-		MaxRetriesDown: int(lb.MonitorMaxRetriesDown),
-	}
-	if values.Monitor != nil {
-		settings.Enabled = *values.Monitor
-	}
-	for _, override := range []struct {
-		from *int
-		to   *int
-	}{
-		{values.MonitorDelay, &settings.Delay},
-		{values.MonitorTimeout, &settings.Timeout},
-		{values.MonitorMaxRetries, &settings.MaxRetries},
-		{values.MonitorMaxRetriesDown, &settings.MaxRetriesDown},
-	} {
-		if override.from != nil {
-			*override.to = *override.from
-		}
-	}
-	return settings
 }
 
 // maxMembers gives how many nodes become members. With externalTrafficPolicy Local

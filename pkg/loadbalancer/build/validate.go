@@ -92,31 +92,16 @@ func validatePorts(svc *v1.Service, can Capabilities) field.ErrorList {
 // validateSettings refuses what the provider or the release of Octavia cannot do.
 func validateSettings(svc *v1.Service, s Settings, can Capabilities) field.ErrorList {
 	var errs field.ErrorList
-	if len(s.SourceRanges) > 0 && can.AllowedCIDRs != "" {
-		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+can.AllowedCIDRs))
+	if why := can.Lacks(SourceRanges); len(s.SourceRanges) > 0 && why != "" {
+		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
 	}
 	if s.MethodAsked && !slices.Contains(can.Algorithms, s.Method) {
 		errs = append(errs, field.NotSupported(annotation.Path(annotation.Method), s.Method, can.Algorithms))
 	}
-	if local(svc) && can.MonitorPort && svc.Spec.HealthCheckNodePort == 0 {
-		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local is served by asking it which nodes have endpoints"))
-	}
-	if s.Monitor.Delay < minUDPConnectDelay && usesUDPConnect(svc, s, can) {
-		errs = append(errs, field.Invalid(annotation.Path(annotation.MonitorDelay), s.Monitor.Delay,
-			"monitors of type UDP-CONNECT need a delay of 3 seconds or more"))
-	}
+	errs = append(errs, s.Monitor.validate(svc, can)...)
 	return errs
 }
 
 func local(svc *v1.Service) bool {
 	return svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
-}
-
-// minUDPConnectDelay is Octavia's udp_connect_min_interval_health_monitor.
-const minUDPConnectDelay = 3
-
-func usesUDPConnect(svc *v1.Service, s Settings, can Capabilities) bool {
-	return (s.Monitor.Enabled || local(svc)) && slices.ContainsFunc(svc.Spec.Ports, func(p v1.ServicePort) bool {
-		return monitorType(model.Protocol(p.Protocol), local(svc), can) == model.MonitorUDPConnect
-	})
 }

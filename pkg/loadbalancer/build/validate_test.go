@@ -115,8 +115,8 @@ func TestCapabilities(t *testing.T) {
 		{"a vendor's", v(30), "ROUND_ROBIN", 4, true, true, true},
 	} {
 		can := build.CapabilitiesOf(test.provider, test.version)
-		if can.Algorithms[0] != test.algorithm || len(can.Algorithms) != test.algorithms || can.MonitorPort != test.monitorPort ||
-			can.HTTPForUDP != test.httpForUDP || (can.AllowedCIDRs == "") != test.sourceRanges {
+		if can.Algorithms[0] != test.algorithm || len(can.Algorithms) != test.algorithms || can.Can(build.MonitorPorts) != test.monitorPort ||
+			can.Can(build.HTTPMonitorForUDP) != test.httpForUDP || can.Can(build.SourceRanges) != test.sourceRanges {
 			t.Errorf("%s %s can %+v", test.provider, test.version, can)
 		}
 		if slices.Contains(can.Protocols, v1.ProtocolSCTP) {

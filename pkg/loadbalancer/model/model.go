@@ -164,7 +164,11 @@ func (p Protocol) Transport() Protocol {
 const (
 	MonitorTCP        = "TCP"
 	MonitorHTTP       = "HTTP"
+	MonitorHTTPS      = "HTTPS"
+	MonitorTLSHello   = "TLS-HELLO"
+	MonitorPing       = "PING"
 	MonitorUDPConnect = "UDP-CONNECT"
+	MonitorSCTP       = "SCTP"
 	SourceIP          = "SOURCE_IP"
 )
 

@@ -1,0 +1,176 @@
+package build
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// MonitorSettings are what is asked of health monitors. Delay and Timeout are in
+// seconds.
+type MonitorSettings struct {
+	// Enabled asks for monitors where there need not be any; Off, of the Service
+	// itself, for none even with externalTrafficPolicy Local.
+	Enabled, Off   bool
+	Delay          int
+	Timeout        int
+	MaxRetries     int
+	MaxRetriesDown int
+	// Type, Path, HTTPMethod and Codes are those of a monitor of the user's own;
+	// Port is where it asks. Empty is the usual one.
+	Type, Path, HTTPMethod, Codes string
+	Port                          int
+	// KubeProxy asks kube-proxy's healthz for the node's health, with
+	// externalTrafficPolicy Cluster; KubeProxyAsked tells that the Service itself
+	// says so.
+	KubeProxy, KubeProxyAsked bool
+}
+
+// kubeProxyPort is where kube-proxy serves /healthz (its --healthz-bind-address).
+const kubeProxyPort = 10256
+
+func monitorSettings(values annotation.Values, lb config.LoadBalancer) MonitorSettings {
+	settings := MonitorSettings{
+		Enabled:        lb.CreateMonitor,
+		Delay:          int(lb.MonitorDelay.Seconds()),
+		Timeout:        int(lb.MonitorTimeout.Seconds()),
+		MaxRetries:     int(lb.MonitorMaxRetries),
+		MaxRetriesDown: int(lb.MonitorMaxRetriesDown),
+		Type:           value(values.MonitorType),
+		Path:           value(values.MonitorPath),
+		HTTPMethod:     value(values.MonitorMethod),
+		Codes:          value(values.MonitorCodes),
+		Port:           value(values.MonitorPort),
+		KubeProxy:      lb.MonitorKubeProxy,
+		KubeProxyAsked: value(values.MonitorKubeProxy),
+	}
+	if values.Monitor != nil {
+		settings.Enabled, settings.Off = *values.Monitor, !*values.Monitor
+	}
+	if values.MonitorKubeProxy != nil {
+		settings.KubeProxy = *values.MonitorKubeProxy
+	}
+	for _, override := range []struct {
+		from *int
+		to   *int
+	}{
+		{values.MonitorDelay, &settings.Delay},
+		{values.MonitorTimeout, &settings.Timeout},
+		{values.MonitorMaxRetries, &settings.MaxRetries},
+		{values.MonitorMaxRetriesDown, &settings.MaxRetriesDown},
+	} {
+		if override.from != nil {
+			*override.to = *override.from
+		}
+	}
+	return settings
+}
+
+// on tells whether the pools of a Service get monitors: with externalTrafficPolicy
+// Local always, as nodes without endpoints drop what they get, unless the Service
+// itself switches them off.
+func (m MonitorSettings) on(svc *v1.Service) bool { return !m.Off && (m.Enabled || local(svc)) }
+
+// own tells that the user describes the probe.
+func (m MonitorSettings) own() bool {
+	return m.Type != "" || m.Path != "" || m.HTTPMethod != "" || m.Codes != "" || m.Port != 0 && !m.KubeProxy
+}
+
+// ownType gives the type of the probe that the user describes.
+func (m MonitorSettings) ownType(protocol model.Protocol) string {
+	switch {
+	case m.Type != "":
+		return m.Type
+	case m.Path != "" || m.HTTPMethod != "" || m.Codes != "":
+		return model.MonitorHTTP
+	default:
+		return plainType(protocol)
+	}
+}
+
+// plainType is the type of a monitor that asks on the NodePort whether anybody is
+// there.
+func plainType(protocol model.Protocol) string {
+	switch protocol {
+	case model.UDP:
+		return model.MonitorUDPConnect
+	case model.SCTP:
+		return model.MonitorSCTP
+	default:
+		return model.MonitorTCP
+	}
+}
+
+// monitor gives the monitor of a pool, and the port at which it asks members if it
+// is not their own.
+//
+//	asked for                    provider, protocol        monitor
+//	the user's own               where it fits             as described, on the NodePort or the port given
+//	policy Local                 other ports, TCP          HTTP on healthCheckNodePort
+//	policy Local                 other ports, UDP, 6.0     HTTP on healthCheckNodePort
+//	kube-proxy, policy Cluster   other ports, TCP          HTTP on kube-proxy's healthz
+//	kube-proxy, policy Cluster   other ports, UDP, 6.0     HTTP on kube-proxy's healthz
+//	any other                    TCP                       TCP on the NodePort
+//	any other                    UDP                       UDP-CONNECT on the NodePort
+//	any other                    SCTP                      SCTP on the NodePort; none at ovn
+//
+// A monitor of TCP on the NodePort serves the policy Local too: kube-proxy drops
+// where no endpoint is.
+func monitor(svc *v1.Service, protocol model.Protocol, m MonitorSettings, can Capabilities) (*model.Monitor, int) {
+	if !m.on(svc) {
+		return nil, 0
+	}
+	made := &model.Monitor{Delay: m.Delay, Timeout: m.Timeout, MaxRetries: m.MaxRetries, MaxRetriesDown: m.MaxRetriesDown}
+	http := func(kind, path string) {
+		made.Type, made.HTTPMethod, made.URLPath = kind, first(m.HTTPMethod, "GET"), first(m.Path, path)
+		made.ExpectedCodes = first(m.Codes, "200")
+	}
+	asksKubeProxy := can.Can(MonitorPorts) && (protocol.Transport() == model.TCP || can.Can(HTTPMonitorForUDP))
+	path, port := servicehelpers.GetServiceHealthCheckPathPort(svc)
+	switch kind := m.ownType(protocol); {
+	case m.own() && fits(kind, protocol, m, can) && overHTTP(kind):
+		http(kind, "/")
+		return made, m.Port
+	case m.own() && fits(kind, protocol, m, can):
+		made.Type = kind
+		return made, m.Port
+	case m.own():
+	case local(svc) && asksKubeProxy:
+		http(model.MonitorHTTP, path)
+		return made, int(port)
+	case m.KubeProxy && !local(svc) && asksKubeProxy:
+		http(model.MonitorHTTP, "/healthz")
+		if m.Port != 0 {
+			return made, m.Port
+		}
+		return made, kubeProxyPort
+	}
+	if made.Type = plainType(protocol); !slices.Contains(can.Monitors, made.Type) {
+		return nil, 0
+	}
+	return made, 0
+}
+
+func overHTTP(kind string) bool { return kind == model.MonitorHTTP || kind == model.MonitorHTTPS }
+
+// fits tells whether pools of a protocol can have monitors of a type. Nobody answers
+// TCP where UDP is served, so there such a monitor needs a port of its own.
+func fits(kind string, protocol model.Protocol, m MonitorSettings, can Capabilities) bool {
+	switch {
+	case !slices.Contains(can.Monitors, kind):
+		return false
+	case kind == plainType(protocol):
+		return true
+	case kind == model.MonitorUDPConnect || kind == model.MonitorSCTP:
+		return false
+	case protocol.Transport() == model.TCP:
+		return true
+	default:
+		return (kind == model.MonitorHTTP || kind == model.MonitorTCP) && m.Port != 0 && can.Can(HTTPMonitorForUDP)
+	}
+}

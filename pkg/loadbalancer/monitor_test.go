@@ -1,0 +1,207 @@
+package loadbalancer_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// policyLocal gives a Service the traffic policy Local.
+func policyLocal(svc *v1.Service) {
+	svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyLocal, 32000
+}
+
+// annotate sets annotations, given as name, value, name, value.
+func annotate(pairs ...string) func(*v1.Service) {
+	return func(svc *v1.Service) {
+		for i := 0; i < len(pairs); i += 2 {
+			svc.Annotations[pairs[i]] = pairs[i+1]
+		}
+	}
+}
+
+// Every setting of a monitor is there from the creation on, which is one request,
+// and follows a later change: in place where Octavia can, else by another monitor,
+// with the members changed between the old one and the new one.
+//
+//proves:45,48,49
+func TestMonitorSettingsAreAppliedAtCreationAndLater(t *testing.T) {
+	t.Parallel()
+	on := annotate(annotation.Monitor, "true")
+	for name, c := range map[string]struct {
+		setting func(*v1.Service)
+		steps   string // of the change for a Service with a plain monitor
+		check   func(*octavia.Pool) bool
+	}{
+		"delay": {annotate(annotation.MonitorDelay, "30"), "PUT healthmonitors",
+			func(p *octavia.Pool) bool { return p.Monitor.Delay == 30 }},
+		"timeout": {annotate(annotation.MonitorTimeout, "4"), "PUT healthmonitors",
+			func(p *octavia.Pool) bool { return p.Monitor.Timeout == 4 }},
+		"retries": {annotate(annotation.MonitorRetries, "7", annotation.MonitorDown, "9"), "PUT healthmonitors",
+			func(p *octavia.Pool) bool { return p.Monitor.MaxRetries == 7 && p.Monitor.MaxRetriesDown == 9 }},
+		"type": {annotate(annotation.MonitorType, "TLS-HELLO"), "DELETE healthmonitors, POST healthmonitors",
+			func(p *octavia.Pool) bool { return p.Monitor.Type == "TLS-HELLO" }},
+		"path, method and codes": {annotate(annotation.MonitorPath, "/live", annotation.MonitorMethod, "HEAD", annotation.MonitorCodes, "200-204"),
+			"DELETE healthmonitors, POST healthmonitors",
+			func(p *octavia.Pool) bool {
+				return p.Monitor.Type == "HTTP" && p.Monitor.URLPath == "/live" && p.Monitor.HTTPMethod == "HEAD" && p.Monitor.ExpectedCodes == "200-204"
+			}},
+		"port": {annotate(annotation.MonitorPort, "8080"), "PUT members",
+			func(p *octavia.Pool) bool { return p.Monitor.Type == "TCP" && p.Members[0].MonitorPort == 8080 }},
+		"kube-proxy": {annotate(annotation.MonitorKubeProxy, "true"), "DELETE healthmonitors, PUT members, POST healthmonitors",
+			func(p *octavia.Pool) bool {
+				return p.Monitor.Type == "HTTP" && p.Monitor.URLPath == "/healthz" && p.Members[0].MonitorPort == 10256
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{})
+			nodes, created := w.nodes(2), service("created", 1)
+			on(created)
+			c.setting(created)
+			w.cloud.Books.Reset()
+			w.ensure(created, nodes)
+			w.writes(2) // load balancer and floating IP
+			if pool := w.loadBalancer().Pools[0]; !c.check(pool) {
+				t.Errorf("created: %+v, monitor %+v", pool, pool.Monitor)
+			}
+			w.unchanged(created, nodes)
+			w.delete(created)
+
+			changed := service("changed", 1)
+			on(changed)
+			w.ensure(changed, nodes)
+			w.cloud.Books.Reset()
+			c.setting(changed)
+			w.ensure(changed, nodes)
+			if steps := childWrites(w); steps != c.steps {
+				t.Errorf("the change is %s, want %s", steps, c.steps)
+			}
+			if pool := w.loadBalancer().Pools[0]; !c.check(pool) {
+				t.Errorf("changed: %+v, monitor %+v", pool, pool.Monitor)
+			}
+			w.unchanged(changed, nodes)
+
+			changed.Annotations = map[string]string{annotation.Monitor: "true"} // and back
+			w.ensure(changed, nodes)
+			if pool := w.loadBalancer().Pools[0]; c.check(pool) || pool.Monitor.Type != "TCP" || pool.Monitor.Delay != 5 {
+				t.Errorf("does not go back: %+v", pool.Monitor)
+			}
+			w.unchanged(changed, nodes)
+		})
+	}
+}
+
+// childWrites prints the kinds of writes to children of load balancers, in order.
+func childWrites(w *world) string {
+	var writes []string
+	for _, r := range w.cloud.Books.Requests() {
+		parts := strings.Split(strings.TrimSuffix(strings.TrimPrefix(r.Route, "/load-balancer/v2.0/lbaas/"), "/{id}"), "/")
+		if r.Method != http.MethodGet {
+			writes = append(writes, r.Method+" "+parts[len(parts)-1])
+		}
+	}
+	return strings.Join(writes, ", ")
+}
+
+// With externalTrafficPolicy Local there is a monitor that works with provider and
+// protocol, whatever create-monitor says.
+//
+//proves:45,46,47
+func TestPolicyLocalAlwaysGetsAMonitorThatWorks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		release, provider string
+		tcp, udp          string
+		port              int // that members of TCP are asked at, where it is not their own
+		udpPort           int
+	}{
+		"amphora":             {"", "amphora", "HTTP", "HTTP", 32000, 32000},
+		"amphora of Zed":      {"zed", "amphora", "HTTP", "HTTP", 32000, 32000},
+		"octavia":             {"", "octavia", "HTTP", "HTTP", 32000, 32000},
+		"ovn, no HTTP at all": {"", "ovn", "TCP", "UDP-CONNECT", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{
+				simulator: simulator.Options{Release: c.release},
+				keys:      map[string]string{"lb-provider": c.provider, "create-monitor": "false"},
+			})
+			nodes, svc := w.nodes(2), service("web", 2)
+			svc.Spec.Ports[1].Protocol = v1.ProtocolUDP
+			policyLocal(svc)
+			w.ensure(svc, nodes)
+			for _, p := range w.loadBalancer().Pools {
+				kind, port := c.tcp, c.port
+				if p.Protocol == "UDP" {
+					kind, port = c.udp, c.udpPort
+				}
+				if p.Monitor == nil || p.Monitor.Type != kind || p.Members[0].MonitorPort != port {
+					t.Errorf("%s: monitor %+v at %d, want %s at %d", p.Protocol, p.Monitor, p.Members[0].MonitorPort, kind, port)
+				}
+			}
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+// Only the Service itself can do without, and is told what that means, at creation
+// and later.
+//
+//proves:47
+func TestPolicyLocalWithoutMonitorIsToldWhatItMeans(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
+	nodes, svc := w.nodes(2), service("web", 1)
+	policyLocal(svc)
+	annotate(annotation.Monitor, "false")(svc)
+	w.ensure(svc, nodes)
+	if m := w.loadBalancer().Pools[0].Monitor; m != nil {
+		t.Errorf("monitor %+v", m)
+	}
+	if told := w.told(); !strings.Contains(told, "nodes without endpoints get them and drop them") {
+		t.Errorf("events:\n%s", told)
+	}
+	w.unchanged(svc, nodes)
+	delete(svc.Annotations, annotation.Monitor)
+	w.ensure(svc, nodes)
+	if w.loadBalancer().Pools[0].Monitor == nil {
+		t.Error("no monitor")
+	}
+	annotate(annotation.Monitor, "false")(svc)
+	w.cloud.Books.Reset()
+	w.ensure(svc, nodes)
+	if steps := childWrites(w); steps != "DELETE healthmonitors, PUT members" {
+		t.Errorf("switching it off is %s", steps)
+	}
+	w.unchanged(svc, nodes)
+}
+
+// All keys of cloud.conf reach the monitor, and annotations win over them.
+//
+//proves:45,49
+func TestMonitorKeysOfCloudConf(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{
+		"create-monitor": "true", "monitor-delay": "20s", "monitor-timeout": "11s", "monitor-max-retries": "4",
+		"monitor-max-retries-down": "6", "monitor-kube-proxy": "true",
+	}})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	m := w.loadBalancer().Pools[0].Monitor
+	if m.Delay != 20 || m.Timeout != 11 || m.MaxRetries != 4 || m.MaxRetriesDown != 6 || m.Type != "HTTP" {
+		t.Errorf("monitor %+v", m)
+	}
+	annotate(annotation.MonitorDelay, "21", annotation.MonitorKubeProxy, "false")(svc)
+	w.ensure(svc, nodes)
+	if m := w.loadBalancer().Pools[0].Monitor; m.Delay != 21 || m.Timeout != 11 || m.Type != "TCP" {
+		t.Errorf("with annotations: monitor %+v", m)
+	}
+	w.unchanged(svc, nodes)
+}
