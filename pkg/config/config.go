@@ -25,7 +25,7 @@ type Config struct {
 	Global Global
 	// Defaults for load balancers of Services.
 	LoadBalancer LoadBalancer
-	// Named sets of networks, one section each. A Service picks one with the
+	// Named sets of settings, one section each. A Service picks one with the
 	// annotation `loadbalancer.openstack.org/class`.
 	LoadBalancerClass map[string]*LoadBalancerClass
 	// Which addresses of a server become addresses of its node.
@@ -164,10 +164,22 @@ type LoadBalancer struct {
 	DriftInterval Duration `gcfg:"drift-interval" default:"5m"`
 	// Most nodes that become members of a Service with externalTrafficPolicy Cluster; 0 means all of them. Every Service gets nodes of its own choice, which hardly changes when nodes come and go.
 	MaxMembers uint `gcfg:"max-members" default:"0"`
+	// Connections that a port takes at a time; -1 means no limit. Not given: what the cloud's operator chose.
+	ConnectionLimit *int `gcfg:"connection-limit" min:"-1"`
+	// Time in milliseconds after which a client that says nothing is cut off. Not given: what the cloud's operator chose.
+	TimeoutClientData *int `gcfg:"timeout-client-data" max:"31536000000"`
+	// Time in milliseconds to connect to a member. Not given: what the cloud's operator chose.
+	TimeoutMemberConnect *int `gcfg:"timeout-member-connect" max:"31536000000"`
+	// Time in milliseconds after which a member that says nothing is cut off. Not given: what the cloud's operator chose.
+	TimeoutMemberData *int `gcfg:"timeout-member-data" max:"31536000000"`
+	// Time in milliseconds to wait for more of a connection's first bytes. Not given: what the cloud's operator chose.
+	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000"`
+	// Ports whose appProtocol is http or https get HTTP listeners, or HTTPS ones that hand TLS through. Those of the form `loadbalancer.openstack.org/…` always count. Off, as cloud-provider-openstack takes no notice of appProtocol: its load balancers would be rebuilt.
+	AppProtocol bool `gcfg:"app-protocol" default:"false"`
 }
 
-// LoadBalancerClass is a named set of networks for load balancers. An empty
-// field means the value of [LoadBalancer].
+// LoadBalancerClass is a named set of settings for load balancers. An empty
+// field means the value of [LoadBalancer]. Each key is one of [LoadBalancer] too.
 type LoadBalancerClass struct {
 	// Network of floating IPs.
 	FloatingNetworkID string `gcfg:"floating-network-id"`
@@ -185,6 +197,40 @@ type LoadBalancerClass struct {
 	MemberSubnetID string `gcfg:"member-subnet-id"`
 	// Most nodes that become members; 0 means what [LoadBalancer] says.
 	MaxMembers uint `gcfg:"max-members"`
+	// Octavia provider of new load balancers.
+	LBProvider string `gcfg:"lb-provider" form:"provider"`
+	// Algorithm of every pool.
+	LBMethod string `gcfg:"lb-method" oneof:"ROUND_ROBIN,LEAST_CONNECTIONS,SOURCE_IP,SOURCE_IP_PORT"`
+	// Octavia flavor of new load balancers.
+	FlavorID string `gcfg:"flavor-id"`
+	// Octavia availability zone of new load balancers.
+	AvailabilityZone string `gcfg:"availability-zone"`
+	// Make the Services of the class internal, whatever their annotations say; false lets them choose even where [LoadBalancer] does not.
+	InternalLB *bool `gcfg:"internal-lb"`
+	// Give every pool a health monitor.
+	CreateMonitor *bool `gcfg:"create-monitor"`
+	// Time between two probes of a member.
+	MonitorDelay Duration `gcfg:"monitor-delay" form:"octavia-seconds"`
+	// Time after which a probe has failed.
+	MonitorTimeout Duration `gcfg:"monitor-timeout" form:"octavia-seconds"`
+	// Successful probes until a member is ONLINE.
+	MonitorMaxRetries uint `gcfg:"monitor-max-retries" min:"1" max:"10"`
+	// Failed probes until a member is in ERROR.
+	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" min:"1" max:"10"`
+	// Health monitors ask kube-proxy's `/healthz`.
+	MonitorKubeProxy *bool `gcfg:"monitor-kube-proxy"`
+	// Connections that a port takes at a time; -1 means no limit.
+	ConnectionLimit *int `gcfg:"connection-limit" min:"-1"`
+	// Time in milliseconds after which a client that says nothing is cut off.
+	TimeoutClientData *int `gcfg:"timeout-client-data" max:"31536000000"`
+	// Time in milliseconds to connect to a member.
+	TimeoutMemberConnect *int `gcfg:"timeout-member-connect" max:"31536000000"`
+	// Time in milliseconds after which a member that says nothing is cut off.
+	TimeoutMemberData *int `gcfg:"timeout-member-data" max:"31536000000"`
+	// Time in milliseconds to wait for more of a connection's first bytes.
+	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000"`
+	// Let the appProtocol of ports choose the protocol of listeners.
+	AppProtocol *bool `gcfg:"app-protocol"`
 }
 
 // Networking says which addresses of a server become addresses of its node.

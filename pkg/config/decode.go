@@ -65,6 +65,14 @@ func (o option) check(text string) error {
 
 // decode writes the text into the field by its type.
 func (o option) decode(field reflect.Value, text string) error {
+	if field.Kind() == reflect.Pointer { // nil tells that nothing was given
+		value := reflect.New(field.Type().Elem())
+		err := o.decode(value.Elem(), text)
+		if err == nil {
+			field.Set(value)
+		}
+		return err
+	}
 	switch target := field.Addr().Interface().(type) {
 	case *string:
 		*target = text

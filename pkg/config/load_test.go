@@ -104,11 +104,18 @@ func TestEveryKeyIsRead(t *testing.T) {
 			FlavorID: "f", AvailabilityZone: "az", EnableIngressHostname: true, IngressHostnameSuffix: "sslip.io",
 			MaxSharedLB: 9, DefaultTLSContainerRef: "ref", ContainerStore: "external", ProviderRequiresSerialAPICalls: true,
 			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, MaxMembers: 25,
+			ConnectionLimit: ptr(1000), TimeoutClientData: ptr(60000), TimeoutMemberConnect: ptr(6000), TimeoutMemberData: ptr(61000),
+			TimeoutTCPInspect: ptr(10), AppProtocol: true,
 		},
 		LoadBalancerClass: map[string]*LoadBalancerClass{
 			"gold": {
 				FloatingNetworkID: "gfn", FloatingSubnetID: "gfs", FloatingSubnet: "~gold[0-9]+", FloatingSubnetTags: "&x,y",
 				NetworkID: "gn", SubnetID: "gs", MemberSubnetID: "gms", MaxMembers: 9,
+				LBProvider: "amphora", LBMethod: "LEAST_CONNECTIONS", FlavorID: "gf", AvailabilityZone: "gaz",
+				InternalLB: ptr(false), CreateMonitor: ptr(false), MonitorDelay: seconds(20), MonitorTimeout: seconds(17),
+				MonitorMaxRetries: 5, MonitorMaxRetriesDown: 6, MonitorKubeProxy: ptr(true),
+				ConnectionLimit: ptr(-1), TimeoutClientData: ptr(0), TimeoutMemberConnect: ptr(1), TimeoutMemberData: ptr(2),
+				TimeoutTCPInspect: ptr(3), AppProtocol: ptr(true),
 			},
 			"two words": {SubnetID: "ts"},
 		},
@@ -135,6 +142,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 		}
 	}
 }
+
+func ptr[T any](v T) *T { return &v }
 
 func TestFileFormIsThatOfGcfg(t *testing.T) {
 	t.Parallel()

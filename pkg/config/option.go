@@ -122,14 +122,18 @@ func (o option) isList() bool {
 
 // kind is the word of the reference documentation for the type of the value.
 func (o option) kind() string {
+	typ := o.typ
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
 	switch {
-	case o.typ == reflect.TypeFor[Duration]():
+	case typ == reflect.TypeFor[Duration]():
 		return "duration"
 	case o.isList():
 		return "list"
-	case o.typ.Kind() == reflect.Bool:
+	case typ.Kind() == reflect.Bool:
 		return "boolean"
-	case o.typ.Kind() == reflect.Int, o.typ.Kind() == reflect.Uint:
+	case typ.Kind() == reflect.Int, typ.Kind() == reflect.Uint:
 		return "number"
 	default:
 		return "string"

@@ -93,6 +93,9 @@ func writeSection(out *strings.Builder, s section, header string, values reflect
 
 // printable is the value as text, without what is secret in it.
 func (o option) printable(field reflect.Value) string {
+	if field.Kind() == reflect.Pointer && !field.IsNil() {
+		field = field.Elem()
+	}
 	text := fmt.Sprint(field.Interface())
 	switch {
 	case text == "":

@@ -67,7 +67,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 			class = found
 		}
 	}
-	lb := cfg.LoadBalancer
+	lb := cfg.LoadBalancer.With(class)
 	settings := Settings{
 		Family:            family(svc),
 		Internal:          lb.InternalLB || value(values.Internal),
