@@ -19,10 +19,6 @@ import (
 const (
 	programName = "openstack-cloud-controller-manager"
 
-	// A worker waits while a load balancer is built, so upstream's single one would
-	// let every other Service wait too. Waiting costs nothing: all waits share one
-	// request.
-	defaultServiceSyncs = 300
 	// Nodes of a growing cluster come in groups; each costs one request.
 	defaultNodeSyncs = 50
 
@@ -38,7 +34,7 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 		return nil, fmt.Errorf("make the default options: %w", err)
 	}
 	opts.KubeCloudShared.CloudProvider.Name = provider.Name
-	opts.ServiceController.ConcurrentServiceSyncs = defaultServiceSyncs
+	opts.ServiceController.ConcurrentServiceSyncs = provider.DefaultServiceWorkers
 	opts.NodeController.ConcurrentNodeSyncs = defaultNodeSyncs
 	opts.Generic.ClientConnection.QPS, opts.Generic.ClientConnection.Burst = defaultQPS, defaultBurst
 
@@ -48,6 +44,9 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 
 	command := app.NewCloudControllerManagerCommand(opts, p.initCloud, app.DefaultInitFuncConstructors,
 		names.CCMControllerAliases(), flags, p.ctx.Done())
+	command.Flags().Lookup("concurrent-service-syncs").Usage = "The number of Services that are worked on at a time. " +
+		"A Service holds its worker for at most half a second times this number; past that the work goes on by itself, " +
+		"and the Service comes back to the queue for its end, with an event."
 	command.Use = programName
 	command.Long = programName + ` connects a Kubernetes cluster to the OpenStack that it
 runs on. It reads cloud.conf (--cloud-config), or the OS_* environment variables

@@ -51,16 +51,17 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 	}
 	p.lease = newLease(completed)
 	p.provider, err = provider.Connect(p.ctx, provider.Connection{
-		Config:      conf,
-		UserAgent:   userAgent(p.version, p.userAgents),
-		Client:      completed.Client,
-		ClusterName: shared.ClusterName,
-		Recorder:    completed.EventRecorder,
-		Leading:     p.lease.learnHolder,
-		Stop:        p.stop,
-		Metrics:     reconciles,
-		APIMetrics:  requests,
-		Clock:       clock.RealClock{},
+		Config:         conf,
+		UserAgent:      userAgent(p.version, p.userAgents),
+		Client:         completed.Client,
+		ClusterName:    shared.ClusterName,
+		ServiceWorkers: int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs),
+		Recorder:       completed.EventRecorder,
+		Leading:        p.lease.learnHolder,
+		Stop:           p.stop,
+		Metrics:        reconciles,
+		APIMetrics:     requests,
+		Clock:          clock.RealClock{},
 	})
 	return p.provider, err
 }

@@ -21,11 +21,21 @@ import (
 // Upstream also asks when an Update failed, and gives up on a no. For a Service
 // that wants a load balancer the answer then is yes, so that it is made anew.
 //
-// It waits for a call that is under way: one that makes a load balancer ends first.
+// It waits for a call that is under way, which may make a load balancer, as long as
+// it may hold its worker: then the answer is yes.
 func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
-	unlock, err := r.locks.lock(ctx, string(svc.UID))
+	running, deleted := r.jobs.of(svc.UID)
+	switch {
+	case running:
+		return svc.Status.LoadBalancer.DeepCopy(), true, nil
+	case deleted && !wanted(svc):
+		return &v1.LoadBalancerStatus{}, false, nil
+	}
+	soon, cancel := r.holding(ctx)
+	defer cancel()
+	unlock, err := r.locks.lock(soon, string(svc.UID))
 	if err != nil {
-		return nil, false, err
+		return svc.Status.LoadBalancer.DeepCopy(), true, ctx.Err()
 	}
 	defer unlock()
 	version, err := r.facts.Version(ctx)
@@ -62,8 +72,16 @@ func wanted(svc *v1.Service) bool {
 }
 
 // Delete removes everything that was made for the Service, and returns when it is
-// gone.
+// gone. Upstream does not heed what an error of this call asks for: it calls again
+// after five seconds, then ten, and so on.
 func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
+	_, err := r.work(ctx, svc, callDelete, func(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
+		return nil, r.delete(ctx, svc)
+	})
+	return err
+}
+
+func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Patience, errPatience)
 	defer cancel()
 	unlock, err := r.locks.lock(ctx, string(svc.UID))

@@ -44,6 +44,7 @@ type world struct {
 	conf   config.Config
 	// clusterName is --cluster-name; clusterUID is the UID of kube-system.
 	clusterName, clusterUID string
+	hold                    time.Duration
 }
 
 // worldOptions change what newWorld sets up.
@@ -51,6 +52,8 @@ type worldOptions struct {
 	simulator simulator.Options
 	// keys are lines of [LoadBalancer].
 	keys map[string]string
+	// hold is how long a call may hold its worker.
+	hold time.Duration
 }
 
 // fastDelays let every change take a moment, so that waiting is really done.
@@ -85,7 +88,7 @@ func newWorld(t *testing.T, options worldOptions) *world {
 	t.Cleanup(cloud.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID}
+	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, hold: options.hold}
 	w.conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
 	w.engine, w.events = w.controller(w.clusterUID)
 	return w
@@ -136,6 +139,7 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 		Clock:       clock.RealClock{},
 		Pace:        fastPace(),
 		Patience:    20 * time.Second,
+		Hold:        w.hold,
 	})
 	if err != nil {
 		w.t.Fatal(err)

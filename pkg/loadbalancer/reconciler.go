@@ -45,9 +45,12 @@ type Options struct {
 	Clock    clock.WithTicker
 	// Pace is how long to wait between looks; the zero value means DefaultPace.
 	Pace apply.Pace
-	// Patience is how long one call waits for a load balancer before it hands the
-	// Service back to the queue; 0 means 15 minutes.
+	// Patience is how long the work of one call goes on before it is given up until
+	// the next call; 0 means 15 minutes.
 	Patience time.Duration
+	// Hold is how long a call of Ensure, Update, Get or Delete may hold its worker:
+	// past that its work goes on by itself, see HoldFor. 0 means as long as Patience.
+	Hold time.Duration
 }
 
 // DefaultPace gives the pace for a provider: an amphora boots for half a minute at
@@ -84,6 +87,7 @@ type Reconciler struct {
 	octavia   *openstack.Octavia
 	inventory *inventory.Inventory
 	locks     keyedLocks
+	jobs      *jobs
 	memory    memory
 	drifts    drifts
 	nodes     nodeTable
@@ -102,6 +106,9 @@ func New(options Options) (*Reconciler, error) {
 	if options.Patience == 0 {
 		options.Patience = 15 * time.Minute
 	}
+	if options.Hold == 0 {
+		options.Hold = options.Patience
+	}
 	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
 	watcher := wait.New(octavia, options.Clock)
@@ -110,6 +117,7 @@ func New(options Options) (*Reconciler, error) {
 		observer:  observer,
 		facts:     facts.New(neutron, options.Session.LoadBalancerVersion, options.Clock, factsAge),
 		watcher:   watcher,
+		jobs:      newJobs(),
 		octavia:   octavia,
 		inventory: inventory.New(octavia, neutron, options.Clock),
 		applier: &apply.Applier{
@@ -118,8 +126,11 @@ func New(options Options) (*Reconciler, error) {
 	}, nil
 }
 
-// Close ends every wait.
-func (r *Reconciler) Close() { r.watcher.Close() }
+// Close ends all work and every wait.
+func (r *Reconciler) Close() {
+	r.jobs.close()
+	r.watcher.Close()
+}
 
 // Name gives the name of a Service's load balancer in OpenStack.
 func (r *Reconciler) Name(svc *v1.Service) string {
@@ -145,10 +156,12 @@ func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identi
 
 // Ensure makes the load balancer what the Service asks for and gives its address.
 // A Service that asks for what cannot be is an error that names the field, before
-// the first write. Past the patience for a slow load balancer it is an
-// *api.RetryError.
+// the first write. When the worker is wanted back before the end it is an
+// *api.RetryError: see Options.Hold.
 func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-	return r.bring(ctx, svc, nodes, call{mayCreate: always})
+	return r.work(ctx, svc, callEnsure, func(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
+		return r.bring(ctx, svc, nodes, call{mayCreate: always})
+	})
 }
 
 // Update brings an existing load balancer to these nodes, and to whatever else the
@@ -156,7 +169,9 @@ func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 // Services, so the Service may be deleted already. Where there is none it is an
 // error, on which upstream calls Ensure if the Service is still there.
 func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	_, err := r.bring(ctx, svc, nodes, call{mayCreate: never})
+	_, err := r.work(ctx, svc, callUpdate, func(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
+		return r.bring(ctx, svc, nodes, call{mayCreate: never})
+	})
 	return err
 }
 

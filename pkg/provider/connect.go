@@ -30,6 +30,8 @@ type Connection struct {
 	Client kubernetes.Interface
 	// ClusterName is in the names of all load balancers.
 	ClusterName string
+	// ServiceWorkers is --concurrent-service-syncs.
+	ServiceWorkers int
 	// Recorder tells users what becomes of their Services.
 	Recorder record.EventRecorder
 	// Leading and Stop are those of Options.
@@ -111,7 +113,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		options.NewLoadBalancers = func(clusterID string) (LoadBalancers, error) {
 			return loadbalancer.New(loadbalancer.Options{
 				Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
-				Recorder: c.Recorder, Clock: c.Clock,
+				Recorder: c.Recorder, Clock: c.Clock, Hold: loadbalancer.HoldFor(c.ServiceWorkers),
 			})
 		}
 	}

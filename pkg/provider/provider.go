@@ -103,6 +103,7 @@ func (p *Provider) startLoadBalancers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	context.AfterFunc(ctx, engine.Close) // its work ends with the process
 	klog.FromContext(ctx).Info("Load balancers are ready", "clusterID", id)
 	p.mu.Lock()
 	defer p.mu.Unlock()

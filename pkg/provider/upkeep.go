@@ -63,12 +63,19 @@ type keeper interface {
 	Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error)
 }
 
+// How many Services are worked on at a time. Most of them wait for their load
+// balancer, which costs nothing: all waits share one request.
+const (
+	// DefaultServiceWorkers is the default of --concurrent-service-syncs; upstream's
+	// is 1, with which every Service waits for the one before it.
+	DefaultServiceWorkers = 300
+	// UpkeepWorkers bring Services to changed nodes, and back after changes by others.
+	UpkeepWorkers = 300
+)
+
 const (
 	gatherFor     = 5 * time.Second
 	gatherGoneFor = time.Second
-	// upkeepWorkers is how many Services are brought up to date at a time. Most of
-	// them wait for their load balancer, which costs nothing.
-	upkeepWorkers = 300
 	// excludedByAutoscaler is the taint of nodes that are about to be deleted.
 	excludedByAutoscaler = "ToBeDeletedByClusterAutoscaler"
 )
@@ -150,7 +157,7 @@ func balanced(service *v1.Service) bool {
 // run works until the context ends, and returns when all work has.
 func (s *upkeep) run(ctx context.Context) {
 	var workers sync.WaitGroup
-	for range upkeepWorkers {
+	for range UpkeepWorkers {
 		workers.Go(func() {
 			for s.next(ctx) {
 			}

@@ -44,6 +44,9 @@ func TestQuickCasesTakeNoMoreWritesThanTheFloor(t *testing.T) {
 		if r.Peer != nil && r.Writes > r.Peer.Writes && r.Case != caseIdle {
 			t.Errorf("%s: %d writes, more than cloud-provider-openstack's %d", describe(r), r.Writes, r.Peer.Writes)
 		}
+		if r.Case == caseCreateMany && r.Units > 1.3 {
+			t.Errorf("%s by %d workers: %.1f s, %.2f times the cloud's own limit", describe(r), r.Workers, r.Seconds, r.Units)
+		}
 		if log := total(r); log < r.Reads+r.WatchReads+r.Writes {
 			t.Errorf("%s: the log has %d requests, %d were counted", describe(r), log, r.Reads+r.WatchReads+r.Writes)
 		}

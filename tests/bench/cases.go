@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
 )
 
 // The cases. Those of the first group are of one Service.
@@ -53,8 +54,8 @@ type life struct {
 
 // liveOnce creates a Service, changes it in every way, and deletes it.
 func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
-	s.services, s.workers = 1, 1
-	w, err := newWorld(ctx, s.provider, s.monitors, s.nodes+churn)
+	s.services, s.workers = 1, provider.DefaultServiceWorkers
+	w, err := newWorld(ctx, s, s.nodes+churn)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (l *life) nodeChanges(ctx context.Context) {
 // update is a change of the nodes, which upstream reports so.
 func (l *life) update(ctx context.Context, name string, nodes []*v1.Node) {
 	l.nodes = nodes
-	l.do(ctx, name, func(ctx context.Context) error { return l.controller.update(ctx, l.service, l.nodes) })
+	l.do(ctx, name, func(ctx context.Context) error { return l.controller.repair(ctx, l.service, l.nodes) })
 }
 
 // serviceChange is something that a user does to a Service.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -32,7 +34,7 @@ type controller struct {
 }
 
 // newController signs in and starts as the program does.
-func newController(ctx context.Context, conf *config.Config, clk clock.WithTicker, kept *notes) (*controller, error) {
+func newController(ctx context.Context, conf *config.Config, clk clock.WithTicker, kept *notes, workers int) (*controller, error) {
 	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Clock: clk})
 	if err != nil {
 		return nil, err
@@ -44,6 +46,7 @@ func newController(ctx context.Context, conf *config.Config, clk clock.WithTicke
 		ClusterID:   "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11",
 		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
 		Clock:       clk,
+		Hold:        loadbalancer.HoldFor(workers),
 	})
 	if err != nil {
 		session.Close()
@@ -83,12 +86,27 @@ func (c *controller) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 	return nil
 }
 
-func (c *controller) update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	return c.engine.Update(ctx, c.notes.on(svc), nodes)
+// repair does what is done when nodes change.
+func (c *controller) repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
+	alive := func(context.Context) (bool, error) { return true, nil }
+	_, err := c.engine.Repair(ctx, c.notes.on(svc), nodes, alive)
+	return err
 }
 
+// delete does what the service controller does: it asks first, and loses what an
+// error asks for.
 func (c *controller) delete(ctx context.Context, svc *v1.Service) error {
-	return c.engine.Delete(ctx, c.notes.on(svc))
+	svc = c.notes.on(svc)
+	leaving := metav1.NewTime(svc.CreationTimestamp.Time)
+	svc.DeletionTimestamp = &leaving
+	_, exists, err := c.engine.Get(ctx, svc)
+	if err != nil || !exists {
+		return err
+	}
+	if err := c.engine.Delete(ctx, svc); err != nil {
+		return fmt.Errorf("failed to delete load balancer: %v", err)
+	}
+	return nil
 }
 
 // notes are the annotations that controllers have written to Services.

@@ -10,8 +10,9 @@ type Floor struct {
 	Reads  int `json:"reads"`
 	Writes int `json:"writes"`
 	Cycles int `json:"cycles"`
-	// Seconds is how long the simulated cloud itself takes, were no change to wait for
-	// another load balancer's.
+	// Seconds is the simulated cloud's own limit: it makes the load balancers of a
+	// project one after the other, as long as Neutron makes their VIP ports, and works
+	// on all of them at the same time after that.
 	Seconds float64 `json:"seconds"`
 }
 
@@ -57,12 +58,13 @@ func floorOf(name string, s scale) Floor {
 // lookInterval is the default of drift-interval.
 const lookInterval = 5 * time.Minute
 
-// workOf gives the time that so many cycles of one load balancer take.
+// workOf gives the least time that a case takes, with so many cycles of each load
+// balancer.
 func workOf(name string, s scale, cycles int) time.Duration {
 	d := delays()[s.provider]
 	switch name {
 	case caseCreate, caseCreateMany:
-		return d.Create + d.Children + time.Duration(cycles-1)*d.Update
+		return time.Duration(s.services)*portDelay + d.Create + d.Children + time.Duration(cycles-1)*d.Update
 	case caseDelete, caseDeleteMany:
 		return d.Delete
 	case caseHold: // its cloud works in no time

@@ -27,8 +27,8 @@ func TestFloors(t *testing.T) {
 		at   scale
 		want Floor
 	}{
-		{caseCreate, three, Floor{Reads: 1, Writes: 2, Cycles: 1, Seconds: 45}},
-		{caseCreate, scale{provider: ovn, ports: 3, nodes: 1000, services: 1}, Floor{Reads: 1, Writes: 4, Cycles: 3, Seconds: 3}},
+		{caseCreate, three, Floor{Reads: 1, Writes: 2, Cycles: 1, Seconds: 46}},
+		{caseCreate, scale{provider: ovn, ports: 3, nodes: 1000, services: 1}, Floor{Reads: 1, Writes: 4, Cycles: 3, Seconds: 4}},
 		{caseNoop, hundred, Floor{}},
 		{caseIdle, hundred, Floor{Reads: 26, Seconds: 3600}},
 		{caseRestart, hundred, Floor{Reads: 3}},

@@ -109,7 +109,7 @@ func holdAsChild(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	clk := clock.RealClock{}
-	c, err := newController(ctx, conf, clk, newNotes())
+	c, err := newController(ctx, conf, clk, newNotes(), told.Workers)
 	if err != nil {
 		return err
 	}

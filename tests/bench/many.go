@@ -5,13 +5,8 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-)
 
-// Workers of the program without flags: --concurrent-service-syncs, and those that
-// bring Services to changed nodes.
-const (
-	serviceWorkers = 300
-	nodeWorkers    = 300
+	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
 )
 
 // idleTime is how long the controller is left alone.
@@ -33,9 +28,9 @@ type crowd struct {
 // liveMany creates Services all at once, lets them be, and changes a node.
 func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	if s.workers == 0 {
-		s.workers = serviceWorkers
+		s.workers = provider.DefaultServiceWorkers
 	}
-	w, err := newWorld(ctx, s.provider, s.monitors, s.nodes+2)
+	w, err := newWorld(ctx, s, s.nodes+2)
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +51,13 @@ func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	return c.rows, nil
 }
 
-// changeNodes brings all Services to these nodes.
+// changeNodes brings all Services to these nodes, as upkeep does: with workers of its
+// own.
 func (c *crowd) changeNodes(ctx context.Context, name string, nodes []*v1.Node) {
 	c.nodes = nodes
 	asked := c.scale.workers
-	c.scale.workers = min(asked, nodeWorkers)
-	c.each(ctx, name, func(ctx context.Context, svc *v1.Service) error { return c.controller.update(ctx, svc, nodes) })
+	c.scale.workers = provider.UpkeepWorkers
+	c.each(ctx, name, func(ctx context.Context, svc *v1.Service) error { return c.controller.repair(ctx, svc, nodes) })
 	c.scale.workers = asked
 }
 

@@ -47,7 +47,7 @@ type Row struct {
 	// how often a Service went back to the queue.
 	Seconds float64 `json:"seconds"`
 	Retries int     `json:"retries"`
-	// Units is Seconds in units of what the cloud works on one load balancer.
+	// Units is Seconds in units of the cloud's own limit, Floor.Seconds.
 	Units float64 `json:"units,omitempty"`
 	// Requests is the log: how many of each method, route and status.
 	Requests map[string]int `json:"requests"`

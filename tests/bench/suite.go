@@ -20,6 +20,7 @@ func full() suite {
 			{provider: amphora, ports: 3, nodes: 3, services: 100},
 			{provider: ovn, ports: 3, nodes: 3, services: 100},
 			{provider: amphora, ports: 3, nodes: 3, services: 100, workers: 1},
+			{provider: amphora, ports: 3, nodes: 3, services: 100, workers: 10},
 			{provider: amphora, ports: 3, nodes: 3, services: 1000},
 		},
 		holds: []scale{{provider: amphora, ports: 3, nodes: 500, services: 1000}},
@@ -46,7 +47,10 @@ func small() suite {
 			{provider: amphora, ports: 3, nodes: 100},
 			{provider: ovn, ports: 3, nodes: 3},
 		},
-		crowds: []scale{{provider: amphora, ports: 3, nodes: 3, services: 20}},
+		crowds: []scale{
+			{provider: amphora, ports: 3, nodes: 3, services: 20},
+			{provider: amphora, ports: 3, nodes: 3, services: 20, workers: 1},
+		},
 	}
 }
 

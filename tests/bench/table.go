@@ -14,7 +14,7 @@ const legend = `
   reads beside those of watch, floor in brackets         watch: looks for what became of a change
   writes and PENDING cycles: counted [floor]             peer: cloud-provider-openstack, requests [writes]
   KiB: of all bodies                                     allocs, MiB: of controller and simulated cloud together (* controller alone)
-  s: of the simulated clock [what the cloud works on one load balancer]
+  s: of the simulated clock [the cloud's own limit: its quota row and its work]
 
 `
 
@@ -48,6 +48,9 @@ func (r Row) columns() []string {
 		mib = "*" + mib
 	}
 	seconds := fmt.Sprintf("%.1f [%.1f]", r.Seconds, r.Floor.Seconds)
+	if r.Units > 0 {
+		seconds += fmt.Sprintf(" x%.2f", r.Units)
+	}
 	return []string{
 		r.mark() + r.Case, provider, strconv.Itoa(r.Ports), strconv.Itoa(r.Nodes), services,
 		beside(r.Reads, r.Floor.Reads), strconv.Itoa(r.WatchReads), beside(r.Writes, r.Floor.Writes), beside(r.Cycles, r.Floor.Cycles),

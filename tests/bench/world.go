@@ -29,6 +29,11 @@ func delays() map[string]octavia.Delays {
 	}
 }
 
+// portDelay is how long Neutron takes to make a VIP port. Meanwhile Octavia makes
+// nothing else in the project: of real clouds, which take one to five seconds for a
+// creation, again the least.
+const portDelay = time.Second
+
 // world is a simulated cloud, a controller at work on it, and nodes.
 type world struct {
 	clock *virtual.Clock
@@ -36,18 +41,22 @@ type world struct {
 	conf  *config.Config
 	nodes []*v1.Node
 	notes *notes
+	// workers are those of the service controller.
+	workers int
 
 	controller *controller
 }
 
 // newWorld makes a cloud with so many servers, and a controller that has made a
 // load balancer before and so knows what seldom changes.
-func newWorld(ctx context.Context, provider string, monitors bool, nodes int) (*world, error) {
+func newWorld(ctx context.Context, s scale, nodes int) (*world, error) {
 	w := &world{
 		clock: virtual.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		notes: newNotes(),
+
+		workers: s.workers,
 	}
-	err := w.start(ctx, provider, monitors, nodes)
+	err := w.start(ctx, s.provider, s.monitors, nodes)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -58,7 +67,8 @@ func (w *world) start(ctx context.Context, provider string, monitors bool, nodes
 	var err error
 	w.cloud, err = simulator.Start(simulator.Options{
 		Clock: w.clock, Delays: delays(), Quirks: octavia.Quirks{SecondResolution: true},
-		Config: simulator.Config{LoadBalancer: keys(provider, monitors)},
+		Config:  simulator.Config{LoadBalancer: keys(provider, monitors)},
+		Octavia: func(o *octavia.Options) { o.VIPPortDelay = portDelay },
 	})
 	if err != nil {
 		return err
@@ -69,7 +79,7 @@ func (w *world) start(ctx context.Context, provider string, monitors bool, nodes
 	if w.nodes, err = addNodes(w.cloud, nodes); err != nil {
 		return err
 	}
-	if w.controller, err = newController(ctx, w.conf, w.clock, w.notes); err != nil {
+	if w.controller, err = newController(ctx, w.conf, w.clock, w.notes, w.workers); err != nil {
 		return err
 	}
 	return w.warmUp(ctx)
@@ -94,11 +104,14 @@ func parse(text string) (*config.Config, error) {
 
 func (w *world) warmUp(ctx context.Context) error {
 	svc := newService("first", 1)
-	if err := w.controller.ensure(ctx, svc, w.nodes[:1]); err != nil {
-		return fmt.Errorf("create a first load balancer: %w", err)
-	}
-	if err := w.controller.delete(ctx, svc); err != nil {
-		return fmt.Errorf("delete the first load balancer: %w", err)
+	q := &queue{clock: w.clock, workers: 1}
+	for _, do := range []func(context.Context, *v1.Service) error{
+		func(ctx context.Context, svc *v1.Service) error { return w.controller.ensure(ctx, svc, w.nodes[:1]) },
+		w.controller.delete,
+	} {
+		if err := q.each(ctx, []*v1.Service{svc}, do); err != nil {
+			return fmt.Errorf("make the first load balancer, or delete it: %w", err)
+		}
 	}
 	w.clock.Sleep(tail)
 	return nil
@@ -119,7 +132,7 @@ func (w *world) close() error {
 func (w *world) restart(ctx context.Context) error {
 	w.controller.close()
 	w.controller = nil
-	next, err := newController(ctx, w.conf, w.clock, w.notes)
+	next, err := newController(ctx, w.conf, w.clock, w.notes, w.workers)
 	if err != nil {
 		return fmt.Errorf("start the controller anew: %w", err)
 	}

@@ -119,6 +119,8 @@ type run struct {
 	answered *listeners.Listener
 	// deleting are load balancers that are going away.
 	deleting []string
+	// left are the steps that come after what is waited for.
+	left []plan.Step
 }
 
 // Run carries out a plan and changes observed along with the cloud. When it
@@ -127,12 +129,14 @@ type run struct {
 func (a *Applier) Run(ctx context.Context, id identity.Identity, observed *model.Observed, p plan.Plan) error {
 	r := &run{Applier: a, id: id, observed: observed}
 	logger := klog.FromContext(ctx)
-	for _, step := range p.Steps {
+	for i, step := range p.Steps {
+		r.left = p.Steps[i:]
 		logger.V(2).Info("Changing the cloud", "step", step.String())
 		if err := r.do(ctx, step); err != nil {
 			return err
 		}
 	}
+	r.left = nil
 	if err := r.gone(ctx); err != nil {
 		return err
 	}
@@ -185,6 +189,7 @@ func (r *run) settle(ctx context.Context) error {
 		return nil
 	}
 	lb := r.observed.LoadBalancer
+	r.tell(ctx, kind{lb.Provider, r.working})
 	token, err := r.wait(ctx, lb.ID, kind{lb.Provider, r.working})
 	if err != nil {
 		return fmt.Errorf("wait for load balancer %s (%s): %w", lb.Name, lb.ID, err)
@@ -203,6 +208,7 @@ func (r *run) settle(ctx context.Context) error {
 // gone waits until the load balancers that were deleted are not there any more.
 func (r *run) gone(ctx context.Context) error {
 	for _, id := range r.deleting {
+		r.tell(ctx, kind{operation: deleting})
 		token, err := r.wait(ctx, id, kind{operation: deleting})
 		switch {
 		case err != nil:
