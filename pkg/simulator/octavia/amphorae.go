@@ -14,8 +14,8 @@ func (o *Octavia) boot(lb *LoadBalancer) {
 	}
 	now := o.now()
 	lb.Amphorae = []*Amphora{{
-		ID: o.newID("amphora"), LoadBalancerID: lb.ID, ComputeID: randomID(), Role: "STANDALONE", Status: "ALLOCATED",
-		ManagementAddress: "192.0.2.1", VRRPAddress: lb.VIP.Address, VRRPPortID: randomID(),
+		ID: o.newID("amphora", nil), LoadBalancerID: lb.ID, ComputeID: randomID(), Role: "STANDALONE", Status: "ALLOCATED",
+		ManagementAddress: "192.0.2.1", VRRPAddress: "192.0.2.2", VRRPPortID: randomID(),
 		CreatedAt: now, UpdatedAt: now,
 	}}
 }

@@ -120,6 +120,9 @@ func (o *Octavia) applyBatch(lb *LoadBalancer, pool *Pool, plan batch) {
 	for _, given := range plan.created {
 		member := o.newMember(lb, pool, given)
 		pool.Members = append(pool.Members, member)
+		if lb.checked(pool.Protocol) {
+			member.driven = Online
+		}
 		created = append(created, member)
 	}
 	touched := poolAndListeners(lb, pool)
@@ -142,7 +145,7 @@ func (o *Octavia) applyBatch(lb *LoadBalancer, pool *Pool, plan batch) {
 // falls back to the default, except for name, subnet and tags.
 func (m *Member) overwrite(given body) {
 	m.Meta.edit(given)
-	m.AdminStateUp = given.boolean("admin_state_up", true)
+	m.AdminStateUp, m.driven = given.boolean("admin_state_up", true), NoMonitor
 	m.Weight = given.integer("weight", 1)
 	m.Backup = given.boolean("backup", false)
 	m.MonitorAddress = given.text("monitor_address")

@@ -44,7 +44,7 @@ type catalogue struct {
 func (o *Octavia) AddFlavor(flavor Flavor) Flavor {
 	o.locked(func() {
 		if flavor.ID == "" {
-			flavor.ID = o.newID("flavor")
+			flavor.ID = o.newID("flavor", nil)
 		}
 		flavor.ProfileID = o.profileFor(&o.catalogue.flavorProfiles, flavor.ProfileID, flavor.Name, flavor.Provider)
 		added := flavor

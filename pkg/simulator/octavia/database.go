@@ -172,9 +172,9 @@ func (o *Octavia) erase(lb *LoadBalancer, thing object) {
 		}
 	case *Monitor:
 		if _, pool, failure := o.pool(t.PoolID); failure == nil {
-			pool.Monitor = nil
+			o.dropMonitor(pool)
 		}
-		o.unregister(t)
+		lb.dropCheck(t)
 	case *L7Policy:
 		if _, listener, failure := o.listener(t.ListenerID); failure == nil {
 			o.dropPolicy(listener, t)

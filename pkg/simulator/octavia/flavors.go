@@ -58,7 +58,7 @@ func (o *Octavia) createFlavor(c *call) (response, *apiError) {
 	if profileOf(o.catalogue.flavorProfiles, flavor.ProfileID) == nil {
 		return response{}, databaseError("a foreign key constraint fails", "INSERT INTO flavor …")
 	}
-	flavor.ID = o.newID("flavor")
+	flavor.ID = o.newID("flavor", nil)
 	o.catalogue.flavors = append(o.catalogue.flavors, flavor)
 	return response{http.StatusCreated, view{"flavor": flavor.view()}}, nil
 }

@@ -133,7 +133,6 @@ func (o *Octavia) nestedMonitor(c *call, lb *LoadBalancer, pool *Pool, given bod
 		return failure
 	}
 	pool.Monitor = o.newMonitor(lb, pool, given)
-	lb.monitored = true
 	return nil
 }
 

@@ -29,10 +29,10 @@ func find[T object](o *Octavia, id string) (*LoadBalancer, T, bool) {
 	return found.lb, thing, is
 }
 
-// newID is the ID for an object of a kind.
-func (o *Octavia) newID(kind string) string {
+// newID is the ID for an object of a kind, as its caller described it.
+func (o *Octavia) newID(kind string, given body) string {
 	if o.options.NewID != nil {
-		if id := o.options.NewID(kind); id != "" {
+		if id := o.options.NewID(kind, given); id != "" {
 			return id
 		}
 	}

@@ -43,7 +43,7 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 	lb.Listeners = append(lb.Listeners, listener)
 	o.register(lb, listener)
 	o.update(lb, nil, []object{listener}, nil)
-	if lb.monitored && lb.Provider == ProviderOVN && o.options.Quirks.OVNListenerHangs {
+	if o.oldOVN(lb) && lb.checked(listener.Protocol) {
 		o.forget(lb)
 	}
 	return response{http.StatusCreated, view{"listener": o.release.listener(listener)}}, nil
@@ -224,7 +224,11 @@ func (o *Octavia) updateListener(c *call) (response, *apiError) {
 			listener.DefaultPoolID = pool.ID
 		}
 	}
-	o.update(lb, []object{listener}, nil, nil)
+	touched := []object{listener}
+	if o.oldOVN(lb) && pool != nil {
+		touched = append(touched, pool) // which the driver reports too
+	}
+	o.update(lb, touched, nil, nil)
 	return response{http.StatusOK, view{"listener": o.release.listener(listener)}}, nil
 }
 

@@ -34,6 +34,9 @@ func (o *Octavia) createMember(c *call) (response, *apiError) {
 	}
 	member := o.newMember(lb, pool, given)
 	pool.Members = append(pool.Members, member)
+	if lb.checked(pool.Protocol) {
+		member.driven = Online
+	}
 	o.update(lb, poolAndListeners(lb, pool), []object{member}, nil)
 	return response{http.StatusCreated, view{"member": o.release.member(member)}}, nil
 }
@@ -117,6 +120,9 @@ func (o *Octavia) updateMember(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	member.Meta.edit(given)
+	if given.has("admin_state_up") {
+		member.driven = NoMonitor
+	}
 	member.Weight = given.integer("weight", member.Weight)
 	member.Backup = given.boolean("backup", member.Backup)
 	if given.has("monitor_address") {

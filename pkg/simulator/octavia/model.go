@@ -68,10 +68,8 @@ type LoadBalancer struct {
 	// Amphorae of a load balancer that the amphora provider built.
 	Amphorae []*Amphora
 
-	described bool // a description was given, be it empty
-	// monitored says that the ovn driver still has a health monitor's VIP in
-	// its database, perhaps of a monitor that went with its pool.
-	monitored bool
+	described bool    // a description was given, be it empty
+	checks    []check // that OVN has, with the driver of Zed
 }
 
 // Listener of a load balancer.
@@ -162,6 +160,7 @@ type Member struct {
 	PoolID, LoadBalancerID string
 
 	reported string // by SetMemberOperatingStatus
+	driven   string // by the ovn driver of Zed
 }
 
 // Monitor is the health monitor of a pool.
@@ -178,7 +177,7 @@ type Monitor struct {
 
 func (o *Octavia) newMeta(kind string, given body, project string) Meta {
 	return Meta{
-		ID:                 o.newID(kind),
+		ID:                 o.newID(kind, given),
 		Name:               given.text("name"),
 		ProjectID:          project,
 		ProvisioningStatus: PendingCreate,

@@ -3,7 +3,6 @@ package octavia
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 )
 
 func (o *Octavia) createMonitor(c *call) (response, *apiError) {
@@ -38,9 +37,8 @@ func (o *Octavia) createMonitor(c *call) (response, *apiError) {
 	}
 	pool.Monitor = o.newMonitor(lb, pool, given)
 	o.register(lb, pool.Monitor)
-	lb.monitored = true
-	if lb.Provider == ProviderOVN && o.options.Quirks.OVNListenersStayPending {
-		o.updateForgetting(lb, pool, pool.Monitor)
+	if o.oldOVN(lb) {
+		o.ovnMonitorMade(lb, pool)
 	} else {
 		o.update(lb, poolAndListeners(lb, pool), []object{pool.Monitor}, nil)
 	}
@@ -134,7 +132,11 @@ func (o *Octavia) updateMonitor(c *call) (response, *apiError) {
 	}
 	monitor.Meta.edit(given)
 	monitor.settings(given)
-	o.update(lb, append(poolAndListeners(lb, pool), monitor), nil, nil)
+	if o.oldOVN(lb) {
+		o.ovnMonitorChanged(lb, pool)
+	} else {
+		o.update(lb, append(poolAndListeners(lb, pool), monitor), nil, nil)
+	}
 	return response{http.StatusOK, view{"healthmonitor": o.release.monitor(monitor)}}, nil
 }
 
@@ -147,13 +149,19 @@ func (o *Octavia) deleteMonitor(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	o.set(pool.Monitor, PendingDelete)
-	monitor := pool.Monitor
-	o.update(lb, poolAndListeners(lb, pool), nil, func() {
-		o.unregister(monitor)
-		pool.Monitor = nil
-		lb.monitored = slices.ContainsFunc(lb.Pools, func(p *Pool) bool { return p.Monitor != nil })
-	})
+	if o.oldOVN(lb) {
+		o.ovnMonitorGone(lb, pool)
+	} else {
+		o.update(lb, poolAndListeners(lb, pool), nil, func() { o.dropMonitor(pool) })
+	}
 	return response{status: http.StatusNoContent}, nil
+}
+
+func (o *Octavia) dropMonitor(pool *Pool) {
+	if pool.Monitor != nil {
+		o.unregister(pool.Monitor)
+		pool.Monitor = nil
+	}
 }
 
 // monitorPool finds the pool that the monitor in the path belongs to.

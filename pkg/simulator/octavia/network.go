@@ -98,19 +98,22 @@ func (o *Octavia) chooseSubnet(network Network, request vipRequest, found neutro
 func (o *Octavia) plugVIP(lb *LoadBalancer, request vipRequest) *apiError {
 	lb.VIP.NetworkID, lb.VIP.SubnetID, lb.VIP.Address = request.networkID, request.subnetID, request.address
 	if lb.Provider == ProviderNoop {
-		lb.VIP.PortID, lb.VIP.Address, lb.VIP.NetworkID = o.newID("port"), "198.0.2.5", request.askedNetworkID
+		lb.VIP.PortID, lb.VIP.Address, lb.VIP.NetworkID = o.newID("port", nil), "198.0.2.5", request.askedNetworkID
 		return nil
 	}
 	if request.port.ID != "" && lb.Provider != ProviderOVN {
 		lb.VIP.PortID = request.port.ID
 		return nil
 	}
-	port, err := o.options.Network.CreatePort(vipPort(lb, request))
+	port, err := o.options.Network.CreatePort(o.vipPort(lb, request))
 	if err != nil {
 		return o.vipFailure(lb.Provider, err)
 	}
 	lb.VIP.PortID, lb.VIP.NetworkID, lb.VIP.OwnPort = port.ID, port.NetworkID, true
 	lb.VIP.Address = port.FixedIPs[0].Address
+	if o.oldOVN(lb) {
+		return nil // it knows of one VIP only
+	}
 	for i := range lb.AdditionalVIPs {
 		lb.AdditionalVIPs[i].Address, lb.AdditionalVIPs[i].PortID = port.FixedIPs[i+1].Address, port.ID
 	}
@@ -119,7 +122,7 @@ func (o *Octavia) plugVIP(lb *LoadBalancer, request vipRequest) *apiError {
 
 // vipPort is the port as the providers make it: they differ in name, device
 // and owner, by which leaked ports are found.
-func vipPort(lb *LoadBalancer, request vipRequest) neutron.PortSpec {
+func (o *Octavia) vipPort(lb *LoadBalancer, request vipRequest) neutron.PortSpec {
 	spec := neutron.PortSpec{
 		ProjectID: lb.ProjectID, NetworkID: request.networkID, AdminStateDown: true, Status: "DOWN",
 		Name: "octavia-lb-" + lb.ID, DeviceID: "lb-" + lb.ID, DeviceOwner: "Octavia",
@@ -127,6 +130,9 @@ func vipPort(lb *LoadBalancer, request vipRequest) neutron.PortSpec {
 	}
 	if lb.Provider == ProviderOVN {
 		spec.Name, spec.DeviceID, spec.DeviceOwner = "ovn-lb-vip-"+lb.ID, "", ""
+	}
+	if o.oldOVN(lb) {
+		return spec
 	}
 	for _, vip := range lb.AdditionalVIPs {
 		spec.FixedIPs = append(spec.FixedIPs, neutron.FixedIP{SubnetID: vip.SubnetID, Address: vip.Address})

@@ -42,25 +42,21 @@ type Quirks struct {
 	// PENDING_CREATE under an ACTIVE load balancer for ever, as some builds of
 	// Octavia 11.0 do.
 	ChildrenStayPending bool
-	// MonitorsStayPending does so with the health monitors alone, as recorded
-	// from Octavia 11.0 with ovn.
+	// MonitorsStayPending does so with the health monitors alone, of every
+	// provider.
 	MonitorsStayPending bool
 	// AllowedCIDRsFail answers 500 to every full create with allowed_cidrs
 	// (12.0.0, 13.0.0, 14.0.0).
 	AllowedCIDRsFail bool
-	// OVNListenersStayPending leaves the listeners of a pool in PENDING_UPDATE
-	// when a health monitor is created on an ovn load balancer, under an ACTIVE
-	// load balancer, until they are changed: the driver's report of a new
-	// monitor names the pool only (ovn-octavia-provider 3.0). It is on in the
+	// OldOVN makes the provider ovn the driver of Zed (ovn-octavia-provider 3.0):
+	// monitors of a full create stay PENDING_CREATE; a new, changed or deleted
+	// monitor, and a changed pool, leave listeners in PENDING_UPDATE until they
+	// are changed; a listener made beside a monitor of its protocol, and a change
+	// of a monitor that a full create brought, leave the load balancer in
+	// PENDING_UPDATE for ever; additional VIPs are not made. It is on in the
 	// release zed unless OVNWorks.
-	OVNListenersStayPending bool
-	// OVNListenerHangs leaves an ovn load balancer in PENDING_UPDATE for ever
-	// when a listener is created while it has a health monitor, or had one whose
-	// pool was deleted with it: the driver looks for the monitor's VIP on the
-	// wrong listener and dies (ovn-octavia-provider 3.0). It is on in the
-	// release zed unless OVNWorks.
-	OVNListenerHangs bool
-	// OVNWorks switches the two off also where the release has them.
+	OldOVN bool
+	// OVNWorks switches that off also where the release has it.
 	OVNWorks bool
 	// SecondResolution cuts created_at and updated_at to whole seconds, as
 	// MySQL stores them.
@@ -100,8 +96,9 @@ type Options struct {
 	// Statistics counts the traffic of a listener; nil means none.
 	Statistics func(listenerID string) Statistics
 	// NewID makes the ID of an object of a kind ("loadbalancer", "listener",
-	// "port" …), or returns "" to have one made up; nil always does.
-	NewID func(kind string) string
+	// "port" …) from what its caller gave for it, or returns "" to have one made
+	// up; nil always does.
+	NewID func(kind string, given map[string]any) string
 	// Clock drives all delays and timestamps; nil means the real one.
 	Clock clock.WithDelayedExecution
 	// Network makes and removes VIP ports. It may be nil when every load
@@ -178,8 +175,8 @@ func New(options Options) *Octavia {
 	if o.clock == nil {
 		o.clock = clock.RealClock{}
 	}
-	if release.OVNMonitorBugs && !options.Quirks.OVNWorks {
-		o.options.Quirks.OVNListenersStayPending, o.options.Quirks.OVNListenerHangs = true, true
+	if release.OldOVN && !options.Quirks.OVNWorks {
+		o.options.Quirks.OldOVN = true
 	}
 	return o
 }

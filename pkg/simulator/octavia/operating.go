@@ -6,7 +6,7 @@ package octavia
 func (o *Octavia) operate(lb *LoadBalancer) {
 	worst := Online
 	for _, pool := range lb.Pools {
-		worst = worse(worst, o.operatePool(pool))
+		worst = worse(worst, o.operatePool(lb, pool))
 	}
 	for _, listener := range lb.Listeners {
 		o.report(listener, upOrDown(listener.AdminStateUp, Online))
@@ -15,10 +15,10 @@ func (o *Octavia) operate(lb *LoadBalancer) {
 }
 
 // operatePool is ERROR when all members are, DEGRADED when some are.
-func (o *Octavia) operatePool(pool *Pool) string {
+func (o *Octavia) operatePool(lb *LoadBalancer, pool *Pool) string {
 	failed := 0
 	for _, member := range pool.Members {
-		o.report(member, memberStatus(pool, member))
+		o.report(member, o.memberStatus(lb, pool, member))
 		if member.OperatingStatus == Error {
 			failed++
 		}
@@ -37,8 +37,10 @@ func (o *Octavia) operatePool(pool *Pool) string {
 	return pool.OperatingStatus
 }
 
-func memberStatus(pool *Pool, member *Member) string {
+func (o *Octavia) memberStatus(lb *LoadBalancer, pool *Pool, member *Member) string {
 	switch {
+	case o.oldOVN(lb):
+		return lb.ovnMemberStatus(pool, member)
 	case !member.AdminStateUp:
 		return Offline
 	case pool.Monitor == nil:

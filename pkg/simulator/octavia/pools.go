@@ -174,7 +174,12 @@ func (o *Octavia) updatePool(c *call) (response, *apiError) {
 	}
 	pool.Meta.edit(given)
 	pool.settings(given)
-	o.update(lb, poolAndListeners(lb, pool), nil, nil)
+	locked := poolAndListeners(lb, pool)
+	if o.oldOVN(lb) && !given.has("admin_state_up") {
+		o.updateForgetting(lb, locked, []object{pool}, nil, nil)
+	} else {
+		o.update(lb, locked, nil, nil)
+	}
 	return response{http.StatusOK, view{"pool": o.release.pool(lb, pool)}}, nil
 }
 

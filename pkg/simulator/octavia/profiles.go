@@ -101,7 +101,7 @@ func (o *Octavia) createProfile(c *call, kind profileKind) (response, *apiError)
 	if failure := o.checkProfile(kind, profile); failure != nil {
 		return response{}, failure
 	}
-	profile.ID = o.newID(kind.wrapper)
+	profile.ID = o.newID(kind.wrapper, given)
 	profiles := kind.profiles(&o.catalogue)
 	*profiles = append(*profiles, profile)
 	return response{http.StatusCreated, view{kind.wrapper: profile.view(kind)}}, nil

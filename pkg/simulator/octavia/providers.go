@@ -125,7 +125,7 @@ func (o *Octavia) ovnMember(lb *LoadBalancer, member ovnMemberFacts) *apiError {
 	if member.monitored {
 		return unsupportedOption(ProviderOVN, "OVN provider does not support monitor options")
 	}
-	if isIPv6(member.address) != isIPv6(lb.VIP.Address) && len(lb.AdditionalVIPs) == 0 {
+	if isIPv6(member.address) != isIPv6(lb.VIP.Address) && (o.oldOVN(lb) || len(lb.AdditionalVIPs) == 0) {
 		return unsupportedOption(ProviderOVN, "OVN provider does not support mixing IPv4/IPv6 configuration within the same Load Balancer.")
 	}
 	if member.subnetID != "" || o.options.Network == nil {

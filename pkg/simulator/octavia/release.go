@@ -32,8 +32,8 @@ type Release struct {
 	AddressConflict bool
 	// UnlimitedPageFails: a list without a limit is 500 (until 14.0.0).
 	UnlimitedPageFails bool
-	// OVNMonitorBugs: see Quirks.OVNListenersStayPending and OVNListenerHangs.
-	OVNMonitorBugs bool
+	// OldOVN: see Quirks.OldOVN.
+	OldOVN bool
 	// WholeQuota: a project's quota has its ID and both spellings of the
 	// classes (since 2026.2).
 	WholeQuota bool
@@ -51,7 +51,7 @@ func Releases() map[string]Release {
 		{
 			Name: "zed", Version: "11.0.0", Minor: 26, TextErrors: true, FullCreateOmitsMonitors: true,
 			ListenerUpdatedAtOnce: true, DuplicateMemberHangs: true, OneVIPText: true, UnlimitedPageFails: true,
-			OVNMonitorBugs: true,
+			OldOVN: true,
 		},
 		{
 			Name: "2024.1", Version: "14.0.0", Minor: 28, BodyLimit: bodyLimit,

@@ -142,15 +142,6 @@ func (o *Octavia) update(lb *LoadBalancer, touched, created []object, finish fun
 	})
 }
 
-// updateForgetting is the creation of a monitor by an ovn driver whose report
-// names the pool and the monitor, but not the listeners that were locked.
-func (o *Octavia) updateForgetting(lb *LoadBalancer, pool *Pool, monitor *Monitor) {
-	o.update(lb, []object{pool}, []object{monitor}, nil)
-	for _, listener := range listenersOf(lb, pool) {
-		o.set(listener, PendingUpdate)
-	}
-}
-
 // activate ends a create or update. What was deleted or broken meanwhile stays
 // so.
 func (o *Octavia) activate(thing object) {
@@ -218,7 +209,7 @@ func (o *Octavia) built(lb *LoadBalancer) {
 	delays := o.delays(lb.Provider)
 	finishChildren := func() {
 		for _, child := range children(lb) {
-			if !o.staysPending(child) {
+			if !o.staysPending(lb, child) {
 				o.activate(child)
 			}
 		}
@@ -243,9 +234,9 @@ func (o *Octavia) built(lb *LoadBalancer) {
 	}
 }
 
-func (o *Octavia) staysPending(child object) bool {
+func (o *Octavia) staysPending(lb *LoadBalancer, child object) bool {
 	_, monitor := child.(*Monitor)
-	return o.options.Quirks.ChildrenStayPending || monitor && o.options.Quirks.MonitorsStayPending
+	return o.options.Quirks.ChildrenStayPending || monitor && (o.options.Quirks.MonitorsStayPending || o.oldOVN(lb))
 }
 
 func (o *Octavia) delays(provider string) Delays {

@@ -144,7 +144,7 @@ type anyNetwork struct{ next *planned }
 
 func (n anyNetwork) CreatePort(spec neutron.PortSpec) (neutron.Port, error) {
 	return neutron.Port{
-		ID: n.next.take("port"), Name: spec.Name, NetworkID: uuid.NewString(),
+		ID: n.next.take("port", nil), Name: spec.Name, NetworkID: uuid.NewString(),
 		FixedIPs: []neutron.FixedIP{{SubnetID: spec.SubnetID, Address: "198.51.100.1"}},
 	}, nil
 }

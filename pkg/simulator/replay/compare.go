@@ -17,8 +17,10 @@ type patterns struct {
 
 func newPatterns() patterns {
 	return patterns{
-		id:   regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
-		time: regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?`),
+		id: regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
+		// An address within a sentence.
+		address: regexp.MustCompile(`\b(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{1,4}(?::{1,2}[0-9a-f]{1,4})+)\b`),
+		time:    regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?`),
 		// What Python prints differently at each start: where an object is, and
 		// in which order the members of a set come.
 		object:    regexp.MustCompile(`object at 0x[0-9a-f]+`),
@@ -165,6 +167,24 @@ func (m *machine) learn(key string, want, have any) {
 		isID := m.patterns.id.FindString(w) == w && m.patterns.id.FindString(h) == h
 		if _, seen := m.ids[w]; !seen && (isID || slices.Contains(addressKeys(), key) && h != "") {
 			m.ids[w] = h
+		}
+		if key == "faultstring" {
+			m.learnAddresses(w, h)
+		}
+	}
+}
+
+// learnAddresses takes the addresses from two texts that differ in nothing else.
+// What the request named itself is known, and has to be the same.
+func (m *machine) learnAddresses(want, have string) {
+	recorded, ours := m.patterns.address.FindAllString(want, -1), m.patterns.address.FindAllString(have, -1)
+	bare := func(text string) string { return m.patterns.address.ReplaceAllString(text, "") }
+	if len(recorded) != len(ours) || bare(want) != bare(have) {
+		return
+	}
+	for i, address := range recorded {
+		if _, seen := m.ids[address]; !seen && !strings.Contains(m.asked, address) {
+			m.ids[address] = ours[i]
 		}
 	}
 }

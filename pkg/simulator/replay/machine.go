@@ -1,12 +1,10 @@
 package replay
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
@@ -23,7 +21,8 @@ type machine struct {
 	patterns patterns
 	ids      map[string]string // recorded IDs and addresses to ours
 	next     *planned
-	site     *site // nil for a sequence
+	site     *site  // nil for a sequence
+	asked    string // what the request under way names, as recorded
 }
 
 // ticking is a clock that stands still but for a tick at each look, so that
@@ -33,27 +32,6 @@ type ticking struct{ *clocktesting.FakeClock }
 func (c ticking) Now() time.Time {
 	c.Step(time.Microsecond)
 	return c.FakeClock.Now()
-}
-
-// planned are the IDs that the next objects get, by kind: those that the
-// recording has for them, since lists can be sorted by ID.
-type planned struct {
-	mu  sync.Mutex
-	ids map[string]string
-}
-
-func (p *planned) set(ids map[string]string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ids = ids
-}
-
-func (p *planned) take(kind string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	id := p.ids[kind]
-	delete(p.ids, kind)
-	return id
 }
 
 // step sends one request and says how its answer differs, or lets an event
@@ -66,9 +44,15 @@ func (m *machine) step(recording Recording, step Step, rest []Step) (what string
 		return "", false
 	}
 	if m.site != nil {
-		m.site.prepare(m, step, rest)
+		if err := m.site.prepare(m, step, rest); err != nil {
+			return fmt.Sprintf("before %s %s: %v", step.Method, step.Path, err), false
+		}
 	}
 	m.next.set(plannedIDs(step))
+	if m.site != nil {
+		m.next.expect(m.ids, step, rest)
+	}
+	m.asked = step.Path + step.Body
 	got := m.send(step)
 	m.next.set(nil)
 	asked := fmt.Sprintf("%s %s %.300s: ", step.Method, step.Path, step.Body)
@@ -117,24 +101,4 @@ func (m *machine) host(step Step) string {
 		return host
 	}
 	return "localhost"
-}
-
-// plannedIDs are the IDs of what a POST made: the object itself and, with a
-// load balancer, its VIP port.
-func plannedIDs(step Step) map[string]string {
-	if step.Method != http.MethodPost || step.Status != http.StatusCreated {
-		return nil
-	}
-	var answer map[string]struct {
-		ID     string
-		PortID string `json:"vip_port_id"`
-	}
-	if json.Unmarshal([]byte(step.Response), &answer) != nil {
-		return nil
-	}
-	ids := map[string]string{}
-	for kind, made := range answer {
-		ids[kind], ids["port"] = made.ID, made.PortID
-	}
-	return ids
 }

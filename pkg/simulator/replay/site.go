@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -23,6 +24,7 @@ type site struct {
 	made     map[string]bool // load balancers that a recorded request made
 	facts    []loadBalancerFacts
 	present  map[string]bool // recorded IDs of the load balancers made so far
+	limited  bool            // somebody has set a quota
 	network  *neutron.Neutron
 }
 
@@ -123,7 +125,7 @@ func (s *site) build(network *neutron.Neutron) error {
 		}
 		vips := map[string]string{lb.SubnetID: lb.Address}
 		for _, vip := range lb.AdditionalVIPs {
-			vips[vip.SubnetID] = vip.Address
+			vips[vip.SubnetID] = cmp.Or(vip.Address, s.addressIn(vip.SubnetID))
 		}
 		for id, address := range vips {
 			if id == "" || subnets[id] {
@@ -142,6 +144,27 @@ func (s *site) build(network *neutron.Neutron) error {
 	return nil
 }
 
+// addressIn finds an address in a subnet that no VIP shows: that of a member.
+func (s *site) addressIn(subnetID string) string {
+	for _, step := range s.steps {
+		var body struct {
+			Members []struct {
+				Address  string
+				SubnetID string `json:"subnet_id"`
+			}
+		}
+		if json.Unmarshal([]byte(step.Body), &body) != nil {
+			continue
+		}
+		for _, member := range body.Members {
+			if member.SubnetID == subnetID {
+				return member.Address
+			}
+		}
+	}
+	return ""
+}
+
 // around guesses the subnet of an address.
 func around(address string) (string, error) {
 	parsed, err := netip.ParseAddr(address)
@@ -158,6 +181,7 @@ func around(address string) (string, error) {
 // offer adds the flavors and availability zones that lists show; all are the
 // amphora provider's.
 func (s *site) offer(o *octavia.Octavia) {
+	offered := map[string]bool{}
 	for _, step := range s.steps {
 		var answer struct {
 			Flavors           []octavia.Flavor
@@ -166,18 +190,18 @@ func (s *site) offer(o *octavia.Octavia) {
 		if step.Method != http.MethodGet || json.Unmarshal([]byte(step.Response), &answer) != nil {
 			continue
 		}
-		if len(answer.Flavors)+len(answer.AvailabilityZones) == 0 {
-			continue
-		}
 		for _, flavor := range answer.Flavors {
-			flavor.Provider = octavia.ProviderAmphora
-			o.AddFlavor(flavor)
+			if flavor.Provider = octavia.ProviderAmphora; !offered[flavor.ID] {
+				o.AddFlavor(flavor)
+			}
+			offered[flavor.ID] = true
 		}
 		for _, zone := range answer.AvailabilityZones {
-			zone.Provider = octavia.ProviderAmphora
-			o.AddAvailabilityZone(zone)
+			if zone.Provider = octavia.ProviderAmphora; !offered[zone.Name] {
+				o.AddAvailabilityZone(zone)
+			}
+			offered[zone.Name] = true
 		}
-		return
 	}
 }
 

@@ -24,6 +24,7 @@ func (s *site) begin(m *machine, recording Recording) error {
 			delete(s.present, id)
 		}
 	}
+	s.freeAddresses(m)
 	for _, step := range recording.Steps {
 		for _, id := range referredTo(step) {
 			if s.made[id] || s.present[id] || step.Status == http.StatusNotFound {
@@ -35,6 +36,20 @@ func (s *site) begin(m *machine, recording Recording) error {
 		}
 	}
 	return nil
+}
+
+// freeAddresses forgets the addresses of load balancers that are gone: others get
+// them.
+func (s *site) freeAddresses(m *machine) {
+	kept := map[string]bool{}
+	for _, facts := range s.facts {
+		kept[facts.Address] = kept[facts.Address] || s.present[facts.ID]
+	}
+	for address, inUse := range kept {
+		if !inUse {
+			delete(m.ids, address)
+		}
+	}
 }
 
 // needed says whether these steps or later ones are about the load balancer.
@@ -117,10 +132,13 @@ func (s *site) nameOf(id string) string {
 }
 
 // prepare does before a request what the recording implies: waits, failures of
-// the provider, and a port that somebody made.
-func (s *site) prepare(m *machine, step Step, rest []Step) {
+// the provider, what was done unseen, and a port that somebody made.
+func (s *site) prepare(m *machine, step Step, rest []Step) error {
 	if implied(step) {
 		m.settle()
+	}
+	if err := s.unseen(m, step); err != nil {
+		return err
 	}
 	s.plug(m, step)
 	succeeded := step.Method != http.MethodGet && step.Status < http.StatusBadRequest
@@ -134,6 +152,7 @@ func (s *site) prepare(m *machine, step Step, rest []Step) {
 			}
 		}
 	}
+	return nil
 }
 
 // implied says whether the recording had moved on to settled states: unless

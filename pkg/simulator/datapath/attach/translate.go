@@ -47,6 +47,9 @@ func addAddresses(translated *datapath.LoadBalancer, lb octavia.LoadBalancer, fl
 	texts := []string{lb.VIP.Address}
 	ports := []string{lb.VIP.PortID}
 	for _, vip := range lb.AdditionalVIPs {
+		if vip.Address == "" {
+			continue // the provider does not do them
+		}
 		texts = append(texts, vip.Address)
 		if vip.PortID != lb.VIP.PortID {
 			ports = append(ports, vip.PortID)

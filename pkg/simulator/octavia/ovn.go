@@ -1,0 +1,133 @@
+package octavia
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The provider ovn of Zed (ovn-octavia-provider 3.0) has one load balancer in
+// OVN for each protocol, and reports what it thinks a request was about. What it
+// forgets to report stays PENDING:
+//
+//	request                        reported beside the load balancer
+//	full create                    all but the monitors, which OVN never hears of
+//	POST monitor                   its pool and members, not the listeners
+//	PUT monitor                    its pool, not the listeners
+//	DELETE monitor                 the first pool of the OVN load balancer, not the listeners
+//	PUT, DELETE of a monitor       nothing: the load balancer stays PENDING_UPDATE
+//	  that OVN never heard of
+//	POST listener beside a         nothing: the driver dies
+//	  monitor of its protocol
+//	PUT pool                       the pool; the listeners too with admin_state_up
+//	PUT listener                   the listener; with default_pool_id that pool too
+//	members                        their pool and its listeners
+
+// check is a health check of an OVN load balancer. It outlives a pool that is
+// deleted together with its monitor.
+type check struct{ protocol, monitorID string }
+
+func (o *Octavia) oldOVN(lb *LoadBalancer) bool {
+	return lb.Provider == ProviderOVN && o.options.Quirks.OldOVN
+}
+
+// heardOf tells whether OVN knows a monitor.
+func (lb *LoadBalancer) heardOf(monitor *Monitor) bool {
+	return slices.ContainsFunc(lb.checks, func(c check) bool { return c.monitorID == monitor.ID })
+}
+
+// checked tells whether the OVN load balancer of a protocol has a health check.
+func (lb *LoadBalancer) checked(protocol string) bool {
+	return slices.ContainsFunc(lb.checks, func(c check) bool { return c.protocol == protocol })
+}
+
+func (lb *LoadBalancer) addCheck(pool *Pool, monitor *Monitor) {
+	lb.checks = append(slices.Clone(lb.checks), check{pool.Protocol, monitor.ID})
+}
+
+func (lb *LoadBalancer) dropCheck(monitor *Monitor) {
+	lb.checks = slices.DeleteFunc(slices.Clone(lb.checks), func(c check) bool { return c.monitorID == monitor.ID })
+}
+
+// firstPool is the one that the driver takes for the pool of any monitor: OVN
+// keeps them by ID.
+func (lb *LoadBalancer) firstPool(protocol string) *Pool {
+	var first *Pool
+	for _, pool := range lb.Pools {
+		if pool.Protocol == protocol && (first == nil || pool.ID < first.ID) {
+			first = pool
+		}
+	}
+	return first
+}
+
+// updateForgetting is an update whose end the driver reports for some of what
+// was locked; the rest stays PENDING_UPDATE under an ACTIVE load balancer.
+func (o *Octavia) updateForgetting(lb *LoadBalancer, locked, reported, created []object, finish func()) {
+	forgotten := slices.DeleteFunc(slices.Clone(locked), func(thing object) bool { return slices.Contains(reported, thing) })
+	o.update(lb, reported, created, finish)
+	for _, thing := range forgotten {
+		o.set(thing, PendingUpdate)
+	}
+}
+
+// hang is an update whose end is never reported. before is what the driver does
+// all the same.
+func (o *Octavia) hang(lb *LoadBalancer, locked []object, before func()) {
+	o.lock(lb, PendingUpdate)
+	for _, thing := range locked {
+		o.set(thing, PendingUpdate)
+	}
+	o.after(lb, o.delays(lb.Provider).Update, before)
+}
+
+// ovnMonitorMade is POST healthmonitors.
+func (o *Octavia) ovnMonitorMade(lb *LoadBalancer, pool *Pool) {
+	lb.addCheck(pool, pool.Monitor)
+	for _, member := range pool.Members {
+		member.driven = Online
+	}
+	o.updateForgetting(lb, poolAndListeners(lb, pool), []object{pool}, []object{pool.Monitor}, nil)
+}
+
+// ovnMonitorChanged is PUT healthmonitors/{id}.
+func (o *Octavia) ovnMonitorChanged(lb *LoadBalancer, pool *Pool) {
+	monitor := pool.Monitor
+	locked := append(poolAndListeners(lb, pool), monitor)
+	if !lb.heardOf(monitor) {
+		o.hang(lb, locked, func() { o.set(monitor, Error) })
+		return
+	}
+	o.updateForgetting(lb, locked, []object{pool, monitor}, nil, nil)
+}
+
+// ovnMonitorGone is DELETE healthmonitors/{id}.
+func (o *Octavia) ovnMonitorGone(lb *LoadBalancer, pool *Pool) {
+	monitor := pool.Monitor
+	gone := func() {
+		lb.dropCheck(monitor)
+		o.dropMonitor(pool)
+	}
+	locked := poolAndListeners(lb, pool)
+	if !lb.heardOf(monitor) {
+		o.hang(lb, locked, gone)
+		return
+	}
+	var reported []object
+	if lb.firstPool(pool.Protocol) == pool {
+		reported = []object{pool}
+	}
+	o.updateForgetting(lb, locked, reported, nil, gone)
+}
+
+// ovnMemberStatus is the operating status that the driver reported last; until
+// then that of the member's creation stands.
+func (lb *LoadBalancer) ovnMemberStatus(pool *Pool, member *Member) string {
+	switch {
+	case !member.AdminStateUp:
+		return Offline
+	case member.reported != "" && pool.Monitor != nil && lb.heardOf(pool.Monitor):
+		return member.reported
+	default:
+		return cmp.Or(member.driven, member.OperatingStatus)
+	}
+}
