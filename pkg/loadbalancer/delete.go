@@ -112,6 +112,9 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service) error {
 		return err
 	}
 	leaving.options.Cascade = r.options.Config.LoadBalancer.CascadeDelete
+	if lb := observed.LoadBalancer; lb != nil {
+		leaving.options.Forgetful = build.CapabilitiesOf(lb.Provider, version).Forgetful
+	}
 	todo := plan.Delete(*observed, leaving.options)
 	r.tellPlan(svc, todo)
 	if err := r.applier.Run(ctx, id, observed, todo); err != nil {

@@ -213,8 +213,7 @@ func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings, can b
 		KeepFloatingIP: settings.KeepFloatingIP,
 		Published:      len(svc.Status.LoadBalancer.Ingress) > 0,
 		Cascade:        r.options.Config.LoadBalancer.CascadeDelete,
-
-		MonitorsBlockListeners: can.MonitorsBlockListeners,
+		Forgetful:      can.Forgetful,
 	}
 }
 

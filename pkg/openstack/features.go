@@ -18,8 +18,9 @@ var (
 	VersionHTTPForUDP = Version{2, 16}
 	// VersionProxyV2: pools speak version 2 of the PROXY protocol (7.0, Victoria).
 	VersionProxyV2 = Version{2, 22}
-	// VersionSoundOVNMonitors: the ovn provider of that time can make listeners
-	// beside monitors (13.0, 2023.2).
+	// VersionSoundOVNMonitors: the ovn provider of that time knows the monitors of
+	// a full create, can make listeners beside monitors, and reports all that a
+	// monitor's change is about (13.0, 2023.2).
 	VersionSoundOVNMonitors = Version{2, 27}
 	// VersionLinearMembers: listing members takes work that grows with their
 	// number; before, it grew with its square (16.0, 2025.1; LP#2019311).

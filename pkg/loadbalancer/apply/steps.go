@@ -98,7 +98,11 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 	}
 	switch s := step.(type) {
 	case plan.UpdatePool:
-		return "", r.Octavia.UpdatePool(ctx, pool.ID, poolUpdate(s.From, s.To))
+		opts := poolUpdate(s.From, s.To)
+		if r.observed.LoadBalancer.Provider == providerOVN {
+			opts.AdminStateUp = &[]bool{true}[0] // without it ovn of Zed leaves the listeners behind
+		}
+		return "", r.Octavia.UpdatePool(ctx, pool.ID, opts)
 	case plan.SetMembers:
 		return "", r.setMembers(ctx, pool.ID, s)
 	case plan.AddMember:

@@ -81,11 +81,11 @@ type Capabilities struct {
 	Protocols  []v1.Protocol
 	// Monitors are the types of health monitors.
 	Monitors []string
-	// MonitorsBlockListeners tells that no listener can be made on a load balancer
-	// that has a monitor.
-	MonitorsBlockListeners bool
-	octavia                openstack.Version
-	learnt                 []Feature
+	// Forgetful tells of a driver that loses monitors and leaves things behind:
+	// see plan.Options.
+	Forgetful bool
+	octavia   openstack.Version
+	learnt    []Feature
 }
 
 // CapabilitiesOf gives what a provider can do, without what it has been found not
@@ -109,9 +109,9 @@ func CapabilitiesOf(provider string, octavia openstack.Version, without ...Featu
 		// It answers 501 to everything else (ovn-octavia-provider up to 10.0).
 		can.Algorithms = []string{"SOURCE_IP_PORT"}
 		can.Monitors = []string{model.MonitorTCP, model.MonitorUDPConnect}
-		// Seen with ovn-octavia-provider 3.0 (Zed): the driver dies and the load
-		// balancer stays PENDING_UPDATE. Its version shows in that of Octavia only.
-		can.MonitorsBlockListeners = !octavia.AtLeast(openstack.VersionSoundOVNMonitors)
+		// Seen with ovn-octavia-provider 3.0 (Zed). Its version shows in that of
+		// Octavia only, which is the same for 4.0 (2023.1).
+		can.Forgetful = !octavia.AtLeast(openstack.VersionSoundOVNMonitors)
 	}
 	return can
 }

@@ -12,8 +12,10 @@ import (
 type cloud struct {
 	observed model.Observed
 	made     int
-	// monitorsBlock is Options.MonitorsBlockListeners.
-	monitorsBlock bool
+	// forgetful is Options.Forgetful.
+	forgetful bool
+	// stale are the transports of which a monitor went with its pool.
+	stale map[model.Protocol]bool
 }
 
 // run carries out steps one after another.
@@ -34,6 +36,7 @@ func (c *cloud) do(step plan.Step) error {
 		return err
 	}
 	plan.Advance(&c.observed, step)
+	c.forget(step)
 	c.identify()
 	return nil
 }
@@ -93,11 +96,11 @@ func (c *cloud) spare(id string) bool {
 }
 
 func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
+	if err := c.checkForgetful(lb, step); err != nil {
+		return err
+	}
 	switch s := step.(type) {
 	case plan.CreateListener:
-		if c.monitorsBlock && monitored(lb) {
-			return fmt.Errorf("the provider hangs: there is a monitor")
-		}
 		return checkCreateListener(lb, s)
 	case plan.UpdateListener:
 		return checkUpdateListener(lb, s)
@@ -115,20 +118,6 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 		return fmt.Errorf("no such pool, or a listener uses it")
 	}
 	return checkInPool(lb, step)
-}
-
-func monitored(lb *model.LoadBalancer) bool {
-	for _, l := range lb.Listeners {
-		if l.Pool.Monitor != nil {
-			return true
-		}
-	}
-	for _, pool := range lb.Orphans {
-		if pool.Monitor != nil {
-			return true
-		}
-	}
-	return false
 }
 
 func checkCreateListener(lb *model.LoadBalancer, s plan.CreateListener) error {
@@ -181,6 +170,9 @@ func checkInPool(lb *model.LoadBalancer, step plan.Step) error {
 	pool := ref.Find(lb)
 	if pool == nil {
 		return fmt.Errorf("no such pool")
+	}
+	if _, repair := step.(plan.UpdatePool); !repair && !pool.Status.Sound() {
+		return fmt.Errorf("pool %s is immutable", pool.Name)
 	}
 	switch s := step.(type) {
 	case plan.SetMembers:

@@ -11,7 +11,7 @@ func Delete(observed model.Observed, opts Options) Plan {
 	steps := dropSurplus(observed)
 	lb := observed.LoadBalancer
 	if lb != nil {
-		steps = append(steps, deleteLoadBalancer(lb, opts.Cascade)...)
+		steps = append(steps, deleteLoadBalancer(lb, opts)...)
 	}
 	if lb != nil && len(lb.Foreign) == 0 && lb.FloatingIP != nil && lb.FloatingIP.Owned && !opts.KeepFloatingIP {
 		steps = append(steps, DeleteFloatingIP{lb.FloatingIP.ID, lb.FloatingIP.Address})
@@ -24,12 +24,12 @@ func Delete(observed model.Observed, opts Options) Plan {
 	return Plan{Steps: steps}
 }
 
-func deleteLoadBalancer(lb *model.LoadBalancer, cascade bool) []Step {
+func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {
 	shared := len(lb.Foreign) > 0
-	if !shared && (cascade || lb.Status.Failed()) { // in ERROR nothing but the whole can be deleted
+	if !shared && (opts.Cascade || lb.Status.Failed()) { // in ERROR nothing but the whole can be deleted
 		return []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true}}
 	}
-	d := differ{desired: &model.LoadBalancer{}, observed: lb}
+	d := differ{desired: &model.LoadBalancer{}, observed: lb, forgetful: shared && opts.Forgetful}
 	d.dropListeners()
 	if !shared {
 		d.add(DeleteLoadBalancer{ID: lb.ID, Name: lb.Name})

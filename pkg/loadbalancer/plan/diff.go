@@ -17,10 +17,10 @@ type Options struct {
 	Published bool
 	// Cascade lets one request delete a load balancer with all that is in it.
 	Cascade bool
-	// MonitorsBlockListeners tells of a provider that hangs when a listener is
-	// made while the load balancer has a monitor, or had one whose pool was
-	// deleted with it: they go first, by themselves, and come back last.
-	MonitorsBlockListeners bool
+	// Forgetful tells of a provider that loses monitors of a full create, hangs
+	// when a listener is made beside a monitor, and leaves listeners and pools
+	// behind when a monitor changes: ovn of Zed.
+	Forgetful bool
 }
 
 // Diff gives the steps that make the observed load balancer like the desired one.
@@ -55,16 +55,18 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if blocked := conflict(desired, lb); blocked != "" {
 		return Plan{Blocked: blocked}
 	}
-	d := differ{desired: desired, observed: lb, monitorsFirst: opts.MonitorsBlockListeners}
-	d.monitorsLast = opts.MonitorsBlockListeners && d.makesListeners()
+	d := differ{desired: desired, observed: lb, forgetful: opts.Forgetful}
 	d.add(detachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
 	d.tighten()
 	d.dropListeners()
 	d.updatePools()
 	d.createListeners()
 	d.replaceListeners()
-	d.add(d.last...)
 	d.loosen()
+	d.add(d.last...)
+	if d.forgetful {
+		d.steps = remember(d.steps, desired)
+	}
 	d.add(attachFloatingIP(desired, lb.FloatingIP, observed.Spare)...)
 	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
 }
@@ -82,8 +84,14 @@ func dropSurplus(observed model.Observed) []Step {
 // go first: they count against the quota.
 func create(desired *model.LoadBalancer, spare []model.FloatingIP, opts Options) []Step {
 	steps := detachFloatingIP(desired, nil, spare, opts)
-	steps = append(steps, CreateLoadBalancer{desired})
-	return append(steps, attachFloatingIP(desired, nil, spare)...)
+	if !opts.Forgetful {
+		steps = append(steps, CreateLoadBalancer{desired})
+		return append(steps, attachFloatingIP(desired, nil, spare)...)
+	}
+	bare, monitors := withoutMonitors(desired)
+	steps = append(steps, CreateLoadBalancer{bare})
+	steps = append(steps, attachFloatingIP(desired, nil, spare)...)
+	return append(steps, remember(monitors, desired)...)
 }
 
 // replace starts anew: a load balancer that never came up is of no use to anyone.
@@ -116,17 +124,16 @@ func conflict(desired, lb *model.LoadBalancer) string {
 type differ struct {
 	desired, observed *model.LoadBalancer
 	steps             []Step
-	// monitorsFirst deletes monitors before their pools are deleted.
-	monitorsFirst bool
-	// monitorsLast makes all monitors anew after the listeners; last holds them.
-	monitorsLast bool
-	last         []Step
+	// forgetful is Options.Forgetful: monitors are made after everything else,
+	// which is what last is for.
+	forgetful bool
+	last      []Step
 }
 
 func (d *differ) add(steps ...Step) { d.steps = append(d.steps, steps...) }
 
 func (d *differ) createMonitor(step CreateMonitor) {
-	if d.monitorsLast {
+	if d.forgetful {
 		d.last = append(d.last, step)
 	} else {
 		d.add(step)

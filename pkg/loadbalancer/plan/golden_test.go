@@ -164,7 +164,12 @@ func troubles(t *testing.T) []situation {
 		{name: "settings that cannot change", observed: made(t, web()), desired: web(func(lb *model.LoadBalancer) {
 			lb.Provider, lb.FlavorID, lb.VIP.SubnetID = "ovn", "large", "other-subnet"
 		})},
-		{name: "a port more where monitors block listeners", observed: made(t, monitored), options: plan.Options{MonitorsBlockListeners: true},
+		{name: "a port more where monitors block listeners", observed: made(t, monitored), options: plan.Options{Forgetful: true},
 			desired: web(ports(listener(0, model.TCP, 80), listener(1, model.TCP, 443), listener(2, model.TCP, 8443)), monitor(model.MonitorTCP))},
+		{name: "the first time where monitors of a creation get lost", desired: monitored, options: plan.Options{Forgetful: true}},
+		{name: "a monitor was lost in the creation", desired: monitored, options: plan.Options{Forgetful: true},
+			observed: broken(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.Monitor.Status.Provisioning = "PENDING_CREATE" })},
+		{name: "a monitor changes where its listener is forgotten", observed: made(t, monitored), options: plan.Options{Forgetful: true},
+			desired: web(monitor(model.MonitorTCP), onPools(func(pool *model.Pool) { pool.Monitor.Delay = 30 }))},
 	}
 }

@@ -14,15 +14,20 @@ import (
 //	another                    the same      the listener makes room for its successor; the pool goes on
 //	another                    another       a new pool, then the listener makes room for its successor, the old pool goes
 //
+// A pool whose monitor the provider lost counts as one of another protocol.
+//
 // Protocols cannot change, and no two listeners share a port: only between the end
 // of a listener and its successor is nobody served.
 type fate struct {
 	want, have *model.Listener
+	lost       bool
 }
+
+func (d *differ) fate(want, have *model.Listener) fate { return fate{want, have, d.lost(have.Pool)} }
 
 // samePool tells that the pool goes on.
 func (f fate) samePool() bool {
-	return f.have.Pool.ID != "" && f.have.Pool.Protocol == f.want.Pool.Protocol
+	return f.have.Pool.ID != "" && !f.lost && f.have.Pool.Protocol == f.want.Pool.Protocol
 }
 
 func (f fate) sameListener() bool { return f.have.Protocol == f.want.Protocol }
@@ -44,7 +49,7 @@ func (f fate) differs() bool {
 func (d *differ) stays(yield func(fate) bool) {
 	for i := range d.desired.Listeners {
 		want := &d.desired.Listeners[i]
-		if have := d.observed.Listener(want.Key()); have != nil && !yield(fate{want, have}) {
+		if have := d.observed.Listener(want.Key()); have != nil && !yield(d.fate(want, have)) {
 			return
 		}
 	}
@@ -111,13 +116,14 @@ func (d *differ) dropListeners() {
 		if d.desired.Listener(have.Key()) != nil {
 			continue
 		}
-		d.dropMonitor(have)
+		d.dropMonitor(poolFor(*have), have.Pool)
 		d.add(DeleteListener{have.ID, have.Name, have.Key()})
 		if have.Pool.ID != "" {
 			d.add(DeletePool{have.Pool.ID, have.Pool.Name})
 		}
 	}
 	for _, orphan := range d.observed.Orphans {
+		d.dropMonitor(PoolRef{ID: orphan.ID, Name: orphan.Name, Protocol: orphan.Protocol}, orphan)
 		d.add(DeletePool{orphan.ID, orphan.Name})
 	}
 }
@@ -131,10 +137,14 @@ func (d *differ) dropPool(had *model.Listener) {
 
 // dropMonitor deletes the monitor of a pool that goes, where that may not be left
 // to the end of the pool.
-func (d *differ) dropMonitor(have *model.Listener) {
-	if m := have.Pool.Monitor; m != nil && d.monitorsFirst {
-		d.add(DeleteMonitor{poolFor(*have), *m})
+func (d *differ) dropMonitor(ref PoolRef, pool model.Pool) {
+	if pool.Monitor == nil || !d.forgetful || d.lost(pool) {
+		return
 	}
+	if !pool.Status.Sound() {
+		d.add(UpdatePool{ref, pool, pool}) // which a monitor needs to be deleted
+	}
+	d.add(DeleteMonitor{ref, *pool.Monitor})
 }
 
 // updatePools changes the pools that go on. A monitor of another type goes before
@@ -143,7 +153,7 @@ func (d *differ) dropMonitor(have *model.Listener) {
 func (d *differ) updatePools() {
 	for f := range d.stays {
 		if !f.samePool() {
-			d.dropMonitor(f.have)
+			d.dropMonitor(poolFor(*f.have), f.have.Pool)
 			continue
 		}
 		d.updatePool(poolFor(*f.have), f.have.Pool, f.want.Pool)
@@ -155,7 +165,7 @@ func (d *differ) updatePool(pool PoolRef, from, to model.Pool) {
 		d.add(UpdatePool{pool, from, to})
 	}
 	monitor := from.Monitor
-	if monitor != nil && (to.Monitor == nil || to.Monitor.Type != monitor.Type || d.monitorsLast) {
+	if monitor != nil && (to.Monitor == nil || to.Monitor.Type != monitor.Type || d.blocks(from)) {
 		d.add(DeleteMonitor{pool, *monitor})
 		monitor = nil
 	}
@@ -179,7 +189,7 @@ func (d *differ) createListeners() {
 	for i := range d.desired.Listeners {
 		want := d.desired.Listeners[i]
 		have := d.observed.Listener(want.Key())
-		if have == nil || !(fate{&want, have}).samePool() {
+		if have == nil || !d.fate(&want, have).samePool() {
 			d.createPool(want)
 		}
 		if have == nil {
@@ -210,17 +220,12 @@ func (d *differ) replaceListeners() {
 		if f.samePool() {
 			want.Pool.ID = f.have.Pool.ID
 		}
+		if f.lost { // its successor can be of the same name and protocol
+			d.dropPool(f.have)
+		}
 		d.add(CreateListener{want})
-		if !f.samePool() {
+		if !f.samePool() && !f.lost {
 			d.dropPool(f.have)
 		}
 	}
-}
-
-// makesListeners tells whether a port is new, or its listener is replaced.
-func (d *differ) makesListeners() bool {
-	return slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
-		have := d.observed.Listener(want.Key())
-		return have == nil || have.Protocol != want.Protocol
-	})
 }

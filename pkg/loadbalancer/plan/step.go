@@ -66,8 +66,13 @@ type PoolRef struct {
 	Protocol model.Protocol
 }
 
-// String prints the port that the pool serves.
-func (r PoolRef) String() string { return r.Key.String() }
+// String prints the port that the pool serves, or its name when it serves none.
+func (r PoolRef) String() string {
+	if r.Key == (model.ListenerKey{}) {
+		return r.Name
+	}
+	return r.Key.String()
+}
 
 type (
 	// CreateLoadBalancer makes a load balancer with everything in it.
