@@ -207,36 +207,6 @@ func TestServiceOfOvn(t *testing.T) {
 	w.loadBalancers(0)
 }
 
-func TestOvnOfZedGetsNoListenerBesideAMonitor(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, worldOptions{
-		simulator: simulator.Options{Release: "zed"},
-		keys:      map[string]string{"lb-provider": "ovn", "create-monitor": "true"},
-	})
-	nodes, svc := w.nodes(2), service("web", 2)
-	w.ensure(svc, nodes)
-	w.cloud.Books.Reset()
-	svc.Spec.Ports = append(svc.Spec.Ports[1:], port(v1.ProtocolTCP, 8080))
-	w.ensure(svc, nodes)
-	monitors := 2
-	for _, r := range w.cloud.Books.Requests() {
-		switch r.Method + " " + strings.TrimPrefix(r.Route, "/load-balancer/v2.0/lbaas/") {
-		case "POST healthmonitors":
-			monitors++
-		case "DELETE healthmonitors/{id}":
-			monitors--
-		case "POST listeners":
-			if monitors > 0 {
-				t.Errorf("a listener is made while there are %d monitors", monitors)
-			}
-		}
-	}
-	if monitors != 2 {
-		t.Errorf("%d monitors at the end, want 2", monitors)
-	}
-	w.unchanged(svc, nodes)
-}
-
 func TestOldOctaviaIsReadWithoutListsOfMembers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{simulator: simulator.Options{Release: "zed"}})

@@ -170,7 +170,12 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 	case plan.CreateLoadBalancer:
 		return r.gone(ctx)
 	}
-	return r.settle(ctx)
+	fresh := r.working == creating
+	if err := r.settle(ctx); err != nil || !fresh || r.observed.LoadBalancer.Provider != providerOVN {
+		return err
+	}
+	// ovn reports a new load balancer before what is in it.
+	return r.Settle(ctx, r.observed.LoadBalancer)
 }
 
 // unlocked waits for the end of a change that somebody else makes.
