@@ -8,7 +8,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -51,7 +50,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if len(found) > 0 {
 		best := found[pick(found, publishedAddresses(svc))]
 		observed := &model.Observed{LoadBalancer: observe.Parts{LoadBalancer: best}.Model(id)}
-		if err := r.observer.FloatingIPs(ctx, id, observed, ""); err != nil {
+		if err := r.observer.FloatingIPs(ctx, id, observed, observe.FloatingIPHints{}); err != nil {
 			return nil, false, err
 		}
 		return status(observed, build.Settings{Family: v1.IPv4Protocol}), true, nil
@@ -60,7 +59,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 		return &v1.LoadBalancerStatus{}, true, nil
 	}
 	observed := &model.Observed{}
-	if err := r.observer.FloatingIPs(ctx, id, observed, ""); err != nil {
+	if err := r.floatingIPsOf(ctx, svc, id, leaving, observed); err != nil {
 		return nil, false, err
 	}
 	return &v1.LoadBalancerStatus{}, !plan.Delete(*observed, leaving.options).Empty(), nil
@@ -108,9 +107,10 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service) error {
 	if err != nil {
 		return err
 	}
-	if err := r.floatingIPsOf(ctx, id, observed); err != nil {
+	if err := r.floatingIPsOf(ctx, svc, id, leaving, observed); err != nil {
 		return err
 	}
+	r.noteKept(svc, leaving, observed)
 	leaving.options.Cascade = r.options.Config.LoadBalancer.CascadeDelete
 	if lb := observed.LoadBalancer; lb != nil {
 		leaving.options.Forgetful = build.CapabilitiesOf(lb.Provider, version).Forgetful
@@ -126,23 +126,6 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service) error {
 	return nil
 }
 
-// floatingIPsOf reads all floating IPs of a Service, also spare ones beside the one
-// on the VIP.
-func (r *Reconciler) floatingIPsOf(ctx context.Context, id identity.Identity, observed *model.Observed) error {
-	if observed.LoadBalancer != nil {
-		if err := r.observer.FloatingIPs(ctx, id, observed, ""); err != nil {
-			return err
-		}
-		if observed.LoadBalancer.FloatingIP == nil {
-			return nil // the spare ones have been read
-		}
-	}
-	rest := &model.Observed{}
-	err := r.observer.FloatingIPs(ctx, id, rest, "")
-	observed.Spare = rest.Spare
-	return err
-}
-
 func notOurs(err error) bool {
 	var other *observe.NotOursError
 	return errors.As(err, &other)
@@ -151,7 +134,10 @@ func notOurs(err error) bool {
 // leaving is what a Service that goes says of what it leaves behind.
 type leaving struct {
 	loadBalancerID string
-	options        plan.Options
+	// asks tells that the Service asks for a certain floating IP, which was there
+	// before.
+	asks    bool
+	options plan.Options
 }
 
 // leavingSettings reads it. A Service that says something wrong can be deleted all
@@ -162,6 +148,7 @@ func leavingSettings(svc *v1.Service) leaving {
 	if values.LoadBalancerID != nil {
 		l.loadBalancerID = *values.LoadBalancerID
 	}
+	l.asks = svc.Spec.LoadBalancerIP != "" || values.FloatingIPID != nil || values.FloatingIPTag != nil
 	l.options.KeepFloatingIP = values.KeepFloatingIP != nil && *values.KeepFloatingIP
 	for _, err := range errs {
 		if err.Field == annotation.Path(annotation.KeepFloatingIP).String() {

@@ -23,6 +23,11 @@ const (
 	ReasonUnchanged = "LoadBalancerSettingUnchanged"
 	// ReasonDrifted (Warning) tells what somebody else changed in the cloud.
 	ReasonDrifted = "LoadBalancerDrifted"
+	// ReasonForcedInternal (Warning) tells that the cloud has no floating IPs.
+	ReasonForcedInternal = "LoadBalancerForcedInternal"
+	// ReasonNetworkChosen (Warning) tells which of several external networks the
+	// floating IP comes from.
+	ReasonNetworkChosen = "LoadBalancerExternalNetworkChosen"
 	// ReasonNodeSkipped (Warning) names nodes that cannot be members.
 	ReasonNodeSkipped = "LoadBalancerNodeSkipped"
 )
@@ -37,6 +42,17 @@ func (r *Reconciler) tellWithoutAddress(svc *v1.Service, settings build.Settings
 	if len(names) > 0 {
 		r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonNodeSkipped,
 			"No address of family %s, so not a member: %s", settings.Family, build.Some(names))
+	}
+}
+
+// tellFloating says, when something is made, what is not as one may think of the
+// floating IP.
+func (r *Reconciler) tellFloating(svc *v1.Service, known build.Facts, p plan.Plan) {
+	if known.NoFloatingIP != "" && p.Creates() {
+		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonForcedInternal, known.NoFloatingIP)
+	}
+	if known.Chosen != "" && p.MakesFloatingIP() {
+		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonNetworkChosen, known.Chosen)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
@@ -24,29 +23,10 @@ func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.I
 	if err != nil {
 		return nil, err
 	}
-	if observed.LoadBalancer == nil && floatingAddress(settings) == "" && r.hasNoFloatingIP(svc.UID, id) {
+	if !settings.FloatingIP() && observed.LoadBalancer == nil {
 		return observed, nil
 	}
-	if settings.FloatingIP() || observed.LoadBalancer != nil {
-		err = r.observer.FloatingIPs(ctx, id, observed, floatingAddress(settings))
-	}
-	return observed, err
-}
-
-// hasNoFloatingIP tells that there is surely no floating IP of a Service: the first
-// look of this process, the only one that makes any, saw none, and since then none
-// was made for it.
-func (r *Reconciler) hasNoFloatingIP(uid types.UID, id identity.Identity) bool {
-	first := r.inventory.First()
-	if first == nil || r.touched.has(uid) {
-		return false
-	}
-	for _, fip := range first.FloatingIPs {
-		if id.OwnsFloatingIP(fip.Description) {
-			return false
-		}
-	}
-	return true
+	return observed, r.readFloatingIPs(ctx, svc, id, settings, observed)
 }
 
 // unchanged asks whether the load balancer is still as it is remembered. Who asks
@@ -58,25 +38,6 @@ func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (b
 		return false, err
 	}
 	return !token.Gone && token.Status.Provisioning == openstack.StatusActive && token.UpdatedAt.Equal(lb.UpdatedAt), nil
-}
-
-// recheckFloatingIP reads floating IPs when the one that is there is not the one
-// that is wanted.
-func (r *Reconciler) recheckFloatingIP(ctx context.Context, id identity.Identity, settings build.Settings, observed *model.Observed) error {
-	attached, asked := observed.LoadBalancer.FloatingIP, floatingAddress(settings)
-	if settings.FloatingIP() == (attached != nil) && (asked == "" || attached.Address == asked) {
-		return nil
-	}
-	observed.Spare = nil
-	return r.observer.FloatingIPs(ctx, id, observed, asked)
-}
-
-// floatingAddress gives the address that the floating IP must have, if any.
-func floatingAddress(settings build.Settings) string {
-	if !settings.FloatingIP() {
-		return ""
-	}
-	return settings.LoadBalancerIP
 }
 
 // read finds the Service's load balancer and reads all of it, once nothing works

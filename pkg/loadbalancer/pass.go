@@ -43,6 +43,8 @@ type pass struct {
 	// was read, or checked, in this pass.
 	observed *model.Observed
 	fresh    bool
+	// known are the facts of the last plan.
+	known build.Facts
 }
 
 // passes is how often a plan is made in one call. A plan can leave something for
@@ -91,6 +93,7 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		}
 		if n == 1 {
 			p.tellPlan(p.svc, todo)
+			p.tellFloating(p.svc, p.known, todo)
 			p.tellDrift(p.svc, p.drift, todo)
 		}
 		switch {
@@ -115,12 +118,15 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 			return nil, "", err
 		}
 	}
-	existing := &model.Observed{LoadBalancer: &model.LoadBalancer{Provider: known.provider, FloatingIP: &model.FloatingIP{}}}
+	existing := &model.Observed{LoadBalancer: &model.LoadBalancer{Provider: known.provider}}
+	if known.floatingIPID != "" {
+		existing.LoadBalancer.FloatingIP = fittingFloatingIP(p.settings)
+	}
 	desired, err := p.desired(ctx, existing)
 	if err != nil {
 		return nil, "", err
 	}
-	digest := digestOf(desired)
+	digest := digestOf(desired, p.settings)
 	switch {
 	case known.contents != nil:
 	case known.digest == digest:
@@ -131,17 +137,12 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 	return known, digest, nil
 }
 
-// digestOf condenses what a Service asks for. Where VIP and floating IP come from
-// counts only until they are there.
-func digestOf(desired *model.LoadBalancer) string {
-	short := *desired
-	short.VIP.SubnetID, short.VIP.NetworkID = "", ""
-	if short.FloatingIP != nil {
-		fip := *short.FloatingIP
-		fip.NetworkID, fip.SubnetID = "", ""
-		short.FloatingIP = &fip
-	}
-	text, err := json.Marshal(short)
+// digestOf condenses what a Service asks for, once VIP and floating IP are there.
+func digestOf(desired *model.LoadBalancer, settings build.Settings) string {
+	text, err := json.Marshal(struct {
+		*model.LoadBalancer
+		Subnets string
+	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags})
 	if err != nil {
 		return "" // a struct of strings and numbers can be marshalled
 	}
@@ -172,7 +173,7 @@ func (p *pass) plan(ctx context.Context) (plan.Plan, error) {
 		return p.plan(ctx)
 	}
 	p.fresh = true
-	if err := p.recheckFloatingIP(ctx, p.id, p.settings, p.observed); err != nil {
+	if err := p.recheckFloatingIP(ctx); err != nil {
 		return plan.Plan{}, err
 	}
 	return p.diff(ctx)
@@ -202,6 +203,7 @@ func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.Lo
 	if err != nil {
 		return nil, err
 	}
+	p.known = known
 	desired := build.LoadBalancer(p.svc, p.id, p.settings, p.backends, known)
 	if observed.LoadBalancer == nil && desired.VIP.Address != "" {
 		if err := p.facts.FreeVIP(ctx, desired.VIP.Address); err != nil {
@@ -252,7 +254,7 @@ func (p *pass) remember(ctx context.Context, published *v1.LoadBalancerStatus) e
 	lb := p.observed.LoadBalancer
 	r := &remembered{
 		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
-		digest:         digestOf(desired),
+		digest:         digestOf(desired, p.settings),
 		status:         published.DeepCopy(),
 		loadBalancerID: lb.ID,
 		provider:       lb.Provider,

@@ -70,11 +70,8 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 		confirmed:      true,
 	}
 	address := known.status.Ingress[0].IP
-	if !p.settings.FloatingIP() {
-		if address != lb.VIPAddress {
-			return nil, nil
-		}
-		return known, nil
+	if address == lb.VIPAddress {
+		return known, nil // internal, or of a cloud without floating IPs
 	}
 	for _, fip := range look.OnPort(lb.VIPPortID) {
 		if fip.Address == address {

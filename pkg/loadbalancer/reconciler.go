@@ -93,6 +93,8 @@ type Reconciler struct {
 	nodes     nodeTable
 	// touched are the Services that something was made for.
 	touched uidSet
+	// kept are floating IPs that outlive their Service.
+	kept keptFloatingIPs
 }
 
 // New makes a Reconciler. Close ends it.

@@ -5,7 +5,6 @@ import (
 	"net/url"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 )
 
 // Neutron reads and writes floating IPs and reads networks, subnets and ports. A
@@ -28,11 +27,12 @@ type Network struct {
 
 // Subnet is what we ask of a subnet.
 type Subnet struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	NetworkID string `json:"network_id"`
-	IPVersion int    `json:"ip_version"`
-	CIDR      string `json:"cidr"`
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	NetworkID string   `json:"network_id"`
+	IPVersion int      `json:"ip_version"`
+	CIDR      string   `json:"cidr"`
+	Tags      []string `json:"tags"`
 }
 
 // Port is what we ask of a port.
@@ -54,72 +54,6 @@ type FixedIP struct {
 // portFields are the attributes of Port: a whole port is fifteen times as big.
 func portFields() []string {
 	return []string{"id", "name", "network_id", "device_id", "device_owner", "fixed_ips"}
-}
-
-// FloatingIPFilter says which floating IPs FloatingIPs lists. Empty fields do not
-// filter.
-type FloatingIPFilter struct {
-	PortID, Address, Description string
-}
-
-// FloatingIPs lists floating IPs of the session's project.
-func (n *Neutron) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]floatingips.FloatingIP, error) {
-	q := url.Values{}
-	for key, value := range map[string]string{
-		"port_id":             filter.PortID,
-		"floating_ip_address": filter.Address,
-		"description":         filter.Description,
-		"project_id":          n.session.ProjectID(),
-	} {
-		if value != "" {
-			q.Set(key, value)
-		}
-	}
-	var answer struct {
-		FloatingIPs []floatingips.FloatingIP `json:"floatingips"`
-	}
-	if err := n.get(ctx, "floatingips", q, &answer); err != nil {
-		return nil, Wrap(err, "list floating IPs")
-	}
-	return answer.FloatingIPs, nil
-}
-
-// CreateFloatingIP makes a floating IP and, with a PortID, associates it in the
-// same request. When IsUnsure(err) it may exist all the same.
-func (n *Neutron) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error) {
-	client, err := n.session.Network(ctx)
-	if err != nil {
-		return nil, err
-	}
-	fip, err := floatingips.Create(ctx, client, opts).Extract()
-	if err != nil {
-		return nil, Wrap(err, "create floating IP on network "+opts.FloatingNetworkID)
-	}
-	return fip, nil
-}
-
-// AssociateFloatingIP puts a floating IP on a port; an empty port takes it off.
-func (n *Neutron) AssociateFloatingIP(ctx context.Context, id, portID string) (*floatingips.FloatingIP, error) {
-	client, err := n.session.Network(ctx)
-	if err != nil {
-		return nil, err
-	}
-	opts := floatingips.UpdateOpts{PortID: new(string)}
-	*opts.PortID = portID
-	fip, err := floatingips.Update(ctx, client, id, opts).Extract()
-	if err != nil {
-		return nil, Wrap(err, "associate floating IP "+id)
-	}
-	return fip, nil
-}
-
-// DeleteFloatingIP gives a floating IP back to its pool.
-func (n *Neutron) DeleteFloatingIP(ctx context.Context, id string) error {
-	client, err := n.session.Network(ctx)
-	if err != nil {
-		return err
-	}
-	return ignoreNotFound(floatingips.Delete(ctx, client, id).ExtractErr(), "delete floating IP "+id)
 }
 
 // ExternalNetworks lists the networks that can give floating IPs. An ordinary
@@ -169,6 +103,17 @@ func (n *Neutron) Subnet(ctx context.Context, id string) (*Subnet, error) {
 		return nil, Wrap(err, "read subnet "+id)
 	}
 	return &answer.Subnet, nil
+}
+
+// Port reads one port.
+func (n *Neutron) Port(ctx context.Context, id string) (*Port, error) {
+	var answer struct {
+		Port Port `json:"port"`
+	}
+	if err := n.get(ctx, "ports/"+url.PathEscape(id), url.Values{"fields": portFields()}, &answer); err != nil {
+		return nil, Wrap(err, "read port "+id)
+	}
+	return &answer.Port, nil
 }
 
 // PortsOfDevices lists the ports of servers: a request for every 150 of them, as

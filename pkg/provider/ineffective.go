@@ -3,8 +3,6 @@ package provider
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
@@ -28,18 +26,10 @@ func ineffective(conf *config.Config) []string {
 			told = append(told, fmt.Sprintf("cloud.conf %s has no effect: %s", key, follows))
 		}
 	}
-	const subnet = "name the subnet by floating-subnet-id"
 	lb := conf.LoadBalancer
 	tell(lb.ManageSecurityGroups, "[LoadBalancer] manage-security-groups", "let the load balancers reach the node ports with a security group of your own")
 	tell(lb.EnableIngressHostname, "[LoadBalancer] enable-ingress-hostname", "Services are published by address")
 	tell(lb.ProviderRequiresSerialAPICalls, "[LoadBalancer] provider-requires-serial-api-calls", "load balancers are created in one request")
-	tell(lb.FloatingSubnet != "", "[LoadBalancer] floating-subnet", subnet)
-	tell(lb.FloatingSubnetTags != "", "[LoadBalancer] floating-subnet-tags", subnet)
-	for _, name := range slices.Sorted(maps.Keys(conf.LoadBalancerClass)) {
-		class := conf.LoadBalancerClass[name]
-		tell(class.FloatingSubnet != "", fmt.Sprintf("[LoadBalancerClass %q] floating-subnet", name), subnet)
-		tell(class.FloatingSubnetTags != "", fmt.Sprintf("[LoadBalancerClass %q] floating-subnet-tags", name), subnet)
-	}
 	tell(conf.Route.RouterID != "", "[Route] router-id", "routes to pods are left to the network plugin")
 	return told
 }

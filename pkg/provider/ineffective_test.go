@@ -16,15 +16,14 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 		conf string
 		told []string
 	}{
-		"none":             {"", nil},
-		"those that work":  {"[LoadBalancer]\nfloating-subnet-id=x\ncreate-monitor=true\n[LoadBalancerClass \"a\"]\nfloating-subnet-id=x\n", nil},
-		"switched off":     {"[LoadBalancer]\nmanage-security-groups=false\nenable-ingress-hostname=false\n", nil},
-		"one":              {"[LoadBalancer]\nmanage-security-groups=true\n", []string{"[LoadBalancer] manage-security-groups"}},
-		"routes":           {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
-		"classes in order": {"[LoadBalancerClass \"b\"]\nfloating-subnet=public*\n[LoadBalancerClass \"a\"]\nfloating-subnet-tags=x\n", []string{`[LoadBalancerClass "a"] floating-subnet-tags`, `[LoadBalancerClass "b"] floating-subnet`}},
+		"none":            {"", nil},
+		"those that work": {"[LoadBalancer]\nfloating-subnet-id=x\ncreate-monitor=true\n[LoadBalancerClass \"a\"]\nfloating-subnet-id=x\n", nil},
+		"switched off":    {"[LoadBalancer]\nmanage-security-groups=false\nenable-ingress-hostname=false\n", nil},
+		"one":             {"[LoadBalancer]\nmanage-security-groups=true\n", []string{"[LoadBalancer] manage-security-groups"}},
+		"routes":          {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
 		"all of one section": {
-			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\nprovider-requires-serial-api-calls=true\nfloating-subnet=x\nfloating-subnet-tags=x\n",
-			[]string{"[LoadBalancer] manage-security-groups", "[LoadBalancer] enable-ingress-hostname", "[LoadBalancer] provider-requires-serial-api-calls", "[LoadBalancer] floating-subnet", "[LoadBalancer] floating-subnet-tags"},
+			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\nprovider-requires-serial-api-calls=true\n",
+			[]string{"[LoadBalancer] manage-security-groups", "[LoadBalancer] enable-ingress-hostname", "[LoadBalancer] provider-requires-serial-api-calls"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

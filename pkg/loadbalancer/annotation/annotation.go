@@ -53,6 +53,8 @@ type Values struct {
 	MemberSubnetID                    *string
 	FloatingNetworkID                 *string
 	FloatingSubnetID                  *string
+	FloatingPattern, FloatingTags     *string
+	FloatingIPID, FloatingIPTag       *string
 	Method                            *string
 	NodeSelector                      *string
 	FlavorID, AvailabilityZone        *string

@@ -1,5 +1,13 @@
 package annotation
 
+// Names that code outside of the table needs.
+const (
+	FloatingPattern = Prefix + "floating-subnet"
+	FloatingTags    = Prefix + "floating-subnet-tags"
+	FloatingIPID    = Prefix + "floating-ip-id"
+	FloatingIPTag   = Prefix + "floating-ip-tag"
+)
+
 // addressTable holds what decides on VIP and floating IP.
 func addressTable() []Annotation {
 	return []Annotation{
@@ -29,8 +37,28 @@ func addressTable() []Annotation {
 			Value: text("the ID of a subnet of the external network", func(v *Values) **string { return &v.FloatingSubnetID }),
 			Doc:   "The subnet that the floating IP comes from.",
 		},
-		{Name: Prefix + "floating-subnet"},
-		{Name: Prefix + "floating-subnet-tags"},
+		{
+			Name: FloatingPattern, Key: "floating-subnet", Change: OnlyAtCreation,
+			Value: line("a pattern for names: a glob, or a regular expression after `~`; a leading `!` negates",
+				func(v *Values) **string { return &v.FloatingPattern }),
+			Doc: "The subnets that the floating IP comes from, by name: the first that has a free address. `floating-subnet-id` goes before it. OpenStack shows the subnets of external networks to few.",
+		},
+		{
+			Name: FloatingTags, Key: "floating-subnet-tags", Change: OnlyAtCreation,
+			Value: line("comma-separated tags: any of them, all of them after `&`; a leading `!` negates",
+				func(v *Values) **string { return &v.FloatingTags }),
+			Doc: "The subnets that the floating IP comes from, by tag: the first that has a free address. Together with `floating-subnet` both must hold.",
+		},
+		{
+			Name: FloatingIPID, Change: InPlace,
+			Value: text("the ID of a floating IP of the project", func(v *Values) **string { return &v.FloatingIPID }),
+			Doc:   "The floating IP to take. It must be free, and is never deleted.",
+		},
+		{
+			Name: FloatingIPTag, Change: InPlace,
+			Value: line("a tag of floating IPs of the project", func(v *Values) **string { return &v.FloatingIPTag }),
+			Doc:   "Takes a floating IP that carries the tag and is free, of several the first by address. It is never deleted.",
+		},
 		{
 			Name: KeepFloatingIP, Default: "false", Change: AtDeletion,
 			Value: boolean(func(v *Values) **bool { return &v.KeepFloatingIP }),

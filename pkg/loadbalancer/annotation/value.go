@@ -41,6 +41,21 @@ func text(allowed string, at func(*Values) **string) Value {
 	}}
 }
 
+// line reads any text of one line, which build then parses. An empty one is the
+// same as none.
+func line(allowed string, at func(*Values) **string) Value {
+	return Value{"text", allowed, func(v *Values, value string) bool {
+		if value == "" {
+			return true
+		}
+		if len(value) > 255 || strings.ContainsAny(value, "\r\n") {
+			return false
+		}
+		*at(v) = &value
+		return true
+	}}
+}
+
 // selector accepts what build then parses. Keys of labels hold slashes.
 func selector(at func(*Values) **string) Value {
 	return Value{"list", "comma-separated key=value or key", func(v *Values, value string) bool {

@@ -48,7 +48,7 @@ type Octavia interface {
 // Neutron is what apply asks of the network service.
 type Neutron interface {
 	CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error)
-	AssociateFloatingIP(ctx context.Context, id, portID string) (*floatingips.FloatingIP, error)
+	UpdateFloatingIP(ctx context.Context, id string, opts floatingips.UpdateOpts) (*floatingips.FloatingIP, error)
 	DeleteFloatingIP(ctx context.Context, id string) error
 }
 

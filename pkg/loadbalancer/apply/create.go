@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -90,71 +88,4 @@ func fitting(lb *model.LoadBalancer) *model.LoadBalancer {
 		trimmed.Listeners[i].Pool.Members = nil
 	}
 	return &trimmed
-}
-
-// floatingIP carries out a step for a floating IP. None of them touches the load
-// balancer, so none waits for it.
-func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
-	var port string
-	if lb := r.observed.LoadBalancer; lb != nil {
-		port = lb.VIP.PortID
-	}
-	var err error
-	switch s := step.(type) {
-	case plan.CreateFloatingIP:
-		return r.createFloatingIP(ctx, s, port)
-	case plan.AssociateFloatingIP:
-		_, err = r.Neutron.AssociateFloatingIP(ctx, s.ID, port)
-	case plan.DisassociateFloatingIP:
-		_, err = r.Neutron.AssociateFloatingIP(ctx, s.ID, "")
-	case plan.DeleteFloatingIP:
-		err = r.Neutron.DeleteFloatingIP(ctx, s.ID)
-	}
-	if err != nil {
-		return err
-	}
-	plan.Advance(r.observed, step)
-	if lb := r.observed.LoadBalancer; lb != nil && lb.FloatingIP != nil {
-		lb.FloatingIP.PortID = port
-	}
-	return nil
-}
-
-// createFloatingIP makes a floating IP on the VIP. When the answer is lost, or the
-// VIP turns out to have one, that one is taken.
-func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, port string) error {
-	fip, err := r.Neutron.CreateFloatingIP(ctx, floatingips.CreateOpts{
-		FloatingNetworkID: s.FloatingIP.NetworkID,
-		SubnetID:          s.FloatingIP.SubnetID,
-		FloatingIP:        s.FloatingIP.Address,
-		Description:       s.FloatingIP.Description,
-		PortID:            port,
-	})
-	if openstack.IsUnsure(err) || openstack.IsConflict(err) {
-		return r.adoptFloatingIP(ctx, err)
-	}
-	if err != nil {
-		return err
-	}
-	plan.Advance(r.observed, s)
-	made := r.observed.LoadBalancer.FloatingIP
-	made.ID, made.Address, made.PortID = fip.ID, fip.FloatingIP, port
-	return nil
-}
-
-// adoptFloatingIP takes the floating IP that is on the VIP after all.
-func (r *run) adoptFloatingIP(ctx context.Context, cause error) error {
-	if openstack.IsUnsure(cause) {
-		if err := r.sleep(ctx, r.Pace.Unsure); err != nil {
-			return err
-		}
-	}
-	looked := model.Observed{LoadBalancer: r.observed.LoadBalancer}
-	if err := r.Observer.FloatingIPs(ctx, r.id, &looked, ""); err != nil {
-		return fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
-	}
-	if looked.LoadBalancer.FloatingIP == nil {
-		return cause
-	}
-	return nil
 }

@@ -97,7 +97,7 @@ func (w *world) observe() model.Observed {
 			observed.Surplus = append(observed.Surplus, *read)
 		}
 	}
-	if err := w.applier.Observer.FloatingIPs(w.ctx, us(), &observed, ""); err != nil {
+	if err := w.applier.Observer.FloatingIPs(w.ctx, us(), &observed, observe.FloatingIPHints{}); err != nil {
 		w.t.Fatal(err)
 	}
 	return observed
@@ -135,6 +135,7 @@ func (w *world) reach(desired *model.LoadBalancer) model.Observed {
 func ignoring() cmp.Option {
 	return cmp.Options{
 		cmpopts.EquateEmpty(), cmpopts.IgnoreFields(model.LoadBalancer{}, "UpdatedAt"), cmpopts.IgnoreFields(model.Status{}, "Operating"),
+		cmpopts.IgnoreFields(model.FloatingIP{}, "Revision"),
 	}
 }
 

@@ -19,8 +19,15 @@ type Facts struct {
 	Can Capabilities
 	// VIPSubnetID and VIPNetworkID are where the VIP goes.
 	VIPSubnetID, VIPNetworkID string
-	// FloatingNetworkID is where the floating IP comes from.
+	// FloatingNetworkID is where the floating IP comes from, and FloatingSubnetIDs
+	// its subnets to try in turn; none means any of them.
 	FloatingNetworkID string
+	FloatingSubnetIDs []string
+	// NoFloatingIP says why the Service, though it is external, can have no floating
+	// IP in this cloud; empty when it can.
+	NoFloatingIP string
+	// Chosen says which of several external networks was taken, if nobody has chosen.
+	Chosen string
 	// MemberSubnets are the subnets of node addresses, where no subnet for
 	// members is configured.
 	MemberSubnets map[string]string
@@ -111,13 +118,8 @@ func LoadBalancer(svc *v1.Service, id identity.Identity, s Settings, backends []
 		AvailabilityZone: s.AvailabilityZone,
 		VIP:              model.VIP{SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID},
 	}
-	if s.FloatingIP() {
-		lb.FloatingIP = &model.FloatingIP{
-			NetworkID:   facts.FloatingNetworkID,
-			SubnetID:    s.FloatingSubnetID,
-			Address:     s.LoadBalancerIP,
-			Description: id.FloatingIPDescription(),
-		}
+	if s.FloatingIP() && facts.NoFloatingIP == "" {
+		lb.FloatingIP = floatingIP(s, id.FloatingIPDescription(), facts)
 	} else {
 		lb.VIP.Address = s.LoadBalancerIP
 	}

@@ -36,7 +36,7 @@ func desired(t *testing.T, svc *v1.Service, cfg *config.Config, can build.Capabi
 		ClusterName: "rig", ClusterID: "cluster-uid", ServiceUID: string(svc.UID), Namespace: svc.Namespace, Service: svc.Name,
 	}
 	return build.LoadBalancer(svc, id, s, backends, build.Facts{
-		Can: can, VIPSubnetID: "vip-subnet", FloatingNetworkID: "public",
+		Can: can, VIPSubnetID: "vip-subnet", FloatingNetworkID: "public", FloatingSubnetIDs: []string{"floating-subnet"},
 		MemberSubnets: map[string]string{"10.0.0.1": "subnet-of-1", "10.0.0.2": "subnet-of-2", "fd00::1": "subnet6", "fd00::2": "subnet6"},
 	})
 }

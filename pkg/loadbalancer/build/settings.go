@@ -30,18 +30,19 @@ type Settings struct {
 	LoadBalancerIP string
 	Provider       string
 	// Method is the algorithm; MethodAsked tells that the Service itself names it.
-	Method            string
-	MethodAsked       bool
-	SubnetID          string
-	NetworkID         string
-	MemberSubnetID    string
-	FloatingNetworkID string
-	FloatingSubnetID  string
-	KeepFloatingIP    bool
-	FlavorID          string
-	AvailabilityZone  string
-	Monitor           MonitorSettings
-	NodeSelector      labels.Selector
+	Method      string
+	MethodAsked bool
+	SubnetID    string
+	NetworkID   string
+	// PortID is of the port that is to be the VIP.
+	PortID           string
+	MemberSubnetID   string
+	Floating         FloatingSettings
+	KeepFloatingIP   bool
+	FlavorID         string
+	AvailabilityZone string
+	Monitor          MonitorSettings
+	NodeSelector     labels.Selector
 	// Seed is the Service's own, to choose members by.
 	Seed string
 	// MaxMembers is how many nodes become members at most; 0 means all.
@@ -49,10 +50,6 @@ type Settings struct {
 	// SourceRanges are CIDRs in canonical form; none means everybody.
 	SourceRanges []string
 }
-
-// FloatingIP tells whether the Service gets a floating IP: an external one of
-// IPv4. IPv6 addresses are reached as they are.
-func (s Settings) FloatingIP() bool { return !s.Internal && s.Family == v1.IPv4Protocol }
 
 // Read gathers the settings of a Service. Notices are what the user should know
 // of settings without effect.
@@ -69,22 +66,20 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	}
 	lb := cfg.LoadBalancer.With(class)
 	settings := Settings{
-		Family:            family(svc),
-		Internal:          lb.InternalLB || value(values.Internal),
-		LoadBalancerID:    value(values.LoadBalancerID),
-		LoadBalancerIP:    svc.Spec.LoadBalancerIP,
-		Provider:          lb.LBProvider,
-		Method:            first(value(values.Method), lb.LBMethod),
-		MethodAsked:       values.Method != nil,
-		MemberSubnetID:    first(value(values.MemberSubnetID), class.MemberSubnetID, lb.MemberSubnetID),
-		FloatingNetworkID: first(value(values.FloatingNetworkID), class.FloatingNetworkID, lb.FloatingNetworkID),
-		FloatingSubnetID:  first(value(values.FloatingSubnetID), class.FloatingSubnetID, lb.FloatingSubnetID),
-		KeepFloatingIP:    value(values.KeepFloatingIP),
-		FlavorID:          first(value(values.FlavorID), lb.FlavorID),
-		AvailabilityZone:  first(value(values.AvailabilityZone), lb.AvailabilityZone),
-		Monitor:           monitorSettings(values, lb),
-		Seed:              string(svc.UID),
-		MaxMembers:        maxMembers(svc, values, class, lb),
+		Family:           family(svc),
+		Internal:         lb.InternalLB || value(values.Internal),
+		LoadBalancerID:   value(values.LoadBalancerID),
+		LoadBalancerIP:   svc.Spec.LoadBalancerIP,
+		Provider:         lb.LBProvider,
+		Method:           first(value(values.Method), lb.LBMethod),
+		MethodAsked:      values.Method != nil,
+		MemberSubnetID:   first(value(values.MemberSubnetID), class.MemberSubnetID, lb.MemberSubnetID),
+		KeepFloatingIP:   value(values.KeepFloatingIP),
+		FlavorID:         first(value(values.FlavorID), lb.FlavorID),
+		AvailabilityZone: first(value(values.AvailabilityZone), lb.AvailabilityZone),
+		Monitor:          monitorSettings(values, lb),
+		Seed:             string(svc.UID),
+		MaxMembers:       maxMembers(svc, values, class, lb),
 	}
 	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)
 	if lb.InternalLB && values.Internal != nil && !*values.Internal {
@@ -97,7 +92,10 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	errs = append(errs, more...)
 	settings.LoadBalancerIP, more = loadBalancerIP(svc, settings.Family)
 	errs = append(errs, more...)
-	return settings, append(notices, settings.Monitor.notices(svc, values)...), errs
+	settings.Floating, more = floating(values, class, lb)
+	errs = append(append(errs, more...), oneFloatingIP(settings)...)
+	notices = append(notices, settings.Monitor.notices(svc, values)...)
+	return settings, append(notices, floatingNotices(settings)...), errs
 }
 
 // vipPlace gives subnet and network of the VIP from the first of annotation,

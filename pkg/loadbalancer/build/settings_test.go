@@ -33,11 +33,11 @@ func TestAnnotationComesBeforeClassBeforeSection(t *testing.T) {
 		},
 		{
 			annotation.FloatingNetID, func(c *config.LoadBalancerClass) *string { return &c.FloatingNetworkID },
-			func(c *config.LoadBalancer) *string { return &c.FloatingNetworkID }, func(s build.Settings) string { return s.FloatingNetworkID },
+			func(c *config.LoadBalancer) *string { return &c.FloatingNetworkID }, func(s build.Settings) string { return s.Floating.NetworkID },
 		},
 		{
 			annotation.FloatingSubnet, func(c *config.LoadBalancerClass) *string { return &c.FloatingSubnetID },
-			func(c *config.LoadBalancer) *string { return &c.FloatingSubnetID }, func(s build.Settings) string { return s.FloatingSubnetID },
+			func(c *config.LoadBalancer) *string { return &c.FloatingSubnetID }, func(s build.Settings) string { return s.Floating.SubnetID },
 		},
 	} {
 		for _, given := range []struct {

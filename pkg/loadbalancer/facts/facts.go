@@ -24,6 +24,7 @@ type Neutron interface {
 	Network(ctx context.Context, id string) (*openstack.Network, error)
 	ExternalNetworks(ctx context.Context) ([]openstack.Network, error)
 	Subnets(ctx context.Context, networkID string) ([]openstack.Subnet, error)
+	Subnet(ctx context.Context, id string) (*openstack.Subnet, error)
 	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]openstack.Port, error)
 	PortsAt(ctx context.Context, address string) ([]openstack.Port, error)
 }
@@ -33,8 +34,9 @@ type Reader struct {
 	neutron  Neutron
 	version  func(context.Context) (openstack.Version, error)
 	networks *cache[*openstack.Network]
-	external *cache[*openstack.Network]
-	subnets  *cache[[]openstack.Subnet]
+	external *cache[[]openstack.Network]
+	subnets  *cache[[]openstack.Subnet] // by network
+	subnet   *cache[*openstack.Subnet]
 	homes    *cache[[]openstack.FixedIP]
 }
 
@@ -44,8 +46,9 @@ func New(neutron Neutron, version func(context.Context) (openstack.Version, erro
 		neutron:  neutron,
 		version:  version,
 		networks: newCache[*openstack.Network](clk, age),
-		external: newCache[*openstack.Network](clk, age),
+		external: newCache[[]openstack.Network](clk, age),
 		subnets:  newCache[[]openstack.Subnet](clk, age),
+		subnet:   newCache[*openstack.Subnet](clk, age),
 		homes:    newCache[[]openstack.FixedIP](clk, age),
 	}
 }
@@ -72,10 +75,7 @@ func (r *Reader) Gather(ctx context.Context, s build.Settings, backends []build.
 	} else {
 		facts.VIPSubnetID, facts.VIPNetworkID = s.SubnetID, s.NetworkID
 	}
-	if s.FloatingIP() && (existing == nil || existing.FloatingIP == nil) {
-		facts.FloatingNetworkID, err = r.floatingNetwork(ctx, s)
-	}
-	return facts, err
+	return facts, r.floating(ctx, s, existing, &facts)
 }
 
 // vip gives the subnet of the VIP: the configured one, the only one of the family
@@ -183,49 +183,12 @@ func serverID(providerID string) string {
 	return rest[strings.LastIndexByte(rest, '/')+1:]
 }
 
-// floatingNetwork gives the network that the floating IP comes from: the
-// configured one, if it can give any, or else the default external network, or
-// the first. An ordinary tenant does not see the subnets of external networks, so
-// nothing is asked of them.
-func (r *Reader) floatingNetwork(ctx context.Context, s build.Settings) (string, error) {
-	if s.FloatingNetworkID == "" {
-		network, err := r.external.get(ctx, "", r.findExternal)
-		if err != nil {
-			return "", err
-		}
-		return network.ID, nil
-	}
-	network, err := r.network(ctx, s.FloatingNetworkID)
-	if err != nil {
-		return "", err
-	}
-	if !network.External {
-		return "", &Error{fmt.Sprintf("network %s (%s) is not external: floating IPs cannot come from it", network.ID, network.Name)}
-	}
-	return network.ID, nil
-}
-
 func (r *Reader) network(ctx context.Context, id string) (*openstack.Network, error) {
 	network, err := r.networks.get(ctx, id, r.neutron.Network)
 	if openstack.IsNotFound(err) {
 		return nil, &Error{fmt.Sprintf("there is no network %s, or this project cannot see it", id)}
 	}
 	return network, err
-}
-
-func (r *Reader) findExternal(ctx context.Context, _ string) (*openstack.Network, error) {
-	networks, err := r.neutron.ExternalNetworks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(networks) == 0 {
-		return nil, &Error{"this project sees no external network for floating IPs: make one, or make the Service internal " +
-			"with the annotation service.beta.kubernetes.io/openstack-internal-load-balancer"}
-	}
-	if i := slices.IndexFunc(networks, func(n openstack.Network) bool { return n.IsDefault }); i >= 0 {
-		return &networks[i], nil
-	}
-	return &networks[0], nil
 }
 
 // FreeVIP refuses an address for the VIP that a port of the project already has:

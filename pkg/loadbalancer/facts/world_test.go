@@ -68,7 +68,7 @@ func newWorld(t *testing.T, topology simulator.Topology) *world {
 
 // external are settings of an external Service of IPv4 with all IDs.
 func (w *world) external(changes ...func(*build.Settings)) build.Settings {
-	s := build.Settings{Family: v1.IPv4Protocol, SubnetID: w.cloud.Subnet.ID, FloatingNetworkID: w.cloud.ExternalNetwork.ID}
+	s := build.Settings{Family: v1.IPv4Protocol, SubnetID: w.cloud.Subnet.ID, Floating: build.FloatingSettings{NetworkID: w.cloud.ExternalNetwork.ID}}
 	for _, change := range changes {
 		change(&s)
 	}
@@ -89,7 +89,7 @@ func inNetwork(id string) func(*build.Settings) {
 }
 
 func floatingFrom(id string) func(*build.Settings) {
-	return func(s *build.Settings) { s.FloatingNetworkID = id }
+	return func(s *build.Settings) { s.Floating.NetworkID = id }
 }
 
 func ipv6(s *build.Settings) { s.Family = v1.IPv6Protocol }

@@ -116,6 +116,20 @@ func (i Identity) OwnsFloatingIP(description string) bool {
 	return match != nil && match[1] == i.ServiceUID && (match[2] == "" || i.ClusterID == "" || match[2] == i.ClusterID)
 }
 
+// KeptFloatingIP tells whether a floating IP with this description was made for an
+// earlier Service of the same name in this cluster, one that is gone: two Services
+// of one name cannot be there at a time. Exactly that name: one that was cut is no
+// proof.
+func (i Identity) KeptFloatingIP(description string) bool {
+	match := floatingIPProof.FindStringSubmatch(description)
+	if match == nil || i.ClusterID == "" || match[2] != i.ClusterID || match[1] == i.ServiceUID {
+		return false
+	}
+	i.ServiceUID, i.ClusterName = match[1], description[len(match[0]):]
+	return i.FloatingIPDescription() == description &&
+		strings.Contains(description, " "+i.Namespace+"/"+i.Service+" (uid ")
+}
+
 // floatingIPProof matches what FloatingIPDescription writes.
 var floatingIPProof = regexp.MustCompile(`^Floating IP for Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)
 

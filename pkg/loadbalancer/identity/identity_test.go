@@ -303,3 +303,41 @@ func TestOwnsChildWhoseNameWasCut(t *testing.T) {
 		t.Errorf("a pool is taken by the begin of its name: %s", shorter)
 	}
 }
+
+//proves:21,22
+func TestKeptFloatingIPIsThatOfTheSameNameInTheSameCluster(t *testing.T) {
+	t.Parallel()
+	ours := identity.Identity{ClusterName: "prod", ClusterID: "c1", ServiceUID: "new", Namespace: "default", Service: "web"}
+	with := func(change func(*identity.Identity)) string {
+		other := ours
+		other.ServiceUID = "old"
+		change(&other)
+		return other.FloatingIPDescription()
+	}
+	long := strings.Repeat("n", 250)
+	cut := ours
+	cut.Service = long
+	for _, test := range []struct {
+		what        string
+		id          identity.Identity
+		description string
+		want        bool
+	}{
+		{"of the same name", ours, with(func(*identity.Identity) {}), true},
+		{"of the same name, when the cluster had another", ours, with(func(i *identity.Identity) { i.ClusterName = "staging" }), true},
+		{"the Service's own", ours, ours.FloatingIPDescription(), false},
+		{"of a name that begins alike", ours, with(func(i *identity.Identity) { i.Service = "web2" }), false},
+		{"of a name that ends alike", ours, with(func(i *identity.Identity) { i.Namespace = "my-default" }), false},
+		{"of another namespace", ours, with(func(i *identity.Identity) { i.Namespace = "test" }), false},
+		{"of another cluster", ours, with(func(i *identity.Identity) { i.ClusterID = "c2" }), false},
+		{"of a cluster that told no ID", ours, with(func(i *identity.Identity) { i.ClusterID = "" }), false},
+		{"for a cluster that tells no ID", identity.Identity{ClusterName: "prod", ServiceUID: "new", Namespace: "default", Service: "web"}, with(func(*identity.Identity) {}), false},
+		{"cloud-provider-openstack's", ours, ours.LegacyFloatingIPDescription(), false},
+		{"of a name that was cut", cut, with(func(i *identity.Identity) { i.Service = long + "x" }), false},
+		{"a person's", ours, "reserved for default/web (uid old in c1) from cluster prod", false},
+	} {
+		if got := test.id.KeptFloatingIP(test.description); got != test.want {
+			t.Errorf("%s: %v, want %v: %s", test.what, got, test.want, test.description)
+		}
+	}
+}

@@ -59,11 +59,45 @@ func (l *Look) OnPort(portID string) []FloatingIP {
 	return found
 }
 
-// First gives the first look of this process, nil when there was none yet.
-func (i *Inventory) First() *Look {
+// FirstFloatingIPs gives the floating IPs that there were at the first look of this
+// process, or, when it has taken none, at the first call.
+func (i *Inventory) FirstFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
+	i.mu.Lock()
+	first := i.firstFloatingIPs
+	i.mu.Unlock()
+	if first != nil {
+		return first, nil
+	}
+	answer := i.group.DoChan("floating IPs", func() (any, error) { return i.takeFloatingIPs(context.WithoutCancel(ctx)) })
+	select {
+	case got := <-answer:
+		all, _ := got.Val.(map[string]FloatingIP)
+		return all, got.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (i *Inventory) takeFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
+	all, err := i.listFloatingIPs(ctx)
+	if err != nil {
+		return nil, err
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.first
+	if i.firstFloatingIPs == nil {
+		i.firstFloatingIPs = all
+	}
+	return i.firstFloatingIPs, nil
+}
+
+func (i *Inventory) listFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
+	listed, err := i.neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{})
+	all := make(map[string]FloatingIP, len(listed))
+	for _, fip := range listed {
+		all[fip.ID] = FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description}
+	}
+	return all, err
 }
 
 // Inventory takes looks. Callers at the same time share one.
@@ -73,8 +107,9 @@ type Inventory struct {
 	clock   clock.PassiveClock
 	group   singleflight.Group
 
-	mu          sync.Mutex
-	first, last *Look
+	mu               sync.Mutex
+	last             *Look
+	firstFloatingIPs map[string]FloatingIP
 }
 
 // New makes an inventory.
@@ -101,7 +136,7 @@ func (i *Inventory) Look(ctx context.Context, age time.Duration) (*Look, error) 
 }
 
 func (i *Inventory) take(ctx context.Context) (*Look, error) {
-	look := &Look{Began: i.clock.Now(), LoadBalancers: map[string]LoadBalancer{}, FloatingIPs: map[string]FloatingIP{}}
+	look := &Look{Began: i.clock.Now(), LoadBalancers: map[string]LoadBalancer{}}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		all, err := i.octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{Fields: fields()})
@@ -114,10 +149,8 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 		return err
 	})
 	group.Go(func() error {
-		all, err := i.neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{})
-		for _, fip := range all {
-			look.FloatingIPs[fip.ID] = FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description}
-		}
+		all, err := i.listFloatingIPs(ctx)
+		look.FloatingIPs = all
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -126,8 +159,8 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.last = look
-	if i.first == nil {
-		i.first = look
+	if i.firstFloatingIPs == nil {
+		i.firstFloatingIPs = look.FloatingIPs
 	}
 	return look, nil
 }

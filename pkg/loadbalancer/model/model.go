@@ -112,16 +112,38 @@ type Monitor struct {
 	Status         Status
 }
 
-// FloatingIP is a floating IP on the VIP.
+// FloatingIP is a floating IP on the VIP. A desired one that has neither ID nor
+// Address nor Tag may be any.
 type FloatingIP struct {
-	ID          string
-	NetworkID   string
-	SubnetID    string
+	ID        string
+	NetworkID string
+	// SubnetIDs are where a new one comes from: the first that has a free address;
+	// none means anywhere in the network.
+	SubnetIDs   []string
 	Address     string
 	Description string
 	PortID      string
+	// Tag is one that the desired one must carry; Tags are what one carries.
+	Tag  string
+	Tags []string
+	// Revision counts the changes of one that is there; nil when it is not known.
+	Revision *int
 	// Owned tells that we made it for this Service and may delete it.
 	Owned bool
+	// Kept tells that it was made for a Service of the same name that is gone, and
+	// was to outlive it.
+	Kept bool
+}
+
+// Asked tells whether a desired floating IP must be a certain one, or one of
+// certain ones.
+func (f FloatingIP) Asked() bool { return f.ID != "" || f.Address != "" || f.Tag != "" }
+
+// Fits tells whether a floating IP that is there is one that is desired.
+func (f FloatingIP) Fits(there FloatingIP) bool {
+	return (f.ID == "" || f.ID == there.ID) &&
+		(f.Address == "" || f.Address == there.Address) &&
+		(f.Tag == "" || slices.Contains(there.Tags, f.Tag))
 }
 
 // Foreign names a listener or pool that is not ours.
@@ -245,8 +267,9 @@ type Observed struct {
 	// Surplus are further load balancers of the Service: two creations met. The
 	// one in LoadBalancer is kept.
 	Surplus []LoadBalancer
-	// Spare are floating IPs on no port of ours that the Service can have: its
-	// own, left over from an interrupted creation or an earlier load balancer, and
-	// the one it asks for by address.
+	// Spare are floating IPs that the Service can have: its own, left over from an
+	// interrupted creation or an earlier load balancer; those that a Service of its
+	// name has kept; and the one it asks for. They are on no port, or on that which
+	// is to be the VIP.
 	Spare []FloatingIP
 }

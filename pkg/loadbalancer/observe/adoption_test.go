@@ -91,7 +91,7 @@ func (in *inherited) adopt(svc *v1.Service) *model.LoadBalancer {
 		in.t.Fatal(err)
 	}
 	observed := &model.Observed{LoadBalancer: lb}
-	if err := in.observer.FloatingIPs(in.t.Context(), id, observed, ""); err != nil {
+	if err := in.observer.FloatingIPs(in.t.Context(), id, observed, observe.FloatingIPHints{}); err != nil {
 		in.t.Fatal(err)
 	}
 	return lb

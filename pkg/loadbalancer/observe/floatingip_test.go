@@ -3,10 +3,14 @@ package observe_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -18,7 +22,7 @@ func (w *world) floatingIPs(lb *model.LoadBalancer, address string) *model.Obser
 	w.t.Helper()
 	observed := &model.Observed{LoadBalancer: lb}
 	w.cloud.Books.Reset()
-	if err := w.observer.FloatingIPs(w.t.Context(), us(), observed, address); err != nil {
+	if err := w.observer.FloatingIPs(w.t.Context(), us(), observed, observe.FloatingIPHints{Asked: model.FloatingIP{Address: address}, AskedBy: "spec.loadBalancerIP"}); err != nil {
 		w.t.Fatal(err)
 	}
 	return observed
@@ -28,18 +32,26 @@ func TestTheFloatingIPOnTheVIP(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what, description string
-		owned             bool
+		legacy, owned     bool
 	}{
-		{"ours", us().FloatingIPDescription(), true},
-		{"cloud-provider-openstack's", us().LegacyFloatingIPDescription(), true},
-		{"another cluster's", another().FloatingIPDescription(), false},
-		{"a person's", "reserved for the web", false},
-		{"nobody's", "", false},
+		{"ours", us().FloatingIPDescription(), false, true},
+		{"cloud-provider-openstack's, asked for", us().LegacyFloatingIPDescription(), false, false},
+		{"cloud-provider-openstack's, on its load balancer", us().LegacyFloatingIPDescription(), true, true},
+		{"another cluster's", another().FloatingIPDescription(), false, false},
+		{"another cluster's, on cloud-provider-openstack's load balancer", another().FloatingIPDescription(), true, false},
+		{"a person's", "reserved for the web", false, false},
+		{"nobody's", "", false, false},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "")
-			lb := w.contents(w.ours(us()).ID)
+			made := w.ours
+			if test.legacy {
+				made = func(id identity.Identity, _ ...func(*loadbalancers.CreateOpts)) *loadbalancers.LoadBalancer {
+					return w.legacy(id)
+				}
+			}
+			lb := w.contents(made(us()).ID)
 			fip := w.floatingIP(test.description, lb.VIP.PortID)
 			w.floatingIP(us().FloatingIPDescription(), "") // a spare one is not asked for
 			observed := w.floatingIPs(lb, "")
@@ -47,7 +59,7 @@ func TestTheFloatingIPOnTheVIP(t *testing.T) {
 				ID: fip.ID, NetworkID: w.cloud.ExternalNetwork.ID, Address: fip.FloatingIP, Description: test.description,
 				PortID: lb.VIP.PortID, Owned: test.owned,
 			}
-			if diff := cmp.Diff(want, observed.LoadBalancer.FloatingIP); diff != "" || len(observed.Spare) > 0 {
+			if diff := cmp.Diff(want, observed.LoadBalancer.FloatingIP, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(model.FloatingIP{}, "Revision")); diff != "" || len(observed.Spare) > 0 {
 				t.Errorf("spare %v; attached: %s", observed.Spare, diff)
 			}
 			if got := w.reads(); got["/network/v2.0/floatingips"] != 1 {
@@ -103,9 +115,9 @@ func TestTheAddressAskedForIsInUse(t *testing.T) {
 	theirs := w.ours(another())
 	taken := w.floatingIP("theirs", theirs.VipPortID)
 	for _, observed := range []*model.Observed{{LoadBalancer: lb}, {}} {
-		err := w.observer.FloatingIPs(t.Context(), us(), observed, taken.FloatingIP)
-		var inUse *observe.AddressInUseError
-		if !errors.As(err, &inUse) || inUse.Address != taken.FloatingIP || inUse.PortID != theirs.VipPortID {
+		err := w.observer.FloatingIPs(t.Context(), us(), observed, observe.FloatingIPHints{Asked: model.FloatingIP{Address: taken.FloatingIP}, AskedBy: "spec.loadBalancerIP"})
+		var inUse *observe.FloatingIPError
+		if !errors.As(err, &inUse) || !strings.Contains(err.Error(), taken.FloatingIP+" is in use by port "+theirs.VipPortID) {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -117,7 +129,7 @@ func TestFloatingIPsThatCannotBeReadAreErrors(t *testing.T) {
 	lb := w.contents(w.ours(us()).ID)
 	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/network/v2.0/floatingips", Status: http.StatusForbidden})
 	for _, observed := range []*model.Observed{{LoadBalancer: lb}, {}} {
-		if err := w.observer.FloatingIPs(t.Context(), us(), observed, ""); !openstack.IsForbidden(err) {
+		if err := w.observer.FloatingIPs(t.Context(), us(), observed, observe.FloatingIPHints{}); !openstack.IsForbidden(err) {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -164,85 +163,4 @@ func (o *Observer) hasAddress(ctx context.Context, lb loadbalancers.LoadBalancer
 		}
 	}
 	return false, nil
-}
-
-// FloatingIPs fills in the floating IPs: the one on the VIP of the load balancer
-// and the spare ones. Where there is no load balancer, and so no VIP, only spare
-// ones can be. It also gives an error when the address asked for is another's.
-func (o *Observer) FloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, address string) error {
-	if lb := observed.LoadBalancer; lb != nil {
-		attached, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VIP.PortID})
-		if err != nil {
-			return err
-		}
-		lb.FloatingIP = attachedFloatingIP(id, attached)
-		if lb.FloatingIP != nil && (address == "" || lb.FloatingIP.Address == address) {
-			return nil
-		}
-	}
-	return o.spareFloatingIPs(ctx, id, observed, address)
-}
-
-// spareFloatingIPs lists the floating IPs that the Service can have.
-func (o *Observer) spareFloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, address string) error {
-	own, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Description: id.FloatingIPDescription()})
-	if err != nil {
-		return err
-	}
-	for _, fip := range own {
-		if fip.PortID == "" {
-			observed.Spare = append(observed.Spare, floatingIP(id, fip))
-		}
-	}
-	if address == "" {
-		return nil
-	}
-	asked, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Address: address})
-	if err != nil {
-		return err
-	}
-	for _, fip := range asked {
-		switch {
-		case fip.PortID != "":
-			return &AddressInUseError{Address: address, PortID: fip.PortID}
-		case fip.Description != id.FloatingIPDescription():
-			observed.Spare = append(observed.Spare, floatingIP(id, fip))
-		}
-	}
-	return nil
-}
-
-// AddressInUseError tells that the address asked for is on another port.
-type AddressInUseError struct {
-	Address, PortID string
-}
-
-// Error implements error.
-func (e *AddressInUseError) Error() string {
-	return fmt.Sprintf("spec.loadBalancerIP: the floating IP %s is in use by port %s: choose another, or free it", e.Address, e.PortID)
-}
-
-// attachedFloatingIP picks the floating IP of a VIP: ours before another's.
-func attachedFloatingIP(id identity.Identity, attached []floatingips.FloatingIP) *model.FloatingIP {
-	var picked *model.FloatingIP
-	for _, fip := range attached {
-		candidate := floatingIP(id, fip)
-		// cloud-provider-openstack's description proves enough on our own VIP.
-		candidate.Owned = candidate.Owned || fip.Description == id.LegacyFloatingIPDescription()
-		if picked == nil || candidate.Owned && !picked.Owned {
-			picked = &candidate
-		}
-	}
-	return picked
-}
-
-func floatingIP(id identity.Identity, fip floatingips.FloatingIP) model.FloatingIP {
-	return model.FloatingIP{
-		ID:          fip.ID,
-		NetworkID:   fip.FloatingNetworkID,
-		Address:     fip.FloatingIP,
-		Description: fip.Description,
-		PortID:      fip.PortID,
-		Owned:       id.OwnsFloatingIP(fip.Description),
-	}
 }

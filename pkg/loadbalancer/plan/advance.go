@@ -71,9 +71,7 @@ func removeLoadBalancer(observed *model.Observed, id string) {
 	observed.Surplus = slices.DeleteFunc(observed.Surplus, func(lb model.LoadBalancer) bool { return lb.ID == id })
 	if lb := observed.LoadBalancer; lb != nil && lb.ID == id {
 		if lb.FloatingIP != nil { // the port of the VIP goes, the floating IP stays
-			spare := *lb.FloatingIP
-			spare.PortID = ""
-			observed.Spare = append(slices.Clone(observed.Spare), spare)
+			observed.Spare = append(slices.Clone(observed.Spare), released(*lb.FloatingIP))
 		}
 		observed.LoadBalancer = nil
 	}
@@ -186,33 +184,4 @@ func withIDs(members, before []model.Member) []model.Member {
 		members[i].ID = ids[members[i].Key()]
 	}
 	return members
-}
-
-// advanceFloatingIP is Advance for the steps of floating IPs.
-func advanceFloatingIP(observed *model.Observed, step Step) {
-	lb := observed.LoadBalancer
-	switch s := step.(type) {
-	case CreateFloatingIP:
-		fip := s.FloatingIP
-		fip.Owned = true
-		lb.FloatingIP = &fip
-	case AssociateFloatingIP:
-		for _, fip := range observed.Spare {
-			if fip.ID == s.ID {
-				lb.FloatingIP = &fip
-			}
-		}
-		observed.Spare = withoutFloatingIP(observed.Spare, s.ID)
-	case DisassociateFloatingIP:
-		lb.FloatingIP = nil
-	case DeleteFloatingIP:
-		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID {
-			lb.FloatingIP = nil
-		}
-		observed.Spare = withoutFloatingIP(observed.Spare, s.ID)
-	}
-}
-
-func withoutFloatingIP(fips []model.FloatingIP, id string) []model.FloatingIP {
-	return slices.DeleteFunc(slices.Clone(fips), func(fip model.FloatingIP) bool { return fip.ID == id })
 }

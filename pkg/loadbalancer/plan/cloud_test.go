@@ -58,11 +58,11 @@ func (c *cloud) check(step plan.Step) error {
 	}
 	switch s := step.(type) {
 	case plan.CreateFloatingIP:
-		return refuse(lb.FloatingIP != nil, "the VIP has a floating IP")
+		return refuse(lb.FloatingIP != nil && !s.Beside, "the VIP has a floating IP")
 	case plan.AssociateFloatingIP:
-		return refuse(lb.FloatingIP != nil || !c.spare(s.ID), "the VIP has a floating IP, or this one is not spare")
+		return refuse(lb.FloatingIP != nil || s.Find(c.observed.Spare) < 0, "the VIP has a floating IP, or this one is not spare")
 	case plan.DisassociateFloatingIP:
-		return refuse(lb.FloatingIP == nil || lb.FloatingIP.ID != s.ID, "it is not on the VIP")
+		return refuse((lb.FloatingIP == nil || lb.FloatingIP.ID != s.ID) && !c.spare(s.ID), "it is not on the VIP")
 	}
 	if lb.Status.Failed() {
 		return fmt.Errorf("the load balancer is immutable")
@@ -252,6 +252,10 @@ func (c *cloud) identify() {
 	}
 	for i := range lb.Orphans {
 		c.identifyPool(&lb.Orphans[i])
+	}
+	for i := range c.observed.Spare {
+		c.fill(&c.observed.Spare[i].ID, "fip")
+		c.fill(&c.observed.Spare[i].Address, "address")
 	}
 	if lb.FloatingIP != nil {
 		c.fill(&lb.FloatingIP.ID, "fip")

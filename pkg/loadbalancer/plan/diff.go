@@ -67,7 +67,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if d.forgetful {
 		d.steps = remember(d.steps, desired)
 	}
-	d.add(attachFloatingIP(desired, lb.FloatingIP, observed.Spare)...)
+	d.add(attachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
 	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
 }
 
@@ -80,17 +80,16 @@ func dropSurplus(observed model.Observed) []Step {
 	return steps
 }
 
-// create makes a load balancer. Floating IPs that are left over, and not wanted,
-// go first: they count against the quota.
+// create makes a load balancer.
 func create(desired *model.LoadBalancer, spare []model.FloatingIP, opts Options) []Step {
 	steps := detachFloatingIP(desired, nil, spare, opts)
 	if !opts.Forgetful {
 		steps = append(steps, CreateLoadBalancer{desired})
-		return append(steps, attachFloatingIP(desired, nil, spare)...)
+		return append(steps, attachFloatingIP(desired, nil, spare, opts)...)
 	}
 	bare, monitors := withoutMonitors(desired)
 	steps = append(steps, CreateLoadBalancer{bare})
-	steps = append(steps, attachFloatingIP(desired, nil, spare)...)
+	steps = append(steps, attachFloatingIP(desired, nil, spare, opts)...)
 	return append(steps, remember(monitors, desired)...)
 }
 
@@ -104,7 +103,7 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 	steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"}}
 	spare := observed.Spare
 	if lb.FloatingIP != nil {
-		spare = append(slices.Clone(spare), *lb.FloatingIP) // the VIP's port goes, the address stays
+		spare = append(slices.Clone(spare), released(*lb.FloatingIP)) // the VIP's port goes, the address stays
 	}
 	return Plan{Steps: append(steps, create(desired, spare, opts)...)}
 }

@@ -4,63 +4,129 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// detachFloatingIP gives the steps that take floating IPs away.
+// detachFloatingIP gives the steps that come before all others.
 //
-//	wanted         on the VIP        steps
-//	none           ours              delete it, or take it off when it is to be kept
-//	none           not ours          take it off: an internal load balancer is not reachable from outside
-//	any            any               none
-//	that address   that address      none
-//	that address   another, ours     delete it, or take it off when it is to be kept
-//	that address   another           take it off
+//	wanted      on the VIP   steps
+//	none        ours         delete it, or take it off when it is to be kept
+//	none        not ours     take it off: an internal load balancer is not reachable from outside
+//	none        none         none
+//	one         any          none: see attachFloatingIP
 //
-// A spare one of ours that nobody wants is deleted, unless it is to be kept.
+// Where none is wanted, spare ones of ours go too, unless they are to be kept.
 func detachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, spare []model.FloatingIP, opts Options) []Step {
+	if desired.FloatingIP != nil {
+		return nil
+	}
 	var steps []Step
+	switch {
+	case attached == nil:
+	case attached.Owned && !opts.KeepFloatingIP:
+		steps = append(steps, DeleteFloatingIP{attached.ID, attached.Address})
+	default:
+		steps = append(steps, DisassociateFloatingIP{attached.ID, attached.Address})
+	}
+	return append(steps, dropSpare(spare, -1, opts)...)
+}
+
+// attachFloatingIP gives the steps that come after all others: they put the wanted
+// floating IP on the VIP, a spare one where there is one, else a new one.
+//
+//	on the VIP            wanted one    steps
+//	fits                  it            none
+//	none                  spare         associate
+//	none                  not there     create on the VIP
+//	another               spare         disassociate, associate
+//	another               not there     create beside it, disassociate, associate
+//
+// What is to come is there before what there is goes: an address that cannot be had
+// costs nobody the old one, and nothing stands between the two requests that change
+// the address. Spare ones of ours that nobody wants any more go last, unless they
+// are to be kept. What is not ours is never deleted.
+func attachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, spare []model.FloatingIP, opts Options) []Step {
 	want := desired.FloatingIP
-	if attached != nil && (want == nil || want.Address != "" && want.Address != attached.Address) {
-		if attached.Owned && !opts.KeepFloatingIP {
-			steps = append(steps, DeleteFloatingIP{attached.ID, attached.Address})
-		} else {
-			steps = append(steps, DisassociateFloatingIP{attached.ID, attached.Address})
+	if want == nil {
+		return nil
+	}
+	if fits(want, attached) {
+		return dropSpare(spare, -1, opts)
+	}
+	var steps []Step
+	chosen := choose(want, spare)
+	for i, fip := range spare { // the port that becomes the VIP can have another one
+		if fip.PortID != "" && i != chosen {
+			steps = append(steps, DisassociateFloatingIP{fip.ID, fip.Address})
 		}
 	}
-	if opts.KeepFloatingIP {
-		return steps
+	if attached != nil && chosen < 0 {
+		steps = append(steps, CreateFloatingIP{FloatingIP: *want, Beside: true})
 	}
-	chosen := choose(want, spare)
+	if attached != nil {
+		steps = append(steps, DisassociateFloatingIP{attached.ID, attached.Address})
+	}
+	switch {
+	case chosen >= 0:
+		steps = append(steps, associate(want, spare[chosen]))
+	case attached != nil:
+		steps = append(steps, AssociateFloatingIP{Address: want.Address})
+	default:
+		steps = append(steps, CreateFloatingIP{FloatingIP: *want})
+	}
+	if attached != nil && attached.Owned && !opts.KeepFloatingIP {
+		steps = append(steps, DeleteFloatingIP{attached.ID, attached.Address})
+	}
+	return append(steps, dropSpare(spare, chosen, opts)...)
+}
+
+// associate puts a spare floating IP on the VIP. One that the Service did not ask
+// for, but may have, becomes its own.
+func associate(want *model.FloatingIP, spare model.FloatingIP) AssociateFloatingIP {
+	step := AssociateFloatingIP{ID: spare.ID, Address: spare.Address, Revision: spare.Revision}
+	if !want.Asked() && (spare.Owned || spare.Kept) && spare.Description != want.Description {
+		step.Describe = want.Description
+	}
+	return step
+}
+
+// dropSpare deletes the spare floating IPs of ours but the chosen one.
+func dropSpare(spare []model.FloatingIP, chosen int, opts Options) []Step {
+	var steps []Step
 	for i, fip := range spare {
-		if fip.Owned && (want == nil || fits(want, attached) || i != chosen) {
+		if fip.Owned && i != chosen && !opts.KeepFloatingIP {
 			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
 		}
 	}
 	return steps
 }
 
-// attachFloatingIP gives the step that puts the wanted floating IP on the VIP: a
-// spare one where there is one, else a new one.
-func attachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, spare []model.FloatingIP) []Step {
-	want := desired.FloatingIP
-	if want == nil || fits(want, attached) {
-		return nil
-	}
-	if i := choose(want, spare); i >= 0 {
-		return []Step{AssociateFloatingIP{spare[i].ID, spare[i].Address}}
-	}
-	return []Step{CreateFloatingIP{*want}}
-}
-
 // fits tells whether the floating IP on the VIP is one that is wanted.
 func fits(want, attached *model.FloatingIP) bool {
-	return want != nil && attached != nil && (want.Address == "" || want.Address == attached.Address)
+	return want != nil && attached != nil && want.Fits(*attached)
 }
 
-// choose gives the index of the first spare floating IP that is wanted, or -1.
+// choose gives the index of the spare floating IP that is taken, or -1: of those
+// that the Service asks for, the first; when it asks for none, one of its own, else
+// the one on its port, else one that a Service of its name has kept.
 func choose(want *model.FloatingIP, spare []model.FloatingIP) int {
-	for i := range spare {
-		if want != nil && fits(want, &spare[i]) {
-			return i
+	best, rank := -1, 0
+	for i, fip := range spare {
+		if r := rankOf(want, fip); r > rank {
+			best, rank = i, r
 		}
 	}
-	return -1
+	return best
+}
+
+func rankOf(want *model.FloatingIP, fip model.FloatingIP) int {
+	switch {
+	case want.Asked() && !want.Fits(fip):
+		return 0
+	case want.Asked() || fip.Owned:
+		return 3
+	case fip.PortID != "":
+		return 2
+	case fip.Kept && (want.NetworkID == "" || want.NetworkID == fip.NetworkID):
+		return 1
+	default:
+		return 0
+	}
 }

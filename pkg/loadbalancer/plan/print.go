@@ -141,11 +141,21 @@ func (s DeleteMonitor) String() string {
 
 // String implements Step.
 func (s CreateFloatingIP) String() string {
-	return strings.TrimSpace("floating IP: create on network " + s.FloatingIP.NetworkID + " " + s.FloatingIP.Address)
+	text := strings.TrimSpace("floating IP: create on network " + s.FloatingIP.NetworkID + " " + s.FloatingIP.Address)
+	if s.Beside {
+		text += " beside the one that goes"
+	}
+	return text
 }
 
 // String implements Step.
-func (s AssociateFloatingIP) String() string { return "floating IP " + s.Address + ": associate" }
+func (s AssociateFloatingIP) String() string {
+	text := "floating IP " + or(s.Address, "made last") + ": associate"
+	if s.Describe != "" {
+		text += ", and take it over"
+	}
+	return text
+}
 
 // String implements Step.
 func (s DisassociateFloatingIP) String() string { return "floating IP " + s.Address + ": disassociate" }

@@ -38,6 +38,14 @@ func (p Plan) Creates() bool {
 	})
 }
 
+// MakesFloatingIP tells that the plan takes a new address.
+func (p Plan) MakesFloatingIP() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		_, makes := s.(CreateFloatingIP)
+		return makes
+	})
+}
+
 // String prints a plan, a step a line.
 func (p Plan) String() string {
 	var b strings.Builder
@@ -158,11 +166,22 @@ type (
 		Monitor model.Monitor
 	}
 
-	// CreateFloatingIP makes a floating IP on the VIP.
-	CreateFloatingIP struct{ FloatingIP model.FloatingIP }
+	// CreateFloatingIP makes a floating IP on the VIP; with Beside on no port, for
+	// the next step to put it on the VIP.
+	CreateFloatingIP struct {
+		FloatingIP model.FloatingIP
+		Beside     bool
+	}
 
-	// AssociateFloatingIP puts a floating IP on the VIP.
-	AssociateFloatingIP struct{ ID, Address string }
+	// AssociateFloatingIP puts a spare floating IP on the VIP; one without an ID is
+	// the one made last. Revision is that of the one that was seen: if somebody has
+	// changed it since, it stays where it is. Describe is its new description, when
+	// it becomes ours.
+	AssociateFloatingIP struct {
+		ID, Address string
+		Revision    *int
+		Describe    string
+	}
 
 	// DisassociateFloatingIP takes a floating IP off the VIP and keeps it.
 	DisassociateFloatingIP struct{ ID, Address string }

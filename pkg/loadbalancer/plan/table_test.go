@@ -22,9 +22,21 @@ func lines(todo plan.Plan) []string {
 func TestFloatingIPs(t *testing.T) {
 	t.Parallel()
 	const x, y = "203.0.113.1", "203.0.113.2"
-	whichever, wantX := &model.FloatingIP{NetworkID: "public"}, &model.FloatingIP{NetworkID: "public", Address: x}
+	whichever, wantX := &model.FloatingIP{NetworkID: "public", Description: "ours"}, &model.FloatingIP{NetworkID: "public", Address: x}
 	ours := func(address string) *model.FloatingIP {
-		return &model.FloatingIP{ID: "id-" + address, Address: address, Owned: true}
+		return &model.FloatingIP{ID: "id-" + address, Address: address, Description: "ours", Owned: true}
+	}
+	renamed := func(address string) *model.FloatingIP {
+		return &model.FloatingIP{ID: "id-" + address, Address: address, Description: "ours, in a cluster of another name", Owned: true}
+	}
+	kept := func(address string) *model.FloatingIP {
+		return &model.FloatingIP{ID: "id-" + address, NetworkID: "public", Address: address, Kept: true}
+	}
+	onPort := func(address string) *model.FloatingIP {
+		return &model.FloatingIP{ID: "id-" + address, Address: address, PortID: "port"}
+	}
+	tagged := func(address string) *model.FloatingIP {
+		return &model.FloatingIP{ID: "id-" + address, Address: address, Tags: []string{"db", "web"}}
 	}
 	others := func(address string) *model.FloatingIP {
 		return &model.FloatingIP{ID: "id-" + address, Address: address}
@@ -55,7 +67,7 @@ func TestFloatingIPs(t *testing.T) {
 		{"any wanted, one there and one spare", whichever, ours(x), spare(ours(y)), []string{"floating IP " + y + ": delete"}, nil},
 		{
 			"any wanted, two spare", whichever, nil, spare(ours(x), ours(y)),
-			[]string{"floating IP " + y + ": delete", "floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"},
+			[]string{"floating IP " + x + ": associate", "floating IP " + y + ": delete"}, []string{"floating IP " + x + ": associate"},
 		},
 		{"that one wanted, it is there", wantX, ours(x), nil, nil, nil},
 		{"that one wanted, it is there and another's", wantX, others(x), nil, nil, nil},
@@ -63,8 +75,8 @@ func TestFloatingIPs(t *testing.T) {
 		{"that one wanted, it is spare and another's", wantX, nil, spare(others(x)), []string{"floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"}},
 		{
 			"that one wanted, another of ours there", wantX, ours(y), nil,
-			[]string{"floating IP " + y + ": delete", "floating IP: create on network public " + x},
-			[]string{"floating IP " + y + ": disassociate", "floating IP: create on network public " + x},
+			[]string{"floating IP: create on network public " + x + " beside the one that goes", "floating IP " + y + ": disassociate", "floating IP " + x + ": associate", "floating IP " + y + ": delete"},
+			[]string{"floating IP: create on network public " + x + " beside the one that goes", "floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 		},
 		{
 			"that one wanted, another one there and it is spare", wantX, others(y), spare(others(x)),
@@ -73,8 +85,37 @@ func TestFloatingIPs(t *testing.T) {
 		},
 		{
 			"that one wanted, another of ours spare", wantX, nil, spare(ours(y)),
-			[]string{"floating IP " + y + ": delete", "floating IP: create on network public " + x},
+			[]string{"floating IP: create on network public " + x, "floating IP " + y + ": delete"},
 			[]string{"floating IP: create on network public " + x},
+		},
+		{
+			"that one wanted, another of ours there and it is spare", wantX, ours(y), spare(ours(x)),
+			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate", "floating IP " + y + ": delete"},
+			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
+		},
+		{"any wanted, another's asked for earlier is spare", whichever, nil, spare(others(y)), []string{"floating IP: create on network public"}, []string{"floating IP: create on network public"}},
+		{"any wanted, one kept for us", whichever, nil, spare(kept(y)), []string{"floating IP " + y + ": associate, and take it over"}, []string{"floating IP " + y + ": associate, and take it over"}},
+		{"any wanted, one there and one kept for us", whichever, ours(x), spare(kept(y)), nil, nil},
+		{"none wanted, one kept for us", nil, nil, spare(kept(y)), nil, nil},
+		{"that one wanted, it was kept for us", wantX, nil, spare(kept(x)), []string{"floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"}},
+		{"any wanted, ours of an earlier name spare", whichever, nil, spare(renamed(y)), []string{"floating IP " + y + ": associate, and take it over"}, []string{"floating IP " + y + ": associate, and take it over"}},
+		{"any wanted, another's on the port of the VIP to be", whichever, nil, spare(onPort(y)), []string{"floating IP " + y + ": associate"}, []string{"floating IP " + y + ": associate"}},
+		{
+			"that one wanted, another's on the port of the VIP to be", wantX, nil, spare(onPort(y), ours(x)),
+			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
+			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
+		},
+		{
+			"one with that tag wanted, ours there and a free one has it", &model.FloatingIP{Tag: "web"}, ours(x), spare(tagged(y)),
+			[]string{"floating IP " + x + ": disassociate", "floating IP " + y + ": associate", "floating IP " + x + ": delete"},
+			[]string{"floating IP " + x + ": disassociate", "floating IP " + y + ": associate"},
+		},
+		{"one with that tag wanted, it is there", &model.FloatingIP{Tag: "web"}, tagged(x), nil, nil, nil},
+		{"that ID wanted, it is there", &model.FloatingIP{ID: "id-" + x}, others(x), nil, nil, nil},
+		{
+			"that ID wanted, another's there and it is spare", &model.FloatingIP{ID: "id-" + x}, others(y), spare(others(x)),
+			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
+			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 		},
 	} {
 		t.Run(test.what, func(t *testing.T) {

@@ -45,6 +45,18 @@ func (n *Neutron) ReleaseFloatingIP(id string) error {
 	return nil
 }
 
+// TagFloatingIP makes these the tags of a floating IP.
+func (n *Neutron) TagFloatingIP(id string, tags []string) error {
+	n.lock()
+	defer n.unlock()
+	record, ok := n.floatingIPs.get(id)
+	if !ok {
+		return floatingIPNotFound(id)
+	}
+	n.setTags(&record.standard, slices.Sorted(slices.Values(tags)))
+	return nil
+}
+
 // FloatingIPs lists all floating IPs in the order they were made.
 func (n *Neutron) FloatingIPs() []FloatingIP {
 	n.lock()

@@ -1,0 +1,125 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// floatingIP carries out a step for a floating IP. None of them touches the load
+// balancer, so none waits for it.
+func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
+	var port string
+	if lb := r.observed.LoadBalancer; lb != nil {
+		port = lb.VIP.PortID
+	}
+	var err error
+	switch s := step.(type) {
+	case plan.CreateFloatingIP:
+		return r.createFloatingIP(ctx, s, port)
+	case plan.AssociateFloatingIP:
+		err = r.associateFloatingIP(ctx, s, port)
+	case plan.DisassociateFloatingIP:
+		_, err = r.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{PortID: new(string)})
+	case plan.DeleteFloatingIP:
+		err = r.Neutron.DeleteFloatingIP(ctx, s.ID)
+	}
+	if err != nil {
+		return err
+	}
+	plan.Advance(r.observed, step)
+	if _, associates := step.(plan.AssociateFloatingIP); associates {
+		r.observed.LoadBalancer.FloatingIP.PortID = port
+	}
+	return nil
+}
+
+// associateFloatingIP puts a spare floating IP on a port.
+func (r *run) associateFloatingIP(ctx context.Context, s plan.AssociateFloatingIP, port string) error {
+	i := s.Find(r.observed.Spare)
+	if i < 0 {
+		return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
+	}
+	opts := floatingips.UpdateOpts{PortID: &port, RevisionNumber: s.Revision}
+	if s.Describe != "" {
+		opts.Description = &s.Describe
+	}
+	_, err := r.Neutron.UpdateFloatingIP(ctx, r.observed.Spare[i].ID, opts)
+	return err
+}
+
+// createFloatingIP makes a floating IP. When the answer is lost, or the VIP turns
+// out to have one, that one is taken.
+func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, port string) error {
+	if s.Beside {
+		port = ""
+	}
+	fip, err := r.newFloatingIP(ctx, s.FloatingIP, port)
+	switch {
+	case err == nil:
+	case !s.Beside && !openstack.IsExhausted(err) && (openstack.IsUnsure(err) || openstack.IsConflict(err)):
+		return r.adoptFloatingIP(ctx, err)
+	default:
+		return err
+	}
+	plan.Advance(r.observed, s)
+	made := r.observed.LoadBalancer.FloatingIP
+	if s.Beside {
+		made = &r.observed.Spare[len(r.observed.Spare)-1]
+	}
+	made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
+	return nil
+}
+
+// newFloatingIP takes an address from the first subnet that has a free one. An
+// address that is asked for is where it is.
+func (r *run) newFloatingIP(ctx context.Context, want model.FloatingIP, port string) (*floatingips.FloatingIP, error) {
+	subnets := want.SubnetIDs
+	if len(subnets) == 0 || want.Address != "" {
+		subnets = []string{""}
+	}
+	var (
+		fip *floatingips.FloatingIP
+		err error
+	)
+	for _, subnet := range subnets {
+		fip, err = r.Neutron.CreateFloatingIP(ctx, floatingips.CreateOpts{
+			FloatingNetworkID: want.NetworkID,
+			SubnetID:          subnet,
+			FloatingIP:        want.Address,
+			Description:       want.Description,
+			PortID:            port,
+		})
+		if !openstack.IsExhausted(err) {
+			return fip, err
+		}
+	}
+	if len(subnets) > 1 {
+		return nil, fmt.Errorf("none of the subnets %s has a free address: %w", strings.Join(subnets, ", "), err)
+	}
+	return nil, err
+}
+
+// adoptFloatingIP takes the floating IP that is on the VIP after all.
+func (r *run) adoptFloatingIP(ctx context.Context, cause error) error {
+	if openstack.IsUnsure(cause) {
+		if err := r.sleep(ctx, r.Pace.Unsure); err != nil {
+			return err
+		}
+	}
+	looked := model.Observed{LoadBalancer: r.observed.LoadBalancer}
+	if err := r.Observer.FloatingIPs(ctx, r.id, &looked, observe.FloatingIPHints{}); err != nil {
+		return fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
+	}
+	if looked.LoadBalancer.FloatingIP == nil {
+		return cause
+	}
+	return nil
+}

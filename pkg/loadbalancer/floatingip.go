@@ -1,0 +1,114 @@
+package loadbalancer
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+)
+
+// readFloatingIPs reads the floating IPs of a Service. For a new one it asks only
+// when there can be any.
+func (r *Reconciler) readFloatingIPs(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings, observed *model.Observed) error {
+	hints := observe.FloatingIPHints{PortID: settings.PortID}
+	hints.Asked, hints.AskedBy = settings.AskedFloatingIP()
+	if !hints.Asked.Asked() {
+		hints.Published = publishedAddresses(svc)
+	}
+	known, complete, err := r.knownFloatingIPs(ctx, svc, id, hints.Published)
+	if err != nil {
+		return err
+	}
+	hints.IDs = known
+	if observed.LoadBalancer == nil && complete && len(known) == 0 && !hints.Asked.Asked() && hints.PortID == "" {
+		return nil
+	}
+	return r.observer.FloatingIPs(ctx, id, observed, hints)
+}
+
+// knownFloatingIPs gives the IDs of the floating IPs that may be a Service's by the
+// first look of this process at the cloud, or by what this process has kept for a
+// Service of its name since. It is complete when there are surely no others.
+func (r *Reconciler) knownFloatingIPs(ctx context.Context, svc *v1.Service, id identity.Identity, published []string) ([]string, bool, error) {
+	first, err := r.inventory.FirstFloatingIPs(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	found := r.kept.of(types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name})
+	for _, fip := range first {
+		legacy := fip.Description == id.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)
+		if id.OwnsFloatingIP(fip.Description) || id.KeptFloatingIP(fip.Description) || legacy {
+			found = append(found, fip.ID)
+		}
+	}
+	slices.Sort(found)
+	found = slices.Compact(found)
+	return found[:min(len(found), 100)], !r.touched.has(svc.UID), nil
+}
+
+// recheckFloatingIP reads floating IPs when the one that is there is not the one
+// that is wanted.
+func (p *pass) recheckFloatingIP(ctx context.Context) error {
+	attached := p.observed.LoadBalancer.FloatingIP
+	asked, _ := p.settings.AskedFloatingIP()
+	if p.settings.FloatingIP() == (attached != nil) && (attached == nil || asked.Fits(*attached)) {
+		return nil
+	}
+	p.observed.Spare = nil
+	return p.readFloatingIPs(ctx, p.svc, p.id, p.settings, p.observed)
+}
+
+// fittingFloatingIP is a floating IP that is just what the Service asks for: it
+// stands for the one that is known to be there.
+func fittingFloatingIP(settings build.Settings) *model.FloatingIP {
+	asked, _ := settings.AskedFloatingIP()
+	asked.Tags = []string{asked.Tag}
+	return &asked
+}
+
+// floatingIPsOf reads all floating IPs of a Service that goes, also spare ones
+// beside the one on the VIP.
+func (r *Reconciler) floatingIPsOf(ctx context.Context, svc *v1.Service, id identity.Identity, l leaving, observed *model.Observed) error {
+	var hints observe.FloatingIPHints
+	if !l.asks {
+		hints.Published = publishedAddresses(svc)
+	}
+	var err error
+	if hints.IDs, _, err = r.knownFloatingIPs(ctx, svc, id, hints.Published); err != nil {
+		return err
+	}
+	if observed.LoadBalancer != nil {
+		if err := r.observer.FloatingIPs(ctx, id, observed, hints); err != nil {
+			return err
+		}
+		if observed.LoadBalancer.FloatingIP == nil {
+			return nil // the spare ones have been read
+		}
+	}
+	rest := &model.Observed{}
+	err = r.observer.FloatingIPs(ctx, id, rest, hints)
+	observed.Spare = rest.Spare
+	return err
+}
+
+// noteKept remembers the floating IPs that outlive the Service, for one of its name.
+func (r *Reconciler) noteKept(svc *v1.Service, l leaving, observed *model.Observed) {
+	if !l.options.KeepFloatingIP {
+		return
+	}
+	name := types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}
+	if lb := observed.LoadBalancer; lb != nil && lb.FloatingIP != nil && lb.FloatingIP.Owned {
+		r.kept.add(name, lb.FloatingIP.ID)
+	}
+	for _, fip := range observed.Spare {
+		if fip.Owned {
+			r.kept.add(name, fip.ID)
+		}
+	}
+}

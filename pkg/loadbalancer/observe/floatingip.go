@@ -1,0 +1,168 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// FloatingIPHints are what is known of a Service's floating IP.
+type FloatingIPHints struct {
+	// Asked is the one that the Service asks for: by ID, address or tag.
+	Asked model.FloatingIP
+	// AskedBy is the field or annotation that says so, for errors.
+	AskedBy string
+	// IDs are of floating IPs that may be the Service's, though their description is
+	// not the one that it gives them today.
+	IDs []string
+	// Published are the addresses that the Service has published, unless it asks for
+	// a certain one: that was there before.
+	Published []string
+	// PortID is of the port that is to be the VIP, when the Service names one.
+	PortID string
+}
+
+// FloatingIPs fills in the floating IPs: the one on the VIP of each load balancer
+// and the spare ones, which are not asked for when the one on the VIP will do.
+// Whose one is:
+//
+//	description holds our Service's UID, and no other cluster's             ours
+//	cloud-provider-openstack's, on the VIP of a load balancer that it made  ours
+//	cloud-provider-openstack's, spare, with an address that our Service     ours
+//	has published and has not asked for
+//	description holds our cluster's UID and our Service's name              kept for us
+//	any other                                                               another's
+//
+// It is a *FloatingIPError when the Service cannot have the one that it asks for.
+func (o *Observer) FloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
+	if lb := observed.LoadBalancer; lb != nil {
+		attached, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VIP.PortID})
+		if err != nil {
+			return err
+		}
+		lb.FloatingIP = attachedFloatingIP(id, lb, attached)
+		if lb.FloatingIP != nil && hints.Asked.Fits(*lb.FloatingIP) {
+			return nil
+		}
+	}
+	return o.spareFloatingIPs(ctx, id, observed, hints)
+}
+
+// spareFloatingIPs lists the floating IPs that the Service can have.
+func (o *Observer) spareFloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
+	own, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Description: id.FloatingIPDescription()})
+	if err != nil {
+		return err
+	}
+	if len(hints.IDs) > 0 {
+		more, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{IDs: hints.IDs})
+		if err != nil {
+			return err
+		}
+		own = append(own, more...)
+	}
+	if observed.LoadBalancer == nil && hints.PortID != "" {
+		there, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: hints.PortID})
+		if err != nil {
+			return err
+		}
+		own = append(own, there...)
+	}
+	for _, fip := range own {
+		spare := floatingIP(id, fip)
+		spare.Owned = spare.Owned || hints.published(id, fip)
+		if fip.PortID == "" && (spare.Owned || spare.Kept) || fip.PortID != "" && fip.PortID == hints.PortID {
+			addSpare(observed, spare)
+		}
+	}
+	return o.askedFloatingIP(ctx, id, observed, hints)
+}
+
+// published tells whether a floating IP that cloud-provider-openstack made is the
+// Service's: it has published it, and has not found it there.
+func (h FloatingIPHints) published(id identity.Identity, fip floatingips.FloatingIP) bool {
+	return fip.Description == id.LegacyFloatingIPDescription() && slices.Contains(h.Published, fip.FloatingIP)
+}
+
+// askedFloatingIP adds the one that the Service asks for, if it is there.
+func (o *Observer) askedFloatingIP(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
+	asked := hints.Asked
+	filter := openstack.FloatingIPFilter{Address: asked.Address, Tag: asked.Tag}
+	if asked.ID != "" {
+		filter.IDs = []string{asked.ID}
+	}
+	if !asked.Asked() || asked.ID != "" && hasSpare(observed, asked.ID) {
+		return nil
+	}
+	found, err := o.Neutron.FloatingIPs(ctx, filter)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(found, func(a, b floatingips.FloatingIP) int { return cmp.Compare(a.FloatingIP, b.FloatingIP) })
+	free := slices.IndexFunc(found, func(fip floatingips.FloatingIP) bool { return fip.PortID == "" || fip.PortID == hints.PortID })
+	switch {
+	case free >= 0:
+		addSpare(observed, floatingIP(id, found[free]))
+	case asked.Tag != "":
+		return &FloatingIPError{fmt.Sprintf("%s: none of %d floating IPs with the tag %q is free: add one, or free one", hints.AskedBy, len(found), asked.Tag)}
+	case len(found) > 0:
+		return &FloatingIPError{fmt.Sprintf("%s: the floating IP %s is in use by port %s: choose another, or free it", hints.AskedBy, found[0].FloatingIP, found[0].PortID)}
+	case asked.ID != "":
+		return &FloatingIPError{fmt.Sprintf("%s: there is no floating IP %s in this project", hints.AskedBy, asked.ID)}
+	}
+	return nil // by address: it can be made
+}
+
+func hasSpare(observed *model.Observed, id string) bool {
+	return slices.ContainsFunc(observed.Spare, func(fip model.FloatingIP) bool { return fip.ID == id })
+}
+
+func addSpare(observed *model.Observed, fip model.FloatingIP) {
+	if !hasSpare(observed, fip.ID) {
+		observed.Spare = append(observed.Spare, fip)
+	}
+}
+
+// FloatingIPError tells that the Service cannot have the floating IP that it asks
+// for.
+type FloatingIPError struct{ Message string }
+
+// Error implements error.
+func (e *FloatingIPError) Error() string { return e.Message }
+
+// attachedFloatingIP picks the floating IP of a VIP: ours before another's. On a
+// load balancer of ours, cloud-provider-openstack's description proves nothing: the
+// Service has asked for one that was kept.
+func attachedFloatingIP(id identity.Identity, lb *model.LoadBalancer, attached []floatingips.FloatingIP) *model.FloatingIP {
+	made := id.Claim(lb.Tags, lb.Description) == identity.Unclaimed
+	var picked *model.FloatingIP
+	for _, fip := range attached {
+		candidate := floatingIP(id, fip)
+		candidate.Owned = candidate.Owned || made && fip.Description == id.LegacyFloatingIPDescription()
+		if picked == nil || candidate.Owned && !picked.Owned {
+			picked = &candidate
+		}
+	}
+	return picked
+}
+
+func floatingIP(id identity.Identity, fip floatingips.FloatingIP) model.FloatingIP {
+	return model.FloatingIP{
+		ID:          fip.ID,
+		NetworkID:   fip.FloatingNetworkID,
+		Address:     fip.FloatingIP,
+		Description: fip.Description,
+		PortID:      fip.PortID,
+		Tags:        fip.Tags,
+		Revision:    &fip.RevisionNumber,
+		Owned:       id.OwnsFloatingIP(fip.Description),
+		Kept:        id.KeptFloatingIP(fip.Description),
+	}
+}

@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// advanceFloatingIP is Advance for the steps of floating IPs.
+func advanceFloatingIP(observed *model.Observed, step Step) {
+	lb := observed.LoadBalancer
+	switch s := step.(type) {
+	case CreateFloatingIP:
+		fip := s.FloatingIP
+		fip.Owned, fip.SubnetIDs = true, nil
+		if s.Beside {
+			observed.Spare = append(slices.Clone(observed.Spare), fip)
+		} else {
+			lb.FloatingIP = &fip
+		}
+	case AssociateFloatingIP:
+		i := s.Find(observed.Spare)
+		if i < 0 {
+			return
+		}
+		fip := observed.Spare[i]
+		fip.Revision = nil
+		if s.Describe != "" {
+			fip.Description, fip.Owned, fip.Kept = s.Describe, true, false
+		}
+		lb.FloatingIP = &fip
+		observed.Spare = slices.Delete(slices.Clone(observed.Spare), i, i+1)
+	case DisassociateFloatingIP:
+		disassociated(observed, s.ID)
+	case DeleteFloatingIP:
+		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID {
+			lb.FloatingIP = nil
+		}
+		observed.Spare = withoutFloatingIP(observed.Spare, s.ID)
+	}
+}
+
+// disassociated takes a floating IP off its port. Ours is a spare one then, and not
+// the one made last.
+func disassociated(observed *model.Observed, id string) {
+	lb := observed.LoadBalancer
+	if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == id {
+		if lb.FloatingIP.Owned {
+			observed.Spare = append([]model.FloatingIP{released(*lb.FloatingIP)}, observed.Spare...)
+		}
+		lb.FloatingIP = nil
+		return
+	}
+	observed.Spare = slices.Clone(observed.Spare)
+	for i := range observed.Spare {
+		if observed.Spare[i].ID == id {
+			observed.Spare[i] = released(observed.Spare[i])
+		}
+	}
+}
+
+// released is a floating IP that is on no port any more.
+func released(fip model.FloatingIP) model.FloatingIP {
+	fip.PortID, fip.Revision = "", nil
+	return fip
+}
+
+// Find gives the index of the spare floating IP that a step means, or -1.
+func (s AssociateFloatingIP) Find(spare []model.FloatingIP) int {
+	if s.ID == "" {
+		return len(spare) - 1
+	}
+	return slices.IndexFunc(spare, func(fip model.FloatingIP) bool { return fip.ID == s.ID })
+}
+
+func withoutFloatingIP(fips []model.FloatingIP, id string) []model.FloatingIP {
+	return slices.DeleteFunc(slices.Clone(fips), func(fip model.FloatingIP) bool { return fip.ID == id })
+}
