@@ -206,7 +206,7 @@ func pythonRepr(value any) string {
 		}
 		return "False"
 	case string:
-		return "'" + strings.ReplaceAll(v, "'", `\'`) + "'"
+		return pythonQuote(v)
 	case []any:
 		items := make([]string, len(v))
 		for i, item := range v {

@@ -68,7 +68,7 @@ func (t *table) filter(key string, values []string) (*filter, *apiError) {
 	case columnUnmapped:
 		return nil, crash("Entity namespace for \"" + t.sql + "\" has no property \"" + name + "\"")
 	}
-	if len(values) > 1 && name != "enabled" {
+	if len(values) > 1 && name != "enabled" && found.kind != columnPacked && found.kind != columnProperty {
 		return nil, databaseError("type 'list' is not supported", "SELECT … FROM "+t.sql)
 	}
 	return &filter{column: found, wanted: values[0], truth: name == "enabled"}, nil

@@ -181,6 +181,7 @@ func (o *Octavia) nestedListener(lb *LoadBalancer, given body, pools map[string]
 			o.touch(listener)
 		}
 	}
+	listener.peerPort = lb.nextPeerPort()
 	lb.Listeners = append(lb.Listeners, listener)
 	return o.nestedPolicies(lb, listener, given.objects("l7policies"), pools)
 }

@@ -59,7 +59,7 @@ func (o *Octavia) listPolicies(c *call) (response, *apiError) {
 	return o.listScoped(c, o.tables["l7policies"], rows)
 }
 
-// listMembers lists those of one pool. The marker may be a member of any.
+// listMembers lists those of one pool.
 func (o *Octavia) listMembers(c *call) (response, *apiError) {
 	lb, pool, failure := o.pool(c.id)
 	if failure != nil {
@@ -121,7 +121,7 @@ func (o *Octavia) list(c *call, t *table, rows []row) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	everything := rows
+	marker, found := o.marker(c.page, t, rows)
 	tags := t.tagFilter(c.query)
 	if len(filters) > 0 || tags != nil {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
@@ -133,7 +133,7 @@ func (o *Octavia) list(c *call, t *table, rows []row) (response, *apiError) {
 	if failure != nil && failure.status == http.StatusBadRequest || failure != nil && len(parts) == 0 {
 		return response{}, failure
 	}
-	remaining, marked := c.page.after(t, rows, everything, parts)
+	remaining, marked := c.page.after(t, rows, marker, found, parts)
 	switch {
 	case marked != nil:
 		return response{}, marked
@@ -150,4 +150,29 @@ func (o *Octavia) list(c *call, t *table, rows []row) (response, *apiError) {
 		shown[i] = one.show().only(c.fields)
 	}
 	return response{http.StatusOK, view{t.name: shown, t.links: links}}, nil
+}
+
+// marker finds the object that a page begins behind. It may be any of its
+// kind, of another project or another parent just as well.
+func (o *Octavia) marker(p page, t *table, rows []row) (thing any, found bool) {
+	if !p.marked {
+		return nil, false
+	}
+	if at := slices.IndexFunc(rows, func(r row) bool { return r.id == p.marker }); at >= 0 {
+		return rows[at].thing, true
+	}
+	if t.name == "members" {
+		for _, lb := range o.balancers {
+			for _, pool := range lb.Pools {
+				for _, member := range pool.Members {
+					if member.ID == p.marker {
+						return member, true
+					}
+				}
+			}
+		}
+		return nil, false
+	}
+	indexed := o.index[p.marker].thing
+	return indexed, indexed != nil && t.sql == tableOf(indexed)
 }

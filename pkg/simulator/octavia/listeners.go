@@ -40,6 +40,7 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 	if pool != nil {
 		listener.DefaultPoolID = pool.ID
 	}
+	listener.peerPort = lb.nextPeerPort()
 	lb.Listeners = append(lb.Listeners, listener)
 	o.register(lb, listener)
 	o.update(lb, nil, []object{listener}, nil)
@@ -266,4 +267,14 @@ func (o *Octavia) writableListener(c *call) (*LoadBalancer, *Listener, *apiError
 		return nil, nil, failure
 	}
 	return lb, listener, o.mayWrite(c.caller, lb.ProjectID)
+}
+
+// nextPeerPort is one above the highest that the load balancer's listeners
+// have, from 1025.
+func (lb *LoadBalancer) nextPeerPort() int {
+	port := 1024
+	for _, listener := range lb.Listeners {
+		port = max(port, listener.peerPort)
+	}
+	return port + 1
 }

@@ -82,6 +82,7 @@ type Listener struct {
 	TimeoutMemberConnect                 int
 	TimeoutMemberData                    int
 	TimeoutTCPInspect                    int
+	peerPort                             int // by which amphorae share their stick tables
 	AllowedCIDRs                         []string
 	InsertHeaders                        map[string]string
 	TLS                                  ListenerTLS

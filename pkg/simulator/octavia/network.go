@@ -1,6 +1,7 @@
 package octavia
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
@@ -98,7 +99,11 @@ func (o *Octavia) chooseSubnet(network Network, request vipRequest, found neutro
 func (o *Octavia) plugVIP(lb *LoadBalancer, request vipRequest) *apiError {
 	lb.VIP.NetworkID, lb.VIP.SubnetID, lb.VIP.Address = request.networkID, request.subnetID, request.address
 	if lb.Provider == ProviderNoop {
-		lb.VIP.PortID, lb.VIP.Address, lb.VIP.NetworkID = o.newID("port", nil), "198.0.2.5", request.askedNetworkID
+		lb.VIP.PortID, lb.VIP.Address = request.port.ID, cmp.Or(request.address, "198.0.2.5")
+		lb.VIP.NetworkID = request.askedNetworkID
+		if lb.VIP.PortID == "" {
+			lb.VIP.PortID = o.newID("port", nil)
+		}
 		return nil
 	}
 	if request.port.ID != "" && lb.Provider != ProviderOVN {

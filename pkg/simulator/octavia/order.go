@@ -78,6 +78,7 @@ func (t *table) sortedBy(keys []sortKey) ([]orderPart, *apiError) {
 		found, known := t.columns[name]
 		switch {
 		case name == "_tags" && t.tagged:
+			found = special(columnChildren)
 			failure = databaseError("Unknown column 'tags.resource_id' in 'order clause'", "SELECT … FROM "+t.sql)
 		case !known || found.kind == columnUnmapped:
 			return nil, refuse(http.StatusBadRequest, "Supplied sort key '%s' is not valid.", name)

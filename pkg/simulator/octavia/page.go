@@ -25,7 +25,7 @@ type page struct {
 // looks at anything else.
 func (o *Octavia) page(query url.Values) (page, *apiError) {
 	for _, key := range []string{"limit", "sort", "sort_key", "sort_dir"} {
-		if len(query[key]) > 1 {
+		if len(query[key]) > 1 && (key != "sort_dir" || query.Get("sort") == "" && query.Get("sort_key") != "") {
 			return page{}, rawError(http.StatusInternalServerError, "'list' object has no attribute 'split'")
 		}
 	}
@@ -50,8 +50,8 @@ func parseLimit(query url.Values, most int) (limit int, unlimited bool, failure 
 		if text == "infinite" {
 			return 0, true, nil
 		}
-		number, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil {
+		number, is := pythonInt(text)
+		if !is {
 			return 0, false, rawError(http.StatusBadRequest, "Supplied pagination limit '"+text+"' is not valid.")
 		}
 		limit = number
@@ -65,7 +65,7 @@ func parseLimit(query url.Values, most int) (limit int, unlimited bool, failure 
 // after leaves the rows behind the marker in the order, or those before it.
 // Unlike a cut it compares values: NULL counts as the column's zero, and with
 // page_reverse the page is the first of what is before, not the nearest.
-func (p page) after(t *table, rows []row, everything []row, parts []orderPart) ([]row, *apiError) {
+func (p page) after(t *table, rows []row, marker any, found bool, parts []orderPart) ([]row, *apiError) {
 	if !p.marked {
 		return rows, nil
 	}
@@ -75,14 +75,17 @@ func (p page) after(t *table, rows []row, everything []row, parts []orderPart) (
 	if p.markers > 1 {
 		return nil, databaseError("Operand should contain 1 column(s)", "SELECT … FROM "+t.sql)
 	}
-	at := slices.IndexFunc(everything, func(r row) bool { return r.id == p.marker })
-	if at < 0 {
+	if !found {
 		return nil, refuse(http.StatusBadRequest, "Supplied pagination marker '%s' is not valid.", p.marker)
 	}
-	marker := everything[at].thing
 	for _, part := range parts {
-		if part.key != part.name {
+		if part.key != part.name || strings.Contains(part.key, ".") {
 			return nil, crash("'" + t.model + "' object has no attribute '" + part.key + "'")
+		}
+	}
+	for _, part := range parts {
+		if part.column.kind == columnChildren || part.column.kind == columnOther {
+			return nil, crash("columns")
 		}
 		if name, fails := typeWithoutDefault(part.column.kind); fails {
 			return nil, crash("'" + name + "'")

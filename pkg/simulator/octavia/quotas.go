@@ -175,16 +175,10 @@ func (o *Octavia) deleteQuota(c *call) (response, *apiError) {
 }
 
 func (o *Octavia) listQuotas(c *call) (response, *apiError) {
-	project, all := c.query.Get("project_id"), false
-	if seesAll(c.caller) || c.caller.HasRole("load-balancer_quota_admin") {
-		all = !c.query.Has("project_id")
-	} else {
-		if !c.query.Has("project_id") {
-			project = c.caller.ProjectID
-		}
-		if failure := o.mayReadQuota(c.caller, project); failure != nil {
-			return response{}, failure
-		}
+	// The project of the query is a filter only, unlike in other lists.
+	project, all := c.caller.ProjectID, seesAll(c.caller) || c.caller.HasRole("load-balancer_quota_admin")
+	if failure := o.mayReadQuota(c.caller, project); failure != nil {
+		return response{}, failure
 	}
 	var rows []row
 	for _, owner := range o.quotaOrder {

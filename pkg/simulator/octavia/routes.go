@@ -63,7 +63,7 @@ func (o *Octavia) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if failure == nil && text == nil {
 		return
 	}
-	c := &call{caller: keystone.CallerFrom(r.Context()), query: r.URL.Query(), body: text, url: selfURL(r), update: r.Method == http.MethodPut}
+	c := &call{caller: keystone.CallerFrom(r.Context()), query: parseQuery(r.URL.RawQuery), body: text, url: selfURL(r), update: r.Method == http.MethodPut}
 	c.fields = c.query["fields"]
 	var answer response
 	if failure == nil {

@@ -65,7 +65,7 @@ func (r Release) listenerTable() *table {
 		"timeout_member_connect":       number(func(t any) int { return of(t).TimeoutMemberConnect }),
 		"timeout_member_data":          number(func(t any) int { return of(t).TimeoutMemberData }),
 		"timeout_tcp_inspect":          number(func(t any) int { return of(t).TimeoutTCPInspect }),
-		"peer_port":                    {columnInteger, func(any) any { return nil }},
+		"peer_port":                    number(func(t any) int { return of(t).peerPort }),
 		"tls_certificate_id":           text(func(t any) string { return of(t).TLS.DefaultContainerRef }),
 		"client_ca_tls_certificate_id": text(func(t any) string { return of(t).TLS.ClientCAContainerRef }),
 		"client_authentication":        text(func(t any) string { return of(t).TLS.ClientAuthentication }),

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -143,10 +144,12 @@ func recordedPageLimit(recording Recording) int {
 type anyNetwork struct{ next *planned }
 
 func (n anyNetwork) CreatePort(spec neutron.PortSpec) (neutron.Port, error) {
-	return neutron.Port{
-		ID: n.next.take("port", nil), Name: spec.Name, NetworkID: uuid.NewString(),
-		FixedIPs: []neutron.FixedIP{{SubnetID: spec.SubnetID, Address: "198.51.100.1"}},
-	}, nil
+	port := neutron.Port{ID: n.next.take("port", nil), Name: spec.Name, NetworkID: cmp.Or(spec.NetworkID, uuid.NewString()), FixedIPs: spec.FixedIPs}
+	if len(port.FixedIPs) == 0 {
+		port.FixedIPs = []neutron.FixedIP{{SubnetID: spec.SubnetID}}
+	}
+	port.FixedIPs[0].Address = cmp.Or(port.FixedIPs[0].Address, "198.51.100.1")
+	return port, nil
 }
 
 func (anyNetwork) DeletePort(string) error { return nil }

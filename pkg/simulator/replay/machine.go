@@ -74,7 +74,7 @@ func (m *machine) step(recording Recording, step Step, rest []Step) (what string
 	return "", true
 }
 
-func (m *machine) send(step Step) *httptest.ResponseRecorder {
+func (m *machine) send(step Step) (answer *httptest.ResponseRecorder) {
 	target := strings.ReplaceAll(m.translate(step.Path), " ", "%20")
 	request := httptest.NewRequest(step.Method, target, strings.NewReader(m.translate(step.Body)))
 	request.Host = m.host(step)
@@ -84,12 +84,20 @@ func (m *machine) send(step Step) *httptest.ResponseRecorder {
 	for key, value := range step.Header {
 		request.Header.Set(key, value)
 	}
-	answer := httptest.NewRecorder()
+	answer = httptest.NewRecorder()
 	caller, known := m.caller(step)
 	if !known {
 		m.site.refusal(answer, request)
 		return answer
 	}
+	defer func() {
+		// A panic is a mismatch of one request, as it is in an HTTP server.
+		if cause := recover(); cause != nil {
+			answer = httptest.NewRecorder()
+			answer.Code = 0
+			_, _ = fmt.Fprintf(answer, "panic: %v", cause)
+		}
+	}()
 	m.handler.ServeHTTP(answer, request.WithContext(keystone.WithCaller(request.Context(), caller)))
 	return answer
 }
