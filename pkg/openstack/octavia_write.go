@@ -174,6 +174,16 @@ func (o *Octavia) AddMember(ctx context.Context, poolID string, member pools.Cre
 	return created, nil
 }
 
+// UpdateMember changes one member. Its address, port and subnet cannot change.
+func (o *Octavia) UpdateMember(ctx context.Context, poolID, memberID string, opts pools.UpdateMemberOptsBuilder) error {
+	client, err := o.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = pools.UpdateMember(ctx, client, poolID, memberID, opts).Extract()
+	return Wrap(err, "update member "+memberID+" of pool "+poolID)
+}
+
 // RemoveMember takes one member out of a pool.
 func (o *Octavia) RemoveMember(ctx context.Context, poolID, memberID string) error {
 	client, err := o.session.LoadBalancer(ctx)

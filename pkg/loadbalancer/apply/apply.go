@@ -41,6 +41,7 @@ type Octavia interface {
 	DeleteMonitor(ctx context.Context, id string) error
 	SetMembers(ctx context.Context, poolID string, members []pools.CreateMemberOpts, additive bool) error
 	AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (*pools.Member, error)
+	UpdateMember(ctx context.Context, poolID, memberID string, opts pools.UpdateMemberOptsBuilder) error
 	RemoveMember(ctx context.Context, poolID, memberID string) error
 	StatusTree(ctx context.Context, loadBalancerID string) (*openstack.StatusTree, error)
 }

@@ -96,6 +96,21 @@ func memberOpts(m model.Member) pools.CreateMemberOpts {
 	return opts
 }
 
+// memberUpdate is the change of one member: what a batch would send of it.
+type memberUpdate struct{ to model.Member }
+
+// ToMemberUpdateMap implements pools.UpdateMemberOptsBuilder. Null asks the member
+// at its own port.
+func (u memberUpdate) ToMemberUpdateMap() (map[string]any, error) {
+	var monitorPort *int
+	if u.to.MonitorPort != 0 {
+		monitorPort = &u.to.MonitorPort
+	}
+	return map[string]any{"member": map[string]any{
+		"weight": 1, "backup": false, "admin_state_up": true, "monitor_port": monitorPort,
+	}}, nil
+}
+
 func monitorOpts(m model.Monitor) monitors.CreateOpts {
 	return monitors.CreateOpts{
 		Name:           m.Name,

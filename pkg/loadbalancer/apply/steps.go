@@ -111,6 +111,8 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 			return "", err
 		}
 		return member.ID, nil
+	case plan.UpdateMember:
+		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate{s.To})
 	case plan.RemoveMember:
 		return "", r.Octavia.RemoveMember(ctx, pool.ID, s.Member.ID)
 	case plan.CreateMonitor:
@@ -137,6 +139,8 @@ func poolOf(step plan.Step) plan.PoolRef {
 	case plan.SetMembers:
 		return s.Pool
 	case plan.AddMember:
+		return s.Pool
+	case plan.UpdateMember:
 		return s.Pool
 	case plan.RemoveMember:
 		return s.Pool

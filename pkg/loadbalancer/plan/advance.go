@@ -158,6 +158,15 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 		pool := s.Pool.Find(lb)
 		pool.Members = append(pool.Members, soundMembers([]model.Member{s.Member})...)
 		lb.Sort()
+	case UpdateMember:
+		pool := s.Pool.Find(lb)
+		for i := range pool.Members {
+			if pool.Members[i].Key() == s.To.Key() {
+				id := pool.Members[i].ID
+				pool.Members[i] = soundMembers([]model.Member{s.To})[0]
+				pool.Members[i].ID = id
+			}
+		}
 	case RemoveMember:
 		pool := s.Pool.Find(lb)
 		pool.Members = slices.DeleteFunc(slices.Clone(pool.Members), func(m model.Member) bool { return m.Key() == s.Member.Key() })

@@ -16,6 +16,8 @@ type cloud struct {
 	forgetful bool
 	// stale are the transports of which a monitor went with its pool.
 	stale map[model.Protocol]bool
+	// noFullCreate and noBatches are those of Options.
+	noFullCreate, noBatches bool
 }
 
 // run carries out steps one after another.
@@ -46,7 +48,7 @@ func (c *cloud) check(step plan.Step) error {
 	lb := c.observed.LoadBalancer
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
-		return refuse(lb != nil, "there is one already")
+		return refuse(lb != nil || c.noFullCreate && len(s.LoadBalancer.Listeners) > 0, "there is one already, or it is not empty")
 	case plan.DeleteLoadBalancer:
 		return c.checkDelete(s)
 	case plan.DeleteFloatingIP:
@@ -117,6 +119,9 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 		}
 		return fmt.Errorf("no such pool, or a listener uses it")
 	}
+	if _, is := step.(plan.SetMembers); is && c.noBatches {
+		return fmt.Errorf("the provider has no batches")
+	}
 	return checkInPool(lb, step)
 }
 
@@ -158,6 +163,8 @@ func checkInPool(lb *model.LoadBalancer, step plan.Step) error {
 		ref = s.Pool
 	case plan.AddMember:
 		ref = s.Pool
+	case plan.UpdateMember:
+		ref = s.Pool
 	case plan.RemoveMember:
 		ref = s.Pool
 	case plan.CreateMonitor:
@@ -176,7 +183,15 @@ func checkInPool(lb *model.LoadBalancer, step plan.Step) error {
 	}
 	switch s := step.(type) {
 	case plan.SetMembers:
+		for _, m := range s.Members {
+			if old := member(pool, m.Key()); old != nil && old.SubnetID != "" && old.SubnetID != m.SubnetID {
+				return fmt.Errorf("the subnet of member %v changes in the database only", m.Key())
+			}
+		}
 		return checkUnique(s.Members)
+	case plan.UpdateMember:
+		m := member(pool, s.To.Key())
+		return refuse(m == nil || m.ID != s.From.ID || m.SubnetID != s.To.SubnetID, "no such member, or in another subnet")
 	case plan.AddMember:
 		return refuse(member(pool, s.Member.Key()) != nil, "the member is there")
 	case plan.RemoveMember:

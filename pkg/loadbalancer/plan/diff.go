@@ -21,6 +21,12 @@ type Options struct {
 	// when a listener is made beside a monitor, and leaves listeners and pools
 	// behind when a monitor changes: ovn of Zed.
 	Forgetful bool
+	// MoveMembers makes members that are in another subnet than wanted move there.
+	MoveMembers bool
+	// NoFullCreate tells of a provider that cannot make a load balancer with
+	// everything in it: it is made empty, and then filled. NoBatches tells of one
+	// that cannot change all members of a pool in one request.
+	NoFullCreate, NoBatches bool
 }
 
 // Diff gives the steps that make the observed load balancer like the desired one.
@@ -55,7 +61,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if blocked := conflict(desired, lb); blocked != "" {
 		return Plan{Blocked: blocked}
 	}
-	d := differ{desired: desired, observed: lb, forgetful: opts.Forgetful}
+	d := differ{desired: desired, observed: lb, opts: opts, forgetful: opts.Forgetful}
 	d.add(detachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
 	d.tighten()
 	d.dropListeners()
@@ -83,14 +89,23 @@ func dropSurplus(observed model.Observed) []Step {
 // create makes a load balancer.
 func create(desired *model.LoadBalancer, spare []model.FloatingIP, opts Options) []Step {
 	steps := detachFloatingIP(desired, nil, spare, opts)
-	if !opts.Forgetful {
-		steps = append(steps, CreateLoadBalancer{desired})
-		return append(steps, attachFloatingIP(desired, nil, spare, opts)...)
+	made, rest := desired, []Step(nil)
+	switch {
+	case opts.NoFullCreate:
+		empty := *desired
+		empty.Listeners = nil
+		d := differ{desired: desired, observed: &empty, opts: opts, forgetful: opts.Forgetful}
+		d.createListeners()
+		made, rest = &empty, append(d.steps, d.last...)
+	case opts.Forgetful:
+		made, rest = withoutMonitors(desired)
 	}
-	bare, monitors := withoutMonitors(desired)
-	steps = append(steps, CreateLoadBalancer{bare})
+	if opts.Forgetful {
+		rest = remember(rest, desired)
+	}
+	steps = append(steps, CreateLoadBalancer{made})
 	steps = append(steps, attachFloatingIP(desired, nil, spare, opts)...)
-	return append(steps, remember(monitors, desired)...)
+	return append(steps, rest...)
 }
 
 // replace starts anew: a load balancer that never came up is of no use to anyone.
@@ -122,6 +137,7 @@ func conflict(desired, lb *model.LoadBalancer) string {
 // differ collects the steps between two load balancers.
 type differ struct {
 	desired, observed *model.LoadBalancer
+	opts              Options
 	steps             []Step
 	// forgetful is Options.Forgetful: monitors are made after everything else,
 	// which is what last is for.

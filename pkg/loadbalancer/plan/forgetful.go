@@ -139,6 +139,8 @@ func poolOfStep(step Step) (pool PoolRef, within bool) {
 		return s.Pool, true
 	case AddMember:
 		return s.Pool, true
+	case UpdateMember:
+		return s.Pool, true
 	case RemoveMember:
 		return s.Pool, true
 	case CreateMonitor:

@@ -169,7 +169,7 @@ func (d *differ) updatePool(pool PoolRef, from, to model.Pool) {
 		d.add(DeleteMonitor{pool, *monitor})
 		monitor = nil
 	}
-	d.add(members(pool, from, to)...)
+	d.add(d.members(pool, from.Members, to.Members)...)
 	switch {
 	case to.Monitor == nil:
 	case monitor == nil:
@@ -202,7 +202,11 @@ func (d *differ) createListeners() {
 func (d *differ) createPool(want model.Listener) {
 	d.add(CreatePool{want.Key(), want.Pool})
 	pool := poolFor(want)
-	d.add(SetMembers{Pool: pool, Members: want.Pool.Members, Added: want.Pool.Members})
+	if d.opts.NoBatches {
+		d.add(d.oneByOne(pool, nil, want.Pool.Members)...)
+	} else {
+		d.add(SetMembers{Pool: pool, Members: want.Pool.Members, Added: want.Pool.Members})
+	}
 	if want.Pool.Monitor != nil {
 		d.createMonitor(CreateMonitor{pool, *want.Pool.Monitor})
 	}

@@ -6,40 +6,126 @@ import (
 
 // members gives the steps from the members of one pool to those of another.
 //
-//	differs              steps
-//	nothing              none: Octavia reloads for a batch that changes nothing
-//	one member is new    add it: the work does not grow with the pool
-//	one member is gone   remove it
-//	anything else        one batch with all members
-func members(pool PoolRef, from, to model.Pool) []Step {
-	have := map[model.MemberKey]model.Member{}
-	for _, m := range from.Members {
-		have[m.Key()] = m
+//	differs                 steps
+//	nothing                 none: Octavia reloads for a batch that changes nothing
+//	one member is new       add it: the work does not grow with the pool
+//	one member is gone      remove it
+//	the subnet of members   they go and come back, a part at a time
+//	anything else           one batch with all members
+//
+// A provider without batches gets each change by itself.
+func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
+	if d.opts.NoBatches {
+		return d.oneByOne(pool, from, to)
 	}
+	var steps []Step
+	for _, next := range d.stages(from, to) {
+		set := batch(pool, from, next)
+		steps = append(steps, set.smallest()...)
+		from = set.Members
+	}
+	return steps
+}
+
+// moves tells whether a member has to go to another subnet: it is removed and added
+// again, as a change of the subnet would be written to Octavia's database only, and
+// not reach the data path. Only where members are told their subnet, by
+// member-subnet-id, are they moved; otherwise they stay in the one that they were
+// made in, by us or by another controller that found it in another way.
+func (d *differ) moves(old, want model.Member) bool {
+	return d.opts.MoveMembers && want.SubnetID != "" && old.SubnetID != want.SubnetID
+}
+
+// stages gives what the members of a pool are on the way, the end last. Members
+// that move go in two halves, so that half of them serve at any time; with as many
+// others that stay, they go at once.
+func (d *differ) stages(from, to []model.Member) [][]model.Member {
+	have := byKey(from)
+	var staying, moving []model.Member
+	for _, m := range to {
+		if old, there := have[m.Key()]; there && d.moves(old, m) {
+			moving = append(moving, m)
+		} else {
+			staying = append(staying, m)
+		}
+	}
+	switch {
+	case len(moving) == 0:
+		return [][]model.Member{to}
+	case len(staying) >= len(moving):
+		return [][]model.Member{staying, to}
+	}
+	half := len(moving) / 2
+	first, second := staying, staying
+	for _, m := range moving[half:] {
+		first = append(first[:len(first):len(first)], have[m.Key()])
+	}
+	second = append(second[:len(second):len(second)], moving[:half]...)
+	return [][]model.Member{first, second, to}
+}
+
+// batch gives the batch that makes the members of a pool others. Those that stay
+// keep their subnet: ovn takes a member of another subnet for another member.
+func batch(pool PoolRef, from, to []model.Member) SetMembers {
+	have, wanted := byKey(from), byKey(to)
 	set := SetMembers{Pool: pool}
-	wanted := map[model.MemberKey]bool{}
-	for _, m := range to.Members {
-		wanted[m.Key()] = true
+	for _, m := range to {
 		old, there := have[m.Key()]
-		// Another subnet for a member that stays would be written to Octavia's
-		// database only, and is a new member for ovn.
 		if there && old.SubnetID != "" {
 			m.SubnetID = old.SubnetID
 		}
 		switch {
 		case !there:
 			set.Added = append(set.Added, m)
-		case old.MonitorPort != m.MonitorPort || old.Drained || !old.Status.Sound():
+		case differs(old, m):
 			set.Changed = append(set.Changed, m)
 		}
 		set.Members = append(set.Members, m)
 	}
-	for _, m := range from.Members {
-		if !wanted[m.Key()] {
+	for _, m := range from {
+		if _, stays := wanted[m.Key()]; !stays {
 			set.Removed = append(set.Removed, m)
 		}
 	}
-	return set.smallest()
+	return set
+}
+
+// oneByOne gives the same without batches: first what comes and changes, then what
+// goes.
+func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
+	have, wanted := byKey(from), byKey(to)
+	var steps []Step
+	for _, m := range to {
+		old, there := have[m.Key()]
+		switch {
+		case !there:
+			steps = append(steps, AddMember{pool, m})
+		case d.moves(old, m):
+			steps = append(steps, RemoveMember{pool, old}, AddMember{pool, m})
+		case differs(old, m):
+			m.SubnetID = old.SubnetID
+			steps = append(steps, UpdateMember{pool, old, m})
+		}
+	}
+	for _, m := range from {
+		if _, stays := wanted[m.Key()]; !stays {
+			steps = append(steps, RemoveMember{pool, m})
+		}
+	}
+	return steps
+}
+
+// differs tells whether a member that stays has to change, or to be brought back.
+func differs(old, want model.Member) bool {
+	return old.MonitorPort != want.MonitorPort || old.Drained != want.Drained || !old.Status.Sound()
+}
+
+func byKey(members []model.Member) map[model.MemberKey]model.Member {
+	all := make(map[model.MemberKey]model.Member, len(members))
+	for _, m := range members {
+		all[m.Key()] = m
+	}
+	return all
 }
 
 // smallest gives the cheapest step that does the same.

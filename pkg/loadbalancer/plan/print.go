@@ -112,6 +112,14 @@ func (s AddMember) String() string {
 }
 
 // String implements Step.
+func (s UpdateMember) String() string {
+	var changes changes
+	changes.add("monitor_port", s.From.MonitorPort, s.To.MonitorPort)
+	changes.add("drained", s.From.Drained, s.To.Drained)
+	return fmt.Sprintf("pool %s: member %s: %s", s.Pool, s.To.Name, changes)
+}
+
+// String implements Step.
 func (s RemoveMember) String() string {
 	return fmt.Sprintf("pool %s: member -%s", s.Pool, printMember(s.Member))
 }

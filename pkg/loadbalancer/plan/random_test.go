@@ -125,7 +125,7 @@ func (m maker) wantedFloatingIP() *model.FloatingIP {
 
 // cloud makes a cloud with random contents.
 func (m maker) cloud(opts plan.Options) *cloud {
-	return &cloud{observed: m.observed(), made: 1000, forgetful: opts.Forgetful}
+	return &cloud{observed: m.observed(), made: 1000, forgetful: opts.Forgetful, noFullCreate: opts.NoFullCreate, noBatches: opts.NoBatches}
 }
 
 // observed makes what the cloud has: nothing, or what another Service asked for,
@@ -209,5 +209,6 @@ func (m maker) status() model.Status {
 func (m maker) options() plan.Options {
 	return plan.Options{
 		KeepFloatingIP: m.chance(30), Published: m.chance(50), Cascade: m.chance(50), Forgetful: m.chance(30),
+		MoveMembers: m.chance(50), NoFullCreate: m.chance(30), NoBatches: m.chance(30),
 	}
 }

@@ -141,6 +141,13 @@ type (
 		Member model.Member
 	}
 
+	// UpdateMember changes a member. When From and To are equal it brings a broken
+	// one back.
+	UpdateMember struct {
+		Pool     PoolRef
+		From, To model.Member
+	}
+
 	// RemoveMember takes a member out of a pool.
 	RemoveMember struct {
 		Pool   PoolRef
@@ -213,6 +220,7 @@ func (UpdatePool) step()             {}
 func (DeletePool) step()             {}
 func (SetMembers) step()             {}
 func (AddMember) step()              {}
+func (UpdateMember) step()           {}
 func (RemoveMember) step()           {}
 func (CreateMonitor) step()          {}
 func (UpdateMonitor) step()          {}
