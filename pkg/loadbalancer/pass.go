@@ -102,10 +102,34 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		case n > passes:
 			return nil, fmt.Errorf("load balancer still differs from what the Service asks for after %d passes: %s", passes, todo.Steps[0])
 		}
-		if err := p.apply(ctx, todo); err != nil {
+		err = p.apply(ctx, todo)
+		if p.learns(ctx, err) {
+			n--
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// learns takes from an error what the provider cannot do. It is true when a plan
+// made anew, from what is then there, does without.
+func (p *pass) learns(ctx context.Context, err error) bool {
+	var refused *apply.RefusedError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	provider := p.settings.Provider
+	if lb := p.observed.LoadBalancer; lb != nil {
+		provider = lb.Provider
+	}
+	if !p.learnt.from(provider, refused) {
+		return false
+	}
+	klog.FromContext(ctx).Info("The provider has refused this, doing it in single steps from now on", "provider", provider, "step", refused.Step.String(), "err", refused.Err)
+	p.observed = nil
+	return true
 }
 
 // recall gives what is remembered of the Service, from this process or from the
@@ -180,7 +204,7 @@ func (p *pass) plan(ctx context.Context) (plan.Plan, error) {
 }
 
 func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
-	can := capabilities(p.settings, p.observed, p.version)
+	can := p.capabilities(p.observed)
 	desired, err := p.desired(ctx, p.observed)
 	if err != nil {
 		return plan.Plan{}, err
@@ -195,7 +219,7 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 
 // desired builds what the Service asks for, given what exists.
 func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.LoadBalancer, error) {
-	can := capabilities(p.settings, observed, p.version)
+	can := p.capabilities(observed)
 	if errs := build.Validate(p.svc, p.settings, can); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
@@ -205,6 +229,9 @@ func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.Lo
 	}
 	p.known = known
 	desired := build.LoadBalancer(p.svc, p.id, p.settings, p.backends, known)
+	if err := p.checkProvider(ctx, observed); err != nil {
+		return nil, err
+	}
 	if observed.LoadBalancer == nil && desired.VIP.Address != "" {
 		if err := p.facts.FreeVIP(ctx, desired.VIP.Address); err != nil {
 			return nil, err

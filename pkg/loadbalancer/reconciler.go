@@ -94,7 +94,8 @@ type Reconciler struct {
 	// touched are the Services that something was made for.
 	touched uidSet
 	// kept are floating IPs that outlive their Service.
-	kept keptFloatingIPs
+	kept   keptFloatingIPs
+	learnt learnt
 }
 
 // New makes a Reconciler. Close ends it.
@@ -201,21 +202,15 @@ func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	return published, nil
 }
 
-// capabilities gives what the provider can do: that of the load balancer that
-// exists, as it cannot change.
-func capabilities(settings build.Settings, observed *model.Observed, version openstack.Version) build.Capabilities {
-	if observed.LoadBalancer != nil {
-		return build.CapabilitiesOf(observed.LoadBalancer.Provider, version)
-	}
-	return build.CapabilitiesOf(settings.Provider, version)
-}
-
 func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings, can build.Capabilities) plan.Options {
 	return plan.Options{
 		KeepFloatingIP: settings.KeepFloatingIP,
 		Published:      len(svc.Status.LoadBalancer.Ingress) > 0,
 		Cascade:        r.options.Config.LoadBalancer.CascadeDelete,
 		Forgetful:      can.Forgetful,
+		MoveMembers:    settings.MemberSubnetID != "",
+		NoFullCreate:   !can.Can(build.FullCreate),
+		NoBatches:      !can.Can(build.MemberBatches),
 	}
 }
 

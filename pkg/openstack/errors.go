@@ -140,6 +140,11 @@ func IsInvalid(err error) bool {
 	return r.status == http.StatusNotImplemented
 }
 
+// IsUnsupported tells that the provider of a load balancer does not have what was
+// asked for: Octavia answers 501 to every option and action that a driver refuses
+// or does not implement.
+func IsUnsupported(err error) bool { return refusalOf(err).status == http.StatusNotImplemented }
+
 // IsUnsure tells that a write may have been carried out although it failed: there
 // was no (whole) answer after it was sent, or one that does not tell, as 500, 502,
 // 503 and 504. Look for its result before asking again. It is false for reads, for

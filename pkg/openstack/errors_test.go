@@ -42,7 +42,7 @@ func properties(err error) string {
 		is   func(error) bool
 	}{
 		{"notfound", IsNotFound}, {"conflict", IsConflict}, {"locked", IsLocked}, {"quota", IsQuota},
-		{"forbidden", IsForbidden}, {"invalid", IsInvalid}, {"unsure", IsUnsure},
+		{"forbidden", IsForbidden}, {"invalid", IsInvalid}, {"unsupported", IsUnsupported}, {"unsure", IsUnsure},
 	} {
 		if p.is(err) {
 			all = append(all, p.name)
@@ -67,7 +67,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"quota":          {octaviaRefused(403, "Quota has been met for resources: Load Balancer"), "403 quota"},
 		"policy":         {octaviaRefused(403, "Policy does not allow this request to be performed."), "403 forbidden"},
 		"bad value":      {octaviaRefused(400, "Invalid input for field/attribute weight. Value: '257'."), "400 invalid"},
-		"cannot":         {octaviaRefused(501, "Provider 'ovn' does not support a requested option"), "501 invalid"},
+		"cannot":         {octaviaRefused(501, "Provider 'ovn' does not support a requested option"), "501 invalid unsupported"},
 		"python":         {octaviaRefused(500, "'dict' object has no attribute '_sa_instance_state'"), "500 unsure"},
 		"busy":           {octaviaRefused(503, "Project busy.  Unable to lock the project.  Please try again."), "503 unsure"},
 		"bad gateway":    {refused("PUT", "/v2.0/lbaas/pools/1", 502, page), "502 unsure"},

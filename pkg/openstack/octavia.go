@@ -127,6 +127,23 @@ func (o *Octavia) MonitorsTagged(ctx context.Context, tag string) ([]monitors.Mo
 	return listAll(ctx, o, "healthmonitors", url.Values{"tags": {tag}}, func(m monitors.Monitor) string { return m.ID })
 }
 
+// Providers gives the names of the providers that are enabled.
+func (o *Octavia) Providers(ctx context.Context) ([]string, error) {
+	var answer struct {
+		Providers []struct {
+			Name string `json:"name"`
+		} `json:"providers"`
+	}
+	if err := o.get(ctx, "providers", &answer); err != nil {
+		return nil, Wrap(err, "list providers")
+	}
+	names := make([]string, 0, len(answer.Providers))
+	for _, p := range answer.Providers {
+		names = append(names, p.Name)
+	}
+	return names, nil
+}
+
 // get answers a GET of a path below the service's root into a typed value.
 func (o *Octavia) get(ctx context.Context, path string, into any) error {
 	client, err := o.session.LoadBalancer(ctx)

@@ -29,7 +29,6 @@ func ineffective(conf *config.Config) []string {
 	lb := conf.LoadBalancer
 	tell(lb.ManageSecurityGroups, "[LoadBalancer] manage-security-groups", "let the load balancers reach the node ports with a security group of your own")
 	tell(lb.EnableIngressHostname, "[LoadBalancer] enable-ingress-hostname", "Services are published by address")
-	tell(lb.ProviderRequiresSerialAPICalls, "[LoadBalancer] provider-requires-serial-api-calls", "load balancers are created in one request")
 	tell(conf.Route.RouterID != "", "[Route] router-id", "routes to pods are left to the network plugin")
 	return told
 }

@@ -22,8 +22,8 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 		"one":             {"[LoadBalancer]\nmanage-security-groups=true\n", []string{"[LoadBalancer] manage-security-groups"}},
 		"routes":          {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
 		"all of one section": {
-			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\nprovider-requires-serial-api-calls=true\n",
-			[]string{"[LoadBalancer] manage-security-groups", "[LoadBalancer] enable-ingress-hostname", "[LoadBalancer] provider-requires-serial-api-calls"},
+			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\n",
+			[]string{"[LoadBalancer] manage-security-groups", "[LoadBalancer] enable-ingress-hostname"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -152,6 +152,10 @@ func TestNodeThatGetsItsAddressBecomesAMember(t *testing.T) {
 	}
 }
 
+// A label of a node that changes has the Services that select nodes brought up to
+// date, and no others.
+//
+//proves:52
 func TestLabelsOfNodesMatterOnlyToServicesThatSelect(t *testing.T) {
 	t.Parallel()
 	selecting := publishedService("selecting")
@@ -166,6 +170,34 @@ func TestLabelsOfNodesMatterOnlyToServicesThatSelect(t *testing.T) {
 	u.await(t, "selecting:a")
 	if seen := u.all(); slices.Contains(seen, "plain:a") {
 		t.Errorf("updates %v", seen)
+	}
+}
+
+// Nodes that are excluded, about to be deleted or going are no members; those that
+// are merely not ready, or whose label says false, are.
+//
+//proves:53
+func TestExcludedNodesAreNoMembers(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*v1.Node)
+		want   bool
+	}{
+		"plain":               {func(*v1.Node) {}, false},
+		"label":               {func(n *v1.Node) { n.Labels[v1.LabelNodeExcludeBalancers] = "" }, true},
+		"label true":          {func(n *v1.Node) { n.Labels[v1.LabelNodeExcludeBalancers] = "true" }, true},
+		"label false":         {func(n *v1.Node) { n.Labels[v1.LabelNodeExcludeBalancers] = "false" }, false},
+		"label with nonsense": {func(n *v1.Node) { n.Labels[v1.LabelNodeExcludeBalancers] = "please" }, true},
+		"autoscaler's taint":  {func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} }, true},
+		"another taint":       {func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "node.kubernetes.io/unschedulable"}} }, false},
+		"deleted":             {func(n *v1.Node) { n.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, true},
+		"not ready, cordoned": {func(n *v1.Node) { n.Spec.Unschedulable = true }, false},
+	} {
+		node := syncNode("a", "10.0.0.1")
+		test.change(node)
+		if got := excluded(node); got != test.want {
+			t.Errorf("%s: excluded %v, want %v", name, got, test.want)
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	Internal       = "service.beta.kubernetes.io/openstack-internal-load-balancer"
 	SourceRanges   = "service.beta.kubernetes.io/load-balancer-source-ranges"
 	LoadBalancerID = Prefix + "load-balancer-id"
+	Provider       = Prefix + "provider"
 	Class          = Prefix + "class"
 	SubnetID       = Prefix + "subnet-id"
 	NetworkID      = Prefix + "network-id"
@@ -48,7 +49,7 @@ const (
 // there.
 type Values struct {
 	Internal, KeepFloatingIP, Monitor *bool
-	LoadBalancerID, Class             *string
+	LoadBalancerID, Class, Provider   *string
 	SubnetID, NetworkID               *string
 	MemberSubnetID                    *string
 	FloatingNetworkID                 *string

@@ -26,6 +26,7 @@ func TestParseReadsEveryKind(t *testing.T) {
 		{annotation.LoadBalancerID, "28438d75-4c4e-43b4-a15b-5056fded2a34", annotation.Values{LoadBalancerID: ptr("28438d75-4c4e-43b4-a15b-5056fded2a34")}},
 		{annotation.SubnetID, "", annotation.Values{}},
 		{annotation.Class, "Public Net", annotation.Values{Class: ptr("Public Net")}},
+		{annotation.Provider, "ovn", annotation.Values{Provider: ptr("ovn")}},
 		{annotation.SubnetID, "s", annotation.Values{SubnetID: ptr("s")}},
 		{annotation.NetworkID, "n", annotation.Values{NetworkID: ptr("n")}},
 		{annotation.MemberSubnetID, "m", annotation.Values{MemberSubnetID: ptr("m")}},

@@ -9,6 +9,11 @@ func balancerTable() []Annotation {
 			Doc:   "Takes the settings of that section; each changes as its own annotation does.",
 		},
 		{
+			Name: Provider, Key: "lb-provider", Change: OnlyAtCreation,
+			Value: text("the name of a provider that Octavia has, such as amphora or ovn", func(v *Values) **string { return &v.Provider }),
+			Doc:   "The driver of Octavia that makes a new load balancer.",
+		},
+		{
 			Name: Prefix + "flavor-id", Key: "flavor-id", Change: OnlyAtCreation,
 			Value: text("the ID of a flavor of Octavia", func(v *Values) **string { return &v.FlavorID }),
 			Doc:   "What a new load balancer is built like.",

@@ -108,6 +108,18 @@ func (e *ChildrenError) Error() string {
 	return fmt.Sprintf("load balancer %s is ACTIVE, but %s", e.ID, strings.Join(parts, ", "))
 }
 
+// RefusedError tells that the provider does not have what a step asks for (501).
+type RefusedError struct {
+	Step plan.Step
+	Err  error
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the answer of the cloud.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // run is one plan being carried out.
 type run struct {
 	*Applier
@@ -133,7 +145,11 @@ func (a *Applier) Run(ctx context.Context, id identity.Identity, observed *model
 	for i, step := range p.Steps {
 		r.left = p.Steps[i:]
 		logger.V(2).Info("Changing the cloud", "step", step.String())
-		if err := r.do(ctx, step); err != nil {
+		err := r.do(ctx, step)
+		if openstack.IsUnsupported(err) {
+			return &RefusedError{step, err}
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -116,6 +116,13 @@ func CapabilitiesOf(provider string, octavia openstack.Version, without ...Featu
 	return can
 }
 
+// Learns tells whether the table is completed by what a provider answers. Of those
+// that it knows by their source it is not: their 501 is about something else, and
+// ovn refuses a whole batch for one member.
+func Learns(provider string) bool {
+	return !slices.Contains([]string{ProviderAmphora, "octavia", "amphorav2", ProviderOVN}, provider)
+}
+
 // Can tells whether the provider has a feature.
 func (c Capabilities) Can(f Feature) bool { return c.Lacks(f) == "" }
 

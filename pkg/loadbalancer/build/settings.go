@@ -28,7 +28,10 @@ type Settings struct {
 	// LoadBalancerIP is the address asked for: of the floating IP, or of the VIP
 	// where there is none.
 	LoadBalancerIP string
-	Provider       string
+	// Provider makes the load balancer; ProviderAsked tells that the Service itself
+	// names it.
+	Provider      string
+	ProviderAsked bool
 	// Method is the algorithm; MethodAsked tells that the Service itself names it.
 	Method      string
 	MethodAsked bool
@@ -70,7 +73,8 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		Internal:         lb.InternalLB || value(values.Internal),
 		LoadBalancerID:   value(values.LoadBalancerID),
 		LoadBalancerIP:   svc.Spec.LoadBalancerIP,
-		Provider:         lb.LBProvider,
+		Provider:         first(value(values.Provider), lb.LBProvider),
+		ProviderAsked:    values.Provider != nil,
 		Method:           first(value(values.Method), lb.LBMethod),
 		MethodAsked:      values.Method != nil,
 		MemberSubnetID:   first(value(values.MemberSubnetID), class.MemberSubnetID, lb.MemberSubnetID),

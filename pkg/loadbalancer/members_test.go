@@ -1,0 +1,166 @@
+package loadbalancer_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// subnet makes another subnet of the nodes' network.
+func (w *world) subnet(cidr string) string {
+	w.t.Helper()
+	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{
+		ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.Network.ID, Name: "other", CIDR: cidr,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return subnet.ID
+}
+
+func memberIDs(pool *octavia.Pool) []string {
+	var ids []string
+	for _, m := range pool.Members {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// Members that have to go to another subnet are made anew there, as Octavia would
+// write a change to its database only; half of them serve meanwhile.
+//
+//proves:33
+func TestMembersMoveToAnotherSubnetAHalfAtATime(t *testing.T) {
+	t.Parallel()
+	const batches = "PUT members, PUT members, PUT members"
+	for provider, want := range map[string]string{
+		"amphora": batches,
+		"ovn":     batches,
+		"f5":      strings.TrimSuffix(strings.Repeat("DELETE members, POST members, ", 4), ", "),
+	} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			var w *world
+			if provider == "f5" {
+				w = vendorWorld(t, provider, map[string]string{"provider-requires-serial-api-calls": "true"})
+			} else {
+				w = newWorld(t, worldOptions{keys: map[string]string{"lb-provider": provider}})
+			}
+			other := w.subnet("127.101.0.0/16")
+			nodes, svc := w.nodes(5), service("web", 1)
+			w.ensure(svc, nodes[:4])
+			before := memberIDs(w.loadBalancer().Pools[0])
+
+			w.cloud.Books.Reset()
+			svc.Annotations[annotation.MemberSubnetID] = other
+			w.ensure(svc, nodes[:4])
+
+			if got := childWrites(w); got != want {
+				t.Errorf("the move is %s, want %s", got, want)
+			}
+			for _, m := range w.loadBalancer().Pools[0].Members {
+				if m.SubnetID != other || slices.Contains(before, m.ID) {
+					t.Errorf("member %+v is not a new one in the other subnet", m)
+				}
+			}
+			w.unchanged(svc, nodes[:4])
+			w.ensure(svc, nodes) // a node that comes goes there as well
+			if pool := w.loadBalancer().Pools[0]; len(pool.Members) != 5 || pool.Members[4].SubnetID != other {
+				t.Errorf("members %+v", pool.Members)
+			}
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+// Killed while members move, the next process finishes it.
+//
+//proves:33
+func TestKilledWhileMembersMoveGoesOn(t *testing.T) {
+	t.Parallel()
+	for last, more := 1, true; more; last++ {
+		w := newWorld(t, worldOptions{})
+		other := w.subnet("127.101.0.0/16")
+		nodes, svc := w.nodes(3), service("web", 1)
+		w.ensure(svc, nodes)
+		svc.Annotations[annotation.MemberSubnetID] = other
+		more = w.killed(svc, nodes, last, last%2 == 0)
+		w.restart()
+		w.ensure(svc, nodes)
+		for _, m := range w.loadBalancer().Pools[0].Members {
+			if m.SubnetID != other {
+				t.Errorf("killed at request %d: member %+v", last, m)
+			}
+		}
+		w.unchanged(svc, nodes)
+		w.cloud.Close()
+	}
+}
+
+// Where nobody names a subnet for members, they stay in the one they are in: it was
+// found from the nodes, by us or by the controller before us.
+func TestMembersStayInTheirSubnetWhereNoneIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	other := w.subnet("127.101.0.0/16")
+	nodes, svc := w.nodes(2), service("web", 1)
+	svc.Annotations[annotation.MemberSubnetID] = other
+	w.ensure(svc, nodes)
+	delete(svc.Annotations, annotation.MemberSubnetID)
+	w.unchanged(svc, nodes)
+}
+
+// The selector of cloud.conf, its annotation, and an annotation that lifts it all
+// decide on members, at creation and later.
+//
+//proves:52
+func TestNodeSelectorDecidesOnMembers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"node-selector": "pool=web"}})
+	nodes, svc := w.nodes(4), service("web", 1)
+	for i, pool := range []string{"web", "web", "db", ""} {
+		if nodes[i].Labels = map[string]string{}; pool != "" {
+			nodes[i].Labels["pool"] = pool
+		}
+	}
+	members := func() string {
+		var names []string
+		for _, m := range w.loadBalancer().Pools[0].Members {
+			names = append(names, m.Name)
+		}
+		slices.Sort(names)
+		return strings.Join(names, " ")
+	}
+	for _, step := range []struct {
+		change func()
+		want   string
+	}{
+		{func() {}, "node-0 node-1"},
+		{func() { svc.Annotations[annotation.NodeSelector] = "pool" }, "node-0 node-1 node-2"},
+		{func() { svc.Annotations[annotation.NodeSelector] = "" }, "node-0 node-1 node-2 node-3"},
+		{func() { svc.Annotations[annotation.NodeSelector] = "pool=db" }, "node-2"},
+		{func() { nodes[3].Labels["pool"] = "db" }, "node-2 node-3"}, // a label changes
+		{func() { delete(svc.Annotations, annotation.NodeSelector) }, "node-0 node-1"},
+	} {
+		step.change()
+		w.ensure(svc, nodes)
+		if got := members(); got != step.want {
+			t.Errorf("members %s, want %s", got, step.want)
+		}
+	}
+	w.unchanged(svc, nodes)
+	// A selector that picks nobody drains nothing: it is refused.
+	svc.Annotations[annotation.NodeSelector] = "pool=none"
+	w.cloud.Books.Reset()
+	w.refused(svc, nodes, `none of 4 nodes matches the node selector "pool=none"`)
+	w.writes(0)
+	if !w.engine.SelectsNodes(svc) || w.engine.SelectsNodes(&v1.Service{}) != true {
+		t.Error("the controller does not know that labels matter")
+	}
+}
