@@ -46,6 +46,8 @@ type LoadBalancerFilter struct {
 	Tags        []string
 	// Fields are the attributes to answer with; none means all of them.
 	Fields []string
+	// ProvisioningStatus of those to list. Only one can be asked for at a time.
+	ProvisioningStatus string
 }
 
 func (f LoadBalancerFilter) query() url.Values {
@@ -61,6 +63,9 @@ func (f LoadBalancerFilter) query() url.Values {
 	}
 	for _, field := range f.Fields {
 		q.Add("fields", field) // "fields=a,b" answers empty objects
+	}
+	if f.ProvisioningStatus != "" {
+		q.Set("provisioning_status", f.ProvisioningStatus)
 	}
 	return q
 }

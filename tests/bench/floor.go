@@ -28,13 +28,17 @@ const (
 	// bodyLimit is that of Octavia's API from 14.0 on: oslo.middleware's default.
 	bodyLimit = 114_688
 	// What the parts of a fully populated creation take at least, in bytes. A member
-	// has address, port and subnet, as where subnet-id is configured.
-	headBytes, portBytes, memberBytes = 600, 350, 102
+	// has address and port; of ovn also its subnet, which is part of its identity there.
+	headBytes, portBytes, memberBytes, subnetBytes = 600, 350, 51, 51
 )
 
 // overflow gives the number of pools whose members do not fit into the creation.
-func overflow(ports, nodes int) int {
-	return max(0, ports-(bodyLimit-headBytes-portBytes*ports)/(nodes*memberBytes))
+func overflow(s scale) int {
+	member := memberBytes
+	if s.provider == ovn {
+		member += subnetBytes
+	}
+	return max(0, s.ports-(bodyLimit-headBytes-portBytes*s.ports)/(s.nodes*member))
 }
 
 // floorOf gives the floor of a case.
@@ -80,7 +84,7 @@ func floorOfOne(name string, s scale) Floor {
 	switch name {
 	case caseCreate, caseCreateMany, caseHold:
 		// The read is the look before it that never makes a second one.
-		x := overflow(s.ports, s.nodes)
+		x := overflow(s)
 		return Floor{Reads: 1, Writes: 1 + x + 1, Cycles: 1 + x}
 	case caseDelete, caseDeleteMany:
 		return Floor{Writes: 2, Cycles: 1}

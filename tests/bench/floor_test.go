@@ -8,11 +8,14 @@ import (
 
 func TestOverflowOfACreation(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ ports, nodes, want int }{
-		{1, 1000, 0}, {3, 3, 0}, {3, 368, 0}, {3, 375, 1}, {3, 1000, 2}, {10, 100, 0}, {10, 300, 7}, {10, 1000, 9},
+	for _, c := range []struct{ ports, nodes, want, ovn int }{
+		{1, 1000, 0, 0}, {3, 3, 0, 0}, {3, 368, 0, 0}, {3, 375, 0, 1}, {3, 735, 0, 2}, {3, 1000, 1, 2}, {10, 100, 0, 0}, {10, 300, 3, 7}, {10, 1000, 8, 9},
 	} {
-		if got := overflow(c.ports, c.nodes); got != c.want {
+		if got := overflow(scale{provider: amphora, ports: c.ports, nodes: c.nodes}); got != c.want {
 			t.Errorf("%d ports and %d nodes: %d pools do not fit, want %d", c.ports, c.nodes, got, c.want)
+		}
+		if got := overflow(scale{provider: ovn, ports: c.ports, nodes: c.nodes}); got != c.ovn {
+			t.Errorf("%d ports and %d nodes of ovn: %d pools do not fit, want %d", c.ports, c.nodes, got, c.ovn)
 		}
 	}
 }

@@ -23,8 +23,10 @@ type Row struct {
 	// Workers is how many Services are worked on at a time.
 	Workers int `json:"workers"`
 
-	// Reads are GETs beside WatchReads, which ask what became of a change: the status
-	// of load balancers or a status tree, or all floating IPs, after the first write.
+	// Reads are GETs beside WatchReads. Those are the shared watcher's, which asks for
+	// the state of load balancers before and after they are changed, and what asks what
+	// became of a change: a status tree, or a look at all load balancers and all
+	// floating IPs after the first write.
 	Reads      int `json:"reads"`
 	WatchReads int `json:"watch_reads"`
 	// Writes are all others but signing in.
@@ -65,7 +67,7 @@ func (r *Row) count(all []books.Request, cycles int) {
 		case isWrite(request):
 			r.Writes++
 			changed.note(request.LoadBalancerID)
-		case isRead(request) && isPoll(request) && changed.include(request.LoadBalancerID):
+		case isRead(request) && (isWatcher(request) || isPoll(request) && changed.include(request.LoadBalancerID)):
 			r.WatchReads++
 		case isRead(request):
 			r.Reads++
@@ -102,6 +104,11 @@ var oneFloatingIP = regexp.MustCompile(`[?&](port_id|description|floating_ip_add
 
 // plainValue matches field names, statuses and numbers.
 var plainValue = regexp.MustCompile(`^([a-z_]+|[A-Z_]+|\d+)$`)
+
+// isWatcher tells requests of the shared watcher: nobody else asks for these fields.
+func isWatcher(r books.Request) bool {
+	return strings.Contains(r.Route, "/lbaas/loadbalancers") && strings.Contains(r.Path, "fields=provisioning_status&fields=operating_status&fields=updated_at")
+}
 
 // isPoll tells requests for the state of load balancers, and the list of all
 // floating IPs that goes with a list of all load balancers.

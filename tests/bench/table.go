@@ -11,7 +11,7 @@ import (
 )
 
 const legend = `
-  reads beside those of watch, floor in brackets         watch: looks for what became of a change
+  reads beside those of watch, floor in brackets         watch: the shared watcher's, and looks for what became of a change
   writes and PENDING cycles: counted [floor]             peer: cloud-provider-openstack, requests [writes]
   KiB: of all bodies                                     allocs, MiB: of controller and simulated cloud together (* controller alone)
   s: of the simulated clock [the cloud's own limit: its quota row and its work]

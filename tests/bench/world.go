@@ -82,7 +82,7 @@ func (w *world) start(ctx context.Context, provider string, monitors bool, nodes
 	if w.controller, err = newController(ctx, w.conf, w.clock, w.notes, w.workers); err != nil {
 		return err
 	}
-	return w.warmUp(ctx)
+	return w.controller.watching(ctx, w.warmUp) // the program looks at all there is when it starts
 }
 
 // keys are those of [LoadBalancer].

@@ -68,24 +68,3 @@ func (r *run) lookForLoadBalancer(ctx context.Context, cause error) (*model.Load
 	}
 	return nil, fmt.Errorf("%w: %w", cause, errUnfound)
 }
-
-// fitting leaves out of a creation what makes it too big for one request: first the
-// names of members, then whole pools' members. Batches add those later.
-func fitting(lb *model.LoadBalancer) *model.LoadBalancer {
-	if size(loadBalancerOpts(lb)) <= bodyLimit {
-		return lb
-	}
-	trimmed := *lb
-	trimmed.Listeners = append([]model.Listener{}, lb.Listeners...)
-	for i := range trimmed.Listeners {
-		members := append([]model.Member{}, trimmed.Listeners[i].Pool.Members...)
-		for j := range members {
-			members[j].Name = ""
-		}
-		trimmed.Listeners[i].Pool.Members = members
-	}
-	for i := len(trimmed.Listeners) - 1; i >= 0 && size(loadBalancerOpts(&trimmed)) > bodyLimit; i-- {
-		trimmed.Listeners[i].Pool.Members = nil
-	}
-	return &trimmed
-}

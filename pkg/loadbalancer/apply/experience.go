@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // operation is what a cloud is waited for.
@@ -65,6 +66,9 @@ func (e *experience) pace(k kind, given wait.Pace) wait.Pace {
 // wait parks until a load balancer is settled, at a pace learnt from the last ones.
 func (a *Applier) wait(ctx context.Context, id string, k kind) (wait.Token, error) {
 	given := map[operation]wait.Pace{creating: a.Pace.Create, updating: a.Pace.Update, deleting: a.Pace.Delete}[k.operation]
+	given.Pending = map[operation]string{
+		creating: openstack.StatusPendingCreate, updating: openstack.StatusPendingUpdate, deleting: openstack.StatusPendingDelete,
+	}[k.operation]
 	began := a.Clock.Now()
 	token, err := a.Watcher.Settled(ctx, id, a.experience.pace(k, given))
 	if err == nil {

@@ -180,8 +180,8 @@ func (r *run) remember(step plan.Step, created string) {
 }
 
 // bodyLimit is what a request to Octavia from 14.0 on may hold: oslo.middleware's
-// default of 114,688 bytes, less some room.
-const bodyLimit = 110_000
+// default of 114,688 bytes, less what size does not count: the braces around it all.
+const bodyLimit = 114_688 - 100
 
 // setMembers sends all members in one batch. One that would be too big goes
 // without what Octavia keeps or can do without; one that still is, is cut: new
@@ -212,8 +212,8 @@ func (r *run) setMembers(ctx context.Context, poolID string, s plan.SetMembers) 
 }
 
 // smaller gives all members of a batch, as small as the limit wants them: without
-// names, which nothing needs; then those that stay without their subnet too, which
-// Octavia keeps. The driver of ovn wants to be told it each time.
+// names, which nothing needs; then without their subnets, where they stay, as Octavia
+// keeps them, or are in the VIP's. The driver of ovn wants to be told it each time.
 func (r *run) smaller(s plan.SetMembers) []pools.CreateMemberOpts {
 	all := membersOpts(s.Members)
 	if size(all) <= bodyLimit {
@@ -228,7 +228,7 @@ func (r *run) smaller(s plan.SetMembers) []pools.CreateMemberOpts {
 		added[m.Key()] = true
 	}
 	for i, m := range s.Members {
-		if !added[m.Key()] {
+		if !added[m.Key()] || m.SubnetID == r.observed.LoadBalancer.VIP.SubnetID {
 			all[i].SubnetID = ""
 		}
 	}

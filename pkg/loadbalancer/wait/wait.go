@@ -31,6 +31,9 @@ var ErrClosed = errors.New("the controller is shutting down")
 // each time, at most Cap.
 type Pace struct {
 	First, Step, Cap time.Duration
+	// Pending is the status that the load balancer has meanwhile, if that is known:
+	// where there are many, the watcher asks for those of that status only.
+	Pending string
 }
 
 // Token is the state of a load balancer at one moment.
@@ -53,6 +56,9 @@ type Watcher struct {
 	wake   chan struct{}
 	done   sync.WaitGroup
 
+	// whole is how many load balancers the last list of all had; only rounds use it.
+	whole int
+
 	mu      sync.Mutex
 	parked  map[*waiter]struct{}
 	running bool
@@ -61,6 +67,7 @@ type Watcher struct {
 // waiter is a worker that waits for a load balancer.
 type waiter struct {
 	id       string
+	pending  string // the status it was last seen in, or has as far as is known
 	due      time.Time
 	interval time.Duration
 	limit    time.Duration
@@ -98,7 +105,7 @@ func (w *Watcher) Close() {
 // PENDING, or is gone. An error ends the wait only when it would come again;
 // otherwise, the context does.
 func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
-	me := &waiter{id: id, due: w.clock.Now().Add(pace.First), interval: cmp.Or(pace.Step, pace.First), limit: pace.Cap, answer: make(chan answer, 1)}
+	me := &waiter{id: id, pending: pace.Pending, due: w.clock.Now().Add(pace.First), interval: cmp.Or(pace.Step, pace.First), limit: pace.Cap, answer: make(chan answer, 1)}
 	w.park(me)
 	select {
 	case got := <-me.answer:
@@ -190,6 +197,9 @@ func (w *Watcher) round() {
 			w.tell(p, answer{err: err})
 		default:
 			p.last = err
+			if known {
+				p.pending = token.Status.Provisioning
+			}
 			p.due = w.clock.Now().Add(jitter(p.interval))
 			p.interval = min(p.interval+p.interval/2, p.limit)
 		}

@@ -55,6 +55,45 @@ func TestManyWaitersShareOneRequestARound(t *testing.T) {
 	}
 }
 
+func TestOfManyLoadBalancersOnlyThosePendingAreListed(t *testing.T) {
+	t.Parallel()
+	ids := names(500)
+	w := newWorld(t, pending(ids...))
+	w.octavia.set("ACTIVE", ids[40:]...)
+	ended := w.waitAll(ids[:40]...)
+	w.passUntil("the first round", func() bool { return w.octavia.all() > 0 }) // it tells how many there are
+	w.pass(time.Minute)
+	asked := w.octavia.requests("")
+	if all := w.octavia.all(); all != len(asked) || all > 25 {
+		t.Errorf("%d requests in a minute, %d of them lists", all, len(asked))
+	}
+	for _, list := range asked[1:] {
+		if list.status != "PENDING_UPDATE" || list.size != 40 {
+			t.Errorf("a list of %q gave %d", list.status, list.size)
+		}
+	}
+	before := w.octavia.all()
+	w.octavia.set("ACTIVE", ids[:2]...)
+	w.passUntil("two have left", func() bool { return w.watcher.Parked() == 38 })
+	w.octavia.set("PENDING_DELETE", ids[2])
+	w.octavia.set("ACTIVE", ids[3:40]...)
+	w.passUntil("one is left", func() bool { return w.watcher.Parked() == 1 })
+	w.octavia.set("ERROR", ids[2])
+	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	for i, c := range ended {
+		want := "ACTIVE"
+		if i == 2 {
+			want = "ERROR"
+		}
+		if got := w.ended(c); got.err != nil || got.token.Status.Provisioning != want || !got.token.UpdatedAt.Equal(updatedAt(ids[i])) {
+			t.Errorf("%s ended with %+v", ids[i], got)
+		}
+	}
+	if n := w.octavia.all() - before; n > 10 {
+		t.Errorf("%d requests to see 40 load balancers end", n)
+	}
+}
+
 func TestTwoWaitersForOneLoadBalancerAreOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pending("a"))

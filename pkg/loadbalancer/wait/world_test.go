@@ -34,8 +34,10 @@ type octavia struct {
 }
 
 type request struct {
-	at time.Time
-	id string // "" is the list
+	at     time.Time
+	id     string // "" is a list
+	status string // that a list asks for; "" is a list of all
+	size   int    // how many load balancers a list has answered
 }
 
 func (o *octavia) set(status string, ids ...string) {
@@ -69,7 +71,7 @@ func (o *octavia) all() int {
 func (o *octavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*loadbalancers.LoadBalancer, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.asked = append(o.asked, request{o.clock.Now(), id})
+	o.asked = append(o.asked, request{at: o.clock.Now(), id: id})
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -84,16 +86,17 @@ func (o *octavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*lo
 }
 
 // LoadBalancers implements wait.Octavia.
-func (o *octavia) LoadBalancers(context.Context, openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error) {
+func (o *octavia) LoadBalancers(_ context.Context, filter openstack.LoadBalancerFilter) (all []loadbalancers.LoadBalancer, _ error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.asked = append(o.asked, request{o.clock.Now(), ""})
+	defer func() {
+		o.asked = append(o.asked, request{at: o.clock.Now(), status: filter.ProvisioningStatus, size: len(all)})
+	}()
 	if o.fails != nil {
 		return nil, o.fails
 	}
-	var all []loadbalancers.LoadBalancer
 	for id, status := range o.statuses {
-		if !o.unlisted[id] {
+		if !o.unlisted[id] && (filter.ProvisioningStatus == "" || filter.ProvisioningStatus == status) {
 			all = append(all, loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)})
 		}
 	}
@@ -129,7 +132,9 @@ func newWorld(t *testing.T, statuses map[string]string) *world {
 	return w
 }
 
-func pace() wait.Pace { return wait.Pace{First: time.Second, Cap: 10 * time.Second} }
+func pace() wait.Pace {
+	return wait.Pace{First: time.Second, Cap: 10 * time.Second, Pending: "PENDING_UPDATE"}
+}
 
 // result is how a wait ended.
 type result struct {
