@@ -261,7 +261,7 @@ func TestThousandNodesAreCreatedInPartsThatFitARequest(t *testing.T) {
 			t.Errorf("%d members, want 1000", len(pool.Members))
 		}
 	}
-	w.writes(4) // load balancer with one pool's members, floating IP, a batch for each of the other pools
+	w.writes(3) // load balancer with the members of two pools, floating IP, a batch for the third
 	svc.Spec.Ports[0].NodePort = 31999
 	w.cloud.Books.Reset()
 	w.ensure(svc, nodes)
