@@ -142,7 +142,7 @@ type LoadBalancer struct {
 	NodeSelector string `gcfg:"node-selector" form:"selector"`
 	// Delete a load balancer and all below it in one call.
 	CascadeDelete bool `gcfg:"cascade-delete" default:"true"`
-	// Octavia flavor of new load balancers.
+	// Octavia flavor of new load balancers, by ID or name.
 	FlavorID string `gcfg:"flavor-id"`
 	// Octavia availability zone of new load balancers.
 	AvailabilityZone string `gcfg:"availability-zone"`
@@ -201,7 +201,7 @@ type LoadBalancerClass struct {
 	LBProvider string `gcfg:"lb-provider" form:"provider"`
 	// Algorithm of every pool.
 	LBMethod string `gcfg:"lb-method" oneof:"ROUND_ROBIN,LEAST_CONNECTIONS,SOURCE_IP,SOURCE_IP_PORT"`
-	// Octavia flavor of new load balancers.
+	// Octavia flavor of new load balancers, by ID or name.
 	FlavorID string `gcfg:"flavor-id"`
 	// Octavia availability zone of new load balancers.
 	AvailabilityZone string `gcfg:"availability-zone"`

@@ -93,6 +93,7 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		}
 		if n == 1 {
 			p.tellPlan(p.svc, todo)
+			p.tellIgnored(p.svc, p.known.Ignored)
 			p.tellFloating(p.svc, p.known, todo)
 			p.tellDrift(p.svc, p.drift, todo)
 		}
@@ -165,8 +166,9 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 func digestOf(desired *model.LoadBalancer, settings build.Settings) string {
 	text, err := json.Marshal(struct {
 		*model.LoadBalancer
-		Subnets string
-	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags})
+		Subnets, Flavor, Zone string
+		AllowReplace          bool
+	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.FlavorID, settings.AvailabilityZone, settings.AllowReplace})
 	if err != nil {
 		return "" // a struct of strings and numbers can be marshalled
 	}
@@ -233,7 +235,7 @@ func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.Lo
 		return nil, err
 	}
 	if observed.LoadBalancer == nil && desired.VIP.Address != "" {
-		if err := p.facts.FreeVIP(ctx, desired.VIP.Address); err != nil {
+		if err := p.facts.FreeVIP(ctx, desired.VIP.Address, p.settings.VIPAskedBy()); err != nil {
 			return nil, err
 		}
 	}

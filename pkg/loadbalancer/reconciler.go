@@ -118,7 +118,7 @@ func New(options Options) (*Reconciler, error) {
 	return &Reconciler{
 		options:   options,
 		observer:  observer,
-		facts:     facts.New(neutron, options.Session.LoadBalancerVersion, options.Clock, factsAge),
+		facts:     facts.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, factsAge),
 		watcher:   watcher,
 		jobs:      newJobs(),
 		octavia:   octavia,

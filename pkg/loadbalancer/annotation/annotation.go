@@ -56,6 +56,8 @@ type Values struct {
 	FloatingSubnetID                  *string
 	FloatingPattern, FloatingTags     *string
 	FloatingIPID, FloatingIPTag       *string
+	PortID, VIPAddress                *string
+	AllowReplace                      *bool
 	Method                            *string
 	NodeSelector                      *string
 	FlavorID, AvailabilityZone        *string

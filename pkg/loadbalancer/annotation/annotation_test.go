@@ -109,7 +109,6 @@ func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
 		{annotation.Prefix + "proxy-protocol", "true", "nothing in this version, which does not support it yet"},
 		{annotation.Prefix + "x-forwarded-for", "true", "nothing in this version, which does not support it yet"},
 		{annotation.Prefix + "default-tls-container-ref", "https://barbican/1", "nothing in this version, which does not support it yet"},
-		{annotation.Prefix + "port-id", "p", "nothing in this version, which does not support it yet"},
 	} {
 		t.Run(test.name+"="+test.value[:min(len(test.value), 20)], func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,8 @@ const (
 	FloatingTags    = Prefix + "floating-subnet-tags"
 	FloatingIPID    = Prefix + "floating-ip-id"
 	FloatingIPTag   = Prefix + "floating-ip-tag"
+	PortID          = Prefix + "port-id"
+	VIPAddress      = Prefix + "vip-address"
 )
 
 // addressTable holds what decides on VIP and floating IP.
@@ -17,16 +19,25 @@ func addressTable() []Annotation {
 			Doc:   "No floating IP: the load balancer is reachable on its VIP only. The key of cloud.conf makes all Services internal, whatever their annotations say.",
 		},
 		{
-			Name: SubnetID, Key: "subnet-id", Default: "the subnet of the nodes", Change: OnlyAtCreation,
+			Name: SubnetID, Key: "subnet-id", Default: "the subnet of the nodes", Change: NeedsReplace,
 			Value: text("the ID of a subnet", func(v *Values) **string { return &v.SubnetID }),
 			Doc:   "The subnet of the VIP, and of the members unless `member-subnet-id` is given.",
 		},
 		{
-			Name: NetworkID, Key: "network-id", Change: OnlyAtCreation,
+			Name: NetworkID, Key: "network-id", Change: NeedsReplace,
 			Value: text("the ID of a network", func(v *Values) **string { return &v.NetworkID }),
 			Doc:   "The network of the VIP.",
 		},
-		{Name: Prefix + "port-id", Value: never(), Change: OnlyAtCreation, Doc: "Refused: the VIP would be at another port."},
+		{
+			Name: PortID, Change: NeedsReplace,
+			Value: text("the ID of a port of the project that no device uses", func(v *Values) **string { return &v.PortID }),
+			Doc:   "The port that becomes the VIP, with its address, in place of one of Octavia's. It is never deleted. Not for the provider ovn.",
+		},
+		{
+			Name: VIPAddress, Change: NeedsReplace,
+			Value: text("a free address in the subnet of the VIP", func(v *Values) **string { return &v.VIPAddress }),
+			Doc:   "The address of the VIP, also beside a floating IP. Where there is none, `spec.loadBalancerIP` does the same.",
+		},
 		{
 			Name: FloatingNetID, Key: "floating-network-id", Default: "the default external network, else the first", Change: OnlyAtCreation,
 			Value: text("the ID of an external network", func(v *Values) **string { return &v.FloatingNetworkID }),

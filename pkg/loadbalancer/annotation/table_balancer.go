@@ -1,5 +1,12 @@
 package annotation
 
+// Names that code outside of the table needs.
+const (
+	FlavorID         = Prefix + "flavor-id"
+	AvailabilityZone = Prefix + "availability-zone"
+	AllowReplace     = Prefix + "allow-replace"
+)
+
 // balancerTable holds what makes the load balancer as a whole.
 func balancerTable() []Annotation {
 	return []Annotation{
@@ -9,19 +16,24 @@ func balancerTable() []Annotation {
 			Doc:   "Takes the settings of that section; each changes as its own annotation does.",
 		},
 		{
-			Name: Provider, Key: "lb-provider", Change: OnlyAtCreation,
+			Name: Provider, Key: "lb-provider", Change: NeedsReplace,
 			Value: text("the name of a provider that Octavia has, such as amphora or ovn", func(v *Values) **string { return &v.Provider }),
 			Doc:   "The driver of Octavia that makes a new load balancer.",
 		},
 		{
-			Name: Prefix + "flavor-id", Key: "flavor-id", Change: OnlyAtCreation,
-			Value: text("the ID of a flavor of Octavia", func(v *Values) **string { return &v.FlavorID }),
+			Name: FlavorID, Key: "flavor-id", Change: NeedsReplace,
+			Value: line("the ID or the name of a flavor of Octavia", func(v *Values) **string { return &v.FlavorID }),
 			Doc:   "What a new load balancer is built like.",
 		},
 		{
-			Name: Prefix + "availability-zone", Key: "availability-zone", Change: OnlyAtCreation,
+			Name: AvailabilityZone, Key: "availability-zone", Change: NeedsReplace,
 			Value: text("the name of an availability zone of Octavia", func(v *Values) **string { return &v.AvailabilityZone }),
 			Doc:   "Where a new load balancer is built.",
+		},
+		{
+			Name: AllowReplace, Default: "false", Change: InPlace,
+			Value: boolean(func(v *Values) **bool { return &v.AllowReplace }),
+			Doc:   "Permits to make a new load balancer, and delete the old one, where only that can do what is asked for: see [services.md](services.md).",
 		},
 		{
 			Name: LoadBalancerID, Change: InPlace,

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
@@ -19,6 +20,11 @@ type Facts struct {
 	Can Capabilities
 	// VIPSubnetID and VIPNetworkID are where the VIP goes.
 	VIPSubnetID, VIPNetworkID string
+	// FlavorID and AvailabilityZone are what the load balancer is built like, and
+	// where.
+	FlavorID, AvailabilityZone string
+	// Ignored are settings that this provider does not have.
+	Ignored []annotation.Notice
 	// FloatingNetworkID is where the floating IP comes from, and FloatingSubnetIDs
 	// its subnets to try in turn; none means any of them.
 	FloatingNetworkID string
@@ -114,14 +120,12 @@ func LoadBalancer(svc *v1.Service, id identity.Identity, s Settings, backends []
 		Description:      id.Description(),
 		Tags:             id.Tags(),
 		Provider:         s.Provider,
-		FlavorID:         s.FlavorID,
-		AvailabilityZone: s.AvailabilityZone,
-		VIP:              model.VIP{SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID},
+		FlavorID:         facts.FlavorID,
+		AvailabilityZone: facts.AvailabilityZone,
+		VIP:              vip(s, facts),
 	}
 	if s.FloatingIP() && facts.NoFloatingIP == "" {
 		lb.FloatingIP = floatingIP(s, id.FloatingIPDescription(), facts)
-	} else {
-		lb.VIP.Address = s.LoadBalancerIP
 	}
 	for i, port := range svc.Spec.Ports {
 		lb.Listeners = append(lb.Listeners, model.Listener{

@@ -37,6 +37,7 @@ func desired(t *testing.T, svc *v1.Service, cfg *config.Config, can build.Capabi
 	}
 	return build.LoadBalancer(svc, id, s, backends, build.Facts{
 		Can: can, VIPSubnetID: "vip-subnet", FloatingNetworkID: "public", FloatingSubnetIDs: []string{"floating-subnet"},
+		FlavorID: s.FlavorID, AvailabilityZone: s.AvailabilityZone,
 		MemberSubnets: map[string]string{"10.0.0.1": "subnet-of-1", "10.0.0.2": "subnet-of-2", "fd00::1": "subnet6", "fd00::2": "subnet6"},
 	})
 }

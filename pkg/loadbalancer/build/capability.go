@@ -30,7 +30,7 @@ const (
 	TLS               Feature = "TLS"
 	Flavors           Feature = "flavors"
 	AvailabilityZones Feature = "availability zones"
-	OwnPort           Feature = "a VIP on a port of the user's own"
+	OwnPort           Feature = "VIPs on ports of the user's own"
 )
 
 // feature is a row of the table of features: the version of the API that brought

@@ -37,11 +37,16 @@ type Settings struct {
 	MethodAsked bool
 	SubnetID    string
 	NetworkID   string
-	// PortID is of the port that is to be the VIP.
-	PortID           string
-	MemberSubnetID   string
-	Floating         FloatingSettings
-	KeepFloatingIP   bool
+	// PortID is of the port that is to be the VIP, VIPAddress its address where
+	// LoadBalancerIP is that of the floating IP.
+	PortID, VIPAddress string
+	// AllowReplace permits another load balancer in place of one that cannot become
+	// what is asked for.
+	AllowReplace   bool
+	MemberSubnetID string
+	Floating       FloatingSettings
+	KeepFloatingIP bool
+	// FlavorID is a flavor's ID or name.
 	FlavorID         string
 	AvailabilityZone string
 	Monitor          MonitorSettings
@@ -86,6 +91,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		MaxMembers:       maxMembers(svc, values, class, lb),
 	}
 	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)
+	settings.PortID, settings.AllowReplace = value(values.PortID), value(values.AllowReplace)
 	if lb.InternalLB && values.Internal != nil && !*values.Internal {
 		notices = append(notices, annotation.Notice{Annotation: annotation.Internal, Message: "cloud.conf says internal-lb=true: all load balancers are internal"})
 	}
@@ -96,26 +102,12 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	errs = append(errs, more...)
 	settings.LoadBalancerIP, more = loadBalancerIP(svc, settings.Family)
 	errs = append(errs, more...)
+	settings.VIPAddress, more = vipAddress(values, settings.Family)
+	errs = append(append(errs, more...), oneVIP(settings)...)
 	settings.Floating, more = floating(values, class, lb)
 	errs = append(append(errs, more...), oneFloatingIP(settings)...)
 	notices = append(notices, settings.Monitor.notices(svc, values)...)
 	return settings, append(notices, floatingNotices(settings)...), errs
-}
-
-// vipPlace gives subnet and network of the VIP from the first of annotation,
-// class and section that names either: a subnet of one and a network of another
-// need not fit together.
-func vipPlace(values annotation.Values, class *config.LoadBalancerClass, lb config.LoadBalancer) (subnet, network string) {
-	for _, place := range [][2]string{
-		{value(values.SubnetID), value(values.NetworkID)},
-		{class.SubnetID, class.NetworkID},
-		{lb.SubnetID, lb.NetworkID},
-	} {
-		if place[0] != "" || place[1] != "" {
-			return place[0], place[1]
-		}
-	}
-	return "", ""
 }
 
 // maxMembers gives how many nodes become members. With externalTrafficPolicy Local

@@ -95,6 +95,9 @@ func validateSettings(svc *v1.Service, s Settings, can Capabilities) field.Error
 	if why := can.Lacks(SourceRanges); len(s.SourceRanges) > 0 && why != "" {
 		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
 	}
+	if why := can.Lacks(OwnPort); s.PortID != "" && why != "" {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.PortID), why))
+	}
 	if s.MethodAsked && !slices.Contains(can.Algorithms, s.Method) {
 		errs = append(errs, field.NotSupported(annotation.Path(annotation.Method), s.Method, can.Algorithms))
 	}

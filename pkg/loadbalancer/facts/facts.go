@@ -25,6 +25,7 @@ type Neutron interface {
 	ExternalNetworks(ctx context.Context) ([]openstack.Network, error)
 	Subnets(ctx context.Context, networkID string) ([]openstack.Subnet, error)
 	Subnet(ctx context.Context, id string) (*openstack.Subnet, error)
+	Port(ctx context.Context, id string) (*openstack.Port, error)
 	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]openstack.Port, error)
 	PortsAt(ctx context.Context, address string) ([]openstack.Port, error)
 }
@@ -32,6 +33,9 @@ type Neutron interface {
 // Reader reads facts. Age is how long it keeps what it has read.
 type Reader struct {
 	neutron  Neutron
+	octavia  Octavia
+	flavors  *cache[[]openstack.Flavor]
+	zones    *cache[[]openstack.AvailabilityZone]
 	version  func(context.Context) (openstack.Version, error)
 	networks *cache[*openstack.Network]
 	external *cache[[]openstack.Network]
@@ -41,9 +45,12 @@ type Reader struct {
 }
 
 // New makes a reader. Version gives the version of the load balancer API.
-func New(neutron Neutron, version func(context.Context) (openstack.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
+func New(neutron Neutron, octavia Octavia, version func(context.Context) (openstack.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
 	return &Reader{
 		neutron:  neutron,
+		octavia:  octavia,
+		flavors:  newCache[[]openstack.Flavor](clk, age),
+		zones:    newCache[[]openstack.AvailabilityZone](clk, age),
 		version:  version,
 		networks: newCache[*openstack.Network](clk, age),
 		external: newCache[[]openstack.Network](clk, age),
@@ -62,17 +69,20 @@ func (r *Reader) Gather(ctx context.Context, s build.Settings, backends []build.
 	facts := build.Facts{Can: can}
 	var err error
 	forMembers := s.MemberSubnetID == ""
-	forVIP := existing == nil && s.NetworkID == ""
+	forVIP := existing == nil && s.NetworkID == "" && s.PortID == ""
 	if s.SubnetID == "" && (forMembers || forVIP) {
 		if facts.MemberSubnets, err = r.memberSubnets(ctx, backends); err != nil {
 			return facts, err
 		}
 	}
+	if err := r.place(ctx, s, can, existing == nil, &facts); err != nil {
+		return facts, err
+	}
 	if existing == nil {
 		if facts.VIPSubnetID, facts.VIPNetworkID, err = r.vip(ctx, s, facts.MemberSubnets); err != nil {
 			return facts, err
 		}
-	} else {
+	} else if s.PortID == "" {
 		facts.VIPSubnetID, facts.VIPNetworkID = s.SubnetID, s.NetworkID
 	}
 	return facts, r.floating(ctx, s, existing, &facts)
@@ -82,6 +92,9 @@ func (r *Reader) Gather(ctx context.Context, s build.Settings, backends []build.
 // in the configured network, or the one that the nodes are in.
 func (r *Reader) vip(ctx context.Context, s build.Settings, memberSubnets map[string]string) (subnet, network string, err error) {
 	switch {
+	case s.PortID != "":
+		subnet, err = r.ownPort(ctx, s)
+		return subnet, "", err
 	case s.SubnetID != "":
 		return s.SubnetID, s.NetworkID, nil
 	case s.NetworkID != "":
@@ -193,12 +206,12 @@ func (r *Reader) network(ctx context.Context, id string) (*openstack.Network, er
 
 // FreeVIP refuses an address for the VIP that a port of the project already has:
 // Octavia before 17.0 answers 500 to it, and what it tries leaves ports behind.
-func (r *Reader) FreeVIP(ctx context.Context, address string) error {
+func (r *Reader) FreeVIP(ctx context.Context, address, askedBy string) error {
 	ports, err := r.neutron.PortsAt(ctx, address)
 	if err != nil || len(ports) == 0 {
 		return err
 	}
-	return &Error{fmt.Sprintf("spec.loadBalancerIP: %s is in use by port %s (%s): choose another, or free it", address, ports[0].ID, ports[0].Name)}
+	return &Error{fmt.Sprintf("%s: %s is in use by port %s (%s): choose another, or free it", askedBy, address, ports[0].ID, ports[0].Name)}
 }
 
 // Error tells the user what the cloud or the configuration lacks.

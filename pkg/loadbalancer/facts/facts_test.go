@@ -222,18 +222,18 @@ func TestFreeVIP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.reader.FreeVIP(t.Context(), "127.100.7.8"); err != nil {
+	if err := w.reader.FreeVIP(t.Context(), "127.100.7.8", "spec.loadBalancerIP"); err != nil {
 		t.Errorf("a free address: %v", err)
 	}
-	w.refused(w.reader.FreeVIP(t.Context(), "127.100.7.7"), "spec.loadBalancerIP", "127.100.7.7", port.ID, "somebody's")
+	w.refused(w.reader.FreeVIP(t.Context(), "127.100.7.7", "spec.loadBalancerIP"), "spec.loadBalancerIP", "127.100.7.7", port.ID, "somebody's")
 	if err := w.cloud.Neutron.DeletePort(port.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.reader.FreeVIP(t.Context(), "127.100.7.7"); err != nil {
+	if err := w.reader.FreeVIP(t.Context(), "127.100.7.7", "spec.loadBalancerIP"); err != nil {
 		t.Errorf("an address that was freed: %v", err)
 	}
 	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: portsRoute, Status: http.StatusForbidden})
-	if err := w.reader.FreeVIP(t.Context(), "127.100.7.8"); !openstack.IsForbidden(err) {
+	if err := w.reader.FreeVIP(t.Context(), "127.100.7.8", "spec.loadBalancerIP"); !openstack.IsForbidden(err) {
 		t.Errorf("no answer is taken for free: %v", err)
 	}
 }

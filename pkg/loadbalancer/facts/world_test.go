@@ -58,7 +58,7 @@ func newWorld(t *testing.T, topology simulator.Topology) *world {
 	}
 	t.Cleanup(session.Close)
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
-	w := &world{t: t, cloud: cloud, clock: clk, reader: facts.New(session.Neutron(), session.LoadBalancerVersion, clk, age)}
+	w := &world{t: t, cloud: cloud, clock: clk, reader: facts.New(session.Neutron(), session.Octavia(), session.LoadBalancerVersion, clk, age)}
 	if _, err := session.Network(t.Context()); err != nil { // as after the first request
 		t.Fatal(err)
 	}

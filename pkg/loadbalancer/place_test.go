@@ -1,0 +1,203 @@
+package loadbalancer_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// catalogue lets the cloud offer flavors and zones.
+func (w *world) catalogue() (big octavia.Flavor) {
+	w.t.Helper()
+	big = w.cloud.Octavia.AddFlavor(octavia.Flavor{Name: "big/x4", Enabled: true, Provider: "amphora"})
+	w.cloud.Octavia.AddFlavor(octavia.Flavor{Name: "small", Enabled: true, Provider: "amphora"})
+	w.cloud.Octavia.AddFlavor(octavia.Flavor{Name: "old", Provider: "amphora"})
+	w.cloud.Octavia.AddAvailabilityZone(octavia.AvailabilityZone{Name: "az1", Enabled: true, Provider: "amphora"})
+	w.cloud.Octavia.AddAvailabilityZone(octavia.AvailabilityZone{Name: "az2", Provider: "amphora"})
+	return big
+}
+
+//proves:39,40
+func TestFlavorByIDOrNameAndAvailabilityZone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	big := w.catalogue()
+	nodes := w.nodes(1)
+	for name, flavor := range map[string]string{"by-id": big.ID, "by-name": "big/x4"} {
+		svc := service(name, 1)
+		svc.Annotations[annotation.FlavorID], svc.Annotations[annotation.AvailabilityZone] = flavor, "az1"
+		w.ensure(svc, nodes)
+		if lb := w.loadBalancer(); lb.FlavorID != big.ID || lb.AvailabilityZone != "az1" {
+			t.Errorf("%s: flavor %s, zone %s", name, lb.FlavorID, lb.AvailabilityZone)
+		}
+		w.unchanged(svc, nodes)
+		w.delete(svc)
+	}
+	if n := w.cloud.Books.Count(http.MethodGet, "/load-balancer/v2.0/lbaas/flavors"); n > 4 {
+		t.Errorf("%d lists of flavors by three controllers", n)
+	}
+}
+
+//proves:39,40
+func TestFlavorAndZoneThatAreNotThereAreRefusedBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	w.catalogue()
+	nodes := w.nodes(1)
+	for name, c := range map[string]struct{ annotation, value, says string }{
+		"no-such-name":  {annotation.FlavorID, "huge", `no flavor "huge" of load balancers that can be used: there are big/x4, small`},
+		"no-such-id":    {annotation.FlavorID, "4a3e2c1b-0000-4000-8000-000000000000", "there are big/x4, small"},
+		"disabled":      {annotation.FlavorID, "old", `no flavor "old"`},
+		"no-such-zone":  {annotation.AvailabilityZone, "az9", `no availability zone "az9" of load balancers that can be used: there are az1`},
+		"disabled-zone": {annotation.AvailabilityZone, "az2", `no availability zone "az2"`},
+	} {
+		svc := service(name, 1)
+		svc.Annotations[c.annotation] = c.value
+		w.refused(svc, nodes, c.says)
+	}
+	w.writes(0)
+}
+
+//proves:39
+func TestFlavorAndZoneThatTheProviderDoesNotHaveAreTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": "ovn"}})
+	nodes, svc := w.nodes(1), service("web", 1)
+	svc.Annotations[annotation.FlavorID], svc.Annotations[annotation.AvailabilityZone] = "big", "az1"
+	w.ensure(svc, nodes)
+	told := w.told()
+	for _, says := range []string{"flavor-id: without effect: the provider ovn has no flavors", "availability-zone: without effect: the provider ovn has no availability zones"} {
+		if !strings.Contains(told, says) {
+			t.Errorf("events %s\nsay nothing of %q", told, says)
+		}
+	}
+	w.ensure(svc, nodes)
+	if again := w.told(); again != "" {
+		t.Errorf("told again: %s", again)
+	}
+	w.unchanged(svc, nodes)
+}
+
+// port adds a port of the user's own.
+func (w *world) port(address, device string) neutron.Port {
+	w.t.Helper()
+	port, err := w.cloud.Neutron.CreatePort(neutron.PortSpec{
+		ProjectID: w.cloud.Account.ProjectID, SubnetID: w.cloud.Subnet.ID, Address: address, DeviceID: device, Name: "mine",
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return port
+}
+
+//proves:27
+func TestVIPOnAPortOfTheUsersOwn(t *testing.T) {
+	t.Parallel()
+	for _, attached := range []bool{false, true} {
+		w := newWorld(t, worldOptions{})
+		mine := w.port("127.100.9.9", "")
+		nodes, svc := w.nodes(1), service("web", 1)
+		svc.Annotations[annotation.PortID] = mine.ID
+		fip := w.floatingIP("127.200.7.7", "mine")
+		if attached {
+			if _, err := w.cloud.Neutron.AssociateFloatingIP(fip.ID, mine.ID, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.ensure(svc, nodes)
+		if lb := w.loadBalancer(); lb.VIP.PortID != mine.ID || lb.VIP.Address != "127.100.9.9" {
+			t.Errorf("the VIP is on port %s with address %s", lb.VIP.PortID, lb.VIP.Address)
+		}
+		if attached {
+			w.serves(svc, "127.200.7.7")
+		} else {
+			w.serves(svc, "", "127.200.7.7")
+		}
+		w.unchanged(svc, nodes)
+		w.delete(svc)
+		w.loadBalancers(0)
+		w.floatingIPs(1)
+		if _, err := w.cloud.Neutron.Port(mine.ID); err != nil {
+			t.Errorf("the port was deleted: %v", err)
+		}
+	}
+}
+
+//proves:27
+func TestPortThatCannotBeTheVIPIsRefusedBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
+	nodes := w.nodes(1)
+	used, free := w.port("127.100.9.8", "a-server"), w.port("127.100.9.9", "")
+	six := func(svc *v1.Service) {
+		svc.Spec.IPFamilies = []v1.IPFamily{v1.IPv6Protocol}
+		svc.Annotations[annotation.SubnetID] = w.cloud.SubnetV6.ID
+	}
+	nodes[0].Status.Addresses = append(nodes[0].Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "fd00:6::10"})
+	for name, c := range map[string]struct {
+		port, says string
+		change     func(*v1.Service)
+	}{
+		"in use":         {used.ID, "port-id: port " + used.ID + " (mine) is in use by device a-server", nil},
+		"not there":      {w.cloud.Network.ID, "port-id: there is no port", nil},
+		"another family": {free.ID, "has no address of family IPv6", six},
+		"two addresses": {free.ID, "spec.loadBalancerIP asks for an address of the VIP", func(svc *v1.Service) {
+			svc.Annotations[annotation.Internal], svc.Spec.LoadBalancerIP = "true", "127.100.9.7"
+		}},
+	} {
+		svc := service(strings.ReplaceAll(name, " ", "-"), 1)
+		svc.Annotations[annotation.PortID] = c.port
+		if c.change != nil {
+			c.change(svc)
+		}
+		w.refused(svc, nodes, c.says)
+	}
+	w.writes(0)
+	ovn := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": "ovn"}})
+	svc := service("web", 1)
+	svc.Annotations[annotation.PortID] = ovn.port("127.100.9.9", "").ID
+	ovn.refused(svc, ovn.nodes(1), "port-id]: Forbidden: the provider ovn has no VIPs on ports of the user's own")
+	ovn.writes(0)
+}
+
+//proves:26
+func TestAddressOfTheVIP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
+	nodes := w.nodes(1)
+	nodes[0].Status.Addresses = append(nodes[0].Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "fd00:6::10"})
+	for name, c := range map[string]struct {
+		address  string
+		floating int
+		change   func(*v1.Service)
+	}{
+		"internal": {"127.100.9.1", 0, func(svc *v1.Service) {
+			svc.Annotations[annotation.Internal], svc.Spec.LoadBalancerIP = "true", "127.100.9.1"
+		}},
+		"IPv6": {"fd00:6::9:2", 0, func(svc *v1.Service) {
+			svc.Spec.IPFamilies, svc.Spec.LoadBalancerIP = []v1.IPFamily{v1.IPv6Protocol}, "fd00:6::9:2"
+			svc.Annotations[annotation.SubnetID] = w.cloud.SubnetV6.ID
+		}},
+		"beside a floating IP": {"127.100.9.3", 1, func(svc *v1.Service) { svc.Annotations[annotation.VIPAddress] = "127.100.9.3" }},
+	} {
+		svc := service(strings.ReplaceAll(strings.ToLower(name), " ", "-"), 1)
+		c.change(svc)
+		w.ensure(svc, nodes)
+		if got := w.loadBalancer().VIP.Address; got != c.address {
+			t.Errorf("%s: the VIP is %s, want %s", name, got, c.address)
+		}
+		w.floatingIPs(c.floating)
+		w.unchanged(svc, nodes)
+		second := service("second", 1)
+		c.change(second)
+		w.refused(second, nodes, c.address+" is in use by port")
+		w.delete(svc)
+	}
+}

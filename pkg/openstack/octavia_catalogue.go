@@ -1,0 +1,39 @@
+package openstack
+
+import "context"
+
+// Flavor is what a load balancer can be built like.
+type Flavor struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Enabled bool   `json:"enabled"`
+}
+
+// AvailabilityZone is where a load balancer can be built.
+type AvailabilityZone struct {
+	Name    string `json:"name"`
+	Enabled bool   `json:"enabled"`
+}
+
+// Flavors lists the flavors of load balancers. There are few, and they belong to no
+// project.
+func (o *Octavia) Flavors(ctx context.Context) ([]Flavor, error) {
+	var answer struct {
+		Flavors []Flavor `json:"flavors"`
+	}
+	if err := o.get(ctx, "flavors", &answer); err != nil {
+		return nil, Wrap(err, "list flavors of load balancers")
+	}
+	return answer.Flavors, nil
+}
+
+// AvailabilityZones lists the availability zones of load balancers.
+func (o *Octavia) AvailabilityZones(ctx context.Context) ([]AvailabilityZone, error) {
+	var answer struct {
+		Zones []AvailabilityZone `json:"availability_zones"`
+	}
+	if err := o.get(ctx, "availabilityzones", &answer); err != nil {
+		return nil, Wrap(err, "list availability zones of load balancers")
+	}
+	return answer.Zones, nil
+}
