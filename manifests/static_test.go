@@ -100,7 +100,7 @@ func TestRightsInTheCluster(t *testing.T) {
 		"authentication.k8s.io/tokenreviews: create",
 		"authorization.k8s.io/subjectaccessreviews: create",
 		"events: create patch",
-		"namespaces [kube-system]: get",
+		"namespaces: get",
 		"nodes/status: patch",
 		"nodes: get list watch update patch delete",
 		"services/status: patch",

@@ -152,6 +152,8 @@ type LoadBalancer struct {
 	IngressHostnameSuffix string `gcfg:"ingress-hostname-suffix" default:"nip.io" form:"domain"`
 	// How many Services may share one load balancer.
 	MaxSharedLB int `gcfg:"max-shared-lb" default:"2" min:"1"`
+	// Whose load balancers a Service may share by naming one in its annotation `load-balancer-id`: those made for its own namespace, and for namespaces that allow it with the annotation `loadbalancer.openstack.org/allow-sharing-from` (`namespace`); all of the cluster (`cluster`); or also those of other clusters (`project`). One that was made by hand may always be used. A Service that is on a load balancer already stays there.
+	SharedLBScope string `gcfg:"shared-lb-scope" default:"namespace" oneof:"namespace,cluster,project"`
 	// Barbican container that makes the listeners of every Service end TLS.
 	DefaultTLSContainerRef string `gcfg:"default-tls-container-ref"`
 	// Where TLS containers are; external ones are not looked up.
@@ -177,6 +179,12 @@ type LoadBalancer struct {
 	// Ports whose appProtocol is http or https get HTTP listeners, or HTTPS ones that hand TLS through. Those of the form `loadbalancer.openstack.org/…` always count. Off, as cloud-provider-openstack takes no notice of appProtocol: its load balancers would be rebuilt.
 	AppProtocol bool `gcfg:"app-protocol" default:"false"`
 }
+
+// The values of SharedLBScope that allow more than the default.
+const (
+	SharedLBScopeCluster = "cluster"
+	SharedLBScopeProject = "project"
+)
 
 // LoadBalancerClass is a named set of settings for load balancers. An empty
 // field means the value of [LoadBalancer]. Each key is one of [LoadBalancer] too.

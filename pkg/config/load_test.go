@@ -67,7 +67,7 @@ func TestDefaultsAreThoseOfThePeer(t *testing.T) {
 		LoadBalancer: LoadBalancer{
 			Enabled: true, LBProvider: "amphora", LBMethod: "ROUND_ROBIN",
 			MonitorDelay: seconds(5), MonitorTimeout: seconds(3), MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
-			CascadeDelete: true, IngressHostnameSuffix: "nip.io", MaxSharedLB: 2, ContainerStore: "barbican",
+			CascadeDelete: true, IngressHostnameSuffix: "nip.io", MaxSharedLB: 2, SharedLBScope: "namespace", ContainerStore: "barbican",
 			DriftPolicy: "repair", DriftInterval: Duration{5 * time.Minute},
 		},
 		LoadBalancerClass: map[string]*LoadBalancerClass{},
@@ -102,7 +102,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			MonitorDelay: seconds(10), MonitorTimeout: seconds(7), MonitorMaxRetries: 2, MonitorMaxRetriesDown: 4,
 			MonitorKubeProxy: true, ManageSecurityGroups: true, InternalLB: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
 			FlavorID: "f", AvailabilityZone: "az", EnableIngressHostname: true, IngressHostnameSuffix: "sslip.io",
-			MaxSharedLB: 9, DefaultTLSContainerRef: "ref", ContainerStore: "external", ProviderRequiresSerialAPICalls: true,
+			MaxSharedLB: 9, SharedLBScope: "cluster", DefaultTLSContainerRef: "ref", ContainerStore: "external", ProviderRequiresSerialAPICalls: true,
 			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, MaxMembers: 25,
 			ConnectionLimit: ptr(1000), TimeoutClientData: ptr(60000), TimeoutMemberConnect: ptr(6000), TimeoutMemberData: ptr(61000),
 			TimeoutTCPInspect: ptr(10), AppProtocol: true,

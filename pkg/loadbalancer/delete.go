@@ -47,10 +47,10 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if err != nil && !notOurs(err) {
 		return nil, false, err
 	}
-	if len(found) > 0 {
-		best := found[pick(found, publishedAddresses(svc))]
-		observed := &model.Observed{LoadBalancer: observe.Parts{LoadBalancer: best}.Model(id)}
-		if err := r.observer.FloatingIPs(ctx, id, observed, observe.FloatingIPHints{}); err != nil {
+	if all := found.LoadBalancers; len(all) > 0 {
+		best := all[pick(all, publishedAddresses(svc))]
+		observed := &model.Observed{LoadBalancer: observe.Parts{LoadBalancer: best}.Model(found.As)}
+		if err := r.observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
 			return nil, false, err
 		}
 		return status(observed, build.Settings{Family: v1.IPv4Protocol}), true, nil
@@ -58,11 +58,15 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if wanted(svc) {
 		return &v1.LoadBalancerStatus{}, true, nil
 	}
+	left, err := r.elsewhere(ctx, svc, id, nil, r.before(svc))
+	if err != nil {
+		return nil, false, err
+	}
 	observed := &model.Observed{}
 	if err := r.floatingIPsOf(ctx, svc, id, leaving, observed); err != nil {
 		return nil, false, err
 	}
-	return &v1.LoadBalancerStatus{}, !plan.Delete(*observed, leaving.options).Empty(), nil
+	return &v1.LoadBalancerStatus{}, len(left) > 0 || !plan.Delete(*observed, leaving.options).Empty(), nil
 }
 
 // wanted tells whether the Service is to have a load balancer of ours.
@@ -88,26 +92,33 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 		return r.explain(ctx, err)
 	}
 	defer unlock()
+	before := r.before(svc)
 	r.memory.forget(svc.UID)
 	r.drifts.forget(svc.UID)
-	return r.explain(ctx, r.remove(ctx, svc))
+	return r.explain(ctx, r.remove(ctx, svc, before))
 }
 
-func (r *Reconciler) remove(ctx context.Context, svc *v1.Service) error {
+func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []string) error {
 	version, err := r.facts.Version(ctx)
 	if err != nil {
 		return err
 	}
 	id := r.identity(svc, version)
 	leaving := leavingSettings(svc)
-	observed, err := r.read(ctx, svc, id, leaving.loadBalancerID)
+	var h holder
+	defer h.letGo()
+	observed, as, err := r.read(ctx, svc, id, leaving.loadBalancerID, &h)
 	if notOurs(err) {
 		observed, err = &model.Observed{}, nil // there is nothing of ours behind it
 	}
 	if err != nil {
 		return err
 	}
-	if err := r.floatingIPsOf(ctx, svc, id, leaving, observed); err != nil {
+	if err := r.floatingIPsOf(ctx, svc, as, leaving, observed); err != nil {
+		return err
+	}
+	left, err := r.elsewhere(ctx, svc, id, observed.LoadBalancer, before)
+	if err != nil {
 		return err
 	}
 	r.noteKept(svc, leaving, observed)
@@ -117,7 +128,10 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service) error {
 	}
 	todo := plan.Delete(*observed, leaving.options)
 	r.tellPlan(svc, todo)
-	if err := r.applier.Run(ctx, id, observed, todo); err != nil {
+	if err := r.applier.Run(ctx, as, observed, todo); err != nil {
+		return err
+	}
+	if err := r.leave(ctx, svc, left, leaving.options, &h); err != nil {
 		return err
 	}
 	if !leaving.options.KeepFloatingIP {

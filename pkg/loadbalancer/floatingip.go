@@ -56,6 +56,9 @@ func (r *Reconciler) knownFloatingIPs(ctx context.Context, svc *v1.Service, id i
 // that is wanted.
 func (p *pass) recheckFloatingIP(ctx context.Context) error {
 	attached := p.observed.LoadBalancer.FloatingIP
+	if p.observed.LoadBalancer.Shared != nil {
+		return nil // it is the owner's
+	}
 	asked, _ := p.settings.AskedFloatingIP()
 	if p.settings.FloatingIP() == (attached != nil) && (attached == nil || asked.Fits(*attached)) {
 		return nil

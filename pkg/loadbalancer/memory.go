@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -22,8 +23,12 @@ type remembered struct {
 	loadBalancerID string
 	provider       string
 	vipPortID      string
-	updatedAt      time.Time
-	floatingIPID   string
+	// shared is set when the load balancer is another's; named is the one that the
+	// Service named then.
+	shared       *model.Shared
+	named        string
+	updatedAt    time.Time
+	floatingIPID string
 	// since is when the cloud was last known to be like this.
 	since time.Time
 	// confirmed tells that updatedAt was seen again when its second was over:

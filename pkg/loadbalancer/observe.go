@@ -18,15 +18,15 @@ import (
 )
 
 // observe reads what the cloud has for a Service.
-func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings) (*model.Observed, error) {
-	observed, err := r.read(ctx, svc, id, settings.LoadBalancerID)
+func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings, h *holder) (*model.Observed, identity.Identity, error) {
+	observed, as, err := r.read(ctx, svc, id, settings.LoadBalancerID, h)
 	if err != nil {
-		return nil, err
+		return nil, as, err
 	}
 	if !settings.FloatingIP() && observed.LoadBalancer == nil {
-		return observed, nil
+		return observed, as, nil
 	}
-	return observed, r.readFloatingIPs(ctx, svc, id, settings, observed)
+	return observed, as, r.readFloatingIPs(ctx, svc, as, own(settings, observed), observed)
 }
 
 // unchanged asks whether the load balancer is still as it is remembered. Who asks
@@ -41,29 +41,42 @@ func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (b
 }
 
 // read finds the Service's load balancer and reads all of it, once nothing works
-// on it any more.
-func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Identity, lbID string) (*model.Observed, error) {
+// on it any more. It also gives who the Service is there.
+func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Identity, lbID string, h *holder) (*model.Observed, identity.Identity, error) {
 	hints := observe.Hints{LoadBalancerID: lbID, Addresses: publishedAddresses(svc)}
 	found, err := r.observer.Find(ctx, id, hints)
 	if err != nil {
-		return nil, err
+		return nil, id, err
 	}
-	if len(found) == 0 {
-		return &model.Observed{}, nil
+	all := found.LoadBalancers
+	if len(all) == 0 {
+		return &model.Observed{}, id, nil
 	}
-	best := pick(found, hints.Addresses)
-	observed := &model.Observed{}
-	for i := range found {
+	best := pick(all, hints.Addresses)
+	if err := h.hold(ctx, &r.locks, all[best].ID); err != nil {
+		return nil, id, err
+	}
+	observed, err := r.contents(ctx, observe.Found{LoadBalancers: all[best : best+1], As: found.As})
+	if err != nil {
+		return nil, id, err
+	}
+	for i := range all {
 		if i != best {
-			surplus := observe.Parts{LoadBalancer: found[i]}.Model(id)
+			surplus := observe.Parts{LoadBalancer: all[i]}.Model(id)
 			observed.Surplus = append(observed.Surplus, *surplus)
 		}
 	}
-	chosen, err := r.settled(ctx, found[best])
+	return observed, found.As, nil
+}
+
+// contents reads all of a load balancer, once nothing works on it any more.
+func (r *Reconciler) contents(ctx context.Context, found observe.Found) (*model.Observed, error) {
+	observed := &model.Observed{}
+	chosen, err := r.settled(ctx, found.LoadBalancers[0])
 	if err != nil || chosen == nil {
 		return observed, err
 	}
-	observed.LoadBalancer, err = r.observer.Contents(ctx, id, *chosen)
+	observed.LoadBalancer, err = r.observer.Contents(ctx, found.As, *chosen)
 	if err != nil {
 		return nil, err
 	}

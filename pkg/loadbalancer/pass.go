@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,8 +35,10 @@ type call struct {
 type pass struct {
 	*Reconciler
 	call
-	svc      *v1.Service
-	id       identity.Identity
+	svc *v1.Service
+	id  identity.Identity
+	// as is who the Service is on the load balancer that was observed.
+	as       identity.Identity
 	settings build.Settings
 	backends []build.Backend
 	version  openstack.Version
@@ -45,6 +48,11 @@ type pass struct {
 	fresh    bool
 	// known are the facts of the last plan.
 	known build.Facts
+	// holder has the lock of the load balancer, before names those that the Service
+	// had, and began is what was observed before the first change.
+	holder holder
+	before []string
+	began  *model.LoadBalancer
 }
 
 // passes is how often a plan is made in one call. A plan can leave something for
@@ -68,7 +76,8 @@ func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	}
 	r.tellWithoutAddress(svc, settings, without)
 	return &pass{
-		Reconciler: r, call: c, svc: svc, id: r.identity(svc, version), settings: settings, backends: backends, version: version,
+		Reconciler: r, call: c, svc: svc, id: r.identity(svc, version), as: r.identity(svc, version),
+		settings: settings, backends: backends, version: version, before: r.before(svc),
 	}, nil
 }
 
@@ -83,8 +92,8 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	if known != nil && known.digest == digest {
 		return known.status.DeepCopy(), nil
 	}
-	if known != nil && known.contents != nil {
-		p.observed = p.nodes.unpack(known.contents)
+	if err := p.unpack(ctx, known); err != nil {
+		return nil, err
 	}
 	for n := 1; ; n++ {
 		todo, err := p.plan(ctx)
@@ -96,6 +105,9 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 			p.tellIgnored(p.svc, p.known.Ignored)
 			p.tellFloating(p.svc, p.known, todo)
 			p.tellDrift(p.svc, p.drift, todo)
+			if !todo.Empty() {
+				p.tellShared()
+			}
 		}
 		switch {
 		case todo.Empty() || p.reportOnly:
@@ -142,11 +154,14 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 		if known, err = p.recognise(ctx); known == nil || err != nil {
 			return nil, "", err
 		}
+		if known.shared, err = p.writtenShared(ctx, *known); err != nil {
+			return nil, "", err
+		}
 	}
-	existing := &model.Observed{LoadBalancer: &model.LoadBalancer{Provider: known.provider}}
-	if known.floatingIPID != "" {
-		existing.LoadBalancer.FloatingIP = fittingFloatingIP(p.settings)
+	if known.named != p.settings.LoadBalancerID {
+		return nil, "", nil // it may be to move
 	}
+	existing := &model.Observed{LoadBalancer: p.standIn(known)}
 	desired, err := p.desired(ctx, existing)
 	if err != nil {
 		return nil, "", err
@@ -180,12 +195,13 @@ func digestOf(desired *model.LoadBalancer, settings build.Settings) string {
 // is changed, what is only remembered is checked.
 func (p *pass) plan(ctx context.Context) (plan.Plan, error) {
 	if p.observed == nil {
-		observed, err := p.observe(ctx, p.svc, p.id, p.settings)
+		observed, as, err := p.observe(ctx, p.svc, p.id, p.settings, &p.holder)
 		if err != nil {
 			return plan.Plan{}, err
 		}
-		p.observed, p.fresh = observed, true
+		p.observed, p.as, p.fresh = observed, as, true
 	}
+	p.began = cmp.Or(p.began, p.snapshot())
 	todo, err := p.diff(ctx)
 	if err != nil || p.fresh || todo.Empty() {
 		return todo, err
@@ -195,7 +211,7 @@ func (p *pass) plan(ctx context.Context) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	if !same {
-		p.observed = nil
+		p.observed, p.began = nil, nil
 		return p.plan(ctx)
 	}
 	p.fresh = true
@@ -206,6 +222,9 @@ func (p *pass) plan(ctx context.Context) (plan.Plan, error) {
 }
 
 func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
+	if err := p.mayShare(ctx); err != nil {
+		return plan.Plan{}, err
+	}
 	can := p.capabilities(p.observed)
 	desired, err := p.desired(ctx, p.observed)
 	if err != nil {
@@ -221,16 +240,20 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 
 // desired builds what the Service asks for, given what exists.
 func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.LoadBalancer, error) {
+	settings := own(p.settings, observed)
 	can := p.capabilities(observed)
-	if errs := build.Validate(p.svc, p.settings, can); len(errs) > 0 {
+	if errs := build.Validate(p.svc, settings, can); len(errs) > 0 {
 		return nil, errs.ToAggregate()
 	}
-	known, err := p.facts.Gather(ctx, p.settings, p.backends, can, observed.LoadBalancer)
+	known, err := p.facts.Gather(ctx, settings, p.backends, can, observed.LoadBalancer)
 	if err != nil {
 		return nil, err
 	}
 	p.known = known
-	desired := build.LoadBalancer(p.svc, p.id, p.settings, p.backends, known)
+	desired := build.LoadBalancer(p.svc, p.id, settings, p.backends, known)
+	if lb := observed.LoadBalancer; lb != nil && lb.Shared != nil {
+		return onShared(desired), nil
+	}
 	if err := p.checkProvider(ctx, observed); err != nil {
 		return nil, err
 	}
@@ -269,6 +292,9 @@ func (p *pass) end(ctx context.Context, todo plan.Plan) (*v1.LoadBalancerStatus,
 		p.memory.forget(p.svc.UID)
 		return &p.svc.Status.LoadBalancer, nil
 	}
+	if err := p.leaveOthers(ctx); err != nil {
+		return nil, err
+	}
 	published := status(p.observed, p.settings)
 	return published, p.remember(ctx, published)
 }
@@ -288,6 +314,8 @@ func (p *pass) remember(ctx context.Context, published *v1.LoadBalancerStatus) e
 		loadBalancerID: lb.ID,
 		provider:       lb.Provider,
 		vipPortID:      lb.VIP.PortID,
+		shared:         lb.Shared,
+		named:          p.settings.LoadBalancerID,
 		updatedAt:      lb.UpdatedAt,
 		since:          p.options.Clock.Now(),
 		contents:       p.nodes.pack(p.observed),
@@ -296,5 +324,6 @@ func (p *pass) remember(ctx context.Context, published *v1.LoadBalancerStatus) e
 		r.floatingIPID = lb.FloatingIP.ID
 	}
 	p.memory.keep(p.svc.UID, r)
+	p.memory.carry(p.svc.UID, p.began, lb, r.since)
 	return nil
 }

@@ -49,6 +49,9 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 	if !ok || len(p.svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil, nil
 	}
+	if named := p.settings.LoadBalancerID; named != "" && named != written.loadBalancerID {
+		return nil, nil // it is to move
+	}
 	look, err := p.inventory.Look(ctx, lookAge)
 	if err != nil {
 		return nil, err
@@ -68,6 +71,7 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 		updatedAt:      lb.UpdatedAt,
 		since:          look.Began,
 		confirmed:      true,
+		named:          p.settings.LoadBalancerID,
 	}
 	address := known.status.Ingress[0].IP
 	if address == lb.VIPAddress {

@@ -40,6 +40,9 @@ type Options struct {
 	// ClusterName is --cluster-name; ClusterID is the UID of the namespace
 	// kube-system, empty when it could not be read.
 	ClusterName, ClusterID string
+	// Namespace reads a namespace, for whom it lets share its load balancers; nil:
+	// none lets anybody.
+	Namespace func(ctx context.Context, name string) (*v1.Namespace, error)
 	// Recorder tells users what happens to their Services.
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker
@@ -194,6 +197,7 @@ func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	if err != nil {
 		return nil, r.explain(ctx, err)
 	}
+	defer p.holder.letGo()
 	published, err := p.run(ctx)
 	if err != nil {
 		r.memory.forget(svc.UID)

@@ -43,7 +43,9 @@ const (
 type LoadBalancerFilter struct {
 	Name        string
 	Description string
-	Tags        []string
+	// VIPPortID and VIPAddress are where the load balancer listens.
+	VIPPortID, VIPAddress string
+	Tags                  []string
 	// Fields are the attributes to answer with; none means all of them.
 	Fields []string
 	// ProvisioningStatus of those to list. Only one can be asked for at a time.
@@ -57,6 +59,12 @@ func (f LoadBalancerFilter) query() url.Values {
 	}
 	if f.Description != "" {
 		q.Set("description", f.Description)
+	}
+	if f.VIPPortID != "" {
+		q.Set("vip_port_id", f.VIPPortID)
+	}
+	if f.VIPAddress != "" {
+		q.Set("vip_address", f.VIPAddress)
 	}
 	for _, tag := range f.Tags {
 		q.Add("tags", tag)
@@ -95,6 +103,11 @@ func (o *Octavia) LoadBalancer(ctx context.Context, id string, fields ...string)
 func (o *Octavia) Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error) {
 	q := url.Values{"loadbalancer_id": {loadBalancerID}}
 	return listAll(ctx, o, "listeners", q, func(l listeners.Listener) string { return l.ID })
+}
+
+// ListenersTagged lists the listeners with a tag, in all load balancers.
+func (o *Octavia) ListenersTagged(ctx context.Context, tag string) ([]listeners.Listener, error) {
+	return listAll(ctx, o, "listeners", url.Values{"tags": {tag}}, func(l listeners.Listener) string { return l.ID })
 }
 
 // Pools lists the pools of a load balancer; their members are IDs only.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -113,6 +115,9 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		options.NewLoadBalancers = func(clusterID string) (LoadBalancers, error) {
 			return loadbalancer.New(loadbalancer.Options{
 				Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
+				Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
+					return c.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+				},
 				Recorder: c.Recorder, Clock: c.Clock, Hold: loadbalancer.HoldFor(c.ServiceWorkers),
 			})
 		}

@@ -45,6 +45,10 @@ const (
 	Fingerprint = Prefix + "last-applied"
 )
 
+// SharingFrom is an annotation of a Namespace: the namespaces whose Services may be
+// on load balancers that were made for its own, comma-separated; "*" means all.
+const SharingFrom = Prefix + "allow-sharing-from"
+
 // Values are the annotations of one Service. Nil is an annotation that is not
 // there.
 type Values struct {

@@ -86,7 +86,7 @@ func (w *world) observe() model.Observed {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for i, lb := range found {
+	for i, lb := range found.LoadBalancers {
 		read, err := w.applier.Observer.Contents(w.ctx, us(), lb)
 		if err != nil {
 			w.t.Fatal(err)

@@ -37,22 +37,12 @@ type Identity struct {
 	// Untagged tells that load balancers carry no tags in this cloud (Octavia
 	// before 4.0): their descriptions carry the identity.
 	Untagged bool
+	// Former is the name that our own load balancer got from an earlier
+	// --cluster-name, or from the provider inside of Kubernetes. Empty: none.
+	Former string
+	// Sharing is set while we look at a load balancer that is another's.
+	Sharing Sharing
 }
-
-// Name gives the name of the load balancer. It is cut to 255 bytes, so two
-// Services may share it: it never proves anything alone.
-func (i Identity) Name() string {
-	return cut(fmt.Sprintf("kube_service_%s_%s_%s", i.ClusterName, i.Namespace, i.Service))
-}
-
-// ListenerName gives the name of the listener for the Service's n-th port.
-func (i Identity) ListenerName(n int) string { return cut(fmt.Sprintf("listener_%d_%s", n, i.Name())) }
-
-// PoolName gives the name of the pool for the Service's n-th port.
-func (i Identity) PoolName(n int) string { return cut(fmt.Sprintf("pool_%d_%s", n, i.Name())) }
-
-// MonitorName gives the name of the health monitor for the Service's n-th port.
-func (i Identity) MonitorName(n int) string { return cut(fmt.Sprintf("monitor_%d_%s", n, i.Name())) }
 
 // Description gives the description of the load balancer.
 func (i Identity) Description() string {
@@ -112,7 +102,11 @@ func (i Identity) proof(head string) string {
 // OwnsFloatingIP tells whether a floating IP with this description was made for
 // the Service: exactly its UID, and no other cluster's.
 func (i Identity) OwnsFloatingIP(description string) bool {
-	match := floatingIPProof.FindStringSubmatch(description)
+	return i.owns(floatingIPProof, description)
+}
+
+func (i Identity) owns(proof *regexp.Regexp, description string) bool {
+	match := proof.FindStringSubmatch(description)
 	return match != nil && match[1] == i.ServiceUID && (match[2] == "" || i.ClusterID == "" || match[2] == i.ClusterID)
 }
 
@@ -130,12 +124,30 @@ func (i Identity) KeptFloatingIP(description string) bool {
 		strings.Contains(description, " "+i.Namespace+"/"+i.Service+" (uid ")
 }
 
-// floatingIPProof matches what FloatingIPDescription writes.
-var floatingIPProof = regexp.MustCompile(`^Floating IP for Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)
+// These match what Description and FloatingIPDescription write.
+var (
+	loadBalancerProof = regexp.MustCompile(`^Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)
+	floatingIPProof   = regexp.MustCompile(`^Floating IP for Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)
+)
 
-// LegacyFloatingIPDescription is what cloud-provider-openstack writes. It is the
-// same in every cluster of that name: it proves nothing without a load balancer
-// that is proven ours.
+// OwnsFloatingIPOnVIP tells whether a floating IP on the VIP of our load balancer
+// was made for the Service. Where cloud-provider-openstack made the load balancer, its
+// description, which is the same in every cluster, proves enough; on one that we made
+// it proves nothing: the Service has asked for one that was kept. On a load balancer
+// that we share and may delete, it is whether the floating IP was made for the owner.
+func (i Identity) OwnsFloatingIPOnVIP(description string, adopted bool) bool {
+	switch {
+	case i.Sharing.Is:
+		return i.Sharing.Removable && i.Sharing.Owner.OwnsFloatingIPOf(description)
+	case adopted:
+		return i.OwnsFloatingIP(description) || Owner{Namespace: i.Namespace, Service: i.Service}.OwnsFloatingIPOf(description)
+	default:
+		return i.OwnsFloatingIP(description)
+	}
+}
+
+// LegacyFloatingIPDescription is what cloud-provider-openstack writes. It proves
+// nothing without a load balancer that is proven ours.
 func (i Identity) LegacyFloatingIPDescription() string {
 	return fmt.Sprintf("Floating IP for Kubernetes external service %s/%s from cluster %s", i.Namespace, i.Service, i.ClusterName)
 }
@@ -157,7 +169,8 @@ const (
 // there are no tags.
 func (i Identity) Claim(tags []string, description string) Claim {
 	if i.Untagged {
-		return claim(description == i.Description(), strings.Contains(description, "(uid "))
+		ours := i.owns(loadBalancerProof, description)
+		return claim(ours, strings.Contains(description, "(uid "))
 	}
 	return i.claim(tags)
 }
@@ -195,33 +208,4 @@ func tagged(tags []string, prefix string) []string {
 		}
 	}
 	return found
-}
-
-// childName matches the names that listeners, pools and monitors get.
-var childName = regexp.MustCompile(`^(listener|pool|monitor)_\d+_(.*)$`)
-
-// OwnsChild tells whether a listener or pool of a load balancer that is proven
-// ours is this Service's: by our tag, by the load balancer's name as its tag
-// (listeners of cloud-provider-openstack), or, for want of any tag, by its name
-// (pools of cloud-provider-openstack).
-func (i Identity) OwnsChild(name string, tags []string) bool {
-	switch i.claim(tags) {
-	case Ours:
-		return true
-	case Theirs:
-		return false
-	default:
-	}
-	if len(tags) > 0 {
-		return slices.Contains(tags, i.Name())
-	}
-	match := childName.FindStringSubmatch(name)
-	return match != nil && strings.HasPrefix(i.Name(), match[2]) && (match[2] == i.Name() || len(name) == maxLength)
-}
-
-func cut(s string) string {
-	if len(s) > maxLength {
-		return s[:maxLength]
-	}
-	return s
 }

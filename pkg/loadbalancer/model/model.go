@@ -29,12 +29,31 @@ type LoadBalancer struct {
 	// Foreign tells of listeners and pools that somebody else put here: as long
 	// as there are any, the load balancer is not ours alone to delete.
 	Foreign []Foreign
+	// Shared is set when the load balancer was not made for the Service: only its
+	// own listeners and pools are its business.
+	Shared *Shared
 	// FloatingIP is nil when none is wanted, or none is there.
 	FloatingIP *FloatingIP
 	Status     Status
 	// UpdatedAt moves whenever anything in the load balancer changes through the
 	// API, in seconds.
 	UpdatedAt time.Time
+}
+
+// Ends tells whether a load balancer goes when the Service does: nobody else is on it
+// and it was made for the Service or, if it was made for another Service of the
+// cluster, the Service is the last on it.
+func (lb *LoadBalancer) Ends() bool {
+	return len(lb.Foreign) == 0 && (lb.Shared == nil || lb.Shared.Removable && len(lb.Listeners) > 0)
+}
+
+// OwnFloatingIP gives the floating IP on the VIP if it is the Service's business: on
+// another's load balancer it is not.
+func (lb *LoadBalancer) OwnFloatingIP() *FloatingIP {
+	if lb.Shared != nil {
+		return nil
+	}
+	return lb.FloatingIP
 }
 
 // VIP is where a load balancer listens. Of the desired one, what is empty is the
@@ -153,6 +172,16 @@ type Foreign struct {
 	Name string
 	// Key is the port that a foreign listener holds.
 	Key ListenerKey
+	// Service is whom a foreign listener serves, "" if that cannot be told.
+	Service string
+}
+
+// Shared tells of a load balancer that was made for somebody else.
+type Shared struct {
+	// Owner is whom it was made for, in words.
+	Owner string
+	// Removable tells that it goes with the last Service on it.
+	Removable bool
 }
 
 // Protocol is a protocol of a listener or pool, in Octavia's spelling.

@@ -2,7 +2,6 @@ package observe_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -83,10 +82,10 @@ func (in *inherited) adopt(svc *v1.Service) *model.LoadBalancer {
 	in.t.Helper()
 	id := in.identity(svc)
 	found, err := in.observer.Find(in.t.Context(), id, hints(svc, true, true))
-	if err != nil || len(found) != 1 {
-		in.t.Fatalf("%s: found %d, error %v", svc.Name, len(found), err)
+	if err != nil || len(found.LoadBalancers) != 1 {
+		in.t.Fatalf("%s: found %v, error %v", svc.Name, found, err)
 	}
-	lb, err := in.observer.Contents(in.t.Context(), id, found[0])
+	lb, err := in.observer.Contents(in.t.Context(), found.As, found.LoadBalancers[0])
 	if err != nil {
 		in.t.Fatal(err)
 	}
@@ -106,7 +105,8 @@ func TestAdoptionNeedsProof(t *testing.T) {
 			annotation, address bool
 			found               int
 		}{{true, false, 1}, {false, true, 1}, {true, true, 1}, {false, false, 0}} {
-			found, err := in.observer.Find(t.Context(), in.identity(svc), hints(svc, test.annotation, test.address))
+			all, err := in.observer.Find(t.Context(), in.identity(svc), hints(svc, test.annotation, test.address))
+			found := all.LoadBalancers
 			if err != nil || len(found) != test.found {
 				t.Errorf("%s with %+v: found %d, error %v", name, test, len(found), err)
 			}
@@ -117,17 +117,26 @@ func TestAdoptionNeedsProof(t *testing.T) {
 	}
 }
 
-func TestAServiceThatSharesAnothersLoadBalancerDoesNotGetIt(t *testing.T) {
+func TestAServiceThatSharesAnothersLoadBalancerHasItsListenersThere(t *testing.T) {
 	t.Parallel()
 	in := inherit(t, zed)
 	svc := in.service("web-shared")
-	found, err := in.observer.Find(t.Context(), in.identity(svc), hints(svc, true, true))
-	var notOurs *observe.NotOursError
-	if len(found) > 0 || !errors.As(err, &notOurs) {
-		t.Errorf("found %d, error %v", len(found), err)
+	lb := in.adopt(svc)
+	if len(lb.Listeners) != 1 || lb.Listeners[0].Port != 8080 || len(lb.Foreign) != 3 || lb.Shared == nil || !lb.Shared.Removable {
+		t.Errorf("%d listeners of ours, %d of others, shared %v", len(lb.Listeners), len(lb.Foreign), lb.Shared)
 	}
-	if found, err := in.observer.Find(t.Context(), in.identity(svc), hints(svc, false, true)); len(found) > 0 || err != nil {
-		t.Errorf("by the address that it shares: found %d, error %v", len(found), err)
+	// Another cluster's Service of the same name would have the same names, but not
+	// the address.
+	found, err := in.observer.Find(t.Context(), in.identity(svc), hints(svc, true, false))
+	if err != nil || len(found.LoadBalancers) != 1 {
+		t.Fatalf("found %v, error %v", found, err)
+	}
+	stranger, err := in.observer.Contents(t.Context(), found.As, found.LoadBalancers[0])
+	if err != nil || len(stranger.Listeners) > 0 || len(stranger.Foreign) != 4 {
+		t.Errorf("without its address: %d listeners, %d of others, error %v", len(stranger.Listeners), len(stranger.Foreign), err)
+	}
+	if found, err := in.observer.Find(t.Context(), in.identity(svc), hints(svc, false, true)); len(found.LoadBalancers) > 0 || err != nil {
+		t.Errorf("by the address that it shares: found %v, error %v", found, err)
 	}
 }
 
@@ -155,7 +164,7 @@ func TestASharedLoadBalancerIsOursInPart(t *testing.T) {
 	foreign := []model.Foreign{{
 		Kind: "listener", Name: "listener_0_kube_service_rig_default_web-shared", Key: model.ListenerKey{Transport: model.TCP, Port: 8080},
 	}}
-	if diff := cmp.Diff(foreign, lb.Foreign, cmpopts.IgnoreFields(model.Foreign{}, "ID")); diff != "" {
+	if diff := cmp.Diff(foreign, lb.Foreign, cmpopts.IgnoreFields(model.Foreign{}, "ID", "Service")); diff != "" {
 		t.Error(diff)
 	}
 	if len(lb.Orphans) > 0 {

@@ -33,6 +33,9 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 		Status:    model.Status{Provisioning: p.LoadBalancer.ProvisioningStatus, Operating: p.LoadBalancer.OperatingStatus},
 		UpdatedAt: p.LoadBalancer.UpdatedAt,
 	}
+	if id.Sharing.Is {
+		lb.Shared = &model.Shared{Owner: id.Sharing.Owner.String(), Removable: id.Sharing.Removable}
+	}
 	used := map[string]bool{}
 	for _, l := range p.Listeners {
 		converted := p.listener(l, id)
@@ -42,7 +45,7 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 		if id.OwnsChild(l.Name, l.Tags) {
 			lb.Listeners = append(lb.Listeners, converted)
 		} else {
-			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "listener", ID: l.ID, Name: l.Name, Key: converted.Key()})
+			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "listener", ID: l.ID, Name: l.Name, Key: converted.Key(), Service: identity.SharerOf(l.Name, l.Tags)})
 		}
 	}
 	for _, pool := range p.Pools {

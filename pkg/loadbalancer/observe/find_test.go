@@ -92,24 +92,84 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestWhatTheServiceNamesMustBeItsOwn(t *testing.T) {
+func TestWhatTheServiceNamesIsSharedWhereItIsNotItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	other := us()
 	other.Service, other.ServiceUID = "other", "another-service"
-	for what, lb := range map[string]*loadbalancers.LoadBalancer{
-		"another cluster's":                 w.ours(another()),
-		"another Service's":                 w.ours(other),
-		"another Service's of another tool": w.legacy(other),
-		"a person's":                        w.balancer("my load balancer", "", []string{"production"}),
+	for what, test := range map[string]struct {
+		lb   *loadbalancers.LoadBalancer
+		want identity.Sharing
+	}{
+		"another cluster's": {w.ours(another()), identity.Sharing{Owner: identity.Owner{
+			ClusterID: another().ClusterID, ServiceUID: another().ServiceUID, ClusterName: "rig", Namespace: "default", Service: "web", Kubernetes: true,
+		}}},
+		"another Service's": {w.ours(other), identity.Sharing{Removable: true, Owner: identity.Owner{
+			ClusterID: "our-cluster", ServiceUID: "another-service", ClusterName: "rig", Namespace: "default", Service: "other", Kubernetes: true,
+		}}},
+		"another Service's of another tool": {w.legacy(other), identity.Sharing{Removable: true, Owner: identity.Owner{
+			ClusterName: "rig", Namespace: "default", Service: "other", Kubernetes: true,
+		}}},
+		"a person's": {w.balancer("my load balancer", "", []string{"production"}), identity.Sharing{}},
 	} {
-		found, err := w.find(us(), observe.Hints{LoadBalancerID: lb.ID, Addresses: []string{lb.VipAddress}})
-		var notOurs *observe.NotOursError
-		if len(found) > 0 || !errors.As(err, &notOurs) {
-			t.Errorf("%s: found %v, error %v", what, found, err)
-		} else if notOurs.ID != lb.ID || notOurs.Name != lb.Name || notOurs.Why == "" {
-			t.Errorf("%s: the error does not say which and why: %v", what, err)
+		for _, served := range []bool{true, false} {
+			hints := observe.Hints{LoadBalancerID: test.lb.ID}
+			if served {
+				hints.Addresses = []string{test.lb.VipAddress}
+			}
+			found, err := w.observer.Find(t.Context(), us(), hints)
+			if err != nil || len(found.LoadBalancers) != 1 || found.LoadBalancers[0].ID != test.lb.ID {
+				t.Errorf("%s: found %v, error %v", what, found.LoadBalancers, err)
+			}
+			want := test.want
+			want.Is, want.Served = true, served
+			if diff := cmp.Diff(want, found.As.Sharing); diff != "" {
+				t.Errorf("%s: %s", what, diff)
+			}
 		}
+	}
+}
+
+//proves:67
+func TestOursUnderAnEarlierClusterNameNeedsItsAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	before := us()
+	before.ClusterName = "kubernetes"
+	lb := w.legacy(before)
+	for _, hints := range []observe.Hints{
+		{Addresses: []string{lb.VipAddress}},
+		{Addresses: []string{lb.VipAddress}, LoadBalancerID: lb.ID},
+	} {
+		found, err := w.observer.Find(t.Context(), us(), hints)
+		if err != nil || len(found.LoadBalancers) != 1 || found.As.Former != lb.Name || found.As.Sharing.Is {
+			t.Errorf("%+v: found %v, error %v", hints, found, err)
+		}
+		if !found.As.OwnsChild(before.ListenerName(0), []string{before.Name()}) || !found.As.OwnsChild(before.PoolName(0), nil) {
+			t.Error("its listeners and pools are not ours")
+		}
+	}
+	// Another cluster's Service of that name has such a load balancer too.
+	_, err := w.find(us(), observe.Hints{LoadBalancerID: lb.ID})
+	var notOurs *observe.NotOursError
+	if !errors.As(err, &notOurs) || notOurs.ID != lb.ID || notOurs.Name != lb.Name || notOurs.Why == "" {
+		t.Errorf("by its ID alone: error %v", err)
+	}
+}
+
+func TestOursFromTheProviderInsideOfKubernetesIsFoundByItsAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	id := us()
+	id.ServiceUID = "83edf9cb-240e-4ea1-8c14-28551499e9bf"
+	lb := w.balancer("a83edf9cb240e4ea18c1428551499e9b", "", nil)
+	for _, hints := range []observe.Hints{{Addresses: []string{lb.VipAddress}}, {LoadBalancerID: lb.ID}} {
+		if found, err := w.find(id, hints); err != nil || !slices.Equal(found, []string{lb.ID}) {
+			t.Errorf("%+v: found %v, error %v", hints, found, err)
+		}
+	}
+	if !id.OwnsChild("listener_a83edf9cb240e4ea18c1428551499e9b_0", nil) {
+		t.Error("its listener is not ours")
 	}
 }
 

@@ -145,7 +145,7 @@ func attachedFloatingIP(id identity.Identity, lb *model.LoadBalancer, attached [
 	var picked *model.FloatingIP
 	for _, fip := range attached {
 		candidate := floatingIP(id, fip)
-		candidate.Owned = candidate.Owned || made && fip.Description == id.LegacyFloatingIPDescription()
+		candidate.Owned = id.OwnsFloatingIPOnVIP(fip.Description, made)
 		if picked == nil || candidate.Owned && !picked.Owned {
 			picked = &candidate
 		}

@@ -57,7 +57,8 @@ func containsAll(tags, wanted []string) bool {
 // LoadBalancers implements observe.Octavia.
 func (r *recorded) LoadBalancers(_ context.Context, f openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error) {
 	return only(r.AllLoadBalancers, func(lb loadbalancers.LoadBalancer) bool {
-		return (f.Name == "" || f.Name == lb.Name) && (f.Description == "" || f.Description == lb.Description) && containsAll(lb.Tags, f.Tags)
+		return (f.Name == "" || f.Name == lb.Name) && (f.VIPPortID == "" || f.VIPPortID == lb.VipPortID) && (f.VIPAddress == "" || f.VIPAddress == lb.VipAddress) &&
+			(f.Description == "" || f.Description == lb.Description) && containsAll(lb.Tags, f.Tags)
 	}), nil
 }
 
@@ -80,6 +81,11 @@ func notFound() error {
 // Listeners implements observe.Octavia.
 func (r *recorded) Listeners(_ context.Context, lbID string) ([]listeners.Listener, error) {
 	return only(r.AllListeners, func(l listeners.Listener) bool { return l.Loadbalancers[0].ID == lbID }), nil
+}
+
+// ListenersTagged implements observe.Octavia.
+func (r *recorded) ListenersTagged(_ context.Context, tag string) ([]listeners.Listener, error) {
+	return only(r.AllListeners, func(l listeners.Listener) bool { return slices.Contains(l.Tags, tag) }), nil
 }
 
 // Pools implements observe.Octavia.

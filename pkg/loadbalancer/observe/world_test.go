@@ -118,7 +118,7 @@ func (w *world) floatingIP(description, portID string) *floatingips.FloatingIP {
 func (w *world) find(id identity.Identity, hints observe.Hints) ([]string, error) {
 	found, err := w.observer.Find(w.t.Context(), id, hints)
 	var ids []string
-	for _, lb := range found {
+	for _, lb := range found.LoadBalancers {
 		ids = append(ids, lb.ID)
 	}
 	return ids, err

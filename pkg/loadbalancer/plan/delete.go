@@ -4,16 +4,21 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Delete gives the steps that remove everything of ours. A load balancer that
-// also holds what is not ours stays, with its floating IP, and only our listeners
-// and pools go.
+// Delete gives the steps that remove everything of ours.
+//
+//	the load balancer             goes with its floating IP
+//	ours alone                    yes
+//	holds what is not ours        no, only our listeners and pools do
+//	another's, we were the last   yes, if a Service of this cluster had it made
+//	another's, nothing is ours    no
+//	made by hand                  no
 func Delete(observed model.Observed, opts Options) Plan {
 	steps := dropSurplus(observed)
 	lb := observed.LoadBalancer
 	if lb != nil {
 		steps = append(steps, deleteLoadBalancer(lb, opts)...)
 	}
-	if lb != nil && len(lb.Foreign) == 0 && lb.FloatingIP != nil && lb.FloatingIP.Owned && !opts.KeepFloatingIP {
+	if lb != nil && lb.Ends() && lb.FloatingIP != nil && lb.FloatingIP.Owned && !opts.KeepFloatingIP {
 		steps = append(steps, DeleteFloatingIP{lb.FloatingIP.ID, lb.FloatingIP.Address})
 	}
 	for _, fip := range observed.Spare {
@@ -25,13 +30,15 @@ func Delete(observed model.Observed, opts Options) Plan {
 }
 
 func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {
-	shared := len(lb.Foreign) > 0
-	if !shared && (opts.Cascade || lb.Status.Failed()) { // in ERROR nothing but the whole can be deleted
+	ends := lb.Ends()
+	// In ERROR nothing but the whole can be deleted. Of another's, our listeners are
+	// the only proof that we may: they must not go before it.
+	if ends && (opts.Cascade || lb.Status.Failed() || lb.Shared != nil) {
 		return []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true}}
 	}
-	d := differ{desired: &model.LoadBalancer{}, observed: lb, forgetful: shared && opts.Forgetful}
+	d := differ{desired: &model.LoadBalancer{}, observed: lb, forgetful: !ends && opts.Forgetful}
 	d.dropListeners()
-	if !shared {
+	if ends {
 		d.add(DeleteLoadBalancer{ID: lb.ID, Name: lb.Name})
 	}
 	return d.steps

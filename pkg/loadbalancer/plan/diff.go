@@ -35,7 +35,8 @@ type Options struct {
 //	none                         create, floating IP
 //	ERROR, address not known     delete, create, floating IP
 //	ERROR, address published     blocked: it may still serve, and only an operator can fail it over
-//	ACTIVE                       what differs
+//	another's, ERROR             blocked: its owner brings it back
+//	ACTIVE                       what differs; of another's, only what is the Service's own in it
 //
 // The order within the last: what lets fewer clients in comes first, what lets
 // more in comes last; a port that goes makes room before a port that comes.
@@ -52,6 +53,8 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	switch {
 	case lb == nil:
 		return Plan{Steps: create(desired, observed.Spare, opts)}
+	case lb.Shared != nil && lb.Status.Failed():
+		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s), which was made for %s and is shared, is in ERROR", lb.Name, lb.ID, lb.Shared.Owner)}
 	case lb.Status.Failed() && opts.Published:
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR; it may still serve traffic, so it is left alone: "+
 			"ask the cloud's operator for a failover, or delete the Service to start anew", lb.Name, lb.ID)}
@@ -62,7 +65,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 		return Plan{Blocked: blocked}
 	}
 	d := differ{desired: desired, observed: lb, opts: opts, forgetful: opts.Forgetful}
-	d.add(detachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
+	d.add(detachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
 	d.tighten()
 	d.dropListeners()
 	d.updatePools()
@@ -73,7 +76,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if d.forgetful {
 		d.steps = remember(d.steps, desired)
 	}
-	d.add(attachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
+	d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
 	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
 }
 
@@ -127,7 +130,7 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 func conflict(desired, lb *model.LoadBalancer) string {
 	for _, foreign := range lb.Foreign {
 		if foreign.Kind == "listener" && desired.Listener(foreign.Key) != nil {
-			return fmt.Sprintf("port %s of load balancer %s (%s) is taken by listener %s, which is not ours",
+			return fmt.Sprintf("port %s of load balancer %s (%s) is taken by listener %s, which is not ours: choose another port",
 				foreign.Key, lb.Name, lb.ID, foreign.Name)
 		}
 	}

@@ -1,0 +1,34 @@
+package loadbalancer
+
+import (
+	"context"
+)
+
+// holder holds the lock of one load balancer at most. Services that share one wait
+// for each other; who goes from one to another lets go of the first, so that two never
+// wait for each other in a circle. Its zero value holds none.
+type holder struct {
+	id      string
+	release func()
+}
+
+// hold takes the lock of a load balancer, after letting go of any other.
+func (h *holder) hold(ctx context.Context, locks *keyedLocks, id string) error {
+	if h.id == id || id == "" {
+		return nil
+	}
+	h.letGo()
+	unlock, err := locks.lock(ctx, "load balancer "+id)
+	if err != nil {
+		return err
+	}
+	h.id, h.release = id, unlock
+	return nil
+}
+
+func (h *holder) letGo() {
+	if h.release != nil {
+		h.release()
+	}
+	h.id, h.release = "", nil
+}

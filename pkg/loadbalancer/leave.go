@@ -1,0 +1,85 @@
+package loadbalancer
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// before names the load balancers that a Service is known to have had: what this
+// process remembers, and what the last one wrote down.
+func (r *Reconciler) before(svc *v1.Service) []string {
+	var ids []string
+	if known := r.memory.recall(svc.UID); known != nil {
+		ids = append(ids, known.loadBalancerID)
+	}
+	if written, ok := parseFingerprint(svc.Annotations[annotation.Fingerprint]); ok {
+		ids = append(ids, written.loadBalancerID)
+	}
+	return ids
+}
+
+// settledOn tells whether a Service surely has nothing on any load balancer but this
+// one: what is remembered or written down of it, or its published address, is there.
+// Both come after the old one has been left.
+func settledOn(lb *model.LoadBalancer, svc *v1.Service, before []string) bool {
+	if lb == nil {
+		return len(before) == 0 && len(publishedAddresses(svc)) == 0
+	}
+	if len(before) > 0 {
+		return !slices.ContainsFunc(before, func(id string) bool { return id != lb.ID })
+	}
+	published := publishedAddresses(svc)
+	if len(published) == 0 {
+		return lb.Shared == nil // it may have had its own before it came to this one
+	}
+	return slices.Contains(published, lb.VIP.Address) || lb.FloatingIP != nil && slices.Contains(published, lb.FloatingIP.Address)
+}
+
+// elsewhere looks for what a Service has left behind on load balancers other than
+// the one that it is on now, which may be nil.
+func (r *Reconciler) elsewhere(ctx context.Context, svc *v1.Service, id identity.Identity, lb *model.LoadBalancer, before []string) ([]observe.Found, error) {
+	if settledOn(lb, svc, before) {
+		return nil, nil
+	}
+	except := ""
+	if lb != nil {
+		except = lb.ID
+	}
+	return r.observer.Elsewhere(ctx, id, observe.Hints{Addresses: publishedAddresses(svc), Before: before}, except)
+}
+
+// leave takes everything of a Service off the load balancers where it has been
+// before, and deletes those that were its own.
+func (r *Reconciler) leave(ctx context.Context, svc *v1.Service, all []observe.Found, opts plan.Options, h *holder) error {
+	opts.Cascade = r.options.Config.LoadBalancer.CascadeDelete
+	for _, found := range all {
+		if err := h.hold(ctx, &r.locks, found.LoadBalancers[0].ID); err != nil {
+			return err
+		}
+		observed, err := r.contents(ctx, found)
+		if err != nil {
+			return err
+		}
+		if observed.LoadBalancer == nil {
+			continue
+		}
+		if err := r.observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
+			return err
+		}
+		observed.Spare = nil // those belong to where the Service is now
+		todo := plan.Delete(*observed, opts)
+		r.tellPlan(svc, todo)
+		if err := r.applier.Run(ctx, found.As, observed, todo); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// NotOursError tells that a load balancer which the Service names can be neither its
+// own nor one that it shares. It is left alone.
+type NotOursError struct {
+	ID, Name, Why string
+}
+
+// Error implements error.
+func (e *NotOursError) Error() string {
+	return fmt.Sprintf("load balancer %s (%s) is not this Service's: %s", e.Name, e.ID, e.Why)
+}
+
+// Hints are what the Service says of its load balancer.
+type Hints struct {
+	// LoadBalancerID is the annotation of that name.
+	LoadBalancerID string
+	// Addresses are the published ones.
+	Addresses []string
+	// Before are load balancers that we know the Service to have had.
+	Before []string
+}
+
+// Found are the load balancers of a Service.
+type Found struct {
+	// LoadBalancers are its own, or the one that it shares.
+	LoadBalancers []loadbalancers.LoadBalancer
+	// As is who the Service is there: their contents are read with it.
+	As identity.Identity
+}
+
+// Find looks for the load balancers of a Service. What proves that one is its own:
+//
+//	its tags hold our Service's UID, and no other cluster's           found by one list request
+//	the Service's annotation names it, and its name is the Service's  adopted from cloud-provider-openstack
+//	its address is published in the Service's status, and its name    adopted from cloud-provider-openstack;
+//	is the Service's, be it under another --cluster-name              two list requests
+//
+// Anything else is somebody else's, whatever its name: another cluster of the same
+// name has load balancers of the same names. When the Service's annotation names such
+// a one, the Service shares it: Found.As says so.
+func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
+	if hints.LoadBalancerID != "" {
+		named, err := o.named(ctx, id, hints.LoadBalancerID, hints.Addresses)
+		if len(named.LoadBalancers) > 0 || err != nil {
+			return named, err
+		}
+	}
+	ours, err := o.Claimed(ctx, id)
+	if len(ours) > 0 || err != nil {
+		return Found{ours, id}, err
+	}
+	for _, address := range hints.Addresses {
+		at, err := o.at(ctx, address)
+		if err != nil {
+			return Found{}, err
+		}
+		for _, lb := range at {
+			if as, own := adoptable(id, lb); own {
+				return Found{[]loadbalancers.LoadBalancer{lb}, as}, nil
+			}
+		}
+	}
+	return Found{As: id}, nil
+}
+
+// adoptable tells whether a load balancer without a UID, at the Service's own
+// address, has a name of the Service's.
+func adoptable(id identity.Identity, lb loadbalancers.LoadBalancer) (identity.Identity, bool) {
+	if id.Claim(lb.Tags, lb.Description) != identity.Unclaimed {
+		return id, false
+	}
+	if id.FormerlyOurs(lb.Name) {
+		id.Former = lb.Name
+	}
+	return id, slices.Contains(id.Names(), lb.Name)
+}
+
+// named reads the load balancer that the Service's annotation names. One that is
+// gone is no error: the Service gets another.
+func (o *Observer) named(ctx context.Context, id identity.Identity, lbID string, addresses []string) (Found, error) {
+	lb, err := o.Octavia.LoadBalancer(ctx, lbID)
+	switch {
+	case openstack.IsNotFound(err):
+		return Found{As: id}, nil
+	case err != nil:
+		return Found{}, err
+	}
+	as, err := o.relate(ctx, id, *lb, addresses)
+	if err != nil {
+		return Found{}, err
+	}
+	return Found{[]loadbalancers.LoadBalancer{*lb}, as}, nil
+}
+
+// relate says who the Service is on a load balancer that it names.
+//
+//	UID       name                             the load balancer is
+//	ours      any                              its own
+//	another's any                              shared
+//	none      the Service's                    its own
+//	none      the Service's, another cluster   its own if its address is published by the Service, else refused
+//	none      any other                        shared
+func (o *Observer) relate(ctx context.Context, id identity.Identity, lb loadbalancers.LoadBalancer, addresses []string) (identity.Identity, error) {
+	claim := id.Claim(lb.Tags, lb.Description)
+	if claim == identity.Ours || claim == identity.Unclaimed && slices.Contains(id.Names(), lb.Name) {
+		return id, nil
+	}
+	served, err := o.hasAddress(ctx, lb, addresses)
+	if err != nil {
+		return id, err
+	}
+	switch {
+	case claim == identity.Unclaimed && id.FormerlyOurs(lb.Name) && served:
+		id.Former = lb.Name
+		return id, nil
+	case claim == identity.Unclaimed && id.FormerlyOurs(lb.Name):
+		return id, &NotOursError{lb.ID, lb.Name, "it was created for a Service of the same name in a cluster of another name"}
+	case id.Untagged:
+		return id, &NotOursError{lb.ID, lb.Name, "it was not created for it, and can be shared only where load balancers have tags (Octavia 4.0)"}
+	}
+	owner := identity.OwnerOf(lb.Name, lb.Description, lb.Tags)
+	id.Sharing = identity.Sharing{Is: true, Served: served, Owner: owner, Removable: id.InThisCluster(owner)}
+	return id, nil
+}
+
+// Claimed lists the load balancers that carry our identity.
+func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]loadbalancers.LoadBalancer, error) {
+	filter := openstack.LoadBalancerFilter{Tags: []string{id.ServiceTag()}}
+	if id.Untagged {
+		filter = openstack.LoadBalancerFilter{Description: id.Description()}
+	}
+	found, err := o.Octavia.LoadBalancers(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(lb loadbalancers.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != identity.Ours }), nil
+}
+
+// at lists the load balancers at an address: behind the floating IP that has it, or
+// with such a VIP.
+func (o *Observer) at(ctx context.Context, address string) ([]loadbalancers.LoadBalancer, error) {
+	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Is4() {
+		fips, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Address: address})
+		if err != nil {
+			return nil, err
+		}
+		for _, fip := range fips {
+			if fip.PortID != "" {
+				return o.Octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{VIPPortID: fip.PortID})
+			}
+		}
+	}
+	return o.Octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{VIPAddress: address})
+}
+
+// hasAddress tells whether one of the addresses is the VIP of a load balancer or a
+// floating IP on it.
+func (o *Observer) hasAddress(ctx context.Context, lb loadbalancers.LoadBalancer, addresses []string) (bool, error) {
+	if len(addresses) == 0 || slices.Contains(addresses, lb.VipAddress) {
+		return len(addresses) > 0, nil
+	}
+	fips, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VipPortID})
+	if err != nil {
+		return false, err
+	}
+	for _, fip := range fips {
+		if slices.Contains(addresses, fip.FloatingIP) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Elsewhere looks for what a Service still has beside the load balancer of an ID,
+// after it has been moved: its own ones, and those that hold a listener of it.
+func (o *Observer) Elsewhere(ctx context.Context, id identity.Identity, hints Hints, except string) ([]Found, error) {
+	seen := map[string]bool{except: true}
+	var elsewhere []Found
+	add := func(lb loadbalancers.LoadBalancer) error {
+		if seen[lb.ID] {
+			return nil
+		}
+		seen[lb.ID] = true
+		as, err := o.relate(ctx, id, lb, hints.Addresses)
+		var notOurs *NotOursError
+		if errors.As(err, &notOurs) {
+			return nil
+		}
+		elsewhere = append(elsewhere, Found{[]loadbalancers.LoadBalancer{lb}, as})
+		return err
+	}
+	var all []loadbalancers.LoadBalancer
+	own, err := o.Claimed(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, own...)
+	for _, address := range hints.Addresses {
+		at, err := o.at(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, at...)
+	}
+	ids := slices.Clone(hints.Before)
+	if !id.Untagged {
+		tagged, err := o.Octavia.ListenersTagged(ctx, id.ServiceTag())
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range tagged {
+			for _, of := range l.Loadbalancers {
+				ids = append(ids, of.ID)
+			}
+		}
+	}
+	for _, lb := range all {
+		if err := add(lb); err != nil {
+			return nil, err
+		}
+	}
+	for _, lbID := range ids {
+		if seen[lbID] || lbID == "" {
+			continue
+		}
+		lb, err := o.Octavia.LoadBalancer(ctx, lbID)
+		if openstack.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := add(*lb); err != nil {
+			return nil, err
+		}
+	}
+	return elsewhere, nil
+}

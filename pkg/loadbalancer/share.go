@@ -1,0 +1,245 @@
+package loadbalancer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// Several Services can be on one load balancer: the one that it was made for, its
+// owner, and others that name it in their annotation. Each has its own listeners and
+// pools there, marked with its UID; the rest, the floating IP above all, is the
+// owner's business. The last Service to leave takes the load balancer with it, if a
+// Service of this cluster had it made.
+
+// onShared leaves of what a Service asks for its listeners: the load balancer itself
+// is another's.
+func onShared(desired *model.LoadBalancer) *model.LoadBalancer {
+	return &model.LoadBalancer{Name: desired.Name, Tags: desired.Tags, Listeners: desired.Listeners, Shared: &model.Shared{}}
+}
+
+// own are the settings as far as they are for the load balancer that is there: on
+// another's, the Service asks for no floating IP and no address.
+func own(s build.Settings, observed *model.Observed) build.Settings {
+	if lb := observed.LoadBalancer; lb != nil && lb.Shared != nil {
+		s.Internal, s.LoadBalancerIP = true, ""
+	}
+	return s
+}
+
+// mayShare refuses to put the Service on a load balancer that it may not share. A
+// Service that is on it already stays, whoever put it there.
+func (p *pass) mayShare(ctx context.Context) error {
+	lb := p.observed.LoadBalancer
+	if lb == nil || lb.Shared == nil {
+		return nil
+	}
+	if asked := p.settings.LoadBalancerIP; asked != "" && asked != lb.VIP.Address && (lb.FloatingIP == nil || asked != lb.FloatingIP.Address) {
+		return field.Invalid(field.NewPath("spec", "loadBalancerIP"), asked,
+			fmt.Sprintf("the Service shares load balancer %s (%s), which has another address: leave the field empty", lb.Name, lb.ID))
+	}
+	if len(lb.Listeners) > 0 || p.as.Sharing.Served {
+		return nil
+	}
+	if err := p.consent(ctx); err != nil {
+		return err
+	}
+	most := p.options.Config.LoadBalancer.MaxSharedLB
+	if others := sharers(lb); len(others) >= most {
+		return p.notShared(fmt.Sprintf("it serves %s, and max-shared-lb of cloud.conf allows %d Services", build.Some(others), most))
+	}
+	return nil
+}
+
+// sharers names the Services that have listeners on a load balancer, other than ours.
+func sharers(lb *model.LoadBalancer) []string {
+	var names []string
+	for _, foreign := range lb.Foreign {
+		if foreign.Service != "" {
+			names = append(names, foreign.Service)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// consent asks whether the owner lets the Service onto its load balancer.
+//
+//	made for                       allowed
+//	nobody in Kubernetes           yes: who made it by hand gave its ID away
+//	a Service of its namespace     yes
+//	a Service of another one       with shared-lb-scope=cluster, or where that namespace allows it
+//	another cluster                with shared-lb-scope=project
+func (p *pass) consent(ctx context.Context) error {
+	owner, scope := p.as.Sharing.Owner, p.options.Config.LoadBalancer.SharedLBScope
+	switch {
+	case !owner.Kubernetes || scope == config.SharedLBScopeProject:
+		return nil
+	case !p.id.InThisCluster(owner):
+		return p.notShared("it was made for another cluster, which only shared-lb-scope=project in cloud.conf allows to share")
+	case owner.Namespace == p.svc.Namespace || scope == config.SharedLBScopeCluster:
+		return nil
+	case owner.Namespace == "":
+		return p.notShared("the namespace that it was made for cannot be told: shared-lb-scope=cluster in cloud.conf allows all to share it")
+	}
+	allowed, err := p.allowedBy(ctx, owner.Namespace)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(allowed, "*") && !slices.Contains(allowed, p.svc.Namespace) {
+		return p.notShared(fmt.Sprintf("it was made for namespace %s, which does not allow %s to share it: "+
+			"annotate Namespace %s with %s: %q", owner.Namespace, p.svc.Namespace, owner.Namespace, annotation.SharingFrom, p.svc.Namespace))
+	}
+	return nil
+}
+
+// allowedBy gives the namespaces that may share the load balancers of a namespace.
+func (p *pass) allowedBy(ctx context.Context, namespace string) ([]string, error) {
+	if p.options.Namespace == nil {
+		return nil, nil
+	}
+	found, err := p.options.Namespace(ctx, namespace)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read whom namespace %s lets share its load balancers: %w", namespace, err)
+	}
+	var allowed []string
+	for name := range strings.SplitSeq(found.Annotations[annotation.SharingFrom], ",") {
+		allowed = append(allowed, strings.TrimSpace(name))
+	}
+	return allowed, nil
+}
+
+func (p *pass) notShared(why string) error {
+	lb := p.observed.LoadBalancer
+	return field.Invalid(annotation.Path(annotation.LoadBalancerID), lb.ID,
+		fmt.Sprintf("load balancer %s was made for %s and cannot be shared: %s", lb.Name, lb.Shared.Owner, why))
+}
+
+// tellShared says where an external Service gets no floating IP.
+func (p *pass) tellShared() {
+	lb := p.observed.LoadBalancer
+	if lb == nil || lb.Shared == nil || lb.FloatingIP != nil || !p.settings.FloatingIP() {
+		return
+	}
+	p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonUnchanged,
+		"The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", lb.VIP.Address)
+}
+
+// writtenShared tells whether what was written down is of a load balancer that is
+// another's: the digest is of what the Service asks for there.
+func (p *pass) writtenShared(ctx context.Context, known remembered) (*model.Shared, error) {
+	for _, known.shared = range []*model.Shared{nil, {}} {
+		desired, err := p.desired(ctx, &model.Observed{LoadBalancer: p.standIn(&known)})
+		if err != nil {
+			return nil, err
+		}
+		if digestOf(desired, p.settings) == known.digest {
+			return known.shared, nil
+		}
+	}
+	return nil, nil
+}
+
+// standIn is a load balancer like the one that is remembered, as far as what the
+// Service asks for depends on it.
+func (p *pass) standIn(known *remembered) *model.LoadBalancer {
+	lb := &model.LoadBalancer{Provider: known.provider, Shared: known.shared}
+	if known.floatingIPID != "" {
+		lb.FloatingIP = fittingFloatingIP(p.settings)
+	}
+	return lb
+}
+
+// unpack takes what is remembered of the load balancer for what is there, once it
+// has the lock of it: who had it before may have changed what is remembered.
+func (p *pass) unpack(ctx context.Context, known *remembered) error {
+	if known == nil {
+		return nil
+	}
+	if err := p.holder.hold(ctx, &p.locks, known.loadBalancerID); err != nil {
+		return err
+	}
+	if again := p.memory.recall(p.svc.UID); again != nil {
+		known = again
+	}
+	if known.contents != nil {
+		p.observed = p.nodes.unpack(known.contents)
+	}
+	p.as.Sharing.Is = known.shared != nil
+	return nil
+}
+
+// leaveOthers takes the Service off the load balancers where it was before.
+func (p *pass) leaveOthers(ctx context.Context) error {
+	left, err := p.elsewhere(ctx, p.svc, p.id, p.observed.LoadBalancer, p.before)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return p.leave(ctx, p.svc, left, plan.Options{KeepFloatingIP: p.settings.KeepFloatingIP}, &p.holder)
+}
+
+// snapshot notes what the others on the load balancer see of ours, before a change.
+func (p *pass) snapshot() *model.LoadBalancer {
+	if p.observed.LoadBalancer == nil {
+		return nil
+	}
+	before := *p.observed.LoadBalancer
+	before.Listeners, before.Orphans = slices.Clone(before.Listeners), slices.Clone(before.Orphans)
+	return &before
+}
+
+// carry tells the other Services on a load balancer that its updated_at moved from
+// one time to another because of a change of ours, which was not theirs. What they
+// have in there is as it was, and so is what they know to be ours, if that is still
+// the same listeners.
+func (m *memory) carry(ours types.UID, from, to *model.LoadBalancer, now time.Time) {
+	if from == nil || from.ID != to.ID || from.UpdatedAt.Equal(to.UpdatedAt) || floatingIPID(from) != floatingIPID(to) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for uid, r := range m.kept {
+		if uid == ours || r.loadBalancerID != to.ID || !r.updatedAt.Equal(from.UpdatedAt) {
+			continue
+		}
+		moved := *r
+		moved.updatedAt, moved.since, moved.confirmed = to.UpdatedAt, now, false
+		if moved.contents != nil && sameChildren(from, to) {
+			contents := *r.contents
+			contents.lb.UpdatedAt = to.UpdatedAt
+			moved.contents = &contents
+		} else {
+			moved.contents = nil
+		}
+		m.kept[uid] = &moved
+	}
+}
+
+func floatingIPID(lb *model.LoadBalancer) string {
+	if lb.FloatingIP == nil {
+		return ""
+	}
+	return lb.FloatingIP.ID
+}
+
+// sameChildren tells whether two states hold the same listeners and pools of ours.
+func sameChildren(a, b *model.LoadBalancer) bool {
+	return slices.EqualFunc(a.Listeners, b.Listeners, func(a, b model.Listener) bool { return a.ID == b.ID && a.Pool.ID == b.Pool.ID }) &&
+		len(a.Orphans) == 0 && len(b.Orphans) == 0
+}
