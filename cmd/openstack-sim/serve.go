@@ -68,8 +68,11 @@ func (s *settings) cloud() (simulator.Options, error) {
 		Seed:      s.seed,
 		Speed:     s.speed,
 		Latencies: latencies,
-		Topology:  simulator.Topology{ExternalCIDR: s.externalCIDR, CIDR: s.subnetCIDR},
-		Config:    simulator.Config{LoadBalancer: map[string]string{"lb-provider": s.provider}},
+
+		VIPPortDelay: s.vipPortDelay,
+
+		Topology: simulator.Topology{ExternalCIDR: s.externalCIDR, CIDR: s.subnetCIDR},
+		Config:   simulator.Config{LoadBalancer: map[string]string{"lb-provider": s.provider}},
 	}
 	if s.profile == "" {
 		options.Delays = map[string]octavia.Delays{

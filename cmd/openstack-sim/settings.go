@@ -25,6 +25,7 @@ type settings struct {
 	createDelay  time.Duration
 	updateDelay  time.Duration
 	deleteDelay  time.Duration
+	vipPortDelay time.Duration
 	profile      string
 	seed         uint64
 	speed        float64
@@ -45,6 +46,7 @@ func (s *settings) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.createDelay, "create-delay", 2*time.Second, "how long a load balancer is in PENDING_CREATE")
 	flags.DurationVar(&s.updateDelay, "update-delay", 300*time.Millisecond, "how long a change keeps it in PENDING_UPDATE")
 	flags.DurationVar(&s.deleteDelay, "delete-delay", 500*time.Millisecond, "how long it is in PENDING_DELETE")
+	flags.DurationVar(&s.vipPortDelay, "vip-port-delay", 0, "how long a VIP port takes to be made; meanwhile the project's quota is locked and all else that is created waits")
 	flags.StringVar(&s.profile, "profile", "", "named delays instead of the three fixed ones: "+strings.Join(profiles(), ", "))
 	flags.Uint64Var(&s.seed, "seed", 0, "of all dice: the same seed makes the same delays and latencies")
 	flags.Float64Var(&s.speed, "speed", 1, "time in the cloud runs so many times as fast")
@@ -73,6 +75,7 @@ func (s *settings) check() error {
 		checkNotNegative("create-delay", s.createDelay),
 		checkNotNegative("update-delay", s.updateDelay),
 		checkNotNegative("delete-delay", s.deleteDelay),
+		checkNotNegative("vip-port-delay", s.vipPortDelay),
 		checkNotNegative("servers", s.servers),
 		checkSpeed("monitor-speed", s.monitorSpeed),
 		checkSpeed("speed", s.speed),

@@ -47,6 +47,11 @@ type Options struct {
 	Delays    map[string]octavia.Delays
 	Quirks    octavia.Quirks
 	Quota     map[string]int
+	// VIPPortDelay is how long Neutron takes to make a VIP port. Meanwhile the
+	// project's quota row is locked, and every other creation in the project
+	// waits; after ProjectLockTimeout, 50 s when 0, it is refused with 503. Both
+	// are times of the cloud, see Speed.
+	VIPPortDelay, ProjectLockTimeout time.Duration
 
 	// Region is the only region, "RegionOne" when empty.
 	Region string

@@ -110,6 +110,7 @@ func (c *Cloud) octaviaOptions() octavia.Options {
 	options := octavia.Options{
 		Certificates: c.findCertificate, Statistics: c.statistics,
 		Release: o.Release, Providers: o.Providers, Delays: pace.delays, Quirks: o.Quirks, Quota: o.Quota,
+		VIPPortDelay: o.VIPPortDelay, ProjectLockTimeout: o.ProjectLockTimeout,
 		Clock: o.Clock, Network: c.Neutron, OnPending: func(id string) {
 			c.Books.CountCycle(id)
 			pace.next()

@@ -1,6 +1,7 @@
 package octavia
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -53,12 +54,8 @@ func (o *Octavia) serveChange(c *call, r *http.Request, serve handler) (answer r
 		return answer, failure
 	}
 	row := o.rows.of(c.row.project)
-	select {
-	case row <- struct{}{}:
-	case <-o.clock.After(o.lockTimeout()):
-		return response{}, refuse(http.StatusServiceUnavailable, "Project busy.  Unable to lock the project.  Please try again.")
-	case <-r.Context().Done():
-		return response{}, crash("The client is gone.")
+	if failure := o.lockRow(r.Context(), row); failure != nil {
+		return response{}, failure
 	}
 	defer func() { <-row }()
 	if c.row.slow {
@@ -68,6 +65,25 @@ func (o *Octavia) serveChange(c *call, r *http.Request, serve handler) (answer r
 	c.row.held = true
 	o.locked(func() { answer, failure = serve(c) })
 	return answer, failure
+}
+
+// lockRow waits for the row, but not for ever.
+func (o *Octavia) lockRow(ctx context.Context, row chan struct{}) *apiError {
+	select {
+	case row <- struct{}{}:
+		return nil
+	default:
+	}
+	patience := o.clock.NewTimer(o.lockTimeout())
+	defer patience.Stop()
+	select {
+	case row <- struct{}{}:
+		return nil
+	case <-patience.C():
+		return refuse(http.StatusServiceUnavailable, "Project busy.  Unable to lock the project.  Please try again.")
+	case <-ctx.Done():
+		return crash("The client is gone.")
+	}
 }
 
 func (o *Octavia) lockTimeout() time.Duration {
