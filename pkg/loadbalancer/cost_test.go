@@ -10,6 +10,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
 )
 
+// A Service with any number of ports is one creation and one floating IP.
+//
+//proves:68
 func TestCreationIsOneLoadBalancerPostAndOneFloatingIPPost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})
@@ -95,6 +98,9 @@ func TestAddedOrRemovedNodeIsOneMemberWritePerPort(t *testing.T) {
 	w.unchanged(svc, nodes[1:])
 }
 
+// However many nodes change, each pool is written to once.
+//
+//proves:70
 func TestManyNodesChangeInOneBatchPerPort(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})

@@ -243,6 +243,9 @@ func TestVIPAndMembersAreFoundFromTheNodes(t *testing.T) {
 	w.unchanged(svc, nodes)
 }
 
+// What does not fit into the one creation follows in batches.
+//
+//proves:68,70
 func TestThousandNodesAreCreatedInPartsThatFitARequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})

@@ -1,0 +1,110 @@
+package features_test
+
+import (
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// migration is the table of docs/migration.md: what is said of a name, by the
+// heading that it stands under.
+type migration map[string]map[string]string
+
+func readMigration(t *testing.T) migration {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/migration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, heading := migration{}, ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if found, is := strings.CutPrefix(line, "## "); is {
+			heading = found
+			table[heading] = map[string]string{}
+			continue
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) < 5 || !strings.HasPrefix(cells[1], " `") {
+			continue
+		}
+		name := strings.Trim(cells[1], " `")
+		if _, twice := table[heading][name]; twice {
+			t.Errorf("%s: %s is there twice", heading, name)
+		}
+		table[heading][name] = strings.TrimSpace(cells[2])
+		if follows := strings.TrimSpace(cells[3]); table[heading][name] != "same" && follows == "" {
+			t.Errorf("%s: %s is %s, but nothing says how", heading, name, table[heading][name])
+		}
+	}
+	return table
+}
+
+// TestMigrationNamesAllThatUsersHave fails when a key or annotation of
+// cloud-provider-openstack is missing from the page, or is there and unknown.
+func TestMigrationNamesAllThatUsersHave(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/peer.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, heading, left := readMigration(t), "", readMigration(t)
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if found, is := strings.CutPrefix(line, "## "); is {
+			heading = found
+			continue
+		}
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		switch said, there := page[heading][line]; {
+		case !there:
+			t.Errorf("docs/migration.md says nothing of %s under %s", line, heading)
+		case !slices.Contains([]string{"same", "better", "not needed"}, said):
+			t.Errorf("docs/migration.md says %q of %s: want same, better or not needed", said, line)
+		}
+		delete(left[heading], line)
+	}
+	for heading, names := range left {
+		for name := range names {
+			t.Errorf("docs/migration.md has %s under %s, which nobody has", name, heading)
+		}
+	}
+}
+
+// TestMigrationPromisesWhatThereIs fails when the page promises a key or annotation
+// that this project does not have.
+func TestMigrationPromisesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	page := readMigration(t)
+	for heading, section := range map[string]reflect.Type{
+		"[Global]": reflect.TypeFor[config.Global](), "[LoadBalancer]": reflect.TypeFor[config.LoadBalancer](),
+		"[LoadBalancerClass]": reflect.TypeFor[config.LoadBalancerClass](), "[Networking]": reflect.TypeFor[config.Networking](),
+		"[Route]": reflect.TypeFor[config.Route](), "[Metadata]": reflect.TypeFor[config.Metadata](),
+	} {
+		keys := map[string]bool{}
+		for i := range section.NumField() {
+			keys[section.Field(i).Tag.Get("gcfg")] = true
+		}
+		for name, said := range page[heading] {
+			if said != "not needed" && !keys[name] {
+				t.Errorf("%s %s is %s, but is no key", heading, name, said)
+			}
+		}
+	}
+	known := map[string]bool{}
+	for _, a := range annotation.Table() {
+		known[a.Name] = true
+	}
+	for name, said := range page["Annotations"] {
+		if said != "not needed" && !known[name] {
+			t.Errorf("annotation %s is %s, but is not in the table", name, said)
+		}
+	}
+}
