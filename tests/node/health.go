@@ -3,19 +3,20 @@ package node
 import (
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/netns"
 )
 
 // readHeaderTimeout bounds how long a prober may take to ask.
 const readHeaderTimeout = 10 * time.Second
 
 // serveHTTP serves until the result is closed.
-func serveHTTP(address string, handler http.Handler) (io.Closer, error) {
-	listener, err := net.Listen("tcp", address)
+func serveHTTP(namespace netns.Namespace, address string, handler http.Handler) (io.Closer, error) {
+	listener, err := namespace.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +43,11 @@ type healthServer struct {
 	state atomic.Pointer[health]
 }
 
-func newHealthServer(address string, h health) (*healthServer, error) {
+func newHealthServer(namespace netns.Namespace, address string, h health) (*healthServer, error) {
 	s := &healthServer{}
 	s.update(h)
 	var err error
-	s.Closer, err = serveHTTP(address, s)
+	s.Closer, err = serveHTTP(namespace, address, s)
 	return s, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -116,7 +117,16 @@ func (k *kubelet) renewLease(ctx context.Context) error {
 // no provider ID, and a taint that keeps pods away until the cloud controller
 // manager has filled in the rest.
 func (k *kubelet) node() *corev1.Node {
-	name, address := k.options.Name, k.options.Address.String()
+	name := k.options.Name
+	var (
+		provided  []string
+		addresses []corev1.NodeAddress
+	)
+	for _, address := range k.options.addresses() {
+		provided = append(provided, address.String())
+		addresses = append(addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address.String()})
+	}
+	addresses = append(addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: name})
 	labels := map[string]string{
 		corev1.LabelHostname:   name,
 		corev1.LabelOSStable:   runtime.GOOS,
@@ -132,7 +142,7 @@ func (k *kubelet) node() *corev1.Node {
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
 			Labels:      labels,
-			Annotations: map[string]string{cloudproviderapi.AnnotationAlphaProvidedIPAddr: address},
+			Annotations: map[string]string{cloudproviderapi.AnnotationAlphaProvidedIPAddr: strings.Join(provided, ",")},
 		},
 		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{
 			Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: corev1.TaintEffectNoSchedule,
@@ -141,10 +151,7 @@ func (k *kubelet) node() *corev1.Node {
 			Capacity:    capacity,
 			Allocatable: capacity,
 			Conditions:  conditions(time.Now()),
-			Addresses: []corev1.NodeAddress{
-				{Type: corev1.NodeInternalIP, Address: address},
-				{Type: corev1.NodeHostName, Address: name},
-			},
+			Addresses:   addresses,
 			NodeInfo: corev1.NodeSystemInfo{
 				KubeletVersion:  kubeletVersion,
 				OperatingSystem: runtime.GOOS,

@@ -18,6 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/netns"
 )
 
 // Options say who the node is.
@@ -26,6 +28,10 @@ type Options struct {
 	Name string
 	// Address is the Node's address, which it listens on.
 	Address netip.Addr
+	// Second is its address of the other IP family; it may have none.
+	Second netip.Addr
+	// Namespace is the network namespace in which it has these addresses.
+	Namespace netns.Namespace
 	// Labels are added to those that a kubelet sets.
 	Labels map[string]string
 	// Heartbeat is the pause between two renewals of the Lease and of the Ready
@@ -41,7 +47,7 @@ const defaultHeartbeat = 10 * time.Second
 // Node is a node that runs.
 type Node struct {
 	kubelet *kubelet
-	proxy   *proxy
+	proxies []*proxy // one for each address
 	cancel  context.CancelFunc
 	group   *errgroup.Group
 }
@@ -61,18 +67,43 @@ func Start(ctx context.Context, config *rest.Config, options Options) (*Node, er
 		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
 	}
 	n := &Node{kubelet: newKubelet(client, options)}
-	if n.proxy, err = newProxy(client, options); err != nil {
-		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
-	}
-	if err := n.kubelet.register(ctx); err != nil {
-		n.proxy.close()
+	if err := n.open(ctx, client, options); err != nil {
+		n.close()
 		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
 	}
 	ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	n.group, ctx = errgroup.WithContext(ctx)
 	n.group.Go(func() error { return n.kubelet.run(ctx) })
-	n.group.Go(func() error { return n.proxy.run(ctx) })
+	for _, p := range n.proxies {
+		n.group.Go(func() error { return p.run(ctx) })
+	}
 	return n, nil
+}
+
+// open lets the node answer on its addresses, and registers it.
+func (n *Node) open(ctx context.Context, client kubernetes.Interface, options Options) error {
+	for _, address := range options.addresses() {
+		p, err := newProxy(client, address, options)
+		if err != nil {
+			return err
+		}
+		n.proxies = append(n.proxies, p)
+	}
+	return n.kubelet.register(ctx)
+}
+
+func (n *Node) close() {
+	for _, p := range n.proxies {
+		p.close()
+	}
+}
+
+// addresses are the Node's own, the first one first.
+func (o Options) addresses() []netip.Addr {
+	if o.Second.IsValid() {
+		return []netip.Addr{o.Address, o.Second}
+	}
+	return []netip.Addr{o.Address}
 }
 
 // Stop ends the node as a power cut does: nothing answers any more, and the Node

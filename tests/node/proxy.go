@@ -28,6 +28,7 @@ const bindRetry = time.Second
 
 // proxy is the part of a node that answers for Services.
 type proxy struct {
+	address  netip.Addr
 	options  Options
 	factory  informers.SharedInformerFactory
 	services corelisters.ServiceLister
@@ -48,9 +49,10 @@ type server[T any] interface {
 }
 
 // newProxy opens the health port, which also shows that the address is ours.
-func newProxy(client kubernetes.Interface, options Options) (*proxy, error) {
+func newProxy(client kubernetes.Interface, address netip.Addr, options Options) (*proxy, error) {
 	factory := informers.NewSharedInformerFactory(client, 0)
 	p := &proxy{
+		address:      address,
 		options:      options,
 		factory:      factory,
 		services:     factory.Core().V1().Services().Lister(),
@@ -79,8 +81,10 @@ func newProxy(client kubernetes.Interface, options Options) (*proxy, error) {
 		}
 	}
 	var err error
-	p.health, err = serveHTTP(endpointOf(options.Address, proxyHealthPort), proxyHealth{})
-	return p, err
+	if p.health, err = serveHTTP(options.Namespace, endpointOf(address, proxyHealthPort), proxyHealth{}); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 func (p *proxy) close() {
@@ -130,11 +134,11 @@ func (p *proxy) sync() (complete bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("list endpoint slices: %w", err)
 	}
-	rules := rulesFor(p.options.Name, familyOf(p.options.Address), services, slices)
+	rules := rulesFor(p.options.Name, familyOf(p.address), services, slices)
 
 	nodePorts := replace(p.frontends, rules.frontends, p.open)
 	healthPorts := replace(p.healthChecks, rules.healthChecks, func(port int32, h health) (server[health], error) {
-		return newHealthServer(endpointOf(p.options.Address, port), h)
+		return newHealthServer(p.options.Namespace, endpointOf(p.address, port), h)
 	})
 	for _, err := range append(nodePorts, healthPorts...) {
 		p.options.Logf("node %s: %v", p.options.Name, err)
@@ -143,12 +147,12 @@ func (p *proxy) sync() (complete bool, err error) {
 }
 
 func (p *proxy) open(s socket, f frontend) (opened server[frontend], err error) {
-	address := endpointOf(p.options.Address, s.port)
+	address := endpointOf(p.address, s.port)
 	switch s.protocol {
 	case corev1.ProtocolTCP:
-		opened, err = newTCPServer(p.options.Name, address, f)
+		opened, err = newTCPServer(p.options, address, f)
 	case corev1.ProtocolUDP:
-		opened, err = newUDPServer(p.options.Name, address, f)
+		opened, err = newUDPServer(p.options, address, f)
 	default:
 		err = fmt.Errorf("protocol %s is not supported", s.protocol)
 	}

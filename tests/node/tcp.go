@@ -34,12 +34,12 @@ type tcpServer struct {
 	workers     sync.WaitGroup
 }
 
-func newTCPServer(node, address string, f frontend) (*tcpServer, error) {
-	listener, err := net.Listen("tcp", address)
+func newTCPServer(options Options, address string, f frontend) (*tcpServer, error) {
+	listener, err := options.Namespace.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	s := &tcpServer{node: node, listener: listener, connections: map[net.Conn]bool{}}
+	s := &tcpServer{node: options.Name, listener: listener, connections: map[net.Conn]bool{}}
 	s.update(f)
 	s.workers.Go(s.accept)
 	return s, nil

@@ -18,12 +18,12 @@ type udpServer struct {
 	worker   sync.WaitGroup
 }
 
-func newUDPServer(node, address string, f frontend) (*udpServer, error) {
-	socket, err := net.ListenPacket("udp", address)
+func newUDPServer(options Options, address string, f frontend) (*udpServer, error) {
+	socket, err := options.Namespace.ListenPacket("udp", address)
 	if err != nil {
 		return nil, err
 	}
-	s := &udpServer{node: node, socket: socket}
+	s := &udpServer{node: options.Name, socket: socket}
 	s.update(f)
 	s.worker.Go(s.serve)
 	return s, nil

@@ -1,0 +1,205 @@
+#!/bin/bash
+# Brings up the OpenStack from scratch (or what of it does not run yet).
+# Usage: up.sh [--no-install] [--no-provision]
+set -uo pipefail
+. "$(dirname "$0")/common.sh"
+. "$HERE/config.sh"
+INSTALL=1; PROVISION=1
+for a in "$@"; do case $a in
+    --no-install) INSTALL=0 ;; --no-provision) PROVISION=0 ;;
+    *) die "unknown argument $a" ;;
+esac; done
+[ "$(id -u)" = 0 ] || die "must run as root"
+
+PACKAGES="python3-keystone python3-placement python3-nova python3-glance python3-neutron python3-octavia
+ python3-ovn-octavia-provider ovn-central ovn-host openvswitch-switch python3-openvswitch rabbitmq-server
+ mariadb-server python3-openstackclient python3-octaviaclient python3-pymysql python3-pymemcache memcached
+ python3-memcache uwsgi-core uwsgi-plugin-python3 iproute2 curl jq openssl util-linux procps"
+
+install_packages() {
+    local missing=() p
+    for p in $PACKAGES; do dpkg -s "$p" 2>/dev/null | grep -q '^Status: install ok' || missing+=("$p"); done
+    if [ ${#missing[@]} -gt 0 ]; then
+        say "installing ${#missing[@]} packages"
+        local made=0
+        if [ ! -e /usr/sbin/policy-rc.d ]; then   # do not let packages start daemons
+            printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d; made=1
+        fi
+        apt-get update -q >"$LOG/apt.log" 2>&1 || say "apt-get update failed, going on"
+        DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -q --no-install-recommends "${missing[@]}" >>"$LOG/apt.log" 2>&1
+        local rc=$?
+        [ $made = 1 ] && rm -f /usr/sbin/policy-rc.d
+        [ $rc = 0 ] || die "apt-get failed, see $LOG/apt.log"
+    fi
+    # Only the paste files of these are wanted; their maintainer scripts are not.
+    if [ ! -e "$PKG/.done" ]; then
+        mkdir -p "$PKG/deb"
+        (cd "$PKG/deb" && chmod 777 . && apt-get download -q nova-common neutron-common glance-common) >>"$LOG/apt.log" 2>&1 ||
+            die "apt-get download failed"
+        for p in "$PKG"/deb/*.deb; do dpkg-deb -x "$p" "$PKG"; done
+        rm -rf "$PKG/deb"; touch "$PKG/.done"
+    fi
+}
+
+start_mariadb() {
+    if [ ! -d "$E2E_STATE/mysql/mysql" ]; then
+        mkdir -p "$E2E_STATE/mysql"; chown mysql: "$E2E_STATE/mysql"
+        mysql_install_db --no-defaults --user=mysql --datadir="$E2E_STATE/mysql" --skip-test-db \
+            --auth-root-authentication-method=socket >"$LOG/mysql-install.log" 2>&1 || die "mysql_install_db failed"
+    fi
+    daemon mariadbd mariadbd --no-defaults --user=mysql --datadir="$E2E_STATE/mysql" --skip-networking \
+        --socket="$RUN/mysqld.sock" --pid-file="$E2E_STATE/mysql/pid" --log-error="$LOG/mariadb.log" \
+        --max-connections=2000 --skip-log-bin --innodb-buffer-pool-size=256M --innodb-flush-log-at-trx-commit=0 \
+        --innodb-doublewrite=0 --sync-binlog=0 --character-set-server=utf8mb3 --collation-server=utf8mb3_general_ci \
+        --innodb-file-per-table=0 --performance-schema=0 --plugin-load-add=auth_socket --open-files-limit=20000
+}
+
+start_rabbit() {
+    rabbit_env
+    : >"$ETC/rabbitmq-plugins"; echo '[].' >"$ETC/rabbitmq-plugins"
+    printf 'listeners.tcp.default = 127.0.0.1:%s\nvm_memory_high_watermark.absolute = 512MB\ndisk_free_limit.absolute = 50MB\ncollect_statistics = none\n' \
+        "$RABBIT_PORT" >"$ETC/rabbitmq.conf"
+    daemon epmd epmd -address 127.0.0.1
+    sleep 0.5
+    daemon rabbitmq /usr/lib/rabbitmq/bin/rabbitmq-server
+}
+
+start_ovn() {
+    mkdir -p "$OVS_RUNDIR" "$OVN_RUNDIR" "$OVS_DBDIR"
+    [ -e "$OVS_DBDIR/conf.db" ] || ovsdb-tool create "$OVS_DBDIR/conf.db" /usr/share/openvswitch/vswitch.ovsschema
+    [ -e "$OVS_DBDIR/nb.db" ] || ovsdb-tool create "$OVS_DBDIR/nb.db" /usr/share/ovn/ovn-nb.ovsschema
+    [ -e "$OVS_DBDIR/sb.db" ] || ovsdb-tool create "$OVS_DBDIR/sb.db" /usr/share/ovn/ovn-sb.ovsschema
+    daemon ovsdb-server ovsdb-server "$OVS_DBDIR/conf.db" --remote="punix:$OVS_RUNDIR/db.sock" \
+        --remote=db:Open_vSwitch,Open_vSwitch,manager_options --unixctl="$OVS_RUNDIR/ovsdb-server.ctl" \
+        --log-file="$LOG/ovsdb-server.log" -vconsole:off
+    daemon ovn-nb ovsdb-server "$OVS_DBDIR/nb.db" --remote="punix:$OVN_RUNDIR/ovnnb_db.sock" \
+        --remote="ptcp:$OVN_NB_PORT:127.0.0.1" --unixctl="$OVN_RUNDIR/ovnnb_db.ctl" --log-file="$LOG/ovn-nb.log" -vconsole:off
+    daemon ovn-sb ovsdb-server "$OVS_DBDIR/sb.db" --remote="punix:$OVN_RUNDIR/ovnsb_db.sock" \
+        --remote="ptcp:$OVN_SB_PORT:127.0.0.1" --unixctl="$OVN_RUNDIR/ovnsb_db.ctl" --log-file="$LOG/ovn-sb.log" -vconsole:off
+    wait_for 20 ovsdb-server ovs-vsctl --no-wait --timeout=2 show
+    ovs-vsctl --no-wait init
+    ovs-vsctl --no-wait set open_vswitch . external_ids:system-id=e2e-chassis external_ids:hostname="$E2E_HOST" \
+        external_ids:ovn-remote="unix:$OVN_RUNDIR/ovnsb_db.sock" external_ids:ovn-encap-type=geneve \
+        external_ids:ovn-encap-ip=127.0.0.1 external_ids:ovn-bridge=br-int \
+        external_ids:ovn-bridge-datapath-type=netdev external_ids:ovn-bridge-mappings=physnet1:br-ex \
+        external_ids:ovn-cms-options='"enable-chassis-as-gw,availability-zones=nova"'
+    daemon ovs-vswitchd ovs-vswitchd "unix:$OVS_RUNDIR/db.sock" --unixctl="$OVS_RUNDIR/ovs-vswitchd.ctl" \
+        --log-file="$LOG/ovs-vswitchd.log" -vconsole:off
+    ovs-vsctl --timeout=20 -- --may-exist add-br br-ex -- set bridge br-ex datapath_type=netdev \
+        -- --may-exist add-br br-int -- set bridge br-int datapath_type=netdev fail-mode=secure || die "ovs-vswitchd"
+    daemon ovn-northd ovn-northd --ovnnb-db="unix:$OVN_RUNDIR/ovnnb_db.sock" --ovnsb-db="unix:$OVN_RUNDIR/ovnsb_db.sock" \
+        --unixctl="$OVN_RUNDIR/ovn-northd.ctl" --log-file="$LOG/ovn-northd.log" -vconsole:off
+    daemon ovn-controller ovn-controller "unix:$OVS_RUNDIR/db.sock" \
+        --log-file="$LOG/ovn-controller.log" -vconsole:off
+}
+
+launchers() { # console scripts of packages that are not installed
+    mkdir -p "$E2E_STATE/bin"
+    local l n m
+    for l in nova-manage=nova.cmd.manage nova-api=nova.cmd.api nova-conductor=nova.cmd.conductor \
+        nova-scheduler=nova.cmd.scheduler nova-compute=nova.cmd.compute neutron-server=neutron.cmd.eventlet.server \
+        neutron-db-manage=neutron.db.migration.cli glance-api=glance.cmd.api glance-manage=glance.cmd.manage \
+        neutron-ovn-db-sync-util=neutron.cmd.ovn.neutron_ovn_db_sync_util; do
+        n=${l%%=*}; m=${l#*=}
+        printf '#!/usr/bin/python3\nimport sys\nfrom %s import main\nsys.exit(main())\n' "$m" >"$E2E_STATE/bin/$n"
+        chmod 755 "$E2E_STATE/bin/$n"
+    done
+    printf '#!/usr/bin/python3\nimport sys\nfrom octavia_e2e import backports\nbackports.apply()\nfrom octavia.cmd.octavia_worker import main\nsys.exit(main())\n' >"$E2E_STATE/bin/octavia-worker"
+    chmod 755 "$E2E_STATE/bin/octavia-worker"
+}
+
+create_databases() {
+    local d
+    { for d in keystone placement glance nova_api nova nova_cell0 neutron octavia; do
+        echo "CREATE DATABASE IF NOT EXISTS $d;"
+    done
+    echo "CREATE USER IF NOT EXISTS 'e2e'@'localhost' IDENTIFIED BY '$E2E_PASSWORD';"
+    echo "GRANT ALL PRIVILEGES ON *.* TO 'e2e'@'localhost';"
+    } | sql || die "databases"
+}
+
+step() { # NAME CMD...: run once per state directory, log to NAME.log
+    local name=$1; shift
+    [ -e "$RUN/../done/$name" ] && return 0
+    local t=$SECONDS
+    "$@" >"$LOG/$name.log" 2>&1 || { say "$name FAILED, see $LOG/$name.log"; tail -5 "$LOG/$name.log"; return 1; }
+    touch "$E2E_STATE/done/$name"; say "$name done in $((SECONDS - t))s"
+}
+
+sync_keystone() { keystone-manage --config-file "$ETC/keystone/keystone.conf" db_sync &&
+    keystone-manage --config-file "$ETC/keystone/keystone.conf" fernet_setup --keystone-user root --keystone-group root &&
+    keystone-manage --config-file "$ETC/keystone/keystone.conf" credential_setup --keystone-user root --keystone-group root &&
+    keystone-manage --config-file "$ETC/keystone/keystone.conf" bootstrap --bootstrap-password "$E2E_PASSWORD" \
+        --bootstrap-region-id "$E2E_REGION" --bootstrap-public-url "$AUTH_URL" \
+        --bootstrap-admin-url "$AUTH_URL" --bootstrap-internal-url "$AUTH_URL"; }
+sync_placement() { OS_PLACEMENT_CONFIG_DIR=$ETC/placement placement-manage --config-file "$ETC/placement/placement.conf" db sync; }
+sync_glance() { "$E2E_STATE/bin/glance-manage" --config-file "$ETC/glance/glance-api.conf" db_sync; }
+sync_nova() {
+    local m="$E2E_STATE/bin/nova-manage --config-file $ETC/nova/nova.conf"
+    $m api_db sync && $m cell_v2 map_cell0 --database_connection "$(db_url nova_cell0)" &&
+    { $m cell_v2 list_cells | grep -q ' cell1 ' || $m cell_v2 create_cell --name cell1; } && $m db sync; }
+sync_neutron() { "$E2E_STATE/bin/neutron-db-manage" --config-file "$ETC/neutron/neutron.conf" upgrade heads; }
+sync_octavia() { octavia-db-manage --config-file "$ETC/octavia/octavia.conf" upgrade head; }
+
+start_services() {
+    local n=$ETC/nova/nova.conf o=$ETC/octavia/octavia.conf b=$E2E_STATE/bin
+    uwsgi_daemon placement "$PLACEMENT_PORT" /usr/bin/placement-api 1 OS_PLACEMENT_CONFIG_DIR="$ETC/placement"
+    daemon glance-api "$b/glance-api" --config-file "$ETC/glance/glance-api.conf"
+    daemon neutron-server "$b/neutron-server" --config-file "$ETC/neutron/neutron.conf" --config-file "$ETC/neutron/ml2.ini"
+    daemon nova-conductor "$b/nova-conductor" --config-file "$n"
+    daemon nova-scheduler "$b/nova-scheduler" --config-file "$n"
+    daemon nova-api "$b/nova-api" --config-file "$n"
+    mkdir -p /var/run/octavia
+    daemon octavia-driver-agent octavia-driver-agent --config-file "$o"
+    uwsgi_daemon octavia-api "$OCTAVIA_PORT" /usr/bin/octavia-wsgi 2 HOME="$ETC/octavia-home"
+    wait_for 120 placement http_up "http://127.0.0.1:$PLACEMENT_PORT/"
+    wait_for 120 glance http_up "http://127.0.0.1:$GLANCE_PORT/"
+    wait_for 120 neutron http_up "http://127.0.0.1:$NEUTRON_PORT/"
+    wait_for 120 nova http_up "http://127.0.0.1:$NOVA_PORT/"
+    wait_for 120 octavia http_up "http://127.0.0.1:$OCTAVIA_PORT/"
+    daemon nova-compute "$b/nova-compute" --config-file "$n"
+}
+
+start_octavia_workers() { # after the management network is known
+    daemon octavia-worker "$E2E_STATE/bin/octavia-worker" --config-file "$ETC/octavia/octavia.conf"
+}
+
+mkdir -p "$RUN" "$LOG" "$ETC" "$PKG" "$E2E_STATE/done" "$E2E_STATE/home"
+chmod 755 "$E2E_STATE"
+[ -s "$E2E_STATE/password" ] || (umask 077; head -c 12 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$E2E_STATE/password")
+E2E_PASSWORD=$(cat "$E2E_STATE/password"); export E2E_PASSWORD
+[ -e "$E2E_AMPHORA_DELAY_FILE" ] || printf 'update=0\ncreate=0\ndelete=0\nfail=0\n' >"$E2E_AMPHORA_DELAY_FILE"
+
+[ $INSTALL = 1 ] && install_packages
+launchers
+write_config
+say "starting the database, message broker, cache, OVN"
+chmod 777 "$RUN"
+start_mariadb; start_rabbit
+daemon memcached memcached -u nobody -l 127.0.0.1 -p "$MEMCACHED_PORT" -U 0 -m 128 -c 2048
+start_ovn
+wait_for 60 mariadb sql -e 'select 1'
+create_databases
+step sync_keystone sync_keystone || exit 1
+uwsgi_daemon keystone "$KEYSTONE_PORT" /usr/bin/keystone-wsgi-public 2 OS_KEYSTONE_CONFIG_DIR="$ETC/keystone"
+wait_for 60 keystone http_up "$AUTH_URL"
+step identity python3 "$HERE/identity.py" || exit 1
+( step sync_neutron sync_neutron; step sync_glance sync_glance ) & p1=$!
+( step sync_nova sync_nova ) & p2=$!
+( step sync_octavia sync_octavia; step sync_placement sync_placement ) & p3=$!
+wait $p1 $p2 $p3
+for s in neutron glance nova octavia placement; do [ -e "$E2E_STATE/done/sync_$s" ] || die "database of $s"; done
+wait_for 60 rabbitmq bash -c "exec 3<>/dev/tcp/127.0.0.1/$RABBIT_PORT"
+say "starting the services"
+start_services
+say "all APIs answer"
+if [ $PROVISION = 1 ]; then
+    python3 "$HERE/provision.py" network || die "provisioning of networks"
+    write_octavia_mgmt
+    start_octavia_workers
+    wait_for 60 'nova cell mapping' bash -c "'$E2E_STATE/bin/nova-manage' --config-file '$ETC/nova/nova.conf' cell_v2 discover_hosts --verbose 2>/dev/null | grep -q . && mysql --socket='$RUN/mysqld.sock' -uroot -N -e 'select host from nova_api.host_mappings' | grep -q ."
+    python3 "$HERE/provision.py" compute loadbalancer servers "${E2E_SERVERS:-3}" || die "provisioning"
+else
+    start_octavia_workers
+fi
+say "up; credentials: $E2E_STATE/clouds.yaml (clouds e2e-admin, e2e, e2e-appcred), $E2E_STATE/admin-openrc, $E2E_STATE/k8s-openrc, $E2E_STATE/cloud.conf"

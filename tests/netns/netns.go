@@ -1,0 +1,41 @@
+// Package netns opens sockets in network namespaces of Linux, by the names that
+// `ip netns` gives them. A socket stays in the namespace it was opened in, so one
+// process can stand on several networks at once. It takes root.
+package netns
+
+import (
+	"context"
+	"net"
+)
+
+// Namespace is the name of a network namespace; the zero value is the one that the
+// process is in.
+type Namespace string
+
+// Listen is net.Listen in the namespace.
+func (n Namespace) Listen(network, address string) (listener net.Listener, err error) {
+	err = n.do(func() error {
+		listener, err = net.Listen(network, address)
+		return err
+	})
+	return listener, err
+}
+
+// ListenPacket is net.ListenPacket in the namespace.
+func (n Namespace) ListenPacket(network, address string) (socket net.PacketConn, err error) {
+	err = n.do(func() error {
+		socket, err = net.ListenPacket(network, address)
+		return err
+	})
+	return socket, err
+}
+
+// DialContext is that of a net.Dialer, in the namespace. The host must be an IP
+// address: resolvers and parallel attempts have threads of their own.
+func (n Namespace) DialContext(ctx context.Context, network, address string) (connection net.Conn, err error) {
+	err = n.do(func() error {
+		connection, err = (&net.Dialer{}).DialContext(ctx, network, address)
+		return err
+	})
+	return connection, err
+}
