@@ -2,7 +2,7 @@
 # Stops the OpenStack; with --purge also removes its state.
 set -u
 . "$(dirname "$0")/common.sh"
-[ -x "$HERE/nodes.sh" ] && "$HERE/nodes.sh" down >/dev/null 2>&1
+"$HERE/machines.sh" down >/dev/null 2>&1
 for s in octavia-driver-agent octavia-worker octavia-api nova-compute nova-api nova-scheduler nova-conductor \
     neutron-server glance-api placement keystone; do stop "$s" & done; wait
 for s in ovn-controller ovn-northd; do stop $s; done

@@ -11,7 +11,7 @@ import time
 
 import openstack
 
-from identity import connect
+from identity import AUTH, connect
 
 STATE = os.environ['E2E_STATE']
 DOMAIN_ARGS = {}
@@ -73,7 +73,7 @@ def network(adm, k8s):
                 t.create_security_group_rule(
                     security_group_id=sg.id, direction='ingress',
                     ethertype=et, protocol=proto)
-    info(ext_net=ext.id, ext_subnet=s4.id, ext_subnet6=s6.id,
+    info(auth_url=AUTH, ext_net=ext.id, ext_subnet=s4.id, ext_subnet6=s6.id,
          lb_mgmt_net=mgmt.id, k8s_net=net.id, k8s_subnet=k4.id,
          k8s_subnet6=k6.id, router=r.id, sg_nodes=sg.id,
          k8s_project=k8s.current_project_id)

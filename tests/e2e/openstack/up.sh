@@ -198,7 +198,7 @@ if [ $PROVISION = 1 ]; then
     write_octavia_mgmt
     start_octavia_workers
     wait_for 60 'nova cell mapping' bash -c "'$E2E_STATE/bin/nova-manage' --config-file '$ETC/nova/nova.conf' cell_v2 discover_hosts --verbose 2>/dev/null | grep -q . && mysql --socket='$RUN/mysqld.sock' -uroot -N -e 'select host from nova_api.host_mappings' | grep -q ."
-    python3 "$HERE/provision.py" compute loadbalancer servers "${E2E_SERVERS:-3}" || die "provisioning"
+    python3 "$HERE/provision.py" compute loadbalancer servers "${E2E_SERVERS:-0}" || die "provisioning"
 else
     start_octavia_workers
 fi

@@ -1,0 +1,164 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/quotas"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+)
+
+// API is a client of the cloud beside the cloud controller manager: it looks at
+// what that one has made, and meddles with it.
+type API struct {
+	LoadBalancer, Network, Compute *gophercloud.ServiceClient
+}
+
+// NewAPI signs in.
+func NewAPI(ctx context.Context, auth gophercloud.AuthOptions, region string) (*API, error) {
+	provider, err := openstack.AuthenticatedClient(ctx, auth)
+	if err != nil {
+		return nil, fmt.Errorf("sign in to the cloud: %w", err)
+	}
+	where := gophercloud.EndpointOpts{Region: region}
+	api := &API{}
+	for client, open := range map[**gophercloud.ServiceClient]func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error){
+		&api.LoadBalancer: openstack.NewLoadBalancerV2,
+		&api.Network:      openstack.NewNetworkV2,
+		&api.Compute:      openstack.NewComputeV2,
+	} {
+		if *client, err = open(provider, where); err != nil {
+			return nil, fmt.Errorf("find the services of the cloud: %w", err)
+		}
+	}
+	return api, nil
+}
+
+// LoadBalancers are those of the project whose name has the part.
+func (a *API) LoadBalancers(ctx context.Context, part string) ([]loadbalancers.LoadBalancer, error) {
+	pages, err := loadbalancers.List(a.LoadBalancer, nil).AllPages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := loadbalancers.ExtractLoadBalancers(pages)
+	return slices.DeleteFunc(all, func(lb loadbalancers.LoadBalancer) bool { return !strings.Contains(lb.Name, part) }), err
+}
+
+// Listeners are those of a load balancer, by port.
+func (a *API) Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error) {
+	pages, err := listeners.List(a.LoadBalancer, listeners.ListOpts{LoadbalancerID: loadBalancerID}).AllPages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := listeners.ExtractListeners(pages)
+	slices.SortFunc(all, func(a, b listeners.Listener) int { return a.ProtocolPort - b.ProtocolPort })
+	return all, err
+}
+
+// Pools are those of a load balancer.
+func (a *API) Pools(ctx context.Context, loadBalancerID string) ([]pools.Pool, error) {
+	pages, err := pools.List(a.LoadBalancer, pools.ListOpts{LoadbalancerID: loadBalancerID}).AllPages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return pools.ExtractPools(pages)
+}
+
+// Members are those of a pool.
+func (a *API) Members(ctx context.Context, poolID string) ([]pools.Member, error) {
+	pages, err := pools.ListMembers(a.LoadBalancer, poolID, nil).AllPages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return pools.ExtractMembers(pages)
+}
+
+// FloatingIPs are those of the project whose description has the part.
+func (a *API) FloatingIPs(ctx context.Context, part string) ([]floatingips.FloatingIP, error) {
+	pages, err := floatingips.List(a.Network, floatingips.ListOpts{}).AllPages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := floatingips.ExtractFloatingIPs(pages)
+	return slices.DeleteFunc(all, func(ip floatingips.FloatingIP) bool { return !strings.Contains(ip.Description, part) }), err
+}
+
+// DeleteFloatingIP gives one back.
+func (a *API) DeleteFloatingIP(ctx context.Context, id string) error {
+	return floatingips.Delete(ctx, a.Network, id).ExtractErr()
+}
+
+// limitLoadBalancers takes an administrator.
+func (a *API) limitLoadBalancers(ctx context.Context, project string, limit int) (func(context.Context) error, error) {
+	set := func(ctx context.Context, limit int) error {
+		_, err := quotas.Update(ctx, a.LoadBalancer, project, quotas.UpdateOpts{Loadbalancer: &limit}).Extract()
+		return err
+	}
+	return func(ctx context.Context) error { return set(ctx, -1) }, set(ctx, limit)
+}
+
+// Leftovers names all that belongs to a namespace of Kubernetes: when its Services
+// are gone there must be none.
+func (a *API) Leftovers(ctx context.Context, namespace string) ([]string, error) {
+	var left []string
+	balancers, err := a.LoadBalancers(ctx, "_"+namespace+"_")
+	if err != nil {
+		return nil, err
+	}
+	for _, lb := range balancers {
+		left = append(left, fmt.Sprintf("load balancer %s (%s)", lb.Name, lb.ProvisioningStatus))
+	}
+	ips, err := a.FloatingIPs(ctx, " "+namespace+"/")
+	if err != nil {
+		return nil, err
+	}
+	for _, ip := range ips {
+		left = append(left, fmt.Sprintf("floating IP %s (%s)", ip.FloatingIP, ip.Description))
+	}
+	pages, err := groups.List(a.Network, groups.ListOpts{}).AllPages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := groups.ExtractGroups(pages)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range all {
+		if strings.Contains(group.Name, "-"+namespace+"-") {
+			left = append(left, "security group "+group.Name)
+		}
+	}
+	return left, nil
+}
+
+// LeakedPorts names the ports that load balancers have left behind.
+func (a *API) LeakedPorts(ctx context.Context) ([]string, error) {
+	pages, err := ports.List(a.Network, ports.ListOpts{DeviceOwner: "Octavia"}).AllPages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := ports.ExtractPorts(pages)
+	if err != nil {
+		return nil, err
+	}
+	balancers, err := a.LoadBalancers(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var leaked []string
+	for _, port := range all {
+		if !slices.ContainsFunc(balancers, func(lb loadbalancers.LoadBalancer) bool { return lb.VipPortID == port.ID }) {
+			leaked = append(leaked, "port "+port.Name)
+		}
+	}
+	return leaked, nil
+}

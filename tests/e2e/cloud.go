@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/netns"
+)
+
+// Cloud is an OpenStack that the suite can run on.
+type Cloud interface {
+	// CloudConf is what the cloud controller manager is told, with a [LoadBalancer]
+	// section at its end that more keys can be added to.
+	CloudConf() string
+	// API sees the project as any other client does.
+	API() *API
+	// AddMachine makes a server with something that a node can run on.
+	AddMachine(ctx context.Context, name string) (Machine, error)
+	// RemoveMachine deletes the server, and cuts the power of what runs on it.
+	RemoveMachine(ctx context.Context, name string) error
+	// Traffic tells whether load balancers of a provider carry any.
+	Traffic(provider string) bool
+	// Outside and Inside are where clients are: on the external network, and on
+	// that of the nodes.
+	Outside() netns.Namespace
+	Inside() netns.Namespace
+	// SubnetV6 is the subnet of IPv6 of the nodes' network; empty when it has none.
+	SubnetV6() string
+	// Unused gives addresses of the nodes' network that nobody has.
+	Unused(n int) string
+	// Nature is what only the owner of a cloud can do; nil when nobody can.
+	Nature() Nature
+	// Close ends what the suite has started.
+	Close() error
+}
+
+// Machine is a server.
+type Machine struct {
+	ServerID string
+	// Addresses are one of each family that the network has, IPv4 first.
+	Addresses []netip.Addr
+	Namespace netns.Namespace
+}
+
+// Nature is what befalls a cloud.
+type Nature interface {
+	// Fail puts a load balancer into ERROR.
+	Fail(ctx context.Context, loadBalancerID string) error
+	// StopOctavia makes its API unreachable until the result is called.
+	StopOctavia(ctx context.Context) (start func(context.Context) error, err error)
+	// LimitLoadBalancers sets the quota of the project until the result is called.
+	LimitLoadBalancers(ctx context.Context, limit int) (lift func(context.Context) error, err error)
+}

@@ -1,0 +1,64 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/e2e"
+)
+
+func TestOnTheSimulator(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			cloud, err := e2e.StartSimulator(t.Context(), t.Logf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			suite(t, cloud, provider)
+		})
+	}
+}
+
+// TestOnAnOpenStack needs the OpenStack of make e2e-up, which it finds by
+// E2E_STATE.
+func TestOnAnOpenStack(t *testing.T) {
+	state := os.Getenv("E2E_STATE")
+	if state == "" {
+		t.Skip("E2E_STATE is not set: see make e2e")
+	}
+	scripts, err := filepath.Abs("openstack")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, provider := range []string{"ovn", "amphora"} {
+		t.Run(provider, func(t *testing.T) {
+			cloud, err := e2e.OpenLocal(t.Context(), scripts, state)
+			if err != nil {
+				t.Fatal(err)
+			}
+			suite(t, cloud, provider)
+		})
+	}
+}
+
+func suite(t *testing.T, cloud e2e.Cloud, provider string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	world, err := e2e.StartWorld(t.Context(), cloud, provider, "", t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := world.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	e2e.Run(t, world)
+}

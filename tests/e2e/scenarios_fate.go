@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// many makes Services at once, and each gets a load balancer of its own.
+func many(s *scene) {
+	const count = 30
+	var services []*service
+	for i := range count {
+		services = append(services, s.create(fmt.Sprintf("web-%d-x", i), nil, "node-1"))
+	}
+	addresses := map[string]bool{}
+	for _, svc := range services {
+		addresses[svc.address()] = true
+	}
+	if len(addresses) != count {
+		s.Errorf("%d addresses for %d Services", len(addresses), count)
+	}
+	for _, svc := range services {
+		s.must(s.Client().CoreV1().Services(s.namespace).Delete(s.Context(), svc.name, metav1.DeleteOptions{}))
+	}
+	s.nothingLeft()
+}
+
+// hundredNodes takes a hundred Nodes in by one batch for each port.
+func hundredNodes(s *scene) {
+	web := s.create("web", nil, "node-1")
+	web.address()
+	const count = 100
+	for i := range count {
+		node := &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", s.namespace, i), Labels: map[string]string{"kwok.x-k8s.io/node": "fake"}},
+			Spec:       corev1.NodeSpec{ProviderID: fmt.Sprintf("other://%d", i)},
+			Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: s.Cloud.Unused(i)}}},
+		}
+		_, err := s.Client().CoreV1().Nodes().Create(s.Context(), node, metav1.CreateOptions{})
+		s.must(err)
+	}
+	nodes, err := s.Client().CoreV1().Nodes().List(s.Context(), metav1.ListOptions{})
+	s.must(err)
+	web.has(map[string]int{"TCP/8080": len(nodes.Items)})
+	for i := range count {
+		s.must(s.Client().CoreV1().Nodes().Delete(s.Context(), fmt.Sprintf("%s-%d", s.namespace, i), metav1.DeleteOptions{}))
+	}
+	web.has(map[string]int{"TCP/8080": len(nodes.Items) - count})
+	web.remove()
+	s.nothingLeft()
+}
+
+// deletedBehind brings back a load balancer that somebody else deletes, with the
+// same address.
+func deletedBehind(s *scene) {
+	web := s.create("web", nil, "node-1")
+	address, lb := web.address(), web.loadBalancer()
+	s.must(loadbalancers.Delete(s.Context(), s.Cloud.API().LoadBalancer, lb.ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr())
+	s.eventually("another load balancer", func(context.Context) error {
+		if web.loadBalancer().ID == lb.ID {
+			return errors.New("it is the old one")
+		}
+		return nil
+	})
+	if have := web.address(); have != address {
+		s.Errorf("published address = %s, want %s as before", have, address)
+	}
+	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
+	web.remove()
+	s.nothingLeft()
+}
+
+// editedBehind repairs what somebody else changes.
+func editedBehind(s *scene) {
+	web := s.create("web", nil, "node-1", "node-2", "node-3")
+	web.address()
+	api := s.Cloud.API()
+	all, err := api.Pools(s.Context(), web.loadBalancer().ID)
+	s.must(err)
+	members, err := api.Members(s.Context(), all[0].ID)
+	s.must(err)
+	before := len(members)
+	s.must(pools.DeleteMember(s.Context(), api.LoadBalancer, all[0].ID, members[0].ID).ExtractErr())
+	s.eventually("member gone", func(ctx context.Context) error {
+		members, err := api.Members(ctx, all[0].ID)
+		if err == nil && len(members) == before {
+			err = errors.New("it is there")
+		}
+		return err
+	})
+	web.has(map[string]int{"TCP/8080": before})
+	web.tells("TCP/8080")
+	web.remove()
+	s.nothingLeft()
+}
+
+// failed leaves a load balancer in ERROR that may still serve, says so, and lets
+// the Service go.
+func failed(s *scene) {
+	nature := s.nature()
+	web := s.create("web", nil, "node-1")
+	web.address()
+	s.must(nature.Fail(s.Context(), web.loadBalancer().ID))
+	web.annotate("e2e.test/touched", "yes")
+	web.change(func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(corev1.ProtocolTCP, 9090)) })
+	web.tells("ERROR")
+	web.remove()
+	s.nothingLeft()
+}
+
+// killed kills the controller at random moments of creations and deletions: in the
+// end there is one of everything, and then nothing.
+func killed(s *scene) {
+	for round := range 4 {
+		web := s.create("web", nil, "node-1")
+		s.killSoon()
+		web.address()
+		if ips, err := s.Cloud.API().FloatingIPs(s.Context(), " "+s.namespace+"/"); err != nil || len(ips) != 1 {
+			s.Errorf("round %d: %d floating IPs, want one: %v", round, len(ips), err)
+		}
+		web.loadBalancer()
+		s.must(s.Client().CoreV1().Services(s.namespace).Delete(s.Context(), web.name, metav1.DeleteOptions{}))
+		s.killSoon()
+		s.eventually("end of the Service", func(ctx context.Context) error {
+			_, err := s.Client().CoreV1().Services(s.namespace).Get(ctx, web.name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return fmt.Errorf("it is there: %v", err)
+		})
+		s.nothingLeft()
+	}
+}
+
+// killSoon kills the controller within a second and starts another.
+func (s *scene) killSoon() {
+	s.Helper()
+	time.Sleep(rand.N(time.Second))
+	s.ccm.Kill()
+	s.must(s.StartCCM(s.Context()))
+}
+
+// quota waits for room, and says what it waits for.
+func quota(s *scene) {
+	lift, err := s.nature().LimitLoadBalancers(s.Context(), 0)
+	s.must(err)
+	defer func() { s.must(lift(context.WithoutCancel(s.Context()))) }()
+	web := s.create("web", nil, "node-1")
+	web.tells("uota")
+	s.must(lift(s.Context()))
+	web.address()
+	web.remove()
+	s.nothingLeft()
+}
+
+// octaviaStopped goes on where it was when Octavia comes back.
+func octaviaStopped(s *scene) {
+	web := s.create("web", nil, "node-1")
+	web.address()
+	start, err := s.nature().StopOctavia(s.Context())
+	s.must(err)
+	other := s.create("other", nil, "node-1")
+	web.change(func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(corev1.ProtocolTCP, 9090)) })
+	other.tells("rror")
+	s.must(start(s.Context()))
+	other.address()
+	nodes, err := s.Client().CoreV1().Nodes().List(s.Context(), metav1.ListOptions{})
+	s.must(err)
+	web.has(map[string]int{"TCP/8080": len(nodes.Items), "TCP/9090": len(nodes.Items)})
+	web.remove()
+	other.remove()
+	s.nothingLeft()
+}
+
+// serverGone deletes the Node of a server that is deleted, and takes in a new one.
+func serverGone(s *scene) {
+	web := s.create("web", nil, "node-1", "node-2")
+	web.address()
+	before := web.members()["TCP/8080"]
+	s.must(s.AddNode(s.Context(), "node-9"))
+	web.has(map[string]int{"TCP/8080": before + 1})
+	s.must(s.StopNode("node-9"))
+	s.must(s.Cloud.RemoveMachine(s.Context(), "node-9"))
+	s.eventually("Node gone", func(ctx context.Context) error {
+		_, err := s.Client().CoreV1().Nodes().Get(ctx, "node-9", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("it is there: %v", err)
+	})
+	web.has(map[string]int{"TCP/8080": before})
+	web.remove()
+	s.nothingLeft()
+}
+
+// nature skips the scenario where nobody has power over the cloud.
+func (s *scene) nature() Nature {
+	s.Helper()
+	if s.Cloud.Nature() == nil {
+		s.Skip("this needs power over the cloud")
+	}
+	return s.Cloud.Nature()
+}

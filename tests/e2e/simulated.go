@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath/attach"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
+	"github.com/openstack-ccm/openstack-ccm/tests/netns"
+)
+
+// monitorSpeed makes the monitors' five seconds a quarter of one.
+const monitorSpeed = 20
+
+// region is the only one, of the simulator and of the local OpenStack.
+const region = "RegionOne"
+
+// simulated is the simulator as a Cloud. Everybody is on loopback.
+type simulated struct {
+	cloud   *simulator.Cloud
+	api     *API
+	network cluster.Network
+	traffic *datapath.Plane
+	servers map[string]string
+}
+
+// StartSimulator starts the simulator, as quick as real clouds are when nobody has
+// to boot an amphora.
+func StartSimulator(ctx context.Context, logf func(string, ...any)) (Cloud, error) {
+	network, err := cluster.ClaimNetwork()
+	if err != nil {
+		return nil, err
+	}
+	delays := octavia.Delays{Create: 500 * time.Millisecond, Update: 50 * time.Millisecond, Delete: 50 * time.Millisecond}
+	c, err := simulator.Start(simulator.Options{
+		Delays:   map[string]octavia.Delays{"": delays},
+		Topology: simulator.Topology{CIDR: network.CIDR, ExternalCIDR: network.ExternalCIDR},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &simulated{cloud: c, network: network, servers: map[string]string{}}
+	s.traffic = attach.Start(c.Octavia, c.Neutron, datapath.Options{
+		TimeScale: 1.0 / monitorSpeed,
+		Report:    func(err error) { logf("data path: %v", err) },
+	})
+	s.api, err = NewAPI(ctx, s.auth(c.Account), region)
+	if err != nil {
+		return nil, fmt.Errorf("%w; %w", err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *simulated) CloudConf() string        { return s.cloud.CloudConf() }
+func (s *simulated) API() *API                { return s.api }
+func (s *simulated) Traffic(string) bool      { return true }
+func (s *simulated) Outside() netns.Namespace { return "" }
+func (s *simulated) Inside() netns.Namespace  { return "" }
+func (s *simulated) SubnetV6() string         { return "" }
+func (s *simulated) Nature() Nature           { return s }
+
+// Unused implements Cloud: few servers are made, from the first address on.
+func (s *simulated) Unused(n int) string {
+	return fmt.Sprintf("%s%d", strings.TrimSuffix(s.network.CIDR, "0/24"), 120+n)
+}
+
+func (s *simulated) AddMachine(_ context.Context, name string) (Machine, error) {
+	server, err := s.cloud.AddServer(name, "")
+	if err != nil {
+		return Machine{}, err
+	}
+	address, err := netip.ParseAddr(server.Addresses[0])
+	s.servers[name] = server.ID
+	return Machine{ServerID: server.ID, Addresses: []netip.Addr{address}}, err
+}
+
+func (s *simulated) RemoveMachine(_ context.Context, name string) error {
+	if !s.cloud.Nova.DeleteServer(s.servers[name]) {
+		return fmt.Errorf("there is no server of %s", name)
+	}
+	return nil
+}
+
+// Fail implements Nature.
+func (s *simulated) Fail(_ context.Context, loadBalancerID string) error {
+	return s.cloud.Octavia.SetProvisioningStatus(loadBalancerID, "ERROR")
+}
+
+// StopOctavia implements Nature: all services are unreachable, not only Octavia.
+func (s *simulated) StopOctavia(context.Context) (func(context.Context) error, error) {
+	id := s.cloud.RefuseConnections(time.Hour)
+	return func(context.Context) error { s.cloud.Faults.Remove(id); return nil }, nil
+}
+
+// LimitLoadBalancers implements Nature.
+func (s *simulated) LimitLoadBalancers(ctx context.Context, limit int) (func(context.Context) error, error) {
+	admin, err := NewAPI(ctx, s.auth(s.cloud.Admin), region)
+	if err != nil {
+		return nil, err
+	}
+	return admin.limitLoadBalancers(ctx, s.cloud.Account.ProjectID, limit)
+}
+
+func (s *simulated) auth(account simulator.Account) gophercloud.AuthOptions {
+	return gophercloud.AuthOptions{
+		IdentityEndpoint: s.cloud.AuthURL(), Username: account.UserName, Password: account.Password,
+		TenantName: account.ProjectName, DomainName: "Default", AllowReauth: true,
+	}
+}
+
+func (s *simulated) Close() error {
+	s.traffic.Close()
+	s.cloud.Close()
+	return s.network.Release()
+}

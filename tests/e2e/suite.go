@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// scenario is one story. Those that change the world for all others are alone.
+type scenario struct {
+	name  string
+	play  func(*scene)
+	alone bool
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"Life", life, false},
+		{"ChangesHarmNoUnchangedPort", unharmed, false},
+		{"InternalAndExternal", internal, false},
+		{"KeptFloatingIP", keptAddress, false},
+		{"ExternalTrafficPolicyLocal", localPolicy, false},
+		{"SessionAffinity", affinity, false},
+		{"SourceRanges", sourceRanges, false},
+		{"IPv6", ipv6, false},
+		{"DeletedBehindOurBack", deletedBehind, false},
+		{"EditedBehindOurBack", editedBehind, false},
+		{"FailedLoadBalancer", failed, false},
+		{"ThirtyServicesAtOnce", many, true},
+		{"HundredNodes", hundredNodes, true},
+		{"ServerDeleted", serverGone, true},
+		{"Quota", quota, true},
+		{"OctaviaStopped", octaviaStopped, true},
+		{"ControllerKilled", killed, true},
+	}
+}
+
+// nodeNames are the nodes of every cluster, by name. With externalTrafficPolicy
+// Cluster all of them answer, wherever the pods are.
+func nodeNames() []string { return []string{"node-1", "node-2", "node-3"} }
+
+// logLines is how much of the controller's log a failed suite shows.
+const logLines = 300
+
+// Run plays all scenarios on a world.
+func Run(t *testing.T, w *World) {
+	t.Helper()
+	for _, name := range nodeNames() {
+		if err := w.AddNode(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the end of the cloud controller manager's log:\n%s", w.ControllerLog(logLines))
+		}
+	})
+	t.Run("Together", func(t *testing.T) {
+		for _, s := range scenarios() {
+			if !s.alone {
+				t.Run(s.name, func(t *testing.T) {
+					t.Parallel()
+					play(t, w, s)
+				})
+			}
+		}
+	})
+	for _, s := range scenarios() {
+		if s.alone {
+			t.Run(s.name, func(t *testing.T) { play(t, w, s) })
+		}
+	}
+	if leaked, err := w.Cloud.API().LeakedPorts(t.Context()); err != nil || len(leaked) > 0 {
+		t.Errorf("left in the network: %s (%v)", strings.Join(leaked, ", "), err)
+	}
+}
+
+func play(t *testing.T, w *World, s scenario) {
+	namespace := strings.ToLower(s.name)
+	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	if _, err := w.Client().CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.play(&scene{T: t, World: w, namespace: namespace})
+}
