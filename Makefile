@@ -10,7 +10,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the controller and the simulator into bin/
@@ -28,6 +28,16 @@ demo: ## See it work: a Service becomes a load balancer (half a minute once buil
 test: controlplane ## Run all tests with the race detector
 	go vet ./...
 	go test -race -timeout 12m ./...
+
+.PHONY: e2e
+e2e: controlplane ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root)
+	tests/e2e/e2e.sh
+
+.PHONY: e2e-up e2e-down
+e2e-up: ## Bring up the OpenStack of the suite
+	tests/e2e/openstack/up.sh
+e2e-down: ## Take it down, and remove its state
+	tests/e2e/openstack/down.sh --purge
 
 .PHONY: fuzz
 fuzz: ## Fuzz what users write, a minute each

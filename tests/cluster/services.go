@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -34,28 +35,33 @@ func SetPods(ctx context.Context, client kubernetes.Interface, service *corev1.S
 	return nil
 }
 
-// endpointSlice belongs to its Service, and goes with it.
+// endpointSlice belongs to its Service, and goes with it. It is of the Service's
+// first IP family.
 func endpointSlice(service *corev1.Service, podsOn map[string]int) *discoveryv1.EndpointSlice {
+	family, pod := discoveryv1.AddressTypeIPv4, "10.244.%d.%d"
+	if len(service.Spec.IPFamilies) > 0 && service.Spec.IPFamilies[0] == corev1.IPv6Protocol {
+		family, pod = discoveryv1.AddressTypeIPv6, "fd00:244:%d::%d"
+	}
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: service.Namespace,
-			Name:      service.Name + "-ipv4",
+			Name:      service.Name + "-" + strings.ToLower(string(family)),
 			Labels:    map[string]string{discoveryv1.LabelServiceName: service.Name},
 			OwnerReferences: []metav1.OwnerReference{
 				*metav1.NewControllerRef(service, corev1.SchemeGroupVersion.WithKind("Service")),
 			},
 		},
-		AddressType: discoveryv1.AddressTypeIPv4,
+		AddressType: family,
 	}
 	for _, port := range service.Spec.Ports {
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{
 			Name: &port.Name, Protocol: &port.Protocol, Port: ptr.To[int32](targetPort),
 		})
 	}
-	for i, node := range slices.Sorted(maps.Keys(podsOn)) {
-		for pod := range podsOn[node] {
+	for n, node := range slices.Sorted(maps.Keys(podsOn)) {
+		for i := range podsOn[node] {
 			slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
-				Addresses:  []string{fmt.Sprintf("10.244.%d.%d", i+1, pod+2)},
+				Addresses:  []string{fmt.Sprintf(pod, n+1, i+2)},
 				NodeName:   &node,
 				Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)},
 			})

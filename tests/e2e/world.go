@@ -97,6 +97,8 @@ func (w *World) Client() kubernetes.Interface { return w.plane.Client() }
 // AddNode adds a server and the node that runs on it, and returns when the cloud
 // controller manager has initialized it.
 func (w *World) AddNode(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("node %s is not ready in time", name))
+	defer cancel()
 	machine, err := w.Cloud.AddMachine(ctx, name)
 	if err != nil {
 		return err
