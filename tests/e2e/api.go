@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // API is a client of the cloud beside the cloud controller manager: it looks at
@@ -138,6 +141,36 @@ func (a *API) Leftovers(ctx context.Context, namespace string) ([]string, error)
 		}
 	}
 	return left, nil
+}
+
+// clear deletes all load balancers and floating IPs of the project.
+func (a *API) clear(ctx context.Context) error {
+	balancers, err := a.LoadBalancers(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, lb := range balancers {
+		err := loadbalancers.Delete(ctx, a.LoadBalancer, lb.ID, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr()
+		if err != nil && !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+			return err
+		}
+	}
+	ips, err := a.FloatingIPs(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, ip := range ips {
+		if err := a.DeleteFloatingIP(ctx, ip.ID); err != nil {
+			return err
+		}
+	}
+	return await.Success(ctx, func(ctx context.Context) error {
+		left, err := a.LoadBalancers(ctx, "")
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%d load balancers are still there", len(left))
+		}
+		return err
+	})
 }
 
 // LeakedPorts names the ports that load balancers have left behind.

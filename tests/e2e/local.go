@@ -66,7 +66,33 @@ func OpenLocal(ctx context.Context, scripts, state string) (Cloud, error) {
 			return nil, err
 		}
 	}
+	if err := l.clear(ctx); err != nil {
+		return nil, fmt.Errorf("clear what an earlier run left: %w", err)
+	}
 	return l, l.run(ctx, "machines.sh", "clients")
+}
+
+// clear removes what a run that did not end well has left in the project.
+func (l *local) clear(ctx context.Context) error {
+	unlock := "update load_balancer set provisioning_status='ERROR' where provisioning_status like 'PENDING%'"
+	err := errors.Join(l.run(ctx, "machines.sh", "down"), l.run(ctx, "ctl.sh", "sql", "octavia", unlock))
+	if err != nil {
+		return err
+	}
+	pages, err := servers.List(l.api.Compute, nil).AllPages(ctx)
+	if err != nil {
+		return err
+	}
+	left, err := servers.ExtractServers(pages)
+	if err != nil {
+		return err
+	}
+	for _, server := range left {
+		if err := servers.Delete(ctx, l.api.Compute, server.ID).ExtractErr(); err != nil {
+			return err
+		}
+	}
+	return l.api.clear(ctx)
 }
 
 // run runs one of the scripts.

@@ -36,6 +36,7 @@ func many(s *scene) {
 
 // hundredNodes takes a hundred Nodes in by one batch for each port.
 func hundredNodes(s *scene) {
+	s.patience *= 3 // ovn works on a batch one by one
 	web := s.create("web", nil, "node-1")
 	web.address()
 	const count = 100

@@ -20,7 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
-// patience is how long a change may take on a busy machine.
+// patience is how long most changes may take on a busy machine.
 const patience = 2 * time.Minute
 
 // scene is one scenario at work: a world and a namespace of Kubernetes of its own.
@@ -28,6 +28,7 @@ type scene struct {
 	*testing.T
 	*World
 	namespace string
+	patience  time.Duration
 }
 
 // service is a Service of the scene. It can be spoken to by name.
@@ -39,7 +40,7 @@ type service struct {
 // eventually fails the test when check does not come true with patience.
 func (s *scene) eventually(what string, check func(context.Context) error) {
 	s.Helper()
-	ctx, cancel := context.WithTimeoutCause(s.Context(), patience, errors.New("not in time"))
+	ctx, cancel := context.WithTimeoutCause(s.Context(), s.patience, errors.New("not in time"))
 	defer cancel()
 	if err := await.Success(ctx, check); err != nil {
 		s.Fatalf("%s: %v", what, err)

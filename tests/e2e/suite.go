@@ -83,5 +83,5 @@ func play(t *testing.T, w *World, s scenario) {
 	if _, err := w.Client().CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.play(&scene{T: t, World: w, namespace: namespace})
+	s.play(&scene{T: t, World: w, namespace: namespace, patience: patience})
 }
