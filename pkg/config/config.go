@@ -134,8 +134,10 @@ type LoadBalancer struct {
 	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" default:"3" min:"1" max:"10"`
 	// Health monitors of Services with externalTrafficPolicy Cluster ask kube-proxy's `/healthz` on port 10256 of the nodes instead of the NodePort: nodes that are about to go get no new connections (KEP-3836). Not for provider ovn, whose monitors ask no other ports.
 	MonitorKubeProxy bool `gcfg:"monitor-kube-proxy" default:"false"`
-	// Open the nodes' ports with a security group of each Service.
+	// Let load balancers reach the nodes by security groups; see `docs/security-groups.md`.
 	ManageSecurityGroups bool `gcfg:"manage-security-groups" default:"false"`
+	// With `manage-security-groups`: a group for each Service on the ports of its nodes, or one group for the cluster on the ports of all nodes, with the rules of all Services.
+	SecurityGroupMode string `gcfg:"security-group-mode" default:"per-service" oneof:"per-service,shared"`
 	// Make every Service internal, whatever its annotations say.
 	InternalLB bool `gcfg:"internal-lb" default:"false"`
 	// Labels that a node must have to become a member.
@@ -185,6 +187,14 @@ const (
 	SharedLBScopeCluster = "cluster"
 	SharedLBScopeProject = "project"
 )
+
+// SecurityGroups gives how security groups are managed, "" when they are not.
+func (l LoadBalancer) SecurityGroups() string {
+	if !l.ManageSecurityGroups {
+		return ""
+	}
+	return l.SecurityGroupMode
+}
 
 // LoadBalancerClass is a named set of settings for load balancers. An empty
 // field means the value of [LoadBalancer]. Each key is one of [LoadBalancer] too.

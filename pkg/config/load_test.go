@@ -67,7 +67,7 @@ func TestDefaultsAreThoseOfThePeer(t *testing.T) {
 		LoadBalancer: LoadBalancer{
 			Enabled: true, LBProvider: "amphora", LBMethod: "ROUND_ROBIN",
 			MonitorDelay: seconds(5), MonitorTimeout: seconds(3), MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
-			CascadeDelete: true, IngressHostnameSuffix: "nip.io", MaxSharedLB: 2, SharedLBScope: "namespace", ContainerStore: "barbican",
+			CascadeDelete: true, IngressHostnameSuffix: "nip.io", MaxSharedLB: 2, SharedLBScope: "namespace", ContainerStore: "barbican", SecurityGroupMode: "per-service",
 			DriftPolicy: "repair", DriftInterval: Duration{5 * time.Minute},
 		},
 		LoadBalancerClass: map[string]*LoadBalancerClass{},
@@ -100,7 +100,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			SubnetID: "s", MemberSubnetID: "ms", NetworkID: "n", FloatingNetworkID: "fn", FloatingSubnetID: "fs",
 			FloatingSubnet: "public-*", FloatingSubnetTags: "a,b", CreateMonitor: true,
 			MonitorDelay: seconds(10), MonitorTimeout: seconds(7), MonitorMaxRetries: 2, MonitorMaxRetriesDown: 4,
-			MonitorKubeProxy: true, ManageSecurityGroups: true, InternalLB: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
+			MonitorKubeProxy: true, ManageSecurityGroups: true, SecurityGroupMode: "shared", InternalLB: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
 			FlavorID: "f", AvailabilityZone: "az", EnableIngressHostname: true, IngressHostnameSuffix: "sslip.io",
 			MaxSharedLB: 9, SharedLBScope: "cluster", DefaultTLSContainerRef: "ref", ContainerStore: "external", ProviderRequiresSerialAPICalls: true,
 			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, MaxMembers: 25,

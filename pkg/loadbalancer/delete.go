@@ -15,7 +15,7 @@ import (
 
 // Get tells whether anything that was made for the Service is left. Upstream asks
 // before it deletes, and never deletes once the answer is no; so it is yes until
-// load balancer and floating IP are gone.
+// load balancer, floating IP and security groups are gone.
 //
 // Upstream also asks when an Update failed, and gives up on a no. For a Service
 // that wants a load balancer the answer then is yes, so that it is made anew.
@@ -66,7 +66,11 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if err := r.floatingIPsOf(ctx, svc, id, leaving, observed); err != nil {
 		return nil, false, err
 	}
-	return &v1.LoadBalancerStatus{}, len(left) > 0 || !plan.Delete(*observed, leaving.options).Empty(), nil
+	if len(left) > 0 || !plan.Delete(*observed, leaving.options).Empty() {
+		return &v1.LoadBalancerStatus{}, true, nil
+	}
+	exists, err := r.groups.Exists(ctx, id)
+	return &v1.LoadBalancerStatus{}, exists, err
 }
 
 // wanted tells whether the Service is to have a load balancer of ours.
@@ -132,6 +136,9 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 		return err
 	}
 	if err := r.leave(ctx, svc, left, leaving.options, &h); err != nil {
+		return err
+	}
+	if err := r.groups.Remove(ctx, id); err != nil {
 		return err
 	}
 	if !leaving.options.KeepFloatingIP {

@@ -30,6 +30,8 @@ const (
 	ReasonNetworkChosen = "LoadBalancerExternalNetworkChosen"
 	// ReasonNodeSkipped (Warning) names nodes that cannot be members.
 	ReasonNodeSkipped = "LoadBalancerNodeSkipped"
+	// ReasonNodeNotOpened (Warning) names nodes whose security groups are out of reach.
+	ReasonNodeNotOpened = "LoadBalancerNodeNotOpened"
 )
 
 func (r *Reconciler) tellIgnored(svc *v1.Service, ignored []annotation.Notice) {

@@ -18,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -53,6 +54,15 @@ type pass struct {
 	holder holder
 	before []string
 	began  *model.LoadBalancer
+	// cold tells that nothing was remembered of the load balancer.
+	cold bool
+	// all are the nodes that could be members of some Service; wanted is the load
+	// balancer that was planned last.
+	all    []*v1.Node
+	wanted *model.LoadBalancer
+	// groups is what is to be done about security groups, given the VIP's subnet.
+	groups    *securitygroup.Task
+	vipSubnet string
 }
 
 // passes is how often a plan is made in one call. A plan can leave something for
@@ -77,7 +87,7 @@ func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	r.tellWithoutAddress(svc, settings, without)
 	return &pass{
 		Reconciler: r, call: c, svc: svc, id: r.identity(svc, version), as: r.identity(svc, version),
-		settings: settings, backends: backends, version: version, before: r.before(svc),
+		settings: settings, backends: backends, all: nodes, version: version, before: r.before(svc),
 	}, nil
 }
 
@@ -95,12 +105,17 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	if err := p.unpack(ctx, known); err != nil {
 		return nil, err
 	}
+	p.cold = p.observed == nil
 	for n := 1; ; n++ {
 		todo, err := p.plan(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if n == 1 {
+			if err := p.planGroups(ctx); err != nil {
+				return nil, err
+			}
+			p.tellGroups()
 			p.tellPlan(p.svc, todo)
 			p.tellIgnored(p.svc, p.known.Ignored)
 			p.tellFloating(p.svc, p.known, todo)
@@ -110,7 +125,7 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 			}
 		}
 		switch {
-		case todo.Empty() || p.reportOnly:
+		case todo.Empty() && len(p.groups.Open) == 0 || p.reportOnly:
 			return p.end(ctx, todo)
 		case n > passes:
 			return nil, fmt.Errorf("load balancer still differs from what the Service asks for after %d passes: %s", passes, todo.Steps[0])
@@ -166,7 +181,7 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	digest := digestOf(desired, p.settings)
+	digest := p.digest(desired)
 	switch {
 	case known.contents != nil:
 	case known.digest == digest:
@@ -178,12 +193,13 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 }
 
 // digestOf condenses what a Service asks for, once VIP and floating IP are there.
-func digestOf(desired *model.LoadBalancer, settings build.Settings) string {
+func digestOf(desired *model.LoadBalancer, settings build.Settings, wish *securitygroup.Wish) string {
 	text, err := json.Marshal(struct {
 		*model.LoadBalancer
 		Subnets, Flavor, Zone string
 		AllowReplace          bool
-	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.FlavorID, settings.AvailabilityZone, settings.AllowReplace})
+		Groups                *securitygroup.Wish `json:",omitempty"`
+	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.FlavorID, settings.AvailabilityZone, settings.AllowReplace, wish})
 	if err != nil {
 		return "" // a struct of strings and numbers can be marshalled
 	}
@@ -230,6 +246,7 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
+	p.wanted = desired
 	todo := plan.Diff(desired, *p.observed, p.planOptions(p.svc, p.settings, can))
 	if todo.Blocked != "" {
 		p.tellPlan(p.svc, todo)
@@ -267,7 +284,7 @@ func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.Lo
 
 // apply carries out a plan. Parts that fail are left to the next one.
 func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
-	if todo.Creates() {
+	if todo.Creates() || p.groups.Creates() {
 		may, err := p.mayCreate(ctx)
 		if err != nil {
 			return err
@@ -275,6 +292,9 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 		if !may {
 			return errors.New("the Service has no load balancer: it is made at the next sync of the Service")
 		}
+	}
+	if err := p.Reconciler.groups.Open(ctx, p.groups); err != nil {
+		return err
 	}
 	p.touched.add(p.svc.UID)
 	err := p.applier.Run(ctx, p.id, p.observed, todo)
@@ -288,11 +308,14 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 
 // end remembers how it is, unless something is left to be repaired.
 func (p *pass) end(ctx context.Context, todo plan.Plan) (*v1.LoadBalancerStatus, error) {
-	if !todo.Empty() {
+	if !todo.Empty() || p.reportOnly && !p.groups.Empty() {
 		p.memory.forget(p.svc.UID)
 		return &p.svc.Status.LoadBalancer, nil
 	}
 	if err := p.leaveOthers(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.closeNodes(ctx); err != nil {
 		return nil, err
 	}
 	published := status(p.observed, p.settings)
@@ -309,7 +332,7 @@ func (p *pass) remember(ctx context.Context, published *v1.LoadBalancerStatus) e
 	lb := p.observed.LoadBalancer
 	r := &remembered{
 		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
-		digest:         digestOf(desired, p.settings),
+		digest:         p.digest(desired),
 		status:         published.DeepCopy(),
 		loadBalancerID: lb.ID,
 		provider:       lb.Provider,

@@ -29,6 +29,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -85,6 +86,7 @@ type Reconciler struct {
 	options   Options
 	observer  *observe.Observer
 	facts     *facts.Reader
+	groups    *securitygroup.Groups
 	applier   *apply.Applier
 	watcher   *wait.Watcher
 	octavia   *openstack.Octavia
@@ -118,10 +120,12 @@ func New(options Options) (*Reconciler, error) {
 	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
 	watcher := wait.New(octavia, options.Clock)
+	reader := facts.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, factsAge)
 	return &Reconciler{
 		options:   options,
 		observer:  observer,
-		facts:     facts.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, factsAge),
+		facts:     reader,
+		groups:    securitygroup.New(neutron, reader, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
 		watcher:   watcher,
 		jobs:      newJobs(),
 		octavia:   octavia,

@@ -149,7 +149,7 @@ func (p *pass) writtenShared(ctx context.Context, known remembered) (*model.Shar
 		if err != nil {
 			return nil, err
 		}
-		if digestOf(desired, p.settings) == known.digest {
+		if p.digest(desired) == known.digest {
 			return known.shared, nil
 		}
 	}

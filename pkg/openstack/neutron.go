@@ -3,11 +3,13 @@ package openstack
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// Neutron reads and writes floating IPs and reads networks, subnets and ports. A
+// Neutron reads and writes floating IPs and security groups (neutron_security.go) and
+// reads networks, subnets and ports. A
 // method is one request unless it says otherwise. Errors are those of Wrap.
 type Neutron struct {
 	session *Session
@@ -43,7 +45,20 @@ type Port struct {
 	DeviceID    string    `json:"device_id"`
 	DeviceOwner string    `json:"device_owner"`
 	FixedIPs    []FixedIP `json:"fixed_ips"`
+	// SecurityGroups is nil when Neutron does not tell.
+	SecurityGroups []string `json:"security_groups"`
+	// Revision moves with every change of the port; nil in a Neutron without it.
+	Revision *int `json:"revision_number"`
+	// PortSecurity false lets everything through, whatever the security groups; nil
+	// in a Neutron that cannot switch it off.
+	PortSecurity *bool `json:"port_security_enabled"`
 }
+
+// UsesGroup tells whether a port is in a security group.
+func (p Port) UsesGroup(groupID string) bool { return slices.Contains(p.SecurityGroups, groupID) }
+
+// Filtered tells whether security groups decide what reaches the port.
+func (p Port) Filtered() bool { return p.PortSecurity == nil || *p.PortSecurity }
 
 // FixedIP is an address of a port.
 type FixedIP struct {
@@ -51,9 +66,12 @@ type FixedIP struct {
 	IPAddress string `json:"ip_address"`
 }
 
-// portFields are the attributes of Port: a whole port is fifteen times as big.
+// portFields are the attributes of Port: a whole port is several times as big.
 func portFields() []string {
-	return []string{"id", "name", "network_id", "device_id", "device_owner", "fixed_ips"}
+	return []string{
+		"id", "name", "network_id", "device_id", "device_owner", "fixed_ips",
+		"security_groups", "revision_number", "port_security_enabled",
+	}
 }
 
 // ExternalNetworks lists the networks that can give floating IPs. An ordinary
@@ -119,18 +137,9 @@ func (n *Neutron) Port(ctx context.Context, id string) (*Port, error) {
 // PortsOfDevices lists the ports of servers: a request for every 150 of them, as
 // a URL holds no more than 8 KiB.
 func (n *Neutron) PortsOfDevices(ctx context.Context, deviceIDs []string) ([]Port, error) {
-	const perRequest = 150
-	var all []Port
-	for len(deviceIDs) > 0 {
-		chunk := deviceIDs[:min(perRequest, len(deviceIDs))]
-		deviceIDs = deviceIDs[len(chunk):]
-		found, err := n.ports(ctx, url.Values{"device_id": chunk})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
+	return inChunks(deviceIDs, func(chunk []string) ([]Port, error) {
+		return n.ports(ctx, url.Values{"device_id": chunk})
+	})
 }
 
 // PortsAt lists the ports of the project that have an address.

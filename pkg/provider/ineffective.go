@@ -27,7 +27,6 @@ func ineffective(conf *config.Config) []string {
 		}
 	}
 	lb := conf.LoadBalancer
-	tell(lb.ManageSecurityGroups, "[LoadBalancer] manage-security-groups", "let the load balancers reach the node ports with a security group of your own")
 	tell(lb.EnableIngressHostname, "[LoadBalancer] enable-ingress-hostname", "Services are published by address")
 	tell(conf.Route.RouterID != "", "[Route] router-id", "routes to pods are left to the network plugin")
 	return told

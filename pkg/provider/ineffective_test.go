@@ -19,11 +19,11 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 		"none":            {"", nil},
 		"those that work": {"[LoadBalancer]\nfloating-subnet-id=x\ncreate-monitor=true\n[LoadBalancerClass \"a\"]\nfloating-subnet-id=x\n", nil},
 		"switched off":    {"[LoadBalancer]\nmanage-security-groups=false\nenable-ingress-hostname=false\n", nil},
-		"one":             {"[LoadBalancer]\nmanage-security-groups=true\n", []string{"[LoadBalancer] manage-security-groups"}},
+		"one":             {"[LoadBalancer]\nenable-ingress-hostname=true\n", []string{"[LoadBalancer] enable-ingress-hostname"}},
 		"routes":          {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
 		"all of one section": {
 			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\n",
-			[]string{"[LoadBalancer] manage-security-groups", "[LoadBalancer] enable-ingress-hostname"},
+			[]string{"[LoadBalancer] enable-ingress-hostname"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -133,7 +133,7 @@ func LoadBalancer(svc *v1.Service, id identity.Identity, s Settings, backends []
 			Protocol:     model.Protocol(port.Protocol),
 			Port:         int(port.Port),
 			Tags:         lb.Tags,
-			AllowedCIDRs: slices.Clone(s.SourceRanges),
+			AllowedCIDRs: allowedCIDRs(s, facts.Can),
 			Pool:         pool(svc, i, id, s, backends, facts),
 		})
 	}

@@ -84,8 +84,11 @@ type Capabilities struct {
 	// Forgetful tells of a driver that loses monitors and leaves things behind:
 	// see plan.Options.
 	Forgetful bool
-	octavia   openstack.Version
-	learnt    []Feature
+	// KeepsClients tells that members see the addresses of the clients: security
+	// groups of the nodes can decide who may connect.
+	KeepsClients bool
+	octavia      openstack.Version
+	learnt       []Feature
 }
 
 // CapabilitiesOf gives what a provider can do, without what it has been found not
@@ -109,6 +112,7 @@ func CapabilitiesOf(provider string, octavia openstack.Version, without ...Featu
 		// It answers 501 to everything else (ovn-octavia-provider up to 10.0).
 		can.Algorithms = []string{"SOURCE_IP_PORT"}
 		can.Monitors = []string{model.MonitorTCP, model.MonitorUDPConnect}
+		can.KeepsClients = true
 		// Seen with ovn-octavia-provider 3.0 (Zed). Its version shows in that of
 		// Octavia only, which is the same for 4.0 (2023.1).
 		can.Forgetful = !octavia.AtLeast(openstack.VersionSoundOVNMonitors)

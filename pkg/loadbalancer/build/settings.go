@@ -57,6 +57,8 @@ type Settings struct {
 	MaxMembers int
 	// SourceRanges are CIDRs in canonical form; none means everybody.
 	SourceRanges []string
+	// SecurityGroups is security-group-mode, "" when security groups are not managed.
+	SecurityGroups string
 }
 
 // Read gathers the settings of a Service. Notices are what the user should know
@@ -89,6 +91,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		Monitor:          monitorSettings(values, lb),
 		Seed:             string(svc.UID),
 		MaxMembers:       maxMembers(svc, values, class, lb),
+		SecurityGroups:   lb.SecurityGroups(),
 	}
 	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)
 	settings.PortID, settings.AllowReplace = value(values.PortID), value(values.AllowReplace)

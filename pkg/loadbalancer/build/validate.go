@@ -92,7 +92,7 @@ func validatePorts(svc *v1.Service, can Capabilities) field.ErrorList {
 // validateSettings refuses what the provider or the release of Octavia cannot do.
 func validateSettings(svc *v1.Service, s Settings, can Capabilities) field.ErrorList {
 	var errs field.ErrorList
-	if why := can.Lacks(SourceRanges); len(s.SourceRanges) > 0 && why != "" {
+	if why := unenforced(s, can); why != "" {
 		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
 	}
 	if why := can.Lacks(OwnPort); s.PortID != "" && why != "" {

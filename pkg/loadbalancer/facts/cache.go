@@ -53,9 +53,8 @@ func (c *cache[T]) get(ctx context.Context, key string, read func(context.Contex
 	}
 }
 
-// getMany gives what is kept under many keys, the values of a map, and reads the
-// rest at once.
-func (c *cache[T]) getMany(ctx context.Context, keys map[string]string, read func(context.Context, []string) (map[string]T, error)) (map[string]T, error) {
+// getMany gives what is kept under many keys, and reads the rest at once.
+func (c *cache[T]) getMany(ctx context.Context, keys []string, read func(context.Context, []string) (map[string]T, error)) (map[string]T, error) {
 	found := map[string]T{}
 	var missing []string
 	for _, key := range keys {
@@ -90,6 +89,12 @@ func (c *cache[T]) kept(key string) (T, bool) {
 		return none, false
 	}
 	return kept.value, true
+}
+
+func (c *cache[T]) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, key)
 }
 
 func (c *cache[T]) keep(key string, value T) {

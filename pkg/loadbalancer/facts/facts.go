@@ -7,6 +7,7 @@ package facts
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,8 @@ type Reader struct {
 	external *cache[[]openstack.Network]
 	subnets  *cache[[]openstack.Subnet] // by network
 	subnet   *cache[*openstack.Subnet]
-	homes    *cache[[]openstack.FixedIP]
+	ports    *cache[[]openstack.Port] // by server
+	port     *cache[openstack.Port]   // by ID
 }
 
 // New makes a reader. Version gives the version of the load balancer API.
@@ -56,7 +58,8 @@ func New(neutron Neutron, octavia Octavia, version func(context.Context) (openst
 		external: newCache[[]openstack.Network](clk, age),
 		subnets:  newCache[[]openstack.Subnet](clk, age),
 		subnet:   newCache[*openstack.Subnet](clk, age),
-		homes:    newCache[[]openstack.FixedIP](clk, age),
+		ports:    newCache[[]openstack.Port](clk, age),
+		port:     newCache[openstack.Port](clk, age),
 	}
 }
 
@@ -156,44 +159,24 @@ func (r *Reader) memberSubnets(ctx context.Context, backends []build.Backend) (m
 	found := map[string]string{}
 	servers := map[string]string{} // server by address
 	for _, b := range backends {
-		if server := serverID(b.Node.Spec.ProviderID); server != "" {
+		if server := ServerID(b.Node.Spec.ProviderID); server != "" {
 			servers[b.Address] = server
 		}
 	}
-	ports, err := r.homes.getMany(ctx, servers, r.portsOf)
+	ports, err := r.NodePorts(ctx, slices.Collect(maps.Values(servers)))
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range backends {
-		for _, ip := range ports[servers[b.Address]] {
-			if ip.IPAddress == b.Address {
-				found[b.Address] = ip.SubnetID
+		for _, port := range ports[servers[b.Address]] {
+			for _, ip := range port.FixedIPs {
+				if ip.IPAddress == b.Address {
+					found[b.Address] = ip.SubnetID
+				}
 			}
 		}
 	}
 	return found, nil
-}
-
-// portsOf reads the addresses of servers.
-func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]openstack.FixedIP, error) {
-	ports, err := r.neutron.PortsOfDevices(ctx, servers)
-	if err != nil {
-		return nil, err
-	}
-	addresses := map[string][]openstack.FixedIP{}
-	for _, port := range ports {
-		addresses[port.DeviceID] = append(addresses[port.DeviceID], port.FixedIPs...)
-	}
-	return addresses, nil
-}
-
-// serverID gives the last part of a provider ID, openstack://[region]/ID.
-func serverID(providerID string) string {
-	rest, ok := strings.CutPrefix(providerID, "openstack://")
-	if !ok {
-		return ""
-	}
-	return rest[strings.LastIndexByte(rest, '/')+1:]
 }
 
 func (r *Reader) network(ctx context.Context, id string) (*openstack.Network, error) {

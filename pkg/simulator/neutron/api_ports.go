@@ -20,6 +20,7 @@ type portRequest struct {
 	AllowedAddressPairs optional[[]AddressPair] `json:"allowed_address_pairs" check:"pairs"`
 	Tags                optional[[]string]      `json:"tags"`
 	DNSName             optional[string]        `json:"dns_name" check:"text"`
+	PortSecurity        optional[bool]          `json:"port_security_enabled" check:"bool"`
 }
 
 type portUpdateRequest struct {
@@ -33,6 +34,7 @@ type portUpdateRequest struct {
 	SecurityGroups      optional[[]string]      `json:"security_groups" check:"uuids"`
 	AllowedAddressPairs optional[[]AddressPair] `json:"allowed_address_pairs" check:"pairs"`
 	DNSName             optional[string]        `json:"dns_name" check:"text"`
+	PortSecurity        optional[bool]          `json:"port_security_enabled" check:"bool"`
 }
 
 // show answers with one record, or those of its fields that the query asks for.
@@ -110,7 +112,8 @@ func (n *Neutron) requestPort(c *call, request portRequest) (*port, error) {
 		DeviceID: request.DeviceID.get(), DeviceOwner: request.DeviceOwner.get(),
 		SecurityGroups: request.SecurityGroups.get(), AddressPairs: request.AllowedAddressPairs.get(),
 		AdminStateDown: request.AdminStateUp.present && !request.AdminStateUp.get(), Tags: request.Tags.get(),
-		Status: "DOWN", // nothing binds a port that a client of the API creates
+		WithoutPortSecurity: request.PortSecurity.present && !request.PortSecurity.get(),
+		Status:              "DOWN", // nothing binds a port that a client of the API creates
 	})
 	if err != nil {
 		return nil, err
@@ -142,6 +145,7 @@ func (n *Neutron) putPort(c *call) (int, any, error) {
 		DeviceID: request.DeviceID.value, DeviceOwner: request.DeviceOwner.value,
 		AdminStateUp: request.AdminStateUp.value, FixedIPs: listOf(request.FixedIPs),
 		SecurityGroups: listOf(request.SecurityGroups), AddressPairs: listOf(request.AllowedAddressPairs),
+		PortSecurity: request.PortSecurity.value,
 	}
 	if err := n.updatePort(record, update); err != nil {
 		return 0, nil, err

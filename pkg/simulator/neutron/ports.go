@@ -94,7 +94,7 @@ func (n *Neutron) createPort(spec PortSpec) (*port, error) {
 		AllowedAddressPairs: []AddressPair{}, VNICType: "normal",
 		DeviceID: spec.DeviceID, DeviceOwner: spec.DeviceOwner, DNSName: spec.DNSName, ExtraDHCPOpts: []string{},
 		FixedIPs: addresses, IPAllocation: "immediate", MACAddress: newMAC(),
-		PortSecurityEnabled: !strings.HasPrefix(spec.DeviceOwner, "network:"), SecurityGroups: groups, Status: spec.Status,
+		PortSecurityEnabled: !spec.WithoutPortSecurity && !strings.HasPrefix(spec.DeviceOwner, "network:"), SecurityGroups: groups, Status: spec.Status,
 	}
 	if record.Status == "" {
 		record.Status = "DOWN"
@@ -128,8 +128,11 @@ func (n *Neutron) networkForPort(networkID string, fixed []FixedIP) (*network, e
 // groupsForPort checks the groups asked for; without a choice a port gets the
 // project's default group, unless it belongs to the network service itself.
 func (n *Neutron) groupsForPort(spec PortSpec) ([]string, error) {
+	if spec.WithoutPortSecurity && len(spec.SecurityGroups) > 0 {
+		return nil, portSecurityRequired()
+	}
 	if spec.SecurityGroups == nil {
-		if spec.ProjectID == "" || strings.HasPrefix(spec.DeviceOwner, "network:") {
+		if spec.WithoutPortSecurity || spec.ProjectID == "" || strings.HasPrefix(spec.DeviceOwner, "network:") {
 			return []string{}, nil
 		}
 		return []string{n.defaultGroup(spec.ProjectID).ID}, nil
@@ -155,6 +158,9 @@ func (n *Neutron) updatePort(record *port, update PortUpdate) error {
 		}
 		groups = known
 	}
+	if err := record.checkPortSecurity(update, groups); err != nil {
+		return err
+	}
 	if update.FixedIPs != nil {
 		if err := n.moveFixedIPs(record, *update.FixedIPs); err != nil {
 			return err
@@ -167,12 +173,33 @@ func (n *Neutron) updatePort(record *port, update PortUpdate) error {
 	set(&record.DeviceOwner, update.DeviceOwner)
 	set(&record.Status, update.Status)
 	set(&record.AdminStateUp, update.AdminStateUp)
+	set(&record.PortSecurityEnabled, update.PortSecurity)
 	if update.AddressPairs != nil {
 		record.setPairs(*update.AddressPairs)
 	}
 	record.DNSAssignment = n.dnsAssignments(record)
 	n.bump(&record.standard)
 	return nil
+}
+
+// checkPortSecurity refuses groups on a port without port security: new ones, and
+// those that it keeps when port security is switched off.
+func (r *port) checkPortSecurity(update PortUpdate, groups []string) error {
+	secured := r.PortSecurityEnabled
+	set(&secured, update.PortSecurity)
+	switch {
+	case secured || len(groups) == 0:
+		return nil
+	case update.SecurityGroups != nil:
+		return portSecurityRequired()
+	}
+	return conflict("PortSecurityPortHasSecurityGroup",
+		"Port has security group associated. Cannot disable port security or IP address until security group is removed.")
+}
+
+func portSecurityRequired() *Error {
+	return badRequest("PortSecurityAndIPRequiredForSecurityGroups",
+		"Port security must be enabled and port must have an IP address in order to use security groups.")
 }
 
 // moveFixedIPs replaces a port's addresses; those it keeps stay allocated.
@@ -344,7 +371,7 @@ func (r *port) view() Port {
 		DeviceID: r.DeviceID, DeviceOwner: r.DeviceOwner, MACAddress: r.MACAddress, Status: r.Status,
 		AdminStateUp: r.AdminStateUp, FixedIPs: slices.Clone(r.FixedIPs),
 		SecurityGroups: slices.Clone(r.SecurityGroups), AddressPairs: slices.Clone(r.AllowedAddressPairs),
-		Tags: slices.Clone(r.Tags),
+		PortSecurity: r.PortSecurityEnabled, Tags: slices.Clone(r.Tags),
 	}
 }
 

@@ -239,3 +239,28 @@ func TestSubscribersHearOfChangesUntilTheyCancel(t *testing.T) {
 		t.Errorf("heard %d times after a read and cancel", len(heard))
 	}
 }
+
+func TestPortWithoutPortSecurityTakesNoSecurityGroups(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, neutron.Options{})
+	group, err := w.CreateSecurityGroup(neutron.SecurityGroupSpec{ProjectID: project, Name: "web"})
+	must(t, err)
+	path := "/v2.0/ports/" + w.port(neutron.PortSpec{ProjectID: project, SubnetID: w.subnet.ID}).ID
+	put := func(attributes map[string]any) (int, map[string]any) {
+		return w.call(http.MethodPut, path, map[string]any{"port": attributes})
+	}
+	off, on := map[string]any{"port_security_enabled": false}, map[string]any{"port_security_enabled": true, "security_groups": []string{group.ID}}
+	if status, answer := put(off); status != http.StatusConflict {
+		t.Errorf("switched off with a group: %d %v", status, answer)
+	}
+	off["security_groups"] = []string{}
+	if status, answer := put(off); status != http.StatusOK {
+		t.Errorf("switched off without groups: %d %v", status, answer)
+	}
+	if status, answer := put(map[string]any{"security_groups": []string{group.ID}}); status != http.StatusBadRequest {
+		t.Errorf("a group where port security is off: %d %v", status, answer)
+	}
+	if status, answer := put(on); status != http.StatusOK {
+		t.Errorf("switched on with a group: %d %v", status, answer)
+	}
+}

@@ -116,6 +116,7 @@ type Port struct {
 	FixedIPs                       []FixedIP
 	SecurityGroups                 []string
 	AddressPairs                   []AddressPair
+	PortSecurity                   bool
 	Tags                           []string
 }
 
@@ -142,7 +143,9 @@ type PortSpec struct {
 	Status string
 	// AdminStateDown makes a port with admin_state_up false, as Octavia's VIP ports are.
 	AdminStateDown bool
-	Tags           []string
+	// WithoutPortSecurity makes a port that everything can reach; it has no groups.
+	WithoutPortSecurity bool
+	Tags                []string
 }
 
 // PortUpdate says what to change of a port; nil leaves a value as it is.
@@ -154,6 +157,7 @@ type PortUpdate struct {
 	FixedIPs              *[]FixedIP
 	SecurityGroups        *[]string
 	AddressPairs          *[]AddressPair
+	PortSecurity          *bool
 }
 
 // FloatingIP is a floating IP as the Go side sees it.

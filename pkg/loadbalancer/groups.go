@@ -1,0 +1,114 @@
+package loadbalancer
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+)
+
+// A pass has the security groups of the nodes beside the load balancer: they are
+// planned when the load balancer is, opened before it changes, and closed when it is
+// done.
+
+// wish gives what the load balancer needs of the nodes' security groups; nil when
+// they are not ours to manage.
+func (p *pass) wish(desired *model.LoadBalancer) *securitygroup.Wish {
+	if p.settings.SecurityGroups == "" {
+		return nil
+	}
+	options := securitygroup.Options{
+		Mode:       p.settings.SecurityGroups,
+		Direct:     p.known.Can.KeepsClients,
+		Clients:    p.settings.SourceRanges,
+		IPv6:       p.settings.Family == v1.IPv6Protocol,
+		HealthPort: int(p.svc.Spec.HealthCheckNodePort),
+	}
+	for _, b := range p.backends {
+		options.Members = append(options.Members, securitygroup.Node{
+			Name: b.Node.Name, Server: facts.ServerID(b.Node.Spec.ProviderID), Addresses: []string{b.Address},
+		})
+	}
+	if options.Mode == securitygroup.Shared {
+		for _, node := range p.all {
+			options.Others = append(options.Others, securitygroup.Node{
+				Name: node.Name, Server: facts.ServerID(node.Spec.ProviderID), Addresses: addressesOf(node),
+			})
+		}
+	}
+	slices.SortFunc(options.Others, func(a, b securitygroup.Node) int { return strings.Compare(a.Name, b.Name) })
+	return securitygroup.Read(desired, options)
+}
+
+// digest condenses what the Service asks for.
+func (p *pass) digest(desired *model.LoadBalancer) string {
+	return digestOf(desired, p.settings, p.wish(desired))
+}
+
+func addressesOf(node *v1.Node) []string {
+	var all []string
+	for _, a := range node.Status.Addresses {
+		if a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP {
+			all = append(all, a.Address)
+		}
+	}
+	return all
+}
+
+// planGroups plans the security groups for the load balancer that was planned last.
+func (p *pass) planGroups(ctx context.Context) error {
+	wish := p.wish(p.wanted)
+	published := len(p.svc.Status.LoadBalancer.Ingress) > 0
+	p.vipSubnet = p.wanted.VIP.SubnetID
+	if lb := p.observed.LoadBalancer; lb != nil {
+		p.vipSubnet = lb.VIP.SubnetID
+	}
+	var err error
+	p.groups, err = p.Reconciler.groups.Plan(ctx, securitygroup.Request{
+		ID: p.id, Wish: wish, VIPSubnet: p.vipSubnet, Before: published && (wish != nil || p.cold),
+	})
+	return err
+}
+
+// closeNodes ends what planGroups began, now that the load balancer is done.
+func (p *pass) closeNodes(ctx context.Context) error {
+	if p.vipSubnet != p.observed.LoadBalancer.VIP.SubnetID { // the cloud has chosen it
+		if err := p.planGroups(ctx); err != nil {
+			return err
+		}
+		if err := p.Reconciler.groups.Open(ctx, p.groups); err != nil {
+			return err
+		}
+	}
+	return p.Reconciler.groups.Close(ctx, p.groups)
+}
+
+// tellGroups says what is going to change in the security groups, and which nodes
+// they do not reach.
+func (p *pass) tellGroups() {
+	if len(p.groups.Unfound) > 0 {
+		p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonNodeNotOpened,
+			"No port of this project has the address of %s: let the load balancer reach its NodePorts yourself", build.Some(p.groups.Unfound))
+	}
+	steps := p.groups.Steps()
+	if len(steps) == 0 {
+		return
+	}
+	var lines []string
+	for _, step := range steps {
+		lines = append(lines, step.String())
+	}
+	text := strings.Join(lines, "; ")
+	if p.drift != "" {
+		p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonDrifted, "%s by somebody else; it differs in: %s", p.drift, text)
+	}
+	if !p.reportOnly {
+		p.options.Recorder.Event(p.svc, v1.EventTypeNormal, ReasonChanging, text)
+	}
+}

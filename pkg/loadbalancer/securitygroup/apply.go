@@ -1,0 +1,236 @@
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Open carries out what must be done before the load balancer sends anything. After
+// an error the cloud is read anew.
+func (g *Groups) Open(ctx context.Context, t *Task) error {
+	steps := t.Plan.Open
+	if g.mode == Shared && t.desired != nil && len(steps) > 0 {
+		release, err := g.holdShared(ctx, t)
+		if err != nil {
+			g.Forget(t.id.ServiceUID)
+			return err
+		}
+		defer release()
+		t.Plan.Open = Diff(t.desired, *t.state).Open // somebody may have done a part of it
+	}
+	err := g.run(ctx, t, t.Plan.Open)
+	t.Plan.Open = nil
+	return err
+}
+
+// Close carries out what waits until the load balancer sends nothing there any
+// more. Then what is there is remembered.
+func (g *Groups) Close(ctx context.Context, t *Task) error {
+	if err := g.run(ctx, t, t.Plan.Close); err != nil {
+		return err
+	}
+	t.Plan.Close = nil
+	g.keep(t.id.ServiceUID, t.state)
+	return nil
+}
+
+// Remove removes all that was made for a Service: from the ports first.
+func (g *Groups) Remove(ctx context.Context, id identity.Identity) error {
+	s, err := g.remains(ctx, id)
+	if err != nil {
+		return err
+	}
+	g.Forget(id.ServiceUID)
+	return g.run(ctx, &Task{id: id, state: s}, Diff(nil, *s).Close)
+}
+
+func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
+	logger := klog.FromContext(ctx)
+	for _, step := range steps {
+		logger.V(2).Info("Changing the cloud", "step", step.String())
+		if err := g.do(ctx, t, step); err != nil {
+			g.Forget(t.id.ServiceUID)
+			if g.mode == Shared {
+				g.shared.unset()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Groups) do(ctx context.Context, t *Task, step Step) error {
+	switch s := step.(type) {
+	case CreateGroup:
+		return g.createGroup(ctx, t, s)
+	case AddRules:
+		return g.addRules(ctx, t)
+	case DeleteRules:
+		return g.deleteRules(ctx, t, s.Rules)
+	case JoinPorts:
+		return g.changePorts(ctx, t, s.Ports, true)
+	case LeavePorts:
+		return g.changePorts(ctx, t, s.Ports, false)
+	case DeleteGroup:
+		if err := g.deleteGroup(ctx, s.ID); err != nil {
+			return err
+		}
+		t.state.Obsolete = slices.DeleteFunc(slices.Clone(t.state.Obsolete), func(id string) bool { return id == s.ID })
+		return nil
+	case LeaveShared:
+		if err := g.leaveShared(ctx, t.id, s.ID); err != nil {
+			return err
+		}
+		t.state.ObsoleteRules = ""
+		return nil
+	}
+	return fmt.Errorf("unknown step %T", step)
+}
+
+// createGroup makes the group of a Service. After an answer that is lost it looks
+// for it before anything else.
+func (g *Groups) createGroup(ctx context.Context, t *Task, s CreateGroup) error {
+	made, err := g.neutron.CreateSecurityGroup(ctx, s.Name, s.Description)
+	if openstack.IsUnsure(err) {
+		found, lookErr := g.neutron.SecurityGroupsNamed(ctx, s.Name)
+		if found = owned(found, t.id); g.mode == PerService && lookErr == nil && len(found) > 0 {
+			made, err = &found[0], nil
+		}
+	}
+	if err != nil {
+		return quota(err, "raise the project's quota of security groups, or set security-group-mode=shared in cloud.conf, which needs one for the whole cluster")
+	}
+	t.state.GroupID, t.state.Rules = made.ID, nil
+	if err := g.neutron.TagSecurityGroup(ctx, made.ID, s.Tags); err != nil {
+		return err
+	}
+	return g.deleteRules(ctx, t, heldRules(made.Rules)) // they let everything out
+}
+
+// quota says what helps against a quota that is used up.
+func quota(err error, help string) error {
+	if openstack.IsQuota(err) {
+		return fmt.Errorf("%w: %s", err, help)
+	}
+	return err
+}
+
+// addRules adds what is missing in one request. Neutron refuses all of it when a
+// rule is there already: then what is there is read and the rest added.
+func (g *Groups) addRules(ctx context.Context, t *Task) error {
+	const tries = 3
+	for try := 1; ; try++ {
+		wanted := g.ruleOpts(t)
+		if len(wanted) == 0 {
+			return nil
+		}
+		made, err := g.neutron.CreateSecurityGroupRules(ctx, t.state.GroupID, wanted)
+		if err == nil {
+			t.state.Rules = slices.Concat(t.state.Rules, heldRules(made))
+			return nil
+		}
+		if !openstack.IsRuleThere(err) || try == tries {
+			return quota(err, "raise the project's quota of security group rules")
+		}
+		if err := g.readRules(ctx, t); err != nil {
+			return err
+		}
+	}
+}
+
+// ruleOpts gives what is to be added.
+func (g *Groups) ruleOpts(t *Task) []rules.CreateOpts {
+	var opts []rules.CreateOpts
+	add := func(wanted []Rule, description string) {
+		for _, r := range missing(wanted, t.state.Rules) {
+			opts = append(opts, rules.CreateOpts{
+				Direction: rules.DirIngress, EtherType: rules.RuleEtherType(r.EtherType()), Protocol: rules.RuleProtocol(r.Protocol),
+				PortRangeMin: r.Port, PortRangeMax: r.Port, RemoteIPPrefix: r.Prefix, Description: description,
+			})
+		}
+	}
+	own := ""
+	if g.mode == Shared {
+		own = t.id.RuleDescription()
+	}
+	add(t.desired.Own, own)
+	add(t.desired.Common, identity.CommonRuleDescription)
+	return opts
+}
+
+// readRules reads all rules of the group. In a shared one, a rule that we want may
+// be there under the name of another Service, which had the NodePort before and has
+// not let go of it yet: it is deleted, as a rule cannot be renamed.
+func (g *Groups) readRules(ctx context.Context, t *Task) error {
+	all, err := g.neutron.SecurityGroupRules(ctx, t.state.GroupID)
+	if err != nil {
+		return err
+	}
+	if g.mode == PerService {
+		t.state.Rules = heldRules(all)
+		return nil
+	}
+	t.state.Rules = nil
+	for _, r := range all {
+		h := held(r)
+		switch h.Common = identity.IsCommonRule(r.Description); {
+		case h.Common, r.Description == t.id.RuleDescription():
+			t.state.Rules = append(t.state.Rules, h)
+		case h.Text == "" && (slices.Contains(t.desired.Own, h.Rule) || slices.Contains(t.desired.Common, h.Rule)):
+			if err := g.neutron.DeleteSecurityGroupRule(ctx, r.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (g *Groups) deleteRules(ctx context.Context, t *Task, which []Held) error {
+	for _, h := range which {
+		if err := g.neutron.DeleteSecurityGroupRule(ctx, h.ID); err != nil {
+			return err
+		}
+		t.state.Rules = slices.DeleteFunc(slices.Clone(t.state.Rules), func(o Held) bool { return o.ID == h.ID })
+	}
+	return nil
+}
+
+// deleteGroup takes a group off all ports, whoever put it there, and deletes it.
+func (g *Groups) deleteGroup(ctx context.Context, id string) error {
+	const tries = 3
+	for try := 1; ; try++ {
+		using, err := g.neutron.PortsInGroup(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := g.takeOff(ctx, id, using); err != nil {
+			return err
+		}
+		err = g.neutron.DeleteSecurityGroup(ctx, id)
+		if err == nil {
+			g.dropOther(id)
+		}
+		if !openstack.IsInUse(err) || try == tries {
+			return err
+		}
+	}
+}
+
+// dropOther notes that a group is gone.
+func (g *Groups) dropOther(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for name, groups := range g.others {
+		left := slices.DeleteFunc(slices.Clone(groups), func(o openstack.SecurityGroup) bool { return o.ID == id })
+		if len(left) != len(groups) {
+			g.others[name] = left
+		}
+	}
+}

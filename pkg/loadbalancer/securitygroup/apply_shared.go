@@ -1,0 +1,85 @@
+package securitygroup
+
+import (
+	"context"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+)
+
+// holdShared makes the shared group, if there is none, and sees to it that it stays
+// until release is called.
+func (g *Groups) holdShared(ctx context.Context, t *Task) (release func(), err error) {
+	for {
+		if err := g.findShared(ctx, t.id); err != nil {
+			return nil, err
+		}
+		if err := g.makeShared(ctx, t); err != nil {
+			return nil, err
+		}
+		g.shared.held.RLock()
+		id, ports := g.shared.snapshot()
+		if id != "" {
+			if id != t.state.GroupID {
+				t.state.Rules = nil // those of a group that is gone
+			}
+			t.state.GroupID, t.state.Ports = id, ports
+			return g.shared.held.RUnlock, nil
+		}
+		g.shared.held.RUnlock() // its last Service went in between
+	}
+}
+
+// makeShared makes the shared group without any rule.
+func (g *Groups) makeShared(ctx context.Context, t *Task) error {
+	g.shared.held.Lock()
+	defer g.shared.held.Unlock()
+	g.shared.mu.Lock()
+	id, stray := g.shared.id, g.shared.stray
+	g.shared.mu.Unlock()
+	made := &Task{id: t.id, state: &State{GroupID: id}}
+	if id != "" {
+		if len(stray) == 0 {
+			return nil
+		}
+		err := g.deleteRules(ctx, made, stray)
+		g.shared.mu.Lock()
+		defer g.shared.mu.Unlock()
+		if err == nil {
+			g.shared.stray = nil
+		}
+		return err
+	}
+	d := t.desired
+	if err := g.createGroup(ctx, made, CreateGroup{d.Name, d.Description, d.Tags}); err != nil {
+		g.shared.unset()
+		return err
+	}
+	g.shared.set(made.state.GroupID, nil)
+	return nil
+}
+
+// leaveShared deletes a Service's rules in the shared group. When no other Service
+// has any, nobody needs the group.
+func (g *Groups) leaveShared(ctx context.Context, id identity.Identity, groupID string) error {
+	own, err := g.neutron.SecurityGroupRules(ctx, groupID, id.RuleDescription())
+	if err != nil {
+		return err
+	}
+	for _, r := range own {
+		if err := g.neutron.DeleteSecurityGroupRule(ctx, r.ID); err != nil {
+			return err
+		}
+	}
+	g.shared.held.Lock()
+	defer g.shared.held.Unlock()
+	used, err := g.inUse(ctx, groupID)
+	if err != nil || used {
+		return err
+	}
+	g.shared.unset()
+	if err := g.deleteGroup(ctx, groupID); err != nil {
+		return err
+	}
+	g.shared.set("", nil)
+	return nil
+}

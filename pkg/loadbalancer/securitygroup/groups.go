@@ -1,0 +1,283 @@
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Neutron is what is asked of the network service.
+type Neutron interface {
+	SecurityGroupNames(ctx context.Context) ([]openstack.SecurityGroup, error)
+	SecurityGroupsNamed(ctx context.Context, name string) ([]openstack.SecurityGroup, error)
+	CreateSecurityGroup(ctx context.Context, name, description string) (*openstack.SecurityGroup, error)
+	TagSecurityGroup(ctx context.Context, id string, tags []string) error
+	DeleteSecurityGroup(ctx context.Context, id string) error
+	SecurityGroupRules(ctx context.Context, groupID string, descriptions ...string) ([]openstack.SecurityGroupRule, error)
+	SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]openstack.SecurityGroupRule, error)
+	CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]openstack.SecurityGroupRule, error)
+	DeleteSecurityGroupRule(ctx context.Context, id string) error
+	Port(ctx context.Context, id string) (*openstack.Port, error)
+	PortsInGroup(ctx context.Context, groupID string) ([]openstack.Port, error)
+	SetPortGroups(ctx context.Context, port openstack.Port, groupIDs []string) (*openstack.Port, error)
+}
+
+// Facts are what is asked of what others have read too.
+type Facts interface {
+	NodePorts(ctx context.Context, servers []string) (map[string][]openstack.Port, error)
+	KnownPort(id string) (openstack.Port, bool)
+	KeepPort(port openstack.Port)
+	ForgetPorts(servers ...string)
+	SubnetCIDR(ctx context.Context, id string) (string, error)
+}
+
+// Groups keeps the security groups of all Services. One Service at a time is the
+// caller's to see to.
+type Groups struct {
+	neutron Neutron
+	facts   Facts
+	clock   clock.PassiveClock
+	// mode is PerService, Shared or, for none, "".
+	mode string
+
+	mu     sync.Mutex
+	states map[string]*State // by the UID of the Service: what is there, as we have left it
+	// others are the names of all groups when this process first looked. It makes
+	// groups of its own mode only, so those of other modes can only get fewer.
+	others map[string][]openstack.SecurityGroup
+	look   singleflight.Group
+
+	shared sharedGroup
+	// ports serialises changes of one port: Services come at the same time.
+	ports [64]sync.Mutex
+}
+
+// New makes Groups. Mode is PerService, Shared or, for none, "".
+func New(neutron Neutron, facts Facts, clk clock.PassiveClock, mode string) *Groups {
+	return &Groups{neutron: neutron, facts: facts, clock: clk, mode: mode, states: map[string]*State{}}
+}
+
+// Request is a Service whose groups are looked at.
+type Request struct {
+	ID identity.Identity
+	// Wish is nil when nothing is wanted.
+	Wish *Wish
+	// VIPSubnet is the subnet of the VIP, "" when it is not known yet.
+	VIPSubnet string
+	// Before tells that the Service may have been served by an earlier process, whose
+	// configuration may have been another.
+	Before bool
+}
+
+// Task is a plan for one Service, and what it was made from.
+type Task struct {
+	Plan
+	// Unfound are the nodes of which no port was found, Unfiltered those whose port
+	// has no port security: everybody reaches those.
+	Unfound, Unfiltered []string
+
+	id      identity.Identity
+	desired *Desired
+	state   *State
+}
+
+// Plan reads what is not known yet and compares. It writes nothing. Where security
+// groups must keep clients out and cannot, it is an error.
+func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
+	t := &Task{id: r.ID}
+	var err error
+	if r.Wish != nil {
+		if g.mode == Shared && r.ID.SharedGroupName() == "" {
+			return nil, fmt.Errorf("security-group-mode=%s needs to tell clusters apart: let the controller read the namespace kube-system", Shared)
+		}
+		if t.desired, err = g.desire(ctx, r, t); err != nil {
+			return nil, err
+		}
+		if err := enforceable(r.Wish, t); err != nil {
+			return nil, err
+		}
+	}
+	if t.state, err = g.observe(ctx, r); err != nil {
+		return nil, err
+	}
+	t.Plan = Diff(t.desired, *t.state)
+	return t, nil
+}
+
+// enforceable refuses source ranges that some node would not keep.
+func enforceable(w *Wish, t *Task) error {
+	const head = "spec.loadBalancerSourceRanges cannot be enforced: with this provider the security groups of the nodes do it, but "
+	switch {
+	case !w.Restricted():
+		return nil
+	case len(t.Unfiltered) > 0:
+		return fmt.Errorf(head+"port security is off at the ports of %s", names(t.Unfiltered))
+	case len(t.Unfound) > 0:
+		return fmt.Errorf(head+"no port of this project has the address of %s", names(t.Unfound))
+	}
+	return nil
+}
+
+func names(all []string) string {
+	const most = 5
+	if len(all) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), len(all)-most)
+	}
+	return strings.Join(all, ", ")
+}
+
+// desire gives what a Service needs in the cloud.
+func (g *Groups) desire(ctx context.Context, r Request, t *Task) (*Desired, error) {
+	nearby, err := g.nearby(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	d := &Desired{
+		Name: r.ID.SecurityGroupName(), Description: r.ID.SecurityGroupDescription(), Tags: r.ID.SecurityGroupTags(),
+	}
+	own, common := r.Wish.Rules(nearby)
+	if g.mode == Shared {
+		d.Name, d.Description, d.Tags = r.ID.SharedGroupName(), r.ID.SharedGroupDescription(), r.ID.SharedGroupTags()
+		d.Own, d.Common = own, common
+	} else {
+		d.Own = sortRules(slices.Concat(own, common))
+	}
+	d.Ports, err = g.nodePorts(ctx, r.Wish, t)
+	return d, err
+}
+
+// nearby gives the CIDRs that the load balancer sends from: the subnets of members
+// and VIP.
+func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
+	var cidrs []string
+	for _, id := range append(slices.Clone(r.Wish.Subnets), r.VIPSubnet) {
+		if id == "" {
+			continue
+		}
+		cidr, err := g.facts.SubnetCIDR(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if prefix, err := netip.ParsePrefix(cidr); err == nil && prefix.Addr().Is6() == r.Wish.IPv6 {
+			cidrs = append(cidrs, prefix.Masked().String())
+		} else if cidr == "" && id != r.VIPSubnet {
+			return nil, fmt.Errorf("there is no subnet %s for members, or this project cannot see it", id)
+		}
+	}
+	if len(cidrs) == 0 && !r.Wish.Direct {
+		return nil, fmt.Errorf("it is not known from which subnet the load balancer reaches the nodes: name it with member-subnet-id")
+	}
+	slices.Sort(cidrs)
+	return slices.Compact(cidrs), nil
+}
+
+// nodePorts finds the ports of the nodes.
+func (g *Groups) nodePorts(ctx context.Context, w *Wish, t *Task) ([]NodePort, error) {
+	nodes := w.Members
+	if g.mode == Shared {
+		nodes = slices.Concat(w.Members, w.Others)
+	}
+	found, err := g.portsOf(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string]NodePort{}
+	for i, node := range nodes {
+		here := at(found[node.Server], node.Addresses)
+		if len(here) == 0 && i < len(w.Members) {
+			t.Unfound = append(t.Unfound, node.Name)
+		}
+		for _, port := range here {
+			if port.Filtered() {
+				wanted[port.ID] = NodePort{port.ID, node.Name}
+			} else if i < len(w.Members) {
+				t.Unfiltered = append(t.Unfiltered, node.Name)
+			}
+		}
+	}
+	all := make([]NodePort, 0, len(wanted))
+	for _, port := range wanted {
+		all = append(all, port)
+	}
+	slices.SortFunc(all, func(a, b NodePort) int { return strings.Compare(a.Node+" "+a.ID, b.Node+" "+b.ID) })
+	return all, nil
+}
+
+// portsOf gives the ports of nodes by server. Those of a server that lacks one of
+// its node's addresses are read anew.
+func (g *Groups) portsOf(ctx context.Context, nodes []Node) (map[string][]openstack.Port, error) {
+	servers := make([]string, 0, len(nodes))
+	for _, node := range nodes {
+		if node.Server != "" {
+			servers = append(servers, node.Server)
+		}
+	}
+	found, err := g.facts.NodePorts(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	var again []string
+	for _, node := range nodes {
+		if node.Server != "" && len(at(found[node.Server], node.Addresses)) == 0 {
+			again = append(again, node.Server)
+		}
+	}
+	if len(again) == 0 {
+		return found, nil
+	}
+	g.facts.ForgetPorts(again...)
+	return g.facts.NodePorts(ctx, servers)
+}
+
+// at gives the ports that have one of the addresses.
+func at(ports []openstack.Port, addresses []string) []openstack.Port {
+	var found []openstack.Port
+	for _, port := range ports {
+		if slices.ContainsFunc(port.FixedIPs, func(ip openstack.FixedIP) bool { return slices.Contains(addresses, ip.IPAddress) }) {
+			found = append(found, port)
+		}
+	}
+	return found
+}
+
+// Forget has what is there for a Service read anew.
+func (g *Groups) Forget(uid string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.states, uid)
+}
+
+func (g *Groups) known(uid string) *State {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.states[uid]
+}
+
+func (g *Groups) keep(uid string, s *State) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.states[uid] = s
+}
+
+// stripe gives the lock of a port. Some ports share one.
+func (g *Groups) stripe(portID string) *sync.Mutex {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(portID)) // never fails
+	return &g.ports[h.Sum32()%uint32(len(g.ports))]
+}
+
+// lookAge is how old a list of the shared group's rules may be for Services that
+// come one after another: they share it.
+const lookAge = time.Minute

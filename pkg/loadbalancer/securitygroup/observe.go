@@ -1,0 +1,216 @@
+package securitygroup
+
+import (
+	"context"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// observe gives what the cloud has for a Service. It is read once, and then
+// remembered as we leave it.
+func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
+	s := g.known(r.ID.ServiceUID)
+	if s == nil {
+		var err error
+		if s, err = g.read(ctx, r.ID); err != nil {
+			return nil, err
+		}
+		if r.Before {
+			if err := g.leftovers(ctx, r.ID, s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if g.mode == Shared {
+		s.GroupID, s.Ports = g.shared.snapshot()
+	}
+	return s, nil
+}
+
+// read reads what there is in the mode that we work in.
+func (g *Groups) read(ctx context.Context, id identity.Identity) (*State, error) {
+	s := &State{}
+	switch g.mode {
+	case PerService:
+		found, err := g.neutron.SecurityGroupsNamed(ctx, id.SecurityGroupName())
+		if err != nil {
+			return nil, err
+		}
+		return s, g.readOwn(ctx, owned(found, id), s)
+	case Shared:
+		if err := g.findShared(ctx, id); err != nil {
+			return nil, err
+		}
+		group, _ := g.shared.snapshot()
+		if group == "" {
+			return s, nil
+		}
+		var lately bool
+		if s.Rules, lately = g.shared.take(id.RuleDescription(), g.clock.Now()); lately {
+			return s, nil
+		}
+		rules, err := g.neutron.SecurityGroupRules(ctx, group, id.RuleDescription(), identity.CommonRuleDescription)
+		s.Rules = heldRules(rules)
+		return s, err
+	}
+	return s, nil
+}
+
+// readOwn reads the Service's own group: the first of its name. Further ones are
+// there after a creation whose answer was lost.
+func (g *Groups) readOwn(ctx context.Context, found []openstack.SecurityGroup, s *State) error {
+	if len(found) == 0 {
+		return nil
+	}
+	for _, second := range found[1:] {
+		s.Obsolete = append(s.Obsolete, second.ID)
+	}
+	s.GroupID, s.Rules = found[0].ID, heldRules(found[0].Rules)
+	var err error
+	s.Ports, err = g.using(ctx, s.GroupID)
+	return err
+}
+
+func heldRules(rules []openstack.SecurityGroupRule) []Held {
+	all := make([]Held, 0, len(rules))
+	for _, r := range rules {
+		h := held(r)
+		h.Common = identity.IsCommonRule(r.Description)
+		all = append(all, h)
+	}
+	return all
+}
+
+// owned keeps the groups that are the Service's own, in an order that stays.
+func owned(all []openstack.SecurityGroup, id identity.Identity) []openstack.SecurityGroup {
+	ours := slices.DeleteFunc(slices.Clone(all), func(o openstack.SecurityGroup) bool { return !id.OwnsSecurityGroup(o.Name, o.Tags) })
+	slices.SortFunc(ours, func(a, b openstack.SecurityGroup) int {
+		switch { // one with rules was the first to be finished
+		case (len(a.Rules) > 0) != (len(b.Rules) > 0):
+			return len(b.Rules) - len(a.Rules)
+		case a.ID < b.ID:
+			return -1
+		}
+		return 1
+	})
+	return ours
+}
+
+// leftovers adds what an earlier process has made in another mode.
+func (g *Groups) leftovers(ctx context.Context, id identity.Identity, s *State) error {
+	others, err := g.lookAtOthers(ctx)
+	if err != nil {
+		return err
+	}
+	if g.mode != PerService {
+		for _, group := range owned(others[id.SecurityGroupName()], id) {
+			s.Obsolete = append(s.Obsolete, group.ID)
+		}
+	}
+	if g.mode == Shared {
+		return nil
+	}
+	for _, group := range others[id.SharedGroupName()] {
+		if !id.OwnsSharedGroup(group.Name, group.Tags) {
+			continue
+		}
+		left, err := g.leftInShared(ctx, group.ID, id)
+		if err != nil {
+			return err
+		}
+		if left {
+			s.ObsoleteRules = group.ID
+		}
+	}
+	return nil
+}
+
+// leftInShared tells whether the shared group has rules of the Service, or has lost
+// its last Service and is still there.
+func (g *Groups) leftInShared(ctx context.Context, groupID string, id identity.Identity) (bool, error) {
+	own, err := g.neutron.SecurityGroupRules(ctx, groupID, id.RuleDescription())
+	if err != nil || len(own) > 0 {
+		return err == nil, err
+	}
+	used, err := g.inUse(ctx, groupID)
+	return err == nil && !used, err
+}
+
+// inUse tells whether the shared group has rules of any Service, or of somebody
+// else. Common rules are few.
+func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
+	const most = 50
+	rules, err := g.neutron.SomeSecurityGroupRules(ctx, groupID, most)
+	return len(rules) >= most || slices.ContainsFunc(rules, func(r openstack.SecurityGroupRule) bool {
+		return !identity.IsCommonRule(r.Description)
+	}), err
+}
+
+// lookAtOthers gives all groups of the project by name, as they were when this
+// process first looked, less what it has deleted.
+func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]openstack.SecurityGroup, error) {
+	g.mu.Lock()
+	others := g.others
+	g.mu.Unlock()
+	if others != nil {
+		return others, nil
+	}
+	_, err, _ := g.look.Do("", func() (any, error) {
+		all, err := g.neutron.SecurityGroupNames(context.WithoutCancel(ctx)) // others wait for it too
+		if err != nil {
+			return nil, err
+		}
+		byName := map[string][]openstack.SecurityGroup{}
+		for _, group := range all {
+			byName[group.Name] = append(byName[group.Name], group)
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.others = byName
+		return nil, nil
+	})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.others, err
+}
+
+// Exists tells whether a security group, or a rule, that was made for a Service is
+// left.
+func (g *Groups) Exists(ctx context.Context, id identity.Identity) (bool, error) {
+	s, err := g.remains(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	return len(s.Obsolete) > 0 || s.ObsoleteRules != "", nil
+}
+
+// remains gives all that there is of a Service, in any mode, as not needed any more.
+func (g *Groups) remains(ctx context.Context, id identity.Identity) (*State, error) {
+	s := &State{}
+	switch g.mode {
+	case PerService:
+		found, err := g.neutron.SecurityGroupsNamed(ctx, id.SecurityGroupName())
+		if err != nil {
+			return nil, err
+		}
+		for _, group := range owned(found, id) {
+			s.Obsolete = append(s.Obsolete, group.ID)
+		}
+	case Shared:
+		if err := g.findShared(ctx, id); err != nil {
+			return nil, err
+		}
+		if group, _ := g.shared.snapshot(); group != "" {
+			left, err := g.leftInShared(ctx, group, id)
+			if err != nil {
+				return nil, err
+			}
+			if left {
+				s.ObsoleteRules = group
+			}
+		}
+	}
+	return s, g.leftovers(ctx, id, s)
+}

@@ -1,0 +1,111 @@
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// portsAtOnce is how many ports of one Service change at a time.
+const portsAtOnce = 8
+
+// changePorts puts the group on ports, or takes it off.
+func (g *Groups) changePorts(ctx context.Context, t *Task, which []NodePort, member bool) error {
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(portsAtOnce)
+	for _, port := range which {
+		group.Go(func() error {
+			there, err := g.changePort(ctx, port.ID, nil, t.state.GroupID, member)
+			if err != nil {
+				return err
+			}
+			g.shared.use(t.state.GroupID, port.ID, member && there)
+			mu.Lock()
+			defer mu.Unlock()
+			t.state.Ports = with(t.state.Ports, port.ID, member && there)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// takeOff takes a group off ports that were just read.
+func (g *Groups) takeOff(ctx context.Context, groupID string, using []openstack.Port) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(portsAtOnce)
+	for _, port := range using {
+		group.Go(func() error {
+			_, err := g.changePort(ctx, port.ID, &port, groupID, false)
+			if err == nil {
+				g.shared.use(groupID, port.ID, false)
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// changePort puts a group on a port or takes it off, and leaves every other group
+// of the port as it is: the whole list is written, but only if nobody has changed
+// the port since it was read. It is false when the port is gone.
+func (g *Groups) changePort(ctx context.Context, portID string, read *openstack.Port, groupID string, member bool) (there bool, err error) {
+	lock := g.stripe(portID)
+	lock.Lock()
+	defer lock.Unlock()
+	if g.shared.has(groupID, portID) == member && g.shared.is(groupID) {
+		return true, nil // another Service was first
+	}
+	if known, ok := g.facts.KnownPort(portID); ok && read == nil && known.UsesGroup(groupID) != member {
+		read = &known
+	}
+	const tries = 5
+	for try := 1; ; try++ {
+		if read == nil {
+			if read, err = g.neutron.Port(ctx, portID); err != nil {
+				return false, ignoreGone(err)
+			}
+		}
+		if read.UsesGroup(groupID) == member {
+			g.facts.KeepPort(*read)
+			return true, nil
+		}
+		if read.SecurityGroups == nil {
+			return false, fmt.Errorf("the network service does not tell the security groups of port %s", portID)
+		}
+		changed, err := g.neutron.SetPortGroups(ctx, *read, list(read.SecurityGroups, groupID, member))
+		switch {
+		case err == nil:
+			g.facts.KeepPort(*changed)
+			return true, nil
+		case openstack.IsStale(err) && try < tries:
+			read = nil
+		case openstack.NeutronType(err) == "PortNotFound":
+			return false, nil
+		default:
+			return false, err
+		}
+	}
+}
+
+// ignoreGone makes nothing of a port that is not there any more: its server went.
+func ignoreGone(err error) error {
+	if openstack.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// list gives the groups of a port with one more, or one less.
+func list(groups []string, groupID string, member bool) []string {
+	others := slices.DeleteFunc(slices.Clone(groups), func(id string) bool { return id == groupID })
+	if member {
+		return append(others, groupID)
+	}
+	return others
+}

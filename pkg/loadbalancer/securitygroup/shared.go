@@ -1,0 +1,158 @@
+package securitygroup
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// sharedGroup is the group of the cluster. Who adds to it holds it for reading; who
+// makes or deletes it, for writing. Its zero value is ready.
+type sharedGroup struct {
+	held sync.RWMutex
+
+	mu sync.Mutex
+	// known tells that the cloud was asked; id is empty when there is no group.
+	known bool
+	id    string
+	// stray are rules that a group has from its creation and must not have.
+	stray []Held
+	// ports are those that use it, sorted.
+	ports []string
+	// rules are those of each Service, by description, as they were at a time.
+	rules map[string][]Held
+	read  time.Time
+}
+
+// snapshot gives ID and ports.
+func (s *sharedGroup) snapshot() (id string, ports []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id, slices.Clone(s.ports)
+}
+
+// set notes that there is a group, or, with an empty ID, that there is none.
+func (s *sharedGroup) set(id string, ports []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.Sort(ports)
+	s.known, s.id, s.ports, s.stray, s.rules = true, id, ports, nil, nil
+}
+
+// unset has the cloud asked again.
+func (s *sharedGroup) unset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known, s.rules = false, nil
+}
+
+// is tells whether a group is the shared one.
+func (s *sharedGroup) is(groupID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known && s.id == groupID
+}
+
+// has tells whether a port uses the shared group.
+func (s *sharedGroup) has(groupID, portID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, uses := slices.BinarySearch(s.ports, portID)
+	return s.known && s.id == groupID && uses
+}
+
+// use notes that a port uses a group, or no longer does, if that is the shared one.
+func (s *sharedGroup) use(groupID, portID string, member bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known && s.id == groupID {
+		s.ports = with(s.ports, portID, member)
+	}
+}
+
+// with puts an ID into a sorted list, or takes it out. The list is a new one.
+func with(sorted []string, id string, member bool) []string {
+	at, there := slices.BinarySearch(sorted, id)
+	switch {
+	case there == member:
+		return sorted
+	case member:
+		return slices.Insert(slices.Clone(sorted), at, id)
+	default:
+		return slices.Delete(slices.Clone(sorted), at, at+1)
+	}
+}
+
+// take gives the rules of a Service as they were read lately. They are given once:
+// after that they may be others.
+func (s *sharedGroup) take(description string, now time.Time) ([]Held, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rules == nil || now.Sub(s.read) > lookAge {
+		s.rules = nil
+		return nil, false
+	}
+	own, there := s.rules[description]
+	delete(s.rules, description)
+	return slices.Concat(own, s.rules[identity.CommonRuleDescription]), there
+}
+
+// findShared asks for the shared group, once: one request tells its rules for all
+// Services, another one who uses it.
+func (g *Groups) findShared(ctx context.Context, id identity.Identity) error {
+	g.shared.held.Lock()
+	defer g.shared.held.Unlock()
+	g.shared.mu.Lock()
+	known := g.shared.known
+	g.shared.mu.Unlock()
+	if known || id.SharedGroupName() == "" {
+		return nil
+	}
+	now := g.clock.Now()
+	found, err := g.neutron.SecurityGroupsNamed(ctx, id.SharedGroupName())
+	if err != nil {
+		return err
+	}
+	found = slices.DeleteFunc(found, func(o openstack.SecurityGroup) bool { return !id.OwnsSharedGroup(o.Name, o.Tags) })
+	if len(found) == 0 {
+		g.shared.set("", nil)
+		return nil
+	}
+	using, err := g.using(ctx, found[0].ID)
+	if err != nil {
+		return err
+	}
+	g.shared.set(found[0].ID, using)
+	g.shared.mu.Lock()
+	defer g.shared.mu.Unlock()
+	g.shared.rules, g.shared.read = map[string][]Held{}, now
+	for _, r := range found[0].Rules {
+		h := held(r)
+		h.Common = identity.IsCommonRule(r.Description)
+		if h.Common || identity.IsServiceRule(r.Description) {
+			g.shared.rules[r.Description] = append(g.shared.rules[r.Description], h)
+		} else if r.Direction == "egress" {
+			g.shared.stray = append(g.shared.stray, h)
+		}
+	}
+	return nil
+}
+
+// using gives the IDs of the ports that use a group, sorted.
+func (g *Groups) using(ctx context.Context, groupID string) ([]string, error) {
+	ports, err := g.neutron.PortsInGroup(ctx, groupID)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(ports))
+	for _, port := range ports {
+		g.facts.KeepPort(port)
+		ids = append(ids, port.ID)
+	}
+	slices.Sort(ids)
+	return ids, nil
+}

@@ -1,0 +1,185 @@
+package securitygroup
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// The values of security-group-mode in cloud.conf.
+const (
+	PerService = "per-service"
+	Shared     = "shared"
+)
+
+// Wish is what a Service asks of the nodes' security groups. It is made without a
+// look at the cloud, so that two of them tell whether anything has to be done.
+// Subnets stand in it by ID: their CIDRs never change.
+type Wish struct {
+	// Mode is PerService or Shared.
+	Mode string
+	// NodePorts are where traffic goes, HealthPorts where monitors ask beside them
+	// on ports that are the Service's own, CommonPorts on ports that are not.
+	NodePorts, HealthPorts, CommonPorts []Opening
+	// Direct tells that clients reach the nodes with their own addresses: provider
+	// ovn. Else it is the load balancer that does, from its subnets.
+	Direct bool
+	// Clients are the CIDRs that may connect where Direct; none means everybody.
+	Clients []string
+	// Monitored tells that monitors ask on the NodePorts.
+	Monitored bool
+	IPv6      bool
+	// Subnets are those that the load balancer reaches its members in.
+	Subnets []string
+	// Members are the Service's nodes. Others are those of the cluster that belong
+	// to a shared group too.
+	Members, Others []Node
+}
+
+// Node is a node at the addresses that are its own.
+type Node struct {
+	Name      string
+	Server    string
+	Addresses []string
+}
+
+// Options are what a Wish needs beside the load balancer.
+type Options struct {
+	Mode    string
+	Direct  bool
+	Clients []string
+	IPv6    bool
+	// HealthPort is spec.healthCheckNodePort, 0 for none.
+	HealthPort int
+	Members    []Node
+	Others     []Node
+}
+
+// Read gives what a load balancer needs of the nodes' security groups.
+func Read(lb *model.LoadBalancer, o Options) *Wish {
+	w := &Wish{Mode: o.Mode, Direct: o.Direct, IPv6: o.IPv6, Members: o.Members, Others: o.Others}
+	if o.Direct {
+		w.Clients = o.Clients
+	}
+	subnets := map[string]bool{}
+	var health []Opening
+	for _, l := range lb.Listeners {
+		for _, m := range l.Pool.Members {
+			w.NodePorts = append(w.NodePorts, Opening{transport(l.Protocol), m.Port})
+			if m.SubnetID != "" {
+				subnets[m.SubnetID] = true
+			}
+			if l.Pool.Monitor != nil && m.MonitorPort != 0 {
+				health = append(health, Opening{probe(l.Pool.Monitor.Type), m.MonitorPort})
+			}
+		}
+		if l.Pool.Monitor != nil {
+			w.Monitored = true
+		}
+	}
+	if w.Monitored && o.HealthPort != 0 {
+		health = append(health, Opening{"tcp", o.HealthPort})
+	}
+	w.NodePorts = unique(w.NodePorts)
+	for _, opening := range unique(health) {
+		switch {
+		case slices.Contains(w.NodePorts, opening):
+		case opening.Port == o.HealthPort:
+			w.HealthPorts = append(w.HealthPorts, opening)
+		default:
+			w.CommonPorts = append(w.CommonPorts, opening)
+		}
+	}
+	for subnet := range subnets {
+		w.Subnets = append(w.Subnets, subnet)
+	}
+	slices.Sort(w.Subnets)
+	return w
+}
+
+// transport gives Neutron's word for what a listener's pool speaks.
+func transport(p model.Protocol) string {
+	switch p.Transport() {
+	case model.UDP:
+		return "udp"
+	case model.SCTP:
+		return "sctp"
+	default:
+		return "tcp"
+	}
+}
+
+// probe gives what a monitor of a type speaks.
+func probe(monitor string) string {
+	switch monitor {
+	case model.MonitorUDPConnect:
+		return "udp"
+	case "SCTP":
+		return "sctp"
+	default:
+		return "tcp"
+	}
+}
+
+func unique(openings []Opening) []Opening {
+	slices.SortFunc(openings, func(a, b Opening) int {
+		if a.Port != b.Port {
+			return a.Port - b.Port
+		}
+		if a.Protocol < b.Protocol {
+			return -1
+		}
+		if a.Protocol > b.Protocol {
+			return 1
+		}
+		return 0
+	})
+	return slices.Compact(openings)
+}
+
+// Restricted tells that the security groups are what keeps other clients out.
+func (w *Wish) Restricted() bool { return w.Direct && len(w.Clients) > 0 }
+
+// Rules gives the rules that are needed: own are the Service's, common may be
+// needed by others too. Nearby are the CIDRs of the subnets of members and VIP:
+//
+//	who reaches the node          NodePort from           other monitor port from
+//	the load balancer             nearby                  nearby
+//	clients, ranges are given     the ranges; nearby for monitors, where no range covers it
+//	clients, no ranges            everywhere              nearby
+func (w *Wish) Rules(nearby []string) (own, common []Rule) {
+	from := nearby
+	if w.Direct {
+		if from = w.Clients; len(from) == 0 {
+			from = []string{everybody(w.IPv6)}
+		}
+		if w.Monitored {
+			from = slices.Concat(from, uncovered(nearby, from))
+		}
+	}
+	own = sortRules(append(cross(w.NodePorts, from), cross(w.HealthPorts, nearby)...))
+	return own, sortRules(cross(w.CommonPorts, nearby))
+}
+
+func cross(openings []Opening, prefixes []string) []Rule {
+	var rules []Rule
+	for _, opening := range openings {
+		for _, prefix := range prefixes {
+			rules = append(rules, Rule{opening, prefix})
+		}
+	}
+	return rules
+}
+
+// uncovered gives the prefixes that are not within one of the others.
+func uncovered(prefixes, others []string) []string {
+	within := func(text string) bool {
+		inner, err := netip.ParsePrefix(text)
+		return err == nil && slices.ContainsFunc(others, func(other string) bool {
+			outer, err := netip.ParsePrefix(other)
+			return err == nil && outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(prefixes), within)
+}

@@ -1,0 +1,219 @@
+package openstack
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+)
+
+// SecurityGroup is what we ask of a security group.
+type SecurityGroup struct {
+	ID          string              `json:"id"`
+	Name        string              `json:"name"`
+	Description string              `json:"description"`
+	Tags        []string            `json:"tags"`
+	Rules       []SecurityGroupRule `json:"security_group_rules"`
+}
+
+// SecurityGroupRule is a rule of a security group. Nil ports and empty strings mean
+// any.
+type SecurityGroupRule struct {
+	ID                   string `json:"id"`
+	Description          string `json:"description"`
+	Direction            string `json:"direction"` // ingress or egress
+	EtherType            string `json:"ethertype"` // IPv4 or IPv6
+	Protocol             string `json:"protocol"`
+	PortRangeMin         *int   `json:"port_range_min"`
+	PortRangeMax         *int   `json:"port_range_max"`
+	RemoteIPPrefix       string `json:"remote_ip_prefix"`
+	RemoteGroupID        string `json:"remote_group_id"`
+	RemoteAddressGroupID string `json:"remote_address_group_id"`
+}
+
+// SecurityGroupsNamed lists the project's security groups of a name, with their
+// rules.
+func (n *Neutron) SecurityGroupsNamed(ctx context.Context, name string) ([]SecurityGroup, error) {
+	return n.securityGroups(ctx, url.Values{"name": {name}})
+}
+
+// SecurityGroupNames lists all security groups of the project, without their rules.
+func (n *Neutron) SecurityGroupNames(ctx context.Context) ([]SecurityGroup, error) {
+	return n.securityGroups(ctx, url.Values{"fields": {"id", "name", "description", "tags"}})
+}
+
+func (n *Neutron) securityGroups(ctx context.Context, q url.Values) ([]SecurityGroup, error) {
+	if project := n.session.ProjectID(); project != "" {
+		q.Set("project_id", project)
+	}
+	var answer struct {
+		Groups []SecurityGroup `json:"security_groups"`
+	}
+	if err := n.get(ctx, "security-groups", q, &answer); err != nil {
+		return nil, Wrap(err, "list security groups")
+	}
+	return answer.Groups, nil
+}
+
+// CreateSecurityGroup makes a security group. Neutron puts two rules into it that
+// let everything out. When IsUnsure(err) it may exist all the same.
+func (n *Neutron) CreateSecurityGroup(ctx context.Context, name, description string) (*SecurityGroup, error) {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Group SecurityGroup `json:"security_group"`
+	}
+	err = groups.Create(ctx, client, groups.CreateOpts{Name: name, Description: description}).ExtractInto(&answer)
+	if err != nil {
+		return nil, Wrap(err, "create security group "+name)
+	}
+	return &answer.Group, nil
+}
+
+// TagSecurityGroup replaces the tags of a security group; its creation takes none.
+func (n *Neutron) TagSecurityGroup(ctx context.Context, id string, tags []string) error {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = attributestags.ReplaceAll(ctx, client, "security-groups", id, attributestags.ReplaceAllOpts{Tags: tags}).Extract()
+	if err != nil {
+		return Wrap(err, "tag security group "+id)
+	}
+	return nil
+}
+
+// DeleteSecurityGroup deletes a security group and its rules. Ports that use it
+// refuse: IsInUse(err).
+func (n *Neutron) DeleteSecurityGroup(ctx context.Context, id string) error {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	return ignoreNotFound(groups.Delete(ctx, client, id).ExtractErr(), "delete security group "+id)
+}
+
+// SecurityGroupRules lists the rules of a group, only those that have one of the
+// descriptions if any are given.
+func (n *Neutron) SecurityGroupRules(ctx context.Context, groupID string, descriptions ...string) ([]SecurityGroupRule, error) {
+	q := url.Values{"security_group_id": {groupID}}
+	if len(descriptions) > 0 {
+		q["description"] = descriptions
+	}
+	return n.securityGroupRules(ctx, groupID, q)
+}
+
+// SomeSecurityGroupRules lists the first rules of a group that let something in.
+func (n *Neutron) SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]SecurityGroupRule, error) {
+	return n.securityGroupRules(ctx, groupID, url.Values{
+		"security_group_id": {groupID}, "direction": {"ingress"}, "limit": {strconv.Itoa(most)}, "fields": {"id", "description"},
+	})
+}
+
+func (n *Neutron) securityGroupRules(ctx context.Context, groupID string, q url.Values) ([]SecurityGroupRule, error) {
+	var answer struct {
+		Rules []SecurityGroupRule `json:"security_group_rules"`
+	}
+	if err := n.get(ctx, "security-group-rules", q, &answer); err != nil {
+		return nil, Wrap(err, "list rules of security group "+groupID)
+	}
+	return answer.Rules, nil
+}
+
+// CreateSecurityGroupRules adds rules to one group, all of them or none. A rule that
+// is there already refuses them all: IsRuleThere(err).
+func (n *Neutron) CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]SecurityGroupRule, error) {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range wanted {
+		wanted[i].SecGroupID = groupID
+	}
+	var answer struct {
+		Rules []SecurityGroupRule `json:"security_group_rules"`
+	}
+	if err := rules.CreateBulk(ctx, client, wanted).ExtractInto(&answer); err != nil {
+		return nil, Wrap(err, "add rules to security group "+groupID)
+	}
+	return answer.Rules, nil
+}
+
+// DeleteSecurityGroupRule deletes one rule; there is no call for several.
+func (n *Neutron) DeleteSecurityGroupRule(ctx context.Context, id string) error {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	return ignoreNotFound(rules.Delete(ctx, client, id).ExtractErr(), "delete security group rule "+id)
+}
+
+// PortsInGroup lists the ports that use a security group. Not every Neutron can
+// filter by it, so what it answers is looked through again.
+func (n *Neutron) PortsInGroup(ctx context.Context, groupID string) ([]Port, error) {
+	all, err := n.ports(ctx, url.Values{"security_groups": {groupID}})
+	if IsInvalid(err) {
+		all, err = n.ports(ctx, url.Values{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	var using []Port
+	for _, port := range all {
+		if port.UsesGroup(groupID) {
+			using = append(using, port)
+		}
+	}
+	return using, nil
+}
+
+// SetPortGroups replaces the security groups of a port, if nobody has changed the
+// port since it was read: else IsStale(err).
+func (n *Neutron) SetPortGroups(ctx context.Context, port Port, groupIDs []string) (*Port, error) {
+	client, err := n.session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Port Port `json:"port"`
+	}
+	opts := ports.UpdateOpts{SecurityGroups: &groupIDs, RevisionNumber: port.Revision}
+	if err := ports.Update(ctx, client, port.ID, opts).ExtractInto(&answer); err != nil {
+		return nil, Wrap(err, "set the security groups of port "+port.ID)
+	}
+	return &answer.Port, nil
+}
+
+// IsStale tells that an object was changed after it was read (412).
+func IsStale(err error) bool { return refusalOf(err).status == http.StatusPreconditionFailed }
+
+// IsInUse tells that a security group cannot go because ports use it.
+func IsInUse(err error) bool { return refusalOf(err).body.neutronType == "SecurityGroupInUse" }
+
+// IsRuleThere tells that a security group has one of the rules already.
+func IsRuleThere(err error) bool {
+	return refusalOf(err).body.neutronType == "SecurityGroupRuleExists"
+}
+
+// inChunks asks for many IDs in several requests: a URL holds no more than 8 KiB.
+func inChunks[T any](ids []string, ask func([]string) ([]T, error)) ([]T, error) {
+	const perRequest = 150
+	var all []T
+	for len(ids) > 0 {
+		chunk := ids[:min(perRequest, len(ids))]
+		ids = ids[len(chunk):]
+		found, err := ask(chunk)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
