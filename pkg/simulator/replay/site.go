@@ -43,15 +43,11 @@ type loadBalancerFacts struct {
 }
 
 // newSite sets up the cloud of the exchanges in one directory.
-func newSite(release string, files []string) (*machine, error) {
+func newSite(release string, recordings []Recording) (*machine, error) {
 	m := newMachine()
 	s := &site{made: map[string]bool{}, present: map[string]bool{}}
 	var discovery Recording
-	for _, file := range files {
-		recording, err := Read(file)
-		if err != nil {
-			return nil, err
-		}
+	for _, recording := range recordings {
 		discovery.Steps = append(discovery.Steps, recording.Steps...)
 		s.steps = append(s.steps, recording.Steps...)
 	}
@@ -125,7 +121,7 @@ func (s *site) build(network *neutron.Neutron) error {
 		}
 		vips := map[string]string{lb.SubnetID: lb.Address}
 		for _, vip := range lb.AdditionalVIPs {
-			vips[vip.SubnetID] = cmp.Or(vip.Address, s.addressIn(vip.SubnetID))
+			vips[vip.SubnetID] = cmp.Or(vip.Address, s.addressIn(vip.SubnetID), fmt.Sprintf("fd00:%d::1", len(subnets)))
 		}
 		for id, address := range vips {
 			if id == "" || subnets[id] {
@@ -144,8 +140,13 @@ func (s *site) build(network *neutron.Neutron) error {
 	return nil
 }
 
-// addressIn finds an address in a subnet that no VIP shows: that of a member.
+// addressIn finds an address in a subnet: that of any VIP or member.
 func (s *site) addressIn(subnetID string) string {
+	for _, lb := range s.facts {
+		if lb.SubnetID == subnetID && lb.Address != "" {
+			return lb.Address
+		}
+	}
 	for _, step := range s.steps {
 		var body struct {
 			Members []struct {
