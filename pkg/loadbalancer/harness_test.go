@@ -19,6 +19,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -45,6 +46,8 @@ type world struct {
 	// clusterName is --cluster-name; clusterUID is the UID of kube-system.
 	clusterName, clusterUID string
 	hold                    time.Duration
+	// sharing are the annotations of namespaces that say whom they let share.
+	sharing map[string]string
 }
 
 // worldOptions change what newWorld sets up.
@@ -134,12 +137,15 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 		Config:      &w.conf,
 		Session:     session,
 		ClusterName: w.clusterName,
-		ClusterID:   cluster,
-		Recorder:    recorder,
-		Clock:       clock.RealClock{},
-		Pace:        fastPace(),
-		Patience:    20 * time.Second,
-		Hold:        w.hold,
+		Namespace: func(_ context.Context, name string) (*v1.Namespace, error) {
+			return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{annotation.SharingFrom: w.sharing[name]}}}, nil
+		},
+		ClusterID: cluster,
+		Recorder:  recorder,
+		Clock:     clock.RealClock{},
+		Pace:      fastPace(),
+		Patience:  20 * time.Second,
+		Hold:      w.hold,
 	})
 	if err != nil {
 		w.t.Fatal(err)

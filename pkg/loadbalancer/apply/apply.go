@@ -181,9 +181,14 @@ func (r *run) do(ctx context.Context, step plan.Step) error {
 // ready waits until the cloud can take a step: one change of a load balancer at a
 // time. Floating IPs need not wait for it.
 func (r *run) ready(ctx context.Context, step plan.Step) error {
-	switch step.(type) {
-	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP, plan.DeleteLoadBalancer:
+	switch s := step.(type) {
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP:
 		return nil
+	case plan.DeleteLoadBalancer:
+		if s.Cascade {
+			return nil
+		}
+		return r.settle(ctx) // the last of its children must be gone
 	case plan.CreateLoadBalancer:
 		return r.gone(ctx)
 	}
