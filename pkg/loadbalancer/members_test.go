@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
@@ -160,7 +158,10 @@ func TestNodeSelectorDecidesOnMembers(t *testing.T) {
 	w.cloud.Books.Reset()
 	w.refused(svc, nodes, `none of 4 nodes matches the node selector "pool=none"`)
 	w.writes(0)
-	if !w.engine.SelectsNodes(svc) || w.engine.SelectsNodes(&v1.Service{}) != true {
-		t.Error("the controller does not know that labels matter")
+	for text, want := range map[string]bool{"pool=none": true, "": false} {
+		svc.Annotations[annotation.NodeSelector] = text
+		if got := w.engine.SelectsNodes(svc); got != want {
+			t.Errorf("selector %q: labels of nodes matter %v, want %v", text, got, want)
+		}
 	}
 }

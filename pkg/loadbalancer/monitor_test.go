@@ -52,6 +52,12 @@ func TestMonitorSettingsAreAppliedAtCreationAndLater(t *testing.T) {
 			func(p *octavia.Pool) bool {
 				return p.Monitor.Type == "HTTP" && p.Monitor.URLPath == "/live" && p.Monitor.HTTPMethod == "HEAD" && p.Monitor.ExpectedCodes == "200-204"
 			}},
+		"HTTP 1.1": {annotate(annotation.MonitorType, "HTTP", annotation.MonitorVersion, "1.1"), "DELETE healthmonitors, POST healthmonitors",
+			func(p *octavia.Pool) bool { return p.Monitor.HTTPVersion == "1.1" && p.Monitor.DomainName == "" }},
+		"host": {annotate(annotation.MonitorDomain, "www.example.com"), "DELETE healthmonitors, POST healthmonitors",
+			func(p *octavia.Pool) bool {
+				return p.Monitor.HTTPVersion == "1.1" && p.Monitor.DomainName == "www.example.com"
+			}},
 		"port": {annotate(annotation.MonitorPort, "8080"), "PUT members",
 			func(p *octavia.Pool) bool { return p.Monitor.Type == "TCP" && p.Members[0].MonitorPort == 8080 }},
 		"kube-proxy": {annotate(annotation.MonitorKubeProxy, "true"), "DELETE healthmonitors, PUT members, POST healthmonitors",
@@ -95,6 +101,29 @@ func TestMonitorSettingsAreAppliedAtCreationAndLater(t *testing.T) {
 			}
 			w.unchanged(changed, nodes)
 		})
+	}
+}
+
+// What Octavia has no default for is taken back by null, in place.
+func TestHostOfAMonitorChangesInPlaceAndGoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	annotate(annotation.Monitor, "true", annotation.MonitorType, "HTTP", annotation.MonitorDomain, "a.example.com")(svc)
+	w.ensure(svc, nodes)
+	for _, domain := range []string{"b.example.com", ""} {
+		if svc.Annotations[annotation.MonitorDomain] = domain; domain == "" {
+			delete(svc.Annotations, annotation.MonitorDomain)
+		}
+		w.cloud.Books.Reset()
+		w.ensure(svc, nodes)
+		if steps := childWrites(w); steps != "PUT healthmonitors" {
+			t.Errorf("%q: the change is %s", domain, steps)
+		}
+		if m := w.loadBalancer().Pools[0].Monitor; m.DomainName != domain || (m.HTTPVersion == "") != (domain == "") {
+			t.Errorf("%q: monitor %+v", domain, m)
+		}
+		w.unchanged(svc, nodes)
 	}
 }
 

@@ -10,6 +10,9 @@ var (
 	VersionTags = Version{2, 5}
 	// VersionFlavors: load balancers are built by flavors (4.0, Stein).
 	VersionFlavors = Version{2, 6}
+	// VersionMonitorHTTP11: HTTP monitors speak HTTP/1.1 and name a host (4.0,
+	// Stein).
+	VersionMonitorHTTP11 = Version{2, 10}
 	// VersionAllowedCIDRs: listeners can be closed to some clients (5.0, Train).
 	VersionAllowedCIDRs = Version{2, 12}
 	// VersionZones: load balancers are built in availability zones (6.0, Ussuri).

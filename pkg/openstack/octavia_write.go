@@ -122,7 +122,7 @@ func (o *Octavia) CreateMonitor(ctx context.Context, opts monitors.CreateOpts) (
 }
 
 // UpdateMonitor changes the settings of a health monitor that opts has.
-func (o *Octavia) UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOpts) error {
+func (o *Octavia) UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOptsBuilder) error {
 	client, err := o.session.LoadBalancer(ctx)
 	if err != nil {
 		return err

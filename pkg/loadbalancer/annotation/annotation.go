@@ -36,6 +36,8 @@ const (
 	MonitorPath    = Prefix + "health-monitor-path"
 	MonitorMethod  = Prefix + "health-monitor-http-method"
 	MonitorCodes   = Prefix + "health-monitor-expected-codes"
+	MonitorVersion = Prefix + "health-monitor-http-version"
+	MonitorDomain  = Prefix + "health-monitor-domain-name"
 	MonitorPort    = Prefix + "health-monitor-port"
 	NodeSelector   = Prefix + "node-selector"
 	MaxMembers     = Prefix + "max-members"
@@ -71,6 +73,7 @@ type Values struct {
 	MonitorMaxRetriesDown             *int
 	MonitorType, MonitorPath          *string
 	MonitorMethod, MonitorCodes       *string
+	MonitorVersion, MonitorDomain     *string
 	MonitorPort                       *int
 	MonitorKubeProxy                  *bool
 	MaxMembers                        *int

@@ -49,6 +49,16 @@ func monitorTable() []Annotation {
 			Doc:   "The answers that mean health to them.",
 		},
 		{
+			Name: MonitorVersion, Default: "Octavia's, which is 1.0", Change: InPlace,
+			Value: oneOf(func(v *Values) **string { return &v.MonitorVersion }, "1.0", "1.1"),
+			Doc:   "The version of HTTP that they speak. Some servers take no 1.0.",
+		},
+		{
+			Name: MonitorDomain, Change: InPlace,
+			Value: domain(func(v *Values) **string { return &v.MonitorDomain }),
+			Doc:   "The host that they ask for, by HTTP 1.1.",
+		},
+		{
 			Name: MonitorPort, Default: "the NodePort", Change: InPlace,
 			Value: from(1, 65535, func(v *Values) **int { return &v.MonitorPort }),
 			Doc:   "The port of the nodes that is probed. With `health-monitor-kube-proxy` it is that of kube-proxy.",

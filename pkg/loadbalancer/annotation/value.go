@@ -152,3 +152,15 @@ func codes(at func(*Values) **string) Value {
 		return true
 	}}
 }
+
+// domain reads the name of a host.
+func domain(at func(*Values) **string) Value {
+	form := regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)+$`)
+	return Value{"text", "the name of a host, such as www.example.com", func(v *Values, value string) bool {
+		if !form.MatchString(value) || len(value) > 255 {
+			return false
+		}
+		*at(v) = &value
+		return true
+	}}
+}

@@ -37,7 +37,7 @@ type Octavia interface {
 	UpdatePool(ctx context.Context, id string, opts pools.UpdateOptsBuilder) error
 	DeletePool(ctx context.Context, id string) error
 	CreateMonitor(ctx context.Context, opts monitors.CreateOpts) (*monitors.Monitor, error)
-	UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOpts) error
+	UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOptsBuilder) error
 	DeleteMonitor(ctx context.Context, id string) error
 	SetMembers(ctx context.Context, poolID string, members []pools.CreateMemberOpts, additive bool) error
 	AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (*pools.Member, error)

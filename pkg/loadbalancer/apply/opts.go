@@ -122,20 +122,39 @@ func monitorOpts(m model.Monitor) monitors.CreateOpts {
 		HTTPMethod:     m.HTTPMethod,
 		URLPath:        m.URLPath,
 		ExpectedCodes:  m.ExpectedCodes,
+		HTTPVersion:    m.HTTPVersion,
+		DomainName:     m.DomainName,
 		Tags:           m.Tags,
 	}
 }
 
-func monitorUpdate(m model.Monitor) monitors.UpdateOpts {
-	return monitors.UpdateOpts{
-		Delay:          m.Delay,
-		Timeout:        m.Timeout,
-		MaxRetries:     m.MaxRetries,
-		MaxRetriesDown: m.MaxRetriesDown,
-		HTTPMethod:     m.HTTPMethod,
-		URLPath:        m.URLPath,
-		ExpectedCodes:  m.ExpectedCodes,
+// monitorUpdate is the change of a monitor to what is wanted.
+type monitorUpdate struct{ from, to model.Monitor }
+
+// ToMonitorUpdateMap implements monitors.UpdateOptsBuilder. Null is Octavia's
+// default; older releases do not know what they are not told.
+func (u monitorUpdate) ToMonitorUpdateMap() (map[string]any, error) {
+	settings := map[string]any{
+		"delay": u.to.Delay, "timeout": u.to.Timeout, "max_retries": u.to.MaxRetries, "max_retries_down": u.to.MaxRetriesDown,
 	}
+	for key, value := range map[string]string{
+		"http_method": u.to.HTTPMethod, "url_path": u.to.URLPath, "expected_codes": u.to.ExpectedCodes,
+	} {
+		if value != "" {
+			settings[key] = value
+		}
+	}
+	for key, change := range map[string][2]string{
+		"http_version": {u.from.HTTPVersion, u.to.HTTPVersion}, "domain_name": {u.from.DomainName, u.to.DomainName},
+	} {
+		switch {
+		case change[1] != "":
+			settings[key] = change[1]
+		case change[0] != "":
+			settings[key] = nil
+		}
+	}
+	return map[string]any{"healthmonitor": settings}, nil
 }
 
 // size gives the length of a value as JSON.

@@ -124,7 +124,7 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 		}
 		return monitor.ID, nil
 	case plan.UpdateMonitor:
-		return "", r.Octavia.UpdateMonitor(ctx, s.From.ID, monitorUpdate(s.To))
+		return "", r.Octavia.UpdateMonitor(ctx, s.From.ID, monitorUpdate{s.From, s.To})
 	case plan.DeleteMonitor:
 		return "", r.Octavia.DeleteMonitor(ctx, s.Monitor.ID)
 	}

@@ -22,6 +22,7 @@ const (
 	SourceRanges      Feature = "source ranges"
 	MonitorPorts      Feature = "health monitors that ask at another port"
 	HTTPMonitorForUDP Feature = "HTTP monitors for UDP"
+	MonitorHTTP11     Feature = "health monitors of HTTP/1.1"
 	Timeouts          Feature = "timeouts of listeners"
 	ConnectionLimit   Feature = "connection limits"
 	InsertHeaders     Feature = "HTTP headers of the load balancer's own"
@@ -52,6 +53,7 @@ func features() map[Feature]feature {
 		SourceRanges:      {openstack.VersionAllowedCIDRs, []string{ProviderOVN}},        // 501
 		MonitorPorts:      {lacking: []string{ProviderOVN}},                              // 501
 		HTTPMonitorForUDP: {openstack.VersionHTTPForUDP, []string{ProviderOVN}},          // 400, ovn 501
+		MonitorHTTP11:     {openstack.VersionMonitorHTTP11, []string{ProviderOVN}},       // 400, ovn 501
 		Timeouts:          {openstack.VersionTimeouts, []string{ProviderOVN}},            // 400, ovn ignores them
 		ConnectionLimit:   {lacking: []string{ProviderOVN}},                              // ignored
 		InsertHeaders:     {lacking: []string{ProviderOVN}},                              // 501 for the protocol

@@ -24,6 +24,7 @@ type MonitorSettings struct {
 	// Type, Path, HTTPMethod and Codes are those of a monitor of the user's own;
 	// Port is where it asks. Empty is the usual one.
 	Type, Path, HTTPMethod, Codes string
+	Version, Domain               string
 	Port                          int
 	// KubeProxy asks kube-proxy's healthz for the node's health, with
 	// externalTrafficPolicy Cluster; KubeProxyAsked tells that the Service itself
@@ -45,6 +46,8 @@ func monitorSettings(values annotation.Values, lb config.LoadBalancer) MonitorSe
 		Path:           value(values.MonitorPath),
 		HTTPMethod:     value(values.MonitorMethod),
 		Codes:          value(values.MonitorCodes),
+		Version:        value(values.MonitorVersion),
+		Domain:         value(values.MonitorDomain),
 		Port:           value(values.MonitorPort),
 		KubeProxy:      lb.MonitorKubeProxy,
 		KubeProxyAsked: value(values.MonitorKubeProxy),
@@ -78,7 +81,12 @@ func (m MonitorSettings) on(svc *v1.Service) bool { return !m.Off && (m.Enabled 
 
 // own tells that the user describes the probe.
 func (m MonitorSettings) own() bool {
-	return m.Type != "" || m.Path != "" || m.HTTPMethod != "" || m.Codes != "" || m.Port != 0 && !m.KubeProxy
+	return m.Type != "" || m.overHTTP() || m.Port != 0 && !m.KubeProxy
+}
+
+// overHTTP tells that it is described by what only HTTP has.
+func (m MonitorSettings) overHTTP() bool {
+	return m.Path != "" || m.HTTPMethod != "" || m.Codes != "" || m.Version != "" || m.Domain != ""
 }
 
 // ownType gives the type of the probe that the user describes.
@@ -86,7 +94,7 @@ func (m MonitorSettings) ownType(protocol model.Protocol) string {
 	switch {
 	case m.Type != "":
 		return m.Type
-	case m.Path != "" || m.HTTPMethod != "" || m.Codes != "":
+	case m.overHTTP():
 		return model.MonitorHTTP
 	default:
 		return plainType(protocol)
@@ -128,7 +136,10 @@ func monitor(svc *v1.Service, protocol model.Protocol, m MonitorSettings, can Ca
 	made := &model.Monitor{Delay: m.Delay, Timeout: m.Timeout, MaxRetries: m.MaxRetries, MaxRetriesDown: m.MaxRetriesDown}
 	http := func(kind, path string) {
 		made.Type, made.HTTPMethod, made.URLPath = kind, first(m.HTTPMethod, "GET"), first(m.Path, path)
-		made.ExpectedCodes = first(m.Codes, "200")
+		made.ExpectedCodes, made.HTTPVersion, made.DomainName = first(m.Codes, "200"), m.Version, m.Domain
+		if m.Domain != "" {
+			made.HTTPVersion = "1.1"
+		}
 	}
 	asksKubeProxy := can.Can(MonitorPorts) && (protocol.Transport() == model.TCP || can.Can(HTTPMonitorForUDP))
 	path, port := servicehelpers.GetServiceHealthCheckPathPort(svc)

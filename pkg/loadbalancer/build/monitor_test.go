@@ -109,6 +109,8 @@ func TestMonitorsThatCannotBeAreRefused(t *testing.T) {
 		{"HTTP on ovn", service(on, annotated(annotation.MonitorType, "HTTP")), ovn, []string{annotation.MonitorType, `"HTTP"`, `"TCP", "UDP-CONNECT"`}},
 		{"a path on ovn", service(on, annotated(annotation.MonitorPath, "/")), ovn, []string{annotation.MonitorPath, "ovn has no HTTP monitors"}},
 		{"a port on ovn", service(on, annotated(annotation.MonitorPort, "80")), ovn, []string{annotation.MonitorPort, "ovn has no health monitors that ask at another port"}},
+		{"HTTP 1.1 on an old Octavia", service(on, annotated(annotation.MonitorVersion, "1.1")), build.CapabilitiesOf("amphora", v(9)), []string{annotation.MonitorVersion, "v2.9", "v2.10"}},
+		{"a host by HTTP 1.0", service(on, annotated(annotation.MonitorVersion, "1.0"), annotated(annotation.MonitorDomain, "a")), today(), []string{annotation.MonitorDomain, "1.1"}},
 		{"kube-proxy on ovn", service(on, annotated(annotation.MonitorKubeProxy, "true")), ovn, []string{annotation.MonitorKubeProxy, "ovn has no"}},
 		{"kube-proxy and a type", service(on, annotated(annotation.MonitorKubeProxy, "true"), annotated(annotation.MonitorType, "TCP")), today(), []string{annotation.MonitorKubeProxy, "only one"}},
 		{"a path for TCP", service(on, annotated(annotation.MonitorPath, "/"), annotated(annotation.MonitorType, "TCP")), today(), []string{annotation.MonitorPath, "type TCP"}},

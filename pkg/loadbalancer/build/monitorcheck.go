@@ -51,6 +51,7 @@ func (m MonitorSettings) validateOwn(svc *v1.Service, can Capabilities) field.Er
 	}
 	for _, given := range []struct{ name, value string }{
 		{annotation.MonitorPath, m.Path}, {annotation.MonitorMethod, m.HTTPMethod}, {annotation.MonitorCodes, m.Codes},
+		{annotation.MonitorVersion, m.Version}, {annotation.MonitorDomain, m.Domain},
 	} {
 		switch {
 		case given.value == "":
@@ -58,7 +59,12 @@ func (m MonitorSettings) validateOwn(svc *v1.Service, can Capabilities) field.Er
 			errs = append(errs, field.Forbidden(annotation.Path(given.name), "monitors of type "+kind+" have no such thing: only HTTP and HTTPS"))
 		case m.Type == "" && !slices.Contains(can.Monitors, kind):
 			errs = append(errs, field.Forbidden(annotation.Path(given.name), fmt.Sprintf("the provider %s has no HTTP monitors", can.Provider)))
+		case slices.Contains([]string{annotation.MonitorVersion, annotation.MonitorDomain}, given.name) && !can.Can(MonitorHTTP11):
+			errs = append(errs, field.Forbidden(annotation.Path(given.name), can.Lacks(MonitorHTTP11)))
 		}
+	}
+	if m.Version == "1.0" && m.Domain != "" {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.MonitorDomain), "HTTP 1.0 asks for no host: "+annotation.MonitorVersion+` must be "1.1"`))
 	}
 	if m.Type == "" {
 		return errs
@@ -125,6 +131,8 @@ func (m MonitorSettings) notices(svc *v1.Service, values annotation.Values) []an
 			{annotation.MonitorPath, m.Path != ""},
 			{annotation.MonitorMethod, m.HTTPMethod != ""},
 			{annotation.MonitorCodes, m.Codes != ""},
+			{annotation.MonitorVersion, m.Version != ""},
+			{annotation.MonitorDomain, m.Domain != ""},
 			{annotation.MonitorPort, m.Port != 0},
 			{annotation.MonitorKubeProxy, m.KubeProxyAsked},
 		} {

@@ -127,8 +127,12 @@ type Monitor struct {
 	HTTPMethod     string
 	URLPath        string
 	ExpectedCodes  string
-	Tags           []string
-	Status         Status
+	// HTTPVersion is "1.0" or "1.1", empty for Octavia's default; DomainName is the
+	// host that a monitor of HTTP/1.1 asks for.
+	HTTPVersion string
+	DomainName  string
+	Tags        []string
+	Status      Status
 }
 
 // FloatingIP is a floating IP on the VIP. A desired one that has neither ID nor

@@ -165,6 +165,8 @@ func monitor(m monitors.Monitor) *model.Monitor {
 		HTTPMethod:     m.HTTPMethod,
 		URLPath:        m.URLPath,
 		ExpectedCodes:  m.ExpectedCodes,
+		HTTPVersion:    m.HTTPVersion,
+		DomainName:     m.DomainName,
 		Tags:           m.Tags,
 		Status:         model.Status{Provisioning: m.ProvisioningStatus, Operating: m.OperatingStatus},
 	}

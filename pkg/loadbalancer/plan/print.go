@@ -139,6 +139,8 @@ func (s UpdateMonitor) String() string {
 	changes.add("http_method", s.From.HTTPMethod, s.To.HTTPMethod)
 	changes.add("url_path", s.From.URLPath, s.To.URLPath)
 	changes.add("expected_codes", s.From.ExpectedCodes, s.To.ExpectedCodes)
+	changes.add("http_version", or(s.From.HTTPVersion, "none"), or(s.To.HTTPVersion, "none"))
+	changes.add("domain_name", or(s.From.DomainName, "none"), or(s.To.DomainName, "none"))
 	return fmt.Sprintf("monitor %s: %s", s.Pool, changes)
 }
 
