@@ -3,8 +3,8 @@ package octavia
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -68,8 +68,19 @@ func (a attribute) parse(release Release, value any, path string) (any, *apiErro
 	if failure := a.readable(value); failure != nil {
 		return nil, failure
 	}
+	if a.kind == kindWholeURL && release.HardenedTexts {
+		switch text, is := value.(string); {
+		case !is:
+			return nil, a.wrong(value, "expected string or bytes-like object, got '"+pythonType(value)+"'")
+		case hasControls(text) || strings.Contains(text, " "):
+			return nil, a.wrong(value, "Value must be a valid URL string")
+		}
+	}
 	converted, why := a.convert(value)
-	if why != "" {
+	switch {
+	case why != "" && a.kind == kindEnumInteger:
+		return nil, a.wrong(converted, why) // the number that was read
+	case why != "":
 		return nil, a.wrong(value, why)
 	}
 	return converted, nil
@@ -128,9 +139,10 @@ func (a attribute) convert(value any) (converted any, why string) {
 	case kindHTTPVersion:
 		return httpVersion(value)
 	case kindEnumInteger:
+		a.least = math.MinInt
 		number, why := a.integer(value)
 		if why == "" && !slices.Contains(a.enum, fmt.Sprint(number)) {
-			return nil, "Value should be one of: " + strings.Join(a.enum, ", ")
+			why = "Value should be one of: " + strings.Join(a.enum, ", ")
 		}
 		return number, why
 	case kindTexts, kindCIDRs, kindUUIDs, kindALPN:
@@ -268,7 +280,7 @@ func (a attribute) word(value any) (string, string) {
 		if a.most != 0 && len([]rune(text)) > a.most {
 			return "", fmt.Sprintf("Value should have a maximum character requirement of %d", a.most)
 		}
-		if a.pattern != "" && !regexp.MustCompile(a.pattern).MatchString(text) {
+		if a.pattern != "" && !pythonPattern(a.pattern).MatchString(text) {
 			return "", "Value should match the pattern " + a.pattern
 		}
 	}
@@ -276,18 +288,13 @@ func (a attribute) word(value any) (string, string) {
 }
 
 func expectedCodes() *regexp.Regexp {
-	return regexp.MustCompile(`^(\d{3}(\s*,\s*\d{3})*)$|^(\d{3}-\d{3})$`)
+	return pythonPattern(`^(\d{3}(\s*,\s*\d{3})*)$|^(\d{3}-\d{3})$`)
 }
 
-func isURLPath(text string) bool {
-	parsed, err := url.Parse(text)
-	return err == nil && strings.HasPrefix(text, "/") && parsed.Host == "" && !strings.ContainsAny(text, " \t\n?#")
-}
-
-func isWholeURL(text string) bool {
-	parsed, err := url.Parse(text)
-	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != "" &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f && r <= 0x9f })
+// pythonPattern is a pattern as Python reads it, where $ is also the place
+// before a newline at the end.
+func pythonPattern(pattern string) *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(pattern, "$", `(?:\n?\z)`))
 }
 
 func alpnProtocols() []string { return []string{"h2", "http/1.1", "http/1.0"} }

@@ -207,7 +207,7 @@ func (o *Octavia) nestedPolicies(lb *LoadBalancer, listener *Listener, definitio
 			return tooManyRules(randomID())
 		}
 		for _, rule := range rules {
-			if failure := checkRule(rule); failure != nil {
+			if failure := o.release.checkRule(rule); failure != nil {
 				return failure
 			}
 		}

@@ -79,8 +79,11 @@ func policyArguments(text string) *apiError {
 }
 
 // checkRule is about what a rule of each type can compare.
-func checkRule(rule body) *apiError {
+func (r Release) checkRule(rule body) *apiError {
 	why := ruleFault(rule)
+	if why == "" && r.HardenedTexts && rule.text("compare_type") == "REGEX" && hasControls(rule.text("value")) {
+		why = "Unable to parse regular expression: contains control characters"
+	}
 	if why == "" {
 		return nil
 	}
@@ -105,9 +108,10 @@ func ruleFault(rule body) string {
 		return comparisonFault(rule, kind)
 	case "HOST_NAME", "PATH", "FILE_TYPE":
 		return comparisonFault(rule, kind)
-	default:
+	case "SSL_CONN_HAS_CERT", "SSL_VERIFY_RESULT", "SSL_DN_FIELD":
 		return certificateRuleFault(rule)
 	}
+	return invalidRule("invalid rule type")
 }
 
 // comparisonFault checks the comparison of a rule about a text of the request.
@@ -116,7 +120,7 @@ func comparisonFault(rule body, kind string) string {
 	if comparison == "REGEX" {
 		return regexFault(value)
 	}
-	if kind == "FILE_TYPE" && comparison != "EQUAL_TO" {
+	if comparison == "" || kind == "FILE_TYPE" && comparison != "EQUAL_TO" {
 		return invalidRule("invalid comparison type for rule type")
 	}
 	switch {
@@ -180,9 +184,6 @@ func distinguishedField() *regexp.Regexp { return regexp.MustCompile("^[a-zA-Z][
 // regexFault words the mistakes that people make in expressions as Python
 // does.
 func regexFault(expression string) string {
-	if strings.ContainsFunc(expression, func(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }) {
-		return "Unable to parse regular expression: contains control characters"
-	}
 	_, err := syntax.Parse(expression, syntax.Perl)
 	failure, is := err.(*syntax.Error)
 	if !is {

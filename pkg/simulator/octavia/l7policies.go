@@ -28,7 +28,7 @@ func (o *Octavia) createPolicy(c *call) (response, *apiError) {
 	if failure := noChildren(listener.Protocol); failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkRedirectPool(lb, listener, given); failure != nil {
+	if failure := o.checkRedirectPool(listener, given); failure != nil {
 		return response{}, failure
 	}
 	if failure := o.checkQuota(c, lb.ProjectID, quotaPolicy, 1); failure != nil {
@@ -39,6 +39,9 @@ func (o *Octavia) createPolicy(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	if failure := mutable(lb); failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkRedirectOwner(lb, settings); failure != nil {
 		return response{}, failure
 	}
 	if len(given.objects("rules")) > 0 {
@@ -64,21 +67,30 @@ func noChildren(protocol string) *apiError {
 	return nil
 }
 
-// checkRedirectPool wants the pool that is named to exist and to fit, and to
-// be on the same load balancer where the action leads to it.
-func (o *Octavia) checkRedirectPool(lb *LoadBalancer, listener *Listener, given body) *apiError {
+// checkRedirectPool wants the pool that is named to exist and to fit.
+func (o *Octavia) checkRedirectPool(listener *Listener, given body) *apiError {
 	id := given.text("redirect_pool_id")
 	if id == "" {
 		return nil
 	}
-	owner, pool, failure := o.pool(id)
+	_, pool, failure := o.pool(id)
 	if failure != nil {
 		return failure
 	}
 	if failure := checkPoolProtocol(listener.Protocol, pool.Protocol); failure != nil {
 		return failure
 	}
-	if owner != lb && given.text("action") != actionReject {
+	return nil
+}
+
+// checkRedirectOwner wants the pool that the policy leads to to be on the same
+// load balancer. Octavia looks at that last.
+func (o *Octavia) checkRedirectOwner(lb *LoadBalancer, settings body) *apiError {
+	id := settings.text("redirect_pool_id")
+	if id == "" || settings.text("action") != actionPool {
+		return nil
+	}
+	if owner, _, failure := o.pool(id); failure != nil || owner != lb {
 		return notFound("Pool", id)
 	}
 	return nil
@@ -162,10 +174,13 @@ func (o *Octavia) updatePolicy(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	if failure := o.checkRedirectPool(lb, listener, given); failure != nil {
+	if failure := o.checkRedirectPool(listener, given); failure != nil {
 		return response{}, failure
 	}
 	if failure := mutable(lb); failure != nil {
+		return response{}, failure
+	}
+	if failure := o.checkRedirectOwner(lb, settings); failure != nil {
 		return response{}, failure
 	}
 	if failure := o.tagsInUpdate(given); failure != nil {

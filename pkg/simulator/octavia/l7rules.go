@@ -21,7 +21,7 @@ func (o *Octavia) createRule(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	if failure := checkRule(given); failure != nil {
+	if failure := o.release.checkRule(given); failure != nil {
 		return response{}, failure
 	}
 	if len(policy.Rules) >= mostRules {
@@ -32,6 +32,9 @@ func (o *Octavia) createRule(c *call) (response, *apiError) {
 	}
 	if failure := mutablePolicy(lb, policy); failure != nil {
 		return response{}, failure
+	}
+	if given.text("compare_type") == "" {
+		return response{}, crash("Something unknown went wrong")
 	}
 	if failure := uniqueTags(given); failure != nil {
 		return response{}, failure
@@ -63,7 +66,17 @@ func (r *L7Rule) settings(given body) {
 			*target = given.text(key)
 		}
 	}
+	if given.has("key") {
+		r.emptyKey = given["key"] == ""
+	}
 	r.Invert = given.boolean("invert", r.Invert)
+}
+
+// forgetKey clears the key of types that use none. Only updates do so.
+func (r *L7Rule) forgetKey() {
+	if slices.Contains([]string{"HOST_NAME", "PATH", "FILE_TYPE"}, r.Type) {
+		r.Key, r.emptyKey = "", false
+	}
 }
 
 // policyAndListener is what calls on a rule lock with it.
@@ -108,7 +121,8 @@ func (o *Octavia) updateRule(c *call) (response, *apiError) {
 	}
 	changed := *rule
 	changed.settings(given)
-	if failure := checkRule(changed.body()); failure != nil {
+	changed.forgetKey()
+	if failure := o.release.checkRule(changed.body()); failure != nil {
 		return response{}, failure
 	}
 	if failure := mutablePolicy(lb, policy); failure != nil {
@@ -122,6 +136,7 @@ func (o *Octavia) updateRule(c *call) (response, *apiError) {
 	}
 	rule.Meta.edit(given)
 	rule.settings(given)
+	rule.forgetKey()
 	o.update(lb, append(o.policyAndListener(policy), rule), nil, nil)
 	return response{http.StatusOK, view{"rule": rule.view()}}, nil
 }
@@ -176,6 +191,9 @@ func (r *L7Rule) view() view {
 	shown := r.Meta.view().with(view{
 		"type": r.Type, "compare_type": r.CompareType, "key": orNull(r.Key), "value": r.Value, "invert": r.Invert,
 	})
+	if r.emptyKey {
+		shown["key"] = ""
+	}
 	delete(shown, "name")
 	return shown
 }

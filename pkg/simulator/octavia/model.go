@@ -105,6 +105,7 @@ type L7Rule struct {
 	Type, CompareType, Key, Value string
 	Invert                        bool
 	PolicyID, LoadBalancerID      string
+	emptyKey                      bool // "" was given, which is not null
 }
 
 // Amphora is a virtual machine of a load balancer.

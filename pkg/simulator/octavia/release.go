@@ -37,6 +37,10 @@ type Release struct {
 	// WholeQuota: a project's quota has its ID and both spellings of the
 	// classes (since 2026.2).
 	WholeQuota bool
+	// HardenedTexts: spaces and control characters in redirect URLs, regular
+	// expressions and cipher strings are refused (OSSA-2026-039, which Debian's
+	// packages of zed have).
+	HardenedTexts bool
 	// OVNSourceIP: ovn also takes the algorithm SOURCE_IP (since 2026.2).
 	OVNSourceIP bool
 }
@@ -51,7 +55,7 @@ func Releases() map[string]Release {
 		{
 			Name: "zed", Version: "11.0.0", Minor: 26, TextErrors: true, FullCreateOmitsMonitors: true,
 			ListenerUpdatedAtOnce: true, DuplicateMemberHangs: true, OneVIPText: true, UnlimitedPageFails: true,
-			OldOVN: true,
+			OldOVN: true, HardenedTexts: true,
 		},
 		{
 			Name: "2024.1", Version: "14.0.0", Minor: 28, BodyLimit: bodyLimit,

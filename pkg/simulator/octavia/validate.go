@@ -97,7 +97,7 @@ func (o *Octavia) checkPoolTLS(pool *Pool, given body) *apiError {
 	if failure := o.checkCertificates([]string{given.text("tls_container_ref")}, ca, crl); failure != nil {
 		return failure
 	}
-	if failure := checkCiphers(given.text("tls_ciphers")); failure != nil {
+	if failure := o.release.checkCiphers(given.text("tls_ciphers")); failure != nil {
 		return failure
 	}
 	if pool.ID == "" && !given.boolean("tls_enabled", false) {

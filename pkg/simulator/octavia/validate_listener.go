@@ -140,7 +140,7 @@ func (o *Octavia) checkListenerTLS(facts listenerFacts) *apiError {
 	case facts.crl != "" && facts.clientCA == "":
 		return invalid("A client authentication CA reference is required to specify a client authentication revocation list.")
 	}
-	if failure := checkCiphers(facts.ciphers); failure != nil {
+	if failure := o.release.checkCiphers(facts.ciphers); failure != nil {
 		return failure
 	}
 	return o.checkCertificates(facts.refs, facts.clientCA, facts.crl)
@@ -162,11 +162,11 @@ func (o *Octavia) checkCertificates(groups []string, others ...string) *apiError
 	return nil
 }
 
-func checkCiphers(ciphers string) *apiError {
+func (r Release) checkCiphers(ciphers string) *apiError {
 	allowed := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-+!:@=_.", r)
 	}
-	if strings.ContainsFunc(ciphers, func(r rune) bool { return !allowed(r) }) {
+	if r.HardenedTexts && strings.ContainsFunc(ciphers, func(r rune) bool { return !allowed(r) }) {
 		return invalid("Invalid characters in cipher string. Only alphanumeric, -, +, !, :, @, =, _, and . are allowed.")
 	}
 	return nil
@@ -223,7 +223,7 @@ func (o *Octavia) checkListenerUpdate(lb *LoadBalancer, listener *Listener, give
 	if failure := o.checkCIDRs(lb, facts.cidrs, false); failure != nil {
 		return failure
 	}
-	if failure := checkCiphers(facts.ciphers); failure != nil {
+	if failure := o.release.checkCiphers(facts.ciphers); failure != nil {
 		return failure
 	}
 	return checkTLSLists(facts.versions, facts.versionsSet, facts.protocols, facts.protocolsSet)

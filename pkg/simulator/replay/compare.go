@@ -24,7 +24,7 @@ func newPatterns() patterns {
 		// What Python prints differently at each start: where an object is, and
 		// in which order the members of a set come.
 		object:    regexp.MustCompile(`object at 0x[0-9a-f]+`),
-		set:       regexp.MustCompile(`(Value should be one of: )(.*)`),
+		set:       regexp.MustCompile(`(Value should be one of: |Unknown attributes for argument [^:]*: )(.*)`),
 		requestID: regexp.MustCompile(`req-[0-9a-f]{8}-[0-9a-f-]{27}`),
 	}
 }
