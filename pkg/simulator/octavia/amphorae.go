@@ -55,11 +55,11 @@ func (o *Octavia) amphora(id string) (*LoadBalancer, *Amphora, *apiError) {
 }
 
 func (o *Octavia) showAmphora(c *call) (response, *apiError) {
-	if failure := mayAdminister(c.caller); failure != nil {
-		return response{}, failure
-	}
 	lb, amphora, failure := o.amphora(c.id)
 	if failure != nil {
+		return response{}, failure
+	}
+	if failure := mayAdminister(c.caller); failure != nil {
 		return response{}, failure
 	}
 	return response{http.StatusOK, view{"amphora": amphora.view(lb).only(c.fields)}}, nil

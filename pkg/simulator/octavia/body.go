@@ -58,7 +58,7 @@ func (b body) objects(key string) []body {
 // argument is the name of Octavia's method argument, which error texts carry.
 func (o *Octavia) parse(c *call, argument, wrapper string, inner schema) (any, *apiError) {
 	if len(bytes.TrimSpace(c.body)) == 0 {
-		return nil, refuse(http.StatusBadRequest, "Missing argument: %q", argument)
+		return nil, refuse(http.StatusBadRequest, "Missing argument: %q", cmp.Or(c.missing, argument))
 	}
 	decoder := json.NewDecoder(bytes.NewReader(c.body))
 	decoder.UseNumber()
@@ -80,6 +80,9 @@ func (o *Octavia) parse(c *call, argument, wrapper string, inner schema) (any, *
 			argument, pythonJSON(c.body), failure.text)
 	case failure != nil:
 		return nil, failure
+	}
+	if c.missing != "" {
+		return nil, refuse(http.StatusBadRequest, "Missing argument: %q", c.missing)
 	}
 	value, given := parsed[wrapper]
 	if value != nil {

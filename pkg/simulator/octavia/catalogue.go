@@ -1,10 +1,12 @@
 package octavia
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // nilID is a placeholder in Octavia's database that nobody can see.
@@ -21,6 +23,7 @@ type Flavor struct {
 	ProfileID             string `json:"flavor_profile_id"`
 	// Provider is the profile's; AddFlavor makes a profile where there is none.
 	Provider string `json:"-"`
+	unnamed  bool   // null was given, which others may have as well
 }
 
 // AvailabilityZone for a load balancer. It is known by its name.
@@ -116,7 +119,7 @@ func (o *Octavia) checkPlacement(given body) (placement, *apiError) {
 	}
 	if given.has("availability_zone") {
 		zone, failure := o.zone(chosen.zone)
-		if failure != nil {
+		if failure != nil || given["availability_zone"] == nil {
 			return chosen, invalid("Invalid availability zone.")
 		}
 		if !zone.Enabled {
@@ -163,14 +166,60 @@ func (o *Octavia) validateProfile(provider, data string, zone bool) *apiError {
 	if provider == ProviderOVN {
 		return unsupportedAction(provider, "This provider does not support validating "+kind+".")
 	}
-	var settings map[string]any
-	if json.Unmarshal([]byte(data), &settings) != nil || !isAmphora(provider) {
+	decoder := json.NewDecoder(strings.NewReader(data))
+	decoder.UseNumber()
+	var decoded any
+	if err := decoder.Decode(&decoded); err != nil {
 		return nil
 	}
-	known := o.release.capabilities(provider, zone)
+	if !isAmphora(provider) {
+		return iterable(provider, decoded)
+	}
+	settings, is := decoded.(map[string]any)
+	if !is {
+		return unsupportedOption(provider, "%s is not of type 'object'", pythonRepr(decoded))
+	}
+	return checkSettings(provider, settings, o.release.capabilities(provider, zone))
+}
+
+// iterable is how the no-op provider fails on what has no elements.
+func iterable(provider string, decoded any) *apiError {
+	switch decoded.(type) {
+	case map[string]any, []any, string:
+		return nil
+	}
+	if provider != ProviderNoop {
+		return nil
+	}
+	return crash("Provider '" + provider + "' reports error: '" + pythonType(decoded) + "' object is not iterable")
+}
+
+// checkSettings compares the settings of a profile with what amphora knows, in
+// the words of its schema.
+func checkSettings(provider string, settings map[string]any, known []capability) *apiError {
+	var strange []string
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if !slices.ContainsFunc(known, func(c capability) bool { return c.name == name }) {
-			return unsupportedOption(provider, "Additional properties are not allowed ('%s' was unexpected)", name)
+			strange = append(strange, pythonQuote(name))
+		}
+	}
+	if len(strange) > 0 {
+		verb := "was"
+		if len(strange) > 1 {
+			verb = "were"
+		}
+		return unsupportedOption(provider, "Additional properties are not allowed (%s %s unexpected)", strings.Join(strange, ", "), verb)
+	}
+	for _, c := range known {
+		value, given := settings[c.name]
+		if !given {
+			continue
+		}
+		kind := cmp.Or(map[string]string{
+			"valid_vip_networks": "array", "sriov_vip": "boolean", "allow_member_sriov": "boolean",
+		}[c.name], "string")
+		if !isOfType(value, kind) {
+			return unsupportedOption(provider, "%s %s is not of type '%s'", c.name, pythonRepr(value), kind)
 		}
 	}
 	topology, given := settings["loadbalancer_topology"]
@@ -180,22 +229,41 @@ func (o *Octavia) validateProfile(provider, data string, zone bool) *apiError {
 	return nil
 }
 
+func isOfType(value any, kind string) (is bool) {
+	switch kind {
+	case "array":
+		_, is = value.([]any)
+	case "boolean":
+		_, is = value.(bool)
+	default:
+		_, is = value.(string)
+	}
+	return is
+}
+
 // capability is a setting that a provider knows.
 type capability struct{ name, description string }
 
 func (r Release) capabilities(provider string, zone bool) []capability {
 	switch {
 	case provider == ProviderNoop && zone:
-		return []capability{{"compute_zone", "The compute availability zone to use for this loadbalancer."}}
+		known := []capability{{"compute_zone", "The compute availability zone to use for this loadbalancer."}}
+		if r.has(minorVnicType) {
+			known = append(known, capability{"volume_zone", "The volume availability zone to use for this loadbalancer."})
+		}
+		return known
 	case provider == ProviderNoop:
 		return []capability{{"amp_image_tag", "The glance image tag to use for this load balancer."}}
 	case isAmphora(provider) && zone:
-		return []capability{
-			{"compute_zone", "The compute availability zone."},
+		known := []capability{{"compute_zone", "The compute availability zone."}}
+		if r.has(minorVnicType) {
+			known = append(known, capability{"volume_zone", "The volume availability zone."})
+		}
+		return append(known, []capability{
 			{"management_network", "The management network ID for the amphora."},
 			{"valid_vip_networks", "List of network IDs that are allowed for VIP use. " +
 				"This overrides/replaces the list of allowed networks configured in `octavia.conf`."},
-		}
+		}...)
 	case isAmphora(provider):
 		known := []capability{
 			{"loadbalancer_topology", "The load balancer topology. One of: SINGLE - One amphora per load balancer. " +

@@ -52,15 +52,34 @@ func (o *Octavia) createFlavor(c *call) (response, *apiError) {
 		Name: given.text("name"), Description: given.text("description"),
 		Enabled: given.boolean("enabled", true), ProfileID: given.text("flavor_profile_id"),
 	}
-	if slices.ContainsFunc(o.catalogue.flavors, func(other *Flavor) bool { return other.Name == flavor.Name }) {
+	if given["name"] != nil && o.flavorNamed(flavor.Name, nil) {
 		return response{}, refuse(http.StatusConflict, "A flavor of %s already exists.", flavor.Name)
 	}
 	if profileOf(o.catalogue.flavorProfiles, flavor.ProfileID) == nil {
 		return response{}, databaseError("a foreign key constraint fails", "INSERT INTO flavor …")
 	}
+	if failure := notNull(given, "enabled"); failure != nil {
+		return response{}, failure
+	}
+	flavor.unnamed = given["name"] == nil
 	flavor.ID = o.newID("flavor", nil)
 	o.catalogue.flavors = append(o.catalogue.flavors, flavor)
 	return response{http.StatusCreated, view{"flavor": flavor.view()}}, nil
+}
+
+// flavorNamed says whether another flavor has the name. No name is none.
+func (o *Octavia) flavorNamed(name string, than *Flavor) bool {
+	return slices.ContainsFunc(o.catalogue.flavors, func(other *Flavor) bool {
+		return other != than && other.Name == name && !other.unnamed
+	})
+}
+
+// notNull refuses null where the database does.
+func notNull(given body, key string) *apiError {
+	if value, present := given[key]; present && value == nil {
+		return databaseError("Column '"+key+"' cannot be null", "…")
+	}
+	return nil
 }
 
 func (o *Octavia) updateFlavor(c *call) (response, *apiError) {
@@ -75,8 +94,14 @@ func (o *Octavia) updateFlavor(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
+	if failure := notNull(given, "enabled"); failure != nil {
+		return response{}, failure
+	}
 	if given.has("name") {
-		flavor.Name = given.text("name")
+		if given["name"] != nil && o.flavorNamed(given.text("name"), flavor) {
+			return response{}, databaseError("Duplicate entry for key 'name'", "UPDATE flavor …")
+		}
+		flavor.Name, flavor.unnamed = given.text("name"), given["name"] == nil
 	}
 	if given.has("description") {
 		flavor.Description = given.text("description")
@@ -107,7 +132,7 @@ func inUse(kind, id string) *apiError {
 func (o *Octavia) availabilityZones() resource {
 	return resource{
 		list: o.listZones, create: o.createZone, show: o.showZone, put: o.updateZone, remove: o.deleteZone,
-		putID: "availability_zone_name", removeID: "availability_zone_name",
+		putID: "name", removeID: "availability_zone_name",
 	}
 }
 
@@ -157,6 +182,12 @@ func (o *Octavia) createZone(c *call) (response, *apiError) {
 	if profileOf(o.catalogue.zoneProfiles, zone.ProfileID) == nil {
 		return response{}, databaseError("a foreign key constraint fails", "INSERT INTO availability_zone …")
 	}
+	if failure := notNull(given, "enabled"); failure != nil {
+		return response{}, failure
+	}
+	if failure := notNull(given, "name"); failure != nil {
+		return response{}, failure
+	}
 	o.catalogue.zones = append(o.catalogue.zones, zone)
 	return response{http.StatusCreated, view{"availability_zone": zone.view()}}, nil
 }
@@ -171,6 +202,9 @@ func (o *Octavia) updateZone(c *call) (response, *apiError) {
 	}
 	zone, failure := o.zone(c.id)
 	if failure != nil {
+		return response{}, failure
+	}
+	if failure := notNull(given, "enabled"); failure != nil {
 		return response{}, failure
 	}
 	if given.has("description") {

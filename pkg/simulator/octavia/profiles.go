@@ -1,6 +1,7 @@
 package octavia
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -97,24 +98,31 @@ func (o *Octavia) createProfile(c *call, kind profileKind) (response, *apiError)
 	if failure := mayAdminister(c.caller); failure != nil {
 		return response{}, failure
 	}
-	profile := &Profile{Name: given.text("name"), Provider: given.text("provider_name"), Data: given.text(kind.data)}
-	if failure := o.checkProfile(kind, profile); failure != nil {
+	if failure := o.checkProfile(kind, kind.data, given[kind.data], given.text("provider_name")); failure != nil {
 		return response{}, failure
 	}
+	if given["provider_name"] == nil {
+		return response{}, databaseError("Column 'provider_name' cannot be null", "INSERT INTO "+kind.table+" …")
+	}
+	profile := &Profile{Name: given.text("name"), Provider: given.text("provider_name"), Data: given.text(kind.data)}
 	profile.ID = o.newID(kind.wrapper, given)
 	profiles := kind.profiles(&o.catalogue)
 	*profiles = append(*profiles, profile)
 	return response{http.StatusCreated, view{kind.wrapper: profile.view(kind)}}, nil
 }
 
-func (o *Octavia) checkProfile(kind profileKind, profile *Profile) *apiError {
-	if !json.Valid([]byte(profile.Data)) {
-		return refuse(http.StatusBadRequest, "%s is not a valid option for %s", profile.Data, kind.data)
+// checkProfile reads the settings and asks the provider about them. No
+// provider stands for amphora.
+func (o *Octavia) checkProfile(kind profileKind, attribute string, data any, provider string) *apiError {
+	provider = cmp.Or(provider, ProviderAmphora)
+	text, is := data.(string)
+	if !is || !json.Valid([]byte(text)) {
+		return refuse(http.StatusBadRequest, "%s is not a valid option for %s", python(data), attribute)
 	}
-	if !slices.Contains(o.options.Providers, profile.Provider) {
-		return refuse(http.StatusBadRequest, "Provider '%s' is not enabled.", profile.Provider)
+	if !slices.Contains(o.options.Providers, provider) {
+		return refuse(http.StatusBadRequest, "Provider '%s' is not enabled.", provider)
 	}
-	return o.validateProfile(profile.Provider, profile.Data, kind.zone)
+	return o.validateProfile(provider, text, kind.zone)
 }
 
 func (o *Octavia) updateProfile(c *call, kind profileKind) (response, *apiError) {
@@ -133,9 +141,14 @@ func (o *Octavia) updateProfile(c *call, kind profileKind) (response, *apiError)
 	if (given.has(kind.data) || given.has("provider_name")) && kind.used(&o.catalogue, c.id) {
 		return response{}, inUse(kind.deleted, c.id)
 	}
-	profile, failure := o.profile(kind, c.id)
-	if failure != nil {
-		return response{}, failure
+	profile, missing := o.profile(kind, c.id)
+	if given.has(kind.data) {
+		if failure := o.checkNewData(kind, given, profile, missing); failure != nil {
+			return response{}, failure
+		}
+	}
+	if missing != nil {
+		return response{}, missing
 	}
 	changed := *profile
 	for key, target := range map[string]*string{
@@ -145,13 +158,25 @@ func (o *Octavia) updateProfile(c *call, kind profileKind) (response, *apiError)
 			*target = given.text(key)
 		}
 	}
-	if given.has(kind.data) {
-		if failure := o.checkProfile(kind, &changed); failure != nil {
-			return response{}, failure
-		}
-	}
 	*profile = changed
 	return response{http.StatusOK, view{kind.wrapper: profile.view(kind)}}, nil
+}
+
+// checkNewData looks at the settings before it is known that the profile
+// exists, but for its provider. All errors call them flavor_data.
+func (o *Octavia) checkNewData(kind profileKind, given body, profile *Profile, missing *apiError) *apiError {
+	const attribute = "flavor_data"
+	if text, is := given[kind.data].(string); !is || !json.Valid([]byte(text)) {
+		return o.checkProfile(kind, attribute, given[kind.data], "")
+	}
+	provider := given.text("provider_name")
+	if !given.has("provider_name") {
+		if missing != nil {
+			return missing
+		}
+		provider = profile.Provider
+	}
+	return o.checkProfile(kind, attribute, given[kind.data], provider)
 }
 
 func (o *Octavia) deleteProfile(c *call, kind profileKind) (response, *apiError) {

@@ -49,6 +49,7 @@ func (o *Octavia) checkQuota(c *call, project, class string, more int) *apiError
 	if failure := o.needRow(c, project, class == quotaLoadBalancer); failure != nil {
 		return failure
 	}
+	o.setQuota(project, nil) // a row to lock
 	limit := o.limit(project, class)
 	if limit < 0 {
 		return nil
@@ -125,6 +126,9 @@ func (o *Octavia) quotaView(project string) view {
 }
 
 func (o *Octavia) showQuota(c *call) (response, *apiError) {
+	if failure := strict(c); failure != nil {
+		return response{}, failure
+	}
 	if failure := o.mayReadQuota(c.caller, c.id); failure != nil {
 		return response{}, failure
 	}
@@ -159,6 +163,13 @@ func (o *Octavia) updateQuota(c *call) (response, *apiError) {
 		}
 	}
 	o.setQuota(c.id, limits)
+	for _, class := range quotaClasses() {
+		for _, key := range []string{class.database, class.name} {
+			if value, present := given[key]; present && value == nil {
+				delete(o.quotas[c.id], class.name)
+			}
+		}
+	}
 	return response{http.StatusAccepted, o.quotaView(c.id)}, nil
 }
 

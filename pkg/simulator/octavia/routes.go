@@ -24,6 +24,8 @@ type call struct {
 	url    string // without the query, for links
 	update bool   // the request is a PUT
 	row    *rowLock
+	// missing is the name of the ID that a PUT lacks.
+	missing string
 }
 
 type handler func(*call) (response, *apiError)
@@ -52,7 +54,7 @@ type resource struct {
 func (o *Octavia) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if parts[0] == "healthcheck" {
-		writeJSON(w, http.StatusOK, view{"detailed": false, "reasons": []string{}})
+		healthcheck(w, r)
 		return
 	}
 	if r.Method == http.MethodOptions && parts[0] != "" {
@@ -70,6 +72,18 @@ func (o *Octavia) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer, failure = o.answer(c, r, parts)
 	}
 	o.write(w, r, answer, failure)
+}
+
+// healthcheck says that all is well, in JSON to those who ask for it.
+func healthcheck(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodHead:
+		w.WriteHeader(http.StatusNoContent)
+	case strings.Contains(r.Header.Get("Accept"), "application/json"):
+		writeJSON(w, http.StatusOK, view{"detailed": false, "reasons": []string{}})
+	default:
+		writeText(w, http.StatusOK, "")
+	}
 }
 
 func isMajor(part string) bool { return part == "v2.0" || part == "v2" }
@@ -134,7 +148,7 @@ func selfURL(r *http.Request) string {
 // route finds the handler of /v2.0[/lbaas]/<collection>[/<id>[/<part>[/<child>]]].
 func (o *Octavia) route(c *call, method string, parts []string) (handler, *apiError) {
 	if !isMajor(parts[0]) {
-		return nil, missing(method)
+		return nil, rawError(http.StatusNotFound, "")
 	}
 	parts = parts[1:]
 	resources := o.resources()
@@ -143,6 +157,9 @@ func (o *Octavia) route(c *call, method string, parts []string) (handler, *apiEr
 			resources = map[string]resource{"amphorae": o.amphorae()}
 		}
 		parts = parts[1:]
+	}
+	if len(parts) == 0 && method != http.MethodGet {
+		return nil, notAllowed(method)
 	}
 	if len(parts) == 0 {
 		return func(*call) (response, *apiError) { return response{http.StatusOK, "v2"}, nil }, nil
@@ -220,10 +237,22 @@ func (kind resource) pick(method string, one bool) (handler, *apiError) {
 			return kind.batch, nil
 		case !one && alone != nil:
 			identifier := map[string]string{http.MethodPut: kind.putID, http.MethodDelete: kind.removeID}[method]
-			return nil, refuse(http.StatusBadRequest, "Missing argument: %q", cmp.Or(identifier, "id"))
+			return withoutID(alone, method, cmp.Or(identifier, "id"))
 		}
 	}
 	return nil, notAllowed(method)
+}
+
+// withoutID refuses a call that lacks the ID, after what the body is to blame
+// for.
+func withoutID(serve handler, method, identifier string) (handler, *apiError) {
+	if method != http.MethodPut {
+		return nil, refuse(http.StatusBadRequest, "Missing argument: %q", identifier)
+	}
+	return func(c *call) (response, *apiError) {
+		c.missing = identifier
+		return serve(c)
+	}, nil
 }
 
 func either(one bool, show, list handler) handler {
