@@ -84,10 +84,10 @@ func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 		},
 		"protocol": {
 			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
-				svc.Spec.Ports[0].Protocol = v1.ProtocolSCTP
+				svc.Spec.Ports[0].Protocol = "DCCP"
 				return nodes
 			},
-			want: `spec.ports[0].protocol: Unsupported value: "SCTP": supported values: "TCP", "UDP"`,
+			want: `spec.ports[0].protocol: Unsupported value: "DCCP": supported values: "TCP", "UDP", "SCTP"`,
 		},
 		"no node ports": {
 			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
@@ -18,7 +17,8 @@ type remembered struct {
 	// digest is of the load balancer that the Service asked for: as long as it
 	// asks for the same, there is nothing to do.
 	digest string
-	status *v1.LoadBalancerStatus
+	// address is what is published, in whatever form the Service asks for.
+	address string
 	// The load balancer, and what tells whether anybody has changed it since.
 	loadBalancerID string
 	provider       string

@@ -134,13 +134,3 @@ func pick(found []loadbalancers.LoadBalancer, addresses []string) int {
 	}
 	return best
 }
-
-func publishedAddresses(svc *v1.Service) []string {
-	var addresses []string
-	for _, ingress := range svc.Status.LoadBalancer.Ingress {
-		if ingress.IP != "" {
-			addresses = append(addresses, ingress.IP)
-		}
-	}
-	return addresses
-}

@@ -100,7 +100,7 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		return nil, err
 	}
 	if known != nil && known.digest == digest {
-		return known.status.DeepCopy(), nil
+		return publish(known.address, p.settings), nil
 	}
 	if err := p.unpack(ctx, known); err != nil {
 		return nil, err
@@ -119,6 +119,7 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 			p.tellPlan(p.svc, todo)
 			p.tellIgnored(p.svc, p.known.Ignored)
 			p.tellFloating(p.svc, p.known, todo)
+			p.tellIgnored(p.svc, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed)))
 			p.tellDrift(p.svc, p.drift, todo)
 			if !todo.Empty() {
 				p.tellShared()
@@ -293,6 +294,9 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 			return errors.New("the Service has no load balancer: it is made at the next sync of the Service")
 		}
 	}
+	if err := p.checkCertificates(ctx, todo); err != nil {
+		return err
+	}
 	if err := p.Reconciler.groups.Open(ctx, p.groups); err != nil {
 		return err
 	}
@@ -318,13 +322,13 @@ func (p *pass) end(ctx context.Context, todo plan.Plan) (*v1.LoadBalancerStatus,
 	if err := p.closeNodes(ctx); err != nil {
 		return nil, err
 	}
-	published := status(p.observed, p.settings)
-	return published, p.remember(ctx, published)
+	address := addressOf(p.observed, p.settings)
+	return publish(address, p.settings), p.remember(ctx, address)
 }
 
 // remember keeps what the cloud has now, so that nothing has to be read as long as
 // nothing changes.
-func (p *pass) remember(ctx context.Context, published *v1.LoadBalancerStatus) error {
+func (p *pass) remember(ctx context.Context, address string) error {
 	desired, err := p.desired(ctx, p.observed)
 	if err != nil {
 		return err
@@ -333,7 +337,7 @@ func (p *pass) remember(ctx context.Context, published *v1.LoadBalancerStatus) e
 	r := &remembered{
 		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
 		digest:         p.digest(desired),
-		status:         published.DeepCopy(),
+		address:        address,
 		loadBalancerID: lb.ID,
 		provider:       lb.Provider,
 		vipPortID:      lb.VIP.PortID,

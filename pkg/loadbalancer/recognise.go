@@ -64,7 +64,6 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 	known := &remembered{
 		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
 		digest:         written.digest,
-		status:         p.svc.Status.LoadBalancer.DeepCopy(),
 		loadBalancerID: lb.ID,
 		provider:       lb.Provider,
 		vipPortID:      lb.VIPPortID,
@@ -73,17 +72,23 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 		confirmed:      true,
 		named:          p.settings.LoadBalancerID,
 	}
-	address := known.status.Ingress[0].IP
-	if address == lb.VIPAddress {
-		return known, nil // internal, or of a cloud without floating IPs
-	}
 	for _, fip := range look.OnPort(lb.VIPPortID) {
-		if fip.Address == address {
-			known.floatingIPID = fip.ID
+		known.address, known.floatingIPID = fip.Address, fip.ID
+		if known.ifPublished(p) != nil {
 			return known, nil
 		}
 	}
-	return nil, nil
+	known.address, known.floatingIPID = lb.VIPAddress, "" // internal, or of a cloud without floating IPs
+	return known.ifPublished(p), nil
+}
+
+// ifPublished gives what is remembered, if the Service's status says the same.
+func (r *remembered) ifPublished(p *pass) *remembered {
+	want, have := p.settings.Ingress(r.address), p.svc.Status.LoadBalancer.Ingress[0]
+	if want.IP != have.IP || want.Hostname != have.Hostname {
+		return nil
+	}
+	return r
 }
 
 // confirmAfter is when a load balancer that was changed is looked at again: then

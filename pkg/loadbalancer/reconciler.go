@@ -26,7 +26,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -90,6 +89,7 @@ type Reconciler struct {
 	applier   *apply.Applier
 	watcher   *wait.Watcher
 	octavia   *openstack.Octavia
+	barbican  *openstack.Barbican
 	inventory *inventory.Inventory
 	locks     keyedLocks
 	jobs      *jobs
@@ -129,6 +129,7 @@ func New(options Options) (*Reconciler, error) {
 		watcher:   watcher,
 		jobs:      newJobs(),
 		octavia:   octavia,
+		barbican:  options.Session.Barbican(),
 		inventory: inventory.New(octavia, neutron, options.Clock),
 		applier: &apply.Applier{
 			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock, Pace: options.Pace,
@@ -236,15 +237,4 @@ func (r *Reconciler) explain(ctx context.Context, err error) error {
 			r.options.Patience, retryAfter, err), retryAfter)
 	}
 	return err
-}
-
-// status gives the address to publish: the floating IP where there is one.
-func status(observed *model.Observed, settings build.Settings) *v1.LoadBalancerStatus {
-	lb := observed.LoadBalancer
-	address := lb.VIP.Address
-	if settings.FloatingIP() && lb.FloatingIP != nil {
-		address = lb.FloatingIP.Address
-	}
-	mode := v1.LoadBalancerIPModeVIP
-	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: address, IPMode: &mode}}}
 }

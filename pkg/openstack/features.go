@@ -21,6 +21,10 @@ var (
 	VersionHTTPForUDP = Version{2, 16}
 	// VersionProxyV2: pools speak version 2 of the PROXY protocol (7.0, Victoria).
 	VersionProxyV2 = Version{2, 22}
+	// VersionSCTP: listeners and pools of SCTP (7.0, Victoria).
+	VersionSCTP = Version{2, 23}
+	// VersionOVNSCTP: the ovn provider of that time serves SCTP (8.0, Wallaby).
+	VersionOVNSCTP = Version{2, 24}
 	// VersionSoundOVNMonitors: the ovn provider of that time knows the monitors of
 	// a full create, can make listeners beside monitors, and reports all that a
 	// monitor's change is about (13.0, 2023.2).

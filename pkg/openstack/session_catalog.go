@@ -92,6 +92,12 @@ func (s *Session) Compute(context.Context) (*gophercloud.ServiceClient, error) {
 	return s.service("v2.1", "compute")
 }
 
+// KeyManager gives the client of the key manager API, version 1, as LoadBalancer
+// does.
+func (s *Session) KeyManager(context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service("v1", "key-manager")
+}
+
 // service makes a client by hand: gophercloud's constructors ask the service for
 // its versions first, one request each.
 func (s *Session) service(version string, types ...string) (*gophercloud.ServiceClient, error) {

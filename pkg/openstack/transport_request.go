@@ -11,6 +11,7 @@ const (
 	serviceOctavia  = "Octavia"
 	serviceNeutron  = "Neutron"
 	serviceNova     = "Nova"
+	serviceBarbican = "Barbican"
 	serviceKeystone = "Keystone"
 	serviceUnknown  = "OpenStack"
 )
@@ -252,6 +253,10 @@ func networkOrComputeResource(pattern string) (resource, bool) {
 		res = resource{service: serviceNova, name: "server_os_interface"}
 	case "flavors":
 		res = resource{service: serviceNova, name: "flavor"}
+	case "containers":
+		res = resource{service: serviceBarbican, name: "container"}
+	case "secrets":
+		res = resource{service: serviceBarbican, name: "secret"}
 	}
 	return res, res.name != ""
 }

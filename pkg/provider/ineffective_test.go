@@ -19,11 +19,10 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 		"none":            {"", nil},
 		"those that work": {"[LoadBalancer]\nfloating-subnet-id=x\ncreate-monitor=true\n[LoadBalancerClass \"a\"]\nfloating-subnet-id=x\n", nil},
 		"switched off":    {"[LoadBalancer]\nmanage-security-groups=false\nenable-ingress-hostname=false\n", nil},
-		"one":             {"[LoadBalancer]\nenable-ingress-hostname=true\n", []string{"[LoadBalancer] enable-ingress-hostname"}},
 		"routes":          {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
 		"all of one section": {
-			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\n",
-			[]string{"[LoadBalancer] enable-ingress-hostname"},
+			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\n[Route]\nrouter-id=x\n",
+			[]string{"[Route] router-id"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,16 +44,5 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 				t.Errorf("told (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestSettingsThatProtectAreRefusedWhileUnsupported(t *testing.T) {
-	t.Parallel()
-	conf := &config.Config{LoadBalancer: config.LoadBalancer{DefaultTLSContainerRef: "x"}}
-	if err := refused(conf); err == nil || !strings.Contains(err.Error(), "default-tls-container-ref") {
-		t.Errorf("error %v", err)
-	}
-	if err := refused(&config.Config{}); err != nil {
-		t.Errorf("error %v without such a setting", err)
 	}
 }

@@ -39,6 +39,19 @@ const (
 	MonitorVersion = Prefix + "health-monitor-http-version"
 	MonitorDomain  = Prefix + "health-monitor-domain-name"
 	MonitorPort    = Prefix + "health-monitor-port"
+	ConnLimit      = Prefix + "connection-limit"
+	ClientData     = Prefix + "timeout-client-data"
+	MemberConnect  = Prefix + "timeout-member-connect"
+	MemberData     = Prefix + "timeout-member-data"
+	TCPInspect     = Prefix + "timeout-tcp-inspect"
+	ProxyProtocol  = Prefix + "proxy-protocol"
+	ForwardedFor   = Prefix + "x-forwarded-for"
+	ForwardedProto = Prefix + "x-forwarded-proto"
+	ForwardedPort  = Prefix + "x-forwarded-port"
+	TLSContainer   = Prefix + "default-tls-container-ref"
+	Protocols      = Prefix + "listener-protocols"
+	AppProtocol    = Prefix + "app-protocol"
+	Hostname       = Prefix + "hostname"
 	NodeSelector   = Prefix + "node-selector"
 	MaxMembers     = Prefix + "max-members"
 	// MonitorKubeProxy asks kube-proxy (KEP-3836).
@@ -77,6 +90,16 @@ type Values struct {
 	MonitorPort                       *int
 	MonitorKubeProxy                  *bool
 	MaxMembers                        *int
+	ConnectionLimit                   *int
+	TimeoutClientData                 *int // milliseconds, as the next three
+	TimeoutMemberConnect              *int
+	TimeoutMemberData                 *int
+	TimeoutTCPInspect                 *int
+	ProxyProtocol                     *string // "true", "v1", "v2" or "false"
+	ForwardedFor, ForwardedProto      *bool
+	ForwardedPort, AppProtocol        *bool
+	TLSContainerRef, Hostname         *string
+	Protocols                         []PortProtocol
 }
 
 // Annotation declares one annotation.

@@ -54,8 +54,23 @@ func TestParseReadsEveryKind(t *testing.T) {
 		{annotation.MaxMembers, "0", annotation.Values{MaxMembers: ptr(0)}},
 		{annotation.MaxMembers, "10000", annotation.Values{MaxMembers: ptr(10000)}},
 		{annotation.Prefix + "load-balancer-address", "172.24.5.171", annotation.Values{}},
-		{annotation.Prefix + "proxy-protocol", "false", annotation.Values{}},
-		{annotation.Prefix + "x-forwarded-for", "false", annotation.Values{}},
+		{annotation.ProxyProtocol, "false", annotation.Values{ProxyProtocol: ptr("false")}},
+		{annotation.ProxyProtocol, "V2", annotation.Values{ProxyProtocol: ptr("v2")}},
+		{annotation.ForwardedFor, "false", annotation.Values{ForwardedFor: ptr(false)}},
+		{annotation.ForwardedProto, "true", annotation.Values{ForwardedProto: ptr(true)}},
+		{annotation.ForwardedPort, "true", annotation.Values{ForwardedPort: ptr(true)}},
+		{annotation.AppProtocol, "true", annotation.Values{AppProtocol: ptr(true)}},
+		{annotation.ConnLimit, "-1", annotation.Values{ConnectionLimit: ptr(-1)}},
+		{annotation.ClientData, "31536000000", annotation.Values{TimeoutClientData: ptr(31536000000)}},
+		{annotation.MemberConnect, "1", annotation.Values{TimeoutMemberConnect: ptr(1)}},
+		{annotation.MemberData, "2", annotation.Values{TimeoutMemberData: ptr(2)}},
+		{annotation.TCPInspect, "0", annotation.Values{TimeoutTCPInspect: ptr(0)}},
+		{annotation.TLSContainer, "https://barbican/1", annotation.Values{TLSContainerRef: ptr("https://barbican/1")}},
+		{annotation.TLSContainer, "", annotation.Values{}},
+		{annotation.Hostname, "www.example.com", annotation.Values{Hostname: ptr("www.example.com")}},
+		{annotation.Protocols, "web=http, 443=terminated-https", annotation.Values{Protocols: []annotation.PortProtocol{
+			{Port: "web", Protocol: "HTTP"}, {Port: "443", Protocol: "TERMINATED_HTTPS"},
+		}}},
 		{"kubectl.kubernetes.io/last-applied-configuration", "{}", annotation.Values{}},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {
@@ -111,9 +126,17 @@ func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
 		{annotation.MaxMembers, "-1", "0 to 10000"},
 		{annotation.MaxMembers, "10001", "0 to 10000"},
 		// What would silently be something else if it were ignored.
-		{annotation.Prefix + "proxy-protocol", "true", "nothing in this version, which does not support it yet"},
-		{annotation.Prefix + "x-forwarded-for", "true", "nothing in this version, which does not support it yet"},
-		{annotation.Prefix + "default-tls-container-ref", "https://barbican/1", "nothing in this version, which does not support it yet"},
+		{annotation.ProxyProtocol, "v3", "true, v1, v2, false"},
+		{annotation.ConnLimit, "-2", "-1 to 2147483647"},
+		{annotation.ConnLimit, "abc", "-1 to 2147483647"},
+		{annotation.ClientData, "-1", "0 to 31536000000 (milliseconds)"},
+		{annotation.ClientData, "5s", "0 to 31536000000 (milliseconds)"},
+		{annotation.TCPInspect, "31536000001", "0 to 31536000000 (milliseconds)"},
+		{annotation.TLSContainer, "two words", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID"},
+		{annotation.Protocols, "web=UDP", "comma-separated port=protocol, of TCP, HTTP, HTTPS, TERMINATED_HTTPS; each port once"},
+		{annotation.Protocols, "web", "comma-separated port=protocol, of TCP, HTTP, HTTPS, TERMINATED_HTTPS; each port once"},
+		{annotation.Protocols, "=HTTP", "comma-separated port=protocol, of TCP, HTTP, HTTPS, TERMINATED_HTTPS; each port once"},
+		{annotation.Protocols, "web=HTTP,web=TCP", "comma-separated port=protocol, of TCP, HTTP, HTTPS, TERMINATED_HTTPS; each port once"},
 	} {
 		t.Run(test.name+"="+test.value[:min(len(test.value), 20)], func(t *testing.T) {
 			t.Parallel()
@@ -165,7 +188,6 @@ func TestParseBoundsTheValueInErrors(t *testing.T) {
 func TestParseAnnouncesWhatHasNoEffect(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, message string }{
-		{annotation.Prefix + "timeout-client-data", "this annotation is not supported yet and has no effect"},
 		{annotation.Prefix + "subnet-idd", `there is no such annotation: did you mean "loadbalancer.openstack.org/subnet-id"?`},
 		{annotation.Prefix + "keep-floating-ip", `there is no such annotation: did you mean "loadbalancer.openstack.org/keep-floatingip"?`},
 		{annotation.Prefix + "something-else-entirely", "there is no such annotation"},

@@ -75,6 +75,10 @@ func addressTable() []Annotation {
 			Value: boolean(func(v *Values) **bool { return &v.KeepFloatingIP }),
 			Doc:   "The floating IP outlives the Service.",
 		},
-		{Name: Prefix + "hostname"},
+		{
+			Name: Hostname, Change: InPlace,
+			Value: text("a DNS name", func(v *Values) **string { return &v.Hostname }),
+			Doc:   "The name to publish in the Service's status in place of the address.",
+		},
 	}
 }

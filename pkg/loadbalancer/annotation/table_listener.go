@@ -2,7 +2,7 @@ package annotation
 
 // listenerTable holds what listeners do with traffic.
 func listenerTable() []Annotation {
-	return []Annotation{
+	return append(append(limitTable(), protocolTable()...), []Annotation{
 		{
 			Name: SourceRanges, Default: "everybody", Change: InPlace,
 			Value: cidrs(func(v *Values) *[]string { return &v.SourceRanges }),
@@ -13,13 +13,62 @@ func listenerTable() []Annotation {
 			Value: oneOf(func(v *Values) **string { return &v.Method }, "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
 			Doc:   "How traffic spreads over the members.",
 		},
-		{Name: Prefix + "default-tls-container-ref", Value: never(), Change: ReplacesChild, Doc: "Refused: the listeners would carry no TLS."},
-		{Name: Prefix + "proxy-protocol", Value: onlyFalse(), Change: ReplacesChild, Doc: "Refused unless \"false\": the members would get no PROXY header."},
-		{Name: Prefix + "x-forwarded-for", Value: onlyFalse(), Change: ReplacesChild, Doc: "Refused unless \"false\": the members would get no such header."},
-		{Name: Prefix + "connection-limit"},
-		{Name: Prefix + "timeout-client-data"},
-		{Name: Prefix + "timeout-member-connect"},
-		{Name: Prefix + "timeout-member-data"},
-		{Name: Prefix + "timeout-tcp-inspect"},
+	}...)
+}
+
+// limitTable holds what is the operator's choice where it is not given: nothing is
+// sent then.
+func limitTable() []Annotation {
+	limit := func(name, key string, value Value, doc string) Annotation {
+		return Annotation{Name: name, Key: key, Default: "what the cloud's operator chose", Change: InPlace, Value: value, Doc: doc}
+	}
+	return []Annotation{
+		limit(ConnLimit, "connection-limit", from(-1, maxInt32, func(v *Values) **int { return &v.ConnectionLimit }),
+			"Connections that a port takes at a time; -1 means no limit."),
+		limit(ClientData, "timeout-client-data", milliseconds(func(v *Values) **int { return &v.TimeoutClientData }),
+			"Time after which a client that says nothing is cut off."),
+		limit(MemberConnect, "timeout-member-connect", milliseconds(func(v *Values) **int { return &v.TimeoutMemberConnect }),
+			"Time to connect to a member."),
+		limit(MemberData, "timeout-member-data", milliseconds(func(v *Values) **int { return &v.TimeoutMemberData }),
+			"Time after which a member that says nothing is cut off."),
+		limit(TCPInspect, "timeout-tcp-inspect", milliseconds(func(v *Values) **int { return &v.TimeoutTCPInspect }),
+			"Time to wait for more of a connection's first bytes."),
+	}
+}
+
+// protocolTable holds what decides on the protocols of listeners and pools.
+func protocolTable() []Annotation {
+	header := func(name, header string, at func(*Values) **bool) Annotation {
+		return Annotation{
+			Name: name, Default: "false", Change: ReplacesChild, Value: boolean(at),
+			Doc: "Requests get the header `" + header + "`. Ports of TCP for which nothing else is said become HTTP listeners.",
+		}
+	}
+	return []Annotation{
+		header(ForwardedFor, "X-Forwarded-For", func(v *Values) **bool { return &v.ForwardedFor }),
+		header(ForwardedProto, "X-Forwarded-Proto", func(v *Values) **bool { return &v.ForwardedProto }),
+		header(ForwardedPort, "X-Forwarded-Port", func(v *Values) **bool { return &v.ForwardedPort }),
+		{
+			Name: ProxyProtocol, Default: "false", Change: InPlace,
+			Value: oneOf(func(v *Values) **string { return &v.ProxyProtocol }, "true", "v1", "v2", "false"),
+			Doc:   "Members of TCP ports get a PROXY header, of version 1 (`true`, `v1`) or 2, which names the client. Ports of UDP and SCTP do not take part.",
+		},
+		{
+			Name: TLSContainer, Key: "default-tls-container-ref", Change: ReplacesChild,
+			Value: reference(func(v *Values) **string { return &v.TLSContainerRef }),
+			Doc:   "The listeners of TCP ports end TLS with this certificate. Another certificate is taken in place.",
+		},
+		{
+			Name: Protocols, Change: ReplacesChild,
+			Value: portProtocols(func(v *Values) *[]PortProtocol { return &v.Protocols }),
+			Doc: "The protocol of the listener of a port, by the port's name or number, before all else that is said of it. " +
+				"HTTPS hands TLS through, TERMINATED_HTTPS ends it.",
+		},
+		{
+			Name: AppProtocol, Key: "app-protocol", Default: "false", Change: ReplacesChild,
+			Value: boolean(func(v *Values) **bool { return &v.AppProtocol }),
+			Doc: "Ports whose appProtocol is http or kubernetes.io/ws get HTTP listeners, those with https or kubernetes.io/wss HTTPS ones. " +
+				"An appProtocol of `loadbalancer.openstack.org/http`, `/https`, `/terminated-https` or `/tcp` always counts.",
+		},
 	}
 }

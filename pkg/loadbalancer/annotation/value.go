@@ -14,19 +14,6 @@ func written() Value {
 	return Value{"text", "written by the controller", func(*Values, string) bool { return true }}
 }
 
-// notYet is said of what would silently be something else if it were ignored.
-const notYet = "nothing in this version, which does not support it yet"
-
-// never accepts no value.
-func never() Value {
-	return Value{"text", notYet, func(*Values, string) bool { return false }}
-}
-
-// onlyFalse accepts what switches off a thing that is never on.
-func onlyFalse() Value {
-	return Value{"boolean", notYet, func(_ *Values, value string) bool { return value == "false" }}
-}
-
 // text reads an ID or a name. An empty one is the same as none.
 func text(allowed string, at func(*Values) **string) Value {
 	return Value{"text", allowed, func(v *Values, value string) bool {

@@ -128,33 +128,26 @@ func LoadBalancer(svc *v1.Service, id identity.Identity, s Settings, backends []
 		lb.FloatingIP = floatingIP(s, id.FloatingIPDescription(), facts)
 	}
 	for i, port := range svc.Spec.Ports {
-		lb.Listeners = append(lb.Listeners, model.Listener{
-			Name:         id.ListenerName(i),
-			Protocol:     model.Protocol(port.Protocol),
-			Port:         int(port.Port),
-			Tags:         lb.Tags,
-			AllowedCIDRs: allowedCIDRs(s, facts.Can),
-			Pool:         pool(svc, i, id, s, backends, facts),
-		})
+		l := listener(port, i, id, s, facts.Can)
+		l.Pool = pool(svc, i, s.Listeners.poolProtocol(l.Protocol), id, s, backends, facts)
+		lb.Listeners = append(lb.Listeners, l)
 	}
 	lb.Sort()
 	return lb
 }
 
-func pool(svc *v1.Service, i int, id identity.Identity, s Settings, backends []Backend, facts Facts) model.Pool {
+func pool(svc *v1.Service, i int, protocol model.Protocol, id identity.Identity, s Settings, backends []Backend, facts Facts) model.Pool {
 	port := svc.Spec.Ports[i]
 	p := model.Pool{
 		Name:      id.PoolName(i),
-		Protocol:  model.Protocol(port.Protocol),
+		Protocol:  protocol,
 		Algorithm: s.Method,
 		Tags:      id.Tags(),
 	}
 	if !slices.Contains(facts.Can.Algorithms, s.Method) {
 		p.Algorithm = facts.Can.Algorithms[0] // only a default comes this far
 	}
-	if svc.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
-		p.Persistence = model.SourceIP
-	}
+	p.Persistence, p.PersistenceTimeout = affinity(svc, protocol)
 	var monitorPort int
 	p.Monitor, monitorPort = monitor(svc, p.Protocol, s.Monitor, facts.Can)
 	if p.Monitor != nil {

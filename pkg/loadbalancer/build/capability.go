@@ -29,6 +29,7 @@ const (
 	ProxyProtocol     Feature = "PROXY protocol"
 	ProxyProtocolV2   Feature = "PROXY protocol, version 2"
 	TLS               Feature = "TLS"
+	Layer7            Feature = "listeners of HTTP and HTTPS"
 	Flavors           Feature = "flavors"
 	AvailabilityZones Feature = "availability zones"
 	OwnPort           Feature = "VIPs on ports of the user's own"
@@ -60,6 +61,7 @@ func features() map[Feature]feature {
 		ProxyProtocol:     {lacking: []string{ProviderOVN}},                              // 501
 		ProxyProtocolV2:   {openstack.VersionProxyV2, []string{ProviderOVN}},             // 400, ovn 501
 		TLS:               {lacking: []string{ProviderOVN}},                              // 501
+		Layer7:            {lacking: []string{ProviderOVN}},                              // 501
 		Flavors:           {openstack.VersionFlavors, []string{ProviderOVN, ProviderF5}}, // 501
 		AvailabilityZones: {openstack.VersionZones, []string{ProviderOVN}},               // 501
 		OwnPort:           {lacking: []string{ProviderOVN}},                              // 409, and the port is lost
@@ -107,6 +109,9 @@ func CapabilitiesOf(provider string, octavia openstack.Version, without ...Featu
 		octavia: octavia,
 		learnt:  without,
 	}
+	if octavia.AtLeast(sctpSince(provider)) && provider != ProviderF5 {
+		can.Protocols = append(can.Protocols, v1.ProtocolSCTP)
+	}
 	switch provider {
 	case ProviderAmphora, "octavia", "amphorav2", ProviderF5:
 		can.Algorithms = can.Algorithms[:3]
@@ -127,6 +132,14 @@ func CapabilitiesOf(provider string, octavia openstack.Version, without ...Featu
 // ovn refuses a whole batch for one member.
 func Learns(provider string) bool {
 	return !slices.Contains([]string{ProviderAmphora, "octavia", "amphorav2", ProviderOVN}, provider)
+}
+
+// sctpSince gives the version of the API from which on a provider serves SCTP.
+func sctpSince(provider string) openstack.Version {
+	if provider == ProviderOVN {
+		return openstack.VersionOVNSCTP
+	}
+	return openstack.VersionSCTP
 }
 
 // Can tells whether the provider has a feature.

@@ -6,6 +6,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -50,7 +51,13 @@ type Settings struct {
 	FlavorID         string
 	AvailabilityZone string
 	Monitor          MonitorSettings
-	NodeSelector     labels.Selector
+	Listeners        ListenerSettings
+	// Hostname is published in place of the address. HostnameSuffix makes a name of
+	// the address where members get PROXY headers; empty makes none.
+	Hostname, HostnameSuffix string
+	// servesTCP tells that the Service has a port of TCP.
+	servesTCP    bool
+	NodeSelector labels.Selector
 	// Seed is the Service's own, to choose members by.
 	Seed string
 	// MaxMembers is how many nodes become members at most; 0 means all.
@@ -89,6 +96,8 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		FlavorID:         first(value(values.FlavorID), lb.FlavorID),
 		AvailabilityZone: first(value(values.AvailabilityZone), lb.AvailabilityZone),
 		Monitor:          monitorSettings(values, lb),
+		Listeners:        listenerSettings(values, lb),
+		servesTCP:        slices.ContainsFunc(svc.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolTCP }),
 		Seed:             string(svc.UID),
 		MaxMembers:       maxMembers(svc, values, class, lb),
 		SecurityGroups:   lb.SecurityGroups(),
@@ -102,6 +111,11 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	settings.NodeSelector, more = nodeSelector(values, lb)
 	errs = append(errs, more...)
 	settings.SourceRanges, more = sourceRanges(svc, values)
+	errs = append(errs, more...)
+	if lb.EnableIngressHostname {
+		settings.HostnameSuffix = lb.IngressHostnameSuffix
+	}
+	settings.Hostname, more = hostname(values)
 	errs = append(errs, more...)
 	settings.LoadBalancerIP, more = loadBalancerIP(svc, settings.Family)
 	errs = append(errs, more...)

@@ -314,7 +314,7 @@ func TestReadReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	_, notices, errs := build.Read(service(
 		annotated(annotation.Class, "none"), annotated(annotation.MonitorDelay, "x"), annotated(annotation.NodeSelector, "!!"),
-		annotated(annotation.Prefix+"timeout-client-data", "1"),
+		annotated(annotation.Prefix+"timeout-client-dta", "1"),
 		func(svc *v1.Service) {
 			svc.Spec.LoadBalancerIP, svc.Spec.LoadBalancerSourceRanges = "x", []string{"y"}
 		},

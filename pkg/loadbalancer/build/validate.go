@@ -101,6 +101,7 @@ func validateSettings(svc *v1.Service, s Settings, can Capabilities) field.Error
 	if s.MethodAsked && !slices.Contains(can.Algorithms, s.Method) {
 		errs = append(errs, field.NotSupported(annotation.Path(annotation.Method), s.Method, can.Algorithms))
 	}
+	errs = append(errs, s.Listeners.validate(svc, can)...)
 	errs = append(errs, s.Monitor.validate(svc, can)...)
 	return errs
 }

@@ -28,7 +28,8 @@ func TestValidateRefusesWhatCannotBeServed(t *testing.T) {
 		words []string
 	}{
 		{"no ports", service(ports()), today(), []string{"spec.ports", "at least one port"}},
-		{"SCTP", service(ports(port(v1.ProtocolSCTP, 80))), today(), []string{"spec.ports[0].protocol", `"SCTP"`, `"TCP", "UDP"`}},
+		{"SCTP of an older Octavia", service(ports(port(v1.ProtocolSCTP, 80))), build.CapabilitiesOf("amphora", openstack.Version{Major: 2, Minor: 22}),
+			[]string{"spec.ports[0].protocol", `"SCTP"`, `"TCP", "UDP"`}},
 		{"port 0", service(change(func(p *v1.ServicePort) { p.Port = 0 })), today(), []string{"spec.ports[0].port", "from 1 to 65535"}},
 		{"port 65536", service(change(func(p *v1.ServicePort) { p.Port = 65536 })), today(), []string{"spec.ports[0].port", "65536"}},
 		{"one port twice", service(ports(port(tcp, 80), port(udp, 80), port(tcp, 80))), today(), []string{"spec.ports[2]", `"TCP/80"`}},
@@ -87,7 +88,7 @@ func TestValidateAcceptsWhatCanBeServed(t *testing.T) {
 
 func TestValidateReportsAllMistakes(t *testing.T) {
 	t.Parallel()
-	svc := service(ports(port(v1.ProtocolSCTP, 1), port(v1.ProtocolTCP, 0)), local, annotated(annotation.Method, "SOURCE_IP_PORT"))
+	svc := service(ports(port("DCCP", 1), port(v1.ProtocolTCP, 0)), local, annotated(annotation.Method, "SOURCE_IP_PORT"))
 	svc.Spec.HealthCheckNodePort = 0
 	if errs := build.Validate(svc, settings(t, svc, conf()), today()); len(errs) != 4 {
 		t.Errorf("%d errors, want 4: %v", len(errs), errs)
@@ -119,8 +120,8 @@ func TestCapabilities(t *testing.T) {
 			can.Can(build.HTTPMonitorForUDP) != test.httpForUDP || can.Can(build.SourceRanges) != test.sourceRanges {
 			t.Errorf("%s %s can %+v", test.provider, test.version, can)
 		}
-		if slices.Contains(can.Protocols, v1.ProtocolSCTP) {
-			t.Errorf("%s has SCTP", test.provider)
+		if slices.Contains(can.Protocols, v1.ProtocolSCTP) != (test.version.Minor >= 23) {
+			t.Errorf("%s %s has %v", test.provider, test.version, can.Protocols)
 		}
 	}
 }

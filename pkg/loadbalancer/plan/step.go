@@ -46,6 +46,32 @@ func (p Plan) MakesFloatingIP() bool {
 	})
 }
 
+// Certificates gives the references of certificates that the plan brings to
+// listeners, each once.
+func (p Plan) Certificates() []string {
+	var refs []string
+	add := func(l model.Listener) {
+		if l.TLSContainerRef != "" && !slices.Contains(refs, l.TLSContainerRef) {
+			refs = append(refs, l.TLSContainerRef)
+		}
+	}
+	for _, step := range p.Steps {
+		switch s := step.(type) {
+		case CreateLoadBalancer:
+			for _, l := range s.LoadBalancer.Listeners {
+				add(l)
+			}
+		case CreateListener:
+			add(s.Listener)
+		case UpdateListener:
+			if s.From.TLSContainerRef != s.To.TLSContainerRef {
+				add(s.To)
+			}
+		}
+	}
+	return refs
+}
+
 // String prints a plan, a step a line.
 func (p Plan) String() string {
 	var b strings.Builder

@@ -83,19 +83,30 @@ func (o *Octavia) newListener(lb *LoadBalancer, given body) *Listener {
 		Protocol:       given.text("protocol"),
 		ProtocolPort:   given.integer("protocol_port", 0),
 	}
-	listener.defaults()
+	listener.defaults(o.options.Timeouts)
 	if listener.Protocol == "TERMINATED_HTTPS" {
 		listener.TLS.Ciphers, listener.TLS.Versions, listener.TLS.ALPNProtocols = defaultCiphers, defaultVersions(), alpnProtocols()
 	}
-	listener.settings(given)
+	listener.settings(given, o.options.Timeouts)
 	slices.Sort(listener.AllowedCIDRs)
 	listener.AllowedCIDRs = slices.Compact(listener.AllowedCIDRs)
 	return listener
 }
 
+// Timeouts of listeners, in milliseconds (section haproxy_amphora of Octavia's
+// configuration).
+type Timeouts struct {
+	ClientData, MemberConnect, MemberData, TCPInspect int
+}
+
 // defaults are those of Octavia's configuration.
-func (l *Listener) defaults() {
-	l.ConnectionLimit, l.TimeoutClientData, l.TimeoutMemberConnect, l.TimeoutMemberData = -1, 50000, 5000, 50000
+func (l *Listener) defaults(configured *Timeouts) {
+	t := Timeouts{ClientData: 50000, MemberConnect: 5000, MemberData: 50000}
+	if configured != nil {
+		t = *configured
+	}
+	l.ConnectionLimit = -1
+	l.TimeoutClientData, l.TimeoutMemberConnect, l.TimeoutMemberData, l.TimeoutTCPInspect = t.ClientData, t.MemberConnect, t.MemberData, t.TCPInspect
 	l.TLS.ClientAuthentication = "NONE"
 }
 
@@ -107,7 +118,7 @@ const defaultCiphers = "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_
 	"DHE-RSA-AES256-SHA256:DHE-RSA-AES128-SHA256:ECDHE-RSA-AES256-SHA384:ECDHE-RSA-AES128-SHA256"
 
 // settings writes what POST and PUT have in common, where it was given.
-func (l *Listener) settings(given body) {
+func (l *Listener) settings(given body, configured *Timeouts) {
 	texts := map[string]*string{
 		"description": &l.Description, "default_tls_container_ref": &l.TLS.DefaultContainerRef,
 		"client_ca_tls_container_ref": &l.TLS.ClientCAContainerRef, "client_authentication": &l.TLS.ClientAuthentication,
@@ -122,7 +133,7 @@ func (l *Listener) settings(given body) {
 		"timeout_member_connect": &l.TimeoutMemberConnect, "timeout_member_data": &l.TimeoutMemberData,
 		"timeout_tcp_inspect": &l.TimeoutTCPInspect,
 	}
-	l.clear(given)
+	l.clear(given, configured)
 	for key, target := range texts {
 		if given[key] != nil {
 			*target = given.text(key)
@@ -147,9 +158,9 @@ func (l *Listener) settings(given body) {
 }
 
 // clear resets what was given as null to its default.
-func (l *Listener) clear(given body) {
+func (l *Listener) clear(given body, configured *Timeouts) {
 	fresh := Listener{}
-	fresh.defaults()
+	fresh.defaults(configured)
 	if l.TLS.Ciphers != "" || l.ID != "" && l.Protocol != "" && !l.UpdatedAt.IsZero() {
 		fresh.TLS.Ciphers, fresh.TLS.Versions, fresh.TLS.ALPNProtocols = defaultCiphers, defaultVersions(), alpnProtocols()
 	}
@@ -218,7 +229,7 @@ func (o *Octavia) updateListener(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	listener.Meta.edit(given)
-	listener.settings(given)
+	listener.settings(given, o.options.Timeouts)
 	if given.has("default_pool_id") {
 		listener.DefaultPoolID = ""
 		if pool != nil {

@@ -90,6 +90,9 @@ type Options struct {
 	// ProjectLockTimeout is how long a create waits for that lock before it is
 	// refused with 503; 50 seconds when 0, as InnoDB's lock wait timeout.
 	ProjectLockTimeout time.Duration
+	// Timeouts are those that the operator has configured for listeners, in
+	// milliseconds; nil means Octavia's own.
+	Timeouts *Timeouts
 	// Certificates says whether a TLS container can be read; nil means that all
 	// can.
 	Certificates func(ref string) error

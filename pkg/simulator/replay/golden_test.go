@@ -52,18 +52,6 @@ func replayed(t *testing.T, release, pattern string, atLeast int) {
 	}
 }
 
-// An exchange that goes on from earlier ones finds what they have left.
-func TestAnExchangeReplaysByItself(t *testing.T) {
-	t.Parallel()
-	result, err := replay.Files("zed", "./testdata/ovn/03-batch-member-put.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result.Failed > 0 || result.Passed != 26 {
-		t.Errorf("%d passed, %d failed, want the 26 of this file alone", result.Passed, result.Failed)
-	}
-}
-
 func TestExceptionsAreFewAndReasoned(t *testing.T) {
 	t.Parallel()
 	all := replay.Exceptions()

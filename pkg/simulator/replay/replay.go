@@ -3,9 +3,7 @@ package replay
 import (
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 )
 
 // Result of a replay.
@@ -29,79 +27,49 @@ type Mismatch struct {
 func (m Mismatch) String() string { return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.What) }
 
 // Files replays recordings against simulators of a release. Each sequence gets
-// a fresh one. Exchanges in the same directory follow one another on the same, by
-// name: those before a file that was asked for are played too, and not counted.
+// a fresh one; exchanges in the same directory follow one another on the same,
+// in the order given, as they were recorded.
 func Files(release string, files ...string) (Result, error) {
 	var result Result
-	directories := map[string][]string{}
+	exchanges := map[string]*machine{}
 	for _, file := range files {
 		recording, err := Read(file)
 		if err != nil {
 			return result, err
 		}
+		var player *machine
 		if recording.Exchange {
-			file = filepath.Clean(file)
-			directories[filepath.Dir(file)] = append(directories[filepath.Dir(file)], file)
-			continue
+			directory := filepath.Dir(file)
+			if exchanges[directory] == nil {
+				exchanges[directory], err = newSite(release, alongside(file, files))
+			}
+			player = exchanges[directory]
+		} else {
+			player, err = newBench(release, recording)
 		}
-		player, err := newBench(release, recording)
 		if err != nil {
 			return result, err
 		}
 		player.play(recording, &result)
-		player.octavia.Close()
-	}
-	for _, directory := range slices.Sorted(maps.Keys(directories)) {
-		if err := exchanges(release, directory, directories[directory], &result); err != nil {
-			return result, err
+		if !recording.Exchange {
+			player.octavia.Close()
 		}
+	}
+	for _, player := range exchanges {
+		player.octavia.Close()
 	}
 	return result, nil
 }
 
-// exchanges replays those of one directory.
-func exchanges(release, directory string, asked []string, result *Result) error {
-	recordings, err := alongside(directory, asked)
-	if err != nil {
-		return err
-	}
-	player, err := newSite(release, recordings)
-	if err != nil {
-		return err
-	}
-	defer player.octavia.Close()
-	last := slices.Max(asked)
-	for _, recording := range recordings {
-		switch {
-		case slices.Contains(asked, recording.File):
-			player.play(recording, result)
-		case recording.File < last:
-			player.play(recording, &Result{})
+// alongside are the exchanges in the directory of a file.
+func alongside(file string, files []string) []string {
+	var same []string
+	for _, other := range files {
+		if filepath.Ext(other) == ".json" && filepath.Dir(other) == filepath.Dir(file) {
+			same = append(same, other)
 		}
 	}
-	return nil
-}
-
-// alongside reads the exchanges of a directory. What is none, and was not asked
-// for, does not count.
-func alongside(directory string, asked []string) ([]Recording, error) {
-	files, err := filepath.Glob(filepath.Join(directory, "*.json"))
-	if err != nil {
-		return nil, fmt.Errorf("list the recordings in %s: %w", directory, err)
-	}
-	files = append(files, asked...)
-	slices.Sort(files)
-	var recordings []Recording
-	for _, file := range slices.Compact(files) {
-		recording, err := Read(file)
-		switch {
-		case err == nil:
-			recordings = append(recordings, recording)
-		case slices.Contains(asked, file):
-			return nil, err
-		}
-	}
-	return recordings, nil
+	return same
 }
 
 // Print writes every mismatch and the summary.

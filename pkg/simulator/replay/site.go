@@ -43,11 +43,15 @@ type loadBalancerFacts struct {
 }
 
 // newSite sets up the cloud of the exchanges in one directory.
-func newSite(release string, recordings []Recording) (*machine, error) {
+func newSite(release string, files []string) (*machine, error) {
 	m := newMachine()
 	s := &site{made: map[string]bool{}, present: map[string]bool{}}
 	var discovery Recording
-	for _, recording := range recordings {
+	for _, file := range files {
+		recording, err := Read(file)
+		if err != nil {
+			return nil, err
+		}
 		discovery.Steps = append(discovery.Steps, recording.Steps...)
 		s.steps = append(s.steps, recording.Steps...)
 	}
@@ -121,7 +125,7 @@ func (s *site) build(network *neutron.Neutron) error {
 		}
 		vips := map[string]string{lb.SubnetID: lb.Address}
 		for _, vip := range lb.AdditionalVIPs {
-			vips[vip.SubnetID] = cmp.Or(vip.Address, s.addressIn(vip.SubnetID), fmt.Sprintf("fd00:%d::1", len(subnets)))
+			vips[vip.SubnetID] = cmp.Or(vip.Address, s.addressIn(vip.SubnetID))
 		}
 		for id, address := range vips {
 			if id == "" || subnets[id] {
@@ -140,13 +144,8 @@ func (s *site) build(network *neutron.Neutron) error {
 	return nil
 }
 
-// addressIn finds an address in a subnet: that of any VIP or member.
+// addressIn finds an address in a subnet that no VIP shows: that of a member.
 func (s *site) addressIn(subnetID string) string {
-	for _, lb := range s.facts {
-		if lb.SubnetID == subnetID && lb.Address != "" {
-			return lb.Address
-		}
-	}
 	for _, step := range s.steps {
 		var body struct {
 			Members []struct {

@@ -1,0 +1,75 @@
+package annotation
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PortProtocol is the protocol of the listener of one port.
+type PortProtocol struct {
+	// Port is the port's name, or its number.
+	Port string
+	// Protocol is in Octavia's spelling.
+	Protocol string
+}
+
+// ListenerProtocols gives the protocols that a listener of a TCP port can have.
+func ListenerProtocols() []string { return []string{"TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS"} }
+
+// ListenerProtocol reads a protocol, whatever its letters' case and whether its
+// words are joined by _ or -.
+func ListenerProtocol(text string) (protocol string, ok bool) {
+	protocol = strings.ToUpper(strings.ReplaceAll(text, "-", "_"))
+	return protocol, slices.Contains(ListenerProtocols(), protocol)
+}
+
+// portProtocols reads pairs such as "web=HTTP,443=TERMINATED_HTTPS".
+func portProtocols(at func(*Values) *[]PortProtocol) Value {
+	allowed := "comma-separated port=protocol, of " + strings.Join(ListenerProtocols(), ", ") + "; each port once"
+	return Value{"list", allowed, func(v *Values, value string) bool {
+		var pairs []PortProtocol
+		for part := range strings.SplitSeq(value, ",") {
+			port, text, found := strings.Cut(part, "=")
+			port = strings.TrimSpace(port)
+			protocol, ok := ListenerProtocol(strings.TrimSpace(text))
+			if !found || !ok || port == "" || slices.ContainsFunc(pairs, func(p PortProtocol) bool { return p.Port == port }) {
+				return false
+			}
+			pairs = append(pairs, PortProtocol{port, protocol})
+		}
+		*at(v) = pairs
+		return true
+	}}
+}
+
+// reference reads where a secret is. An empty one is the same as none.
+func reference(at func(*Values) **string) Value {
+	return Value{"text", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID", func(v *Values, value string) bool {
+		if value == "" {
+			return true
+		}
+		if len(value) > 255 || strings.ContainsAny(value, " \r\n\t") {
+			return false
+		}
+		*at(v) = &value
+		return true
+	}}
+}
+
+const maxInt32 = math.MaxInt32
+
+// milliseconds reads what Octavia takes for the timeouts of listeners: up to a year.
+func milliseconds(at func(*Values) **int) Value {
+	const year = 365 * 24 * 3600 * 1000
+	return Value{"number", "0 to 31536000000 (milliseconds)", func(v *Values, value string) bool {
+		parsed, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || parsed < 0 || parsed > year {
+			return false
+		}
+		number := int(parsed)
+		*at(v) = &number
+		return true
+	}}
+}

@@ -1,0 +1,408 @@
+package loadbalancer_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/barbican"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// change is a change of a Service, and what it does to a cloud.
+type change struct {
+	before, after func(*v1.Service)
+	writes        int
+	check         func(octavia.LoadBalancer) string
+}
+
+// run makes a Service with two ports of TCP, changes it, counts the writes and sees
+// that nothing differs then.
+func (c change) run(t *testing.T, options worldOptions) {
+	t.Helper()
+	w := newWorld(t, options)
+	nodes, svc := w.nodes(3), service("web", 2)
+	if c.before != nil {
+		c.before(svc)
+	}
+	w.ensure(svc, nodes)
+	w.cloud.Books.Reset()
+
+	c.after(svc)
+	w.ensure(svc, nodes)
+
+	w.writes(c.writes)
+	if problem := c.check(w.loadBalancer()); problem != "" {
+		t.Error(problem)
+	}
+	w.unchanged(svc, nodes)
+}
+
+func set(pairs ...string) func(*v1.Service) {
+	return func(svc *v1.Service) {
+		for i := 0; i < len(pairs); i += 2 {
+			svc.Annotations[pairs[i]] = pairs[i+1]
+		}
+	}
+}
+
+func unset(names ...string) func(*v1.Service) {
+	return func(svc *v1.Service) {
+		for _, name := range names {
+			delete(svc.Annotations, name)
+		}
+	}
+}
+
+// protocolsOf prints each listener as PORT LISTENER→POOL, in the order of ports.
+func protocolsOf(lb octavia.LoadBalancer) []string {
+	var all []string
+	for _, l := range lb.Listeners {
+		text := itoa(l.ProtocolPort) + " " + l.Protocol + "→"
+		for _, p := range lb.Pools {
+			if p.ID == l.DefaultPoolID {
+				text += p.Protocol
+			}
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// speak checks the protocols of listeners and pools, and that no pool is left over.
+func speak(want ...string) func(octavia.LoadBalancer) string {
+	return func(lb octavia.LoadBalancer) string {
+		if len(lb.Pools) != len(lb.Listeners) {
+			return "a pool is left over, or missing"
+		}
+		return cmp.Diff(want, protocolsOf(lb))
+	}
+}
+
+// each checks every listener.
+func each(check func(*octavia.Listener) string) func(octavia.LoadBalancer) string {
+	return func(lb octavia.LoadBalancer) string {
+		for _, l := range lb.Listeners {
+			if problem := check(l); problem != "" {
+				return problem
+			}
+		}
+		return ""
+	}
+}
+
+// TestLimitsOfListenersChangeInPlace: a PUT for each port, whatever changes of it.
+//
+//proves:42
+func TestLimitsOfListenersChangeInPlace(t *testing.T) {
+	t.Parallel()
+	all := set(annotation.ConnLimit, "1000", annotation.ClientData, "60000", annotation.MemberConnect, "6000",
+		annotation.MemberData, "0", annotation.TCPInspect, "10")
+	is := func(limit, client, connect, member, inspect int) func(octavia.LoadBalancer) string {
+		return each(func(l *octavia.Listener) string {
+			return cmp.Diff([]int{limit, client, connect, member, inspect},
+				[]int{l.ConnectionLimit, l.TimeoutClientData, l.TimeoutMemberConnect, l.TimeoutMemberData, l.TimeoutTCPInspect})
+		})
+	}
+	for name, c := range map[string]change{
+		"asked for at last": {after: all, writes: 2, check: is(1000, 60000, 6000, 0, 10)},
+		"together with source ranges": {
+			after:  func(svc *v1.Service) { all(svc); svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} },
+			writes: 2, check: is(1000, 60000, 6000, 0, 10),
+		},
+		"changed":               {before: all, after: set(annotation.ClientData, "70000"), writes: 2, check: is(1000, 70000, 6000, 0, 10)},
+		"what they are already": {after: set(annotation.ClientData, "50000", annotation.ConnLimit, "-1"), check: is(-1, 50000, 5000, 50000, 0)},
+		"one is not asked for any more": {
+			before: all, after: unset(annotation.ConnLimit), writes: 2, check: is(-1, 60000, 6000, 0, 10),
+		},
+		"none is asked for any more": {
+			before: all, after: unset(annotation.ConnLimit, annotation.ClientData, annotation.MemberConnect, annotation.MemberData, annotation.TCPInspect),
+			writes: 2, check: is(-1, 50000, 5000, 50000, 0),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, worldOptions{})
+		})
+	}
+}
+
+// TestLimitsThatNobodyAsksForAreTheOperators: they are not sent, and a limit that is
+// not asked for any more goes back to what the operator has configured.
+//
+//proves:42
+func TestLimitsThatNobodyAsksForAreTheOperators(t *testing.T) {
+	t.Parallel()
+	c := change{
+		before: set(annotation.MemberConnect, "5000"),
+		after:  unset(annotation.MemberConnect),
+		writes: 2,
+		check: each(func(l *octavia.Listener) string {
+			return cmp.Diff([]int{-1, 1000, 2000, 3000, 4}, []int{l.ConnectionLimit, l.TimeoutClientData, l.TimeoutMemberConnect, l.TimeoutMemberData, l.TimeoutTCPInspect})
+		}),
+	}
+	operator := func(o *octavia.Options) {
+		o.Timeouts = &octavia.Timeouts{ClientData: 1000, MemberConnect: 2000, MemberData: 3000, TCPInspect: 4}
+	}
+	c.run(t, worldOptions{simulator: simulator.Options{Octavia: operator}})
+}
+
+// TestLimitsOfCloudConfAndClass: annotation before class before section.
+//
+//proves:34,42
+func TestLimitsOfCloudConfAndClass(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"timeout-client-data": "1000", "timeout-member-data": "2000", "timeout-tcp-inspect": "30"}})
+	yes := true
+	w.conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"slow": {
+		TimeoutClientData: number(3000), TimeoutMemberData: number(4000), ConnectionLimit: number(7), LBMethod: "SOURCE_IP",
+		InternalLB: &yes, CreateMonitor: &yes, MonitorDelay: config.Duration{Duration: 9 * time.Second},
+	}}
+	nodes, svc := w.nodes(2), service("web", 1)
+	set(annotation.Class, "slow", annotation.ClientData, "5000")(svc)
+	w.ensure(svc, nodes)
+	lb := w.loadBalancer()
+	l, pool := lb.Listeners[0], lb.Pools[0]
+	got := []int{l.TimeoutClientData, l.TimeoutMemberData, l.TimeoutTCPInspect, l.ConnectionLimit, pool.Monitor.Delay}
+	if diff := cmp.Diff([]int{5000, 4000, 30, 7, 9}, got); diff != "" {
+		t.Error(diff)
+	}
+	if pool.Algorithm != "SOURCE_IP" {
+		t.Errorf("algorithm %s", pool.Algorithm)
+	}
+	w.floatingIPs(0)
+
+	delete(svc.Annotations, annotation.Class)
+	w.ensure(svc, nodes)
+	lb = w.loadBalancer()
+	l, pool = lb.Listeners[0], lb.Pools[0]
+	if got := []int{l.TimeoutClientData, l.TimeoutMemberData, l.TimeoutTCPInspect, l.ConnectionLimit}; !slices.Equal(got, []int{5000, 2000, 30, -1}) {
+		t.Errorf("without the class: %v", got)
+	}
+	if pool.Monitor != nil || pool.Algorithm != "ROUND_ROBIN" {
+		t.Errorf("without the class: %+v", pool)
+	}
+	w.floatingIPs(1)
+	w.unchanged(svc, nodes)
+}
+
+// TestProtocolsOfListenersAndPools counts the writes for changes of protocols. A
+// change of the pool's alone never takes a listener away.
+//
+//proves:5,6,7,11,12,13
+func TestProtocolsOfListenersAndPools(t *testing.T) {
+	t.Parallel()
+	udp := func(svc *v1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 80)) }
+	both := func(all ...func(*v1.Service)) func(*v1.Service) {
+		return func(svc *v1.Service) {
+			for _, change := range all {
+				change(svc)
+			}
+		}
+	}
+	const ref = "https://elsewhere.example.com/v1/secrets/a"
+	tls, monitored := set(annotation.TLSContainer, ref), set(annotation.Monitor, "true")
+	// A pool and its members, and the listener's turn to it; the end of the old one.
+	const anotherPool, itsMonitor = 4, 1
+	// The same, but the listener goes and comes again.
+	const another = 5
+	for name, c := range map[string]change{
+		"PROXY": {before: udp, after: set(annotation.ProxyProtocol, "true"), writes: 2 * anotherPool, check: speak("80 TCP→PROXY", "80 UDP→UDP", "81 TCP→PROXY")},
+		"PROXY, with monitors": {
+			before: monitored, after: set(annotation.ProxyProtocol, "v1"), writes: 2 * (anotherPool + itsMonitor), check: speak("80 TCP→PROXY", "81 TCP→PROXY"),
+		},
+		"PROXY of version 2": {
+			before: set(annotation.ProxyProtocol, "v1"), after: set(annotation.ProxyProtocol, "v2"),
+			writes: 2 * anotherPool, check: speak("80 TCP→PROXYV2", "81 TCP→PROXYV2"),
+		},
+		"no PROXY any more": {
+			before: both(udp, set(annotation.ProxyProtocol, "v2")), after: set(annotation.ProxyProtocol, "false"),
+			writes: 2 * anotherPool, check: speak("80 TCP→TCP", "80 UDP→UDP", "81 TCP→TCP"),
+		},
+		"forwarded headers":             {before: udp, after: set(annotation.ForwardedFor, "true"), writes: 2 * another, check: speak("80 HTTP→HTTP", "80 UDP→UDP", "81 HTTP→HTTP")},
+		"no forwarded headers any more": {before: set(annotation.ForwardedFor, "true"), after: unset(annotation.ForwardedFor), writes: 2 * another, check: speak("80 TCP→TCP", "81 TCP→TCP")},
+		"another header": {
+			before: set(annotation.ForwardedFor, "true"), after: set(annotation.ForwardedProto, "true", annotation.ForwardedPort, "true"), writes: 2,
+			check: each(func(l *octavia.Listener) string {
+				return cmp.Diff([]string{"X-Forwarded-For", "X-Forwarded-Port", "X-Forwarded-Proto"}, slices.Sorted(maps.Keys(l.InsertHeaders)))
+			}),
+		},
+		"a header less": {
+			before: set(annotation.ForwardedFor, "true", annotation.ForwardedProto, "true"), after: unset(annotation.ForwardedFor), writes: 2,
+			check: each(func(l *octavia.Listener) string {
+				return cmp.Diff([]string{"X-Forwarded-Proto"}, slices.Sorted(maps.Keys(l.InsertHeaders)))
+			}),
+		},
+		"TLS":                           {before: udp, after: tls, writes: 2 * another, check: speak("80 TERMINATED_HTTPS→HTTP", "80 UDP→UDP", "81 TERMINATED_HTTPS→HTTP")},
+		"TLS keeps the pools of HTTP":   {before: set(annotation.ForwardedFor, "true"), after: tls, writes: 2 * 2, check: speak("80 TERMINATED_HTTPS→HTTP", "81 TERMINATED_HTTPS→HTTP")},
+		"HTTPS keeps the pools of TCP":  {after: set(annotation.Protocols, "80=HTTPS"), writes: 2, check: speak("80 HTTPS→TCP", "81 TCP→TCP")},
+		"another certificate, in place": {before: tls, after: set(annotation.TLSContainer, ref+"2"), writes: 2, check: each(func(l *octavia.Listener) string { return cmp.Diff(ref+"2", l.TLS.DefaultContainerRef) })},
+		"PROXY and TLS": {
+			before: tls, after: set(annotation.ProxyProtocol, "true"), writes: 2 * anotherPool, check: speak("80 TERMINATED_HTTPS→PROXY", "81 TERMINATED_HTTPS→PROXY"),
+		},
+		"of single ports": {
+			before: tls, after: set(annotation.Protocols, "p80=HTTP"), writes: 2, check: speak("80 HTTP→HTTP", "81 TERMINATED_HTTPS→HTTP"),
+		},
+		"of an appProtocol of ours": {
+			after:  func(svc *v1.Service) { svc.Spec.Ports[0].AppProtocol = text(annotation.Prefix + "http") },
+			writes: another, check: speak("80 HTTP→HTTP", "81 TCP→TCP"),
+		},
+		"no appProtocol that others wrote": {
+			after: func(svc *v1.Service) {
+				svc.Spec.Ports[0].AppProtocol, svc.Spec.Ports[1].AppProtocol = text("http"), text("https")
+			},
+			check: speak("80 TCP→TCP", "81 TCP→TCP"),
+		},
+		"an appProtocol that others wrote, if asked to": {
+			before: func(svc *v1.Service) {
+				svc.Spec.Ports[0].AppProtocol, svc.Spec.Ports[1].AppProtocol = text("http"), text("https")
+			},
+			after: set(annotation.AppProtocol, "true"), writes: another + 2, check: speak("80 HTTP→HTTP", "81 HTTPS→TCP"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, worldOptions{keys: map[string]string{"container-store": "external"}})
+		})
+	}
+}
+
+func text(s string) *string { return &s }
+
+func number(n int) *int { return &n }
+
+// TestProtocolsSideBySide makes TCP, UDP and SCTP at once, on one port.
+//
+//proves:1,2,3,4
+func TestProtocolsSideBySide(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{"amphora", "ovn"} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": provider}})
+			nodes, svc := w.nodes(2), service("web", 0)
+			for i, protocol := range []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP} {
+				p := port(protocol, 5000)
+				p.Name, p.NodePort = strings.ToLower(string(protocol)), int32(31000+i)
+				svc.Spec.Ports = append(svc.Spec.Ports, p)
+			}
+			w.ensure(svc, nodes)
+			if problem := speak("5000 SCTP→SCTP", "5000 TCP→TCP", "5000 UDP→UDP")(w.loadBalancer()); problem != "" {
+				t.Error(problem)
+			}
+			w.unchanged(svc, nodes)
+
+			svc.Spec.Ports = svc.Spec.Ports[:2]
+			w.ensure(svc, nodes)
+			if problem := speak("5000 TCP→TCP", "5000 UDP→UDP")(w.loadBalancer()); problem != "" {
+				t.Error(problem)
+			}
+		})
+	}
+}
+
+// TestCertificatesAreLookedForBeforeTheFirstWrite also at a change, and only then.
+//
+//proves:6
+func TestCertificatesAreLookedForBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	secrets := w.cloud.URL() + "/key-manager/v1/secrets/"
+	stored := w.cloud.Barbican.AddSecret(barbican.Secret{ProjectID: w.cloud.Account.ProjectID, Type: "opaque", Payload: []byte("PKCS #12")})
+	const nothing = "00000000-0000-0000-0000-000000000000"
+	nodes, svc := w.nodes(2), service("web", 1)
+	for _, bad := range []string{"a name", secrets + nothing, "https://barbican/v1/orders/" + nothing, "https://barbican/v1/secrets/1"} {
+		svc.Annotations[annotation.TLSContainer] = bad
+		w.refused(svc, nodes, "metadata.annotations["+annotation.TLSContainer+"]")
+	}
+	w.writes(0)
+
+	svc.Annotations[annotation.TLSContainer] = secrets + stored.ID
+	w.ensure(svc, nodes)
+	if problem := speak("80 TERMINATED_HTTPS→HTTP")(w.loadBalancer()); problem != "" {
+		t.Error(problem)
+	}
+	w.cloud.Books.Reset()
+	svc.Annotations[annotation.TLSContainer] = secrets + nothing
+	w.refused(svc, nodes, "Not found")
+	w.writes(0)
+
+	svc.Annotations[annotation.TLSContainer] = secrets + stored.ID
+	w.unchanged(svc, nodes)
+	for _, r := range w.cloud.Books.Requests() {
+		if strings.Contains(r.Path, "/key-manager/") {
+			t.Errorf("asks again: %s %s", r.Method, r.Path)
+		}
+	}
+}
+
+// TestWhatProtocolsCannotBeIsRefused before the first write, with the way out.
+//
+//proves:7,13,115
+func TestWhatProtocolsCannotBeIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		provider string
+		change   func(*v1.Service)
+		want     string
+	}{
+		"PROXY at ovn":         {"ovn", set(annotation.ProxyProtocol, "v1"), "proxy-protocol]: Forbidden: the provider ovn has no PROXY protocol"},
+		"headers at ovn":       {"ovn", set(annotation.ForwardedFor, "true"), "asks for a listener of HTTP: the provider ovn has no"},
+		"TLS at ovn":           {"ovn", set(annotation.TLSContainer, "https://b/v1/secrets/a"), "asks for a listener of TERMINATED_HTTPS: the provider ovn has no TLS"},
+		"PROXY and forwarded":  {"amphora", set(annotation.ProxyProtocol, "v1", annotation.ForwardedFor, "true"), "choose one of the two"},
+		"TLS without a secret": {"amphora", set(annotation.Protocols, "81=TERMINATED_HTTPS"), "default-tls-container-ref]: Required value: port 81 ends TLS"},
+		"no such port":         {"amphora", set(annotation.Protocols, "web=HTTP"), `listener-protocols]: Invalid value: "web": the Service has no port`},
+		"a port of UDP": {"amphora", func(svc *v1.Service) {
+			svc.Spec.Ports[1].Protocol = v1.ProtocolUDP
+			set(annotation.Protocols, "81=HTTP")(svc)
+		}, "is a port of UDP"},
+		"no such protocol":    {"amphora", set(annotation.Protocols, "80=QUIC"), "listener-protocols]: Invalid value"},
+		"no such appProtocol": {"amphora", func(svc *v1.Service) { svc.Spec.Ports[0].AppProtocol = text(annotation.Prefix + "quic") }, "spec.ports[0].appProtocol: Unsupported value"},
+		"an appProtocol of UDP": {"amphora", func(svc *v1.Service) {
+			svc.Spec.Ports[0].Protocol = v1.ProtocolUDP
+			svc.Spec.Ports[0].AppProtocol = text(annotation.Prefix + "http")
+		}, "spec.ports[0].appProtocol: Invalid value"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": c.provider}})
+			nodes, svc := w.nodes(2), service("web", 2)
+			c.change(svc)
+			w.refused(svc, nodes, c.want)
+			w.writes(0)
+		})
+	}
+}
+
+// TestWhatTheProviderDoesNotDoIsTold for settings that open nothing.
+//
+//proves:42,115
+func TestWhatTheProviderDoesNotDoIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": "ovn"}})
+	nodes, svc := w.nodes(2), service("web", 1)
+	set(annotation.ClientData, "1000", annotation.ConnLimit, "5")(svc)
+	w.ensure(svc, nodes)
+	if l := w.loadBalancer().Listeners[0]; l.TimeoutClientData != 50000 || l.ConnectionLimit != -1 {
+		t.Errorf("sent all the same: %+v", l)
+	}
+	told := w.told()
+	for _, want := range []string{
+		annotation.ClientData + ": has no effect: the provider ovn has no timeouts of listeners",
+		annotation.ConnLimit + ": has no effect: the provider ovn has no connection limits",
+	} {
+		if !strings.Contains(told, want) {
+			t.Errorf("nobody says %q in\n%s", want, told)
+		}
+	}
+	w.unchanged(svc, nodes)
+}

@@ -1,0 +1,56 @@
+package loadbalancer
+
+import (
+	"net/netip"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// status gives what to publish of a load balancer.
+func status(observed *model.Observed, settings build.Settings) *v1.LoadBalancerStatus {
+	return publish(addressOf(observed, settings), settings)
+}
+
+func publish(address string, settings build.Settings) *v1.LoadBalancerStatus {
+	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{settings.Ingress(address)}}
+}
+
+// addressOf gives the address of a load balancer: the floating IP where there is one.
+func addressOf(observed *model.Observed, settings build.Settings) string {
+	lb := observed.LoadBalancer
+	if settings.FloatingIP() && lb.FloatingIP != nil {
+		return lb.FloatingIP.Address
+	}
+	return lb.VIP.Address
+}
+
+// publishedAddresses gives the addresses in the status of a Service, be they written
+// as names such as 203.0.113.7.nip.io.
+func publishedAddresses(svc *v1.Service) []string {
+	var addresses []string
+	for _, ingress := range svc.Status.LoadBalancer.Ingress {
+		if ingress.IP != "" {
+			addresses = append(addresses, ingress.IP)
+		} else if address, ok := addressIn(ingress.Hostname); ok {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}
+
+// addressIn reads the address that a name begins with, as build.Settings.Ingress
+// writes it.
+func addressIn(name string) (string, bool) {
+	labels := strings.Split(name, ".")
+	if len(labels) > 4 {
+		if address, err := netip.ParseAddr(strings.Join(labels[:4], ".")); err == nil {
+			return address.String(), true
+		}
+	}
+	address, err := netip.ParseAddr(strings.ReplaceAll(labels[0], "-", ":"))
+	return address.String(), err == nil
+}
