@@ -2,14 +2,17 @@ package loadbalancer_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
 )
 
 // inherited is the cluster that cloud-provider-openstack left behind in a real
@@ -126,4 +129,38 @@ func (in *inherited) nothingLeft() {
 	in.t.Helper()
 	in.loadBalancers(0)
 	in.floatingIPs(0)
+	theirs := in.group() // of whoever made the nodes
+	if theirs.Name != "k8s-nodes" {
+		in.t.Errorf("security group %s is left", theirs.Name)
+	}
+	for _, p := range in.cloud.Neutron.Ports() {
+		if p.DeviceOwner == "compute:nova" && (len(p.SecurityGroups) != 1 || p.SecurityGroups[0] != theirs.ID) {
+			in.t.Errorf("port %s of a node has the security groups %v", p.ID, p.SecurityGroups)
+		}
+	}
+}
+
+//proves:85,87
+func TestWhatWasTakenOverLosesItsSecurityGroupOnNodesThatLeave(t *testing.T) {
+	t.Parallel()
+	in := inherit(t)
+	in.adopt()
+	in.cloud.Books.Reset()
+	for _, svc := range in.Services {
+		in.ensure(svc, in.Nodes[1:])
+	}
+	if n := in.cloud.Books.Count(http.MethodPut, portRoute); n != len(in.Services) {
+		t.Errorf("%d ports of nodes were changed, want one for each Service:\n%s", n, printed(in.cloud.Books.Requests(books.Under("/network"))))
+	}
+	for _, g := range in.groups() {
+		using := 0
+		for _, p := range in.cloud.Neutron.Ports() {
+			if p.DeviceOwner == "compute:nova" && slices.Contains(p.SecurityGroups, g.ID) {
+				using++
+			}
+		}
+		if want := map[bool]int{true: 3, false: 2}[g.Name == "k8s-nodes"]; using != want {
+			t.Errorf("%d ports use %s, want %d", using, g.Name, want)
+		}
+	}
 }

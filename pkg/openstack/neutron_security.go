@@ -181,14 +181,12 @@ func (n *Neutron) SetPortGroups(ctx context.Context, port Port, groupIDs []strin
 	if err != nil {
 		return nil, err
 	}
-	var answer struct {
-		Port Port `json:"port"`
-	}
+	var changed Port
 	opts := ports.UpdateOpts{SecurityGroups: &groupIDs, RevisionNumber: port.Revision}
-	if err := ports.Update(ctx, client, port.ID, opts).ExtractInto(&answer); err != nil {
+	if err := ports.Update(ctx, client, port.ID, opts).ExtractInto(&changed); err != nil {
 		return nil, Wrap(err, "set the security groups of port "+port.ID)
 	}
-	return &answer.Port, nil
+	return &changed, nil
 }
 
 // IsStale tells that an object was changed after it was read (412).

@@ -1,0 +1,104 @@
+package openstack_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+)
+
+func simulated(t *testing.T) (*simulator.Cloud, *openstack.Neutron) {
+	t.Helper()
+	cloud, err := simulator.Start(simulator.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := openstack.NewSession(t.Context(), conf.Global, openstack.SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	return cloud, session.Neutron()
+}
+
+func TestSecurityGroupsOfPortsAreSetForTheRevisionThatWasRead(t *testing.T) {
+	t.Parallel()
+	cloud, neutron := simulated(t)
+	server, err := cloud.AddServer("node-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := neutron.CreateSecurityGroup(t.Context(), "web", "for the web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(group.Rules) != 2 || group.Name != "web" {
+		t.Errorf("made %+v, want it with the two rules that Neutron adds", group)
+	}
+	found, err := neutron.PortsOfDevices(t.Context(), []string{server.ID})
+	if err != nil || len(found) != 1 || found[0].Revision == nil {
+		t.Fatalf("ports %+v, error %v", found, err)
+	}
+	wanted := append(slices.Clone(found[0].SecurityGroups), group.ID)
+	changed, err := neutron.SetPortGroups(t.Context(), found[0], wanted)
+	if err != nil || changed.ID != found[0].ID || !changed.UsesGroup(group.ID) || *changed.Revision <= *found[0].Revision {
+		t.Fatalf("changed to %+v, error %v", changed, err)
+	}
+	if _, err := neutron.SetPortGroups(t.Context(), found[0], nil); !openstack.IsStale(err) {
+		t.Errorf("an old revision: error %v", err)
+	}
+	if err := neutron.DeleteSecurityGroup(t.Context(), group.ID); !openstack.IsInUse(err) {
+		t.Errorf("deleted while a port uses it: error %v", err)
+	}
+	using, err := neutron.PortsInGroup(t.Context(), group.ID)
+	if err != nil || len(using) != 1 || using[0].ID != changed.ID {
+		t.Errorf("ports in the group %+v, error %v", using, err)
+	}
+}
+
+func TestSecurityGroupRulesAreAddedTogether(t *testing.T) {
+	t.Parallel()
+	_, neutron := simulated(t)
+	group, err := neutron.CreateSecurityGroup(t.Context(), "web", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := func(port int, description string) rules.CreateOpts {
+		return rules.CreateOpts{
+			Direction: rules.DirIngress, EtherType: rules.EtherType4, Protocol: rules.ProtocolTCP,
+			PortRangeMin: port, PortRangeMax: port, RemoteIPPrefix: "10.0.0.0/8", Description: description,
+		}
+	}
+	made, err := neutron.CreateSecurityGroupRules(t.Context(), group.ID, []rules.CreateOpts{rule(80, "a"), rule(81, "b")})
+	if err != nil || len(made) != 2 || *made[0].PortRangeMin != 80 || made[0].ID == "" {
+		t.Fatalf("made %+v, error %v", made, err)
+	}
+	if _, err := neutron.CreateSecurityGroupRules(t.Context(), group.ID, []rules.CreateOpts{rule(82, "c"), rule(81, "d")}); !openstack.IsRuleThere(err) {
+		t.Errorf("one of them is there: error %v", err)
+	}
+	of, err := neutron.SecurityGroupRules(t.Context(), group.ID, "b", "c")
+	if err != nil || len(of) != 1 || of[0].ID != made[1].ID {
+		t.Errorf("rules described as b or c: %+v, error %v", of, err)
+	}
+	some, err := neutron.SomeSecurityGroupRules(t.Context(), group.ID, 1)
+	if err != nil || len(some) != 1 || some[0].Description == "" {
+		t.Errorf("the first rule: %+v, error %v", some, err)
+	}
+	if err := neutron.DeleteSecurityGroupRule(t.Context(), made[0].ID); err != nil {
+		t.Error(err)
+	}
+	if err := neutron.DeleteSecurityGroupRule(t.Context(), made[0].ID); err != nil {
+		t.Errorf("deleted twice: %v", err)
+	}
+}
