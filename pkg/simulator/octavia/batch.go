@@ -128,6 +128,7 @@ func (o *Octavia) applyBatch(lb *LoadBalancer, pool *Pool, plan batch) {
 	touched := poolAndListeners(lb, pool)
 	for _, kept := range plan.kept {
 		kept.member.overwrite(kept.given)
+		lb.drive(pool, kept.member)
 		if !slices.Contains(touched, object(kept.member)) {
 			touched = append(touched, kept.member)
 		}
@@ -145,7 +146,7 @@ func (o *Octavia) applyBatch(lb *LoadBalancer, pool *Pool, plan batch) {
 // falls back to the default, except for name, subnet and tags.
 func (m *Member) overwrite(given body) {
 	m.Meta.edit(given)
-	m.AdminStateUp, m.driven = given.boolean("admin_state_up", true), NoMonitor
+	m.AdminStateUp = given.boolean("admin_state_up", true)
 	m.Weight = given.integer("weight", 1)
 	m.Backup = given.boolean("backup", false)
 	m.MonitorAddress = given.text("monitor_address")

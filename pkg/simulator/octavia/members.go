@@ -116,12 +116,12 @@ func (o *Octavia) updateMember(c *call) (response, *apiError) {
 	if failure := o.tagsInUpdate(given); failure != nil {
 		return response{}, failure
 	}
-	if failure := o.driverMember(lb, given.and("address", member.Address, "subnet_id", member.SubnetID)); failure != nil {
+	if failure := o.driverMemberUpdate(lb, member, given); failure != nil {
 		return response{}, failure
 	}
 	member.Meta.edit(given)
 	if given.has("admin_state_up") {
-		member.driven = NoMonitor
+		lb.drive(pool, member)
 	}
 	member.Weight = given.integer("weight", member.Weight)
 	member.Backup = given.boolean("backup", member.Backup)

@@ -119,6 +119,14 @@ func (o *Octavia) ovnMonitorGone(lb *LoadBalancer, pool *Pool) {
 	o.updateForgetting(lb, locked, reported, nil, gone)
 }
 
+// drive is the operating status that the driver reports of a member that is told to
+// be up: the last one where there are health checks, else that there is none.
+func (lb *LoadBalancer) drive(pool *Pool, member *Member) {
+	if member.driven == "" || !lb.checked(pool.Protocol) {
+		member.driven = NoMonitor
+	}
+}
+
 // ovnMemberStatus is the operating status that the driver reported last; until
 // then that of the member's creation stands.
 func (lb *LoadBalancer) ovnMemberStatus(pool *Pool, member *Member) string {

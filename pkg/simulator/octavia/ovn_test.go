@@ -1,6 +1,7 @@
 package octavia_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -211,5 +212,87 @@ func TestOVNOfZedHasOneVIP(t *testing.T) {
 		if (got != nil) != want {
 			t.Errorf("%s: additional VIP %v", release, got)
 		}
+	}
+}
+
+func TestOVNRefusesMembersOneByOneInItsWords(t *testing.T) {
+	t.Parallel()
+	w, m := oldOVN(t)
+	path := "pools/" + m.pool + "/members"
+	subnet := func(what string) string {
+		return "Subnet is required, or Loadbalancer associated with Pool must have a subnet, for Member " + what +
+			" with OVN Provider Driver if it is not the same as LB VIP subnet"
+	}
+	far := object{"address": "192.0.2.1", "protocol_port": 1}
+	w.refused(501, subnet("creation"), "POST", path, object{"member": far})
+	w.refused(501, subnet("batch update"), "PUT", path, object{"members": []object{far}})
+	w.refused(501, "OVN Load Balancer does not support different member monitor address or port.", "POST", path,
+		object{"member": object{"address": "10.6.0.40", "protocol_port": 1, "monitor_port": 2}})
+	w.refused(501, "does not support mixing IPv4/IPv6", "POST", path,
+		object{"member": object{"address": "fd00:6::9", "protocol_port": 1, "subnet_id": w.subnet6.ID}})
+	w.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+}
+
+// A full create is carried out listeners first. The driver of Zed looks neither at
+// monitors nor at the subnets of members.
+func TestWhatOVNRefusesOfAFullCreate(t *testing.T) {
+	t.Parallel()
+	create := func(release string, change func(listener, pool object)) answer {
+		w := newWorld(t, octavia.Options{Release: release})
+		body := w.balancer("ovn", nil)
+		listener := body["loadbalancer"].(object)["listeners"].([]object)[0]
+		change(listener, listener["default_pool"].(object))
+		return w.call("POST", "loadbalancers", body)
+	}
+	for name, test := range map[string]struct {
+		change      func(listener, pool object)
+		zed, latest string // in the error
+	}{
+		"nothing": {func(object, object) {}, "", ""},
+		"listener before pool": {func(listener, pool object) {
+			listener["allowed_cidrs"], pool["lb_algorithm"] = []string{"10.0.0.0/8"}, "ROUND_ROBIN"
+		}, "does not support allowed_cidrs", "does not support allowed_cidrs"},
+		"a monitor's type": {func(_, pool object) {
+			pool["healthmonitor"] = object{"type": "PING", "delay": 5, "timeout": 3, "max_retries": 2}
+		}, "", "does not support PING health monitor type"},
+		"a member's subnet": {func(_, pool object) {
+			pool["members"] = []object{{"address": "192.0.2.1", "protocol_port": 1}}
+		}, "", "Subnet is required"},
+	} {
+		for release, want := range map[string]string{"zed": test.zed, "2026.1": test.latest} {
+			got := create(release, test.change)
+			if refused := got.status == 501; refused != (want != "") || !strings.Contains(got.fault, want) {
+				t.Errorf("%s, %s: %d %s, want %q", name, release, got.status, got.fault, want)
+			}
+		}
+	}
+}
+
+func TestMembersBesideAHealthCheckOfOVNOfZedKeepTheirStatus(t *testing.T) {
+	t.Parallel()
+	w, m := oldOVN(t)
+	path := "pools/" + m.pool + "/members"
+	statuses := func() (all string) {
+		for _, member := range w.Snapshot()[0].Pools[0].Members {
+			all += member.Address + " " + member.OperatingStatus + " "
+		}
+		return strings.TrimSpace(all)
+	}
+	batch := object{"members": []object{{"address": "10.6.0.10", "protocol_port": 30080}, {"address": "10.6.0.12", "protocol_port": 30080}}}
+	w.monitored(m.pool)
+	w.repaired(m.listener)
+	w.must(202, "PUT", path, batch)
+	w.clock.Step(time.Hour)
+	if got := statuses(); got != "10.6.0.10 ONLINE 10.6.0.12 ONLINE" {
+		t.Errorf("beside a health check: %s", got)
+	}
+	w.must(204, "DELETE", "healthmonitors/"+w.get("pools/" + m.pool)["healthmonitor_id"].(string), nil)
+	w.clock.Step(time.Hour)
+	w.must(200, "PUT", "pools/"+m.pool, object{"pool": object{"admin_state_up": true}})
+	w.clock.Step(time.Hour)
+	w.must(202, "PUT", path, batch)
+	w.clock.Step(time.Hour)
+	if got := statuses(); got != "10.6.0.10 NO_MONITOR 10.6.0.12 NO_MONITOR" {
+		t.Errorf("without: %s", got)
 	}
 }

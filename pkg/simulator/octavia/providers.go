@@ -17,27 +17,38 @@ func (o *Octavia) driverCreate(lb *LoadBalancer) *apiError {
 	if lb.Provider != ProviderOVN {
 		return nil
 	}
+	for _, listener := range lb.Listeners { // whose L7 policies the driver does not look at
+		if failure := ovnListener(listener.Protocol, listener.AllowedCIDRs); failure != nil {
+			return failure
+		}
+	}
 	for _, pool := range lb.Pools {
 		if failure := o.ovnPool(pool.Protocol, pool.Algorithm); failure != nil {
 			return failure
 		}
-		if pool.Monitor != nil {
-			if failure := o.driverMonitor(lb, pool.Monitor.Type); failure != nil {
-				return failure
-			}
-		}
-		for _, member := range pool.Members {
-			if failure := o.ovnMember(lb, memberFacts(member)); failure != nil {
-				return failure
-			}
-		}
-	}
-	for _, listener := range lb.Listeners {
-		if failure := ovnListener(listener.Protocol, listener.AllowedCIDRs); failure != nil {
+		if failure := o.ovnContents(lb, pool); failure != nil {
 			return failure
 		}
-		if len(listener.Policies) > 0 {
-			return o.driverL7(lb, "creating", "l7policies")
+	}
+	return nil
+}
+
+// ovnContents is about the monitor and the members of a pool in a full create.
+// The driver of Zed does not look at the monitor, and takes the network of the VIP
+// for the subnet of members that have none.
+func (o *Octavia) ovnContents(lb *LoadBalancer, pool *Pool) *apiError {
+	if pool.Monitor != nil && !o.oldOVN(lb) {
+		if failure := o.driverMonitor(lb, pool.Monitor.Type); failure != nil {
+			return failure
+		}
+	}
+	for _, member := range pool.Members {
+		facts := memberFacts(member)
+		if o.oldOVN(lb) {
+			facts.address, facts.subnetID = lb.VIP.Address, lb.VIP.SubnetID
+		}
+		if failure := o.ovnMember(lb, facts, "Member creation"); failure != nil {
+			return failure
 		}
 	}
 	return nil
@@ -105,7 +116,18 @@ func (o *Octavia) driverMember(lb *LoadBalancer, given body) *apiError {
 	if lb.Provider != ProviderOVN {
 		return nil
 	}
-	return o.ovnMember(lb, factsOf("", given))
+	return o.ovnMember(lb, factsOf("", given), "Member creation")
+}
+
+// driverMemberUpdate looks at the subnet of the member that is there first.
+func (o *Octavia) driverMemberUpdate(lb *LoadBalancer, member *Member, given body) *apiError {
+	if lb.Provider != ProviderOVN {
+		return nil
+	}
+	if failure := o.ovnSubnet(lb, member.Address, member.SubnetID, "Member update"); failure != nil {
+		return failure
+	}
+	return o.ovnMember(lb, factsOf("", given.and("address", member.Address, "subnet_id", member.SubnetID)), "Member update")
 }
 
 func factsOf(id string, given body) ovnMemberFacts {
@@ -119,22 +141,31 @@ type ovnMemberFacts struct {
 	monitored             bool // has a monitor address or port of its own
 }
 
-// ovnMember needs to know each member's subnet: the one given, or that of the
-// VIP where the address is inside of it.
-func (o *Octavia) ovnMember(lb *LoadBalancer, member ovnMemberFacts) *apiError {
-	if member.monitored {
-		return unsupportedOption(ProviderOVN, "OVN provider does not support monitor options")
-	}
-	if isIPv6(member.address) != isIPv6(lb.VIP.Address) && (o.oldOVN(lb) || len(lb.AdditionalVIPs) == 0) {
+// ovnMember is what ovn refuses of a member; what is done with it is for the text.
+func (o *Octavia) ovnMember(lb *LoadBalancer, member ovnMemberFacts, what string) *apiError {
+	switch {
+	case member.monitored:
+		return unsupportedOption(ProviderOVN, "OVN Load Balancer does not support different member monitor address or port.")
+	case o.ovnMixes(lb, member.address):
 		return unsupportedOption(ProviderOVN, "OVN provider does not support mixing IPv4/IPv6 configuration within the same Load Balancer.")
 	}
-	if member.subnetID != "" || o.options.Network == nil {
+	return o.ovnSubnet(lb, member.address, member.subnetID, what)
+}
+
+func (o *Octavia) ovnMixes(lb *LoadBalancer, address string) bool {
+	return isIPv6(address) != isIPv6(lb.VIP.Address) && (o.oldOVN(lb) || len(lb.AdditionalVIPs) == 0)
+}
+
+// ovnSubnet needs to know each member's subnet: the one given, or that of the
+// VIP where the address is inside of it.
+func (o *Octavia) ovnSubnet(lb *LoadBalancer, address, subnetID, what string) *apiError {
+	if subnetID != "" || o.options.Network == nil {
 		return nil
 	}
 	subnet, err := o.options.Network.Subnet(lb.VIP.SubnetID)
-	if err != nil || !inSubnet(member.address, subnet.CIDR) {
-		return unsupportedOption(ProviderOVN,
-			"Subnet is required, or Loadbalancer vip_subnet_id, for Member creation with OVN Provider Driver if it is not the same as LB VIP subnet")
+	if err != nil || !inSubnet(address, subnet.CIDR) {
+		return unsupportedOption(ProviderOVN, "Subnet is required, or Loadbalancer associated with Pool must have a subnet, "+
+			"for %s with OVN Provider Driver if it is not the same as LB VIP subnet", what)
 	}
 	return nil
 }
@@ -150,16 +181,20 @@ func (o *Octavia) driverBatch(lb *LoadBalancer, members []body, plan batch) *api
 	if plan.hangs {
 		return providerError(ProviderOVN, "list.remove(x): x not in list")
 	}
+	skipped := []string{}
 	for _, given := range members {
 		facts := factsOf(randomID(), given)
-		failure := o.ovnMember(lb, facts)
-		if failure != nil && (facts.monitored || isIPv6(facts.address) != isIPv6(lb.VIP.Address)) {
-			return unsupportedOption(ProviderOVN,
-				"OVN provider does not support monitor options, so following members skipped: ['%s']", facts.id)
+		if facts.monitored || o.ovnMixes(lb, facts.address) {
+			skipped = append(skipped, facts.id)
+			continue
 		}
-		if failure != nil {
+		if failure := o.ovnSubnet(lb, facts.address, facts.subnetID, "Member batch update"); failure != nil {
 			return failure
 		}
+	}
+	if len(skipped) > 0 {
+		return unsupportedOption(ProviderOVN,
+			"OVN provider does not support monitor options, so following members skipped: %s", pythonRepr(skipped))
 	}
 	return nil
 }

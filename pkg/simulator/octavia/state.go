@@ -236,6 +236,12 @@ func (o *Octavia) built(lb *LoadBalancer) {
 
 func (o *Octavia) staysPending(lb *LoadBalancer, child object) bool {
 	_, monitor := child.(*Monitor)
+	switch child.(type) {
+	case *L7Policy, *L7Rule:
+		if lb.Provider == ProviderOVN {
+			return true // nobody tells the driver of them
+		}
+	}
 	return o.options.Quirks.ChildrenStayPending || monitor && (o.options.Quirks.MonitorsStayPending || o.oldOVN(lb))
 }
 
