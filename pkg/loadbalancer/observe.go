@@ -33,7 +33,8 @@ func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.I
 // at the same time shares a request.
 func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (bool, error) {
 	lb := observed.LoadBalancer
-	token, err := r.watcher.Settled(ctx, lb.ID, wait.Pace{First: 0, Step: r.options.Pace.Update.First, Cap: r.options.Pace.Update.Cap})
+	pace := r.options.pace(lb.Provider).Update
+	token, err := r.watcher.Settled(ctx, lb.ID, wait.Pace{First: 0, Step: pace.First, Cap: pace.Cap})
 	if err != nil {
 		return false, err
 	}
@@ -104,9 +105,9 @@ func (r *Reconciler) settled(ctx context.Context, lb loadbalancers.LoadBalancer)
 	if !state.Pending() {
 		return &lb, nil
 	}
-	pace := r.options.Pace.Update
+	pace := r.options.pace(lb.Provider).Update
 	if state.Provisioning == openstack.StatusPendingCreate {
-		pace = r.options.Pace.Create
+		pace = r.options.pace(lb.Provider).Create
 	}
 	token, err := r.watcher.Settled(ctx, lb.ID, pace)
 	if err != nil || token.Gone {

@@ -46,7 +46,8 @@ type Options struct {
 	// Recorder tells users what happens to their Services.
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker
-	// Pace is how long to wait between looks; the zero value means DefaultPace.
+	// Pace is how long to wait between looks; the zero value means DefaultPace of
+	// each provider.
 	Pace apply.Pace
 	// Patience is how long the work of one call goes on before it is given up until
 	// the next call; 0 means 15 minutes.
@@ -59,6 +60,7 @@ type Options struct {
 // DefaultPace gives the pace for a provider: an amphora boots for half a minute at
 // least and is asked seldom, ovn is done within seconds.
 func DefaultPace(provider string) apply.Pace {
+	habits := build.HabitsOf(provider)
 	pace := apply.Pace{
 		Create: wait.Pace{First: 5 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second},
 		Update: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 10 * time.Second},
@@ -67,12 +69,25 @@ func DefaultPace(provider string) apply.Pace {
 		Stuck:  10 * time.Second,
 		Unsure: 2 * time.Second,
 	}
-	if provider == build.ProviderOVN {
+	if habits.Quick {
 		quick := wait.Pace{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: 10 * time.Second}
 		pace.Create, pace.Update, pace.Delete = quick, quick, quick
-		pace.Stuck = time.Minute // it reports ACTIVE before its parts are
+	}
+	if habits.ReportsEarly {
+		pace.Stuck = time.Minute
 	}
 	return pace
+}
+
+// pace gives the pace for a provider, "" for that of most.
+func (o Options) pace(provider string) apply.Pace {
+	switch {
+	case o.Pace != (apply.Pace{}):
+		return o.Pace
+	case provider == "":
+		provider = o.Config.LoadBalancer.LBProvider
+	}
+	return DefaultPace(provider)
 }
 
 // factsAge is how long networks, subnets and the nodes' ports are taken to stay as
@@ -108,9 +123,6 @@ func New(options Options) (*Reconciler, error) {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
-	if options.Pace == (apply.Pace{}) {
-		options.Pace = DefaultPace(options.Config.LoadBalancer.LBProvider)
-	}
 	if options.Patience == 0 {
 		options.Patience = 15 * time.Minute
 	}
@@ -132,7 +144,8 @@ func New(options Options) (*Reconciler, error) {
 		barbican:  options.Session.Barbican(),
 		inventory: inventory.New(octavia, neutron, options.Clock),
 		applier: &apply.Applier{
-			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock, Pace: options.Pace,
+			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock,
+			Pace: options.pace, Habits: build.HabitsOf,
 		},
 	}, nil
 }

@@ -60,7 +60,11 @@ type Applier struct {
 	Observer *observe.Observer
 	Watcher  *wait.Watcher
 	Clock    clock.WithTicker
-	Pace     Pace
+	// Pace is for a provider: how long apply waits between two looks. For an empty
+	// name it is for any.
+	Pace func(provider string) Pace
+	// Habits are a provider's; nil: all have the usual ones.
+	Habits func(provider string) model.Habits
 
 	experience experience
 }
@@ -119,6 +123,14 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the answer of the cloud.
 func (e *RefusedError) Unwrap() error { return e.Err }
+
+// habits are those of a load balancer's provider.
+func (a *Applier) habits(lb *model.LoadBalancer) model.Habits {
+	if a.Habits == nil {
+		return model.Habits{}
+	}
+	return a.Habits(lb.Provider)
+}
 
 // run is one plan being carried out.
 type run struct {
@@ -193,17 +205,16 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 		return r.gone(ctx)
 	}
 	fresh := r.working == creating
-	if err := r.settle(ctx); err != nil || !fresh || r.observed.LoadBalancer.Provider != providerOVN {
+	if err := r.settle(ctx); err != nil || !fresh || !r.habits(r.observed.LoadBalancer).ReportsEarly {
 		return err
 	}
-	// ovn reports a new load balancer before what is in it.
 	return r.Settle(ctx, r.observed.LoadBalancer)
 }
 
 // unlocked waits for the end of a change that somebody else makes.
 func (r *run) unlocked(ctx context.Context, step plan.Step) error {
 	if s, ok := step.(plan.DeleteLoadBalancer); ok {
-		_, err := r.Watcher.Settled(ctx, s.ID, r.Pace.Update)
+		_, err := r.Watcher.Settled(ctx, s.ID, r.Pace("").Update)
 		return err
 	}
 	r.working = updating
@@ -265,7 +276,8 @@ func (r *run) verify(ctx context.Context) error {
 // in it is PENDING. It is a *ChildrenError when something is in ERROR, or stays
 // PENDING for ever.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) error {
-	deadline := a.Clock.Now().Add(a.Pace.Stuck)
+	pace := a.Pace(lb.Provider)
+	deadline := a.Clock.Now().Add(pace.Stuck)
 	for {
 		tree, err := a.Octavia.StatusTree(ctx, lb.ID)
 		if err != nil {
@@ -279,7 +291,7 @@ func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) error {
 		case !lb.Status.Pending() && !model.AnyPending(unsound), a.Clock.Now().After(deadline):
 			return &ChildrenError{lb.ID, unsound}
 		}
-		if err := a.sleep(ctx, a.Pace.Settle); err != nil {
+		if err := a.sleep(ctx, pace.Settle); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // createLoadBalancer makes a load balancer with all that is in it. The caller has
 // just looked that there is none.
 func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
-	wanted := fitting(s.LoadBalancer)
+	wanted := fitting(s.LoadBalancer, r.habits(s.LoadBalancer))
 	created, err := r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted))
 	switch {
 	case err == nil:
@@ -55,7 +55,7 @@ func withMonitors(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 func (r *run) lookForLoadBalancer(ctx context.Context, cause error) (*model.LoadBalancer, error) {
 	const looks = 3
 	for i := range looks {
-		if err := r.sleep(ctx, r.Pace.Unsure<<i); err != nil {
+		if err := r.sleep(ctx, r.Pace("").Unsure<<i); err != nil {
 			return nil, err
 		}
 		found, err := r.Observer.Claimed(ctx, r.id)

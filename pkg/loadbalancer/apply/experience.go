@@ -65,7 +65,8 @@ func (e *experience) pace(k kind, given wait.Pace) wait.Pace {
 
 // wait parks until a load balancer is settled, at a pace learnt from the last ones.
 func (a *Applier) wait(ctx context.Context, id string, k kind) (wait.Token, error) {
-	given := map[operation]wait.Pace{creating: a.Pace.Create, updating: a.Pace.Update, deleting: a.Pace.Delete}[k.operation]
+	pace := a.Pace(k.provider)
+	given := map[operation]wait.Pace{creating: pace.Create, updating: pace.Update, deleting: pace.Delete}[k.operation]
 	given.Pending = map[operation]string{
 		creating: openstack.StatusPendingCreate, updating: openstack.StatusPendingUpdate, deleting: openstack.StatusPendingDelete,
 	}[k.operation]

@@ -9,14 +9,13 @@ import (
 // fitting leaves out of a creation what makes it too big for one request: first the
 // names of members, then the subnets that say nothing new, then whole pools' members.
 // Batches add those later.
-func fitting(lb *model.LoadBalancer) *model.LoadBalancer {
+func fitting(lb *model.LoadBalancer, habits model.Habits) *model.LoadBalancer {
 	for _, smaller := range []func(*model.Member){
 		func(*model.Member) {},
 		func(m *model.Member) { m.Name = "" },
 		func(m *model.Member) {
-			// A member in the VIP's subnet is reached without being told. The driver of
-			// ovn takes another subnet for another member later.
-			if lb.Provider != providerOVN && m.SubnetID == lb.VIP.SubnetID {
+			// A member in the VIP's subnet is reached without being told.
+			if !habits.TellSubnets && m.SubnetID == lb.VIP.SubnetID {
 				m.SubnetID = ""
 			}
 		},

@@ -65,7 +65,7 @@ func TestFittingLeavesOutMembersOnly(t *testing.T) {
 		for i := range lb.Listeners {
 			lb.Listeners[i].Pool.Members = members(test.members, lb.Listeners[i].Port)
 		}
-		fitting := apply.Fitting(lb)
+		fitting := apply.Fitting(lb, model.Habits{})
 		var left []int
 		for i, l := range fitting.Listeners {
 			left = append(left, len(l.Pool.Members))

@@ -99,8 +99,8 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 	switch s := step.(type) {
 	case plan.UpdatePool:
 		opts := poolUpdate(s.From, s.To)
-		if r.observed.LoadBalancer.Provider == providerOVN {
-			opts.AdminStateUp = &[]bool{true}[0] // without it ovn of Zed leaves the listeners behind
+		if r.habits(r.observed.LoadBalancer).TouchPools {
+			opts.AdminStateUp = &[]bool{true}[0]
 		}
 		return "", r.Octavia.UpdatePool(ctx, pool.ID, opts)
 	case plan.SetMembers:
@@ -213,14 +213,14 @@ func (r *run) setMembers(ctx context.Context, poolID string, s plan.SetMembers) 
 
 // smaller gives all members of a batch, as small as the limit wants them: without
 // names, which nothing needs; then without their subnets, where they stay, as Octavia
-// keeps them, or are in the VIP's. The driver of ovn wants to be told it each time.
+// keeps them, or are in the VIP's, unless the driver wants to be told it each time.
 func (r *run) smaller(s plan.SetMembers) []pools.CreateMemberOpts {
 	all := membersOpts(s.Members)
 	if size(all) <= bodyLimit {
 		return all
 	}
 	all = nameless(all)
-	if size(all) <= bodyLimit || r.observed.LoadBalancer.Provider == providerOVN {
+	if size(all) <= bodyLimit || r.habits(r.observed.LoadBalancer).TellSubnets {
 		return all
 	}
 	added := map[model.MemberKey]bool{}
@@ -234,8 +234,6 @@ func (r *run) smaller(s plan.SetMembers) []pools.CreateMemberOpts {
 	}
 	return all
 }
-
-const providerOVN = "ovn"
 
 // nameless takes the names off members.
 func nameless(members []pools.CreateMemberOpts) []pools.CreateMemberOpts {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -66,7 +67,10 @@ func newWorld(t *testing.T, options simulator.Options) *world {
 	return &world{t: t, ctx: ctx, cloud: cloud, applier: &apply.Applier{
 		Octavia: lb, Neutron: network, Watcher: watcher, Clock: clock.RealClock{},
 		Observer: &observe.Observer{Octavia: lb, Neutron: network, Version: session.LoadBalancerVersion},
-		Pace:     apply.Pace{Create: fast, Update: fast, Delete: fast, Settle: time.Millisecond, Stuck: 50 * time.Millisecond, Unsure: time.Millisecond},
+		Pace: func(string) apply.Pace {
+			return apply.Pace{Create: fast, Update: fast, Delete: fast, Settle: time.Millisecond, Stuck: 50 * time.Millisecond, Unsure: time.Millisecond}
+		},
+		Habits: build.HabitsOf,
 	}}
 }
 

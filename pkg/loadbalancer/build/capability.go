@@ -127,6 +127,19 @@ func CapabilitiesOf(provider string, octavia openstack.Version, without ...Featu
 	return can
 }
 
+// HabitsOf gives the ways of a provider.
+func HabitsOf(provider string) model.Habits {
+	if provider != ProviderOVN {
+		return model.Habits{}
+	}
+	return model.Habits{
+		Quick:        true, // it writes to a database
+		ReportsEarly: true, // a full create is several requests to it, and it answers each
+		TellSubnets:  true, // a member in another subnet, or none, is another member to it
+		TouchPools:   true, // ovn of Zed; without it, it leaves the listeners behind
+	}
+}
+
 // Learns tells whether the table is completed by what a provider answers. Of those
 // that it knows by their source it is not: their 501 is about something else, and
 // ovn refuses a whole batch for one member.

@@ -145,3 +145,42 @@ func TestTheAlgorithmOfTheSectionGivesWay(t *testing.T) {
 		}
 	}
 }
+
+// TestHabits keeps the ways of ovn in the table, where they are looked up.
+func TestHabits(t *testing.T) {
+	t.Parallel()
+	for provider, want := range map[string]bool{"ovn": true, "amphora": false, "f5": false, "a vendor's": false} {
+		h := build.HabitsOf(provider)
+		if h.Quick != want || h.ReportsEarly != want || h.TellSubnets != want || h.TouchPools != want {
+			t.Errorf("%s: %+v", provider, h)
+		}
+	}
+}
+
+// TestWhatIsLearntIsLacked tells what a table of features, a release and an answer
+// each say of a provider.
+//
+//proves:115
+func TestWhatIsLearntIsLacked(t *testing.T) {
+	t.Parallel()
+	v := openstack.Version{Major: 2, Minor: 9}
+	can := build.CapabilitiesOf("acme", v, build.FullCreate)
+	for feature, want := range map[build.Feature]string{
+		build.FullCreate:    "the provider acme has refused load balancers that are created with everything in them",
+		build.MemberBatches: "",
+		build.SourceRanges:  "this Octavia has API version v2.9, source ranges need v2.12",
+		build.Flavors:       "",
+	} {
+		if got := can.Lacks(feature); got != want {
+			t.Errorf("%s: %q, want %q", feature, got, want)
+		}
+	}
+	if got, want := build.CapabilitiesOf("f5", v).Lacks(build.Flavors), "the provider f5 has no flavors"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for provider, want := range map[string]bool{"acme": true, "f5": true, "ovn": false, "amphora": false} {
+		if build.Learns(provider) != want {
+			t.Errorf("%s is learnt about: %v", provider, !want)
+		}
+	}
+}
