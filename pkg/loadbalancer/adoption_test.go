@@ -124,7 +124,7 @@ func TestWhatWasTakenOverCanBeChangedAndGoesWithoutATrace(t *testing.T) {
 	}
 }
 
-// nothingLeft checks that all that was made for Services is gone.
+// nothingLeft checks that all that was made for Services is gone, and no more.
 func (in *inherited) nothingLeft() {
 	in.t.Helper()
 	in.loadBalancers(0)
@@ -136,6 +136,9 @@ func (in *inherited) nothingLeft() {
 	for _, p := range in.cloud.Neutron.Ports() {
 		if p.DeviceOwner == "compute:nova" && (len(p.SecurityGroups) != 1 || p.SecurityGroups[0] != theirs.ID) {
 			in.t.Errorf("port %s of a node has the security groups %v", p.ID, p.SecurityGroups)
+		}
+		if p.DeviceOwner == "Octavia" && !strings.Contains(p.Name, "vrrp") {
+			in.t.Errorf("port %s is left", p.Name)
 		}
 	}
 }
