@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// forwarded tells nodes who the client is, by header; then by PROXY protocol, which
+// nothing behind a test node understands, so that only the pool is looked at.
+func forwarded(s *scene) {
+	if s.Provider == "ovn" {
+		s.Skip("ovn knows TCP, UDP and SCTP only")
+	}
+	web := s.create("web", func(svc *corev1.Service) { svc.Annotations[prefix+"x-forwarded-for"] = "true" }, "node-1")
+	address := web.address()
+	s.listens(web, "HTTP", "")
+	if s.Cloud.Traffic(s.Provider) {
+		s.eventually("header X-Forwarded-For", func(ctx context.Context) error {
+			_, body, err := s.outside().HTTP(ctx, at(address, 8080))
+			if err == nil && !strings.Contains(body, "X-Forwarded-For: ") {
+				err = fmt.Errorf("the node saw %q", body)
+			}
+			return err
+		})
+	}
+	web.annotate(prefix+"x-forwarded-for", "")
+	s.listens(web, "TCP", "TCP")
+	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
+	web.annotate(prefix+"proxy-protocol", "v2")
+	s.listens(web, "TCP", "PROXYV2")
+	web.annotate(prefix+"proxy-protocol", "")
+	s.listens(web, "TCP", "TCP")
+	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
+	web.remove()
+	s.nothingLeft()
+}
+
+// listens waits until the only listener and its pool have these protocols; an empty
+// one may be any.
+func (s *scene) listens(web *service, listener, pool string) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("listener of %s, pool of %s", listener, pool), func(ctx context.Context) error {
+		lb := web.loadBalancer()
+		all, err := s.Cloud.API().Listeners(ctx, lb.ID)
+		if err != nil {
+			return err
+		}
+		pools, err := s.Cloud.API().Pools(ctx, lb.ID)
+		if err != nil {
+			return err
+		}
+		if len(all) != 1 || len(pools) != 1 {
+			return fmt.Errorf("there are %d listeners and %d pools", len(all), len(pools))
+		}
+		if all[0].Protocol != listener || pool != "" && pools[0].Protocol != pool {
+			return fmt.Errorf("the listener is of %s, the pool of %s", all[0].Protocol, pools[0].Protocol)
+		}
+		return nil
+	})
+}
+
+// patientListener gives a listener times and a limit, and takes them away.
+func patientListener(s *scene) {
+	if s.Provider == "ovn" {
+		s.Skip("listeners of ovn have no times")
+	}
+	web := s.create("web", func(svc *corev1.Service) {
+		svc.Annotations[prefix+"timeout-client-data"] = "60000"
+		svc.Annotations[prefix+"connection-limit"] = "100"
+	}, "node-1")
+	web.address()
+	is := func(timeout, limit int) {
+		s.Helper()
+		s.eventually(fmt.Sprintf("timeout %d, limit %d", timeout, limit), func(ctx context.Context) error {
+			all, err := s.Cloud.API().Listeners(ctx, web.loadBalancer().ID)
+			if err == nil && (all[0].TimeoutClientData != timeout || all[0].ConnLimit != limit) {
+				err = fmt.Errorf("they are %d and %d", all[0].TimeoutClientData, all[0].ConnLimit)
+			}
+			return err
+		})
+	}
+	is(60000, 100)
+	web.annotate(prefix+"timeout-client-data", "70000")
+	is(70000, 100)
+	web.annotate(prefix+"timeout-client-data", "")
+	web.annotate(prefix+"connection-limit", "")
+	is(50000, -1)
+	web.remove()
+	s.nothingLeft()
+}
+
+// manyProtocols serves one port under several of them.
+func manyProtocols(s *scene) {
+	web := s.create("web", func(svc *corev1.Service) {
+		svc.Spec.Ports = []corev1.ServicePort{port(corev1.ProtocolTCP, 8053), port(corev1.ProtocolUDP, 8053), port(corev1.ProtocolSCTP, 8053)}
+	}, "node-1")
+	if net.ParseIP(web.address()) == nil {
+		s.Errorf("published address = %s", web.address())
+	}
+	web.has(map[string]int{"TCP/8053": 3, "UDP/8053": 3, "SCTP/8053": 3})
+	s.answeredBy(s.outside(), at(web.address(), 8053), nodeNames()...)
+	web.remove()
+	s.nothingLeft()
+}
