@@ -11,8 +11,9 @@ import (
 )
 
 // Watch looks at the cloud at intervals, all load balancers with one request and
-// all floating IPs with another, and calls drifted for every Service whose load
-// balancer somebody else has changed or deleted. Repair brings it back. Watch
+// all floating IPs with another (and the rules and ports of managed security groups
+// with two more), and calls drifted for every Service where somebody else has changed
+// or deleted something. Repair brings it back. Watch
 // returns when the context ends.
 func (r *Reconciler) Watch(ctx context.Context, drifted func(types.NamespacedName)) {
 	interval := r.options.Config.LoadBalancer.DriftInterval.Duration
@@ -61,6 +62,7 @@ func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName
 		r.drifts.note(uid, why)
 		drifted(known.service)
 	}
+	r.lookAtGroups(ctx, drifted)
 }
 
 // Repair brings back what somebody else changed, as Ensure would; the Service is

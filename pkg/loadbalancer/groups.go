@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
@@ -87,6 +89,24 @@ func (p *pass) closeNodes(ctx context.Context) error {
 		}
 	}
 	return p.Reconciler.groups.Close(ctx, p.groups)
+}
+
+// lookAtGroups compares the security groups with what is remembered of them.
+func (r *Reconciler) lookAtGroups(ctx context.Context, drifted func(types.NamespacedName)) {
+	changed, err := r.groups.Drifted(ctx)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot look for changes of security groups that somebody else made")
+	}
+	for uid, why := range changed {
+		known := r.memory.recall(types.UID(uid))
+		if known == nil {
+			continue
+		}
+		klog.FromContext(ctx).Info("Somebody else changed a security group", "service", known.service, "change", why)
+		r.memory.forgetThis(types.UID(uid), known)
+		r.drifts.note(types.UID(uid), why)
+		drifted(known.service)
+	}
 }
 
 // tellGroups says what is going to change in the security groups, and which nodes

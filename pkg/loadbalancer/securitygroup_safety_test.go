@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
@@ -340,6 +341,56 @@ func TestSecurityGroupsCarryTheIdentityInTheirTags(t *testing.T) {
 			if got := w.group().Tags; !slices.Equal(got, want) {
 				t.Errorf("tags %v, want %v", got, want)
 			}
+		})
+	}
+}
+
+//proves:78,86
+func TestManyServicesAtOnceComeAndGoWithTheirSecurityGroups(t *testing.T) {
+	t.Parallel()
+	const services, nodeCount = 12, 4
+	for mode, want := range map[string]struct{ groups, changes int }{
+		"per-service": {services, services * nodeCount}, "shared": {1, nodeCount},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: managed(mode)})
+			w.cloud.Neutron.SetQuota(w.cloud.Account.ProjectID, "security_group", -1)
+			nodes := w.nodes(nodeCount)
+			var all []*v1.Service
+			for i := range services {
+				svc := service(fmt.Sprintf("web-%d", i), 1)
+				svc.Spec.Ports[0] = port(v1.ProtocolTCP, 100+i)
+				all = append(all, svc)
+			}
+			together := func(call func(*v1.Service) error) {
+				var group errgroup.Group
+				for _, svc := range all {
+					group.Go(func() error { return call(svc) })
+				}
+				if err := group.Wait(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			together(func(svc *v1.Service) error {
+				_, err := w.engine.Ensure(w.ctx, svc, nodes)
+				return err
+			})
+			if n := w.cloud.Books.Count(http.MethodPut, portRoute); n != want.changes {
+				t.Errorf("%d changes of ports, want %d", n, want.changes)
+			}
+			if got := w.groups(); len(got) != want.groups {
+				t.Errorf("%d groups, want %d", len(got), want.groups)
+			}
+			for _, g := range w.groups() {
+				w.uses(g.ID, nodes...)
+				if len(g.Rules)*want.groups != services {
+					t.Errorf("%d rules in %s", len(g.Rules), g.Name)
+				}
+			}
+			together(func(svc *v1.Service) error { return w.engine.Delete(w.ctx, svc) })
+			w.uses("")
+			w.goneWithGroups(all[0])
 		})
 	}
 }

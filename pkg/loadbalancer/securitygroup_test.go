@@ -344,3 +344,41 @@ func TestIPv6ServicesOpenIPv6(t *testing.T) {
 	w.uses(g.ID, nodes...)
 	w.unchanged(svc, nodes)
 }
+
+//proves:86,87
+func TestPortsThatMonitorsOfSeveralServicesAskAreOpenedOnce(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"per-service", "shared"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: managed(mode, "create-monitor", "true", "monitor-kube-proxy", "true")})
+			nodes, first, second := w.nodes(2), service("web", 1), service("api", 1)
+			second.Spec.Ports[0] = port(v1.ProtocolTCP, 443)
+			ping := service("ping", 1)
+			ping.Spec.Ports[0] = port(v1.ProtocolTCP, 444)
+			ping.Annotations[annotation.MonitorType] = "PING"
+			all := []*v1.Service{first, second, ping}
+			for _, svc := range all {
+				w.ensure(svc, nodes)
+			}
+			kubeProxy, echo := nodePort(w, "tcp", 10256), "ingress IPv4 icmp 0-0 "+w.cloud.Subnet.CIDR
+			if mode == "shared" {
+				w.rules(w.group(), nodePort(w, "tcp", 30080), nodePort(w, "tcp", 30443), nodePort(w, "tcp", 30444), kubeProxy, echo)
+			} else {
+				groups := w.groups()
+				w.rules(groups[0], nodePort(w, "tcp", 30080), kubeProxy)
+				w.rules(groups[1], nodePort(w, "tcp", 30443), kubeProxy)
+				w.rules(groups[2], nodePort(w, "tcp", 30444), echo)
+			}
+			for _, svc := range all {
+				w.unchanged(svc, nodes)
+			}
+			w.delete(first)
+			for _, svc := range all[1:] {
+				w.unchanged(svc, nodes)
+				w.delete(svc)
+			}
+			w.goneWithGroups(ping)
+		})
+	}
+}

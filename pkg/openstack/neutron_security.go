@@ -47,8 +47,16 @@ func (n *Neutron) SecurityGroupNames(ctx context.Context) ([]SecurityGroup, erro
 	return n.securityGroups(ctx, url.Values{"fields": {"id", "name", "description", "tags"}})
 }
 
+// SecurityGroups lists security groups by ID, of whatever project, with their rules:
+// a request for every 150 of them.
+func (n *Neutron) SecurityGroups(ctx context.Context, ids []string) ([]SecurityGroup, error) {
+	return inChunks(ids, func(chunk []string) ([]SecurityGroup, error) {
+		return n.securityGroups(ctx, url.Values{"id": chunk})
+	})
+}
+
 func (n *Neutron) securityGroups(ctx context.Context, q url.Values) ([]SecurityGroup, error) {
-	if project := n.session.ProjectID(); project != "" {
+	if project := n.session.ProjectID(); project != "" && q.Get("id") == "" {
 		q.Set("project_id", project)
 	}
 	var answer struct {
@@ -127,6 +135,28 @@ func (n *Neutron) securityGroupRules(ctx context.Context, groupID string, q url.
 	return answer.Rules, nil
 }
 
+// SecurityGroupRuleIDs lists the IDs of all rules of the project, by group.
+func (n *Neutron) SecurityGroupRuleIDs(ctx context.Context) (map[string][]string, error) {
+	var answer struct {
+		Rules []struct {
+			ID      string `json:"id"`
+			GroupID string `json:"security_group_id"`
+		} `json:"security_group_rules"`
+	}
+	q := url.Values{"fields": {"id", "security_group_id"}}
+	if project := n.session.ProjectID(); project != "" {
+		q.Set("project_id", project)
+	}
+	if err := n.get(ctx, "security-group-rules", q, &answer); err != nil {
+		return nil, Wrap(err, "list security group rules")
+	}
+	byGroup := map[string][]string{}
+	for _, r := range answer.Rules {
+		byGroup[r.GroupID] = append(byGroup[r.GroupID], r.ID)
+	}
+	return byGroup, nil
+}
+
 // CreateSecurityGroupRules adds rules to one group, all of them or none. A rule that
 // is there already refuses them all: IsRuleThere(err).
 func (n *Neutron) CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]SecurityGroupRule, error) {
@@ -172,6 +202,22 @@ func (n *Neutron) PortsInGroup(ctx context.Context, groupID string) ([]Port, err
 		}
 	}
 	return using, nil
+}
+
+// GroupsOfPorts lists all ports of the project with nothing but their security
+// groups.
+func (n *Neutron) GroupsOfPorts(ctx context.Context) ([]Port, error) {
+	q := url.Values{"fields": {"id", "security_groups"}}
+	if project := n.session.ProjectID(); project != "" {
+		q.Set("project_id", project)
+	}
+	var answer struct {
+		Ports []Port `json:"ports"`
+	}
+	if err := n.get(ctx, "ports", q, &answer); err != nil {
+		return nil, Wrap(err, "list ports")
+	}
+	return answer.Ports, nil
 }
 
 // SetPortGroups replaces the security groups of a port, if nobody has changed the

@@ -19,7 +19,6 @@ func (g *Groups) Open(ctx context.Context, t *Task) error {
 	if g.mode == Shared && t.desired != nil && len(steps) > 0 {
 		release, err := g.holdShared(ctx, t)
 		if err != nil {
-			g.Forget(t.id.ServiceUID)
 			return err
 		}
 		defer release()
@@ -37,7 +36,7 @@ func (g *Groups) Close(ctx context.Context, t *Task) error {
 		return err
 	}
 	t.Plan.Close = nil
-	g.keep(t.id.ServiceUID, t.state)
+	g.keep(t.id.ServiceUID, *t.state, true)
 	return nil
 }
 
@@ -47,22 +46,27 @@ func (g *Groups) Remove(ctx context.Context, id identity.Identity) error {
 	if err != nil {
 		return err
 	}
+	err = g.run(ctx, &Task{id: id, state: s}, Diff(nil, *s).Close)
 	g.Forget(id.ServiceUID)
-	return g.run(ctx, &Task{id: id, state: s}, Diff(nil, *s).Close)
+	return err
 }
 
 func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
+	if len(steps) == 0 {
+		return nil
+	}
 	logger := klog.FromContext(ctx)
+	g.Forget(t.id.ServiceUID) // until all of it is done
 	for _, step := range steps {
 		logger.V(2).Info("Changing the cloud", "step", step.String())
 		if err := g.do(ctx, t, step); err != nil {
-			g.Forget(t.id.ServiceUID)
 			if g.mode == Shared {
 				g.shared.unset()
 			}
 			return err
 		}
 	}
+	g.keep(t.id.ServiceUID, *t.state, false)
 	return nil
 }
 
@@ -151,7 +155,7 @@ func (g *Groups) ruleOpts(t *Task) []rules.CreateOpts {
 	add := func(wanted []Rule, description string) {
 		for _, r := range missing(wanted, t.state.Rules) {
 			opts = append(opts, rules.CreateOpts{
-				Direction: rules.DirIngress, EtherType: rules.RuleEtherType(r.EtherType()), Protocol: rules.RuleProtocol(r.Protocol),
+				Direction: rules.DirIngress, EtherType: rules.RuleEtherType(r.EtherType()), Protocol: rules.RuleProtocol(r.neutronProtocol()),
 				PortRangeMin: r.Port, PortRangeMax: r.Port, RemoteIPPrefix: r.Prefix, Description: description,
 			})
 		}

@@ -22,6 +22,7 @@ import (
 type Neutron interface {
 	SecurityGroupNames(ctx context.Context) ([]openstack.SecurityGroup, error)
 	SecurityGroupsNamed(ctx context.Context, name string) ([]openstack.SecurityGroup, error)
+	SecurityGroups(ctx context.Context, ids []string) ([]openstack.SecurityGroup, error)
 	CreateSecurityGroup(ctx context.Context, name, description string) (*openstack.SecurityGroup, error)
 	TagSecurityGroup(ctx context.Context, id string, tags []string) error
 	DeleteSecurityGroup(ctx context.Context, id string) error
@@ -29,6 +30,8 @@ type Neutron interface {
 	SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]openstack.SecurityGroupRule, error)
 	CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]openstack.SecurityGroupRule, error)
 	DeleteSecurityGroupRule(ctx context.Context, id string) error
+	SecurityGroupRuleIDs(ctx context.Context) (map[string][]string, error)
+	GroupsOfPorts(ctx context.Context) ([]openstack.Port, error)
 	Port(ctx context.Context, id string) (*openstack.Port, error)
 	PortsInGroup(ctx context.Context, groupID string) ([]openstack.Port, error)
 	SetPortGroups(ctx context.Context, port openstack.Port, groupIDs []string) (*openstack.Port, error)
@@ -52,8 +55,11 @@ type Groups struct {
 	// mode is PerService, Shared or, for none, "".
 	mode string
 
-	mu     sync.Mutex
-	states map[string]*State // by the UID of the Service: what is there, as we have left it
+	mu sync.Mutex
+	// states are what is there for each Service, by its UID, as we have left it. A
+	// State in it is never changed. Settled are those that nobody works on.
+	states  map[string]*State
+	settled map[string]bool
 	// others are the names of all groups when this process first looked. It makes
 	// groups of its own mode only, so those of other modes can only get fewer.
 	others map[string][]openstack.SecurityGroup
@@ -66,7 +72,7 @@ type Groups struct {
 
 // New makes Groups. Mode is PerService, Shared or, for none, "".
 func New(neutron Neutron, facts Facts, clk clock.PassiveClock, mode string) *Groups {
-	return &Groups{neutron: neutron, facts: facts, clock: clk, mode: mode, states: map[string]*State{}}
+	return &Groups{neutron: neutron, facts: facts, clock: clk, mode: mode, states: map[string]*State{}, settled: map[string]bool{}}
 }
 
 // Request is a Service whose groups are looked at.
@@ -91,12 +97,14 @@ type Task struct {
 	id      identity.Identity
 	desired *Desired
 	state   *State
+	// beside are the groups that the ports of members use, ours among them.
+	beside map[string]bool
 }
 
 // Plan reads what is not known yet and compares. It writes nothing. Where security
 // groups must keep clients out and cannot, it is an error.
 func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
-	t := &Task{id: r.ID}
+	t := &Task{id: r.ID, beside: map[string]bool{}}
 	var err error
 	if r.Wish != nil {
 		if g.mode == Shared && r.ID.SharedGroupName() == "" {
@@ -112,20 +120,26 @@ func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 	if t.state, err = g.observe(ctx, r); err != nil {
 		return nil, err
 	}
+	if r.Wish != nil && r.Wish.Restricted() {
+		if err := g.openToAll(ctx, t); err != nil {
+			return nil, err
+		}
+	}
 	t.Plan = Diff(t.desired, *t.state)
 	return t, nil
 }
 
+const unenforced = "spec.loadBalancerSourceRanges cannot be enforced: with this provider the security groups of the nodes do it, but "
+
 // enforceable refuses source ranges that some node would not keep.
 func enforceable(w *Wish, t *Task) error {
-	const head = "spec.loadBalancerSourceRanges cannot be enforced: with this provider the security groups of the nodes do it, but "
 	switch {
 	case !w.Restricted():
 		return nil
 	case len(t.Unfiltered) > 0:
-		return fmt.Errorf(head+"port security is off at the ports of %s", names(t.Unfiltered))
+		return fmt.Errorf(unenforced+"port security is off at the ports of %s", names(t.Unfiltered))
 	case len(t.Unfound) > 0:
-		return fmt.Errorf(head+"no port of this project has the address of %s", names(t.Unfound))
+		return fmt.Errorf(unenforced+"no port of this project has the address of %s", names(t.Unfound))
 	}
 	return nil
 }
@@ -205,6 +219,9 @@ func (g *Groups) nodePorts(ctx context.Context, w *Wish, t *Task) ([]NodePort, e
 			} else if i < len(w.Members) {
 				t.Unfiltered = append(t.Unfiltered, node.Name)
 			}
+			for _, group := range port.SecurityGroups {
+				t.beside[group] = t.beside[group] || i < len(w.Members)
+			}
 		}
 	}
 	all := make([]NodePort, 0, len(wanted))
@@ -257,18 +274,30 @@ func (g *Groups) Forget(uid string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.states, uid)
+	delete(g.settled, uid)
 }
 
+// known gives a copy of what is there for a Service that is now worked on; nil when
+// it must be read.
 func (g *Groups) known(uid string) *State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.states[uid]
+	delete(g.settled, uid)
+	if g.states[uid] == nil {
+		return nil
+	}
+	s := *g.states[uid]
+	return &s
 }
 
-func (g *Groups) keep(uid string, s *State) {
+// keep notes what is there for a Service, and whether it is as it is to stay.
+func (g *Groups) keep(uid string, s State, settled bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.states[uid] = s
+	g.states[uid] = &s
+	if settled {
+		g.settled[uid] = true
+	}
 }
 
 // stripe gives the lock of a port. Some ports share one.

@@ -12,6 +12,14 @@ import (
 // remembered as we leave it.
 func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 	s := g.known(r.ID.ServiceUID)
+	if g.mode == Shared {
+		if err := g.findShared(ctx, r.ID); err != nil {
+			return nil, err
+		}
+		if id, _ := g.shared.snapshot(); s != nil && s.GroupID != id {
+			s = nil // somebody else has deleted the group that it was in
+		}
+	}
 	if s == nil {
 		var err error
 		if s, err = g.read(ctx, r.ID); err != nil {
@@ -40,9 +48,6 @@ func (g *Groups) read(ctx context.Context, id identity.Identity) (*State, error)
 		}
 		return s, g.readOwn(ctx, owned(found, id), s)
 	case Shared:
-		if err := g.findShared(ctx, id); err != nil {
-			return nil, err
-		}
 		group, _ := g.shared.snapshot()
 		if group == "" {
 			return s, nil

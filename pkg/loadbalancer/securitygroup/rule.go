@@ -21,8 +21,16 @@ import (
 
 // Opening is a port of a node that is opened.
 type Opening struct {
-	Protocol string // tcp, udp or sctp
+	Protocol string // tcp, udp, sctp or, without a port, icmp
 	Port     int
+}
+
+// String prints an opening as in "tcp/30080".
+func (o Opening) String() string {
+	if o.Port == 0 {
+		return o.Protocol
+	}
+	return fmt.Sprintf("%s/%d", o.Protocol, o.Port)
 }
 
 // Rule lets clients of a prefix reach a port of a node.
@@ -33,7 +41,7 @@ type Rule struct {
 }
 
 // String prints a rule as in "tcp/30080 from 10.6.0.0/16".
-func (r Rule) String() string { return fmt.Sprintf("%s/%d from %s", r.Protocol, r.Port, r.Prefix) }
+func (r Rule) String() string { return fmt.Sprintf("%s from %s", r.Opening, r.Prefix) }
 
 // EtherType gives Neutron's word for the IP version.
 func (r Rule) EtherType() string {
@@ -42,6 +50,17 @@ func (r Rule) EtherType() string {
 	}
 	return "IPv6"
 }
+
+// neutronProtocol gives Neutron's word for the protocol.
+func (r Rule) neutronProtocol() string {
+	if r.Protocol == icmp && r.EtherType() == "IPv6" {
+		return "ipv6-icmp"
+	}
+	return r.Protocol
+}
+
+// icmp is what monitors of type PING speak, in either IP version.
+const icmp = "icmp"
 
 // Held is a rule that a group has.
 type Held struct {
@@ -66,11 +85,22 @@ func held(r openstack.SecurityGroupRule) Held {
 	h := Held{ID: r.ID, Text: fmt.Sprintf("%s %s %s", r.Direction, r.EtherType, cmp.Or(r.Protocol, "of any protocol"))}
 	protocol, ok := protocolName(r.Protocol)
 	prefix, canonical := canonicalPrefix(r)
-	onePort := r.PortRangeMin != nil && r.PortRangeMax != nil && *r.PortRangeMin == *r.PortRangeMax
-	if ok && canonical && onePort && r.Direction == "ingress" && r.RemoteGroupID == "" && r.RemoteAddressGroupID == "" {
-		h.Rule, h.Text = Rule{Opening{protocol, *r.PortRangeMin}, prefix}, ""
+	port, one := onePort(r, protocol)
+	if ok && canonical && one && r.Direction == "ingress" && r.RemoteGroupID == "" && r.RemoteAddressGroupID == "" {
+		h.Rule, h.Text = Rule{Opening{protocol, port}, prefix}, ""
 	}
 	return h
+}
+
+// onePort gives the port of a rule that has one; ICMP has none.
+func onePort(r openstack.SecurityGroupRule, protocol string) (int, bool) {
+	if protocol == icmp {
+		return 0, r.PortRangeMin == nil && r.PortRangeMax == nil
+	}
+	if r.PortRangeMin == nil || r.PortRangeMax == nil || *r.PortRangeMin != *r.PortRangeMax {
+		return 0, false
+	}
+	return *r.PortRangeMin, true
 }
 
 // protocolName gives the name of a protocol, which Neutron keeps as it was given:
@@ -83,6 +113,8 @@ func protocolName(text string) (string, bool) {
 		return "udp", true
 	case "sctp", "132":
 		return "sctp", true
+	case icmp, "1", "ipv6-icmp", "icmpv6", "58":
+		return icmp, true
 	}
 	return "", false
 }

@@ -74,8 +74,12 @@ func Read(lb *model.LoadBalancer, o Options) *Wish {
 				health = append(health, Opening{probe(l.Pool.Monitor.Type), m.MonitorPort})
 			}
 		}
-		if l.Pool.Monitor != nil {
-			w.Monitored = true
+		if l.Pool.Monitor == nil {
+			continue
+		}
+		w.Monitored = true
+		if l.Pool.Monitor.Type == model.MonitorPing {
+			health = append(health, Opening{Protocol: icmp})
 		}
 	}
 	if w.Monitored && o.HealthPort != 0 {
@@ -85,7 +89,7 @@ func Read(lb *model.LoadBalancer, o Options) *Wish {
 	for _, opening := range unique(health) {
 		switch {
 		case slices.Contains(w.NodePorts, opening):
-		case opening.Port == o.HealthPort:
+		case opening.Port == o.HealthPort && o.HealthPort != 0:
 			w.HealthPorts = append(w.HealthPorts, opening)
 		default:
 			w.CommonPorts = append(w.CommonPorts, opening)
@@ -115,7 +119,7 @@ func probe(monitor string) string {
 	switch monitor {
 	case model.MonitorUDPConnect:
 		return "udp"
-	case "SCTP":
+	case model.MonitorSCTP:
 		return "sctp"
 	default:
 		return "tcp"

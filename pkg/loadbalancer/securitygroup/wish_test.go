@@ -62,6 +62,12 @@ func TestWhatIsOpenedWhen(t *testing.T) {
 			own:       []string{"tcp/30080 from " + subnet},
 			common:    []string{"tcp/10256 from " + subnet},
 		},
+		"a monitor that pings": {
+			listeners: []model.Listener{listener(model.TCP, 30080, 0, model.MonitorPing)},
+			nearby:    []string{subnet},
+			own:       []string{"tcp/30080 from " + subnet},
+			common:    []string{"icmp from " + subnet},
+		},
 		"ovn": {
 			listeners: []model.Listener{listener(model.TCP, 30080, 0, model.MonitorTCP)},
 			options:   Options{Direct: true},
@@ -134,16 +140,19 @@ func TestRulesOfNeutronAreReadInAnySpelling(t *testing.T) {
 		change func(*openstack.SecurityGroupRule)
 		want   string
 	}{
-		"as we write it":      {func(*openstack.SecurityGroupRule) {}, "tcp/30080 from 10.6.0.0/16"},
-		"protocol by number":  {func(r *openstack.SecurityGroupRule) { r.Protocol = "132" }, "sctp/30080 from 10.6.0.0/16"},
-		"host bits":           {func(r *openstack.SecurityGroupRule) { r.RemoteIPPrefix = "10.6.1.2/16" }, "tcp/30080 from 10.6.0.0/16"},
-		"everybody":           {func(r *openstack.SecurityGroupRule) { r.RemoteIPPrefix = "" }, "tcp/30080 from 0.0.0.0/0"},
-		"everybody, IPv6":     {func(r *openstack.SecurityGroupRule) { r.RemoteIPPrefix, r.EtherType = "", "IPv6" }, "tcp/30080 from ::/0"},
-		"egress":              {func(r *openstack.SecurityGroupRule) { r.Direction = "egress" }, "egress IPv4 tcp"},
-		"several ports":       {func(r *openstack.SecurityGroupRule) { r.PortRangeMax = &other }, "ingress IPv4 tcp"},
-		"all ports":           {func(r *openstack.SecurityGroupRule) { r.PortRangeMin, r.PortRangeMax = nil, nil }, "ingress IPv4 tcp"},
-		"from a group":        {func(r *openstack.SecurityGroupRule) { r.RemoteGroupID = "g" }, "ingress IPv4 tcp"},
-		"another protocol":    {func(r *openstack.SecurityGroupRule) { r.Protocol = "icmp" }, "ingress IPv4 icmp"},
+		"as we write it":     {func(*openstack.SecurityGroupRule) {}, "tcp/30080 from 10.6.0.0/16"},
+		"protocol by number": {func(r *openstack.SecurityGroupRule) { r.Protocol = "132" }, "sctp/30080 from 10.6.0.0/16"},
+		"host bits":          {func(r *openstack.SecurityGroupRule) { r.RemoteIPPrefix = "10.6.1.2/16" }, "tcp/30080 from 10.6.0.0/16"},
+		"everybody":          {func(r *openstack.SecurityGroupRule) { r.RemoteIPPrefix = "" }, "tcp/30080 from 0.0.0.0/0"},
+		"everybody, IPv6":    {func(r *openstack.SecurityGroupRule) { r.RemoteIPPrefix, r.EtherType = "", "IPv6" }, "tcp/30080 from ::/0"},
+		"egress":             {func(r *openstack.SecurityGroupRule) { r.Direction = "egress" }, "egress IPv4 tcp"},
+		"several ports":      {func(r *openstack.SecurityGroupRule) { r.PortRangeMax = &other }, "ingress IPv4 tcp"},
+		"all ports":          {func(r *openstack.SecurityGroupRule) { r.PortRangeMin, r.PortRangeMax = nil, nil }, "ingress IPv4 tcp"},
+		"from a group":       {func(r *openstack.SecurityGroupRule) { r.RemoteGroupID = "g" }, "ingress IPv4 tcp"},
+		"ICMP": {func(r *openstack.SecurityGroupRule) {
+			r.Protocol, r.PortRangeMin, r.PortRangeMax = "1", nil, nil
+		}, "icmp from 10.6.0.0/16"},
+		"some of ICMP":        {func(r *openstack.SecurityGroupRule) { r.Protocol = "icmp" }, "ingress IPv4 icmp"},
 		"any protocol at all": {func(r *openstack.SecurityGroupRule) { r.Protocol = "" }, "ingress IPv4 of any protocol"},
 	} {
 		t.Run(name, func(t *testing.T) {

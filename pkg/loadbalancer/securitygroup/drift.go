@@ -1,0 +1,125 @@
+package securitygroup
+
+import (
+	"context"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Drifted looks at the rules and the ports of the project, with one request each,
+// and tells what somebody else has changed, by the UID of a Service that is to be
+// looked at again. A Service that is worked on is left to that.
+func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
+	before := g.atRest()
+	if len(before) == 0 {
+		return nil, nil
+	}
+	sharedID, sharedPorts := g.shared.snapshot()
+	look, err := g.lookAround(ctx)
+	if err != nil {
+		return nil, err
+	}
+	after, found := g.atRest(), map[string]string{}
+	for uid, s := range before {
+		if after[uid] != s {
+			continue
+		}
+		if g.mode == Shared {
+			s = &State{GroupID: s.GroupID, Rules: s.Rules}
+		}
+		if why := look.differs(s, g.mode == PerService); why != "" {
+			found[uid] = why
+			g.Forget(uid)
+		}
+	}
+	if uid, why := g.sharedDrifted(look, sharedID, sharedPorts, before); why != "" {
+		found[uid] = why
+	}
+	return found, nil
+}
+
+// sharedDrifted tells whether ports have lost the shared group: any Service brings
+// it back to all of them.
+func (g *Groups) sharedDrifted(look *surroundings, id string, ports []string, before map[string]*State) (uid, why string) {
+	if g.mode != Shared || id == "" {
+		return "", ""
+	}
+	now, still := g.shared.snapshot()
+	lost := slices.ContainsFunc(ports, func(port string) bool {
+		_, there := slices.BinarySearch(still, port)
+		return now == id && there && look.lost(port, id)
+	})
+	if !lost {
+		return "", ""
+	}
+	for one := range before {
+		if uid == "" || one < uid {
+			uid = one
+		}
+	}
+	g.Forget(uid)
+	g.shared.unset()
+	return uid, "the security group of the cluster was taken off a port"
+}
+
+// atRest gives what is there for the Services that nobody works on.
+func (g *Groups) atRest() map[string]*State {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	states := make(map[string]*State, len(g.settled))
+	for uid := range g.settled {
+		if s := g.states[uid]; s != nil && s.GroupID != "" {
+			states[uid] = s
+		}
+	}
+	return states
+}
+
+// surroundings are the rules of groups and the groups of ports at one moment.
+type surroundings struct {
+	rules map[string][]string // IDs by group
+	ports map[string]openstack.Port
+}
+
+func (g *Groups) lookAround(ctx context.Context) (*surroundings, error) {
+	rules, err := g.neutron.SecurityGroupRuleIDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ports, err := g.neutron.GroupsOfPorts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	look := &surroundings{rules: rules, ports: make(map[string]openstack.Port, len(ports))}
+	for _, port := range ports {
+		look.ports[port.ID] = port
+	}
+	return look, nil
+}
+
+// lost tells that a port which is there does not use a group.
+func (s *surroundings) lost(portID, groupID string) bool {
+	port, there := s.ports[portID]
+	return there && !port.UsesGroup(groupID)
+}
+
+// differs tells how the surroundings differ from what is remembered; in a group that
+// is one Service's alone, rules of others count too.
+func (s *surroundings) differs(known *State, alone bool) string {
+	now := s.rules[known.GroupID]
+	for _, rule := range known.Rules {
+		if !slices.Contains(now, rule.ID) {
+			return "a rule of its security group was deleted"
+		}
+	}
+	if alone && len(now) > len(known.Rules) {
+		return "a rule was added to its security group"
+	}
+	for _, port := range known.Ports {
+		if s.lost(port, known.GroupID) {
+			return "its security group was taken off a port"
+		}
+	}
+	return ""
+}

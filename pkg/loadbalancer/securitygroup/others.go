@@ -1,0 +1,50 @@
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// openToAll refuses source ranges that another group on the ports of the members
+// makes void: what one group allows is allowed.
+func (g *Groups) openToAll(ctx context.Context, t *Task) error {
+	var ids []string
+	for id, member := range t.beside {
+		if member && id != t.state.GroupID && !slices.Contains(t.state.Obsolete, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	groups, err := g.neutron.SecurityGroups(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, group := range groups {
+		for _, r := range group.Rules {
+			for _, own := range t.desired.Own {
+				if letsEverybodyIn(r, own) {
+					return fmt.Errorf(unenforced+"security group %s (%s), which is on their ports too, lets everybody reach %s",
+						group.Name, group.ID, own.Opening)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// letsEverybodyIn tells whether a rule opens to all what a rule of ours opens to some.
+func letsEverybodyIn(r openstack.SecurityGroupRule, own Rule) bool {
+	prefix, ok := canonicalPrefix(r)
+	if r.Direction != "ingress" || r.EtherType != own.EtherType() || r.RemoteGroupID != "" || r.RemoteAddressGroupID != "" ||
+		!ok || prefix != everybody(own.EtherType() == "IPv6") {
+		return false
+	}
+	protocol, known := protocolName(r.Protocol)
+	if r.Protocol != "" && (!known || protocol != own.Protocol) {
+		return false
+	}
+	return (r.PortRangeMin == nil || *r.PortRangeMin <= own.Port) && (r.PortRangeMax == nil || *r.PortRangeMax >= own.Port)
+}
