@@ -63,6 +63,20 @@ func addressesOf(node *v1.Node) []string {
 	return all
 }
 
+// groupsKept tells whether the security groups of a Service that asks for what was
+// written down of it are as it needs them. All such Services share the requests.
+func (p *pass) groupsKept(ctx context.Context, desired *model.LoadBalancer, vipSubnet string) (bool, error) {
+	wish := p.wish(desired)
+	if wish == nil {
+		return true, nil
+	}
+	task, err := p.Reconciler.groups.Plan(ctx, securitygroup.Request{ID: p.id, Wish: wish, VIPSubnet: vipSubnet, Before: true})
+	if err != nil || !task.Empty() {
+		return false, err
+	}
+	return true, p.Reconciler.groups.Close(ctx, task)
+}
+
 // planGroups plans the security groups for the load balancer that was planned last.
 func (p *pass) planGroups(ctx context.Context) error {
 	wish := p.wish(p.wanted)

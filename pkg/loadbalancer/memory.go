@@ -22,6 +22,7 @@ type remembered struct {
 	// The load balancer, and what tells whether anybody has changed it since.
 	loadBalancerID string
 	provider       string
+	vipSubnetID    string // known after a restart only
 	vipPortID      string
 	// shared is set when the load balancer is another's; named is the one that the
 	// Service named then.

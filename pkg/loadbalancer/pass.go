@@ -166,7 +166,8 @@ func (p *pass) learns(ctx context.Context, err error) bool {
 func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 	known := p.memory.recall(p.svc.UID)
 	var err error
-	if known == nil {
+	recognised := known == nil
+	if recognised {
 		if known, err = p.recognise(ctx); known == nil || err != nil {
 			return nil, "", err
 		}
@@ -186,6 +187,11 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 	switch {
 	case known.contents != nil:
 	case known.digest == digest:
+		if recognised {
+			if kept, err := p.groupsKept(ctx, desired, known.vipSubnetID); err != nil || !kept {
+				return nil, "", err
+			}
+		}
 		p.memory.keep(p.svc.UID, known)
 	default:
 		klog.FromContext(ctx).V(2).Info("The Service asks for something else than was written down, reading its load balancer")

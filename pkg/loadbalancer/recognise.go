@@ -67,6 +67,7 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 		loadBalancerID: lb.ID,
 		provider:       lb.Provider,
 		vipPortID:      lb.VIPPortID,
+		vipSubnetID:    lb.VIPSubnetID,
 		updatedAt:      lb.UpdatedAt,
 		since:          look.Began,
 		confirmed:      true,

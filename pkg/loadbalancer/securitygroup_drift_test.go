@@ -1,11 +1,15 @@
 package loadbalancer_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 )
 
@@ -113,6 +117,59 @@ func TestSourceRangesThatAnotherGroupMakesVoidAreRefused(t *testing.T) {
 				return
 			}
 			w.ensure(svc, nodes)
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+//proves:71,86
+func TestARestartReadsTheSecurityGroupsOfAllServicesTogether(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"per-service", "shared"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: managed(mode)})
+			nodes := w.nodes(2)
+			var all []*v1.Service
+			for i := range 5 {
+				svc := service(fmt.Sprintf("web-%d", i), 1)
+				svc.Spec.Ports[0] = port(v1.ProtocolTCP, 100+i)
+				w.ensure(svc, nodes)
+				all = append(all, svc)
+			}
+			w.writeDown(all...)
+			w.restart()
+			w.cloud.Books.Reset()
+			for _, svc := range all {
+				w.ensure(svc, nodes)
+			}
+			// Load balancers, floating IPs; groups, their ports, names; nodes' ports, subnet.
+			if asked := w.cloud.Books.Requests(books.Under("/network"), books.Reads()); len(asked) > 6 {
+				t.Errorf("%d requests, want at most 6 for all of them:\n%s", len(asked), printed(asked))
+			}
+			w.writes(0)
+		})
+	}
+}
+
+//proves:87,89
+func TestARestartRepairsSecurityGroupsOfServicesThatHaveNotChanged(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"per-service", "shared"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: managed(mode)})
+			nodes, svc := w.nodes(2), service("web", 2)
+			w.ensure(svc, nodes)
+			w.writeDown(svc)
+			if err := somebody(t, w).DeleteSecurityGroupRule(w.ctx, w.group().Rules[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			w.restart()
+			w.cloud.Books.Reset()
+			w.ensure(svc, nodes)
+			w.writes(1)
+			w.rules(w.group(), nodePort(w, "tcp", 30080), nodePort(w, "tcp", 30081))
 			w.unchanged(svc, nodes)
 		})
 	}

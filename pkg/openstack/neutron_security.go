@@ -42,6 +42,11 @@ func (n *Neutron) SecurityGroupsNamed(ctx context.Context, name string) ([]Secur
 	return n.securityGroups(ctx, url.Values{"name": {name}})
 }
 
+// AllSecurityGroups lists all security groups of the project, with their rules.
+func (n *Neutron) AllSecurityGroups(ctx context.Context) ([]SecurityGroup, error) {
+	return n.securityGroups(ctx, url.Values{})
+}
+
 // SecurityGroupNames lists all security groups of the project, without their rules.
 func (n *Neutron) SecurityGroupNames(ctx context.Context) ([]SecurityGroup, error) {
 	return n.securityGroups(ctx, url.Values{"fields": {"id", "name", "description", "tags"}})

@@ -31,6 +31,7 @@ type Neutron interface {
 type LoadBalancer struct {
 	ID, Status, Provider  string
 	VIPPortID, VIPAddress string
+	VIPSubnetID           string
 	// UpdatedAt moves with every change of anything in the load balancer.
 	UpdatedAt time.Time
 }
@@ -143,7 +144,7 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 		for _, lb := range all {
 			look.LoadBalancers[lb.ID] = LoadBalancer{
 				ID: lb.ID, Status: lb.ProvisioningStatus, Provider: lb.Provider,
-				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, UpdatedAt: lb.UpdatedAt,
+				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, VIPSubnetID: lb.VipSubnetID, UpdatedAt: lb.UpdatedAt,
 			}
 		}
 		return err
@@ -168,5 +169,5 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 // fields are the attributes that a look is made of: a tenth of a whole load
 // balancer.
 func fields() []string {
-	return []string{"id", "provisioning_status", "provider", "vip_port_id", "vip_address", "updated_at"}
+	return []string{"id", "provisioning_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id", "updated_at"}
 }

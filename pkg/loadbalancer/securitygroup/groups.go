@@ -20,6 +20,7 @@ import (
 
 // Neutron is what is asked of the network service.
 type Neutron interface {
+	AllSecurityGroups(ctx context.Context) ([]openstack.SecurityGroup, error)
 	SecurityGroupNames(ctx context.Context) ([]openstack.SecurityGroup, error)
 	SecurityGroupsNamed(ctx context.Context, name string) ([]openstack.SecurityGroup, error)
 	SecurityGroups(ctx context.Context, ids []string) ([]openstack.SecurityGroup, error)
@@ -60,9 +61,12 @@ type Groups struct {
 	// State in it is never changed. Settled are those that nobody works on.
 	states  map[string]*State
 	settled map[string]bool
+	// met are the Services that this process has worked on.
+	met map[string]bool
 	// others are the names of all groups when this process first looked. It makes
 	// groups of its own mode only, so those of other modes can only get fewer.
 	others map[string][]openstack.SecurityGroup
+	all    *everything
 	look   singleflight.Group
 
 	shared sharedGroup
@@ -72,7 +76,7 @@ type Groups struct {
 
 // New makes Groups. Mode is PerService, Shared or, for none, "".
 func New(neutron Neutron, facts Facts, clk clock.PassiveClock, mode string) *Groups {
-	return &Groups{neutron: neutron, facts: facts, clock: clk, mode: mode, states: map[string]*State{}, settled: map[string]bool{}}
+	return &Groups{neutron: neutron, facts: facts, clock: clk, mode: mode, states: map[string]*State{}, settled: map[string]bool{}, met: map[string]bool{}}
 }
 
 // Request is a Service whose groups are looked at.
@@ -288,6 +292,15 @@ func (g *Groups) known(uid string) *State {
 	}
 	s := *g.states[uid]
 	return &s
+}
+
+// meets tells whether this process works on a Service for the first time.
+func (g *Groups) meets(uid string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	first := !g.met[uid]
+	g.met[uid] = true
+	return first
 }
 
 // keep notes what is there for a Service, and whether it is as it is to stay.

@@ -22,7 +22,8 @@ func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 	}
 	if s == nil {
 		var err error
-		if s, err = g.read(ctx, r.ID); err != nil {
+		first := g.meets(r.ID.ServiceUID)
+		if s, err = g.read(ctx, r.ID, first && r.Before); err != nil {
 			return nil, err
 		}
 		if r.Before {
@@ -37,11 +38,15 @@ func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 	return s, nil
 }
 
-// read reads what there is in the mode that we work in.
-func (g *Groups) read(ctx context.Context, id identity.Identity) (*State, error) {
+// read reads what there is in the mode that we work in. What an earlier process has
+// left is read for all Services together.
+func (g *Groups) read(ctx context.Context, id identity.Identity, inherited bool) (*State, error) {
 	s := &State{}
 	switch g.mode {
 	case PerService:
+		if inherited {
+			return g.inherited(ctx, id)
+		}
 		found, err := g.neutron.SecurityGroupsNamed(ctx, id.SecurityGroupName())
 		if err != nil {
 			return nil, err
@@ -162,7 +167,7 @@ func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]openstack.Secur
 	if others != nil {
 		return others, nil
 	}
-	_, err, _ := g.look.Do("", func() (any, error) {
+	_, err, _ := g.look.Do("names", func() (any, error) {
 		all, err := g.neutron.SecurityGroupNames(context.WithoutCancel(ctx)) // others wait for it too
 		if err != nil {
 			return nil, err
