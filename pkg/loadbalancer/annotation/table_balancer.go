@@ -38,7 +38,7 @@ func balancerTable() []Annotation {
 		{
 			Name: LoadBalancerID, Change: InPlace,
 			Value: text("the ID of a load balancer", func(v *Values) **string { return &v.LoadBalancerID }),
-			Doc:   "Proof that the load balancer of that ID was made for this Service.",
+			Doc:   "The load balancer of that ID: the Service's own, or one that it shares.",
 		},
 	}
 }
