@@ -1,9 +1,11 @@
 package octavia
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -49,6 +51,7 @@ type attribute struct {
 	most      int // of an integer, or characters of a text; 0 means no limit
 	enum      []string
 	pattern   string
+	shown     string // the pattern as errors print it, where that is another
 	mandatory bool
 	fields    schema
 	since     int // minor API version
@@ -78,7 +81,9 @@ func (a attribute) parse(release Release, value any, path string) (any, *apiErro
 	}
 	converted, why := a.convert(value)
 	switch {
-	case why != "" && a.kind == kindEnumInteger:
+	case why == tooLarge && a.kind == kindInteger:
+		return nil, crash(why)
+	case why != "" && (a.kind == kindEnumInteger || a.kind == kindHTTPVersion):
 		return nil, a.wrong(converted, why) // the number that was read
 	case why != "":
 		return nil, a.wrong(value, why)
@@ -93,18 +98,22 @@ func (a attribute) readable(value any) *apiError {
 	_, isTruth := value.(bool)
 	switch a.kind {
 	case kindInteger, kindEnumInteger:
-		if _, err := strconv.Atoi(strings.TrimSpace(text)); isText && err != nil {
-			return &apiError{conversion: true, text: "invalid literal for int() with base 10: " + pythonRepr(text)}
+		if isText && !isPythonInt(text) {
+			return &apiError{conversion: true, text: "invalid literal for int() with base 10: " + shortRepr(text)}
 		}
 		if !isText && !isNumber && !isTruth {
 			return crash("int() argument must be a string, a bytes-like object or a real number, not '" + pythonType(value) + "'")
 		}
 	case kindBoolean:
-		if isNumber || isTruth {
-			return nil
-		}
 		if _, why := boolean(value); why != "" {
 			return &apiError{conversion: true, text: why}
+		}
+	case kindHTTPVersion:
+		if !isText && !isNumber && !isTruth {
+			return crash("float() argument must be a string or a real number, not '" + pythonType(value) + "'")
+		}
+		if _, err := strconv.ParseFloat(strings.TrimSpace(text), 64); isText && err != nil {
+			return &apiError{conversion: true, text: "could not convert string to float: " + pythonRepr(text)}
 		}
 	case kindTexts, kindCIDRs, kindUUIDs, kindALPN:
 		if _, is := value.([]any); !is {
@@ -160,6 +169,15 @@ func (a attribute) integer(value any) (any, string) {
 		text = map[bool]string{true: "1", false: "0"}[truth]
 	}
 	number, err := strconv.Atoi(text)
+	if read, is := pythonInt(text); is {
+		number, err = read, nil
+	}
+	if large, is := new(big.Int).SetString(text, 10); err != nil && is {
+		number, err = math.MaxInt, nil
+		if large.Sign() < 0 {
+			number = math.MinInt
+		}
+	}
 	if err != nil {
 		float, floatErr := strconv.ParseFloat(text, 64)
 		if _, is := value.(json.Number); !is || floatErr != nil {
@@ -173,30 +191,71 @@ func (a attribute) integer(value any) (any, string) {
 	if a.most != 0 && number > a.most {
 		return nil, fmt.Sprintf("Value should be lower or equal to %d", a.most)
 	}
+	if number == math.MaxInt {
+		return nil, tooLarge
+	}
 	return number, ""
+}
+
+func isPythonInt(text string) bool {
+	_, large := new(big.Int).SetString(strings.TrimSpace(text), 10)
+	_, is := pythonInt(text)
+	return is || large
+}
+
+// tooLarge is said of numbers that no column holds. It is no refusal, but an
+// error of the database.
+const tooLarge = "Python int too large to convert to SQLite INTEGER"
+
+// shortRepr is what Python prints of a text in some errors: 200 characters.
+func shortRepr(text string) string {
+	quoted := []rune(pythonRepr(text))
+	return string(quoted[:min(len(quoted), 200)])
 }
 
 // httpVersion is one of two numbers, which may be written as a text.
 func httpVersion(value any) (any, string) {
-	number, err := strconv.ParseFloat(python(value), 64)
-	if err != nil || number != 1 && number != 1.1 {
-		return nil, "Value should be one of: 1.0, 1.1"
+	text := strings.TrimSpace(python(value))
+	if truth, is := value.(bool); is {
+		text = map[bool]string{true: "1", false: "0"}[truth]
+	}
+	number, _ := strconv.ParseFloat(text, 64)
+	if number != 1 && number != 1.1 {
+		return json.Number(pythonFloat(number)), "Value should be one of: 1.0, 1.1"
 	}
 	return strconv.FormatFloat(number, 'f', 1, 64), ""
 }
 
-func boolean(value any) (any, string) {
-	if number, is := value.(json.Number); is {
-		float, err := number.Float64()
-		return err != nil || float != 0, ""
+// pythonFloat prints a number as Python does.
+func pythonFloat(number float64) string {
+	if number != 0 && (math.Abs(number) >= 1e16 || math.Abs(number) < 1e-4) {
+		return strconv.FormatFloat(number, 'e', -1, 64)
 	}
-	switch strings.ToLower(strings.TrimSpace(python(value))) {
+	text := strconv.FormatFloat(number, 'f', -1, 64)
+	if !strings.Contains(text, ".") {
+		text += ".0"
+	}
+	return text
+}
+
+func boolean(value any) (any, string) {
+	unreadable := "Value not an unambiguous boolean: " + python(value)
+	switch v := value.(type) {
+	case bool:
+		return v, ""
+	case json.Number:
+		if strings.ContainsAny(v.String(), ".eE") {
+			return nil, unreadable
+		}
+		return v.String() != "0" && v.String() != "-0", ""
+	}
+	switch value {
 	case "true", "1", "t", "on", "yes", "y":
 		return true, ""
 	case "false", "0", "f", "off", "no", "n":
 		return false, ""
 	}
-	return nil, "Value not an unambiguous boolean: " + python(value)
+	return nil, unreadable
 }
 
 func (a attribute) list(value any) (any, string) {
@@ -281,7 +340,7 @@ func (a attribute) word(value any) (string, string) {
 			return "", fmt.Sprintf("Value should have a maximum character requirement of %d", a.most)
 		}
 		if a.pattern != "" && !pythonPattern(a.pattern).MatchString(text) {
-			return "", "Value should match the pattern " + a.pattern
+			return "", "Value should match the pattern " + cmp.Or(a.shown, a.pattern)
 		}
 	}
 	return text, ""

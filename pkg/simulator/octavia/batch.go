@@ -32,11 +32,11 @@ func (o *Octavia) batchMembers(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	additive, _ := boolean(c.query.Get("additive_only"))
+	additive := isTrue(c.query.Get("additive_only"))
 	if failure := mutablePool(lb, pool); failure != nil {
 		return response{}, failure
 	}
-	plan, failure := o.planBatch(pool, members, additive == true)
+	plan, failure := o.planBatch(pool, members, additive)
 	if failure != nil {
 		return response{}, failure
 	}

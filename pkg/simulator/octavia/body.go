@@ -57,7 +57,7 @@ func (b body) objects(key string) []body {
 // parse reads a request of the form {wrapper: {…}} or {wrapper: […]}.
 // argument is the name of Octavia's method argument, which error texts carry.
 func (o *Octavia) parse(c *call, argument, wrapper string, inner schema) (any, *apiError) {
-	if len(bytes.TrimSpace(c.body)) == 0 {
+	if len(c.body) == 0 {
 		return nil, refuse(http.StatusBadRequest, "Missing argument: %q", cmp.Or(c.missing, argument))
 	}
 	decoder := json.NewDecoder(bytes.NewReader(c.body))
@@ -88,6 +88,9 @@ func (o *Octavia) parse(c *call, argument, wrapper string, inner schema) (any, *
 	if value != nil {
 		return value, nil
 	}
+	if _, monitor, found := find[*Monitor](o, c.id); found && monitor.isHTTP() && wrapper == "healthmonitor" {
+		return nil, absent(given, "delay")
+	}
 	return nil, emptyWrapper(c, wrapper, given)
 }
 
@@ -98,7 +101,7 @@ func emptyWrapper(c *call, wrapper string, given bool) *apiError {
 	if given {
 		missing = "NoneType"
 	}
-	attribute := func(name string) *apiError { return crash("'" + missing + "' object has no attribute '" + name + "'") }
+	attribute := func(name string) *apiError { return absent(given, name) }
 	switch wrapper {
 	case "members":
 		return crash("'" + missing + "' object is not iterable")
@@ -131,6 +134,12 @@ func emptyWrapper(c *call, wrapper string, given bool) *apiError {
 		return attribute(update[wrapper])
 	}
 	return attribute(create[wrapper])
+}
+
+// absent is what Python says of an attribute of nothing.
+func absent(given bool, name string) *apiError {
+	kind := map[bool]string{true: "NoneType", false: "UnsetType"}[given]
+	return crash("'" + kind + "' object has no attribute '" + name + "'")
 }
 
 func (o *Octavia) parseObject(c *call, argument, wrapper string, inner schema) (body, *apiError) {

@@ -94,8 +94,7 @@ func (f filter) holds(thing any) bool {
 	switch v := value.(type) {
 	case bool:
 		if f.truth {
-			wanted, _ := boolean(f.wanted)
-			return v == (wanted == true)
+			return v == isTrue(f.wanted)
 		}
 		return sameNumber(map[bool]float64{true: 1}[v], f.wanted)
 	case int:

@@ -143,8 +143,8 @@ func (o *Octavia) deleteBalancer(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	cascade, _ := boolean(c.query.Get("cascade"))
-	if cascade != true && len(lb.Listeners)+len(lb.Pools) > 0 {
+	cascade := isTrue(c.query.Get("cascade"))
+	if !cascade && len(lb.Listeners)+len(lb.Pools) > 0 {
 		return response{}, invalid("Cannot delete Load Balancer %s - it has children", lb.ID)
 	}
 	if lb.ProvisioningStatus != Active && lb.ProvisioningStatus != Error {

@@ -53,7 +53,7 @@ func (o *Octavia) newMonitor(lb *LoadBalancer, pool *Pool, given body) *Monitor 
 		Type:           given.text("type"),
 		MaxRetriesDown: 3,
 	}
-	if monitor.Type == "HTTP" || monitor.Type == "HTTPS" {
+	if monitor.isHTTP() {
 		monitor.HTTPMethod, monitor.URLPath, monitor.ExpectedCodes = "GET", "/", "200"
 	}
 	monitor.settings(given)
@@ -130,6 +130,9 @@ func (o *Octavia) updateMonitor(c *call) (response, *apiError) {
 	if failure := o.tagsInUpdate(given); failure != nil {
 		return response{}, failure
 	}
+	if given["tags"] == nil {
+		delete(given, "tags") // null keeps those of a monitor
+	}
 	monitor.Meta.edit(given)
 	monitor.settings(given)
 	if o.oldOVN(lb) {
@@ -176,3 +179,5 @@ func (o *Octavia) monitorPool(c *call, may permission) (*LoadBalancer, *Pool, *a
 	}
 	return lb, pool, may(c.caller, lb.ProjectID)
 }
+
+func (m *Monitor) isHTTP() bool { return m.Type == "HTTP" || m.Type == "HTTPS" }

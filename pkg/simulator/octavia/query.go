@@ -2,6 +2,7 @@ package octavia
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -112,4 +113,10 @@ func pythonQuote(text string) string {
 func hex(r rune, width int) string {
 	text := strconv.FormatInt(int64(r), 16)
 	return strings.Repeat("0", max(0, width-len(text))) + text
+}
+
+// isTrue reads a truth value of a query: what is not true is false. Those of
+// bodies are read more strictly.
+func isTrue(text string) bool {
+	return slices.Contains([]string{"true", "1", "t", "on", "yes", "y"}, strings.ToLower(strings.TrimSpace(text)))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -111,7 +112,38 @@ func (o *Octavia) answer(c *call, r *http.Request, parts []string) (answer respo
 		o.reading(func() { answer, failure = serve(c) })
 		return answer, failure
 	}
+	if failure := writable(c, r, parts); failure != nil {
+		return response{}, failure
+	}
 	return o.serveChange(c, r, serve)
+}
+
+// writable refuses what no write takes: arguments in the query but for two,
+// and bodies that are not JSON.
+func writable(c *call, r *http.Request, parts []string) *apiError {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(c.query)), func(name string) bool {
+		switch {
+		case r.Method == http.MethodDelete:
+			return name == "cascade" && slices.Contains(parts, "loadbalancers")
+		default:
+			return name == "additive_only" && parts[len(parts)-1] == "members"
+		}
+	})
+	if len(names) > 0 && !slices.Contains(parts, "octavia") {
+		return refuse(http.StatusBadRequest, "Unknown argument: \"%s\"", names[0])
+	}
+	kinds, given := r.Header["Content-Type"]
+	if !given || len(c.body) == 0 || r.Method == http.MethodDelete {
+		return nil
+	}
+	kind, _, _ := strings.Cut(kinds[0], ";")
+	switch kind = strings.TrimSpace(kind); kind {
+	case "application/json", "text/javascript", "application/javascript":
+		return nil
+	case "application/x-www-form-urlencoded":
+		return refuse(http.StatusBadRequest, "Unknown argument: \"%s\"", c.body)
+	}
+	return refuse(http.StatusUnsupportedMediaType, "Unknown mimetype: %s", kind)
 }
 
 // read takes the body in, up to the release's limit. It returns nil where it

@@ -194,12 +194,15 @@ func monitorSettings() schema {
 		{name: "expected_codes", kind: kindCodes},
 		{name: "tags", kind: kindTexts, most: longest},
 		{name: "http_version", kind: kindHTTPVersion},
-		{name: "domain_name", least: 1, most: longest, pattern: domainName},
+		{name: "domain_name", least: 1, most: longest, pattern: domainName, shown: shownDomainName},
 	}
 }
 
 // domainName is what Octavia takes for one, less its look-aheads.
-const domainName = `^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)+$`
+const (
+	domainName      = `^([A-Za-z0-9_]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.|$))+$`
+	shownDomainName = `^(?=.{1,253}\.?$)(?:(?!-|[^.]+_)[A-Za-z0-9-_]{1,63}(?<!-)(?:\.|$))+$`
+)
 
 func monitorNested() schema {
 	kind := schema{{name: "type", kind: kindEnum, enum: monitorTypes(), mandatory: true}}

@@ -159,6 +159,9 @@ func checkNewMonitor(given body) *apiError {
 			return refuse(http.StatusBadRequest, "None is not a valid option for %s", key)
 		}
 	}
+	if value, present := given["max_retries_down"]; present && value == nil {
+		return crash("Something unknown went wrong")
+	}
 	kind := given.text("type")
 	for _, option := range httpOptions() {
 		if given.text(option) != "" && kind != "HTTP" && kind != "HTTPS" {
