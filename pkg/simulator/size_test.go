@@ -57,7 +57,7 @@ func BenchmarkListsOfALargeCloud(b *testing.B) {
 	runtime.GC()
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	b.ReportMetric(float64(memory.HeapAlloc)/1e6, "MB")
+	b.Logf("%d load balancers, %d members: %d MB", manyBalancers, manyBalancers*poolsOfEach*membersOfEach, memory.HeapAlloc>>20)
 }
 
 // talker sends requests with a token.

@@ -313,7 +313,10 @@ func (a attribute) word(value any) (string, string) {
 		}
 		return parsed.String(), ""
 	case kindIP:
-		if _, err := netip.ParseAddr(text); err != nil {
+		if kind := pythonType(value); kind == "list" || kind == "dict" {
+			return "", "int() argument must be a string, a bytes-like object or a real number, not '" + kind + "'"
+		}
+		if address, err := netip.ParseAddr(text); err != nil || address.Zone() != "" {
 			return "", "Value should be IPv4 or IPv6 format"
 		}
 	case kindEnum:

@@ -27,6 +27,12 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 	if failure := mutable(lb); failure != nil {
 		return response{}, failure
 	}
+	switch {
+	case given["protocol"] == nil:
+		return response{}, notOption("None", "protocol")
+	case given["protocol_port"] == nil:
+		return response{}, notOption(given.text("protocol"), "protocol") // so it says
+	}
 	if failure := o.checkListener(lb, given, false); failure != nil {
 		return response{}, failure
 	}

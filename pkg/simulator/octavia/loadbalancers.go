@@ -24,6 +24,9 @@ func (o *Octavia) createBalancer(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
+	if failure := distinctSubnets(given); failure != nil {
+		return response{}, failure
+	}
 	placed, failure := o.checkPlacement(given)
 	if failure != nil {
 		return response{}, failure
@@ -59,6 +62,22 @@ func (o *Octavia) createBalancer(c *call) (response, *apiError) {
 	o.dirty = true
 	o.built(lb)
 	return response{http.StatusCreated, view{"loadbalancer": o.release.fullLoadBalancer(lb)}}, nil
+}
+
+// distinctSubnets wants all VIPs in subnets of their own.
+func distinctSubnets(given body) *apiError {
+	if value, present := given["additional_vips"]; present && value == nil {
+		return crash("'NoneType' object is not iterable")
+	}
+	used := map[string]bool{given.text("vip_subnet_id"): true}
+	for _, additional := range given.objects("additional_vips") {
+		subnet := additional.text("subnet_id")
+		if used[subnet] {
+			return invalid("Duplicate VIP subnet(s) specified. Only one IP can be bound per subnet.")
+		}
+		used[subnet] = true
+	}
+	return nil
 }
 
 func (o *Octavia) newBalancer(given body, project, provider string) *LoadBalancer {

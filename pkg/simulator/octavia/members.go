@@ -14,6 +14,9 @@ func (o *Octavia) createMember(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
+	if given["address"] == nil {
+		return response{}, crash("None does not appear to be an IPv4 or IPv6 address")
+	}
 	if failure := notReserved(given.text("address")); failure != nil {
 		return response{}, failure
 	}

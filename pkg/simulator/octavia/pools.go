@@ -37,6 +37,10 @@ func (o *Octavia) createPool(c *call) (response, *apiError) {
 	if failure := mutable(lb); failure != nil {
 		return response{}, failure
 	}
+	persistence := given.object("session_persistence")
+	if given["protocol"] == nil || given["lb_algorithm"] == nil || len(persistence) > 0 && persistence["type"] == nil {
+		return response{}, crash("Something unknown went wrong")
+	}
 	if failure := o.checkPoolTLS(&Pool{}, given); failure != nil {
 		return response{}, failure
 	}

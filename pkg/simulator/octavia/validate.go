@@ -152,6 +152,10 @@ func checkMonitor(given body, kind, protocol, text string) *apiError {
 // udpConnectLeastDelay is udp_connect_min_interval_health_monitor, in seconds.
 const udpConnectLeastDelay = 3
 
+func notOption(value, attribute string) *apiError {
+	return refuse(http.StatusBadRequest, "%s is not a valid option for %s", value, attribute)
+}
+
 // checkNewMonitor is about the options of a new monitor.
 func checkNewMonitor(given body) *apiError {
 	for _, key := range []string{"type", "delay", "timeout", "max_retries"} {

@@ -32,6 +32,12 @@ func TestSimulatorAnswersAsTheRecordedControlPlane(t *testing.T) {
 	}
 }
 
+// Corner cases that were recorded besides: lists, L7, providers, wrong types.
+func TestSimulatorAnswersAsRecordedInTheCorners(t *testing.T) {
+	t.Parallel()
+	replayed(t, "zed", filepath.Join("testdata", "corners", "zed", "*.jsonl"), 900)
+}
+
 // replayed wants all of the files to pass, with so many requests at least.
 func replayed(t *testing.T, release, pattern string, atLeast int) {
 	t.Helper()
