@@ -382,3 +382,39 @@ func TestPortsThatMonitorsOfSeveralServicesAskAreOpenedOnce(t *testing.T) {
 		})
 	}
 }
+
+// With cloud-provider-openstack, the second sync of such a Service panics or fails.
+//
+//proves:87
+func TestServiceInANetworkWithoutASubnetNamedGetsItsGroup(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{
+		simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}},
+		keys:      managed("per-service"),
+	})
+	nodes, svc := w.nodes(2), service("web", 1)
+	svc.Annotations[annotation.NetworkID] = w.cloud.Network.ID
+	w.ensure(svc, nodes)
+	g := w.group()
+	w.rules(g, nodePort(w, "tcp", 30080))
+	w.uses(g.ID, nodes...)
+	w.unchanged(svc, nodes)
+}
+
+//proves:89
+func TestPolicyReportOnlyTellsOfSecurityGroupsThatSomebodyElseChanged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: managed("per-service", "drift-policy", "report")})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.ensure(svc, nodes)
+	if err := somebody(t, w).DeleteSecurityGroupRule(w.ctx, w.group().Rules[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	w.told()
+	w.cloud.Books.Reset()
+	w.repair(svc, nodes)
+	w.writes(0)
+	if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") || strings.Contains(told, "ChangingLoadBalancer") {
+		t.Errorf("told:\n%s", told)
+	}
+}

@@ -1,6 +1,7 @@
 package openstack_test
 
 import (
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 )
 
 func simulated(t *testing.T) (*simulator.Cloud, *openstack.Neutron) {
@@ -100,5 +102,26 @@ func TestSecurityGroupRulesAreAddedTogether(t *testing.T) {
 	}
 	if err := neutron.DeleteSecurityGroupRule(t.Context(), made[0].ID); err != nil {
 		t.Errorf("deleted twice: %v", err)
+	}
+}
+
+func TestPortsInAGroupAreFoundWhereNeutronCannotFilterByIt(t *testing.T) {
+	t.Parallel()
+	cloud, neutron := simulated(t)
+	server, err := cloud.AddServer("node-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := neutron.PortsOfDevices(t.Context(), []string{server.ID})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("ports %+v, error %v", found, err)
+	}
+	cloud.Faults.Add(faults.Rule{
+		Method: http.MethodGet, Route: "/network/v2.0/ports", Count: 1, Status: http.StatusBadRequest,
+		Body: `{"NeutronError":{"type":"HTTPBadRequest","message":"['security_groups'] is invalid attribute for filtering","detail":""}}`,
+	})
+	using, err := neutron.PortsInGroup(t.Context(), found[0].SecurityGroups[0])
+	if err != nil || len(using) != 1 || using[0].ID != found[0].ID {
+		t.Errorf("ports in the group %+v, error %v", using, err)
 	}
 }
