@@ -31,6 +31,9 @@ func (g *Groups) holdShared(ctx context.Context, t *Task) (release func(), err e
 
 // makeShared makes the shared group without any rule.
 func (g *Groups) makeShared(ctx context.Context, t *Task) error {
+	if g.shared.ready() {
+		return nil // without a wait for those who hold it
+	}
 	g.shared.held.Lock()
 	defer g.shared.held.Unlock()
 	g.shared.mu.Lock()

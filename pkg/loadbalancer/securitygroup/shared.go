@@ -28,6 +28,20 @@ type sharedGroup struct {
 	read  time.Time
 }
 
+// found tells that it is known whether there is a group.
+func (s *sharedGroup) found() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known
+}
+
+// ready tells that there is a group with nothing in it that must go.
+func (s *sharedGroup) ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known && s.id != "" && len(s.stray) == 0
+}
+
 // snapshot gives ID and ports.
 func (s *sharedGroup) snapshot() (id string, ports []string) {
 	s.mu.Lock()
@@ -104,12 +118,12 @@ func (s *sharedGroup) take(description string, now time.Time) ([]Held, bool) {
 // findShared asks for the shared group, once: one request tells its rules for all
 // Services, another one who uses it.
 func (g *Groups) findShared(ctx context.Context, id identity.Identity) error {
+	if g.shared.found() || id.SharedGroupName() == "" {
+		return nil // without a wait for those who hold it
+	}
 	g.shared.held.Lock()
 	defer g.shared.held.Unlock()
-	g.shared.mu.Lock()
-	known := g.shared.known
-	g.shared.mu.Unlock()
-	if known || id.SharedGroupName() == "" {
+	if g.shared.found() {
 		return nil
 	}
 	now := g.clock.Now()
