@@ -394,3 +394,32 @@ func TestManyServicesAtOnceComeAndGoWithTheirSecurityGroups(t *testing.T) {
 		})
 	}
 }
+
+//proves:86,87
+func TestASecondGroupThatCameTrueLateIsRemoved(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"per-service", "shared"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: managed(mode)})
+			nodes, svc := w.nodes(2), service("web", 1)
+			w.ensure(svc, nodes)
+			first := w.group()
+			_, err := w.cloud.Neutron.CreateSecurityGroup(neutron.SecurityGroupSpec{
+				ProjectID: w.cloud.Account.ProjectID, Name: first.Name, Description: first.Description,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.restart()
+			svc.Spec.Ports[0].NodePort = 31000
+			w.ensure(svc, nodes)
+			g := w.group()
+			if g.ID != first.ID {
+				t.Errorf("group %s is left, want %s", g.ID, first.ID)
+			}
+			w.rules(g, nodePort(w, "tcp", 31000))
+			w.uses(g.ID, nodes...)
+		})
+	}
+}

@@ -18,7 +18,7 @@ func (g *Groups) holdShared(ctx context.Context, t *Task) (release func(), err e
 		}
 		g.shared.held.RLock()
 		id, ports := g.shared.snapshot()
-		if id != "" {
+		if id != "" && g.shared.found() {
 			if id != t.state.GroupID {
 				t.state.Rules = nil // those of a group that is gone
 			}
@@ -36,21 +36,15 @@ func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 	}
 	g.shared.held.Lock()
 	defer g.shared.held.Unlock()
+	if !g.shared.found() {
+		return nil // it has to be looked for again first
+	}
 	g.shared.mu.Lock()
-	id, stray := g.shared.id, g.shared.stray
+	id, stray, spare := g.shared.id, g.shared.stray, g.shared.spare
 	g.shared.mu.Unlock()
 	made := &Task{id: t.id, state: &State{GroupID: id}}
 	if id != "" {
-		if len(stray) == 0 {
-			return nil
-		}
-		err := g.deleteRules(ctx, made, stray)
-		g.shared.mu.Lock()
-		defer g.shared.mu.Unlock()
-		if err == nil {
-			g.shared.stray = nil
-		}
-		return err
+		return g.tidyShared(ctx, made, stray, spare)
 	}
 	d := t.desired
 	if err := g.createGroup(ctx, made, CreateGroup{d.Name, d.Description, d.Tags}); err != nil {
@@ -58,6 +52,22 @@ func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 		return err
 	}
 	g.shared.set(made.state.GroupID, nil)
+	return nil
+}
+
+// tidyShared deletes what came with a creation that was cut short.
+func (g *Groups) tidyShared(ctx context.Context, t *Task, stray []Held, spare []string) error {
+	if err := g.deleteRules(ctx, t, stray); err != nil {
+		return err
+	}
+	for _, id := range spare {
+		if err := g.deleteGroup(ctx, id); err != nil {
+			return err
+		}
+	}
+	g.shared.mu.Lock()
+	defer g.shared.mu.Unlock()
+	g.shared.stray, g.shared.spare = nil, nil
 	return nil
 }
 

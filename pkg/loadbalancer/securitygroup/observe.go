@@ -1,6 +1,7 @@
 package securitygroup
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -96,16 +97,22 @@ func heldRules(rules []openstack.SecurityGroupRule) []Held {
 // owned keeps the groups that are the Service's own, in an order that stays.
 func owned(all []openstack.SecurityGroup, id identity.Identity) []openstack.SecurityGroup {
 	ours := slices.DeleteFunc(slices.Clone(all), func(o openstack.SecurityGroup) bool { return !id.OwnsSecurityGroup(o.Name, o.Tags) })
-	slices.SortFunc(ours, func(a, b openstack.SecurityGroup) int {
-		switch { // one with rules was the first to be finished
-		case (len(a.Rules) > 0) != (len(b.Rules) > 0):
-			return len(b.Rules) - len(a.Rules)
-		case a.ID < b.ID:
-			return -1
-		}
-		return 1
+	slices.SortFunc(ours, func(a, b openstack.SecurityGroup) int { // the one that is in use comes first
+		return cmp.Or(cmp.Compare(ingress(b), ingress(a)), cmp.Compare(a.ID, b.ID))
 	})
 	return ours
+}
+
+// ingress counts the rules that let something in: a group that was never finished
+// has none.
+func ingress(group openstack.SecurityGroup) int {
+	n := 0
+	for _, r := range group.Rules {
+		if r.Direction == "ingress" {
+			n++
+		}
+	}
+	return n
 }
 
 // leftovers adds what an earlier process has made in another mode.

@@ -1,6 +1,7 @@
 package securitygroup
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -19,8 +20,10 @@ type sharedGroup struct {
 	// known tells that the cloud was asked; id is empty when there is no group.
 	known bool
 	id    string
-	// stray are rules that a group has from its creation and must not have.
+	// stray are rules that a group has from its creation and must not have; spare are
+	// further groups of the name: an answer was lost, and came true after all.
 	stray []Held
+	spare []string
 	// ports are those that use it, sorted.
 	ports []string
 	// rules are those of each Service, by description, as they were at a time.
@@ -39,7 +42,7 @@ func (s *sharedGroup) found() bool {
 func (s *sharedGroup) ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known && s.id != "" && len(s.stray) == 0
+	return s.known && s.id != "" && len(s.stray)+len(s.spare) == 0
 }
 
 // snapshot gives ID and ports.
@@ -54,7 +57,7 @@ func (s *sharedGroup) set(id string, ports []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slices.Sort(ports)
-	s.known, s.id, s.ports, s.stray, s.rules = true, id, ports, nil, nil
+	s.known, s.id, s.ports, s.stray, s.spare, s.rules = true, id, ports, nil, nil, nil
 }
 
 // unset has the cloud asked again.
@@ -132,6 +135,9 @@ func (g *Groups) findShared(ctx context.Context, id identity.Identity) error {
 		return err
 	}
 	found = slices.DeleteFunc(found, func(o openstack.SecurityGroup) bool { return !id.OwnsSharedGroup(o.Name, o.Tags) })
+	slices.SortFunc(found, func(a, b openstack.SecurityGroup) int { // the one that is in use comes first
+		return cmp.Or(cmp.Compare(serviceRules(b), serviceRules(a)), cmp.Compare(a.ID, b.ID))
+	})
 	if len(found) == 0 {
 		g.shared.set("", nil)
 		return nil
@@ -143,6 +149,9 @@ func (g *Groups) findShared(ctx context.Context, id identity.Identity) error {
 	g.shared.set(found[0].ID, using)
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
+	for _, second := range found[1:] {
+		g.shared.spare = append(g.shared.spare, second.ID)
+	}
 	g.shared.rules, g.shared.read = map[string][]Held{}, now
 	for _, r := range found[0].Rules {
 		h := held(r)
@@ -154,6 +163,17 @@ func (g *Groups) findShared(ctx context.Context, id identity.Identity) error {
 		}
 	}
 	return nil
+}
+
+// serviceRules counts the rules of Services in a group.
+func serviceRules(group openstack.SecurityGroup) int {
+	n := 0
+	for _, r := range group.Rules {
+		if identity.IsServiceRule(r.Description) {
+			n++
+		}
+	}
+	return n
 }
 
 // using gives the IDs of the ports that use a group, sorted.
