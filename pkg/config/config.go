@@ -164,7 +164,7 @@ type LoadBalancer struct {
 	ProviderRequiresSerialAPICalls bool `gcfg:"provider-requires-serial-api-calls" default:"false"`
 	// What is done about changes that somebody else makes to load balancers and floating IPs of Services: repair brings them back, report only tells, off does not look.
 	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off"`
-	// Time between two looks for such changes; each is one request for a thousand load balancers and one for the floating IPs.
+	// Time between two looks for such changes; each is one request for a thousand load balancers and one for the floating IPs, and with `manage-security-groups` two more.
 	DriftInterval Duration `gcfg:"drift-interval" default:"5m"`
 	// Most nodes that become members of a Service with externalTrafficPolicy Cluster; 0 means all of them. Every Service gets nodes of its own choice, which hardly changes when nodes come and go.
 	MaxMembers uint `gcfg:"max-members" default:"0"`
