@@ -172,7 +172,12 @@ func (w *world) nodes(n int) []*v1.Node {
 
 func (w *world) node(i int) *v1.Node {
 	w.t.Helper()
-	name, address := fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.1.%d", 10+i)
+	return w.nodeAt(fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.1.%d", 10+i))
+}
+
+// nodeAt makes a node with a server of an address.
+func (w *world) nodeAt(name, address string) *v1.Node {
+	w.t.Helper()
 	server, err := w.cloud.AddServer(name, address)
 	if err != nil {
 		w.t.Fatal(err)

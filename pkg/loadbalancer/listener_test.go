@@ -202,13 +202,6 @@ func TestLimitsOfCloudConfAndClass(t *testing.T) {
 func TestProtocolsOfListenersAndPools(t *testing.T) {
 	t.Parallel()
 	udp := func(svc *v1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 80)) }
-	both := func(all ...func(*v1.Service)) func(*v1.Service) {
-		return func(svc *v1.Service) {
-			for _, change := range all {
-				change(svc)
-			}
-		}
-	}
 	const ref = "https://elsewhere.example.com/v1/secrets/a"
 	tls, monitored := set(annotation.TLSContainer, ref), set(annotation.Monitor, "true")
 	// A pool and its members, and the listener's turn to it; the end of the old one.
@@ -274,6 +267,61 @@ func TestProtocolsOfListenersAndPools(t *testing.T) {
 			c.run(t, worldOptions{keys: map[string]string{"container-store": "external"}})
 		})
 	}
+}
+
+// TestSessionAffinityChangesInPlace. Kubernetes writes a timeout of 10800 seconds
+// into every Service that names none, so that one means nobody's wish; others are kept
+// for UDP and SCTP, for which alone Octavia knows one.
+//
+//proves:37,50,51
+func TestSessionAffinityChangesInPlace(t *testing.T) {
+	t.Parallel()
+	affinity := func(seconds int32) func(*v1.Service) {
+		return func(svc *v1.Service) {
+			svc.Spec.Ports[1] = port(v1.ProtocolUDP, 53)
+			svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP
+			svc.Spec.SessionAffinityConfig = &v1.SessionAffinityConfig{ClientIP: &v1.ClientIPConfig{TimeoutSeconds: &seconds}}
+		}
+	}
+	is := func(udp int) func(octavia.LoadBalancer) string {
+		return func(lb octavia.LoadBalancer) string {
+			for _, p := range lb.Pools {
+				seconds := 0
+				if p.Persistence == nil || p.Persistence.Type != "SOURCE_IP" {
+					return "no session persistence"
+				}
+				if p.Persistence.Timeout != nil {
+					seconds = *p.Persistence.Timeout
+				}
+				if want := map[string]int{"UDP": udp}[p.Protocol]; seconds != want {
+					return p.Protocol + " has a timeout of " + itoa(seconds)
+				}
+			}
+			return ""
+		}
+	}
+	for name, c := range map[string]change{
+		"asked for":                      {before: affinity(10800), after: affinity(600), writes: 1, check: is(600)},
+		"changed":                        {before: affinity(600), after: affinity(60), writes: 1, check: is(60)},
+		"left to the provider again":     {before: affinity(600), after: affinity(10800), writes: 1, check: is(0)},
+		"what Kubernetes writes":         {before: affinity(10800), after: set(), check: is(0)},
+		"with an algorithm, in one each": {before: affinity(10800), after: both(affinity(600), set(annotation.Method, "SOURCE_IP")), writes: 2, check: is(600)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, worldOptions{})
+		})
+	}
+	t.Run("told for TCP", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, worldOptions{})
+		nodes, svc := w.nodes(1), service("web", 2)
+		affinity(600)(svc)
+		w.ensure(svc, nodes)
+		if told := w.told(); !strings.Contains(told, "timeoutSeconds: has no effect on ports of TCP") {
+			t.Errorf("nobody says so in\n%s", told)
+		}
+	})
 }
 
 func text(s string) *string { return &s }

@@ -91,9 +91,13 @@ func (w *world) random(r *rand.Rand) *model.LoadBalancer {
 			l.Protocol, l.Pool.Protocol = model.UDP, model.UDP
 			l.Pool.Monitor.Type = model.MonitorUDPConnect
 		}
+		randomSettings(r, l)
 		l.Pool.Members = members(1+r.IntN(5), l.Port+r.IntN(2))
 		l.Pool.Algorithm = []string{"ROUND_ROBIN", "LEAST_CONNECTIONS"}[r.IntN(2)]
 		l.Pool.Persistence = []string{"", model.SourceIP}[r.IntN(2)]
+		if l.Protocol == model.UDP && l.Pool.Persistence != "" {
+			l.Pool.PersistenceTimeout = []int{0, 60, 600}[r.IntN(3)]
+		}
 		l.Pool.Monitor.Delay = 5 + r.IntN(2)
 		if r.IntN(3) == 0 {
 			l.Pool.Monitor = nil
@@ -101,6 +105,30 @@ func (w *world) random(r *rand.Rand) *model.LoadBalancer {
 	}
 	lb.Sort()
 	return lb
+}
+
+// randomSettings gives a listener limits, headers and protocols.
+func randomSettings(r *rand.Rand, l *model.Listener) {
+	for _, limit := range l.Limits.Named {
+		if r.IntN(3) == 0 {
+			*limit = model.Limit{Value: []int{0, 1000, 50000}[r.IntN(3)], Asked: true}
+		}
+	}
+	if l.Protocol != model.TCP {
+		return
+	}
+	switch r.IntN(5) {
+	case 0:
+		l.Pool.Protocol = model.Proxy
+	case 1:
+		l.Pool.Protocol = model.ProxyV2
+	case 2:
+		l.Protocol, l.Pool.Protocol = model.HTTP, model.HTTP
+		l.InsertHeaders = []string{"X-Forwarded-For", "X-Forwarded-Proto"}[:r.IntN(3)]
+	case 3:
+		l.Protocol, l.Pool.Protocol = model.TerminatedHTTPS, model.HTTP
+		l.TLSContainerRef = []string{"https://elsewhere.test/v1/secrets/a", "https://elsewhere.test/v1/secrets/b"}[r.IntN(2)]
+	}
 }
 
 func TestNothingToDoIsNoRequest(t *testing.T) {

@@ -70,6 +70,13 @@ func TestDesiredModels(t *testing.T) {
 		{"ipv6", service(families(v1.IPv6Protocol, v1.IPv4Protocol)), nodesSubnet, today()},
 		{"ovn-local", service(local, ports(port(tcp, 80), port(udp, 80))), conf(func(c *config.LoadBalancer) { c.LBProvider = "ovn" }), ovn},
 		{"nodes-in-two-subnets", service(), nodesSubnet, today()},
+		{"listeners", service(
+			ports(port(tcp, 443), port(tcp, 80), port(udp, 443)), annotated(annotation.Protocols, "443=TERMINATED_HTTPS,p80=HTTP"),
+			annotated(annotation.TLSContainer, certificate), annotated(annotation.ForwardedProto, "true"), annotated(annotation.ConnLimit, "1000"),
+			annotated(annotation.TCPInspect, "0"), func(svc *v1.Service) {
+				svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP
+				svc.Spec.SessionAffinityConfig = &v1.SessionAffinityConfig{ClientIP: &v1.ClientIPConfig{TimeoutSeconds: ptr(int32(600))}}
+			}), conf(func(c *config.LoadBalancer) { c.TimeoutClientData = ptr(60000) }), today()},
 		{"all-settings", service(
 			annotated(annotation.MemberSubnetID, "member-subnet"), annotated(annotation.FloatingSubnet, "floating-subnet"),
 			annotated(annotation.Method, "LEAST_CONNECTIONS"), annotated(annotation.Monitor, "true"), annotated(annotation.MonitorDelay, "30"),

@@ -1,0 +1,53 @@
+package observe_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+)
+
+// TestWhoAskedForLimits reads listeners with a timeout of 60 seconds and of 50, which
+// is what Octavia starts with.
+//
+//proves:42
+func TestWhoAskedForLimits(t *testing.T) {
+	t.Parallel()
+	id := identity.Identity{ClusterName: "rig", ClusterID: "c", ServiceUID: "u", Namespace: "default", Service: "web"}
+	theirs := []string{id.Name()}
+	for what, test := range map[string]struct {
+		tags        []string
+		description string
+		timeout     int
+		asked       bool
+	}{
+		"made by cloud-provider-openstack, which always sends it":        {theirs, "", 50000, false},
+		"made by cloud-provider-openstack, with the annotation":          {theirs, "", 60000, true},
+		"made by it, and set back by us to what the operator chose":      {theirs, model.Limits{}.Mark(), 60000, false},
+		"ours, left to the operator":                                     {id.Tags(), "", 60000, false},
+		"ours, asked for":                                                {id.Tags(), "Set by Kubernetes: timeout_client_data", 60000, true},
+		"ours, asked for what the operator has":                          {id.Tags(), "Set by Kubernetes: connection_limit, timeout_client_data", 50000, true},
+		"ours, another one asked for":                                    {id.Tags(), "Set by Kubernetes: connection_limit", 60000, false},
+		"ours, with somebody's own text, which says nothing of any wish": {id.Tags(), "timeout_client_data", 60000, false},
+	} {
+		lb := observe.Parts{
+			LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", Name: id.Name()},
+			Listeners: []listeners.Listener{{
+				ID: "l", Name: id.ListenerName(0), Protocol: "TCP", ProtocolPort: 80, Tags: test.tags, Description: test.description,
+				ConnLimit: -1, TimeoutClientData: test.timeout, TimeoutMemberConnect: 5000, TimeoutMemberData: 50000,
+			}},
+		}.Model(id)
+		want := model.Limit{Value: test.timeout, Asked: test.asked}
+		if diff := cmp.Diff(want, lb.Listeners[0].Limits.TimeoutClientData); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+		if lb.Listeners[0].Limits.TimeoutMemberData.Asked {
+			t.Errorf("%s: what Octavia starts with is taken for a wish", what)
+		}
+	}
+}

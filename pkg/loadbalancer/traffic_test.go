@@ -1,0 +1,193 @@
+package loadbalancer_test
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pires/go-proxyproto"
+	v1 "k8s.io/api/core/v1"
+	"software.sslmate.com/src/go-pkcs12"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/barbican"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath/attach"
+)
+
+// TestTrafficShowsWhatWasAskedFor sends requests through the simulator's data path:
+// what a member gets to see is what the Service asks for, also after each change.
+//
+//proves:1,6,7,11,12,13
+func TestTrafficShowsWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	block := os.Getpid() % 200
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Topology: simulator.Topology{
+		CIDR: fmt.Sprintf("127.232.%d.0/24", block), ExternalCIDR: fmt.Sprintf("127.233.%d.0/24", block),
+	}}})
+	plane := attach.Start(w.cloud.Octavia, w.cloud.Neutron, datapath.Options{TimeScale: 0.01, Certificates: attach.SecretsOf(w.cloud.Barbican)})
+	t.Cleanup(plane.Close)
+	member := newMember(t, fmt.Sprintf("127.232.%d.200", block))
+	node := w.nodeAt("node", member.address)
+	svc := service("web", 0)
+	svc.Spec.Ports = []v1.ServicePort{{Name: "web", Protocol: v1.ProtocolTCP, Port: int32(freePort(t)), NodePort: int32(member.port)}}
+
+	for _, step := range []struct {
+		what   string
+		change func(*v1.Service)
+		tls    bool
+		want   []string
+		not    string
+	}{
+		{"TCP", func(*v1.Service) {}, false, []string{"plain"}, "X-Forwarded"},
+		{"PROXY 1", set(annotation.ProxyProtocol, "true"), false, []string{"PROXY 1 of 127.0.0.1"}, "X-Forwarded"},
+		{"PROXY 2", set(annotation.ProxyProtocol, "v2"), false, []string{"PROXY 2 of 127.0.0.1"}, "X-Forwarded"},
+		{"headers", both(unset(annotation.ProxyProtocol), set(annotation.ForwardedFor, "true", annotation.ForwardedPort, "true")), false,
+			[]string{"plain", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Port: "}, "X-Forwarded-Proto"},
+		{"TLS", set(annotation.Protocols, "web=TERMINATED_HTTPS", annotation.TLSContainer, w.certificate(), annotation.ForwardedProto, "true"), true,
+			[]string{"plain", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Proto: https"}, "PROXY"},
+		{"TCP again", both(unset(annotation.ForwardedFor, annotation.ForwardedPort, annotation.ForwardedProto), set(annotation.Protocols, "web=TCP")), false,
+			[]string{"plain"}, "X-Forwarded"},
+	} {
+		step.change(svc)
+		address := w.ensure(svc, []*v1.Node{node}).Ingress[0].IP
+		at := net.JoinHostPort(address, itoa(int(svc.Spec.Ports[0].Port)))
+		shows := func() error {
+			got, err := ask(at, step.tls)
+			if err != nil {
+				return err
+			}
+			for _, want := range step.want {
+				if !strings.Contains(got, want) {
+					return fmt.Errorf("the member saw %q, want %q", got, want)
+				}
+			}
+			if strings.Contains(got, step.not) {
+				return fmt.Errorf("the member saw %q, and should see no %s", got, step.not)
+			}
+			return nil
+		}
+		err := shows()
+		for end := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(end); err = shows() {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+	}
+}
+
+func both(all ...func(*v1.Service)) func(*v1.Service) {
+	return func(svc *v1.Service) {
+		for _, change := range all {
+			change(svc)
+		}
+	}
+}
+
+// member is a web server that answers with how it was spoken to.
+type member struct {
+	address string
+	port    int
+}
+
+func newMember(t *testing.T, address string) member {
+	t.Helper()
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go answer(client)
+		}
+	}()
+	return member{address, listener.Addr().(*net.TCPAddr).Port}
+}
+
+func answer(client net.Conn) {
+	defer client.Close()
+	reader := bufio.NewReader(client)
+	said := "plain\n"
+	if header, err := proxyproto.Read(reader); err == nil {
+		host, _, _ := net.SplitHostPort(header.SourceAddr.String())
+		said = fmt.Sprintf("PROXY %d of %s\n", header.Version, host)
+	}
+	request, err := http.ReadRequest(reader)
+	if err != nil {
+		return
+	}
+	var headers strings.Builder
+	_ = request.Header.Write(&headers)
+	said += headers.String()
+	_, _ = fmt.Fprintf(client, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(said), said)
+}
+
+// ask sends one request and gives the answer.
+func ask(at string, over bool) (string, error) {
+	scheme := "http"
+	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	if over {
+		scheme = "https"
+	}
+	client := &http.Client{Transport: transport, Timeout: 2 * time.Second}
+	resp, err := client.Get(scheme + "://" + at + "/")
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+// certificate stores a certificate with its key, and gives the reference.
+func (w *world) certificate() string {
+	w.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	bundle, err := pkcs12.Modern.Encode(key, leaf, nil, "")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stored := w.cloud.Barbican.AddSecret(barbican.Secret{ProjectID: w.cloud.Account.ProjectID, Type: "opaque", Payload: bundle})
+	return w.cloud.URL() + "/key-manager/v1/secrets/" + stored.ID
+}
