@@ -1,0 +1,55 @@
+package loadbalancer_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// TestKilledDuringAChangeOfProtocols: every request of the change is, in turn, the
+// last one of a controller that is killed. The next one ends it, nothing is left over,
+// and a listener that keeps its protocol has been there all the time.
+//
+//proves:11,13
+func TestKilledDuringAChangeOfProtocols(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*v1.Service)
+		want   string
+		keeps  bool
+	}{
+		"PROXY":   {set(annotation.ProxyProtocol, "v1"), "80 TCP→PROXY", true},
+		"headers": {set(annotation.ForwardedFor, "true"), "80 HTTP→HTTP", false},
+	} {
+		for _, afterWork := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				for n, killed := 1, true; killed; n++ {
+					if n > 100 {
+						t.Fatal("a change takes more than 100 requests")
+					}
+					w := newWorld(t, worldOptions{})
+					nodes, svc := w.nodes(2), service("web", 1)
+					svc.Annotations[annotation.Monitor] = "true"
+					w.ensure(svc, nodes)
+					before := w.loadBalancer().Listeners[0].ID
+					c.change(svc)
+					killed = w.killed(svc, nodes, n, afterWork)
+					if c.keeps {
+						if l := w.loadBalancer().Listeners; len(l) != 1 || l[0].ID != before {
+							t.Fatalf("killed at request %d: the listeners are %v", n, l)
+						}
+					}
+					w.restart()
+					w.ensure(svc, nodes)
+					if problem := speak(c.want)(w.loadBalancer()); problem != "" {
+						t.Fatalf("killed at request %d: %s", n, problem)
+					}
+					w.unchanged(svc, nodes)
+				}
+			})
+		}
+	}
+}
