@@ -86,15 +86,21 @@ func (p Parts) listener(l listeners.Listener, id identity.Identity) model.Listen
 //	its description says which                    those
 //	made by us, and its description says nothing  none
 //	made by cloud-provider-openstack              all that Octavia would not start with: it always sends all
+//	any, of provider ovn                          none: it keeps no limits, so nothing is changed about them
 func (p Parts) limits(l listeners.Listener, id identity.Identity) model.Limits {
 	var limits model.Limits
 	LimitValues(&limits, &l)
+	if p.LoadBalancer.Provider == providerOVN {
+		return limits
+	}
 	ours := slices.Contains(l.Tags, id.ServiceTag()) || id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) == identity.Ours
 	if !limits.ReadMark(l.Description) && !ours {
 		limits.AskUnlessStock()
 	}
 	return limits
 }
+
+const providerOVN = "ovn"
 
 // LimitValues fills in what the limits of a listener stand at.
 func LimitValues(limits *model.Limits, l *listeners.Listener) {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestWhoAskedForLimits reads listeners with a timeout of 60 seconds and of 50, which
-// is what Octavia starts with.
+// is what Octavia starts with. ovn keeps none, so nobody asked it for any.
 //
 //proves:42
 func TestWhoAskedForLimits(t *testing.T) {
@@ -35,19 +35,21 @@ func TestWhoAskedForLimits(t *testing.T) {
 		"ours, another one asked for":                                    {id.Tags(), "Set by Kubernetes: connection_limit", 60000, false},
 		"ours, with somebody's own text, which says nothing of any wish": {id.Tags(), "timeout_client_data", 60000, false},
 	} {
-		lb := observe.Parts{
-			LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", Name: id.Name()},
-			Listeners: []listeners.Listener{{
-				ID: "l", Name: id.ListenerName(0), Protocol: "TCP", ProtocolPort: 80, Tags: test.tags, Description: test.description,
-				ConnLimit: -1, TimeoutClientData: test.timeout, TimeoutMemberConnect: 5000, TimeoutMemberData: 50000,
-			}},
-		}.Model(id)
-		want := model.Limit{Value: test.timeout, Asked: test.asked}
-		if diff := cmp.Diff(want, lb.Listeners[0].Limits.TimeoutClientData); diff != "" {
-			t.Errorf("%s: %s", what, diff)
-		}
-		if lb.Listeners[0].Limits.TimeoutMemberData.Asked {
-			t.Errorf("%s: what Octavia starts with is taken for a wish", what)
+		for _, provider := range []string{"amphora", "ovn"} {
+			lb := observe.Parts{
+				LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", Name: id.Name(), Provider: provider},
+				Listeners: []listeners.Listener{{
+					ID: "l", Name: id.ListenerName(0), Protocol: "TCP", ProtocolPort: 80, Tags: test.tags, Description: test.description,
+					ConnLimit: -1, TimeoutClientData: test.timeout, TimeoutMemberConnect: 5000, TimeoutMemberData: 50000,
+				}},
+			}.Model(id)
+			want := model.Limit{Value: test.timeout, Asked: test.asked && provider != "ovn"}
+			if diff := cmp.Diff(want, lb.Listeners[0].Limits.TimeoutClientData); diff != "" {
+				t.Errorf("%s: %s", what, diff)
+			}
+			if lb.Listeners[0].Limits.TimeoutMemberData.Asked {
+				t.Errorf("%s: what Octavia starts with is taken for a wish", what)
+			}
 		}
 	}
 }
