@@ -127,20 +127,24 @@ func (a *API) Leftovers(ctx context.Context, namespace string) ([]string, error)
 	for _, ip := range ips {
 		left = append(left, fmt.Sprintf("floating IP %s (%s)", ip.FloatingIP, ip.Description))
 	}
+	all, err := a.SecurityGroups(ctx, "-"+namespace+"-")
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range all {
+		left = append(left, "security group "+group.Name)
+	}
+	return left, nil
+}
+
+// SecurityGroups are those of the project whose name has the part.
+func (a *API) SecurityGroups(ctx context.Context, part string) ([]groups.SecGroup, error) {
 	pages, err := groups.List(a.Network, groups.ListOpts{}).AllPages(ctx)
 	if err != nil {
 		return nil, err
 	}
 	all, err := groups.ExtractGroups(pages)
-	if err != nil {
-		return nil, err
-	}
-	for _, group := range all {
-		if strings.Contains(group.Name, "-"+namespace+"-") {
-			left = append(left, "security group "+group.Name)
-		}
-	}
-	return left, nil
+	return slices.DeleteFunc(all, func(group groups.SecGroup) bool { return !strings.Contains(group.Name, part) }), err
 }
 
 // clear deletes all load balancers and floating IPs of the project.

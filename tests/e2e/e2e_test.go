@@ -24,6 +24,8 @@ func TestOnTheSimulator(t *testing.T) {
 
 // TestOnAnOpenStack needs the OpenStack of make e2e-up, which it finds by
 // E2E_STATE.
+//
+//proves:118
 func TestOnAnOpenStack(t *testing.T) {
 	state := os.Getenv("E2E_STATE")
 	if state == "" {

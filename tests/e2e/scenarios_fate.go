@@ -17,6 +17,7 @@ import (
 // many makes Services at once, and each gets a load balancer of its own.
 func many(s *scene) {
 	const count = 30
+	s.patience *= 4 // an Octavia on a small machine makes one at a time
 	var services []*service
 	for i := range count {
 		services = append(services, s.create(fmt.Sprintf("web-%d-x", i), nil, "node-1"))

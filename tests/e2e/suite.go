@@ -37,6 +37,7 @@ func scenarios() []scenario {
 		{"ThirtyServicesAtOnce", many, true},
 		{"HundredNodes", hundredNodes, true},
 		{"ServerDeleted", serverGone, true},
+		{"SecurityGroups", securityGroups, true},
 		{"Quota", quota, true},
 		{"OctaviaStopped", octaviaStopped, true},
 		{"ControllerKilled", killed, true},

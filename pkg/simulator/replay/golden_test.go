@@ -10,6 +10,8 @@ import (
 
 // The simulator answers every request of the sequences that were recorded from
 // Octavia's own API process as that did, release by release.
+//
+//proves:117
 func TestSimulatorAnswersAsTheRecordedReleases(t *testing.T) {
 	t.Parallel()
 	for dir, count := range map[string]int{"zed": 235, "2024.1": 257, "2026.1": 257, "2026.2-dev": 257} {
