@@ -2,6 +2,7 @@ package loadbalancer_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -233,4 +234,50 @@ func TestMonitorKeysOfCloudConf(t *testing.T) {
 		t.Errorf("with annotations: monitor %+v", m)
 	}
 	w.unchanged(svc, nodes)
+}
+
+// Whatever the protocols of the ports and what the listeners make of them, Octavia
+// takes the monitors, and then nothing differs.
+//
+//proves:45,46
+func TestMonitorsOfEveryProtocolAreTaken(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		provider string
+		change   func(*v1.Service)
+		want     string // types by the protocol of the pool
+	}{
+		"amphora":           {"amphora", func(*v1.Service) {}, "SCTP:SCTP TCP:TCP UDP:UDP-CONNECT"},
+		"amphora, Local":    {"amphora", policyLocal, "SCTP:HTTP TCP:HTTP UDP:HTTP"},
+		"amphora, PROXY":    {"amphora", annotate(annotation.ProxyProtocol, "v2"), "PROXYV2:TCP SCTP:SCTP UDP:UDP-CONNECT"},
+		"amphora, a path":   {"amphora", annotate(annotation.MonitorPath, "/live"), "SCTP:SCTP TCP:HTTP UDP:UDP-CONNECT"},
+		"amphora, own port": {"amphora", annotate(annotation.MonitorType, "HTTP", annotation.MonitorPort, "8080"), "SCTP:HTTP TCP:HTTP UDP:HTTP"},
+		"ovn":               {"ovn", func(*v1.Service) {}, "SCTP:none TCP:TCP UDP:UDP-CONNECT"},
+		"ovn, Local, no SCTP": {"ovn", func(svc *v1.Service) {
+			policyLocal(svc)
+			svc.Spec.Ports = svc.Spec.Ports[:2]
+		}, "TCP:TCP UDP:UDP-CONNECT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": c.provider, "create-monitor": "true"}})
+			nodes, svc := w.nodes(2), service("web", 3)
+			svc.Spec.Ports[1].Protocol, svc.Spec.Ports[2].Protocol = v1.ProtocolUDP, v1.ProtocolSCTP
+			c.change(svc)
+			w.ensure(svc, nodes)
+			var got []string
+			for _, p := range w.loadBalancer().Pools {
+				kind := "none"
+				if p.Monitor != nil {
+					kind = p.Monitor.Type
+				}
+				got = append(got, p.Protocol+":"+kind)
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("monitors %v, want %s", got, c.want)
+			}
+			w.unchanged(svc, nodes)
+		})
+	}
 }

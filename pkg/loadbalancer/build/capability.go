@@ -43,10 +43,8 @@ type feature struct {
 }
 
 // features is the table of what providers can do. Octavia tells nobody: it is from
-// the drivers' sources and from their answers, and the last column is what happens
-// without it.
-//
-//	since  not of     a request that asks for it all the same
+// the drivers' sources and from their answers. Beside each row stands what becomes
+// of a request that asks for it all the same.
 func features() map[Feature]feature {
 	return map[Feature]feature{
 		FullCreate:        {},                                                            // 501; learnt

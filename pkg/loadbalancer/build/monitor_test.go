@@ -15,8 +15,8 @@ import (
 func TestMonitorType(t *testing.T) {
 	t.Parallel()
 	v := func(minor int) openstack.Version { return openstack.Version{Major: 2, Minor: minor} }
-	amphora, old, ovn := build.CapabilitiesOf("amphora", v(16)), build.CapabilitiesOf("amphora", v(15)), build.CapabilitiesOf("ovn", v(30))
-	tcp, udp := ports(port(v1.ProtocolTCP, 53)), ports(port(v1.ProtocolUDP, 53))
+	amphora, old, ovn := build.CapabilitiesOf("amphora", v(23)), build.CapabilitiesOf("amphora", v(15)), build.CapabilitiesOf("ovn", v(30))
+	tcp, udp, sctp := ports(port(v1.ProtocolTCP, 53)), ports(port(v1.ProtocolUDP, 53)), ports(port(v1.ProtocolSCTP, 53))
 	asked, kubeProxy := annotated(annotation.Monitor, "true"), annotated(annotation.MonitorKubeProxy, "true")
 	for _, test := range []struct {
 		what string
@@ -48,6 +48,9 @@ func TestMonitorType(t *testing.T) {
 		{"Cluster, TCP, asked for", service(tcp, asked), amphora, "TCP", 0},
 		{"Cluster, UDP, asked for", service(udp, asked), amphora, "UDP-CONNECT", 0},
 		{"Cluster, UDP, asked for, ovn", service(udp, asked), ovn, "UDP-CONNECT", 0},
+		{"Cluster, SCTP, asked for", service(sctp, asked), amphora, "SCTP", 0},
+		{"Cluster, SCTP, asked for, ovn, which has none", service(sctp, asked), ovn, "", 0},
+		{"Local, SCTP", service(local, sctp), amphora, "HTTP", 31000},
 		{"Cluster, not asked for", service(tcp), amphora, "", 0},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -111,6 +114,7 @@ func TestMonitorsThatCannotBeAreRefused(t *testing.T) {
 		{"a port on ovn", service(on, annotated(annotation.MonitorPort, "80")), ovn, []string{annotation.MonitorPort, "ovn has no health monitors that ask at another port"}},
 		{"HTTP 1.1 on an old Octavia", service(on, annotated(annotation.MonitorVersion, "1.1")), build.CapabilitiesOf("amphora", v(9)), []string{annotation.MonitorVersion, "v2.9", "v2.10"}},
 		{"a host by HTTP 1.0", service(on, annotated(annotation.MonitorVersion, "1.0"), annotated(annotation.MonitorDomain, "a")), today(), []string{annotation.MonitorDomain, "1.1"}},
+		{"Local with SCTP on ovn", service(local, ports(port(v1.ProtocolSCTP, 53))), ovn, []string{"spec.ports[0].protocol", "ovn has none for SCTP", annotation.Monitor}},
 		{"kube-proxy on ovn", service(on, annotated(annotation.MonitorKubeProxy, "true")), ovn, []string{annotation.MonitorKubeProxy, "ovn has no"}},
 		{"kube-proxy and a type", service(on, annotated(annotation.MonitorKubeProxy, "true"), annotated(annotation.MonitorType, "TCP")), today(), []string{annotation.MonitorKubeProxy, "only one"}},
 		{"a path for TCP", service(on, annotated(annotation.MonitorPath, "/"), annotated(annotation.MonitorType, "TCP")), today(), []string{annotation.MonitorPath, "type TCP"}},
