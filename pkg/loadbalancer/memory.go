@@ -17,6 +17,8 @@ type remembered struct {
 	// digest is of the load balancer that the Service asked for: as long as it
 	// asks for the same, there is nothing to do.
 	digest string
+	// frame condenses the same without the nodes; "" where that says nothing.
+	frame string
 	// address is what is published, in whatever form the Service asks for.
 	address string
 	// The load balancer, and what tells whether anybody has changed it since.

@@ -57,7 +57,7 @@ type pass struct {
 	// cold tells that nothing was remembered of the load balancer.
 	cold bool
 	// all are the nodes that could be members of some Service; wanted is the load
-	// balancer that was planned last.
+	// balancer that was compared or planned last.
 	all    []*v1.Node
 	wanted *model.LoadBalancer
 	// groups is what is to be done about security groups, given the VIP's subnet.
@@ -104,6 +104,11 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	}
 	if err := p.unpack(ctx, known); err != nil {
 		return nil, err
+	}
+	if known != nil && p.observed == nil {
+		if p.observed, err = p.unfold(ctx, known); err != nil {
+			return nil, err
+		}
 	}
 	p.cold = p.observed == nil
 	for n := 1; ; n++ {
@@ -183,6 +188,7 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	p.wanted = desired
 	digest := p.digest(desired)
 	switch {
 	case known.contents != nil:
@@ -329,20 +335,18 @@ func (p *pass) end(ctx context.Context, todo plan.Plan) (*v1.LoadBalancerStatus,
 		return nil, err
 	}
 	address := addressOf(p.observed, p.settings)
-	return publish(address, p.settings), p.remember(ctx, address)
+	p.remember(address)
+	return publish(address, p.settings), nil
 }
 
 // remember keeps what the cloud has now, so that nothing has to be read as long as
 // nothing changes.
-func (p *pass) remember(ctx context.Context, address string) error {
-	desired, err := p.desired(ctx, p.observed)
-	if err != nil {
-		return err
-	}
+func (p *pass) remember(address string) {
 	lb := p.observed.LoadBalancer
 	r := &remembered{
 		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
-		digest:         p.digest(desired),
+		digest:         p.digest(p.wanted),
+		frame:          p.frame(p.wanted, lb),
 		address:        address,
 		loadBalancerID: lb.ID,
 		provider:       lb.Provider,
@@ -358,5 +362,4 @@ func (p *pass) remember(ctx context.Context, address string) error {
 	}
 	p.memory.keep(p.svc.UID, r)
 	p.memory.carry(p.svc.UID, p.began, lb, r.since)
-	return nil
 }

@@ -20,22 +20,26 @@ import (
 type fingerprint struct {
 	loadBalancerID string
 	updatedAt      time.Time
-	digest         string
+	// digest is of what the Service asked for, frame of the same without its nodes.
+	digest, frame string
 }
 
-// String writes a fingerprint, such as "ID 2026-11-20T18:34:24Z digest".
+// String writes a fingerprint, such as "ID 2026-11-20T18:34:24Z digest frame".
 func (f fingerprint) String() string {
-	return fmt.Sprintf("%s %s %s", f.loadBalancerID, f.updatedAt.UTC().Format(time.RFC3339Nano), f.digest)
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", f.loadBalancerID, f.updatedAt.UTC().Format(time.RFC3339Nano), f.digest, f.frame))
 }
 
 // parseFingerprint reads it. One that cannot be read is none.
 func parseFingerprint(text string) (fingerprint, bool) {
 	words := strings.Fields(text)
-	if len(words) != 3 {
+	if len(words) == 3 {
+		words = append(words, "")
+	}
+	if len(words) != 4 {
 		return fingerprint{}, false
 	}
 	updatedAt, err := time.Parse(time.RFC3339Nano, words[1])
-	return fingerprint{words[0], updatedAt, words[2]}, err == nil
+	return fingerprint{words[0], updatedAt, words[2], words[3]}, err == nil
 }
 
 // lookAge is how old a look at the whole cloud may be for Services of a process
@@ -64,6 +68,7 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 	known := &remembered{
 		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
 		digest:         written.digest,
+		frame:          written.frame,
 		loadBalancerID: lb.ID,
 		provider:       lb.Provider,
 		vipPortID:      lb.VIPPortID,
@@ -136,7 +141,7 @@ func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, t
 		if lb := look.LoadBalancers[known.loadBalancerID]; lb.Status != openstack.StatusActive || !lb.UpdatedAt.Equal(known.updatedAt) {
 			continue
 		}
-		text := fingerprint{known.loadBalancerID, known.updatedAt, known.digest}.String()
+		text := fingerprint{known.loadBalancerID, known.updatedAt, known.digest, known.frame}.String()
 		if err := write(ctx, known.service, uid, text); err != nil {
 			klog.FromContext(ctx).V(2).Info("Cannot write down the state of a load balancer, trying again", "service", known.service, "err", err)
 			continue

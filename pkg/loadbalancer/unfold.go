@@ -1,0 +1,155 @@
+package loadbalancer
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// After a restart nothing is known of a load balancer but what was written down. When
+// the Service asks for the same as then, but for nodes, all that is missing are IDs
+// and the members that there are: the status tree has both. That is one request in
+// place of one for each pool and some more.
+
+// frame condenses what a Service asks for beside which nodes are members. It is ""
+// where the status tree does not tell the rest: members differ in more than their
+// node, what is there has other names than it would get today, or the nodes' security
+// groups are ours too.
+func (p *pass) frame(desired, observed *model.LoadBalancer) string {
+	if p.wish(desired) != nil || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
+		return ""
+	}
+	for _, want := range desired.Listeners {
+		have := observed.Listener(want.Key())
+		if have == nil || have.Name != want.Name || have.Pool.Name != want.Pool.Name {
+			return ""
+		}
+	}
+	frame, ok := withoutNodes(desired)
+	if !ok {
+		return ""
+	}
+	return digestOf(frame, p.settings, nil)
+}
+
+// withoutNodes leaves one member in each pool, which stands for all.
+func withoutNodes(lb *model.LoadBalancer) (*model.LoadBalancer, bool) {
+	frame := *lb
+	frame.Listeners = slices.Clone(lb.Listeners)
+	for i := range frame.Listeners {
+		pool := &frame.Listeners[i].Pool
+		if len(pool.Members) == 0 {
+			return nil, false
+		}
+		like := anyNode(pool.Members[0])
+		for _, m := range pool.Members {
+			if anyNode(m) != like {
+				return nil, false
+			}
+		}
+		pool.Members = []model.Member{like}
+	}
+	return &frame, true
+}
+
+// anyNode is a member without what its node decides.
+func anyNode(m model.Member) model.Member {
+	m = common(m)
+	m.SubnetID = ""
+	return m
+}
+
+// unfold gives the load balancer of a Service of which nothing but a fingerprint is
+// known, if that is enough: else nil, and all of it has to be read.
+func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, error) {
+	frame, ok := withoutNodes(p.wanted)
+	if known.contents != nil || known.frame == "" || !ok || p.wish(p.wanted) != nil || known.frame != digestOf(frame, p.settings, nil) {
+		return nil, nil
+	}
+	look, err := p.inventory.Look(ctx, anyAge)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := p.octavia.StatusTree(ctx, known.loadBalancerID)
+	if openstack.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	listed := look.LoadBalancers[known.loadBalancerID]
+	lb := *frame
+	lb.ID, lb.Provider, lb.UpdatedAt = known.loadBalancerID, known.provider, known.updatedAt
+	lb.VIP.PortID, lb.VIP.Address = listed.VIPPortID, listed.VIPAddress
+	if !fillIn(&lb, p.wanted, tree) {
+		klog.FromContext(ctx).V(2).Info("The load balancer has other parts than were written down, reading it")
+		return nil, nil
+	}
+	observe.Statuses(&lb, tree)
+	lb.FloatingIP = nil
+	if known.floatingIPID != "" {
+		seen := look.FloatingIPs[known.floatingIPID]
+		fip := fittingFloatingIP(p.settings)
+		fip.ID, fip.Address, fip.PortID, fip.Description = seen.ID, seen.Address, seen.PortID, seen.Description
+		fip.Owned = p.id.OwnsFloatingIP(seen.Description) || seen.Description == p.id.LegacyFloatingIPDescription()
+		lb.FloatingIP = fip
+	}
+	return &model.Observed{LoadBalancer: &lb}, nil
+}
+
+// anyAge takes the last look, however old: the fingerprint was compared with it, and
+// what it tells besides does not change.
+const anyAge = 1 << 62 * time.Nanosecond
+
+// fillIn gives a load balancer, known to be what was asked for, the IDs and members
+// that it has. It is false when the tree has other listeners or pools.
+func fillIn(lb, asked *model.LoadBalancer, tree *openstack.StatusTree) bool {
+	if len(tree.Listeners) != len(lb.Listeners) {
+		return false
+	}
+	for i := range lb.Listeners {
+		listener := &lb.Listeners[i]
+		at := slices.IndexFunc(tree.Listeners, func(l openstack.ListenerStatus) bool { return l.Name == listener.Name })
+		if at < 0 || len(tree.Listeners[at].Pools) != 1 || tree.Listeners[at].Pools[0].Name != listener.Pool.Name {
+			return false
+		}
+		found := tree.Listeners[at].Pools[0]
+		listener.ID, listener.Pool.ID = tree.Listeners[at].ID, found.ID
+		if m := listener.Pool.Monitor; (m == nil) != (found.Monitor.ID == "") {
+			return false
+		} else if m != nil {
+			monitor := *m
+			monitor.ID = found.Monitor.ID
+			listener.Pool.Monitor = &monitor
+		}
+		like := listener.Pool.Members[0]
+		listener.Pool.Members = nil
+		for _, m := range found.Members {
+			if m.Port != like.Port {
+				return false
+			}
+			member := like
+			member.Name, member.Address = m.Name, m.Address
+			listener.Pool.Members = append(listener.Pool.Members, member)
+		}
+		keepSubnets(listener.Pool.Members, asked.Listeners[i].Pool.Members)
+	}
+	return true
+}
+
+// keepSubnets gives members the subnets of the nodes that are still there.
+func keepSubnets(members, asked []model.Member) {
+	subnets := map[model.MemberKey]string{}
+	for _, m := range asked {
+		subnets[m.Key()] = m.SubnetID
+	}
+	for i := range members {
+		members[i].SubnetID = subnets[members[i].Key()]
+	}
+}

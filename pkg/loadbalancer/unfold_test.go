@@ -1,0 +1,120 @@
+package loadbalancer_test
+
+import (
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// contentReads are the reads of what is in load balancers; the status tree is one.
+func (w *world) contentReads() []books.Request {
+	return w.cloud.Books.Requests(books.Reads(), func(r books.Request) bool {
+		// Neither the watcher's, nor the look that all Services share after a restart.
+		return strings.Contains(r.Path, "/lbaas/") && !strings.Contains(r.Path, "fields=")
+	})
+}
+
+func TestNodeChangeAfterARestartReadsTheStatusTreeOnly(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name     string
+		provider string
+		monitors bool
+		nodes    [2]int // first and last
+	}{
+		{"one more", octavia.ProviderAmphora, false, [2]int{0, 5}},
+		{"one less", octavia.ProviderAmphora, true, [2]int{1, 4}},
+		{"others", octavia.ProviderOVN, false, [2]int{2, 7}},
+		{"others with monitors", octavia.ProviderOVN, true, [2]int{2, 7}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			keys := map[string]string{"lb-provider": test.provider}
+			if test.provider == octavia.ProviderOVN {
+				keys["lb-method"] = "SOURCE_IP_PORT"
+			}
+			if test.monitors {
+				keys["create-monitor"] = "true"
+			}
+			w := newWorld(t, worldOptions{keys: keys})
+			nodes, svc := w.nodes(7), service("web", 3)
+			w.ensure(svc, nodes[:4])
+			w.writeDown(svc)
+			w.restart()
+			w.cloud.Books.Reset()
+			w.ensure(svc, nodes[test.nodes[0]:test.nodes[1]])
+			w.writes(3)
+			trees := w.contentReads()
+			if len(trees) != 2 { // before, and what became of the change
+				t.Errorf("read\n%swant the status tree twice", printed(trees))
+			}
+			want := test.nodes[1] - test.nodes[0]
+			for _, pool := range w.loadBalancer().Pools {
+				if len(pool.Members) != want {
+					t.Errorf("pool %s has %d members, want %d", pool.Name, len(pool.Members), want)
+				}
+			}
+			w.unchanged(svc, nodes[test.nodes[0]:test.nodes[1]])
+		})
+	}
+}
+
+func TestWhatElseChangesAfterARestartIsReadInFull(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*v1.Service){
+		"a NodePort":         func(svc *v1.Service) { svc.Spec.Ports[0].NodePort++ },
+		"the clients":        func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} },
+		"an old fingerprint": func(svc *v1.Service) { shorten(svc, 3) },
+		"no fingerprint":     func(svc *v1.Service) { shorten(svc, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{})
+			nodes, svc := w.nodes(4), service("web", 2)
+			w.ensure(svc, nodes[:3])
+			w.writeDown(svc)
+			w.restart()
+			change(svc)
+			w.cloud.Books.Reset()
+			w.ensure(svc, nodes)
+			if reads := w.contentReads(); len(reads) < 4 {
+				t.Errorf("read only\n%s", printed(reads))
+			}
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+// shorten leaves some words of a Service's fingerprint.
+func shorten(svc *v1.Service, words int) {
+	all := strings.Fields(svc.Annotations[annotation.Fingerprint])
+	svc.Annotations[annotation.Fingerprint] = strings.Join(all[:words], " ")
+}
+
+// TestPortsUnderOtherNamesAreReadInFull is about a Service whose ports have moved
+// up: what is there keeps the names that it was made with.
+func TestPortsUnderOtherNamesAreReadInFull(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(4), service("web", 3)
+	w.ensure(svc, nodes[:3])
+	svc.Spec.Ports = svc.Spec.Ports[1:]
+	w.ensure(svc, nodes[:3])
+	w.writeDown(svc)
+	if words := strings.Fields(svc.Annotations[annotation.Fingerprint]); len(words) != 3 {
+		t.Errorf("the fingerprint is %q, want none for nodes", words)
+	}
+	w.restart()
+	w.ensure(svc, nodes)
+	for _, pool := range w.loadBalancer().Pools {
+		if len(pool.Members) != 4 {
+			t.Errorf("pool %s has %d members", pool.Name, len(pool.Members))
+		}
+	}
+	w.unchanged(svc, nodes)
+}
