@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -37,6 +39,9 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 		return svc.Status.LoadBalancer.DeepCopy(), true, ctx.Err()
 	}
 	defer unlock()
+	if known := r.memory.recall(svc.UID); known != nil {
+		return known.status.DeepCopy(), true, nil
+	}
 	version, err := r.facts.Version(ctx)
 	if err != nil {
 		return nil, false, err
@@ -46,6 +51,9 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	found, err := r.observer.Find(ctx, id, observe.Hints{LoadBalancerID: leaving.loadBalancerID, Addresses: publishedAddresses(svc)})
 	if err != nil && !notOurs(err) {
 		return nil, false, err
+	}
+	if len(found.LoadBalancers) > 0 && len(svc.Status.LoadBalancer.Ingress) > 0 {
+		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
 	if all := found.LoadBalancers; len(all) > 0 {
 		best := all[pick(all, publishedAddresses(svc))]
@@ -96,13 +104,32 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 		return r.explain(ctx, err)
 	}
 	defer unlock()
-	before := r.before(svc)
+	before, known := r.before(svc), r.memory.recall(svc.UID)
 	r.memory.forget(svc.UID)
 	r.drifts.forget(svc.UID)
-	return r.explain(ctx, r.remove(ctx, svc, before))
+	return r.explain(ctx, r.remove(ctx, svc, before, known))
 }
 
-func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []string) error {
+// outline gives how to read a load balancer that is to be deleted. One that goes as a
+// whole need not be read but for what is somebody else's; known is what is remembered
+// of it, if anything.
+func (r *Reconciler) outline(known *remembered) depth {
+	if !r.options.Config.LoadBalancer.CascadeDelete {
+		return r.observer.Contents
+	}
+	var had *model.LoadBalancer
+	if known != nil && known.contents != nil {
+		had = &known.contents.lb
+	}
+	return func(ctx context.Context, id identity.Identity, lb loadbalancers.LoadBalancer) (*model.LoadBalancer, error) {
+		if id.Sharing.Is {
+			return r.observer.Contents(ctx, id, lb)
+		}
+		return r.observer.Outline(ctx, id, lb, had)
+	}
+}
+
+func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []string, known *remembered) error {
 	version, err := r.facts.Version(ctx)
 	if err != nil {
 		return err
@@ -111,7 +138,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 	leaving := leavingSettings(svc)
 	var h holder
 	defer h.letGo()
-	observed, as, err := r.read(ctx, svc, id, leaving.loadBalancerID, &h)
+	observed, as, err := r.read(ctx, svc, id, leaving.loadBalancerID, r.outline(known), &h)
 	if notOurs(err) {
 		observed, err = &model.Observed{}, nil // there is nothing of ours behind it
 	}

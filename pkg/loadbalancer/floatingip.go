@@ -86,18 +86,7 @@ func (r *Reconciler) floatingIPsOf(ctx context.Context, svc *v1.Service, id iden
 	if hints.IDs, _, err = r.knownFloatingIPs(ctx, svc, id, hints.Published); err != nil {
 		return err
 	}
-	if observed.LoadBalancer != nil {
-		if err := r.observer.FloatingIPs(ctx, id, observed, hints); err != nil {
-			return err
-		}
-		if observed.LoadBalancer.FloatingIP == nil {
-			return nil // the spare ones have been read
-		}
-	}
-	rest := &model.Observed{}
-	err = r.observer.FloatingIPs(ctx, id, rest, hints)
-	observed.Spare = rest.Spare
-	return err
+	return r.observer.LeavingFloatingIPs(ctx, id, observed, hints)
 }
 
 // noteKept remembers the floating IPs that outlive the Service, for one of its name.

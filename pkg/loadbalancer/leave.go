@@ -64,7 +64,7 @@ func (r *Reconciler) leave(ctx context.Context, svc *v1.Service, all []observe.F
 		if err := h.hold(ctx, &r.locks, found.LoadBalancers[0].ID); err != nil {
 			return err
 		}
-		observed, err := r.contents(ctx, found)
+		observed, err := r.contents(ctx, found, r.outline(nil))
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 
 // observe reads what the cloud has for a Service.
 func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings, h *holder) (*model.Observed, identity.Identity, error) {
-	observed, as, err := r.read(ctx, svc, id, settings.LoadBalancerID, h)
+	observed, as, err := r.read(ctx, svc, id, settings.LoadBalancerID, r.observer.Contents, h)
 	if err != nil {
 		return nil, as, err
 	}
@@ -41,9 +41,13 @@ func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (b
 	return !token.Gone && token.Status.Provisioning == openstack.StatusActive && token.UpdatedAt.Equal(lb.UpdatedAt), nil
 }
 
-// read finds the Service's load balancer and reads all of it, once nothing works
+// depth reads what is in a load balancer: all of it, or as much as it takes to delete
+// it.
+type depth func(context.Context, identity.Identity, loadbalancers.LoadBalancer) (*model.LoadBalancer, error)
+
+// read finds the Service's load balancer and reads what is in it, once nothing works
 // on it any more. It also gives who the Service is there.
-func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Identity, lbID string, h *holder) (*model.Observed, identity.Identity, error) {
+func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Identity, lbID string, inside depth, h *holder) (*model.Observed, identity.Identity, error) {
 	hints := observe.Hints{LoadBalancerID: lbID, Addresses: publishedAddresses(svc)}
 	found, err := r.observer.Find(ctx, id, hints)
 	if err != nil {
@@ -57,27 +61,30 @@ func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Iden
 	if err := h.hold(ctx, &r.locks, all[best].ID); err != nil {
 		return nil, id, err
 	}
-	observed, err := r.contents(ctx, observe.Found{LoadBalancers: all[best : best+1], As: found.As})
+	observed, err := r.contents(ctx, observe.Found{LoadBalancers: all[best : best+1], As: found.As}, inside)
 	if err != nil {
 		return nil, id, err
 	}
 	for i := range all {
 		if i != best {
-			surplus := observe.Parts{LoadBalancer: all[i]}.Model(id)
+			surplus, err := r.observer.Outline(ctx, id, all[i], nil)
+			if err != nil {
+				return nil, id, err
+			}
 			observed.Surplus = append(observed.Surplus, *surplus)
 		}
 	}
 	return observed, found.As, nil
 }
 
-// contents reads all of a load balancer, once nothing works on it any more.
-func (r *Reconciler) contents(ctx context.Context, found observe.Found) (*model.Observed, error) {
+// contents reads what is in a load balancer, once nothing works on it any more.
+func (r *Reconciler) contents(ctx context.Context, found observe.Found, inside depth) (*model.Observed, error) {
 	observed := &model.Observed{}
 	chosen, err := r.settled(ctx, found.LoadBalancers[0])
 	if err != nil || chosen == nil {
 		return observed, err
 	}
-	observed.LoadBalancer, err = r.observer.Contents(ctx, found.As, *chosen)
+	observed.LoadBalancer, err = inside(ctx, found.As, *chosen)
 	if err != nil {
 		return nil, err
 	}

@@ -75,14 +75,19 @@ func (o *Observer) spareFloatingIPs(ctx context.Context, id identity.Identity, o
 		}
 		own = append(own, there...)
 	}
-	for _, fip := range own {
+	o.spare(id, observed, own, hints)
+	return o.askedFloatingIP(ctx, id, observed, hints)
+}
+
+// spare adds those that are free, and those on the port that is to be the VIP.
+func (o *Observer) spare(id identity.Identity, observed *model.Observed, all []floatingips.FloatingIP, hints FloatingIPHints) {
+	for _, fip := range all {
 		spare := floatingIP(id, fip)
 		spare.Owned = spare.Owned || hints.published(id, fip)
 		if fip.PortID == "" && (spare.Owned || spare.Kept) || fip.PortID != "" && fip.PortID == hints.PortID {
 			addSpare(observed, spare)
 		}
 	}
-	return o.askedFloatingIP(ctx, id, observed, hints)
 }
 
 // published tells whether a floating IP that cloud-provider-openstack made is the

@@ -26,7 +26,7 @@ func Delete(observed model.Observed, opts Options) Plan {
 			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
 		}
 	}
-	return Plan{Steps: steps}
+	return Plan{Steps: steps, Notices: keptSurplus(observed)}
 }
 
 func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {

@@ -44,6 +44,7 @@ func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	plan := diff(desired, observed, opts)
 	if plan.Blocked == "" {
 		plan.Steps = append(dropSurplus(observed), plan.Steps...)
+		plan.Notices = append(plan.Notices, keptSurplus(observed)...)
 	}
 	return plan
 }
@@ -78,15 +79,6 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	}
 	d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
 	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
-}
-
-// dropSurplus deletes load balancers of a Service that has another one.
-func dropSurplus(observed model.Observed) []Step {
-	var steps []Step
-	for _, lb := range observed.Surplus {
-		steps = append(steps, DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "the Service has another one"})
-	}
-	return steps
 }
 
 // create makes a load balancer.

@@ -1,0 +1,96 @@
+package observe
+
+import (
+	"context"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Outline reads of a load balancer of the Service's own what decides whether it can
+// be deleted as a whole: listeners and pools that are somebody else's. Where every
+// one is known to be ours that is no request; else it is a list of listeners, with one
+// of pools if there are any that no listener of ours uses. A model that Outline gives
+// has no members and no monitors. It reads all when there is something foreign.
+func (o *Observer) Outline(ctx context.Context, id identity.Identity, lb loadbalancers.LoadBalancer, known *model.LoadBalancer) (*model.LoadBalancer, error) {
+	parts := Parts{LoadBalancer: lb}
+	if knows(known, lb) {
+		return parts.Model(id), nil
+	}
+	var err error
+	if parts.Listeners, err = o.Octavia.Listeners(ctx, lb.ID); err != nil {
+		return nil, err
+	}
+	outline := parts.Model(id)
+	used := map[string]bool{}
+	for _, l := range parts.Listeners {
+		used[l.DefaultPoolID] = true
+	}
+	for _, pool := range lb.Pools {
+		if !used[pool.ID] || len(outline.Foreign) > 0 {
+			return o.Contents(ctx, id, lb)
+		}
+	}
+	return outline, nil
+}
+
+// knows tells whether every listener and pool of a load balancer is one that is known
+// to be ours.
+func knows(known *model.LoadBalancer, lb loadbalancers.LoadBalancer) bool {
+	ids := map[string]bool{}
+	if known != nil && known.ID == lb.ID && known.Shared == nil && len(known.Foreign) == 0 {
+		for _, l := range known.Listeners {
+			ids[l.ID], ids[l.Pool.ID] = true, true
+		}
+	}
+	for _, l := range lb.Listeners {
+		if !ids[l.ID] {
+			return false
+		}
+	}
+	for _, p := range lb.Pools {
+		if !ids[p.ID] {
+			return false
+		}
+	}
+	return true
+}
+
+// LeavingFloatingIPs fills in the floating IPs of a Service that goes, also spare ones
+// beside the one on the VIP. As a rule that is one request: all that carry the
+// Service's description.
+func (o *Observer) LeavingFloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
+	lb := observed.LoadBalancer
+	own, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Description: id.FloatingIPDescription()})
+	if err != nil {
+		return err
+	}
+	hints.IDs = slices.DeleteFunc(slices.Clone(hints.IDs), func(known string) bool {
+		return slices.ContainsFunc(own, func(fip floatingips.FloatingIP) bool { return fip.ID == known })
+	})
+	if len(hints.IDs) > 0 {
+		more, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{IDs: hints.IDs})
+		if err != nil {
+			return err
+		}
+		own = append(own, more...)
+	}
+	o.spare(id, observed, own, hints)
+	if lb == nil {
+		return nil
+	}
+	attached := slices.DeleteFunc(slices.Clone(own), func(fip floatingips.FloatingIP) bool { return fip.PortID != lb.VIP.PortID })
+	if lb.FloatingIP = attachedFloatingIP(id, lb, attached); lb.FloatingIP != nil && lb.FloatingIP.Owned {
+		return nil
+	}
+	if attached, err = o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VIP.PortID}); err != nil {
+		return err
+	}
+	lb.FloatingIP = attachedFloatingIP(id, lb, attached)
+	return nil
+}
