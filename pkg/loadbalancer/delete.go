@@ -40,7 +40,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	}
 	defer unlock()
 	if known := r.memory.recall(svc.UID); known != nil {
-		return known.status.DeepCopy(), true, nil
+		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
 	version, err := r.facts.Version(ctx)
 	if err != nil {
