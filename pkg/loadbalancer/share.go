@@ -225,7 +225,7 @@ func (m *memory) carry(ours types.UID, from, to *model.LoadBalancer, now time.Ti
 			contents.lb.UpdatedAt = to.UpdatedAt
 			moved.contents = &contents
 		} else {
-			moved.contents = nil
+			moved.contents, moved.frame = nil, ""
 		}
 		m.kept[uid] = &moved
 	}
