@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 func TestQuickCasesTakeNoMoreWritesThanTheFloor(t *testing.T) {
 	rows := quick(t)
 	floored := []string{
-		caseCreate, caseNoop, caseRestart, caseDelete, caseNodeAdd, caseNodeRemove, caseNodeChurn, caseIdle,
+		casePolicyChange, caseCreate, caseNoop, caseRestart, caseDelete, caseNodeAdd, caseNodeAddCold, caseListenerChange, casePortRemove, caseNodeRemove, caseNodeChurn, caseIdle,
 		caseCreateMany, caseNodeAddMany, caseDeleteMany,
 	}
 	for _, r := range rows {
@@ -43,6 +43,9 @@ func TestQuickCasesTakeNoMoreWritesThanTheFloor(t *testing.T) {
 		}
 		if r.Peer != nil && r.Writes > r.Peer.Writes && r.Case != caseIdle {
 			t.Errorf("%s: %d writes, more than cloud-provider-openstack's %d", describe(r), r.Writes, r.Peer.Writes)
+		}
+		if reads := []string{caseCreate, caseNoop, caseRestart, caseNodeAdd, caseNodeAddCold, caseNodeAddManyCold, caseNodeChurn, caseNodeAddMany}; slices.Contains(reads, r.Case) && r.Reads > r.Floor.Reads {
+			t.Errorf("%s: %d reads beside the watcher's, the floor is %d: %v", describe(r), r.Reads, r.Floor.Reads, r.Requests)
 		}
 		if r.Case == caseCreateMany && r.Units > 1.3 {
 			t.Errorf("%s by %d workers: %.1f s, %.2f times the cloud's own limit", describe(r), r.Workers, r.Seconds, r.Units)

@@ -161,5 +161,8 @@ func (s scale) String() string {
 	if s.monitors {
 		text += ", monitors"
 	}
+	if s.kubeProxy {
+		text += " that ask kube-proxy"
+	}
 	return text
 }

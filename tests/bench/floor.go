@@ -21,7 +21,9 @@ type scale struct {
 	provider               string
 	ports, nodes, services int
 	monitors               bool
-	workers                int
+	// kubeProxy lets monitors ask kube-proxy (monitor-kube-proxy).
+	kubeProxy bool
+	workers   int
 }
 
 const (
@@ -53,8 +55,12 @@ func floorOf(name string, s scale) Floor {
 		// The version of the API, load balancers, floating IPs: for all Services.
 		return Floor{Reads: 3}
 	}
+	shared := 0
+	if name == caseNodeAddManyCold {
+		shared = 1 // the version of the API, which is asked for again after ten minutes
+	}
 	return Floor{
-		Reads: one.Reads * s.services, Writes: one.Writes * s.services, Cycles: one.Cycles * s.services,
+		Reads: one.Reads*s.services + shared, Writes: one.Writes * s.services, Cycles: one.Cycles * s.services,
 		Seconds: workOf(name, s, one.Cycles).Seconds(),
 	}
 }
@@ -88,14 +94,20 @@ func floorOfOne(name string, s scale) Floor {
 		return Floor{Reads: 1, Writes: 1 + x + 1, Cycles: 1 + x}
 	case caseDelete, caseDeleteMany:
 		return Floor{Writes: 2, Cycles: 1}
-	case caseNodeAdd, caseNodeAddCold, caseNodeRemove, caseNodeChurn, caseNodeAddMany, caseNodeAddManyCold,
+	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany,
 		caseListenerChange, caseAffinityChange, caseMonitorOn, caseMonitorChange, caseMonitorOff:
 		return changing(s.ports)
+	case caseNodeAddCold, caseNodeAddManyCold:
+		// Nobody knows the IDs any more: the status tree has them all.
+		return Floor{Reads: 1, Writes: s.ports, Cycles: s.ports}
 	case casePolicyChange:
-		if s.provider == ovn { // its monitors ask at the members' ports either way
+		switch {
+		case s.provider == ovn: // its monitors ask at the members' ports either way
 			return changing(0)
+		case s.kubeProxy: // only the members' monitor ports differ
+			return changing(s.ports)
 		}
-		return changing(s.ports) // only the members' monitor ports differ
+		return changing(3 * s.ports) // TCP becomes HTTP: another monitor, at other ports
 	case caseNodePortChange:
 		return changing(1)
 	case casePortAdd:
@@ -151,7 +163,8 @@ func peerOfOne(name string, s scale) (p Peer, known bool) {
 	case caseListenerChange, caseMonitorOn:
 		return change(s.ports, s.ports)
 	case casePortAdd:
-		return change(s.ports+1, 3)
+		p, _ := change(s.ports+1, 3)
+		return p, !s.monitors // with them nobody has counted
 	case casePortRemove:
 		return Peer{Requests: 15, Writes: 2}, s.ports == 3 && !s.monitors
 	case casePolicyChange:

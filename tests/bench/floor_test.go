@@ -41,7 +41,7 @@ func TestFloors(t *testing.T) {
 		{casePortAdd, three, Floor{Writes: 3, Cycles: 3, Seconds: 9}},
 		{casePortAdd, monitored, Floor{Writes: 4, Cycles: 4, Seconds: 12}},
 		{casePortRemove, monitored, Floor{Writes: 2, Cycles: 2, Seconds: 6}},
-		{casePolicyChange, monitored, Floor{Writes: 3, Cycles: 3, Seconds: 9}},
+		{casePolicyChange, monitored, Floor{Writes: 9, Cycles: 9, Seconds: 27}},
 		{casePolicyChange, scale{provider: ovn, ports: 3, services: 1}, Floor{}},
 		{caseFloatingIPAdd, three, Floor{Writes: 1}},
 		{caseDeleteMany, hundred, Floor{Writes: 200, Cycles: 100, Seconds: 5}},

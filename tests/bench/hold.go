@@ -49,7 +49,7 @@ const holdWorkers = 250
 // no time.
 func hold(ctx context.Context, s scale) ([]Row, error) {
 	s.workers = holdWorkers
-	cloud, err := simulator.Start(simulator.Options{Config: simulator.Config{LoadBalancer: keys(s.provider, s.monitors)}})
+	cloud, err := simulator.Start(simulator.Options{Config: simulator.Config{LoadBalancer: keys(s)}})
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,8 @@ type Row struct {
 	Provider string `json:"provider"`
 	// Monitors tells that pools have health monitors.
 	Monitors bool `json:"monitors"`
+	// KubeProxy tells that these ask kube-proxy's healthz.
+	KubeProxy bool `json:"monitor_kube_proxy,omitempty"`
 	// Workers is how many Services are worked on at a time.
 	Workers int `json:"workers"`
 

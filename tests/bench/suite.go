@@ -36,6 +36,7 @@ func full() suite {
 			scale{provider: provider, ports: 3, nodes: 300},
 			scale{provider: provider, ports: 10, nodes: 300})
 	}
+	s.lives = append(s.lives, scale{provider: amphora, ports: 3, nodes: 100, monitors: true, kubeProxy: true})
 	return s
 }
 
@@ -46,6 +47,8 @@ func small() suite {
 			{provider: amphora, ports: 1, nodes: 3},
 			{provider: amphora, ports: 3, nodes: 100},
 			{provider: ovn, ports: 3, nodes: 3},
+			{provider: amphora, ports: 3, nodes: 3, monitors: true},
+			{provider: amphora, ports: 3, nodes: 3, monitors: true, kubeProxy: true},
 		},
 		crowds: []scale{
 			{provider: amphora, ports: 3, nodes: 3, services: 20},

@@ -39,6 +39,9 @@ func (r Row) columns() []string {
 	if r.Monitors {
 		provider += "+monitors"
 	}
+	if r.KubeProxy {
+		provider += "@kube-proxy"
+	}
 	services := strconv.Itoa(r.Services)
 	if r.Services > 1 {
 		services += fmt.Sprintf(" by %d", r.Workers)

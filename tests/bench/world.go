@@ -56,19 +56,19 @@ func newWorld(ctx context.Context, s scale, nodes int) (*world, error) {
 
 		workers: s.workers,
 	}
-	err := w.start(ctx, s.provider, s.monitors, nodes)
+	err := w.start(ctx, s, nodes)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
 }
 
-func (w *world) start(ctx context.Context, provider string, monitors bool, nodes int) error {
+func (w *world) start(ctx context.Context, s scale, nodes int) error {
 	var err error
 	w.cloud, err = simulator.Start(simulator.Options{
 		Clock: w.clock, Delays: delays(), Quirks: octavia.Quirks{SecondResolution: true},
-		Config:  simulator.Config{LoadBalancer: keys(provider, monitors)},
-		Octavia: func(o *octavia.Options) { o.VIPPortDelay = portDelay },
+		Config:       simulator.Config{LoadBalancer: keys(s)},
+		VIPPortDelay: portDelay,
 	})
 	if err != nil {
 		return err
@@ -86,9 +86,11 @@ func (w *world) start(ctx context.Context, provider string, monitors bool, nodes
 }
 
 // keys are those of [LoadBalancer].
-func keys(provider string, monitors bool) map[string]string {
-	all := map[string]string{"lb-provider": provider, "create-monitor": fmt.Sprint(monitors)}
-	if provider == ovn {
+func keys(s scale) map[string]string {
+	all := map[string]string{
+		"lb-provider": s.provider, "create-monitor": fmt.Sprint(s.monitors), "monitor-kube-proxy": fmt.Sprint(s.kubeProxy),
+	}
+	if s.provider == ovn {
 		all["lb-method"] = "SOURCE_IP_PORT"
 	}
 	return all
@@ -149,7 +151,7 @@ func (w *world) measure(ctx context.Context, name string, s scale, work func(con
 	w.clock.Idle()
 	w.cloud.Books.Reset()
 	row := Row{
-		Case: name, Ports: s.ports, Nodes: s.nodes, Services: s.services, Provider: s.provider, Monitors: s.monitors,
+		Case: name, Ports: s.ports, Nodes: s.nodes, Services: s.services, Provider: s.provider, Monitors: s.monitors, KubeProxy: s.kubeProxy,
 		Workers: s.workers, Floor: floorOf(name, s), Peer: peerOf(name, s),
 	}
 	start, before := w.clock.Now(), allocations()
