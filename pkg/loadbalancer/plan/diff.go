@@ -65,6 +65,9 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if blocked := conflict(desired, lb); blocked != "" {
 		return Plan{Blocked: blocked}
 	}
+	if lb.Shared != nil { // the rest is its owner's
+		desired = &model.LoadBalancer{Listeners: desired.Listeners}
+	}
 	d := differ{desired: desired, observed: lb, opts: opts, forgetful: opts.Forgetful}
 	d.add(detachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
 	d.tighten()

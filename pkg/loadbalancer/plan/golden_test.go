@@ -135,6 +135,13 @@ func troubles(t *testing.T) []situation {
 	foreign := broken(func(lb *model.LoadBalancer) {
 		lb.Foreign = []model.Foreign{{Kind: "listener", ID: "l-9", Name: "listener_0_other", Key: model.ListenerKey{Transport: model.TCP, Port: 8080}}}
 	})
+	others := []model.Foreign{{Kind: "listener", ID: "l-9", Name: "listener_0_other", Key: model.ListenerKey{Transport: model.TCP, Port: 8080}}}
+	shared := func(removable bool, others ...model.Foreign) model.Observed {
+		observed := made(t, web())
+		observed.LoadBalancer.Shared = &model.Shared{Owner: "Service default/owner of cluster kubernetes", Removable: removable}
+		observed.LoadBalancer.Foreign = others
+		return observed
+	}
 	twice := made(t, web())
 	twice.Surplus = []model.LoadBalancer{{ID: "lb-77", Name: twice.LoadBalancer.Name}}
 	leftover := model.Observed{Spare: []model.FloatingIP{
@@ -161,6 +168,25 @@ func troubles(t *testing.T) []situation {
 		{name: "a foreign listener beside ours", desired: web(monitor(model.MonitorTCP), nodes(1, 2)), observed: foreign},
 		{name: "a foreign listener on our port", desired: web(ports(listener(0, model.TCP, 8080))), observed: foreign},
 		{name: "deleted beside a foreign listener", observed: foreign, options: plan.Options{Cascade: true}},
+		{name: "a port more on a load balancer of another Service", observed: shared(true, others...), options: plan.Options{Published: true},
+			desired: web(ports(listener(0, model.TCP, 80), listener(1, model.TCP, 443), listener(2, model.TCP, 8443)), func(lb *model.LoadBalancer) {
+				lb.Provider, lb.FloatingIP = "ovn", &model.FloatingIP{Address: "203.0.113.9"}
+			})},
+		{name: "a port that is taken on a load balancer of another Service", observed: shared(true, others...),
+			desired: web(ports(listener(0, model.TCP, 8080)))},
+		{name: "a load balancer of another Service is in ERROR", desired: web(), observed: func() model.Observed {
+			observed := shared(true)
+			observed.LoadBalancer.Status.Provisioning = "ERROR"
+			return observed
+		}()},
+		{name: "deleted from a load balancer of another Service", observed: shared(true, others...), options: plan.Options{Cascade: true}},
+		{name: "deleted as the last on a load balancer of another Service", observed: shared(true)},
+		{name: "deleted as the last on a load balancer made by hand", observed: shared(false), options: plan.Options{Cascade: true}},
+		{name: "deleted with nothing on a load balancer of another Service", options: plan.Options{Cascade: true}, observed: func() model.Observed {
+			observed := shared(true)
+			observed.LoadBalancer.Listeners = nil
+			return observed
+		}()},
 		{name: "settings that cannot change", observed: made(t, web()), desired: web(func(lb *model.LoadBalancer) {
 			lb.Provider, lb.FlavorID, lb.VIP.SubnetID = "ovn", "large", "other-subnet"
 		})},

@@ -137,7 +137,7 @@ func TestDeleteLeavesNothingOfOurs(t *testing.T) {
 	property(t, func(t *testing.T, m maker) {
 		opts := m.options()
 		c := m.cloud(opts)
-		if lb := c.observed.LoadBalancer; lb != nil && len(lb.Foreign) > 0 {
+		if lb := c.observed.LoadBalancer; lb != nil && (len(lb.Foreign) > 0 || lb.Shared != nil) {
 			lb.Status.Provisioning = "ACTIVE" // in ERROR, Octavia deletes no part of it
 		}
 		todo := plan.Delete(c.observed, opts)
@@ -165,7 +165,7 @@ func leftovers(observed model.Observed, opts plan.Options) string {
 	}
 	switch lb := observed.LoadBalancer; {
 	case lb == nil:
-	case len(lb.Foreign) == 0:
+	case lb.Ends():
 		return "load balancer " + lb.ID
 	case len(lb.Listeners) > 0:
 		return "listener " + lb.Listeners[0].Name
@@ -184,10 +184,10 @@ func TestDeleteNeverTouchesWhatIsNotOurs(t *testing.T) {
 			for _, foreign := range lb.Foreign {
 				others[foreign.ID] = true
 			}
-			if len(lb.Foreign) > 0 {
+			if !lb.Ends() {
 				others[lb.ID] = true
 			}
-			if fip := lb.FloatingIP; fip != nil && (!fip.Owned || len(lb.Foreign) > 0) {
+			if fip := lb.FloatingIP; fip != nil && (!fip.Owned || !lb.Ends()) {
 				others[fip.ID] = true
 			}
 		}

@@ -171,6 +171,9 @@ func (m maker) damage(lb *model.LoadBalancer) {
 			Key: model.ListenerKey{Transport: model.TCP, Port: 9000 + i},
 		})
 	}
+	if m.chance(20) {
+		lb.Shared = &model.Shared{Owner: "somebody", Removable: m.chance(50)}
+	}
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]
 		l.Status = m.status()
