@@ -15,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
 
 // ovnOfZed is a cloud whose provider ovn loses the monitors of full creates, hangs
@@ -113,7 +114,7 @@ func TestOvnOfZedForgetsNothingWhenAServiceChanges(t *testing.T) {
 	}{
 		"a monitor's delay":      {func(svc *v1.Service) { svc.Annotations[annotation.MonitorDelay] = "30" }, 2, 2 + 2},
 		"monitors off":           {func(svc *v1.Service) { svc.Annotations[annotation.Monitor] = "false" }, 0, 2 + 2},
-		"a port less":            {func(svc *v1.Service) { svc.Spec.Ports = svc.Spec.Ports[1:] }, 1, 3},
+		"a port less":            {func(svc *v1.Service) { svc.Spec.Ports = svc.Spec.Ports[1:] }, 1, 3 + 4}, // the other monitor went blind
 		"another port of a node": {func(svc *v1.Service) { svc.Spec.Ports[0].NodePort = 31000 }, 2, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,6 +129,26 @@ func TestOvnOfZedForgetsNothingWhenAServiceChanges(t *testing.T) {
 			w.sound(test.monitors)
 			w.unchanged(svc, nodes)
 		})
+	}
+}
+
+// Its driver lets all monitors of a transport go blind when one is deleted.
+func TestMonitorsOfOvnOfZedSeeAfterAPortIsGone(t *testing.T) {
+	t.Parallel()
+	w := ovnOfZed(t)
+	nodes, svc := w.nodes(2), service("web", 3)
+	w.ensure(svc, nodes)
+	svc.Spec.Ports = svc.Spec.Ports[1:]
+	w.ensure(svc, nodes)
+	for _, pool := range w.loadBalancer().Pools {
+		if err := w.cloud.Octavia.SetMemberOperatingStatus(pool.Members[0].ID, octavia.Error); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pool := range w.loadBalancer().Pools {
+		if got := pool.Members[0].OperatingStatus; got != octavia.Error {
+			t.Errorf("member of %s is %s", pool.Name, got)
+		}
 	}
 }
 

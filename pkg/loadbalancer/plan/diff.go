@@ -141,6 +141,8 @@ type differ struct {
 	// which is what last is for.
 	forgetful bool
 	last      []Step
+	// blind are pools whose monitors are made anew.
+	blind map[string]bool
 }
 
 func (d *differ) add(steps ...Step) { d.steps = append(d.steps, steps...) }

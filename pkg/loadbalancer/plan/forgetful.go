@@ -13,12 +13,15 @@ import (
 //	a monitor in a full create            it never hears of it; changing or deleting that monitor hangs
 //	a listener beside a monitor           hangs, for each transport by itself
 //	a monitor made, changed or deleted    its listener stays PENDING_UPDATE
-//	a monitor deleted                     its pool may stay PENDING_UPDATE too
+//	a monitor deleted                     its pool may stay PENDING_UPDATE too, and the
+//	                                      other monitors of its transport go blind
 //
 // So load balancers are made without monitors, which follow one by one; monitors
 // go before listeners come, and come back last; a pool with a monitor that the
 // provider never heard of is replaced; and a pool is written to, which brings back
-// the pool and its listeners, when something of them is left behind.
+// the pool and its listeners, when something of them is left behind. Where monitors
+// went blind, one is made anew: they see by what the driver writes down of the
+// nodes for any of them.
 
 // lost tells that the provider never heard of the monitor of a pool, on a load
 // balancer at rest.
@@ -36,6 +39,48 @@ func (d *differ) blocks(pool model.Pool) bool {
 		have := d.observed.Listener(want.Key())
 		return want.Protocol.Transport() == pool.Protocol.Transport() && (have == nil || have.Protocol != want.Protocol)
 	})
+}
+
+// blinded gives the pools whose monitors have to be made anew, one of a transport,
+// because another monitor of it is deleted and none is made.
+func (d *differ) blinded() map[string]bool {
+	deleted, made := map[model.Protocol]bool{}, map[model.Protocol]bool{}
+	keeps := map[model.Protocol]string{}
+	for _, orphan := range d.observed.Orphans {
+		if orphan.Monitor != nil && !d.lost(orphan) {
+			deleted[orphan.Protocol.Transport()] = true
+		}
+	}
+	for i := range d.observed.Listeners {
+		have := &d.observed.Listeners[i]
+		transport, known := have.Pool.Protocol.Transport(), have.Pool.Monitor != nil && !d.lost(have.Pool)
+		want := d.desired.Listener(have.Key())
+		switch {
+		case !known:
+		case want == nil || !d.fate(want, have).samePool() || d.dropsMonitor(have.Pool, want.Pool):
+			deleted[transport] = true
+		case keeps[transport] == "":
+			keeps[transport] = have.Pool.ID
+		}
+	}
+	for i := range d.desired.Listeners {
+		want := &d.desired.Listeners[i]
+		have := d.observed.Listener(want.Key())
+		fresh := have == nil || !d.fate(want, have).samePool() || have.Pool.Monitor == nil || d.dropsMonitor(have.Pool, want.Pool)
+		if want.Pool.Monitor != nil && fresh {
+			made[want.Pool.Protocol.Transport()] = true
+		}
+	}
+	pools := map[string]bool{}
+	for transport, id := range keeps {
+		pools[id] = deleted[transport] && !made[transport]
+	}
+	return pools
+}
+
+// dropsMonitor tells that the monitor of a pool that stays goes, be it for another.
+func (d *differ) dropsMonitor(from, to model.Pool) bool {
+	return from.Monitor != nil && (to.Monitor == nil || to.Monitor.Type != from.Monitor.Type || d.blocks(from) || d.blind[from.ID])
 }
 
 // withoutMonitors takes the monitors out of a load balancer that is to be made,

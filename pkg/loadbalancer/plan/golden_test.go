@@ -195,6 +195,8 @@ func troubles(t *testing.T) []situation {
 		{name: "the first time where monitors of a creation get lost", desired: monitored, options: plan.Options{Forgetful: true}},
 		{name: "a monitor was lost in the creation", desired: monitored, options: plan.Options{Forgetful: true},
 			observed: broken(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.Monitor.Status.Provisioning = "PENDING_CREATE" })},
+		{name: "a port less where the other monitors go blind", observed: made(t, monitored), options: plan.Options{Forgetful: true},
+			desired: web(ports(listener(1, model.TCP, 443)), monitor(model.MonitorTCP))},
 		{name: "a monitor changes where its listener is forgotten", observed: made(t, monitored), options: plan.Options{Forgetful: true},
 			desired: web(monitor(model.MonitorTCP), onPools(func(pool *model.Pool) { pool.Monitor.Delay = 30 }))},
 	}

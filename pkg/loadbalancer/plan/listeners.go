@@ -151,6 +151,9 @@ func (d *differ) dropMonitor(ref PoolRef, pool model.Pool) {
 // the members change and comes back after: the old one would ask at the new ports,
 // or the new one at the old ports, and find all members down.
 func (d *differ) updatePools() {
+	if d.forgetful {
+		d.blind = d.blinded()
+	}
 	for f := range d.stays {
 		if !f.samePool() {
 			d.dropMonitor(poolFor(*f.have), f.have.Pool)
@@ -165,7 +168,7 @@ func (d *differ) updatePool(pool PoolRef, from, to model.Pool) {
 		d.add(UpdatePool{pool, from, to})
 	}
 	monitor := from.Monitor
-	if monitor != nil && (to.Monitor == nil || to.Monitor.Type != monitor.Type || d.blocks(from)) {
+	if d.dropsMonitor(from, to) {
 		d.add(DeleteMonitor{pool, *monitor})
 		monitor = nil
 	}

@@ -120,9 +120,7 @@ func (o *Octavia) applyBatch(lb *LoadBalancer, pool *Pool, plan batch) {
 	for _, given := range plan.created {
 		member := o.newMember(lb, pool, given)
 		pool.Members = append(pool.Members, member)
-		if lb.checked(pool.Protocol) {
-			member.driven = Online
-		}
+		lb.added(pool, member)
 		created = append(created, member)
 	}
 	touched := poolAndListeners(lb, pool)

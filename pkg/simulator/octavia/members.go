@@ -37,9 +37,7 @@ func (o *Octavia) createMember(c *call) (response, *apiError) {
 	}
 	member := o.newMember(lb, pool, given)
 	pool.Members = append(pool.Members, member)
-	if lb.checked(pool.Protocol) {
-		member.driven = Online
-	}
+	lb.added(pool, member)
 	o.update(lb, poolAndListeners(lb, pool), []object{member}, nil)
 	return response{http.StatusCreated, view{"member": o.release.member(member)}}, nil
 }

@@ -68,8 +68,9 @@ type LoadBalancer struct {
 	// Amphorae of a load balancer that the amphora provider built.
 	Amphorae []*Amphora
 
-	described bool    // a description was given, be it empty
-	checks    []check // that OVN has, with the driver of Zed
+	described bool            // a description was given, be it empty
+	checks    []check         // that OVN has, with the driver of Zed
+	blind     map[string]bool // protocols whose checks see nothing
 }
 
 // Listener of a load balancer.

@@ -2,6 +2,7 @@ package octavia
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -13,7 +14,9 @@ import (
 //	full create                    all but the monitors, which OVN never hears of
 //	POST monitor                   its pool and members, not the listeners
 //	PUT monitor                    its pool, not the listeners
-//	DELETE monitor                 the first pool of the OVN load balancer, not the listeners
+//	DELETE monitor                 the first pool of the OVN load balancer, not the listeners;
+//	                               the other monitors of the protocol see nothing more until
+//	                               a member or monitor is added
 //	PUT, DELETE of a monitor       nothing: the load balancer stays PENDING_UPDATE
 //	  that OVN never heard of
 //	POST listener beside a         nothing: the driver dies
@@ -42,6 +45,26 @@ func (lb *LoadBalancer) checked(protocol string) bool {
 
 func (lb *LoadBalancer) addCheck(pool *Pool, monitor *Monitor) {
 	lb.checks = append(slices.Clone(lb.checks), check{pool.Protocol, monitor.ID})
+	lb.see(pool.Protocol, true)
+}
+
+// see lets the health checks of a protocol see, or not: they share what the driver
+// writes down of the members' ports, and clears with any of the monitors.
+func (lb *LoadBalancer) see(protocol string, sight bool) {
+	blind := maps.Clone(lb.blind)
+	if blind == nil {
+		blind = map[string]bool{}
+	}
+	blind[protocol] = !sight
+	lb.blind = blind
+}
+
+// added is a member that is new to a pool.
+func (lb *LoadBalancer) added(pool *Pool, member *Member) {
+	if lb.checked(pool.Protocol) {
+		member.driven = Online
+		lb.see(pool.Protocol, true)
+	}
 }
 
 func (lb *LoadBalancer) dropCheck(monitor *Monitor) {
@@ -104,6 +127,9 @@ func (o *Octavia) ovnMonitorChanged(lb *LoadBalancer, pool *Pool) {
 func (o *Octavia) ovnMonitorGone(lb *LoadBalancer, pool *Pool) {
 	monitor := pool.Monitor
 	gone := func() {
+		if lb.heardOf(monitor) {
+			lb.see(pool.Protocol, false)
+		}
 		lb.dropCheck(monitor)
 		o.dropMonitor(pool)
 	}
@@ -133,7 +159,7 @@ func (lb *LoadBalancer) ovnMemberStatus(pool *Pool, member *Member) string {
 	switch {
 	case !member.AdminStateUp:
 		return Offline
-	case member.reported != "" && pool.Monitor != nil && lb.heardOf(pool.Monitor):
+	case member.reported != "" && pool.Monitor != nil && lb.heardOf(pool.Monitor) && !lb.blind[pool.Protocol]:
 		return member.reported
 	default:
 		return cmp.Or(member.driven, member.OperatingStatus)

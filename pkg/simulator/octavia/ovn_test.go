@@ -296,3 +296,33 @@ func TestMembersBesideAHealthCheckOfOVNOfZedKeepTheirStatus(t *testing.T) {
 		t.Errorf("without: %s", got)
 	}
 }
+
+func TestMonitorsOfOVNOfZedGoBlindWithAnyOfThem(t *testing.T) {
+	t.Parallel()
+	w, m := oldOVN(t)
+	other := w.addPool(m.id, "TCP")
+	w.monitored(m.pool)
+	member := w.Snapshot()[0].Pools[0].Members[0].ID
+	finds := func(status string) string {
+		t.Helper()
+		if err := w.SetMemberOperatingStatus(member, status); err != nil {
+			t.Fatal(err)
+		}
+		return w.get("pools/" + m.pool + "/members/" + member)["operating_status"].(string)
+	}
+	if got := finds(octavia.Error); got != "ERROR" {
+		t.Errorf("with one monitor: %s", got)
+	}
+	finds(octavia.Online)
+	w.must(204, "DELETE", "healthmonitors/"+w.monitored(other), nil)
+	w.clock.Step(time.Hour)
+	if got := finds(octavia.Error); got != "ONLINE" {
+		t.Errorf("after another is gone: %s", got)
+	}
+	w.must(200, "PUT", "pools/"+other, object{"pool": object{}})
+	w.clock.Step(time.Hour)
+	w.monitored(other)
+	if got := finds(octavia.Error); got != "ERROR" {
+		t.Errorf("after one is new: %s", got)
+	}
+}
