@@ -110,6 +110,37 @@ func TestKilledWhileASecurityGroupGoesLeavesNothing(t *testing.T) {
 	})
 }
 
+//proves:85,87
+func TestKilledWhileANodeAndSecurityGroupsGoGoesOn(t *testing.T) {
+	t.Parallel()
+	everyKill(t, func(t *testing.T, mode string, n int, afterWork bool) bool {
+		t.Helper()
+		w := newWorld(t, worldOptions{keys: managed(mode)})
+		nodes, svc := w.nodes(3), service("web", 1)
+		w.ensure(svc, nodes)
+		g := w.group()
+		killed := w.lastRequest(n, afterWork, func(ctx context.Context) error {
+			_, err := w.engine.Ensure(ctx, svc, nodes[1:])
+			return err
+		})
+		w.ensure(svc, nodes[1:])
+		w.uses(g.ID, nodes[1:]...)
+		w.unchanged(svc, nodes[1:])
+		w.conf.LoadBalancer.ManageSecurityGroups = false
+		w.restart()
+		again := w.lastRequest(n, afterWork, func(ctx context.Context) error {
+			_, err := w.engine.Ensure(ctx, svc, nodes[1:])
+			return err
+		})
+		w.ensure(svc, nodes[1:])
+		w.uses(g.ID)
+		if left := w.groups(); len(left) > 0 {
+			t.Errorf("request %d: security groups are left: %v", n, left)
+		}
+		return killed || again
+	})
+}
+
 //proves:84
 func TestServiceWhoseLoadBalancerVanishedLosesItsSecurityGroup(t *testing.T) {
 	t.Parallel()
