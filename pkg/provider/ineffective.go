@@ -4,16 +4,25 @@ import (
 	"fmt"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 )
 
-// ineffective tells of settings of cloud.conf that are valid, since the peer has
-// them, but change nothing here, each with what follows from that.
+// ineffective tells of settings of cloud.conf that are valid, but change nothing here, each with what follows from that.
 func ineffective(conf *config.Config) []string {
 	var told []string
 	tell := func(given bool, key, follows string) {
 		if given {
 			told = append(told, fmt.Sprintf("cloud.conf %s has no effect: %s", key, follows))
 		}
+	}
+	lb := conf.LoadBalancer
+	if lb.LBProvider == build.ProviderOVN {
+		const follows = "the provider ovn keeps no timeouts and connection limits of listeners"
+		tell(lb.ConnectionLimit != nil, "[LoadBalancer] connection-limit", follows)
+		tell(lb.TimeoutClientData != nil, "[LoadBalancer] timeout-client-data", follows)
+		tell(lb.TimeoutMemberConnect != nil, "[LoadBalancer] timeout-member-connect", follows)
+		tell(lb.TimeoutMemberData != nil, "[LoadBalancer] timeout-member-data", follows)
+		tell(lb.TimeoutTCPInspect != nil, "[LoadBalancer] timeout-tcp-inspect", follows)
 	}
 	tell(conf.Route.RouterID != "", "[Route] router-id", "routes to pods are left to the network plugin")
 	return told

@@ -19,7 +19,10 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 		"none":            {"", nil},
 		"those that work": {"[LoadBalancer]\nfloating-subnet-id=x\ncreate-monitor=true\n[LoadBalancerClass \"a\"]\nfloating-subnet-id=x\n", nil},
 		"switched off":    {"[LoadBalancer]\nmanage-security-groups=false\nenable-ingress-hostname=false\n", nil},
-		"routes":          {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
+		"limits":          {"[LoadBalancer]\ntimeout-client-data=1\nconnection-limit=1\n", nil},
+		"limits at ovn": {"[LoadBalancer]\nlb-provider=ovn\ntimeout-client-data=1\nconnection-limit=1\n",
+			[]string{"[LoadBalancer] connection-limit", "[LoadBalancer] timeout-client-data"}},
+		"routes": {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
 		"all of one section": {
 			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\n[Route]\nrouter-id=x\n",
 			[]string{"[Route] router-id"},

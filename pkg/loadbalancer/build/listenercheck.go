@@ -130,11 +130,13 @@ func Ineffective(svc *v1.Service, s Settings, can Capabilities) []annotation.Not
 		model.TimeoutMemberData:    annotation.MemberData,
 		model.TimeoutTCPInspect:    annotation.TCPInspect,
 	}
-	asked := s.Listeners.Limits
-	for name, limit := range asked.Named {
-		if why := can.Lacks(featureOf(name)); limit.Asked && why != "" {
+	for _, name := range s.Listeners.annotated {
+		if why := can.Lacks(featureOf(name)); why != "" {
 			tell(by[name], "has no effect: "+why)
 		}
+	}
+	if s.MethodOfClass && !slices.Contains(can.Algorithms, s.Method) {
+		tell(annotation.Class, fmt.Sprintf("its lb-method %s has no effect: the provider %s knows %s", s.Method, can.Provider, strings.Join(can.Algorithms, ", ")))
 	}
 	if s.Listeners.Proxy != "" && !s.servesTCP {
 		tell(annotation.ProxyProtocol, "has no effect: the Service has no port of TCP")

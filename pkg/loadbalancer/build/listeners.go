@@ -17,6 +17,8 @@ import (
 type ListenerSettings struct {
 	// Limits are those that somebody asks for, be it cloud.conf.
 	Limits model.Limits
+	// annotated names the limits that the Service itself asks for.
+	annotated []string
 	// Proxy is the protocol of pools whose members get a PROXY header; empty means
 	// none do.
 	Proxy model.Protocol
@@ -42,6 +44,7 @@ const (
 func listenerSettings(values annotation.Values, lb config.LoadBalancer) ListenerSettings {
 	s := ListenerSettings{
 		Limits:          limits(values, lb),
+		annotated:       annotatedLimits(values),
 		TLSContainerRef: first(value(values.TLSContainerRef), lb.DefaultTLSContainerRef),
 		ExternalStore:   lb.ContainerStore == "external",
 		Protocols:       values.Protocols,
@@ -83,6 +86,18 @@ func limits(values annotation.Values, lb config.LoadBalancer) model.Limits {
 		TimeoutMemberData:    limit(values.TimeoutMemberData, lb.TimeoutMemberData),
 		TimeoutTCPInspect:    limit(values.TimeoutTCPInspect, lb.TimeoutTCPInspect),
 	}
+}
+
+// annotatedLimits names the limits that annotations ask for.
+func annotatedLimits(values annotation.Values) []string {
+	var names []string
+	own := limits(values, config.LoadBalancer{})
+	for name, limit := range own.Named {
+		if limit.Asked {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // listenerProtocol gives the protocol of the listener of a port. The first of these

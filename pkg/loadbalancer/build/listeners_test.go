@@ -117,6 +117,10 @@ func TestFeaturesOfListenersByVersion(t *testing.T) {
 	if diff := cmp.Diff([]string{annotation.ClientData}, told); diff != "" {
 		t.Error(diff)
 	}
+	// Of cloud.conf it is told when the controller starts, not for every Service.
+	if told := build.Ineffective(service(), settings(t, service(), conf(func(c *config.LoadBalancer) { c.TimeoutClientData = ptr(1) })), old(0)); len(told) > 0 {
+		t.Errorf("told of cloud.conf: %v", told)
+	}
 	lb := desired(t, limited, conf(), old(0))
 	if limits := lb.Listeners[0].Limits; limits.TimeoutClientData.Asked || !limits.ConnectionLimit.Asked {
 		t.Errorf("limits %+v", limits)
@@ -127,6 +131,31 @@ func TestFeaturesOfListenersByVersion(t *testing.T) {
 	}
 	if sctp("amphora", 22) || !sctp("amphora", 23) || sctp("ovn", 23) || !sctp("ovn", 24) || sctp("f5", 30) {
 		t.Error("SCTP is there too early, or missing")
+	}
+}
+
+// TestAlgorithmOfAClass gives way to what the provider knows, and that is told.
+//
+//proves:34,37
+func TestAlgorithmOfAClass(t *testing.T) {
+	t.Parallel()
+	cfg := conf()
+	cfg.LoadBalancerClass = map[string]*config.LoadBalancerClass{
+		"ovn": {LBProvider: "ovn"}, "odd": {LBProvider: "ovn", LBMethod: "LEAST_CONNECTIONS"}, "fine": {LBMethod: "LEAST_CONNECTIONS"},
+	}
+	for class, test := range map[string]struct {
+		method string
+		told   int
+	}{"ovn": {"SOURCE_IP_PORT", 0}, "odd": {"SOURCE_IP_PORT", 1}, "fine": {"LEAST_CONNECTIONS", 0}} {
+		svc := service(annotated(annotation.Class, class))
+		s := settings(t, svc, cfg)
+		can := build.CapabilitiesOf(s.Provider, openstack.Version{Major: 2, Minor: 30})
+		if got := desired(t, svc, cfg, can).Listeners[0].Pool.Algorithm; got != test.method {
+			t.Errorf("class %s: %s, want %s", class, got, test.method)
+		}
+		if told := build.Ineffective(svc, s, can); len(told) != test.told {
+			t.Errorf("class %s: told %v", class, told)
+		}
 	}
 }
 

@@ -33,11 +33,13 @@ type Settings struct {
 	// names it.
 	Provider      string
 	ProviderAsked bool
-	// Method is the algorithm; MethodAsked tells that the Service itself names it.
-	Method      string
-	MethodAsked bool
-	SubnetID    string
-	NetworkID   string
+	// Method is the algorithm; MethodAsked tells that the Service itself names it,
+	// MethodOfClass that its class does.
+	Method        string
+	MethodAsked   bool
+	MethodOfClass bool
+	SubnetID      string
+	NetworkID     string
 	// PortID is of the port that is to be the VIP, VIPAddress its address where
 	// LoadBalancerIP is that of the floating IP.
 	PortID, VIPAddress string
@@ -91,6 +93,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		ProviderAsked:    values.Provider != nil,
 		Method:           first(value(values.Method), lb.LBMethod),
 		MethodAsked:      values.Method != nil,
+		MethodOfClass:    values.Method == nil && class.LBMethod != "",
 		MemberSubnetID:   first(value(values.MemberSubnetID), class.MemberSubnetID, lb.MemberSubnetID),
 		KeepFloatingIP:   value(values.KeepFloatingIP),
 		FlavorID:         first(value(values.FlavorID), lb.FlavorID),
