@@ -12,18 +12,19 @@ type holder struct {
 	release func()
 }
 
-// hold takes the lock of a load balancer, after letting go of any other.
-func (h *holder) hold(ctx context.Context, locks *keyedLocks, id string) error {
+// hold takes the lock of a load balancer, after letting go of any other. It tells
+// whether it had to wait for somebody else: what was read before may have changed.
+func (h *holder) hold(ctx context.Context, locks *keyedLocks, id string) (waited bool, err error) {
 	if h.id == id || id == "" {
-		return nil
+		return false, nil
 	}
 	h.letGo()
-	unlock, err := locks.lock(ctx, "load balancer "+id)
+	unlock, waited, err := locks.acquire(ctx, "load balancer "+id)
 	if err != nil {
-		return err
+		return waited, err
 	}
 	h.id, h.release = id, unlock
-	return nil
+	return waited, nil
 }
 
 func (h *holder) letGo() {

@@ -61,7 +61,7 @@ func (r *Reconciler) elsewhere(ctx context.Context, svc *v1.Service, id identity
 func (r *Reconciler) leave(ctx context.Context, svc *v1.Service, all []observe.Found, opts plan.Options, h *holder) error {
 	opts.Cascade = r.options.Config.LoadBalancer.CascadeDelete
 	for _, found := range all {
-		if err := h.hold(ctx, &r.locks, found.LoadBalancers[0].ID); err != nil {
+		if _, err := h.hold(ctx, &r.locks, found.LoadBalancers[0].ID); err != nil {
 			return err
 		}
 		observed, err := r.contents(ctx, found, r.outline(nil))

@@ -19,6 +19,12 @@ type keyedLock struct {
 
 // lock waits for the lock of a key, or for the end of the context.
 func (k *keyedLocks) lock(ctx context.Context, key string) (unlock func(), err error) {
+	unlock, _, err = k.acquire(ctx, key)
+	return unlock, err
+}
+
+// acquire is lock, and tells whether somebody else had the lock meanwhile.
+func (k *keyedLocks) acquire(ctx context.Context, key string) (unlock func(), waited bool, err error) {
 	k.mu.Lock()
 	if k.locks == nil {
 		k.locks = map[string]*keyedLock{}
@@ -29,16 +35,17 @@ func (k *keyedLocks) lock(ctx context.Context, key string) (unlock func(), err e
 		k.locks[key] = l
 	}
 	l.users++
+	waited = l.users > 1
 	k.mu.Unlock()
 	select {
 	case l.held <- struct{}{}:
 		return func() {
 			<-l.held
 			k.release(key, l)
-		}, nil
+		}, waited, nil
 	case <-ctx.Done():
 		k.release(key, l)
-		return nil, ctx.Err()
+		return nil, waited, ctx.Err()
 	}
 }
 

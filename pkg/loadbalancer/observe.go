@@ -58,8 +58,19 @@ func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Iden
 		return &model.Observed{}, id, nil
 	}
 	best := pick(all, hints.Addresses)
-	if err := h.hold(ctx, &r.locks, all[best].ID); err != nil {
+	waited, err := h.hold(ctx, &r.locks, all[best].ID)
+	if err != nil {
 		return nil, id, err
+	}
+	if waited { // a Service may have come to it, or gone, in the meantime
+		again, err := r.octavia.LoadBalancer(ctx, all[best].ID)
+		if openstack.IsNotFound(err) {
+			return &model.Observed{}, id, nil
+		}
+		if err != nil {
+			return nil, id, err
+		}
+		all[best] = *again
 	}
 	observed, err := r.contents(ctx, observe.Found{LoadBalancers: all[best : best+1], As: found.As}, inside)
 	if err != nil {

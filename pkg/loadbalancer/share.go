@@ -172,7 +172,7 @@ func (p *pass) unpack(ctx context.Context, known *remembered) error {
 	if known == nil {
 		return nil
 	}
-	if err := p.holder.hold(ctx, &p.locks, known.loadBalancerID); err != nil {
+	if _, err := p.holder.hold(ctx, &p.locks, known.loadBalancerID); err != nil {
 		return err
 	}
 	if again := p.memory.recall(p.svc.UID); again != nil {
