@@ -3,6 +3,7 @@ package loadbalancer
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
@@ -149,6 +150,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 		return err
 	}
 	left, err := r.elsewhere(ctx, svc, id, observed.LoadBalancer, before)
+	left = slices.DeleteFunc(left, func(f observe.Found) bool { return observed.Has(f.LoadBalancers[0].ID) })
 	if err != nil {
 		return err
 	}
@@ -193,9 +195,7 @@ type leaving struct {
 func leavingSettings(svc *v1.Service) leaving {
 	values, _, errs := annotation.Parse(svc.Annotations)
 	var l leaving
-	if values.LoadBalancerID != nil {
-		l.loadBalancerID = *values.LoadBalancerID
-	}
+	l.loadBalancerID = build.NamedLoadBalancer(svc, values)
 	l.asks = svc.Spec.LoadBalancerIP != "" || values.FloatingIPID != nil || values.FloatingIPTag != nil
 	l.options.KeepFloatingIP = values.KeepFloatingIP != nil && *values.KeepFloatingIP
 	for _, err := range errs {

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
@@ -150,9 +151,11 @@ func (w *world) writeDown(services ...*v1.Service) {
 	for _, svc := range services {
 		left[svc.UID] = svc
 	}
-	w.engine.WriteDown(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, text string) error {
+	w.engine.WriteDown(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, text loadbalancer.Written) error {
 		if svc := left[uid]; svc != nil {
-			svc.Annotations[annotation.Fingerprint] = text
+			svc.Annotations[annotation.Fingerprint] = text.Fingerprint
+			svc.Annotations[annotation.LoadBalancerID] = text.LoadBalancerID
+			svc.Annotations[annotation.LoadBalancerAddress] = text.Address
 			delete(left, uid)
 		}
 		if len(left) == 0 {
@@ -261,4 +264,27 @@ func TestMembersAreASubsetOfTheNodesWhenAskedFor(t *testing.T) {
 	if n := len(w.loadBalancer().Pools[0].Members); n != 12 {
 		t.Errorf("%d members, want all 12", n)
 	}
+}
+
+// What is written on the Service makes upstream call Ensure.
+//
+//proves:72
+func TestAnnotationsThatAreWrittenCostNoRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	w.writeDown(svc)
+	if got, want := svc.Annotations[annotation.LoadBalancerID], w.loadBalancer().ID; got != want {
+		t.Errorf("load-balancer-id %q, want %q", got, want)
+	}
+	if got, want := svc.Annotations[annotation.LoadBalancerAddress], svc.Status.LoadBalancer.Ingress[0].IP; got != want {
+		t.Errorf("load-balancer-address %q, want %q", got, want)
+	}
+	w.cloud.Books.Reset()
+	w.ensure(svc, nodes)
+	if all := w.cloud.Books.Requests(); len(all) != 0 {
+		t.Errorf("requests:\n%s", printed(all))
+	}
+	w.unchanged(svc, nodes)
 }

@@ -28,6 +28,8 @@ const (
 	// ReasonNetworkChosen (Warning) tells which of several external networks the
 	// floating IP comes from.
 	ReasonNetworkChosen = "LoadBalancerExternalNetworkChosen"
+	// ReasonAddressChanged (Warning) tells of another address than was published.
+	ReasonAddressChanged = "LoadBalancerAddressChanged"
 	// ReasonNodeSkipped (Warning) names nodes that cannot be members.
 	ReasonNodeSkipped = "LoadBalancerNodeSkipped"
 	// ReasonNodeNotOpened (Warning) names nodes whose security groups are out of reach.
@@ -55,6 +57,14 @@ func (r *Reconciler) tellFloating(svc *v1.Service, known build.Facts, p plan.Pla
 	}
 	if known.Chosen != "" && p.MakesFloatingIP() {
 		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonNetworkChosen, known.Chosen)
+	}
+}
+
+// tellAddress says that the Service is reachable at another address now.
+func (r *Reconciler) tellAddress(svc *v1.Service, now string) {
+	before := publishedAddresses(svc)
+	if len(before) > 0 && before[0] != now {
+		r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonAddressChanged, "The address changed from %s to %s", before[0], now)
 	}
 }
 

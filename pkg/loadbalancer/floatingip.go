@@ -95,8 +95,10 @@ func (r *Reconciler) noteKept(svc *v1.Service, l leaving, observed *model.Observ
 		return
 	}
 	name := types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}
-	if lb := observed.LoadBalancer; lb != nil && lb.FloatingIP != nil && lb.FloatingIP.Owned {
-		r.kept.add(name, lb.FloatingIP.ID)
+	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
+		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.Owned {
+			r.kept.add(name, lb.FloatingIP.ID)
+		}
 	}
 	for _, fip := range observed.Spare {
 		if fip.Owned {

@@ -72,13 +72,9 @@ func (p *pass) checkProvider(ctx context.Context, observed *model.Observed) erro
 	return field.NotSupported(annotation.Path(annotation.Provider), p.settings.Provider, enabled)
 }
 
-// capabilities gives what the provider can do: that of the load balancer that
-// exists, as it cannot change.
+// capabilities gives what the provider can do.
 func (p *pass) capabilities(observed *model.Observed) build.Capabilities {
-	provider := p.settings.Provider
-	if observed.LoadBalancer != nil {
-		provider = observed.LoadBalancer.Provider
-	}
+	provider := p.provider(p.settings, observed)
 	without := p.learnt.of(provider)
 	if p.options.Config.LoadBalancer.ProviderRequiresSerialAPICalls {
 		without = append(without, build.FullCreate, build.MemberBatches)

@@ -20,7 +20,7 @@ func (r *Reconciler) before(svc *v1.Service) []string {
 	if known := r.memory.recall(svc.UID); known != nil {
 		ids = append(ids, known.loadBalancerID)
 	}
-	if written, ok := parseFingerprint(svc.Annotations[annotation.Fingerprint]); ok {
+	if written, ok := parseFingerprint(svc.Annotations[annotation.Fingerprint]); ok && written.service == svc.UID {
 		ids = append(ids, written.loadBalancerID)
 	}
 	return ids

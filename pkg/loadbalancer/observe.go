@@ -76,8 +76,14 @@ func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Iden
 	if err != nil {
 		return nil, id, err
 	}
+	old := replacedBy(all, best)
+	if old >= 0 {
+		if err := r.retiring(ctx, observe.Found{LoadBalancers: all[old : old+1], As: found.As}, inside, observed); err != nil {
+			return nil, id, err
+		}
+	}
 	for i := range all {
-		if i != best {
+		if i != best && i != old {
 			surplus, err := r.observer.Outline(ctx, id, all[i], nil)
 			if err != nil {
 				return nil, id, err
@@ -86,6 +92,28 @@ func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Iden
 		}
 	}
 	return observed, found.As, nil
+}
+
+// replacedBy gives the index of the load balancer whose place one of them was made to
+// take, or -1.
+func replacedBy(all []loadbalancers.LoadBalancer, i int) int {
+	replaced, _ := identity.Replaces(all[i].Tags)
+	return slices.IndexFunc(all, func(lb loadbalancers.LoadBalancer) bool { return replaced != "" && lb.ID == replaced })
+}
+
+// retiring reads the load balancer whose place another one takes. Where the other
+// one is gone meanwhile, it stays.
+func (r *Reconciler) retiring(ctx context.Context, found observe.Found, inside depth, observed *model.Observed) error {
+	there, err := r.contents(ctx, found, inside)
+	if err != nil {
+		return err
+	}
+	if observed.LoadBalancer == nil {
+		observed.LoadBalancer = there.LoadBalancer
+	} else {
+		observed.Retiring = there.LoadBalancer
+	}
+	return nil
 }
 
 // contents reads what is in a load balancer, once nothing works on it any more.
@@ -138,11 +166,18 @@ func (r *Reconciler) settled(ctx context.Context, lb loadbalancers.LoadBalancer)
 	return again, err
 }
 
-// pick chooses among several load balancers of one Service: the one whose address
-// is published, else the oldest.
+// pick chooses among several load balancers of one Service: the one that was made to
+// take the place of another that is there, else the one whose address is published,
+// else the oldest.
 func pick(found []loadbalancers.LoadBalancer, addresses []string) int {
 	best := 0
 	for i := range found {
+		if a, b := replacedBy(found, i) >= 0, replacedBy(found, best) >= 0; a != b {
+			if a {
+				best = i
+			}
+			continue
+		}
 		published := slices.Contains(addresses, found[i].VipAddress)
 		switch kept := slices.Contains(addresses, found[best].VipAddress); {
 		case published && !kept:

@@ -180,7 +180,7 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 			return nil, "", err
 		}
 	}
-	if known.named != p.settings.LoadBalancerID {
+	if named := p.settings.LoadBalancerID; named != known.named && named != known.loadBalancerID {
 		return nil, "", nil // it may be to move
 	}
 	existing := &model.Observed{LoadBalancer: p.standIn(known)}
@@ -260,7 +260,11 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	p.wanted = desired
-	todo := plan.Diff(desired, *p.observed, p.planOptions(p.svc, p.settings, can))
+	options := p.planOptions(p.svc, p.settings, can)
+	if options.Successor, err = p.successor(ctx, desired); err != nil {
+		return plan.Plan{}, err
+	}
+	todo := plan.Diff(desired, *p.observed, options)
 	if todo.Blocked != "" {
 		p.tellPlan(p.svc, todo)
 		return todo, errors.New(todo.Blocked)
@@ -270,7 +274,11 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 
 // desired builds what the Service asks for, given what exists.
 func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.LoadBalancer, error) {
-	settings := own(p.settings, observed)
+	return p.build(ctx, own(p.settings, observed), observed)
+}
+
+// build builds what settings ask for, given what exists.
+func (p *pass) build(ctx context.Context, settings build.Settings, observed *model.Observed) (*model.LoadBalancer, error) {
 	can := p.capabilities(observed)
 	if errs := build.Validate(p.svc, settings, can); len(errs) > 0 {
 		return nil, errs.ToAggregate()
@@ -287,7 +295,7 @@ func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.Lo
 	if err := p.checkProvider(ctx, observed); err != nil {
 		return nil, err
 	}
-	if observed.LoadBalancer == nil && desired.VIP.Address != "" {
+	if observed.LoadBalancer == nil && desired.VIP.Address != "" && desired.VIP.Address != p.vipAddress() {
 		if err := p.facts.FreeVIP(ctx, desired.VIP.Address, p.settings.VIPAskedBy()); err != nil {
 			return nil, err
 		}
@@ -335,6 +343,7 @@ func (p *pass) end(ctx context.Context, todo plan.Plan) (*v1.LoadBalancerStatus,
 		return nil, err
 	}
 	address := addressOf(p.observed, p.settings)
+	p.tellAddress(p.svc, address)
 	p.remember(address)
 	return publish(address, p.settings), nil
 }

@@ -21,25 +21,28 @@ type fingerprint struct {
 	loadBalancerID string
 	updatedAt      time.Time
 	// digest is of what the Service asked for, frame of the same without its nodes.
-	digest, frame string
+	digest string
+	// service is the UID of the Service: on another one it is a copy.
+	service types.UID
+	frame   string
 }
 
-// String writes a fingerprint, such as "ID 2026-11-20T18:34:24Z digest frame".
+// String writes a fingerprint, such as "ID 2026-11-20T18:34:24Z digest UID frame".
 func (f fingerprint) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", f.loadBalancerID, f.updatedAt.UTC().Format(time.RFC3339Nano), f.digest, f.frame))
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", f.loadBalancerID, f.updatedAt.UTC().Format(time.RFC3339Nano), f.digest, f.service, f.frame))
 }
 
 // parseFingerprint reads it. One that cannot be read is none.
 func parseFingerprint(text string) (fingerprint, bool) {
 	words := strings.Fields(text)
-	if len(words) == 3 {
+	if len(words) == 4 {
 		words = append(words, "")
 	}
-	if len(words) != 4 {
+	if len(words) != 5 {
 		return fingerprint{}, false
 	}
 	updatedAt, err := time.Parse(time.RFC3339Nano, words[1])
-	return fingerprint{words[0], updatedAt, words[2], words[3]}, err == nil
+	return fingerprint{words[0], updatedAt, words[2], types.UID(words[3]), words[4]}, err == nil
 }
 
 // lookAge is how old a look at the whole cloud may be for Services of a process
@@ -50,7 +53,7 @@ const lookAge = time.Minute
 // cloud is still like that, else nil.
 func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 	written, ok := parseFingerprint(p.svc.Annotations[annotation.Fingerprint])
-	if !ok || len(p.svc.Status.LoadBalancer.Ingress) == 0 {
+	if !ok || written.service != p.svc.UID || len(p.svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil, nil
 	}
 	if named := p.settings.LoadBalancerID; named != "" && named != written.loadBalancerID {
@@ -64,6 +67,9 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 	if !there || lb.Status != openstack.StatusActive || !lb.UpdatedAt.Equal(written.updatedAt) {
 		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.updatedAt)
 		return nil, nil
+	}
+	if p.touched.has(p.svc.UID) || look.Named(lb.Name) > 1 {
+		return nil, nil // something was begun, by this process or the last one, and perhaps not ended
 	}
 	known := &remembered{
 		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
@@ -101,11 +107,33 @@ func (r *remembered) ifPublished(p *pass) *remembered {
 // the second of its updated_at is over, and the time tells of every later change.
 const confirmAfter = 3 * time.Second
 
+// Written is what stands in the annotations of a Service once its load balancer is
+// well.
+type Written struct {
+	// Fingerprint is for the next process.
+	Fingerprint string
+	// LoadBalancerID and Address are what cloud-provider-openstack writes, for other
+	// tools and for people.
+	LoadBalancerID, Address string
+	// Named is the load balancer that the Service named: where it names another one by
+	// now, that stands.
+	Named string
+}
+
+func (r *remembered) written(uid types.UID) Written {
+	return Written{
+		Fingerprint:    fingerprint{r.loadBalancerID, r.updatedAt, r.digest, uid, r.frame}.String(),
+		LoadBalancerID: r.loadBalancerID,
+		Address:        r.address,
+		Named:          r.named,
+	}
+}
+
 // WriteDown keeps the fingerprints of Services where the next process finds them:
-// write is called with a Service and the value of its annotation, a while after its
+// write is called with a Service and what is to stand in its annotations, a while after its
 // load balancer has last been changed. All that is due shares one request. It
 // returns when the context ends.
-func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, string) error) {
+func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, Written) error) {
 	for {
 		timer := r.options.Clock.NewTimer(confirmAfter)
 		select {
@@ -119,7 +147,7 @@ func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, 
 }
 
 // writeDue writes the fingerprints of what has changed and has come to rest.
-func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, string) error) {
+func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, Written) error) {
 	due := map[types.UID]*remembered{}
 	for uid, known := range r.memory.all() {
 		if !known.confirmed && r.options.Clock.Since(known.since) >= confirmAfter {
@@ -141,8 +169,7 @@ func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, t
 		if lb := look.LoadBalancers[known.loadBalancerID]; lb.Status != openstack.StatusActive || !lb.UpdatedAt.Equal(known.updatedAt) {
 			continue
 		}
-		text := fingerprint{known.loadBalancerID, known.updatedAt, known.digest, known.frame}.String()
-		if err := write(ctx, known.service, uid, text); err != nil {
+		if err := write(ctx, known.service, uid, known.written(uid)); err != nil {
 			klog.FromContext(ctx).V(2).Info("Cannot write down the state of a load balancer, trying again", "service", known.service, "err", err)
 			continue
 		}

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 )
 
 // LoadBalancers is the engine behind Services of type LoadBalancer. It must not
@@ -88,7 +90,7 @@ func (l *loadBalancers) Watch(ctx context.Context, drifted func(types.Namespaced
 }
 
 // WriteDown implements keeper.
-func (l *loadBalancers) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, string) error) {
+func (l *loadBalancers) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, loadbalancer.Written) error) {
 	l.engine.WriteDown(ctx, write)
 }
 

@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 )
 
 // engine is a LoadBalancers that notes its calls.
@@ -65,7 +67,7 @@ func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["select
 
 func (e *engine) Watch(ctx context.Context, _ func(types.NamespacedName)) { <-ctx.Done() }
 
-func (e *engine) WriteDown(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, string) error) {
+func (e *engine) WriteDown(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, loadbalancer.Written) error) {
 	<-ctx.Done()
 }
 

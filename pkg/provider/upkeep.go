@@ -26,6 +26,7 @@ import (
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
@@ -57,7 +58,7 @@ type keeper interface {
 	// Watch calls drifted for Services whose load balancer somebody else changed.
 	Watch(ctx context.Context, drifted func(types.NamespacedName))
 	// WriteDown calls write with what is to stand in a Service's annotation.
-	WriteDown(ctx context.Context, write func(ctx context.Context, service types.NamespacedName, uid types.UID, text string) error)
+	WriteDown(ctx context.Context, write func(ctx context.Context, service types.NamespacedName, uid types.UID, text loadbalancer.Written) error)
 	// Repair brings a load balancer back, or makes it anew if alive says, right
 	// before, that the Service is still there. It gives the address to publish.
 	Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error)
@@ -242,15 +243,25 @@ func (s *upkeep) publish(service *v1.Service, status *v1.LoadBalancerStatus) err
 	return nil
 }
 
-// write puts the fingerprint of a load balancer on its Service. Without the right
-// to patch Services it stays unwritten, and a restart reads every load balancer.
-func (s *upkeep) write(ctx context.Context, service types.NamespacedName, uid types.UID, text string) error {
-	if known, err := s.services.Services(service.Namespace).Get(service.Name); err == nil && known.Annotations[annotation.Fingerprint] == text {
+// write puts the fingerprint, ID and address of a load balancer on its Service, with
+// one patch. Without the right to patch Services they stay unwritten, and a restart
+// reads every load balancer.
+func (s *upkeep) write(ctx context.Context, service types.NamespacedName, uid types.UID, written loadbalancer.Written) error {
+	now := map[string]string{}
+	if known, err := s.services.Services(service.Namespace).Get(service.Name); err == nil {
+		now = known.Annotations
+	}
+	text := map[string]string{annotation.Fingerprint: written.Fingerprint, annotation.LoadBalancerAddress: written.Address}
+	if now[annotation.LoadBalancerID] == written.Named {
+		text[annotation.LoadBalancerID] = written.LoadBalancerID
+	}
+	maps.DeleteFunc(text, func(name, value string) bool { return now[name] == value })
+	if len(text) == 0 {
 		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid":         uid, // another Service of that name is a conflict
-		"annotations": map[string]string{annotation.Fingerprint: text},
+		"annotations": text,
 	}})
 	if err != nil {
 		return err

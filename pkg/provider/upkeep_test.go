@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
@@ -44,9 +46,9 @@ func (u *updates) Watch(_ context.Context, drifted func(types.NamespacedName)) {
 	}
 }
 
-func (u *updates) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, string) error) {
+func (u *updates) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, loadbalancer.Written) error) {
 	for name, uid := range u.written {
-		err := write(ctx, name, uid, "fingerprint")
+		err := write(ctx, name, uid, loadbalancer.Written{Fingerprint: "fingerprint", LoadBalancerID: "lb", Address: "203.0.113.9"})
 		u.mu.Lock()
 		u.seen = append(u.seen, fmt.Sprintf("written:%v", err))
 		u.mu.Unlock()
@@ -244,7 +246,7 @@ func TestDriftIsRepairedAndTheNewAddressPublished(t *testing.T) {
 	}
 }
 
-func TestFingerprintIsWrittenOnTheService(t *testing.T) {
+func TestFingerprintIDAndAddressAreWrittenOnTheServiceInOnePatch(t *testing.T) {
 	t.Parallel()
 	web := publishedService("web")
 	u := &updates{written: map[types.NamespacedName]types.UID{{Namespace: "default", Name: "web"}: web.UID}}
@@ -254,8 +256,29 @@ func TestFingerprintIsWrittenOnTheService(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := now.Annotations[annotation.Fingerprint]; got != "fingerprint" {
-		t.Errorf("annotation %q", got)
+	if diff := cmp.Diff(map[string]string{
+		annotation.Fingerprint: "fingerprint", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9",
+	}, now.Annotations); diff != "" {
+		t.Error(diff)
+	}
+	if n := len(slices.DeleteFunc(client.Actions(), func(a k8stesting.Action) bool { return a.GetVerb() != "patch" })); n != 1 {
+		t.Errorf("%d patches, want 1", n)
+	}
+}
+
+func TestLoadBalancerThatTheServiceNamesByNowIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	web := publishedService("web")
+	web.Annotations = map[string]string{annotation.LoadBalancerID: "another"}
+	u := &updates{written: map[types.NamespacedName]types.UID{{Namespace: "default", Name: "web"}: web.UID}}
+	client := syncing(t, u, web)
+	u.await(t, "written:<nil>")
+	now, err := client.CoreV1().Services("default").Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := now.Annotations[annotation.LoadBalancerID]; got != "another" {
+		t.Errorf("the Service names %q now", got)
 	}
 }
 
@@ -272,7 +295,7 @@ func TestServicesThatMayNotBePatchedAreNoError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer keep.queue.ShutDown()
-	if err := keep.write(t.Context(), types.NamespacedName{Namespace: "default", Name: "web"}, web.UID, "x"); err != nil {
+	if err := keep.write(t.Context(), types.NamespacedName{Namespace: "default", Name: "web"}, web.UID, loadbalancer.Written{Fingerprint: "x"}); err != nil {
 		t.Errorf("error %v", err)
 	}
 }

@@ -117,10 +117,10 @@ type notes struct {
 
 func newNotes() *notes { return &notes{text: map[types.NamespacedName]string{}} }
 
-func (n *notes) write(_ context.Context, service types.NamespacedName, _ types.UID, text string) error {
+func (n *notes) write(_ context.Context, service types.NamespacedName, _ types.UID, written loadbalancer.Written) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.text[service] = text
+	n.text[service] = written.Fingerprint
 	return nil
 }
 

@@ -47,8 +47,8 @@ func writtenTable() []Annotation {
 			Doc: "What was last applied, so that a restart costs nothing.",
 		},
 		{
-			Name: Prefix + "load-balancer-address", Value: written(), Change: Written,
-			Doc: "The address of the load balancer, where cloud-provider-openstack has written it.",
+			Name: LoadBalancerAddress, Value: written(), Change: Written,
+			Doc: "The address of the load balancer: of the floating IP, else of the VIP. Beside it the controller writes `load-balancer-id`, unless the Service names a load balancer itself.",
 		},
 	}
 }

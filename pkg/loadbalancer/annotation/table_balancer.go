@@ -5,6 +5,8 @@ const (
 	FlavorID         = Prefix + "flavor-id"
 	AvailabilityZone = Prefix + "availability-zone"
 	AllowReplace     = Prefix + "allow-replace"
+	// LoadBalancerAddress is written by the controller.
+	LoadBalancerAddress = Prefix + "load-balancer-address"
 )
 
 // balancerTable holds what makes the load balancer as a whole.
@@ -33,7 +35,7 @@ func balancerTable() []Annotation {
 		{
 			Name: AllowReplace, Default: "false", Change: InPlace,
 			Value: boolean(func(v *Values) **bool { return &v.AllowReplace }),
-			Doc:   "Permits to make a new load balancer, and delete the old one, where only that can do what is asked for: see [services.md](services.md).",
+			Doc:   "Permits to make a new load balancer, and delete the old one, where only that can do what is asked for: see [addresses.md](addresses.md).",
 		},
 		{
 			Name: LoadBalancerID, Change: InPlace,

@@ -194,9 +194,14 @@ func (r *run) do(ctx context.Context, step plan.Step) error {
 // time. Floating IPs need not wait for it.
 func (r *run) ready(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
+	case plan.MoveFloatingIP:
+		return r.verify(ctx)
 	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP:
 		return nil
 	case plan.DeleteLoadBalancer:
+		if s.Succeeded {
+			return r.verify(ctx)
+		}
 		if s.Cascade {
 			return nil
 		}

@@ -13,17 +13,23 @@ import (
 // createLoadBalancer makes a load balancer with all that is in it. The caller has
 // just looked that there is none.
 func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
+	before := r.observed.LoadBalancer
 	wanted := fitting(s.LoadBalancer, r.habits(s.LoadBalancer))
 	created, err := r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted))
 	switch {
 	case err == nil:
 		r.observed.LoadBalancer = withMonitors(observe.Created(*created).Model(r.id), wanted)
 	case openstack.IsUnsure(err):
-		if r.observed.LoadBalancer, err = r.lookForLoadBalancer(ctx, err); err != nil {
+		made, err := r.lookForLoadBalancer(ctx, err)
+		if err != nil {
 			return err
 		}
+		r.observed.LoadBalancer = made
 	default:
 		return err
+	}
+	if s.Replaces != "" {
+		r.observed.Retiring = before
 	}
 	r.working = creating
 	return nil
@@ -62,8 +68,11 @@ func (r *run) lookForLoadBalancer(ctx context.Context, cause error) (*model.Load
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
-		case len(found) > 0:
-			return r.Observer.Contents(ctx, r.id, found[0])
+		}
+		for _, lb := range found {
+			if known := r.observed.LoadBalancer; known == nil || known.ID != lb.ID {
+				return r.Observer.Contents(ctx, r.id, lb)
+			}
 		}
 	}
 	return nil, fmt.Errorf("%w: %w", cause, errUnfound)

@@ -25,7 +25,13 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 	case plan.CreateFloatingIP:
 		return r.createFloatingIP(ctx, s, port)
 	case plan.AssociateFloatingIP:
-		err = r.associateFloatingIP(ctx, s, port)
+		i := s.Find(r.observed.Spare)
+		if i < 0 {
+			return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
+		}
+		err = r.putOn(ctx, port, r.observed.Spare[i].ID, s.Revision, s.Describe)
+	case plan.MoveFloatingIP:
+		err = r.putOn(ctx, port, s.ID, s.Revision, s.Describe)
 	case plan.DisassociateFloatingIP:
 		_, err = r.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{PortID: new(string)})
 	case plan.DeleteFloatingIP:
@@ -35,23 +41,20 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 		return err
 	}
 	plan.Advance(r.observed, step)
-	if _, associates := step.(plan.AssociateFloatingIP); associates {
+	switch step.(type) {
+	case plan.AssociateFloatingIP, plan.MoveFloatingIP:
 		r.observed.LoadBalancer.FloatingIP.PortID = port
 	}
 	return nil
 }
 
-// associateFloatingIP puts a spare floating IP on a port.
-func (r *run) associateFloatingIP(ctx context.Context, s plan.AssociateFloatingIP, port string) error {
-	i := s.Find(r.observed.Spare)
-	if i < 0 {
-		return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
+// putOn puts a floating IP on a port, wherever it is.
+func (r *run) putOn(ctx context.Context, port, id string, revision *int, describe string) error {
+	opts := floatingips.UpdateOpts{PortID: &port, RevisionNumber: revision}
+	if describe != "" {
+		opts.Description = &describe
 	}
-	opts := floatingips.UpdateOpts{PortID: &port, RevisionNumber: s.Revision}
-	if s.Describe != "" {
-		opts.Description = &s.Describe
-	}
-	_, err := r.Neutron.UpdateFloatingIP(ctx, r.observed.Spare[i].ID, opts)
+	_, err := r.Neutron.UpdateFloatingIP(ctx, id, opts)
 	return err
 }
 

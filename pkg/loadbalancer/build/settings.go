@@ -87,7 +87,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	settings := Settings{
 		Family:           family(svc),
 		Internal:         lb.InternalLB || value(values.Internal),
-		LoadBalancerID:   value(values.LoadBalancerID),
+		LoadBalancerID:   NamedLoadBalancer(svc, values),
 		LoadBalancerIP:   svc.Spec.LoadBalancerIP,
 		Provider:         first(value(values.Provider), lb.LBProvider),
 		ProviderAsked:    values.Provider != nil,

@@ -29,7 +29,8 @@ type Neutron interface {
 
 // LoadBalancer is what a look tells of a load balancer.
 type LoadBalancer struct {
-	ID, Status, Provider  string
+	ID, Name              string
+	Status, Provider      string
 	VIPPortID, VIPAddress string
 	VIPSubnetID           string
 	// UpdatedAt moves with every change of anything in the load balancer.
@@ -47,6 +48,17 @@ type Look struct {
 	Began         time.Time
 	LoadBalancers map[string]LoadBalancer // by ID
 	FloatingIPs   map[string]FloatingIP   // by ID
+}
+
+// Named counts the load balancers of a name.
+func (l *Look) Named(name string) int {
+	n := 0
+	for _, lb := range l.LoadBalancers {
+		if lb.Name == name {
+			n++
+		}
+	}
+	return n
 }
 
 // OnPort finds the floating IPs on a port.
@@ -143,7 +155,7 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 		all, err := i.octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{Fields: fields()})
 		for _, lb := range all {
 			look.LoadBalancers[lb.ID] = LoadBalancer{
-				ID: lb.ID, Status: lb.ProvisioningStatus, Provider: lb.Provider,
+				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Provider: lb.Provider,
 				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, VIPSubnetID: lb.VipSubnetID, UpdatedAt: lb.UpdatedAt,
 			}
 		}
@@ -169,5 +181,5 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 // fields are the attributes that a look is made of: a tenth of a whole load
 // balancer.
 func fields() []string {
-	return []string{"id", "provisioning_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id", "updated_at"}
+	return []string{"id", "name", "provisioning_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id", "updated_at"}
 }

@@ -32,6 +32,9 @@ type LoadBalancer struct {
 	// Shared is set when the load balancer was not made for the Service: only its
 	// own listeners and pools are its business.
 	Shared *Shared
+	// MadeFor is the wish that it was made for in place of another one; empty when it
+	// was not. See plan.Wish.
+	MadeFor string
 	// FloatingIP is nil when none is wanted, or none is there.
 	FloatingIP *FloatingIP
 	Status     Status
@@ -259,6 +262,12 @@ func (lb *LoadBalancer) Listener(key ListenerKey) *Listener {
 	return nil
 }
 
+// Has tells whether a load balancer is one of those that were observed.
+func (o *Observed) Has(id string) bool {
+	return o.LoadBalancer != nil && o.LoadBalancer.ID == id || o.Retiring != nil && o.Retiring.ID == id ||
+		slices.ContainsFunc(o.Surplus, func(lb LoadBalancer) bool { return lb.ID == id })
+}
+
 // Sort brings listeners, members, tags and CIDRs into one order, so that equal
 // load balancers are equal values.
 func (lb *LoadBalancer) Sort() {
@@ -297,6 +306,9 @@ func (p *Pool) sort() {
 type Observed struct {
 	// LoadBalancer is nil when there is none. Its FloatingIP is the one on its VIP.
 	LoadBalancer *LoadBalancer
+	// Retiring is the load balancer whose place LoadBalancer is to take: it serves
+	// until the floating IP is moved.
+	Retiring *LoadBalancer
 	// Surplus are further load balancers of the Service: two creations met. The
 	// one in LoadBalancer is kept.
 	Surplus []LoadBalancer

@@ -36,6 +36,7 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 	if id.Sharing.Is {
 		lb.Shared = &model.Shared{Owner: id.Sharing.Owner.String(), Removable: id.Sharing.Removable}
 	}
+	_, lb.MadeFor = identity.Replaces(p.LoadBalancer.Tags)
 	used := map[string]bool{}
 	for _, l := range p.Listeners {
 		converted := p.listener(l, id)

@@ -53,15 +53,21 @@ type Found struct {
 // name has load balancers of the same names. When the Service's annotation names such
 // a one, the Service shares it: Found.As says so.
 func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
-	if hints.LoadBalancerID != "" {
+	ours, err := o.Claimed(ctx, id)
+	if err != nil {
+		return Found{}, err
+	}
+	if hints.LoadBalancerID != "" && !holds(ours, hints.LoadBalancerID) {
 		named, err := o.named(ctx, id, hints.LoadBalancerID, hints.Addresses)
+		if len(named.LoadBalancers) > 0 && !named.As.Sharing.Is {
+			named.LoadBalancers = append(named.LoadBalancers, replacing(ours, hints.LoadBalancerID)...)
+		}
 		if len(named.LoadBalancers) > 0 || err != nil {
 			return named, err
 		}
 	}
-	ours, err := o.Claimed(ctx, id)
-	if len(ours) > 0 || err != nil {
-		return Found{ours, id}, err
+	if len(ours) > 0 {
+		return o.withReplaced(ctx, id, ours)
 	}
 	for _, address := range hints.Addresses {
 		at, err := o.at(ctx, address)
@@ -75,6 +81,46 @@ func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) 
 		}
 	}
 	return Found{As: id}, nil
+}
+
+func holds(all []loadbalancers.LoadBalancer, id string) bool {
+	return slices.ContainsFunc(all, func(lb loadbalancers.LoadBalancer) bool { return lb.ID == id })
+}
+
+// replacing gives those that were made to take the place of one.
+func replacing(all []loadbalancers.LoadBalancer, id string) []loadbalancers.LoadBalancer {
+	return slices.DeleteFunc(slices.Clone(all), func(lb loadbalancers.LoadBalancer) bool {
+		replaced, _ := identity.Replaces(lb.Tags)
+		return replaced != id
+	})
+}
+
+// withReplaced adds the load balancers whose place one of ours was made to take, as
+// long as they are there: one that cloud-provider-openstack made is not found by our
+// tags. Ours says that it was the Service's.
+func (o *Observer) withReplaced(ctx context.Context, id identity.Identity, ours []loadbalancers.LoadBalancer) (Found, error) {
+	found := Found{ours, id}
+	for _, lb := range ours {
+		replaced, _ := identity.Replaces(lb.Tags)
+		if replaced == "" || holds(found.LoadBalancers, replaced) {
+			continue
+		}
+		old, err := o.Octavia.LoadBalancer(ctx, replaced)
+		if openstack.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return Found{}, err
+		}
+		if id.Claim(old.Tags, old.Description) == identity.Theirs {
+			continue
+		}
+		if !slices.Contains(id.Names(), old.Name) {
+			found.As.Former = old.Name
+		}
+		found.LoadBalancers = append(found.LoadBalancers, *old)
+	}
+	return found, nil
 }
 
 // adoptable tells whether a load balancer without a UID, at the Service's own

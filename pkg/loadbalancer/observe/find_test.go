@@ -183,7 +183,7 @@ func TestOursIsFoundWithOneRequest(t *testing.T) {
 		want  map[string]int
 	}{
 		{observe.Hints{Addresses: []string{lb.VipAddress}}, map[string]int{lbaas + "loadbalancers": 1}},
-		{observe.Hints{LoadBalancerID: lb.ID}, map[string]int{lbaas + "loadbalancers/{id}": 1}},
+		{observe.Hints{LoadBalancerID: lb.ID}, map[string]int{lbaas + "loadbalancers": 1}},
 	} {
 		w.cloud.Books.Reset()
 		if found, err := w.find(us(), test.hints); err != nil || len(found) != 1 {

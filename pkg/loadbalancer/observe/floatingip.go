@@ -42,7 +42,10 @@ type FloatingIPHints struct {
 //
 // It is a *FloatingIPError when the Service cannot have the one that it asks for.
 func (o *Observer) FloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
-	if lb := observed.LoadBalancer; lb != nil {
+	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
+		if lb == nil {
+			continue
+		}
 		attached, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VIP.PortID})
 		if err != nil {
 			return err

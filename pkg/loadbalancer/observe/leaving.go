@@ -65,7 +65,6 @@ func knows(known *model.LoadBalancer, lb loadbalancers.LoadBalancer) bool {
 // beside the one on the VIP. As a rule that is one request: all that carry the
 // Service's description.
 func (o *Observer) LeavingFloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
-	lb := observed.LoadBalancer
 	own, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Description: id.FloatingIPDescription()})
 	if err != nil {
 		return err
@@ -81,16 +80,18 @@ func (o *Observer) LeavingFloatingIPs(ctx context.Context, id identity.Identity,
 		own = append(own, more...)
 	}
 	o.spare(id, observed, own, hints)
-	if lb == nil {
-		return nil
+	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
+		if lb == nil {
+			continue
+		}
+		attached := slices.DeleteFunc(slices.Clone(own), func(fip floatingips.FloatingIP) bool { return fip.PortID != lb.VIP.PortID })
+		if lb.FloatingIP = attachedFloatingIP(id, lb, attached); lb.FloatingIP != nil && lb.FloatingIP.Owned {
+			continue
+		}
+		if attached, err = o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VIP.PortID}); err != nil {
+			return err
+		}
+		lb.FloatingIP = attachedFloatingIP(id, lb, attached)
 	}
-	attached := slices.DeleteFunc(slices.Clone(own), func(fip floatingips.FloatingIP) bool { return fip.PortID != lb.VIP.PortID })
-	if lb.FloatingIP = attachedFloatingIP(id, lb, attached); lb.FloatingIP != nil && lb.FloatingIP.Owned {
-		return nil
-	}
-	if attached, err = o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VIP.PortID}); err != nil {
-		return err
-	}
-	lb.FloatingIP = attachedFloatingIP(id, lb, attached)
 	return nil
 }

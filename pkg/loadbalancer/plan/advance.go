@@ -15,6 +15,9 @@ func Advance(observed *model.Observed, step Step) {
 	lb := observed.LoadBalancer
 	switch s := step.(type) {
 	case CreateLoadBalancer:
+		if s.Replaces != "" {
+			observed.Retiring = lb
+		}
 		observed.LoadBalancer = created(s.LoadBalancer)
 	case DeleteLoadBalancer:
 		removeLoadBalancer(observed, s.ID)
@@ -33,7 +36,7 @@ func Advance(observed *model.Observed, step Step) {
 		lb.Orphans = append(lb.Orphans, pool)
 	case DeletePool:
 		lb.Orphans = slices.DeleteFunc(lb.Orphans, func(p model.Pool) bool { return p.ID == s.ID })
-	case CreateFloatingIP, AssociateFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
 		advanceFloatingIP(observed, step)
 	default:
 		advancePool(lb, step)
@@ -69,11 +72,15 @@ func soundMembers(members []model.Member) []model.Member {
 
 func removeLoadBalancer(observed *model.Observed, id string) {
 	observed.Surplus = slices.DeleteFunc(observed.Surplus, func(lb model.LoadBalancer) bool { return lb.ID == id })
-	if lb := observed.LoadBalancer; lb != nil && lb.ID == id {
-		if lb.FloatingIP != nil { // the port of the VIP goes, the floating IP stays
-			observed.Spare = append(slices.Clone(observed.Spare), released(*lb.FloatingIP))
-		}
-		observed.LoadBalancer = nil
+	var gone *model.LoadBalancer
+	switch lb, old := observed.LoadBalancer, observed.Retiring; {
+	case old != nil && old.ID == id:
+		gone, observed.Retiring = old, nil
+	case lb != nil && lb.ID == id:
+		gone, observed.LoadBalancer, observed.Retiring = lb, old, nil
+	}
+	if gone != nil && gone.FloatingIP != nil { // the port of the VIP goes, the floating IP stays
+		observed.Spare = append(slices.Clone(observed.Spare), released(*gone.FloatingIP))
 	}
 }
 

@@ -30,11 +30,20 @@ func advanceFloatingIP(observed *model.Observed, step Step) {
 		}
 		lb.FloatingIP = &fip
 		observed.Spare = slices.Delete(slices.Clone(observed.Spare), i, i+1)
+	case MoveFloatingIP:
+		fip := *observed.Retiring.FloatingIP
+		fip.Revision, observed.Retiring.FloatingIP = nil, nil
+		if s.Describe != "" {
+			fip.Description, fip.Owned, fip.Kept = s.Describe, true, false
+		}
+		lb.FloatingIP = &fip
 	case DisassociateFloatingIP:
 		disassociated(observed, s.ID)
 	case DeleteFloatingIP:
-		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID {
-			lb.FloatingIP = nil
+		for _, lb := range []*model.LoadBalancer{lb, observed.Retiring} {
+			if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID {
+				lb.FloatingIP = nil
+			}
 		}
 		observed.Spare = withoutFloatingIP(observed.Spare, s.ID)
 	}
@@ -43,8 +52,10 @@ func advanceFloatingIP(observed *model.Observed, step Step) {
 // disassociated takes a floating IP off its port. Ours is a spare one then, and not
 // the one made last.
 func disassociated(observed *model.Observed, id string) {
-	lb := observed.LoadBalancer
-	if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == id {
+	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
+		if lb == nil || lb.FloatingIP == nil || lb.FloatingIP.ID != id {
+			continue
+		}
 		if lb.FloatingIP.Owned {
 			observed.Spare = append([]model.FloatingIP{released(*lb.FloatingIP)}, observed.Spare...)
 		}

@@ -15,6 +15,12 @@ import (
 func Delete(observed model.Observed, opts Options) Plan {
 	steps := dropSurplus(observed)
 	lb := observed.LoadBalancer
+	if old := observed.Retiring; old != nil && len(old.Foreign) == 0 {
+		steps = append(steps, DeleteLoadBalancer{ID: old.ID, Name: old.Name, Cascade: true})
+		if old.FloatingIP != nil && old.FloatingIP.Owned && !opts.KeepFloatingIP {
+			steps = append(steps, DeleteFloatingIP{old.FloatingIP.ID, old.FloatingIP.Address})
+		}
+	}
 	if lb != nil {
 		steps = append(steps, deleteLoadBalancer(lb, opts)...)
 	}

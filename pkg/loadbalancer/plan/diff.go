@@ -23,6 +23,9 @@ type Options struct {
 	Forgetful bool
 	// MoveMembers makes members that are in another subnet than wanted move there.
 	MoveMembers bool
+	// Successor is what is made in place of a load balancer that cannot become what
+	// is desired, or is in ERROR; nil when none may be made.
+	Successor *model.LoadBalancer
 	// NoFullCreate tells of a provider that cannot make a load balancer with
 	// everything in it: it is made empty, and then filled. NoBatches tells of one
 	// that cannot change all members of a pool in one request.
@@ -34,7 +37,10 @@ type Options struct {
 //	observed load balancer       plan
 //	none                         create, floating IP
 //	ERROR, address not known     delete, create, floating IP
-//	ERROR, address published     blocked: it may still serve, and only an operator can fail it over
+//	ERROR, address published     blocked: it may still serve, and only an operator can fail it over;
+//	                             with a successor, that takes its place
+//	cannot become what is        with a successor, that takes its place: see supersede
+//	desired
 //	another's, ERROR             blocked: its owner brings it back
 //	ACTIVE                       what differs; of another's, only what is the Service's own in it
 //
@@ -52,13 +58,16 @@ func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	lb := observed.LoadBalancer
 	switch {
+	case observed.Retiring != nil:
+		return succeed(desired, observed, opts)
 	case lb == nil:
 		return Plan{Steps: create(desired, observed.Spare, opts)}
 	case lb.Shared != nil && lb.Status.Failed():
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s), which was made for %s and is shared, is in ERROR", lb.Name, lb.ID, lb.Shared.Owner)}
+	case opts.Successor != nil && (Misfits(desired, lb) || lb.Status.Failed() && opts.Published && replaceable(lb)):
+		return supersede(desired, observed, opts)
 	case lb.Status.Failed() && opts.Published:
-		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR; it may still serve traffic, so it is left alone: "+
-			"ask the cloud's operator for a failover, or delete the Service to start anew", lb.Name, lb.ID)}
+		return Plan{Blocked: inError(lb)}
 	case lb.Status.Failed():
 		return replace(desired, observed, opts)
 	}
@@ -68,8 +77,15 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if lb.Shared != nil { // the rest is its owner's
 		desired = &model.LoadBalancer{Listeners: desired.Listeners}
 	}
-	d := differ{desired: desired, observed: lb, opts: opts, forgetful: opts.Forgetful}
-	d.add(detachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
+	d := contents(desired, lb, opts)
+	d.steps = append(detachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts), d.steps...)
+	d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
+	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
+}
+
+// contents gives the steps for what is in a load balancer.
+func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
+	d := &differ{desired: desired, observed: lb, opts: opts, forgetful: opts.Forgetful}
 	d.tighten()
 	d.dropListeners()
 	d.updatePools()
@@ -80,13 +96,21 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if d.forgetful {
 		d.steps = remember(d.steps, desired)
 	}
-	d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
-	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
+	return d
 }
 
 // create makes a load balancer.
 func create(desired *model.LoadBalancer, spare []model.FloatingIP, opts Options) []Step {
 	steps := detachFloatingIP(desired, nil, spare, opts)
+	made, rest := bare(desired, opts)
+	steps = append(steps, CreateLoadBalancer{LoadBalancer: made})
+	steps = append(steps, attachFloatingIP(desired, nil, spare, opts)...)
+	return append(steps, rest...)
+}
+
+// bare gives as much of a load balancer as the provider makes at once, and the steps
+// for the rest.
+func bare(desired *model.LoadBalancer, opts Options) (*model.LoadBalancer, []Step) {
 	made, rest := desired, []Step(nil)
 	switch {
 	case opts.NoFullCreate:
@@ -101,9 +125,7 @@ func create(desired *model.LoadBalancer, spare []model.FloatingIP, opts Options)
 	if opts.Forgetful {
 		rest = remember(rest, desired)
 	}
-	steps = append(steps, CreateLoadBalancer{made})
-	steps = append(steps, attachFloatingIP(desired, nil, spare, opts)...)
-	return append(steps, rest...)
+	return made, rest
 }
 
 // replace starts anew: a load balancer that never came up is of no use to anyone.
@@ -112,6 +134,9 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 	if len(lb.Foreign) > 0 {
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR and holds %s %s, which is not ours",
 			lb.Name, lb.ID, lb.Foreign[0].Kind, lb.Foreign[0].Name)}
+	}
+	if opts.Successor != nil {
+		desired = opts.Successor
 	}
 	steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"}}
 	spare := observed.Spare

@@ -6,22 +6,27 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// notices tells of settings that cannot change on a load balancer that exists.
+// notices tells of settings that cannot change on a load balancer, or a floating IP,
+// that exists.
 func notices(desired, observed *model.LoadBalancer) []Notice {
 	var found []Notice
-	for _, setting := range []struct{ name, want, have string }{
-		{"provider", desired.Provider, observed.Provider},
-		{"flavor", desired.FlavorID, observed.FlavorID},
-		{"availability zone", desired.AvailabilityZone, observed.AvailabilityZone},
-		{"subnet of the VIP", desired.VIP.SubnetID, observed.VIP.SubnetID},
-		{"network of the VIP", desired.VIP.NetworkID, observed.VIP.NetworkID},
-		{"address of the VIP", desired.VIP.Address, observed.VIP.Address},
-	} {
-		if setting.want != "" && setting.want != setting.have {
-			found = append(found, Notice{setting.name, fmt.Sprintf(
-				"the %s stays %q on the load balancer that exists; it becomes %q when the Service is created anew",
-				setting.name, setting.have, setting.want)})
+	for _, m := range misfits(desired, observed) {
+		way := fmt.Sprintf("the annotation %s lets a new load balancer with %q take its place", allowReplace, m.want)
+		switch {
+		case madeFor(desired, observed):
+			way = fmt.Sprintf("it was made anew for %q, which did not help", m.want)
+		case !replaceable(observed):
+			way = fmt.Sprintf("%q is not possible as long as others are on it", m.want)
+		case desired.FloatingIP == nil:
+			way += ", at another address"
 		}
+		found = append(found, Notice{m.name, fmt.Sprintf("the %s stays %q on the load balancer that exists: %s", m.name, m.have, way)})
+	}
+	want, have := desired.FloatingIP, observed.FloatingIP
+	if want != nil && have != nil && !want.Asked() && want.NetworkID != "" && have.NetworkID != "" && want.NetworkID != have.NetworkID {
+		found = append(found, Notice{"network of the floating IP", fmt.Sprintf(
+			"the floating IP %s of network %q stays, as its address would change: name another one by ID, tag or address to take one of network %q",
+			have.Address, have.NetworkID, want.NetworkID)})
 	}
 	return found
 }

@@ -16,8 +16,12 @@ func (s CreateLoadBalancer) String() string {
 		ports = append(ports, l.Key().String())
 		members += len(l.Pool.Members)
 	}
-	return fmt.Sprintf("load balancer %s: create (%s) with %s and %s",
+	text := fmt.Sprintf("load balancer %s: create (%s) with %s and %s",
 		lb.Name, lb.Provider, strings.Join(ports, ", "), count(members, "member"))
+	if s.Replaces != "" {
+		text += fmt.Sprintf(", to take the place of %s: %s", s.Replaces, s.Why)
+	}
+	return text
 }
 
 // String implements Step.
@@ -161,6 +165,15 @@ func (s CreateFloatingIP) String() string {
 // String implements Step.
 func (s AssociateFloatingIP) String() string {
 	text := "floating IP " + or(s.Address, "made last") + ": associate"
+	if s.Describe != "" {
+		text += ", and take it over"
+	}
+	return text
+}
+
+// String implements Step.
+func (s MoveFloatingIP) String() string {
+	text := "floating IP " + s.Address + ": move to the new load balancer"
 	if s.Describe != "" {
 		text += ", and take it over"
 	}

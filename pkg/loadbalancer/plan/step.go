@@ -109,14 +109,20 @@ func (r PoolRef) String() string {
 }
 
 type (
-	// CreateLoadBalancer makes a load balancer with everything in it.
-	CreateLoadBalancer struct{ LoadBalancer *model.LoadBalancer }
+	// CreateLoadBalancer makes a load balancer with everything in it; Replaces is the
+	// ID of the one whose place it is to take, and Why tells why.
+	CreateLoadBalancer struct {
+		LoadBalancer  *model.LoadBalancer
+		Replaces, Why string
+	}
 
 	// DeleteLoadBalancer deletes a load balancer, with Cascade all that is in it.
 	DeleteLoadBalancer struct {
 		ID, Name string
 		Cascade  bool
 		Why      string // why it has to go, when the Service stays
+		// Succeeded tells that another one serves in its place: once that is well.
+		Succeeded bool
 	}
 
 	// CreateListener makes a listener for the pool made for its key, or for the
@@ -216,6 +222,14 @@ type (
 		Describe    string
 	}
 
+	// MoveFloatingIP moves the floating IP from the load balancer that retires to the
+	// one that takes its place, in one request, once that is well.
+	MoveFloatingIP struct {
+		ID, Address string
+		Revision    *int
+		Describe    string
+	}
+
 	// DisassociateFloatingIP takes a floating IP off the VIP and keeps it.
 	DisassociateFloatingIP struct{ ID, Address string }
 
@@ -253,5 +267,6 @@ func (UpdateMonitor) step()          {}
 func (DeleteMonitor) step()          {}
 func (CreateFloatingIP) step()       {}
 func (AssociateFloatingIP) step()    {}
+func (MoveFloatingIP) step()         {}
 func (DisassociateFloatingIP) step() {}
 func (DeleteFloatingIP) step()       {}

@@ -1,0 +1,64 @@
+package loadbalancer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// successor builds what takes the place of the load balancer that is there, as for a
+// Service that has none: where it cannot become what is desired, or is in ERROR, and
+// the Service permits it, or nobody knows its address. It is nil where the one that
+// is there stays.
+func (p *pass) successor(ctx context.Context, desired *model.LoadBalancer) (*model.LoadBalancer, error) {
+	lb := p.observed.LoadBalancer
+	if lb == nil || lb.Shared != nil || len(lb.Foreign) > 0 {
+		return nil, nil
+	}
+	known := len(p.svc.Status.LoadBalancer.Ingress) > 0
+	allowed := p.settings.AllowReplace && !p.id.Untagged
+	if !(lb.Status.Failed() && (!known || allowed)) && !(allowed && plan.Misfits(desired, lb)) {
+		return nil, nil
+	}
+	place := p.settings
+	if place.PortID == lb.VIP.PortID {
+		place.PortID, place.SubnetID = "", lb.VIP.SubnetID // the port is in use, but by the one that goes
+	}
+	next, err := p.build(ctx, place, &model.Observed{})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case place.PortID != p.settings.PortID:
+		next.VIP = model.VIP{PortID: p.settings.PortID}
+	case place.PortID == "" && place.SubnetID == "" && place.NetworkID == "":
+		next.VIP.SubnetID, next.VIP.NetworkID = lb.VIP.SubnetID, ""
+	}
+	if known {
+		next.MadeFor = plan.Wish(desired)
+		next.Tags = append(slices.Clone(next.Tags), identity.ReplacesTag(lb.ID, next.MadeFor))
+	}
+	return next, nil
+}
+
+// provider gives the provider whose abilities count: that of the load balancer that
+// exists, as it cannot change, unless another one may take its place.
+func (p *pass) provider(settings build.Settings, observed *model.Observed) string {
+	lb := observed.LoadBalancer
+	if lb == nil || settings.AllowReplace && lb.Shared == nil && len(lb.Foreign) == 0 && !p.id.Untagged {
+		return settings.Provider
+	}
+	return lb.Provider
+}
+
+// vipAddress gives the address of the VIP that is there.
+func (p *pass) vipAddress() string {
+	if p.observed == nil || p.observed.LoadBalancer == nil {
+		return ""
+	}
+	return p.observed.LoadBalancer.VIP.Address
+}
