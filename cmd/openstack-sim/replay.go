@@ -15,7 +15,8 @@ import (
 // errMismatches ends the program with an error; the mismatches have been printed.
 var errMismatches = errors.New("some answers differ from the recorded ones")
 
-// replayCommand compares the simulated Octavia with recorded answers of a real one.
+// replayCommand compares the simulated Octavia with recorded answers of a real
+// one, such as those in pkg/simulator/replay/testdata.
 func replayCommand() *cobra.Command {
 	release := ""
 	command := &cobra.Command{
