@@ -14,7 +14,8 @@ func ReplacesTag(loadBalancerID, wish string) string {
 	return replacesTagPrefix + loadBalancerID + "_" + wish
 }
 
-// Replaces reads that tag. The ID is empty where there is none.
+// Replaces reads that tag: the ID of the other load balancer, empty where there is
+// none, and the wish.
 func Replaces(tags []string) (loadBalancerID, wish string) {
 	for _, tag := range tags {
 		if rest, ok := strings.CutPrefix(tag, replacesTagPrefix); ok {
