@@ -180,6 +180,8 @@ type LoadBalancer struct {
 	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000"`
 	// Ports whose appProtocol is http or https get HTTP listeners, or HTTPS ones that hand TLS through. Those of the form `loadbalancer.openstack.org/…` always count. Off, as cloud-provider-openstack takes no notice of appProtocol: its load balancers would be rebuilt.
 	AppProtocol bool `gcfg:"app-protocol" default:"false"`
+	// Tags for load balancers, listeners, pools and monitors, beside the controller's own. A change counts for those made from then on: nothing is written for it.
+	Tags string `gcfg:"tags" form:"tags"`
 }
 
 // The values of SharedLBScope that allow more than the default.
@@ -249,6 +251,8 @@ type LoadBalancerClass struct {
 	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000"`
 	// Let the appProtocol of ports choose the protocol of listeners.
 	AppProtocol *bool `gcfg:"app-protocol"`
+	// Tags for load balancers and their parts, in place of those of [LoadBalancer].
+	Tags string `gcfg:"tags" form:"tags"`
 }
 
 // Networking says which addresses of a server become addresses of its node.

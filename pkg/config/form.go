@@ -34,6 +34,8 @@ func formNamed(name string) form {
 		return form{"a glob, or a regular expression after ~; a leading ! negates", checkSubnetPattern}
 	case "subnet-tags":
 		return form{"tags separated by commas: any of them, all of them after &; a leading ! negates", checkSubnetTags}
+	case "tags":
+		return form{TagsAllowed, checkTags}
 	case "cidrs":
 		return form{"CIDR blocks separated by commas", checkCIDRs}
 	case "domain":

@@ -105,7 +105,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			MaxSharedLB: 9, SharedLBScope: "cluster", DefaultTLSContainerRef: "ref", ContainerStore: "external", ProviderRequiresSerialAPICalls: true,
 			DriftPolicy: "report", DriftInterval: Duration{7 * time.Minute}, MaxMembers: 25,
 			ConnectionLimit: ptr(1000), TimeoutClientData: ptr(60000), TimeoutMemberConnect: ptr(6000), TimeoutMemberData: ptr(61000),
-			TimeoutTCPInspect: ptr(10), AppProtocol: true,
+			TimeoutTCPInspect: ptr(10), AppProtocol: true, Tags: "a, b=c",
 		},
 		LoadBalancerClass: map[string]*LoadBalancerClass{
 			"gold": {
@@ -115,7 +115,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 				InternalLB: ptr(false), CreateMonitor: ptr(false), MonitorDelay: seconds(20), MonitorTimeout: seconds(17),
 				MonitorMaxRetries: 5, MonitorMaxRetriesDown: 6, MonitorKubeProxy: ptr(true),
 				ConnectionLimit: ptr(-1), TimeoutClientData: ptr(0), TimeoutMemberConnect: ptr(1), TimeoutMemberData: ptr(2),
-				TimeoutTCPInspect: ptr(3), AppProtocol: ptr(true),
+				TimeoutTCPInspect: ptr(3), AppProtocol: ptr(true), Tags: "gold",
 			},
 			"two words": {SubnetID: "ts"},
 		},

@@ -100,6 +100,8 @@ type Values struct {
 	ForwardedPort, AppProtocol        *bool
 	TLSContainerRef, Hostname         *string
 	Protocols                         []PortProtocol
+	// Tags are nil where the annotation is not there, and empty where it wants none.
+	Tags []string
 }
 
 // Annotation declares one annotation.
@@ -141,6 +143,7 @@ const (
 	ReplacesMonitor Change = "applied; a monitor of another type is deleted and made anew, meanwhile all members count as healthy"
 	NeedsReplace    Change = "told by an event; applied by a new load balancer, which `allow-replace` permits"
 	OnlyAtCreation  Change = "told by an event; applied when the Service is created anew"
+	ForNew          Change = "counts for parts of the load balancer made from then on; those that are there keep their tags"
 	AtDeletion      Change = "counts when the Service goes, or gives its address up"
 	Written         Change = "for reading only"
 )

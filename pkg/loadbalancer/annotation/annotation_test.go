@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
@@ -71,6 +72,8 @@ func TestParseReadsEveryKind(t *testing.T) {
 		{annotation.Protocols, "web=http, 443=terminated-https", annotation.Values{Protocols: []annotation.PortProtocol{
 			{Port: "web", Protocol: "HTTP"}, {Port: "443", Protocol: "TERMINATED_HTTPS"},
 		}}},
+		{annotation.Tags, "team-a, cost=7", annotation.Values{Tags: []string{"team-a", "cost=7"}}},
+		{annotation.Tags, "", annotation.Values{Tags: []string{}}},
 		{"kubectl.kubernetes.io/last-applied-configuration", "{}", annotation.Values{}},
 	} {
 		t.Run(test.name+"="+test.value, func(t *testing.T) {
@@ -133,6 +136,10 @@ func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
 		{annotation.ClientData, "5s", "0 to 31536000000 (milliseconds)"},
 		{annotation.TCPInspect, "31536000001", "0 to 31536000000 (milliseconds)"},
 		{annotation.TLSContainer, "two words", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID"},
+		{annotation.Tags, "a,,b", config.TagsAllowed},
+		{annotation.Tags, "a,A", config.TagsAllowed},
+		{annotation.Tags, "kube_svc_uid_1", config.TagsAllowed},
+		{annotation.Tags, strings.Repeat("x", 256), config.TagsAllowed},
 		{annotation.Protocols, "web=UDP", "comma-separated port=protocol, of TCP, HTTP, HTTPS, TERMINATED_HTTPS; each port once"},
 		{annotation.Protocols, "web", "comma-separated port=protocol, of TCP, HTTP, HTTPS, TERMINATED_HTTPS; each port once"},
 		{annotation.Protocols, "=HTTP", "comma-separated port=protocol, of TCP, HTTP, HTTPS, TERMINATED_HTTPS; each port once"},

@@ -5,6 +5,7 @@ const (
 	FlavorID         = Prefix + "flavor-id"
 	AvailabilityZone = Prefix + "availability-zone"
 	AllowReplace     = Prefix + "allow-replace"
+	Tags             = Prefix + "tags"
 	// LoadBalancerAddress is written by the controller.
 	LoadBalancerAddress = Prefix + "load-balancer-address"
 )
@@ -36,6 +37,11 @@ func balancerTable() []Annotation {
 			Name: AllowReplace, Default: "false", Change: InPlace,
 			Value: boolean(func(v *Values) **bool { return &v.AllowReplace }),
 			Doc:   "Permits to make a new load balancer, and delete the old one, where only that can do what is asked for: see [addresses.md](addresses.md).",
+		},
+		{
+			Name: Tags, Key: "tags", Change: ForNew,
+			Value: tags(func(v *Values) *[]string { return &v.Tags }),
+			Doc:   "Tags for the load balancer, its listeners, pools and monitors, beside the controller's own; in place of those of cloud.conf, and none where it is empty.",
 		},
 		{
 			Name: LoadBalancerID, Change: InPlace,

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
 // written accepts what the controller itself has put there.
@@ -111,6 +113,19 @@ func cidrs(at func(*Values) *[]string) Value {
 			ranges = append(ranges, prefix.Masked().String())
 		}
 		*at(v) = ranges
+		return true
+	}}
+}
+
+// tags reads the tags of parts of load balancers. An empty text is no tags, whatever
+// cloud.conf says.
+func tags(at func(*Values) *[]string) Value {
+	return Value{"list", config.TagsAllowed, func(v *Values, value string) bool {
+		parsed, err := config.ParseTags(value)
+		if err != nil {
+			return false
+		}
+		*at(v) = append([]string{}, parsed...)
 		return true
 	}}
 }

@@ -118,7 +118,7 @@ func LoadBalancer(svc *v1.Service, id identity.Identity, s Settings, backends []
 	lb := &model.LoadBalancer{
 		Name:             id.Name(),
 		Description:      id.Description(),
-		Tags:             id.Tags(),
+		Tags:             s.tagsOf(id),
 		Provider:         s.Provider,
 		FlavorID:         facts.FlavorID,
 		AvailabilityZone: facts.AvailabilityZone,
@@ -142,7 +142,7 @@ func pool(svc *v1.Service, i int, protocol model.Protocol, id identity.Identity,
 		Name:      id.PoolName(i),
 		Protocol:  protocol,
 		Algorithm: s.Method,
-		Tags:      id.Tags(),
+		Tags:      s.tagsOf(id),
 	}
 	if !slices.Contains(facts.Can.Algorithms, s.Method) {
 		p.Algorithm = facts.Can.Algorithms[0] // only a default comes this far

@@ -33,6 +33,7 @@ const (
 	Flavors           Feature = "flavors"
 	AvailabilityZones Feature = "availability zones"
 	OwnPort           Feature = "VIPs on ports of the user's own"
+	CustomTags        Feature = "tags"
 )
 
 // feature is a row of the table of features: the version of the API that brought
@@ -63,6 +64,7 @@ func features() map[Feature]feature {
 		Flavors:           {openstack.VersionFlavors, []string{ProviderOVN, ProviderF5}}, // 501
 		AvailabilityZones: {openstack.VersionZones, []string{ProviderOVN}},               // 501
 		OwnPort:           {lacking: []string{ProviderOVN}},                              // 409, and the port is lost
+		CustomTags:        {since: openstack.VersionTags},                                // 400
 	}
 }
 

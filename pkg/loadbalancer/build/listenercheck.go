@@ -135,6 +135,9 @@ func Ineffective(svc *v1.Service, s Settings, can Capabilities) []annotation.Not
 			tell(by[name], "has no effect: "+why)
 		}
 	}
+	if why := can.Lacks(CustomTags); len(s.Tags) > 0 && why != "" {
+		tell(annotation.Tags, "has no effect: "+why)
+	}
 	if s.MethodOfClass && !slices.Contains(can.Algorithms, s.Method) {
 		tell(annotation.Class, fmt.Sprintf("its lb-method %s has no effect: the provider %s knows %s", s.Method, can.Provider, strings.Join(can.Algorithms, ", ")))
 	}

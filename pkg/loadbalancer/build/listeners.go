@@ -187,7 +187,7 @@ func listener(port v1.ServicePort, i int, id identity.Identity, s Settings, can 
 		Name:         id.ListenerName(i),
 		Protocol:     s.Listeners.listenerProtocol(port),
 		Port:         int(port.Port),
-		Tags:         id.Tags(),
+		Tags:         s.tagsOf(id),
 		AllowedCIDRs: allowedCIDRs(s, can),
 		Limits:       possible(s.Listeners.Limits, can),
 	}

@@ -68,6 +68,8 @@ type Settings struct {
 	SourceRanges []string
 	// SecurityGroups is security-group-mode, "" when security groups are not managed.
 	SecurityGroups string
+	// Tags are the user's own.
+	Tags []string
 }
 
 // Read gathers the settings of a Service. Notices are what the user should know
@@ -104,6 +106,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		Seed:             string(svc.UID),
 		MaxMembers:       maxMembers(svc, values, class, lb),
 		SecurityGroups:   lb.SecurityGroups(),
+		Tags:             tags(values, lb),
 	}
 	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)
 	settings.PortID, settings.AllowReplace = value(values.PortID), value(values.AllowReplace)

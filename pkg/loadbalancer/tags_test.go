@@ -1,0 +1,65 @@
+package loadbalancer_test
+
+import (
+	"slices"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// TestTagsOfTheUsersOwnAreOnWhatIsMadeAndNeverWrittenAgain gives a Service tags, takes
+// others, and adds a port: what was there keeps its tags, what is new has the new ones.
+//
+//proves:65
+func TestTagsOfTheUsersOwnAreOnWhatIsMadeAndNeverWrittenAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"tags": "section", "create-monitor": "true"}})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	for part, tags := range tagsIn(w.loadBalancer()) {
+		if !slices.Contains(tags, "section") || !slices.Contains(tags, "kube_svc_uid_"+string(svc.UID)) {
+			t.Errorf("%s has tags %q", part, tags)
+		}
+	}
+	svc.Annotations[annotation.Tags] = "team-a, cost=7"
+	w.unchanged(svc, nodes)
+
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 53))
+	w.ensure(svc, nodes)
+	for part, tags := range tagsIn(w.loadBalancer()) {
+		old, young := slices.Contains(tags, "section"), slices.Contains(tags, "team-a") && slices.Contains(tags, "cost=7")
+		if isNew := part == "UDP listener" || part == "UDP pool" || part == "UDP-CONNECT monitor"; old == isNew || young != isNew {
+			t.Errorf("%s has tags %q", part, tags)
+		}
+	}
+	w.unchanged(svc, nodes)
+
+	delete(svc.Annotations, annotation.Tags)
+	w.conf.LoadBalancer.Tags = ""
+	w.unchanged(svc, nodes)
+	svc.Annotations[annotation.Tags] = "kube_svc_uid_of-another"
+	w.cloud.Books.Reset()
+	w.refused(svc, nodes, `"kube_svc_uid_of-another"`)
+	w.writes(0)
+	w.delete(svc)
+	w.loadBalancers(0)
+}
+
+// tagsIn gives the tags of the parts of a load balancer with a listener of TCP and one
+// of UDP.
+func tagsIn(lb octavia.LoadBalancer) map[string][]string {
+	all := map[string][]string{"load balancer": lb.Tags}
+	for _, l := range lb.Listeners {
+		all[l.Protocol+" listener"] = l.Tags
+	}
+	for _, p := range lb.Pools {
+		all[p.Protocol+" pool"] = p.Tags
+		if p.Monitor != nil {
+			all[p.Monitor.Type+" monitor"] = p.Monitor.Tags
+		}
+	}
+	return all
+}
