@@ -273,9 +273,9 @@ func TestLoadBalancersOfAllAgesAreTakenOver(t *testing.T) {
 func TestAnotherClusterNameChangesNothingOfWhatIsOurs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
-	nodes, svc, guest := w.nodes(2), service("web", 2), service("guest", 0)
+	nodes, svc := w.nodes(2), service("web", 2)
 	w.ensure(svc, nodes)
-	guest = onto("guest", w.loadBalancer(), 443)
+	guest := onto("guest", w.loadBalancer(), 443)
 	w.ensure(guest, nodes)
 	before := w.loadBalancer()
 	w.clusterName = "renamed"

@@ -30,7 +30,7 @@ func (n Namespace) enter(f func() error) error {
 	if err != nil {
 		return fmt.Errorf("open network namespace %s: %w", n, err)
 	}
-	defer unix.Close(descriptor)
+	defer func() { _ = unix.Close(descriptor) }()
 	if err := unix.Setns(descriptor, unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("enter network namespace %s: %w", n, err)
 	}

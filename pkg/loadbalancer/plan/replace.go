@@ -123,8 +123,7 @@ func succeed(desired *model.LoadBalancer, observed model.Observed, opts Options)
 	d.steps = append(detachFloatingIP(desired, orElse(lb.FloatingIP, old.FloatingIP), observed.Spare, opts), d.steps...)
 	want := desired.FloatingIP
 	if want != nil && !fits(want, lb.FloatingIP) && fits(want, old.FloatingIP) && lb.FloatingIP == nil {
-		move := associate(want, *old.FloatingIP)
-		d.add(MoveFloatingIP{ID: move.ID, Address: move.Address, Revision: move.Revision, Describe: move.Describe})
+		d.add(MoveFloatingIP(associate(want, *old.FloatingIP)))
 	} else {
 		d.add(attachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
 	}

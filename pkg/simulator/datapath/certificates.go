@@ -100,7 +100,7 @@ func (k *keyring) listenerTLS(listener Listener) (*tls.Config, error) {
 	if listener.Protocol != ProtocolTerminatedHTTPS {
 		return nil, nil
 	}
-	config := &tls.Config{NextProtos: listener.TLS.ALPN} //nolint:gosec // the versions are the listener's choice
+	config := &tls.Config{NextProtos: listener.TLS.ALPN}
 	limitVersions(config, listener.TLS.Versions)
 	for _, ref := range append([]string{listener.TLS.DefaultRef}, listener.TLS.SNIRefs...) {
 		if ref == "" {

@@ -71,7 +71,7 @@ func (f *tcpFrontend) accept() {
 
 // serve carries one client's connection to its end.
 func (f *tcpFrontend) serve(client *net.TCPConn) {
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	route := f.route.Load()
 	defer f.plane.connections.add(route.owner, client)()
 	address := addrPort(client.RemoteAddr())

@@ -175,12 +175,12 @@ func TestLeastConnectionsPrefersTheIdleMember(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		defer first.Close()
+		defer func() { _ = first.Close() }()
 		second, err := connect(vip(lb))
 		if err != nil {
 			return err
 		}
-		defer second.Close()
+		defer func() { _ = second.Close() }()
 		if first.member != "a" || second.member != "a" {
 			return fmt.Errorf("got %s and %s", first.member, second.member)
 		}

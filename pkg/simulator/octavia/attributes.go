@@ -67,6 +67,7 @@ func (a attribute) parse(release Release, value any, path string) (any, *apiErro
 		return a.fields.parse(release, value, path+"."+a.name)
 	case kindObjects:
 		return a.parseObjects(release, value, path)
+	default: // a value of its own
 	}
 	if failure := a.readable(value); failure != nil {
 		return nil, failure
@@ -119,6 +120,7 @@ func (a attribute) readable(value any) *apiError {
 		if _, is := value.([]any); !is {
 			return &apiError{conversion: true, text: "Value not a valid list: " + python(value)}
 		}
+	default: // all that is JSON can be converted
 	}
 	return nil
 }

@@ -169,8 +169,8 @@ func (o *Octavia) validateProfile(provider, data string, zone bool) *apiError {
 	decoder := json.NewDecoder(strings.NewReader(data))
 	decoder.UseNumber()
 	var decoded any
-	if err := decoder.Decode(&decoded); err != nil {
-		return nil
+	if decoder.Decode(&decoded) != nil {
+		return nil // what is no JSON was refused before
 	}
 	if !isAmphora(provider) {
 		return iterable(provider, decoded)

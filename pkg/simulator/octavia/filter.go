@@ -12,7 +12,6 @@ import (
 type filter struct {
 	column column
 	wanted string
-	joined bool // of an attribute of a joined table
 	truth  bool // the value stands for a truth value
 }
 
@@ -67,6 +66,7 @@ func (t *table) filter(key string, values []string) (*filter, *apiError) {
 			"for comparison with a subquery, use " + t.model + "." + name + ".has(**criteria).")
 	case columnUnmapped:
 		return nil, crash("Entity namespace for \"" + t.sql + "\" has no property \"" + name + "\"")
+	default: // columns that can be compared
 	}
 	if len(values) > 1 && name != "enabled" && found.kind != columnPacked && found.kind != columnProperty {
 		return nil, databaseError("type 'list' is not supported", "SELECT … FROM "+t.sql)

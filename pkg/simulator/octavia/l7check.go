@@ -1,6 +1,7 @@
 package octavia
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
 	"regexp/syntax"
@@ -185,8 +186,8 @@ func distinguishedField() *regexp.Regexp { return regexp.MustCompile("^[a-zA-Z][
 // does.
 func regexFault(expression string) string {
 	_, err := syntax.Parse(expression, syntax.Perl)
-	failure, is := err.(*syntax.Error)
-	if !is {
+	var failure *syntax.Error
+	if !errors.As(err, &failure) {
 		return ""
 	}
 	what := string(failure.Code)
@@ -201,6 +202,7 @@ func regexFault(expression string) string {
 		what = "nothing to repeat at position " + strconv.Itoa(max(0, strings.Index(expression, failure.Expr)))
 	case syntax.ErrTrailingBackslash:
 		what = "bad escape (end of pattern) at position " + strconv.Itoa(len(expression)-1)
+	default: // in Go's words
 	}
 	return "Unable to parse regular expression: " + what
 }

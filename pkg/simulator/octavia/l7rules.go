@@ -96,7 +96,7 @@ func mutablePolicy(lb *LoadBalancer, policy *L7Policy) *apiError {
 }
 
 func (o *Octavia) showRule(c *call) (response, *apiError) {
-	_, rule, failure := o.rule(c.child)
+	rule, failure := o.rule(c.child)
 	if failure != nil {
 		return response{}, failure
 	}
@@ -111,7 +111,7 @@ func (o *Octavia) updateRule(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	_, rule, failure := o.rule(c.child)
+	rule, failure := o.rule(c.child)
 	if failure != nil {
 		return response{}, failure
 	}
@@ -142,7 +142,7 @@ func (o *Octavia) updateRule(c *call) (response, *apiError) {
 }
 
 func (o *Octavia) deleteRule(c *call) (response, *apiError) {
-	_, rule, failure := o.rule(c.child)
+	rule, failure := o.rule(c.child)
 	if failure != nil {
 		return response{}, failure
 	}
@@ -167,11 +167,11 @@ func (o *Octavia) dropRule(policy *L7Policy, rule *L7Rule) {
 }
 
 // rule finds a rule, whatever policy the path names.
-func (o *Octavia) rule(id string) (*LoadBalancer, *L7Rule, *apiError) {
-	if lb, rule, known := find[*L7Rule](o, id); known {
-		return lb, rule, nil
+func (o *Octavia) rule(id string) (*L7Rule, *apiError) {
+	if _, rule, known := find[*L7Rule](o, id); known {
+		return rule, nil
 	}
-	return nil, nil, notFound("L7 Rule", id)
+	return nil, notFound("L7 Rule", id)
 }
 
 func (o *Octavia) writablePolicy(c *call) (*LoadBalancer, *L7Policy, *apiError) {

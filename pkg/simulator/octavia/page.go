@@ -103,8 +103,9 @@ func typeWithoutDefault(kind columnKind) (string, bool) {
 		return "float", true
 	case columnPacked:
 		return "type_decorator", true
+	default:
+		return "", false
 	}
-	return "", false
 }
 
 func (p page) behind(thing, marker any, parts []orderPart) bool {

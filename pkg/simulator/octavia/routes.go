@@ -122,12 +122,10 @@ func (o *Octavia) answer(c *call, r *http.Request, parts []string) (answer respo
 // and bodies that are not JSON.
 func writable(c *call, r *http.Request, parts []string) *apiError {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(c.query)), func(name string) bool {
-		switch {
-		case r.Method == http.MethodDelete:
+		if r.Method == http.MethodDelete {
 			return name == "cascade" && slices.Contains(parts, "loadbalancers")
-		default:
-			return name == "additive_only" && parts[len(parts)-1] == "members"
 		}
+		return name == "additive_only" && parts[len(parts)-1] == "members"
 	})
 	if len(names) > 0 && !slices.Contains(parts, "octavia") {
 		return refuse(http.StatusBadRequest, "Unknown argument: \"%s\"", names[0])
