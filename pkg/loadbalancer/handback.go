@@ -175,7 +175,7 @@ func (r *Reconciler) work(ctx context.Context, svc *v1.Service, call string, do 
 	}
 	j := &job{call: call, svc: svc.DeepCopy(), began: r.options.Clock.Now(), done: make(chan struct{})}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(r.jobs.ctx, cancel)
+	stop := context.AfterFunc(r.jobs.ctx, cancel) //nolint:contextcheck // the end of the process ends the work too
 	untie := context.AfterFunc(ctx, cancel)
 	own = apply.Expecting(own, func(left time.Duration) { j.expect(r.options.Clock.Now().Add(left)) })
 	go func() {

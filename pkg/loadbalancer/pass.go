@@ -120,21 +120,13 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 			if err := p.planGroups(ctx); err != nil {
 				return nil, err
 			}
-			p.tellGroups()
-			p.tellPlan(p.svc, todo)
-			p.tellIgnored(p.svc, p.known.Ignored)
-			p.tellFloating(p.svc, p.known, todo)
-			p.tellIgnored(p.svc, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed)))
-			p.tellDrift(p.svc, p.drift, todo)
-			if !todo.Empty() {
-				p.tellShared()
-			}
+			p.tell(todo)
 		}
 		switch {
 		case todo.Empty() && len(p.groups.Open) == 0 || p.reportOnly:
 			return p.end(ctx, todo)
 		case n > passes:
-			return nil, fmt.Errorf("load balancer still differs from what the Service asks for after %d passes: %s", passes, todo.Steps[0])
+			return nil, fmt.Errorf("the cloud still differs from what the Service asks for after %d passes: %s", passes, p.left(todo))
 		}
 		err = p.apply(ctx, todo)
 		if p.learns(ctx, err) {
@@ -145,6 +137,27 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 			return nil, err
 		}
 	}
+}
+
+// tell says what is going to be done, and what will have no effect.
+func (p *pass) tell(todo plan.Plan) {
+	p.tellGroups()
+	p.tellPlan(p.svc, todo)
+	p.tellIgnored(p.svc, p.known.Ignored)
+	p.tellFloating(p.svc, p.known, todo)
+	p.tellIgnored(p.svc, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed)))
+	p.tellDrift(p.svc, p.drift, todo)
+	if !todo.Empty() {
+		p.tellShared()
+	}
+}
+
+// left names the first step that is still to be done.
+func (p *pass) left(todo plan.Plan) fmt.Stringer {
+	if len(todo.Steps) > 0 {
+		return todo.Steps[0]
+	}
+	return p.groups.Open[0]
 }
 
 // learns takes from an error what the provider cannot do. It is true when a plan

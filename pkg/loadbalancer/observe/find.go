@@ -231,6 +231,34 @@ func (o *Observer) hasAddress(ctx context.Context, lb loadbalancers.LoadBalancer
 	return false, nil
 }
 
+// traces gives the load balancers that may have something of a Service, and the IDs
+// of more: those with its identity, at its published addresses, where it was before,
+// and where listeners of it are.
+func (o *Observer) traces(ctx context.Context, id identity.Identity, hints Hints) (all []loadbalancers.LoadBalancer, ids []string, err error) {
+	all, err = o.Claimed(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, address := range hints.Addresses {
+		at, err := o.at(ctx, address)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, at...)
+	}
+	ids = slices.Clone(hints.Before)
+	if id.Untagged {
+		return all, ids, nil
+	}
+	tagged, err := o.Octavia.ListenersTagged(ctx, id.ServiceTag())
+	for _, l := range tagged {
+		for _, of := range l.Loadbalancers {
+			ids = append(ids, of.ID)
+		}
+	}
+	return all, ids, err
+}
+
 // Elsewhere looks for what a Service still has beside the load balancer of an ID,
 // after it has been moved: its own ones, and those that hold a listener of it.
 func (o *Observer) Elsewhere(ctx context.Context, id identity.Identity, hints Hints, except string) ([]Found, error) {
@@ -249,30 +277,9 @@ func (o *Observer) Elsewhere(ctx context.Context, id identity.Identity, hints Hi
 		elsewhere = append(elsewhere, Found{[]loadbalancers.LoadBalancer{lb}, as})
 		return err
 	}
-	var all []loadbalancers.LoadBalancer
-	own, err := o.Claimed(ctx, id)
+	all, ids, err := o.traces(ctx, id, hints)
 	if err != nil {
 		return nil, err
-	}
-	all = append(all, own...)
-	for _, address := range hints.Addresses {
-		at, err := o.at(ctx, address)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, at...)
-	}
-	ids := slices.Clone(hints.Before)
-	if !id.Untagged {
-		tagged, err := o.Octavia.ListenersTagged(ctx, id.ServiceTag())
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range tagged {
-			for _, of := range l.Loadbalancers {
-				ids = append(ids, of.ID)
-			}
-		}
 	}
 	for _, lb := range all {
 		if err := add(lb); err != nil {

@@ -107,7 +107,7 @@ func waitClosed(t *testing.T, at netip.AddrPort) {
 	eventually(t, "refusal at "+at.String(), func() error {
 		connection, err := net.DialTimeout("tcp", at.String(), patience)
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // the error is what is waited for
 		}
 		_ = connection.Close()
 		return errors.New("still listening")

@@ -170,7 +170,7 @@ func (o *Octavia) validateProfile(provider, data string, zone bool) *apiError {
 	decoder.UseNumber()
 	var decoded any
 	if decoder.Decode(&decoded) != nil {
-		return nil // what is no JSON was refused before
+		return nil //nolint:nilerr // what is no JSON was refused before
 	}
 	if !isAmphora(provider) {
 		return iterable(provider, decoded)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -76,7 +77,7 @@ func (m *machine) step(recording Recording, step Step, rest []Step) (what string
 
 func (m *machine) send(step Step) (answer *httptest.ResponseRecorder) {
 	target := strings.ReplaceAll(m.translate(step.Path), " ", "%20")
-	request := httptest.NewRequest(step.Method, target, strings.NewReader(m.translate(step.Body)))
+	request := httptest.NewRequestWithContext(context.Background(), step.Method, target, strings.NewReader(m.translate(step.Body)))
 	request.Host = m.host(step)
 	if m.site != nil {
 		request.Header.Set("Accept", "application/json")

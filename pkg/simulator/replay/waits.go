@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -106,7 +107,7 @@ func (s *site) makeBefore(m *machine, id string) error {
 		return err
 	}
 	m.next.set(map[string]string{"loadbalancer": id, "port": facts.PortID})
-	request := httptest.NewRequest(http.MethodPost, "/v2.0/lbaas/loadbalancers", strings.NewReader(m.translate(string(body))))
+	request := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/v2.0/lbaas/loadbalancers", strings.NewReader(m.translate(string(body))))
 	answer := httptest.NewRecorder()
 	m.octavia.ServeHTTP(answer, request.WithContext(keystone.WithCaller(request.Context(), s.callers["k8s"])))
 	m.next.set(nil)
