@@ -3,9 +3,7 @@
 package books
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -160,41 +158,6 @@ func (b *Books) TotalCycles() int {
 	return total
 }
 
-// Record is the middleware: it notes what next answers, also when next closes
-// the connection by panicking with http.ErrAbortHandler.
-func (b *Books) Record(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.RequestURI()
-		target := b.target(r.URL.Path)
-		project := b.enter(r.Header.Get("X-Auth-Token"))
-		defer b.leave(project)
-		provider := b.provider(target)
-		in := &countingBody{ReadCloser: r.Body}
-		r.Body = in
-		out := &recorder{ResponseWriter: w}
-		finished := false
-		defer func() {
-			switch {
-			case !finished:
-				out.status = 0
-			case out.status == 0: // nothing was written, which the server takes for success
-				out.status = http.StatusOK
-			}
-			if target == "" {
-				target = b.fromAnswer(r, out)
-				provider = b.provider(target)
-			}
-			b.add(Request{
-				Method: r.Method, Route: Route(r.URL.Path), Path: path, Status: out.status,
-				LoadBalancerID: target, Provider: provider, ProjectID: project,
-				Mentions: b.mention(r, in, out, target), RequestBytes: in.count, Bytes: out.count,
-			})
-		}()
-		next.ServeHTTP(out, r)
-		finished = true
-	})
-}
-
 func (b *Books) add(request Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -266,48 +229,4 @@ func isID(part string) bool {
 		return false
 	}
 	return strings.Trim(digits, "0123456789abcdef") == ""
-}
-
-// recorder notes status and size of an answer. It keeps the text of the
-// answers to POSTs, in which new IDs are found.
-type recorder struct {
-	http.ResponseWriter
-	status, count int
-	text          bytes.Buffer
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-func (r *recorder) WriteHeader(status int) {
-	r.status = status
-	r.ResponseWriter.WriteHeader(status)
-}
-
-func (r *recorder) Write(text []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	r.count += len(text)
-	if r.status == http.StatusCreated {
-		r.text.Write(text)
-	}
-	return r.ResponseWriter.Write(text)
-}
-
-// countingBody counts a body, and keeps as much of it as names can be in.
-type countingBody struct {
-	io.ReadCloser
-	count int
-	text  bytes.Buffer
-}
-
-// maxText of a body is kept.
-const maxText = 1 << 18
-
-func (c *countingBody) Read(text []byte) (int, error) {
-	n, err := c.ReadCloser.Read(text)
-	c.count += n
-	c.text.Write(text[:min(n, max(0, maxText-c.text.Len()))])
-	return n, err
 }

@@ -100,6 +100,54 @@ func TestClosedConnectionIsStatus0(t *testing.T) {
 	}
 }
 
+func TestClientsFindInTheBooksWhatHasEnded(t *testing.T) {
+	t.Parallel()
+	flush := func(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
+	for name, c := range map[string]struct {
+		status int
+		end    func(http.ResponseWriter)
+	}{
+		"connection closed": {0, func(w http.ResponseWriter) {
+			connection, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				panic(err)
+			}
+			_ = connection.Close()
+		}},
+		"all of the body sent": {http.StatusOK, func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "4")
+			_, _ = io.WriteString(w, "done")
+			flush(w)
+		}},
+		"header without a body": {http.StatusNoContent, func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusNoContent)
+			flush(w)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kept, seen := books.New(nil), make(chan bool)
+			server := httptest.NewServer(kept.Record(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				c.end(w)
+				<-seen // the handler has not ended when the client looks
+			})))
+			defer server.Close()
+			defer close(seen)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if answer, err := server.Client().Do(request); err == nil {
+				_, _ = io.Copy(io.Discard, answer.Body)
+				_ = answer.Body.Close()
+			}
+			if all := kept.Requests(); len(all) != 1 || all[0].Status != c.status {
+				t.Errorf("booked %+v", all)
+			}
+		})
+	}
+}
+
 func TestRouteHidesIDs(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
