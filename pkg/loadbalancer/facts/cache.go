@@ -102,3 +102,14 @@ func (c *cache[T]) keep(key string, value T) {
 	defer c.mu.Unlock()
 	c.entries[key] = entry[T]{value, c.clock.Now().Add(c.age)}
 }
+
+// keepNewer keeps a value unless a newer one is kept.
+func (c *cache[T]) keepNewer(key string, value T, newer func(a, b T) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	if kept, ok := c.entries[key]; ok && !now.After(kept.until) && newer(kept.value, value) {
+		value = kept.value
+	}
+	c.entries[key] = entry[T]{value, now.Add(c.age)}
+}

@@ -9,22 +9,26 @@ import (
 )
 
 // NodePorts gives the ports of servers, by server: a request for 150 servers that
-// were not asked for lately.
+// were not asked for lately. Each port is as it was last seen.
 func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]openstack.Port, error) {
-	return r.ports.getMany(ctx, servers, r.portsOf)
+	found, err := r.ports.getMany(ctx, servers, r.portsOf)
+	for server, ports := range found {
+		now := slices.Clone(ports)
+		for i, port := range now {
+			if known, ok := r.port.kept(port.ID); ok {
+				now[i] = known
+			}
+		}
+		found[server] = now
+	}
+	return found, err
 }
 
 // KnownPort gives a port as it was last seen, if that is not too long ago.
 func (r *Reader) KnownPort(id string) (openstack.Port, bool) { return r.port.kept(id) }
 
 // KeepPort notes how a port is now.
-func (r *Reader) KeepPort(port openstack.Port) {
-	r.port.keep(port.ID, port)
-	if known, ok := r.ports.kept(port.DeviceID); ok {
-		others := slices.DeleteFunc(slices.Clone(known), func(p openstack.Port) bool { return p.ID == port.ID })
-		r.ports.keep(port.DeviceID, append(others, port))
-	}
-}
+func (r *Reader) KeepPort(port openstack.Port) { r.port.keep(port.ID, port) }
 
 // ForgetPorts has the ports of servers read anew.
 func (r *Reader) ForgetPorts(servers ...string) {
@@ -40,10 +44,16 @@ func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]op
 	}
 	byServer := map[string][]openstack.Port{}
 	for _, port := range ports {
-		r.port.keep(port.ID, port)
+		r.port.keepNewer(port.ID, port, newerPort)
 		byServer[port.DeviceID] = append(byServer[port.DeviceID], port)
 	}
 	return byServer, nil
+}
+
+// newerPort tells whether a is a later state of a port than b. A list may come in
+// after the answer to a change that it has not seen: Services come at the same time.
+func newerPort(a, b openstack.Port) bool {
+	return a.Revision != nil && b.Revision != nil && *a.Revision > *b.Revision
 }
 
 // ServerID gives the last part of a provider ID, openstack://[region]/ID; "" when it

@@ -64,6 +64,9 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *openstack.
 	if known, ok := g.facts.KnownPort(portID); ok && read == nil && known.UsesGroup(groupID) != member {
 		read = &known
 	}
+	if read != nil && read.Revision == nil {
+		read = nil // Neutron would not refuse a list that is out of date
+	}
 	const tries = 5
 	for try := 1; ; try++ {
 		if read == nil {
