@@ -91,16 +91,16 @@ func wanted(svc *v1.Service) bool {
 // gone. Upstream does not heed what an error of this call asks for: it calls again
 // after five seconds, then ten, and so on.
 func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
-	_, err := r.work(ctx, svc, callDelete, func(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
-		return nil, r.delete(ctx, svc)
+	_, err := r.work(ctx, svc, callDelete, func(ctx context.Context, svc *v1.Service, turn *turn) (*v1.LoadBalancerStatus, error) {
+		return nil, r.delete(ctx, svc, turn)
 	})
 	return err
 }
 
-func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
+func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, turn *turn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Patience, errPatience)
 	defer cancel()
-	unlock, err := r.locks.lock(ctx, string(svc.UID))
+	unlock, err := turn.wait(ctx)
 	if err != nil {
 		return r.explain(ctx, err)
 	}

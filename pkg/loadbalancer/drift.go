@@ -71,7 +71,7 @@ func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName
 // publish.
 func (r *Reconciler) Repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
 	why := r.drifts.recall(svc.UID)
-	published, err := r.bring(ctx, svc, nodes, call{
+	published, err := r.bring(ctx, svc, r.locks.queue(string(svc.UID)), nodes, call{
 		mayCreate:  alive,
 		drift:      why,
 		reportOnly: why != "" && r.options.Config.LoadBalancer.DriftPolicy == driftReport,

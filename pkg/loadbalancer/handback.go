@@ -157,11 +157,16 @@ func (j *jobs) of(service types.UID) (running, deleted bool) {
 	return running, deleted
 }
 
+// task is what a call has to do once it is the Service's turn, which it waits for.
+type task func(context.Context, *v1.Service, *turn) (*v1.LoadBalancerStatus, error)
+
 // work does the work of a call, and waits for its end as long as the call may hold
 // its worker. Past that the work goes on by itself and the call ends with an
 // *api.RetryError, which asks for the next call at about the time of its end; that
 // one then has its result. Until it ends, further calls of its kind end at once.
-func (r *Reconciler) work(ctx context.Context, svc *v1.Service, call string, do func(context.Context, *v1.Service) (*v1.LoadBalancerStatus, error)) (*v1.LoadBalancerStatus, error) {
+// What calls for a Service have begun is done in the order of the calls, whether they
+// waited or not: else a creation could come after the deletion.
+func (r *Reconciler) work(ctx context.Context, svc *v1.Service, call string, do task) (*v1.LoadBalancerStatus, error) {
 	key := jobKey{svc.UID, call}
 	switch left := r.jobs.resume(key); {
 	case left == nil:
@@ -178,11 +183,13 @@ func (r *Reconciler) work(ctx context.Context, svc *v1.Service, call string, do 
 	stop := context.AfterFunc(r.jobs.ctx, cancel) //nolint:contextcheck // the end of the process ends the work too
 	untie := context.AfterFunc(ctx, cancel)
 	own = apply.Expecting(own, func(left time.Duration) { j.expect(r.options.Clock.Now().Add(left)) })
+	turn := r.locks.queue(string(svc.UID)) // not by the goroutine, which may begin late
 	go func() {
 		defer r.jobs.running.Done()
 		defer cancel()
 		defer stop()
-		j.status, j.err = do(own, j.svc)
+		j.status, j.err = do(own, j.svc, turn)
+		turn.leave()
 		close(j.done)
 	}()
 	timer := r.options.Clock.NewTimer(r.options.Hold)

@@ -183,8 +183,8 @@ func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identi
 // the first write. When the worker is wanted back before the end it is an
 // *api.RetryError: see Options.Hold.
 func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-	return r.work(ctx, svc, callEnsure, func(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
-		return r.bring(ctx, svc, nodes, call{mayCreate: always})
+	return r.work(ctx, svc, callEnsure, func(ctx context.Context, svc *v1.Service, turn *turn) (*v1.LoadBalancerStatus, error) {
+		return r.bring(ctx, svc, turn, nodes, call{mayCreate: always})
 	})
 }
 
@@ -193,8 +193,8 @@ func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 // Services, so the Service may be deleted already. Where there is none it is an
 // error, on which upstream calls Ensure if the Service is still there.
 func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	_, err := r.work(ctx, svc, callUpdate, func(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, error) {
-		return r.bring(ctx, svc, nodes, call{mayCreate: never})
+	_, err := r.work(ctx, svc, callUpdate, func(ctx context.Context, svc *v1.Service, turn *turn) (*v1.LoadBalancerStatus, error) {
+		return r.bring(ctx, svc, turn, nodes, call{mayCreate: never})
 	})
 	return err
 }
@@ -202,11 +202,11 @@ func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.No
 func always(context.Context) (bool, error) { return true, nil }
 func never(context.Context) (bool, error)  { return false, nil }
 
-// bring makes one pass for a Service, alone.
-func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
+// bring makes one pass for a Service, when its turn has come.
+func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, turn *turn, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Patience, errPatience)
 	defer cancel()
-	unlock, err := r.locks.lock(ctx, string(svc.UID))
+	unlock, err := turn.wait(ctx)
 	if err != nil {
 		return nil, r.explain(ctx, err)
 	}

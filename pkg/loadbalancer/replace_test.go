@@ -264,6 +264,9 @@ func replacementKilledAt(t *testing.T, n int, afterWork, legacy bool, then strin
 	}()
 	_, err := w.engine.Ensure(ctx, wanted, nodes)
 	killed := w.cloud.Faults.Hits() > 0
+	if killed {
+		w.buried()
+	}
 	remove()
 	if !killed {
 		return false

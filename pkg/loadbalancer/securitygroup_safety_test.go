@@ -33,6 +33,9 @@ func (w *world) lastRequest(n int, afterWork bool, call func(context.Context) er
 	}()
 	err := call(ctx)
 	killed := w.cloud.Faults.Hits() > before
+	if killed {
+		w.buried()
+	}
 	remove()
 	if killed && err == nil {
 		w.t.Fatalf("request %d: success without an answer", n)

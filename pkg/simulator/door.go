@@ -19,13 +19,13 @@ type door struct {
 	mu          sync.Mutex
 	inner       net.Listener  // nil while it is shut
 	opened      chan struct{} // closed when inner is there
-	connections map[net.Conn]bool
+	connections map[*guest]bool
 	closed      bool
 }
 
 func newDoor(inner net.Listener) *door {
 	d := &door{
-		address: inner.Addr().String(), inner: inner, opened: make(chan struct{}), connections: map[net.Conn]bool{},
+		address: inner.Addr().String(), inner: inner, opened: make(chan struct{}), connections: map[*guest]bool{},
 	}
 	close(d.opened)
 	return d
@@ -65,14 +65,19 @@ func (d *door) listener() (net.Listener, <-chan struct{}, error) {
 // guest is a connection that leaves by itself.
 type guest struct {
 	net.Conn
-	door *door
+	door  *door
+	leave sync.Once
+	left  chan struct{} // closed when the server is done with it
 }
 
 // Close implements net.Conn.
 func (g *guest) Close() error {
-	g.door.mu.Lock()
-	delete(g.door.connections, g.Conn)
-	g.door.mu.Unlock()
+	g.leave.Do(func() {
+		g.door.mu.Lock()
+		delete(g.door.connections, g)
+		g.door.mu.Unlock()
+		close(g.left)
+	})
 	return g.Conn.Close()
 }
 
@@ -90,8 +95,29 @@ func (d *door) enter(connection net.Conn) net.Conn {
 	if d.inner == nil { // shut meanwhile
 		_ = connection.Close()
 	}
-	d.connections[connection] = true
-	return &guest{Conn: connection, door: d}
+	entered := &guest{Conn: connection, door: d, left: make(chan struct{})}
+	d.connections[entered] = true
+	return entered
+}
+
+// clear breaks every connection, and waits until the server is done with each or the
+// context ends.
+func (d *door) clear(ctx context.Context) error {
+	d.mu.Lock()
+	var all []*guest
+	for connection := range d.connections {
+		_ = connection.Conn.Close() // the server notices, when it is done with the request
+		all = append(all, connection)
+	}
+	d.mu.Unlock()
+	for _, connection := range all {
+		select {
+		case <-connection.left:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // shut refuses connections from now on. It does nothing when it is shut.
@@ -105,7 +131,7 @@ func (d *door) shut() {
 	_ = d.inner.Close() // nothing is left that could go wrong with it
 	d.inner = nil
 	for connection := range d.connections {
-		_ = connection.Close()
+		_ = connection.Conn.Close()
 	}
 	clear(d.connections)
 }

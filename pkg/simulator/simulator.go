@@ -217,6 +217,17 @@ func (c *Cloud) atClose(end func()) {
 	c.ending = append(c.ending, end)
 }
 
+// Disconnect breaks every connection, as when all clients die, and waits until the
+// requests that came through them are carried out or given up: a request goes on when
+// its client is gone. New connections are taken meanwhile. It does not wait for what
+// faults let happen DuringWork.
+func (c *Cloud) Disconnect(ctx context.Context) error {
+	if err := c.door.clear(ctx); err != nil {
+		return fmt.Errorf("wait for requests of clients that are gone: %w", err)
+	}
+	return nil
+}
+
 // WaitSettled waits until no load balancer and none of its children is in a
 // PENDING state, or the context ends.
 func (c *Cloud) WaitSettled(ctx context.Context) error {
