@@ -148,6 +148,10 @@ type LoadBalancer struct {
 	FlavorID string `gcfg:"flavor-id"`
 	// Octavia availability zone of new load balancers.
 	AvailabilityZone string `gcfg:"availability-zone"`
+	// QoS policy of the VIP's ports, by ID; `none` takes away what is there, without it that stays. A Service whose provider has none (ovn, f5) is refused.
+	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id"`
+	// Security groups of the VIP's ports, in place of the one that Octavia makes, by ID; `none` takes away what is there, without it that stays. A Service with source ranges, or of another provider than amphora, is refused unless its annotation says none; needs Octavia 16.0 (2025.1).
+	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids"`
 	// Publish a host name instead of the address where PROXY protocol is in use.
 	EnableIngressHostname bool `gcfg:"enable-ingress-hostname" default:"false"`
 	// The host name is the address, a dot and this suffix.
@@ -225,6 +229,10 @@ type LoadBalancerClass struct {
 	FlavorID string `gcfg:"flavor-id"`
 	// Octavia availability zone of new load balancers.
 	AvailabilityZone string `gcfg:"availability-zone"`
+	// QoS policy of the VIP's ports, by ID, or `none`.
+	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id"`
+	// Security groups of the VIP's ports, by ID, or `none`.
+	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids"`
 	// Make the Services of the class internal, whatever their annotations say; false lets them choose even where [LoadBalancer] does not.
 	InternalLB *bool `gcfg:"internal-lb"`
 	// Give every pool a health monitor.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // form is a rule for the text of a value.
@@ -38,6 +40,10 @@ func formNamed(name string) form {
 		return form{TagsAllowed, checkTags}
 	case "cidrs":
 		return form{"CIDR blocks separated by commas", checkCIDRs}
+	case "id":
+		return form{"an ID, or none", checkID}
+	case "ids":
+		return form{"IDs separated by commas, or none", checkIDs}
 	case "domain":
 		return form{"a DNS name", checkDomain}
 	case "search-order":
@@ -114,6 +120,27 @@ func checkCIDRs(text string) error {
 	for _, part := range strings.Split(text, ",") {
 		if _, err := netip.ParsePrefix(strings.TrimSpace(part)); err != nil {
 			return fmt.Errorf("%q is not a CIDR block", strings.TrimSpace(part))
+		}
+	}
+	return nil
+}
+
+func checkID(text string) error {
+	if text != "none" && (len(text) != 36 || uuid.Validate(text) != nil) {
+		return fmt.Errorf("%q is not an ID", text)
+	}
+	return nil
+}
+
+func checkIDs(text string) error {
+	if text == "none" {
+		return nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "none" {
+			return errors.New("none stands alone")
+		} else if err := checkID(part); err != nil {
+			return err
 		}
 	}
 	return nil

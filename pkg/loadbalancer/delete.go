@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
@@ -14,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // Get tells whether anything that was made for the Service is left. Upstream asks
@@ -122,7 +122,7 @@ func (r *Reconciler) outline(known *remembered) depth {
 	if known != nil && known.contents != nil {
 		had = &known.contents.lb
 	}
-	return func(ctx context.Context, id identity.Identity, lb loadbalancers.LoadBalancer) (*model.LoadBalancer, error) {
+	return func(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
 		if id.Sharing.Is {
 			return r.observer.Contents(ctx, id, lb)
 		}

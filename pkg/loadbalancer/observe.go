@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
@@ -43,7 +42,7 @@ func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (b
 
 // depth reads what is in a load balancer: all of it, or as much as it takes to delete
 // it.
-type depth func(context.Context, identity.Identity, loadbalancers.LoadBalancer) (*model.LoadBalancer, error)
+type depth func(context.Context, identity.Identity, openstack.LoadBalancer) (*model.LoadBalancer, error)
 
 // read finds the Service's load balancer and reads what is in it, once nothing works
 // on it any more. It also gives who the Service is there.
@@ -96,9 +95,9 @@ func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Iden
 
 // replacedBy gives the index of the load balancer whose place one of them was made to
 // take, or -1.
-func replacedBy(all []loadbalancers.LoadBalancer, i int) int {
+func replacedBy(all []openstack.LoadBalancer, i int) int {
 	replaced, _ := identity.Replaces(all[i].Tags)
-	return slices.IndexFunc(all, func(lb loadbalancers.LoadBalancer) bool { return replaced != "" && lb.ID == replaced })
+	return slices.IndexFunc(all, func(lb openstack.LoadBalancer) bool { return replaced != "" && lb.ID == replaced })
 }
 
 // retiring reads the load balancer whose place another one takes. Where the other
@@ -146,7 +145,7 @@ func (r *Reconciler) settleChildren(ctx context.Context, lb *model.LoadBalancer)
 
 // settled waits until nothing works on a load balancer, and reads it again if it
 // had to wait. It is nil when it has gone meanwhile.
-func (r *Reconciler) settled(ctx context.Context, lb loadbalancers.LoadBalancer) (*loadbalancers.LoadBalancer, error) {
+func (r *Reconciler) settled(ctx context.Context, lb openstack.LoadBalancer) (*openstack.LoadBalancer, error) {
 	state := observe.Parts{LoadBalancer: lb}.Model(identity.Identity{}).Status
 	if !state.Pending() {
 		return &lb, nil
@@ -169,7 +168,7 @@ func (r *Reconciler) settled(ctx context.Context, lb loadbalancers.LoadBalancer)
 // pick chooses among several load balancers of one Service: the one that was made to
 // take the place of another that is there, else the one whose address is published,
 // else the oldest.
-func pick(found []loadbalancers.LoadBalancer, addresses []string) int {
+func pick(found []openstack.LoadBalancer, addresses []string) int {
 	best := 0
 	for i := range found {
 		if a, b := replacedBy(found, i) >= 0, replacedBy(found, best) >= 0; a != b {

@@ -28,7 +28,8 @@ import (
 // onShared leaves of what a Service asks for its listeners: the load balancer itself
 // is another's.
 func onShared(desired *model.LoadBalancer) *model.LoadBalancer {
-	return &model.LoadBalancer{Name: desired.Name, Tags: desired.Tags, Listeners: desired.Listeners, Shared: &model.Shared{}}
+	return &model.LoadBalancer{Name: desired.Name, Tags: desired.Tags, Listeners: desired.Listeners, Shared: &model.Shared{},
+		VIP: model.VIP{VIPSettings: desired.VIP.VIPSettings}} // which plan refuses, unless they are there
 }
 
 // own are the settings as far as they are for the load balancer that is there: on

@@ -29,6 +29,9 @@ var (
 	// a full create, can make listeners beside monitors, and reports all that a
 	// monitor's change is about (13.0, 2023.2).
 	VersionSoundOVNMonitors = Version{2, 27}
+	// VersionVIPSecurityGroups: load balancers take the user's own security groups
+	// for the ports of their VIP (16.0, 2025.1).
+	VersionVIPSecurityGroups = Version{2, 29}
 	// VersionLinearMembers: listing members takes work that grows with their
 	// number; before, it grew with its square (16.0, 2025.1; LP#2019311).
 	VersionLinearMembers = Version{2, 29}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 )
@@ -80,14 +79,14 @@ func (f LoadBalancerFilter) query() url.Values {
 
 // LoadBalancers lists the load balancers of the session's project. Children are
 // IDs only. More than a page of them cost a request a page.
-func (o *Octavia) LoadBalancers(ctx context.Context, filter LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error) {
-	return listAll(ctx, o, "loadbalancers", filter.query(), func(lb loadbalancers.LoadBalancer) string { return lb.ID })
+func (o *Octavia) LoadBalancers(ctx context.Context, filter LoadBalancerFilter) ([]LoadBalancer, error) {
+	return listAll(ctx, o, "loadbalancers", filter.query(), func(lb LoadBalancer) string { return lb.ID })
 }
 
 // LoadBalancer reads one load balancer; with fields, only these attributes of it.
-func (o *Octavia) LoadBalancer(ctx context.Context, id string, fields ...string) (*loadbalancers.LoadBalancer, error) {
+func (o *Octavia) LoadBalancer(ctx context.Context, id string, fields ...string) (*LoadBalancer, error) {
 	var answer struct {
-		LoadBalancer loadbalancers.LoadBalancer `json:"loadbalancer"`
+		LoadBalancer LoadBalancer `json:"loadbalancer"`
 	}
 	path := "loadbalancers/" + url.PathEscape(id)
 	if len(fields) > 0 {

@@ -12,6 +12,8 @@ type LoadBalancerCreate struct {
 	loadbalancers.CreateOpts
 	// PersistenceTimeouts are those of the pools in it, by name, in seconds.
 	PersistenceTimeouts map[string]int `json:"-"`
+	// VIPSecurityGroupIDs are the user's own security groups for the ports of the VIP.
+	VIPSecurityGroupIDs []string `json:"-"`
 }
 
 // ToLoadBalancerCreateMap implements loadbalancers.CreateOptsBuilder.
@@ -21,6 +23,9 @@ func (opts LoadBalancerCreate) ToLoadBalancerCreateMap() (map[string]any, error)
 		return nil, err
 	}
 	lb, _ := body["loadbalancer"].(map[string]any)
+	if len(opts.VIPSecurityGroupIDs) > 0 {
+		lb["vip_sg_ids"] = opts.VIPSecurityGroupIDs
+	}
 	listeners, _ := lb["listeners"].([]any)
 	for _, listener := range listeners {
 		listener, _ := listener.(map[string]any)

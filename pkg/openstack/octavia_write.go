@@ -15,16 +15,16 @@ import (
 // CreateLoadBalancer makes a load balancer with everything in opts. The answer
 // holds the whole graph with all IDs; its arrays are in the service's order.
 // When IsUnsure(err) it may exist all the same: look before asking again.
-func (o *Octavia) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*loadbalancers.LoadBalancer, error) {
+func (o *Octavia) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*LoadBalancer, error) {
 	client, err := o.session.LoadBalancer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lb, err := loadbalancers.Create(ctx, client, opts).Extract()
-	if err != nil {
+	var lb LoadBalancer
+	if err := loadbalancers.Create(ctx, client, opts).ExtractIntoStructPtr(&lb, "loadbalancer"); err != nil {
 		return nil, Wrap(err, "create load balancer "+nameOf(opts.ToLoadBalancerCreateMap))
 	}
-	return lb, nil
+	return &lb, nil
 }
 
 // DeleteLoadBalancer deletes a load balancer, with cascade everything in it. The

@@ -48,7 +48,7 @@ func signIn(t *testing.T, cfg config.Global) *Session {
 	return s
 }
 
-func createLB(cloud *simulator.Cloud, s *Session, name string) (*loadbalancers.LoadBalancer, error) {
+func createLB(cloud *simulator.Cloud, s *Session, name string) (*LoadBalancer, error) {
 	return s.Octavia().CreateLoadBalancer(context.Background(), loadbalancers.CreateOpts{Name: name, VipSubnetID: cloud.Subnet.ID})
 }
 

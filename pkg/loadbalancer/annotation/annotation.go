@@ -76,6 +76,7 @@ type Values struct {
 	FloatingPattern, FloatingTags     *string
 	FloatingIPID, FloatingIPTag       *string
 	PortID, VIPAddress                *string
+	VIPQoSPolicyID, VIPSecurityGroups *string // IDs, or "none"
 	AllowReplace                      *bool
 	Method                            *string
 	NodeSelector                      *string

@@ -2,12 +2,14 @@ package annotation
 
 // Names that code outside of the table needs.
 const (
-	FloatingPattern = Prefix + "floating-subnet"
-	FloatingTags    = Prefix + "floating-subnet-tags"
-	FloatingIPID    = Prefix + "floating-ip-id"
-	FloatingIPTag   = Prefix + "floating-ip-tag"
-	PortID          = Prefix + "port-id"
-	VIPAddress      = Prefix + "vip-address"
+	FloatingPattern   = Prefix + "floating-subnet"
+	FloatingTags      = Prefix + "floating-subnet-tags"
+	FloatingIPID      = Prefix + "floating-ip-id"
+	FloatingIPTag     = Prefix + "floating-ip-tag"
+	PortID            = Prefix + "port-id"
+	VIPAddress        = Prefix + "vip-address"
+	VIPQoSPolicyID    = Prefix + "vip-qos-policy-id"
+	VIPSecurityGroups = Prefix + "vip-sg-ids"
 )
 
 // addressTable holds what decides on VIP and floating IP.
@@ -37,6 +39,16 @@ func addressTable() []Annotation {
 			Name: VIPAddress, Change: NeedsReplace,
 			Value: text("a free address in the subnet of the VIP", func(v *Values) **string { return &v.VIPAddress }),
 			Doc:   "The address of the VIP, also beside a floating IP. Where there is none, `spec.loadBalancerIP` does the same.",
+		},
+		{
+			Name: VIPQoSPolicyID, Key: "vip-qos-policy-id", Change: InPlace,
+			Value: ids("the ID of a QoS policy, or none", 1, func(v *Values) **string { return &v.VIPQoSPolicyID }),
+			Doc:   "The QoS policy of the VIP's ports. When it is not asked for any more it stays; `none` takes it away. Not for the providers ovn and f5.",
+		},
+		{
+			Name: VIPSecurityGroups, Key: "vip-sg-ids", Change: InPlace,
+			Value: ids("comma-separated IDs of security groups, or none", 100, func(v *Values) **string { return &v.VIPSecurityGroups }),
+			Doc:   "The security groups of the VIP's ports, in place of the one that Octavia makes: they alone say who may connect, to which ports. When they are not asked for any more they stay; `none` takes them away. Not together with source ranges. Octavia 16.0 (2025.1), provider amphora only.",
 		},
 		{
 			Name: FloatingNetID, Key: "floating-network-id", Default: "the default external network, else the first", Change: OnlyAtCreation,

@@ -28,7 +28,8 @@ import (
 
 // Octavia is what apply asks of the load balancer service.
 type Octavia interface {
-	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*loadbalancers.LoadBalancer, error)
+	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*openstack.LoadBalancer, error)
+	UpdateLoadBalancer(ctx context.Context, id string, opts loadbalancers.UpdateOptsBuilder) error
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
 	CreateListener(ctx context.Context, opts listeners.CreateOpts) (*listeners.Listener, error)
 	UpdateListener(ctx context.Context, id string, opts listeners.UpdateOptsBuilder) (*listeners.Listener, error)

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
@@ -25,13 +26,26 @@ func loadBalancerOpts(lb *model.LoadBalancer) openstack.LoadBalancerCreate {
 		VipNetworkID:     lb.VIP.NetworkID,
 		VipPortID:        lb.VIP.PortID,
 		VipAddress:       lb.VIP.Address,
+		VipQosPolicyID:   lb.VIP.Settled().QoSPolicyID,
 	}
+	opts.VIPSecurityGroupIDs = lb.VIP.Settled().SecurityGroupIDs
 	for _, l := range lb.Listeners {
 		listener := listenerOpts(l)
 		pool := poolOpts(l.Pool)
 		listener.DefaultPool = &pool.CreateOpts
 		opts.PersistenceTimeouts[l.Pool.Name] = pool.PersistenceTimeout
 		opts.Listeners = append(opts.Listeners, listener)
+	}
+	return opts
+}
+
+// vipUpdate holds what differs.
+func vipUpdate(from, to model.VIPSettings) (opts openstack.VIPUpdate) {
+	if from.QoSPolicyID != to.QoSPolicyID {
+		opts.QoSPolicyID = &to.QoSPolicyID
+	}
+	if !slices.Equal(from.SecurityGroupIDs, to.SecurityGroupIDs) {
+		opts.SecurityGroupIDs = &to.SecurityGroupIDs
 	}
 	return opts
 }

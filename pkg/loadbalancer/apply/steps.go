@@ -40,6 +40,8 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 func (r *run) child(ctx context.Context, step plan.Step) (created string, err error) {
 	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
+	case plan.UpdateLoadBalancer:
+		return "", r.Octavia.UpdateLoadBalancer(ctx, s.ID, vipUpdate(s.From, s.To))
 	case plan.CreateListener:
 		return r.createListener(ctx, s)
 	case plan.UpdateListener:

@@ -34,13 +34,17 @@ const (
 	AvailabilityZones Feature = "availability zones"
 	OwnPort           Feature = "VIPs on ports of the user's own"
 	CustomTags        Feature = "tags"
+	VIPQoS            Feature = "QoS policies of the VIP"
+	VIPSecurityGroups Feature = "security groups of the VIP"
 )
 
 // feature is a row of the table of features: the version of the API that brought
-// it, and the providers that do not have it whatever the version.
+// it, and the providers that do not have it whatever the version; with alone, all do
+// not but amphora.
 type feature struct {
 	since   openstack.Version
 	lacking []string
+	alone   bool
 }
 
 // features is the table of what providers can do. Octavia tells nobody: it is from
@@ -48,23 +52,25 @@ type feature struct {
 // of a request that asks for it all the same.
 func features() map[Feature]feature {
 	return map[Feature]feature{
-		FullCreate:        {},                                                            // 501; learnt
-		MemberBatches:     {},                                                            // 501; learnt
-		SourceRanges:      {openstack.VersionAllowedCIDRs, []string{ProviderOVN}},        // 501
-		MonitorPorts:      {lacking: []string{ProviderOVN}},                              // 501
-		HTTPMonitorForUDP: {openstack.VersionHTTPForUDP, []string{ProviderOVN}},          // 400, ovn 501
-		MonitorHTTP11:     {openstack.VersionMonitorHTTP11, []string{ProviderOVN}},       // 400, ovn 501
-		Timeouts:          {openstack.VersionTimeouts, []string{ProviderOVN}},            // 400, ovn ignores them
-		ConnectionLimit:   {lacking: []string{ProviderOVN}},                              // ignored
-		InsertHeaders:     {lacking: []string{ProviderOVN}},                              // 501 for the protocol
-		ProxyProtocol:     {lacking: []string{ProviderOVN}},                              // 501
-		ProxyProtocolV2:   {openstack.VersionProxyV2, []string{ProviderOVN}},             // 400, ovn 501
-		TLS:               {lacking: []string{ProviderOVN}},                              // 501
-		Layer7:            {lacking: []string{ProviderOVN}},                              // 501
-		Flavors:           {openstack.VersionFlavors, []string{ProviderOVN, ProviderF5}}, // 501
-		AvailabilityZones: {openstack.VersionZones, []string{ProviderOVN}},               // 501
-		OwnPort:           {lacking: []string{ProviderOVN}},                              // 409, and the port is lost
-		CustomTags:        {since: openstack.VersionTags},                                // 400
+		FullCreate:        {},                                                                            // 501; learnt
+		MemberBatches:     {},                                                                            // 501; learnt
+		SourceRanges:      {since: openstack.VersionAllowedCIDRs, lacking: []string{ProviderOVN}},        // 501
+		MonitorPorts:      {lacking: []string{ProviderOVN}},                                              // 501
+		HTTPMonitorForUDP: {since: openstack.VersionHTTPForUDP, lacking: []string{ProviderOVN}},          // 400, ovn 501
+		MonitorHTTP11:     {since: openstack.VersionMonitorHTTP11, lacking: []string{ProviderOVN}},       // 400, ovn 501
+		Timeouts:          {since: openstack.VersionTimeouts, lacking: []string{ProviderOVN}},            // 400, ovn ignores them
+		ConnectionLimit:   {lacking: []string{ProviderOVN}},                                              // ignored
+		InsertHeaders:     {lacking: []string{ProviderOVN}},                                              // 501 for the protocol
+		ProxyProtocol:     {lacking: []string{ProviderOVN}},                                              // 501
+		ProxyProtocolV2:   {since: openstack.VersionProxyV2, lacking: []string{ProviderOVN}},             // 400, ovn 501
+		TLS:               {lacking: []string{ProviderOVN}},                                              // 501
+		Layer7:            {lacking: []string{ProviderOVN}},                                              // 501
+		Flavors:           {since: openstack.VersionFlavors, lacking: []string{ProviderOVN, ProviderF5}}, // 501
+		AvailabilityZones: {since: openstack.VersionZones, lacking: []string{ProviderOVN}},               // 501
+		OwnPort:           {lacking: []string{ProviderOVN}},                                              // 409, and the port is lost
+		VIPQoS:            {lacking: []string{ProviderOVN, ProviderF5}},                                  // ignored
+		VIPSecurityGroups: {since: openstack.VersionVIPSecurityGroups, alone: true},                      // ignored, or 501: the drivers are not told to look at them
+		CustomTags:        {since: openstack.VersionTags},                                                // 400
 	}
 }
 
@@ -140,11 +146,14 @@ func HabitsOf(provider string) model.Habits {
 	}
 }
 
+// amphorae gives the names that the driver amphora has.
+func amphorae() []string { return []string{ProviderAmphora, "octavia", "amphorav2"} }
+
 // Learns tells whether the table is completed by what a provider answers. Of those
 // that it knows by their source it is not: their 501 is about something else, and
 // ovn refuses a whole batch for one member.
 func Learns(provider string) bool {
-	return !slices.Contains([]string{ProviderAmphora, "octavia", "amphorav2", ProviderOVN}, provider)
+	return provider != ProviderOVN && !slices.Contains(amphorae(), provider)
 }
 
 // sctpSince gives the version of the API from which on a provider serves SCTP.
@@ -162,7 +171,7 @@ func (c Capabilities) Can(f Feature) bool { return c.Lacks(f) == "" }
 func (c Capabilities) Lacks(f Feature) string {
 	row := features()[f]
 	switch {
-	case slices.Contains(row.lacking, c.Provider):
+	case slices.Contains(row.lacking, c.Provider), row.alone && !slices.Contains(amphorae(), c.Provider):
 		return fmt.Sprintf("the provider %s has no %s", c.Provider, f)
 	case !c.octavia.AtLeast(row.since):
 		return fmt.Sprintf("this Octavia has API version %s, %s need %s", c.octavia, f, row.since)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 // Settings are what a Service asks for in its annotations and fields, with the
@@ -43,6 +44,8 @@ type Settings struct {
 	// PortID is of the port that is to be the VIP, VIPAddress its address where
 	// LoadBalancerIP is that of the floating IP.
 	PortID, VIPAddress string
+	// VIP is what the load balancer has on its VIP.
+	VIP model.VIPSettings
 	// AllowReplace permits another load balancer in place of one that cannot become
 	// what is asked for.
 	AllowReplace   bool
@@ -109,6 +112,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		Tags:             tags(values, lb),
 	}
 	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)
+	settings.VIP = vipSettings(values, lb)
 	settings.PortID, settings.AllowReplace = value(values.PortID), value(values.AllowReplace)
 	if lb.InternalLB && values.Internal != nil && !*values.Internal {
 		notices = append(notices, annotation.Notice{Annotation: annotation.Internal, Message: "cloud.conf says internal-lb=true: all load balancers are internal"})

@@ -98,6 +98,7 @@ func validateSettings(svc *v1.Service, s Settings, can Capabilities) field.Error
 	if why := can.Lacks(OwnPort); s.PortID != "" && why != "" {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.PortID), why))
 	}
+	errs = append(errs, validateVIP(s, can)...)
 	if s.MethodAsked && !slices.Contains(can.Algorithms, s.Method) {
 		errs = append(errs, field.NotSupported(annotation.Path(annotation.Method), s.Method, can.Algorithms))
 	}

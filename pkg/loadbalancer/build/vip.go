@@ -70,7 +70,7 @@ func oneVIP(s Settings) field.ErrorList {
 
 // vip gives the VIP that a Service asks for.
 func vip(s Settings, facts Facts) model.VIP {
-	v := model.VIP{SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID, PortID: s.PortID, Address: s.VIPAddress}
+	v := model.VIP{SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID, PortID: s.PortID, Address: s.VIPAddress, VIPSettings: s.VIP}
 	if (!s.FloatingIP() || facts.NoFloatingIP != "") && s.PortID == "" {
 		v.Address = first(v.Address, s.LoadBalancerIP)
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/singleflight"
@@ -19,7 +18,7 @@ import (
 
 // Octavia is what is asked of the load balancer service.
 type Octavia interface {
-	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error)
+	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error)
 }
 
 // Neutron is what is asked of the network service.

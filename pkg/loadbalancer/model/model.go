@@ -66,6 +66,7 @@ type VIP struct {
 	SubnetID  string
 	PortID    string
 	Address   string
+	VIPSettings
 }
 
 // Listener is a port on which a load balancer accepts traffic, with the pool that

@@ -29,6 +29,10 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 			SubnetID:  p.LoadBalancer.VipSubnetID,
 			PortID:    p.LoadBalancer.VipPortID,
 			Address:   p.LoadBalancer.VipAddress,
+			VIPSettings: model.VIPSettings{
+				QoSPolicyID:      p.LoadBalancer.VipQosPolicyID,
+				SecurityGroupIDs: slices.Sorted(slices.Values(p.LoadBalancer.VIPSecurityGroupIDs)),
+			},
 		},
 		Status:    model.Status{Provisioning: p.LoadBalancer.ProvisioningStatus, Operating: p.LoadBalancer.OperatingStatus},
 		UpdatedAt: p.LoadBalancer.UpdatedAt,

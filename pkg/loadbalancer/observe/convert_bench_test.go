@@ -35,10 +35,10 @@ func BenchmarkModel(b *testing.B) {
 func read(id identity.Identity, ports, nodes int) observe.Parts {
 	const active, online = "ACTIVE", "ONLINE"
 	parts := observe.Parts{
-		LoadBalancer: loadbalancers.LoadBalancer{
+		LoadBalancer: openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
 			ID: "lb", Name: id.Name(), Description: id.Description(), Tags: id.Tags(), Provider: "amphora",
 			ProvisioningStatus: active, OperatingStatus: online,
-		},
+		}},
 		Members: map[string][]pools.Member{},
 	}
 	for i := range ports {

@@ -7,8 +7,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -37,7 +35,7 @@ type Hints struct {
 // Found are the load balancers of a Service.
 type Found struct {
 	// LoadBalancers are its own, or the one that it shares.
-	LoadBalancers []loadbalancers.LoadBalancer
+	LoadBalancers []openstack.LoadBalancer
 	// As is who the Service is there: their contents are read with it.
 	As identity.Identity
 }
@@ -76,20 +74,20 @@ func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) 
 		}
 		for _, lb := range at {
 			if as, own := adoptable(id, lb); own {
-				return Found{[]loadbalancers.LoadBalancer{lb}, as}, nil
+				return Found{[]openstack.LoadBalancer{lb}, as}, nil
 			}
 		}
 	}
 	return Found{As: id}, nil
 }
 
-func holds(all []loadbalancers.LoadBalancer, id string) bool {
-	return slices.ContainsFunc(all, func(lb loadbalancers.LoadBalancer) bool { return lb.ID == id })
+func holds(all []openstack.LoadBalancer, id string) bool {
+	return slices.ContainsFunc(all, func(lb openstack.LoadBalancer) bool { return lb.ID == id })
 }
 
 // replacing gives those that were made to take the place of one.
-func replacing(all []loadbalancers.LoadBalancer, id string) []loadbalancers.LoadBalancer {
-	return slices.DeleteFunc(slices.Clone(all), func(lb loadbalancers.LoadBalancer) bool {
+func replacing(all []openstack.LoadBalancer, id string) []openstack.LoadBalancer {
+	return slices.DeleteFunc(slices.Clone(all), func(lb openstack.LoadBalancer) bool {
 		replaced, _ := identity.Replaces(lb.Tags)
 		return replaced != id
 	})
@@ -98,7 +96,7 @@ func replacing(all []loadbalancers.LoadBalancer, id string) []loadbalancers.Load
 // withReplaced adds the load balancers whose place one of ours was made to take, as
 // long as they are there: one that cloud-provider-openstack made is not found by our
 // tags. Ours says that it was the Service's.
-func (o *Observer) withReplaced(ctx context.Context, id identity.Identity, ours []loadbalancers.LoadBalancer) (Found, error) {
+func (o *Observer) withReplaced(ctx context.Context, id identity.Identity, ours []openstack.LoadBalancer) (Found, error) {
 	found := Found{ours, id}
 	for _, lb := range ours {
 		replaced, _ := identity.Replaces(lb.Tags)
@@ -125,7 +123,7 @@ func (o *Observer) withReplaced(ctx context.Context, id identity.Identity, ours 
 
 // adoptable tells whether a load balancer without a UID, at the Service's own
 // address, has a name of the Service's.
-func adoptable(id identity.Identity, lb loadbalancers.LoadBalancer) (identity.Identity, bool) {
+func adoptable(id identity.Identity, lb openstack.LoadBalancer) (identity.Identity, bool) {
 	if id.Claim(lb.Tags, lb.Description) != identity.Unclaimed {
 		return id, false
 	}
@@ -149,7 +147,7 @@ func (o *Observer) named(ctx context.Context, id identity.Identity, lbID string,
 	if err != nil {
 		return Found{}, err
 	}
-	return Found{[]loadbalancers.LoadBalancer{*lb}, as}, nil
+	return Found{[]openstack.LoadBalancer{*lb}, as}, nil
 }
 
 // relate says who the Service is on a load balancer that it names.
@@ -160,7 +158,7 @@ func (o *Observer) named(ctx context.Context, id identity.Identity, lbID string,
 //	none      the Service's                    its own
 //	none      the Service's, another cluster   its own if its address is published by the Service, else refused
 //	none      any other                        shared
-func (o *Observer) relate(ctx context.Context, id identity.Identity, lb loadbalancers.LoadBalancer, addresses []string) (identity.Identity, error) {
+func (o *Observer) relate(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer, addresses []string) (identity.Identity, error) {
 	claim := id.Claim(lb.Tags, lb.Description)
 	if claim == identity.Ours || claim == identity.Unclaimed && slices.Contains(id.Names(), lb.Name) {
 		return id, nil
@@ -184,7 +182,7 @@ func (o *Observer) relate(ctx context.Context, id identity.Identity, lb loadbala
 }
 
 // Claimed lists the load balancers that carry our identity.
-func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]loadbalancers.LoadBalancer, error) {
+func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]openstack.LoadBalancer, error) {
 	filter := openstack.LoadBalancerFilter{Tags: []string{id.ServiceTag()}}
 	if id.Untagged {
 		filter = openstack.LoadBalancerFilter{Description: id.Description()}
@@ -193,12 +191,12 @@ func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]loadbal
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found, func(lb loadbalancers.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != identity.Ours }), nil
+	return slices.DeleteFunc(found, func(lb openstack.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != identity.Ours }), nil
 }
 
 // at lists the load balancers at an address: behind the floating IP that has it, or
 // with such a VIP.
-func (o *Observer) at(ctx context.Context, address string) ([]loadbalancers.LoadBalancer, error) {
+func (o *Observer) at(ctx context.Context, address string) ([]openstack.LoadBalancer, error) {
 	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Is4() {
 		fips, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Address: address})
 		if err != nil {
@@ -215,7 +213,7 @@ func (o *Observer) at(ctx context.Context, address string) ([]loadbalancers.Load
 
 // hasAddress tells whether one of the addresses is the VIP of a load balancer or a
 // floating IP on it.
-func (o *Observer) hasAddress(ctx context.Context, lb loadbalancers.LoadBalancer, addresses []string) (bool, error) {
+func (o *Observer) hasAddress(ctx context.Context, lb openstack.LoadBalancer, addresses []string) (bool, error) {
 	if len(addresses) == 0 || slices.Contains(addresses, lb.VipAddress) {
 		return len(addresses) > 0, nil
 	}
@@ -234,7 +232,7 @@ func (o *Observer) hasAddress(ctx context.Context, lb loadbalancers.LoadBalancer
 // traces gives the load balancers that may have something of a Service, and the IDs
 // of more: those with its identity, at its published addresses, where it was before,
 // and where listeners of it are.
-func (o *Observer) traces(ctx context.Context, id identity.Identity, hints Hints) (all []loadbalancers.LoadBalancer, ids []string, err error) {
+func (o *Observer) traces(ctx context.Context, id identity.Identity, hints Hints) (all []openstack.LoadBalancer, ids []string, err error) {
 	all, err = o.Claimed(ctx, id)
 	if err != nil {
 		return nil, nil, err
@@ -264,7 +262,7 @@ func (o *Observer) traces(ctx context.Context, id identity.Identity, hints Hints
 func (o *Observer) Elsewhere(ctx context.Context, id identity.Identity, hints Hints, except string) ([]Found, error) {
 	seen := map[string]bool{except: true}
 	var elsewhere []Found
-	add := func(lb loadbalancers.LoadBalancer) error {
+	add := func(lb openstack.LoadBalancer) error {
 		if seen[lb.ID] {
 			return nil
 		}
@@ -274,7 +272,7 @@ func (o *Observer) Elsewhere(ctx context.Context, id identity.Identity, hints Hi
 		if errors.As(err, &notOurs) {
 			return nil
 		}
-		elsewhere = append(elsewhere, Found{[]loadbalancers.LoadBalancer{lb}, as})
+		elsewhere = append(elsewhere, Found{[]openstack.LoadBalancer{lb}, as})
 		return err
 	}
 	all, ids, err := o.traces(ctx, id, hints)

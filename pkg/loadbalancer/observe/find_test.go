@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -20,14 +19,14 @@ import (
 func TestFind(t *testing.T) {
 	t.Parallel()
 	const gone = "5b8e7a55-2b1c-4d0c-93b5-1d4a3c1f0a77"
-	named := func(lb *loadbalancers.LoadBalancer) observe.Hints { return observe.Hints{LoadBalancerID: lb.ID} }
+	named := func(lb *openstack.LoadBalancer) observe.Hints { return observe.Hints{LoadBalancerID: lb.ID} }
 	published := func(address string) observe.Hints { return observe.Hints{Addresses: []string{address}} }
 	none := observe.Hints{}
 	restored := us() // a cluster restored from our backup: the same Service in another cluster
 	restored.ClusterID = "other-cluster"
 	renamed := us()
 	renamed.Service = "other"
-	type lbs = []*loadbalancers.LoadBalancer
+	type lbs = []*openstack.LoadBalancer
 	for _, test := range []struct {
 		what  string
 		setUp func(*world) (found lbs, hints observe.Hints)
@@ -98,7 +97,7 @@ func TestWhatTheServiceNamesIsSharedWhereItIsNotItsOwn(t *testing.T) {
 	other := us()
 	other.Service, other.ServiceUID = "other", "another-service"
 	for what, test := range map[string]struct {
-		lb   *loadbalancers.LoadBalancer
+		lb   *openstack.LoadBalancer
 		want identity.Sharing
 	}{
 		"another cluster's": {w.ours(another()), identity.Sharing{Owner: identity.Owner{

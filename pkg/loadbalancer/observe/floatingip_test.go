@@ -47,7 +47,7 @@ func TestTheFloatingIPOnTheVIP(t *testing.T) {
 			w := newWorld(t, "")
 			made := w.ours
 			if test.legacy {
-				made = func(id identity.Identity, _ ...func(*loadbalancers.CreateOpts)) *loadbalancers.LoadBalancer {
+				made = func(id identity.Identity, _ ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
 					return w.legacy(id)
 				}
 			}

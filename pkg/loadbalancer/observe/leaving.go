@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
@@ -17,7 +16,7 @@ import (
 // one is known to be ours that is no request; else it is a list of listeners, with one
 // of pools if there are any that no listener of ours uses. A model that Outline gives
 // has no members and no monitors. It reads all when there is something foreign.
-func (o *Observer) Outline(ctx context.Context, id identity.Identity, lb loadbalancers.LoadBalancer, known *model.LoadBalancer) (*model.LoadBalancer, error) {
+func (o *Observer) Outline(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer, known *model.LoadBalancer) (*model.LoadBalancer, error) {
 	parts := Parts{LoadBalancer: lb}
 	if knows(known, lb) {
 		return parts.Model(id), nil
@@ -41,7 +40,7 @@ func (o *Observer) Outline(ctx context.Context, id identity.Identity, lb loadbal
 
 // knows tells whether every listener and pool of a load balancer is one that is known
 // to be ours.
-func knows(known *model.LoadBalancer, lb loadbalancers.LoadBalancer) bool {
+func knows(known *model.LoadBalancer, lb openstack.LoadBalancer) bool {
 	ids := map[string]bool{}
 	if known != nil && known.ID == lb.ID && known.Shared == nil && len(known.Foreign) == 0 {
 		for _, l := range known.Listeners {

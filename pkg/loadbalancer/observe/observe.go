@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
@@ -17,8 +16,8 @@ import (
 
 // Octavia is what observe asks of the load balancer service.
 type Octavia interface {
-	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error)
-	LoadBalancer(ctx context.Context, id string, fields ...string) (*loadbalancers.LoadBalancer, error)
+	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error)
+	LoadBalancer(ctx context.Context, id string, fields ...string) (*openstack.LoadBalancer, error)
 	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
 	ListenersTagged(ctx context.Context, tag string) ([]listeners.Listener, error)
 	Pools(ctx context.Context, loadBalancerID string) ([]openstack.Pool, error)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
@@ -22,12 +21,12 @@ import (
 // recorded answers what a real OpenStack answered after cloud-provider-openstack
 // had served four Services (see testdata/README.md).
 type recorded struct {
-	AllLoadBalancers []loadbalancers.LoadBalancer `json:"loadbalancers"`
-	AllListeners     []listeners.Listener         `json:"listeners"`
-	AllPools         []openstack.Pool             `json:"pools"`
-	AllMonitors      []monitors.Monitor           `json:"healthmonitors"`
-	MembersByPool    map[string][]pools.Member    `json:"members"`
-	AllFloatingIPs   []floatingips.FloatingIP     `json:"floatingips"`
+	AllLoadBalancers []openstack.LoadBalancer  `json:"loadbalancers"`
+	AllListeners     []listeners.Listener      `json:"listeners"`
+	AllPools         []openstack.Pool          `json:"pools"`
+	AllMonitors      []monitors.Monitor        `json:"healthmonitors"`
+	MembersByPool    map[string][]pools.Member `json:"members"`
+	AllFloatingIPs   []floatingips.FloatingIP  `json:"floatingips"`
 }
 
 func readJSON(t *testing.T, name string, into any) {
@@ -55,15 +54,15 @@ func containsAll(tags, wanted []string) bool {
 }
 
 // LoadBalancers implements observe.Octavia.
-func (r *recorded) LoadBalancers(_ context.Context, f openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error) {
-	return only(r.AllLoadBalancers, func(lb loadbalancers.LoadBalancer) bool {
+func (r *recorded) LoadBalancers(_ context.Context, f openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error) {
+	return only(r.AllLoadBalancers, func(lb openstack.LoadBalancer) bool {
 		return (f.Name == "" || f.Name == lb.Name) && (f.VIPPortID == "" || f.VIPPortID == lb.VipPortID) && (f.VIPAddress == "" || f.VIPAddress == lb.VipAddress) &&
 			(f.Description == "" || f.Description == lb.Description) && containsAll(lb.Tags, f.Tags)
 	}), nil
 }
 
 // LoadBalancer implements observe.Octavia.
-func (r *recorded) LoadBalancer(_ context.Context, id string, _ ...string) (*loadbalancers.LoadBalancer, error) {
+func (r *recorded) LoadBalancer(_ context.Context, id string, _ ...string) (*openstack.LoadBalancer, error) {
 	for _, lb := range r.AllLoadBalancers {
 		if lb.ID == id {
 			return &lb, nil

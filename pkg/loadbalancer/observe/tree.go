@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"golang.org/x/sync/errgroup"
@@ -17,7 +16,7 @@ import (
 // Contents reads everything in a load balancer, whose own settings a list has
 // given: listeners, pools and monitors with a request each, members with one a
 // pool (see Members).
-func (o *Observer) Contents(ctx context.Context, id identity.Identity, lb loadbalancers.LoadBalancer) (*model.LoadBalancer, error) {
+func (o *Observer) Contents(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
 	parts := Parts{LoadBalancer: lb}
 	if len(lb.Listeners) == 0 && len(lb.Pools) == 0 {
 		return parts.Model(id), nil
@@ -155,7 +154,7 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []openst
 
 // Parts are the answers of the load balancer service about one load balancer.
 type Parts struct {
-	LoadBalancer loadbalancers.LoadBalancer
+	LoadBalancer openstack.LoadBalancer
 	Listeners    []listeners.Listener
 	Pools        []openstack.Pool
 	Monitors     map[string]monitors.Monitor // by ID
@@ -164,7 +163,7 @@ type Parts struct {
 
 // Created gives the parts of the answer to a fully populated create, which holds
 // everything.
-func Created(lb loadbalancers.LoadBalancer) Parts {
+func Created(lb openstack.LoadBalancer) Parts {
 	parts := Parts{
 		LoadBalancer: lb,
 		Listeners:    lb.Listeners,

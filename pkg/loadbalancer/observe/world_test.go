@@ -68,7 +68,7 @@ func another() identity.Identity {
 }
 
 // balancer makes a load balancer. Without an address the cloud chooses one.
-func (w *world) balancer(name, description string, tags []string, changes ...func(*loadbalancers.CreateOpts)) *loadbalancers.LoadBalancer {
+func (w *world) balancer(name, description string, tags []string, changes ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
 	w.t.Helper()
 	opts := loadbalancers.CreateOpts{Name: name, Description: description, Tags: tags, VipSubnetID: w.cloud.Subnet.ID}
 	for _, change := range changes {
@@ -83,13 +83,13 @@ func (w *world) balancer(name, description string, tags []string, changes ...fun
 }
 
 // ours makes the load balancer of an identity, as this controller does.
-func (w *world) ours(id identity.Identity, changes ...func(*loadbalancers.CreateOpts)) *loadbalancers.LoadBalancer {
+func (w *world) ours(id identity.Identity, changes ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
 	w.t.Helper()
 	return w.balancer(id.Name(), id.Description(), id.Tags(), changes...)
 }
 
 // legacy makes one as cloud-provider-openstack does.
-func (w *world) legacy(id identity.Identity) *loadbalancers.LoadBalancer {
+func (w *world) legacy(id identity.Identity) *openstack.LoadBalancer {
 	w.t.Helper()
 	return w.balancer(id.Name(), id.Description(), []string{id.Name()})
 }

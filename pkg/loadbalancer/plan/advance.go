@@ -21,6 +21,8 @@ func Advance(observed *model.Observed, step Step) {
 		observed.LoadBalancer = created(s.LoadBalancer)
 	case DeleteLoadBalancer:
 		removeLoadBalancer(observed, s.ID)
+	case UpdateLoadBalancer:
+		lb.VIP.VIPSettings = s.To
 	case CreateListener:
 		listener := sent(s.Listener)
 		listener.Pool = takeOrphan(lb, s.Pool(), listener.Pool)
@@ -47,6 +49,7 @@ func Advance(observed *model.Observed, step Step) {
 func created(desired *model.LoadBalancer) *model.LoadBalancer {
 	lb := *desired
 	lb.FloatingIP, lb.Status = nil, active()
+	lb.VIP.VIPSettings = lb.VIP.Settled()
 	lb.Listeners = slices.Clone(desired.Listeners)
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]

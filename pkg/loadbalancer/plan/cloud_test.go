@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -102,6 +103,9 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 		return err
 	}
 	switch s := step.(type) {
+	case plan.UpdateLoadBalancer:
+		restricted := len(s.To.SecurityGroupIDs) > 0 && slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 })
+		return refuse(lb.ID != s.ID || lb.Shared != nil || !s.From.Equal(lb.VIP.VIPSettings) || restricted, "not ours, or beside source ranges")
 	case plan.CreateListener:
 		return checkCreateListener(lb, s)
 	case plan.UpdateListener:
@@ -127,6 +131,9 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 
 func checkCreateListener(lb *model.LoadBalancer, s plan.CreateListener) error {
 	l := s.Listener
+	if len(l.AllowedCIDRs) > 0 && len(lb.VIP.SecurityGroupIDs) > 0 {
+		return fmt.Errorf("source ranges beside security groups of the VIP")
+	}
 	for _, foreign := range lb.Foreign {
 		if foreign.Key == l.Key() {
 			return fmt.Errorf("the port is taken by another's listener")
@@ -146,6 +153,9 @@ func checkUpdateListener(lb *model.LoadBalancer, s plan.UpdateListener) error {
 	l := lb.Listener(s.Key)
 	if l == nil || l.ID != s.ID || l.Protocol != s.To.Protocol {
 		return fmt.Errorf("no such listener, or of another protocol")
+	}
+	if len(s.To.AllowedCIDRs) > 0 && len(lb.VIP.SecurityGroupIDs) > 0 {
+		return fmt.Errorf("source ranges beside security groups of the VIP")
 	}
 	if !s.SwitchesPool() {
 		return nil

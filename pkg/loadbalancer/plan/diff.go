@@ -71,21 +71,24 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	case lb.Status.Failed():
 		return replace(desired, observed, opts)
 	}
-	if blocked := conflict(desired, lb); blocked != "" {
+	if blocked := or(conflict(desired, lb), guards(desired, lb)); blocked != "" {
 		return Plan{Blocked: blocked}
 	}
+	var told []Notice
 	if lb.Shared != nil { // the rest is its owner's
+		told = notOurs(desired, lb)
 		desired = &model.LoadBalancer{Listeners: desired.Listeners}
 	}
 	d := contents(desired, lb, opts)
 	d.steps = append(detachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts), d.steps...)
 	d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
-	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
+	return Plan{Steps: d.steps, Notices: append(told, notices(desired, lb)...)}
 }
 
 // contents gives the steps for what is in a load balancer.
 func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	d := &differ{desired: desired, observed: lb, opts: opts, forgetful: opts.Forgetful}
+	d.add(updateVIP(desired, lb)...)
 	d.tighten()
 	d.dropListeners()
 	d.updatePools()

@@ -69,6 +69,13 @@ func clients(cidrs ...string) func(*model.LoadBalancer) {
 	}
 }
 
+// onVIP asks for a QoS policy and security groups of the VIP.
+func onVIP(qos string, groups ...string) func(*model.LoadBalancer) {
+	return func(lb *model.LoadBalancer) {
+		lb.VIP.VIPSettings = model.VIPSettings{QoSPolicyID: qos, SecurityGroupIDs: groups}
+	}
+}
+
 func monitor(kind string) func(*model.LoadBalancer) {
 	return onPools(func(pool *model.Pool) {
 		pool.Monitor = &model.Monitor{Type: kind, Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}

@@ -101,6 +101,12 @@ func situations(t *testing.T) []situation {
 		})), observed: made(t, web(udp, onPools(func(p *model.Pool) { p.Persistence = model.SourceIP })))},
 		{name: "limits asked for", desired: web(timeouts(60000), clients("10.0.0.0/8")), observed: made(t, web())},
 		{name: "limits not asked for any more", desired: web(clients("10.0.0.0/8", "192.168.0.0/16")), observed: made(t, web(timeouts(60000), clients("10.0.0.0/8")))},
+		{name: "QoS policy and security groups of the VIP", desired: web(onVIP("qos-b", "sg-b", "sg-c"), nodes(1, 2, 3, 4)), observed: made(t, web(onVIP("qos-a", "sg-a")))},
+		{name: "security groups of the VIP not asked for any more", desired: web(), observed: made(t, web(onVIP("qos-a", "sg-a")))},
+		{name: "security groups of the VIP taken away", desired: web(onVIP(model.None, model.None)), observed: made(t, web(onVIP("qos-a", "sg-a")))},
+		{name: "no security groups where there are none", desired: web(onVIP(model.None, model.None)), observed: made(t, web())},
+		{name: "security groups of the VIP in place of clients", desired: web(onVIP("", "sg-a")), observed: made(t, web(clients("10.0.0.0/8")))},
+		{name: "clients in place of security groups of the VIP", desired: web(onVIP("", model.None), clients("10.0.0.0/8")), observed: made(t, web(onVIP("", "sg-a")))},
 		{name: "headers and certificate", desired: web(speaks(model.TerminatedHTTPS, model.HTTP), onListeners(func(l *model.Listener) {
 			l.InsertHeaders, l.TLSContainerRef = []string{"X-Forwarded-For"}, "https://barbican.example.com/v1/secrets/b"
 		})), observed: made(t, web(speaks(model.TerminatedHTTPS, model.HTTP)))},
@@ -172,6 +178,8 @@ func troubles(t *testing.T) []situation {
 			desired: web(ports(listener(0, model.TCP, 80), listener(1, model.TCP, 443), listener(2, model.TCP, 8443)), func(lb *model.LoadBalancer) {
 				lb.Provider, lb.FloatingIP = "ovn", &model.FloatingIP{Address: "203.0.113.9"}
 			})},
+		{name: "security groups of the VIP of a load balancer of another Service", observed: shared(true, others...), desired: web(onVIP("", "sg-a"))},
+		{name: "a QoS policy of the VIP of a load balancer of another Service", observed: shared(true, others...), desired: web(onVIP("qos-a"))},
 		{name: "a port that is taken on a load balancer of another Service", observed: shared(true, others...),
 			desired: web(ports(listener(0, model.TCP, 8080)))},
 		{name: "a load balancer of another Service is in ERROR", desired: web(), observed: func() model.Observed {

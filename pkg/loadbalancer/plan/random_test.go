@@ -34,6 +34,11 @@ const name = "kube_service_test"
 // desired makes what a Service asks for.
 func (m maker) desired() *model.LoadBalancer {
 	lb := &model.LoadBalancer{Name: name, Provider: pickOne(m, "amphora", "ovn"), FloatingIP: m.wantedFloatingIP()}
+	lb.VIP.QoSPolicyID = pickOne(m, "", "", model.None, "qos-a", "qos-b")
+	guard := pickOne(m, "", "", model.None, "sg-a", "sg-b")
+	if guard != "" {
+		lb.VIP.SecurityGroupIDs = []string{guard}
+	}
 	keys := []model.ListenerKey{
 		{Transport: model.TCP, Port: 53}, {Transport: model.UDP, Port: 53}, {Transport: model.TCP, Port: 80},
 		{Transport: model.TCP, Port: 443}, {Transport: model.UDP, Port: 443}, {Transport: model.SCTP, Port: 443},
@@ -41,6 +46,11 @@ func (m maker) desired() *model.LoadBalancer {
 	m.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	for i, key := range keys[:1+m.IntN(4)] {
 		lb.Listeners = append(lb.Listeners, m.listener(i, key))
+	}
+	if guard != "" && guard != model.None { // one of the two is refused before
+		for i := range lb.Listeners {
+			lb.Listeners[i].AllowedCIDRs = nil
+		}
 	}
 	lb.Sort()
 	return lb

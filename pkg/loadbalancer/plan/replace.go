@@ -119,6 +119,9 @@ func succeed(desired *model.LoadBalancer, observed model.Observed, opts Options)
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) was to be replaced and holds %s %s, which is not ours",
 			old.Name, old.ID, old.Foreign[0].Kind, old.Foreign[0].Name)}
 	}
+	if blocked := guards(desired, lb); blocked != "" {
+		return Plan{Blocked: blocked}
+	}
 	d := contents(desired, lb, opts)
 	d.steps = append(detachFloatingIP(desired, orElse(lb.FloatingIP, old.FloatingIP), observed.Spare, opts), d.steps...)
 	want := desired.FloatingIP

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -130,7 +128,7 @@ func Read(ctx context.Context, octavia Octavia, id string) (Token, error) {
 	return tokenOf(lb), nil
 }
 
-func tokenOf(lb *loadbalancers.LoadBalancer) Token {
+func tokenOf(lb *openstack.LoadBalancer) Token {
 	return Token{
 		Gone:      lb.ProvisioningStatus == openstack.StatusDeleted,
 		Status:    model.Status{Provisioning: lb.ProvisioningStatus, Operating: lb.OperatingStatus},

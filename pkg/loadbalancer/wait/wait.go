@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -19,8 +18,8 @@ import (
 
 // Octavia is what the watcher asks of the load balancer service.
 type Octavia interface {
-	LoadBalancer(ctx context.Context, id string, fields ...string) (*loadbalancers.LoadBalancer, error)
-	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]loadbalancers.LoadBalancer, error)
+	LoadBalancer(ctx context.Context, id string, fields ...string) (*openstack.LoadBalancer, error)
+	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error)
 }
 
 // ErrClosed tells that the process ends.

@@ -68,7 +68,7 @@ func (o *octavia) all() int {
 }
 
 // LoadBalancer implements wait.Octavia.
-func (o *octavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*loadbalancers.LoadBalancer, error) {
+func (o *octavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*openstack.LoadBalancer, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked = append(o.asked, request{at: o.clock.Now(), id: id})
@@ -82,11 +82,11 @@ func (o *octavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*lo
 	case !there:
 		return nil, answer(http.StatusNotFound, "Load Balancer "+id+" not found.")
 	}
-	return &loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}, nil
+	return &openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}}, nil
 }
 
 // LoadBalancers implements wait.Octavia.
-func (o *octavia) LoadBalancers(_ context.Context, filter openstack.LoadBalancerFilter) (all []loadbalancers.LoadBalancer, _ error) {
+func (o *octavia) LoadBalancers(_ context.Context, filter openstack.LoadBalancerFilter) (all []openstack.LoadBalancer, _ error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer func() {
@@ -97,7 +97,7 @@ func (o *octavia) LoadBalancers(_ context.Context, filter openstack.LoadBalancer
 	}
 	for id, status := range o.statuses {
 		if !o.unlisted[id] && (filter.ProvisioningStatus == "" || filter.ProvisioningStatus == status) {
-			all = append(all, loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)})
+			all = append(all, openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}})
 		}
 	}
 	return all, nil

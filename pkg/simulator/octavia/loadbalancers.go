@@ -130,6 +130,10 @@ func (o *Octavia) updateBalancer(c *call) (response, *apiError) {
 	if failure := o.tagsInUpdate(given); failure != nil {
 		return response{}, failure
 	}
+	restricted := slices.ContainsFunc(lb.Listeners, func(l *Listener) bool { return len(l.AllowedCIDRs) > 0 })
+	if restricted && len(given.texts("vip_sg_ids")) > 0 { // the specification wants it denied
+		return response{}, refuse(http.StatusBadRequest, "Allowed CIDRs are not allowed when using custom VIP Security Groups.")
+	}
 	lb.Meta.edit(given)
 	if given.has("description") {
 		lb.Description, lb.described = given.text("description"), given["description"] != nil

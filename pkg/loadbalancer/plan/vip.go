@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// UpdateLoadBalancer changes what a load balancer has on its VIP, in one request.
+type UpdateLoadBalancer struct {
+	ID, Name string
+	From, To model.VIPSettings
+}
+
+func (UpdateLoadBalancer) step() {}
+
+// String implements Step.
+func (s UpdateLoadBalancer) String() string {
+	var changes changes
+	changes.add("vip_qos_policy_id", or(s.From.QoSPolicyID, model.None), or(s.To.QoSPolicyID, model.None))
+	changes.add("vip_sg_ids", fmt.Sprint(s.From.SecurityGroupIDs), fmt.Sprint(s.To.SecurityGroupIDs))
+	return fmt.Sprintf("load balancer %s (%s): %s", s.Name, s.ID, changes)
+}
+
+// updateVIP gives the step that brings the VIP to what is asked for, if it differs.
+func updateVIP(desired, lb *model.LoadBalancer) []Step {
+	from := lb.VIP.VIPSettings
+	to := desired.VIP.Over(from)
+	if to.Equal(from) {
+		return nil
+	}
+	return []Step{UpdateLoadBalancer{ID: lb.ID, Name: lb.Name, From: from, To: to}}
+}
+
+// guards tells why security groups of the VIP and source ranges are in each other's
+// way; empty when they are not. Octavia takes only one of the two. From the one to
+// the other there would be a moment at which everybody may connect: that is for
+// nobody but the user to decide, by asking for neither in between.
+func guards(desired, lb *model.LoadBalancer) string {
+	want, have := desired.VIP.Settled().SecurityGroupIDs, lb.VIP.SecurityGroupIDs
+	switch {
+	case lb.Shared != nil && len(want) > 0 && !slices.Equal(want, have):
+		return fmt.Sprintf("load balancer %s (%s) was made for %s and is shared: the security groups %s of its VIP are not for another Service to choose",
+			lb.Name, lb.ID, lb.Shared.Owner, strings.Join(want, ", "))
+	case len(have) > 0 && slices.ContainsFunc(desired.Listeners, restricts):
+		return fmt.Sprintf("load balancer %s (%s) has security groups on its VIP, beside which Octavia takes no source ranges: "+
+			"take them away first, with %s: %s and without source ranges", lb.Name, lb.ID, vipSecurityGroups, model.None)
+	case len(want) > 0 && !slices.Equal(want, have) && slices.ContainsFunc(lb.Listeners, restricts):
+		return fmt.Sprintf("load balancer %s (%s) has source ranges, beside which Octavia takes no security groups for its VIP: "+
+			"take the ranges away first, without %s", lb.Name, lb.ID, vipSecurityGroups)
+	}
+	return ""
+}
+
+// notOurs tells of a QoS policy for the VIP of a load balancer that is shared.
+func notOurs(desired, lb *model.LoadBalancer) []Notice {
+	want, have := desired.VIP.Settled().QoSPolicyID, lb.VIP.QoSPolicyID
+	if want == "" || want == have {
+		return nil
+	}
+	return []Notice{{"QoS policy of the VIP", fmt.Sprintf("the QoS policy of the VIP stays %q: load balancer %s (%s) was made for %s and is shared", have, lb.Name, lb.ID, lb.Shared.Owner)}}
+}
+
+func restricts(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 }
+
+// vipSecurityGroups is the annotation that asks for them.
+const vipSecurityGroups = "loadbalancer.openstack.org/vip-sg-ids"
