@@ -96,7 +96,7 @@ func TestToComeBackCostsNothing(t *testing.T) {
 	w, pass := slowWorld(t)
 	nodes, svc := w.nodes(3), service("web", 2)
 	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	w.handedBack(err, "created")
+	_ = w.handedBack(err, "created")
 	w.writesReach(2)
 	beside := func() int {
 		return len(w.cloud.Books.Requests(func(r books.Request) bool { return !strings.Contains(r.Path, "provisioning_status") }))
@@ -104,7 +104,7 @@ func TestToComeBackCostsNothing(t *testing.T) {
 	before := beside()
 	for range 50 {
 		_, err := w.engine.Ensure(w.ctx, svc, nodes)
-		w.handedBack(err, "created")
+		_ = w.handedBack(err, "created")
 	}
 	if after := beside(); after != before {
 		t.Errorf("%d requests beside those of the watcher", after-before)
@@ -137,7 +137,7 @@ func TestChangesGoOnWithoutTheirWorker(t *testing.T) {
 	w.cloud.Books.Reset()
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
 	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	w.handedBack(err, "being brought up to date")
+	_ = w.handedBack(err, "being brought up to date")
 	ensure(2)
 	for _, listener := range w.loadBalancer().Listeners {
 		if len(listener.AllowedCIDRs) != 1 {
@@ -151,7 +151,7 @@ func TestDeletionGoesOnWithoutItsWorker(t *testing.T) {
 	w, pass := slowWorld(t)
 	nodes, svc := w.nodes(3), service("web", 2)
 	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	w.handedBack(err, "created")
+	_ = w.handedBack(err, "created")
 	leaving := svc.DeepCopy()
 	now := nowTime()
 	leaving.DeletionTimestamp = &now
@@ -165,7 +165,7 @@ func TestDeletionGoesOnWithoutItsWorker(t *testing.T) {
 		}
 		err = w.engine.Delete(w.ctx, leaving)
 		if err != nil {
-			w.handedBack(err, "the load balancer is")
+			_ = w.handedBack(err, "the load balancer is")
 		}
 		pass()
 		return err == nil
@@ -186,7 +186,7 @@ func TestWhatFailsLaterIsToldToTheNextCall(t *testing.T) {
 	nodes, svc := w.nodes(3), service("web", 1)
 	w.cloud.Octavia.FailNext(octavia.OperationCreate, 1)
 	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	w.handedBack(err, "created")
+	_ = w.handedBack(err, "created")
 	w.writesReach(2)
 	pass()
 	var later *api.RetryError
@@ -212,14 +212,14 @@ func TestAnErrorOfWhatTheServiceAskedBeforeIsNotTold(t *testing.T) {
 	nodes, svc := w.nodes(3), service("web", 1)
 	w.cloud.Octavia.FailNext(octavia.OperationCreate, 1)
 	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	w.handedBack(err, "created")
+	_ = w.handedBack(err, "created")
 	w.writesReach(2)
 	svc.Spec.Ports[0].NodePort++
 	w.until("ready", func() bool {
 		pass()
 		_, err := w.engine.Ensure(w.ctx, svc, nodes)
 		if err != nil {
-			w.handedBack(err, "created")
+			_ = w.handedBack(err, "created")
 		}
 		return err == nil
 	})
@@ -230,7 +230,7 @@ func TestTheEndOfTheControllerEndsWhatGoesOnByItself(t *testing.T) {
 	w, _ := slowWorld(t)
 	nodes, svc := w.nodes(3), service("web", 1)
 	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	w.handedBack(err, "created")
+	_ = w.handedBack(err, "created")
 	w.writesReach(2)
 	w.engine.Close()
 	if _, err := w.engine.Ensure(w.ctx, service("other", 1), nodes); err == nil || strings.Contains(err.Error(), "goes on by itself") {

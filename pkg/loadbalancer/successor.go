@@ -21,7 +21,9 @@ func (p *pass) successor(ctx context.Context, desired *model.LoadBalancer) (*mod
 	}
 	known := len(p.svc.Status.LoadBalancer.Ingress) > 0
 	allowed := p.settings.AllowReplace && !p.id.Untagged
-	if !(lb.Status.Failed() && (!known || allowed)) && !(allowed && plan.Misfits(desired, lb)) {
+	gone := lb.Status.Failed() && (!known || allowed)
+	unfit := allowed && plan.Misfits(desired, lb)
+	if !gone && !unfit {
 		return nil, nil
 	}
 	place := p.settings

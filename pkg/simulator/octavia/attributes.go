@@ -298,10 +298,15 @@ func headers(value any) (any, string) {
 	return converted, ""
 }
 
+// isContainer tells whether Python would have a list or a dict.
+func isContainer(value any) bool {
+	return slices.Contains([]string{"list", "dict"}, pythonType(value))
+}
+
 // word checks what is a string on the wire.
 func (a attribute) word(value any) (string, string) {
 	text, is := value.(string)
-	if !is && a.kind == kindEnum && (pythonType(value) == "list" || pythonType(value) == "dict") {
+	if !is && a.kind == kindEnum && isContainer(value) {
 		return "", "unhashable type: '" + pythonType(value) + "'"
 	}
 	if !is && !slices.Contains([]kind{kindUUID, kindIP, kindEnum, kindURL, kindWholeURL}, a.kind) {
@@ -315,8 +320,8 @@ func (a attribute) word(value any) (string, string) {
 		}
 		return parsed.String(), ""
 	case kindIP:
-		if kind := pythonType(value); kind == "list" || kind == "dict" {
-			return "", "int() argument must be a string, a bytes-like object or a real number, not '" + kind + "'"
+		if isContainer(value) {
+			return "", "int() argument must be a string, a bytes-like object or a real number, not '" + pythonType(value) + "'"
 		}
 		if address, err := netip.ParseAddr(text); err != nil || address.Zone() != "" {
 			return "", "Value should be IPv4 or IPv6 format"
