@@ -343,17 +343,22 @@ func (a attribute) word(value any) (string, string) {
 			return "", `Value should match the pattern ^(\d{3}(\s*,\s*\d{3})*)$|^(\d{3}-\d{3})$`
 		}
 	default:
-		if len([]rune(text)) < a.least {
-			return "", fmt.Sprintf("Value should have a minimum character requirement of %d", a.least)
-		}
-		if a.most != 0 && len([]rune(text)) > a.most {
-			return "", fmt.Sprintf("Value should have a maximum character requirement of %d", a.most)
-		}
-		if a.pattern != "" && !pythonPattern(a.pattern).MatchString(text) {
-			return "", "Value should match the pattern " + cmp.Or(a.shown, a.pattern)
-		}
+		return text, a.misshapen(text)
 	}
 	return text, ""
+}
+
+// misshapen tells what is wrong with the length or the form of a text.
+func (a attribute) misshapen(text string) string {
+	switch {
+	case len([]rune(text)) < a.least:
+		return fmt.Sprintf("Value should have a minimum character requirement of %d", a.least)
+	case a.most != 0 && len([]rune(text)) > a.most:
+		return fmt.Sprintf("Value should have a maximum character requirement of %d", a.most)
+	case a.pattern != "" && !pythonPattern(a.pattern).MatchString(text):
+		return "Value should match the pattern " + cmp.Or(a.shown, a.pattern)
+	}
+	return ""
 }
 
 func expectedCodes() *regexp.Regexp {
