@@ -38,15 +38,26 @@ func readPeerState(t *testing.T, name string) string {
 //proves:120
 func TestTheProgramTakesOverWithoutAWriteToOpenStack(t *testing.T) {
 	t.Parallel()
+	cloud, err := simulator.Start(simulator.Options{Release: "zed"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	credentials, _, _ := strings.Cut(cloud.CloudConf(), "[LoadBalancer]")
 	_, keys, _ := strings.Cut(readPeerState(t, "cloud.conf"), "[LoadBalancer]")
-	c := ForTest(t, Options{
-		WithoutCCM: true,
-		Simulator:  simulator.Options{Release: "zed"},
-		CCMArgs:    []string{"--cluster-name=rig"},
-		CloudConf: func(conf string) string {
-			credentials, _, _ := strings.Cut(conf, "[LoadBalancer]")
-			return credentials + "[LoadBalancer]" + keys
-		},
+	c, err := Start(t.Context(), Options{
+		CloudConf: credentials + "[LoadBalancer]" + keys, CCMArgs: []string{"--cluster-name=rig"}, Logf: t.Logf,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() && c.CCM != nil {
+			t.Logf("the end of the cloud controller manager's log:\n%s", c.CCM.Log(200))
+		}
+		if err := c.Stop(); err != nil {
+			t.Error(err)
+		}
 	})
 	var left struct {
 		Nodes    []*corev1.Node    `json:"nodes"`
@@ -55,18 +66,18 @@ func TestTheProgramTakesOverWithoutAWriteToOpenStack(t *testing.T) {
 	if err := json.Unmarshal([]byte(readPeerState(t, "kubernetes.json")), &left); err != nil {
 		t.Fatal(err)
 	}
-	cloud := readPeerState(t, "openstack.json")
+	resources := readPeerState(t, "openstack.json")
 	for _, node := range left.Nodes {
 		recreateNode(t, c, node)
 	}
 	for _, service := range left.Services {
 		made := recreateService(t, c, service)
-		cloud = strings.ReplaceAll(cloud, string(service.UID), string(made.UID))
+		resources = strings.ReplaceAll(resources, string(service.UID), string(made.UID))
 	}
-	if err := c.Cloud.Restore([]byte(cloud)); err != nil {
+	if err := cloud.Restore([]byte(resources)); err != nil {
 		t.Fatal(err)
 	}
-	c.Cloud.Books.Reset()
+	cloud.Books.Reset()
 	if err := c.StartCCM(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +88,7 @@ func TestTheProgramTakesOverWithoutAWriteToOpenStack(t *testing.T) {
 			t.Errorf("%s: the address is %q (%v), was %s", service.Name, address, err, want)
 		}
 	}
-	for _, request := range c.Cloud.Books.Requests(books.Writes()) {
+	for _, request := range cloud.Books.Requests(books.Writes()) {
 		t.Errorf("written to OpenStack: %s %s", request.Method, request.Path)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -119,7 +120,7 @@ func (d *demo) createService(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.url = fmt.Sprintf("http://%s:%d/", address, d.port)
+	d.address = net.JoinHostPort(address, fmt.Sprint(d.port))
 	table, err := d.plane.Kubectl(ctx, "", "-n", namespace, "get", "service", serviceName)
 	if err != nil {
 		return err
@@ -213,10 +214,10 @@ func (d *demo) awaitMembers(ctx context.Context, want map[string]int) error {
 // awaitAnswers asks the Service until all of these nodes answer, and no other.
 func (d *demo) awaitAnswers(ctx context.Context, nodes ...string) error {
 	requests := max(12, 4*len(nodes))
-	d.out.waitFor("asking %s until %s answer", d.url, strings.Join(nodes, ", "))
+	d.out.waitFor("asking http://%s until %s answer", d.address, strings.Join(nodes, ", "))
 	var answers map[string]int
 	err := await.Success(ctx, func(ctx context.Context) (err error) {
-		answers, err = cluster.Answers(ctx, d.url, requests)
+		answers, err = cluster.Client{}.Answers(ctx, d.address, requests)
 		if err == nil && !slices.Equal(slices.Sorted(maps.Keys(answers)), nodes) {
 			err = fmt.Errorf("answers came from %v", answers)
 		}
@@ -229,7 +230,7 @@ func (d *demo) awaitAnswers(ctx context.Context, nodes ...string) error {
 	for _, name := range nodes {
 		counts = append(counts, fmt.Sprintf("%s %d", name, answers[name]))
 	}
-	d.out.say("traffic  %d requests to %s, answered by %s", requests, d.url, strings.Join(counts, ", "))
+	d.out.say("traffic  %d requests to http://%s, answered by %s", requests, d.address, strings.Join(counts, ", "))
 	return nil
 }
 

@@ -40,7 +40,7 @@ type demo struct {
 
 	// What the story is about.
 	port     int32
-	url      string
+	address  string // host and port
 	requests int
 	cycles   int
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/e2e"
 )
 
+//proves:97,103,116
 func TestOnTheSimulator(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"amphora", "ovn"} {
@@ -53,7 +54,7 @@ func suite(t *testing.T, cloud e2e.Cloud, provider string) {
 			t.Error(err)
 		}
 	})
-	world, err := e2e.StartWorld(t.Context(), cloud, provider, "", t.Logf)
+	world, err := e2e.StartWorld(t.Context(), cloud, provider, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func killed(s *scene) {
 func (s *scene) killSoon() {
 	s.Helper()
 	time.Sleep(rand.N(time.Second))
-	s.ccm.Kill()
+	s.CCM.Kill()
 	s.must(s.StartCCM(s.Context()))
 }
 
@@ -190,6 +190,7 @@ func serverGone(s *scene) {
 	before := web.members()["TCP/8080"]
 	s.must(s.AddNode(s.Context(), "node-9"))
 	web.has(map[string]int{"TCP/8080": before + 1})
+	s.answeredBy(s.outside(), at(web.address(), 8080), append(nodeNames(), "node-9")...)
 	s.must(s.StopNode("node-9"))
 	s.must(s.Cloud.RemoveMachine(s.Context(), "node-9"))
 	s.eventually("Node gone", func(ctx context.Context) error {

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
 const (
@@ -33,7 +35,7 @@ func life(s *scene) {
 	vip := web.loadBalancer().VipAddress
 	s.answeredBy(s.inside(), at(vip, 8080), nodeNames()...)
 
-	var hammer *Hammer
+	var hammer *cluster.Hammer
 	if s.Cloud.Traffic(s.Provider) {
 		hammer = s.outside().Hammer(s.Context(), at(address, 8080))
 	}

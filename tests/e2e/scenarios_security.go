@@ -68,7 +68,5 @@ func (s *scene) guarded(part string) {
 // restartWith starts the controller anew with more keys in [LoadBalancer].
 func (s *scene) restartWith(keys string) {
 	s.Helper()
-	s.ccm.Stop(stopGrace)
-	s.must(s.Configure(keys))
-	s.must(s.StartCCM(context.WithoutCancel(s.Context())))
+	s.must(s.RestartWith(context.WithoutCancel(s.Context()), keys))
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -171,7 +172,7 @@ func (s *scene) nothingLeft() {
 
 // answeredBy waits until all requests to an address are answered, by exactly these
 // nodes. Where the cloud carries no traffic there is nothing to be seen.
-func (s *scene) answeredBy(client Client, address string, nodes ...string) {
+func (s *scene) answeredBy(client cluster.Client, address string, nodes ...string) {
 	s.Helper()
 	if !s.Cloud.Traffic(s.Provider) {
 		return
@@ -185,8 +186,11 @@ func (s *scene) answeredBy(client Client, address string, nodes ...string) {
 	})
 }
 
-func (s *scene) outside() Client { return Client{s.Cloud.Outside()} }
-func (s *scene) inside() Client  { return Client{s.Cloud.Inside()} }
+func (s *scene) outside() cluster.Client { return cluster.Client{From: s.Cloud.Outside()} }
+func (s *scene) inside() cluster.Client  { return cluster.Client{From: s.Cloud.Inside()} }
+
+// at gives a host and port.
+func at(host string, port int32) string { return net.JoinHostPort(host, fmt.Sprint(port)) }
 
 // members gives, by port of the listener, how many members its pool has.
 func (s *service) members() map[string]int {

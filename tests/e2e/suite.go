@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func Run(t *testing.T, w *World) {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the end of the cloud controller manager's log:\n%s", w.ControllerLog(logLines))
+			t.Logf("the end of the cloud controller manager's log:\n%s", w.CCM.Log(logLines))
 		}
 	})
 	t.Run("Together", func(t *testing.T) {
@@ -78,6 +79,9 @@ func Run(t *testing.T, w *World) {
 		if s.alone {
 			t.Run(s.name, func(t *testing.T) { play(t, w, s) })
 		}
+	}
+	if log := w.CCM.Log(math.MaxInt); strings.Contains(log, "is forbidden: User") {
+		t.Error("the rights in manifests/static do not suffice")
 	}
 	if leaked, err := w.Cloud.API().LeakedPorts(t.Context()); err != nil || len(leaked) > 0 {
 		t.Errorf("left in the network: %s (%v)", strings.Join(leaked, ", "), err)
