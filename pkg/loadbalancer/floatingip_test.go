@@ -18,6 +18,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 )
 
+// legacyDescription is what cloud-provider-openstack gives the floating IP of the
+// Service default/web, in every cluster of this name.
+const legacyDescription = "Floating IP for Kubernetes external service default/web from cluster kubernetes"
+
 // floatingIP adds a floating IP to the project, as its owner does.
 func (w *world) floatingIP(address, description string, tags ...string) neutron.FloatingIP {
 	w.t.Helper()
@@ -247,7 +251,7 @@ func TestKeptFloatingIPThatAnotherServiceAsksForIsNotDeletedWithIt(t *testing.T)
 	t.Parallel()
 	w := newWorld(t, worldOptions{})
 	nodes, svc := w.nodes(1), service("web", 1)
-	legacy := w.floatingIP("127.200.7.7", "Floating IP for Kubernetes external service default/web from cluster kubernetes")
+	legacy := w.floatingIP("127.200.7.7", legacyDescription)
 	svc.Annotations[annotation.KeepFloatingIP] = "true"
 	w.ensure(svc, nodes)
 	kept := svc.Status.LoadBalancer.Ingress[0].IP
@@ -280,8 +284,8 @@ func TestFloatingIPOfAVanishedLoadBalancerOfCloudProviderOpenStackIsTheServices(
 	for _, deleted := range []bool{true, false} {
 		w := newWorld(t, worldOptions{})
 		nodes, svc := w.nodes(1), service("web", 1)
-		w.floatingIP("127.200.7.7", "Floating IP for Kubernetes external service default/web from cluster kubernetes")
-		w.floatingIP("127.200.7.8", "Floating IP for Kubernetes external service default/web from cluster kubernetes") // of a cluster of the same name
+		w.floatingIP("127.200.7.7", legacyDescription)
+		w.floatingIP("127.200.7.8", legacyDescription) // of a cluster of the same name
 		svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "127.200.7.7"}}
 		if deleted {
 			now := nowTime()

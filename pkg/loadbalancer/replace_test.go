@@ -314,7 +314,6 @@ func (w *world) asLeftByThePeer() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	legacy := "Floating IP for Kubernetes external service default/web from cluster kubernetes"
 	for _, write := range []struct {
 		client *gophercloud.ServiceClient
 		path   string
@@ -323,7 +322,7 @@ func (w *world) asLeftByThePeer() {
 		{octavia, "lbaas/loadbalancers/" + lb.ID, map[string]any{"loadbalancer": map[string]any{"tags": []string{name}}}},
 		{octavia, "lbaas/listeners/" + lb.Listeners[0].ID, map[string]any{"listener": map[string]any{"tags": []string{name}}}},
 		{octavia, "lbaas/pools/" + lb.Pools[0].ID, map[string]any{"pool": map[string]any{"tags": []string{}}}},
-		{neutron, "floatingips/" + w.cloud.Neutron.FloatingIPs()[0].ID, map[string]any{"floatingip": map[string]any{"description": legacy}}},
+		{neutron, "floatingips/" + w.cloud.Neutron.FloatingIPs()[0].ID, map[string]any{"floatingip": map[string]any{"description": legacyDescription}}},
 	} {
 		answer, err := write.client.Put(w.ctx, write.client.ServiceURL(write.path), write.body, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
 		if err != nil {

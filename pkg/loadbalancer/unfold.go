@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -22,7 +23,7 @@ import (
 // node, what is there has other names than it would get today, or the nodes' security
 // groups are ours too.
 func (p *pass) frame(desired, observed *model.LoadBalancer) string {
-	if p.wish(desired) != nil || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
+	if p.settings.SecurityGroups != "" || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
 		return ""
 	}
 	for _, want := range desired.Listeners {
@@ -69,12 +70,16 @@ func anyNode(m model.Member) model.Member {
 // known, if that is enough: else nil, and all of it has to be read.
 func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, error) {
 	frame, ok := withoutNodes(p.wanted)
-	if known.contents != nil || known.frame == "" || !ok || p.wish(p.wanted) != nil || known.frame != digestOf(frame, p.settings, nil) {
+	if known.contents != nil || known.frame == "" || !ok || p.settings.SecurityGroups != "" || known.frame != digestOf(frame, p.settings, nil) {
 		return nil, nil
 	}
 	look, err := p.inventory.Look(ctx, anyAge)
 	if err != nil {
 		return nil, err
+	}
+	fip, ok := p.unfoldFloatingIP(look, known.floatingIPID)
+	if !ok {
+		return nil, nil
 	}
 	tree, err := p.octavia.StatusTree(ctx, known.loadBalancerID)
 	if openstack.IsNotFound(err) {
@@ -92,15 +97,24 @@ func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, 
 		return nil, nil
 	}
 	observe.Statuses(&lb, tree)
-	lb.FloatingIP = nil
-	if known.floatingIPID != "" {
-		seen := look.FloatingIPs[known.floatingIPID]
-		fip := fittingFloatingIP(p.settings)
-		fip.ID, fip.Address, fip.PortID, fip.Description = seen.ID, seen.Address, seen.PortID, seen.Description
-		fip.Owned = p.id.OwnsFloatingIP(seen.Description) || seen.Description == p.id.LegacyFloatingIPDescription()
-		lb.FloatingIP = fip
-	}
+	lb.FloatingIP = fip
 	return &model.Observed{LoadBalancer: &lb}, nil
+}
+
+// unfoldFloatingIP gives the floating IP that was written down. It is false when whose
+// that is depends on who made the load balancer, which a look does not tell.
+func (p *pass) unfoldFloatingIP(look *inventory.Look, id string) (*model.FloatingIP, bool) {
+	if id == "" {
+		return nil, true
+	}
+	seen := look.FloatingIPs[id]
+	owned := p.id.OwnsFloatingIPOnVIP(seen.Description, false)
+	if owned != p.id.OwnsFloatingIPOnVIP(seen.Description, true) {
+		return nil, false
+	}
+	fip := fittingFloatingIP(p.settings)
+	fip.ID, fip.Address, fip.PortID, fip.Description, fip.Owned = seen.ID, seen.Address, seen.PortID, seen.Description, owned
+	return fip, true
 }
 
 // anyAge takes the last look, however old: the fingerprint was compared with it, and

@@ -118,3 +118,38 @@ func TestPortsUnderOtherNamesAreReadInFull(t *testing.T) {
 	}
 	w.unchanged(svc, nodes)
 }
+
+// cloud-provider-openstack describes a floating IP alike in every cluster: whose it is
+// depends on who made the load balancer, which what was written down does not tell.
+func TestPeersFloatingIPIsGivenUpAfterARestartAsBefore(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		make func(*world, *v1.Service, []*v1.Node)
+		stay bool
+	}{
+		"kept, on a load balancer of ours": {func(w *world, svc *v1.Service, nodes []*v1.Node) {
+			svc.Spec.LoadBalancerIP = w.floatingIP("", legacyDescription).Address
+			w.ensure(svc, nodes)
+		}, true},
+		"made with the load balancer": {func(w *world, svc *v1.Service, nodes []*v1.Node) {
+			w.inherit(peers("kubernetes", svc), svc, nodes)
+			w.ensure(svc, nodes)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{})
+			nodes, svc := w.nodes(4), service("web", 1)
+			test.make(w, svc, nodes[:3])
+			w.writeDown(svc)
+			w.restart()
+			w.ensure(svc, nodes)
+			svc.Annotations[annotation.Internal] = "true"
+			svc.Spec.LoadBalancerIP = ""
+			w.ensure(svc, nodes)
+			if all := w.addresses(); len(all) > 0 != test.stay {
+				t.Errorf("floating IPs %v, should be there: %v", all, test.stay)
+			}
+		})
+	}
+}
