@@ -189,25 +189,22 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 		if known, err = p.recognise(ctx); known == nil || err != nil {
 			return nil, "", err
 		}
-		if known.shared, err = p.writtenShared(ctx, *known); err != nil {
-			return nil, "", err
-		}
 	}
 	if named := p.settings.LoadBalancerID; named != known.named && named != known.loadBalancerID {
 		return nil, "", nil // it may be to move
 	}
-	existing := &model.Observed{LoadBalancer: p.standIn(known)}
-	desired, err := p.desired(ctx, existing)
+	digest, err := p.asksFor(ctx, known)
+	if err == nil && recognised && digest != known.digest {
+		digest, err = p.asksForOnShared(ctx, known)
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	p.wanted = desired
-	digest := p.digest(desired)
 	switch {
 	case known.contents != nil:
 	case known.digest == digest:
 		if recognised {
-			if kept, err := p.groupsKept(ctx, desired, known.vipSubnetID); err != nil || !kept {
+			if kept, err := p.groupsKept(ctx, p.wanted, known.vipSubnetID); err != nil || !kept {
 				return nil, "", err
 			}
 		}
@@ -216,6 +213,17 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 		klog.FromContext(ctx).V(2).Info("The Service asks for something else than was written down, reading its load balancer")
 	}
 	return known, digest, nil
+}
+
+// asksFor builds what the Service asks for, on a load balancer like the one that is
+// remembered, and gives its digest.
+func (p *pass) asksFor(ctx context.Context, known *remembered) (string, error) {
+	desired, err := p.desired(ctx, &model.Observed{LoadBalancer: p.standIn(known)})
+	if err != nil {
+		return "", err
+	}
+	p.wanted = desired
+	return p.digest(desired), nil
 }
 
 // digestOf condenses what a Service asks for, once VIP and floating IP are there.

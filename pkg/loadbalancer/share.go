@@ -142,19 +142,17 @@ func (p *pass) tellShared() {
 		"The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", lb.VIP.Address)
 }
 
-// writtenShared tells whether what was written down is of a load balancer that is
-// another's: the digest is of what the Service asks for there.
-func (p *pass) writtenShared(ctx context.Context, known remembered) (*model.Shared, error) {
-	for _, known.shared = range []*model.Shared{nil, {}} {
-		desired, err := p.desired(ctx, &model.Observed{LoadBalancer: p.standIn(&known)})
-		if err != nil {
-			return nil, err
-		}
-		if p.digest(desired) == known.digest {
-			return known.shared, nil
-		}
+// asksForOnShared tries whether what was written down is of a load balancer that is
+// another's, which only the digest of what the Service asks for there can tell. If it
+// is not, all is as before.
+func (p *pass) asksForOnShared(ctx context.Context, known *remembered) (string, error) {
+	known.shared = &model.Shared{}
+	digest, err := p.asksFor(ctx, known)
+	if err != nil || digest == known.digest {
+		return digest, err
 	}
-	return nil, nil
+	known.shared = nil
+	return p.asksFor(ctx, known)
 }
 
 // standIn is a load balancer like the one that is remembered, as far as what the
