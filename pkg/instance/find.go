@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // find gives the node's server. cloudprovider.InstanceNotFound is proof that
@@ -30,9 +31,13 @@ func (i *Instances) find(ctx context.Context, node *v1.Node) (*openstack.Server,
 			return i.lookUpByName(ctx, node)
 		})
 	}
-	id, err := serverID(node.Spec.ProviderID, i.region)
+	region, id, err := providerid.Parse(node.Spec.ProviderID)
 	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	if region != "" && region != i.region {
+		return nil, fmt.Errorf("node %s: provider ID %q is of region %q, and this cloud-controller-manager serves region %q",
+			node.Name, node.Spec.ProviderID, region, i.region)
 	}
 	return i.cache.get(ctx, "id/"+id, func(ctx context.Context) (*openstack.Server, error) {
 		return i.lookUpByID(ctx, node, id)
@@ -69,7 +74,7 @@ func (i *Instances) lookUpByName(ctx context.Context, node *v1.Node) (*openstack
 	}
 	if len(candidates) > 1 {
 		return nil, fmt.Errorf("node %s has no provider ID and %d servers have its name (%s): give the kubelet --provider-id=%s",
-			node.Name, len(candidates), ids(candidates), providerID("ID"))
+			node.Name, len(candidates), ids(candidates), providerid.Of("ID"))
 	}
 	return i.lookUpBySystemUUID(ctx, node)
 }
@@ -77,7 +82,7 @@ func (i *Instances) lookUpByName(ctx context.Context, node *v1.Node) (*openstack
 // lookUpBySystemUUID is the last resort: Nova gives a server its own ID as the
 // UUID of the machine's firmware, which the kubelet reports.
 func (i *Instances) lookUpBySystemUUID(ctx context.Context, node *v1.Node) (*openstack.Server, error) {
-	if id, err := serverID(node.Status.NodeInfo.SystemUUID, ""); err == nil {
+	if id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != "" {
 		server, err := i.lookUpByID(ctx, node, id)
 		if err == nil {
 			klog.FromContext(ctx).Info("No server has the node's name; taking the one with its system UUID", "node", klog.KObj(node), "server", server.ID, "serverName", server.Name)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // Servers is what this package asks of Nova; *openstack.Nova does it.
@@ -113,7 +114,7 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 		return nil, err
 	}
 	return &cloudprovider.InstanceMetadata{
-		ProviderID:    providerID(server.ID),
+		ProviderID:    providerid.Of(server.ID),
 		InstanceType:  labelValue(server.FlavorName),
 		NodeAddresses: addresses,
 		Zone:          labelValue(server.Zone),

@@ -133,6 +133,8 @@ func withSystemUUID(node *v1.Node, id string) *v1.Node {
 }
 
 // Upstream deletes the Node on (false, nil), so this table is what keeps nodes.
+//
+//proves:104,109
 func TestANodeIsGoneOnlyOnProof(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("403")
@@ -181,6 +183,7 @@ func TestANodeIsGoneOnlyOnProof(t *testing.T) {
 	}
 }
 
+//proves:106
 func TestOnlyAServerThatIsOffIsShutDown(t *testing.T) {
 	t.Parallel()
 	for status, shutdown := range map[string]bool{

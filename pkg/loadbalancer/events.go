@@ -70,10 +70,13 @@ func (r *Reconciler) tellAddress(svc *v1.Service, now string) {
 
 // tellDrift says what somebody else has changed, by what brings it back.
 func (r *Reconciler) tellDrift(svc *v1.Service, drift string, p plan.Plan) {
-	if drift == "" || len(p.Steps) == 0 {
-		return
+	if drift != "" && len(p.Steps) > 0 {
+		r.tellDifference(svc, drift, summary(p.Steps))
 	}
-	r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonDrifted, "%s by somebody else; it differs in: %s", drift, summary(p))
+}
+
+func (r *Reconciler) tellDifference(svc *v1.Service, drift, steps string) {
+	r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonDrifted, "%s by somebody else; it differs in: %s", drift, steps)
 }
 
 // tellPlan says what is going to change, as long as an event may be.
@@ -82,18 +85,18 @@ func (r *Reconciler) tellPlan(svc *v1.Service, p plan.Plan) {
 		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonUnchanged, notice.Message)
 	}
 	if len(p.Steps) > 0 {
-		r.options.Recorder.Event(svc, v1.EventTypeNormal, ReasonChanging, summary(p))
+		r.options.Recorder.Event(svc, v1.EventTypeNormal, ReasonChanging, summary(p.Steps))
 	}
 }
 
 // summary prints the first steps of a plan.
-func summary(p plan.Plan) string {
+func summary[Step fmt.Stringer](steps []Step) string {
 	const most = 5
 	var lines []string
-	for _, step := range p.Steps[:min(most, len(p.Steps))] {
+	for _, step := range steps[:min(most, len(steps))] {
 		lines = append(lines, step.String())
 	}
-	if more := len(p.Steps) - most; more > 0 {
+	if more := len(steps) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "; ")

@@ -10,9 +10,9 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // A pass has the security groups of the nodes beside the load balancer: they are
@@ -34,13 +34,13 @@ func (p *pass) wish(desired *model.LoadBalancer) *securitygroup.Wish {
 	}
 	for _, b := range p.backends {
 		options.Members = append(options.Members, securitygroup.Node{
-			Name: b.Node.Name, Server: facts.ServerID(b.Node.Spec.ProviderID), Addresses: []string{b.Address},
+			Name: b.Node.Name, Server: providerid.Server(b.Node.Spec.ProviderID), Addresses: []string{b.Address},
 		})
 	}
 	if options.Mode == securitygroup.Shared {
 		for _, node := range p.all {
 			options.Others = append(options.Others, securitygroup.Node{
-				Name: node.Name, Server: facts.ServerID(node.Spec.ProviderID), Addresses: addressesOf(node),
+				Name: node.Name, Server: providerid.Server(node.Spec.ProviderID), Addresses: addressesOf(node),
 			})
 		}
 	}
@@ -134,15 +134,10 @@ func (p *pass) tellGroups() {
 	if len(steps) == 0 {
 		return
 	}
-	var lines []string
-	for _, step := range steps {
-		lines = append(lines, step.String())
-	}
-	text := strings.Join(lines, "; ")
 	if p.drift != "" {
-		p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonDrifted, "%s by somebody else; it differs in: %s", p.drift, text)
+		p.tellDifference(p.svc, p.drift, summary(steps))
 	}
 	if !p.reportOnly {
-		p.options.Recorder.Event(p.svc, v1.EventTypeNormal, ReasonChanging, text)
+		p.options.Recorder.Event(p.svc, v1.EventTypeNormal, ReasonChanging, summary(steps))
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // Neutron is what facts are asked of.
@@ -159,7 +160,7 @@ func (r *Reader) memberSubnets(ctx context.Context, backends []build.Backend) (m
 	found := map[string]string{}
 	servers := map[string]string{} // server by address
 	for _, b := range backends {
-		if server := ServerID(b.Node.Spec.ProviderID); server != "" {
+		if server := providerid.Server(b.Node.Spec.ProviderID); server != "" {
 			servers[b.Address] = server
 		}
 	}

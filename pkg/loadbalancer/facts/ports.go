@@ -3,7 +3,6 @@ package facts
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -54,16 +53,6 @@ func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]op
 // after the answer to a change that it has not seen: Services come at the same time.
 func newerPort(a, b openstack.Port) bool {
 	return a.Revision != nil && b.Revision != nil && *a.Revision > *b.Revision
-}
-
-// ServerID gives the last part of a provider ID, openstack://[region]/ID; "" when it
-// is no server of OpenStack.
-func ServerID(providerID string) string {
-	rest, ok := strings.CutPrefix(providerID, "openstack://")
-	if !ok {
-		return ""
-	}
-	return rest[strings.LastIndexByte(rest, '/')+1:]
 }
 
 // SubnetCIDR gives the CIDR of a subnet; "" when there is none that the project can

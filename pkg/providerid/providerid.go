@@ -1,0 +1,42 @@
+// Package providerid reads and writes what Kubernetes knows a server by.
+package providerid
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+const scheme = "openstack://"
+
+// Of is the provider ID of the node on a server, as cloud-provider-openstack writes it.
+func Of(serverID string) string { return scheme + "/" + serverID }
+
+// Parse reads the region and the server's ID from a provider ID in one of the forms
+// that are in use: openstack:///ID, openstack://REGION/ID and ID alone. The ID must be
+// a UUID, which also keeps it from changing the URL that it becomes part of.
+func Parse(providerID string) (region, serverID string, err error) {
+	id, named := strings.CutPrefix(providerID, scheme)
+	if named {
+		found := false
+		if region, id, found = strings.Cut(id, "/"); !found {
+			id = ""
+		}
+	}
+	parsed, err := uuid.Parse(id)
+	if err != nil || len(id) != len(parsed.String()) {
+		return "", "", fmt.Errorf("provider ID %q is not of the form openstack:///SERVER-ID", providerID)
+	}
+	return region, parsed.String(), nil
+}
+
+// Server gives the server's ID of a provider ID of any region; "" when it is no server
+// of OpenStack.
+func Server(providerID string) string {
+	_, id, err := Parse(providerID)
+	if err != nil {
+		return ""
+	}
+	return id
+}
