@@ -149,9 +149,6 @@ const (
 	Written         Change = "for reading only"
 )
 
-// Effective tells whether the annotation does anything.
-func (a Annotation) Effective() bool { return a.read != nil }
-
 // Notice tells the user of an annotation that has no effect.
 type Notice struct {
 	Annotation, Message string
@@ -174,8 +171,6 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 			if message, ours := unknown(name, table); ours {
 				notices = append(notices, Notice{name, message})
 			}
-		case !table[known].Effective():
-			notices = append(notices, Notice{name, "this annotation is not supported yet and has no effect"})
 		case !table[known].read(&values, strings.TrimSpace(value)):
 			errs = append(errs, field.Invalid(Path(name), bounded(value), "allowed: "+table[known].Allowed))
 		}

@@ -247,14 +247,14 @@ func TestTableIsComplete(t *testing.T) {
 		if a.Name == "" {
 			t.Errorf("an annotation has no name: %+v", a.Doc)
 		}
-		if a.Effective() && (a.Allowed == "" || a.Doc == "") {
-			t.Errorf("%s has an effect, but says not what it allows (%q) or does (%q)", a.Name, a.Allowed, a.Doc)
+		if a.Allowed == "" || a.Doc == "" {
+			t.Errorf("%s says not what it allows (%q) or does (%q)", a.Name, a.Allowed, a.Doc)
 		}
-		if a.Effective() && !strings.HasSuffix(a.Doc, ".") {
+		if !strings.HasSuffix(a.Doc, ".") {
 			t.Errorf("%s: the text is not a sentence: %q", a.Name, a.Doc)
 		}
-		if a.Effective() && (a.Type == "" || a.Change == "") {
-			t.Errorf("%s has an effect, but no type (%q), or says not what a later change does (%q)", a.Name, a.Type, a.Change)
+		if a.Type == "" || a.Change == "" {
+			t.Errorf("%s has no type (%q), or says not what a later change does (%q)", a.Name, a.Type, a.Change)
 		}
 	}
 	if !slices.IsSorted(names) {

@@ -53,19 +53,11 @@ func TestKeysAreThoseOfCloudConf(t *testing.T) {
 
 func reference() string {
 	var b strings.Builder
-	var without []string
 	for _, group := range annotation.Groups() {
 		fmt.Fprintf(&b, "\n## %s\n\n| annotation | values | without it | effect | a later change is |\n|---|---|---|---|---|\n", group.Title)
 		for _, a := range group.Annotations {
-			if !a.Effective() {
-				without = append(without, "`"+a.Name+"`")
-				continue
-			}
 			fmt.Fprintf(&b, "| `%s` | %s: %s | %s | %s | %s |\n", a.Name, a.Type, a.Allowed, otherwise(a), a.Doc, a.Change)
 		}
-	}
-	if len(without) > 0 {
-		fmt.Fprintf(&b, "\nKnown, but without effect in this version (an event says so): %s.\n", strings.Join(without, ", "))
 	}
 	return b.String()
 }
