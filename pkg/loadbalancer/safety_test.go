@@ -103,24 +103,41 @@ func killedAt(t *testing.T, n int, afterWork bool) bool {
 func (w *world) killed(svc *v1.Service, nodes []*v1.Node, n int, afterWork bool) bool {
 	w.t.Helper()
 	w.restart()
+	return w.lastRequest(n, afterWork, w.ensuring(svc, nodes))
+}
+
+// ensuring is an Ensure to be called later.
+func (w *world) ensuring(svc *v1.Service, nodes []*v1.Node) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := w.engine.Ensure(ctx, svc, nodes)
+		return err
+	}
+}
+
+// lastRequest runs a call of which the n-th request is the last to be answered, or to
+// be carried out without an answer. It is false when there are fewer.
+func (w *world) lastRequest(n int, afterWork bool, call func(context.Context) error) bool {
+	w.t.Helper()
 	ctx, kill := context.WithCancel(w.ctx)
 	defer kill()
+	before := w.cloud.Faults.Hits()
 	remove := w.cloud.Faults.Add(faults.Rule{Route: "/**", From: n, AfterWork: afterWork, Drop: true})
 	go func() { // nothing gets through any more, and then the process is gone
-		for w.cloud.Faults.Hits() == 0 && ctx.Err() == nil {
+		for w.cloud.Faults.Hits() == before && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		kill()
 	}()
-	_, err := w.engine.Ensure(ctx, svc, nodes)
-	killed := w.cloud.Faults.Hits() > 0
+	err := call(ctx)
+	killed := w.cloud.Faults.Hits() > before
 	if killed {
 		w.buried()
 	}
 	remove()
 	if killed && err == nil {
-		w.t.Fatalf("request %d: Ensure succeeded without an answer", n)
+		w.t.Fatalf("request %d: success without an answer", n)
 	}
+	w.restart()
 	return killed
 }
 

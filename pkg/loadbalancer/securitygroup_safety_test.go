@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	v1 "k8s.io/api/core/v1"
@@ -16,33 +15,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 )
-
-// lastRequest runs a call of which the n-th request is the last to be answered, or to
-// be carried out without an answer. It is false when there are fewer.
-func (w *world) lastRequest(n int, afterWork bool, call func(context.Context) error) bool {
-	w.t.Helper()
-	ctx, kill := context.WithCancel(w.ctx)
-	defer kill()
-	before := w.cloud.Faults.Hits()
-	remove := w.cloud.Faults.Add(faults.Rule{Route: "/**", From: n, AfterWork: afterWork, Drop: true})
-	go func() { // nothing gets through any more, and then the process is gone
-		for w.cloud.Faults.Hits() == before && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		kill()
-	}()
-	err := call(ctx)
-	killed := w.cloud.Faults.Hits() > before
-	if killed {
-		w.buried()
-	}
-	remove()
-	if killed && err == nil {
-		w.t.Fatalf("request %d: success without an answer", n)
-	}
-	w.restart()
-	return killed
-}
 
 // everyKill tries every request of a call as the last one, in both modes.
 func everyKill(t *testing.T, try func(t *testing.T, mode string, n int, afterWork bool) bool) {
@@ -68,10 +40,7 @@ func TestKilledWhileASecurityGroupIsMadeLeavesOne(t *testing.T) {
 		w := newWorld(t, worldOptions{keys: managed(mode)})
 		nodes, svc := w.nodes(2), service("web", 1)
 		w.restart()
-		killed := w.lastRequest(n, afterWork, func(ctx context.Context) error {
-			_, err := w.engine.Ensure(ctx, svc, nodes)
-			return err
-		})
+		killed := w.lastRequest(n, afterWork, w.ensuring(svc, nodes))
 		w.ensure(svc, nodes)
 		g := w.group()
 		w.rules(g, nodePort(w, "tcp", 30080))
@@ -122,19 +91,13 @@ func TestKilledWhileANodeAndSecurityGroupsGoGoesOn(t *testing.T) {
 		nodes, svc := w.nodes(3), service("web", 1)
 		w.ensure(svc, nodes)
 		g := w.group()
-		killed := w.lastRequest(n, afterWork, func(ctx context.Context) error {
-			_, err := w.engine.Ensure(ctx, svc, nodes[1:])
-			return err
-		})
+		killed := w.lastRequest(n, afterWork, w.ensuring(svc, nodes[1:]))
 		w.ensure(svc, nodes[1:])
 		w.uses(g.ID, nodes[1:]...)
 		w.unchanged(svc, nodes[1:])
 		w.conf.LoadBalancer.ManageSecurityGroups = false
 		w.restart()
-		again := w.lastRequest(n, afterWork, func(ctx context.Context) error {
-			_, err := w.engine.Ensure(ctx, svc, nodes[1:])
-			return err
-		})
+		again := w.lastRequest(n, afterWork, w.ensuring(svc, nodes[1:]))
 		w.ensure(svc, nodes[1:])
 		w.uses(g.ID)
 		if left := w.groups(); len(left) > 0 {

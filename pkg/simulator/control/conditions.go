@@ -121,16 +121,7 @@ func (c *control) actForeign(wanted condition) (answer, error) {
 // setChildStatus puts a listener, pool, member or monitor into a status, under
 // a load balancer that stays as it is.
 func (c *control) setChildStatus(r *http.Request) (answer, error) {
-	var wanted struct {
-		ProvisioningStatus string `json:"provisioning_status"`
-	}
-	if err := read(r, &wanted); err != nil {
-		return answer{}, err
-	}
-	if err := checkStatus(wanted.ProvisioningStatus); err != nil {
-		return answer{}, err
-	}
-	return done(c.parts.Octavia.SetChildStatus(r.PathValue("id"), wanted.ProvisioningStatus))
+	return setStatus(r, c.parts.Octavia.SetChildStatus)
 }
 
 // failOperations lets the provider's next pieces of work end in ERROR.

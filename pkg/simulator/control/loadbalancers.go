@@ -103,6 +103,11 @@ func viewPool(p *octavia.Pool) poolView {
 
 // setLoadBalancerStatus plays a provider that fails or gets stuck.
 func (c *control) setLoadBalancerStatus(r *http.Request) (answer, error) {
+	return setStatus(r, c.parts.Octavia.SetProvisioningStatus)
+}
+
+// setStatus puts what the path names into the status that the request gives.
+func setStatus(r *http.Request, set func(id, status string) error) (answer, error) {
 	var wanted struct {
 		ProvisioningStatus string `json:"provisioning_status"`
 	}
@@ -112,7 +117,7 @@ func (c *control) setLoadBalancerStatus(r *http.Request) (answer, error) {
 	if err := checkStatus(wanted.ProvisioningStatus); err != nil {
 		return answer{}, err
 	}
-	return done(c.parts.Octavia.SetProvisioningStatus(r.PathValue("id"), wanted.ProvisioningStatus))
+	return done(set(r.PathValue("id"), wanted.ProvisioningStatus))
 }
 
 func checkStatus(wanted string) error {
