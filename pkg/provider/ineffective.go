@@ -7,7 +7,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 )
 
-// ineffective tells of settings of cloud.conf that are valid, but change nothing here, each with what follows from that.
+// ineffective tells of settings of cloud.conf that are valid, but change nothing here,
+// each with what follows from that.
 func ineffective(conf *config.Config) []string {
 	var told []string
 	tell := func(given bool, key, follows string) {
