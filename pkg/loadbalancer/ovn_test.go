@@ -105,6 +105,22 @@ func TestOvnOfZedGetsAListenerBesideAMonitorOfAnotherProtocol(t *testing.T) {
 	w.unchanged(svc, nodes)
 }
 
+// A guest's listener would hang the load balancer beside a monitor of the owner.
+//
+//proves:58
+func TestOvnOfZedTakesNoGuestBesideAMonitor(t *testing.T) {
+	t.Parallel()
+	w := ovnOfZed(t)
+	nodes, owner := w.nodes(2), service("owner", 1)
+	w.ensure(owner, nodes)
+	w.refused(onto("guest", w.loadBalancer(), 443), nodes, "beside the health monitor of listener")
+	udp := onto("guest", w.loadBalancer(), 53)
+	udp.Spec.Ports[0].Protocol = v1.ProtocolUDP
+	w.ensure(udp, nodes)
+	w.sound(2)
+	w.unchanged(owner, nodes)
+}
+
 func TestOvnOfZedForgetsNothingWhenAServiceChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -182,6 +182,8 @@ type Foreign struct {
 	Key ListenerKey
 	// Service is whom a foreign listener serves, "" if that cannot be told.
 	Service string
+	// Monitored is the transport of its pool, if that has a health monitor.
+	Monitored Protocol
 }
 
 // Shared tells of a load balancer that was made for somebody else.

@@ -163,6 +163,7 @@ func TestASharedLoadBalancerIsOursInPart(t *testing.T) {
 	}
 	foreign := []model.Foreign{{
 		Kind: "listener", Name: "listener_0_kube_service_rig_default_web-shared", Key: model.ListenerKey{Transport: model.TCP, Port: 8080},
+		Monitored: model.TCP,
 	}}
 	if diff := cmp.Diff(foreign, lb.Foreign, cmpopts.IgnoreFields(model.Foreign{}, "ID", "Service")); diff != "" {
 		t.Error(diff)

@@ -50,7 +50,10 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 		if id.OwnsChild(l.Name, l.Tags) {
 			lb.Listeners = append(lb.Listeners, converted)
 		} else {
-			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "listener", ID: l.ID, Name: l.Name, Key: converted.Key(), Service: identity.SharerOf(l.Name, l.Tags)})
+			lb.Foreign = append(lb.Foreign, model.Foreign{
+				Kind: "listener", ID: l.ID, Name: l.Name, Key: converted.Key(),
+				Service: identity.SharerOf(l.Name, l.Tags), Monitored: monitored(converted.Pool),
+			})
 		}
 	}
 	for _, pool := range p.Pools {
@@ -59,7 +62,7 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 		case id.OwnsChild(pool.Name, pool.Tags):
 			lb.Orphans = append(lb.Orphans, p.pool(pool))
 		default:
-			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name})
+			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name, Monitored: monitored(p.pool(pool))})
 		}
 	}
 	lb.Sort()
@@ -83,6 +86,15 @@ func (p Parts) listener(l listeners.Listener, id identity.Identity) model.Listen
 		converted.Pool = p.pool(p.Pools[i])
 	}
 	return converted
+}
+
+// monitored gives the transport of a pool with a health monitor that the provider has
+// heard of, else "".
+func monitored(pool model.Pool) model.Protocol {
+	if pool.Monitor == nil || pool.Monitor.Status.Provisioning == "PENDING_CREATE" {
+		return ""
+	}
+	return pool.Protocol.Transport()
 }
 
 // limits reads the limits of a listener and who asked for them.

@@ -74,6 +74,11 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if blocked := or(conflict(desired, lb), guards(desired, lb)); blocked != "" {
 		return Plan{Blocked: blocked}
 	}
+	if opts.Forgetful {
+		if blocked := beside(desired, lb); blocked != "" {
+			return Plan{Blocked: blocked}
+		}
+	}
 	var told []Notice
 	if lb.Shared != nil { // the rest is its owner's
 		told = notOurs(desired, lb)

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -39,6 +40,22 @@ func (d *differ) blocks(pool model.Pool) bool {
 		have := d.observed.Listener(want.Key())
 		return want.Protocol.Transport() == pool.Protocol.Transport() && (have == nil || have.Protocol != want.Protocol)
 	})
+}
+
+// beside tells of a monitor of somebody else's that is in the way of a listener.
+func beside(desired, lb *model.LoadBalancer) string {
+	for _, want := range desired.Listeners {
+		if have := lb.Listener(want.Key()); have != nil && have.Protocol == want.Protocol {
+			continue
+		}
+		for _, foreign := range lb.Foreign {
+			if foreign.Monitored == want.Protocol.Transport() {
+				return fmt.Sprintf("load balancer %s (%s) would hang in this version of its provider if listener %s were made beside the health monitor of %s %s, "+
+					"which is not ours: take that monitor away, or use another load balancer", lb.Name, lb.ID, want.Key(), foreign.Kind, foreign.Name)
+			}
+		}
+	}
+	return ""
 }
 
 // blinded gives the pools whose monitors have to be made anew, one of a transport,
