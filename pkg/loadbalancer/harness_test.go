@@ -144,7 +144,7 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 		Recorder:  recorder,
 		Clock:     clock.RealClock{},
 		Pace:      fastPace(),
-		Patience:  20 * time.Second,
+		Patience:  2 * time.Minute,
 		Hold:      w.hold,
 	})
 	if err != nil {
