@@ -50,4 +50,6 @@ type Nature interface {
 	StopOctavia(ctx context.Context) (start func(context.Context) error, err error)
 	// LimitLoadBalancers sets the quota of the project until the result is called.
 	LimitLoadBalancers(ctx context.Context, limit int) (lift func(context.Context) error, err error)
+	// RevokeTokens lets no token of the user be worth anything any more. New ones are.
+	RevokeTokens(ctx context.Context) error
 }

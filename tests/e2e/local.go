@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
@@ -28,6 +30,7 @@ import (
 // traffic.
 type local struct {
 	scripts, state string
+	password       string // of all users
 	info           info
 	api, admin     *API
 	mutex          sync.Mutex // of what runs scripts
@@ -57,9 +60,10 @@ func OpenLocal(ctx context.Context, scripts, state string) (Cloud, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.password = string(password)
 	for name, api := range map[string]**API{"k8s": &l.api, "admin": &l.admin} {
 		auth := gophercloud.AuthOptions{
-			IdentityEndpoint: l.info.AuthURL, Username: name, Password: string(password), TenantName: name,
+			IdentityEndpoint: l.info.AuthURL, Username: name, Password: l.password, TenantName: name,
 			DomainName: "Default", AllowReauth: true,
 		}
 		if *api, err = NewAPI(ctx, auth, region); err != nil {
@@ -218,6 +222,28 @@ func (l *local) StopOctavia(ctx context.Context) (func(context.Context) error, e
 // LimitLoadBalancers implements Nature.
 func (l *local) LimitLoadBalancers(ctx context.Context, limit int) (func(context.Context) error, error) {
 	return l.admin.limitLoadBalancers(ctx, l.info.Project, limit)
+}
+
+// RevokeTokens implements Nature: a password that is set, be it to what it was,
+// revokes the user's tokens in Keystone. The services believe for five minutes what
+// it told them of a token before, so that has to be forgotten too.
+func (l *local) RevokeTokens(ctx context.Context) error {
+	identity, err := openstack.NewIdentityV3(l.admin.Compute.ProviderClient, gophercloud.EndpointOpts{Region: region})
+	if err != nil {
+		return err
+	}
+	pages, err := users.List(identity, users.ListOpts{Name: "k8s"}).AllPages(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := users.ExtractUsers(pages)
+	if err != nil || len(all) != 1 {
+		return fmt.Errorf("%d users have the name k8s: %w", len(all), err)
+	}
+	if _, err := users.Update(ctx, identity, all[0].ID, users.UpdateOpts{Password: l.password}).Extract(); err != nil {
+		return err
+	}
+	return l.run(ctx, "ctl.sh", "forget")
 }
 
 // Close deletes the servers.

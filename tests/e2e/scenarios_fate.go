@@ -183,6 +183,31 @@ func octaviaStopped(s *scene) {
 	s.nothingLeft()
 }
 
+// tokenRevoked signs in anew when the token is worth nothing any more, and no
+// Service gets to hear of it.
+func tokenRevoked(s *scene) {
+	web := s.create("web", nil, "node-1")
+	web.address()
+	s.must(s.nature().RevokeTokens(s.Context()))
+	web.change(func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(corev1.ProtocolTCP, 9090)) })
+	other := s.create("other", nil, "node-1")
+	other.address()
+	nodes, err := s.Client().CoreV1().Nodes().List(s.Context(), metav1.ListOptions{})
+	s.must(err)
+	web.has(map[string]int{"TCP/8080": len(nodes.Items), "TCP/9090": len(nodes.Items)})
+	events, err := s.Client().CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning})
+	s.must(err)
+	for _, event := range events.Items {
+		s.Errorf("%s: %s: %s", event.InvolvedObject.Name, event.Reason, event.Message)
+	}
+	if !s.CCM.Running() {
+		s.Error("the controller has ended")
+	}
+	web.remove()
+	other.remove()
+	s.nothingLeft()
+}
+
 // serverGone deletes the Node of a server that is deleted, and takes in a new one.
 func serverGone(s *scene) {
 	web := s.create("web", nil, "node-1", "node-2")

@@ -109,6 +109,12 @@ func (s *simulated) LimitLoadBalancers(ctx context.Context, limit int) (func(con
 	return admin.limitLoadBalancers(ctx, s.cloud.Account.ProjectID, limit)
 }
 
+// RevokeTokens implements Nature, for all users.
+func (s *simulated) RevokeTokens(context.Context) error {
+	s.cloud.Keystone.RevokeAll()
+	return nil
+}
+
 func (s *simulated) auth(account simulator.Account) gophercloud.AuthOptions {
 	return gophercloud.AuthOptions{
 		IdentityEndpoint: s.cloud.AuthURL(), Username: account.UserName, Password: account.Password,

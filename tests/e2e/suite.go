@@ -41,6 +41,7 @@ func scenarios() []scenario {
 		{"SecurityGroups", securityGroups, true},
 		{"Quota", quota, true},
 		{"OctaviaStopped", octaviaStopped, true},
+		{"TokenRevoked", tokenRevoked, true},
 		{"ControllerKilled", killed, true},
 	}
 }

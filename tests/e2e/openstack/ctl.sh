@@ -1,5 +1,6 @@
 #!/bin/bash
-# ctl.sh status | restart NAME... | stop NAME... | sql DATABASE [STATEMENT]
+# ctl.sh status | restart NAME... | stop NAME... | sql DATABASE [STATEMENT] | forget
+# forget empties the cache that all services keep of tokens.
 set -u
 . "$(dirname "$0")/common.sh"
 cmd=${1:-status}; shift
@@ -14,5 +15,6 @@ status)
 restart) for n; do stop "$n"; done; exec "$HERE/up.sh" --no-install --no-provision ;;
 stop) for n; do stop "$n"; done ;;
 sql) db=$1; shift; if [ $# -gt 0 ]; then sql "$db" -e "$*"; else sql "$db"; fi ;;
+forget) exec 3<>"/dev/tcp/127.0.0.1/$MEMCACHED_PORT"; printf 'flush_all\r\nquit\r\n' >&3; grep -q OK <&3 || die "memcached" ;;
 *) die "unknown command $cmd" ;;
 esac
