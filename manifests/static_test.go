@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/route"
 )
 
 // objects reads all objects of manifests/static; an unknown field is an error.
@@ -114,6 +115,8 @@ func TestRightsInTheCluster(t *testing.T) {
 func TestRightsInKubeSystem(t *testing.T) {
 	t.Parallel()
 	want := []string{
+		"configmaps [" + route.RecordName + "]: get update",
+		"configmaps: create",
 		"coordination.k8s.io/leases [cloud-controller-manager]: get update",
 		"coordination.k8s.io/leases: create",
 	}

@@ -97,6 +97,10 @@ func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
 			env:  []string{"OS_AUTH_URL=http://127.0.0.1:1/v3", "OS_USERNAME=u", "OS_PASSWORD=" + password, "OS_PROJECT_NAME=p", "OS_USER_DOMAIN_NAME=d", "OS_PROJECT_DOMAIN_NAME=d"},
 			says: []string{"http://127.0.0.1:1/v3"},
 		},
+		"routes, and nothing about where pods are": {
+			conf: "[Global]\nauth-url=http://127.0.0.1:1/v3\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n[Route]\nrouter-id=r\n",
+			says: []string{"router-id", "--cluster-cidr", "--configure-cloud-routes=false"},
+		},
 		"nothing at all": {says: []string{"auth"}},
 		"another cloud":  {args: []string{"--cloud-provider=aws"}, says: []string{`"aws"`, `"openstack"`}},
 	} {

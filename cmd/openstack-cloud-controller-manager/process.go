@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	appconfig "k8s.io/cloud-provider/app/config"
+	kubecloudconfig "k8s.io/cloud-provider/config"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -41,6 +43,9 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 	if err != nil {
 		return nil, err
 	}
+	if err := checkRoutes(conf.Route.RouterID, shared); err != nil {
+		return nil, err
+	}
 	klog.InfoS("Starting", "program", programName, "version", p.version)
 	reconciles, requests := provider.NewMetrics(clock.RealClock{}), openstack.NewMetrics()
 	if err := reconciles.Register(legacyregistry.Register); err != nil {
@@ -56,6 +61,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 		Client:         completed.Client,
 		ClusterName:    shared.ClusterName,
 		ServiceWorkers: int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs),
+		CloudRoutes:    shared.ConfigureCloudRoutes,
 		Recorder:       completed.EventRecorder,
 		Leading:        p.lease.learnHolder,
 		Stop:           p.stop,
@@ -64,6 +70,16 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 		Clock:          clock.RealClock{},
 	})
 	return p.provider, err
+}
+
+// checkRoutes says what is missing where upstream's route controller would end the
+// process over an "invalid CIDR address".
+func checkRoutes(routerID string, shared kubecloudconfig.KubeCloudSharedConfiguration) error {
+	if routerID == "" || !shared.ConfigureCloudRoutes || shared.ClusterCIDR != "" {
+		return nil
+	}
+	return errors.New("cloud.conf [Route] router-id asks for routes to pods: give --cluster-cidr with the networks of all pods, " +
+		"as the kube-controller-manager has it, or --configure-cloud-routes=false")
 }
 
 // finish ends the calls that still run and then gives the lease back, so that

@@ -277,7 +277,7 @@ type Networking struct {
 
 // Route says where routes to the nodes' pods go.
 type Route struct {
-	// Router that gets the routes. Empty means no routes.
+	// Router that gets a route to each pod CIDR of a node (routes.md). Empty means no routes.
 	RouterID string `gcfg:"router-id"`
 }
 

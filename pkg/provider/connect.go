@@ -9,7 +9,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/record"
+	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/instance"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/route"
 )
 
 // unlimited stands for "request-timeout=0", no time limit, in a session, which
@@ -34,6 +37,8 @@ type Connection struct {
 	ClusterName string
 	// ServiceWorkers is --concurrent-service-syncs.
 	ServiceWorkers int
+	// CloudRoutes is --configure-cloud-routes.
+	CloudRoutes bool
 	// Recorder tells users what becomes of their Services.
 	Recorder record.EventRecorder
 	// Leading and Stop are those of Options.
@@ -48,7 +53,7 @@ type Connection struct {
 // Connect signs in to OpenStack and makes a Provider, whose calls all end when
 // the context does. It fails when the cloud refuses us or cannot be reached.
 func Connect(ctx context.Context, c Connection) (*Provider, error) {
-	for _, text := range ineffective(c.Config) {
+	for _, text := range ineffective(c.Config, c.CloudRoutes) {
 		klog.Warning(text)
 	}
 	timeout := c.Config.Metadata.RequestTimeout.Duration
@@ -103,6 +108,14 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Recorder:  c.Recorder,
 		Metrics:   c.Metrics,
 		Clock:     c.Clock,
+	}
+	if c.Config.Route.RouterID != "" {
+		options.NewRoutes = func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes {
+			return route.New(route.Options{
+				Network: session.Neutron(), RouterID: c.Config.Route.RouterID, Nodes: nodes, Synced: synced,
+				ConfigMaps: c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), ClusterID: clusterID, Clock: c.Clock,
+			})
+		}
 	}
 	wanted, err := wantsLoadBalancers(ctx, c.Config.LoadBalancer.Enabled, func(ctx context.Context) error {
 		_, err := session.LoadBalancer(ctx)

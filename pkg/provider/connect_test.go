@@ -8,6 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -64,6 +65,53 @@ func TestAConnectedProviderServesNodesAndServices(t *testing.T) {
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+//proves:110
+func TestARouterInTheConfigurationGivesRoutes(t *testing.T) {
+	t.Parallel()
+	onlyNodes := func(conf *config.Config) { conf.LoadBalancer.Enabled = false }
+	_, plain := connection(t, onlyNodes)
+	cloud, c := connection(t, onlyNodes)
+	c.Config.Route.RouterID = cloud.Router.ID
+	for _, test := range []struct {
+		Connection
+		offered bool
+	}{{plain, false}, {c, true}} {
+		p, err := Connect(t.Context(), test.Connection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Initialize(nil, t.Context().Done())
+		factory := informers.NewSharedInformerFactory(test.Client, 0)
+		p.SetInformers(factory)
+		routes, ok := p.Routes()
+		if ok != test.offered {
+			t.Errorf("routes are offered: %v, want %v", ok, test.offered)
+		}
+		if ok {
+			if _, err := routes.ListRoutes(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "nodes") {
+				t.Errorf("before the nodes are known: %v", err)
+			}
+			factory.Start(t.Context().Done())
+			factory.WaitForCacheSync(t.Context().Done())
+			if listed, err := routes.ListRoutes(t.Context(), ""); err != nil || len(listed) > 0 {
+				t.Errorf("listed are %v, %v", listed, err)
+			}
+		}
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if !ok {
+			continue
+		}
+		_, err = routes.ListRoutes(t.Context(), "")
+		for _, err := range []error{err, routes.CreateRoute(t.Context(), "", "", nil), routes.DeleteRoute(t.Context(), "", nil)} {
+			if !errors.Is(err, ErrStopping) {
+				t.Errorf("after the end: %v", err)
+			}
+		}
 	}
 }
 

@@ -13,19 +13,21 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 	t.Parallel()
 	const signIn = "[Global]\nauth-url=http://127.0.0.1/v3\ntoken=t\n"
 	for name, test := range map[string]struct {
-		conf string
-		told []string
+		conf   string
+		told   []string
+		routes bool
 	}{
-		"none":            {"", nil},
-		"those that work": {"[LoadBalancer]\nfloating-subnet-id=x\ncreate-monitor=true\n[LoadBalancerClass \"a\"]\nfloating-subnet-id=x\n", nil},
-		"switched off":    {"[LoadBalancer]\nmanage-security-groups=false\nenable-ingress-hostname=false\n", nil},
-		"limits":          {"[LoadBalancer]\ntimeout-client-data=1\nconnection-limit=1\n", nil},
+		"none":            {"", nil, true},
+		"those that work": {"[LoadBalancer]\nfloating-subnet-id=x\ncreate-monitor=true\n[LoadBalancerClass \"a\"]\nfloating-subnet-id=x\n[Route]\nrouter-id=x\n", nil, true},
+		"switched off":    {"[LoadBalancer]\nmanage-security-groups=false\nenable-ingress-hostname=false\n", nil, false},
+		"limits":          {"[LoadBalancer]\ntimeout-client-data=1\nconnection-limit=1\n", nil, false},
 		"limits at ovn": {"[LoadBalancer]\nlb-provider=ovn\ntimeout-client-data=1\nconnection-limit=1\n",
-			[]string{"[LoadBalancer] connection-limit", "[LoadBalancer] timeout-client-data"}},
-		"routes": {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}},
+			[]string{"[LoadBalancer] connection-limit", "[LoadBalancer] timeout-client-data"}, true},
+		"routes switched off": {"[Route]\nrouter-id=x\n", []string{"[Route] router-id"}, false},
 		"all of one section": {
 			"[LoadBalancer]\nmanage-security-groups=true\nenable-ingress-hostname=true\n[Route]\nrouter-id=x\n",
 			[]string{"[Route] router-id"},
+			false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +37,7 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			var told []string
-			for _, text := range ineffective(conf) {
+			for _, text := range ineffective(conf, test.routes) {
 				setting, found := strings.CutPrefix(text, "cloud.conf ")
 				setting, follow, ends := strings.Cut(setting, " has no effect: ")
 				if !found || !ends || follow == "" {

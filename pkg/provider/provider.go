@@ -31,6 +31,9 @@ type Options struct {
 	// NewLoadBalancers makes the engine once the cluster's identity is known;
 	// clusterID is empty when it may not be read. Nil: no load balancers.
 	NewLoadBalancers func(clusterID string) (LoadBalancers, error)
+	// NewRoutes makes the routes to pods, once the identity and the nodes can be
+	// known. Nil: no routes.
+	NewRoutes func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes
 	// Client reads the cluster's identity.
 	Client kubernetes.Interface
 	// Leading is called when upstream starts us, that is, when this process leads;
@@ -54,7 +57,9 @@ type Provider struct {
 	calls   *calls
 
 	mu            sync.Mutex
+	clusterID     string
 	loadBalancers *loadBalancers
+	routes        *routes
 	services      corelisters.ServiceLister
 	background    sync.WaitGroup
 }
@@ -86,19 +91,22 @@ func (p *Provider) Initialize(_ cloudprovider.ControllerClientBuilder, stop <-ch
 	if p.options.Leading != nil {
 		p.options.Leading(ctx)
 	}
-	if p.options.NewLoadBalancers == nil {
+	if p.options.NewLoadBalancers == nil && p.options.NewRoutes == nil {
 		return
 	}
-	if err := p.startLoadBalancers(ctx); err != nil && ctx.Err() == nil {
+	id, err := clusterID(ctx, p.options.Client, p.options.Clock)
+	if err == nil && p.options.NewLoadBalancers != nil {
+		err = p.startLoadBalancers(ctx, id)
+	}
+	if err != nil && ctx.Err() == nil {
 		p.options.Stop(fmt.Errorf("start load balancers: %w", err))
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clusterID = id
 }
 
-func (p *Provider) startLoadBalancers(ctx context.Context) error {
-	id, err := clusterID(ctx, p.options.Client, p.options.Clock)
-	if err != nil {
-		return err
-	}
+func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
 	engine, err := p.options.NewLoadBalancers(id)
 	if err != nil {
 		return err
@@ -116,6 +124,10 @@ func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.services = factory.Core().V1().Services().Lister()
+	if p.options.NewRoutes != nil {
+		nodes := factory.Core().V1().Nodes()
+		p.routes = &routes{inner: p.options.NewRoutes(p.clusterID, nodes.Lister(), nodes.Informer().HasSynced), calls: p.calls}
+	}
 	if p.loadBalancers == nil {
 		return
 	}
@@ -144,8 +156,15 @@ func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) {
 	return &instances{inner: p.options.Instances, calls: p.calls}, true
 }
 
-// Routes says that there are no cloud routes.
-func (p *Provider) Routes() (cloudprovider.Routes, bool) { return nil, false }
+// Routes gives the routes to pods, or false when cloud.conf names no router.
+func (p *Provider) Routes() (cloudprovider.Routes, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.routes == nil {
+		return nil, false
+	}
+	return p.routes, true
+}
 
 // Instances says that the old interface is not served; InstancesV2 is.
 func (p *Provider) Instances() (cloudprovider.Instances, bool) { return nil, false }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/internal/fastclock"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/nova"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
@@ -37,6 +38,8 @@ type Options struct {
 	Latencies []faults.Latency
 	// Octavia may change what else octavia.New can be told.
 	Octavia func(*octavia.Options)
+	// Neutron may change what neutron.New is told.
+	Neutron func(*neutron.Options)
 	// Report is told what goes wrong behind the scenes; nil: nobody is.
 	Report func(error)
 

@@ -90,9 +90,11 @@ func (c *Cloud) addServices() {
 	c.Keystone = keystone.New(keystone.Options{
 		Clock: o.signInClock, TokenLifetime: o.TokenLifetime, BaseURL: c.URL(), Regions: []string{o.Region},
 	})
-	c.Neutron = neutron.New(neutron.Options{
-		Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible,
-	})
+	network := neutron.Options{Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible}
+	if o.Neutron != nil {
+		o.Neutron(&network)
+	}
+	c.Neutron = neutron.New(network)
 	c.Nova = nova.New(nova.Options{Clock: o.Clock, Flavors: o.Flavors}, c.Neutron)
 	c.Barbican = barbican.New(barbican.Options{Clock: o.Clock})
 	c.Books = books.New(func(kind, id string) string { return c.Octavia.LoadBalancerOf(kind, id) })

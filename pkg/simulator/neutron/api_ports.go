@@ -137,6 +137,9 @@ func (n *Neutron) putPort(c *call) (int, any, error) {
 	if request.MACAddress.present && !c.caller.IsAdmin() {
 		return 0, nil, policyForbids("(rule:update_port and rule:update_port:mac_address)")
 	}
+	if request.AllowedAddressPairs.present && !n.has("allowed-address-pairs") {
+		return 0, nil, httpError(http.StatusBadRequest, "HTTPBadRequest", "Unrecognized attribute(s) 'allowed_address_pairs'")
+	}
 	if request == (portUpdateRequest{}) {
 		return http.StatusOK, map[string]any{"port": record}, nil
 	}

@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// maxRoutes is Neutron's [DEFAULT] max_routes.
-const maxRoutes = 30
-
 type routerUpdateRequest struct {
 	Name        optional[string]      `json:"name" check:"text"`
 	Description optional[string]      `json:"description" check:"text"`
@@ -88,6 +85,9 @@ func (n *Neutron) removeRoutes(c *call) (int, any, error) {
 }
 
 func (n *Neutron) changeRoutes(c *call, change func(has, wanted []hostRoute) []hostRoute) (int, any, error) {
+	if !n.has("extraroute-atomic") {
+		return 0, nil, noSuchPage("")
+	}
 	record, err := n.routerFor(c)
 	if err != nil {
 		return 0, nil, err
@@ -110,8 +110,8 @@ func (n *Neutron) changeRoutes(c *call, change func(has, wanted []hostRoute) []h
 
 // setRoutes checks a whole new set of routes and stores it.
 func (n *Neutron) setRoutes(record *router, routes []hostRoute) error {
-	if len(routes) > maxRoutes {
-		return badRequest("RoutesExhausted", "Unable to complete operation for %s. The number of routes exceeds the maximum %d.", record.ID, maxRoutes)
+	if len(routes) > n.options.MaxRoutes {
+		return badRequest("RoutesExhausted", "Unable to complete operation for %s. The number of routes exceeds the maximum %d.", record.ID, n.options.MaxRoutes)
 	}
 	for i, route := range routes {
 		if _, err := netip.ParsePrefix(route.Destination); err != nil {

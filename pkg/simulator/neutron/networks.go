@@ -148,6 +148,25 @@ func (n *Neutron) AddRouterInterface(routerID, subnetID string) error {
 	return n.addInterface(record, subnetID)
 }
 
+// SetRoutes replaces the extra routes of a router.
+func (n *Neutron) SetRoutes(routerID string, routes []Route) error {
+	n.lock()
+	defer n.unlock()
+	record, ok := n.routers.get(routerID)
+	if !ok {
+		return routerNotFound(routerID)
+	}
+	wanted := make([]hostRoute, 0, len(routes))
+	for _, r := range routes {
+		wanted = append(wanted, hostRoute(r))
+	}
+	if err := n.setRoutes(record, wanted); err != nil {
+		return err
+	}
+	n.bump(&record.standard)
+	return nil
+}
+
 // Routers lists all routers in the order they were made.
 func (n *Neutron) Routers() []Router {
 	n.lock()

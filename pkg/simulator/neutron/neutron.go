@@ -32,6 +32,8 @@ type Options struct {
 	MaxPageSize int
 	// Extensions are the aliases of GET /v2.0/extensions; nil means DefaultExtensions.
 	Extensions []string
+	// MaxRoutes is max_routes; zero means 30, the default.
+	MaxRoutes int
 	// DNSDomain ends the names in a port's dns_assignment; empty means "openstack.test.".
 	DNSDomain string
 }
@@ -68,6 +70,9 @@ func New(options Options) *Neutron {
 	}
 	if options.Extensions == nil {
 		options.Extensions = DefaultExtensions()
+	}
+	if options.MaxRoutes == 0 {
+		options.MaxRoutes = 30
 	}
 	n := &Neutron{options: options, quotas: map[string]map[string]int{}}
 	n.handler = n.routes()

@@ -78,6 +78,9 @@ func (n *Neutron) createPort(spec PortSpec) (*port, error) {
 		return nil, err
 	}
 	groups, err := n.groupsForPort(spec)
+	if err == nil {
+		err = checkAddressPairs(spec.AddressPairs, !spec.WithoutPortSecurity)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +94,7 @@ func (n *Neutron) createPort(spec PortSpec) (*port, error) {
 	record := &port{
 		standard: n.newStandard("", spec.ProjectID, spec.Description, spec.Tags),
 		Name:     spec.Name, NetworkID: parent.ID, AdminStateUp: !spec.AdminStateDown,
-		AllowedAddressPairs: []AddressPair{}, VNICType: "normal",
+		VNICType: "normal",
 		DeviceID: spec.DeviceID, DeviceOwner: spec.DeviceOwner, DNSName: spec.DNSName, ExtraDHCPOpts: []string{},
 		FixedIPs: addresses, IPAllocation: "immediate", MACAddress: newMAC(),
 		PortSecurityEnabled: !spec.WithoutPortSecurity && !strings.HasPrefix(spec.DeviceOwner, "network:"), SecurityGroups: groups, Status: spec.Status,
@@ -103,7 +106,7 @@ func (n *Neutron) createPort(spec PortSpec) (*port, error) {
 		}
 	}
 	record.RevisionNumber = 1 // the addresses are a second write
-	record.setPairs(spec.AddressPairs)
+	n.setPairs(record, spec.AddressPairs)
 	record.DNSAssignment = n.dnsAssignments(record)
 	n.ports.put(record.ID, record)
 	n.changed = true
@@ -161,6 +164,12 @@ func (n *Neutron) updatePort(record *port, update PortUpdate) error {
 	if err := record.checkPortSecurity(update, groups); err != nil {
 		return err
 	}
+	pairs, secured := record.AllowedAddressPairs, record.PortSecurityEnabled
+	set(&pairs, update.AddressPairs)
+	set(&secured, update.PortSecurity)
+	if err := checkAddressPairs(pairs, secured); err != nil {
+		return err
+	}
 	if update.FixedIPs != nil {
 		if err := n.moveFixedIPs(record, *update.FixedIPs); err != nil {
 			return err
@@ -175,7 +184,7 @@ func (n *Neutron) updatePort(record *port, update PortUpdate) error {
 	set(&record.AdminStateUp, update.AdminStateUp)
 	set(&record.PortSecurityEnabled, update.PortSecurity)
 	if update.AddressPairs != nil {
-		record.setPairs(*update.AddressPairs)
+		n.setPairs(record, *update.AddressPairs)
 	}
 	record.DNSAssignment = n.dnsAssignments(record)
 	n.bump(&record.standard)
@@ -342,12 +351,35 @@ func (n *Neutron) releaseAddress(fixed FixedIP) {
 	}
 }
 
-func (r *port) setPairs(pairs []AddressPair) {
-	r.AllowedAddressPairs = []AddressPair{}
-	for _, pair := range pairs {
-		pair.MACAddress = cmp.Or(pair.MACAddress, r.MACAddress)
-		r.AllowedAddressPairs = append(r.AllowedAddressPairs, pair)
+func (n *Neutron) setPairs(record *port, pairs []AddressPair) {
+	if !n.has("allowed-address-pairs") {
+		return
 	}
+	record.AllowedAddressPairs = []AddressPair{}
+	for _, pair := range pairs {
+		pair.MACAddress = cmp.Or(pair.MACAddress, record.MACAddress)
+		record.AllowedAddressPairs = append(record.AllowedAddressPairs, pair)
+	}
+}
+
+// maxPairs is Neutron's max_allowed_address_pair.
+const maxPairs = 10
+
+// checkAddressPairs refuses too many pairs, the same twice, and any on a port
+// without port security.
+func checkAddressPairs(pairs []AddressPair, secured bool) error {
+	if len(pairs) > 0 && !secured {
+		return conflict("AddressPairAndPortSecurityRequired", "Port Security must be enabled in order to have allowed address pairs on a port.")
+	}
+	if len(pairs) > maxPairs {
+		return badRequest("AllowedAddressPairExhausted", "The number of allowed address pair exceeds the maximum %d.", maxPairs)
+	}
+	for i, pair := range pairs {
+		if slices.Contains(pairs[:i], pair) {
+			return badRequest("DuplicateAddressPairInRequest", "Request contains duplicate address pair: mac_address %s ip_address %s.", pair.MACAddress, pair.Address)
+		}
+	}
+	return nil
 }
 
 // dnsAssignments names each address of a port as Neutron's DNS extension does.

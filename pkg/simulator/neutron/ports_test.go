@@ -1,10 +1,12 @@
 package neutron_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -263,4 +265,39 @@ func TestPortWithoutPortSecurityTakesNoSecurityGroups(t *testing.T) {
 	if status, answer := put(on); status != http.StatusOK {
 		t.Errorf("switched on with a group: %d %v", status, answer)
 	}
+}
+
+func TestAllowedAddressPairsThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, neutron.Options{})
+	pair := func(address string) map[string]any { return map[string]any{"ip_address": address} }
+	var many []any
+	for i := range 11 {
+		many = append(many, pair(fmt.Sprintf("10.244.%d.0/24", i)))
+	}
+	guarded := w.port(neutron.PortSpec{ProjectID: project, SubnetID: w.subnet.ID})
+	open := w.port(neutron.PortSpec{ProjectID: project, SubnetID: w.subnet.ID, WithoutPortSecurity: true})
+	for name, test := range map[string]struct {
+		port   neutron.Port
+		pairs  []any
+		status int
+		kind   string
+	}{
+		"too many":         {guarded, many, 400, "AllowedAddressPairExhausted"},
+		"twice the same":   {guarded, []any{pair("10.244.0.0/24"), pair("10.244.0.0/24")}, 400, "DuplicateAddressPairInRequest"},
+		"no port security": {open, []any{pair("10.244.0.0/24")}, 409, "AddressPairAndPortSecurityRequired"},
+	} {
+		t.Log(name)
+		w.refused(http.MethodPut, "/v2.0/ports/"+test.port.ID, map[string]any{"port": map[string]any{"allowed_address_pairs": test.pairs}}, test.status, test.kind)
+	}
+}
+
+func TestWithoutTheExtensionPortsHaveNoAllowedAddressPairs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, neutron.Options{Extensions: []string{"router"}})
+	path := "/v2.0/ports/" + w.port(neutron.PortSpec{ProjectID: project, SubnetID: w.subnet.ID}).ID
+	if _, body := w.text(http.MethodGet, path); strings.Contains(body, "allowed_address_pairs") {
+		t.Errorf("the port has them: %s", body)
+	}
+	w.refused(http.MethodPut, path, map[string]any{"port": map[string]any{"allowed_address_pairs": []any{}}}, 400, "HTTPBadRequest")
 }

@@ -89,7 +89,7 @@ type port struct {
 	Name                string          `json:"name"`
 	NetworkID           string          `json:"network_id"`
 	AdminStateUp        bool            `json:"admin_state_up"`
-	AllowedAddressPairs []AddressPair   `json:"allowed_address_pairs"`
+	AllowedAddressPairs []AddressPair   `json:"allowed_address_pairs,omitzero"` // nil without the extension
 	VNICType            string          `json:"binding:vnic_type"`
 	DeviceID            string          `json:"device_id"`
 	DeviceOwner         string          `json:"device_owner"`

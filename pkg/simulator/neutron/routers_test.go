@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/extraroutes"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 
@@ -121,4 +122,20 @@ func TestRoutesThatCannotBeAreRefused(t *testing.T) {
 	if got := w.Routers()[0].Routes; len(got) != 0 {
 		t.Errorf("routes are %v", got)
 	}
+}
+
+func TestWithoutTheAtomicExtensionItsActionsAreUnknown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, neutron.Options{Extensions: []string{"extraroute", "router"}, MaxRoutes: 1})
+	opts := extraroutes.Opts{Routes: &[]routers.Route{}}
+	for _, err := range []error{
+		extraroutes.Add(t.Context(), w.member(), w.router.ID, opts).Err, extraroutes.Remove(t.Context(), w.member(), w.router.ID, opts).Err,
+	} {
+		if !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+			t.Errorf("the answer is %v", err)
+		}
+	}
+	must(t, w.SetRoutes(w.router.ID, []neutron.Route{{Destination: "10.100.0.0/24", NextHop: "10.6.0.20"}}))
+	refusal(t, w.SetRoutes("nope", nil), 404, "RouterNotFound")
+	refusal(t, w.SetRoutes(w.router.ID, make([]neutron.Route, 2)), 400, "RoutesExhausted")
 }

@@ -2,6 +2,7 @@ package neutron
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/internal/wire"
 )
@@ -127,13 +128,14 @@ func (n *Neutron) listExtensions(*call) (int, any, error) {
 
 func (n *Neutron) showExtension(c *call) (int, any, error) {
 	alias := c.PathValue("alias")
-	for _, known := range n.options.Extensions {
-		if known == alias {
-			return http.StatusOK, map[string]any{"extension": extensionBody(alias)}, nil
-		}
+	if n.has(alias) {
+		return http.StatusOK, map[string]any{"extension": extensionBody(alias)}, nil
 	}
 	return 0, nil, noSuchPage("Extension with alias " + alias + " does not exist")
 }
+
+// has tells whether this Neutron has an extension.
+func (n *Neutron) has(alias string) bool { return slices.Contains(n.options.Extensions, alias) }
 
 func extensionBody(alias string) map[string]any {
 	return map[string]any{

@@ -1,0 +1,43 @@
+package provider
+
+import (
+	"context"
+
+	cloudprovider "k8s.io/cloud-provider"
+)
+
+// routes ties the calls of the route controller to the life of the process.
+type routes struct {
+	inner cloudprovider.Routes
+	calls *calls
+}
+
+// ListRoutes gives the routes to pods that are ours.
+func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
+	ctx, end, err := r.calls.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return r.inner.ListRoutes(ctx, clusterName)
+}
+
+// CreateRoute adds the route to a pod CIDR of a node.
+func (r *routes) CreateRoute(ctx context.Context, clusterName, nameHint string, route *cloudprovider.Route) error {
+	ctx, end, err := r.calls.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return r.inner.CreateRoute(ctx, clusterName, nameHint, route)
+}
+
+// DeleteRoute removes a route that ListRoutes gave.
+func (r *routes) DeleteRoute(ctx context.Context, clusterName string, route *cloudprovider.Route) error {
+	ctx, end, err := r.calls.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return r.inner.DeleteRoute(ctx, clusterName, route)
+}
