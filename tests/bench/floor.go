@@ -1,6 +1,10 @@
 package main
 
-import "time"
+import (
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/cost"
+)
 
 // Floor is the least that Octavia and Neutron allow: no call but the creation of a
 // load balancer touches two of its children, and the load balancer is locked
@@ -85,21 +89,26 @@ func workOf(name string, s scale, cycles int) time.Duration {
 
 func changing(writes int) Floor { return Floor{Writes: writes, Cycles: writes} }
 
+// taking is a floor with so many reads.
+func taking(c cost.Cost, reads int) Floor {
+	return Floor{Reads: reads, Writes: c.Writes, Cycles: c.Cycles}
+}
+
 // floorOfOne gives the floor for one Service.
 func floorOfOne(name string, s scale) Floor {
 	switch name {
 	case caseCreate, caseCreateMany, caseHold:
 		// The read is the look before it that never makes a second one.
-		x := overflow(s)
-		return Floor{Reads: 1, Writes: 1 + x + 1, Cycles: 1 + x}
+		return taking(cost.Create(overflow(s)), 1)
 	case caseDelete, caseDeleteMany:
-		return Floor{Writes: 2, Cycles: 1}
-	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany,
-		caseListenerChange, caseAffinityChange, caseMonitorOn, caseMonitorChange, caseMonitorOff:
+		return taking(cost.Delete(), 0)
+	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany:
+		return taking(cost.NodesChange(s.ports), 0)
+	case caseListenerChange, caseAffinityChange, caseMonitorOn, caseMonitorChange, caseMonitorOff:
 		return changing(s.ports)
 	case caseNodeAddCold, caseNodeAddManyCold:
 		// Nobody knows the IDs any more: the status tree has them all.
-		return Floor{Reads: 1, Writes: s.ports, Cycles: s.ports}
+		return taking(cost.NodesChange(s.ports), 1)
 	case casePolicyChange:
 		switch {
 		case s.provider == ovn: // its monitors ask at the members' ports either way

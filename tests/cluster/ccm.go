@@ -5,12 +5,15 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/component-base/metrics/testutil"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/process"
 )
@@ -19,7 +22,7 @@ import (
 // somebody else took the one that was free.
 const bindAttempts = 10
 
-// probeTimeout bounds one look at its health.
+// probeTimeout bounds one look at its health, or at what it counts.
 const probeTimeout = 5 * time.Second
 
 // CCM says how to run the cloud controller manager.
@@ -34,9 +37,15 @@ type CCM struct {
 	Args []string
 }
 
+// Controller is a cloud controller manager that runs.
+type Controller struct {
+	*process.Process
+	address string
+}
+
 // Start starts the process and returns when it answers that it is healthy. It
 // may then still wait to become the leader.
-func (c CCM) Start(ctx context.Context) (*process.Process, error) {
+func (c CCM) Start(ctx context.Context) (*Controller, error) {
 	for attempt := 1; ; attempt++ {
 		address, err := freeAddress()
 		if err != nil {
@@ -51,8 +60,13 @@ func (c CCM) Start(ctx context.Context) (*process.Process, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = awaitHealthy(ctx, ccm, "https://"+address.String()+"/healthz"); err == nil {
-			return ccm, nil
+		controller := &Controller{ccm, address.String()}
+		err = ccm.Await(ctx, func(ctx context.Context) error {
+			_, err := controller.ask(ctx, "/healthz")
+			return err
+		})
+		if err == nil {
+			return controller, nil
 		}
 		ccm.Kill()
 		if attempt == bindAttempts || !strings.Contains(ccm.Log(errorLogLines), "address already in use") {
@@ -75,29 +89,39 @@ func (c CCM) args(address *net.TCPAddr) []string {
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--bind-address=" + address.IP.String(),
 		fmt.Sprintf("--secure-port=%d", address.Port),
+		"--authorization-always-allow-paths=/healthz,/metrics",
 		"--cert-dir=" + filepath.Join(c.Directory, "ccm-certificates"),
 	}, c.Args)
 }
 
-// awaitHealthy does not check the certificate, which the process has made up.
-func awaitHealthy(ctx context.Context, ccm *process.Process, url string) error {
+// Metrics are all that it counts, by name.
+func (c *Controller) Metrics(ctx context.Context) (testutil.Metrics, error) {
+	text, err := c.ask(ctx, "/metrics")
+	if err != nil {
+		return nil, fmt.Errorf("read the metrics of the cloud controller manager: %w", err)
+	}
+	counts := testutil.NewMetrics()
+	return counts, testutil.ParseMetrics(text, &counts)
+}
+
+// ask does not check the certificate, which the process has made up.
+func (c *Controller) ask(ctx context.Context, path string) (string, error) {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
 	client := http.Client{Transport: transport, Timeout: probeTimeout}
-	return ccm.Await(ctx, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return errors.New(response.Status)
-		}
-		return nil
-	})
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+c.address+path, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	return string(text), err
 }
 
 func freeAddress() (*net.TCPAddr, error) {

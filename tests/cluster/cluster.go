@@ -20,7 +20,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/node"
-	"github.com/openstack-ccm/openstack-ccm/tests/process"
 )
 
 // Options are what may differ between clusters.
@@ -41,7 +40,7 @@ const stopGrace = 20 * time.Second
 // Cluster is a running cluster. Stop ends it.
 type Cluster struct {
 	// CCM is the cloud controller manager, nil before its start.
-	CCM *process.Process
+	CCM *Controller
 
 	logf    func(string, ...any)
 	plane   *controlplane.ControlPlane

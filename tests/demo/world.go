@@ -34,7 +34,7 @@ type demo struct {
 	cloud   cloud
 	// programs are paths by package.
 	programs map[string]string
-	ccm      *process.Process
+	ccm      *cluster.Controller
 	// cleanups are to be run in reverse.
 	cleanups []func() error
 

@@ -41,24 +41,41 @@ func hundredNodes(s *scene) {
 	web := s.create("web", nil, "node-1")
 	web.address()
 	const count = 100
+	nodes := s.countNodes()
 	for i := range count {
-		node := &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", s.namespace, i), Labels: map[string]string{"kwok.x-k8s.io/node": "fake"}},
-			Spec:       corev1.NodeSpec{ProviderID: fmt.Sprintf("other://%d", i)},
-			Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: s.Cloud.Unused(i)}}},
-		}
-		_, err := s.Client().CoreV1().Nodes().Create(s.Context(), node, metav1.CreateOptions{})
-		s.must(err)
+		s.addForeignNode(i)
 	}
-	nodes, err := s.Client().CoreV1().Nodes().List(s.Context(), metav1.ListOptions{})
-	s.must(err)
-	web.has(map[string]int{"TCP/8080": len(nodes.Items)})
+	web.has(map[string]int{"TCP/8080": nodes + count})
 	for i := range count {
-		s.must(s.Client().CoreV1().Nodes().Delete(s.Context(), fmt.Sprintf("%s-%d", s.namespace, i), metav1.DeleteOptions{}))
+		s.removeForeignNode(i)
 	}
-	web.has(map[string]int{"TCP/8080": len(nodes.Items) - count})
+	web.has(map[string]int{"TCP/8080": nodes})
 	web.remove()
 	s.nothingLeft()
+}
+
+// addForeignNode makes a Node that another cloud answers for.
+func (s *scene) addForeignNode(number int) {
+	s.Helper()
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", s.namespace, number), Labels: map[string]string{"kwok.x-k8s.io/node": "fake"}},
+		Spec:       corev1.NodeSpec{ProviderID: fmt.Sprintf("other://%d", number)},
+		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: s.Cloud.Unused(number)}}},
+	}
+	_, err := s.Client().CoreV1().Nodes().Create(s.Context(), node, metav1.CreateOptions{})
+	s.must(err)
+}
+
+func (s *scene) removeForeignNode(number int) {
+	s.Helper()
+	s.must(s.Client().CoreV1().Nodes().Delete(s.Context(), fmt.Sprintf("%s-%d", s.namespace, number), metav1.DeleteOptions{}))
+}
+
+func (s *scene) countNodes() int {
+	s.Helper()
+	nodes, err := s.Client().CoreV1().Nodes().List(s.Context(), metav1.ListOptions{})
+	s.must(err)
+	return len(nodes.Items)
 }
 
 // deletedBehind brings back a load balancer that somebody else deletes, with the
@@ -175,9 +192,7 @@ func octaviaStopped(s *scene) {
 	other.tells("rror")
 	s.must(start(s.Context()))
 	other.address()
-	nodes, err := s.Client().CoreV1().Nodes().List(s.Context(), metav1.ListOptions{})
-	s.must(err)
-	web.has(map[string]int{"TCP/8080": len(nodes.Items), "TCP/9090": len(nodes.Items)})
+	web.has(map[string]int{"TCP/8080": s.countNodes(), "TCP/9090": s.countNodes()})
 	web.remove()
 	other.remove()
 	s.nothingLeft()
@@ -192,9 +207,7 @@ func tokenRevoked(s *scene) {
 	web.change(func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(corev1.ProtocolTCP, 9090)) })
 	other := s.create("other", nil, "node-1")
 	other.address()
-	nodes, err := s.Client().CoreV1().Nodes().List(s.Context(), metav1.ListOptions{})
-	s.must(err)
-	web.has(map[string]int{"TCP/8080": len(nodes.Items), "TCP/9090": len(nodes.Items)})
+	web.has(map[string]int{"TCP/8080": s.countNodes(), "TCP/9090": s.countNodes()})
 	events, err := s.Client().CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning})
 	s.must(err)
 	for _, event := range events.Items {

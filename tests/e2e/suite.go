@@ -35,6 +35,7 @@ func scenarios() []scenario {
 		{"DeletedBehindOurBack", deletedBehind, false},
 		{"EditedBehindOurBack", editedBehind, false},
 		{"FailedLoadBalancer", failed, false},
+		{"Costs", costs, true},
 		{"ThirtyServicesAtOnce", many, true},
 		{"HundredNodes", hundredNodes, true},
 		{"ServerDeleted", serverGone, true},
