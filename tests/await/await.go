@@ -17,6 +17,11 @@ const patience = 2 * time.Minute
 // Success calls check until it returns nil. When the context ends first, the
 // error has check's last one.
 func Success(ctx context.Context, check func(context.Context) error) error {
+	return Every(ctx, poll, check)
+}
+
+// Every is Success with a pause of its own, for what costs something to look at.
+func Every(ctx context.Context, pause time.Duration, check func(context.Context) error) error {
 	for {
 		err := check(ctx)
 		if err == nil {
@@ -25,7 +30,7 @@ func Success(ctx context.Context, check func(context.Context) error) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%w; last: %w", context.Cause(ctx), err)
-		case <-time.After(poll):
+		case <-time.After(pause):
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
@@ -168,7 +169,7 @@ func (a *API) clear(ctx context.Context) error {
 			return err
 		}
 	}
-	return await.Success(ctx, func(ctx context.Context) error {
+	return await.Every(ctx, time.Second, func(ctx context.Context) error {
 		left, err := a.LoadBalancers(ctx, "")
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("%d load balancers are still there", len(left))

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/netns"
 )
@@ -28,6 +29,9 @@ type Cloud interface {
 	SubnetV6() string
 	// Unused gives addresses of the nodes' network that nobody has.
 	Unused(n int) string
+	// Pause is that between two looks at what is awaited: as short as the cloud can
+	// well bear.
+	Pause() time.Duration
 	// Nature is what only the owner of a cloud can do; nil when nobody can.
 	Nature() Nature
 	// Close ends what the suite has started.

@@ -127,6 +127,7 @@ func (l *local) Outside() netns.Namespace     { return "e2e-ext" }
 func (l *local) Inside() netns.Namespace      { return "e2e-client" }
 func (l *local) SubnetV6() string             { return l.info.SubnetV6 }
 func (l *local) Unused(n int) string          { return fmt.Sprintf("10.6.255.%d", 100+n) }
+func (l *local) Pause() time.Duration         { return 500 * time.Millisecond }
 func (l *local) Nature() Nature               { return l }
 
 func (l *local) AddMachine(ctx context.Context, name string) (Machine, error) {
@@ -178,7 +179,7 @@ func (l *local) AddMachine(ctx context.Context, name string) (Machine, error) {
 
 // portOf waits until Nova has made the server's port, and is done with it.
 func (l *local) portOf(ctx context.Context, server string) (port ports.Port, err error) {
-	return port, await.Success(ctx, func(ctx context.Context) error {
+	return port, await.Every(ctx, l.Pause(), func(ctx context.Context) error {
 		found, err := servers.Get(ctx, l.api.Compute, server).Extract()
 		if err != nil {
 			return err

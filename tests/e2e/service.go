@@ -43,7 +43,7 @@ func (s *scene) eventually(what string, check func(context.Context) error) {
 	s.Helper()
 	ctx, cancel := context.WithTimeoutCause(s.Context(), s.patience, errors.New("not in time"))
 	defer cancel()
-	if err := await.Success(ctx, check); err != nil {
+	if err := await.Every(ctx, s.Cloud.Pause(), check); err != nil {
 		s.Fatalf("%s: %v", what, err)
 	}
 }

@@ -65,6 +65,7 @@ func (s *simulated) Traffic(string) bool      { return true }
 func (s *simulated) Outside() netns.Namespace { return "" }
 func (s *simulated) Inside() netns.Namespace  { return "" }
 func (s *simulated) SubnetV6() string         { return "" }
+func (s *simulated) Pause() time.Duration     { return 20 * time.Millisecond }
 func (s *simulated) Nature() Nature           { return s }
 
 // Unused implements Cloud: few servers are made, from the first address on.

@@ -191,7 +191,7 @@ ovn_nb_connection = tcp:127.0.0.1:$OVN_NB_PORT
 ovn_sb_connection = tcp:127.0.0.1:$OVN_SB_PORT
 ovn_l3_scheduler = leastloaded
 enable_distributed_floating_ip = false
-ovn_metadata_enabled = false
+ovn_metadata_enabled = true
 EOF
     octavia_ca
     write_octavia_conf
