@@ -36,9 +36,14 @@ func TestOnAnOpenStack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	local, err := e2e.OpenLocal(t.Context(), scripts, state)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, provider := range []string{"ovn", "amphora"} {
 		t.Run(provider, func(t *testing.T) {
-			cloud, err := e2e.OpenLocal(t.Context(), scripts, state)
+			t.Parallel()
+			cloud, err := local.Tenant(t.Context(), provider)
 			if err != nil {
 				t.Fatal(err)
 			}

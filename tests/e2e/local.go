@@ -25,30 +25,45 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/netns"
 )
 
-// local is the OpenStack that openstack/up.sh brings up on this machine. Its
-// servers are network namespaces, and load balancers of the provider ovn carry
-// traffic.
-type local struct {
+// Local is the OpenStack that openstack/up.sh brings up on this machine. It has a
+// tenant for each provider of load balancers; they do not meet.
+type Local struct {
 	scripts, state string
 	password       string // of all users
 	info           info
-	api, admin     *API
-	mutex          sync.Mutex // of what runs scripts
-	machines       map[string]Machine
+	admin          *API
+	running        sync.Mutex // of what runs scripts
 }
 
-// info is what the scripts tell of the networks.
+// tenant is a tenant of the local OpenStack. Its servers are network namespaces, and
+// load balancers of the provider ovn carry traffic.
+type tenant struct {
+	*Local
+	name string
+	tenantInfo
+	api      *API
+	mutex    sync.Mutex
+	machines map[string]Machine
+}
+
+// info is what the scripts tell of the cloud.
 type info struct {
-	AuthURL  string `json:"auth_url"`
-	Network  string `json:"k8s_net"`
-	SubnetV6 string `json:"k8s_subnet6"`
-	Image    string `json:"image"`
-	Project  string `json:"k8s_project"`
+	AuthURL string                `json:"auth_url"`
+	Image   string                `json:"image"`
+	Tenants map[string]tenantInfo `json:"tenants"`
+}
+
+// tenantInfo is what they tell of a tenant: its region has an Octavia API of its own.
+type tenantInfo struct {
+	Project string `json:"project"`
+	Region  string `json:"region"`
+	Network string `json:"network"`
+	Subnet6 string `json:"subnet6"`
 }
 
 // OpenLocal opens the OpenStack whose state is in a directory.
-func OpenLocal(ctx context.Context, scripts, state string) (Cloud, error) {
-	l := &local{scripts: scripts, state: state, machines: map[string]Machine{}}
+func OpenLocal(ctx context.Context, scripts, state string) (*Local, error) {
+	l := &Local{scripts: scripts, state: state}
 	text, err := os.ReadFile(filepath.Join(state, "info.json"))
 	if err != nil {
 		return nil, fmt.Errorf("there is no OpenStack on this machine, see make e2e-up: %w", err)
@@ -61,29 +76,40 @@ func OpenLocal(ctx context.Context, scripts, state string) (Cloud, error) {
 		return nil, err
 	}
 	l.password = string(password)
-	for name, api := range map[string]**API{"k8s": &l.api, "admin": &l.admin} {
-		auth := gophercloud.AuthOptions{
-			IdentityEndpoint: l.info.AuthURL, Username: name, Password: l.password, TenantName: name,
-			DomainName: "Default", AllowReauth: true,
-		}
-		if *api, err = NewAPI(ctx, auth, region); err != nil {
-			return nil, err
-		}
+	l.admin, err = l.signIn(ctx, "admin", region)
+	return l, err
+}
+
+// signIn signs in as a user of the project of the same name.
+func (l *Local) signIn(ctx context.Context, name, region string) (*API, error) {
+	return NewAPI(ctx, gophercloud.AuthOptions{
+		IdentityEndpoint: l.info.AuthURL, Username: name, Password: l.password, TenantName: name,
+		DomainName: "Default", AllowReauth: true,
+	}, region)
+}
+
+// Tenant opens the cloud as the tenant sees it whose load balancers are of a provider.
+// What an earlier run left there is removed.
+func (l *Local) Tenant(ctx context.Context, provider string) (Cloud, error) {
+	t := &tenant{Local: l, name: provider, tenantInfo: l.info.Tenants[provider], machines: map[string]Machine{}}
+	var err error
+	if t.api, err = l.signIn(ctx, t.name, t.Region); err != nil {
+		return nil, err
 	}
-	if err := l.clear(ctx); err != nil {
+	if err := t.clear(ctx); err != nil {
 		return nil, fmt.Errorf("clear what an earlier run left: %w", err)
 	}
-	return l, l.run(ctx, "machines.sh", "clients")
+	return t, l.run(ctx, "machines.sh", "clients", t.name)
 }
 
 // clear removes what a run that did not end well has left in the project.
-func (l *local) clear(ctx context.Context) error {
-	unlock := "update load_balancer set provisioning_status='ERROR' where provisioning_status like 'PENDING%'"
-	err := errors.Join(l.run(ctx, "machines.sh", "down"), l.run(ctx, "ctl.sh", "sql", "octavia", unlock))
+func (t *tenant) clear(ctx context.Context) error {
+	unlock := "update load_balancer set provisioning_status='ERROR' where provisioning_status like 'PENDING%' and project_id='" + t.Project + "'"
+	err := errors.Join(t.run(ctx, "machines.sh", "down", t.name), t.run(ctx, "ctl.sh", "sql", "octavia", unlock))
 	if err != nil {
 		return err
 	}
-	pages, err := servers.List(l.api.Compute, nil).AllPages(ctx)
+	pages, err := servers.List(t.api.Compute, nil).AllPages(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,17 +118,17 @@ func (l *local) clear(ctx context.Context) error {
 		return err
 	}
 	for _, server := range left {
-		if err := servers.Delete(ctx, l.api.Compute, server.ID).ExtractErr(); err != nil {
+		if err := servers.Delete(ctx, t.api.Compute, server.ID).ExtractErr(); err != nil {
 			return err
 		}
 	}
-	return l.api.clear(ctx)
+	return t.api.clear(ctx)
 }
 
 // run runs one of the scripts.
-func (l *local) run(ctx context.Context, script string, args ...string) error {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
+func (l *Local) run(ctx context.Context, script string, args ...string) error {
+	l.running.Lock()
+	defer l.running.Unlock()
 	command := exec.CommandContext(ctx, filepath.Join(l.scripts, script), args...)
 	command.Env = append(os.Environ(), "E2E_STATE="+l.state)
 	command.WaitDelay = 10 * time.Second // daemons that it starts hold its output open
@@ -113,25 +139,30 @@ func (l *local) run(ctx context.Context, script string, args ...string) error {
 	return nil
 }
 
-func (l *local) CloudConf() string {
-	text, err := os.ReadFile(filepath.Join(l.state, "cloud.conf"))
+func (t *tenant) CloudConf() string {
+	text, err := os.ReadFile(filepath.Join(t.state, "cloud-"+t.name+".conf"))
 	if err != nil {
 		return fmt.Sprintf("# %v", err)
 	}
 	return string(text)
 }
 
-func (l *local) API() *API                    { return l.api }
-func (l *local) Traffic(provider string) bool { return provider == "ovn" }
-func (l *local) Outside() netns.Namespace     { return "e2e-ext" }
-func (l *local) Inside() netns.Namespace      { return "e2e-client" }
-func (l *local) SubnetV6() string             { return l.info.SubnetV6 }
-func (l *local) Unused(n int) string          { return fmt.Sprintf("10.6.255.%d", 100+n) }
-func (l *local) Pause() time.Duration         { return 500 * time.Millisecond }
-func (l *local) Nature() Nature               { return l }
+func (t *tenant) API() *API                { return t.api }
+func (t *tenant) Traffic(string) bool      { return t.name == "ovn" }
+func (t *tenant) Outside() netns.Namespace { return "e2e-ext" }
+func (t *tenant) Inside() netns.Namespace  { return t.namespace("client") }
+func (t *tenant) SubnetV6() string         { return t.Subnet6 }
+func (t *tenant) Unused(n int) string      { return fmt.Sprintf("10.6.255.%d", 100+n) }
+func (t *tenant) Pause() time.Duration     { return 500 * time.Millisecond }
+func (t *tenant) Nature() Nature           { return t }
 
-func (l *local) AddMachine(ctx context.Context, name string) (Machine, error) {
-	pages, err := flavors.ListDetail(l.api.Compute, nil).AllPages(ctx)
+// namespace is that of a machine.
+func (t *tenant) namespace(machine string) netns.Namespace {
+	return netns.Namespace("e2e-" + t.name + "-" + machine)
+}
+
+func (t *tenant) AddMachine(ctx context.Context, name string) (Machine, error) {
+	pages, err := flavors.ListDetail(t.api.Compute, nil).AllPages(ctx)
 	if err != nil {
 		return Machine{}, err
 	}
@@ -140,19 +171,19 @@ func (l *local) AddMachine(ctx context.Context, name string) (Machine, error) {
 		return Machine{}, err
 	}
 	small := slices.MinFunc(known, func(a, b flavors.Flavor) int { return a.RAM - b.RAM })
-	server, err := servers.Create(ctx, l.api.Compute, servers.CreateOpts{
-		Name: name, FlavorRef: small.ID, ImageRef: l.info.Image,
-		Networks: []servers.Network{{UUID: l.info.Network}}, SecurityGroups: []string{"k8s-nodes"},
+	server, err := servers.Create(ctx, t.api.Compute, servers.CreateOpts{
+		Name: name, FlavorRef: small.ID, ImageRef: t.info.Image,
+		Networks: []servers.Network{{UUID: t.Network}}, SecurityGroups: []string{"k8s-nodes"},
 	}, nil).Extract()
 	if err != nil {
 		return Machine{}, fmt.Errorf("create server %s: %w", name, err)
 	}
-	port, err := l.portOf(ctx, server.ID)
+	port, err := t.portOf(ctx, server.ID)
 	if err != nil {
 		return Machine{}, fmt.Errorf("port of server %s: %w", name, err)
 	}
-	machine := Machine{ServerID: server.ID, Namespace: netns.Namespace("e2e-" + name)}
-	args := []string{"plug", name, port.ID, port.MACAddress}
+	machine := Machine{ServerID: server.ID, Namespace: t.namespace(name)}
+	args := []string{"plug", t.name, name, port.ID, port.MACAddress}
 	for _, ip := range port.FixedIPs {
 		address, err := netip.ParseAddr(ip.IPAddress)
 		if err != nil {
@@ -168,26 +199,26 @@ func (l *local) AddMachine(ctx context.Context, name string) (Machine, error) {
 		}
 		args = append(args, address.String()+length)
 	}
-	if err := l.run(ctx, "machines.sh", args...); err != nil {
+	if err := t.run(ctx, "machines.sh", args...); err != nil {
 		return Machine{}, err
 	}
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.machines[name] = machine
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.machines[name] = machine
 	return machine, nil
 }
 
 // portOf waits until Nova has made the server's port, and is done with it.
-func (l *local) portOf(ctx context.Context, server string) (port ports.Port, err error) {
-	return port, await.Every(ctx, l.Pause(), func(ctx context.Context) error {
-		found, err := servers.Get(ctx, l.api.Compute, server).Extract()
+func (t *tenant) portOf(ctx context.Context, server string) (port ports.Port, err error) {
+	return port, await.Every(ctx, t.Pause(), func(ctx context.Context) error {
+		found, err := servers.Get(ctx, t.api.Compute, server).Extract()
 		if err != nil {
 			return err
 		}
 		if found.Status != "ACTIVE" {
 			return fmt.Errorf("server is %s", found.Status)
 		}
-		pages, err := ports.List(l.api.Network, ports.ListOpts{DeviceID: server}).AllPages(ctx)
+		pages, err := ports.List(t.api.Network, ports.ListOpts{DeviceID: server}).AllPages(ctx)
 		if err != nil {
 			return err
 		}
@@ -200,66 +231,66 @@ func (l *local) portOf(ctx context.Context, server string) (port ports.Port, err
 	})
 }
 
-func (l *local) RemoveMachine(ctx context.Context, name string) error {
-	l.mutex.Lock()
-	machine := l.machines[name]
-	delete(l.machines, name)
-	l.mutex.Unlock()
-	err := servers.Delete(ctx, l.api.Compute, machine.ServerID).ExtractErr()
-	return errors.Join(err, l.run(ctx, "machines.sh", "unplug", name))
+func (t *tenant) RemoveMachine(ctx context.Context, name string) error {
+	t.mutex.Lock()
+	machine := t.machines[name]
+	delete(t.machines, name)
+	t.mutex.Unlock()
+	err := servers.Delete(ctx, t.api.Compute, machine.ServerID).ExtractErr()
+	return errors.Join(err, t.run(ctx, "machines.sh", "unplug", t.name, name))
 }
 
 // Fail implements Nature, in the database.
-func (l *local) Fail(ctx context.Context, loadBalancerID string) error {
-	return l.run(ctx, "ctl.sh", "sql", "octavia", fmt.Sprintf("update load_balancer set provisioning_status='ERROR' where id='%s'", loadBalancerID))
+func (t *tenant) Fail(ctx context.Context, loadBalancerID string) error {
+	return t.run(ctx, "ctl.sh", "sql", "octavia", fmt.Sprintf("update load_balancer set provisioning_status='ERROR' where id='%s'", loadBalancerID))
 }
 
 // StopOctavia implements Nature.
-func (l *local) StopOctavia(ctx context.Context) (func(context.Context) error, error) {
-	start := func(ctx context.Context) error { return l.run(ctx, "ctl.sh", "restart", "octavia-api") }
-	return start, l.run(ctx, "ctl.sh", "stop", "octavia-api")
+func (t *tenant) StopOctavia(ctx context.Context) (func(context.Context) error, error) {
+	start := func(ctx context.Context) error { return t.run(ctx, "ctl.sh", "restart", "octavia-api-"+t.name) }
+	return start, t.run(ctx, "ctl.sh", "stop", "octavia-api-"+t.name)
 }
 
 // LimitLoadBalancers implements Nature.
-func (l *local) LimitLoadBalancers(ctx context.Context, limit int) (func(context.Context) error, error) {
-	return l.admin.limitLoadBalancers(ctx, l.info.Project, limit)
+func (t *tenant) LimitLoadBalancers(ctx context.Context, limit int) (func(context.Context) error, error) {
+	return t.admin.limitLoadBalancers(ctx, t.Project, limit)
 }
 
 // RevokeTokens implements Nature: a password that is set, be it to what it was,
 // revokes the user's tokens in Keystone. The services believe for five minutes what
 // it told them of a token before, so that has to be forgotten too.
-func (l *local) RevokeTokens(ctx context.Context) error {
-	identity, err := openstack.NewIdentityV3(l.admin.Compute.ProviderClient, gophercloud.EndpointOpts{Region: region})
+func (t *tenant) RevokeTokens(ctx context.Context) error {
+	identity, err := openstack.NewIdentityV3(t.admin.Compute.ProviderClient, gophercloud.EndpointOpts{Region: region})
 	if err != nil {
 		return err
 	}
-	pages, err := users.List(identity, users.ListOpts{Name: "k8s"}).AllPages(ctx)
+	pages, err := users.List(identity, users.ListOpts{Name: t.name}).AllPages(ctx)
 	if err != nil {
 		return err
 	}
 	all, err := users.ExtractUsers(pages)
 	if err != nil || len(all) != 1 {
-		return fmt.Errorf("%d users have the name k8s: %w", len(all), err)
+		return fmt.Errorf("%d users have the name %s: %w", len(all), t.name, err)
 	}
-	if _, err := users.Update(ctx, identity, all[0].ID, users.UpdateOpts{Password: l.password}).Extract(); err != nil {
+	if _, err := users.Update(ctx, identity, all[0].ID, users.UpdateOpts{Password: t.password}).Extract(); err != nil {
 		return err
 	}
-	return l.run(ctx, "ctl.sh", "forget")
+	return t.run(ctx, "ctl.sh", "forget")
 }
 
 // Close deletes the servers.
-func (l *local) Close() error {
+func (t *tenant) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	l.mutex.Lock()
-	names := make([]string, 0, len(l.machines))
-	for name := range l.machines {
+	t.mutex.Lock()
+	names := make([]string, 0, len(t.machines))
+	for name := range t.machines {
 		names = append(names, name)
 	}
-	l.mutex.Unlock()
+	t.mutex.Unlock()
 	var errs []error
 	for _, name := range names {
-		errs = append(errs, l.RemoveMachine(ctx, name))
+		errs = append(errs, t.RemoveMachine(ctx, name))
 	}
-	return errors.Join(append(errs, l.run(ctx, "machines.sh", "down"))...)
+	return errors.Join(append(errs, t.run(ctx, "machines.sh", "down", t.name))...)
 }

@@ -221,15 +221,19 @@ func tokenRevoked(s *scene) {
 	s.nothingLeft()
 }
 
-// serverGone deletes the Node of a server that is deleted, and takes in a new one.
-func serverGone(s *scene) {
-	web := s.create("web", nil, "node-1", "node-2")
-	web.address()
+// nodeDies takes a node in, which then loses its power: its monitors find out, and
+// from then on no request may fail, also not when its server is deleted and its Node
+// goes.
+func nodeDies(s *scene) {
+	web := s.create("web", func(svc *corev1.Service) { svc.Annotations[prefix+"enable-health-monitor"] = "true" }, "node-1", "node-2")
+	address := web.address()
 	before := web.members()["TCP/8080"]
 	s.must(s.AddNode(s.Context(), "node-9"))
 	web.has(map[string]int{"TCP/8080": before + 1})
-	s.answeredBy(s.outside(), at(web.address(), 8080), append(nodeNames(), "node-9")...)
+	s.answeredBy(s.outside(), at(address, 8080), append(nodeNames(), "node-9")...)
 	s.must(s.StopNode("node-9"))
+	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
+	stop := s.unharmed(s.outside(), at(address, 8080))
 	s.must(s.Cloud.RemoveMachine(s.Context(), "node-9"))
 	s.eventually("Node gone", func(ctx context.Context) error {
 		_, err := s.Client().CoreV1().Nodes().Get(ctx, "node-9", metav1.GetOptions{})
@@ -239,6 +243,7 @@ func serverGone(s *scene) {
 		return fmt.Errorf("it is there: %v", err)
 	})
 	web.has(map[string]int{"TCP/8080": before})
+	stop()
 	web.remove()
 	s.nothingLeft()
 }

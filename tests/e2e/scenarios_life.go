@@ -8,8 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
-
-	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
 const (
@@ -35,35 +33,23 @@ func life(s *scene) {
 	vip := web.loadBalancer().VipAddress
 	s.answeredBy(s.inside(), at(vip, 8080), nodeNames()...)
 
-	var hammer *cluster.Hammer
-	if s.Cloud.Traffic(s.Provider) {
-		hammer = s.outside().Hammer(s.Context(), at(address, 8080))
-	}
 	web.change(func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(corev1.ProtocolTCP, 9090)) })
 	web.pods("node-1", "node-2", "node-3")
 	web.has(map[string]int{"TCP/8080": 3, "UDP/8080": 3, "TCP/9090": 3})
 	s.answeredBy(s.outside(), at(address, 9090), nodeNames()...)
 	web.change(func(svc *corev1.Service) { svc.Spec.Ports = svc.Spec.Ports[1:] })
 	web.has(map[string]int{"UDP/8080": 3, "TCP/9090": 3})
-	if hammer != nil {
-		hammer.Stop()
-	}
 	web.remove()
 	s.nothingLeft()
 }
 
-// unharmed changes a Service in many ways while a client asks an unchanged port all
+// changes changes a Service in many ways while a client asks an unchanged port all
 // the while: not one request may fail.
-func unharmed(s *scene) {
+func changes(s *scene) {
 	web := s.create("web", nil, "node-1", "node-2", "node-3")
 	address := web.address()
 	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
-	if !s.Cloud.Traffic(s.Provider) {
-		s.Log("this cloud carries no traffic for the provider " + s.Provider)
-		web.remove()
-		return
-	}
-	hammer := s.outside().Hammer(s.Context(), at(address, 8080))
+	stop := s.unharmed(s.outside(), at(address, 8080))
 	web.change(func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(corev1.ProtocolTCP, 9090)) })
 	web.has(map[string]int{"TCP/8080": 3, "TCP/9090": 3})
 	web.annotate(prefix+"node-selector", "kubernetes.io/hostname=node-1")
@@ -72,11 +58,7 @@ func unharmed(s *scene) {
 	web.has(map[string]int{"TCP/8080": 3, "TCP/9090": 3})
 	web.change(func(svc *corev1.Service) { svc.Spec.Ports = svc.Spec.Ports[:1] })
 	web.has(map[string]int{"TCP/8080": 3})
-	hammer.Stop()
-	s.Logf("%d requests, %d failed", hammer.Requests, len(hammer.Failures))
-	if len(hammer.Failures) > 0 {
-		s.Errorf("%d of %d requests failed: %v", len(hammer.Failures), hammer.Requests, errors.Join(hammer.Failures...))
-	}
+	stop()
 	web.remove()
 	s.nothingLeft()
 }
@@ -137,11 +119,9 @@ func localPolicy(s *scene) {
 		svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
 	}, "node-2")
 	address := web.address()
-	if s.localWorks() {
-		s.answeredBy(s.outside(), at(address, 8080), "node-2")
-		web.pods("node-3")
-		s.answeredBy(s.outside(), at(address, 8080), "node-3")
-	}
+	s.answeredBy(s.outside(), at(address, 8080), "node-2")
+	web.pods("node-3")
+	s.answeredBy(s.outside(), at(address, 8080), "node-3")
 	web.change(func(svc *corev1.Service) {
 		svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster
 	})
@@ -149,13 +129,6 @@ func localPolicy(s *scene) {
 	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
 	web.remove()
 	s.nothingLeft()
-}
-
-// localWorks tells whether health monitors do: those of ovn need a port of their
-// own in Neutron, which the OpenStack on this machine does not give.
-func (s *scene) localWorks() bool {
-	_, isLocal := s.Cloud.(*local)
-	return !isLocal
 }
 
 // affinity keeps a client at one node.

@@ -186,6 +186,24 @@ func (s *scene) answeredBy(client cluster.Client, address string, nodes ...strin
 	})
 }
 
+// unharmed asks at an address all the while until stop is called: not one request
+// may fail. Where the cloud carries no traffic nobody asks.
+func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {
+	s.Helper()
+	if !s.Cloud.Traffic(s.Provider) {
+		return func() {}
+	}
+	hammer := client.Hammer(s.Context(), address)
+	return func() {
+		s.Helper()
+		hammer.Stop()
+		s.Logf("%d requests, %d failed", hammer.Requests, len(hammer.Failures))
+		if len(hammer.Failures) > 0 {
+			s.Errorf("%d of %d requests failed: %v", len(hammer.Failures), hammer.Requests, errors.Join(hammer.Failures...))
+		}
+	}
+}
+
 func (s *scene) outside() cluster.Client { return cluster.Client{From: s.Cloud.Outside()} }
 func (s *scene) inside() cluster.Client  { return cluster.Client{From: s.Cloud.Inside()} }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -29,6 +30,8 @@ type simulated struct {
 	api     *API
 	network cluster.Network
 	traffic *datapath.Plane
+
+	mutex   sync.Mutex
 	servers map[string]string
 }
 
@@ -79,11 +82,15 @@ func (s *simulated) AddMachine(_ context.Context, name string) (Machine, error) 
 		return Machine{}, err
 	}
 	address, err := netip.ParseAddr(server.Addresses[0])
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	s.servers[name] = server.ID
 	return Machine{ServerID: server.ID, Addresses: []netip.Addr{address}}, err
 }
 
 func (s *simulated) RemoveMachine(_ context.Context, name string) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	if !s.cloud.Nova.DeleteServer(s.servers[name]) {
 		return fmt.Errorf("there is no server of %s", name)
 	}

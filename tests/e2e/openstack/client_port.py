@@ -1,18 +1,15 @@
 #!/usr/bin/python3
-"""Port of the client machine on the tenant network: id mac ipv4 ipv6, then
-the external IPv6 address of the router (or nothing)."""
+"""Port of a tenant's client machine, made if need be: id mac ipv4 ipv6."""
+import sys
+
 from identity import connect
 from provision import info
 
-c, d = connect('k8s', 'k8s'), info()
-n = c.network
+tenant = sys.argv[1]
+n, d = connect(tenant).network, info()['tenants'][tenant]
 p = n.find_port('e2e-client') or n.create_port(
-    name='e2e-client', network_id=d['k8s_net'],
-    security_group_ids=[d['sg_nodes']],
-    fixed_ips=[{'subnet_id': d['k8s_subnet']},
-               {'subnet_id': d['k8s_subnet6']}])
+    name='e2e-client', network_id=d['network'],
+    security_group_ids=[d['nodes_group']],
+    fixed_ips=[{'subnet_id': d['subnet']}, {'subnet_id': d['subnet6']}])
 ips = {f['subnet_id']: f['ip_address'] for f in p.fixed_ips}
-gw = [f['ip_address'] for f in n.get_router(d['router'])
-      .external_gateway_info['external_fixed_ips'] if ':' in f['ip_address']]
-print(p.id, p.mac_address, ips[d['k8s_subnet']] + '/16',
-      ips[d['k8s_subnet6']] + '/64', *gw)
+print(p.id, p.mac_address, ips[d['subnet']] + '/16', ips[d['subnet6']] + '/64')

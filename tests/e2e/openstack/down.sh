@@ -3,7 +3,7 @@
 set -u
 . "$(dirname "$0")/common.sh"
 "$HERE/machines.sh" down >/dev/null 2>&1
-for s in octavia-driver-agent octavia-worker octavia-api nova-compute nova-api nova-scheduler nova-conductor \
+for s in octavia-driver-agent octavia-worker octavia-api-ovn octavia-api-amphora nova-compute nova-api nova-scheduler nova-conductor \
     neutron-server glance-api placement keystone; do stop "$s" & done; wait
 for s in ovn-controller ovn-northd; do stop $s; done
 if alive ovs-vswitchd && [ "${1:-}" = --purge ]; then

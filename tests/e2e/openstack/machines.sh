@@ -1,17 +1,17 @@
 #!/bin/bash
-# Network namespaces that act as machines on the networks of the cloud.
-#   machines.sh plug NAME PORT-ID MAC ADDRESS/LENGTH...  e2e-NAME, with the addresses
-#                                                        of a port of the tenant network
-#   machines.sh unplug NAME                              as when its power is cut
-#   machines.sh clients                                  e2e-client on the tenant network,
-#                                                        e2e-ext on the external one
-#   machines.sh down                                     all of them go
+# Network namespaces that act as machines on the networks of a tenant.
+#   machines.sh plug TENANT NAME PORT-ID MAC ADDRESS/LENGTH...  e2e-TENANT-NAME, with the
+#                                                               addresses of a port
+#   machines.sh unplug TENANT NAME                              as when its power is cut
+#   machines.sh clients TENANT                                  e2e-TENANT-client on its network,
+#                                                               e2e-ext on the external one
+#   machines.sh down [TENANT]                                   all of them go
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 E2E_PASSWORD=$(cat "$E2E_STATE/password"); export E2E_PASSWORD
 V="ovs-vsctl --timeout=20"
 
-device() { echo "e2e$(printf %s "$1" | cksum | cut -d' ' -f1)"; }
+device() { echo "e2e$(printf %s "$1" | cksum | cut -d' ' -f1)"; } # NAMESPACE
 
 plug() { # NAMESPACE BRIDGE DEVICE MTU [PORT-ID MAC]
     local ns=$1 br=$2 dev=$3 mtu=$4 id=${5:-} mac=${6:-}
@@ -26,9 +26,9 @@ plug() { # NAMESPACE BRIDGE DEVICE MTU [PORT-ID MAC]
     ip -n "$ns" link set "$dev" mtu "$mtu" up
 }
 
-machine() { # NAME PORT-ID MAC ADDRESS/LENGTH...
-    local ns=e2e-$1 dev id=$2 mac=$3
-    dev=$(device "$1"); shift 3
+machine() { # TENANT NAME PORT-ID MAC ADDRESS/LENGTH...
+    local ns=e2e-$1-$2 dev id=$3 mac=$4
+    dev=$(device "$ns"); shift 4
     plug "$ns" br-int "$dev" 1442 "$id" "$mac"
     local address
     for address; do
@@ -39,27 +39,23 @@ machine() { # NAME PORT-ID MAC ADDRESS/LENGTH...
     return 0
 }
 
+unplug() { # NAMESPACE
+    $V --if-exists del-port br-int "$(device "$1")"
+    ip netns del "$1"
+}
+
 case ${1:-} in
 plug) shift; machine "$@" ;;
-unplug)
-    $V --if-exists del-port br-int "$(device "$2")"
-    ip netns del "e2e-$2" 2>/dev/null
-    exit 0
-    ;;
+unplug) unplug "e2e-$2-$3" ;;
 clients)
-    read -r id mac ip4 ip6 gw6 < <(python3 "$HERE/client_port.py")
-    machine client "$id" "$mac" "$ip4" "$ip6"
+    # shellcheck disable=SC2046
+    machine "$2" client $(python3 "$HERE/client_port.py" "$2")
     plug e2e-ext br-ex e2eext 1500
     ip -n e2e-ext addr replace 172.24.4.1/22 dev e2eext
-    ip -n e2e-ext addr replace 2001:db8:24::1/64 dev e2eext nodad
-    [ -n "${gw6:-}" ] && ip -n e2e-ext -6 route replace fd00:6::/64 via "$gw6"
-    exit 0
     ;;
 down)
-    for d in $($V list-ports br-int 2>/dev/null | grep -E '^e2e[0-9]+$'); do $V --if-exists del-port br-int "$d"; done
-    $V --if-exists del-port br-ex e2eext
-    for ns in $(ip netns list | awk '/^e2e-/{print $1}'); do ip netns del "$ns"; done
-    exit 0
+    for ns in $(ip netns list | awk -v p="^e2e-${2:+$2-}" '$1 ~ p {print $1}'); do unplug "$ns"; done
+    [ -n "${2:-}" ] || $V --if-exists del-port br-ex e2eext
     ;;
 *) sed -n 2,9p "$0"; exit 2 ;;
 esac

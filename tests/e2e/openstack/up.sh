@@ -98,14 +98,19 @@ launchers() { # console scripts of packages that are not installed
     local l n m
     for l in nova-manage=nova.cmd.manage nova-api=nova.cmd.api nova-conductor=nova.cmd.conductor \
         nova-scheduler=nova.cmd.scheduler nova-compute=nova.cmd.compute neutron-server=neutron.cmd.eventlet.server \
-        neutron-db-manage=neutron.db.migration.cli glance-api=glance.cmd.api glance-manage=glance.cmd.manage \
-        neutron-ovn-db-sync-util=neutron.cmd.ovn.neutron_ovn_db_sync_util; do
+        neutron-db-manage=neutron.db.migration.cli glance-api=glance.cmd.api glance-manage=glance.cmd.manage; do
         n=${l%%=*}; m=${l#*=}
         printf '#!/usr/bin/python3\nimport sys\nfrom %s import main\nsys.exit(main())\n' "$m" >"$E2E_STATE/bin/$n"
-        chmod 755 "$E2E_STATE/bin/$n"
     done
-    printf '#!/usr/bin/python3\nimport sys\nfrom octavia_e2e import backports\nbackports.apply()\nfrom octavia.cmd.octavia_worker import main\nsys.exit(main())\n' >"$E2E_STATE/bin/octavia-worker"
-    chmod 755 "$E2E_STATE/bin/octavia-worker"
+    cat >"$E2E_STATE/bin/octavia-worker" <<EOF
+#!/usr/bin/python3
+import sys
+from octavia_e2e import backports
+backports.apply()
+from octavia.cmd.octavia_worker import main
+sys.exit(main())
+EOF
+    chmod 755 "$E2E_STATE"/bin/*
 }
 
 create_databases() {
@@ -151,12 +156,14 @@ start_services() {
     daemon nova-api "$b/nova-api" --config-file "$n"
     mkdir -p /var/run/octavia
     daemon octavia-driver-agent octavia-driver-agent --config-file "$o"
-    uwsgi_daemon octavia-api "$OCTAVIA_PORT" /usr/bin/octavia-wsgi 2 HOME="$ETC/octavia-home"
+    uwsgi_daemon octavia-api-ovn "$OCTAVIA_PORT" /usr/bin/octavia-wsgi 1 HOME="$ETC/octavia-home"
+    uwsgi_daemon octavia-api-amphora "$OCTAVIA2_PORT" /usr/bin/octavia-wsgi 1 HOME="$ETC/octavia-home"
     wait_for 120 placement http_up "http://127.0.0.1:$PLACEMENT_PORT/"
     wait_for 120 glance http_up "http://127.0.0.1:$GLANCE_PORT/"
     wait_for 120 neutron http_up "http://127.0.0.1:$NEUTRON_PORT/"
     wait_for 120 nova http_up "http://127.0.0.1:$NOVA_PORT/"
     wait_for 120 octavia http_up "http://127.0.0.1:$OCTAVIA_PORT/"
+    wait_for 120 octavia http_up "http://127.0.0.1:$OCTAVIA2_PORT/"
     daemon nova-compute "$b/nova-compute" --config-file "$n"
 }
 
@@ -198,8 +205,8 @@ if [ $PROVISION = 1 ]; then
     write_octavia_mgmt
     start_octavia_workers
     wait_for 60 'nova cell mapping' bash -c "'$E2E_STATE/bin/nova-manage' --config-file '$ETC/nova/nova.conf' cell_v2 discover_hosts --verbose 2>/dev/null | grep -q . && mysql --socket='$RUN/mysqld.sock' -uroot -N -e 'select host from nova_api.host_mappings' | grep -q ."
-    python3 "$HERE/provision.py" compute loadbalancer servers "${E2E_SERVERS:-0}" || die "provisioning"
+    python3 "$HERE/provision.py" compute || die "provisioning"
 else
     start_octavia_workers
 fi
-say "up; credentials: $E2E_STATE/clouds.yaml (clouds e2e-admin, e2e, e2e-appcred), $E2E_STATE/admin-openrc, $E2E_STATE/k8s-openrc, $E2E_STATE/cloud.conf"
+say "up; clouds e2e-admin, e2e-ovn and e2e-amphora in $E2E_STATE/clouds.yaml"
