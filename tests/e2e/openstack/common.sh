@@ -33,10 +33,13 @@ alive() { # NAME
     [ -s "$f" ] && kill -0 "$(cat "$f")" 2>/dev/null
 }
 
-daemon() { # NAME CMD...: start in the background under a pid file
+daemon() { # NAME CMD...: start in the background under a pid file, with no other file of ours open
     local name=$1; shift
     if alive "$name"; then say "$name already runs"; return 0; fi
-    setsid "$@" >>"$LOG/$name.out" 2>&1 </dev/null &
+    (
+        for fd in /proc/"$BASHPID"/fd/*; do fd=${fd##*/}; [ "$fd" -le 2 ] || exec {fd}>&-; done
+        exec setsid "$@" >>"$LOG/$name.out" 2>&1 </dev/null
+    ) &
     echo $! >"$RUN/$name.pid"
 }
 
