@@ -1,6 +1,6 @@
 #!/bin/bash
 # The whole of `make e2e`: an OpenStack comes up on this machine, the suite runs on
-# it, and it goes down again. E2E_KEEP=1 leaves it up.
+# it, and it goes down again, however it ends. E2E_KEEP=1 leaves it up.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 if [ "$(id -u)" != 0 ] || ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
@@ -8,12 +8,17 @@ if [ "$(id -u)" != 0 ] || ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-releas
     exit 2
 fi
 export E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
-tests/e2e/openstack/up.sh || { echo "OpenStack did not come up; its logs are in $E2E_STATE/log" >&2; exit 1; }
-go test -v -count=1 -timeout 30m ./tests/e2e -run TestOnAnOpenStack -parallel 4
-result=$?
-if [ $result != 0 ]; then
-    mkdir -p out/e2e && cp -r "$E2E_STATE/log" out/e2e/openstack-log
-    echo "the logs of OpenStack are in out/e2e" >&2
-fi
-[ "${E2E_KEEP:-}" = 1 ] || tests/e2e/openstack/down.sh --purge
-exit $result
+finish() {
+    local result=$?
+    if [ $result != 0 ] && [ -d "$E2E_STATE/log" ]; then
+        rm -rf out/e2e/openstack && cp -r "$E2E_STATE/log" out/e2e/openstack
+        echo "what the suite said is in out/e2e/suite.log, the logs of OpenStack are in out/e2e/openstack" >&2
+    fi
+    [ "${E2E_KEEP:-}" = 1 ] || tests/e2e/openstack/down.sh --purge
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+mkdir -p out/e2e
+go run -v ./tests/controlplane/cmd/controlplane --build || exit 1
+tests/e2e/openstack/up.sh || exit 1
+go test -v -count=1 -timeout 30m ./tests/e2e -run TestOnAnOpenStack -parallel 8 2>&1 | tee out/e2e/suite.log

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -118,7 +119,7 @@ func (t *tenant) clear(ctx context.Context) error {
 		return err
 	}
 	for _, server := range left {
-		if err := servers.Delete(ctx, t.api.Compute, server.ID).ExtractErr(); err != nil {
+		if err := servers.Delete(ctx, t.api.Compute, server.ID).ExtractErr(); err != nil && !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
 			return err
 		}
 	}

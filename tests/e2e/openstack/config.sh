@@ -259,5 +259,3 @@ $(authtoken octavia)
 $(auth_section service_auth octavia)
 EOF
 }
-
-write_octavia_mgmt() { write_octavia_conf; }

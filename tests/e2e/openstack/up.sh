@@ -162,9 +162,9 @@ start_services() {
     wait_for 120 glance http_up "http://127.0.0.1:$GLANCE_PORT/"
     wait_for 120 neutron http_up "http://127.0.0.1:$NEUTRON_PORT/"
     wait_for 120 nova http_up "http://127.0.0.1:$NOVA_PORT/"
+    daemon nova-compute "$b/nova-compute" --config-file "$n"
     wait_for 120 octavia http_up "http://127.0.0.1:$OCTAVIA_PORT/"
     wait_for 120 octavia http_up "http://127.0.0.1:$OCTAVIA2_PORT/"
-    daemon nova-compute "$b/nova-compute" --config-file "$n"
 }
 
 start_octavia_workers() { # after the management network is known
@@ -201,12 +201,10 @@ say "starting the services"
 start_services
 say "all APIs answer"
 if [ $PROVISION = 1 ]; then
-    python3 "$HERE/provision.py" network || die "provisioning of networks"
-    write_octavia_mgmt
-    start_octavia_workers
+    (python3 "$HERE/provision.py" network compute || die "provisioning") & provisioning=$!
     wait_for 60 'nova cell mapping' bash -c "'$E2E_STATE/bin/nova-manage' --config-file '$ETC/nova/nova.conf' cell_v2 discover_hosts --verbose 2>/dev/null | grep -q . && mysql --socket='$RUN/mysqld.sock' -uroot -N -e 'select host from nova_api.host_mappings' | grep -q ."
-    python3 "$HERE/provision.py" compute || die "provisioning"
-else
-    start_octavia_workers
+    wait $provisioning || exit 1
+    write_octavia_conf # with the management network
 fi
+start_octavia_workers
 say "up; clouds e2e-admin, e2e-ovn and e2e-amphora in $E2E_STATE/clouds.yaml"
