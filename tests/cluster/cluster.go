@@ -1,7 +1,8 @@
 // Package cluster is a Kubernetes cluster on one machine: a real control plane, the
 // cloud controller manager as a process with the rights that manifests/static gives
 // it, and nodes that answer on node ports. The cloud below it is the caller's: the
-// simulator needs no rights at all, a real one the namespaces that its servers are.
+// simulator needs no rights at all, a real one the namespaces that its servers are,
+// in which Kubernetes' kube-proxy can run.
 //
 // Cluster puts it all together. The demo uses the parts, and has every one of them
 // as a process of its own.
@@ -16,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
@@ -30,6 +32,9 @@ type Options struct {
 	CloudConf string
 	// CCMArgs are added to the flags of the cloud controller manager.
 	CCMArgs []string
+	// KubeProxy is the program of a kube-proxy that every node runs, in a network
+	// namespace of its own; empty lets the nodes answer in its place.
+	KubeProxy string
 	// Logf takes the progress; nil drops it.
 	Logf func(format string, args ...any)
 }
@@ -45,6 +50,8 @@ type Cluster struct {
 	logf    func(string, ...any)
 	plane   *controlplane.ControlPlane
 	program CCM
+	// kubeProxy is what every node runs; nil when they answer in its place.
+	kubeProxy *node.KubeProxy
 
 	mutex sync.Mutex
 	nodes map[string]*node.Node
@@ -79,7 +86,11 @@ func (c *Cluster) start(ctx context.Context, options Options) (err error) {
 	if c.program.Program, err = BuildProgram(ctx, CCMProgram, c.plane.Dir()); err != nil {
 		return err
 	}
-	c.program.Installation, err = Install(ctx, c.plane)
+	if c.program.Installation, err = Install(ctx, c.plane); err != nil || options.KubeProxy == "" {
+		return err
+	}
+	c.kubeProxy = &node.KubeProxy{Program: options.KubeProxy, PodNetworks: controlplane.PodNetworks, Directory: c.plane.Dir()}
+	c.kubeProxy.Kubeconfig, err = c.plane.Kubeconfig("system:kube-proxy") // every cluster gives it its rights
 	return err
 }
 
@@ -103,7 +114,7 @@ func (c *Cluster) Client() kubernetes.Interface { return c.plane.Client() }
 // StartNode starts a node on a server that the cloud has. It is registered and
 // Ready when it is started; the cloud controller manager initializes it later.
 func (c *Cluster) StartNode(ctx context.Context, options node.Options) error {
-	options.Logf = c.logf
+	options.Logf, options.KubeProxy = c.logf, c.kubeProxy
 	n, err := node.Start(ctx, c.plane.Config(), options)
 	if err != nil {
 		return err
@@ -112,6 +123,19 @@ func (c *Cluster) StartNode(ctx context.Context, options node.Options) error {
 	defer c.mutex.Unlock()
 	c.nodes[options.Name] = n
 	return nil
+}
+
+// SetPods puts one pod of a Service without selector on each of these nodes, and on
+// no other.
+func (c *Cluster) SetPods(ctx context.Context, service *corev1.Service, nodes ...string) error {
+	if c.kubeProxy != nil {
+		return SetHostPods(ctx, c.Client(), service, nodes...)
+	}
+	on := map[string]int{}
+	for _, name := range nodes {
+		on[name] = 1
+	}
+	return SetPods(ctx, c.Client(), service, on)
 }
 
 // StopNode ends a node as a power cut does. Its Node object and its server stay.

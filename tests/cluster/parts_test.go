@@ -177,3 +177,35 @@ func TestSetPodsWritesWhatTheEndpointSliceControllerWould(t *testing.T) {
 		t.Errorf("pods, -want +got:\n%s", diff)
 	}
 }
+
+func TestHostPodsAreAtTheNodesAddressesOfTheServicesFamilyUnderPortsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset(&corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "a"},
+		Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
+			{Type: corev1.NodeHostName, Address: "a"},
+			{Type: corev1.NodeInternalIP, Address: "10.6.0.1"},
+			{Type: corev1.NodeInternalIP, Address: "fd00:6::1"},
+			{Type: corev1.NodeExternalIP, Address: "192.0.2.1"},
+		}},
+	})
+	for family, want := range map[corev1.IPFamily]string{corev1.IPv4Protocol: "10.6.0.1", corev1.IPv6Protocol: "fd00:6::1"} {
+		service := &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "web"},
+			Spec: corev1.ServiceSpec{
+				IPFamilies: []corev1.IPFamily{family},
+				Ports:      []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, NodePort: 30080}},
+			},
+		}
+		if err := SetHostPods(t.Context(), client, service, "a"); err != nil {
+			t.Fatal(err)
+		}
+		slice, err := client.DiscoveryV1().EndpointSlices("demo").Get(t.Context(), "web-"+strings.ToLower(string(family)), metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(slice.Endpoints) != 1 || slice.Endpoints[0].Addresses[0] != want || *slice.Ports[0].Port != 20080 {
+			t.Errorf("%s: endpoints %v, ports %v", family, slice.Endpoints, slice.Ports)
+		}
+	}
+}

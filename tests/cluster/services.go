@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -23,25 +24,61 @@ const targetPort = 8080
 // would for ready pods: so many on each of the nodes. The Service must have no
 // selector, since there are no pods for that controller to find.
 func SetPods(ctx context.Context, client kubernetes.Interface, service *corev1.Service, podsOn map[string]int) error {
-	slices := client.DiscoveryV1().EndpointSlices(service.Namespace)
-	want := endpointSlice(service, podsOn)
-	_, err := slices.Update(ctx, want, metav1.UpdateOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = slices.Create(ctx, want, metav1.CreateOptions{})
+	pod := "10.244.%d.%d"
+	if familyOf(service) == discoveryv1.AddressTypeIPv6 {
+		pod = "fd00:244:%d::%d"
 	}
-	if err != nil {
-		return fmt.Errorf("set the pods of service %s/%s: %w", service.Namespace, service.Name, err)
+	var endpoints []discoveryv1.Endpoint
+	for n, node := range slices.Sorted(maps.Keys(podsOn)) {
+		for i := range podsOn[node] {
+			endpoints = append(endpoints, readyEndpoint(node, fmt.Sprintf(pod, n+1, i+2)))
+		}
 	}
-	return nil
+	return writeSlice(ctx, client, service, endpoints, func(corev1.ServicePort) int32 { return targetPort })
 }
 
-// endpointSlice belongs to its Service, and goes with it. It is of the Service's
-// first IP family.
-func endpointSlice(service *corev1.Service, podsOn map[string]int) *discoveryv1.EndpointSlice {
-	family, pod := discoveryv1.AddressTypeIPv4, "10.244.%d.%d"
-	if len(service.Spec.IPFamilies) > 0 && service.Spec.IPFamilies[0] == corev1.IPv6Protocol {
-		family, pod = discoveryv1.AddressTypeIPv6, "fd00:244:%d::%d"
+// hostPortDistance leads from the range of node ports to one that nobody else uses.
+const hostPortDistance = 10000
+
+// SetHostPods is SetPods for pods in the nodes' own network, one on each of the
+// nodes, which a kube-proxy can send traffic to. Ports that share a network must
+// differ, so each Service port's is made from its node port.
+func SetHostPods(ctx context.Context, client kubernetes.Interface, service *corev1.Service, nodes ...string) error {
+	var endpoints []discoveryv1.Endpoint
+	for _, name := range nodes {
+		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("find a pod's address: %w", err)
+		}
+		for _, address := range node.Status.Addresses {
+			ip, err := netip.ParseAddr(address.Address) // else it is a name
+			if err == nil && address.Type == corev1.NodeInternalIP && ip.Is6() == (familyOf(service) == discoveryv1.AddressTypeIPv6) {
+				endpoints = append(endpoints, readyEndpoint(name, address.Address))
+			}
+		}
 	}
+	return writeSlice(ctx, client, service, endpoints, func(port corev1.ServicePort) int32 { return port.NodePort - hostPortDistance })
+}
+
+func readyEndpoint(node, address string) discoveryv1.Endpoint {
+	return discoveryv1.Endpoint{
+		Addresses:  []string{address},
+		NodeName:   &node,
+		Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)},
+	}
+}
+
+// familyOf is the Service's first IP family, which its slice is of.
+func familyOf(service *corev1.Service) discoveryv1.AddressType {
+	if len(service.Spec.IPFamilies) > 0 && service.Spec.IPFamilies[0] == corev1.IPv6Protocol {
+		return discoveryv1.AddressTypeIPv6
+	}
+	return discoveryv1.AddressTypeIPv4
+}
+
+// writeSlice lets the slice belong to its Service, and go with it.
+func writeSlice(ctx context.Context, client kubernetes.Interface, service *corev1.Service, endpoints []discoveryv1.Endpoint, target func(corev1.ServicePort) int32) error {
+	family := familyOf(service)
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: service.Namespace,
@@ -52,22 +89,22 @@ func endpointSlice(service *corev1.Service, podsOn map[string]int) *discoveryv1.
 			},
 		},
 		AddressType: family,
+		Endpoints:   endpoints,
 	}
 	for _, port := range service.Spec.Ports {
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{
-			Name: &port.Name, Protocol: &port.Protocol, Port: ptr.To[int32](targetPort),
+			Name: &port.Name, Protocol: &port.Protocol, Port: ptr.To(target(port)),
 		})
 	}
-	for n, node := range slices.Sorted(maps.Keys(podsOn)) {
-		for i := range podsOn[node] {
-			slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
-				Addresses:  []string{fmt.Sprintf(pod, n+1, i+2)},
-				NodeName:   &node,
-				Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)},
-			})
-		}
+	all := client.DiscoveryV1().EndpointSlices(service.Namespace)
+	_, err := all.Update(ctx, slice, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = all.Create(ctx, slice, metav1.CreateOptions{})
 	}
-	return slice
+	if err != nil {
+		return fmt.Errorf("set the pods of service %s/%s: %w", service.Namespace, service.Name, err)
+	}
+	return nil
 }
 
 // ExternalIP is the address at which a Service is reached from outside.

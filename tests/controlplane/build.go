@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,53 +35,73 @@ var kubernetesVersion = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v(\d+)\.
 // outside the tree. Processes that ask at the same time build it once.
 // Progress goes to logf, a line every few seconds.
 func Build(ctx context.Context, logf func(format string, args ...any)) (string, error) {
-	source, err := hyperSource(ctx)
+	return build(ctx, program{name: "the test control plane", directory: ".", binary: "hyper"}, logf)
+}
+
+// BuildKubeProxy is Build for Kubernetes' kube-proxy, of the control plane's
+// release: a minute more where that one is built.
+func BuildKubeProxy(ctx context.Context, logf func(format string, args ...any)) (string, error) {
+	return build(ctx, program{name: "kube-proxy", directory: "kube-proxy", binary: "kube-proxy"}, logf)
+}
+
+// program is one that hyper's module has, in a directory of it.
+type program struct{ name, directory, binary string }
+
+func build(ctx context.Context, p program, logf func(string, ...any)) (string, error) {
+	binary, err := p.build(ctx, logf)
 	if err != nil {
-		return "", fmt.Errorf("build the test control plane: %w", err)
+		return "", fmt.Errorf("build %s: %w", p.name, err)
+	}
+	return binary, nil
+}
+
+func (p program) build(ctx context.Context, logf func(string, ...any)) (string, error) {
+	source, err := hyperSource(ctx, p)
+	if err != nil {
+		return "", err
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("build the test control plane: %w", err)
+		return "", err
 	}
 	directory := filepath.Join(cache, "openstack-ccm", "controlplane-"+source.key())
-	binary := filepath.Join(directory, "hyper")
+	binary := filepath.Join(directory, p.binary)
 	if exists(binary) {
 		return binary, nil
 	}
 	if err := os.MkdirAll(directory, 0o755); err != nil {
-		return "", fmt.Errorf("build the test control plane: %w", err)
+		return "", err
 	}
 	unlock, err := LockFile(ctx, filepath.Join(directory, "lock"), func() {
-		logf("waiting for another process that builds the test control plane")
+		logf("waiting for another process that builds %s", p.name)
 	})
 	if err != nil {
-		return "", fmt.Errorf("build the test control plane: %w", err)
+		return "", err
 	}
 	defer unlock()
 	if exists(binary) {
 		return binary, nil
 	}
-	if err := source.compile(ctx, binary, logf); err != nil {
-		return "", fmt.Errorf("build the test control plane: %w", err)
-	}
-	return binary, nil
+	return binary, source.compile(ctx, binary, logf)
 }
 
-// source is what the binary is made from.
+// source is what a program is made from.
 type source struct {
+	program
 	dir   string
 	files map[string][]byte
 }
 
 // hyperSource reads hyper's sources, which are not part of this module.
-func hyperSource(ctx context.Context) (source, error) {
+func hyperSource(ctx context.Context, p program) (source, error) {
 	root, err := ModuleRoot(ctx)
 	if err != nil {
 		return source{}, err
 	}
 	s := source{
-		dir:   filepath.Join(root, "tests", "controlplane", "hyper"),
-		files: map[string][]byte{"go.mod": nil, "go.sum": nil, "main.go": nil},
+		program: p,
+		dir:     filepath.Join(root, "tests", "controlplane", "hyper"),
+		files:   map[string][]byte{"go.mod": nil, "go.sum": nil, filepath.Join(p.directory, "main.go"): nil},
 	}
 	for name := range s.files {
 		if s.files[name], err = os.ReadFile(filepath.Join(s.dir, name)); err != nil {
@@ -106,7 +128,7 @@ func ModuleRoot(ctx context.Context) (string, error) {
 func (s source) key() string {
 	hash := sha256.New()
 	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
 		fmt.Fprintln(hash, name, len(s.files[name]))
 		hash.Write(s.files[name])
 	}
@@ -125,7 +147,7 @@ func (s source) compile(ctx context.Context, target string, logf func(string, ..
 	build := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-buildvcs=false",
 		"-ldflags", fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=%[3]s -X %[1]sgitMinor=%[4]s",
 			version, release[1], release[2], release[3]),
-		"-o", unfinished, ".")
+		"-o", unfinished, "./"+s.directory)
 	build.Dir = s.dir
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) }
@@ -133,8 +155,8 @@ func (s source) compile(ctx context.Context, target string, logf func(string, ..
 	var output buildOutput
 	build.Stdout, build.Stderr = &output, &output
 
-	logf("building the test control plane (Kubernetes %s): about five minutes, this once", release[1])
-	stop := reportProgress(&output, logf)
+	logf("building %s (Kubernetes %s): up to five minutes, this once", s.name, release[1])
+	stop := reportProgress(s.name, &output, logf)
 	err := build.Run()
 	stop()
 	if err != nil {
@@ -144,7 +166,7 @@ func (s source) compile(ctx context.Context, target string, logf func(string, ..
 }
 
 // reportProgress logs how far the build is until the returned function is called.
-func reportProgress(output *buildOutput, logf func(string, ...any)) (stop func()) {
+func reportProgress(name string, output *buildOutput, logf func(string, ...any)) (stop func()) {
 	start, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -155,7 +177,7 @@ func reportProgress(output *buildOutput, logf func(string, ...any)) (stop func()
 			case <-done:
 				return
 			case <-ticker.C:
-				logf("building the test control plane: %d modules downloaded, %d packages compiled, %v",
+				logf("building %s: %d modules downloaded, %d packages compiled, %v", name,
 					output.modules.Load(), output.packages.Load(), time.Since(start).Round(time.Second))
 			}
 		}

@@ -27,15 +27,17 @@ func TestBuildIsDoneOnce(t *testing.T) {
 
 func TestEverySourceFileCountsForTheKey(t *testing.T) {
 	t.Parallel()
-	original, err := hyperSource(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range original.files {
-		changed := source{files: maps.Clone(original.files)}
-		changed.files[name] = append([]byte("// changed\n"), changed.files[name]...)
-		if changed.key() == original.key() {
-			t.Errorf("the key does not change with %s", name)
+	for _, directory := range []string{".", "kube-proxy"} {
+		original, err := hyperSource(t.Context(), program{directory: directory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range original.files {
+			changed := source{files: maps.Clone(original.files)}
+			changed.files[name] = append([]byte("// changed\n"), changed.files[name]...)
+			if changed.key() == original.key() {
+				t.Errorf("the key of %s does not change with %s", directory, name)
+			}
 		}
 	}
 }

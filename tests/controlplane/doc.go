@@ -11,5 +11,6 @@
 //   - dual-stack Services, IPv4 first;
 //   - no scheduler, no kubelet and no kube-proxy: see package node.
 //
-// The three programs are one binary, built from the module in hyper/.
+// The three programs are one binary, built from the module in hyper/, which also
+// has a kube-proxy for whoever asks for it.
 package controlplane

@@ -15,11 +15,13 @@ const (
 	controllerManager = "kube-controller-manager"
 )
 
-// The networks of the cluster, of both families. apiServiceAddress is the first
-// address of the services' network, that of the Service kubernetes.
+// PodNetworks are those of the cluster's pods, one of each family.
+const PodNetworks = "10.244.0.0/16,fd00:10:244::/56"
+
+// The networks of the cluster's Services. apiServiceAddress is the first address,
+// that of the Service kubernetes.
 const (
 	serviceNetworks   = "10.96.0.0/16,fd00:10:96::/112"
-	podNetworks       = "10.244.0.0/16,fd00:10:244::/56"
 	apiServiceAddress = "10.96.0.1"
 )
 
@@ -94,7 +96,7 @@ func (c *ControlPlane) controllerManagerArgs(kubeconfig string) []string {
 		"--root-ca-file=" + c.pki.file(caFile),
 		"--cloud-provider=external",
 		"--flex-volume-plugin-dir=" + filepath.Join(c.dir.path, "flex-volume"),
-		"--allocate-node-cidrs", "--cluster-cidr=" + podNetworks,
+		"--allocate-node-cidrs", "--cluster-cidr=" + PodNetworks,
 		"--service-cluster-ip-range=" + serviceNetworks,
 	}, c.options.ControllerManagerArgs...)
 }

@@ -19,6 +19,9 @@ type Cloud interface {
 	AddMachine(ctx context.Context, name string) (Machine, error)
 	// RemoveMachine deletes the server, and cuts the power of what runs on it.
 	RemoveMachine(ctx context.Context, name string) error
+	// KubeProxy is the program of a kube-proxy that its machines can run; empty lets
+	// the nodes answer in its place.
+	KubeProxy() string
 	// Traffic tells whether load balancers of a provider carry any.
 	Traffic(provider string) bool
 	// Outside and Inside are where clients are: on the external network, and on

@@ -36,7 +36,7 @@ func TestOnAnOpenStack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	local, err := e2e.OpenLocal(t.Context(), scripts, state)
+	local, err := e2e.OpenLocal(t.Context(), scripts, state, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}

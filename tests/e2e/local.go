@@ -23,6 +23,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/netns"
 )
 
@@ -33,11 +34,12 @@ type Local struct {
 	password       string // of all users
 	info           info
 	admin          *API
+	kubeProxy      string
 	running        sync.Mutex // of what runs scripts
 }
 
-// tenant is a tenant of the local OpenStack. Its servers are network namespaces, and
-// load balancers of the provider ovn carry traffic.
+// tenant is a tenant of the local OpenStack. Its servers are network namespaces with a
+// kube-proxy each, and load balancers of the provider ovn carry traffic.
 type tenant struct {
 	*Local
 	name string
@@ -62,8 +64,9 @@ type tenantInfo struct {
 	Subnet6 string `json:"subnet6"`
 }
 
-// OpenLocal opens the OpenStack whose state is in a directory.
-func OpenLocal(ctx context.Context, scripts, state string) (*Local, error) {
+// OpenLocal opens the OpenStack whose state is in a directory, and builds what its
+// machines run.
+func OpenLocal(ctx context.Context, scripts, state string, logf func(string, ...any)) (*Local, error) {
 	l := &Local{scripts: scripts, state: state}
 	text, err := os.ReadFile(filepath.Join(state, "info.json"))
 	if err != nil {
@@ -77,6 +80,9 @@ func OpenLocal(ctx context.Context, scripts, state string) (*Local, error) {
 		return nil, err
 	}
 	l.password = string(password)
+	if l.kubeProxy, err = controlplane.BuildKubeProxy(ctx, logf); err != nil {
+		return nil, err
+	}
 	l.admin, err = l.signIn(ctx, "admin", region)
 	return l, err
 }
@@ -149,6 +155,7 @@ func (t *tenant) CloudConf() string {
 }
 
 func (t *tenant) API() *API                { return t.api }
+func (t *tenant) KubeProxy() string        { return t.kubeProxy }
 func (t *tenant) Traffic(string) bool      { return t.name == "ovn" }
 func (t *tenant) Outside() netns.Namespace { return "e2e-ext" }
 func (t *tenant) Inside() netns.Namespace  { return t.namespace("client") }

@@ -90,11 +90,7 @@ func (s *service) get() *corev1.Service {
 // pods puts one pod on each of these nodes, and on no other.
 func (s *service) pods(nodes ...string) {
 	s.Helper()
-	on := map[string]int{}
-	for _, name := range nodes {
-		on[name] = 1
-	}
-	s.must(cluster.SetPods(s.Context(), s.Client(), s.get(), on))
+	s.must(s.SetPods(s.Context(), s.get(), nodes...))
 }
 
 // change changes the Service, and its pods' slice after it.

@@ -64,6 +64,7 @@ func StartSimulator(ctx context.Context, logf func(string, ...any)) (Cloud, erro
 
 func (s *simulated) CloudConf() string        { return s.cloud.CloudConf() }
 func (s *simulated) API() *API                { return s.api }
+func (s *simulated) KubeProxy() string        { return "" }
 func (s *simulated) Traffic(string) bool      { return true }
 func (s *simulated) Outside() netns.Namespace { return "" }
 func (s *simulated) Inside() netns.Namespace  { return "" }

@@ -28,6 +28,7 @@ func StartWorld(ctx context.Context, cloud Cloud, provider string, logf func(str
 	var err error
 	w.Cluster, err = cluster.Start(ctx, cluster.Options{
 		CloudConf: w.cloudConf(""),
+		KubeProxy: cloud.KubeProxy(),
 		// Nodes that are silent are found out soon.
 		ControlPlane: controlplane.Options{ControllerManagerArgs: []string{"--node-monitor-grace-period=10s", "--node-monitor-period=1s"}},
 		// Else another process waits fifteen seconds until it leads.

@@ -12,6 +12,15 @@ import (
 // process is in.
 type Namespace string
 
+// Command is the program and its arguments that run another program in the
+// namespace, with its own sight of /proc/sys/net and of /sys.
+func (n Namespace) Command(path string, args ...string) (string, []string) {
+	if n == "" {
+		return path, args
+	}
+	return "ip", append([]string{"netns", "exec", string(n), path}, args...)
+}
+
 // Listen is net.Listen in the namespace.
 func (n Namespace) Listen(network, address string) (listener net.Listener, err error) {
 	err = n.do(func() error {

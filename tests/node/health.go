@@ -11,6 +11,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/netns"
 )
 
+// probeTimeout bounds one look at the health of a kube-proxy.
+const probeTimeout = 5 * time.Second
+
 // readHeaderTimeout bounds how long a prober may take to ask.
 const readHeaderTimeout = 10 * time.Second
 

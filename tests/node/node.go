@@ -1,11 +1,14 @@
 // Package node is a Kubernetes node for tests and the demo, as far as a cloud
 // load balancer can tell: it registers and stays Ready as a kubelet with
 // --cloud-provider=external and --node-ip does, and it answers on node ports and
-// health check node ports as kube-proxy lets pods answer. There are no pods: an
-// EndpointSlice that names one is enough, and the node answers in its place.
+// health check node ports. There are no containers: an EndpointSlice that names a
+// pod is enough, and the node answers in its place. It comes in two kinds:
 //
-// A node listens on an address of its own in 127.0.0.0/8, so that many of them
-// share one machine and one set of port numbers.
+//   - on an address of its own in 127.0.0.0/8, so that many nodes share one machine
+//     and one set of port numbers without any rights: the node answers on node ports
+//     as kube-proxy would let pods answer;
+//   - in a network namespace of its own, with Kubernetes' kube-proxy: the node
+//     answers only where its pods would, and the rest is kube-proxy's.
 package node
 
 import (
@@ -32,6 +35,8 @@ type Options struct {
 	Second netip.Addr
 	// Namespace is the network namespace in which it has these addresses.
 	Namespace netns.Namespace
+	// KubeProxy is to run in the namespace; nil lets the node answer in its place.
+	KubeProxy *KubeProxy
 	// Labels are added to those that a kubelet sets.
 	Labels map[string]string
 	// Heartbeat is the pause between two renewals of the Lease and of the Ready
@@ -47,9 +52,16 @@ const defaultHeartbeat = 10 * time.Second
 // Node is a node that runs.
 type Node struct {
 	kubelet *kubelet
-	proxies []*proxy // one for each address
+	parts   []part
 	cancel  context.CancelFunc
 	group   *errgroup.Group
+}
+
+// part is what of a node answers. It runs until its context ends; one that does not
+// get so far is closed.
+type part interface {
+	run(context.Context) error
+	close()
 }
 
 // Start registers the node and begins to answer. When it returns, the Node
@@ -67,35 +79,49 @@ func Start(ctx context.Context, config *rest.Config, options Options) (*Node, er
 		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
 	}
 	n := &Node{kubelet: newKubelet(client, options)}
-	if err := n.open(ctx, client, options); err != nil {
-		n.close()
+	if err := n.open(ctx, client, config, options); err != nil {
+		for _, p := range n.parts {
+			p.close()
+		}
 		return nil, fmt.Errorf("start node %s: %w", options.Name, err)
 	}
 	ctx, n.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	n.group, ctx = errgroup.WithContext(ctx)
 	n.group.Go(func() error { return n.kubelet.run(ctx) })
-	for _, p := range n.proxies {
+	for _, p := range n.parts {
 		n.group.Go(func() error { return p.run(ctx) })
 	}
 	return n, nil
 }
 
-// open lets the node answer on its addresses, and registers it.
-func (n *Node) open(ctx context.Context, client kubernetes.Interface, options Options) error {
-	for _, address := range options.addresses() {
-		p, err := newProxy(client, address, options)
-		if err != nil {
-			return err
+// open lets the node answer on its addresses, and registers it: before a kube-proxy
+// starts, which asks for its Node's addresses, and after a stand-in has shown that
+// the address is free.
+func (n *Node) open(ctx context.Context, client kubernetes.Interface, config *rest.Config, options Options) error {
+	if options.KubeProxy == nil {
+		for _, address := range options.addresses() {
+			p, err := newProxy(client, address, options)
+			if err != nil {
+				return err
+			}
+			n.parts = append(n.parts, p)
 		}
-		n.proxies = append(n.proxies, p)
+		return n.kubelet.register(ctx)
 	}
-	return n.kubelet.register(ctx)
-}
-
-func (n *Node) close() {
-	for _, p := range n.proxies {
-		p.close()
+	if err := n.kubelet.register(ctx); err != nil {
+		return err
 	}
+	pods, err := newPods(client, options)
+	if err != nil {
+		return err
+	}
+	n.parts = append(n.parts, pods)
+	proxy, err := startKubeProxy(ctx, config, options)
+	if err != nil {
+		return err
+	}
+	n.parts = append(n.parts, proxy)
+	return nil
 }
 
 // addresses are the Node's own, the first one first.

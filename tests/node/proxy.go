@@ -4,37 +4,29 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/netip"
 	"strconv"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	discoverylisters "k8s.io/client-go/listers/discovery/v1"
-	"k8s.io/client-go/tools/cache"
 )
 
 // proxyHealthPort is where kube-proxy says that it is healthy.
 const proxyHealthPort = 10256
 
-// bindRetry is the pause before a port that could not be had is tried again.
-const bindRetry = time.Second
-
-// proxy is the part of a node that answers for Services.
+// proxy is the part of a node that answers for Services in kube-proxy's place, at one
+// of the node's addresses.
 type proxy struct {
+	follower
 	address  netip.Addr
 	options  Options
-	factory  informers.SharedInformerFactory
 	services corelisters.ServiceLister
 	slices   discoverylisters.EndpointSliceLister
-	// changed has room for one note that something changed.
-	changed chan struct{}
 
 	// What listens now. Only run's goroutine touches these.
 	health       io.Closer
@@ -42,45 +34,23 @@ type proxy struct {
 	healthChecks map[int32]server[health]
 }
 
-// server listens, and can be told anew what to answer.
-type server[T any] interface {
-	io.Closer
-	update(T)
-}
-
 // newProxy opens the health port, which also shows that the address is ours.
 func newProxy(client kubernetes.Interface, address netip.Addr, options Options) (*proxy, error) {
 	factory := informers.NewSharedInformerFactory(client, 0)
+	services, slices := factory.Core().V1().Services(), factory.Discovery().V1().EndpointSlices()
+	follower, err := newFollower(factory, services.Informer(), slices.Informer())
+	if err != nil {
+		return nil, err
+	}
 	p := &proxy{
+		follower:     follower,
 		address:      address,
 		options:      options,
-		factory:      factory,
-		services:     factory.Core().V1().Services().Lister(),
-		slices:       factory.Discovery().V1().EndpointSlices().Lister(),
-		changed:      make(chan struct{}, 1),
+		services:     services.Lister(),
+		slices:       slices.Lister(),
 		frontends:    map[socket]server[frontend]{},
 		healthChecks: map[int32]server[health]{},
 	}
-	note := func() {
-		select {
-		case p.changed <- struct{}{}:
-		default:
-		}
-	}
-	for _, informer := range []cache.SharedIndexInformer{
-		factory.Core().V1().Services().Informer(),
-		factory.Discovery().V1().EndpointSlices().Informer(),
-	} {
-		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { note() },
-			UpdateFunc: func(any, any) { note() },
-			DeleteFunc: func(any) { note() },
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	var err error
 	if p.health, err = serveHTTP(options.Namespace, endpointOf(address, proxyHealthPort), proxyHealth{}); err != nil {
 		return nil, err
 	}
@@ -100,27 +70,7 @@ func (p *proxy) close() {
 // run follows Services and EndpointSlices until the context ends.
 func (p *proxy) run(ctx context.Context) error {
 	defer p.close()
-	p.factory.Start(ctx.Done())
-	defer p.factory.Shutdown()
-	p.factory.WaitForCacheSync(ctx.Done())
-	retry := time.NewTicker(bindRetry)
-	defer retry.Stop()
-	complete := false
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-p.changed:
-		case <-retry.C:
-			if complete {
-				continue
-			}
-		}
-		var err error
-		if complete, err = p.sync(); err != nil {
-			return err
-		}
-	}
+	return p.follow(ctx, p.sync)
 }
 
 // sync lets exactly the sockets listen that the rules want. It is not complete
@@ -146,16 +96,8 @@ func (p *proxy) sync() (complete bool, err error) {
 	return len(nodePorts)+len(healthPorts) == 0, nil
 }
 
-func (p *proxy) open(s socket, f frontend) (opened server[frontend], err error) {
-	address := endpointOf(p.address, s.port)
-	switch s.protocol {
-	case corev1.ProtocolTCP:
-		opened, err = newTCPServer(p.options, address, f)
-	case corev1.ProtocolUDP:
-		opened, err = newUDPServer(p.options, address, f)
-	default:
-		err = fmt.Errorf("protocol %s is not supported", s.protocol)
-	}
+func (p *proxy) open(s socket, f frontend) (server[frontend], error) {
+	opened, err := openServer(p.options.Namespace, s.protocol, endpointOf(p.address, s.port), p.reached, f)
 	if err != nil {
 		return nil, fmt.Errorf("open node port %d of %s: %w", s.port, f.service, err)
 	}
@@ -163,31 +105,8 @@ func (p *proxy) open(s socket, f frontend) (opened server[frontend], err error) 
 	return opened, nil
 }
 
-// replace closes what nobody wants any more, tells the rest what is new, and
-// opens what is missing. The errors are those of opening.
-func replace[K comparable, T any](running map[K]server[T], wanted map[K]T, open func(K, T) (server[T], error)) []error {
-	maps.DeleteFunc(running, func(key K, s server[T]) bool {
-		if _, ok := wanted[key]; ok {
-			return false
-		}
-		s.Close()
-		return true
-	})
-	var errs []error
-	for key, want := range wanted {
-		if s, ok := running[key]; ok {
-			s.update(want)
-			continue
-		}
-		s, err := open(key, want)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		running[key] = s
-	}
-	return errs
-}
+// reached is this node: whoever has come so far has come to one of its node ports.
+func (p *proxy) reached(net.Addr) string { return p.options.Name }
 
 func endpointOf(address netip.Addr, port int32) string {
 	return net.JoinHostPort(address.String(), strconv.Itoa(int(port)))

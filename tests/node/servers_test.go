@@ -32,9 +32,11 @@ func at(addresses ...string) frontend {
 	return f
 }
 
+func onNode(name string) reached { return func(net.Addr) string { return name } }
+
 func startTCP(t *testing.T, f frontend) (*tcpServer, string) {
 	t.Helper()
-	s, err := newTCPServer(Options{Name: "a"}, loopback, f)
+	s, err := newTCPServer("", loopback, onNode("a"), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +172,7 @@ func TestCloseEndsConnectionsAndRefusesNewOnes(t *testing.T) {
 
 func TestUDPIsEchoedBehindTheNodesName(t *testing.T) {
 	t.Parallel()
-	s, err := newUDPServer(Options{Name: "a"}, loopback, at("10.244.1.5"))
+	s, err := newUDPServer("", loopback, onNode("a"), at("10.244.1.5"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +189,7 @@ func TestUDPIsEchoedBehindTheNodesName(t *testing.T) {
 func TestPortInUseIsAnError(t *testing.T) {
 	t.Parallel()
 	_, taken := startTCP(t, at("10.244.1.5"))
-	if _, err := newTCPServer(Options{Name: "b"}, taken, at("10.244.1.5")); !errors.Is(err, syscall.EADDRINUSE) {
+	if _, err := newTCPServer("", taken, onNode("b"), at("10.244.1.5")); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("err = %v, want address in use", err)
 	}
 }

@@ -10,20 +10,22 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/netns"
 )
 
 // The headers of an HTTP answer that say who gave it.
 const (
 	// HeaderNode is the name of the node that the request reached.
 	HeaderNode = "X-Node"
-	// HeaderEndpoint is the address of the pod that would have answered.
+	// HeaderEndpoint is the address of the pod that answered, or would have.
 	HeaderEndpoint = "X-Endpoint"
 )
 
-// tcpServer answers on one TCP node port, in the pods' place: HTTP to whoever
+// tcpServer answers on one TCP port, in the pods' place: HTTP to whoever
 // speaks it, and everybody else's own bytes.
 type tcpServer struct {
-	node     string
+	reached  reached
 	listener net.Listener
 	frontend atomic.Pointer[frontend]
 	turn     atomic.Uint64
@@ -34,12 +36,12 @@ type tcpServer struct {
 	workers     sync.WaitGroup
 }
 
-func newTCPServer(options Options, address string, f frontend) (*tcpServer, error) {
-	listener, err := options.Namespace.Listen("tcp", address)
+func newTCPServer(namespace netns.Namespace, address string, reached reached, f frontend) (*tcpServer, error) {
+	listener, err := namespace.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	s := &tcpServer{node: options.Name, listener: listener, connections: map[net.Conn]bool{}}
+	s := &tcpServer{reached: reached, listener: listener, connections: map[net.Conn]bool{}}
 	s.update(f)
 	s.workers.Go(s.accept)
 	return s, nil
@@ -121,7 +123,8 @@ func (s *tcpServer) answer(connection net.Conn, request *http.Request) error {
 	}
 	f := s.frontend.Load()
 	pod := f.endpoints[s.turn.Add(1)%uint64(len(f.endpoints))]
-	body := s.describe(f, pod, connection.RemoteAddr(), request)
+	node := s.reached(connection.RemoteAddr())
+	body := describe(node, f, pod, connection.RemoteAddr(), request)
 	response := http.Response{
 		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1,
 		Request:       request,
@@ -130,16 +133,16 @@ func (s *tcpServer) answer(connection net.Conn, request *http.Request) error {
 		Body:          io.NopCloser(strings.NewReader(body)),
 		Header: http.Header{
 			"Content-Type": {"text/plain; charset=utf-8"},
-			HeaderNode:     {s.node},
+			HeaderNode:     {node},
 			HeaderEndpoint: {pod.address},
 		},
 	}
 	return response.Write(connection)
 }
 
-func (s *tcpServer) describe(f *frontend, pod endpoint, client net.Addr, request *http.Request) string {
+func describe(node string, f *frontend, pod endpoint, client net.Addr, request *http.Request) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "node      %s\n", s.node)
+	fmt.Fprintf(&text, "node      %s\n", node)
 	fmt.Fprintf(&text, "service   %s port %s\n", f.service, strconv.Quote(f.port))
 	fmt.Fprintf(&text, "endpoint  %s on %s\n", pod.address, pod.node)
 	fmt.Fprintf(&text, "client    %s\n", client)

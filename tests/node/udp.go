@@ -5,25 +5,28 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/netns"
 )
 
 // maxDatagram is more than any UDP payload has.
 const maxDatagram = 64 << 10
 
-// udpServer sends every datagram back, after a line with the node's name.
+// udpServer sends every datagram back, after a line with the name of the node that
+// it reached.
 type udpServer struct {
-	node     string
+	reached  reached
 	socket   net.PacketConn
 	frontend atomic.Pointer[frontend]
 	worker   sync.WaitGroup
 }
 
-func newUDPServer(options Options, address string, f frontend) (*udpServer, error) {
-	socket, err := options.Namespace.ListenPacket("udp", address)
+func newUDPServer(namespace netns.Namespace, address string, reached reached, f frontend) (*udpServer, error) {
+	socket, err := namespace.ListenPacket("udp", address)
 	if err != nil {
 		return nil, err
 	}
-	s := &udpServer{node: options.Name, socket: socket}
+	s := &udpServer{reached: reached, socket: socket}
 	s.update(f)
 	s.worker.Go(s.serve)
 	return s, nil
@@ -45,7 +48,7 @@ func (s *udpServer) serve() {
 		if err != nil {
 			return // closed
 		}
-		answer := fmt.Appendf(nil, "node %s service %s\n", s.node, s.frontend.Load().service)
+		answer := fmt.Appendf(nil, "node %s service %s\n", s.reached(client), s.frontend.Load().service)
 		_, _ = s.socket.WriteTo(append(answer, buffer[:n]...), client) // UDP promises nothing
 	}
 }

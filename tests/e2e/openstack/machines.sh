@@ -39,13 +39,17 @@ machine() { # TENANT NAME PORT-ID MAC ADDRESS/LENGTH...
     return 0
 }
 
+node() { # TENANT NAME: what a node of Kubernetes is told to do for kube-proxy
+    ip netns exec "e2e-$1-$2" sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1
+}
+
 unplug() { # NAMESPACE
     $V --if-exists del-port br-int "$(device "$1")"
     ip netns del "$1"
 }
 
 case ${1:-} in
-plug) shift; machine "$@" ;;
+plug) shift; machine "$@"; node "$1" "$2" ;;
 unplug) unplug "e2e-$2-$3" ;;
 clients)
     # shellcheck disable=SC2046

@@ -14,7 +14,7 @@ esac; done
 PACKAGES="python3-keystone python3-placement python3-nova python3-glance python3-neutron python3-octavia
  python3-ovn-octavia-provider ovn-central ovn-host openvswitch-switch python3-openvswitch rabbitmq-server
  mariadb-server python3-openstackclient python3-octaviaclient python3-pymysql python3-pymemcache memcached
- python3-memcache uwsgi-core uwsgi-plugin-python3 iproute2 curl jq openssl util-linux procps"
+ python3-memcache uwsgi-core uwsgi-plugin-python3 iproute2 nftables curl jq openssl util-linux procps"
 
 install_packages() {
     local missing=() p
