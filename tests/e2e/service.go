@@ -93,7 +93,7 @@ func (s *service) pods(nodes ...string) {
 	s.must(s.SetPods(s.Context(), s.get(), nodes...))
 }
 
-// change changes the Service, and its pods' slice after it.
+// change changes the Service, and leaves the slice of its pods as it is.
 func (s *service) change(change func(*corev1.Service)) {
 	s.Helper()
 	s.eventually("change of "+s.name, func(ctx context.Context) error {

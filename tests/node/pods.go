@@ -91,6 +91,9 @@ func podsOn(node string, all []*discoveryv1.EndpointSlice) map[podSocket]fronten
 			}
 			for _, port := range slice.Ports {
 				protocol := cmp.Or(ptr.Deref(port.Protocol, ""), corev1.ProtocolTCP)
+				if !served(protocol) {
+					continue
+				}
 				here[podSocket{protocol, endpointOf(address, ptr.Deref(port.Port, 0))}] = frontend{
 					service: service, port: ptr.Deref(port.Name, ""),
 					endpoints: []endpoint{{address: address.String(), node: node}},

@@ -19,6 +19,7 @@ func TestPodsOfThisNodeListenWhereTheirSliceSays(t *testing.T) {
 	four.Ports = []discoveryv1.EndpointPort{
 		{Name: ptr.To("http"), Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To[int32](20080)},
 		{Name: ptr.To("dns"), Protocol: ptr.To(corev1.ProtocolUDP), Port: ptr.To[int32](20053)},
+		{Name: ptr.To("sctp"), Protocol: ptr.To(corev1.ProtocolSCTP), Port: ptr.To[int32](20053)},
 	}
 	six := slice("six", discoveryv1.AddressTypeIPv6, pod("fd00:6::1", "a"))
 	six.Ports = []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To[int32](20080)}}

@@ -77,8 +77,8 @@ func (r rules) add(node string, service *corev1.Service, slices []*discoveryv1.E
 		if local {
 			endpoints = onNode
 		}
-		if port.NodePort != 0 && len(endpoints) > 0 {
-			protocol := cmp.Or(port.Protocol, corev1.ProtocolTCP)
+		protocol := cmp.Or(port.Protocol, corev1.ProtocolTCP)
+		if port.NodePort != 0 && len(endpoints) > 0 && served(protocol) {
 			r.frontends[socket{protocol, port.NodePort}] = frontend{service: name, port: port.Name, endpoints: endpoints}
 		}
 	}

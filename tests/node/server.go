@@ -1,7 +1,6 @@
 package node
 
 import (
-	"fmt"
 	"net"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,13 +11,13 @@ import (
 // reached names the node whose node port a client has come to.
 type reached func(client net.Addr) string
 
+// served tells whether anybody can answer over a protocol: Go has no sockets of SCTP.
+func served(protocol corev1.Protocol) bool { return protocol != corev1.ProtocolSCTP }
+
 // openServer answers at an address in the pods' place.
 func openServer(namespace netns.Namespace, protocol corev1.Protocol, address string, reached reached, f frontend) (server[frontend], error) {
-	switch protocol {
-	case corev1.ProtocolTCP:
-		return newTCPServer(namespace, address, reached, f)
-	case corev1.ProtocolUDP:
+	if protocol == corev1.ProtocolUDP {
 		return newUDPServer(namespace, address, reached, f)
 	}
-	return nil, fmt.Errorf("protocol %s is not supported", protocol)
+	return newTCPServer(namespace, address, reached, f)
 }
