@@ -30,7 +30,7 @@ test: controlplane ## Run all tests with the race detector
 	go test -race -timeout 12m ./...
 
 .PHONY: e2e
-e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root)
+e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD
 	tests/e2e/e2e.sh
 
 .PHONY: e2e-up e2e-down

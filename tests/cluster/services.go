@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/utils/ptr"
 )
 
@@ -132,7 +133,7 @@ func Gone(ctx context.Context, client kubernetes.Interface, namespace, name stri
 }
 
 // Initialized is an error until the cloud controller manager has given the Node
-// its provider ID.
+// its provider ID, and lets pods in.
 func Initialized(ctx context.Context, client kubernetes.Interface, name string) error {
 	node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -140,6 +141,9 @@ func Initialized(ctx context.Context, client kubernetes.Interface, name string) 
 	}
 	if node.Spec.ProviderID == "" {
 		return errors.New("node " + name + " has no provider ID")
+	}
+	if slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider }) {
+		return errors.New("node " + name + " is tainted")
 	}
 	return nil
 }

@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
@@ -33,8 +36,12 @@ func NewAPI(ctx context.Context, auth gophercloud.AuthOptions, region string) (*
 	if err != nil {
 		return nil, fmt.Errorf("sign in to the cloud: %w", err)
 	}
-	where := gophercloud.EndpointOpts{Region: region}
-	api := &API{}
+	return newAPI(provider, gophercloud.EndpointOpts{Region: region})
+}
+
+// newAPI finds the services.
+func newAPI(provider *gophercloud.ProviderClient, where gophercloud.EndpointOpts) (api *API, err error) {
+	api = &API{}
 	for client, open := range map[**gophercloud.ServiceClient]func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error){
 		&api.LoadBalancer: openstack.NewLoadBalancerV2,
 		&api.Network:      openstack.NewNetworkV2,
@@ -45,6 +52,36 @@ func NewAPI(ctx context.Context, auth gophercloud.AuthOptions, region string) (*
 		}
 	}
 	return api, nil
+}
+
+// project is the ID of that which the client is signed in to.
+func (a *API) project() (string, error) {
+	token, is := a.Network.GetAuthResult().(tokens.CreateResult)
+	if !is {
+		return "", errors.New("the client is not signed in with a token of Keystone v3")
+	}
+	project, err := token.ExtractProject()
+	if err != nil || project == nil {
+		return "", fmt.Errorf("the token is for no project: %w", err)
+	}
+	return project.ID, nil
+}
+
+// room is how many more load balancers the project may have.
+func (a *API) room(ctx context.Context) (int, error) {
+	project, err := a.project()
+	if err != nil {
+		return 0, err
+	}
+	quota, err := quotas.Get(ctx, a.LoadBalancer, project).Extract()
+	if err != nil {
+		return 0, err
+	}
+	if quota.Loadbalancer < 0 {
+		return math.MaxInt, nil
+	}
+	present, err := a.LoadBalancers(ctx, "")
+	return quota.Loadbalancer - len(present), err
 }
 
 // LoadBalancers are those of the project whose name has the part.
@@ -148,9 +185,10 @@ func (a *API) SecurityGroups(ctx context.Context, part string) ([]groups.SecGrou
 	return slices.DeleteFunc(all, func(group groups.SecGroup) bool { return !strings.Contains(group.Name, part) }), err
 }
 
-// clear deletes all load balancers and floating IPs of the project.
-func (a *API) clear(ctx context.Context) error {
-	balancers, err := a.LoadBalancers(ctx, "")
+// clear deletes all load balancers, floating IPs and security groups of Services of
+// the project whose name or description has the part.
+func (a *API) clear(ctx context.Context, part string) error {
+	balancers, err := a.LoadBalancers(ctx, part)
 	if err != nil {
 		return err
 	}
@@ -160,7 +198,7 @@ func (a *API) clear(ctx context.Context) error {
 			return err
 		}
 	}
-	ips, err := a.FloatingIPs(ctx, "")
+	ips, err := a.FloatingIPs(ctx, part)
 	if err != nil {
 		return err
 	}
@@ -169,8 +207,20 @@ func (a *API) clear(ctx context.Context) error {
 			return err
 		}
 	}
+	owned, err := a.SecurityGroups(ctx, part)
+	if err != nil {
+		return err
+	}
+	for _, group := range owned {
+		if !strings.HasPrefix(group.Name, "lb-sg-") {
+			continue
+		}
+		if err := groups.Delete(ctx, a.Network, group.ID).ExtractErr(); err != nil {
+			return err
+		}
+	}
 	return await.Every(ctx, time.Second, func(ctx context.Context) error {
-		left, err := a.LoadBalancers(ctx, "")
+		left, err := a.LoadBalancers(ctx, part)
 		if err == nil && len(left) > 0 {
 			err = fmt.Errorf("%d load balancers are still there", len(left))
 		}

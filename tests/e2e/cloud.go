@@ -32,9 +32,14 @@ type Cloud interface {
 	SubnetV6() string
 	// Unused gives addresses of the nodes' network that nobody has.
 	Unused(n int) string
+	// Prefix begins the names of all that is made, but for that of nodes; it may be
+	// empty where the cloud is ours.
+	Prefix() string
 	// Pause is that between two looks at what is awaited: as short as the cloud can
 	// well bear.
 	Pause() time.Duration
+	// Patience is how long most changes may take.
+	Patience() time.Duration
 	// Nature is what only the owner of a cloud can do; nil when nobody can.
 	Nature() Nature
 	// Close ends what the suite has started.
@@ -44,6 +49,8 @@ type Cloud interface {
 // Machine is a server.
 type Machine struct {
 	ServerID string
+	// Elsewhere is set when nothing of this machine can answer at its addresses.
+	Elsewhere bool
 	// Addresses are one of each family that the network has, IPv4 first.
 	Addresses []netip.Addr
 	Namespace netns.Namespace

@@ -52,6 +52,32 @@ func TestOnAnOpenStack(t *testing.T) {
 	}
 }
 
+// TestOnAnyOpenStack needs a project of an OpenStack, which it finds by E2E_CLOUD in
+// clouds.yaml.
+func TestOnAnyOpenStack(t *testing.T) {
+	place := e2e.Place{
+		Cloud: os.Getenv("E2E_CLOUD"), Network: os.Getenv("E2E_NETWORK"), Flavor: os.Getenv("E2E_FLAVOR"),
+		Image: os.Getenv("E2E_IMAGE"), Prefix: os.Getenv("E2E_PREFIX"),
+	}
+	if place.Cloud == "" {
+		t.Skip("E2E_CLOUD is not set: see docs/testing.md")
+	}
+	cloud, err := e2e.OpenAnywhere(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	providers, err := cloud.API().Providers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if only := os.Getenv("E2E_PROVIDER"); only != "" {
+		providers = []string{only}
+	}
+	for _, provider := range providers {
+		t.Run(provider, func(t *testing.T) { suite(t, cloud, provider) })
+	}
+}
+
 func suite(t *testing.T, cloud e2e.Cloud, provider string) {
 	t.Helper()
 	t.Cleanup(func() {

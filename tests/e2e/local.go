@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,9 +18,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/netns"
 )
@@ -129,7 +125,7 @@ func (t *tenant) clear(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.api.clear(ctx)
+	return t.api.clear(ctx, "")
 }
 
 // run runs one of the scripts.
@@ -161,7 +157,9 @@ func (t *tenant) Outside() netns.Namespace { return "e2e-ext" }
 func (t *tenant) Inside() netns.Namespace  { return t.namespace("client") }
 func (t *tenant) SubnetV6() string         { return t.Subnet6 }
 func (t *tenant) Unused(n int) string      { return fmt.Sprintf("10.6.255.%d", 100+n) }
+func (t *tenant) Prefix() string           { return "" }
 func (t *tenant) Pause() time.Duration     { return 500 * time.Millisecond }
+func (t *tenant) Patience() time.Duration  { return 2 * time.Minute }
 func (t *tenant) Nature() Nature           { return t }
 
 // namespace is that of a machine.
@@ -170,36 +168,22 @@ func (t *tenant) namespace(machine string) netns.Namespace {
 }
 
 func (t *tenant) AddMachine(ctx context.Context, name string) (Machine, error) {
-	pages, err := flavors.ListDetail(t.api.Compute, nil).AllPages(ctx)
+	flavor, err := t.api.smallFlavor(ctx, func(flavors.Flavor) bool { return true })
 	if err != nil {
 		return Machine{}, err
 	}
-	known, err := flavors.ExtractFlavors(pages)
-	if err != nil {
-		return Machine{}, err
-	}
-	small := slices.MinFunc(known, func(a, b flavors.Flavor) int { return a.RAM - b.RAM })
-	server, err := servers.Create(ctx, t.api.Compute, servers.CreateOpts{
-		Name: name, FlavorRef: small.ID, ImageRef: t.info.Image,
+	id, port, err := t.api.makeServer(ctx, t.Pause(), servers.CreateOpts{
+		Name: name, FlavorRef: flavor.ID, ImageRef: t.info.Image,
 		Networks: []servers.Network{{UUID: t.Network}}, SecurityGroups: []string{"k8s-nodes"},
-	}, nil).Extract()
+	})
 	if err != nil {
-		return Machine{}, fmt.Errorf("create server %s: %w", name, err)
+		return Machine{}, err
 	}
-	port, err := t.portOf(ctx, server.ID)
-	if err != nil {
-		return Machine{}, fmt.Errorf("port of server %s: %w", name, err)
+	machine := Machine{ServerID: id, Namespace: t.namespace(name)}
+	if machine.Addresses, err = addressesOf(port); err != nil {
+		return Machine{}, err
 	}
-	machine := Machine{ServerID: server.ID, Namespace: t.namespace(name)}
 	args := []string{"plug", t.name, name, port.ID, port.MACAddress}
-	for _, ip := range port.FixedIPs {
-		address, err := netip.ParseAddr(ip.IPAddress)
-		if err != nil {
-			return Machine{}, err
-		}
-		machine.Addresses = append(machine.Addresses, address)
-	}
-	slices.SortFunc(machine.Addresses, netip.Addr.Compare) // IPv4 comes before IPv6
 	for _, address := range machine.Addresses {
 		length := "/16"
 		if address.Is6() {
@@ -214,29 +198,6 @@ func (t *tenant) AddMachine(ctx context.Context, name string) (Machine, error) {
 	defer t.mutex.Unlock()
 	t.machines[name] = machine
 	return machine, nil
-}
-
-// portOf waits until Nova has made the server's port, and is done with it.
-func (t *tenant) portOf(ctx context.Context, server string) (port ports.Port, err error) {
-	return port, await.Every(ctx, t.Pause(), func(ctx context.Context) error {
-		found, err := servers.Get(ctx, t.api.Compute, server).Extract()
-		if err != nil {
-			return err
-		}
-		if found.Status != "ACTIVE" {
-			return fmt.Errorf("server is %s", found.Status)
-		}
-		pages, err := ports.List(t.api.Network, ports.ListOpts{DeviceID: server}).AllPages(ctx)
-		if err != nil {
-			return err
-		}
-		all, err := ports.ExtractPorts(pages)
-		if err != nil || len(all) != 1 {
-			return fmt.Errorf("it has %d ports: %w", len(all), err)
-		}
-		port = all[0]
-		return nil
-	})
 }
 
 func (t *tenant) RemoveMachine(ctx context.Context, name string) error {

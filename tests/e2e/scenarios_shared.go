@@ -79,7 +79,7 @@ func otherAddress(s *scene) {
 	mine, err := api.FloatingIPs(s.Context(), " "+s.namespace+"/")
 	s.must(err)
 	other, err := floatingips.Create(s.Context(), api.Network, floatingips.CreateOpts{
-		FloatingNetworkID: mine[0].FloatingNetworkID, Description: "made by hand",
+		FloatingNetworkID: mine[0].FloatingNetworkID, Description: s.namespace + " made by hand",
 	}).Extract()
 	s.must(err)
 	defer func() { s.must(api.DeleteFloatingIP(context.WithoutCancel(s.Context()), other.ID)) }()

@@ -21,9 +21,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
-// patience is how long most changes may take on a busy machine.
-const patience = 2 * time.Minute
-
 // scene is one scenario at work: a world and a namespace of Kubernetes of its own.
 type scene struct {
 	*testing.T

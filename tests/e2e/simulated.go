@@ -69,7 +69,9 @@ func (s *simulated) Traffic(string) bool      { return true }
 func (s *simulated) Outside() netns.Namespace { return "" }
 func (s *simulated) Inside() netns.Namespace  { return "" }
 func (s *simulated) SubnetV6() string         { return "" }
+func (s *simulated) Prefix() string           { return "" }
 func (s *simulated) Pause() time.Duration     { return 20 * time.Millisecond }
+func (s *simulated) Patience() time.Duration  { return 2 * time.Minute }
 func (s *simulated) Nature() Nature           { return s }
 
 // Unused implements Cloud: few servers are made, from the first address on.

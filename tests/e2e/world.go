@@ -65,13 +65,16 @@ func (w *World) RestartWith(ctx context.Context, keys string) error {
 // AddNode adds a server and the node that runs on it, and returns when the cloud
 // controller manager has initialized it.
 func (w *World) AddNode(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("node %s is not ready in time", name))
+	ctx, cancel := context.WithTimeoutCause(ctx, w.Cloud.Patience(), fmt.Errorf("node %s is not ready in time", name))
 	defer cancel()
 	machine, err := w.Cloud.AddMachine(ctx, name)
 	if err != nil {
 		return err
 	}
-	options := node.Options{Name: name, Address: machine.Addresses[0], Namespace: machine.Namespace, Heartbeat: heartbeat}
+	options := node.Options{Name: name, Address: machine.Addresses[0], Namespace: machine.Namespace, Elsewhere: machine.Elsewhere, Heartbeat: heartbeat}
+	if w.Cloud.Prefix() != "" { // nobody could tell by the name
+		options.ProviderID = "openstack:///" + machine.ServerID
+	}
 	if len(machine.Addresses) > 1 {
 		options.Second = machine.Addresses[1]
 	}

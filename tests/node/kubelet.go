@@ -114,7 +114,7 @@ func (k *kubelet) renewLease(ctx context.Context) error {
 }
 
 // node is what a kubelet with --cloud-provider=external and --node-ip registers:
-// no provider ID, and a taint that keeps pods away until the cloud controller
+// no provider ID unless it was told one, and a taint that keeps pods away until the cloud controller
 // manager has filled in the rest.
 func (k *kubelet) node() *corev1.Node {
 	name := k.options.Name
@@ -144,7 +144,7 @@ func (k *kubelet) node() *corev1.Node {
 			Labels:      labels,
 			Annotations: map[string]string{cloudproviderapi.AnnotationAlphaProvidedIPAddr: strings.Join(provided, ",")},
 		},
-		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{
+		Spec: corev1.NodeSpec{ProviderID: k.options.ProviderID, Taints: []corev1.Taint{{
 			Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: corev1.TaintEffectNoSchedule,
 		}}},
 		Status: corev1.NodeStatus{

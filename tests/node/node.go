@@ -37,6 +37,11 @@ type Options struct {
 	Namespace netns.Namespace
 	// KubeProxy is to run in the namespace; nil lets the node answer in its place.
 	KubeProxy *KubeProxy
+	// Elsewhere is set when the addresses are no addresses of this machine: the node
+	// says that it is there, and answers nobody.
+	Elsewhere bool
+	// ProviderID is what the kubelet was told of its server; it may be empty.
+	ProviderID string
 	// Labels are added to those that a kubelet sets.
 	Labels map[string]string
 	// Heartbeat is the pause between two renewals of the Lease and of the Ready
@@ -98,6 +103,9 @@ func Start(ctx context.Context, config *rest.Config, options Options) (*Node, er
 // starts, which asks for its Node's addresses, and after a stand-in has shown that
 // the address is free.
 func (n *Node) open(ctx context.Context, client kubernetes.Interface, config *rest.Config, options Options) error {
+	if options.Elsewhere {
+		return n.kubelet.register(ctx)
+	}
 	if options.KubeProxy == nil {
 		for _, address := range options.addresses() {
 			p, err := newProxy(client, address, options)

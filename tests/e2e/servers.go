@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
+)
+
+// smallFlavor is that with the least memory of those that fit.
+func (a *API) smallFlavor(ctx context.Context, fits func(flavors.Flavor) bool) (flavors.Flavor, error) {
+	pages, err := flavors.ListDetail(a.Compute, nil).AllPages(ctx)
+	if err != nil {
+		return flavors.Flavor{}, err
+	}
+	all, err := flavors.ExtractFlavors(pages)
+	all = slices.DeleteFunc(all, func(f flavors.Flavor) bool { return !fits(f) })
+	if err != nil || len(all) == 0 {
+		return flavors.Flavor{}, fmt.Errorf("no flavor fits: %w", err)
+	}
+	return slices.MinFunc(all, func(a, b flavors.Flavor) int { return a.RAM - b.RAM }), nil
+}
+
+// makeServer returns when Nova has made the server's port, and is done with it.
+func (a *API) makeServer(ctx context.Context, pause time.Duration, server servers.CreateOpts) (id string, port ports.Port, err error) {
+	made, err := servers.Create(ctx, a.Compute, server, nil).Extract()
+	if err != nil {
+		return "", port, fmt.Errorf("create server %s: %w", server.Name, err)
+	}
+	err = await.Every(ctx, pause, func(ctx context.Context) error {
+		found, err := servers.Get(ctx, a.Compute, made.ID).Extract()
+		if err != nil {
+			return err
+		}
+		if found.Status != "ACTIVE" {
+			return fmt.Errorf("it is %s %s", found.Status, found.Fault.Message)
+		}
+		pages, err := ports.List(a.Network, ports.ListOpts{DeviceID: made.ID}).AllPages(ctx)
+		if err != nil {
+			return err
+		}
+		all, err := ports.ExtractPorts(pages)
+		if err != nil || len(all) != 1 {
+			return fmt.Errorf("it has %d ports: %w", len(all), err)
+		}
+		port = all[0]
+		return nil
+	})
+	if err != nil {
+		return "", port, fmt.Errorf("server %s: %w", server.Name, err)
+	}
+	return made.ID, port, nil
+}
+
+// addressesOf are those of a port, IPv4 first.
+func addressesOf(port ports.Port) (addresses []netip.Addr, err error) {
+	for _, ip := range port.FixedIPs {
+		address, err := netip.ParseAddr(ip.IPAddress)
+		if err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, address)
+	}
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	return addresses, nil
+}
