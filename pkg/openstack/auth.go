@@ -158,6 +158,7 @@ type token struct {
 	projectID string
 	catalog   []tokens.CatalogEntry
 	renewable bool
+	asked     time.Time // on our own clock
 	// expires is on our own clock, whatever the service's says; zero when unknown.
 	expires time.Time
 	// renewAt is when most of its life is over; zero when expires is.
@@ -193,7 +194,7 @@ func readToken(result interface {
 	if body.Project.ID == "" {
 		return nil, errors.New("the token is for no project: set tenant-id, or tenant-name and its domain")
 	}
-	t := &token{id: id, projectID: body.Project.ID, catalog: body.Catalog}
+	t := &token{id: id, projectID: body.Project.ID, catalog: body.Catalog, asked: asked}
 	if !body.ExpiresAt.IsZero() {
 		t.setLife(asked, body.IssuedAt, body.ExpiresAt)
 	}

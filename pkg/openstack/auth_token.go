@@ -18,6 +18,10 @@ const (
 	minRenewal = time.Second
 	// maxRenewalRetry is the longest time between two tries of a failing renewal.
 	maxRenewalRetry = time.Minute
+	// issueResolution is that of the time of issue of Keystone's tokens. When all
+	// tokens that there are get revoked, those of the rest of that second are worth
+	// nothing either.
+	issueResolution = time.Second
 )
 
 // TokenExpiredError says that the token from the configuration opens nothing any
@@ -89,6 +93,18 @@ func (s *tokenSource) renew(ctx context.Context, stale *token) (*token, error) {
 	}
 }
 
+// outlive waits for the end of the second in which a token was issued.
+func (s *tokenSource) outlive(ctx context.Context, t *token) error {
+	timer := s.clock.NewTimer(t.asked.Add(issueResolution).Sub(s.clock.Now()))
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		return &AuthenticationError{Err: fmt.Errorf("waiting for a token of another second: %w", ctx.Err())}
+	}
+}
+
 // keepFresh renews the token in the background until the session ends.
 func (s *tokenSource) keepFresh() {
 	logger := klog.FromContext(s.life)
@@ -138,7 +154,8 @@ type authTransport struct {
 	next   http.RoundTripper
 }
 
-// RoundTrip sends the request with the current token.
+// RoundTrip sends the request with the current token. When a new one is refused,
+// too, it tries with one of another second.
 func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close()
@@ -149,21 +166,28 @@ func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := t.next.RoundTrip(signed(req, current))
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || hasBody(req) && req.GetBody == nil {
-		return resp, err
-	}
-	resp.Body.Close()
-	fresh, err := t.tokens.renew(ctx, current)
-	if err != nil {
-		return nil, err
-	}
-	again := signed(req, fresh)
-	if hasBody(req) {
-		if again.Body, err = req.GetBody(); err != nil {
-			return nil, fmt.Errorf("read the request's body again: %w", err)
+	for tried := 1; tried < 3; tried++ {
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || hasBody(req) && req.GetBody == nil {
+			return resp, err
 		}
+		resp.Body.Close()
+		if tried > 1 {
+			if err := t.tokens.outlive(ctx, current); err != nil {
+				return nil, err
+			}
+		}
+		if current, err = t.tokens.renew(ctx, current); err != nil {
+			return nil, err
+		}
+		again := signed(req, current)
+		if hasBody(req) {
+			if again.Body, err = req.GetBody(); err != nil {
+				return nil, fmt.Errorf("read the request's body again: %w", err)
+			}
+		}
+		resp, err = t.next.RoundTrip(again)
 	}
-	return t.next.RoundTrip(again)
+	return resp, err
 }
 
 // signed copies a request and adds the token.

@@ -172,7 +172,7 @@ func TestFreshTokenThatIsRefusedToo(t *testing.T) {
 	cloud := newFakeCloud(t)
 	cloud.services = answer(401)
 	err := getServer(cloud.session(t, cloud.config(), SessionOptions{}))
-	if StatusCode(err) != 401 || len(cloud.requests()) != 2 || cloud.signInCount() != 2 {
+	if StatusCode(err) != 401 || len(cloud.requests()) != 3 || cloud.signInCount() != 3 {
 		t.Errorf("%d requests, %d sign-ins: %v", len(cloud.requests()), cloud.signInCount(), err)
 	}
 }

@@ -141,6 +141,7 @@ func TestSimulatedRefusalsAreToldApart(t *testing.T) {
 	}
 }
 
+// A token that is issued in the second of the revocation is refused as well.
 func TestRevokedTokenOfTheSimulatedCloud(t *testing.T) {
 	t.Parallel()
 	cloud, s := simulated(t, simulator.Options{})
@@ -148,8 +149,8 @@ func TestRevokedTokenOfTheSimulatedCloud(t *testing.T) {
 	if _, err := createLB(cloud, s, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if n := cloud.Books.Count(http.MethodPost, "/identity/v3/auth/tokens"); n != 2 {
-		t.Errorf("%d token requests, want 2", n)
+	if n := cloud.Books.Count(http.MethodPost, "/identity/v3/auth/tokens"); n != 2 && n != 3 {
+		t.Errorf("%d token requests, want 2, or 3 within one second", n)
 	}
 }
 

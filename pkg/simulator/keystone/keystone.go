@@ -69,6 +69,7 @@ type Keystone struct {
 	credentials map[string]ApplicationCredential
 	trusts      map[string]Trust
 	tokens      map[string]*token
+	revoked     time.Time // no token of this second or before is worth anything
 }
 
 // New makes a Keystone with the domain "default" and no users.

@@ -58,18 +58,19 @@ func (k *Keystone) ProjectOf(value string) string {
 }
 
 // RevokeAll makes every token invalid at once; the next request of each client
-// gets a 401.
+// gets a 401. So does one with a token of the rest of this second: the time of issue
+// in a token has no fractions of it.
 func (k *Keystone) RevokeAll() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	clear(k.tokens)
+	k.revoked = k.options.Clock.Now()
 }
 
 // valid returns the token behind a value unless it is unknown, revoked or
 // expired. The caller holds the lock.
 func (k *Keystone) valid(value string) (*token, bool) {
 	t, ok := k.tokens[value]
-	if !ok || !k.options.Clock.Now().Before(t.expires) || k.users[t.userID].Disabled {
+	if !ok || !k.options.Clock.Now().Before(t.expires) || !t.issued.Truncate(time.Second).After(k.revoked) || k.users[t.userID].Disabled {
 		return nil, false
 	}
 	return t, true

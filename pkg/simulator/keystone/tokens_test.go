@@ -191,6 +191,11 @@ func TestAServiceRefusesAsKeystonemiddlewareDoes(t *testing.T) {
 	fresh := w.signedIn(w.password()).Token()
 	w.RevokeAll()
 	refuse("revoked token", fresh)
+	refuse("token of the same second", w.signedIn(w.password()).Token())
+	w.clock.SetTime(w.clock.Now().Add(time.Second))
+	if status, _ := w.caller(w.signedIn(w.password()).Token()); status != http.StatusOK {
+		t.Errorf("a token of the next second was answered %d", status)
+	}
 }
 
 func TestTokensOfADisabledUserOrADeletedCredentialStopWorking(t *testing.T) {
@@ -229,6 +234,7 @@ func TestRevokedTokensAreRenewedByGophercloud(t *testing.T) {
 	client := w.signedIn(options)
 	network := &gophercloud.ServiceClient{ProviderClient: client, Endpoint: w.server.URL + "/network/v2.0/"}
 	w.RevokeAll()
+	w.clock.SetTime(w.clock.Now().Add(time.Second))
 	var caller keystone.Caller
 	if _, err := network.Get(t.Context(), network.ServiceURL("whoami"), &caller, nil); err != nil || caller.UserID != w.user.ID {
 		t.Errorf("after a revocation: %v, caller %+v", err, caller)
