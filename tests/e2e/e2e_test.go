@@ -85,7 +85,7 @@ func suite(t *testing.T, cloud e2e.Cloud, provider string) {
 			t.Error(err)
 		}
 	})
-	world, err := e2e.StartWorld(t.Context(), cloud, provider, t.Logf)
+	world, err := e2e.StartWorld(t.Context(), cloud, provider, recorder(t, cloud, provider), t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,4 +95,24 @@ func suite(t *testing.T, cloud e2e.Cloud, provider string) {
 		}
 	})
 	e2e.Run(t, world)
+}
+
+// recorder writes into the directory that E2E_RECORD names, if it does, once the
+// suite is over.
+func recorder(t *testing.T, cloud e2e.Cloud, provider string) *e2e.Recorder {
+	t.Helper()
+	directory := os.Getenv("E2E_RECORD")
+	if directory == "" {
+		return nil
+	}
+	r, err := e2e.StartRecorder(t.Context(), cloud.API())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(filepath.Join(directory, provider+".json")); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
 }

@@ -20,11 +20,13 @@ type World struct {
 	*cluster.Cluster
 	Cloud    Cloud
 	Provider string
+
+	recorder *Recorder // nil when nobody wants a recording
 }
 
-// StartWorld starts a cluster without nodes.
-func StartWorld(ctx context.Context, cloud Cloud, provider string, logf func(string, ...any)) (*World, error) {
-	w := &World{Cloud: cloud, Provider: provider}
+// StartWorld starts a cluster without nodes. The recorder may be nil.
+func StartWorld(ctx context.Context, cloud Cloud, provider string, recorder *Recorder, logf func(string, ...any)) (*World, error) {
+	w := &World{Cloud: cloud, Provider: provider, recorder: recorder}
 	var err error
 	w.Cluster, err = cluster.Start(ctx, cluster.Options{
 		CloudConf: w.cloudConf(""),
@@ -50,7 +52,11 @@ func (w *World) cloudConf(keys string) string {
 	if w.Provider == "ovn" {
 		method = "lb-method=SOURCE_IP_PORT\n"
 	}
-	return fmt.Sprintf("%s\nlb-provider=%s\n%sdrift-interval=15s\n%s", w.Cloud.CloudConf(), w.Provider, method, keys)
+	conf := fmt.Sprintf("%s\nlb-provider=%s\n%sdrift-interval=15s\n%s", w.Cloud.CloudConf(), w.Provider, method, keys)
+	if w.recorder != nil {
+		conf += "\n[Global]\nauth-url=" + w.recorder.AuthURL() + "\n"
+	}
+	return conf
 }
 
 // RestartWith starts the controller anew with more keys in [LoadBalancer].
