@@ -175,12 +175,7 @@ func (o *Octavia) nestedListener(lb *LoadBalancer, given body, pools map[string]
 		return failure
 	}
 	listener := o.newListener(lb, given)
-	if pool != nil {
-		listener.DefaultPoolID = pool.ID
-		if o.release.ListenerUpdatedAtOnce {
-			o.touch(listener)
-		}
-	}
+	o.serve(listener, pool)
 	listener.peerPort = lb.nextPeerPort()
 	lb.Listeners = append(lb.Listeners, listener)
 	return o.nestedPolicies(lb, listener, given.objects("l7policies"), pools)

@@ -43,9 +43,7 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 		return response{}, failure
 	}
 	listener := o.newListener(lb, given)
-	if pool != nil {
-		listener.DefaultPoolID = pool.ID
-	}
+	o.serve(listener, pool)
 	listener.peerPort = lb.nextPeerPort()
 	lb.Listeners = append(lb.Listeners, listener)
 	o.register(lb, listener)
@@ -54,6 +52,17 @@ func (o *Octavia) createListener(c *call) (response, *apiError) {
 		o.forget(lb)
 	}
 	return response{http.StatusCreated, view{"listener": o.release.listener(listener)}}, nil
+}
+
+// serve gives a new listener its pool, if it has one.
+func (o *Octavia) serve(listener *Listener, pool *Pool) {
+	if pool == nil {
+		return
+	}
+	listener.DefaultPoolID = pool.ID
+	if o.release.ListenerUpdatedAtOnce {
+		o.touch(listener)
+	}
 }
 
 // nestedInSingle is how Octavia fails when children are nested in the POST of

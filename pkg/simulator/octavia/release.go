@@ -17,8 +17,8 @@ type Release struct {
 	// FullCreateOmitsMonitors: "healthmonitor" is null in the answer of a
 	// full create although the monitor is made.
 	FullCreateOmitsMonitors bool
-	// ListenerUpdatedAtOnce: a listener with a pool has an updated_at in the
-	// answer of a full create.
+	// ListenerUpdatedAtOnce: a listener that is made with a pool has an updated_at
+	// in the answer.
 	ListenerUpdatedAtOnce bool
 	// DuplicateMemberHangs: an existing member named twice in one batch is
 	// accepted, and the load balancer stays PENDING_UPDATE for ever.

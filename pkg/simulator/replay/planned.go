@@ -15,11 +15,13 @@ type planned struct {
 	mu       sync.Mutex
 	ids      map[string]string // of what the request itself makes, by kind
 	expected []recordedObject  // of what is made with it, or what nothing tells before a later answer
+	latest   string            // ID of the object that was made last and may hold others
 }
 
 // recordedObject is an object below a load balancer as an answer shows it.
 type recordedObject struct {
 	kind, id string
+	within   string // ID of the object that holds it in the answer
 	looks    map[string]string
 }
 
@@ -27,7 +29,7 @@ type recordedObject struct {
 func (p *planned) set(ids map[string]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ids, p.expected = ids, nil
+	p.ids, p.expected, p.latest = ids, nil, ""
 }
 
 // expect plans the IDs of what comes into being along with the request: of a
@@ -43,7 +45,7 @@ func (p *planned) expect(known map[string]string, step Step, rest []Step) {
 	for _, later := range slices.Concat([]Step{step}, rest) {
 		var answer any
 		if json.Unmarshal([]byte(later.Response), &answer) == nil {
-			found = gatherObjects(found, "", answer)
+			found = gatherObjects(found, "", "", answer)
 		}
 	}
 	found = slices.DeleteFunc(found, func(object recordedObject) bool { return known[object.id] != "" })
@@ -53,18 +55,19 @@ func (p *planned) expect(known map[string]string, step Step, rest []Step) {
 }
 
 // gatherObjects collects every object in an answer that tells more than its ID.
-func gatherObjects(found []recordedObject, kind string, value any) []recordedObject {
+func gatherObjects(found []recordedObject, kind, within string, value any) []recordedObject {
 	switch v := value.(type) {
 	case []any:
 		for _, element := range v {
-			found = gatherObjects(found, strings.TrimSuffix(kind, "s"), element)
+			found = gatherObjects(found, strings.TrimSuffix(kind, "s"), within, element)
 		}
 	case map[string]any:
-		if id, is := v["id"].(string); is && kind != "" && len(v) > 1 {
-			found = append(found, recordedObject{strings.ReplaceAll(kind, "_", ""), id, looks(v)})
+		id, is := v["id"].(string)
+		if is && kind != "" && len(v) > 1 {
+			found = append(found, recordedObject{strings.ReplaceAll(kind, "_", ""), id, within, looks(v)})
 		}
 		for key, inner := range v {
-			found = gatherObjects(found, key, inner)
+			found = gatherObjects(found, key, id, inner)
 		}
 	}
 	return found
@@ -94,13 +97,21 @@ func (p *planned) take(kind string, given map[string]any) string {
 	if len(wanted) == 0 {
 		return ""
 	}
-	for _, object := range p.expected {
-		if object.kind == kind && alike(object.looks, wanted) {
-			p.expected = slices.DeleteFunc(p.expected, func(o recordedObject) bool { return o.id == object.id })
-			return object.id
-		}
+	fits := func(o recordedObject) bool { return o.kind == kind && alike(o.looks, wanted) }
+	// Members of two pools may look the same. A pool's are made right after it.
+	at := slices.IndexFunc(p.expected, func(o recordedObject) bool { return fits(o) && o.within == p.latest })
+	if at < 0 {
+		at = slices.IndexFunc(p.expected, fits)
 	}
-	return ""
+	if at < 0 {
+		return ""
+	}
+	id = p.expected[at].id
+	p.expected = slices.DeleteFunc(p.expected, func(o recordedObject) bool { return o.id == id })
+	if kind == "pool" {
+		p.latest = id
+	}
+	return id
 }
 
 // alike compares what both tell.
