@@ -27,6 +27,6 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 mkdir -p out/e2e
-go run -v ./tests/controlplane/cmd/controlplane --build || exit 1
+go run -v ./tests/controlplane/cmd/controlplane --build --kube-proxy || exit 1
 tests/e2e/openstack/up.sh || exit 1
 go test -v -count=1 -timeout 30m ./tests/e2e -run TestOnAnOpenStack -parallel 8 2>&1 | tee out/e2e/suite.log

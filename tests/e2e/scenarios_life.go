@@ -113,14 +113,17 @@ func keptAddress(s *scene) {
 	s.nothingLeft()
 }
 
-// localPolicy sends traffic only to nodes with endpoints.
+// localPolicy sends traffic only to nodes with endpoints, which their health check node
+// ports tell.
 func localPolicy(s *scene) {
 	web := s.create("web", func(svc *corev1.Service) {
 		svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
 	}, "node-2")
 	address := web.address()
+	web.healthy("node-2")
 	s.answeredBy(s.outside(), at(address, 8080), "node-2")
 	web.pods("node-3")
+	web.healthy("node-3")
 	s.answeredBy(s.outside(), at(address, 8080), "node-3")
 	web.change(func(svc *corev1.Service) {
 		svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyCluster

@@ -197,6 +197,31 @@ func (s *scene) unharmed(client cluster.Client, address string) (stop func()) {
 	}
 }
 
+// healthy waits until the health check node ports tell that this node alone has pods,
+// and the node port answers on no other.
+func (s *service) healthy(name string) {
+	s.Helper()
+	object := s.get()
+	s.eventually("health of "+name+" alone", func(ctx context.Context) error {
+		for _, other := range nodeNames() {
+			node, err := s.Client().CoreV1().Nodes().Get(ctx, other, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			address := node.Status.Addresses[0].Address
+			_, _, health := s.inside().HTTP(ctx, at(address, object.Spec.HealthCheckNodePort))
+			if other == name && health != nil || other != name && (health == nil || !strings.Contains(health.Error(), "503")) {
+				return fmt.Errorf("health of %s: %v", other, health)
+			}
+			_, _, answer := s.inside().HTTP(ctx, at(address, object.Spec.Ports[0].NodePort))
+			if (answer == nil) != (other == name) {
+				return fmt.Errorf("node port of %s: %v", other, answer)
+			}
+		}
+		return nil
+	})
+}
+
 func (s *scene) outside() cluster.Client { return cluster.Client{From: s.Cloud.Outside()} }
 func (s *scene) inside() cluster.Client  { return cluster.Client{From: s.Cloud.Inside()} }
 

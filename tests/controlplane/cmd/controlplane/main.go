@@ -4,7 +4,7 @@
 //	go run ./tests/controlplane/cmd/controlplane
 //	export KUBECONFIG=...   # it prints the path
 //
-// With --build it only builds.
+// With --build it only builds, with --kube-proxy also the kube-proxy of its release.
 package main
 
 import (
@@ -21,20 +21,28 @@ import (
 
 func main() {
 	buildOnly := flag.Bool("build", false, "only build the binary, and print its path")
+	kubeProxy := flag.Bool("kube-proxy", false, "build kube-proxy too, and print its path")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *buildOnly); err != nil {
+	if err := run(ctx, *buildOnly, *kubeProxy); err != nil {
 		fmt.Fprintln(os.Stderr, "controlplane:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, buildOnly bool) error {
+func run(ctx context.Context, buildOnly, kubeProxy bool) error {
 	binary, err := controlplane.Build(ctx, progress)
 	if err != nil {
 		return err
+	}
+	if kubeProxy {
+		program, err := controlplane.BuildKubeProxy(ctx, progress)
+		if err != nil {
+			return err
+		}
+		fmt.Println(program)
 	}
 	if buildOnly {
 		fmt.Println(binary)
