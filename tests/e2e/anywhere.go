@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -264,6 +265,14 @@ func (a *anywhere) Nature() Nature           { return nil }
 
 // Unused implements Cloud with addresses that nobody has anywhere (RFC 5737).
 func (a *anywhere) Unused(n int) string { return fmt.Sprintf("198.51.100.%d", 1+n) }
+
+// Router implements Cloud: whose routers these are nobody knows.
+func (a *anywhere) Router(context.Context) (string, error) { return "", nil }
+
+// AddPod implements Cloud.
+func (a *anywhere) AddPod(context.Context, string, netip.Addr) (netns.Namespace, bool, error) {
+	return "", false, nil
+}
 
 func (a *anywhere) AddMachine(ctx context.Context, name string) (Machine, error) {
 	id, port, err := a.api.makeServer(ctx, a.Pause(), servers.CreateOpts{

@@ -30,6 +30,11 @@ type Cloud interface {
 	Inside() netns.Namespace
 	// SubnetV6 is the subnet of IPv6 of the nodes' network; empty when it has none.
 	SubnetV6() string
+	// Router is one whose routes are the suite's to change; empty when there is none.
+	Router(ctx context.Context) (id string, err error)
+	// AddPod gives the address of a pod to the machine of a node, and tells where that
+	// is; not so where routers carry no traffic.
+	AddPod(ctx context.Context, node string, address netip.Addr) (where netns.Namespace, carried bool, err error)
 	// Unused gives addresses of the nodes' network that nobody has.
 	Unused(n int) string
 	// Prefix begins the names of all that is made, but for that of nodes; it may be

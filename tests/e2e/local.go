@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/users"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/netns"
@@ -125,7 +127,11 @@ func (t *tenant) clear(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.api.clear(ctx, "")
+	router, err := t.Router(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.api.SetRoutes(ctx, router, nil), t.api.clear(ctx, ""))
 }
 
 // run runs one of the scripts.
@@ -198,6 +204,25 @@ func (t *tenant) AddMachine(ctx context.Context, name string) (Machine, error) {
 	defer t.mutex.Unlock()
 	t.machines[name] = machine
 	return machine, nil
+}
+
+// Router implements Cloud: the tenant has one.
+func (t *tenant) Router(ctx context.Context) (string, error) {
+	pages, err := routers.List(t.api.Network, routers.ListOpts{}).AllPages(ctx)
+	if err != nil {
+		return "", err
+	}
+	all, err := routers.ExtractRouters(pages)
+	if err != nil || len(all) != 1 {
+		return "", fmt.Errorf("the project has %d routers: %w", len(all), err)
+	}
+	return all[0].ID, nil
+}
+
+// AddPod implements Cloud: the address is on lo, and the way to other pods is through
+// the router.
+func (t *tenant) AddPod(ctx context.Context, node string, address netip.Addr) (netns.Namespace, bool, error) {
+	return t.namespace(node), true, t.run(ctx, "machines.sh", "pod", t.name, node, address.String())
 }
 
 func (t *tenant) RemoveMachine(ctx context.Context, name string) error {

@@ -74,6 +74,14 @@ func (s *simulated) Pause() time.Duration     { return 20 * time.Millisecond }
 func (s *simulated) Patience() time.Duration  { return 2 * time.Minute }
 func (s *simulated) Nature() Nature           { return s }
 
+// Router implements Cloud.
+func (s *simulated) Router(context.Context) (string, error) { return s.cloud.Router.ID, nil }
+
+// AddPod implements Cloud.
+func (s *simulated) AddPod(context.Context, string, netip.Addr) (netns.Namespace, bool, error) {
+	return "", false, nil
+}
+
 // Unused implements Cloud: few servers are made, from the first address on.
 func (s *simulated) Unused(n int) string {
 	return fmt.Sprintf("%s%d", strings.TrimSuffix(s.network.CIDR, "0/24"), 120+n)

@@ -42,6 +42,7 @@ func scenarios() []scenario {
 		{"HundredNodes", hundredNodes, true},
 		{"NodeDies", nodeDies, true},
 		{"SecurityGroups", securityGroups, true},
+		{"Routes", routes, true},
 		{"Quota", quota, true},
 		{"OctaviaStopped", octaviaStopped, true},
 		{"TokenRevoked", tokenRevoked, true},

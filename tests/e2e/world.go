@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
@@ -27,15 +28,25 @@ type World struct {
 // StartWorld starts a cluster without nodes. The recorder may be nil.
 func StartWorld(ctx context.Context, cloud Cloud, provider string, recorder *Recorder, logf func(string, ...any)) (*World, error) {
 	w := &World{Cloud: cloud, Provider: provider, recorder: recorder}
+	// Nodes that are silent are found out soon.
+	manager := []string{"--node-monitor-grace-period=10s", "--node-monitor-period=1s"}
+	if cloud.SubnetV6() == "" {
+		family, _, _ := strings.Cut(podNetworks, ",")
+		manager = append(manager, "--cluster-cidr="+family)
+	}
 	var err error
 	w.Cluster, err = cluster.Start(ctx, cluster.Options{
-		CloudConf: w.cloudConf(""),
-		KubeProxy: cloud.KubeProxy(),
-		// Nodes that are silent are found out soon.
-		ControlPlane: controlplane.Options{ControllerManagerArgs: []string{"--node-monitor-grace-period=10s", "--node-monitor-period=1s"}},
-		// Else another process waits fifteen seconds until it leads.
-		CCMArgs: []string{"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms", "--v=2"},
-		Logf:    logf,
+		CloudConf:    w.cloudConf(""),
+		KubeProxy:    cloud.KubeProxy(),
+		ControlPlane: controlplane.Options{ControllerManagerArgs: manager},
+		CCMArgs: []string{
+			// Else another process waits fifteen seconds until it leads.
+			"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms",
+			// Whether there are any routes is for cloud.conf to say.
+			"--configure-cloud-routes=true", "--cluster-cidr=" + podNetworks, "--route-reconciliation-period=2s",
+			"--v=2",
+		},
+		Logf: logf,
 	})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,8 @@
 #   machines.sh plug TENANT NAME PORT-ID MAC ADDRESS/LENGTH...  e2e-TENANT-NAME, with the
 #                                                               addresses of a port
 #   machines.sh unplug TENANT NAME                              as when its power is cut
+#   machines.sh pod TENANT NAME ADDRESS                         an address of a pod, which finds
+#                                                               others through the router
 #   machines.sh clients TENANT                                  e2e-TENANT-client on its network,
 #                                                               e2e-ext on the external one
 #   machines.sh down [TENANT]                                   all of them go
@@ -51,6 +53,14 @@ unplug() { # NAMESPACE
 case ${1:-} in
 plug) shift; machine "$@"; node "$1" "$2" ;;
 unplug) unplug "e2e-$2-$3" ;;
+pod)
+    case $4 in
+    *:*) length=128 pods=fd00:10:244::/56 gateway=fd00:6::1 ;;
+    *) length=32 pods=10.244.0.0/16 gateway=10.6.0.1 ;;
+    esac
+    ip -n "e2e-$2-$3" addr replace "$4/$length" dev lo &&
+        ip -n "e2e-$2-$3" route replace "$pods" via "$gateway" src "$4"
+    ;;
 clients)
     # shellcheck disable=SC2046
     machine "$2" client $(python3 "$HERE/client_port.py" "$2")
@@ -61,5 +71,5 @@ down)
     for ns in $(ip netns list | awk -v p="^e2e-${2:+$2-}" '$1 ~ p {print $1}'); do unplug "$ns"; done
     [ -n "${2:-}" ] || $V --if-exists del-port br-ex e2eext
     ;;
-*) sed -n 2,9p "$0"; exit 2 ;;
+*) sed -n 2,11p "$0"; exit 2 ;;
 esac
