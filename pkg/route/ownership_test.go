@@ -74,6 +74,20 @@ func TestTwoClustersOnOneRouterLeaveEachOtherAlone(t *testing.T) {
 	c.wantRoutes("10.244.1.0/24 via "+b.address(late), "10.244.2.0/24 via "+b.address(second))
 }
 
+// What somebody adds beside ours is told to nobody, and taken from nobody.
+func TestASecondNextHopOfSomebodysStays(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, simulator.Options{}).cluster("a")
+	node := k.join("node-1", "10.244.1.0/24")
+	k.settle()
+	k.setRoutes([2]string{"10.244.1.0/24", "10.6.3.1"}, [2]string{"10.244.1.0/24", k.address(node)})
+	k.restart()
+	k.update("node-1", neutron.PortUpdate{AddressPairs: &[]neutron.AddressPair{}})
+	k.settle()
+	k.wantRoutes("10.244.1.0/24 via 10.6.3.1", "10.244.1.0/24 via "+k.address(node))
+	k.wantPairs("node-1", "10.244.1.0/24")
+}
+
 //proves:111
 func TestARouteOfANodeThatWentWhileNothingRanIsKnownForOurs(t *testing.T) {
 	t.Parallel()

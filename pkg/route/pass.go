@@ -275,14 +275,14 @@ func (t *Table) eachPort(ctx context.Context, p *pass, routes map[hop]bool, port
 // choose gives the route that a call asks for, and the ID of the port that it leads
 // to. A route that is there through any of the node's addresses is the one.
 func (t *Table) choose(p *pass, c *call, ports map[netip.Addr][]*openstack.RoutedPort) (hop, string, error) {
+	for _, via := range c.through {
+		h := hop{c.to, via}
+		if _, there := p.has[h]; there {
+			return h, t.portAt(via, ports), nil
+		}
+	}
 	for h := range p.has {
-		if h.to != c.to {
-			continue
-		}
-		if slices.Contains(c.through, h.via) {
-			return h, t.portAt(h.via, ports), nil
-		}
-		if _, ours := p.owned[h]; !ours {
+		if _, ours := p.owned[h]; h.to == c.to && !ours {
 			return hop{}, "", fmt.Errorf("router %s leads %s to %s, which is no address of node %s, and nothing proves that this route is ours: "+
 				"if no other cluster has it, remove it from the router", t.routerID, c.to, h.via, c.node)
 		}

@@ -116,7 +116,7 @@ func Rows() []Row {
 		{N: 109, Feature: "Nodes outside of OpenStack are left alone"},
 		{N: 110, Feature: "Routes, atomic, with allowed address pairs"},
 		{N: 111, Feature: "Routes on a shared router"},
-		{N: 112, Feature: "Routes by watch"},
+		{N: 112, Feature: "Routes by watch", Partly: "where upstream's feature gate is switched on (docs/routes.md)"},
 		{N: 113, Feature: "Gateway API"},
 		{N: 114, Feature: "Runs without Octavia"},
 		{N: 115, Feature: "What a provider can do, found out"},
