@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -8,7 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // scenario is one story. Those that change the world for all others are alone.
@@ -107,5 +112,36 @@ func play(t *testing.T, w *World, s scenario) {
 	if _, err := w.Client().CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			if err := removeServices(context.WithoutCancel(t.Context()), w, namespace); err != nil {
+				t.Errorf("remove what it has left: %v", err)
+			}
+		}
+	})
 	s.play(&scene{T: t, World: w, namespace: namespace, patience: w.Cloud.Patience()})
+}
+
+// removeServices deletes what a scenario that failed has left, since the changes of
+// others' nodes would be made there, too.
+func removeServices(ctx context.Context, w *World, namespace string) error {
+	ctx, cancel := context.WithTimeout(ctx, w.Cloud.Patience())
+	defer cancel()
+	services := w.Client().CoreV1().Services(namespace)
+	left, err := services.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, service := range left.Items {
+		if err := services.Delete(ctx, service.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return await.Every(ctx, w.Cloud.Pause(), func(ctx context.Context) error {
+		left, err := services.List(ctx, metav1.ListOptions{})
+		if err == nil && len(left.Items) > 0 {
+			err = fmt.Errorf("%d Services are there", len(left.Items))
+		}
+		return err
+	})
 }
