@@ -23,8 +23,15 @@ func costs(s *scene) {
 	before := s.spent()
 	took := func(what string, want cost.Cost) {
 		s.Helper()
-		after := s.spent()
-		have := cost.Cost{Writes: after.Writes - before.Writes, Cycles: after.Cycles - before.Cycles}
+		var have, after cost.Cost
+		s.eventually(what+" counted", func(context.Context) error { // the cloud shows a change before it answers
+			after = s.spent()
+			have = cost.Cost{Writes: after.Writes - before.Writes, Cycles: after.Cycles - before.Cycles}
+			if have.Writes < want.Writes || have.Cycles < want.Cycles {
+				return fmt.Errorf("there are %d writes and %d PENDING cycles", have.Writes, have.Cycles)
+			}
+			return nil
+		})
 		before = after
 		s.Logf("%s: %d writes, %d PENDING cycles", what, have.Writes, have.Cycles)
 		if have != want {
