@@ -231,14 +231,15 @@ func tokenRevoked(s *scene) {
 // goes.
 func nodeDies(s *scene) {
 	web := s.create("web", func(svc *corev1.Service) { svc.Annotations[prefix+"enable-health-monitor"] = "true" }, "node-1", "node-2")
-	address := web.address()
+	web.address()
+	vip := at(web.loadBalancer().VipAddress, 8080) // see localPolicy
 	before := web.members()["TCP/8080"]
 	s.must(s.AddNode(s.Context(), "node-9"))
 	web.has(map[string]int{"TCP/8080": before + 1})
-	s.answeredBy(s.outside(), at(address, 8080), append(nodeNames(), "node-9")...)
+	s.answeredBy(s.inside(), vip, append(nodeNames(), "node-9")...)
 	s.must(s.StopNode("node-9"))
-	s.answeredBy(s.outside(), at(address, 8080), nodeNames()...)
-	stop := s.unharmed(s.outside(), at(address, 8080))
+	s.answeredBy(s.inside(), vip, nodeNames()...)
+	stop := s.unharmed(s.inside(), vip)
 	s.must(s.Cloud.RemoveMachine(s.Context(), "node-9"))
 	s.eventually("Node gone", func(ctx context.Context) error {
 		_, err := s.Client().CoreV1().Nodes().Get(ctx, "node-9", metav1.GetOptions{})

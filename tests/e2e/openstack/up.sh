@@ -110,6 +110,14 @@ backports.apply()
 from octavia.cmd.octavia_worker import main
 sys.exit(main())
 EOF
+    cat >"$E2E_STATE/bin/octavia-driver-agent" <<EOF
+#!/usr/bin/python3
+import sys
+from octavia_e2e import backports
+backports.apply_to_ovn_agent()
+from octavia.cmd.driver_agent import main
+sys.exit(main())
+EOF
     chmod 755 "$E2E_STATE"/bin/*
 }
 
@@ -155,7 +163,7 @@ start_services() {
     daemon nova-scheduler "$b/nova-scheduler" --config-file "$n"
     daemon nova-api "$b/nova-api" --config-file "$n"
     mkdir -p /var/run/octavia
-    daemon octavia-driver-agent octavia-driver-agent --config-file "$o"
+    daemon octavia-driver-agent "$b/octavia-driver-agent" --config-file "$o"
     uwsgi_daemon octavia-api-ovn "$OCTAVIA_PORT" /usr/bin/octavia-wsgi 1 HOME="$ETC/octavia-home"
     uwsgi_daemon octavia-api-amphora "$OCTAVIA2_PORT" /usr/bin/octavia-wsgi 1 HOME="$ETC/octavia-home"
     wait_for 120 placement http_up "http://127.0.0.1:$PLACEMENT_PORT/"
