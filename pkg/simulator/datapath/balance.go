@@ -95,6 +95,8 @@ type choice struct {
 	sticky stickiness
 	// limit leaves out the members with so many connections; 0 and below do not.
 	limit int
+	// unchecked lets members in ERROR be chosen like any others.
+	unchecked bool
 }
 
 // pick chooses a member and counts the connection until release is called. ok is false when
@@ -117,10 +119,10 @@ func (p *pool) pick(c choice) (member Member, release func(), ok bool) {
 }
 
 // mayKeep reports whether a client that is on the member already can stay there.
-func (p *pool) mayKeep(memberID string) bool {
+func (p *pool) mayKeep(memberID string, unchecked bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, ok := p.member(memberID, choice{})
+	_, ok := p.member(memberID, choice{unchecked: unchecked})
 	return ok
 }
 
@@ -166,7 +168,7 @@ func (p *pool) member(id string, c choice) (Member, bool) {
 func (p *pool) serves(member Member, c choice) bool {
 	monitored := p.config.Monitor != nil && p.config.Monitor.AdminUp
 	full := c.limit > 0 && p.open[member.ID] >= c.limit
-	return p.config.AdminUp && !c.tried[member.ID] && !full && member.healthy(monitored)
+	return p.config.AdminUp && !c.tried[member.ID] && !full && (c.unchecked && member.AdminUp || member.healthy(monitored))
 }
 
 // healthy reports whether the member is up. Behind a monitor it must have passed: NO_MONITOR

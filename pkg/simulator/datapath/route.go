@@ -26,6 +26,8 @@ type route struct {
 	source netip.Addr
 	// vip is where the connection arrived once floating IPs are translated.
 	vip netip.AddrPort
+	// unchecked means that the members' health counts for nothing.
+	unchecked bool
 }
 
 // routes lists what must be listened on. Of two load balancers that claim one endpoint, the
@@ -49,6 +51,7 @@ func (p *Plane) addRoutes(routes map[endpoint]route, lb LoadBalancer, listener L
 		if rival, taken := routes[at]; taken && rival.owner.loadBalancerID < lb.ID {
 			continue
 		}
+		_, floating := lb.Fixed[address]
 		routes[at] = route{
 			owner:    owner{loadBalancerID: lb.ID, address: address},
 			listener: listener,
@@ -58,6 +61,8 @@ func (p *Plane) addRoutes(routes map[endpoint]route, lb LoadBalancer, listener L
 			meter:    p.meters.of(listener.ID),
 			source:   lb.source(),
 			vip:      netip.AddrPortFrom(lb.fixed(address), listener.Port),
+
+			unchecked: floating && lb.FloatingUnchecked,
 		}
 	}
 }

@@ -85,9 +85,12 @@ type LoadBalancer struct {
 	Addresses []netip.Addr
 	// Fixed are the VIPs that floating IPs stand for: what a PROXY header names as the
 	// destination.
-	Fixed     map[netip.Addr]netip.Addr
-	Listeners []Listener
-	Pools     []Pool
+	Fixed map[netip.Addr]netip.Addr
+	// FloatingUnchecked gives members that are in ERROR their share of what arrives at
+	// floating IPs, and nobody else a try in their place (provider ovn of Zed).
+	FloatingUnchecked bool
+	Listeners         []Listener
+	Pools             []Pool
 }
 
 // Listener is a port of a load balancer.

@@ -105,7 +105,7 @@ func (f *tcpFrontend) carry(route *route, client duplex, address netip.AddrPort)
 func (p *Plane) dialMember(route *route, client netip.AddrPort) (member duplex, release func(), ok bool) {
 	tried := map[string]bool{}
 	for range dialTries {
-		picked, release, ok := route.pool.pick(choice{client: client, tried: tried})
+		picked, release, ok := route.pool.pick(choice{client: client, tried: tried, unchecked: route.unchecked})
 		if !ok {
 			return nil, nil, false
 		}
@@ -114,6 +114,9 @@ func (p *Plane) dialMember(route *route, client netip.AddrPort) (member duplex, 
 			return connection, release, true
 		}
 		release()
+		if route.unchecked {
+			break
+		}
 		tried[picked.ID] = true
 	}
 	return nil, nil, false

@@ -107,6 +107,37 @@ func TestAMemberThatRefusesIsReplacedByAnother(t *testing.T) {
 	}
 }
 
+func TestFloatingIPsMayHaveNoUseOfWhatMonitorsFind(t *testing.T) {
+	t.Parallel()
+	lb := balancer(t, "TCP", refusing(t, "a"))
+	floating := loopback(t, "floating")
+	lb.Addresses, lb.Fixed = append(lb.Addresses, floating), map[netip.Addr]netip.Addr{floating: lb.Addresses[0]}
+	lb.FloatingUnchecked = true
+	b := backend(t, "b")
+	b.Status = StatusError
+	lb.Pools[0].Members = append(lb.Pools[0].Members, b)
+	start(t, newMemory(lb))
+
+	seen := map[string]bool{}
+	eventually(t, "an answer of the one in ERROR, and none of the one that refuses", func() error {
+		session, err := connect(netip.AddrPortFrom(floating, lb.Listeners[0].Port))
+		if err == nil {
+			defer session.Close()
+			seen[session.member] = true
+		} else {
+			seen["nobody"] = true
+		}
+		if !seen["b"] || !seen["nobody"] {
+			return fmt.Errorf("answered by %v", seen)
+		}
+		return nil
+	})
+	if session, err := connect(vip(lb)); err == nil {
+		t.Errorf("at the VIP %s answered", session.member)
+		session.Close()
+	}
+}
+
 // refusing is a member on whose port nobody listens.
 func refusing(t *testing.T, name string) Member {
 	t.Helper()

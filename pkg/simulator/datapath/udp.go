@@ -101,14 +101,14 @@ func (f *udpFrontend) session(route *route, client netip.AddrPort, tried map[str
 	f.mu.Lock()
 	session := f.sessions[client]
 	f.mu.Unlock()
-	if session != nil && session.pool == route.pool && session.pool.mayKeep(session.memberID) {
+	if session != nil && session.pool == route.pool && session.pool.mayKeep(session.memberID, route.unchecked) {
 		return session
 	}
 	if session != nil {
 		f.end(session)
 	}
 	member, release, ok := route.pool.pick(choice{
-		client: client, tried: tried, limit: route.listener.ConnectionLimit,
+		client: client, tried: tried, limit: route.listener.ConnectionLimit, unchecked: route.unchecked,
 	})
 	if !ok {
 		return nil

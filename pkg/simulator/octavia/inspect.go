@@ -77,6 +77,7 @@ func (o *Octavia) SetMemberOperatingStatus(memberID, status string) error {
 	return o.changeChild(memberID, func(lb *LoadBalancer, child object) {
 		if member, is := child.(*Member); is {
 			member.reported = status
+			o.remind(lb, member)
 			o.operate(lb)
 		}
 	})

@@ -24,6 +24,7 @@ import (
 //	PUT pool                       the pool; the listeners too with admin_state_up
 //	PUT listener                   the listener; with default_pool_id that pool too
 //	members                        their pool and its listeners
+//	what a monitor finds           all pools and listeners of its protocol
 
 // check is a health check of an OVN load balancer. It outlives a pool that is
 // deleted together with its monitor.
@@ -164,4 +165,37 @@ func (lb *LoadBalancer) ovnMemberStatus(pool *Pool, member *Member) string {
 	default:
 		return cmp.Or(member.driven, member.OperatingStatus)
 	}
+}
+
+// remind is what comes with a change of a member's health that a monitor finds: the
+// driver reports all of the protocol once more, so that nothing at rest is left behind.
+func (o *Octavia) remind(lb *LoadBalancer, member *Member) {
+	if !o.oldOVN(lb) || lb.ProvisioningStatus != Active {
+		return
+	}
+	protocol := ""
+	for _, pool := range lb.Pools {
+		if slices.Contains(pool.Members, member) && pool.Monitor != nil && lb.heardOf(pool.Monitor) {
+			protocol = pool.Protocol
+		}
+	}
+	if protocol == "" || lb.blind[protocol] {
+		return
+	}
+	for _, pool := range lb.Pools {
+		if pool.Protocol == protocol && pool.ProvisioningStatus == PendingUpdate {
+			o.set(pool, Active)
+		}
+	}
+	for _, listener := range lb.Listeners {
+		if listener.Protocol == protocol && listener.ProvisioningStatus == PendingUpdate {
+			o.set(listener, Active)
+		}
+	}
+}
+
+// ChecksFloatingIPs tells whether what the monitors of a provider find counts for what
+// arrives at floating IPs. Those of ovn of Zed are for the VIP alone.
+func (o *Octavia) ChecksFloatingIPs(provider string) bool {
+	return provider != ProviderOVN || !o.options.Quirks.OldOVN
 }

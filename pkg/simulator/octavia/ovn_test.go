@@ -326,3 +326,16 @@ func TestMonitorsOfOVNOfZedGoBlindWithAnyOfThem(t *testing.T) {
 		t.Errorf("after one is new: %s", got)
 	}
 }
+
+func TestOVNOfZedRemembersListenersWhenAMonitorFindsSomething(t *testing.T) {
+	t.Parallel()
+	w, m := oldOVN(t)
+	w.monitored(m.pool)
+	if got := w.status("listeners/" + m.listener); got != "PENDING_UPDATE" {
+		t.Errorf("listener after POST monitor: %s", got)
+	}
+	if err := w.SetMemberOperatingStatus(w.Snapshot()[0].Pools[0].Members[0].ID, octavia.Error); err != nil {
+		t.Fatal(err)
+	}
+	w.wantStatus("listeners/"+m.listener, "ACTIVE")
+}

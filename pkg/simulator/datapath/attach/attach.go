@@ -13,6 +13,7 @@ type Octavia interface {
 	Snapshot() []octavia.LoadBalancer
 	Subscribe(func()) (cancel func())
 	SetMemberOperatingStatus(memberID, status string) error
+	ChecksFloatingIPs(provider string) bool
 }
 
 // Neutron is what the data path needs of the network service.
@@ -57,7 +58,9 @@ func (s source) LoadBalancers() []datapath.LoadBalancer {
 	var translated []datapath.LoadBalancer
 	for _, lb := range s.loadBalancers.Snapshot() {
 		if lb.ProvisioningStatus != octavia.Deleted {
-			translated = append(translated, loadBalancer(lb, byPort))
+			one := loadBalancer(lb, byPort)
+			one.FloatingUnchecked = !s.loadBalancers.ChecksFloatingIPs(lb.Provider)
+			translated = append(translated, one)
 		}
 	}
 	return translated

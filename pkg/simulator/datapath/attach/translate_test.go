@@ -26,6 +26,8 @@ func (s *services) FloatingIPs() []neutron.FloatingIP { return s.floatingIPs }
 
 func (s *services) SetMemberOperatingStatus(string, string) error { return nil }
 
+func (s *services) ChecksFloatingIPs(provider string) bool { return provider != octavia.ProviderOVN }
+
 func (s *services) Subscribe(func()) (cancel func()) {
 	s.subscriptions++
 	return func() { s.subscriptions-- }
