@@ -37,7 +37,7 @@ func (proxyHealth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := time.Now().UTC()
-	writeJSON(w, http.StatusOK, map[string]any{"lastUpdated": now, "currentTime": now, "nodeEligible": true})
+	writeJSON(w, http.StatusOK, map[string]any{"lastUpdated": now, "currentTime": now, "nodeEligible": true, "healthy": true})
 }
 
 // healthServer is a Service's health check node port.

@@ -21,7 +21,7 @@ type frontend struct {
 	service types.NamespacedName
 	port    string // the Service port's name; empty for the only one
 	// endpoints are the pods that traffic through this node may reach, sorted by
-	// address; never none.
+	// address; none where it is dropped in silence.
 	endpoints []endpoint
 }
 
@@ -41,14 +41,16 @@ type rules struct {
 }
 
 // rulesFor says what the node answers, in one IP family. A node port that leads
-// nowhere has no frontend: with externalTrafficPolicy Local that is one without a
-// ready pod on this very node, otherwise one without any.
+// nowhere has no frontend, and refuses; one whose pods are all elsewhere, with
+// externalTrafficPolicy Local, drops in silence. Over TCP a node that is no more than
+// an address can only refuse then, too.
 //
-//	externalTrafficPolicy  ready pods         frontend   health check node port
-//	Cluster                none               –          –
-//	Cluster                on other nodes     all pods   –
-//	Local                  on other nodes     –          503
-//	Local                  here and elsewhere those here 200
+//	externalTrafficPolicy  ready pods         TCP         UDP         health check node port
+//	Cluster                none               –           –           –
+//	Cluster                on other nodes     all pods    all pods    –
+//	Local                  none               –           –           503
+//	Local                  on other nodes     –           silence     503
+//	Local                  here and elsewhere those here  those here  200
 func rulesFor(node string, family discoveryv1.AddressType, services []*corev1.Service, all []*discoveryv1.EndpointSlice) rules {
 	byService := map[types.NamespacedName][]*discoveryv1.EndpointSlice{}
 	for _, slice := range all {
@@ -74,11 +76,13 @@ func (r rules) add(node string, service *corev1.Service, slices []*discoveryv1.E
 		for _, e := range onNode {
 			here[e] = true
 		}
+		protocol := cmp.Or(port.Protocol, corev1.ProtocolTCP)
+		open := len(endpoints) > 0 && served(protocol)
 		if local {
 			endpoints = onNode
+			open = open && (len(onNode) > 0 || protocol == corev1.ProtocolUDP)
 		}
-		protocol := cmp.Or(port.Protocol, corev1.ProtocolTCP)
-		if port.NodePort != 0 && len(endpoints) > 0 && served(protocol) {
+		if port.NodePort != 0 && open {
 			r.frontends[socket{protocol, port.NodePort}] = frontend{service: name, port: port.Name, endpoints: endpoints}
 		}
 	}

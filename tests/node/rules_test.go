@@ -85,6 +85,7 @@ func TestRulesOfNodeA(t *testing.T) {
 			dns:  {service: web, port: "dns", endpoints: endpoints},
 		}
 	}
+	silent := map[socket]frontend{dns: {service: web, port: "dns"}}
 	checked := func(pods int) map[int32]health { return map[int32]health{32000: {service: web, localEndpoints: pods}} }
 	tests := map[string]struct {
 		service *corev1.Service
@@ -96,9 +97,9 @@ func TestRulesOfNodeA(t *testing.T) {
 		"Cluster, pods everywhere":       {service(), []*discoveryv1.EndpointSlice{ipv4(onB, onA)}, rules{frontends: both(atA, atB)}},
 		"Cluster, nobody ready":          {service(), []*discoveryv1.EndpointSlice{ipv4(unready(onA))}, rules{}},
 		"Local, no pods":                 {service(local), nil, rules{healthChecks: checked(0)}},
-		"Local, pods elsewhere":          {service(local), []*discoveryv1.EndpointSlice{ipv4(onB)}, rules{healthChecks: checked(0)}},
+		"Local, pods elsewhere":          {service(local), []*discoveryv1.EndpointSlice{ipv4(onB)}, rules{frontends: silent, healthChecks: checked(0)}},
 		"Local, pods everywhere":         {service(local), []*discoveryv1.EndpointSlice{ipv4(onA, onB)}, rules{frontends: both(atA), healthChecks: checked(1)}},
-		"Local, the pod here not ready":  {service(local), []*discoveryv1.EndpointSlice{ipv4(unready(onA), onB)}, rules{healthChecks: checked(0)}},
+		"Local, the pod here not ready":  {service(local), []*discoveryv1.EndpointSlice{ipv4(unready(onA), onB)}, rules{frontends: silent, healthChecks: checked(0)}},
 		"a pod named in two slices":      {service(local), []*discoveryv1.EndpointSlice{ipv4(onA), slice("web-2", discoveryv1.AddressTypeIPv4, onA)}, rules{frontends: both(atA), healthChecks: checked(1)}},
 		"the other family does not help": {service(), []*discoveryv1.EndpointSlice{slice("web-6", discoveryv1.AddressTypeIPv6, pod("fd00::5", "a"))}, rules{}},
 		"no node ports are allocated": {service(func(s *corev1.Service) {

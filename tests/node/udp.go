@@ -13,7 +13,7 @@ import (
 const maxDatagram = 64 << 10
 
 // udpServer sends every datagram back, after a line with the name of the node that
-// it reached.
+// it reached, where there is a pod to do so.
 type udpServer struct {
 	reached  reached
 	socket   net.PacketConn
@@ -48,7 +48,11 @@ func (s *udpServer) serve() {
 		if err != nil {
 			return // closed
 		}
-		answer := fmt.Appendf(nil, "node %s service %s\n", s.reached(client), s.frontend.Load().service)
+		f := s.frontend.Load()
+		if len(f.endpoints) == 0 {
+			continue
+		}
+		answer := fmt.Appendf(nil, "node %s service %s\n", s.reached(client), f.service)
 		_, _ = s.socket.WriteTo(append(answer, buffer[:n]...), client) // UDP promises nothing
 	}
 }
