@@ -117,9 +117,9 @@ func (n *Neutron) RouterPorts(ctx context.Context, routerID string) ([]RoutedPor
 }
 
 // PortsWithAddresses lists the ports that have one of the addresses, on whatever
-// network: a request for every 150 addresses.
+// network: a request for every 90 addresses, as those of IPv6 are long in a URL.
 func (n *Neutron) PortsWithAddresses(ctx context.Context, addresses []string) ([]RoutedPort, error) {
-	return inChunks(addresses, func(chunk []string) ([]RoutedPort, error) {
+	return inChunksOf(90, addresses, func(chunk []string) ([]RoutedPort, error) {
 		q := url.Values{}
 		for _, address := range chunk {
 			q.Add("fixed_ips", "ip_address="+address)

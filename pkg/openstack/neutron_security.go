@@ -253,11 +253,14 @@ func IsRuleThere(err error) bool {
 
 // inChunks asks for many IDs in several requests: a URL holds no more than 8 KiB.
 func inChunks[T any](ids []string, ask func([]string) ([]T, error)) ([]T, error) {
-	const perRequest = 150
+	return inChunksOf(150, ids, ask)
+}
+
+func inChunksOf[T any](perRequest int, values []string, ask func([]string) ([]T, error)) ([]T, error) {
 	var all []T
-	for len(ids) > 0 {
-		chunk := ids[:min(perRequest, len(ids))]
-		ids = ids[len(chunk):]
+	for len(values) > 0 {
+		chunk := values[:min(perRequest, len(values))]
+		values = values[len(chunk):]
 		found, err := ask(chunk)
 		if err != nil {
 			return nil, err
