@@ -54,6 +54,8 @@ func TestOnAnOpenStack(t *testing.T) {
 
 // TestOnAnyOpenStack needs a project of an OpenStack, which it finds by E2E_CLOUD in
 // clouds.yaml.
+//
+//proves:118
 func TestOnAnyOpenStack(t *testing.T) {
 	place := e2e.Place{
 		Cloud: os.Getenv("E2E_CLOUD"), Network: os.Getenv("E2E_NETWORK"), Flavor: os.Getenv("E2E_FLAVOR"),
