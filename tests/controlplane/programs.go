@@ -15,7 +15,7 @@ const (
 	controllerManager = "kube-controller-manager"
 )
 
-// PodNetworks are those of the cluster's pods, one of each family.
+// PodNetworks are those that nodes get their pod CIDRs from, one of each family.
 const PodNetworks = "10.244.0.0/16,fd00:10:244::/56"
 
 // The networks of the cluster's Services. apiServiceAddress is the first address,

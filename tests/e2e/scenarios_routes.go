@@ -17,9 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// podNetworks are those that the control plane takes the nodes' pod CIDRs from.
-const podNetworks = "10.244.0.0/16,fd00:10:244::/56"
-
 // podPatience bounds one call of a pod.
 const podPatience = 5 * time.Second
 

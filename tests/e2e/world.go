@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
@@ -22,7 +23,8 @@ type World struct {
 	Cloud    Cloud
 	Provider string
 
-	recorder *Recorder // nil when nobody wants a recording
+	recorder  *Recorder   // nil when nobody wants a recording
+	elsewhere atomic.Bool // the machines are where nothing of theirs can answer
 }
 
 // StartWorld starts a cluster without nodes. The recorder may be nil.
@@ -31,7 +33,7 @@ func StartWorld(ctx context.Context, cloud Cloud, provider string, recorder *Rec
 	// Nodes that are silent are found out soon.
 	manager := []string{"--node-monitor-grace-period=10s", "--node-monitor-period=1s"}
 	if cloud.SubnetV6() == "" {
-		family, _, _ := strings.Cut(podNetworks, ",")
+		family, _, _ := strings.Cut(controlplane.PodNetworks, ",")
 		manager = append(manager, "--cluster-cidr="+family)
 	}
 	var err error
@@ -43,7 +45,7 @@ func StartWorld(ctx context.Context, cloud Cloud, provider string, recorder *Rec
 			// Else another process waits fifteen seconds until it leads.
 			"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms",
 			// Whether there are any routes is for cloud.conf to say.
-			"--configure-cloud-routes=true", "--cluster-cidr=" + podNetworks, "--route-reconciliation-period=2s",
+			"--configure-cloud-routes=true", "--cluster-cidr=" + controlplane.PodNetworks, "--route-reconciliation-period=2s",
 			"--v=2",
 		},
 		Logf: logf,
@@ -92,6 +94,7 @@ func (w *World) AddNode(ctx context.Context, name string) error {
 	if w.Cloud.Prefix() != "" { // nobody could tell by the name
 		options.ProviderID = "openstack:///" + machine.ServerID
 	}
+	w.elsewhere.Store(machine.Elsewhere)
 	if len(machine.Addresses) > 1 {
 		options.Second = machine.Addresses[1]
 	}
