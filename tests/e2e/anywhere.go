@@ -261,6 +261,7 @@ func (a *anywhere) Outside() netns.Namespace { return "" }
 func (a *anywhere) Inside() netns.Namespace  { return "" }
 func (a *anywhere) SubnetV6() string         { return a.subnetV6 }
 func (a *anywhere) Pause() time.Duration     { return 2 * time.Second }
+func (a *anywhere) Crowd() int               { return 30 }
 func (a *anywhere) Nature() Nature           { return nil }
 
 // Unused implements Cloud with addresses that nobody has anywhere (RFC 5737).

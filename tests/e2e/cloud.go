@@ -43,6 +43,8 @@ type Cloud interface {
 	// Pause is that between two looks at what is awaited: as short as the cloud can
 	// well bear.
 	Pause() time.Duration
+	// Crowd is how many Services may come at once.
+	Crowd() int
 	// Patience is how long most changes may take.
 	Patience() time.Duration
 	// Nature is what only the owner of a cloud can do; nil when nobody can.

@@ -165,8 +165,13 @@ func (t *tenant) SubnetV6() string         { return t.Subnet6 }
 func (t *tenant) Unused(n int) string      { return fmt.Sprintf("10.6.255.%d", 100+n) }
 func (t *tenant) Prefix() string           { return "" }
 func (t *tenant) Pause() time.Duration     { return 500 * time.Millisecond }
-func (t *tenant) Patience() time.Duration  { return 2 * time.Minute }
-func (t *tenant) Nature() Nature           { return t }
+
+// Crowd is half of that of other clouds: Octavia makes those of a project one after
+// another, and this one waits for a Neutron that has two cores for all, up to ten
+// seconds each.
+func (t *tenant) Crowd() int              { return 15 }
+func (t *tenant) Patience() time.Duration { return 2 * time.Minute }
+func (t *tenant) Nature() Nature          { return t }
 
 // namespace is that of a machine.
 func (t *tenant) namespace(machine string) netns.Namespace {

@@ -16,7 +16,7 @@ import (
 
 // many makes Services at once, and each gets a load balancer of its own.
 func many(s *scene) {
-	const count = 30
+	count := s.Cloud.Crowd()
 	room, err := s.Cloud.API().room(s.Context())
 	s.must(err)
 	if room < count {

@@ -71,6 +71,7 @@ func (s *simulated) Inside() netns.Namespace  { return "" }
 func (s *simulated) SubnetV6() string         { return "" }
 func (s *simulated) Prefix() string           { return "" }
 func (s *simulated) Pause() time.Duration     { return 20 * time.Millisecond }
+func (s *simulated) Crowd() int               { return 30 }
 func (s *simulated) Patience() time.Duration  { return 2 * time.Minute }
 func (s *simulated) Nature() Nature           { return s }
 

@@ -43,7 +43,7 @@ func scenarios() []scenario {
 		{"EditedBehindOurBack", editedBehind, false},
 		{"FailedLoadBalancer", failed, false},
 		{"Costs", costs, true},
-		{"ThirtyServicesAtOnce", many, true},
+		{"ManyServicesAtOnce", many, true},
 		{"HundredNodes", hundredNodes, true},
 		{"NodeDies", nodeDies, true},
 		{"SecurityGroups", securityGroups, true},
