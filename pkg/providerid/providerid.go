@@ -17,12 +17,9 @@ func Of(serverID string) string { return scheme + "/" + serverID }
 // that are in use: openstack:///ID, openstack://REGION/ID and ID alone. The ID must be
 // a UUID, which also keeps it from changing the URL that it becomes part of.
 func Parse(providerID string) (region, serverID string, err error) {
-	id, named := strings.CutPrefix(providerID, scheme)
-	if named {
-		found := false
-		if region, id, found = strings.Cut(id, "/"); !found {
-			id = ""
-		}
+	id := providerID
+	if rest, named := strings.CutPrefix(providerID, scheme); named {
+		region, id, _ = strings.Cut(rest, "/") // no ID without a slash
 	}
 	parsed, err := uuid.Parse(id)
 	if err != nil || len(id) != len(parsed.String()) {

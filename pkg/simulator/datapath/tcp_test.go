@@ -122,7 +122,7 @@ func TestFloatingIPsMayHaveNoUseOfWhatMonitorsFind(t *testing.T) {
 	eventually(t, "an answer of the one in ERROR, and none of the one that refuses", func() error {
 		session, err := connect(netip.AddrPortFrom(floating, lb.Listeners[0].Port))
 		if err == nil {
-			defer session.Close()
+			defer func() { _ = session.Close() }()
 			seen[session.member] = true
 		} else {
 			seen["nobody"] = true
@@ -134,7 +134,7 @@ func TestFloatingIPsMayHaveNoUseOfWhatMonitorsFind(t *testing.T) {
 	})
 	if session, err := connect(vip(lb)); err == nil {
 		t.Errorf("at the VIP %s answered", session.member)
-		session.Close()
+		_ = session.Close()
 	}
 }
 
