@@ -210,7 +210,7 @@ start_services
 say "all APIs answer"
 if [ $PROVISION = 1 ]; then
     (python3 "$HERE/provision.py" network compute || die "provisioning") & provisioning=$!
-    wait_for 60 'nova cell mapping' bash -c "'$E2E_STATE/bin/nova-manage' --config-file '$ETC/nova/nova.conf' cell_v2 discover_hosts --verbose 2>/dev/null | grep -q . && mysql --socket='$RUN/mysqld.sock' -uroot -N -e 'select host from nova_api.host_mappings' | grep -q ."
+    wait_for 60 'nova cell mapping' bash -c "'$E2E_STATE/bin/nova-manage' --config-file '$ETC/nova/nova.conf' cell_v2 discover_hosts >/dev/null 2>&1; mysql --socket='$RUN/mysqld.sock' -uroot -N -e 'select host from nova_api.host_mappings' | grep -q ."
     wait $provisioning || exit 1
     write_octavia_conf # with the management network
 fi
