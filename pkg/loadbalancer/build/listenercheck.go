@@ -144,6 +144,10 @@ func Ineffective(svc *v1.Service, s Settings, can Capabilities) []annotation.Not
 	if s.Listeners.Proxy != "" && !s.servesTCP {
 		tell(annotation.ProxyProtocol, "has no effect: the Service has no port of TCP")
 	}
+	if s.Monitor.blind(svc, can) {
+		tell("spec.externalTrafficPolicy", "Local loses datagrams of UDP ports: kube-proxy drops them in silence on nodes without endpoints, "+
+			"and that is what a monitor of type UDP-CONNECT takes for health; give every node an endpoint, or pick nodes that have one with "+annotation.NodeSelector)
+	}
 	if svc.Spec.SessionAffinity == v1.ServiceAffinityClientIP && s.servesTCP && affinityTimeout(svc) != defaultAffinity {
 		tell("spec.sessionAffinityConfig.clientIP.timeoutSeconds", "has no effect on ports of TCP: Octavia knows no such time for them")
 	}

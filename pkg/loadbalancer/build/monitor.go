@@ -128,7 +128,7 @@ func plainType(protocol model.Protocol) string {
 //	any other                    SCTP                      SCTP on the NodePort; none at ovn
 //
 // A monitor of TCP on the NodePort serves the policy Local too: kube-proxy drops
-// where no endpoint is.
+// where no endpoint is. UDP-CONNECT does not, which is told: see blind.
 func monitor(svc *v1.Service, protocol model.Protocol, m MonitorSettings, can Capabilities) (*model.Monitor, int) {
 	if !m.on(svc) {
 		return nil, 0

@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,5 +174,30 @@ func TestWhatMonitorsDoNotDoIsTold(t *testing.T) {
 	}
 	if _, notices, _ := build.Read(service(local, annotated(annotation.MonitorDelay, "9")), conf()); len(notices) > 0 {
 		t.Errorf("with monitors: %v", notices)
+	}
+}
+
+// TestDatagramsThatThePolicyLocalLosesAreTold is about monitors to which silence is
+// health.
+func TestDatagramsThatThePolicyLocalLosesAreTold(t *testing.T) {
+	t.Parallel()
+	v := func(minor int) openstack.Version { return openstack.Version{Major: 2, Minor: minor} }
+	udp := ports(port(v1.ProtocolUDP, 53))
+	for what, test := range map[string]struct {
+		svc  *v1.Service
+		can  build.Capabilities
+		told bool
+	}{
+		"ovn":                         {service(udp, local), build.CapabilitiesOf("ovn", v(30)), true},
+		"ovn and TCP":                 {service(local), build.CapabilitiesOf("ovn", v(30)), false},
+		"ovn and the policy Cluster":  {service(udp, annotated(annotation.Monitor, "true")), build.CapabilitiesOf("ovn", v(30)), false},
+		"amphora, which asks by HTTP": {service(udp, local), today(), false},
+		"amphora of old, which can't": {service(udp, local), build.CapabilitiesOf("amphora", v(15)), true},
+	} {
+		notices := build.Ineffective(test.svc, settings(t, test.svc, conf()), test.can)
+		told := slices.ContainsFunc(notices, func(n annotation.Notice) bool { return strings.Contains(n.Message, "loses datagrams") })
+		if told != test.told {
+			t.Errorf("%s: told %v, want %v", what, notices, test.told)
+		}
 	}
 }

@@ -109,6 +109,16 @@ func (m MonitorSettings) validateKubeProxy(can Capabilities) field.ErrorList {
 	return nil
 }
 
+// blind tells that the policy Local is served by monitors that cannot find out which
+// nodes have endpoints. Only an ICMP error is bad news to UDP-CONNECT, at Octavia's
+// amphora as at OVN, and kube-proxy sends none.
+func (m MonitorSettings) blind(svc *v1.Service, can Capabilities) bool {
+	return local(svc) && slices.ContainsFunc(svc.Spec.Ports, func(port v1.ServicePort) bool {
+		made, _ := monitor(svc, model.Protocol(port.Protocol), m, can)
+		return made != nil && made.Type == model.MonitorUDPConnect
+	})
+}
+
 // notices tells what the user should know of monitors.
 func (m MonitorSettings) notices(svc *v1.Service, values annotation.Values) []annotation.Notice {
 	var told []annotation.Notice
