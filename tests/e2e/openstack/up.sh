@@ -215,4 +215,7 @@ if [ $PROVISION = 1 ]; then
     write_octavia_conf # with the management network
 fi
 start_octavia_workers
+for f in "$RUN"/*.pid; do
+    n=$(basename "$f" .pid); [ "$n" = rabbit-beam ] || alive "$n" || die "$n has ended, see $LOG/$n.out"
+done
 say "up; clouds e2e-admin, e2e-ovn and e2e-amphora in $E2E_STATE/clouds.yaml"
