@@ -89,6 +89,10 @@ start_ovn() {
         -- --may-exist add-br br-int -- set bridge br-int datapath_type=netdev fail-mode=secure || die "ovs-vswitchd"
     daemon ovn-northd ovn-northd --ovnnb-db="unix:$OVN_RUNDIR/ovnnb_db.sock" --ovnsb-db="unix:$OVN_RUNDIR/ovnsb_db.sock" \
         --unixctl="$OVN_RUNDIR/ovn-northd.ctl" --log-file="$LOG/ovn-northd.log" -vconsole:off
+    start_ovn_controller
+}
+
+start_ovn_controller() {
     daemon ovn-controller ovn-controller "unix:$OVS_RUNDIR/db.sock" \
         --log-file="$LOG/ovn-controller.log" -vconsole:off
 }
@@ -215,6 +219,8 @@ if [ $PROVISION = 1 ]; then
     write_octavia_conf # with the management network
 fi
 start_octavia_workers
+# that of OVN 23.03 sometimes ends without a word when it meets a bridge that is new
+alive ovn-controller || { say "ovn-controller has ended, starting it anew"; start_ovn_controller; sleep 2; }
 for f in "$RUN"/*.pid; do
     n=$(basename "$f" .pid); [ "$n" = rabbit-beam ] || alive "$n" || die "$n has ended, see $LOG/$n.out"
 done
