@@ -31,7 +31,6 @@ type Local struct {
 	scripts, state string
 	password       string // of all users
 	info           info
-	admin          *API
 	kubeProxy      string
 	running        sync.Mutex // of what runs scripts
 }
@@ -43,6 +42,7 @@ type tenant struct {
 	name string
 	tenantInfo
 	api      *API
+	admin    *API // in the tenant's region: the other's Octavia may be stopped
 	mutex    sync.Mutex
 	machines map[string]Machine
 }
@@ -81,8 +81,7 @@ func OpenLocal(ctx context.Context, scripts, state string, logf func(string, ...
 	if l.kubeProxy, err = controlplane.BuildKubeProxy(ctx, logf); err != nil {
 		return nil, err
 	}
-	l.admin, err = l.signIn(ctx, "admin", region)
-	return l, err
+	return l, nil
 }
 
 // signIn signs in as a user of the project of the same name.
@@ -99,6 +98,9 @@ func (l *Local) Tenant(ctx context.Context, provider string) (Cloud, error) {
 	t := &tenant{Local: l, name: provider, tenantInfo: l.info.Tenants[provider], machines: map[string]Machine{}}
 	var err error
 	if t.api, err = l.signIn(ctx, t.name, t.Region); err != nil {
+		return nil, err
+	}
+	if t.admin, err = l.signIn(ctx, "admin", t.Region); err != nil {
 		return nil, err
 	}
 	if err := t.clear(ctx); err != nil {
