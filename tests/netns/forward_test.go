@@ -41,7 +41,7 @@ func TestForwardLeadsToTheServerUntilItIsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := net.Dial("tcp", forward.(*forwarder).listener.Addr().String())
+	client, err := net.Dial("tcp", forward.(*Server).Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestForwardEndsConnectionsWhenTheServerIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer forward.Close()
-	client, err := net.Dial("tcp", forward.(*forwarder).listener.Addr().String())
+	client, err := net.Dial("tcp", forward.(*Server).Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func startTCP(t *testing.T, f frontend) (*tcpServer, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return s, s.listener.Addr().String()
+	return s, s.Addr().String()
 }
 
 func dial(t *testing.T, network, address string) net.Conn {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/netns"
@@ -25,15 +24,10 @@ const (
 // tcpServer answers on one TCP port, in the pods' place: HTTP to whoever
 // speaks it, and everybody else's own bytes.
 type tcpServer struct {
-	reached  reached
-	listener net.Listener
-	frontend atomic.Pointer[frontend]
-	turn     atomic.Uint64
-
-	mutex       sync.Mutex
-	connections map[net.Conn]bool
-	closed      bool
-	workers     sync.WaitGroup
+	*netns.Server // ends the connections too: the pods behind them are gone
+	reached       reached
+	frontend      atomic.Pointer[frontend]
+	turn          atomic.Uint64
 }
 
 func newTCPServer(namespace netns.Namespace, address string, reached reached, f frontend) (*tcpServer, error) {
@@ -41,59 +35,13 @@ func newTCPServer(namespace netns.Namespace, address string, reached reached, f 
 	if err != nil {
 		return nil, err
 	}
-	s := &tcpServer{reached: reached, listener: listener, connections: map[net.Conn]bool{}}
+	s := &tcpServer{reached: reached}
 	s.update(f)
-	s.workers.Go(s.accept)
+	s.Server = netns.Serve(listener, s.serve)
 	return s, nil
 }
 
 func (s *tcpServer) update(f frontend) { s.frontend.Store(&f) }
-
-// Close also ends the connections: the pods behind them are gone.
-func (s *tcpServer) Close() error {
-	err := s.listener.Close()
-	s.mutex.Lock()
-	s.closed = true
-	for connection := range s.connections {
-		connection.Close()
-	}
-	s.mutex.Unlock()
-	s.workers.Wait()
-	return err
-}
-
-func (s *tcpServer) accept() {
-	for {
-		connection, err := s.listener.Accept()
-		if err != nil {
-			return // closed
-		}
-		if s.track(connection) {
-			s.workers.Go(func() {
-				defer s.forget(connection)
-				s.serve(connection)
-			})
-		}
-	}
-}
-
-func (s *tcpServer) track(connection net.Conn) bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.closed {
-		connection.Close()
-		return false
-	}
-	s.connections[connection] = true
-	return true
-}
-
-func (s *tcpServer) forget(connection net.Conn) {
-	connection.Close()
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	delete(s.connections, connection)
-}
 
 // serve looks at the first byte: HTTP methods are upper-case letters.
 func (s *tcpServer) serve(connection net.Conn) {
