@@ -63,7 +63,7 @@ func TestForwardLeadsToTheServerUntilItIsClosed(t *testing.T) {
 
 func TestForwardEndsConnectionsWhenTheServerIsGone(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := net.Listen("tcp", "127.0.0.78:0") // where nobody else gets the port
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,12 @@ func onNode(name string) reached { return func(net.Addr) string { return name } 
 
 func startTCP(t *testing.T, f frontend) (*tcpServer, string) {
 	t.Helper()
-	s, err := newTCPServer("", loopback, onNode("a"), f)
+	return startTCPAt(t, loopback, f)
+}
+
+func startTCPAt(t *testing.T, at string, f frontend) (*tcpServer, string) {
+	t.Helper()
+	s, err := newTCPServer("", at, onNode("a"), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +158,8 @@ func TestWhatIsNotHTTPIsEchoed(t *testing.T) {
 
 func TestCloseEndsConnectionsAndRefusesNewOnes(t *testing.T) {
 	t.Parallel()
-	s, address := startTCP(t, at("10.244.1.5"))
+	// Nobody else is at this address, who could get the port when it is free.
+	s, address := startTCPAt(t, "127.0.0.77:0", at("10.244.1.5"))
 	open := dial(t, "tcp", address)
 	fmt.Fprint(open, "x") // and the server has accepted once the echo is here
 	if _, err := io.ReadFull(open, make([]byte, 1)); err != nil {
