@@ -65,8 +65,8 @@ func addressesOf(node *v1.Node) []string {
 
 // groupsKept tells whether the security groups of a Service that asks for what was
 // written down of it are as it needs them. All such Services share the requests.
-func (p *pass) groupsKept(ctx context.Context, desired *model.LoadBalancer, vipSubnet string) (bool, error) {
-	wish := p.wish(desired)
+func (p *pass) groupsKept(ctx context.Context, vipSubnet string) (bool, error) {
+	wish := p.wish(p.wanted)
 	if wish == nil {
 		return true, nil
 	}

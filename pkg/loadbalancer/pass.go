@@ -195,7 +195,7 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 	}
 	digest, err := p.asksFor(ctx, known)
 	if err == nil && recognised && digest != known.digest {
-		digest, err = p.asksForOnShared(ctx, known)
+		digest, err = p.asksForOnShared(ctx, known, digest)
 	}
 	if err != nil {
 		return nil, "", err
@@ -204,7 +204,7 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 	case known.contents != nil:
 	case known.digest == digest:
 		if recognised {
-			if kept, err := p.groupsKept(ctx, p.wanted, known.vipSubnetID); err != nil || !kept {
+			if kept, err := p.groupsKept(ctx, known.vipSubnetID); err != nil || !kept {
 				return nil, "", err
 			}
 		}

@@ -144,15 +144,16 @@ func (p *pass) tellShared() {
 
 // asksForOnShared tries whether what was written down is of a load balancer that is
 // another's, which only the digest of what the Service asks for there can tell. If it
-// is not, all is as before.
-func (p *pass) asksForOnShared(ctx context.Context, known *remembered) (string, error) {
+// is not, all is as asksFor has left it, and so is the digest.
+func (p *pass) asksForOnShared(ctx context.Context, known *remembered, alone string) (string, error) {
+	wanted, facts := p.wanted, p.known
 	known.shared = &model.Shared{}
 	digest, err := p.asksFor(ctx, known)
 	if err != nil || digest == known.digest {
 		return digest, err
 	}
-	known.shared = nil
-	return p.asksFor(ctx, known)
+	known.shared, p.wanted, p.known = nil, wanted, facts
+	return alone, nil
 }
 
 // standIn is a load balancer like the one that is remembered, as far as what the
