@@ -37,19 +37,21 @@ func lostMonitor(pool model.Pool) bool {
 // blocks tells that a monitor is in the way of a listener that will be made.
 func (d *differ) blocks(pool model.Pool) bool {
 	return d.forgetful && slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
-		have := d.observed.Listener(want.Key())
-		return want.Protocol.Transport() == pool.Protocol.Transport() && (have == nil || have.Protocol != want.Protocol)
+		return want.Protocol.Transport() == pool.Protocol.Transport() && makes(want, d.observed)
 	})
+}
+
+// makes tells that a listener will be made: it is not there, or of another protocol.
+func makes(want model.Listener, lb *model.LoadBalancer) bool {
+	have := lb.Listener(want.Key())
+	return have == nil || have.Protocol != want.Protocol
 }
 
 // beside tells of a monitor of somebody else's that is in the way of a listener.
 func beside(desired, lb *model.LoadBalancer) string {
 	for _, want := range desired.Listeners {
-		if have := lb.Listener(want.Key()); have != nil && have.Protocol == want.Protocol {
-			continue
-		}
 		for _, foreign := range lb.Foreign {
-			if foreign.Monitored == want.Protocol.Transport() {
+			if foreign.Monitored == want.Protocol.Transport() && makes(want, lb) {
 				return fmt.Sprintf("load balancer %s (%s) would hang in this version of its provider if listener %s were made beside the health monitor of %s %s, "+
 					"which is not ours: take that monitor away, or use another load balancer", lb.Name, lb.ID, want.Key(), foreign.Kind, foreign.Name)
 			}
