@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -207,7 +206,7 @@ func (a *API) Providers(ctx context.Context) ([]string, error) {
 
 // clear removes what carries the prefix.
 func (a *anywhere) clear(ctx context.Context) error {
-	left, err := a.servers(ctx)
+	left, err := a.api.servers(ctx, a.place.Prefix)
 	if err != nil {
 		return err
 	}
@@ -219,20 +218,10 @@ func (a *anywhere) clear(ctx context.Context) error {
 	return a.api.clear(ctx, a.place.Prefix)
 }
 
-func (a *anywhere) servers(ctx context.Context) ([]servers.Server, error) {
-	pages, err := servers.List(a.api.Compute, servers.ListOpts{Name: "^" + a.place.Prefix}).AllPages(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all, err := servers.ExtractServers(pages)
-	return slices.DeleteFunc(all, func(s servers.Server) bool { return !strings.HasPrefix(s.Name, a.place.Prefix) }), err
-}
-
 // deleteServer returns when it is gone, and with it its port.
 func (a *anywhere) deleteServer(ctx context.Context, id string) error {
-	err := servers.Delete(ctx, a.api.Compute, id).ExtractErr()
-	if err != nil && !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
-		return fmt.Errorf("delete server %s: %w", id, err)
+	if err := a.api.deleteServer(ctx, id); err != nil {
+		return err
 	}
 	return await.Every(ctx, a.Pause(), func(ctx context.Context) error {
 		server, err := servers.Get(ctx, a.api.Compute, id).Extract()

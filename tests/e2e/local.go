@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -116,16 +115,12 @@ func (t *tenant) clear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pages, err := servers.List(t.api.Compute, nil).AllPages(ctx)
-	if err != nil {
-		return err
-	}
-	left, err := servers.ExtractServers(pages)
+	left, err := t.api.servers(ctx, "")
 	if err != nil {
 		return err
 	}
 	for _, server := range left {
-		if err := servers.Delete(ctx, t.api.Compute, server.ID).ExtractErr(); err != nil && !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		if err := t.api.deleteServer(ctx, server.ID); err != nil {
 			return err
 		}
 	}

@@ -3,10 +3,13 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -57,6 +60,25 @@ func (a *API) makeServer(ctx context.Context, pause time.Duration, server server
 		return "", port, fmt.Errorf("server %s: %w", server.Name, err)
 	}
 	return made.ID, port, nil
+}
+
+// servers are those of the project whose names have the prefix.
+func (a *API) servers(ctx context.Context, prefix string) ([]servers.Server, error) {
+	pages, err := servers.List(a.Compute, servers.ListOpts{Name: prefix}).AllPages(ctx) // of Nova, a part of the name will do
+	if err != nil {
+		return nil, err
+	}
+	all, err := servers.ExtractServers(pages)
+	return slices.DeleteFunc(all, func(s servers.Server) bool { return !strings.HasPrefix(s.Name, prefix) }), err
+}
+
+// deleteServer has a server deleted. One that is gone already is no error.
+func (a *API) deleteServer(ctx context.Context, id string) error {
+	err := servers.Delete(ctx, a.Compute, id).ExtractErr()
+	if err != nil && !gophercloud.ResponseCodeIs(err, http.StatusNotFound) {
+		return fmt.Errorf("delete server %s: %w", id, err)
+	}
+	return nil
 }
 
 // addressesOf are those of a port, IPv4 first.
