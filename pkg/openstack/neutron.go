@@ -148,9 +148,14 @@ func (n *Neutron) PortsAt(ctx context.Context, address string) ([]Port, error) {
 }
 
 func (n *Neutron) ports(ctx context.Context, q url.Values) ([]Port, error) {
-	q["fields"] = portFields()
+	return listPorts[Port](ctx, n, q, portFields())
+}
+
+// listPorts lists ports with these fields, as what they fit into.
+func listPorts[P any](ctx context.Context, n *Neutron, q url.Values, fields []string) ([]P, error) {
+	q["fields"] = fields
 	var answer struct {
-		Ports []Port `json:"ports"`
+		Ports []P `json:"ports"`
 	}
 	if err := n.get(ctx, "ports", q, &answer); err != nil {
 		return nil, Wrap(err, "list ports")

@@ -129,14 +129,7 @@ func (n *Neutron) PortsWithAddresses(ctx context.Context, addresses []string) ([
 }
 
 func (n *Neutron) routedPorts(ctx context.Context, q url.Values) ([]RoutedPort, error) {
-	q["fields"] = routedPortFields()
-	var answer struct {
-		Ports []RoutedPort `json:"ports"`
-	}
-	if err := n.get(ctx, "ports", q, &answer); err != nil {
-		return nil, Wrap(err, "list ports")
-	}
-	return answer.Ports, nil
+	return listPorts[RoutedPort](ctx, n, q, routedPortFields())
 }
 
 // RoutedPort reads one port.
