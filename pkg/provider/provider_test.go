@@ -207,7 +207,7 @@ func TestUpdateWorksOnAnOwnCopyOfTheNewestService(t *testing.T) {
 		{"web", "newest"}, {"recreated", ""}, {"leaving", ""}, {"deleted", ""},
 	} {
 		old := service(test.name)
-		if err := lb.UpdateLoadBalancer(context.TODO(), "", old, nil); err != nil {
+		if err := lb.UpdateLoadBalancer(t.Context(), "", old, nil); err != nil {
 			t.Fatal(err)
 		}
 		got := e.services[len(e.services)-1]
@@ -220,6 +220,12 @@ func TestUpdateWorksOnAnOwnCopyOfTheNewestService(t *testing.T) {
 	}
 }
 
+// endless is a context that nobody ends: whoever calls us may give such a one.
+func endless(t *testing.T) context.Context {
+	t.Helper()
+	return context.WithoutCancel(t.Context())
+}
+
 //proves:75
 func TestShutdownEndsCallsThatCameWithAnEndlessContext(t *testing.T) {
 	t.Parallel()
@@ -228,9 +234,9 @@ func TestShutdownEndsCallsThatCameWithAnEndlessContext(t *testing.T) {
 	lb := balancer(t, p)
 	instances, _ := p.InstancesV2()
 	errs := make(chan error, 2)
-	go func() { errs <- lb.UpdateLoadBalancer(context.TODO(), "", service("web"), nil) }()
+	go func() { errs <- lb.UpdateLoadBalancer(endless(t), "", service("web"), nil) }()
 	go func() {
-		_, err := instances.InstanceMetadata(context.TODO(), &v1.Node{})
+		_, err := instances.InstanceMetadata(endless(t), &v1.Node{})
 		errs <- err
 	}()
 	<-e.entered
@@ -277,7 +283,7 @@ func TestStoppingIsNeverAnAnswerAboutANode(t *testing.T) {
 	p := New(ctx, Options{Instances: servers{}})
 	cancel()
 	instances, _ := p.InstancesV2()
-	if exists, err := instances.InstanceExists(context.TODO(), &v1.Node{}); err == nil {
+	if exists, err := instances.InstanceExists(endless(t), &v1.Node{}); err == nil {
 		t.Errorf("got %v without an error", exists)
 	}
 }
@@ -304,7 +310,7 @@ func TestShutdownSaysThatCallsAreStillRunning(t *testing.T) {
 	p.Initialize(nil, t.Context().Done())
 	lb := balancer(t, p)
 	returned := make(chan error)
-	go func() { returned <- lb.EnsureLoadBalancerDeleted(context.TODO(), "", service("web")) }()
+	go func() { returned <- lb.EnsureLoadBalancerDeleted(endless(t), "", service("web")) }()
 	<-s.entered
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -331,7 +337,7 @@ func TestUpstreamsStopEndsCalls(t *testing.T) {
 	p.Initialize(nil, stop)
 	lb := balancer(t, p)
 	returned := make(chan error)
-	go func() { returned <- lb.UpdateLoadBalancer(context.TODO(), "", service("web"), nil) }()
+	go func() { returned <- lb.UpdateLoadBalancer(endless(t), "", service("web"), nil) }()
 	<-e.entered
 	close(stop)
 	if err := <-returned; !errors.Is(err, context.Canceled) {
