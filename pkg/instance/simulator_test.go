@@ -1,7 +1,6 @@
 package instance_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +9,6 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instance"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
@@ -18,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/nova"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
 // site is a simulated cloud and the instances that a session sees there.
@@ -28,20 +27,8 @@ type site struct {
 
 func start(t *testing.T) site {
 	t.Helper()
-	cloud, err := simulator.Start(simulator.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cloud.Close)
-	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := openstack.NewSession(t.Context(), conf.Global, openstack.SessionOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(session.Close)
+	cloud, conf := simulated.Cloud(t, simulator.Options{})
+	session := simulated.SignIn(t, conf, openstack.SessionOptions{})
 	instances, err := instance.New(instance.Options{Servers: session.Nova(), Region: session.Region(), Networking: conf.Networking})
 	if err != nil {
 		t.Fatal(err)

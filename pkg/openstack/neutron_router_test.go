@@ -11,7 +11,7 @@ import (
 // Neutron, and proxies before it, take no URL above 8 KiB.
 func TestPortsOfManyAddressesAreAskedForInShortURLs(t *testing.T) {
 	t.Parallel()
-	cloud, neutron := simulated(t)
+	cloud, neutron := cloudAndNetwork(t)
 	var addresses []string
 	for i := range 200 {
 		addresses = append(addresses, fmt.Sprintf("2001:db8:1234:5678:f816:3eff:fe93:%x", 0xd000+i))
@@ -32,7 +32,7 @@ func TestPortsOfManyAddressesAreAskedForInShortURLs(t *testing.T) {
 
 func TestRoutersAreChangedForTheRevisionThatWasRead(t *testing.T) {
 	t.Parallel()
-	cloud, neutron := simulated(t)
+	cloud, neutron := cloudAndNetwork(t)
 	server, err := cloud.AddServer("node-1", "")
 	if err != nil {
 		t.Fatal(err)

@@ -2,41 +2,26 @@ package openstack_test
 
 import (
 	"net/http"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
-func simulated(t *testing.T) (*simulator.Cloud, *openstack.Neutron) {
+func cloudAndNetwork(t *testing.T) (*simulator.Cloud, *openstack.Neutron) {
 	t.Helper()
-	cloud, err := simulator.Start(simulator.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cloud.Close)
-	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := openstack.NewSession(t.Context(), conf.Global, openstack.SessionOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(session.Close)
-	return cloud, session.Neutron()
+	cloud, conf := simulated.Cloud(t, simulator.Options{})
+	return cloud, simulated.SignIn(t, conf, openstack.SessionOptions{}).Neutron()
 }
 
 func TestSecurityGroupsOfPortsAreSetForTheRevisionThatWasRead(t *testing.T) {
 	t.Parallel()
-	cloud, neutron := simulated(t)
+	cloud, neutron := cloudAndNetwork(t)
 	server, err := cloud.AddServer("node-1", "")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +56,7 @@ func TestSecurityGroupsOfPortsAreSetForTheRevisionThatWasRead(t *testing.T) {
 
 func TestSecurityGroupRulesAreAddedTogether(t *testing.T) {
 	t.Parallel()
-	_, neutron := simulated(t)
+	_, neutron := cloudAndNetwork(t)
 	group, err := neutron.CreateSecurityGroup(t.Context(), "web", "")
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +92,7 @@ func TestSecurityGroupRulesAreAddedTogether(t *testing.T) {
 
 func TestPortsInAGroupAreFoundWhereNeutronCannotFilterByIt(t *testing.T) {
 	t.Parallel()
-	cloud, neutron := simulated(t)
+	cloud, neutron := cloudAndNetwork(t)
 	server, err := cloud.AddServer("node-1", "")
 	if err != nil {
 		t.Fatal(err)

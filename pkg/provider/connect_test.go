@@ -16,20 +16,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
 // connection is one to a simulated cloud, as the program makes it.
 func connection(t *testing.T, change func(*config.Config)) (*simulator.Cloud, Connection) {
 	t.Helper()
-	cloud, err := simulator.Start(simulator.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cloud.Close)
-	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cloud, conf := simulated.Cloud(t, simulator.Options{})
 	change(conf)
 	return cloud, Connection{
 		Config: conf, UserAgent: "test", Client: fake.NewClientset(kubeSystem()), ClusterName: "kubernetes",

@@ -19,12 +19,12 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/route"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
 // cloud is a simulated one that many clusters can be on.
@@ -37,21 +37,8 @@ type cloud struct {
 func newCloud(t *testing.T, options simulator.Options) *cloud {
 	t.Helper()
 	options.Topology.CIDR = cmp.Or(options.Topology.CIDR, "10.6.0.0/16")
-	started, err := simulator.Start(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(started.Close)
-	conf, _, err := config.Load(strings.NewReader(started.CloudConf()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := openstack.NewSession(t.Context(), conf.Global, openstack.SessionOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(session.Close)
-	return &cloud{t, started, session.Neutron()}
+	started, conf := simulated.Cloud(t, options)
+	return &cloud{t, started, simulated.SignIn(t, conf, openstack.SessionOptions{}).Neutron()}
 }
 
 // dualStack is a cloud with many routes and both IP families.

@@ -3,8 +3,6 @@ package apply_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
@@ -22,6 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
 const (
@@ -39,24 +37,12 @@ type world struct {
 
 func newWorld(t *testing.T, options simulator.Options) *world {
 	t.Helper()
-	cloud, err := simulator.Start(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cloud.Close)
-	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cloud, conf := simulated.Cloud(t, options)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{
+	session := simulated.SignIn(t, conf, openstack.SessionOptions{
 		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 2 * time.Millisecond},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(session.Close)
 	if _, err := session.LoadBalancerVersion(ctx); err != nil { // as at start-up
 		t.Fatal(err)
 	}

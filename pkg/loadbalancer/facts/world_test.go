@@ -3,7 +3,6 @@ package facts_test
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -20,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
 const (
@@ -41,22 +40,10 @@ type world struct {
 
 func newWorld(t *testing.T, topology simulator.Topology) *world {
 	t.Helper()
-	cloud, err := simulator.Start(simulator.Options{Topology: topology})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cloud.Close)
-	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := openstack.NewSession(t.Context(), conf.Global, openstack.SessionOptions{
+	cloud, conf := simulated.Cloud(t, simulator.Options{Topology: topology})
+	session := simulated.SignIn(t, conf, openstack.SessionOptions{
 		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(session.Close)
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
 	w := &world{t: t, cloud: cloud, clock: clk, reader: facts.New(session.Neutron(), session.Octavia(), session.LoadBalancerVersion, clk, age)}
 	if _, err := session.Network(t.Context()); err != nil { // as after the first request

@@ -1,8 +1,6 @@
 package observe_test
 
 import (
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,12 +8,12 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
 const lbaas = "/load-balancer/v2.0/lbaas/"
@@ -30,22 +28,10 @@ type world struct {
 
 func newWorld(t *testing.T, release string) *world {
 	t.Helper()
-	cloud, err := simulator.Start(simulator.Options{Release: release})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cloud.Close)
-	conf, _, err := config.Load(strings.NewReader(cloud.CloudConf()), os.LookupEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	session, err := openstack.NewSession(t.Context(), conf.Global, openstack.SessionOptions{
+	cloud, conf := simulated.Cloud(t, simulator.Options{Release: release})
+	session := simulated.SignIn(t, conf, openstack.SessionOptions{
 		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(session.Close)
 	if _, err := session.LoadBalancerVersion(t.Context()); err != nil { // as at start-up
 		t.Fatal(err)
 	}
