@@ -8,71 +8,72 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// cache keeps servers that were found, for a short while, so that upstream's
-// questions about one node in a row (exists? shut down? addresses?) cost one
-// request, and asks once for all who ask at the same time. That something is not
-// there is never kept.
-type cache struct {
+// cache keeps answers of the cloud for a short while, and asks once for all who ask
+// at the same time: upstream's questions about one node in a row (exists? shut
+// down? addresses?) cost one request, and so does a list that many nodes need. A
+// refusal, and that a server is not there, are never kept.
+type cache[T any] struct {
 	clock  clock.PassiveClock
 	age    time.Duration
 	flight singleflight.Group
 
 	mu      sync.Mutex
-	entries map[string]entry
+	entries map[string]entry[T]
 }
 
-type entry struct {
-	server  *openstack.Server
+type entry[T any] struct {
+	value   T
 	expires time.Time
 }
 
-func newCache(clock clock.PassiveClock, age time.Duration) *cache {
-	return &cache{clock: clock, age: age, entries: map[string]entry{}}
+func newCache[T any](clock clock.PassiveClock, age time.Duration) *cache[T] {
+	return &cache[T]{clock: clock, age: age, entries: map[string]entry[T]{}}
 }
 
-// get gives the server kept under the key, or fetches it. Nobody may change it.
-func (c *cache) get(ctx context.Context, key string, fetch func(context.Context) (*openstack.Server, error)) (*openstack.Server, error) {
+// get gives the answer kept under the key, or fetches it. Nobody may change it.
+func (c *cache[T]) get(ctx context.Context, key string, fetch func(context.Context) (T, error)) (T, error) {
+	var none T
 	for {
-		if server := c.kept(key); server != nil {
-			return server, nil
+		if value, ok := c.kept(key); ok {
+			return value, nil
 		}
 		answer := c.flight.DoChan(key, func() (any, error) {
-			server, err := fetch(ctx)
+			value, err := fetch(ctx)
 			if err == nil {
-				c.keep(key, server)
+				c.keep(key, value)
 			}
-			return server, err
+			return value, err
 		})
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return none, ctx.Err()
 		case result := <-answer:
 			if result.Err == nil {
-				server, _ := result.Val.(*openstack.Server)
-				return server, nil
+				value, _ := result.Val.(T)
+				return value, nil
 			}
 			if ctx.Err() == nil && result.Shared && errors.Is(result.Err, context.Canceled) {
 				continue // whoever asked for all of us has left
 			}
-			return nil, result.Err
+			return none, result.Err
 		}
 	}
 }
 
-func (c *cache) kept(key string) *openstack.Server {
+func (c *cache[T]) kept(key string) (T, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if found, ok := c.entries[key]; ok && c.clock.Now().Before(found.expires) {
-		return found.server
+	found, ok := c.entries[key]
+	if !ok || !c.clock.Now().Before(found.expires) {
+		var none T
+		return none, false
 	}
-	return nil
+	return found.value, true
 }
 
-func (c *cache) keep(key string, server *openstack.Server) {
+func (c *cache[T]) keep(key string, value T) {
 	now := c.clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,5 +82,5 @@ func (c *cache) keep(key string, server *openstack.Server) {
 			delete(c.entries, old)
 		}
 	}
-	c.entries[key] = entry{server: server, expires: now.Add(c.age)}
+	c.entries[key] = entry[T]{value: value, expires: now.Add(c.age)}
 }

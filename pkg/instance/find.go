@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -24,7 +26,10 @@ import (
 //	                           Nova's own 404 for it, and a complete list of the
 //	                           project's servers in which no server has the name
 //
-// A server that was deleted but can still be restored counts as gone.
+// A server that was deleted but can still be restored counts as gone. A node that
+// has no provider ID and is not being initialised either was never one of ours: our
+// provider ID is written in the same patch that takes the taint away. Nothing that
+// the project lacks proves anything about such a node.
 func (i *Instances) find(ctx context.Context, node *v1.Node) (*openstack.Server, error) {
 	if node.Spec.ProviderID == "" {
 		return i.cache.get(ctx, "name/"+node.Name, func(ctx context.Context) (*openstack.Server, error) {
@@ -92,7 +97,11 @@ func (i *Instances) lookUpBySystemUUID(ctx context.Context, node *v1.Node) (*ope
 			return nil, err
 		}
 	}
-	all, err := i.servers.ListServers(ctx)
+	if !uninitialized(node) {
+		return nil, fmt.Errorf("node %s has no provider ID, and no server of the project has its name or system UUID: "+
+			"it is left alone, as it was not initialised by this cloud provider", node.Name)
+	}
+	all, err := i.lists.get(ctx, "", i.servers.ListServers)
 	if err != nil {
 		return nil, fmt.Errorf("node %s has no provider ID and no server has its name, but that is no proof: %w", node.Name, err)
 	}
@@ -103,6 +112,12 @@ func (i *Instances) lookUpBySystemUUID(ctx context.Context, node *v1.Node) (*ope
 	}
 	return nil, fmt.Errorf("node %s has no provider ID, and none of the project's %d servers has its name or system UUID: %w",
 		node.Name, len(all), cloudprovider.InstanceNotFound)
+}
+
+// uninitialized tells whether upstream's node controller has yet to write the node's
+// provider ID (the kubelet runs with --cloud-provider=external and has just joined).
+func uninitialized(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 }
 
 func gone(server *openstack.Server) bool {

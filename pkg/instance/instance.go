@@ -35,6 +35,10 @@ type Servers interface {
 // is not ready (--node-monitor-period, 5s), so each look is a fresh one.
 const DefaultCacheAge = 3 * time.Second
 
+// listAge is how long a list of all servers serves the nodes of one round of
+// upstream's, which takes a look every 5 s: many nodes without a server cost one list.
+const listAge = 5 * time.Second
+
 // Options are what Instances need.
 type Options struct {
 	Servers Servers
@@ -53,7 +57,8 @@ type Instances struct {
 	servers   Servers
 	region    string
 	addresses addressRules
-	cache     *cache
+	cache     *cache[*openstack.Server]
+	lists     *cache[[]openstack.Server]
 }
 
 var _ cloudprovider.InstancesV2 = (*Instances)(nil)
@@ -74,7 +79,8 @@ func New(options Options) (*Instances, error) {
 		servers:   options.Servers,
 		region:    options.Region,
 		addresses: rules,
-		cache:     newCache(options.Clock, options.CacheAge),
+		cache:     newCache[*openstack.Server](options.Clock, options.CacheAge),
+		lists:     newCache[[]openstack.Server](options.Clock, listAge),
 	}, nil
 }
 

@@ -121,6 +121,13 @@ func nodeNamed(name string) *v1.Node {
 	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
+// joining is a node that has not been initialised yet.
+func joining(name string) *v1.Node {
+	node := nodeNamed(name)
+	node.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: v1.TaintEffectNoSchedule}}
+	return node
+}
+
 func nodeOn(providerID string) *v1.Node {
 	node := nodeNamed("node-1")
 	node.Spec.ProviderID = providerID
@@ -158,19 +165,23 @@ func TestANodeIsGoneOnlyOnProof(t *testing.T) {
 		"a broken provider ID":          {&servers{}, nodeOn("openstack:///"), false, true},
 		"bare ID":                       {&servers{}, nodeOn(serverA), false, false},
 		"by name":                       {&servers{all: []openstack.Server{active(serverA, "node-1")}}, nodeNamed("node-1"), true, false},
-		"name not found":                {&servers{all: []openstack.Server{active(serverA, "node-2")}}, nodeNamed("node-1"), false, false},
-		"name only of a deleted one":    {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "SOFT_DELETED")}}, nodeNamed("node-1"), false, false},
-		"name in a down cell":           {&servers{all: []openstack.Server{active(serverA, "node-1")}, hidden: map[string]bool{serverA: true}}, nodeNamed("node-1"), true, false},
-		"names cannot be listed":        {&servers{nameErr: refused}, nodeNamed("node-1"), false, true},
-		"the list is incomplete":        {&servers{listErr: openstack.ErrIncompleteList}, nodeNamed("node-1"), false, true},
-		"the list is refused":           {&servers{listErr: refused}, nodeNamed("node-1"), false, true},
-		"two of the name":               {&servers{all: []openstack.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, nodeNamed("node-1"), false, true},
-		"two of the name, one deleted":  {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "DELETED"), active(serverB, "node-1")}}, nodeNamed("node-1"), true, false},
-		"two of the name, one our UUID": {&servers{all: []openstack.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, withSystemUUID(nodeNamed("node-1"), strings.ToUpper(serverB)), true, false},
-		"only the system UUID":          {&servers{all: []openstack.Server{active(serverA, "node-1.example.org")}}, withSystemUUID(nodeNamed("node-1"), serverA), true, false},
-		"neither name nor system UUID":  {&servers{all: []openstack.Server{active(serverA, "node-2")}}, withSystemUUID(nodeNamed("node-1"), serverB), false, false},
-		"system UUID cannot be asked":   {&servers{getErr: refused}, withSystemUUID(nodeNamed("node-1"), serverB), false, true},
-		"a system UUID that is none":    {&servers{}, withSystemUUID(nodeNamed("node-1"), "not available"), false, false},
+		"name not found":                {&servers{all: []openstack.Server{active(serverA, "node-2")}}, joining("node-1"), false, false},
+		"name only of a deleted one":    {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "SOFT_DELETED")}}, joining("node-1"), false, false},
+		"name in a down cell":           {&servers{all: []openstack.Server{active(serverA, "node-1")}, hidden: map[string]bool{serverA: true}}, joining("node-1"), true, false},
+		"names cannot be listed":        {&servers{nameErr: refused}, joining("node-1"), false, true},
+		"the list is incomplete":        {&servers{listErr: openstack.ErrIncompleteList}, joining("node-1"), false, true},
+		"the list is refused":           {&servers{listErr: refused}, joining("node-1"), false, true},
+		"two of the name":               {&servers{all: []openstack.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, joining("node-1"), false, true},
+		"two of the name, one deleted":  {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "DELETED"), active(serverB, "node-1")}}, joining("node-1"), true, false},
+		"two of the name, one our UUID": {&servers{all: []openstack.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, withSystemUUID(joining("node-1"), strings.ToUpper(serverB)), true, false},
+		"only the system UUID":          {&servers{all: []openstack.Server{active(serverA, "node-1.example.org")}}, withSystemUUID(joining("node-1"), serverA), true, false},
+		"neither name nor system UUID":  {&servers{all: []openstack.Server{active(serverA, "node-2")}}, withSystemUUID(joining("node-1"), serverB), false, false},
+		"system UUID cannot be asked":   {&servers{getErr: refused}, withSystemUUID(joining("node-1"), serverB), false, true},
+		"a system UUID that is none":    {&servers{}, withSystemUUID(joining("node-1"), "not available"), false, false},
+		"not ours: no server at all":    {&servers{}, nodeNamed("bare-metal"), false, true},
+		"not ours: no such UUID":        {&servers{all: []openstack.Server{active(serverA, "node-2")}}, withSystemUUID(nodeNamed("node-1"), serverB), false, true},
+		"not ours: UUID of a deleted":   {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "DELETED")}}, withSystemUUID(nodeNamed("node-1"), serverA), false, true},
+		"not initialised by us, found":  {&servers{all: []openstack.Server{active(serverA, "node-1")}}, nodeNamed("node-1"), true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

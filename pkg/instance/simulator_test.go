@@ -52,6 +52,13 @@ func (s site) add(t *testing.T, spec nova.ServerSpec) nova.Server {
 
 func named(name string) *v1.Node { return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
 
+// joining is a node that upstream has not initialised yet.
+func joining(name string) *v1.Node {
+	node := named(name)
+	node.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
+	return node
+}
+
 func on(id string) *v1.Node {
 	node := named("node-1")
 	node.Spec.ProviderID = "openstack:///" + id
@@ -133,7 +140,7 @@ func TestADeletedServersNodeIsGone(t *testing.T) {
 	if s.exists(t, on(server.ID)) {
 		t.Error("by provider ID it is still there")
 	}
-	if s.exists(t, named("node-1")) {
+	if s.exists(t, joining("node-1")) {
 		t.Error("by name it is still there")
 	}
 }
@@ -144,7 +151,7 @@ func TestServersOfOtherProjectsAreNotSeen(t *testing.T) {
 	s := start(t)
 	other := s.cloud.AddAccount("other", "other")
 	s.add(t, nova.ServerSpec{Name: "node-1", ProjectID: other.ProjectID})
-	if s.exists(t, named("node-1")) {
+	if s.exists(t, joining("node-1")) {
 		t.Error("found in another project")
 	}
 }
@@ -159,7 +166,7 @@ func TestACellThatIsDownDeletesNoNode(t *testing.T) {
 	if !s.exists(t, on(server.ID)) {
 		t.Error("by provider ID it is gone")
 	}
-	if exists, err := s.instances.InstanceExists(t.Context(), named("node-1")); err == nil {
+	if exists, err := s.instances.InstanceExists(t.Context(), joining("node-1")); err == nil {
 		t.Errorf("by name: %v without an error", exists)
 	}
 	if metadata, err := s.instances.InstanceMetadata(t.Context(), on(server.ID)); err == nil {
@@ -182,7 +189,7 @@ func TestAFailingNovaDeletesNoNode(t *testing.T) {
 			s := start(t)
 			server := s.add(t, nova.ServerSpec{Name: "node-1"})
 			s.cloud.Faults.Add(faults.Rule{Method: "GET", Route: "/compute/**", Status: answer.status, Body: answer.body})
-			for _, node := range []*v1.Node{on(server.ID), named("node-1")} {
+			for _, node := range []*v1.Node{on(server.ID), joining("node-1")} {
 				if exists, err := s.instances.InstanceExists(t.Context(), node); err == nil {
 					t.Errorf("provider ID %q: %v without an error", node.Spec.ProviderID, exists)
 				}
