@@ -134,6 +134,8 @@ type LoadBalancer struct {
 	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" default:"3" min:"1" max:"10"`
 	// Health monitors of Services with externalTrafficPolicy Cluster ask kube-proxy's `/healthz` on port 10256 of the nodes instead of the NodePort: nodes that are about to go get no new connections (KEP-3836). Not for provider ovn, whose monitors ask no other ports.
 	MonitorKubeProxy bool `gcfg:"monitor-kube-proxy" default:"false"`
+	// Ports of the nodes that health monitors of Services may ask, beside the Service's own NodePorts, its healthCheckNodePort and kube-proxy's healthz (10256). With `manage-security-groups` they are opened to the load balancers; see `docs/security.md`.
+	MonitorPorts string `gcfg:"monitor-ports" form:"ports"`
 	// Let load balancers reach the nodes by security groups; see `docs/security-groups.md`.
 	ManageSecurityGroups bool `gcfg:"manage-security-groups" default:"false"`
 	// With `manage-security-groups`: a group for each Service on the ports of its nodes, or one group for the cluster on the ports of all nodes, with the rules of all Services.

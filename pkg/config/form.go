@@ -44,6 +44,8 @@ func formNamed(name string) form {
 		return form{"an ID, or none", checkID}
 	case "ids":
 		return form{"IDs separated by commas, or none", checkIDs}
+	case "ports":
+		return form{PortsAllowed, checkPorts}
 	case "domain":
 		return form{"a DNS name", checkDomain}
 	case "search-order":

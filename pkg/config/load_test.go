@@ -100,7 +100,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			SubnetID: "s", MemberSubnetID: "ms", NetworkID: "n", FloatingNetworkID: "fn", FloatingSubnetID: "fs",
 			FloatingSubnet: "public-*", FloatingSubnetTags: "a,b", CreateMonitor: true,
 			MonitorDelay: seconds(10), MonitorTimeout: seconds(7), MonitorMaxRetries: 2, MonitorMaxRetriesDown: 4,
-			MonitorKubeProxy: true, ManageSecurityGroups: true, SecurityGroupMode: "shared", InternalLB: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
+			MonitorKubeProxy: true, MonitorPorts: "8080,9000-9099", ManageSecurityGroups: true, SecurityGroupMode: "shared", InternalLB: true, NodeSelector: "pool=web,edge", CascadeDelete: false,
 			FlavorID: "f", AvailabilityZone: "az",
 			VIPQoSPolicyID:        "11111111-1111-4111-8111-111111111111",
 			VIPSecurityGroupIDs:   "22222222-2222-4222-8222-222222222222, 33333333-3333-4333-8333-333333333333",

@@ -59,8 +59,8 @@ func TestMonitorSettingsAreAppliedAtCreationAndLater(t *testing.T) {
 			func(p *octavia.Pool) bool {
 				return p.Monitor.HTTPVersion == "1.1" && p.Monitor.DomainName == "www.example.com"
 			}},
-		"port": {annotate(annotation.MonitorPort, "8080"), "PUT members",
-			func(p *octavia.Pool) bool { return p.Monitor.Type == "TCP" && p.Members[0].MonitorPort == 8080 }},
+		"port": {annotate(annotation.MonitorPort, "30080"), "PUT members",
+			func(p *octavia.Pool) bool { return p.Monitor.Type == "TCP" && p.Members[0].MonitorPort == 30080 }},
 		"kube-proxy": {annotate(annotation.MonitorKubeProxy, "true"), "DELETE healthmonitors, PUT members, POST healthmonitors",
 			func(p *octavia.Pool) bool {
 				return p.Monitor.Type == "HTTP" && p.Monitor.URLPath == "/healthz" && p.Members[0].MonitorPort == 10256
@@ -251,7 +251,7 @@ func TestMonitorsOfEveryProtocolAreTaken(t *testing.T) {
 		"amphora, Local":    {"amphora", policyLocal, "SCTP:HTTP TCP:HTTP UDP:HTTP"},
 		"amphora, PROXY":    {"amphora", annotate(annotation.ProxyProtocol, "v2"), "PROXYV2:TCP SCTP:SCTP UDP:UDP-CONNECT"},
 		"amphora, a path":   {"amphora", annotate(annotation.MonitorPath, "/live"), "SCTP:SCTP TCP:HTTP UDP:UDP-CONNECT"},
-		"amphora, own port": {"amphora", annotate(annotation.MonitorType, "HTTP", annotation.MonitorPort, "8080"), "SCTP:HTTP TCP:HTTP UDP:HTTP"},
+		"amphora, own port": {"amphora", annotate(annotation.MonitorType, "HTTP", annotation.MonitorPort, "30080"), "SCTP:HTTP TCP:HTTP UDP:HTTP"},
 		"ovn":               {"ovn", func(*v1.Service) {}, "SCTP:none TCP:TCP UDP:UDP-CONNECT"},
 		"ovn, Local, no SCTP": {"ovn", func(svc *v1.Service) {
 			policyLocal(svc)

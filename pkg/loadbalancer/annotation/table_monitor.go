@@ -40,8 +40,8 @@ func monitorTable() []Annotation {
 		},
 		{
 			Name: MonitorMethod, Default: "GET", Change: InPlace,
-			Value: oneOf(func(v *Values) **string { return &v.MonitorMethod }, "GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"),
-			Doc:   "The method that they ask with.",
+			Value: oneOf(func(v *Values) **string { return &v.MonitorMethod }, "GET", "HEAD", "OPTIONS"),
+			Doc:   "The method that they ask with: one that changes nothing where it is answered.",
 		},
 		{
 			Name: MonitorCodes, Default: "200", Change: InPlace,
@@ -61,7 +61,7 @@ func monitorTable() []Annotation {
 		{
 			Name: MonitorPort, Default: "the NodePort", Change: InPlace,
 			Value: from(1, 65535, func(v *Values) **int { return &v.MonitorPort }),
-			Doc:   "The port of the nodes that is probed. With `health-monitor-kube-proxy` it is that of kube-proxy.",
+			Doc:   "The port of the nodes that is probed: one of the Service's own NodePorts, its healthCheckNodePort, 10256 (kube-proxy's healthz), or one that `monitor-ports` in cloud.conf lists. With `health-monitor-kube-proxy` it is that of kube-proxy.",
 		},
 		{
 			Name: MonitorKubeProxy, Key: "monitor-kube-proxy", Change: ReplacesMonitor,

@@ -30,6 +30,8 @@ type MonitorSettings struct {
 	// externalTrafficPolicy Cluster; KubeProxyAsked tells that the Service itself
 	// says so.
 	KubeProxy, KubeProxyAsked bool
+	// Ports are those that monitors may ask beside the Service's own.
+	Ports config.PortRanges
 }
 
 // kubeProxyPort is where kube-proxy serves /healthz (its --healthz-bind-address).
@@ -52,6 +54,7 @@ func monitorSettings(values annotation.Values, lb config.LoadBalancer) MonitorSe
 		KubeProxy:      lb.MonitorKubeProxy,
 		KubeProxyAsked: value(values.MonitorKubeProxy),
 	}
+	settings.Ports, _ = config.ParsePorts(lb.MonitorPorts) // checked when cloud.conf was read
 	if values.Monitor != nil {
 		settings.Enabled, settings.Off = *values.Monitor, !*values.Monitor
 	}

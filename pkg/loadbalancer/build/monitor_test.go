@@ -56,7 +56,7 @@ func TestMonitorType(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			pool := desired(t, test.svc, conf(), test.can).Listeners[0].Pool
+			pool := desired(t, test.svc, conf(asking("8080,10356")), test.can).Listeners[0].Pool
 			kind := ""
 			if pool.Monitor != nil {
 				kind = pool.Monitor.Type
@@ -112,7 +112,7 @@ func TestMonitorsThatCannotBeAreRefused(t *testing.T) {
 	}{
 		{"HTTP on ovn", service(on, annotated(annotation.MonitorType, "HTTP")), ovn, []string{annotation.MonitorType, `"HTTP"`, `"TCP", "UDP-CONNECT"`}},
 		{"a path on ovn", service(on, annotated(annotation.MonitorPath, "/")), ovn, []string{annotation.MonitorPath, "ovn has no HTTP monitors"}},
-		{"a port on ovn", service(on, annotated(annotation.MonitorPort, "80")), ovn, []string{annotation.MonitorPort, "ovn has no health monitors that ask at another port"}},
+		{"a port on ovn", service(on, annotated(annotation.MonitorPort, "30080")), ovn, []string{annotation.MonitorPort, "ovn has no health monitors that ask at another port"}},
 		{"HTTP 1.1 on an old Octavia", service(on, annotated(annotation.MonitorVersion, "1.1")), build.CapabilitiesOf("amphora", v(9)), []string{annotation.MonitorVersion, "v2.9", "v2.10"}},
 		{"a host by HTTP 1.0", service(on, annotated(annotation.MonitorVersion, "1.0"), annotated(annotation.MonitorDomain, "a")), today(), []string{annotation.MonitorDomain, "1.1"}},
 		{"Local with SCTP on ovn", service(local, ports(port(v1.ProtocolSCTP, 53))), ovn, []string{"spec.ports[0].protocol", "ovn has none for SCTP", annotation.Monitor}},
@@ -122,13 +122,71 @@ func TestMonitorsThatCannotBeAreRefused(t *testing.T) {
 		{"UDP-CONNECT without UDP", service(on, annotated(annotation.MonitorType, "UDP-CONNECT")), today(), []string{annotation.MonitorType, "ports of UDP"}},
 		{"SCTP without SCTP", service(on, annotated(annotation.MonitorType, "SCTP")), today(), []string{annotation.MonitorType, "ports of SCTP"}},
 		{"HTTP without TCP", service(on, udp, annotated(annotation.MonitorType, "HTTP")), today(), []string{annotation.MonitorType, annotation.MonitorPort}},
-		{"HTTPS without TCP", service(on, udp, annotated(annotation.MonitorType, "HTTPS"), annotated(annotation.MonitorPort, "1")), today(), []string{annotation.MonitorType, "ports of TCP"}},
-		{"HTTP for UDP on an old Octavia", service(on, udp, annotated(annotation.MonitorType, "HTTP"), annotated(annotation.MonitorPort, "1")), build.CapabilitiesOf("amphora", v(15)), []string{annotation.MonitorType, "v2.16"}},
+		{"HTTPS without TCP", service(on, udp, annotated(annotation.MonitorType, "HTTPS"), annotated(annotation.MonitorPort, "10256")), today(), []string{annotation.MonitorType, "ports of TCP"}},
+		{"HTTP for UDP on an old Octavia", service(on, udp, annotated(annotation.MonitorType, "HTTP"), annotated(annotation.MonitorPort, "10256")), build.CapabilitiesOf("amphora", v(15)), []string{annotation.MonitorType, "v2.16"}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
 			refused(t, build.Validate(test.svc, settings(t, test.svc, conf()), test.can), test.words...)
 		})
+	}
+}
+
+// asking lets monitors ask more ports than the Service's own.
+func asking(ports string) func(*config.LoadBalancer) {
+	return func(c *config.LoadBalancer) { c.MonitorPorts = ports }
+}
+
+func TestMonitorsAskOnlyPortsOfTheService(t *testing.T) {
+	t.Parallel()
+	two := ports(port(v1.ProtocolTCP, 80), port(v1.ProtocolUDP, 53))
+	kubeProxy := annotated(annotation.MonitorKubeProxy, "true")
+	for _, test := range []struct {
+		what    string
+		svc     *v1.Service
+		listed  string // in monitor-ports
+		port    string
+		allowed bool
+	}{
+		{"its NodePort", service(two), "", "30080", true},
+		{"another of its NodePorts", service(two), "", "30053", true},
+		{"its healthCheckNodePort", service(two, local), "", "31000", true},
+		{"kube-proxy's healthz", service(two), "", "10256", true},
+		{"one that cloud.conf lists", service(two), "8080,9000-9099", "9050", true},
+		{"one that cloud.conf does not list", service(two), "8080,9000-9099", "9100", false},
+		{"the kubelet", service(two), "", "10250", false},
+		{"the kubelet, by the name of kube-proxy", service(two, kubeProxy), "", "10250", false},
+		{"etcd", service(two), "", "2379", false},
+		{"another Service's NodePort", service(two), "", "30081", false},
+		{"another Service's healthCheckNodePort", service(two), "", "31000", false},
+		{"the kubelet, without a monitor", service(annotated(annotation.Monitor, "false")), "", "10250", true},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			if test.svc.Annotations[annotation.Monitor] == "" {
+				test.svc.Annotations[annotation.Monitor] = "true"
+			}
+			test.svc.Annotations[annotation.MonitorPort] = test.port
+			errs := build.Validate(test.svc, settings(t, test.svc, conf(asking(test.listed))), today())
+			if test.allowed {
+				if len(errs) > 0 {
+					t.Error(errs.ToAggregate())
+				}
+				return
+			}
+			refused(t, errs, annotation.MonitorPort, test.port, "NodePort", "healthCheckNodePort", "10256", "monitor-ports")
+		})
+	}
+}
+
+func TestMonitorsAskByMethodsThatChangeNothing(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"GET", "head", "OPTIONS"} {
+		settings(t, service(annotated(annotation.MonitorMethod, method)), conf())
+	}
+	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"} {
+		_, _, errs := build.Read(service(annotated(annotation.MonitorMethod, method)), conf())
+		refused(t, errs, annotation.MonitorMethod, method, "GET, HEAD, OPTIONS")
 	}
 }
 

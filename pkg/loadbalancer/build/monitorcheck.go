@@ -20,7 +20,7 @@ func (m MonitorSettings) validate(svc *v1.Service, can Capabilities) field.Error
 	if !m.on(svc) {
 		return nil
 	}
-	errs := append(m.validateOwn(svc, can), m.validateKubeProxy(can)...)
+	errs := slices.Concat(m.validatePort(svc), m.validateOwn(svc, can), m.validateKubeProxy(can))
 	if local(svc) && !m.own() && can.Can(MonitorPorts) && svc.Spec.HealthCheckNodePort == 0 {
 		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local is served by asking it which nodes have endpoints"))
 	}
@@ -37,6 +37,21 @@ func (m MonitorSettings) validate(svc *v1.Service, can Capabilities) field.Error
 		}
 	}
 	return errs
+}
+
+// validatePort refuses to ask ports of the nodes that are not the Service's: what
+// listens there is somebody else's, and with managed security groups the port would be
+// opened for it.
+func (m MonitorSettings) validatePort(svc *v1.Service) field.ErrorList {
+	own := []int{int(svc.Spec.HealthCheckNodePort)}
+	for _, port := range svc.Spec.Ports {
+		own = append(own, int(port.NodePort))
+	}
+	if m.Port == 0 || m.Port == kubeProxyPort || slices.Contains(own, m.Port) || m.Ports.Has(m.Port) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(annotation.Path(annotation.MonitorPort), m.Port, fmt.Sprintf(
+		"allowed: a NodePort of the Service, its healthCheckNodePort, %d (kube-proxy's healthz), or a port that monitor-ports in cloud.conf lists", kubeProxyPort))}
 }
 
 // validateOwn checks the monitor that the user describes.
