@@ -48,6 +48,7 @@ type world struct {
 	hold                    time.Duration
 	// sharing are the annotations of namespaces that say whom they let share.
 	sharing map[string]string
+	pace    apply.Pace
 }
 
 // worldOptions change what newWorld sets up.
@@ -73,7 +74,7 @@ func fastPace() apply.Pace {
 		Update: wait.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
 		Delete: wait.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
 		Settle: 5 * time.Millisecond,
-		Stuck:  500 * time.Millisecond,
+		Stuck:  5 * time.Minute,
 		Unsure: 5 * time.Millisecond,
 	}
 }
@@ -91,7 +92,7 @@ func newWorld(t *testing.T, options worldOptions) *world {
 	t.Cleanup(cloud.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, hold: options.hold}
+	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, hold: options.hold, pace: fastPace()}
 	w.conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
 	w.engine, w.events = w.controller(w.clusterUID)
 	return w
@@ -143,7 +144,7 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 		ClusterID: cluster,
 		Recorder:  recorder,
 		Clock:     clock.RealClock{},
-		Pace:      fastPace(),
+		Pace:      w.pace,
 		Patience:  2 * time.Minute,
 		Hold:      w.hold,
 	})
@@ -158,6 +159,14 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 func (w *world) restart() {
 	w.t.Helper()
 	w.engine, w.events = w.controller(w.clusterUID)
+}
+
+// stuckSoon starts a controller anew that soon takes a part that stays PENDING to be
+// stuck. Others wait for minutes, so that a slow machine is not taken for that.
+func (w *world) stuckSoon() {
+	w.t.Helper()
+	w.pace.Stuck = 500 * time.Millisecond
+	w.restart()
 }
 
 // nodes makes n nodes with servers in the cloud.

@@ -171,6 +171,7 @@ func TestMonitorsOfOvnOfZedSeeAfterAPortIsGone(t *testing.T) {
 func TestOvnOfZedIsLeftWellAfterACrashAnywhere(t *testing.T) {
 	t.Parallel()
 	w := ovnOfZed(t)
+	w.stuckSoon()
 	nodes, svc := w.nodes(2), service("web", 2)
 	w.ensure(svc, nodes)
 	svc.Annotations[annotation.Monitor] = "false"
@@ -204,6 +205,7 @@ func TestOvnOfZedIsLeftWellAfterACrashAnywhere(t *testing.T) {
 func TestMonitorsThatOvnOfZedLostAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	w := ovnOfZed(t)
+	w.stuckSoon()
 	nodes, svc := w.nodes(2), service("web", 2)
 	svc.Annotations[annotation.LoadBalancerID] = fullByHand(t, w, svc, nodes)
 	w.cloud.Books.Reset()

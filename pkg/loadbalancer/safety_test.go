@@ -264,6 +264,7 @@ func TestChildrenThatStayPendingAfterACreationAreFinished(t *testing.T) {
 				simulator: simulator.Options{Release: "zed", Quirks: quirks},
 				keys:      map[string]string{"create-monitor": "true"},
 			})
+			w.stuckSoon()
 			nodes, svc := w.nodes(2), service("web", 2)
 			w.ensure(svc, nodes)
 			w.unchanged(svc, nodes)

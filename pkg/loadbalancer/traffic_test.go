@@ -12,7 +12,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/barbican"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath/attach"
+	"github.com/openstack-ccm/openstack-ccm/tests/loopback"
 )
 
 // TestTrafficShowsWhatWasAskedFor sends requests through the simulator's data path:
@@ -34,7 +34,7 @@ import (
 //proves:1,6,7,11,12,13
 func TestTrafficShowsWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
-	block := os.Getpid() % 200
+	block := loopback.Block(t)
 	w := newWorld(t, worldOptions{simulator: simulator.Options{Topology: simulator.Topology{
 		CIDR: fmt.Sprintf("127.232.%d.0/24", block), ExternalCIDR: fmt.Sprintf("127.233.%d.0/24", block),
 	}}})
@@ -43,7 +43,7 @@ func TestTrafficShowsWhatWasAskedFor(t *testing.T) {
 	member := newMember(t, fmt.Sprintf("127.232.%d.200", block))
 	node := w.nodeAt("node", member.address)
 	svc := service("web", 0)
-	svc.Spec.Ports = []v1.ServicePort{{Name: "web", Protocol: v1.ProtocolTCP, Port: int32(freePort(t)), NodePort: int32(member.port)}}
+	svc.Spec.Ports = []v1.ServicePort{{Name: "web", Protocol: v1.ProtocolTCP, Port: loopback.Port, NodePort: int32(member.port)}}
 
 	for _, step := range []struct {
 		what   string
@@ -156,16 +156,6 @@ func ask(at string, over bool) (string, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return string(body), err
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }
 
 // certificate stores a certificate with its key, and gives the reference.

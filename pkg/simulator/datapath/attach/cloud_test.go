@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
 	"strconv"
 	"testing"
 	"time"
@@ -32,6 +31,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath/attach"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/loopback"
 )
 
 // patience is how long a test waits for something that must happen.
@@ -40,7 +40,7 @@ const patience = 20 * time.Second
 // startCloud starts a cloud with a data path, in networks of its own.
 func startCloud(t *testing.T) *simulator.Cloud {
 	t.Helper()
-	block := os.Getpid() % 200
+	block := loopback.Block(t)
 	cloud, err := simulator.Start(simulator.Options{Topology: simulator.Topology{
 		CIDR: fmt.Sprintf("127.230.%d.0/24", block), ExternalCIDR: fmt.Sprintf("127.231.%d.0/24", block),
 	}})
@@ -108,20 +108,10 @@ func web(t *testing.T) netip.AddrPort {
 	return netip.MustParseAddrPort(server.Listener.Addr().String())
 }
 
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
-}
-
 func TestALoadBalancerMadeOverTheAPITerminatesTLS(t *testing.T) {
 	t.Parallel()
 	cloud := startCloud(t)
-	member, port := web(t), freePort(t)
+	member, port := web(t), loopback.Port
 	lb, err := loadbalancers.Create(t.Context(), loadBalancing(t, cloud), loadbalancers.CreateOpts{
 		Name: "web", VipSubnetID: cloud.Subnet.ID,
 		Listeners: []listeners.CreateOpts{{
