@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
@@ -98,6 +101,78 @@ func TestKilledWhileMembersMoveGoesOn(t *testing.T) {
 		}
 		w.unchanged(svc, nodes)
 		w.cloud.Close()
+	}
+}
+
+// Octavia before 16.0 tells the subnet of one member of a pool: the others are not
+// written as if they were there too.
+func TestMembersInTwoSubnetsEachKeepTheirOwn(t *testing.T) {
+	t.Parallel()
+	for _, provider := range []string{octavia.ProviderAmphora, octavia.ProviderOVN} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			w, other := twoSubnets(t, provider)
+			nodes := []*v1.Node{
+				w.nodeAt("a", "127.100.1.1"), w.nodeAt("b", "127.101.1.2"), w.nodeAt("c", "127.100.1.3"), w.nodeAt("d", "127.101.1.4"),
+			}
+			svc := service("web", 1)
+			svc.Annotations[annotation.Internal] = "true"
+			w.ensure(svc, nodes[:3])
+			w.restart() // nothing is known: it is all read
+			w.ensure(svc, nodes[:3])
+			w.ensure(svc, []*v1.Node{nodes[0], nodes[1], nodes[3]})
+			want := map[string]string{"127.100.1.1": w.cloud.Subnet.ID, "127.101.1.2": other, "127.101.1.4": other}
+			for _, m := range w.loadBalancer().Pools[0].Members {
+				if m.SubnetID != want[m.Address] {
+					t.Errorf("member %s is in subnet %s, want %s", m.Address, m.SubnetID, want[m.Address])
+				}
+			}
+			w.unchanged(svc, []*v1.Node{nodes[0], nodes[1], nodes[3]})
+		})
+	}
+}
+
+// twoSubnets makes an Octavia of 2024.2 whose VIPs have a network of their own, beside
+// the nodes' subnet and another one, which it names.
+func twoSubnets(t *testing.T, provider string) (w *world, other string) {
+	t.Helper()
+	keys := map[string]string{"lb-provider": provider}
+	if provider == octavia.ProviderOVN {
+		keys["lb-method"] = "SOURCE_IP_PORT"
+	}
+	w = newWorld(t, worldOptions{keys: keys, simulator: simulator.Options{Release: "2024.2", Config: simulator.Config{OmitSubnet: true}}})
+	vips := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: w.cloud.Account.ProjectID, Name: "vips"})
+	if _, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: w.cloud.Account.ProjectID, NetworkID: vips.ID, CIDR: "127.110.0.0/16"}); err != nil {
+		t.Fatal(err)
+	}
+	w.conf.LoadBalancer.NetworkID = vips.ID
+	w.restart()
+	return w, w.subnet("127.101.0.0/16")
+}
+
+// On such an Octavia members still move when the Service names another subnet, also
+// when that happened while nothing ran.
+//
+//proves:33
+func TestMembersOfWhichOneIsReadMoveToAnotherSubnet(t *testing.T) {
+	t.Parallel()
+	for _, written := range []bool{false, true} {
+		w := newWorld(t, worldOptions{simulator: simulator.Options{Release: "2024.2"}})
+		other := w.subnet("127.101.0.0/16")
+		nodes, svc := w.nodes(4), service("web", 1)
+		w.ensure(svc, nodes)
+		if written {
+			w.writeDown(svc)
+		}
+		w.restart()
+		svc.Annotations[annotation.MemberSubnetID] = other
+		w.ensure(svc, nodes)
+		for _, m := range w.loadBalancer().Pools[0].Members {
+			if m.SubnetID != other {
+				t.Errorf("written down %v: member %s is in subnet %s, want %s", written, m.Address, m.SubnetID, other)
+			}
+		}
+		w.unchanged(svc, nodes)
 	}
 }
 

@@ -231,9 +231,10 @@ func digestOf(desired *model.LoadBalancer, settings build.Settings, wish *securi
 	text, err := json.Marshal(struct {
 		*model.LoadBalancer
 		Subnets, Flavor, Zone string
+		MemberSubnet          string
 		AllowReplace          bool
 		Groups                *securitygroup.Wish `json:",omitempty"`
-	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.FlavorID, settings.AvailabilityZone, settings.AllowReplace, wish})
+	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.FlavorID, settings.AvailabilityZone, settings.MemberSubnetID, settings.AllowReplace, wish})
 	if err != nil {
 		return "" // a struct of strings and numbers can be marshalled
 	}
@@ -282,6 +283,9 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 	}
 	p.wanted = desired
 	options := p.planOptions(p.svc, p.settings, can)
+	if lb := p.observed.LoadBalancer; lb != nil {
+		options.TellSubnets = build.HabitsOf(lb.Provider).TellSubnets
+	}
 	if options.Successor, err = p.successor(ctx, desired); err != nil {
 		return plan.Plan{}, err
 	}

@@ -92,7 +92,7 @@ func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, 
 	lb := *frame
 	lb.ID, lb.Provider, lb.UpdatedAt = known.loadBalancerID, known.provider, known.updatedAt
 	lb.VIP.PortID, lb.VIP.Address = listed.VIPPortID, listed.VIPAddress
-	if !fillIn(&lb, p.wanted, tree) {
+	if !fillIn(&lb, tree) {
 		klog.FromContext(ctx).V(2).Info("The load balancer has other parts than were written down, reading it")
 		return nil, nil
 	}
@@ -123,7 +123,7 @@ const anyAge = 1 << 62 * time.Nanosecond
 
 // fillIn gives a load balancer, known to be what was asked for, the IDs and members
 // that it has. It is false when the tree has other listeners or pools.
-func fillIn(lb, asked *model.LoadBalancer, tree *openstack.StatusTree) bool {
+func fillIn(lb *model.LoadBalancer, tree *openstack.StatusTree) bool {
 	if len(tree.Listeners) != len(lb.Listeners) {
 		return false
 	}
@@ -149,21 +149,9 @@ func fillIn(lb, asked *model.LoadBalancer, tree *openstack.StatusTree) bool {
 				return false
 			}
 			member := like
-			member.Name, member.Address = m.Name, m.Address
+			member.Name, member.Address, member.SubnetUnknown = m.Name, m.Address, true
 			listener.Pool.Members = append(listener.Pool.Members, member)
 		}
-		keepSubnets(listener.Pool.Members, asked.Listeners[i].Pool.Members)
 	}
 	return true
-}
-
-// keepSubnets gives members the subnets of the nodes that are still there.
-func keepSubnets(members, asked []model.Member) {
-	subnets := map[model.MemberKey]string{}
-	for _, m := range asked {
-		subnets[m.Key()] = m.SubnetID
-	}
-	for i := range members {
-		members[i].SubnetID = subnets[members[i].Key()]
-	}
 }

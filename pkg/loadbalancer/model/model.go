@@ -111,6 +111,9 @@ type Member struct {
 	Address  string
 	Port     int
 	SubnetID string
+	// SubnetUnknown tells that nobody has read the subnet of a member that is there:
+	// SubnetID is empty then. No desired member is like this.
+	SubnetUnknown bool
 	// MonitorPort is where the health monitor asks; 0 means at Port.
 	MonitorPort int
 	// Drained tells that the member gets no new connections: its weight is 0, it

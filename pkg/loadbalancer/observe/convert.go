@@ -153,8 +153,10 @@ func (p Parts) pool(pool openstack.Pool) model.Pool {
 		Tags:   pool.Tags,
 		Status: model.Status{Provisioning: pool.ProvisioningStatus, Operating: pool.OperatingStatus},
 	}
-	for _, m := range p.Members[pool.ID] {
-		converted.Members = append(converted.Members, Member(m))
+	for i, m := range p.Members[pool.ID] {
+		member := Member(m)
+		member.SubnetUnknown = i > 0 && p.Sampled[pool.ID]
+		converted.Members = append(converted.Members, member)
 	}
 	if m, ok := p.Monitors[pool.MonitorID]; ok {
 		converted.Monitor = monitor(m)

@@ -43,7 +43,7 @@ func (o *Observer) Contents(ctx context.Context, id identity.Identity, lb openst
 		return err
 	})
 	group.Go(func() (err error) {
-		parts.Members, err = o.members(grouped, lb.ID, parts.Pools, octavia)
+		parts.Members, parts.Sampled, err = o.members(grouped, lb.ID, parts.Pools, octavia)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -86,14 +86,15 @@ func (o *Observer) monitors(ctx context.Context, id identity.Identity, all []ope
 // members reads the members of pools, by pool ID. Octavia before 16.0 would take
 // half a minute for a list of a thousand: there the status tree gives address,
 // port and status of all, and one member of each pool is read in full. It stands
-// for the others: all members of a pool are written alike.
-func (o *Observer) members(ctx context.Context, lbID string, all []openstack.Pool, octavia openstack.Version) (map[string][]pools.Member, error) {
+// for the others, as all members of a pool are written alike, but for the subnet:
+// each has its node's.
+func (o *Observer) members(ctx context.Context, lbID string, all []openstack.Pool, octavia openstack.Version) (members map[string][]pools.Member, sampled map[string]bool, err error) {
 	found := make([][]pools.Member, len(all))
 	var tree map[string][]openstack.MemberStatus
 	if !octavia.AtLeast(openstack.VersionLinearMembers) {
 		read, err := o.Octavia.StatusTree(ctx, lbID)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		tree = membersByPool(read)
 	}
@@ -109,13 +110,14 @@ func (o *Observer) members(ctx context.Context, lbID string, all []openstack.Poo
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	members := map[string][]pools.Member{}
+	members, sampled = map[string][]pools.Member{}, map[string]bool{}
 	for i, pool := range all {
 		members[pool.ID] = found[i]
+		_, sampled[pool.ID] = tree[pool.ID]
 	}
-	return members, nil
+	return members, sampled, nil
 }
 
 func membersByPool(tree *openstack.StatusTree) map[string][]openstack.MemberStatus {
@@ -143,8 +145,11 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []openst
 		like = sample[0]
 	}
 	members := make([]pools.Member, 0, len(statuses))
-	for _, s := range statuses {
+	for i, s := range statuses {
 		m := like
+		if i > 0 {
+			m.SubnetID = ""
+		}
 		m.ID, m.Name, m.Address, m.ProtocolPort = s.ID, s.Name, s.Address, s.Port
 		m.ProvisioningStatus, m.OperatingStatus = s.ProvisioningStatus, s.OperatingStatus
 		members = append(members, m)
@@ -159,6 +164,8 @@ type Parts struct {
 	Pools        []openstack.Pool
 	Monitors     map[string]monitors.Monitor // by ID
 	Members      map[string][]pools.Member   // by pool ID
+	// Sampled are the pools of which one member, the first, was read in full.
+	Sampled map[string]bool
 }
 
 // Created gives the parts of the answer to a fully populated create, which holds

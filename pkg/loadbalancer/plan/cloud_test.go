@@ -17,8 +17,8 @@ type cloud struct {
 	forgetful bool
 	// stale are the transports of which a monitor went with its pool.
 	stale map[model.Protocol]bool
-	// noFullCreate and noBatches are those of Options.
-	noFullCreate, noBatches bool
+	// noFullCreate, noBatches and tellSubnets are those of Options.
+	noFullCreate, noBatches, tellSubnets bool
 }
 
 // run carries out steps one after another.
@@ -126,7 +126,20 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 	if _, is := step.(plan.SetMembers); is && c.noBatches {
 		return fmt.Errorf("the provider has no batches")
 	}
+	if set, is := step.(plan.SetMembers); is && !c.tellSubnets {
+		if pool := set.Pool.Find(lb); pool != nil && guesses(pool, set) {
+			return fmt.Errorf("a member that nobody has read is told a subnet")
+		}
+	}
 	return checkInPool(lb, step)
+}
+
+// guesses tells whether a batch names a subnet for a member of which nobody knows it.
+func guesses(pool *model.Pool, set plan.SetMembers) bool {
+	return slices.ContainsFunc(set.Members, func(m model.Member) bool {
+		old := member(pool, m.Key())
+		return old != nil && old.SubnetUnknown && m.SubnetID != ""
+	})
 }
 
 func checkCreateListener(lb *model.LoadBalancer, s plan.CreateListener) error {

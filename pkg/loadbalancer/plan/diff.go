@@ -23,6 +23,9 @@ type Options struct {
 	Forgetful bool
 	// MoveMembers makes members that are in another subnet than wanted move there.
 	MoveMembers bool
+	// TellSubnets tells of a provider that wants to be told the subnet of every member
+	// each time.
+	TellSubnets bool
 	// Successor is what is made in place of a load balancer that cannot become what
 	// is desired, or is in ERROR; nil when none may be made.
 	Successor *model.LoadBalancer

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -20,7 +22,7 @@ func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
 	}
 	var steps []Step
 	for _, next := range d.stages(from, to) {
-		set := batch(pool, from, next)
+		set := d.batch(pool, from, next)
 		steps = append(steps, set.smallest()...)
 		from = set.Members
 	}
@@ -31,19 +33,37 @@ func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
 // again, as a change of the subnet would be written to Octavia's database only, and
 // not reach the data path. Only where members are told their subnet, by
 // member-subnet-id, are they moved; otherwise they stay in the one that they were
-// made in, by us or by another controller that found it in another way.
-func (d *differ) moves(old, want model.Member) bool {
-	return d.opts.MoveMembers && want.SubnetID != "" && old.SubnetID != want.SubnetID
+// made in, by us or by another controller that found it in another way. One whose
+// subnet nobody has read moves along with those that are known to be elsewhere: all
+// of a pool were told the same.
+func (d *differ) moves(from, to []model.Member) func(old, want model.Member) bool {
+	if !d.opts.MoveMembers {
+		return func(_, _ model.Member) bool { return false }
+	}
+	elsewhere := func(old, want model.Member) bool {
+		return !old.SubnetUnknown && want.SubnetID != "" && old.SubnetID != want.SubnetID
+	}
+	wanted := byKey(to)
+	known := slices.ContainsFunc(from, func(old model.Member) bool {
+		want, stays := wanted[old.Key()]
+		if !stays && len(to) > 0 {
+			want = to[0]
+		}
+		return elsewhere(old, want)
+	})
+	return func(old, want model.Member) bool {
+		return elsewhere(old, want) || known && old.SubnetUnknown && want.SubnetID != ""
+	}
 }
 
 // stages gives what the members of a pool are on the way, the end last. Members
 // that move go in two halves, so that half of them serve at any time; with as many
 // others that stay, they go at once.
 func (d *differ) stages(from, to []model.Member) [][]model.Member {
-	have := byKey(from)
+	have, moves := byKey(from), d.moves(from, to)
 	var staying, moving []model.Member
 	for _, m := range to {
-		if old, there := have[m.Key()]; there && d.moves(old, m) {
+		if old, there := have[m.Key()]; there && moves(old, m) {
 			moving = append(moving, m)
 		} else {
 			staying = append(staying, m)
@@ -66,13 +86,13 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 
 // batch gives the batch that makes the members of a pool others. Those that stay
 // keep their subnet: ovn takes a member of another subnet for another member.
-func batch(pool PoolRef, from, to []model.Member) SetMembers {
+func (d *differ) batch(pool PoolRef, from, to []model.Member) SetMembers {
 	have, wanted := byKey(from), byKey(to)
 	set := SetMembers{Pool: pool}
 	for _, m := range to {
 		old, there := have[m.Key()]
-		if there && old.SubnetID != "" {
-			m.SubnetID = old.SubnetID
+		if there {
+			m = d.keepSubnet(old, m)
 		}
 		switch {
 		case !there:
@@ -90,20 +110,33 @@ func batch(pool PoolRef, from, to []model.Member) SetMembers {
 	return set
 }
 
+// keepSubnet leaves a member in its subnet. One that nobody has read is not told, and
+// Octavia keeps it; where the provider wants to be told, it is the wanted one: in
+// another subnet the provider makes the member anew there.
+func (d *differ) keepSubnet(old, want model.Member) model.Member {
+	switch {
+	case old.SubnetUnknown && (!d.opts.TellSubnets || want.SubnetID == ""):
+		want.SubnetID, want.SubnetUnknown = "", true
+	case old.SubnetID != "":
+		want.SubnetID = old.SubnetID
+	}
+	return want
+}
+
 // oneByOne gives the same without batches: first what comes and changes, then what
 // goes.
 func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
-	have, wanted := byKey(from), byKey(to)
+	have, wanted, moves := byKey(from), byKey(to), d.moves(from, to)
 	var steps []Step
 	for _, m := range to {
 		old, there := have[m.Key()]
 		switch {
 		case !there:
 			steps = append(steps, AddMember{pool, m})
-		case d.moves(old, m):
+		case moves(old, m):
 			steps = append(steps, RemoveMember{pool, old}, AddMember{pool, m})
 		case differs(old, m):
-			m.SubnetID = old.SubnetID
+			m.SubnetID, m.SubnetUnknown = old.SubnetID, old.SubnetUnknown // which the change of one does not tell
 			steps = append(steps, UpdateMember{pool, old, m})
 		}
 	}

@@ -135,7 +135,7 @@ func (m maker) wantedFloatingIP() *model.FloatingIP {
 
 // cloud makes a cloud with random contents.
 func (m maker) cloud(opts plan.Options) *cloud {
-	return &cloud{observed: m.observed(), made: 1000, forgetful: opts.Forgetful, noFullCreate: opts.NoFullCreate, noBatches: opts.NoBatches}
+	return &cloud{observed: m.observed(), made: 1000, forgetful: opts.Forgetful, noFullCreate: opts.NoFullCreate, noBatches: opts.NoBatches, tellSubnets: opts.TellSubnets}
 }
 
 // observed makes what the cloud has: nothing, or what another Service asked for,
@@ -211,7 +211,11 @@ func (m maker) damagePool(pool *model.Pool) {
 		pool.Monitor.Status = m.status()
 	}
 	for i := range pool.Members {
-		pool.Members[i].Status, pool.Members[i].Drained = m.status(), m.chance(10)
+		member := &pool.Members[i]
+		member.Status, member.Drained = m.status(), m.chance(10)
+		if m.chance(20) {
+			member.SubnetID, member.SubnetUnknown = "", true
+		}
 	}
 }
 
@@ -222,6 +226,6 @@ func (m maker) status() model.Status {
 func (m maker) options() plan.Options {
 	return plan.Options{
 		KeepFloatingIP: m.chance(30), Published: m.chance(50), Cascade: m.chance(50), Forgetful: m.chance(30),
-		MoveMembers: m.chance(50), NoFullCreate: m.chance(30), NoBatches: m.chance(30),
+		MoveMembers: m.chance(50), TellSubnets: m.chance(30), NoFullCreate: m.chance(30), NoBatches: m.chance(30),
 	}
 }
