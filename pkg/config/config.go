@@ -78,7 +78,7 @@ type Global struct {
 	ApplicationCredentialSecret string `gcfg:"application-credential-secret" env:"OS_APPLICATION_CREDENTIAL_SECRET" clouds:"auth.application_credential_secret" secret:"yes"`
 	// A token made elsewhere. It cannot be renewed: once it expires every call fails.
 	Token string `gcfg:"token" env:"OS_TOKEN,OS_AUTH_TOKEN" clouds:"auth.token" secret:"yes"`
-	// Region to look up in the catalog; also the region of nodes.
+	// Region to look up in the catalog; also the region of nodes. When empty, the region of the first compute endpoint at sign-in is kept until the process ends.
 	Region string `gcfg:"region" env:"OS_REGION_NAME" clouds:"region_name"`
 	// Interface of the catalog to use; empty means public.
 	EndpointType string `gcfg:"os-endpoint-type" oneof:"public,internal,admin,publicURL,internalURL,adminURL" env:"OS_INTERFACE,OS_ENDPOINT_TYPE" clouds:"endpoint_type"`

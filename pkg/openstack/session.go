@@ -115,6 +115,10 @@ func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*S
 		return nil, Wrap(err, "sign in at "+identity)
 	}
 	s.tokens.current.Store(first)
+	if err := s.pinRegion(ctx, first); err != nil {
+		s.Close()
+		return nil, Wrap(err, doing)
+	}
 	s.provider = newProvider(identity, &authTransport{tokens: s.tokens, next: chain}, opts.UserAgent)
 	s.version = &versionCache{read: s.readLoadBalancerVersion, age: opts.VersionAge, clock: opts.Clock, life: life}
 	s.background.Go(s.tokens.keepFresh)
@@ -153,6 +157,38 @@ func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID 
 
 // Region gives the configured region, "" when there is none.
 func (s *Session) Region() string { return s.endpoints.region }
+
+// PinnedRegion gives the region that the session works in for its whole life: the
+// configured one, or the one that was chosen from the catalog at sign-in. It is ""
+// when that catalog had no service of ours.
+func (s *Session) PinnedRegion() string { return s.endpoints.regionOf("") }
+
+func (s *Session) pinRegion(ctx context.Context, first *token) error {
+	pinned, warnings, err := s.endpoints.pin(first.catalog)
+	for _, warning := range warnings {
+		klog.FromContext(ctx).Error(nil, warning)
+	}
+	s.endpoints = pinned
+	return err
+}
+
+// RefreshCatalog has Keystone give the service catalog anew, with a new token where
+// the credentials can get one. It is for services that appear: see ErrNoEndpoint.
+// Errors are those of Wrap.
+func (s *Session) RefreshCatalog(ctx context.Context) error {
+	const doing = "read the service catalog"
+	current := s.tokens.current.Load()
+	if current.renewable {
+		_, err := s.tokens.renew(ctx, current)
+		return Wrap(err, doing)
+	}
+	same, err := s.tokens.issue(ctx)
+	if err != nil {
+		return Wrap(err, doing)
+	}
+	s.tokens.current.Store(same)
+	return nil
+}
 
 // Close ends what runs in the background, and waits for it. Requests in flight go
 // on; new ones work until the token expires.

@@ -42,7 +42,12 @@ func (e ErrNoEndpoint) Error() string {
 
 // endpointChoice picks endpoints out of a catalog.
 type endpointChoice struct {
+	// region is the configured one, "" when there is none.
 	region, iface string
+	// home and elsewhere are the regions that pin has fixed: for all services, and for
+	// those that are in other regions only.
+	home      string
+	elsewhere map[string]string
 }
 
 func newEndpointChoice(cfg config.Global) (endpointChoice, error) {
@@ -59,14 +64,15 @@ func newEndpointChoice(cfg config.Global) (endpointChoice, error) {
 
 // find gives the first endpoint that fits, as OpenStack's own clients do.
 func (c endpointChoice) find(catalog []tokens.CatalogEntry, types []string) (string, error) {
-	missing := ErrNoEndpoint{Service: types[0], Region: c.region, Interface: c.iface}
+	region := c.regionOf(types[0])
+	missing := ErrNoEndpoint{Service: types[0], Region: region, Interface: c.iface}
 	for _, entry := range catalog {
 		if !slices.Contains(types, entry.Type) {
 			continue
 		}
 		for _, endpoint := range entry.Endpoints {
 			if endpoint.Interface == c.iface &&
-				(c.region == "" || endpoint.Region == c.region || endpoint.RegionID == c.region) {
+				(region == "" || endpoint.Region == region || endpoint.RegionID == region) {
 				return endpoint.URL, nil
 			}
 			missing.Offered = append(missing.Offered, endpoint.Region+" "+endpoint.Interface)
@@ -79,28 +85,28 @@ func (c endpointChoice) find(catalog []tokens.CatalogEntry, types []string) (str
 // LoadBalancer gives the client of the load balancer API, version 2. It costs no
 // request. The client is of the moment: endpoints may change with the next token.
 func (s *Session) LoadBalancer(context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service("v2.0", "load-balancer")
+	return s.service("v2.0", loadBalancerTypes())
 }
 
 // Network gives the client of the network API, version 2, as LoadBalancer does.
 func (s *Session) Network(context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service("v2.0", "network", "networking")
+	return s.service("v2.0", networkTypes())
 }
 
 // Compute gives the client of the compute API, version 2.1, as LoadBalancer does.
 func (s *Session) Compute(context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service("v2.1", "compute")
+	return s.service("v2.1", computeTypes())
 }
 
 // KeyManager gives the client of the key manager API, version 1, as LoadBalancer
 // does.
 func (s *Session) KeyManager(context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service("v1", "key-manager")
+	return s.service("v1", keyManagerTypes())
 }
 
 // service makes a client by hand: gophercloud's constructors ask the service for
 // its versions first, one request each.
-func (s *Session) service(version string, types ...string) (*gophercloud.ServiceClient, error) {
+func (s *Session) service(version string, types []string) (*gophercloud.ServiceClient, error) {
 	address, err := s.endpoints.find(s.tokens.current.Load().catalog, types)
 	if err != nil {
 		return nil, err

@@ -31,6 +31,8 @@ type fakeCloud struct {
 	skew time.Duration
 	// region of all endpoints.
 	region string
+	// before is a region whose endpoints stand before those; "" is none.
+	before string
 	// paths of the services in the catalog, by type.
 	paths map[string]string
 	// keystone answers token requests when not nil.
@@ -117,10 +119,16 @@ func (c *fakeCloud) serveToken(w http.ResponseWriter, r *http.Request) {
 	now := c.clock.Now().Add(-c.skew)
 	var catalog []map[string]any
 	for service, path := range c.paths {
-		catalog = append(catalog, map[string]any{"type": service, "endpoints": []map[string]any{
+		endpoints := []map[string]any{
 			{"interface": "internal", "region": c.region, "url": "http://internal.invalid" + path},
 			{"interface": "public", "region": c.region, "region_id": c.region, "url": c.URL + path},
-		}})
+		}
+		if c.before != "" {
+			endpoints = append([]map[string]any{
+				{"interface": "public", "region": c.before, "region_id": c.before, "url": "http://elsewhere.invalid" + path},
+			}, endpoints...)
+		}
+		catalog = append(catalog, map[string]any{"type": service, "endpoints": endpoints})
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"token": map[string]any{
 		"issued_at":  now.UTC().Format(time.RFC3339Nano),

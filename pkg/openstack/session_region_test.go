@@ -1,0 +1,138 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+)
+
+// catalogOf makes a catalog of lines such as "compute RegionTwo RegionOne".
+func catalogOf(lines ...string) []tokens.CatalogEntry {
+	var catalog []tokens.CatalogEntry
+	for _, line := range lines {
+		words := strings.Fields(line)
+		entry := tokens.CatalogEntry{Type: words[0]}
+		for _, region := range words[1:] {
+			for _, iface := range []string{"internal", "public"} {
+				entry.Endpoints = append(entry.Endpoints, tokens.Endpoint{
+					Interface: iface, Region: region, RegionID: region, URL: "http://" + iface + "." + region + "/" + words[0],
+				})
+			}
+		}
+		catalog = append(catalog, entry)
+	}
+	return catalog
+}
+
+func TestTheRegionIsPinnedAtSignIn(t *testing.T) {
+	t.Parallel()
+	later := catalogOf("load-balancer RegionTwo RegionOne Site", "network RegionTwo RegionOne", "compute RegionTwo RegionOne", "key-manager RegionTwo RegionOne Site")
+	for name, test := range map[string]struct {
+		region  string
+		catalog []tokens.CatalogEntry
+		// home is the pinned region, "" when it is refused; at is where the load
+		// balancer and the key manager are looked for in later.
+		home, octavia, barbican string
+		warned                  int
+	}{
+		"one region":                   {"", catalogOf("compute RegionOne", "network RegionOne", "load-balancer RegionOne", "key-manager RegionOne"), "RegionOne", "RegionOne", "RegionOne", 0},
+		"a service that comes later":   {"", catalogOf("network RegionOne", "compute RegionOne"), "RegionOne", "RegionOne", "RegionOne", 0},
+		"several regions":              {"", catalogOf("compute RegionOne RegionTwo", "network RegionOne RegionTwo", "load-balancer RegionOne RegionTwo"), "RegionOne", "RegionOne", "RegionOne", 1},
+		"a key manager of the site":    {"", catalogOf("compute RegionOne", "network RegionOne", "key-manager Site"), "RegionOne", "RegionOne", "Site", 2},
+		"a region that is given":       {"RegionTwo", catalogOf("compute RegionOne RegionTwo", "network RegionOne RegionTwo"), "RegionTwo", "RegionTwo", "RegionTwo", 0},
+		"which is meant is not clear":  {"", catalogOf("compute RegionOne RegionTwo", "network RegionTwo RegionOne"), "", "", "", 0},
+		"an alias of the network type": {"", catalogOf("networking RegionTwo", "load-balancer RegionTwo"), "RegionTwo", "RegionTwo", "RegionTwo", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pinned, warnings, err := endpointChoice{region: test.region, iface: "public"}.pin(test.catalog)
+			if test.home == "" {
+				if err == nil || !strings.Contains(err.Error(), "region") || !strings.Contains(err.Error(), "compute in RegionOne, network in RegionTwo") {
+					t.Errorf("got %v, want a refusal that names both", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := pinned.regionOf(""); got != test.home {
+				t.Errorf("pinned is %q, want %q", got, test.home)
+			}
+			if len(warnings) != test.warned {
+				t.Errorf("warnings %q, want %d", warnings, test.warned)
+			}
+			for service, region := range map[string]string{"compute": test.home, "network": test.home, "load-balancer": test.octavia, "key-manager": test.barbican} {
+				got, err := pinned.find(later, []string{service})
+				if want := "http://public." + region + "/" + service; err != nil || got != want {
+					t.Errorf("%s is at %s, %v; want %s", service, got, err, want)
+				}
+			}
+		})
+	}
+}
+
+// An operator who adds a region must not find the cluster's nodes and load balancers
+// looked for there.
+func TestANewTokenNeverMovesTheSessionToAnotherRegion(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	cfg := cloud.config()
+	cfg.Region = ""
+	s := cloud.session(t, cfg, SessionOptions{})
+	if s.PinnedRegion() != "RegionOne" || s.Region() != "" {
+		t.Errorf("pinned region %q, configured %q", s.PinnedRegion(), s.Region())
+	}
+	cloud.set(func() { cloud.before = "RegionTwo" })
+	cloud.revokeAll()
+	if err := getServer(s); err != nil {
+		t.Fatal(err)
+	}
+	if cloud.signInCount() != 2 {
+		t.Fatalf("%d sign-ins, want the catalog of a second one", cloud.signInCount())
+	}
+	for _, find := range []func(context.Context) (*gophercloud.ServiceClient, error){s.Compute, s.Network, s.LoadBalancer} {
+		client, err := find(t.Context())
+		if err != nil || !strings.HasPrefix(client.Endpoint, cloud.URL) {
+			t.Errorf("endpoint %+v, %v", client, err)
+		}
+	}
+	cloud.set(func() { cloud.region = "RegionThree" })
+	if err := s.RefreshCatalog(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var missing ErrNoEndpoint
+	if _, err := s.Compute(t.Context()); !errors.As(err, &missing) || missing.Region != "RegionOne" {
+		t.Errorf("once the region is gone: %v", err)
+	}
+}
+
+func TestAServiceThatAppearsIsFoundInANewCatalog(t *testing.T) {
+	t.Parallel()
+	for name, token := range map[string]string{"a password": "", "a token that nothing renews": "given-token"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cloud := newFakeCloud(t)
+			cfg := cloud.config()
+			if token != "" {
+				cfg.Token, cfg.Username, cfg.Password, cfg.TenantID = token, "", "", ""
+			}
+			cloud.set(func() { delete(cloud.paths, "load-balancer") })
+			s := cloud.session(t, cfg, SessionOptions{})
+			var missing ErrNoEndpoint
+			if _, err := s.LoadBalancer(context.Background()); !errors.As(err, &missing) {
+				t.Fatalf("got %v, want ErrNoEndpoint", err)
+			}
+			cloud.set(func() { cloud.paths["load-balancer"] = "/load-balancer" })
+			if err := s.RefreshCatalog(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.LoadBalancer(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
