@@ -18,7 +18,8 @@ import (
 
 // Get tells whether anything that was made for the Service is left. Upstream asks
 // before it deletes, and never deletes once the answer is no; so it is yes until
-// load balancer, floating IP and security groups are gone.
+// load balancer, floating IP and security groups are gone, and no load balancer can
+// appear any more that was asked for without an answer.
 //
 // Upstream also asks when an Update failed, and gives up on a no. For a Service
 // that wants a load balancer the answer then is yes, so that it is made anew.
@@ -40,7 +41,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 		return svc.Status.LoadBalancer.DeepCopy(), true, ctx.Err()
 	}
 	defer unlock()
-	if known := r.memory.recall(svc.UID); known != nil {
+	if r.memory.recall(svc.UID) != nil || !r.creations.until(svc).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
 	version, err := r.facts.Version(ctx)
@@ -88,7 +89,8 @@ func wanted(svc *v1.Service) bool {
 }
 
 // Delete removes everything that was made for the Service, and returns when it is
-// gone. Upstream does not heed what an error of this call asks for: it calls again
+// gone. Where the creation of its load balancer had no answer it waits until that can
+// have none any more. Upstream does not heed what an error of this call asks for: it calls again
 // after five seconds, then ten, and so on.
 func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
 	_, err := r.work(ctx, svc, callDelete, func(ctx context.Context, svc *v1.Service, turn *turn) (*v1.LoadBalancerStatus, error) {
@@ -108,7 +110,15 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, turn *turn) er
 	before, known := r.before(svc), r.memory.recall(svc.UID)
 	r.memory.forget(svc.UID)
 	r.drifts.forget(svc.UID)
-	return r.explain(ctx, r.remove(ctx, svc, before, known))
+	for {
+		if err := r.remove(ctx, svc, before, known); err != nil {
+			return r.explain(ctx, err)
+		}
+		appeared, err := r.await(ctx, svc)
+		if err != nil || !appeared {
+			return r.explain(ctx, err)
+		}
+	}
 }
 
 // outline gives how to read a load balancer that is to be deleted. One that goes as a
@@ -163,6 +173,9 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 	r.tellPlan(svc, todo)
 	if err := r.applier.Run(ctx, as, observed, todo); err != nil {
 		return err
+	}
+	if todo.DeletesLoadBalancer() {
+		r.creations.find(svc)
 	}
 	if err := r.leave(ctx, svc, left, leaving.options, &h); err != nil {
 		return err

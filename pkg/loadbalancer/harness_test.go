@@ -46,6 +46,7 @@ type world struct {
 	// clusterName is --cluster-name; clusterUID is the UID of kube-system.
 	clusterName, clusterUID string
 	hold                    time.Duration
+	clock                   clock.WithTicker
 	// sharing are the annotations of namespaces that say whom they let share.
 	sharing map[string]string
 	pace    apply.Pace
@@ -58,6 +59,8 @@ type worldOptions struct {
 	keys map[string]string
 	// hold is how long a call may hold its worker.
 	hold time.Duration
+	// clock is the controller's; nil: the real one.
+	clock clock.WithTicker
 }
 
 // fastDelays let every change take a moment, so that waiting is really done.
@@ -92,7 +95,10 @@ func newWorld(t *testing.T, options worldOptions) *world {
 	t.Cleanup(cloud.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, hold: options.hold, pace: fastPace()}
+	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, hold: options.hold, pace: fastPace(), clock: options.clock}
+	if w.clock == nil {
+		w.clock = clock.RealClock{}
+	}
 	w.conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
 	w.engine, w.events = w.controller(w.clusterUID)
 	return w
@@ -143,7 +149,7 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 		},
 		ClusterID: cluster,
 		Recorder:  recorder,
-		Clock:     clock.RealClock{},
+		Clock:     w.clock,
 		Pace:      w.pace,
 		Patience:  2 * time.Minute,
 		Hold:      w.hold,

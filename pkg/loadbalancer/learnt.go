@@ -2,16 +2,20 @@ package loadbalancer
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // learnt is what providers have refused since the process began, so that each such
@@ -19,6 +23,11 @@ import (
 type learnt struct {
 	mu     sync.Mutex
 	lacked map[string][]build.Feature
+	// filled are the Services whose load balancer was refused with everything in it, so
+	// that the port of its VIP was lost: it is made empty, and then filled.
+	filled uidSet
+	// ranges tells that Octavia refuses any that is made together with source ranges.
+	ranges bool
 }
 
 // of gives what a provider has refused.
@@ -54,6 +63,34 @@ func (l *learnt) from(provider string, refused *apply.RefusedError) bool {
 	}
 	l.lacked[provider] = append(l.lacked[provider], lacks)
 	return true
+}
+
+// fills tells whether the load balancer of a Service is to be made empty, and then
+// filled, as Octavia has refused to make one like it at once.
+func (l *learnt) fills(uid types.UID, desired *model.LoadBalancer) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limited := slices.ContainsFunc(desired.Listeners, func(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 })
+	return l.ranges && limited || l.filled.has(uid)
+}
+
+// learnsToFill takes from a load balancer that was refused with everything in it that
+// it is to be made empty. It is true when that is likely to help at once: what a quota
+// or the provider refuses, they refuse afterwards too.
+func (p *pass) learnsToFill(ctx context.Context, err error) bool {
+	var refused *apply.FullCreateError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	klog.FromContext(ctx).Info("Octavia has refused the load balancer with everything in it, making it empty first from now on", "err", refused.Err)
+	p.learnt.filled.add(p.svc.UID)
+	if openstack.IsSourceRangeCrash(err) {
+		p.learnt.mu.Lock()
+		p.learnt.ranges = true
+		p.learnt.mu.Unlock()
+	}
+	p.observed = nil
+	return openstack.IsCrash(err)
 }
 
 // checkProvider refuses a provider that the Service names for a new load balancer

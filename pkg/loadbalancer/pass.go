@@ -165,14 +165,14 @@ func (p *pass) left(todo plan.Plan) fmt.Stringer {
 func (p *pass) learns(ctx context.Context, err error) bool {
 	var refused *apply.RefusedError
 	if !errors.As(err, &refused) {
-		return false
+		return p.learnsToFill(ctx, err)
 	}
 	provider := p.settings.Provider
 	if lb := p.observed.LoadBalancer; lb != nil {
 		provider = lb.Provider
 	}
 	if !p.learnt.from(provider, refused) {
-		return false
+		return p.learnsToFill(ctx, err)
 	}
 	klog.FromContext(ctx).Info("The provider has refused this, doing it in single steps from now on", "provider", provider, "step", refused.Step.String(), "err", refused.Err)
 	p.observed = nil
@@ -286,6 +286,7 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 	if lb := p.observed.LoadBalancer; lb != nil {
 		options.TellSubnets = build.HabitsOf(lb.Provider).TellSubnets
 	}
+	options.NoFullCreate = options.NoFullCreate || p.learnt.fills(p.svc.UID, desired)
 	if options.Successor, err = p.successor(ctx, desired); err != nil {
 		return plan.Plan{}, err
 	}
@@ -346,7 +347,14 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 		return err
 	}
 	p.touched.add(p.svc.UID)
+	if todo.Creates() {
+		p.creations.send(p.svc.UID)
+	}
 	err := p.applier.Run(ctx, p.id, p.observed, todo)
+	var unsure *apply.UnsureCreationError
+	if errors.As(err, &unsure) {
+		p.creations.lose(p.svc.UID)
+	}
 	var broken *apply.ChildrenError
 	if errors.As(err, &broken) {
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())

@@ -114,8 +114,9 @@ type Reconciler struct {
 	// touched are the Services that something was made for.
 	touched uidSet
 	// kept are floating IPs that outlive their Service.
-	kept   keptFloatingIPs
-	learnt learnt
+	kept      keptFloatingIPs
+	creations *creations
+	learnt    learnt
 }
 
 // New makes a Reconciler. Close ends it.
@@ -140,6 +141,7 @@ func New(options Options) (*Reconciler, error) {
 		groups:    securitygroup.New(neutron, reader, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
 		watcher:   watcher,
 		jobs:      newJobs(),
+		creations: newCreations(options.Clock),
 		octavia:   octavia,
 		barbican:  options.Session.Barbican(),
 		inventory: inventory.New(octavia, neutron, options.Clock),
@@ -242,12 +244,20 @@ var errPatience = errors.New("patience is at its end")
 // retryAfter is when a Service whose load balancer is slow is looked at again.
 const retryAfter = 30 * time.Second
 
+// quotaRetry is when a load balancer is tried again that lacks something because a
+// quota is used up: only an operator can do something about it.
+const quotaRetry = 5 * time.Minute
+
 // explain makes an error of a call that ran out of patience into one that hands
-// the Service back to the queue without a growing delay.
+// the Service back to the queue without a growing delay, and lets one that met a quota
+// of Octavia's wait.
 func (r *Reconciler) explain(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errPatience) {
 		return api.NewRetryError(fmt.Sprintf("the load balancer is not ready after %s, looking again in %s: %v",
 			r.options.Patience, retryAfter, err), retryAfter)
+	}
+	if openstack.IsPartsQuota(err) {
+		return api.NewRetryError(fmt.Sprintf("%v; trying again in %s", err, quotaRetry), quotaRetry)
 	}
 	return err
 }

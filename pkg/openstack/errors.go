@@ -120,6 +120,27 @@ func (r refusal) isQuota() bool {
 	return false
 }
 
+// IsPartsQuota tells that a quota of Octavia's for what is in load balancers (listeners,
+// pools, members, health monitors) is used up, not that of load balancers themselves.
+func IsPartsQuota(err error) bool {
+	r := refusalOf(err)
+	const met = "Quota has been met for resources: "
+	return r.isQuota() && strings.HasPrefix(r.body.message, met) && !strings.HasPrefix(r.body.message, met+"Load Balancer")
+}
+
+// IsCrash tells that the service itself failed over a request, and has ended it: a 500
+// with an error body of its own, not a proxy's. It may have carried the request out.
+func IsCrash(err error) bool {
+	r := refusalOf(err)
+	return r.status == http.StatusInternalServerError && r.body.known
+}
+
+// IsSourceRangeCrash tells the 500 of Octavia 12.0.0, 13.0.0 and 14.0.0 to every load
+// balancer that is created together with a listener with allowed_cidrs.
+func IsSourceRangeCrash(err error) bool {
+	return IsCrash(err) && strings.Contains(refusalOf(err).body.message, "None does not appear to be an IPv4 or IPv6 address")
+}
+
 // IsForbidden tells that the user may not do this: a role or a policy is missing.
 func IsForbidden(err error) bool {
 	r := refusalOf(err)

@@ -43,6 +43,7 @@ func properties(err error) string {
 	}{
 		{"notfound", IsNotFound}, {"conflict", IsConflict}, {"locked", IsLocked}, {"quota", IsQuota},
 		{"forbidden", IsForbidden}, {"invalid", IsInvalid}, {"unsupported", IsUnsupported}, {"unsure", IsUnsure},
+		{"partsquota", IsPartsQuota}, {"crash", IsCrash}, {"sourcerangecrash", IsSourceRangeCrash},
 	} {
 		if p.is(err) {
 			all = append(all, p.name)
@@ -65,10 +66,12 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"pending":        {octaviaRefused(409, "Invalid state PENDING_UPDATE of loadbalancer resource 1"), "409 conflict locked"},
 		"duplicate":      {octaviaRefused(409, "Another Listener on this Load Balancer is already using protocol TCP and protocol_port 80"), "409 conflict"},
 		"quota":          {octaviaRefused(403, "Quota has been met for resources: Load Balancer"), "403 quota"},
+		"quota of parts": {octaviaRefused(403, "Quota has been met for resources: Listener"), "403 quota partsquota"},
 		"policy":         {octaviaRefused(403, "Policy does not allow this request to be performed."), "403 forbidden"},
 		"bad value":      {octaviaRefused(400, "Invalid input for field/attribute weight. Value: '257'."), "400 invalid"},
 		"cannot":         {octaviaRefused(501, "Provider 'ovn' does not support a requested option"), "501 invalid unsupported"},
-		"python":         {octaviaRefused(500, "'dict' object has no attribute '_sa_instance_state'"), "500 unsure"},
+		"python":         {octaviaRefused(500, "'dict' object has no attribute '_sa_instance_state'"), "500 unsure crash"},
+		"source ranges":  {octaviaRefused(500, "None does not appear to be an IPv4 or IPv6 address"), "500 unsure crash sourcerangecrash"},
 		"busy":           {octaviaRefused(503, "Project busy.  Unable to lock the project.  Please try again."), "503 unsure"},
 		"bad gateway":    {refused("PUT", "/v2.0/lbaas/pools/1", 502, page), "502 unsure"},
 		"GET 500":        {refused("GET", "/v2.0/ports", 500, ""), "500 "},

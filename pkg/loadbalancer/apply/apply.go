@@ -125,6 +125,30 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap gives the answer of the cloud.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
+// UnsureCreationError tells that nobody knows whether a load balancer is being made:
+// its creation had no answer, and it is not there so far.
+type UnsureCreationError struct{ Err error }
+
+// Error implements error.
+func (e *UnsureCreationError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what there was in place of an answer.
+func (e *UnsureCreationError) Unwrap() error { return e.Err }
+
+// FullCreateError tells that a load balancer with contents was refused, for what is
+// in it as it seems, after the port of its VIP was made: Octavia leaves that behind,
+// at each try. One that is made empty has a port that goes with it.
+type FullCreateError struct {
+	Step plan.CreateLoadBalancer
+	Err  error
+}
+
+// Error implements error.
+func (e *FullCreateError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the answer of the cloud.
+func (e *FullCreateError) Unwrap() error { return e.Err }
+
 // habits are those of a load balancer's provider.
 func (a *Applier) habits(lb *model.LoadBalancer) model.Habits {
 	if a.Habits == nil {

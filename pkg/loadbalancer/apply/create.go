@@ -20,11 +20,13 @@ func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer)
 	case err == nil:
 		r.observed.LoadBalancer = withMonitors(observe.Created(*created).Model(r.id), wanted)
 	case openstack.IsUnsure(err):
-		made, err := r.lookForLoadBalancer(ctx, err)
+		made, err := r.lookForLoadBalancer(ctx, s, err)
 		if err != nil {
 			return err
 		}
 		r.observed.LoadBalancer = made
+	case losesPort(err) && len(wanted.Listeners) > 0:
+		return &FullCreateError{s, err}
 	default:
 		return err
 	}
@@ -54,20 +56,30 @@ func withMonitors(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 	return made
 }
 
+// losesPort tells refusals after which nothing is left of a load balancer with
+// contents but the port of its VIP: Octavia has Neutron make it before it looks at the
+// quotas of what is in the load balancer and asks the provider.
+func losesPort(err error) bool {
+	return openstack.IsPartsQuota(err) || openstack.IsUnsupported(err)
+}
+
 // lookForLoadBalancer looks, a few times, whether a creation without an answer
 // was carried out: the service may still be at it. When nothing shows up the
 // creation has failed as far as anyone can tell; it is not sent again before
-// another look at the next try.
-func (r *run) lookForLoadBalancer(ctx context.Context, cause error) (*model.LoadBalancer, error) {
-	const looks = 3
+// another look at the next try. Where the service itself says that it failed, it is
+// not at it any more, and one look tells.
+func (r *run) lookForLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer, cause error) (*model.LoadBalancer, error) {
+	looks := 3
+	if openstack.IsCrash(cause) {
+		looks = 1
+	}
 	for i := range looks {
 		if err := r.sleep(ctx, r.Pace("").Unsure<<i); err != nil {
-			return nil, err
+			return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, err)}
 		}
 		found, err := r.Observer.Claimed(ctx, r.id)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
+		if err != nil {
+			return nil, &UnsureCreationError{fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)}
 		}
 		for _, lb := range found {
 			if known := r.observed.LoadBalancer; known == nil || known.ID != lb.ID {
@@ -75,5 +87,11 @@ func (r *run) lookForLoadBalancer(ctx context.Context, cause error) (*model.Load
 			}
 		}
 	}
-	return nil, fmt.Errorf("%w: %w", cause, errUnfound)
+	switch {
+	case !openstack.IsCrash(cause):
+		return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, errUnfound)}
+	case len(s.LoadBalancer.Listeners) > 0:
+		return nil, &FullCreateError{s, cause}
+	}
+	return nil, cause
 }

@@ -38,6 +38,14 @@ func (p Plan) Creates() bool {
 	})
 }
 
+// DeletesLoadBalancer tells that the plan deletes a load balancer.
+func (p Plan) DeletesLoadBalancer() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		_, deletes := s.(DeleteLoadBalancer)
+		return deletes
+	})
+}
+
 // MakesFloatingIP tells that the plan takes a new address.
 func (p Plan) MakesFloatingIP() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
