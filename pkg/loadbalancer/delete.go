@@ -110,6 +110,7 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, turn *turn) er
 	before, known := r.before(svc), r.memory.recall(svc.UID)
 	r.memory.forget(svc.UID)
 	r.drifts.forget(svc.UID)
+	r.notices.forget(svc.UID)
 	for {
 		if err := r.remove(ctx, svc, before, known); err != nil {
 			return r.explain(ctx, err)

@@ -6,8 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
@@ -16,7 +16,7 @@ import (
 const (
 	// ReasonChanging (Normal) lists what is being changed in the cloud.
 	ReasonChanging = "ChangingLoadBalancer"
-	// ReasonIgnored (Warning) names an annotation that has no effect.
+	// ReasonIgnored (Warning) names annotations that have no effect.
 	ReasonIgnored = "LoadBalancerSettingIgnored"
 	// ReasonUnchanged (Warning) names a setting that cannot change on a load
 	// balancer that exists.
@@ -36,16 +36,13 @@ const (
 	ReasonNodeNotOpened = "LoadBalancerNodeNotOpened"
 )
 
-func (r *Reconciler) tellIgnored(svc *v1.Service, ignored []annotation.Notice) {
-	for _, notice := range ignored {
-		r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonIgnored, "%s: %s", notice.Annotation, notice.Message)
-	}
-}
-
 func (r *Reconciler) tellWithoutAddress(svc *v1.Service, settings build.Settings, names []string) {
+	text := ""
 	if len(names) > 0 {
-		r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonNodeSkipped,
-			"No address of family %s, so not a member: %s", settings.Family, build.Some(names))
+		text = fmt.Sprintf("No address of family %s, so not a member: %s", settings.Family, build.Some(names))
+	}
+	if r.notices.changed(svc.UID, aboutNodes, text) {
+		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonNodeSkipped, text)
 	}
 }
 
@@ -94,7 +91,7 @@ func summary[Step fmt.Stringer](steps []Step) string {
 	const most = 5
 	var lines []string
 	for _, step := range steps[:min(most, len(steps))] {
-		lines = append(lines, step.String())
+		lines = append(lines, message.Cut(step.String(), message.MaxEvent/(most+1)))
 	}
 	if more := len(steps) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -72,9 +74,9 @@ const passes = 4
 // newPass reads what the Service asks for.
 func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*pass, error) {
 	settings, ignored, errs := build.Read(svc, r.options.Config)
-	r.tellIgnored(svc, ignored)
+	r.tellIgnored(svc, aboutSettings, ignored)
 	if len(errs) > 0 {
-		return nil, errs.ToAggregate()
+		return nil, message.Invalid(errs)
 	}
 	version, err := r.facts.Version(ctx)
 	if err != nil {
@@ -143,9 +145,8 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 func (p *pass) tell(todo plan.Plan) {
 	p.tellGroups()
 	p.tellPlan(p.svc, todo)
-	p.tellIgnored(p.svc, p.known.Ignored)
+	p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed))))
 	p.tellFloating(p.svc, p.known, todo)
-	p.tellIgnored(p.svc, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed)))
 	p.tellDrift(p.svc, p.drift, todo)
 	if !todo.Empty() {
 		p.tellShared()
@@ -307,7 +308,7 @@ func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.Lo
 func (p *pass) build(ctx context.Context, settings build.Settings, observed *model.Observed) (*model.LoadBalancer, error) {
 	can := p.capabilities(observed)
 	if errs := build.Validate(p.svc, settings, can); len(errs) > 0 {
-		return nil, errs.ToAggregate()
+		return nil, message.Invalid(errs)
 	}
 	known, err := p.facts.Gather(ctx, settings, p.backends, can, observed.LoadBalancer)
 	if err != nil {

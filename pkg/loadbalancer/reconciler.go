@@ -26,6 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -110,6 +111,7 @@ type Reconciler struct {
 	jobs      *jobs
 	memory    memory
 	drifts    drifts
+	notices   notices
 	nodes     nodeTable
 	// touched are the Services that something was made for.
 	touched uidSet
@@ -130,6 +132,7 @@ func New(options Options) (*Reconciler, error) {
 	if options.Hold == 0 {
 		options.Hold = options.Patience
 	}
+	options.Recorder = message.Recorder(options.Recorder)
 	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
 	watcher := wait.New(octavia, options.Clock)
@@ -165,8 +168,7 @@ func (r *Reconciler) Name(svc *v1.Service) string {
 
 // SelectsNodes tells whether labels decide which nodes are members of a Service.
 func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
-	settings, _, _ := build.Read(svc, r.options.Config)
-	return !settings.NodeSelector.Empty()
+	return build.SelectsNodes(svc, r.options.Config)
 }
 
 func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identity.Identity {

@@ -1,6 +1,7 @@
 package loadbalancer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
 // What somebody can do to others who may write the Services of one namespace, and
@@ -56,5 +58,63 @@ func TestAMonitorOpensNoPortOfTheNodesThatIsNotTheServices(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// toldNow gives the events since the last time.
+func (w *world) toldNow() []string {
+	var all []string
+	for {
+		select {
+		case event := <-w.events.Events:
+			all = append(all, event)
+		default:
+			return all
+		}
+	}
+}
+
+func TestAnErrorOfThousandsOfSourceRangesIsShort(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), in("evil", service("a", 1))
+	for i := range 30000 {
+		svc.Spec.LoadBalancerSourceRanges = append(svc.Spec.LoadBalancerSourceRanges, fmt.Sprintf("2001:db8:%x::/48", i))
+	}
+	w.refusedBeforeAnything(svc, nodes, "spec.loadBalancerSourceRanges[0]", "2001:db8:0::/48", "spec.loadBalancerSourceRanges[5]", "more")
+	_, err := w.engine.Ensure(w.ctx, svc, nodes)
+	if text := err.Error(); len(text) > message.MaxError {
+		t.Errorf("an error of %d bytes", len(text))
+	}
+}
+
+func TestAThousandUnknownAnnotationsAreToldOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), in("evil", service("a", 1))
+	for i := range 900 {
+		svc.Annotations[fmt.Sprintf("loadbalancer.openstack.org/x%03d", i)] = ""
+	}
+	ignored := func() []string {
+		var all []string
+		for _, event := range w.toldNow() {
+			if strings.Contains(event, "there is no such annotation") {
+				all = append(all, event)
+			}
+		}
+		return all
+	}
+	w.ensure(svc, nodes)
+	if told := ignored(); len(told) != 1 || !strings.Contains(told[0], "x000: there is") || !strings.HasSuffix(told[0], "and 890 more") {
+		t.Errorf("told at first: %q", told)
+	}
+	w.ensure(svc, nodes)
+	if told := ignored(); len(told) != 0 {
+		t.Errorf("told again though nothing changed: %q", told)
+	}
+	delete(svc.Annotations, "loadbalancer.openstack.org/x000")
+	w.ensure(svc, nodes)
+	if told := ignored(); len(told) != 1 || strings.Contains(told[0], "x000") {
+		t.Errorf("told after a change: %q", told)
 	}
 }

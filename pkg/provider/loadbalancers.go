@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
 // LoadBalancers is the engine behind Services of type LoadBalancer. It must not
@@ -110,7 +111,8 @@ func (l *loadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string,
 	})
 }
 
-// call runs one call of the engine, measured, within the life of the process.
+// call runs one call of the engine, measured, within the life of the process. What it
+// returns is short enough for events and logs, whatever the Service says.
 func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.Service, do func(context.Context) error) error {
 	ctx, end, err := l.calls.begin(ctx)
 	if err != nil {
@@ -118,7 +120,7 @@ func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.
 	}
 	defer end()
 	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(service))
-	return l.metrics.observe(operation, func() error { return do(klog.NewContext(ctx, logger)) })
+	return l.metrics.observe(operation, func() error { return message.Error(do(klog.NewContext(ctx, logger))) })
 }
 
 // newest gives an own copy of the Service, as the informer last saw it if it is

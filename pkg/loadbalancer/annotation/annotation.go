@@ -3,11 +3,14 @@
 package annotation
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
 // Prefix begins the names of all annotations but two.
@@ -133,6 +136,15 @@ type Value struct {
 	read func(*Values, string) bool
 }
 
+// most is how many bytes the value of an annotation can have. That of source ranges
+// is more than Octavia takes in a request.
+func (a Annotation) most() int {
+	if a.Name == SourceRanges {
+		return 128 << 10
+	}
+	return 16 << 10
+}
+
 // Change is what becomes of an annotation that changes while the load balancer
 // exists.
 type Change string
@@ -163,16 +175,22 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 		errs    field.ErrorList
 	)
 	table := Table()
+	index := map[string]Annotation{}
+	for _, a := range table {
+		index[a.Name] = a
+	}
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		value := annotations[name]
-		known := slices.IndexFunc(table, func(a Annotation) bool { return a.Name == name })
+		known, ok := index[name]
 		switch {
-		case known < 0:
-			if message, ours := unknown(name, table); ours {
-				notices = append(notices, Notice{name, message})
+		case !ok:
+			if text, ours := unknown(name, table, len(notices) < message.MaxReasons); ours {
+				notices = append(notices, Notice{name, text})
 			}
-		case !table[known].read(&values, strings.TrimSpace(value)):
-			errs = append(errs, field.Invalid(Path(name), bounded(value), "allowed: "+table[known].Allowed))
+		case len(value) > known.most() && known.Change != Written:
+			errs = append(errs, field.Invalid(Path(name), message.Value(value), fmt.Sprintf("has %d bytes; allowed: %d at most", len(value), known.most())))
+		case !known.read(&values, strings.TrimSpace(value)):
+			errs = append(errs, field.Invalid(Path(name), message.Value(value), "allowed: "+known.Allowed))
 		}
 	}
 	return values, notices, errs
@@ -181,13 +199,4 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 // Path gives the field path of an annotation, for errors.
 func Path(name string) *field.Path {
 	return field.NewPath("metadata", "annotations").Key(name)
-}
-
-// bounded keeps a value short enough for an event.
-func bounded(value string) string {
-	const most = 100
-	if len(value) > most {
-		return value[:most] + "…"
-	}
-	return value
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/spelling"
 )
 
@@ -24,7 +25,13 @@ const (
 //	service.beta.kubernetes.io/ spelt like ours   yes
 //	service.beta.kubernetes.io/ other             no: other clouds' (aws-…, azure-…)
 //	other                                         no
-func unknown(name string, table []Annotation) (message string, ours bool) {
+//
+// With suggest it looks for what was perhaps meant, and for what is spelt like ours,
+// which takes time: many can be asked about in a Service.
+func unknown(name string, table []Annotation, suggest bool) (text string, ours bool) {
+	if !suggest {
+		return none, strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, ourInService)
+	}
 	domain, rest, _ := strings.Cut(name, "/")
 	within := func(prefix string) (nearest string, ok bool) {
 		var known []string
@@ -33,7 +40,7 @@ func unknown(name string, table []Annotation) (message string, ours bool) {
 				known = append(known, short)
 			}
 		}
-		nearest, ok = spelling.Nearest(bounded(rest), known)
+		nearest, ok = spelling.Nearest(message.Value(rest), known)
 		return prefix + nearest, ok
 	}
 	switch {
@@ -51,7 +58,7 @@ func unknown(name string, table []Annotation) (message string, ours bool) {
 	case strings.HasSuffix(domain, othersDomains):
 		return "", false
 	}
-	if _, near := spelling.Nearest(bounded(domain), []string{domainOfOurs}); !near {
+	if _, near := spelling.Nearest(message.Value(domain), []string{domainOfOurs}); !near {
 		return "", false
 	}
 	if nearest, ok := within(Prefix); ok {

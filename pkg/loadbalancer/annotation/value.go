@@ -45,10 +45,13 @@ func line(allowed string, at func(*Values) **string) Value {
 	}}
 }
 
+// MaxSelector is how many bytes a selector of nodes can have.
+const MaxSelector = 1024
+
 // selector accepts what build then parses. Keys of labels hold slashes.
 func selector(at func(*Values) **string) Value {
 	return Value{"list", "comma-separated key=value or key", func(v *Values, value string) bool {
-		if len(value) > 1024 {
+		if len(value) > MaxSelector {
 			return false
 		}
 		*at(v) = &value

@@ -30,13 +30,15 @@ func portProtocols(at func(*Values) *[]PortProtocol) Value {
 	allowed := "comma-separated port=protocol, of " + strings.Join(ListenerProtocols(), ", ") + "; each port once"
 	return Value{"list", allowed, func(v *Values, value string) bool {
 		var pairs []PortProtocol
+		seen := map[string]bool{}
 		for part := range strings.SplitSeq(value, ",") {
 			port, text, found := strings.Cut(part, "=")
 			port = strings.TrimSpace(port)
 			protocol, ok := ListenerProtocol(strings.TrimSpace(text))
-			if !found || !ok || port == "" || slices.ContainsFunc(pairs, func(p PortProtocol) bool { return p.Port == port }) {
+			if !found || !ok || port == "" || seen[port] {
 				return false
 			}
+			seen[port] = true
 			pairs = append(pairs, PortProtocol{port, protocol})
 		}
 		*at(v) = pairs

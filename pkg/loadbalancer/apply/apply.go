@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -181,7 +182,7 @@ func (a *Applier) Run(ctx context.Context, id identity.Identity, observed *model
 	logger := klog.FromContext(ctx)
 	for i, step := range p.Steps {
 		r.left = p.Steps[i:]
-		logger.V(2).Info("Changing the cloud", "step", step.String())
+		logger.V(2).Info("Changing the cloud", "step", message.Cut(step.String(), message.MaxEvent))
 		err := r.do(ctx, step)
 		if openstack.IsUnsupported(err) {
 			return &RefusedError{step, err}

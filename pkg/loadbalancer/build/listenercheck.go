@@ -32,14 +32,14 @@ func (s ListenerSettings) validate(svc *v1.Service, can Capabilities) field.Erro
 // validatePorts checks what is said of single ports.
 func (s ListenerSettings) validatePorts(svc *v1.Service) field.ErrorList {
 	var errs field.ErrorList
-	for _, said := range s.Protocols {
-		at := annotation.Path(annotation.Protocols)
-		var named []v1.ServicePort
-		for _, port := range svc.Spec.Ports {
-			if names(said.Port, port) {
-				named = append(named, port)
-			}
+	byName := map[string][]v1.ServicePort{}
+	for _, port := range svc.Spec.Ports {
+		for _, name := range namesOf(port) {
+			byName[name] = append(byName[name], port)
 		}
+	}
+	for _, said := range s.Protocols {
+		at, named := annotation.Path(annotation.Protocols), byName[said.Port]
 		switch {
 		case len(named) == 0:
 			errs = append(errs, field.Invalid(at, said.Port, "the Service has no port of that name or number"))

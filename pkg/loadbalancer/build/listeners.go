@@ -28,8 +28,10 @@ type ListenerSettings struct {
 	// tells that it is not in Barbican.
 	TLSContainerRef string
 	ExternalStore   bool
-	// Protocols are those that the Service says of single ports.
+	// Protocols are those that the Service says of single ports; saidOf has the place of
+	// each by its port's name or number.
 	Protocols []annotation.PortProtocol
+	saidOf    map[string]int
 	// AppProtocol lets any appProtocol of a port decide.
 	AppProtocol bool
 }
@@ -49,6 +51,10 @@ func listenerSettings(values annotation.Values, lb config.LoadBalancer) Listener
 		ExternalStore:   lb.ContainerStore == "external",
 		Protocols:       values.Protocols,
 		AppProtocol:     lb.AppProtocol,
+		saidOf:          map[string]int{},
+	}
+	for i, said := range s.Protocols {
+		s.saidOf[said.Port] = i
 	}
 	if values.AppProtocol != nil {
 		s.AppProtocol = *values.AppProtocol
@@ -114,8 +120,8 @@ func (s ListenerSettings) listenerProtocol(port v1.ServicePort) model.Protocol {
 	if port.Protocol != v1.ProtocolTCP {
 		return model.Protocol(port.Protocol)
 	}
-	if i := slices.IndexFunc(s.Protocols, func(p annotation.PortProtocol) bool { return names(p.Port, port) }); i >= 0 {
-		return model.Protocol(s.Protocols[i].Protocol)
+	if said, ok := s.said(port); ok {
+		return model.Protocol(said.Protocol)
 	}
 	if own, ok := ownAppProtocol(port); ok {
 		return own
@@ -132,10 +138,23 @@ func (s ListenerSettings) listenerProtocol(port v1.ServicePort) model.Protocol {
 	}
 }
 
-// names tells whether a text means a port: by its name or number.
-func names(text string, port v1.ServicePort) bool {
-	return text == port.Name || text == strconv.Itoa(int(port.Port))
+// said gives what the Service says of a port, by its name or number: the first where
+// it says two things.
+func (s ListenerSettings) said(port v1.ServicePort) (annotation.PortProtocol, bool) {
+	first := len(s.Protocols)
+	for _, name := range namesOf(port) {
+		if i, ok := s.saidOf[name]; ok {
+			first = min(first, i)
+		}
+	}
+	if first == len(s.Protocols) {
+		return annotation.PortProtocol{}, false
+	}
+	return s.Protocols[first], true
 }
+
+// namesOf gives the texts that mean a port: its name and its number.
+func namesOf(port v1.ServicePort) []string { return []string{port.Name, strconv.Itoa(int(port.Port))} }
 
 // ownAppProtocol reads an appProtocol that was written for us.
 func ownAppProtocol(port v1.ServicePort) (protocol model.Protocol, ok bool) {

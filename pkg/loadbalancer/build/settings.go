@@ -152,6 +152,16 @@ func maxMembers(svc *v1.Service, values annotation.Values, class *config.LoadBal
 	}
 }
 
+// SelectsNodes tells whether labels decide which nodes are members of a Service. It
+// reads no more than that: it is asked of all Services at each change of a node.
+func SelectsNodes(svc *v1.Service, cfg *config.Config) bool {
+	text, ok := svc.Annotations[annotation.NodeSelector]
+	if !ok {
+		text = cfg.LoadBalancer.NodeSelector
+	}
+	return len(text) <= annotation.MaxSelector && strings.TrimSpace(text) != ""
+}
+
 // nodeSelector makes a label selector of "key=value,key".
 func nodeSelector(values annotation.Values, lb config.LoadBalancer) (labels.Selector, field.ErrorList) {
 	text := lb.NodeSelector

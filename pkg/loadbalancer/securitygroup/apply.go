@@ -9,6 +9,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -58,7 +59,7 @@ func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
 	logger := klog.FromContext(ctx)
 	g.Forget(t.id.ServiceUID) // until all of it is done
 	for _, step := range steps {
-		logger.V(2).Info("Changing the cloud", "step", step.String())
+		logger.V(2).Info("Changing the cloud", "step", message.Cut(step.String(), message.MaxEvent))
 		if err := g.do(ctx, t, step); err != nil {
 			if g.mode == Shared {
 				g.shared.unset()

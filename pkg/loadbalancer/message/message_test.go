@@ -1,0 +1,139 @@
+package message_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/cloud-provider/api"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+)
+
+func TestATextIsCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"short", 5, "short"},
+		{"longer than that", 10, "longer …"},
+		{"ééééé", 8, "éé…"},
+		{"日本語日本語", 10, "日本…"},
+		{"\xff\xfe and so on", 20, "? and so on"},
+		{"a\xc3", 5, "a?"},
+		{strings.Repeat("\xa9", 9), 8, "…"},
+	} {
+		if got := message.Cut(test.text, test.most); got != test.want {
+			t.Errorf("%q in %d bytes: %q, want %q", test.text, test.most, got, test.want)
+		}
+	}
+}
+
+func FuzzCut(f *testing.F) {
+	f.Add("日本語\xff", 5)
+	f.Fuzz(func(t *testing.T, text string, most int) {
+		most = max(8, min(most, 4096))
+		if got := message.Cut(text, most); len(got) > most || !utf8.ValidString(got) {
+			t.Errorf("%q in %d bytes: %q", text, most, got)
+		}
+	})
+}
+
+func TestReasonsAreToldTenAtMost(t *testing.T) {
+	t.Parallel()
+	reasons := func(n, length int) []string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf("%d%s", i, strings.Repeat(".", length)))
+		}
+		return all
+	}
+	for _, test := range []struct {
+		reasons []string
+		told    int
+		end     string
+	}{
+		{nil, 0, ""},
+		{reasons(1, 3), 1, "0..."},
+		{reasons(1, 5000), 1, "…"},
+		{reasons(3, 1), 3, "; 2."},
+		{reasons(10, 1), 10, "; 9."},
+		{reasons(11, 1), 10, "; and 1 more"},
+		{reasons(30000, 1), 10, "; and 29990 more"},
+		{reasons(8, 150), 6, "; and 2 more"},
+		{reasons(4, 5000), 3, "; and 1 more"},
+	} {
+		text := message.Join(test.reasons, "; ", 960)
+		told := strings.Count(text, "; ") + 1
+		if strings.HasSuffix(text, " more") || text == "" {
+			told--
+		}
+		if told != test.told || !strings.HasSuffix(text, test.end) || len(text) > 960 {
+			t.Errorf("%d reasons: %d bytes with %d of them: %q, want %d and the end %q", len(test.reasons), len(text), told, text, test.told, test.end)
+		}
+	}
+}
+
+func TestAnErrorOfManyFieldsIsShortAndStillKnown(t *testing.T) {
+	t.Parallel()
+	if err := message.Invalid(nil); err != nil {
+		t.Errorf("no errors are %v", err)
+	}
+	var errs field.ErrorList
+	for range 30000 {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "x"), strings.Repeat("é", 1000), "allowed: less"))
+	}
+	err := message.Invalid(errs)
+	if text := err.Error(); len(text) > message.MaxError || !utf8.ValidString(text) || !strings.Contains(text, "allowed: less") || !strings.Contains(text, " more") {
+		t.Errorf("%d bytes: %s", len(text), text)
+	}
+	var first *field.Error
+	if !errors.As(err, &first) || first.Field != "spec.x" || len(first.Error()) > 200 {
+		t.Errorf("the first reason is %v", first)
+	}
+	if errs[0].BadValue != strings.Repeat("é", 1000) {
+		t.Error("what was given has changed")
+	}
+}
+
+func TestALongErrorIsCutAndStillWraps(t *testing.T) {
+	t.Parallel()
+	if message.Error(nil) != nil {
+		t.Error("no error became one")
+	}
+	short := errors.New("short")
+	if got := message.Error(short); got != short { //nolint:errorlint // it is to be the same
+		t.Errorf("%v became %v", short, got)
+	}
+	long := message.Error(fmt.Errorf("%s: %w", strings.Repeat("x", 1<<20), api.NewRetryError("later", time.Minute)))
+	var later *api.RetryError
+	if len(long.Error()) > message.MaxError || !errors.As(long, &later) || later.RetryAfter() != time.Minute {
+		t.Errorf("%d bytes, asks to come back: %v", len(long.Error()), later)
+	}
+}
+
+func TestEventsAreCut(t *testing.T) {
+	t.Parallel()
+	to := record.NewFakeRecorder(10)
+	events, svc, long := message.Recorder(to), &v1.Service{}, strings.Repeat("é", 1<<20)
+	events.Event(svc, v1.EventTypeWarning, "Reason", long)
+	events.Eventf(svc, v1.EventTypeWarning, "Reason", "%s%%", long)
+	events.AnnotatedEventf(svc, nil, v1.EventTypeWarning, "Reason", "%s%%", long)
+	events.Event(svc, v1.EventTypeWarning, "Reason", "100%s")
+	for range 3 {
+		if got := strings.TrimPrefix(<-to.Events, "Warning Reason "); len(got) > message.MaxEvent || !utf8.ValidString(got) || !strings.HasSuffix(got, "…") {
+			t.Errorf("%d bytes: %s", len(got), got)
+		}
+	}
+	if got := <-to.Events; got != "Warning Reason 100%s" {
+		t.Errorf("got %q", got)
+	}
+}
