@@ -5,11 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -138,18 +138,27 @@ func (k *keystone) issue(ctx context.Context) (*token, error) {
 	return issued, nil
 }
 
-// withoutSecrets takes our own secrets out of what Keystone answered: it may quote
-// the request that it does not like.
-func withoutSecrets(err error, secrets []string) error {
-	resp := response(err)
-	if resp == nil {
-		return err
+// reread takes over the credentials that load gives, and tells whether they are
+// others than before. What cannot be read changes nothing.
+func (k *keystone) reread(ctx context.Context, load func() (config.Global, error)) bool {
+	if load == nil {
+		return false
 	}
-	clean := *resp
-	for _, secret := range secrets {
-		clean.Body = []byte(strings.ReplaceAll(string(clean.Body), secret, "(secret)"))
+	cfg, err := load()
+	var creds credentials
+	if err == nil {
+		creds, err = newCredentials(cfg)
 	}
-	return clean
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "The configuration cannot be read again: the credentials stay as they are")
+		return false
+	}
+	if creds.options == k.creds.options {
+		return false
+	}
+	klog.FromContext(ctx).Info("The configuration has new credentials")
+	k.creds = creds
+	return true
 }
 
 // token is a signed-in state: the token, whose it is, and what it opens.
@@ -161,13 +170,50 @@ type token struct {
 	asked     time.Time // on our own clock
 	// expires is on our own clock, whatever the service's says; zero when unknown.
 	expires time.Time
-	// renewAt is when most of its life is over; zero when expires is.
+	// renewAt is when most of its life is over.
 	renewAt time.Time
+	// replaced counts the tokens in a row before it that were replaced young.
+	replaced int
+}
+
+// expired tells whether the token surely opens nothing any more.
+func (t *token) expired(now time.Time) bool {
+	return !t.expires.IsZero() && !now.Before(t.expires)
+}
+
+// young tells whether the token was issued a short time ago.
+func (t *token) young(now time.Time) bool { return now.Sub(t.asked) < youngToken }
+
+// due gives when to ask for the next token.
+func (t *token) due() time.Time {
+	switch {
+	case t.renewable:
+		return t.renewAt
+	case t.expires.IsZero():
+		return t.asked.Add(forever)
+	}
+	return t.expires
+}
+
+// cannotBeRenewed is the error of a token that the configuration gave.
+func (t *token) cannotBeRenewed(now time.Time) error {
+	reason := &TokenExpiredError{}
+	if t.expired(now) {
+		reason.At = t.expires
+	}
+	return &AuthenticationError{Err: reason}
 }
 
 // renewAfter is the part of a token's life after which we ask for the next one. The
 // rest is for Keystone to be out of order in.
 const renewAfter = 0.85
+
+const (
+	// unknownLife is what a token counts as living when Keystone does not say.
+	unknownLife = time.Hour
+	// forever is longer than any process.
+	forever = 100 * 365 * 24 * time.Hour
+)
 
 func readToken(result interface {
 	ExtractInto(any) error
@@ -195,7 +241,9 @@ func readToken(result interface {
 		return nil, errors.New("the token is for no project: set tenant-id, or tenant-name and its domain")
 	}
 	t := &token{id: id, projectID: body.Project.ID, catalog: body.Catalog, asked: asked}
-	if !body.ExpiresAt.IsZero() {
+	if body.ExpiresAt.IsZero() {
+		t.renewAt = asked.Add(part(unknownLife))
+	} else {
 		t.setLife(asked, body.IssuedAt, body.ExpiresAt)
 	}
 	return t, nil
@@ -209,5 +257,8 @@ func (t *token) setLife(asked, issued, expires time.Time) {
 		life = expires.Sub(asked)
 	}
 	t.expires = asked.Add(life)
-	t.renewAt = asked.Add(time.Duration(float64(life) * renewAfter))
+	t.renewAt = asked.Add(max(minRenewal, part(life)))
 }
+
+// part gives how much of a life goes by before a renewal.
+func part(life time.Duration) time.Duration { return time.Duration(float64(life) * renewAfter) }

@@ -3,7 +3,6 @@ package openstack
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -13,11 +12,16 @@ import (
 )
 
 const (
-	// minRenewal is the least time between two renewals in the background, however
-	// short the life of the tokens.
-	minRenewal = time.Second
-	// maxRenewalRetry is the longest time between two tries of a failing renewal.
-	maxRenewalRetry = time.Minute
+	// minRenewal is the least age at which a token is renewed in the background,
+	// however short its life: that of an application credential that is about to
+	// expire shrinks with it.
+	minRenewal = 30 * time.Second
+	// youngToken is an age below which a refusal speaks against the service that
+	// refuses rather than against the token.
+	youngToken = 30 * time.Second
+	// maxReplacements is how many tokens in a row may replace one that was refused,
+	// each while it is young. The second one is for issueResolution.
+	maxReplacements = 2
 	// issueResolution is that of the time of issue of Keystone's tokens. When all
 	// tokens that there are get revoked, those of the rest of that second are worth
 	// nothing either.
@@ -41,12 +45,21 @@ func (e *TokenExpiredError) Error() string {
 
 // tokenSource has the token that all requests carry. It renews it before it
 // expires, and when a service refuses it; many who need a new one share one
-// request for it.
+// request for it. A sign-in that failed is remembered: until it is time for the
+// next one, everybody who needs a token gets its error.
 type tokenSource struct {
-	issue   func(context.Context) (*token, error)
+	issue func(context.Context) (*token, error)
+	// reread takes over the credentials that the configuration has by now, and tells
+	// whether they are others than before.
+	reread func(context.Context) bool
+	// others tells that they are, and yielded no token yet. It belongs to the flight.
+	others  bool
 	clock   clock.Clock
 	current atomic.Pointer[token]
 	flight  singleflight.Group
+	// failed is nil unless the last sign-in failed; woken tells keepFresh of it.
+	failed atomic.Pointer[failure]
+	woken  chan struct{}
 	// life ends with the session. Renewals belong to it and not to the request that
 	// happens to need one first.
 	life context.Context
@@ -55,32 +68,29 @@ type tokenSource struct {
 // get gives a token that is worth trying.
 func (s *tokenSource) get(ctx context.Context) (*token, error) {
 	t := s.current.Load()
-	if t.renewable && !t.expires.IsZero() && !s.clock.Now().Before(t.expires) {
+	if t.expired(s.clock.Now()) {
 		return s.renew(ctx, t)
 	}
 	return t, nil
 }
 
+// worthReplacing tells whether another token may help where a service refused this
+// one. When those that replaced it while it was young are refused as well, it is the
+// service that is out of order: it has to do with the token until that is no longer
+// young.
+func (s *tokenSource) worthReplacing(refused *token) bool {
+	return s.current.Load() != refused || refused.replaced < maxReplacements ||
+		!refused.young(s.clock.Now())
+}
+
 // renew gives another token than stale. Errors are AuthenticationErrors, or the
 // context's.
 func (s *tokenSource) renew(ctx context.Context, stale *token) (*token, error) {
-	if !stale.renewable {
-		expired := &TokenExpiredError{}
-		if !stale.expires.IsZero() && !s.clock.Now().Before(stale.expires) {
-			expired.At = stale.expires
-		}
-		return nil, &AuthenticationError{Err: expired}
-	}
 	done := s.flight.DoChan("", func() (any, error) {
 		if t := s.current.Load(); t != stale {
 			return t, nil
 		}
-		t, err := s.issue(s.life)
-		if err != nil {
-			return nil, err
-		}
-		s.current.Store(t)
-		return t, nil
+		return s.signIn(stale)
 	})
 	select {
 	case result := <-done:
@@ -91,6 +101,50 @@ func (s *tokenSource) renew(ctx context.Context, stale *token) (*token, error) {
 	case <-ctx.Done():
 		return nil, &AuthenticationError{Err: fmt.Errorf("waiting for a new token: %w", ctx.Err())}
 	}
+}
+
+// signIn replaces the token, unless that failed a short time ago. Only one call at
+// a time runs.
+func (s *tokenSource) signIn(stale *token) (*token, error) {
+	last := s.failed.Load()
+	if last.waits(s.clock.Now()) {
+		return nil, last.err
+	}
+	t, err := s.tryCredentials(stale, last)
+	if err != nil {
+		s.failed.Store(last.next(err, s.clock.Now()))
+		select {
+		case s.woken <- struct{}{}:
+		default:
+		}
+		return nil, err
+	}
+	if t.replaced = 1; stale.young(s.clock.Now()) {
+		t.replaced += stale.replaced
+	}
+	s.current.Store(t)
+	s.failed.Store(nil)
+	return t, nil
+}
+
+// tryCredentials asks for a token. Credentials that Keystone refuses are read anew.
+func (s *tokenSource) tryCredentials(stale *token, last *failure) (*token, error) {
+	if (last.refused() || !stale.renewable) && s.reread(s.life) {
+		s.others = true
+	}
+	if !stale.renewable && !s.others {
+		return nil, stale.cannotBeRenewed(s.clock.Now())
+	}
+	t, err := s.issue(s.life)
+	if credentialsRefused(err) && s.reread(s.life) {
+		s.others = true
+		t, err = s.issue(s.life)
+	}
+	if err == nil && t.projectID != stale.projectID {
+		err = &AuthenticationError{Err: &OtherProjectError{Signed: stale.projectID, Given: t.projectID}}
+	}
+	s.others = s.others && err != nil
+	return t, err
 }
 
 // outlive waits for the end of the second in which a token was issued.
@@ -105,94 +159,42 @@ func (s *tokenSource) outlive(ctx context.Context, t *token) error {
 	}
 }
 
-// keepFresh renews the token in the background until the session ends.
+// keepFresh renews the token in the background until the session ends. A sign-in
+// that failed, whoever needed it, is tried again when its time has come.
 func (s *tokenSource) keepFresh() {
 	logger := klog.FromContext(s.life)
-	failures := 0
-	for {
-		t := s.current.Load()
-		if !t.renewable || t.expires.IsZero() {
-			return
+	for s.sleep(s.untilRenewal()) {
+		if s.untilRenewal() > 0 {
+			continue // a request was faster
 		}
-		wait := max(minRenewal, t.renewAt.Sub(s.clock.Now()))
-		if failures > 0 {
-			wait = min(maxRenewalRetry, minRenewal<<min(failures, 6))
-		}
-		if !s.sleep(wait) {
-			return
-		}
-		if now := s.current.Load(); now != t {
-			failures = 0 // a refused request was faster
+		stale := s.current.Load()
+		fresh, err := s.renew(s.life, stale)
+		if err != nil {
+			logger.Error(err, "Renewing the Keystone token failed", "expires", stale.expires, "again", s.untilRenewal())
 			continue
 		}
-		if _, err := s.renew(s.life, t); err != nil {
-			failures++
-			logger.Error(err, "Renewing the Keystone token failed", "failures", failures, "expires", t.expires)
-			continue
-		}
-		failures = 0
-		logger.V(2).Info("Renewed the Keystone token", "expires", s.current.Load().expires)
+		logger.V(2).Info("Renewed the Keystone token", "expires", fresh.expires)
 	}
 }
 
-// sleep gives false when the session ended first.
+// untilRenewal gives the time until somebody should ask for a token.
+func (s *tokenSource) untilRenewal() time.Duration {
+	due := s.current.Load().due()
+	if last := s.failed.Load(); last != nil {
+		due = last.again
+	}
+	return due.Sub(s.clock.Now())
+}
+
+// sleep returns after the time, or when a sign-in fails. It gives false when the
+// session ended first.
 func (s *tokenSource) sleep(wait time.Duration) bool {
 	timer := s.clock.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C():
-		return true
+	case <-s.woken:
 	case <-s.life.Done():
-		return false
 	}
-}
-
-// authTransport signs every request. One that a service refuses with 401 did no
-// work: it is sent once more with a new token.
-type authTransport struct {
-	tokens *tokenSource
-	next   http.RoundTripper
-}
-
-// RoundTrip sends the request with the current token. When a new one is refused,
-// too, it tries with one of another second.
-func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body != nil {
-		defer req.Body.Close()
-	}
-	ctx := req.Context()
-	current, err := t.tokens.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := t.next.RoundTrip(signed(req, current))
-	for tried := 1; tried < 3; tried++ {
-		if err != nil || resp.StatusCode != http.StatusUnauthorized || hasBody(req) && req.GetBody == nil {
-			return resp, err
-		}
-		resp.Body.Close()
-		if tried > 1 {
-			if err := t.tokens.outlive(ctx, current); err != nil {
-				return nil, err
-			}
-		}
-		if current, err = t.tokens.renew(ctx, current); err != nil {
-			return nil, err
-		}
-		again := signed(req, current)
-		if hasBody(req) {
-			if again.Body, err = req.GetBody(); err != nil {
-				return nil, fmt.Errorf("read the request's body again: %w", err)
-			}
-		}
-		resp, err = t.next.RoundTrip(again)
-	}
-	return resp, err
-}
-
-// signed copies a request and adds the token.
-func signed(req *http.Request, t *token) *http.Request {
-	req = req.Clone(req.Context())
-	req.Header.Set("X-Auth-Token", t.id)
-	return req
+	return s.life.Err() == nil
 }

@@ -24,6 +24,10 @@ type SessionOptions struct {
 	UserAgent string
 	// Timeout is for one attempt at a request, with its answer: 60 s.
 	Timeout time.Duration
+	// Reread gives the configuration as it is now. It is asked when Keystone refuses
+	// the credentials, of which new ones are taken over; nothing else is. Nil: what
+	// NewSession was given is all there is.
+	Reread func() (config.Global, error)
 	// Clock is the real one when nil.
 	Clock clock.Clock
 	// Metrics count the requests when not nil.
@@ -104,10 +108,13 @@ func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*S
 	s := &Session{endpoints: endpoints, connections: connections, end: end}
 	chain := newChain(connections, opts)
 	s.unsigned = &http.Client{Transport: chain, CheckRedirect: sameHostReads}
+	keystone := newKeystone(identity, creds, chain, opts.UserAgent, opts.Clock)
 	s.tokens = &tokenSource{
-		issue: newKeystone(identity, creds, chain, opts.UserAgent, opts.Clock).issue,
-		clock: opts.Clock,
-		life:  life,
+		issue:  keystone.issue,
+		reread: func(ctx context.Context) bool { return keystone.reread(ctx, opts.Reread) },
+		clock:  opts.Clock,
+		woken:  make(chan struct{}, 1),
+		life:   life,
 	}
 	first, err := s.tokens.issue(ctx)
 	if err != nil {
@@ -154,6 +161,16 @@ func newProvider(identity string, transport http.RoundTripper, userAgent string)
 
 // ProjectID gives the project that the session works in.
 func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID }
+
+// Refused gives why Keystone does not take our credentials, nil while it does or
+// cannot be asked. It goes on asking once a minute, with what the configuration has
+// then.
+func (s *Session) Refused() error {
+	if last := s.tokens.failed.Load(); last.refused() {
+		return Wrap(last.err, "sign in at "+s.provider.IdentityEndpoint)
+	}
+	return nil
+}
 
 // Region gives the configured region, "" when there is none.
 func (s *Session) Region() string { return s.endpoints.region }
