@@ -108,6 +108,9 @@ var (
 	htmlTag   = regexp.MustCompile(`(?s)<[^>]*>`)
 	// fernetToken is what Keystone's tokens look like: its errors may name one.
 	fernetToken = regexp.MustCompile(`gAAAA[A-Za-z0-9_=-]{16,}`)
+	// jwsToken is the other kind: three parts in base64url, of which the first is a
+	// JSON object.
+	jwsToken = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`)
 )
 
 // plainText takes the title of an HTML page, or else the text without tags.
@@ -122,6 +125,7 @@ func plainText(text string) string {
 // token, at most limit characters.
 func oneLine(text string, limit int) string {
 	text = fernetToken.ReplaceAllString(text, "(token)")
+	text = jwsToken.ReplaceAllString(text, "(token)")
 	words := strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	})
