@@ -50,7 +50,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	}
 	id := r.identity(svc, version)
 	leaving := leavingSettings(svc)
-	found, err := r.observer.Find(ctx, id, observe.Hints{LoadBalancerID: leaving.loadBalancerID, Addresses: publishedAddresses(svc)})
+	found, err := r.observer.Find(ctx, id, r.hints(svc, leaving.loadBalancerID))
 	if err != nil && !notOurs(err) {
 		return nil, false, err
 	}
@@ -58,8 +58,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
 	if all := found.LoadBalancers; len(all) > 0 {
-		best := all[pick(all, publishedAddresses(svc))]
-		observed := &model.Observed{LoadBalancer: observe.Parts{LoadBalancer: best}.Model(found.As)}
+		observed := &model.Observed{LoadBalancer: observe.Parts{LoadBalancer: all[0]}.Model(found.As)}
 		if err := r.observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
 			return nil, false, err
 		}
@@ -184,6 +183,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 	if err := r.groups.Remove(ctx, id); err != nil {
 		return err
 	}
+	r.ownIDs.remove(svc.UID)
 	if !leaving.options.KeepFloatingIP {
 		r.touched.remove(svc.UID)
 	}

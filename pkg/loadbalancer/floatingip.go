@@ -95,7 +95,11 @@ func (r *Reconciler) noteKept(svc *v1.Service, l leaving, observed *model.Observ
 		return
 	}
 	name := types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}
-	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
+	all := []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring}
+	for i := range observed.Surplus {
+		all = append(all, &observed.Surplus[i])
+	}
+	for _, lb := range all {
 		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.Owned {
 			r.kept.add(name, lb.FloatingIP.ID)
 		}

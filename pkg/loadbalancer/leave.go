@@ -20,10 +20,17 @@ func (r *Reconciler) before(svc *v1.Service) []string {
 	if known := r.memory.recall(svc.UID); known != nil {
 		ids = append(ids, known.loadBalancerID)
 	}
-	if written, ok := parseFingerprint(svc.Annotations[annotation.Fingerprint]); ok && written.service == svc.UID {
+	if written, ok := writtenFor(svc); ok {
 		ids = append(ids, written.loadBalancerID)
 	}
 	return ids
+}
+
+// writtenFor gives what was written down of a Service; false where that is nothing, or
+// a copy of another Service's.
+func writtenFor(svc *v1.Service) (fingerprint, bool) {
+	written, ok := parseFingerprint(svc.Annotations[annotation.Fingerprint])
+	return written, ok && written.service == svc.UID
 }
 
 // settledOn tells whether a Service surely has nothing on any load balancer but this

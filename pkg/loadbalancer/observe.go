@@ -3,7 +3,6 @@ package loadbalancer
 import (
 	"context"
 	"errors"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -47,8 +46,7 @@ type depth func(context.Context, identity.Identity, openstack.LoadBalancer) (*mo
 // read finds the Service's load balancer and reads what is in it, once nothing works
 // on it any more. It also gives who the Service is there.
 func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Identity, lbID string, inside depth, h *holder) (*model.Observed, identity.Identity, error) {
-	hints := observe.Hints{LoadBalancerID: lbID, Addresses: publishedAddresses(svc)}
-	found, err := r.observer.Find(ctx, id, hints)
+	found, err := r.observer.Find(ctx, id, r.hints(svc, lbID))
 	if err != nil {
 		return nil, id, err
 	}
@@ -56,48 +54,53 @@ func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Iden
 	if len(all) == 0 {
 		return &model.Observed{}, id, nil
 	}
-	best := pick(all, hints.Addresses)
-	waited, err := h.hold(ctx, &r.locks, all[best].ID)
+	waited, err := h.hold(ctx, &r.locks, all[0].ID)
 	if err != nil {
 		return nil, id, err
 	}
 	if waited { // a Service may have come to it, or gone, in the meantime
-		again, err := r.octavia.LoadBalancer(ctx, all[best].ID)
+		again, err := r.octavia.LoadBalancer(ctx, all[0].ID)
 		if openstack.IsNotFound(err) {
 			return &model.Observed{}, id, nil
 		}
 		if err != nil {
 			return nil, id, err
 		}
-		all[best] = *again
+		all[0] = *again
 	}
-	observed, err := r.contents(ctx, observe.Found{LoadBalancers: all[best : best+1], As: found.As}, inside)
+	observed, err := r.contents(ctx, observe.Found{LoadBalancers: all[:1], As: found.As}, inside)
 	if err != nil {
 		return nil, id, err
 	}
-	old := replacedBy(all, best)
-	if old >= 0 {
-		if err := r.retiring(ctx, observe.Found{LoadBalancers: all[old : old+1], As: found.As}, inside, observed); err != nil {
+	rest := all[1:]
+	if found.Replaces {
+		if err := r.retiring(ctx, observe.Found{LoadBalancers: rest[:1], As: found.As}, inside, observed); err != nil {
 			return nil, id, err
 		}
+		rest = rest[1:]
 	}
-	for i := range all {
-		if i != best && i != old {
-			surplus, err := r.observer.Outline(ctx, id, all[i], nil)
-			if err != nil {
-				return nil, id, err
-			}
-			observed.Surplus = append(observed.Surplus, *surplus)
+	for _, lb := range rest {
+		surplus, err := r.observer.Outline(ctx, id, lb, nil)
+		if err != nil {
+			return nil, id, err
 		}
+		found.Attach(surplus)
+		observed.Surplus = append(observed.Surplus, *surplus)
+	}
+	if !found.As.Sharing.Is {
+		r.ownIDs.set(svc.UID, all[0].ID)
 	}
 	return observed, found.As, nil
 }
 
-// replacedBy gives the index of the load balancer whose place one of them was made to
-// take, or -1.
-func replacedBy(all []openstack.LoadBalancer, i int) int {
-	replaced, _ := identity.Replaces(all[i].Tags)
-	return slices.IndexFunc(all, func(lb openstack.LoadBalancer) bool { return replaced != "" && lb.ID == replaced })
+// hints are what is known of a Service's load balancer before the cloud is asked, given
+// the one that the Service names.
+func (r *Reconciler) hints(svc *v1.Service, named string) observe.Hints {
+	hints := observe.Hints{LoadBalancerID: named, Remembered: r.ownIDs.get(svc.UID), Addresses: publishedAddresses(svc)}
+	if written, ok := writtenFor(svc); ok {
+		hints.Written = written.loadBalancerID
+	}
+	return hints
 }
 
 // retiring reads the load balancer whose place another one takes. Where the other
@@ -163,27 +166,4 @@ func (r *Reconciler) settled(ctx context.Context, lb openstack.LoadBalancer) (*o
 		return nil, nil
 	}
 	return again, err
-}
-
-// pick chooses among several load balancers of one Service: the one that was made to
-// take the place of another that is there, else the one whose address is published,
-// else the oldest.
-func pick(found []openstack.LoadBalancer, addresses []string) int {
-	best := 0
-	for i := range found {
-		if a, b := replacedBy(found, i) >= 0, replacedBy(found, best) >= 0; a != b {
-			if a {
-				best = i
-			}
-			continue
-		}
-		published := slices.Contains(addresses, found[i].VipAddress)
-		switch kept := slices.Contains(addresses, found[best].VipAddress); {
-		case published && !kept:
-			best = i
-		case published == kept && found[i].CreatedAt.Before(found[best].CreatedAt):
-			best = i
-		}
-	}
-	return best
 }

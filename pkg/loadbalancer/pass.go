@@ -356,6 +356,9 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 	if errors.As(err, &unsure) {
 		p.creations.lose(p.svc.UID)
 	}
+	if lb := p.observed.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
+		p.ownIDs.set(p.svc.UID, lb.ID)
+	}
 	var broken *apply.ChildrenError
 	if errors.As(err, &broken) {
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())

@@ -113,8 +113,10 @@ type Reconciler struct {
 	drifts    drifts
 	notices   notices
 	nodes     nodeTable
-	// touched are the Services that something was made for.
+	// touched are the Services that something was made for; ownIDs are their load
+	// balancers.
 	touched uidSet
+	ownIDs  ownIDs
 	// kept are floating IPs that outlive their Service.
 	kept      keptFloatingIPs
 	creations *creations
@@ -232,6 +234,7 @@ func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings, can b
 	return plan.Options{
 		KeepFloatingIP: settings.KeepFloatingIP,
 		Published:      len(svc.Status.LoadBalancer.Ingress) > 0,
+		Addresses:      publishedAddresses(svc),
 		Cascade:        r.options.Config.LoadBalancer.CascadeDelete,
 		Forgetful:      can.Forgetful,
 		MoveMembers:    settings.MemberSubnetID != "",

@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
@@ -188,6 +189,7 @@ func (p *pass) unpack(ctx context.Context, known *remembered) error {
 // leaveOthers takes the Service off the load balancers where it was before.
 func (p *pass) leaveOthers(ctx context.Context) error {
 	left, err := p.elsewhere(ctx, p.svc, p.id, p.observed.LoadBalancer, p.before)
+	left = slices.DeleteFunc(left, func(f observe.Found) bool { return p.observed.Has(f.LoadBalancers[0].ID) }) // what the plan leaves alone
 	if err != nil || len(left) == 0 {
 		return err
 	}

@@ -316,7 +316,7 @@ type Observed struct {
 	// until the floating IP is moved.
 	Retiring *LoadBalancer
 	// Surplus are further load balancers of the Service: two creations met. The
-	// one in LoadBalancer is kept.
+	// one in LoadBalancer is kept. Each has the floating IP on its VIP.
 	Surplus []LoadBalancer
 	// Spare are floating IPs that the Service can have: its own, left over from an
 	// interrupted creation or an earlier load balancer; those that a Service of its

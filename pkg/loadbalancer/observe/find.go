@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -28,16 +30,27 @@ type Hints struct {
 	LoadBalancerID string
 	// Addresses are the published ones.
 	Addresses []string
-	// Before are load balancers that we know the Service to have had.
+	// Remembered is the load balancer that this process has made for the Service, or
+	// has found to be its own.
+	Remembered string
+	// Written is the one that was written down in the Service. Whoever may write the
+	// Service may write that too: it says where to look, and proves nothing.
+	Written string
+	// Before are load balancers that the Service may have been on.
 	Before []string
 }
 
 // Found are the load balancers of a Service.
 type Found struct {
-	// LoadBalancers are its own, or the one that it shares.
+	// LoadBalancers are its own, or the one that it shares. The first is the one that
+	// serves it, or is to; see ownership.Choose.
 	LoadBalancers []openstack.LoadBalancer
+	// Replaces tells that the first is to take the place of the second.
+	Replaces bool
 	// As is who the Service is there: their contents are read with it.
 	As identity.Identity
+	// floatingIPs are those on each, where there are several.
+	floatingIPs map[string][]floatingips.FloatingIP
 }
 
 // Find looks for the load balancers of a Service. What proves that one is its own:
@@ -51,7 +64,16 @@ type Found struct {
 // name has load balancers of the same names. When the Service's annotation names such
 // a one, the Service shares it: Found.As says so.
 func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
-	ours, err := o.Claimed(ctx, id)
+	found, err := o.find(ctx, id, hints)
+	if err != nil || len(found.LoadBalancers) < 2 {
+		return found, err
+	}
+	return o.choose(ctx, found, hints)
+}
+
+// find is Find without a choice among several.
+func (o *Observer) find(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
+	ours, err := o.ours(ctx, id, hints)
 	if err != nil {
 		return Found{}, err
 	}
@@ -74,7 +96,7 @@ func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) 
 		}
 		for _, lb := range at {
 			if as, own := adoptable(id, lb); own {
-				return Found{[]openstack.LoadBalancer{lb}, as}, nil
+				return Found{LoadBalancers: []openstack.LoadBalancer{lb}, As: as}, nil
 			}
 		}
 	}
@@ -97,7 +119,7 @@ func replacing(all []openstack.LoadBalancer, id string) []openstack.LoadBalancer
 // long as they are there: one that cloud-provider-openstack made is not found by our
 // tags. Ours says that it was the Service's.
 func (o *Observer) withReplaced(ctx context.Context, id identity.Identity, ours []openstack.LoadBalancer) (Found, error) {
-	found := Found{ours, id}
+	found := Found{LoadBalancers: ours, As: id}
 	for _, lb := range ours {
 		replaced, _ := identity.Replaces(lb.Tags)
 		if replaced == "" || holds(found.LoadBalancers, replaced) {
@@ -147,7 +169,7 @@ func (o *Observer) named(ctx context.Context, id identity.Identity, lbID string,
 	if err != nil {
 		return Found{}, err
 	}
-	return Found{[]openstack.LoadBalancer{*lb}, as}, nil
+	return Found{LoadBalancers: []openstack.LoadBalancer{*lb}, As: as}, nil
 }
 
 // relate says who the Service is on a load balancer that it names.
@@ -192,6 +214,25 @@ func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]opensta
 		return nil, err
 	}
 	return slices.DeleteFunc(found, func(lb openstack.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != identity.Ours }), nil
+}
+
+// ours lists the load balancers that carry our identity. The list may come from a
+// replica that lags behind: the one that is remembered is asked for by its ID.
+func (o *Observer) ours(ctx context.Context, id identity.Identity, hints Hints) ([]openstack.LoadBalancer, error) {
+	ours, err := o.Claimed(ctx, id)
+	if err != nil || hints.Remembered == "" || hints.Remembered == hints.LoadBalancerID || holds(ours, hints.Remembered) {
+		return ours, err
+	}
+	lb, err := o.Octavia.LoadBalancer(ctx, hints.Remembered)
+	switch {
+	case openstack.IsNotFound(err):
+		return ours, nil
+	case err != nil:
+		return nil, err
+	case id.Claim(lb.Tags, lb.Description) != identity.Ours:
+		return ours, nil
+	}
+	return append(ours, *lb), nil
 }
 
 // at lists the load balancers at an address: behind the floating IP that has it, or
@@ -272,7 +313,7 @@ func (o *Observer) Elsewhere(ctx context.Context, id identity.Identity, hints Hi
 		if errors.As(err, &notOurs) {
 			return nil
 		}
-		elsewhere = append(elsewhere, Found{[]openstack.LoadBalancer{lb}, as})
+		elsewhere = append(elsewhere, Found{LoadBalancers: []openstack.LoadBalancer{lb}, As: as})
 		return err
 	}
 	all, ids, err := o.traces(ctx, id, hints)

@@ -120,12 +120,19 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id identity.Identity, ob
 		addSpare(observed, floatingIP(id, found[free]))
 	case asked.Tag != "":
 		return &FloatingIPError{fmt.Sprintf("%s: none of %d floating IPs with the tag %q is free: add one, or free one", hints.AskedBy, len(found), asked.Tag)}
+	case len(found) > 0 && onSurplus(observed, found[0].PortID):
+		return nil // the plan moves it
 	case len(found) > 0:
 		return &FloatingIPError{fmt.Sprintf("%s: the floating IP %s is in use by port %s: choose another, or free it", hints.AskedBy, found[0].FloatingIP, found[0].PortID)}
 	case asked.ID != "":
 		return &FloatingIPError{fmt.Sprintf("%s: there is no floating IP %s in this project", hints.AskedBy, asked.ID)}
 	}
 	return nil // by address: it can be made
+}
+
+// onSurplus tells whether a port is the VIP of a further load balancer of the Service.
+func onSurplus(observed *model.Observed, portID string) bool {
+	return slices.ContainsFunc(observed.Surplus, func(lb model.LoadBalancer) bool { return lb.VIP.PortID == portID })
 }
 
 func hasSpare(observed *model.Observed, id string) bool {

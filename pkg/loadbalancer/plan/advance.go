@@ -74,8 +74,11 @@ func soundMembers(members []model.Member) []model.Member {
 }
 
 func removeLoadBalancer(observed *model.Observed, id string) {
-	observed.Surplus = slices.DeleteFunc(observed.Surplus, func(lb model.LoadBalancer) bool { return lb.ID == id })
 	var gone *model.LoadBalancer
+	if at := slices.IndexFunc(observed.Surplus, func(lb model.LoadBalancer) bool { return lb.ID == id }); at >= 0 {
+		gone = &model.LoadBalancer{FloatingIP: observed.Surplus[at].FloatingIP}
+		observed.Surplus = slices.Delete(slices.Clone(observed.Surplus), at, at+1)
+	}
 	switch lb, old := observed.LoadBalancer, observed.Retiring; {
 	case old != nil && old.ID == id:
 		gone, observed.Retiring = old, nil

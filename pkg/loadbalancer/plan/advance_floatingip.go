@@ -31,8 +31,11 @@ func advanceFloatingIP(observed *model.Observed, step Step) {
 		lb.FloatingIP = &fip
 		observed.Spare = slices.Delete(slices.Clone(observed.Spare), i, i+1)
 	case MoveFloatingIP:
-		fip := *observed.Retiring.FloatingIP
-		fip.Revision, observed.Retiring.FloatingIP = nil, nil
+		fip, ok := takeFloatingIP(observed, s.ID)
+		if !ok {
+			return
+		}
+		fip.Revision = nil
 		if s.Describe != "" {
 			fip.Description, fip.Owned, fip.Kept = s.Describe, true, false
 		}
@@ -47,6 +50,24 @@ func advanceFloatingIP(observed *model.Observed, step Step) {
 		}
 		observed.Spare = withoutFloatingIP(observed.Spare, s.ID)
 	}
+}
+
+// takeFloatingIP takes a floating IP off the load balancer that is not to have it any
+// more; false where none has it.
+func takeFloatingIP(observed *model.Observed, id string) (model.FloatingIP, bool) {
+	observed.Surplus = slices.Clone(observed.Surplus)
+	others := []*model.LoadBalancer{observed.Retiring}
+	for i := range observed.Surplus {
+		others = append(others, &observed.Surplus[i])
+	}
+	for _, lb := range others {
+		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == id {
+			fip := *lb.FloatingIP
+			lb.FloatingIP = nil
+			return fip, true
+		}
+	}
+	return model.FloatingIP{}, false
 }
 
 // disassociated takes a floating IP off its port. Ours is a spare one then, and not

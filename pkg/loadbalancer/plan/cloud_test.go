@@ -64,6 +64,8 @@ func (c *cloud) check(step plan.Step) error {
 		return refuse(lb.FloatingIP != nil && !s.Beside, "the VIP has a floating IP")
 	case plan.AssociateFloatingIP:
 		return refuse(lb.FloatingIP != nil || s.Find(c.observed.Spare) < 0, "the VIP has a floating IP, or this one is not spare")
+	case plan.MoveFloatingIP:
+		return refuse(lb.FloatingIP != nil || !c.onAnother(s.ID), "the VIP has a floating IP, or no other load balancer has this one")
 	case plan.DisassociateFloatingIP:
 		return refuse((lb.FloatingIP == nil || lb.FloatingIP.ID != s.ID) && !c.spare(s.ID), "it is not on the VIP")
 	}
@@ -87,6 +89,15 @@ func (c *cloud) checkDelete(s plan.DeleteLoadBalancer) error {
 		return fmt.Errorf("it holds what is not ours")
 	}
 	return refuse(!s.Cascade && len(lb.Listeners)+len(lb.Orphans) > 0, "it has children")
+}
+
+// onAnother tells whether a floating IP is on a load balancer that goes.
+func (c *cloud) onAnother(id string) bool {
+	others := c.observed.Surplus
+	if old := c.observed.Retiring; old != nil {
+		others = append([]model.LoadBalancer{*old}, others...)
+	}
+	return slices.ContainsFunc(others, func(lb model.LoadBalancer) bool { return lb.FloatingIP != nil && lb.FloatingIP.ID == id })
 }
 
 func (c *cloud) spare(id string) bool {

@@ -13,7 +13,7 @@ import (
 //	another's, nothing is ours    no
 //	made by hand                  no
 func Delete(observed model.Observed, opts Options) Plan {
-	steps := dropSurplus(observed)
+	var steps []Step
 	lb := observed.LoadBalancer
 	if old := observed.Retiring; old != nil && len(old.Foreign) == 0 {
 		steps = append(steps, DeleteLoadBalancer{ID: old.ID, Name: old.Name, Cascade: true})
@@ -32,7 +32,9 @@ func Delete(observed model.Observed, opts Options) Plan {
 			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
 		}
 	}
-	return Plan{Steps: steps, Notices: keptSurplus(observed)}
+	opts.Addresses = nil // nobody is to be served any more
+	steps = append(steps, dropSurplus(nil, observed, opts)...)
+	return Plan{Steps: steps, Notices: keptSurplus(steps, observed, opts)}
 }
 
 func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {

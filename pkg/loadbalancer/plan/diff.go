@@ -15,6 +15,9 @@ type Options struct {
 	// Published tells that users know the address: the load balancer may carry
 	// traffic whatever its status says.
 	Published bool
+	// Addresses are the published ones: a load balancer that has one of them is not
+	// deleted because the Service has another one.
+	Addresses []string
 	// Cascade lets one request delete a load balancer with all that is in it.
 	Cascade bool
 	// Forgetful tells of a provider that loses monitors of a full create, hangs
@@ -48,12 +51,13 @@ type Options struct {
 //	ACTIVE                       what differs; of another's, only what is the Service's own in it
 //
 // The order within the last: what lets fewer clients in comes first, what lets
-// more in comes last; a port that goes makes room before a port that comes.
+// more in comes last; a port that goes makes room before a port that comes. What the
+// Service has twice goes after all that.
 func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	plan := diff(desired, observed, opts)
 	if plan.Blocked == "" {
-		plan.Steps = append(dropSurplus(observed), plan.Steps...)
-		plan.Notices = append(plan.Notices, keptSurplus(observed)...)
+		plan.Steps = append(plan.Steps, dropSurplus(plan.Steps, observed, opts)...)
+		plan.Notices = append(plan.Notices, keptSurplus(plan.Steps, observed, opts)...)
 	}
 	return plan
 }
@@ -89,7 +93,12 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	}
 	d := contents(desired, lb, opts)
 	d.steps = append(detachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts), d.steps...)
-	d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
+	if move, ok := moveFromSurplus(desired, observed); ok {
+		d.add(move)
+		d.add(dropSpare(observed.Spare, -1, opts)...)
+	} else {
+		d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
+	}
 	return Plan{Steps: d.steps, Notices: append(told, notices(desired, lb)...)}
 }
 

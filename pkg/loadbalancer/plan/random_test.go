@@ -143,7 +143,7 @@ func (m maker) cloud(opts plan.Options) *cloud {
 func (m maker) observed() model.Observed {
 	c := &cloud{}
 	for i := range pickOne(m, 0, 0, 0, 1, 2) {
-		c.observed.Surplus = append(c.observed.Surplus, model.LoadBalancer{ID: fmt.Sprintf("surplus-%d", i), Name: name})
+		c.observed.Surplus = append(c.observed.Surplus, m.surplus(i, name))
 	}
 	addresses := []string{"203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"}
 	m.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] })
@@ -168,6 +168,16 @@ func (m maker) observed() model.Observed {
 	c.identify()
 	lb.Sort()
 	return c.observed
+}
+
+// surplus is a further load balancer of the Service, with a floating IP of its own or
+// none.
+func (m maker) surplus(i int, name string) model.LoadBalancer {
+	lb := model.LoadBalancer{ID: fmt.Sprintf("surplus-%d", i), Name: name}
+	if m.chance(40) {
+		lb.FloatingIP = &model.FloatingIP{ID: "fip-" + lb.ID, Address: fmt.Sprintf("203.0.113.%d", 100+i), Owned: m.chance(80)}
+	}
+	return lb
 }
 
 // damage leaves a load balancer as the cloud and other people leave it.

@@ -230,8 +230,8 @@ type (
 		Describe    string
 	}
 
-	// MoveFloatingIP moves the floating IP from the load balancer that retires to the
-	// one that takes its place, in one request, once that is well.
+	// MoveFloatingIP moves the floating IP from a load balancer of the Service that
+	// goes to the one that stays, in one request, once that is well.
 	MoveFloatingIP struct {
 		ID, Address string
 		Revision    *int

@@ -2,30 +2,90 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// dropSurplus deletes load balancers of a Service that has another one, unless
-// somebody else has put something into them.
-func dropSurplus(observed model.Observed) []Step {
+// A Service can have more than one load balancer: two creations met. One of them is
+// kept, see package ownership, and the others go last of all, with their floating IPs:
+//
+//	a further load balancer                        is
+//	holds what is not ours                         left alone, and told
+//	has the published address                      left alone, and told, unless the address is moved in the same plan
+//	any other                                      deleted
+//
+// Where the one that is kept needs a floating IP, it takes that of another one along.
+
+// moveFromSurplus gives the step that puts the floating IP of a further load balancer
+// on the one that is kept, if that has none and this one fits. It is false where there
+// is none to be moved.
+func moveFromSurplus(desired *model.LoadBalancer, observed model.Observed) (MoveFloatingIP, bool) {
+	want := desired.FloatingIP
+	if want == nil || observed.LoadBalancer.FloatingIP != nil {
+		return MoveFloatingIP{}, false
+	}
+	at := slices.IndexFunc(observed.Surplus, func(lb model.LoadBalancer) bool {
+		return len(lb.Foreign) == 0 && fits(want, lb.FloatingIP) && (want.Asked() || lb.FloatingIP.Owned)
+	})
+	if at < 0 {
+		return MoveFloatingIP{}, false
+	}
+	return MoveFloatingIP(associate(want, *observed.Surplus[at].FloatingIP)), true
+}
+
+// dropSurplus gives the steps that delete the further load balancers, after others.
+func dropSurplus(before []Step, observed model.Observed, opts Options) []Step {
 	var steps []Step
 	for _, lb := range observed.Surplus {
-		if len(lb.Foreign) == 0 {
-			steps = append(steps, DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "the Service has another one"})
+		if takesFloatingIP(before, lb) {
+			lb.FloatingIP = nil
+		}
+		if stays(lb, opts) != "" {
+			continue
+		}
+		steps = append(steps, DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "the Service has another one"})
+		if fip := lb.FloatingIP; fip != nil && fip.Owned && !opts.KeepFloatingIP {
+			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
 		}
 	}
 	return steps
 }
 
+// takesFloatingIP tells whether one of the steps takes the floating IP off a load
+// balancer.
+func takesFloatingIP(steps []Step, lb model.LoadBalancer) bool {
+	return lb.FloatingIP != nil && slices.ContainsFunc(steps, func(step Step) bool {
+		move, ok := step.(MoveFloatingIP)
+		return ok && move.ID == lb.FloatingIP.ID
+	})
+}
+
+// stays says why a further load balancer is not deleted; "" where it is.
+func stays(lb model.LoadBalancer, opts Options) string {
+	serves := slices.Contains(opts.Addresses, lb.VIP.Address) || lb.FloatingIP != nil && slices.Contains(opts.Addresses, lb.FloatingIP.Address)
+	switch {
+	case len(lb.Foreign) > 0:
+		return fmt.Sprintf("it holds %s %s, which is not ours", lb.Foreign[0].Kind, lb.Foreign[0].Name)
+	case serves:
+		return "it has the address that the Service has published"
+	default:
+		return ""
+	}
+}
+
 // keptSurplus tells of those that stay.
-func keptSurplus(observed model.Observed) []Notice {
+func keptSurplus(steps []Step, observed model.Observed, opts Options) []Notice {
 	var notices []Notice
 	for _, lb := range observed.Surplus {
-		if len(lb.Foreign) > 0 {
+		goes := slices.ContainsFunc(steps, func(step Step) bool {
+			d, ok := step.(DeleteLoadBalancer)
+			return ok && d.ID == lb.ID
+		})
+		if !goes {
 			notices = append(notices, Notice{"load balancer", fmt.Sprintf(
-				"load balancer %s (%s) was made for the Service beside another one and is not needed; it is left alone, as it holds %s %s, which is not ours: delete it by hand",
-				lb.Name, lb.ID, lb.Foreign[0].Kind, lb.Foreign[0].Name)})
+				"load balancer %s (%s) was made for the Service beside another one and is not needed; it is left alone, as %s: delete it by hand",
+				lb.Name, lb.ID, stays(lb, opts))})
 		}
 	}
 	return notices
