@@ -27,7 +27,15 @@ demo: ## See it work: a Service becomes a load balancer (half a minute once buil
 .PHONY: test
 test: controlplane ## Run all tests with the race detector
 	go vet ./...
-	go test -race -timeout 12m ./...
+	go run ./tests/features/cmd/features test -race -timeout 12m ./...
+
+.PHONY: features
+features: ## Write docs/features.md from the results of the last make test
+	go run ./tests/features/cmd/features page
+
+.PHONY: prove
+prove: ## Break each feature, and see its tests fail (ROWS=25,31 for some; JOBS at a time)
+	go run ./tests/features/cmd/features prove -rows '$(ROWS)' -jobs $(or $(JOBS),2)
 
 .PHONY: e2e
 e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD
@@ -52,10 +60,9 @@ $(GOLANGCI_LINT):
 	GOBIN=$(dir $@) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 
 .PHONY: generate
-generate: ## Write anew what is made from the code: docs and golden files
+generate: ## Write anew what is made from the code: docs (but features.md) and golden files
 	go test ./pkg/config -run TestReference -update
 	go test ./pkg/loadbalancer/... -run 'Golden|Reference' -update
-	go test ./tests/features -update
 
 .PHONY: image
 image: ## Build the container image

@@ -163,6 +163,7 @@ func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 	}
 }
 
+//proves:43
 func TestWithoutOctaviasVersionNothingIsCreated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})

@@ -12,7 +12,7 @@ import (
 
 // A Service with any number of ports is one creation and one floating IP.
 //
-//proves:68
+//proves:17,68
 func TestCreationIsOneLoadBalancerPostAndOneFloatingIPPost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})

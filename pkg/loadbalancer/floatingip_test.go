@@ -395,6 +395,13 @@ func TestExternalNetworkIsFoundAndOfSeveralOneEventTells(t *testing.T) {
 	}
 	nodes, svc := w.nodes(1), service("web", 1)
 	w.ensure(svc, nodes)
+	made := w.cloud.Neutron.FloatingIPs()
+	if len(made) != 1 || made[0].NetworkID != w.cloud.ExternalNetwork.ID || made[0].PortID != w.loadBalancer().VIP.PortID {
+		t.Errorf("floating IPs %+v, want one of the network %s on the VIP", made, w.cloud.ExternalNetwork.ID)
+	}
+	if got := svc.Status.LoadBalancer.Ingress[0].IP; len(made) != 1 || got != made[0].Address {
+		t.Errorf("published %s, want the floating IP", got)
+	}
 	w.ensure(svc, nodes)
 	svc.Spec.Ports[0].NodePort = 31999
 	w.ensure(svc, nodes)
@@ -429,7 +436,7 @@ func TestCloudWithoutFloatingIPsServesOnTheVIP(t *testing.T) {
 	w.unchanged(svc, nodes)
 }
 
-//proves:25,30,31
+//proves:30,31
 func TestInternalAndIPv6ServicesMakeNoNoise(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{simulator: simulator.Options{
@@ -453,6 +460,12 @@ func TestInternalAndIPv6ServicesMakeNoNoise(t *testing.T) {
 	}
 	if got := six.Status.LoadBalancer.Ingress[0].IP; !strings.HasPrefix(got, "fd00:6::") {
 		t.Errorf("published %s", got)
+	}
+	for _, lb := range w.loadBalancers(2) {
+		member := lb.Pools[0].Members[0].Address
+		if want := map[bool]string{true: "127.100.1.10", false: "fd00:6::10"}[strings.HasSuffix(lb.Name, "internal")]; member != want {
+			t.Errorf("%s has the member %s, want %s", lb.Name, member, want)
+		}
 	}
 	w.floatingIPs(0)
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
 
+// TestChangesOfAServiceAreAppliedAndThenNothingDiffers, each with as many writes as
+// it needs.
+//
+//proves:25,37,43,51
 func TestChangesOfAServiceAreAppliedAndThenNothingDiffers(t *testing.T) {
 	t.Parallel()
 	local := func(svc *v1.Service) {
@@ -150,6 +154,7 @@ func TestChangesOfAServiceAreAppliedAndThenNothingDiffers(t *testing.T) {
 	}
 }
 
+//proves:25
 func TestInternalServiceGetsNoFloatingIPAndPublishesTheVIP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})

@@ -254,7 +254,7 @@ func TestSourceRangesOfOvnAreEnforcedByTheNodesGroups(t *testing.T) {
 	}
 }
 
-//proves:43,44
+//proves:44
 func TestSourceRangesThatNothingEnforcesAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -3,6 +3,9 @@
 // says so in a directive in its comment:
 //
 //	//proves:42,43
+//
+// The page is made of what became of these tests in a run. That they would see the
+// feature go is proven by breaks: changes of the source that take a feature away.
 package features
 
 import (
@@ -26,10 +29,10 @@ type Row struct {
 	Partly string
 }
 
-// Proof is a test that proves a row. Folder is its package's, from the root.
+// Proof is a test that proves a row.
 type Proof struct {
-	Row          int
-	Folder, Test string
+	Row int
+	Test
 }
 
 const directive = "//proves:"
@@ -52,9 +55,13 @@ func Proofs(root string) ([]Proof, error) {
 		return err
 	})
 	slices.SortFunc(proofs, func(a, b Proof) int {
-		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Test, b.Test))
+		return cmp.Or(cmp.Compare(a.Row, b.Row), compareTests(a.Test, b.Test))
 	})
 	return proofs, err
+}
+
+func compareTests(a, b Test) int {
+	return cmp.Or(cmp.Compare(a.Folder, b.Folder), cmp.Compare(a.Name, b.Name))
 }
 
 func inFile(root, path string) ([]Proof, error) {
@@ -82,44 +89,9 @@ func inFile(root, path string) ([]Proof, error) {
 				if err != nil {
 					return nil, fmt.Errorf("%s: %s: %q is no number", path, test.Name.Name, number)
 				}
-				proofs = append(proofs, Proof{n, filepath.ToSlash(folder), test.Name.Name})
+				proofs = append(proofs, Proof{n, Test{filepath.ToSlash(folder), test.Name.Name}})
 			}
 		}
 	}
 	return proofs, nil
-}
-
-// Document writes docs/features.md.
-func Document(rows []Row, proofs []Proof) string {
-	var b strings.Builder
-	b.WriteString(`# Features
-
-What users of clusters on OpenStack have, miss or ask for, and what this project has of it. A
-row says "yes" when tests prove it, and "partly" with what is missing. This page is made from
-the directives ` + "`//proves:`" + ` of the tests by ` + "`make generate`" + `.
-
-| n | feature | yes / partly / no | tests |
-|---|---|---|---|
-`)
-	for _, row := range rows {
-		var tests []string
-		for _, proof := range proofs {
-			if proof.Row == row.N {
-				tests = append(tests, fmt.Sprintf("`%s` %s", proof.Folder, proof.Test))
-			}
-		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", row.N, row.Feature, row.verdict(len(tests)), strings.Join(tests, "<br>"))
-	}
-	return b.String()
-}
-
-func (r Row) verdict(tests int) string {
-	switch {
-	case tests == 0:
-		return "no"
-	case r.Partly != "":
-		return "partly: " + r.Partly
-	default:
-		return "yes"
-	}
 }

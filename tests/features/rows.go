@@ -48,7 +48,7 @@ func Rows() []Row {
 		{N: 41, Feature: "A load balancer per zone, members by zone"},
 		{N: 42, Feature: "Timeouts, connection limit"},
 		{N: 43, Feature: "Source ranges at the listener"},
-		{N: 44, Feature: "Source ranges with the provider ovn"},
+		{N: 44, Feature: "Source ranges with the provider ovn", Partly: "with manage-security-groups the groups of the nodes have the rules; no test sends a packet against them"},
 		{N: 45, Feature: "Health monitors for TCP and UDP"},
 		{N: 46, Feature: "HTTP monitor for externalTrafficPolicy Local"},
 		{N: 47, Feature: "externalTrafficPolicy Local never without a monitor unasked"},

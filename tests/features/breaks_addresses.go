@@ -1,0 +1,113 @@
+package features
+
+// addressBreaks are those of floating IPs and VIPs.
+func addressBreaks() []Break {
+	const build, plan = "pkg/loadbalancer/build/", "pkg/loadbalancer/plan/"
+	return []Break{
+		{
+			Row: 17, What: "no floating IP is made",
+			File:  plan + "floatingip.go",
+			Old:   `steps = append(steps, CreateFloatingIP{FloatingIP: *want})`,
+			New:   `steps = append(steps)`,
+			Tests: []string{"TestExternalNetworkIsFoundAndOfSeveralOneEventTells", "TestCreationIsOneLoadBalancerPostAndOneFloatingIPPost"},
+		},
+		{
+			Row: 18, What: "loadBalancerIP is not heard",
+			File:  build + "floating.go",
+			Old:   `return model.FloatingIP{Address: s.LoadBalancerIP},`,
+			New:   `return model.FloatingIP{},`,
+			Tests: []string{"TestFloatingIPNamedByTheService"},
+		},
+		{
+			Row: 19, What: "the ID is not heard",
+			File:  build + "floating.go",
+			Old:   `return model.FloatingIP{ID: s.Floating.ID},`,
+			New:   `return model.FloatingIP{},`,
+			Tests: []string{"TestFloatingIPNamedByTheService"},
+		},
+		{
+			Row: 19, What: "the tag is not heard",
+			File:  build + "floating.go",
+			Old:   `return model.FloatingIP{Tag: s.Floating.Tag},`,
+			New:   `return model.FloatingIP{},`,
+			Tests: []string{"TestFloatingIPNamedByTheService"},
+		},
+		{
+			Row: 20, What: "any floating IP will do, once there is one",
+			File:  plan + "floatingip.go",
+			Old:   `	if fits(want, attached) {`,
+			New:   `	if attached != nil {`,
+			Tests: []string{"TestFloatingIPNamedByTheService"},
+		},
+		{
+			Row: 21, What: "it goes with the Service",
+			File:  plan + "delete.go",
+			Old:   ` && lb.FloatingIP.Owned && !opts.KeepFloatingIP`,
+			New:   ` && lb.FloatingIP.Owned`,
+			Tests: []string{"TestKeptFloatingIPIsFoundAgainByTheServiceOfTheSameName"},
+		},
+		{
+			Row: 22, What: "any Service's of the cluster is the Service's own",
+			File:  "pkg/loadbalancer/identity/identity.go",
+			Old:   `match[1] == i.ServiceUID && (match[2]`,
+			New:   `(match[2]`,
+			Tests: []string{"TestKeptFloatingIPThatAnotherServiceAsksForIsNotDeletedWithIt"},
+		},
+		{
+			Row: 23, What: "patterns and tags choose nothing",
+			File:  build + "floating.go",
+			Old:   `return f.SubnetID == "" && (f.Pattern != "" || f.Tags != "")`,
+			New:   `return false`,
+			Tests: []string{"TestFloatingIPComesFromTheSubnetsThatFit"},
+		},
+		{
+			Row: 25, What: "the floating IP stays on a load balancer that becomes internal",
+			File:  plan + "floatingip.go",
+			Old:   `case attached == nil:`,
+			New:   `case true:`,
+			Tests: []string{"TestChangesOfAServiceAreAppliedAndThenNothingDiffers"},
+		},
+		{
+			Row: 25, What: "internal load balancers get a floating IP",
+			File:  build + "floating.go",
+			Old:   `return !s.Internal && s.Family`,
+			New:   `return s.Family`,
+			Tests: []string{"TestInternalServiceGetsNoFloatingIPAndPublishesTheVIP"},
+		},
+		{
+			Row: 26, What: "the address is not asked for",
+			File:  build + "vip.go",
+			Old:   `first(v.Address, s.LoadBalancerIP)`,
+			New:   `v.Address`,
+			Tests: []string{"TestAddressOfTheVIP"},
+		},
+		{
+			Row: 27, What: "the port is not asked for",
+			File:  build + "vip.go",
+			Old:   `PortID: s.PortID, `,
+			New:   ``,
+			Tests: []string{"TestVIPOnAPortOfTheUsersOwn"},
+		},
+		{
+			Row: 28, What: "neither is asked for",
+			File:  build + "vip.go",
+			Old:   `Address: s.VIPAddress, VIPSettings: s.VIP}`,
+			New:   `Address: s.VIPAddress}`,
+			Tests: []string{"TestQoSPolicyAndSecurityGroupsOfTheVIPChangeInPlace", "TestOneRequestChangesTheVIP"},
+		},
+		{
+			Row: 30, What: "members get their IPv6 addresses",
+			File:  build + "build.go",
+			Old:   `sameFamily(address, wanted)`,
+			New:   `sameFamily(address, v1.IPv6Protocol)`,
+			Tests: []string{"TestInternalAndIPv6ServicesMakeNoNoise"},
+		},
+		{
+			Row: 31, What: "members get their IPv4 addresses",
+			File:  build + "build.go",
+			Old:   `sameFamily(address, wanted)`,
+			New:   `sameFamily(address, v1.IPv4Protocol)`,
+			Tests: []string{"TestInternalAndIPv6ServicesMakeNoNoise"},
+		},
+	}
+}

@@ -1,0 +1,43 @@
+package features
+
+// memberBreaks are those of members, and of how few requests they cost.
+func memberBreaks() []Break {
+	const build, plan = "pkg/loadbalancer/build/", "pkg/loadbalancer/plan/"
+	return []Break{
+		{
+			Row: 33, What: "the annotation and cloud.conf are not heard",
+			File:  build + "build.go",
+			Old:   `first(s.MemberSubnetID, s.SubnetID,`,
+			New:   `first(s.SubnetID,`,
+			Tests: []string{"TestMembersMoveToAnotherSubnetAHalfAtATime"},
+		},
+		{
+			Row: 52, What: "all nodes are members",
+			File:  build + "build.go",
+			Old:   `if s.NodeSelector.Matches(labels.Set(node.Labels)) &&`,
+			New:   `if _ = labels.Set(node.Labels); true &&`,
+			Tests: []string{"TestNodeSelectorDecidesOnMembers"},
+		},
+		{
+			Row: 68, What: "a load balancer is made empty, and then filled",
+			File:  plan + "diff.go",
+			Old:   `case opts.NoFullCreate:`,
+			New:   `case true:`,
+			Tests: []string{"TestCreationIsOneLoadBalancerPostAndOneFloatingIPPost"},
+		},
+		{
+			Row: 69, What: "a load balancer is made with all that is in it",
+			File:  plan + "diff.go",
+			Old:   `case opts.NoFullCreate:`,
+			New:   `case false:`,
+			Tests: []string{"TestSerialProviderGetsOneObjectAtATime"},
+		},
+		{
+			Row: 70, What: "members change one by one",
+			File:  plan + "members.go",
+			Old:   `if d.opts.NoBatches {`,
+			New:   `if true {`,
+			Tests: []string{"TestManyNodesChangeInOneBatchPerPort"},
+		},
+	}
+}

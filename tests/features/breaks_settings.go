@@ -1,0 +1,79 @@
+package features
+
+// settingBreaks are those of what cloud.conf, classes and annotations choose: providers,
+// flavors, monitors, tags.
+func settingBreaks() []Break {
+	const build = "pkg/loadbalancer/build/"
+	return []Break{
+		{
+			Row: 34, What: "no class is heard",
+			File:  build + "settings.go",
+			Old:   `cfg.LoadBalancer.With(class)`,
+			New:   `cfg.LoadBalancer.With(&config.LoadBalancerClass{})`,
+			Tests: []string{"TestLimitsOfCloudConfAndClass", "TestAlgorithmOfAClass"},
+		},
+		{
+			Row: 38, What: "the annotation is not heard",
+			File:  build + "settings.go",
+			Old:   `first(value(values.Provider), lb.LBProvider)`,
+			New:   `lb.LBProvider`,
+			Tests: []string{"TestProviderPerService"},
+		},
+		{
+			Row: 39, What: "the availability zone is not asked for",
+			File:  build + "build.go",
+			Old:   `facts.AvailabilityZone,`,
+			New:   `"",`,
+			Tests: []string{"TestFlavorByIDOrNameAndAvailabilityZone"},
+		},
+		{
+			Row: 39, What: "the flavor is not asked for",
+			File:  build + "build.go",
+			Old:   `facts.FlavorID,`,
+			New:   `"",`,
+			Tests: []string{"TestFlavorByIDOrNameAndAvailabilityZone"},
+		},
+		{
+			Row: 45, What: "monitors of UDP are those of TCP",
+			File:  build + "monitor.go",
+			Old:   `return model.MonitorUDPConnect`,
+			New:   `return model.MonitorTCP`,
+			Tests: []string{"TestMonitorsOfEveryProtocolAreTaken"},
+		},
+		{
+			Row: 46, What: "monitors ask at the NodePort",
+			File:  build + "monitor.go",
+			Old:   `case local(svc) && asksKubeProxy:`,
+			New:   `case false:`,
+			Tests: []string{"TestPolicyLocalAlwaysGetsAMonitorThatWorks"},
+		},
+		{
+			Row: 47, What: "it is without one where create-monitor is off",
+			File:  build + "monitor.go",
+			Old:   `(m.Enabled || local(svc))`,
+			New:   `m.Enabled`,
+			Tests: []string{"TestPolicyLocalAlwaysGetsAMonitorThatWorks"},
+		},
+		{
+			Row: 48, What: "the path is not heard",
+			File:  build + "monitor.go",
+			Old:   `value(values.MonitorPath)`,
+			New:   `""`,
+			Tests: []string{"TestMonitorSettingsAreAppliedAtCreationAndLater"},
+		},
+		{
+			Row: 49, What: "kube-proxy is not asked",
+			File:  build + "monitor.go",
+			Old:   `m.KubeProxy && !local(svc) && asksKubeProxy`,
+			New:   `false`,
+			Tests: []string{"TestMonitorKeysOfCloudConf"},
+		},
+		{
+			Row: 65, What: "they are left out",
+			File:  build + "tags.go",
+			Old:   `slices.Concat(ours, s.Tags)`,
+			New:   `slices.Concat(ours)`,
+			Tests: []string{"TestTagsOfTheUsersOwnAreOnWhatIsMadeAndNeverWrittenAgain"},
+		},
+	}
+}

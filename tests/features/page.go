@@ -1,0 +1,85 @@
+package features
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Page is the document, from the root.
+const Page = "docs/features.md"
+
+// Document writes the page: a row is what the tests that prove it were in a run.
+func Document(rows []Row, proofs []Proof, results Results) string {
+	var b strings.Builder
+	b.WriteString(`# Features
+
+What users of clusters on OpenStack have, miss or ask for, and what this project has of it. A
+row says "yes" when its tests ran and passed, "partly" with what is missing, and "on a real
+OpenStack only" when its tests were skipped because there was none. This page is made from the
+results of ` + "`make test`, which fails when they are others, by `make features`; `make prove`" + ` shows
+for each row with "yes" that its tests fail without the feature ([testing.md](testing.md)).
+
+| n | feature | yes / partly / no | tests |
+|---|---|---|---|
+`)
+	for _, row := range rows {
+		tests := testsOf(row.N, proofs)
+		var names []string
+		for _, test := range tests {
+			names = append(names, fmt.Sprintf("`%s` %s", test.Folder, test.Name))
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", row.N, row.Feature, row.verdict(tests, results), strings.Join(names, "<br>"))
+	}
+	return b.String()
+}
+
+func testsOf(row int, proofs []Proof) []Test {
+	var tests []Test
+	for _, proof := range proofs {
+		if proof.Row == row {
+			tests = append(tests, proof.Test)
+		}
+	}
+	return tests
+}
+
+const yes = "yes"
+
+func (r Row) verdict(tests []Test, results Results) string {
+	skipped := false
+	for _, test := range tests {
+		switch results[test] {
+		case Passed:
+		case Skipped:
+			skipped = true
+		case Failed:
+			return fmt.Sprintf("no: %s failed", test.Name)
+		default:
+			return fmt.Sprintf("no: %s did not run", test.Name)
+		}
+	}
+	switch {
+	case len(tests) == 0:
+		return "no"
+	case skipped:
+		return "on a real OpenStack only"
+	case r.Partly != "":
+		return "partly: " + r.Partly
+	default:
+		return yes
+	}
+}
+
+// Kept gives the rows that a page says yes of, by number.
+func Kept(page string) map[int]bool {
+	kept := map[int]bool{}
+	for line := range strings.Lines(page) {
+		var n int
+		if cells := strings.Split(line, " | "); len(cells) == 4 && cells[2] == yes {
+			if _, err := fmt.Sscanf(cells[0], "| %d", &n); err == nil {
+				kept[n] = true
+			}
+		}
+	}
+	return kept
+}
