@@ -53,8 +53,8 @@ func listenerBreaks() []Break {
 		{
 			Row: 7, What: "what is said of single ports is not heard",
 			File:  build + "listeners.go",
-			Old:   `bool { return names(p.Port, port) }`,
-			New:   `bool { return false }`,
+			Old:   `if said, ok := s.said(port); ok {`,
+			New:   `if said, ok := s.said(port); ok && false {`,
 			Tests: []string{"TestWhatDecidesOnProtocols", "TestTrafficShowsWhatWasAskedFor"},
 		},
 		{
