@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
 )
@@ -92,24 +93,15 @@ func (n *Neutron) Network(ctx context.Context, id string) (*Network, error) {
 }
 
 func (n *Neutron) networks(ctx context.Context, q url.Values) ([]Network, error) {
-	var answer struct {
-		Networks []Network `json:"networks"`
-	}
-	if err := n.get(ctx, "networks", q, &answer); err != nil {
-		return nil, Wrap(err, "list networks")
-	}
-	return answer.Networks, nil
+	networks, err := listNetwork(ctx, n, "networks", q, func(found Network) string { return found.ID })
+	return networks, Wrap(err, "list networks")
 }
 
 // Subnets lists the subnets of a network that the tenant can see.
 func (n *Neutron) Subnets(ctx context.Context, networkID string) ([]Subnet, error) {
-	var answer struct {
-		Subnets []Subnet `json:"subnets"`
-	}
-	if err := n.get(ctx, "subnets", url.Values{"network_id": {networkID}}, &answer); err != nil {
-		return nil, Wrap(err, "list subnets of network "+networkID)
-	}
-	return answer.Subnets, nil
+	q := url.Values{"network_id": {networkID}}
+	subnets, err := listNetwork(ctx, n, "subnets", q, func(found Subnet) string { return found.ID })
+	return subnets, Wrap(err, "list subnets of network "+networkID)
 }
 
 // Subnet reads one subnet.
@@ -148,23 +140,30 @@ func (n *Neutron) PortsAt(ctx context.Context, address string) ([]Port, error) {
 }
 
 func (n *Neutron) ports(ctx context.Context, q url.Values) ([]Port, error) {
-	return listPorts[Port](ctx, n, q, portFields())
+	return n.portsWith(ctx, q, portFields())
+}
+
+func (n *Neutron) portsWith(ctx context.Context, q url.Values, fields []string) ([]Port, error) {
+	return listPorts(ctx, n, q, fields, func(p Port) string { return p.ID })
 }
 
 // listPorts lists ports with these fields, as what they fit into.
-func listPorts[P any](ctx context.Context, n *Neutron, q url.Values, fields []string) ([]P, error) {
+func listPorts[P any](ctx context.Context, n *Neutron, q url.Values, fields []string, id func(P) string) ([]P, error) {
 	q["fields"] = fields
-	var answer struct {
-		Ports []P `json:"ports"`
-	}
-	if err := n.get(ctx, "ports", q, &answer); err != nil {
-		return nil, Wrap(err, "list ports")
-	}
-	return answer.Ports, nil
+	found, err := listNetwork(ctx, n, "ports", q, id)
+	return found, Wrap(err, "list ports")
 }
 
-// get answers a GET below /v2.0 into a typed value. Neutron answers a collection
-// at once: its own page limit is off by default, and links are not followed.
+// listNetwork lists a collection. Neutron answers it at once, unless the operator
+// has set a limit, which no page may exceed.
+func listNetwork[T any](ctx context.Context, n *Neutron, path string, q url.Values, id func(T) string) ([]T, error) {
+	pages := collection[T]{name: strings.ReplaceAll(path, "-", "_"), id: id, get: func(ctx context.Context, q url.Values, into any) error {
+		return n.get(ctx, path, q, into)
+	}}
+	return pages.all(ctx, q)
+}
+
+// get answers a GET below /v2.0 into a typed value.
 func (n *Neutron) get(ctx context.Context, path string, q url.Values, into any) error {
 	client, err := n.session.Network(ctx)
 	if err != nil {

@@ -42,13 +42,9 @@ func (f FloatingIPFilter) query(projectID string) url.Values {
 
 // FloatingIPs lists floating IPs of the session's project.
 func (n *Neutron) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]floatingips.FloatingIP, error) {
-	var answer struct {
-		FloatingIPs []floatingips.FloatingIP `json:"floatingips"`
-	}
-	if err := n.get(ctx, "floatingips", filter.query(n.session.ProjectID()), &answer); err != nil {
-		return nil, Wrap(err, "list floating IPs")
-	}
-	return answer.FloatingIPs, nil
+	q := filter.query(n.session.ProjectID())
+	found, err := listNetwork(ctx, n, "floatingips", q, func(fip floatingips.FloatingIP) string { return fip.ID })
+	return found, Wrap(err, "list floating IPs")
 }
 
 // CreateFloatingIP makes a floating IP and, with a PortID, associates it in the

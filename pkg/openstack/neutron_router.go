@@ -129,7 +129,7 @@ func (n *Neutron) PortsWithAddresses(ctx context.Context, addresses []string) ([
 }
 
 func (n *Neutron) routedPorts(ctx context.Context, q url.Values) ([]RoutedPort, error) {
-	return listPorts[RoutedPort](ctx, n, q, routedPortFields())
+	return listPorts(ctx, n, q, routedPortFields(), func(p RoutedPort) string { return p.ID })
 }
 
 // RoutedPort reads one port.

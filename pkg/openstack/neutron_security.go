@@ -64,13 +64,8 @@ func (n *Neutron) securityGroups(ctx context.Context, q url.Values) ([]SecurityG
 	if project := n.session.ProjectID(); project != "" && q.Get("id") == "" {
 		q.Set("project_id", project)
 	}
-	var answer struct {
-		Groups []SecurityGroup `json:"security_groups"`
-	}
-	if err := n.get(ctx, "security-groups", q, &answer); err != nil {
-		return nil, Wrap(err, "list security groups")
-	}
-	return answer.Groups, nil
+	found, err := listNetwork(ctx, n, "security-groups", q, func(g SecurityGroup) string { return g.ID })
+	return found, Wrap(err, "list security groups")
 }
 
 // CreateSecurityGroup makes a security group. Neutron puts two rules into it that
@@ -120,17 +115,15 @@ func (n *Neutron) SecurityGroupRules(ctx context.Context, groupID string, descri
 	if len(descriptions) > 0 {
 		q["description"] = descriptions
 	}
-	return n.securityGroupRules(ctx, groupID, q)
+	found, err := listNetwork(ctx, n, "security-group-rules", q, func(r SecurityGroupRule) string { return r.ID })
+	return found, Wrap(err, "list rules of security group "+groupID)
 }
 
 // SomeSecurityGroupRules lists the first rules of a group that let something in.
 func (n *Neutron) SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]SecurityGroupRule, error) {
-	return n.securityGroupRules(ctx, groupID, url.Values{
+	q := url.Values{
 		"security_group_id": {groupID}, "direction": {"ingress"}, "limit": {strconv.Itoa(most)}, "fields": {"id", "description"},
-	})
-}
-
-func (n *Neutron) securityGroupRules(ctx context.Context, groupID string, q url.Values) ([]SecurityGroupRule, error) {
+	}
 	var answer struct {
 		Rules []SecurityGroupRule `json:"security_group_rules"`
 	}
@@ -142,21 +135,20 @@ func (n *Neutron) securityGroupRules(ctx context.Context, groupID string, q url.
 
 // SecurityGroupRuleIDs lists the IDs of all rules of the project, by group.
 func (n *Neutron) SecurityGroupRuleIDs(ctx context.Context) (map[string][]string, error) {
-	var answer struct {
-		Rules []struct {
-			ID      string `json:"id"`
-			GroupID string `json:"security_group_id"`
-		} `json:"security_group_rules"`
+	type rule struct {
+		ID      string `json:"id"`
+		GroupID string `json:"security_group_id"`
 	}
 	q := url.Values{"fields": {"id", "security_group_id"}}
 	if project := n.session.ProjectID(); project != "" {
 		q.Set("project_id", project)
 	}
-	if err := n.get(ctx, "security-group-rules", q, &answer); err != nil {
+	found, err := listNetwork(ctx, n, "security-group-rules", q, func(r rule) string { return r.ID })
+	if err != nil {
 		return nil, Wrap(err, "list security group rules")
 	}
 	byGroup := map[string][]string{}
-	for _, r := range answer.Rules {
+	for _, r := range found {
 		byGroup[r.GroupID] = append(byGroup[r.GroupID], r.ID)
 	}
 	return byGroup, nil
@@ -212,17 +204,11 @@ func (n *Neutron) PortsInGroup(ctx context.Context, groupID string) ([]Port, err
 // GroupsOfPorts lists all ports of the project with nothing but their security
 // groups.
 func (n *Neutron) GroupsOfPorts(ctx context.Context) ([]Port, error) {
-	q := url.Values{"fields": {"id", "security_groups"}}
+	q := url.Values{}
 	if project := n.session.ProjectID(); project != "" {
 		q.Set("project_id", project)
 	}
-	var answer struct {
-		Ports []Port `json:"ports"`
-	}
-	if err := n.get(ctx, "ports", q, &answer); err != nil {
-		return nil, Wrap(err, "list ports")
-	}
-	return answer.Ports, nil
+	return n.portsWith(ctx, q, []string{"id", "security_groups"})
 }
 
 // SetPortGroups replaces the security groups of a port, if nobody has changed the

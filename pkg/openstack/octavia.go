@@ -2,8 +2,6 @@ package openstack
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"strconv"
 
@@ -176,44 +174,21 @@ func lbaas(client *gophercloud.ServiceClient, path string) string {
 	return client.ServiceURL("lbaas", path)
 }
 
-// listAll pages through a collection. The service's own "next" links lose all
-// filters, so every page repeats the query with the last ID as marker.
+// listAll lists a collection of the session's project.
 func listAll[T any](ctx context.Context, o *Octavia, path string, q url.Values, id func(T) string) ([]T, error) {
 	if project := o.session.ProjectID(); project != "" {
 		q.Set("project_id", project)
 	}
-	q.Set("limit", strconv.Itoa(pageSize))
-	var all []T
-	for {
-		page, err := onePage[T](ctx, o, path, q)
-		if err != nil {
-			return nil, Wrap(err, "list "+path)
-		}
-		all = append(all, page...)
-		// A service without a limit of its own answers everything at once.
-		if len(page) != pageSize {
-			return all, nil
-		}
-		marker := id(page[len(page)-1])
-		if marker == q.Get("marker") || marker == "" {
-			return nil, fmt.Errorf("list %s: the service answers the same page again (marker %q)", path, marker)
-		}
-		q.Set("marker", marker)
-	}
+	return listEverybodys(ctx, o, path, q, id)
 }
 
-// onePage reads one page. Every list answer holds the collection under its own
-// name, which is the last word of the path, beside its links.
-func onePage[T any](ctx context.Context, o *Octavia, path string, q url.Values) ([]T, error) {
-	var answer map[string]json.RawMessage
-	if err := o.get(ctx, path+"?"+q.Encode(), &answer); err != nil {
-		return nil, err
-	}
-	collection, ok := answer[lastWord(path)]
-	if !ok {
-		return nil, fmt.Errorf("the answer has no %q", lastWord(path))
-	}
-	var page []T
-	err := json.Unmarshal(collection, &page)
-	return page, err
+// listEverybodys lists a collection of whatever project. An answer holds it under
+// the last word of the path.
+func listEverybodys[T any](ctx context.Context, o *Octavia, path string, q url.Values, id func(T) string) ([]T, error) {
+	q.Set("limit", strconv.Itoa(pageSize))
+	pages := collection[T]{name: lastWord(path), size: pageSize, id: id, get: func(ctx context.Context, q url.Values, into any) error {
+		return o.get(ctx, path+"?"+q.Encode(), into)
+	}}
+	all, err := pages.all(ctx, q)
+	return all, Wrap(err, "list "+path)
 }

@@ -1,6 +1,9 @@
 package openstack
 
-import "context"
+import (
+	"context"
+	"net/url"
+)
 
 // Flavor is what a load balancer can be built like.
 type Flavor struct {
@@ -18,16 +21,11 @@ type AvailabilityZone struct {
 // Flavors lists the flavors of load balancers. There are few, and they belong to no
 // project.
 func (o *Octavia) Flavors(ctx context.Context) ([]Flavor, error) {
-	var answer struct {
-		Flavors []Flavor `json:"flavors"`
-	}
-	if err := o.get(ctx, "flavors", &answer); err != nil {
-		return nil, Wrap(err, "list flavors of load balancers")
-	}
-	return answer.Flavors, nil
+	return listEverybodys(ctx, o, "flavors", url.Values{}, func(f Flavor) string { return f.ID })
 }
 
-// AvailabilityZones lists the availability zones of load balancers.
+// AvailabilityZones lists the availability zones of load balancers. They have no ID:
+// Octavia answers 500 to a marker, so there is no page behind the first.
 func (o *Octavia) AvailabilityZones(ctx context.Context) ([]AvailabilityZone, error) {
 	var answer struct {
 		Zones []AvailabilityZone `json:"availability_zones"`
