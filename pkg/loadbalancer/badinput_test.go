@@ -109,7 +109,7 @@ func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 				svc.Spec.LoadBalancerIP = nodes[0].Status.Addresses[0].Address
 				return nodes
 			},
-			want: "is in use by port",
+			want: "is in use in the subnet of the VIP",
 		},
 		"source ranges that the provider does not enforce": {
 			options: worldOptions{keys: map[string]string{"lb-provider": "ovn"}},

@@ -128,8 +128,8 @@ func TestFloatingIPThatCannotBeHadIsRefusedBeforeTheFirstWrite(t *testing.T) {
 		change func(*v1.Service)
 		says   string
 	}{
-		"the address in use": {func(svc *v1.Service) { svc.Spec.LoadBalancerIP = fip.Address }, "spec.loadBalancerIP: the floating IP 127.200.7.7 is in use by port"},
-		"the ID in use":      {func(svc *v1.Service) { svc.Annotations[annotation.FloatingIPID] = fip.ID }, "is in use by port"},
+		"the address in use": {func(svc *v1.Service) { svc.Spec.LoadBalancerIP = fip.Address }, "spec.loadBalancerIP: the floating IP 127.200.7.7 is in use: choose another"},
+		"the ID in use":      {func(svc *v1.Service) { svc.Annotations[annotation.FloatingIPID] = fip.ID }, "the floating IP " + fip.ID + " is in use: choose another"},
 		"no such ID":         {func(svc *v1.Service) { svc.Annotations[annotation.FloatingIPID] = w.cloud.Network.ID }, "there is no floating IP " + w.cloud.Network.ID},
 		"none free":          {func(svc *v1.Service) { svc.Annotations[annotation.FloatingIPTag] = "web" }, `none of 1 floating IPs with the tag "web" is free`},
 		"two ways at once": {func(svc *v1.Service) {

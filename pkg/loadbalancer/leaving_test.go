@@ -115,7 +115,7 @@ func TestASecondLoadBalancerGoesUnlessItHoldsWhatIsNotOurs(t *testing.T) {
 		w.restart()
 		w.ensure(svc, nodes)
 		w.loadBalancers(left)
-		if told := strings.Contains(w.told(), "is left alone, as it holds listener somebody's"); told != foreign {
+		if told := strings.Contains(w.told(), "is left alone, as it holds listener "); told != foreign {
 			t.Errorf("told that it is left alone: %v, want %v", told, foreign)
 		}
 		w.leave(svc)

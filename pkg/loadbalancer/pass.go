@@ -323,7 +323,7 @@ func (p *pass) build(ctx context.Context, settings build.Settings, observed *mod
 		return nil, err
 	}
 	if observed.LoadBalancer == nil && desired.VIP.Address != "" && desired.VIP.Address != p.vipAddress() {
-		if err := p.facts.FreeVIP(ctx, desired.VIP.Address, p.settings.VIPAskedBy()); err != nil {
+		if err := p.facts.FreeVIP(ctx, desired.VIP, p.settings.VIPAskedBy()); err != nil {
 			return nil, err
 		}
 	}

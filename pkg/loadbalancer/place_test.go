@@ -145,7 +145,7 @@ func TestPortThatCannotBeTheVIPIsRefusedBeforeTheFirstWrite(t *testing.T) {
 		port, says string
 		change     func(*v1.Service)
 	}{
-		"in use":         {used.ID, "port-id: port " + used.ID + " (mine) is in use by device a-server", nil},
+		"in use":         {used.ID, "port-id: port " + used.ID + " is in use by a device: name another", nil},
 		"not there":      {w.cloud.Network.ID, "port-id: there is no port", nil},
 		"another family": {free.ID, "has no address of family IPv6", six},
 		"two addresses": {free.ID, "spec.loadBalancerIP asks for an address of the VIP", func(svc *v1.Service) {
@@ -197,7 +197,7 @@ func TestAddressOfTheVIP(t *testing.T) {
 		w.unchanged(svc, nodes)
 		second := service("second", 1)
 		c.change(second)
-		w.refused(second, nodes, c.address+" is in use by port")
+		w.refused(second, nodes, c.address+" is in use in the subnet of the VIP")
 		w.delete(svc)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
@@ -51,7 +52,7 @@ func (p *pass) mayShare(ctx context.Context) error {
 	}
 	if asked := p.settings.LoadBalancerIP; asked != "" && asked != lb.VIP.Address && (lb.FloatingIP == nil || asked != lb.FloatingIP.Address) {
 		return field.Invalid(field.NewPath("spec", "loadBalancerIP"), asked,
-			fmt.Sprintf("the Service shares load balancer %s (%s), which has another address: leave the field empty", lb.Name, lb.ID))
+			fmt.Sprintf("the Service shares load balancer %s, which has another address: leave the field empty", lb.ID))
 	}
 	if len(lb.Listeners) > 0 || p.as.Sharing.Served {
 		return nil
@@ -61,7 +62,7 @@ func (p *pass) mayShare(ctx context.Context) error {
 	}
 	most := p.options.Config.LoadBalancer.MaxSharedLB
 	if others := sharers(lb); len(others) >= most {
-		return p.notShared(fmt.Sprintf("it serves %s, and max-shared-lb of cloud.conf allows %d Services", build.Some(others), most))
+		return p.notShared(ctx, fmt.Sprintf("it serves %d others, and max-shared-lb of cloud.conf allows %d Services", len(others), most))
 	}
 	return nil
 }
@@ -91,19 +92,19 @@ func (p *pass) consent(ctx context.Context) error {
 	case !owner.Kubernetes || scope == config.SharedLBScopeProject:
 		return nil
 	case !p.id.InThisCluster(owner):
-		return p.notShared("it was made for another cluster, which only shared-lb-scope=project in cloud.conf allows to share")
+		return p.notShared(ctx, "it was made for another cluster, which only shared-lb-scope=project in cloud.conf allows to share")
 	case owner.Namespace == p.svc.Namespace || scope == config.SharedLBScopeCluster:
 		return nil
 	case owner.Namespace == "":
-		return p.notShared("the namespace that it was made for cannot be told: shared-lb-scope=cluster in cloud.conf allows all to share it")
+		return p.notShared(ctx, "the namespace that it was made for cannot be told: shared-lb-scope=cluster in cloud.conf allows all to share it")
 	}
 	allowed, err := p.allowedBy(ctx, owner.Namespace)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(allowed, "*") && !slices.Contains(allowed, p.svc.Namespace) {
-		return p.notShared(fmt.Sprintf("it was made for namespace %s, which does not allow %s to share it: "+
-			"annotate Namespace %s with %s: %q", owner.Namespace, p.svc.Namespace, owner.Namespace, annotation.SharingFrom, p.svc.Namespace))
+		return p.notShared(ctx, fmt.Sprintf("it was made for another namespace, which does not allow %s to share it: "+
+			"only that Namespace's annotation %s: %q does", p.svc.Namespace, annotation.SharingFrom, p.svc.Namespace))
 	}
 	return nil
 }
@@ -118,7 +119,7 @@ func (p *pass) allowedBy(ctx context.Context, namespace string) ([]string, error
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read whom namespace %s lets share its load balancers: %w", namespace, err)
+		return nil, fmt.Errorf("read whom the namespace of load balancer %s lets share it: %w", p.observed.LoadBalancer.ID, err)
 	}
 	var allowed []string
 	for name := range strings.SplitSeq(found.Annotations[annotation.SharingFrom], ",") {
@@ -127,10 +128,12 @@ func (p *pass) allowedBy(ctx context.Context, namespace string) ([]string, error
 	return allowed, nil
 }
 
-func (p *pass) notShared(why string) error {
+// notShared says why, and nothing of whom the load balancer was made for: who named it
+// may know no more of it than its ID. The operator finds that in the log.
+func (p *pass) notShared(ctx context.Context, why string) error {
 	lb := p.observed.LoadBalancer
-	return field.Invalid(annotation.Path(annotation.LoadBalancerID), lb.ID,
-		fmt.Sprintf("load balancer %s was made for %s and cannot be shared: %s", lb.Name, lb.Shared.Owner, why))
+	klog.FromContext(ctx).Info("Refused to share a load balancer", "loadBalancer", lb.ID, "owner", lb.Shared.Owner, "others", build.Some(sharers(lb)), "why", why)
+	return field.Invalid(annotation.Path(annotation.LoadBalancerID), lb.ID, "the load balancer cannot be shared: "+why)
 }
 
 // tellShared says where an external Service gets no floating IP.

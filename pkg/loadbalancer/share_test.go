@@ -217,7 +217,7 @@ func TestAnotherNamespacesLoadBalancerIsSharedByConsentOnly(t *testing.T) {
 		scope, allows string
 		refused       string
 	}{
-		"nobody allows it":                     {"", "", `annotate Namespace default with loadbalancer.openstack.org/allow-sharing-from: "shop"`},
+		"nobody allows it":                     {"", "", `only that Namespace's annotation loadbalancer.openstack.org/allow-sharing-from: "shop" does`},
 		"the namespace allows others":          {"", "a,b", "does not allow shop to share it"},
 		"the namespace allows it":              {"", "a, shop", ""},
 		"the namespace allows all":             {"", "*", ""},
@@ -303,7 +303,7 @@ func TestAPortThatIsTakenOnASharedLoadBalancerIsRefusedWhateverItsProtocol(t *te
 	for what, guest := range map[string]*v1.Service{"TCP": onto("tcp", lb, 80), "UDP": onto("udp", lb, 53)} {
 		guest.Spec.Ports[0].Protocol = v1.Protocol(what)
 		w.cloud.Books.Reset()
-		w.refused(guest, nodes, "is taken by listener")
+		w.refused(guest, nodes, "is taken by a listener that is not this Service's")
 		w.writes(0)
 		w.delete(guest)
 		w.writes(0)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 )
 
 // What somebody can do to others who may write the Services of one namespace, and
@@ -117,4 +118,96 @@ func TestAThousandUnknownAnnotationsAreToldOnce(t *testing.T) {
 	if told := ignored(); len(told) != 1 || strings.Contains(told[0], "x000") {
 		t.Errorf("told after a change: %q", told)
 	}
+}
+
+// What somebody may know who named it in his Service stays in the error; what he may
+// not is whose it is, and what else is there.
+func TestARefusalTellsNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"max-shared-lb": "1"}})
+	nodes, shop := w.nodes(2), in("bank", service("shop", 1))
+	address := w.ensure(shop, nodes).Ingress[0].IP
+	theirs := w.loadBalancer()
+	server, err := w.cloud.AddServer("vault", "127.100.1.99")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*v1.Service)
+		says   string
+	}{
+		"their floating IP": {func(svc *v1.Service) { svc.Spec.LoadBalancerIP = address }, address + " is in use"},
+		"their VIP's address": {annotate(annotation.Internal, "true", annotation.VIPAddress, theirs.VIP.Address),
+			theirs.VIP.Address + " is in use in the subnet of the VIP"},
+		"their VIP's port":         {annotate(annotation.PortID, theirs.VIP.PortID), "is in use by a device"},
+		"a server's address":       {annotate(annotation.Internal, "true", annotation.VIPAddress, "127.100.1.99"), "is in use in the subnet"},
+		"their load balancer":      {annotate(annotation.LoadBalancerID, theirs.ID), "cannot be shared"},
+		"their floating IP by tag": {annotate(annotation.FloatingTags, "bank"), "sees no subnet of the external network"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			svc := in("evil", service("a", 0))
+			svc.Spec.Ports = []v1.ServicePort{port(v1.ProtocolTCP, 443)}
+			c.change(svc)
+			_, err := w.engine.Ensure(w.ctx, svc, nodes)
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("Ensure: got error %v, want one with %q", err, c.says)
+			}
+			given := svc.Spec.LoadBalancerIP + fmt.Sprint(svc.Annotations)
+			for _, secret := range []string{"shop", "bank", "vault", server.ID, theirs.ID, theirs.VIP.PortID, theirs.VIP.Address, address, theirs.Name, "lb-" + theirs.ID} {
+				if strings.Contains(err.Error(), secret) && !strings.Contains(given, secret) {
+					t.Errorf("the error tells of %q: %v", secret, err)
+				}
+			}
+		})
+	}
+}
+
+// Two networks of a project often have the same range: clusters are made from one
+// template.
+func TestAnAddressOfAnotherNetworkIsNotInTheWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes := w.nodes(2)
+	network := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: w.cloud.Account.ProjectID, Name: "theirs"})
+	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: w.cloud.Account.ProjectID, NetworkID: network.ID, CIDR: w.cloud.Subnet.CIDR})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.cloud.Neutron.CreatePort(neutron.PortSpec{ProjectID: w.cloud.Account.ProjectID, SubnetID: subnet.ID, Address: "127.100.5.5"}); err != nil {
+		t.Fatal(err)
+	}
+	svc := service("web", 1)
+	svc.Annotations[annotation.Internal], svc.Spec.LoadBalancerIP = "true", "127.100.5.5"
+	w.ensure(svc, nodes)
+	if got := w.loadBalancer().VIP.Address; got != "127.100.5.5" {
+		t.Errorf("the VIP is %s", got)
+	}
+	second := service("second", 1)
+	second.Annotations[annotation.Internal], second.Spec.LoadBalancerIP = "true", "127.100.5.5"
+	w.refused(second, nodes, "spec.loadBalancerIP: 127.100.5.5 is in use in the subnet of the VIP")
+}
+
+func TestALoadBalancerInAnotherNetworkOfTheSameRangeIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, theirs := w.nodes(2), service("web", 1)
+	theirLB := w.inherit(peers("production", theirs), theirs, nodes)
+	network := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: w.cloud.Account.ProjectID, Name: "other"})
+	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: w.cloud.Account.ProjectID, NetworkID: network.ID, CIDR: w.cloud.Subnet.CIDR})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := service("web", 1)
+	ours.UID = "uid-of-evil"
+	annotate(annotation.Internal, "true", annotation.SubnetID, subnet.ID, annotation.VIPAddress, theirLB.VIP.Address)(ours)
+	w.ensure(ours, nodes)
+	if got := ours.Status.LoadBalancer.Ingress[0].IP; got != theirLB.VIP.Address {
+		t.Fatalf("published %s, want the same address as theirs, %s", got, theirLB.VIP.Address)
+	}
+	w.restart()
+	w.delete(ours)
+	if left := w.loadBalancer(); left.ID != theirLB.ID {
+		t.Errorf("left is %s, want theirs, %s", left.ID, theirLB.ID)
+	}
+	w.floatingIPs(1)
 }

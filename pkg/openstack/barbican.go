@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+
+	"github.com/google/uuid"
 )
 
 // Barbican asks for certificates. It reads no secret: only whether there is one.
@@ -20,15 +22,29 @@ func (s *Session) Barbican() *Barbican { return &Barbican{session: s} }
 // key manager of the catalog, whatever host the reference names: the request carries
 // our token.
 func (b *Barbican) Exists(ctx context.Context, ref string) error {
-	at, err := url.Parse(ref)
+	kind, id, err := ParseSecretRef(ref)
 	if err != nil {
-		return fmt.Errorf("reference of a certificate: %w", err)
+		return err
 	}
 	client, err := b.session.KeyManager(ctx)
 	if err != nil {
 		return err
 	}
-	kind, id := path.Base(path.Dir(at.Path)), path.Base(at.Path)
 	_, err = client.Get(ctx, client.ServiceURL(kind, id), nil, nil)
 	return Wrap(err, "look for the certificate "+kind+"/"+id)
+}
+
+// ParseSecretRef reads the reference of a container or secret of Barbican: a URL that
+// ends in containers/ID or secrets/ID. Nothing else of it gets into a request. The
+// error does not repeat the reference.
+func ParseSecretRef(ref string) (kind, id string, err error) {
+	at, err := url.Parse(ref)
+	if err != nil || at.Host == "" {
+		return "", "", fmt.Errorf("the reference of a certificate is not a URL with a host")
+	}
+	kind, id = path.Base(path.Dir(at.Path)), path.Base(at.Path)
+	if kind != "containers" && kind != "secrets" || len(id) != 36 || uuid.Validate(id) != nil {
+		return "", "", fmt.Errorf("the reference of a certificate does not end in containers/ID or secrets/ID")
+	}
+	return kind, id, nil
 }

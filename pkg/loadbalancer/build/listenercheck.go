@@ -2,17 +2,15 @@ package build
 
 import (
 	"fmt"
-	"net/url"
-	"path"
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // validate refuses protocols that the provider or the release of Octavia does not
@@ -109,13 +107,8 @@ func (s ListenerSettings) validateTLS(svc *v1.Service, can Capabilities) field.E
 
 // inBarbican tells whether a reference is one of Barbican's.
 func inBarbican(ref string) bool {
-	at, err := url.Parse(ref)
-	if err != nil || at.Host == "" {
-		return false
-	}
-	kind := path.Base(path.Dir(at.Path))
-	_, err = uuid.Parse(path.Base(at.Path))
-	return err == nil && (kind == "containers" || kind == "secrets")
+	_, _, err := openstack.ParseSecretRef(ref)
+	return err == nil
 }
 
 // Ineffective tells what of the settings the provider does not do, or no port of

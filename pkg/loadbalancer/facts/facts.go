@@ -13,6 +13,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
@@ -188,14 +189,25 @@ func (r *Reader) network(ctx context.Context, id string) (*openstack.Network, er
 	return network, err
 }
 
-// FreeVIP refuses an address for the VIP that a port of the project already has:
-// Octavia before 17.0 answers 500 to it, and what it tries leaves ports behind.
-func (r *Reader) FreeVIP(ctx context.Context, address, askedBy string) error {
-	ports, err := r.neutron.PortsAt(ctx, address)
-	if err != nil || len(ports) == 0 {
+// FreeVIP refuses an address for the VIP that a port in its subnet already has:
+// Octavia before 17.0 answers 500 to it, and what it tries leaves ports behind. The
+// same address in another subnet of the project is another one. Whose the port is, the
+// operator finds in the log: it may be anybody's.
+func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) error {
+	ports, err := r.neutron.PortsAt(ctx, vip.Address)
+	if err != nil {
 		return err
 	}
-	return &Error{fmt.Sprintf("%s: %s is in use by port %s (%s): choose another, or free it", askedBy, address, ports[0].ID, ports[0].Name)}
+	for _, port := range ports {
+		for _, fixed := range port.FixedIPs {
+			if fixed.IPAddress != vip.Address || vip.SubnetID != "" && fixed.SubnetID != vip.SubnetID {
+				continue
+			}
+			klog.FromContext(ctx).Info("The address that a Service asks for is in use", "address", vip.Address, "port", port.ID, "name", port.Name)
+			return &Error{fmt.Sprintf("%s: %s is in use in the subnet of the VIP: choose another, or free it", askedBy, vip.Address)}
+		}
+	}
+	return nil
 }
 
 // Error tells the user what the cloud or the configuration lacks.

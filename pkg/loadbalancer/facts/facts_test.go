@@ -147,7 +147,7 @@ func TestTheFloatingNetwork(t *testing.T) {
 		t.Errorf("its subnets were asked for, which a tenant cannot see")
 	}
 	_, err := w.gather(w.external(floatingFrom(w.cloud.Network.ID)))
-	w.refused(err, w.cloud.Network.ID, w.cloud.Network.Name, "is not external")
+	w.refused(err, w.cloud.Network.ID, "is not external")
 }
 
 func TestTheDefaultExternalNetworkComesFirst(t *testing.T) {
@@ -222,18 +222,27 @@ func TestFreeVIP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.reader.FreeVIP(t.Context(), "127.100.7.8", "spec.loadBalancerIP"); err != nil {
+	at := func(address string) model.VIP { return model.VIP{Address: address, SubnetID: w.cloud.Subnet.ID} }
+	if err := w.reader.FreeVIP(t.Context(), at("127.100.7.8"), "spec.loadBalancerIP"); err != nil {
 		t.Errorf("a free address: %v", err)
 	}
-	w.refused(w.reader.FreeVIP(t.Context(), "127.100.7.7", "spec.loadBalancerIP"), "spec.loadBalancerIP", "127.100.7.7", port.ID, "somebody's")
+	err = w.reader.FreeVIP(t.Context(), at("127.100.7.7"), "spec.loadBalancerIP")
+	w.refused(err, "spec.loadBalancerIP", "127.100.7.7", "in the subnet of the VIP")
+	if text := err.Error(); strings.Contains(text, port.ID) || strings.Contains(text, "somebody's") {
+		t.Errorf("the error tells of somebody else's port: %s", text)
+	}
+	other := w.subnet(w.network("other").ID, w.cloud.Subnet.CIDR)
+	if err := w.reader.FreeVIP(t.Context(), model.VIP{Address: "127.100.7.7", SubnetID: other.ID}, "spec.loadBalancerIP"); err != nil {
+		t.Errorf("an address that is taken in another subnet only: %v", err)
+	}
 	if err := w.cloud.Neutron.DeletePort(port.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.reader.FreeVIP(t.Context(), "127.100.7.7", "spec.loadBalancerIP"); err != nil {
+	if err := w.reader.FreeVIP(t.Context(), at("127.100.7.7"), "spec.loadBalancerIP"); err != nil {
 		t.Errorf("an address that was freed: %v", err)
 	}
 	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: portsRoute, Status: http.StatusForbidden})
-	if err := w.reader.FreeVIP(t.Context(), "127.100.7.8", "spec.loadBalancerIP"); !openstack.IsForbidden(err) {
+	if err := w.reader.FreeVIP(t.Context(), at("127.100.7.8"), "spec.loadBalancerIP"); !openstack.IsForbidden(err) {
 		t.Errorf("no answer is taken for free: %v", err)
 	}
 }

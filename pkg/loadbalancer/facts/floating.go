@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -58,7 +57,7 @@ func (r *Reader) floatingNetwork(ctx context.Context, s build.Settings, facts *b
 		return nil, err
 	}
 	if !network.External {
-		return nil, &Error{fmt.Sprintf("network %s (%s) is not external: floating IPs cannot come from it", network.ID, network.Name)}
+		return nil, &Error{fmt.Sprintf("network %s is not external: floating IPs cannot come from it", network.ID)}
 	}
 	return network, nil
 }
@@ -81,13 +80,9 @@ func (r *Reader) anyExternal(ctx context.Context, facts *build.Facts) (*openstac
 		return &networks[i], nil
 	}
 	if len(networks) > 1 {
-		var names []string
-		for _, n := range networks {
-			names = append(names, fmt.Sprintf("%s (%s)", n.ID, n.Name))
-		}
-		facts.Chosen = fmt.Sprintf("there are %d external networks, and none is the default: the floating IP comes from the first of %s; "+
+		facts.Chosen = fmt.Sprintf("there are %d external networks, and none is the default: the floating IP comes from the first, %s; "+
 			"name one with the annotation loadbalancer.openstack.org/floating-network-id, or with floating-network-id in cloud.conf",
-			len(networks), strings.Join(names, ", "))
+			len(networks), networks[0].ID)
 	}
 	return &networks[0], nil
 }
@@ -106,9 +101,8 @@ func (r *Reader) floatingSubnets(ctx context.Context, f build.FloatingSettings, 
 		return nil, err
 	}
 	matcher := f.Subnets()
-	var ids, names []string
+	var ids []string
 	for _, subnet := range subnets {
-		names = append(names, subnet.Name)
 		if subnet.IPVersion == 4 && matcher.Match(subnet.Name, subnet.Tags) {
 			ids = append(ids, subnet.ID)
 		}
@@ -123,9 +117,9 @@ func (r *Reader) floatingSubnets(ctx context.Context, f build.FloatingSettings, 
 	case len(ids) > 0:
 		return ids, nil
 	case len(subnets) == 0:
-		return nil, &Error{fmt.Sprintf("%s: this project sees no subnet of the external network %s (%s), as most clouds show them to administrators only: "+
-			"name the subnet with floating-subnet-id, or leave the choice to the network", asked, network.ID, network.Name)}
+		return nil, &Error{fmt.Sprintf("%s: this project sees no subnet of the external network %s, as most clouds show them to administrators only: "+
+			"name the subnet with floating-subnet-id, or leave the choice to the network", asked, network.ID)}
 	default:
-		return nil, &Error{fmt.Sprintf("%s: no IPv4 subnet of network %s (%s) fits; there are %s", asked, network.ID, network.Name, strings.Join(names, ", "))}
+		return nil, &Error{fmt.Sprintf("%s: no IPv4 subnet of network %s fits, of %d", asked, network.ID, len(subnets))}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
@@ -111,7 +112,8 @@ func (r *Reader) ownPort(ctx context.Context, s build.Settings) (subnet string, 
 	case err != nil:
 		return "", err
 	case port.DeviceID != "":
-		return "", &Error{fmt.Sprintf("port-id: port %s (%s) is in use by device %s: name another, or free it", port.ID, port.Name, port.DeviceID)}
+		klog.FromContext(ctx).Info("The port that a Service asks for is in use", "port", port.ID, "name", port.Name, "device", port.DeviceID)
+		return "", &Error{fmt.Sprintf("port-id: port %s is in use by a device: name another, or free it", port.ID)}
 	}
 	for _, fixed := range port.FixedIPs {
 		address, err := netip.ParseAddr(fixed.IPAddress)
@@ -119,5 +121,5 @@ func (r *Reader) ownPort(ctx context.Context, s build.Settings) (subnet string, 
 			return fixed.SubnetID, nil
 		}
 	}
-	return "", &Error{fmt.Sprintf("port-id: port %s (%s) has no address of family %s in the subnet of the VIP", port.ID, port.Name, s.Family)}
+	return "", &Error{fmt.Sprintf("port-id: port %s has no address of family %s in the subnet of the VIP", port.ID, s.Family)}
 }

@@ -21,7 +21,7 @@ type NotOursError struct {
 
 // Error implements error.
 func (e *NotOursError) Error() string {
-	return fmt.Sprintf("load balancer %s (%s) is not this Service's: %s", e.Name, e.ID, e.Why)
+	return fmt.Sprintf("load balancer %s is not this Service's: %s", e.ID, e.Why)
 }
 
 // Hints are what the Service says of its load balancer.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -123,7 +124,8 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id identity.Identity, ob
 	case len(found) > 0 && onSurplus(observed, found[0].PortID):
 		return nil // the plan moves it
 	case len(found) > 0:
-		return &FloatingIPError{fmt.Sprintf("%s: the floating IP %s is in use by port %s: choose another, or free it", hints.AskedBy, found[0].FloatingIP, found[0].PortID)}
+		klog.FromContext(ctx).Info("The floating IP that a Service asks for is in use", "floatingIP", found[0].ID, "address", found[0].FloatingIP, "port", found[0].PortID)
+		return &FloatingIPError{fmt.Sprintf("%s: the floating IP %s is in use: choose another, or free it", hints.AskedBy, cmp.Or(asked.ID, asked.Address))}
 	case asked.ID != "":
 		return &FloatingIPError{fmt.Sprintf("%s: there is no floating IP %s in this project", hints.AskedBy, asked.ID)}
 	}

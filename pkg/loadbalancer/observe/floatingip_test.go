@@ -117,7 +117,7 @@ func TestTheAddressAskedForIsInUse(t *testing.T) {
 	for _, observed := range []*model.Observed{{LoadBalancer: lb}, {}} {
 		err := w.observer.FloatingIPs(t.Context(), us(), observed, observe.FloatingIPHints{Asked: model.FloatingIP{Address: taken.FloatingIP}, AskedBy: "spec.loadBalancerIP"})
 		var inUse *observe.FloatingIPError
-		if !errors.As(err, &inUse) || !strings.Contains(err.Error(), taken.FloatingIP+" is in use by port "+theirs.VipPortID) {
+		if !errors.As(err, &inUse) || !strings.Contains(err.Error(), " is in use: choose another") || strings.Contains(err.Error(), theirs.VipPortID) {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -70,7 +70,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	case lb == nil:
 		return Plan{Steps: create(desired, observed.Spare, opts)}
 	case lb.Shared != nil && lb.Status.Failed():
-		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s), which was made for %s and is shared, is in ERROR", lb.Name, lb.ID, lb.Shared.Owner)}
+		return Plan{Blocked: fmt.Sprintf("load balancer %s, which was made for another and is shared, is in ERROR", lb.ID)}
 	case opts.Successor != nil && (Misfits(desired, lb) || lb.Status.Failed() && opts.Published && replaceable(lb)):
 		return supersede(desired, observed, opts)
 	case lb.Status.Failed() && opts.Published:
@@ -153,7 +153,7 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 	lb := observed.LoadBalancer
 	if len(lb.Foreign) > 0 {
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR and holds %s %s, which is not ours",
-			lb.Name, lb.ID, lb.Foreign[0].Kind, lb.Foreign[0].Name)}
+			lb.Name, lb.ID, lb.Foreign[0].Kind, lb.Foreign[0].ID)}
 	}
 	if opts.Successor != nil {
 		desired = opts.Successor
@@ -170,8 +170,7 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 func conflict(desired, lb *model.LoadBalancer) string {
 	for _, foreign := range lb.Foreign {
 		if foreign.Kind == "listener" && desired.Listener(foreign.Key) != nil {
-			return fmt.Sprintf("port %s of load balancer %s (%s) is taken by listener %s, which is not ours: choose another port",
-				foreign.Key, lb.Name, lb.ID, foreign.Name)
+			return fmt.Sprintf("port %s of load balancer %s is taken by a listener that is not this Service's: choose another port", foreign.Key, lb.ID)
 		}
 	}
 	return ""

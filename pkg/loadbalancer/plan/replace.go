@@ -117,7 +117,7 @@ func succeed(desired *model.LoadBalancer, observed model.Observed, opts Options)
 		return Plan{Steps: []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is not what is asked for any more"}}}
 	case len(old.Foreign) > 0:
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) was to be replaced and holds %s %s, which is not ours",
-			old.Name, old.ID, old.Foreign[0].Kind, old.Foreign[0].Name)}
+			old.Name, old.ID, old.Foreign[0].Kind, old.Foreign[0].ID)}
 	}
 	if blocked := guards(desired, lb); blocked != "" {
 		return Plan{Blocked: blocked}

@@ -42,8 +42,8 @@ func guards(desired, lb *model.LoadBalancer) string {
 	want, have := desired.VIP.Settled().SecurityGroupIDs, lb.VIP.SecurityGroupIDs
 	switch {
 	case lb.Shared != nil && len(want) > 0 && !slices.Equal(want, have):
-		return fmt.Sprintf("load balancer %s (%s) was made for %s and is shared: the security groups %s of its VIP are not for another Service to choose",
-			lb.Name, lb.ID, lb.Shared.Owner, strings.Join(want, ", "))
+		return fmt.Sprintf("load balancer %s was made for another and is shared: the security groups %s of its VIP are not for this Service to choose",
+			lb.ID, strings.Join(want, ", "))
 	case len(have) > 0 && slices.ContainsFunc(desired.Listeners, restricts):
 		return fmt.Sprintf("load balancer %s (%s) has security groups on its VIP, beside which Octavia takes no source ranges: "+
 			"take them away first, with %s: %s and without source ranges", lb.Name, lb.ID, vipSecurityGroups, model.None)
@@ -60,7 +60,7 @@ func notOurs(desired, lb *model.LoadBalancer) []Notice {
 	if want == "" || want == have {
 		return nil
 	}
-	return []Notice{{"QoS policy of the VIP", fmt.Sprintf("the QoS policy of the VIP stays %q: load balancer %s (%s) was made for %s and is shared", have, lb.Name, lb.ID, lb.Shared.Owner)}}
+	return []Notice{{"QoS policy of the VIP", fmt.Sprintf("the QoS policy of the VIP stays as it is: load balancer %s was made for another and is shared", lb.ID)}}
 }
 
 func restricts(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 }
