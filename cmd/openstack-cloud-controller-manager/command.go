@@ -42,7 +42,7 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	flags.FlagSet("openstack").StringArrayVar(&p.userAgents, "user-agent", nil,
 		"Text to add to the User-Agent of OpenStack requests. May be given several times.")
 
-	command := app.NewCloudControllerManagerCommand(opts, p.initCloud, app.DefaultInitFuncConstructors,
+	command := app.NewCloudControllerManagerCommand(opts, p.initCloud, p.controllers(),
 		names.CCMControllerAliases(), flags, p.ctx.Done())
 	command.Flags().Lookup("concurrent-service-syncs").Usage = "The number of Services that are worked on at a time. " +
 		"A Service holds its worker for at most half a second times this number; past that the work goes on by itself, " +

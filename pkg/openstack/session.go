@@ -74,6 +74,10 @@ type Session struct {
 	unsigned *http.Client
 	version  *versionCache
 
+	// refreshed is when the catalog was last read anew because it lacked a service.
+	refreshing sync.Mutex
+	refreshed  time.Time
+
 	connections *http.Transport
 	end         context.CancelFunc
 	background  sync.WaitGroup
@@ -187,24 +191,6 @@ func (s *Session) pinRegion(ctx context.Context, first *token) error {
 	}
 	s.endpoints = pinned
 	return err
-}
-
-// RefreshCatalog has Keystone give the service catalog anew, with a new token where
-// the credentials can get one. It is for services that appear: see ErrNoEndpoint.
-// Errors are those of Wrap.
-func (s *Session) RefreshCatalog(ctx context.Context) error {
-	const doing = "read the service catalog"
-	current := s.tokens.current.Load()
-	if current.renewable {
-		_, err := s.tokens.renew(ctx, current)
-		return Wrap(err, doing)
-	}
-	same, err := s.tokens.issue(ctx)
-	if err != nil {
-		return Wrap(err, doing)
-	}
-	s.tokens.current.Store(same)
-	return nil
 }
 
 // Close ends what runs in the background, and waits for it. Requests in flight go

@@ -6,9 +6,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
@@ -83,31 +85,36 @@ func (c endpointChoice) find(catalog []tokens.CatalogEntry, types []string) (str
 }
 
 // LoadBalancer gives the client of the load balancer API, version 2. It costs no
-// request. The client is of the moment: endpoints may change with the next token.
-func (s *Session) LoadBalancer(context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service("v2.0", loadBalancerTypes())
+// request where the catalog has that service; where it has not, the catalog is read
+// anew, at most once a minute. The client is of the moment: endpoints may change with
+// the next token.
+func (s *Session) LoadBalancer(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "v2.0", loadBalancerTypes())
 }
 
 // Network gives the client of the network API, version 2, as LoadBalancer does.
-func (s *Session) Network(context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service("v2.0", networkTypes())
+func (s *Session) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "v2.0", networkTypes())
 }
 
 // Compute gives the client of the compute API, version 2.1, as LoadBalancer does.
-func (s *Session) Compute(context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service("v2.1", computeTypes())
+func (s *Session) Compute(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "v2.1", computeTypes())
 }
 
 // KeyManager gives the client of the key manager API, version 1, as LoadBalancer
 // does.
-func (s *Session) KeyManager(context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service("v1", keyManagerTypes())
+func (s *Session) KeyManager(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "v1", keyManagerTypes())
 }
 
 // service makes a client by hand: gophercloud's constructors ask the service for
 // its versions first, one request each.
-func (s *Session) service(version string, types []string) (*gophercloud.ServiceClient, error) {
+func (s *Session) service(ctx context.Context, version string, types []string) (*gophercloud.ServiceClient, error) {
 	address, err := s.endpoints.find(s.tokens.current.Load().catalog, types)
+	if err != nil && s.refreshCatalog(ctx) {
+		address, err = s.endpoints.find(s.tokens.current.Load().catalog, types)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +129,37 @@ func (s *Session) service(version string, types []string) (*gophercloud.ServiceC
 		ResourceBase:   base,
 		Type:           types[0],
 	}, nil
+}
+
+// refreshAge is how long a catalog that lacks a service is believed: services appear,
+// and the endpoint of one may be made anew while we sign in.
+const refreshAge = time.Minute
+
+// refreshCatalog has Keystone give the service catalog anew, with a new token where
+// the credentials can get one. It gives false when that was done less than a minute
+// ago, or fails.
+func (s *Session) refreshCatalog(ctx context.Context) bool {
+	s.refreshing.Lock()
+	now := s.tokens.clock.Now()
+	due := s.refreshed.IsZero() || !now.Before(s.refreshed.Add(refreshAge))
+	if due {
+		s.refreshed = now
+	}
+	s.refreshing.Unlock()
+	if !due {
+		return false
+	}
+	current := s.tokens.current.Load()
+	var err error
+	if current.renewable {
+		_, err = s.tokens.renew(ctx, current)
+	} else if current, err = s.tokens.issue(ctx); err == nil {
+		s.tokens.current.Store(current)
+	}
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot read the service catalog anew")
+	}
+	return err == nil
 }
 
 // splitVersion gives the root of a service, where its version document is, and the

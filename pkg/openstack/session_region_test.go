@@ -5,9 +5,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // catalogOf makes a catalog of lines such as "compute RegionTwo RegionOne".
@@ -101,7 +103,8 @@ func TestANewTokenNeverMovesTheSessionToAnotherRegion(t *testing.T) {
 		}
 	}
 	cloud.set(func() { cloud.region = "RegionThree" })
-	if err := s.RefreshCatalog(t.Context()); err != nil {
+	cloud.revokeAll()
+	if err := getServer(s); err != nil { // the last one where it was
 		t.Fatal(err)
 	}
 	var missing ErrNoEndpoint
@@ -110,7 +113,7 @@ func TestANewTokenNeverMovesTheSessionToAnotherRegion(t *testing.T) {
 	}
 }
 
-func TestAServiceThatAppearsIsFoundInANewCatalog(t *testing.T) {
+func TestAServiceThatAppearsIsFoundWithinAMinute(t *testing.T) {
 	t.Parallel()
 	for name, token := range map[string]string{"a password": "", "a token that nothing renews": "given-token"} {
 		t.Run(name, func(t *testing.T) {
@@ -121,17 +124,29 @@ func TestAServiceThatAppearsIsFoundInANewCatalog(t *testing.T) {
 				cfg.Token, cfg.Username, cfg.Password, cfg.TenantID = token, "", "", ""
 			}
 			cloud.set(func() { delete(cloud.paths, "load-balancer") })
-			s := cloud.session(t, cfg, SessionOptions{})
-			var missing ErrNoEndpoint
-			if _, err := s.LoadBalancer(context.Background()); !errors.As(err, &missing) {
-				t.Fatalf("got %v, want ErrNoEndpoint", err)
+			now := clocktesting.NewFakeClock(time.Now())
+			s := cloud.session(t, cfg, SessionOptions{Clock: now})
+			missing := func(when string, signIns int) {
+				t.Helper()
+				var missing ErrNoEndpoint
+				if _, err := s.LoadBalancer(t.Context()); !errors.As(err, &missing) {
+					t.Fatalf("%s: got %v, want ErrNoEndpoint", when, err)
+				}
+				if got := cloud.signInCount(); got != signIns {
+					t.Errorf("%s: %d requests to Keystone, want %d", when, got, signIns)
+				}
 			}
+			missing("at the first look, which asks anew", 2)
 			cloud.set(func() { cloud.paths["load-balancer"] = "/load-balancer" })
-			if err := s.RefreshCatalog(context.Background()); err != nil {
-				t.Fatal(err)
+			missing("shortly after", 2)
+			now.Step(refreshAge)
+			for range 2 {
+				if _, err := s.LoadBalancer(t.Context()); err != nil {
+					t.Error(err)
+				}
 			}
-			if _, err := s.LoadBalancer(context.Background()); err != nil {
-				t.Error(err)
+			if got := cloud.signInCount(); got != 3 {
+				t.Errorf("%d requests to Keystone, want 3", got)
 			}
 		})
 	}

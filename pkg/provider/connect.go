@@ -2,8 +2,6 @@ package provider
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -117,42 +115,22 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 			})
 		}
 	}
-	wanted, err := wantsLoadBalancers(ctx, c.Config.LoadBalancer.Enabled, func(ctx context.Context) error {
+	if !c.Config.LoadBalancer.Enabled {
+		klog.FromContext(ctx).Info("Services of type LoadBalancer are left alone: cloud.conf says [LoadBalancer] enabled=false")
+		return options, nil
+	}
+	options.FindOctavia = func(ctx context.Context) error {
 		_, err := session.LoadBalancer(ctx)
 		return err
-	})
-	if wanted {
-		options.NewLoadBalancers = func(clusterID string) (LoadBalancers, error) {
-			return loadbalancer.New(loadbalancer.Options{
-				Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
-				Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
-					return c.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-				},
-				Recorder: c.Recorder, Clock: c.Clock, Hold: loadbalancer.HoldFor(c.ServiceWorkers),
-			})
-		}
 	}
-	return options, err
-}
-
-// wantsLoadBalancers says whether Services get load balancers: cloud.conf must
-// not switch them off, and the cloud must have Octavia. That it has none is told
-// and no error, so that nodes are still served.
-func wantsLoadBalancers(ctx context.Context, enabled bool, findOctavia func(context.Context) error) (bool, error) {
-	logger := klog.FromContext(ctx)
-	if !enabled {
-		logger.Info("Services of type LoadBalancer are left alone: cloud.conf says [LoadBalancer] enabled=false")
-		return false, nil
+	options.NewLoadBalancers = func(clusterID string) (LoadBalancers, error) {
+		return loadbalancer.New(loadbalancer.Options{
+			Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
+			Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
+				return c.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+			},
+			Recorder: c.Recorder, Clock: c.Clock, Hold: loadbalancer.HoldFor(c.ServiceWorkers),
+		})
 	}
-	err := findOctavia(ctx)
-	var missing openstack.ErrNoEndpoint
-	if errors.As(err, &missing) {
-		logger.Error(err, "Services of type LoadBalancer are left alone: the cloud has no load balancer service (Octavia) for us. "+
-			"Should it have one, look at [Global] region and os-endpoint-type in cloud.conf; should it not, silence this with [LoadBalancer] enabled=false")
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look for the load balancer service: %w", err)
-	}
-	return true, nil
+	return options, nil
 }

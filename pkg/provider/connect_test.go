@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/component-base/metrics"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -153,26 +153,41 @@ func TestARefusedConnectionSaysSoWithoutTheSecret(t *testing.T) {
 	}
 }
 
-func TestWhetherServicesGetLoadBalancers(t *testing.T) {
+// What dashboards count must reach the metrics that the program registers.
+//
+//proves:99
+func TestMetricsOfTheConnectionCountRequestsAndCalls(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		enabled bool
-		octavia error
-		wanted  bool
-		fails   bool
-	}{
-		"enabled, and there is Octavia":       {true, nil, true, false},
-		"switched off":                        {false, nil, false, false},
-		"switched off, nobody asks":           {false, errors.New("503"), false, false},
-		"the cloud has no Octavia":            {true, openstack.ErrNoEndpoint{Service: "load-balancer"}, false, false},
-		"it cannot be said (never fail open)": {true, errors.New("503"), false, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			wanted, err := wantsLoadBalancers(t.Context(), test.enabled, func(context.Context) error { return test.octavia })
-			if wanted != test.wanted || (err != nil) != test.fails {
-				t.Errorf("got %v, %v; want %v, error %v", wanted, err, test.wanted, test.fails)
-			}
-		})
+	_, c := connection(t, func(*config.Config) {})
+	registry := metrics.NewKubeRegistry()
+	c.Metrics, c.APIMetrics = NewMetrics(c.Clock), openstack.NewMetrics()
+	if err := errors.Join(c.Metrics.Register(registry.Register), c.APIMetrics.Register(registry.Register)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Initialize(nil, t.Context().Done())
+	if _, _, err := balancer(t, p).GetLoadBalancer(t.Context(), "", service("web")); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			counted[family.GetName()] += metric.GetCounter().GetValue()
+		}
+	}
+	for _, name := range []string{"cloudprovider_openstack_reconcile_total", "openstack_api_requests_total"} {
+		if counted[name] == 0 {
+			t.Errorf("%s counts nothing", name)
+		}
 	}
 }

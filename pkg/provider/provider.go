@@ -31,6 +31,9 @@ type Options struct {
 	// NewLoadBalancers makes the engine once the cluster's identity is known;
 	// clusterID is empty when it may not be read. Nil: no load balancers.
 	NewLoadBalancers func(clusterID string) (LoadBalancers, error)
+	// FindOctavia gives an error while the cloud has no load balancer service; nil: it
+	// always has.
+	FindOctavia func(context.Context) error
 	// NewRoutes makes the routes to pods, once the identity and the nodes can be
 	// known. Nil: no routes.
 	NewRoutes func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes
@@ -56,9 +59,14 @@ type Provider struct {
 	options Options
 	calls   *calls
 
+	// initialized and informed are done by the first of upstream's starts: with leader
+	// migration it starts us twice, for either half of its controllers.
+	initialized, informed sync.Once
+
 	mu            sync.Mutex
 	clusterID     string
 	loadBalancers *loadBalancers
+	informers     informers.SharedInformerFactory
 	routes        *routes
 	services      corelisters.ServiceLister
 	background    sync.WaitGroup
@@ -78,8 +86,13 @@ func New(ctx context.Context, options Options) *Provider {
 }
 
 // Initialize is called by upstream when this process leads, before it asks for
-// anything else. It waits until the API server tells the cluster's identity.
+// anything else. It waits until the API server tells the cluster's identity. Only the
+// first call does anything: two engines would know nothing of each other's work.
 func (p *Provider) Initialize(_ cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
+	p.initialized.Do(func() { p.initialize(stop) })
+}
+
+func (p *Provider) initialize(stop <-chan struct{}) {
 	ctx := p.calls.process
 	go func() {
 		select {
@@ -119,11 +132,15 @@ func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
 	return nil
 }
 
-// SetInformers is called by upstream after Initialize, before it starts them.
+// SetInformers is called by upstream after Initialize, before it starts them. Only the
+// first call does anything, as with Initialize.
 func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
+	p.informed.Do(func() { p.setInformers(factory) })
+}
+
+func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.services = factory.Core().V1().Services().Lister()
 	if p.options.NewRoutes != nil {
 		nodes := factory.Core().V1().Nodes()
 		p.routes = &routes{inner: p.options.NewRoutes(p.clusterID, nodes.Lister(), nodes.Informer().HasSynced), calls: p.calls}
@@ -131,24 +148,34 @@ func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 	if p.loadBalancers == nil {
 		return
 	}
-	upkeep, err := newUpkeep(factory, p.loadBalancers, p.options.Client.CoreV1(), p.options.Recorder)
-	if err != nil {
-		p.options.Stop(fmt.Errorf("listen to nodes: %w", err))
-		return
-	}
-	p.loadBalancers.upkeep.Store(upkeep)
-	p.background.Go(func() { upkeep.run(p.calls.process) })
+	p.informers = factory
+	p.services = factory.Core().V1().Services().Lister()
+	factory.Core().V1().Nodes().Informer() // upstream starts those that were asked for
 }
 
-// LoadBalancer gives the load balancers, or false when cloud.conf switches them
-// off or the cloud has none.
+// LoadBalancer gives the load balancers, or false when cloud.conf switches them off.
+// Upstream's service controller alone asks, and only where it runs do we listen to
+// nodes and look for drift: without it, Services are somebody else's.
 func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.loadBalancers == nil {
 		return nil, false
 	}
+	if p.informers != nil && p.loadBalancers.upkeep.Load() == nil {
+		p.startUpkeep()
+	}
 	return p.loadBalancers, true
+}
+
+func (p *Provider) startUpkeep() {
+	upkeep, err := newUpkeep(p.informers, p.loadBalancers, p.options.Client.CoreV1(), p.options.Recorder)
+	if err != nil {
+		p.options.Stop(fmt.Errorf("listen to nodes: %w", err))
+		return
+	}
+	p.loadBalancers.upkeep.Store(upkeep)
+	p.background.Go(func() { upkeep.run(p.calls.process) })
 }
 
 // InstancesV2 gives the servers behind the nodes.

@@ -26,6 +26,7 @@ type engine struct {
 	calls    []string
 	services []*v1.Service
 	closed   bool
+	watches  int
 	err      error
 	// entered and release hold a call up, when set.
 	entered chan struct{}
@@ -65,7 +66,12 @@ func (e *engine) Name(s *v1.Service) string {
 
 func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
 
-func (e *engine) Watch(ctx context.Context, _ func(types.NamespacedName)) { <-ctx.Done() }
+func (e *engine) Watch(ctx context.Context, _ func(types.NamespacedName)) {
+	e.mu.Lock()
+	e.watches++
+	e.mu.Unlock()
+	<-ctx.Done()
+}
 
 func (e *engine) WriteDown(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, loadbalancer.Written) error) {
 	<-ctx.Done()
@@ -373,5 +379,60 @@ func TestWithoutLoadBalancersNobodyAsksForTheIdentity(t *testing.T) {
 	}
 	if len(client.Actions()) != 0 || !led {
 		t.Errorf("requests %v, told that we lead: %v", client.Actions(), led)
+	}
+}
+
+// With upstream's service controller switched off, Services are somebody else's, such
+// as MetalLB's, and upstream does not ask for our load balancers.
+func TestServicesAreLeftAloneWhereUpstreamsControllerIsOff(t *testing.T) {
+	t.Parallel()
+	for name, asked := range map[string]bool{"off": false, "on": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := &engine{}
+			p := started(t, e, publishedService("web"), syncNode("node-1", "10.0.0.1"))
+			if asked {
+				balancer(t, p)
+			}
+			if err := p.Shutdown(t.Context()); err != nil { // waits for what was begun
+				t.Fatal(err)
+			}
+			if got := e.watches > 0; got != asked {
+				t.Errorf("somebody works on Services: %v, want %v", got, asked)
+			}
+		})
+	}
+}
+
+// Leader migration starts us once for either half of upstream's controllers.
+func TestASecondStartMakesNoSecondEngine(t *testing.T) {
+	t.Parallel()
+	e, made, led := &engine{}, 0, 0
+	client := fake.NewClientset(kubeSystem())
+	p := New(t.Context(), Options{
+		Client:  client,
+		Leading: func(context.Context) { led++ },
+		NewLoadBalancers: func(string) (LoadBalancers, error) {
+			made++
+			return e, nil
+		},
+	})
+	stop := make(chan struct{})
+	first := informers.NewSharedInformerFactory(client, 0)
+	var once, again cloudprovider.LoadBalancer
+	for _, lb := range []*cloudprovider.LoadBalancer{&once, &again} {
+		p.Initialize(nil, stop)
+		p.SetInformers(first)
+		*lb = balancer(t, p)
+	}
+	first.Start(stop)
+	first.WaitForCacheSync(stop)
+	close(stop)
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first.Shutdown()
+	if made != 1 || led != 1 || e.watches != 1 || once != again {
+		t.Errorf("%d engines, told %d times that we lead, %d watches, one load balancer: %v", made, led, e.watches, once == again)
 	}
 }

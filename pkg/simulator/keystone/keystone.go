@@ -103,6 +103,14 @@ func New(options Options) *Keystone {
 	return k
 }
 
+// SetServices changes what the catalog of later tokens has: endpoints that an operator
+// adds or takes away.
+func (k *Keystone) SetServices(services []Service) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.options.Services = services
+}
+
 // SetBaseURL changes where the catalog of later tokens points: a cloud that
 // moved its endpoints.
 func (k *Keystone) SetBaseURL(url string) {

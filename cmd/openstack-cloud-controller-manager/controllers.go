@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"maps"
+
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/app"
+	appconfig "k8s.io/cloud-provider/app/config"
+	"k8s.io/cloud-provider/names"
+	controllermanager "k8s.io/controller-manager/app"
+	"k8s.io/controller-manager/controller"
+)
+
+// controllers are upstream's. The service controller starts when the cloud has what it
+// needs, which upstream looks at only once.
+func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
+	all := maps.Clone(app.DefaultInitFuncConstructors)
+	services := all[names.ServiceLBController]
+	upstream := services.Constructor
+	services.Constructor = func(initial app.ControllerInitContext, completed *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
+		start := upstream(initial, completed, cloud)
+		return func(ctx context.Context, shared controllermanager.ControllerContext) (controller.Interface, bool, error) {
+			enabled, err := p.provider.StartServices(func() (bool, error) {
+				_, enabled, err := start(ctx, shared) // it has no health check of its own
+				return enabled, err
+			})
+			return nil, enabled, err
+		}
+	}
+	all[names.ServiceLBController] = services
+	return all
+}
