@@ -59,19 +59,21 @@ type Options struct {
 }
 
 // DefaultPace gives the pace for a provider: an amphora boots for half a minute at
-// least and is asked seldom, ovn is done within seconds.
+// least and is asked seldom, ovn is done within seconds. However long it takes, a look
+// comes within three seconds of the end: all who wait share it.
 func DefaultPace(provider string) apply.Pace {
+	const latest = 2700 * time.Millisecond // a tenth longer at times
 	habits := build.HabitsOf(provider)
 	pace := apply.Pace{
-		Create: wait.Pace{First: 5 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second},
-		Update: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 10 * time.Second},
-		Delete: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 10 * time.Second},
+		Create: wait.Pace{First: 5 * time.Second, Step: 2 * time.Second, Cap: latest},
+		Update: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: latest},
+		Delete: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: latest},
 		Settle: time.Second,
 		Stuck:  10 * time.Second,
 		Unsure: 2 * time.Second,
 	}
 	if habits.Quick {
-		quick := wait.Pace{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: 10 * time.Second}
+		quick := wait.Pace{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: latest}
 		pace.Create, pace.Update, pace.Delete = quick, quick, quick
 	}
 	if habits.ReportsEarly {

@@ -51,13 +51,3 @@ func (a *Applier) ExpectChange(provider string) time.Duration {
 func (a *Applier) ExpectDeletion() time.Duration {
 	return a.experience.expect(kind{operation: deleting})
 }
-
-// expect gives how long something usually takes, or a guess before it was seen.
-func (e *experience) expect(k kind) time.Duration {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if usual, ok := e.usual[k]; ok {
-		return usual
-	}
-	return map[operation]time.Duration{creating: 30 * time.Second, updating: 3 * time.Second, deleting: 5 * time.Second}[k.operation]
-}

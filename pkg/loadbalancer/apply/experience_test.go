@@ -7,33 +7,107 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
 )
 
-func TestFirstLookComesShortlyBeforeTheUsualEnd(t *testing.T) {
+// usualPace is that of most changes.
+func usualPace() wait.Pace {
+	return wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second}
+}
+
+// watched waits for something of a kind, which takes a time, as the watcher does. It
+// gives how many looks that took, and how late the last one was.
+func watched(e *experience, k kind, takes time.Duration) (looks int, late time.Duration) {
+	pace := e.pace(k, usualPace())
+	pending, at, interval := time.Duration(0), pace.First, pace.Step
+	for looks = 1; at < takes; looks++ {
+		pending = at
+		at += interval
+		interval = min(interval+interval/2, pace.Cap)
+	}
+	e.note(k, sample{pending: pending, done: at})
+	return looks, at - takes
+}
+
+func TestFirstLookComesWhenItIsUsuallyNearlyDone(t *testing.T) {
 	t.Parallel()
-	given := wait.Pace{First: 5 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second}
-	amphora := kind{"amphora", creating}
+	for _, takes := range []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 3 * time.Second, 8 * time.Second, 45 * time.Second} {
+		k := kind{"amphora", creating}
+		var e experience
+		if got := e.pace(k, usualPace()); got != usualPace() {
+			t.Errorf("without experience: %v", got)
+		}
+		for range samples {
+			watched(&e, k, takes)
+		}
+		for range 20 {
+			if looks, late := watched(&e, k, takes); looks > 2 || late > 500*time.Millisecond {
+				t.Errorf("what always takes %s took %d looks, the last one %s late", takes, looks, late)
+			}
+		}
+		if got := e.pace(kind{"ovn", creating}, usualPace()); got != usualPace() {
+			t.Errorf("another provider's: %v", got)
+		}
+	}
+}
+
+// An amphora that Octavia cannot reach is PENDING for ten minutes: that says nothing of
+// other load balancers.
+func TestOneStuckLoadBalancerSlowsNoOther(t *testing.T) {
+	t.Parallel()
+	k := kind{"amphora", updating}
 	var e experience
-	if got := e.pace(amphora, given); got != given {
-		t.Errorf("without experience: %v", got)
-	}
-	for range 20 {
-		e.note(amphora, 40*time.Second)
-	}
-	if got := e.pace(amphora, given); got.First != 32*time.Second || got.Step != 4*time.Second {
-		t.Errorf("after 40 s each: %v", got)
-	}
-	for range 20 {
-		e.note(amphora, 2*time.Minute)
-	}
-	if got := e.pace(amphora, given); got.First != longest || got.Step != given.Cap {
-		t.Errorf("after 2 min each: %v", got)
-	}
 	for range 50 {
-		e.note(amphora, time.Second)
+		watched(&e, k, 3*time.Second)
 	}
-	if got := e.pace(amphora, given); got != given {
-		t.Errorf("after 1 s each: %v, never sooner than %v", got, given)
+	watched(&e, k, 10*time.Minute)
+	for n := range 20 {
+		if _, late := watched(&e, k, 3*time.Second); late > 500*time.Millisecond {
+			t.Errorf("change %d after it was looked at %s late", n+1, late)
+		}
 	}
-	if got := e.pace(kind{"ovn", creating}, given); got != given {
-		t.Errorf("another provider's: %v", got)
+}
+
+// After an outage of Octavia nothing is known but that everything took long. A first
+// look that finds a change done halves the next, whatever it measured itself.
+func TestExperienceOfAnOutageIsOverAfterAFewChanges(t *testing.T) {
+	t.Parallel()
+	for operation, longest := range map[operation]time.Duration{creating: 45 * time.Second, updating: 10 * time.Second, deleting: 10 * time.Second} {
+		k := kind{"amphora", operation}
+		var e experience
+		for range 50 {
+			watched(&e, k, 10*time.Minute)
+		}
+		if got := e.pace(k, usualPace()).First; got > longest {
+			t.Errorf("%s: the first look comes after %s, want %s at most", operation, got, longest)
+		}
+		var late time.Duration
+		for range 5 {
+			_, late = watched(&e, k, 3*time.Second)
+		}
+		if late > time.Second {
+			t.Errorf("%s: after five changes of 3 s each one is still looked at %s late", operation, late)
+		}
+		for range samples {
+			_, late = watched(&e, k, 3*time.Second)
+		}
+		if late > 500*time.Millisecond {
+			t.Errorf("%s: in the end one is looked at %s late", operation, late)
+		}
+	}
+}
+
+// Times that differ from change to change: who waits is told at most a pace after the
+// end, unless it took less time than any of late.
+func TestLooksAreNotLateWhereTimesDiffer(t *testing.T) {
+	t.Parallel()
+	k := kind{"amphora", creating}
+	var e experience
+	times := []time.Duration{20, 34, 26, 55, 21, 48, 30, 60, 23, 41, 37}
+	lateOnes := 0
+	for i := range 10 * len(times) {
+		if _, late := watched(&e, k, times[i%len(times)]*time.Second); i > samples && late > usualPace().Cap {
+			lateOnes++
+		}
+	}
+	if lateOnes > 0 {
+		t.Errorf("%d looks were later than the longest pace", lateOnes)
 	}
 }

@@ -14,20 +14,21 @@ func fields() []string {
 	return []string{"id", "provisioning_status", "operating_status", "updated_at"}
 }
 
-// ask reads the load balancers of all waiters: with one request for one of them, and
-// with a few lists for many, however many.
-func (w *Watcher) ask(due []*waiter) (map[string]Token, error) {
+// ask reads the load balancers of these waiters: with one request for one of them, and
+// with a few lists for many, however many. It gives an answer for each of them, and for
+// whatever else the lists hold.
+func (w *Watcher) ask(due []*waiter) map[string]answer {
 	pending := map[string]string{}
 	for _, p := range due {
 		pending[p.id] = p.pending
 	}
 	switch {
 	case len(pending) == 1, len(pending) <= few && w.whole >= many:
-		return w.askForEach(pending)
+		return w.askForEach(pending, map[string]answer{})
 	case w.filters(pending):
 		return w.askByStatus(pending)
 	}
-	return w.askForAll(pending)
+	return w.askForAll(pending, map[string]answer{})
 }
 
 const (
@@ -51,28 +52,41 @@ func (w *Watcher) filters(pending map[string]string) bool {
 }
 
 // askByStatus lists what is still PENDING, by status, and then reads what is not.
-func (w *Watcher) askByStatus(pending map[string]string) (map[string]Token, error) {
-	tokens := map[string]Token{}
+func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
+	answers := map[string]answer{}
 	for _, status := range slices.Sorted(maps.Keys(inverted(pending))) {
 		still, err := w.octavia.LoadBalancers(w.ctx, openstack.LoadBalancerFilter{Fields: fields(), ProvisioningStatus: status})
 		if err != nil {
-			return nil, err
+			return failed(pending, answers, err)
 		}
-		for _, lb := range still {
-			if _, waited := pending[lb.ID]; waited {
-				tokens[lb.ID] = tokenOf(&lb)
-			}
-		}
+		note(answers, still)
 	}
-	rest := maps.Clone(pending)
-	maps.DeleteFunc(rest, func(id, _ string) bool { _, known := tokens[id]; return known })
-	read := w.askForAll
-	if len(rest) <= few {
-		read = w.askForEach
+	if rest := without(pending, answers); len(rest) > few {
+		return w.askForAll(rest, answers)
 	}
-	ended, err := read(rest)
-	maps.Copy(tokens, ended)
-	return tokens, err
+	return w.askForEach(pending, answers)
+}
+
+// note adds what a list tells.
+func note(answers map[string]answer, listed []openstack.LoadBalancer) {
+	for i := range listed {
+		answers[listed[i].ID] = answer{token: tokenOf(&listed[i])}
+	}
+}
+
+// without gives the load balancers that have no answer yet.
+func without(ids map[string]string, answers map[string]answer) map[string]string {
+	rest := maps.Clone(ids)
+	maps.DeleteFunc(rest, func(id, _ string) bool { _, known := answers[id]; return known })
+	return rest
+}
+
+// failed answers for load balancers that could not be asked for.
+func failed(ids map[string]string, answers map[string]answer, err error) map[string]answer {
+	for id := range without(ids, answers) {
+		answers[id] = answer{err: err}
+	}
+	return answers
 }
 
 func inverted(pending map[string]string) map[string]bool {
@@ -84,36 +98,29 @@ func inverted(pending map[string]string) map[string]bool {
 }
 
 // askForAll reads load balancers with one list of all that there are.
-func (w *Watcher) askForAll(ids map[string]string) (map[string]Token, error) {
-	all, err := w.octavia.LoadBalancers(w.ctx, openstack.LoadBalancerFilter{Fields: fields()})
+func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) map[string]answer {
+	listed, err := w.octavia.LoadBalancers(w.ctx, openstack.LoadBalancerFilter{Fields: fields()})
 	if err != nil {
-		return nil, err
+		return failed(ids, answers, err)
 	}
-	w.whole = len(all)
-	tokens, missing := map[string]Token{}, maps.Clone(ids)
-	for _, lb := range all {
-		if _, waited := ids[lb.ID]; waited {
-			tokens[lb.ID] = tokenOf(&lb)
-			delete(missing, lb.ID)
-		}
-	}
+	w.whole = len(listed)
+	note(answers, listed)
 	// A list can miss what is there: only a 404 says that it is gone.
-	rest, err := w.askForEach(missing)
-	maps.Copy(tokens, rest)
-	return tokens, err
+	return w.askForEach(ids, answers)
 }
 
-// askForEach reads load balancers one by one.
-func (w *Watcher) askForEach(ids map[string]string) (map[string]Token, error) {
-	tokens := map[string]Token{}
-	for id := range ids {
+// askForEach reads the load balancers that have no answer yet one by one. An error that
+// concerns one of them does not end the waits for others; one that passes is taken for
+// the rest as well, as the next would meet it too.
+func (w *Watcher) askForEach(ids map[string]string, answers map[string]answer) map[string]answer {
+	for id := range without(ids, answers) {
 		token, err := Read(w.ctx, w.octavia, id)
-		if err != nil {
-			return tokens, err
+		if err != nil && !final(err) {
+			return failed(ids, answers, err)
 		}
-		tokens[id] = token
+		answers[id] = answer{token: token, err: err}
 	}
-	return tokens, nil
+	return answers
 }
 
 // Read asks for the state of one load balancer.

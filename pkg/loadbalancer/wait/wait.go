@@ -42,6 +42,9 @@ type Token struct {
 	Status model.Status
 	// UpdatedAt moves with every change of anything in the load balancer.
 	UpdatedAt time.Time
+	// PendingAt is when a wait last saw that something works on the load balancer; zero
+	// when the first look found that nothing does.
+	PendingAt time.Time
 }
 
 // Watcher asks for load balancers that somebody waits for. Its zero value is not
@@ -67,9 +70,12 @@ type Watcher struct {
 type waiter struct {
 	id       string
 	pending  string // the status it was last seen in, or has as far as is known
+	parked   time.Time
 	due      time.Time
 	interval time.Duration
 	limit    time.Duration
+	looked   bool        // its own first look is over
+	seen     time.Time   // when it was last seen PENDING
 	answer   chan answer // holds one, so that telling never blocks
 	last     error       // of the last request that failed
 }
@@ -104,7 +110,11 @@ func (w *Watcher) Close() {
 // PENDING, or is gone. An error ends the wait only when it would come again;
 // otherwise, the context does.
 func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
-	me := &waiter{id: id, pending: pace.Pending, due: w.clock.Now().Add(pace.First), interval: cmp.Or(pace.Step, pace.First), limit: pace.Cap, answer: make(chan answer, 1)}
+	now := w.clock.Now()
+	me := &waiter{
+		id: id, pending: pace.Pending, parked: now, due: now.Add(pace.First),
+		interval: cmp.Or(pace.Step, pace.First), limit: pace.Cap, answer: make(chan answer, 1),
+	}
 	w.park(me)
 	select {
 	case got := <-me.answer:
@@ -178,51 +188,69 @@ func (w *Watcher) next() (time.Time, bool) {
 	return first, w.running
 }
 
-// round asks for every load balancer that is due, or nearly.
+// round asks for every load balancer that is due, or nearly. A list tells of others as
+// well: who waits for one that is ready is told, and who waits on need not ask soon.
 func (w *Watcher) round() {
-	due := w.due()
+	due, others := w.due()
 	if len(due) == 0 {
 		return
 	}
-	tokens, err := w.ask(due)
+	answers := w.ask(due)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range due {
-		token, known := tokens[p.id]
-		switch {
-		case known && (token.Gone || !token.Status.Pending()):
-			w.tell(p, answer{token: token})
-		case !known && err != nil && final(err):
-			w.tell(p, answer{err: err})
-		default:
-			p.last = err
-			if known {
-				p.pending = token.Status.Provisioning
-			}
+		got := answers[p.id]
+		if !w.settle(p, got) {
+			p.looked, p.last = true, got.err
 			p.due = w.clock.Now().Add(jitter(p.interval))
 			p.interval = min(p.interval+p.interval/2, p.limit)
 		}
 	}
+	for _, p := range others {
+		got, listed := answers[p.id]
+		if listed && got.err == nil && !w.settle(p, got) && p.looked {
+			p.due = w.clock.Now().Add(jitter(p.interval))
+		}
+	}
 }
 
-func (w *Watcher) tell(p *waiter, got answer) {
-	delete(w.parked, p)
-	p.answer <- got
+// settle tells a waiter what ends its wait, if it does.
+func (w *Watcher) settle(p *waiter, got answer) bool {
+	switch {
+	case got.err != nil && !final(got.err):
+		return false
+	case got.err == nil && !got.token.Gone && got.token.Status.Pending():
+		p.pending, p.seen = got.token.Status.Provisioning, w.clock.Now()
+		return false
+	}
+	if _, waits := w.parked[p]; waits {
+		got.token.PendingAt = p.seen
+		delete(w.parked, p)
+		p.answer <- got
+	}
+	return true
 }
+
+// visible is how long after a change a look may still show what was there before it,
+// where the database has replicas.
+const visible = time.Second
 
 // due picks the waiters of this round: who would be due within a third of its
-// interval comes along, as one request serves all.
-func (w *Watcher) due() []*waiter {
+// interval comes along, as one request serves all. The others are those whom its
+// answer may tell something.
+func (w *Watcher) due() (due, others []*waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.clock.Now()
-	var due []*waiter
 	for p := range w.parked {
-		if !p.due.After(now.Add(p.interval / 3)) {
+		switch {
+		case !p.due.After(now.Add(p.interval / 3)):
 			due = append(due, p)
+		case p.looked || now.Sub(p.parked) >= visible:
+			others = append(others, p)
 		}
 	}
-	return due
+	return due, others
 }
 
 // final tells errors that the next request would meet too.

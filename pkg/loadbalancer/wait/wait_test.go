@@ -237,6 +237,109 @@ func TestErrorsThatWouldComeAgainEndTheWait(t *testing.T) {
 	}
 }
 
+// What is wrong with one load balancer ends its own wait only.
+func TestAnErrorForOneEndsNoOtherWait(t *testing.T) {
+	t.Parallel()
+	for range 10 { // the order is that of a map
+		w := newWorld(t, pending("a", "b", "c"))
+		w.octavia.unlisted["a"], w.octavia.unlisted["b"], w.octavia.unlisted["c"] = true, true, true
+		w.octavia.failFor("b", answer(http.StatusForbidden, "no"))
+		ended := w.waitAll("a", "b", "c")
+		w.passUntil("one has left", func() bool { return w.watcher.Parked() == 2 })
+		if got := w.ended(ended[1]); openstack.StatusCode(got.err) != http.StatusForbidden {
+			t.Errorf("ended with %+v, want the 403", got)
+		}
+		w.octavia.set("ACTIVE", "a", "c")
+		w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+		for _, i := range []int{0, 2} {
+			if got := w.ended(ended[i]); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
+				t.Errorf("another ended with %+v", got)
+			}
+		}
+	}
+}
+
+// Ten load balancers that are ready one after the other: each wait ends with the first
+// look after that, and one list serves all.
+func TestOfManyWaitsEachEndsWithTheNextLook(t *testing.T) {
+	t.Parallel()
+	const many = 10
+	ids := names(many)
+	w := newWorld(t, pending(ids...))
+	pace := wait.Pace{First: 20 * time.Second, Step: time.Second, Cap: 2700 * time.Millisecond}
+	ended := make([]chan time.Time, many)
+	for i, id := range ids {
+		ended[i] = make(chan time.Time, 1)
+		go func() {
+			if _, err := w.watcher.Settled(t.Context(), id, pace); err == nil {
+				ended[i] <- w.clock.Now()
+			}
+		}()
+		w.until("it is parked", func() bool { return w.watcher.Parked() == i+1 })
+		w.pass(5 * time.Second)
+	}
+	w.pass(15 * time.Second)
+	before := w.octavia.all()
+	for i := range ids {
+		w.pass(time.Duration(700*(i%4)) * time.Millisecond)
+		ready := w.clock.Now()
+		w.octavia.set("ACTIVE", ids[i])
+		w.passUntil("it has left", func() bool { return w.watcher.Parked() == many-i-1 })
+		if late := (<-ended[i]).Sub(ready); late > 3200*time.Millisecond { // the clock's steps are of 0.1 s
+			t.Errorf("%s was told %s after the end", ids[i], late)
+		}
+	}
+	if rounds := w.octavia.all() - before; rounds > 25 {
+		t.Errorf("%d requests for ten waits in half a minute", rounds)
+	}
+}
+
+// A list may show what was there before a change where the database has replicas: who
+// waits for one is told after a second at the earliest.
+func TestAListTellsNobodyWhoHasJustCome(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a", "b"))
+	w.waitAll("a", "b")
+	w.passUntil("both were looked at", func() bool { return w.octavia.all() > 2 })
+	w.octavia.set("ACTIVE", "new") // as it was before the change: a replica lags behind
+	slow := make(chan error, 1)
+	go func() {
+		_, err := w.watcher.Settled(t.Context(), "new", wait.Pace{First: time.Minute, Cap: time.Minute})
+		slow <- err
+	}()
+	w.until("it is parked", func() bool { return w.watcher.Parked() == 3 })
+	came := w.clock.Now()
+	w.passUntil("it was told", func() bool { return w.watcher.Parked() == 2 })
+	if waited := w.clock.Now().Sub(came); waited < time.Second || waited > 15*time.Second {
+		t.Errorf("told after %s, want the first list after a second", waited)
+	}
+	if err := <-slow; err != nil {
+		t.Error(err)
+	}
+}
+
+// Looks of many controllers do not come in step: each interval is a tenth longer or
+// shorter than the pace.
+//
+//proves:74
+func TestIntervalsAreSpread(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pending("a"))
+	go func() {
+		_, _ = w.watcher.Settled(t.Context(), "a", wait.Pace{First: 20 * time.Second, Cap: 20 * time.Second})
+	}()
+	w.until("it is parked", func() bool { return w.watcher.Parked() == 1 })
+	w.passUntil("asked eight times", func() bool { return w.octavia.all() == 8 })
+	asked, least, most := w.octavia.requests("a"), time.Hour, time.Duration(0)
+	for i := 1; i < len(asked); i++ {
+		gap := asked[i].at.Sub(asked[i-1].at)
+		least, most = min(least, gap), max(most, gap)
+	}
+	if least < 18*time.Second || most > 22*time.Second+200*time.Millisecond || most-least < 200*time.Millisecond {
+		t.Errorf("intervals from %s to %s, want them spread between 18 s and 22 s", least, most)
+	}
+}
+
 //proves:75
 func TestTheContextEndsOneWait(t *testing.T) {
 	t.Parallel()

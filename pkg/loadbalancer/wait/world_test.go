@@ -28,8 +28,9 @@ type octavia struct {
 
 	mu       sync.Mutex
 	statuses map[string]string
-	unlisted map[string]bool // there, but lists miss them
-	fails    error           // every request
+	unlisted map[string]bool  // there, but lists miss them
+	fails    error            // every request
+	refuses  map[string]error // requests for an ID
 	asked    []request
 }
 
@@ -46,6 +47,12 @@ func (o *octavia) set(status string, ids ...string) {
 	for _, id := range ids {
 		o.statuses[id] = status
 	}
+}
+
+func (o *octavia) failFor(id string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refuses[id] = err
 }
 
 func (o *octavia) fail(err error) {
@@ -79,6 +86,8 @@ func (o *octavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*op
 	switch {
 	case o.fails != nil:
 		return nil, o.fails
+	case o.refuses[id] != nil:
+		return nil, o.refuses[id]
 	case !there:
 		return nil, answer(http.StatusNotFound, "Load Balancer "+id+" not found.")
 	}
@@ -126,7 +135,7 @@ type world struct {
 func newWorld(t *testing.T, statuses map[string]string) *world {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
-	o := &octavia{clock: clk, statuses: statuses, unlisted: map[string]bool{}}
+	o := &octavia{clock: clk, statuses: statuses, unlisted: map[string]bool{}, refuses: map[string]error{}}
 	w := &world{t: t, clock: clk, octavia: o, watcher: wait.New(o, clk)}
 	t.Cleanup(w.watcher.Close)
 	return w
