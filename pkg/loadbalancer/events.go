@@ -30,6 +30,9 @@ const (
 	ReasonNetworkChosen = "LoadBalancerExternalNetworkChosen"
 	// ReasonAddressChanged (Warning) tells of another address than was published.
 	ReasonAddressChanged = "LoadBalancerAddressChanged"
+	// ReasonForeignFloatingIP (Warning) names a floating IP that somebody else put on a
+	// load balancer that is to have none.
+	ReasonForeignFloatingIP = "LoadBalancerForeignFloatingIP"
 	// ReasonNodeSkipped (Warning) names nodes that cannot be members.
 	ReasonNodeSkipped = "LoadBalancerNodeSkipped"
 	// ReasonNodeNotOpened (Warning) names nodes whose security groups are out of reach.

@@ -7,10 +7,12 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
 // readFloatingIPs reads the floating IPs of a Service. For a new one it asks only
@@ -63,8 +65,41 @@ func (p *pass) recheckFloatingIP(ctx context.Context) error {
 	if p.settings.FloatingIP() == (attached != nil) && (attached == nil || asked.Fits(*attached)) {
 		return nil
 	}
+	if plan.ForeignFloatingIP(p.wanted, p.observed.LoadBalancer, plan.Options{Given: p.given()}) != nil {
+		return nil // it stays
+	}
 	p.observed.Spare = nil
 	return p.readFloatingIPs(ctx, p.svc, p.id, p.settings, p.observed)
+}
+
+// given gives the addresses that the Service had while it was not internal: a floating
+// IP of such an address is on the VIP because the Service asked for it.
+func (p *pass) given() []string {
+	if !p.settings.Internal {
+		return nil
+	}
+	addresses := publishedAddresses(p.svc)
+	if written := p.svc.Annotations[annotation.LoadBalancerAddress]; written != "" { // where a host name is published
+		addresses = append(addresses, written)
+	}
+	return addresses
+}
+
+// tellForeignFloatingIP tells of a floating IP that somebody else put on the VIP of a
+// Service that is to have none, when it is seen for the first time: it is left alone.
+func (p *pass) tellForeignFloatingIP() {
+	lb := p.observed.LoadBalancer
+	if lb == nil {
+		return
+	}
+	fip := plan.ForeignFloatingIP(p.wanted, lb, plan.Options{Given: p.given()})
+	written, _ := parseFingerprint(p.svc.Annotations[annotation.Fingerprint])
+	if fip == nil || fip.ID == written.floatingIPID || p.knew != nil && fip.ID == p.knew.floatingIPID {
+		return
+	}
+	p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonForeignFloatingIP,
+		"Somebody else put floating IP %s (%s) on VIP %s of the load balancer, which is to have none: it is left there, and clients reach the Service through it",
+		fip.Address, fip.ID, lb.VIP.Address)
 }
 
 // fittingFloatingIP is a floating IP that is just what the Service asks for: it

@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -58,14 +59,25 @@ func (r *remembered) drifted(look *inventory.Look) string {
 		return "" // somebody works on it; the next look tells
 	case !lb.UpdatedAt.Equal(r.updatedAt):
 		return "the load balancer was changed"
-	case r.floatingIPID == "":
+	}
+	return r.floatingIPDrifted(look)
+}
+
+// floatingIPDrifted tells the same of the floating IP alone, which no change of the
+// load balancer tells of.
+func (r *remembered) floatingIPDrifted(look *inventory.Look) string {
+	port := look.LoadBalancers[r.loadBalancerID].VIPPortID
+	if r.floatingIPID == "" {
+		if on := look.OnPort(port); len(on) > 0 {
+			return fmt.Sprintf("the floating IP %s was put on the load balancer", on[0].Address)
+		}
 		return ""
 	}
 	fip, there := look.FloatingIPs[r.floatingIPID]
 	switch {
 	case !there:
 		return "the floating IP is gone"
-	case fip.PortID != lb.VIPPortID:
+	case fip.PortID != port:
 		return "the floating IP was taken off the load balancer"
 	}
 	return ""

@@ -56,7 +56,9 @@ type pass struct {
 	holder holder
 	before []string
 	began  *model.LoadBalancer
-	// cold tells that nothing was remembered of the load balancer.
+	// knew is what was remembered or written down of the load balancer; cold tells that
+	// it was not enough to go without reading it.
+	knew *remembered
 	cold bool
 	// all are the nodes that could be members of some Service; wanted is the load
 	// balancer that was compared or planned last.
@@ -104,6 +106,7 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	if known != nil && known.digest == digest {
 		return publish(known.address, p.settings), nil
 	}
+	p.knew = known
 	if err := p.unpack(ctx, known); err != nil {
 		return nil, err
 	}
@@ -147,6 +150,7 @@ func (p *pass) tell(todo plan.Plan) {
 	p.tellPlan(p.svc, todo)
 	p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed))))
 	p.tellFloating(p.svc, p.known, todo)
+	p.tellForeignFloatingIP()
 	p.tellDrift(p.svc, p.drift, todo)
 	if !todo.Empty() {
 		p.tellShared()
@@ -288,6 +292,7 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 		options.TellSubnets = build.HabitsOf(lb.Provider).TellSubnets
 	}
 	options.NoFullCreate = options.NoFullCreate || p.learnt.fills(p.svc.UID, desired)
+	options.Given = p.given()
 	if options.Successor, err = p.successor(ctx, desired); err != nil {
 		return plan.Plan{}, err
 	}

@@ -1,8 +1,8 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -20,29 +20,51 @@ import (
 type fingerprint struct {
 	loadBalancerID string
 	updatedAt      time.Time
-	// digest is of what the Service asked for, frame of the same without its nodes.
+	// digest is of what the Service asked for, "" when another version wrote it; frame
+	// is of the same without its nodes, "" where that says nothing.
 	digest string
 	// service is the UID of the Service: on another one it is a copy.
 	service types.UID
-	frame   string
+	// floatingIPID is the floating IP on the VIP, "" for none. What is published does
+	// not tell it: that can be a host name.
+	floatingIPID string
+	frame        string
 }
 
-// String writes a fingerprint, such as "ID 2026-11-20T18:34:24Z digest UID frame".
+// fingerprintVersion is the last word of a fingerprint. It goes up with what the
+// digests are made of: those that another version wrote say nothing. The first words
+// are the same in all of them; build.NamedLoadBalancer reads them too.
+const fingerprintVersion = "v2"
+
+// none stands for a word that is empty.
+const none = "-"
+
+// String writes a fingerprint, such as "ID 2026-11-20T18:34:24Z digest UID ID frame v2".
 func (f fingerprint) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s %s", f.loadBalancerID, f.updatedAt.UTC().Format(time.RFC3339Nano), f.digest, f.service, f.frame))
+	return strings.Join([]string{
+		f.loadBalancerID, f.updatedAt.UTC().Format(time.RFC3339Nano), f.digest, string(f.service),
+		cmp.Or(f.floatingIPID, none), cmp.Or(f.frame, none), fingerprintVersion,
+	}, " ")
 }
 
-// parseFingerprint reads it. One that cannot be read is none.
+// parseFingerprint reads it. One that cannot be read is none; of one that another
+// version wrote, there are the load balancer and the Service.
 func parseFingerprint(text string) (fingerprint, bool) {
 	words := strings.Fields(text)
-	if len(words) == 4 {
-		words = append(words, "")
-	}
-	if len(words) != 5 {
+	if len(words) < 4 {
 		return fingerprint{}, false
 	}
+	for i := range words {
+		if words[i] == none {
+			words[i] = ""
+		}
+	}
 	updatedAt, err := time.Parse(time.RFC3339Nano, words[1])
-	return fingerprint{words[0], updatedAt, words[2], types.UID(words[3]), words[4]}, err == nil
+	f := fingerprint{loadBalancerID: words[0], updatedAt: updatedAt, service: types.UID(words[3])}
+	if len(words) == 7 && words[6] == fingerprintVersion {
+		f.digest, f.floatingIPID, f.frame = words[2], words[4], words[5]
+	}
+	return f, err == nil
 }
 
 // lookAge is how old a look at the whole cloud may be for Services of a process
@@ -53,7 +75,7 @@ const lookAge = time.Minute
 // cloud is still like that, else nil.
 func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 	written, ok := parseFingerprint(p.svc.Annotations[annotation.Fingerprint])
-	if !ok || written.service != p.svc.UID || len(p.svc.Status.LoadBalancer.Ingress) == 0 {
+	if !ok || written.digest == "" || written.service != p.svc.UID || len(p.svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil, nil
 	}
 	if named := p.settings.LoadBalancerID; named != "" && named != written.loadBalancerID {
@@ -75,22 +97,23 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
 		digest:         written.digest,
 		frame:          written.frame,
+		address:        lb.VIPAddress,
 		loadBalancerID: lb.ID,
 		provider:       lb.Provider,
 		vipPortID:      lb.VIPPortID,
 		vipSubnetID:    lb.VIPSubnetID,
 		updatedAt:      lb.UpdatedAt,
+		floatingIPID:   written.floatingIPID,
 		since:          look.Began,
 		confirmed:      true,
 		named:          p.settings.LoadBalancerID,
 	}
-	for _, fip := range look.OnPort(lb.VIPPortID) {
-		known.address, known.floatingIPID = fip.Address, fip.ID
-		if known.ifPublished(p) != nil {
-			return known, nil
-		}
+	if known.floatingIPDrifted(look) != "" {
+		return nil, nil // the floating IP is not as it was written down
 	}
-	known.address, known.floatingIPID = lb.VIPAddress, "" // internal, or of a cloud without floating IPs
+	if p.settings.FloatingIP() && known.floatingIPID != "" {
+		known.address = look.FloatingIPs[known.floatingIPID].Address
+	}
 	return known.ifPublished(p), nil
 }
 
@@ -122,7 +145,7 @@ type Written struct {
 
 func (r *remembered) written(uid types.UID) Written {
 	return Written{
-		Fingerprint:    fingerprint{r.loadBalancerID, r.updatedAt, r.digest, uid, r.frame}.String(),
+		Fingerprint:    fingerprint{r.loadBalancerID, r.updatedAt, r.digest, uid, r.floatingIPID, r.frame}.String(),
 		LoadBalancerID: r.loadBalancerID,
 		Address:        r.address,
 		Named:          r.named,

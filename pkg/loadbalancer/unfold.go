@@ -77,6 +77,10 @@ func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, 
 	if err != nil {
 		return nil, err
 	}
+	listed, there := look.LoadBalancers[known.loadBalancerID]
+	if !there || known.floatingIPDrifted(look) != "" {
+		return nil, nil // the last look is a later one than the fingerprint was compared with
+	}
 	fip, ok := p.unfoldFloatingIP(look, known.floatingIPID)
 	if !ok {
 		return nil, nil
@@ -88,7 +92,6 @@ func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, 
 	if err != nil {
 		return nil, err
 	}
-	listed := look.LoadBalancers[known.loadBalancerID]
 	lb := *frame
 	lb.ID, lb.Provider, lb.UpdatedAt = known.loadBalancerID, known.provider, known.updatedAt
 	lb.VIP.PortID, lb.VIP.Address = listed.VIPPortID, listed.VIPAddress
@@ -117,8 +120,8 @@ func (p *pass) unfoldFloatingIP(look *inventory.Look, id string) (*model.Floatin
 	return fip, true
 }
 
-// anyAge takes the last look, however old: the fingerprint was compared with it, and
-// what it tells besides does not change.
+// anyAge takes the last look, however old: the fingerprint was compared with it, or
+// with an earlier one.
 const anyAge = 1 << 62 * time.Nanosecond
 
 // fillIn gives a load balancer, known to be what was asked for, the IDs and members

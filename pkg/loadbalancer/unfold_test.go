@@ -106,7 +106,7 @@ func TestPortsUnderOtherNamesAreReadInFull(t *testing.T) {
 	svc.Spec.Ports = svc.Spec.Ports[1:]
 	w.ensure(svc, nodes[:3])
 	w.writeDown(svc)
-	if words := strings.Fields(svc.Annotations[annotation.Fingerprint]); len(words) != 4 {
+	if words := strings.Fields(svc.Annotations[annotation.Fingerprint]); len(words) != 7 || words[5] != "-" {
 		t.Errorf("the fingerprint is %q, want none for nodes", words)
 	}
 	w.restart()

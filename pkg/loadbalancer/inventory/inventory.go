@@ -47,29 +47,35 @@ type Look struct {
 	Began         time.Time
 	LoadBalancers map[string]LoadBalancer // by ID
 	FloatingIPs   map[string]FloatingIP   // by ID
+
+	named  map[string]int          // load balancers by name
+	onPort map[string][]FloatingIP // by the port that they are on
+}
+
+// NewLook makes a look of what there was.
+func NewLook(began time.Time, loadBalancers []LoadBalancer, floatingIPs []FloatingIP) *Look {
+	look := &Look{
+		Began: began, LoadBalancers: make(map[string]LoadBalancer, len(loadBalancers)), FloatingIPs: make(map[string]FloatingIP, len(floatingIPs)),
+		named: make(map[string]int, len(loadBalancers)), onPort: make(map[string][]FloatingIP, len(floatingIPs)),
+	}
+	for _, lb := range loadBalancers {
+		look.LoadBalancers[lb.ID] = lb
+		look.named[lb.Name]++
+	}
+	for _, fip := range floatingIPs {
+		look.FloatingIPs[fip.ID] = fip
+		if fip.PortID != "" {
+			look.onPort[fip.PortID] = append(look.onPort[fip.PortID], fip)
+		}
+	}
+	return look
 }
 
 // Named counts the load balancers of a name.
-func (l *Look) Named(name string) int {
-	n := 0
-	for _, lb := range l.LoadBalancers {
-		if lb.Name == name {
-			n++
-		}
-	}
-	return n
-}
+func (l *Look) Named(name string) int { return l.named[name] }
 
 // OnPort finds the floating IPs on a port.
-func (l *Look) OnPort(portID string) []FloatingIP {
-	var found []FloatingIP
-	for _, fip := range l.FloatingIPs {
-		if portID != "" && fip.PortID == portID {
-			found = append(found, fip)
-		}
-	}
-	return found
-}
+func (l *Look) OnPort(portID string) []FloatingIP { return l.onPort[portID] }
 
 // FirstFloatingIPs gives the floating IPs that there were at the first look of this
 // process, or, when it has taken none, at the first call.
@@ -98,16 +104,16 @@ func (i *Inventory) takeFloatingIPs(ctx context.Context) (map[string]FloatingIP,
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.firstFloatingIPs == nil {
-		i.firstFloatingIPs = all
+		i.firstFloatingIPs = NewLook(time.Time{}, nil, all).FloatingIPs
 	}
 	return i.firstFloatingIPs, nil
 }
 
-func (i *Inventory) listFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
+func (i *Inventory) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
 	listed, err := i.neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{})
-	all := make(map[string]FloatingIP, len(listed))
+	all := make([]FloatingIP, 0, len(listed))
 	for _, fip := range listed {
-		all[fip.ID] = FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description}
+		all = append(all, FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description})
 	}
 	return all, err
 }
@@ -148,26 +154,28 @@ func (i *Inventory) Look(ctx context.Context, age time.Duration) (*Look, error) 
 }
 
 func (i *Inventory) take(ctx context.Context) (*Look, error) {
-	look := &Look{Began: i.clock.Now(), LoadBalancers: map[string]LoadBalancer{}}
+	began := i.clock.Now()
+	var loadBalancers []LoadBalancer
+	var floatingIPs []FloatingIP
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		all, err := i.octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{Fields: fields()})
 		for _, lb := range all {
-			look.LoadBalancers[lb.ID] = LoadBalancer{
+			loadBalancers = append(loadBalancers, LoadBalancer{
 				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Provider: lb.Provider,
 				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, VIPSubnetID: lb.VipSubnetID, UpdatedAt: lb.UpdatedAt,
-			}
+			})
 		}
 		return err
 	})
-	group.Go(func() error {
-		all, err := i.listFloatingIPs(ctx)
-		look.FloatingIPs = all
+	group.Go(func() (err error) {
+		floatingIPs, err = i.listFloatingIPs(ctx)
 		return err
 	})
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	look := NewLook(began, loadBalancers, floatingIPs)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.last = look

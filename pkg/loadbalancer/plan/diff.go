@@ -18,6 +18,9 @@ type Options struct {
 	// Addresses are the published ones: a load balancer that has one of them is not
 	// deleted because the Service has another one.
 	Addresses []string
+	// Given are the addresses of floating IPs that the Service, which has asked for
+	// them, has published and does not want any more.
+	Given []string
 	// Cascade lets one request delete a load balancer with all that is in it.
 	Cascade bool
 	// Forgetful tells of a provider that loses monitors of a full create, hangs

@@ -1,16 +1,19 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 // detachFloatingIP gives the steps that come before all others.
 //
-//	wanted      on the VIP   steps
-//	none        ours         delete it, or take it off when it is to be kept
-//	none        not ours     take it off: an internal load balancer is not reachable from outside
-//	none        none         none
-//	one         any          none: see attachFloatingIP
+//	wanted      on the VIP           steps
+//	none        ours                 delete it, or take it off when it is to be kept
+//	none        not ours, published  take it off: the Service asked for it, and does not any more
+//	none        any other            none: somebody else put it there, and is told of, see ForeignFloatingIP
+//	none        none                 none
+//	one         any                  none: see attachFloatingIP
 //
 // Where none is wanted, spare ones of ours go too, unless they are to be kept.
 func detachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, spare []model.FloatingIP, opts Options) []Step {
@@ -19,13 +22,28 @@ func detachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, s
 	}
 	var steps []Step
 	switch {
-	case attached == nil:
+	case attached == nil || opts.foreign(*attached):
 	case attached.Owned && !opts.KeepFloatingIP:
 		steps = append(steps, DeleteFloatingIP{attached.ID, attached.Address})
 	default:
 		steps = append(steps, DisassociateFloatingIP{attached.ID, attached.Address})
 	}
 	return append(steps, dropSpare(spare, -1, opts)...)
+}
+
+// foreign tells whether a floating IP that is not wanted was put there by somebody
+// else.
+func (o Options) foreign(fip model.FloatingIP) bool {
+	return !fip.Owned && !slices.Contains(o.Given, fip.Address)
+}
+
+// ForeignFloatingIP gives the floating IP that somebody else put on the VIP of a load
+// balancer that is to have none; nil when there is none. Diff leaves it alone.
+func ForeignFloatingIP(desired, lb *model.LoadBalancer, opts Options) *model.FloatingIP {
+	if attached := lb.OwnFloatingIP(); desired.FloatingIP == nil && attached != nil && opts.foreign(*attached) {
+		return attached
+	}
+	return nil
 }
 
 // attachFloatingIP gives the steps that come after all others: they put the wanted

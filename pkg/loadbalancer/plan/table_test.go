@@ -57,7 +57,7 @@ func TestFloatingIPs(t *testing.T) {
 	}{
 		{"none wanted, none there", nil, nil, nil, nil, nil},
 		{"none wanted, ours there", nil, ours(x), nil, []string{"floating IP " + x + ": delete"}, []string{"floating IP " + x + ": disassociate"}},
-		{"none wanted, another's there", nil, others(x), nil, []string{"floating IP " + x + ": disassociate"}, []string{"floating IP " + x + ": disassociate"}},
+		{"none wanted, another's there", nil, others(x), nil, nil, nil}, // somebody else put it there
 		{"none wanted, ours spare", nil, nil, spare(ours(y)), []string{"floating IP " + y + ": delete"}, nil},
 		{"none wanted, another's spare", nil, nil, spare(others(y)), nil, nil},
 		{"any wanted, none there", whichever, nil, nil, []string{"floating IP: create on network public"}, []string{"floating IP: create on network public"}},
@@ -130,6 +130,25 @@ func TestFloatingIPs(t *testing.T) {
 				t.Errorf("when keeping: %s", diff)
 			}
 		})
+	}
+}
+
+// A floating IP that the Service had asked for and published goes off the VIP when it
+// wants none any more; one that somebody else put there stays.
+func TestOnlyTheFloatingIPThatWasAskedForIsTakenOff(t *testing.T) {
+	t.Parallel()
+	const asked, foreign = "203.0.113.1", "203.0.113.2"
+	for address, want := range map[string][]string{asked: {"floating IP " + asked + ": disassociate"}, foreign: nil} {
+		desired := web(floatingIP(nil))
+		observed := made(t, desired)
+		observed.LoadBalancer.FloatingIP = &model.FloatingIP{ID: "id", Address: address}
+		opts := plan.Options{Given: []string{"10.0.0.9", asked}}
+		if diff := cmp.Diff(want, lines(plan.Diff(desired, observed, opts))); diff != "" {
+			t.Error(diff)
+		}
+		if told := plan.ForeignFloatingIP(desired, observed.LoadBalancer, opts); (told != nil) != (address == foreign) {
+			t.Errorf("%s: the one that somebody else put there is %+v", address, told)
+		}
 	}
 }
 
