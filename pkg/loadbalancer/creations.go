@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 )
 
 // creationSettles is how long after a POST without an answer the load balancer can
@@ -100,12 +102,8 @@ func (r *Reconciler) await(ctx context.Context, svc *v1.Service) (bool, error) {
 			return false, nil
 		}
 		klog.FromContext(ctx).V(2).Info("Waiting for a load balancer that may still appear: its creation had no answer", "until", until)
-		timer := r.options.Clock.NewTimer(interval)
-		select {
-		case <-timer.C():
-		case <-ctx.Done():
-			timer.Stop()
-			return false, ctx.Err()
+		if err := r.sleep(ctx, interval); err != nil {
+			return false, err
 		}
 		version, err := r.facts.Version(ctx)
 		if err != nil {
@@ -115,5 +113,18 @@ func (r *Reconciler) await(ctx context.Context, svc *v1.Service) (bool, error) {
 		if err != nil || len(found) > 0 {
 			return len(found) > 0, err
 		}
+	}
+}
+
+// sleep waits; the place of the work is given away meanwhile.
+func (r *Reconciler) sleep(ctx context.Context, d time.Duration) error {
+	timer := r.options.Clock.NewTimer(d)
+	defer timer.Stop()
+	defer async.Yield(ctx)()
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

@@ -24,23 +24,15 @@ import (
 // Upstream also asks when an Update failed, and gives up on a no. For a Service
 // that wants a load balancer the answer then is yes, so that it is made anew.
 //
-// It waits for a call that is under way, which may make a load balancer, as long as
-// it may hold its worker: then the answer is yes.
+// While something is being done for the Service, which may make a load balancer, the
+// answer is yes, at once.
 func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
-	running, deleted := r.jobs.of(svc.UID)
-	switch {
-	case running:
+	if r.actors.Busy(string(svc.UID)) {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
-	case deleted && !wanted(svc):
+	}
+	if r.deleted(svc) {
 		return &v1.LoadBalancerStatus{}, false, nil
 	}
-	soon, cancel := r.holding(ctx)
-	defer cancel()
-	unlock, err := r.locks.lock(soon, string(svc.UID))
-	if err != nil {
-		return svc.Status.LoadBalancer.DeepCopy(), true, ctx.Err()
-	}
-	defer unlock()
 	if r.memory.recall(svc.UID) != nil || !r.creations.until(svc).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
@@ -92,23 +84,24 @@ func wanted(svc *v1.Service) bool {
 // have none any more. Upstream does not heed what an error of this call asks for: it calls again
 // after five seconds, then ten, and so on.
 func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
-	_, err := r.work(ctx, svc, callDelete, func(ctx context.Context, svc *v1.Service, turn *turn) (*v1.LoadBalancerStatus, error) {
-		return nil, r.delete(ctx, svc, turn)
-	})
+	_, err := r.call(ctx, request{operation: operationDelete, svc: svc})
 	return err
 }
 
-func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, turn *turn) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Patience, errPatience)
-	defer cancel()
-	unlock, err := turn.wait(ctx)
-	if err != nil {
-		return r.explain(ctx, err)
+// deleted reports whether a deletion that nobody waited for has ended well.
+func (r *Reconciler) deleted(svc *v1.Service) bool {
+	if wanted(svc) {
+		return false
 	}
-	defer unlock()
+	left, _, err, ok := r.actors.Left(string(svc.UID))
+	return ok && left.operation == operationDelete && err == nil
+}
+
+func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 	before, known := r.before(svc), r.memory.recall(svc.UID)
 	r.memory.forget(svc.UID)
 	r.drifts.forget(svc.UID)
+	r.served.drop(svc.UID)
 	r.notices.forget(svc.UID)
 	for {
 		if err := r.remove(ctx, svc, before, known); err != nil {

@@ -70,14 +70,5 @@ func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName
 // says, right before, that the Service is still there. It gives the address to
 // publish.
 func (r *Reconciler) Repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
-	why := r.drifts.recall(svc.UID)
-	published, err := r.bring(ctx, svc, r.locks.queue(string(svc.UID)), nodes, call{
-		mayCreate:  alive,
-		drift:      why,
-		reportOnly: why != "" && r.options.Config.LoadBalancer.DriftPolicy == driftReport,
-	})
-	if err == nil {
-		r.drifts.forget(svc.UID)
-	}
-	return published, err
+	return r.own(ctx, request{operation: operationRepair, svc: svc, nodes: nodes, mayCreate: alive})
 }

@@ -1,6 +1,7 @@
 package loadbalancer_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -45,8 +46,8 @@ type world struct {
 	conf   config.Config
 	// clusterName is --cluster-name; clusterUID is the UID of kube-system.
 	clusterName, clusterUID string
-	hold                    time.Duration
 	clock                   clock.WithTicker
+	options                 worldOptions
 	// sharing are the annotations of namespaces that say whom they let share.
 	sharing map[string]string
 	pace    apply.Pace
@@ -57,10 +58,13 @@ type worldOptions struct {
 	simulator simulator.Options
 	// keys are lines of [LoadBalancer].
 	keys map[string]string
-	// hold is how long a call may hold its worker.
-	hold time.Duration
-	// clock is the controller's; nil: the real one.
+	// hold is how long a call may hold its worker, workers how many there are.
+	hold    time.Duration
+	workers int
+	// clock is the controller's.
 	clock clock.WithTicker
+	// newest is what the informers have.
+	newest func(*v1.Service) (*v1.Service, []*v1.Node)
 }
 
 // fastDelays let every change take a moment, so that waiting is really done.
@@ -95,10 +99,8 @@ func newWorld(t *testing.T, options worldOptions) *world {
 	t.Cleanup(cloud.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, hold: options.hold, pace: fastPace(), clock: options.clock}
-	if w.clock == nil {
-		w.clock = clock.RealClock{}
-	}
+	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, pace: fastPace(),
+		clock: cmp.Or[clock.WithTicker](options.clock, clock.RealClock{}), options: options}
 	w.conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
 	w.engine, w.events = w.controller(w.clusterUID)
 	return w
@@ -152,7 +154,9 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 		Clock:     w.clock,
 		Pace:      w.pace,
 		Patience:  2 * time.Minute,
-		Hold:      w.hold,
+		Hold:      w.options.hold,
+		Workers:   w.options.workers,
+		Newest:    w.options.newest,
 	})
 	if err != nil {
 		w.t.Fatal(err)

@@ -2,6 +2,8 @@ package loadbalancer
 
 import (
 	"context"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 )
 
 // holder holds the lock of one load balancer at most. Services that share one wait
@@ -14,12 +16,12 @@ type holder struct {
 
 // hold takes the lock of a load balancer, after letting go of any other. It tells
 // whether it had to wait for somebody else: what was read before may have changed.
-func (h *holder) hold(ctx context.Context, locks *keyedLocks, id string) (waited bool, err error) {
+func (h *holder) hold(ctx context.Context, locks *async.Locks, id string) (waited bool, err error) {
 	if h.id == id || id == "" {
 		return false, nil
 	}
 	h.letGo()
-	unlock, waited, err := locks.acquire(ctx, "load balancer "+id)
+	unlock, waited, err := locks.Lock(ctx, id)
 	if err != nil {
 		return waited, err
 	}

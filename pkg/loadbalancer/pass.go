@@ -335,6 +335,10 @@ func (p *pass) build(ctx context.Context, settings build.Settings, observed *mod
 	return desired, nil
 }
 
+// ErrNoLoadBalancer says that there is nothing to bring up to date, and that nothing may
+// be made.
+var ErrNoLoadBalancer = errors.New("the Service has no load balancer: it is made at the next sync of the Service")
+
 // apply carries out a plan. Parts that fail are left to the next one.
 func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 	if todo.Creates() || p.groups.Creates() {
@@ -343,7 +347,7 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 			return err
 		}
 		if !may {
-			return errors.New("the Service has no load balancer: it is made at the next sync of the Service")
+			return ErrNoLoadBalancer
 		}
 	}
 	if err := p.checkCertificates(ctx, todo); err != nil {

@@ -20,6 +20,7 @@ import (
 	"k8s.io/cloud-provider/api"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
@@ -53,9 +54,16 @@ type Options struct {
 	// Patience is how long the work of one call goes on before it is given up until
 	// the next call; 0 means 15 minutes.
 	Patience time.Duration
-	// Hold is how long a call of Ensure, Update, Get or Delete may hold its worker:
-	// past that its work goes on by itself, see HoldFor. 0 means as long as Patience.
+	// Workers is how many workers the service controller has (--concurrent-service-syncs);
+	// 0 means that they are always plentiful.
+	Workers int
+	// Hold is how long a call of Ensure or Delete may hold its worker while workers are
+	// plentiful: past that its work goes on by itself. 0 means async.MostHeld.
 	Hold time.Duration
+	// Newest gives a Service and the nodes that can be its members as they are now, nil
+	// when there is no such Service any more. What it gives is not changed. Nil: what a
+	// call is given is the newest.
+	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
 }
 
 // DefaultPace gives the pace for a provider: an amphora boots for half a minute at
@@ -109,12 +117,18 @@ type Reconciler struct {
 	octavia   *openstack.Octavia
 	barbican  *openstack.Barbican
 	inventory *inventory.Inventory
-	locks     keyedLocks
-	jobs      *jobs
-	memory    memory
-	drifts    drifts
-	notices   notices
-	nodes     nodeTable
+	// actors do the work of Services, places bounds how many at the same time, and
+	// workers how long a call waits for it. locks are of load balancers.
+	actors  *actors
+	workers *async.Workers
+	places  struct{ calls, own *async.Places }
+	locks   async.Locks
+	// served are the newest states of Services that were worked on.
+	served  perService[*v1.Service]
+	memory  memory
+	drifts  drifts
+	notices notices
+	nodes   nodeTable
 	// touched are the Services that something was made for; ownIDs are their load
 	// balancers.
 	touched uidSet
@@ -134,20 +148,20 @@ func New(options Options) (*Reconciler, error) {
 		options.Patience = 15 * time.Minute
 	}
 	if options.Hold == 0 {
-		options.Hold = options.Patience
+		options.Hold = async.MostHeld
 	}
 	options.Recorder = message.Recorder(options.Recorder)
 	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
 	watcher := wait.New(octavia, options.Clock)
 	reader := facts.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, factsAge)
-	return &Reconciler{
+	r := &Reconciler{
 		options:   options,
 		observer:  observer,
 		facts:     reader,
 		groups:    securitygroup.New(neutron, reader, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
 		watcher:   watcher,
-		jobs:      newJobs(),
+		workers:   async.NewWorkers(options.Workers, options.Clock),
 		creations: newCreations(options.Clock),
 		octavia:   octavia,
 		barbican:  options.Session.Barbican(),
@@ -156,12 +170,15 @@ func New(options Options) (*Reconciler, error) {
 			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock,
 			Pace: options.pace, Habits: build.HabitsOf,
 		},
-	}, nil
+	}
+	r.actors = newActors(r)
+	r.places.calls, r.places.own = async.NewPlaces(places), async.NewPlaces(places)
+	return r, nil
 }
 
 // Close ends all work and every wait.
 func (r *Reconciler) Close() {
-	r.jobs.close()
+	r.actors.Close()
 	r.watcher.Close()
 }
 
@@ -191,34 +208,22 @@ func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identi
 // the first write. When the worker is wanted back before the end it is an
 // *api.RetryError: see Options.Hold.
 func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-	return r.work(ctx, svc, callEnsure, func(ctx context.Context, svc *v1.Service, turn *turn) (*v1.LoadBalancerStatus, error) {
-		return r.bring(ctx, svc, turn, nodes, call{mayCreate: always})
-	})
+	return r.call(ctx, request{operation: operationEnsure, svc: svc, nodes: nodes, mayCreate: always})
 }
 
 // Update brings an existing load balancer to these nodes, and to whatever else the
-// Service asks for. It never makes one: upstream calls it beside the queue of
-// Services, so the Service may be deleted already. Where there is none it is an
-// error, on which upstream calls Ensure if the Service is still there.
+// Service asks for, and returns at the end. It never makes one: the Service may be
+// deleted already. Where there is none it is an error.
 func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	_, err := r.work(ctx, svc, callUpdate, func(ctx context.Context, svc *v1.Service, turn *turn) (*v1.LoadBalancerStatus, error) {
-		return r.bring(ctx, svc, turn, nodes, call{mayCreate: never})
-	})
+	_, err := r.own(ctx, request{operation: operationUpdate, svc: svc, nodes: nodes, mayCreate: never})
 	return err
 }
 
 func always(context.Context) (bool, error) { return true, nil }
 func never(context.Context) (bool, error)  { return false, nil }
 
-// bring makes one pass for a Service, when its turn has come.
-func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, turn *turn, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.options.Patience, errPatience)
-	defer cancel()
-	unlock, err := turn.wait(ctx)
-	if err != nil {
-		return nil, r.explain(ctx, err)
-	}
-	defer unlock()
+// bring makes one pass for a Service, whose turn it is.
+func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
 	p, err := r.newPass(ctx, svc, nodes, c)
 	if err != nil {
 		return nil, r.explain(ctx, err)
@@ -228,6 +233,9 @@ func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, turn *turn, nod
 	if err != nil {
 		r.memory.forget(svc.UID)
 		return nil, r.explain(ctx, err)
+	}
+	if c.drift != "" {
+		r.drifts.forget(svc.UID)
 	}
 	return published, nil
 }

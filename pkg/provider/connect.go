@@ -123,13 +123,13 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		_, err := session.LoadBalancer(ctx)
 		return err
 	}
-	options.NewLoadBalancers = func(clusterID string) (LoadBalancers, error) {
+	options.NewLoadBalancers = func(clusterID string, newest Newest) (LoadBalancers, error) {
 		return loadbalancer.New(loadbalancer.Options{
 			Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
 			Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
 				return c.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 			},
-			Recorder: c.Recorder, Clock: c.Clock, Hold: loadbalancer.HoldFor(c.ServiceWorkers),
+			Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
 		})
 	}
 	return options, nil

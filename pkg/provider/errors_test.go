@@ -24,7 +24,6 @@ func TestNoCallGivesALongError(t *testing.T) {
 	for name, call := range map[string]func(context.Context) error{
 		"get":    func(ctx context.Context) error { _, _, err := lb.GetLoadBalancer(ctx, "", svc); return err },
 		"ensure": func(ctx context.Context) error { _, err := lb.EnsureLoadBalancer(ctx, "", svc, nil); return err },
-		"update": func(ctx context.Context) error { return lb.UpdateLoadBalancer(ctx, "", svc, nil) },
 		"delete": func(ctx context.Context) error { return lb.EnsureLoadBalancerDeleted(ctx, "", svc) },
 		"repair": func(ctx context.Context) error { _, err := p.loadBalancers.Repair(ctx, svc, nil, nil); return err },
 	} {

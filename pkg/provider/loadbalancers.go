@@ -13,13 +13,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
+// Newest gives a Service and the nodes that can be its members as the informers have
+// them now; nil when there is no such Service any more, or nobody can tell.
+type Newest = func(*v1.Service) (*v1.Service, []*v1.Node)
+
 // LoadBalancers is the engine behind Services of type LoadBalancer. It must not
 // change what it is given. *loadbalancer.Reconciler does it.
 type LoadBalancers interface {
 	// Ensure makes the Service's load balancer what the Service asks for.
 	Ensure(ctx context.Context, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error)
-	// Update brings the members of an existing load balancer to these nodes.
-	Update(ctx context.Context, service *v1.Service, nodes []*v1.Node) error
 	// Get says whether anything of the Service's load balancer is left.
 	Get(ctx context.Context, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error)
 	// Delete removes all that was made for the Service.
@@ -37,8 +39,7 @@ type loadBalancers struct {
 	engine  LoadBalancers
 	calls   *calls
 	metrics *Metrics
-	newest  func(*v1.Service) *v1.Service
-	// upkeep gathers changes of nodes; nil until it runs.
+	// upkeep works on changes of nodes; nil until it runs.
 	upkeep atomic.Pointer[upkeep]
 }
 
@@ -68,18 +69,25 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 	return status, err
 }
 
-// UpdateLoadBalancer brings the members to these nodes, soon: changes that come
-// shortly after one another are gathered, and no Service waits for another one's
-// load balancer. What then fails is told and tried again by upkeep. Upstream passes a context
-// that never ends and a Service out of its cache, shared and perhaps old.
-func (l *loadBalancers) UpdateLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) error {
-	service = l.newest(service)
-	if upkeep := l.upkeep.Load(); upkeep != nil && upkeep.nodesChanged(service, nodes) {
+// UpdateLoadBalancer has the members brought to the nodes soon, and returns at once:
+// upstream has one worker for nodes, which waits for the calls for all Services. What
+// then fails is told and tried again by upkeep, with the nodes as they are when the
+// Service's turn has come.
+func (l *loadBalancers) UpdateLoadBalancer(ctx context.Context, _ string, service *v1.Service, _ []*v1.Node) error {
+	return l.call(ctx, operationUpdate, service, func(context.Context) error {
+		if upkeep := l.upkeep.Load(); upkeep != nil {
+			upkeep.nodesChanged(service)
+		}
 		return nil
-	}
-	return l.call(ctx, operationUpdate, service, func(ctx context.Context) error {
-		return l.engine.Update(ctx, service, nodes)
 	})
+}
+
+// newest gives a Service and its nodes as they are now; nil when nobody can tell.
+func (l *loadBalancers) newest(service *v1.Service) (*v1.Service, []*v1.Node) {
+	if upkeep := l.upkeep.Load(); upkeep != nil {
+		return upkeep.newest(service)
+	}
+	return nil, nil
 }
 
 // SelectsNodes implements keeper.
@@ -121,19 +129,4 @@ func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.
 	defer end()
 	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(service))
 	return l.metrics.observe(operation, func() error { return message.Error(do(klog.NewContext(ctx, logger))) })
-}
-
-// newest gives an own copy of the Service, as the informer last saw it if it is
-// still the same and still wants a load balancer.
-func (p *Provider) newest(service *v1.Service) *v1.Service {
-	p.mu.Lock()
-	lister := p.services
-	p.mu.Unlock()
-	if lister != nil {
-		seen, err := lister.Services(service.Namespace).Get(service.Name)
-		if err == nil && seen.UID == service.UID && seen.DeletionTimestamp == nil && seen.Spec.Type == v1.ServiceTypeLoadBalancer {
-			service = seen
-		}
-	}
-	return service.DeepCopy()
 }

@@ -68,7 +68,7 @@ func TestServicesWaitUntilTheCloudHasOctavia(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.options.NewLoadBalancers = func(string) (LoadBalancers, error) { return &engine{}, nil }
+	p.options.NewLoadBalancers = func(string, Newest) (LoadBalancers, error) { return &engine{}, nil }
 	p.Initialize(nil, t.Context().Done())
 	factory := informers.NewSharedInformerFactory(client, 0)
 	p.SetInformers(factory)

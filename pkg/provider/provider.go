@@ -30,7 +30,7 @@ type Options struct {
 	Instances cloudprovider.InstancesV2
 	// NewLoadBalancers makes the engine once the cluster's identity is known;
 	// clusterID is empty when it may not be read. Nil: no load balancers.
-	NewLoadBalancers func(clusterID string) (LoadBalancers, error)
+	NewLoadBalancers func(clusterID string, newest Newest) (LoadBalancers, error)
 	// FindOctavia gives an error while the cloud has no load balancer service; nil: it
 	// always has.
 	FindOctavia func(context.Context) error
@@ -120,15 +120,17 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 }
 
 func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
-	engine, err := p.options.NewLoadBalancers(id)
+	balancers := &loadBalancers{calls: p.calls, metrics: p.options.Metrics}
+	engine, err := p.options.NewLoadBalancers(id, balancers.newest)
 	if err != nil {
 		return err
 	}
+	balancers.engine = engine
 	context.AfterFunc(ctx, engine.Close) // its work ends with the process
 	klog.FromContext(ctx).Info("Load balancers are ready", "clusterID", id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.loadBalancers = &loadBalancers{engine: engine, calls: p.calls, metrics: p.options.Metrics, newest: p.newest}
+	p.loadBalancers = balancers
 	return nil
 }
 

@@ -50,10 +50,6 @@ func (e *engine) Ensure(ctx context.Context, s *v1.Service, _ []*v1.Node) (*v1.L
 	return &v1.LoadBalancerStatus{}, e.note(ctx, "ensure", s)
 }
 
-func (e *engine) Update(ctx context.Context, s *v1.Service, _ []*v1.Node) error {
-	return e.note(ctx, "update", s)
-}
-
 func (e *engine) Get(ctx context.Context, s *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
 	return &v1.LoadBalancerStatus{}, true, e.note(ctx, "get", s)
 }
@@ -121,7 +117,7 @@ func started(t *testing.T, e *engine, objects ...runtime.Object) *Provider {
 	p := New(t.Context(), Options{
 		Instances:        servers{},
 		Client:           client,
-		NewLoadBalancers: func(string) (LoadBalancers, error) { return e, nil },
+		NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return e, nil },
 		Stop:             func(err error) { t.Errorf("stopped: %v", err) },
 	})
 	stop := make(chan struct{})
@@ -178,7 +174,7 @@ func TestEachCallReachesTheEngine(t *testing.T) {
 	if err := errors.Join(errEnsure, errUpdate, errGet, errDelete); err != nil || !exists {
 		t.Errorf("error %v, exists %v", err, exists)
 	}
-	if !slices.Equal(e.calls, []string{"ensure", "update", "get", "delete"}) {
+	if !slices.Equal(e.calls, []string{"ensure", "get", "delete"}) {
 		t.Errorf("calls %v", e.calls)
 	}
 	if got := lb.GetLoadBalancerName(t.Context(), "other-name", svc); got != "kube_service_kubernetes_default_web" {
@@ -192,37 +188,6 @@ func TestErrorsOfTheEngineStayWhatTheyAre(t *testing.T) {
 	lb := balancer(t, started(t, &engine{err: broken}))
 	if _, err := lb.EnsureLoadBalancer(t.Context(), "", service("web"), nil); err != broken {
 		t.Errorf("got %v", err)
-	}
-}
-
-// Upstream passes UpdateLoadBalancer a Service of its cache, which is shared and
-// may be old.
-func TestUpdateWorksOnAnOwnCopyOfTheNewestService(t *testing.T) {
-	t.Parallel()
-	newest := service("web")
-	newest.Annotations = map[string]string{"seen": "newest"}
-	recreated := service("recreated")
-	recreated.UID = "another"
-	recreated.Annotations = map[string]string{"seen": "newest"}
-	leaving := service("leaving")
-	leaving.Spec.Type = v1.ServiceTypeClusterIP
-	leaving.Annotations = map[string]string{"seen": "newest"}
-	e := &engine{}
-	lb := balancer(t, started(t, e, newest, recreated, leaving))
-	for _, test := range []struct{ name, seen string }{
-		{"web", "newest"}, {"recreated", ""}, {"leaving", ""}, {"deleted", ""},
-	} {
-		old := service(test.name)
-		if err := lb.UpdateLoadBalancer(t.Context(), "", old, nil); err != nil {
-			t.Fatal(err)
-		}
-		got := e.services[len(e.services)-1]
-		if got.Annotations["seen"] != test.seen || got.Name != test.name {
-			t.Errorf("%s: engine got %+v, want seen=%q", test.name, got.Annotations, test.seen)
-		}
-		if got == old {
-			t.Errorf("%s: the engine got the shared object", test.name)
-		}
 	}
 }
 
@@ -240,7 +205,7 @@ func TestShutdownEndsCallsThatCameWithAnEndlessContext(t *testing.T) {
 	lb := balancer(t, p)
 	instances, _ := p.InstancesV2()
 	errs := make(chan error, 2)
-	go func() { errs <- lb.UpdateLoadBalancer(endless(t), "", service("web"), nil) }()
+	go func() { errs <- lb.EnsureLoadBalancerDeleted(endless(t), "", service("web")) }()
 	go func() {
 		_, err := instances.InstanceMetadata(endless(t), &v1.Node{})
 		errs <- err
@@ -311,7 +276,7 @@ func TestShutdownSaysThatCallsAreStillRunning(t *testing.T) {
 	s := &stubborn{engine: engine{entered: make(chan struct{})}, release: make(chan struct{})}
 	p := New(t.Context(), Options{
 		Client:           fake.NewClientset(kubeSystem()),
-		NewLoadBalancers: func(string) (LoadBalancers, error) { return s, nil },
+		NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return s, nil },
 	})
 	p.Initialize(nil, t.Context().Done())
 	lb := balancer(t, p)
@@ -337,13 +302,13 @@ func TestUpstreamsStopEndsCalls(t *testing.T) {
 	e := &engine{entered: make(chan struct{})}
 	p := New(t.Context(), Options{
 		Client:           fake.NewClientset(kubeSystem()),
-		NewLoadBalancers: func(string) (LoadBalancers, error) { return e, nil },
+		NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return e, nil },
 	})
 	stop := make(chan struct{})
 	p.Initialize(nil, stop)
 	lb := balancer(t, p)
 	returned := make(chan error)
-	go func() { returned <- lb.UpdateLoadBalancer(endless(t), "", service("web"), nil) }()
+	go func() { returned <- lb.EnsureLoadBalancerDeleted(endless(t), "", service("web")) }()
 	<-e.entered
 	close(stop)
 	if err := <-returned; !errors.Is(err, context.Canceled) {
@@ -356,7 +321,7 @@ func TestAProviderThatCannotStartEndsTheProcess(t *testing.T) {
 	var stopped error
 	p := New(t.Context(), Options{
 		Client:           fake.NewClientset(kubeSystem()),
-		NewLoadBalancers: func(string) (LoadBalancers, error) { return nil, errors.New("bad node-selector") },
+		NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return nil, errors.New("bad node-selector") },
 		Stop:             func(err error) { stopped = err },
 	})
 	p.Initialize(nil, t.Context().Done())
@@ -412,7 +377,7 @@ func TestASecondStartMakesNoSecondEngine(t *testing.T) {
 	p := New(t.Context(), Options{
 		Client:  client,
 		Leading: func(context.Context) { led++ },
-		NewLoadBalancers: func(string) (LoadBalancers, error) {
+		NewLoadBalancers: func(string, Newest) (LoadBalancers, error) {
 			made++
 			return e, nil
 		},

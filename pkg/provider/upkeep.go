@@ -30,11 +30,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// upkeep brings load balancers up to what upstream's service controller does not
-// look at: addresses of nodes, which members are made of; labels of nodes, which a
-// node selector picks; and changes that somebody else makes in the cloud. What
-// upstream looks at (Services, and nodes that come, go or are excluded) is left to
-// it.
+// upkeep brings load balancers up to what is not the business of the workers of
+// upstream's service controller: nodes that come, go, are excluded or get other
+// addresses; labels of nodes, which a node selector picks; and changes that somebody
+// else makes in the cloud. Upstream has one worker for nodes, which waits for all
+// Services: so it is told that all is done, and nodes are listened to here.
 type upkeep struct {
 	nodes    corelisters.NodeLister
 	services corelisters.ServiceLister
@@ -42,11 +42,9 @@ type upkeep struct {
 	keeper   keeper
 	client   corev1.CoreV1Interface
 	recorder record.EventRecorder
-	// gather is how long changes of nodes are gathered into one pass over a Service;
+	// gather is how long changes of nodes are gathered into one round for a Service;
 	// gatherGone is for nodes that go, whose traffic has nowhere to go to.
 	gather, gatherGone time.Duration
-	// members are the names of the nodes of the last change that upstream told of.
-	members nameSet
 	// forbidden is done once Services cannot be patched.
 	forbidden sync.Once
 }
@@ -59,20 +57,17 @@ type keeper interface {
 	Watch(ctx context.Context, drifted func(types.NamespacedName))
 	// WriteDown calls write with what is to stand in a Service's annotation.
 	WriteDown(ctx context.Context, write func(ctx context.Context, service types.NamespacedName, uid types.UID, text loadbalancer.Written) error)
-	// Repair brings a load balancer back, or makes it anew if alive says, right
-	// before, that the Service is still there. It gives the address to publish.
+	// Repair brings a load balancer to what the Service asks for, with the nodes as they
+	// are when its turn comes (nil), or makes it anew if alive says, right before, that
+	// the Service is still there. It gives the address to publish. It returns at the end,
+	// however long the cloud takes: any number of calls may wait.
 	Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error)
 }
 
-// How many Services are worked on at a time. Most of them wait for their load
-// balancer, which costs nothing: all waits share one request.
-const (
-	// DefaultServiceWorkers is the default of --concurrent-service-syncs; upstream's
-	// is 1, with which every Service waits for the one before it.
-	DefaultServiceWorkers = 300
-	// UpkeepWorkers bring Services to changed nodes, and back after changes by others.
-	UpkeepWorkers = 300
-)
+// DefaultServiceWorkers is the default of --concurrent-service-syncs; upstream's is 1,
+// with which every Service waits for the one before it. A worker that waits for a load
+// balancer costs nothing: all waits share one request.
+const DefaultServiceWorkers = 300
 
 const (
 	gatherFor     = 5 * time.Second
@@ -94,22 +89,47 @@ func newUpkeep(factory informers.SharedInformerFactory, keeper keeper, client co
 		gather:     gatherFor,
 		gatherGone: gatherGoneFor,
 	}
-	_, err := factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err := factory.Core().V1().Nodes().Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(added any, initial bool) {
+			if node, ok := added.(*v1.Node); ok && !initial {
+				s.nodeChanged(nil, node)
+			}
+		},
 		UpdateFunc: func(before, after any) {
 			b, okBefore := before.(*v1.Node)
 			a, okAfter := after.(*v1.Node)
-			if !okBefore || !okAfter {
-				return
+			if okBefore && okAfter {
+				s.nodeChanged(b, a)
 			}
-			switch {
-			case !slices.Equal(memberAddresses(b), memberAddresses(a)):
-				s.enqueue(func(*v1.Service) bool { return true })
-			case !maps.Equal(b.Labels, a.Labels):
-				s.enqueue(s.keeper.SelectsNodes)
+		},
+		DeleteFunc: func(last any) {
+			if unknown, ok := last.(cache.DeletedFinalStateUnknown); ok {
+				last = unknown.Obj
+			}
+			if node, ok := last.(*v1.Node); ok {
+				s.nodeChanged(node, nil)
 			}
 		},
 	})
 	return s, err
+}
+
+// nodeChanged queues the Services for which a change of a node can matter. A node that
+// came has no before, one that went no after.
+func (s *upkeep) nodeChanged(before, after *v1.Node) {
+	was, is := before != nil && !excluded(before), after != nil && !excluded(after)
+	every := func(*v1.Service) bool { return true }
+	switch {
+	case was && !is:
+		s.enqueue(s.gatherGone, every)
+	case !was && is:
+		s.enqueue(s.gather, every)
+	case !was:
+	case before.Spec.ProviderID != after.Spec.ProviderID, !slices.Equal(memberAddresses(before), memberAddresses(after)):
+		s.enqueue(s.gather, every)
+	case !maps.Equal(before.Labels, after.Labels):
+		s.enqueue(s.gather, s.keeper.SelectsNodes)
+	}
 }
 
 // memberAddresses are the addresses that a member can have.
@@ -119,78 +139,93 @@ func memberAddresses(node *v1.Node) []v1.NodeAddress {
 	})
 }
 
-// enqueue queues the Services for which a change of a node can matter.
-func (s *upkeep) enqueue(matters func(*v1.Service) bool) {
+// enqueue queues the Services for which a change of a node matters.
+func (s *upkeep) enqueue(after time.Duration, matters func(*v1.Service) bool) {
 	all, err := s.services.List(labels.Everything())
 	if err != nil {
 		return // a lister of an informer has no errors
 	}
 	for _, service := range all {
-		if balanced(service) && matters(service) {
-			s.queue.AddAfter(cache.MetaObjectToName(service).String(), s.gather)
+		if handled(service) && matters(service) {
+			s.queue.AddAfter(cache.MetaObjectToName(service).String(), after)
 		}
 	}
 }
 
-// nodesChanged takes a change that upstream tells of, and has the Service brought
-// up to date soon: with the nodes as they are then, so that many changes shortly
-// after one another are one. It is false for a Service that is not upkeep's yet.
-func (s *upkeep) nodesChanged(service *v1.Service, nodes []*v1.Node) bool {
+// nodesChanged takes a change of nodes that upstream tells of: the Service is brought up
+// to date soon, with the nodes as they are then.
+func (s *upkeep) nodesChanged(service *v1.Service) {
 	known, err := s.services.Services(service.Namespace).Get(service.Name)
-	if err != nil || known.UID != service.UID || !balanced(known) {
-		return false
+	if err == nil && known.UID == service.UID && handled(known) {
+		s.queue.AddAfter(cache.MetaObjectToName(service).String(), s.gather)
 	}
-	delay := s.gather
-	if s.members.shrinks(nodes) {
-		delay = s.gatherGone
-	}
-	s.queue.AddAfter(cache.MetaObjectToName(service).String(), delay)
-	return true
 }
 
-// balanced tells whether a Service has a load balancer of ours by now. One that
-// has none yet gets it from upstream, with the nodes as they then are.
-func balanced(service *v1.Service) bool {
+// handled tells whether a Service is one of upstream's service controller, which puts
+// its finalizer on a Service before it asks for a load balancer. Load balancers of
+// Services without it were made by somebody else, such as MetalLB.
+func handled(service *v1.Service) bool {
 	return service.DeletionTimestamp == nil && service.Spec.Type == v1.ServiceTypeLoadBalancer &&
-		service.Spec.LoadBalancerClass == nil && len(service.Status.LoadBalancer.Ingress) > 0
+		service.Spec.LoadBalancerClass == nil && servicehelpers.HasLBFinalizer(service)
 }
 
-// run works until the context ends, and returns when all work has.
-func (s *upkeep) run(ctx context.Context) {
-	var workers sync.WaitGroup
-	for range UpkeepWorkers {
-		workers.Go(func() {
-			for s.next(ctx) {
-			}
-		})
+// balanced tells whether a Service has a load balancer of ours by now. One that has none
+// yet gets it from upstream.
+func balanced(service *v1.Service) bool {
+	return handled(service) && len(service.Status.LoadBalancer.Ingress) > 0
+}
+
+// newest gives a Service and the nodes that can be its members as they are now; nil when
+// there is no such Service any more.
+func (s *upkeep) newest(service *v1.Service) (*v1.Service, []*v1.Node) {
+	now, err := s.services.Services(service.Namespace).Get(service.Name)
+	if err != nil || now.UID != service.UID {
+		return nil, nil
 	}
-	workers.Go(func() {
+	nodes, err := s.nodes.List(labels.Everything())
+	if err != nil {
+		return nil, nil // a lister of an informer has no errors
+	}
+	return now, slices.DeleteFunc(nodes, excluded)
+}
+
+// run works until the context ends, and returns when all work has. Each Service that
+// has work waits by itself: those whose load balancer is stuck hold up nobody.
+func (s *upkeep) run(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			key, stop := s.queue.Get()
+			if stop {
+				return
+			}
+			work.Go(func() { s.work(ctx, key) })
+		}
+	})
+	work.Go(func() {
 		s.keeper.Watch(ctx, func(name types.NamespacedName) { s.queue.Add(cache.ObjectName(name).String()) })
 	})
-	workers.Go(func() { s.keeper.WriteDown(ctx, s.write) })
+	work.Go(func() { s.keeper.WriteDown(ctx, s.write) })
 	<-ctx.Done()
 	s.queue.ShutDown()
-	workers.Wait()
+	work.Wait()
 }
 
-func (s *upkeep) next(ctx context.Context) bool {
-	key, stop := s.queue.Get()
-	if stop {
-		return false
-	}
+// work brings a Service up to date, and queues it again when that fails.
+func (s *upkeep) work(ctx context.Context, key string) {
 	defer s.queue.Done(key)
-	if err := s.bring(ctx, key); err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot bring a load balancer up to date, trying again", "service", key)
-		var later *api.RetryError
-		if errors.As(err, &later) {
-			s.queue.AddAfter(key, later.RetryAfter())
-		} else {
-			s.queue.AddRateLimited(key)
-		}
-		return true
+	err := s.bring(ctx, key)
+	if err == nil {
+		s.queue.Forget(key)
+		return
 	}
-	s.queue.Forget(key)
-	return true
+	klog.FromContext(ctx).Error(err, "Cannot bring a load balancer up to date, trying again", "service", key)
+	var later *api.RetryError
+	if errors.As(err, &later) {
+		s.queue.AddAfter(key, later.RetryAfter())
+	} else {
+		s.queue.AddRateLimited(key)
+	}
 }
 
 func (s *upkeep) bring(ctx context.Context, key string) error {
@@ -199,23 +234,23 @@ func (s *upkeep) bring(ctx context.Context, key string) error {
 		return err
 	}
 	service, err := s.services.Services(name.Namespace).Get(name.Name)
-	if apierrors.IsNotFound(err) || err == nil && !balanced(service) {
+	if apierrors.IsNotFound(err) || err == nil && !handled(service) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	nodes, err := s.nodes.List(labels.Everything())
-	if err != nil {
-		return err
-	}
-	service = service.DeepCopy()
-	published, err := s.keeper.Repair(ctx, service, slices.DeleteFunc(nodes, excluded), func(ctx context.Context) (bool, error) {
+	published, err := s.keeper.Repair(ctx, service, nil, func(ctx context.Context) (bool, error) {
 		return s.alive(ctx, service)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, loadbalancer.ErrNoLoadBalancer):
+		return nil // it is made by upstream, with the nodes as they then are
+	case err != nil:
 		s.recorder.Eventf(service, v1.EventTypeWarning, "UpdateLoadBalancerFailed", "Error updating load balancer: %v", err)
 		return err
+	case !balanced(service):
+		return nil // upstream publishes its first address
 	}
 	return s.publish(service, published)
 }
@@ -247,9 +282,10 @@ func (s *upkeep) publish(service *v1.Service, status *v1.LoadBalancerStatus) err
 // one patch. Without the right to patch Services they stay unwritten, and a restart
 // reads every load balancer.
 func (s *upkeep) write(ctx context.Context, service types.NamespacedName, uid types.UID, written loadbalancer.Written) error {
-	now := map[string]string{}
+	now, metadata := map[string]string{}, map[string]any{"uid": uid} // another Service of that name is a conflict
 	if known, err := s.services.Services(service.Namespace).Get(service.Name); err == nil {
 		now = known.Annotations
+		metadata["resourceVersion"] = known.ResourceVersion // and so is what we have not seen yet
 	}
 	text := map[string]string{annotation.Fingerprint: written.Fingerprint, annotation.LoadBalancerAddress: written.Address}
 	if now[annotation.LoadBalancerID] == written.Named {
@@ -259,10 +295,8 @@ func (s *upkeep) write(ctx context.Context, service types.NamespacedName, uid ty
 	if len(text) == 0 {
 		return nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         uid, // another Service of that name is a conflict
-		"annotations": text,
-	}})
+	metadata["annotations"] = text
+	patch, err := json.Marshal(map[string]any{"metadata": metadata})
 	if err != nil {
 		return err
 	}
@@ -273,7 +307,7 @@ func (s *upkeep) write(ctx context.Context, service types.NamespacedName, uid ty
 			klog.FromContext(ctx).Info("May not patch Services: every load balancer will be read again after a restart", "err", err)
 		})
 		return nil
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsInvalid(err):
+	case apierrors.IsNotFound(err), apierrors.IsInvalid(err):
 		return nil // the Service is gone
 	}
 	return err

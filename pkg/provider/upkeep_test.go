@@ -2,11 +2,13 @@ package provider
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/cloud-provider/api"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
@@ -36,6 +40,10 @@ type updates struct {
 	// address is what Repair gives, when set; alive is what it was told.
 	address string
 	alive   []bool
+	// newest gives what the informers have.
+	newest Newest
+	// serve, when set, is called first, and may wait or fail.
+	serve func(context.Context, *v1.Service) error
 }
 
 func (u *updates) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
@@ -55,11 +63,17 @@ func (u *updates) WriteDown(ctx context.Context, write func(context.Context, typ
 	}
 }
 
-func (u *updates) Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
+func (u *updates) Repair(ctx context.Context, service *v1.Service, _ []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
+	if u.serve != nil {
+		if err := u.serve(ctx, service); err != nil {
+			return nil, err
+		}
+	}
 	is, err := alive(ctx)
 	if err != nil {
 		return nil, err
 	}
+	_, nodes := u.newest(service)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var names []string
@@ -91,20 +105,22 @@ func syncNode(name, address string) *v1.Node {
 
 func publishedService(name string) *v1.Service {
 	s := service(name)
+	s.Finalizers = []string{servicehelpers.LoadBalancerCleanupFinalizer}
 	s.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "192.0.2.1"}}
 	return s
 }
 
-// syncing runs a upkeep and gives the client that its informers listen to.
-func syncing(t *testing.T, u *updates, objects ...runtime.Object) *fake.Clientset {
+// upkeepOf gives an upkeep that runs until the end of the test, and the client that its
+// informers listen to.
+func upkeepOf(t *testing.T, u *updates, gather, gatherGone time.Duration, objects ...runtime.Object) (*upkeep, *fake.Clientset) {
 	t.Helper()
 	client := fake.NewClientset(objects...)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	s, err := newUpkeep(factory, u, client.CoreV1(), record.NewFakeRecorder(100))
+	s, err := newUpkeep(factory, u, client.CoreV1(), record.NewFakeRecorder(10000))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.gather, s.gatherGone = time.Millisecond, time.Millisecond
+	s.gather, s.gatherGone, u.newest = gather, gatherGone, s.newest
 	ctx, cancel := context.WithCancel(t.Context())
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
@@ -115,6 +131,13 @@ func syncing(t *testing.T, u *updates, objects ...runtime.Object) *fake.Clientse
 		running.Wait()
 		factory.Shutdown()
 	})
+	return s, client
+}
+
+// syncing is upkeepOf without the time that changes are gathered.
+func syncing(t *testing.T, u *updates, objects ...runtime.Object) *fake.Clientset {
+	t.Helper()
+	_, client := upkeepOf(t, u, time.Millisecond, time.Millisecond, objects...)
 	return client
 }
 
@@ -300,57 +323,236 @@ func TestServicesThatMayNotBePatchedAreNoError(t *testing.T) {
 	}
 }
 
+func TestNodesThatComeAndGoAreFollowedWithoutUpstream(t *testing.T) {
+	t.Parallel()
+	a, b := syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2")
+	u := &updates{}
+	client := syncing(t, u, a, publishedService("web"))
+	if _, err := client.CoreV1().Nodes().Create(t.Context(), b, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	u.await(t, "web:a,b")
+	excludedNode := b.DeepCopy()
+	excludedNode.Spec.Taints = []v1.Taint{{Key: excludedByAutoscaler}}
+	change(t, client, excludedNode)
+	u.await(t, "web:a")
+	change(t, client, b)
+	if err := client.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	u.await(t, "web:b")
+}
+
 func TestNodesThatGoAreTakenOutSoonerThanNewOnesCome(t *testing.T) {
 	t.Parallel()
-	a, b, c := syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2"), syncNode("c", "10.0.0.3")
-	var names nameSet
-	for _, step := range []struct {
-		nodes []*v1.Node
-		want  bool
-	}{
-		{[]*v1.Node{a, b}, false},
-		{[]*v1.Node{a, b}, false}, // another Service is told
-		{[]*v1.Node{a, b, c}, false},
-		{[]*v1.Node{a, c}, true},
-		{[]*v1.Node{a, c}, true}, // another Service is told
-		{[]*v1.Node{a, b, c}, false},
-		{[]*v1.Node{b, c, syncNode("d", "10.0.0.4")}, true},
-	} {
-		if got := names.shrinks(step.nodes); got != step.want {
-			t.Errorf("%d nodes: %v, want %v", len(step.nodes), got, step.want)
+	u := &updates{}
+	_, client := upkeepOf(t, u, time.Hour, time.Millisecond, syncNode("a", "10.0.0.1"), publishedService("web"))
+	if _, err := client.CoreV1().Nodes().Create(t.Context(), syncNode("b", "10.0.0.2"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	u.await(t, "web:b")
+}
+
+func TestChangesOfNodesShortlyAfterOneAnotherAreOneRound(t *testing.T) {
+	t.Parallel()
+	web := publishedService("web")
+	u := &updates{}
+	s, client := upkeepOf(t, u, 200*time.Millisecond, 200*time.Millisecond, web, syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2"))
+	u.mu.Lock() // nothing is done before all is queued
+	for range 20 {
+		s.nodesChanged(web)
+	}
+	s.nodesChanged(service("unhandled"))
+	if err := client.CoreV1().Nodes().Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	u.mu.Unlock()
+	u.await(t, "web:b")
+	if seen := u.all(); len(seen) > 2 { // the deletion may come after the first round
+		t.Errorf("updates %v, want one or two", seen)
+	}
+}
+
+// Half of the Services have a load balancer that stays PENDING, as after the end of
+// Octavia's workers: they wait, and nobody waits for them.
+func TestStuckLoadBalancersHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	const many = 1000
+	var healthy, waiting atomic.Int32
+	u := &updates{serve: func(ctx context.Context, s *v1.Service) error {
+		if s.Labels["stuck"] == "" {
+			healthy.Add(1)
+			return nil
+		}
+		waiting.Add(1)
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	objects := []runtime.Object{syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2")}
+	for i := range many {
+		s := publishedService(fmt.Sprintf("s%d", i))
+		if i%2 == 0 {
+			s.Labels = map[string]string{"stuck": "true"}
+		}
+		objects = append(objects, s)
+	}
+	client := syncing(t, u, objects...)
+	if err := client.CoreV1().Nodes().Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(time.Minute); healthy.Load() < many/2 || waiting.Load() < many/2; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d healthy Services were brought up to date, while %d wait", healthy.Load(), many/2, waiting.Load())
 		}
 	}
 }
 
-func TestChangesOfNodesShortlyAfterOneAnotherAreOnePass(t *testing.T) {
+func TestWhatFailsIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	web := publishedService("web")
-	client := fake.NewClientset(web, syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2"))
-	factory := informers.NewSharedInformerFactory(client, 0)
-	u := &updates{}
-	s, err := newUpkeep(factory, u, client.CoreV1(), record.NewFakeRecorder(100))
-	if err != nil {
+	for name, failure := range map[string]error{
+		"asks to come back": fmt.Errorf("wrapped: %w", api.NewRetryError("later", time.Millisecond)),
+		"fails":             errors.New("broken"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var tries atomic.Int32
+			u := &updates{serve: func(context.Context, *v1.Service) error {
+				if tries.Add(1) == 1 {
+					return failure
+				}
+				return nil
+			}}
+			s, client := upkeepOf(t, u, time.Millisecond, time.Millisecond, syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2"), publishedService("web"))
+			if err := client.CoreV1().Nodes().Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			u.await(t, "web:a")
+			if told := <-s.recorder.(*record.FakeRecorder).Events; !strings.Contains(told, failure.Error()) {
+				t.Errorf("told %q, want %q", told, failure)
+			}
+		})
+	}
+}
+
+// A Service without a load balancer is made one by upstream; a node that came meanwhile
+// is not an error of its.
+func TestAServiceWithoutALoadBalancerIsLeftToUpstream(t *testing.T) {
+	t.Parallel()
+	made := publishedService("new")
+	made.Status.LoadBalancer.Ingress = nil
+	var tries atomic.Int32
+	u := &updates{serve: func(_ context.Context, s *v1.Service) error {
+		if s.Name != "new" {
+			return nil
+		}
+		tries.Add(1)
+		return loadbalancer.ErrNoLoadBalancer
+	}}
+	s, client := upkeepOf(t, u, time.Millisecond, time.Millisecond, syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2"), made, publishedService("web"))
+	if err := client.CoreV1().Nodes().Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	s.gather, s.gatherGone = 50*time.Millisecond, 50*time.Millisecond
-	ctx, cancel := context.WithCancel(t.Context())
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
-	for n := range 20 {
-		if !s.nodesChanged(web, []*v1.Node{syncNode("a", ""), syncNode(fmt.Sprint(n), "")}) {
-			t.Fatal("not taken")
+	u.await(t, "web:a")
+	for deadline := time.Now().Add(30 * time.Second); tries.Load() == 0 || s.queue.NumRequeues("default/new") > 0; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d tries, %d more are queued", tries.Load(), s.queue.NumRequeues("default/new"))
 		}
 	}
-	if s.nodesChanged(service("unpublished"), nil) {
-		t.Error("took a Service that has no load balancer yet")
+	select {
+	case told := <-s.recorder.(*record.FakeRecorder).Events:
+		t.Errorf("told %q", told)
+	default:
 	}
-	var running sync.WaitGroup
-	running.Go(func() { s.run(ctx) })
+}
+
+// MetalLB and its like publish addresses of Services that upstream's service controller
+// has never handled.
+func TestServicesOfOtherLoadBalancersAreNotTouched(t *testing.T) {
+	t.Parallel()
+	theirs := publishedService("theirs")
+	theirs.Finalizers = nil
+	u := &updates{drifted: []types.NamespacedName{{Namespace: "default", Name: "theirs"}}, address: "203.0.113.1"}
+	client := syncing(t, u, theirs, publishedService("web"), syncNode("a", "10.0.0.1"))
+	if _, err := client.CoreV1().Nodes().Create(t.Context(), syncNode("b", "10.0.0.2"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	u.await(t, "web:a,b")
-	cancel()
-	running.Wait()
-	factory.Shutdown()
+	if seen := u.all(); slices.ContainsFunc(seen, func(s string) bool { return strings.HasPrefix(s, "theirs") }) {
+		t.Errorf("updates %v", seen)
+	}
+}
+
+func TestTheNewestServiceIsTheOneThatTheInformersHave(t *testing.T) {
+	t.Parallel()
+	changed := publishedService("web")
+	changed.Annotations = map[string]string{"seen": "newest"}
+	recreated := publishedService("recreated")
+	recreated.UID = "another"
+	excludedNode := syncNode("b", "10.0.0.2")
+	excludedNode.Labels[v1.LabelNodeExcludeBalancers] = ""
+	s, _ := upkeepOf(t, &updates{}, time.Hour, time.Hour, changed, recreated, syncNode("a", "10.0.0.1"), excludedNode)
+	got, nodes := s.newest(publishedService("web"))
+	if got == nil || got.Annotations["seen"] != "newest" || len(nodes) != 1 || nodes[0].Name != "a" {
+		t.Errorf("got %v with nodes %v", got, nodes)
+	}
+	for _, name := range []string{"recreated", "deleted"} {
+		if got, _ := s.newest(publishedService(name)); got != nil {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
+// Only the API server knows whether a Service is still there, and still the same one.
+func TestOnlyTheSameServiceIsAlive(t *testing.T) {
+	t.Parallel()
+	leaving, other := publishedService("leaving"), publishedService("other")
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	recreated := publishedService("recreated")
+	recreated.UID = "another"
+	s, _ := upkeepOf(t, &updates{}, time.Hour, time.Hour, publishedService("web"), leaving, other, recreated)
+	for name, want := range map[string]bool{"web": true, "leaving": false, "recreated": false, "deleted": false} {
+		if got, err := s.alive(t.Context(), publishedService(name)); got != want || err != nil {
+			t.Errorf("%s: alive %v, error %v, want %v", name, got, err, want)
+		}
+	}
+}
+
+func TestANodeChangeOfAServiceThatIsGoneIsNotForTheOneOfItsName(t *testing.T) {
+	t.Parallel()
+	recreated := publishedService("recreated")
+	recreated.UID = "another"
+	u := &updates{}
+	s, _ := upkeepOf(t, u, 0, 0, publishedService("web"), recreated, syncNode("a", "10.0.0.1"))
+	s.nodesChanged(publishedService("recreated"))
+	s.nodesChanged(publishedService("web"))
+	u.await(t, "web:a")
 	if seen := u.all(); len(seen) != 1 {
-		t.Errorf("updates %v, want one", seen)
+		t.Errorf("updates %v, want that of web only", seen)
+	}
+}
+
+// What users change before we have seen it is not overwritten, and what another Service
+// of the same name has is none of ours.
+func TestWhatIsWrittenOnAServiceIsOnlyForTheStateThatWeKnow(t *testing.T) {
+	t.Parallel()
+	web := publishedService("web")
+	web.ResourceVersion = "7"
+	s, client := upkeepOf(t, &updates{}, time.Hour, time.Hour, web)
+	var patch map[string]map[string]any
+	client.PrependReactor("patch", "services", func(a k8stesting.Action) (bool, runtime.Object, error) {
+		if err := json.Unmarshal(a.(k8stesting.PatchAction).GetPatch(), &patch); err != nil {
+			return true, nil, err
+		}
+		return true, nil, apierrors.NewConflict(v1.Resource("services"), "web", errors.New("changed"))
+	})
+	err := s.write(t.Context(), types.NamespacedName{Namespace: "default", Name: "web"}, web.UID, loadbalancer.Written{Fingerprint: "x"})
+	if !apierrors.IsConflict(err) {
+		t.Errorf("error %v, want a conflict: it is to be tried again", err)
+	}
+	if m := patch["metadata"]; m["uid"] != string(web.UID) || m["resourceVersion"] != "7" {
+		t.Errorf("the patch holds for %v", m)
 	}
 }

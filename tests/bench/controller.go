@@ -46,7 +46,7 @@ func newController(ctx context.Context, conf *config.Config, clk clock.WithTicke
 		ClusterID:   "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11",
 		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
 		Clock:       clk,
-		Hold:        loadbalancer.HoldFor(workers),
+		Workers:     workers,
 	})
 	if err != nil {
 		session.Close()

@@ -51,12 +51,11 @@ func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	return c.rows, nil
 }
 
-// changeNodes brings all Services to these nodes, as upkeep does: with workers of its
-// own.
+// changeNodes brings all Services to these nodes, as the program does: all at once.
 func (c *crowd) changeNodes(ctx context.Context, name string, nodes []*v1.Node) {
 	c.nodes = nodes
 	asked := c.scale.workers
-	c.scale.workers = provider.UpkeepWorkers
+	c.scale.workers = len(c.services)
 	c.each(ctx, name, func(ctx context.Context, svc *v1.Service) error { return c.controller.repair(ctx, svc, nodes) })
 	c.scale.workers = asked
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -331,6 +332,7 @@ func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) error {
 func (a *Applier) sleep(ctx context.Context, d time.Duration) error {
 	timer := a.Clock.NewTimer(d)
 	defer timer.Stop()
+	defer async.Yield(ctx)()
 	select {
 	case <-timer.C():
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -108,7 +109,7 @@ func (w *Watcher) Close() {
 
 // Settled waits until nothing works on a load balancer any more: it is not
 // PENDING, or is gone. An error ends the wait only when it would come again;
-// otherwise, the context does.
+// otherwise, the context does. Who waits gives its place away (async.Yield).
 func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
 	now := w.clock.Now()
 	me := &waiter{
@@ -116,6 +117,7 @@ func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, err
 		interval: cmp.Or(pace.Step, pace.First), limit: pace.Cap, answer: make(chan answer, 1),
 	}
 	w.park(me)
+	defer async.Yield(ctx)()
 	select {
 	case got := <-me.answer:
 		return got.token, got.err

@@ -1,6 +1,7 @@
 package loadbalancer_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"k8s.io/cloud-provider/api"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
@@ -239,13 +239,152 @@ func TestTheEndOfTheControllerEndsWhatGoesOnByItself(t *testing.T) {
 	w.writes(2)
 }
 
-func TestAHundredWorkersWaitForTheEnd(t *testing.T) {
+// A creation that went on without its worker, and began late, is not overtaken by the
+// deletion: the load balancer would be made after it, and stay.
+func TestADeletionNeverOvertakesACreation(t *testing.T) {
 	t.Parallel()
-	for workers, want := range map[int]time.Duration{
-		1: 500 * time.Millisecond, 10: 5 * time.Second, 99: 49500 * time.Millisecond, 100: 0, 300: 0,
-	} {
-		if got := loadbalancer.HoldFor(workers); got != want {
-			t.Errorf("%d workers: %s, want %s", workers, got, want)
-		}
+	w, pass := slowWorld(t)
+	nodes, svc := w.nodes(1), service("web", 1)
+	_, err := w.engine.Ensure(w.ctx, svc, nodes)
+	_ = w.handedBack(err, "created")
+	_ = w.handedBack(w.engine.Delete(w.ctx, svc), "deleted")
+	w.until("deleted", func() bool {
+		pass()
+		return w.engine.Delete(w.ctx, svc) == nil
+	})
+	w.loadBalancers(0)
+	w.floatingIPs(0)
+}
+
+// Upstream takes the finalizer off once Get says no, and never asks again.
+func TestNothingIsKeptOfServicesThatAreGone(t *testing.T) {
+	t.Parallel()
+	w, pass := slowWorld(t)
+	nodes := w.nodes(1)
+	for i := range 5 {
+		svc := service("web-"+itoa(i), 1)
+		w.until("made", func() bool {
+			pass()
+			status, err := w.engine.Ensure(w.ctx, svc, nodes)
+			if err == nil {
+				svc.Status.LoadBalancer = *status
+			}
+			return err == nil
+		})
+		now := nowTime()
+		svc.DeletionTimestamp = &now
+		w.until("gone", func() bool {
+			_, exists, err := w.engine.Get(w.ctx, svc)
+			if err == nil && exists {
+				_ = w.engine.Delete(w.ctx, svc)
+			}
+			pass()
+			return err == nil && !exists
+		})
 	}
+	if working, left := w.engine.Actors(); working+left > 0 {
+		t.Errorf("of Services that are gone %d are worked on and %d results are kept", working, left)
+	}
+}
+
+// While a creation waits for the cloud, Get and deletions of others are answered.
+func TestGetAnswersAtOnceWhileSomethingIsBeingDone(t *testing.T) {
+	t.Parallel()
+	w, _ := slowWorld(t)
+	nodes, svc := w.nodes(1), service("web", 1)
+	_, err := w.engine.Ensure(w.ctx, svc, nodes)
+	_ = w.handedBack(err, "created")
+	w.writesReach(2)
+	w.cloud.Books.Reset()
+	if _, exists, err := w.engine.Get(w.ctx, svc); !exists || err != nil {
+		t.Errorf("exists %v, error %v", exists, err)
+	}
+	if asked := w.cloud.Books.Requests(func(r books.Request) bool { return !strings.Contains(r.Path, "provisioning_status") }); len(asked) > 0 {
+		t.Errorf("it asked the cloud:\n%s", printed(asked))
+	}
+}
+
+// With the number of workers that there are by default, a load balancer that stays
+// PENDING gives its worker back after two minutes, and not before.
+func TestAStuckLoadBalancerHoldsItsWorkerForTwoMinutes(t *testing.T) {
+	t.Parallel()
+	clock := clocktesting.NewFakeClock(time.Now())
+	w := newWorld(t, worldOptions{
+		simulator: simulator.Options{Clock: clock, Delays: map[string]octavia.Delays{"": {Create: time.Hour}}},
+		clock:     clock, workers: 300,
+	})
+	nodes, svc := w.nodes(1), service("web", 1)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		ended <- err
+	}()
+	w.writesReach(2)
+	for range 23 {
+		clock.Step(5 * time.Second)
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("the worker came back after less than two minutes: %v", err)
+	default:
+	}
+	var err error
+	w.until("the worker is back", func() bool {
+		clock.Step(5 * time.Second)
+		select {
+		case err = <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+	_ = w.handedBack(err, "the load balancer is still being created")
+}
+
+// Whoever reads a Service, and waits for its turn while it changes, has an old one.
+func TestAnOlderServiceIsNeverServedAfterANewerOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	svc.ResourceVersion = "9"
+	w.ensure(svc, nodes)
+	old := svc.DeepCopy()
+	svc.ResourceVersion = "10"
+	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+	w.ensure(svc, nodes)
+	if _, err := w.engine.Repair(w.ctx, old, nodes, func(context.Context) (bool, error) { return true, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
+		t.Errorf("allowed CIDRs are %v: the load balancer is open to all again", got)
+	}
+}
+
+func TestServiceAndNodesAreReadWhenTheirTurnComes(t *testing.T) {
+	t.Parallel()
+	now := service("web", 1)
+	var nodes []*v1.Node
+	w := newWorld(t, worldOptions{newest: func(*v1.Service) (*v1.Service, []*v1.Node) { return now, nodes }})
+	nodes = w.nodes(2)
+	w.ensure(now, nodes[:1])
+	if n := len(w.loadBalancer().Pools[0].Members); n != 2 {
+		t.Errorf("%d members, want the 2 that there are by now", n)
+	}
+	now = now.DeepCopy()
+	now.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+	old := service("web", 1)
+	old.Status = now.Status
+	if _, err := w.engine.Repair(w.ctx, old, nil, func(context.Context) (bool, error) { return true, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
+		t.Errorf("allowed CIDRs are %v, want those that the Service asks for by now", got)
+	}
+	now = nil // it is deleted
+	w.cloud.Books.Reset()
+	if _, err := w.engine.Repair(w.ctx, old, nil, func(context.Context) (bool, error) { return true, nil }); err != nil {
+		t.Fatal(err)
+	}
+	w.writes(0)
 }
