@@ -46,6 +46,9 @@ func inherit(t *testing.T) *inherited {
 	if err := json.Unmarshal(readTestdata(t, "kubernetes.json"), in); err != nil {
 		t.Fatal(err)
 	}
+	for _, node := range in.Nodes {
+		w.members = append(w.members, *node)
+	}
 	interval := w.conf.LoadBalancer.DriftInterval
 	w.conf = readConf(t, credentials+"[LoadBalancer]"+keys)
 	w.conf.LoadBalancer.DriftInterval = interval

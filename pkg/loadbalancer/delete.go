@@ -43,6 +43,9 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	id := r.identity(svc, version)
 	leaving := leavingSettings(svc)
 	found, err := r.observer.Find(ctx, id, r.hints(svc, leaving.loadBalancerID))
+	if notOurs(err) {
+		found, err = r.observer.Find(ctx, id, r.hints(svc, "")) // its own one, whatever it names
+	}
 	if err != nil && !notOurs(err) {
 		return nil, false, err
 	}
@@ -143,8 +146,12 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 	var h holder
 	defer h.letGo()
 	observed, as, err := r.read(ctx, svc, id, leaving.loadBalancerID, r.outline(known), &h)
+	if notOurs(err) { // its own one, whatever it names
+		observed, as, err = r.read(ctx, svc, id, "", r.outline(known), &h)
+	}
 	if notOurs(err) {
-		observed, err = &model.Observed{}, nil // there is nothing of ours behind it
+		r.tellLeftAlone(svc, err)
+		observed, as, err = &model.Observed{}, id, nil
 	}
 	if err != nil {
 		return err

@@ -21,6 +21,9 @@ const (
 	// ReasonUnchanged (Warning) names a setting that cannot change on a load
 	// balancer that exists.
 	ReasonUnchanged = "LoadBalancerSettingUnchanged"
+	// ReasonLeftAlone (Warning) names a load balancer that may be the Service's, and
+	// is not deleted with it because nothing proves that.
+	ReasonLeftAlone = "LoadBalancerLeftAlone"
 	// ReasonDrifted (Warning) tells what somebody else changed in the cloud.
 	ReasonDrifted = "LoadBalancerDrifted"
 	// ReasonForcedInternal (Warning) tells that the cloud has no floating IPs.
@@ -62,10 +65,15 @@ func (r *Reconciler) tellFloating(svc *v1.Service, known build.Facts, p plan.Pla
 
 // tellAddress says that the Service is reachable at another address now.
 func (r *Reconciler) tellAddress(svc *v1.Service, now string) {
-	before := publishedAddresses(svc)
+	before := append(publishedAddresses(svc), namedAddresses(svc)...)
 	if len(before) > 0 && before[0] != now {
 		r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonAddressChanged, "The address changed from %s to %s", before[0], now)
 	}
+}
+
+// tellLeftAlone says that a Service which goes leaves a load balancer that may be its own.
+func (r *Reconciler) tellLeftAlone(svc *v1.Service, why error) {
+	r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonLeftAlone, "Left alone: %v", why)
 }
 
 // tellDrift says what somebody else has changed, by what brings it back.

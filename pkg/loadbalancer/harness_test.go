@@ -48,6 +48,8 @@ type world struct {
 	clusterName, clusterUID string
 	clock                   clock.WithTicker
 	options                 worldOptions
+	// members are the nodes of the cluster.
+	members []v1.Node
 	// sharing are the annotations of namespaces that say whom they let share.
 	sharing map[string]string
 	pace    apply.Pace
@@ -150,6 +152,7 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 			return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{annotation.SharingFrom: w.sharing[name]}}}, nil
 		},
 		ClusterID: cluster,
+		Nodes:     func(context.Context) ([]v1.Node, error) { return w.members, nil },
 		Recorder:  recorder,
 		Clock:     w.clock,
 		Pace:      w.pace,
@@ -201,11 +204,13 @@ func (w *world) nodeAt(name, address string) *v1.Node {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &v1.Node{
+	node := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       v1.NodeSpec{ProviderID: "openstack:///" + server.ID},
 		Status:     v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: address}}},
 	}
+	w.members = append(w.members, *node)
+	return node
 }
 
 // service makes a Service with n ports of TCP.

@@ -60,7 +60,9 @@ func (r *Reconciler) elsewhere(ctx context.Context, svc *v1.Service, id identity
 	if lb != nil {
 		except = lb.ID
 	}
-	return r.observer.Elsewhere(ctx, id, observe.Hints{Addresses: publishedAddresses(svc), Before: before}, except)
+	hints := r.hints(svc, "")
+	hints.Before = before
+	return r.observer.Elsewhere(ctx, id, hints, except)
 }
 
 // leave takes everything of a Service off the load balancers where it has been

@@ -93,16 +93,6 @@ func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Iden
 	return observed, found.As, nil
 }
 
-// hints are what is known of a Service's load balancer before the cloud is asked, given
-// the one that the Service names.
-func (r *Reconciler) hints(svc *v1.Service, named string) observe.Hints {
-	hints := observe.Hints{LoadBalancerID: named, Remembered: r.ownIDs.get(svc.UID), Addresses: publishedAddresses(svc)}
-	if written, ok := writtenFor(svc); ok {
-		hints.Written = written.loadBalancerID
-	}
-	return hints
-}
-
 // retiring reads the load balancer whose place another one takes. Where the other
 // one is gone meanwhile, it stays.
 func (r *Reconciler) retiring(ctx context.Context, found observe.Found, inside depth, observed *model.Observed) error {

@@ -28,14 +28,25 @@ func addressOf(observed *model.Observed, settings build.Settings) string {
 	return lb.VIP.Address
 }
 
-// publishedAddresses gives the addresses in the status of a Service, be they written
-// as names such as 203.0.113.7.nip.io.
+// publishedAddresses gives the addresses in the status of a Service, which the
+// controller alone writes.
 func publishedAddresses(svc *v1.Service) []string {
 	var addresses []string
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
 		if ingress.IP != "" {
 			addresses = append(addresses, ingress.IP)
-		} else if address, ok := addressIn(ingress.Hostname); ok {
+		}
+	}
+	return addresses
+}
+
+// namedAddresses gives the addresses that stand in host names in the status, such as
+// 203.0.113.7.nip.io. They prove nothing: the annotation hostname of the Service can ask
+// for any name.
+func namedAddresses(svc *v1.Service) []string {
+	var addresses []string
+	for _, ingress := range svc.Status.LoadBalancer.Ingress {
+		if address, ok := addressIn(ingress.Hostname); ok {
 			addresses = append(addresses, address)
 		}
 	}

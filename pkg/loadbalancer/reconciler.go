@@ -45,6 +45,9 @@ type Options struct {
 	// Namespace reads a namespace, for whom it lets share its load balancers; nil:
 	// none lets anybody.
 	Namespace func(ctx context.Context, name string) (*v1.Namespace, error)
+	// Nodes lists the nodes of the cluster, for the subnets that its load balancers can
+	// be in; nil: only what cloud.conf says counts.
+	Nodes func(ctx context.Context) ([]v1.Node, error)
 	// Recorder tells users what happens to their Services.
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker

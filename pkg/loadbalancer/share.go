@@ -44,7 +44,8 @@ func own(s build.Settings, observed *model.Observed) build.Settings {
 }
 
 // mayShare refuses to put the Service on a load balancer that it may not share. A
-// Service that is on it already stays, whoever put it there.
+// Service that has listeners there already stays, whoever put it there; that it has
+// published the address says nothing of that.
 func (p *pass) mayShare(ctx context.Context) error {
 	lb := p.observed.LoadBalancer
 	if lb == nil || lb.Shared == nil {
@@ -54,7 +55,7 @@ func (p *pass) mayShare(ctx context.Context) error {
 		return field.Invalid(field.NewPath("spec", "loadBalancerIP"), asked,
 			fmt.Sprintf("the Service shares load balancer %s, which has another address: leave the field empty", lb.ID))
 	}
-	if len(lb.Listeners) > 0 || p.as.Sharing.Served {
+	if len(lb.Listeners) > 0 {
 		return nil
 	}
 	if err := p.consent(ctx); err != nil {

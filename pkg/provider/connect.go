@@ -129,6 +129,13 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 			Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
 				return c.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
 			},
+			Nodes: func(ctx context.Context) ([]v1.Node, error) {
+				found, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+				if err != nil {
+					return nil, err
+				}
+				return found.Items, nil
+			},
 			Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
 		})
 	}

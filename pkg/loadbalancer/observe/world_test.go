@@ -1,6 +1,7 @@
 package observe_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
@@ -100,8 +102,16 @@ func (w *world) floatingIP(description, portID string) *floatingips.FloatingIP {
 	return fip
 }
 
+// place is where the load balancers of this cluster can be.
+func (w *world) place(context.Context) (ownership.Place, error) {
+	return ownership.Place{Subnets: []string{w.cloud.Subnet.ID}}, nil
+}
+
 // find gives the IDs that Find finds.
 func (w *world) find(id identity.Identity, hints observe.Hints) ([]string, error) {
+	if hints.Place == nil {
+		hints.Place = w.place
+	}
 	found, err := w.observer.Find(w.t.Context(), id, hints)
 	var ids []string
 	for _, lb := range found.LoadBalancers {

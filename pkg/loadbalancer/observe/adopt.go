@@ -1,0 +1,149 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// nameIt is how a Service gets a load balancer that nothing else proves to be its own.
+const nameIt = "if it is, name it in the annotation loadbalancer.openstack.org/load-balancer-id; if it is another cluster's, delete the Service and create it anew"
+
+// adopt finds the load balancer that cloud-provider-openstack has made for a Service by
+// an address. It has no UID, and the name that it has other clusters' load balancers may
+// have too. What an address proves:
+//
+//	published                                              the load balancer is
+//	a floating IP on it: no two in a project are equal     the Service's
+//	its VIP, where load balancers of this cluster can be,  the Service's
+//	and no other one of the name has that address there
+//	its VIP anywhere else, or it is one of several         perhaps another cluster's: refused
+//	an address within a host name                          perhaps another cluster's: refused
+//
+// The Service's load balancer was another one where it names or has written down one
+// that is none of those: then there is nothing to refuse.
+func (o *Observer) adopt(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
+	for _, address := range hints.Addresses {
+		mine, floating, err := o.unclaimedAt(ctx, id, address)
+		if err != nil {
+			return Found{}, err
+		}
+		all := mine
+		if !floating {
+			if mine, err = hints.inPlace(ctx, mine); err != nil {
+				return Found{}, err
+			}
+		}
+		switch {
+		case len(mine) == 1:
+			return Found{LoadBalancers: mine, As: adopted(id, mine[0])}, nil
+		case len(all) > 0 && !hints.wasAnother(all):
+			return Found{As: id}, doubt(ctx, all, "its private address "+address+" does not prove it")
+		}
+	}
+	for _, address := range hints.NamedAddresses {
+		mine, _, err := o.unclaimedAt(ctx, id, address)
+		if err != nil {
+			return Found{}, err
+		}
+		if len(mine) > 0 && !hints.wasAnother(mine) {
+			return Found{As: id}, doubt(ctx, mine, "the Service has published a host name, which proves nothing")
+		}
+	}
+	return Found{As: id}, nil
+}
+
+// doubt tells of a load balancer of which nobody knows whose it is. Its ID is for the
+// operator: it may be another cluster's.
+func doubt(ctx context.Context, all []openstack.LoadBalancer, why string) error {
+	var ids []string
+	for _, lb := range all {
+		ids = append(ids, lb.ID)
+	}
+	klog.FromContext(ctx).Info("Nothing proves whose load balancer it is", "loadBalancers", ids, "name", all[0].Name, "why", why)
+	if len(all) > 1 {
+		why += fmt.Sprintf(", as %d load balancers of the name have it", len(all))
+	}
+	return &NotOursError{Why: why + "; " + nameIt}
+}
+
+// wasAnother tells whether the Service says that its load balancer was none of these.
+func (h Hints) wasAnother(all []openstack.LoadBalancer) bool {
+	return slices.ContainsFunc([]string{h.LoadBalancerID, h.Written}, func(id string) bool { return id != "" && !holds(all, id) })
+}
+
+// inPlace gives those whose VIP is where load balancers of this cluster can be.
+func (h Hints) inPlace(ctx context.Context, all []openstack.LoadBalancer) ([]openstack.LoadBalancer, error) {
+	if len(all) == 0 || h.Place == nil {
+		return nil, nil
+	}
+	place, err := h.Place(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find out where load balancers of this cluster can be: %w", err)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(lb openstack.LoadBalancer) bool { return !place.Has(lb.VipSubnetID, lb.VipNetworkID) }), nil
+}
+
+// unclaimedAt lists the load balancers without a UID, and with a name of the Service's,
+// at an address. It also tells whether that is a floating IP.
+func (o *Observer) unclaimedAt(ctx context.Context, id identity.Identity, address string) ([]openstack.LoadBalancer, bool, error) {
+	at, floating, err := o.at(ctx, address)
+	return slices.DeleteFunc(at, func(lb openstack.LoadBalancer) bool { return !adoptable(id, lb) }), floating, err
+}
+
+// at lists the load balancers at an address: behind the floating IP that has it, or
+// with such a VIP.
+func (o *Observer) at(ctx context.Context, address string) (found []openstack.LoadBalancer, floating bool, err error) {
+	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Is4() {
+		fips, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Address: address})
+		if err != nil {
+			return nil, false, err
+		}
+		for _, fip := range fips {
+			if fip.PortID != "" {
+				found, err := o.Octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{VIPPortID: fip.PortID})
+				return found, true, err
+			}
+		}
+	}
+	found, err = o.Octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{VIPAddress: address})
+	return found, false, err
+}
+
+// hasAddress tells whether a published address is a floating IP on a load balancer, or
+// its VIP where load balancers of this cluster can be.
+func (o *Observer) hasAddress(ctx context.Context, lb openstack.LoadBalancer, hints Hints) (bool, error) {
+	if len(hints.Addresses) == 0 {
+		return false, nil
+	}
+	if slices.Contains(hints.Addresses, lb.VipAddress) {
+		here, err := hints.inPlace(ctx, []openstack.LoadBalancer{lb})
+		if err != nil || len(here) > 0 {
+			return err == nil, err
+		}
+	}
+	fips, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VipPortID})
+	if err != nil {
+		return false, err
+	}
+	for _, fip := range fips {
+		if slices.Contains(hints.Addresses, fip.FloatingIP) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// others gives the addresses that no load balancer of the Service's own accounts for:
+// one that has it as its VIP is why it was published.
+func others(addresses []string, own []openstack.LoadBalancer) []string {
+	return slices.DeleteFunc(slices.Clone(addresses), func(address string) bool {
+		return slices.ContainsFunc(own, func(lb openstack.LoadBalancer) bool { return lb.VipAddress == address })
+	})
+}

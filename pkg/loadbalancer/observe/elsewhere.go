@@ -1,0 +1,90 @@
+package observe
+
+import (
+	"context"
+	"errors"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// trace is where a Service may have something: a load balancer, or the ID of one, and
+// whether it is known to be, or to have been, the Service's place.
+type trace struct {
+	id    string
+	lb    *openstack.LoadBalancer
+	known bool
+}
+
+// traces gives those with the Service's identity, those where listeners of it are, those
+// where it was before, and those at its published addresses.
+func (o *Observer) traces(ctx context.Context, id identity.Identity, hints Hints) ([]trace, []openstack.LoadBalancer, error) {
+	own, err := o.Claimed(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	var found []trace
+	add := func(all []openstack.LoadBalancer) {
+		for i := range all {
+			found = append(found, trace{id: all[i].ID, lb: &all[i]})
+		}
+	}
+	add(own)
+	if !id.Untagged {
+		tagged, err := o.Octavia.ListenersTagged(ctx, id.ServiceTag())
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, l := range tagged {
+			for _, of := range l.Loadbalancers {
+				found = append(found, trace{id: of.ID, known: true})
+			}
+		}
+	}
+	for _, before := range hints.Before {
+		found = append(found, trace{id: before, known: before == hints.Remembered})
+	}
+	for _, address := range hints.Addresses {
+		at, _, err := o.at(ctx, address)
+		if err != nil {
+			return nil, nil, err
+		}
+		add(at)
+	}
+	return found, own, nil
+}
+
+// Elsewhere looks for what a Service still has beside the load balancer of an ID,
+// after it has been moved: its own ones, and those that hold a listener of it.
+func (o *Observer) Elsewhere(ctx context.Context, id identity.Identity, hints Hints, except string) ([]Found, error) {
+	traces, own, err := o.traces(ctx, id, hints)
+	if err != nil {
+		return nil, err
+	}
+	hints.Addresses = others(hints.Addresses, own)
+	seen := map[string]bool{except: true, "": true}
+	var elsewhere []Found
+	for _, t := range traces {
+		if seen[t.id] {
+			continue
+		}
+		seen[t.id] = true
+		if t.lb == nil {
+			if t.lb, err = o.Octavia.LoadBalancer(ctx, t.id); openstack.IsNotFound(err) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		as, err := o.relate(ctx, id, *t.lb, hints, proof{known: t.known})
+		var notOurs *NotOursError
+		switch {
+		case errors.As(err, &notOurs):
+		case err != nil:
+			return nil, err
+		default:
+			elsewhere = append(elsewhere, Found{LoadBalancers: []openstack.LoadBalancer{*t.lb}, As: as})
+		}
+	}
+	return elsewhere, nil
+}
