@@ -188,6 +188,8 @@ type LoadBalancer struct {
 	AppProtocol bool `gcfg:"app-protocol" default:"false"`
 	// Tags for load balancers, listeners, pools and monitors, beside the controller's own. A change counts for those made from then on: nothing is written for it.
 	Tags string `gcfg:"tags" form:"tags"`
+	// Annotations that Services may not use, by their names with or without what is before the `/`; a Service that has one is refused. Classes may set the same. The default has those that name what may be another's, or take off what the operator has put on, and which cloud-provider-openstack does not know; empty allows all. See `docs/security.md`.
+	DenyAnnotations string `gcfg:"deny-annotations" default:"floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids" form:"annotations"`
 }
 
 // The values of SharedLBScope that allow more than the default.

@@ -46,6 +46,8 @@ func formNamed(name string) form {
 		return form{"IDs separated by commas, or none", checkIDs}
 	case "ports":
 		return form{PortsAllowed, checkPorts}
+	case "annotations":
+		return form{"names of annotations of Services separated by commas", checkAnnotations}
 	case "domain":
 		return form{"a DNS name", checkDomain}
 	case "search-order":
@@ -161,6 +163,17 @@ func checkSearchOrder(text string) error {
 	for _, part := range strings.Split(text, ",") {
 		if !slices.Contains(known, strings.TrimSpace(part)) {
 			return fmt.Errorf("%q is not known", strings.TrimSpace(part))
+		}
+	}
+	return nil
+}
+
+// checkAnnotations looks at the form only: which annotations there are, is for others
+// to know.
+func checkAnnotations(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		if name := strings.TrimSpace(part); strings.ContainsAny(name, " \t") || name == "" && strings.TrimSpace(text) != "" {
+			return fmt.Errorf("%q is not the name of an annotation", name)
 		}
 	}
 	return nil

@@ -80,7 +80,7 @@ func TestFloatingIPNamedByTheService(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
+			w := newWorld(t, worldOptions{keys: allAnnotations()})
 			fip := w.floatingIP(reserved, "for the web", "web", "more")
 			w.floatingIP("127.200.7.8", "another's", "db")
 			nodes, svc := w.nodes(1), service("web", 1)
@@ -118,7 +118,7 @@ func TestFloatingIPNamedByTheService(t *testing.T) {
 //proves:18,19
 func TestFloatingIPThatCannotBeHadIsRefusedBeforeTheFirstWrite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
+	w := newWorld(t, worldOptions{keys: allAnnotations()})
 	fip := w.floatingIP("127.200.7.7", "for the web", "web")
 	nodes, first := w.nodes(1), service("first", 1)
 	first.Annotations[annotation.FloatingIPID] = fip.ID
@@ -151,7 +151,7 @@ func TestFloatingIPThatCannotBeHadIsRefusedBeforeTheFirstWrite(t *testing.T) {
 //proves:20
 func TestAddressThatOpenStackDoesNotGiveCostsNobodyTheOldOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
+	w := newWorld(t, worldOptions{keys: allAnnotations()})
 	nodes, svc := w.nodes(1), service("web", 1)
 	w.ensure(svc, nodes)
 	made := svc.Status.LoadBalancer.Ingress[0].IP
@@ -170,7 +170,7 @@ func TestAddressThatOpenStackDoesNotGiveCostsNobodyTheOldOne(t *testing.T) {
 //proves:19
 func TestFloatingIPIsNotTakenFromWhoWasFaster(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
+	w := newWorld(t, worldOptions{keys: allAnnotations()})
 	nodes, first, second := w.nodes(1), service("first", 1), service("second", 1)
 	first.Annotations[annotation.Internal] = "true"
 	w.ensure(first, nodes)
@@ -204,7 +204,7 @@ func TestFloatingIPIsNotTakenFromWhoWasFaster(t *testing.T) {
 func TestKeptFloatingIPIsFoundAgainByTheServiceOfTheSameName(t *testing.T) {
 	t.Parallel()
 	for _, restarted := range []bool{false, true} {
-		w := newWorld(t, worldOptions{})
+		w := newWorld(t, worldOptions{keys: allAnnotations()})
 		nodes, svc, other := w.nodes(1), service("web", 1), service("other", 1)
 		svc.Annotations[annotation.KeepFloatingIP] = "true"
 		w.ensure(svc, nodes)
@@ -249,7 +249,7 @@ func TestKeptFloatingIPIsFoundAgainByTheServiceOfTheSameName(t *testing.T) {
 //proves:21,22
 func TestKeptFloatingIPThatAnotherServiceAsksForIsNotDeletedWithIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
+	w := newWorld(t, worldOptions{keys: allAnnotations()})
 	nodes, svc := w.nodes(1), service("web", 1)
 	legacy := w.floatingIP("127.200.7.7", legacyDescription)
 	svc.Annotations[annotation.KeepFloatingIP] = "true"
@@ -282,7 +282,7 @@ func TestKeptFloatingIPThatAnotherServiceAsksForIsNotDeletedWithIt(t *testing.T)
 func TestFloatingIPOfAVanishedLoadBalancerOfCloudProviderOpenStackIsTheServices(t *testing.T) {
 	t.Parallel()
 	for _, deleted := range []bool{true, false} {
-		w := newWorld(t, worldOptions{})
+		w := newWorld(t, worldOptions{keys: allAnnotations()})
 		nodes, svc := w.nodes(1), service("web", 1)
 		w.floatingIP("127.200.7.7", legacyDescription)
 		w.floatingIP("127.200.7.8", legacyDescription) // of a cluster of the same name
@@ -370,7 +370,7 @@ func TestFloatingIPComesFromTheSubnetsThatFit(t *testing.T) {
 //proves:23
 func TestSubnetsThatTheTenantCannotSeeAreNamedByIDOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
+	w := newWorld(t, worldOptions{keys: allAnnotations()})
 	silver := w.external("silver", "127.203.0.0/16")
 	nodes, svc := w.nodes(1), service("web", 1)
 	svc.Annotations[annotation.FloatingPattern] = "silver"

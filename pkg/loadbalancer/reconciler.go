@@ -22,6 +22,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
@@ -142,8 +143,12 @@ type Reconciler struct {
 	learnt    learnt
 }
 
-// New makes a Reconciler. Close ends it.
+// New makes a Reconciler. Close ends it. It is an error if cloud.conf names annotations
+// that there are not.
 func New(options Options) (*Reconciler, error) {
+	if _, err := annotation.Denied(options.Config.LoadBalancer.DenyAnnotations); err != nil {
+		return nil, fmt.Errorf("[LoadBalancer] deny-annotations: %w", err)
+	}
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}

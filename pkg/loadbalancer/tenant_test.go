@@ -8,6 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
@@ -210,4 +212,72 @@ func TestALoadBalancerInAnotherNetworkOfTheSameRangeIsLeftAlone(t *testing.T) {
 		t.Errorf("left is %s, want theirs, %s", left.ID, theirLB.ID)
 	}
 	w.floatingIPs(1)
+}
+
+// allAnnotations is a cloud.conf that lets Services use all annotations.
+func allAnnotations() map[string]string { return map[string]string{"deny-annotations": ""} }
+
+func TestAnAnnotationThatCloudConfDeniesIsRefused(t *testing.T) {
+	t.Parallel()
+	id := "5b8e7a55-2b1c-4d0c-93b5-1d4a3c1f0a77"
+	for name, c := range map[string]struct {
+		keys       map[string]string
+		annotation string
+		value      func(*world) string
+	}{
+		"a floating IP, by default":           {nil, annotation.FloatingIPID, func(*world) string { return id }},
+		"a floating IP by tag, by default":    {nil, annotation.FloatingIPTag, func(*world) string { return "web" }},
+		"security groups, by default":         {nil, annotation.VIPSecurityGroups, func(*world) string { return id }},
+		"no QoS policy, by default":           {nil, annotation.VIPQoSPolicyID, func(*world) string { return "none" }},
+		"a certificate, where it is denied":   {map[string]string{"deny-annotations": "default-tls-container-ref"}, annotation.TLSContainer, (*world).certificate},
+		"a reserved port, where it is denied": {map[string]string{"deny-annotations": "hostname, port-id"}, annotation.PortID, func(w *world) string { return w.port("127.100.1.200", "").ID }},
+		"by its whole name":                   {map[string]string{"deny-annotations": annotation.Internal}, annotation.Internal, func(*world) string { return "true" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: c.keys})
+			nodes, svc := w.nodes(1), in("evil", service("a", 1))
+			svc.Annotations[c.annotation] = c.value(w)
+			w.refusedBeforeAnything(svc, nodes, annotation.Path(c.annotation).String(), "deny-annotations of cloud.conf", svc.Annotations[c.annotation])
+			delete(svc.Annotations, c.annotation)
+			w.ensure(svc, nodes)
+		})
+	}
+}
+
+// What cloud-provider-openstack lets Services name they may name here, unless the
+// operator denies it.
+func TestACertificateAndAReservedPortAreForAnyServiceByDefault(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), in("evil", service("a", 1))
+	reserved := w.port("127.100.1.200", "")
+	annotate(annotation.TLSContainer, w.certificate(), annotation.PortID, reserved.ID)(svc)
+	w.ensure(svc, nodes)
+	if lb := w.loadBalancer(); lb.VIP.PortID != reserved.ID || lb.Listeners[0].Protocol != "TERMINATED_HTTPS" {
+		t.Errorf("VIP %+v, listener of %s", lb.VIP, lb.Listeners[0].Protocol)
+	}
+}
+
+func TestAClassSetsWhatServicesMayNot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	w.conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"limited": {VIPQoSPolicyID: policyA}}
+	w.restart()
+	nodes, svc := w.nodes(1), in("evil", service("a", 1))
+	svc.Annotations[annotation.Class] = "limited"
+	w.ensure(svc, nodes)
+	if got := w.loadBalancer().VIP.QoSPolicyID; got != policyA {
+		t.Errorf("the QoS policy is %q, want that of the class", got)
+	}
+}
+
+func TestADeniedAnnotationThatThereIsNotEndsTheStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	w.conf.LoadBalancer.DenyAnnotations = "vip-sgids"
+	_, err := loadbalancer.New(loadbalancer.Options{Config: &w.conf})
+	if err == nil || !strings.Contains(err.Error(), `[LoadBalancer] deny-annotations: "vip-sgids" is not an annotation of Services: did you mean "vip-sg-ids"?`) {
+		t.Errorf("got %v", err)
+	}
 }

@@ -44,7 +44,7 @@ func TestQoSPolicyAndSecurityGroupsOfTheVIPChangeInPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, worldOptions{})
+			c.run(t, worldOptions{keys: allAnnotations()})
 		})
 	}
 }
@@ -73,6 +73,7 @@ func TestSecurityGroupsOfTheVIPAreNeverIgnored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			c.options.keys = allAnnotations()
 			w := newWorld(t, c.options)
 			nodes, svc := w.nodes(2), service("web", 1)
 			if c.before != nil {
@@ -92,7 +93,7 @@ func TestSecurityGroupsOfTheVIPAreNeverIgnored(t *testing.T) {
 //proves:28
 func TestOneRequestChangesTheVIP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"vip-qos-policy-id": policyA}})
+	w := newWorld(t, worldOptions{keys: map[string]string{"vip-qos-policy-id": policyA, "deny-annotations": ""}})
 	nodes, svc := w.nodes(2), service("web", 2)
 	w.ensure(svc, nodes)
 	if problem := onVIP(policyA)(w.loadBalancer()); problem != "" {

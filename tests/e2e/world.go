@@ -65,7 +65,7 @@ func (w *World) cloudConf(keys string) string {
 	if w.Provider == "ovn" {
 		method = "lb-method=SOURCE_IP_PORT\n"
 	}
-	conf := fmt.Sprintf("%s\nlb-provider=%s\n%sdrift-interval=15s\n%s", w.Cloud.CloudConf(), w.Provider, method, keys)
+	conf := fmt.Sprintf("%s\nlb-provider=%s\n%sdrift-interval=15s\ndeny-annotations=\n%s", w.Cloud.CloudConf(), w.Provider, method, keys)
 	if w.recorder != nil {
 		conf += "\n[Global]\nauth-url=" + w.recorder.AuthURL() + "\n"
 	}

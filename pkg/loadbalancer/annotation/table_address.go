@@ -43,12 +43,12 @@ func addressTable() []Annotation {
 		{
 			Name: VIPQoSPolicyID, Key: "vip-qos-policy-id", Change: InPlace,
 			Value: ids("the ID of a QoS policy, or none", 1, func(v *Values) **string { return &v.VIPQoSPolicyID }),
-			Doc:   "The QoS policy of the VIP's ports. When it is not asked for any more it stays; `none` takes it away. Not for the providers ovn and f5.",
+			Doc:   "The QoS policy of the VIP's ports. When it is not asked for any more it stays; `none` takes it away. Not for the providers ovn and f5. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
 		{
 			Name: VIPSecurityGroups, Key: "vip-sg-ids", Change: InPlace,
 			Value: ids("comma-separated IDs of security groups, or none", 100, func(v *Values) **string { return &v.VIPSecurityGroups }),
-			Doc:   "The security groups of the VIP's ports, in place of the one that Octavia makes: they alone say who may connect, to which ports. When they are not asked for any more they stay; `none` takes them away. Not together with source ranges. Octavia 16.0 (2025.1), provider amphora only.",
+			Doc:   "The security groups of the VIP's ports, in place of the one that Octavia makes: they alone say who may connect, to which ports. When they are not asked for any more they stay; `none` takes them away. Not together with source ranges. Octavia 16.0 (2025.1), provider amphora only. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
 		{
 			Name: FloatingNetID, Key: "floating-network-id", Default: "the default external network, else the first", Change: OnlyAtCreation,
@@ -75,12 +75,12 @@ func addressTable() []Annotation {
 		{
 			Name: FloatingIPID, Change: InPlace,
 			Value: text("the ID of a floating IP of the project", func(v *Values) **string { return &v.FloatingIPID }),
-			Doc:   "The floating IP to take. It must be free, and is never deleted.",
+			Doc:   "The floating IP to take. It must be free, and is never deleted. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
 		{
 			Name: FloatingIPTag, Change: InPlace,
 			Value: line("a tag of floating IPs of the project", func(v *Values) **string { return &v.FloatingIPTag }),
-			Doc:   "Takes a floating IP that carries the tag and is free, of several the first by address. It is never deleted.",
+			Doc:   "Takes a floating IP that carries the tag and is free, of several the first by address. It is never deleted. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
 		{
 			Name: KeepFloatingIP, Default: "false", Change: AtDeletion,

@@ -6,6 +6,7 @@ package build
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -78,7 +79,9 @@ type Settings struct {
 // Read gathers the settings of a Service. Notices are what the user should know
 // of settings without effect.
 func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, field.ErrorList) {
-	values, notices, errs := annotation.Parse(svc.Annotations)
+	allowed, denied := permitted(svc, cfg)
+	values, notices, errs := annotation.Parse(allowed)
+	errs = append(denied, errs...)
 	class := &config.LoadBalancerClass{}
 	if values.Class != nil {
 		found, err := cfg.Class(*values.Class)
@@ -135,6 +138,27 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	errs = append(append(errs, more...), oneFloatingIP(settings)...)
 	notices = append(notices, settings.Monitor.notices(svc, values)...)
 	return settings, append(notices, floatingNotices(settings)...), errs
+}
+
+// permitted leaves out the annotations that cloud.conf lets no Service use, each of
+// which is an error.
+func permitted(svc *v1.Service, cfg *config.Config) (map[string]string, field.ErrorList) {
+	names, _ := annotation.Denied(cfg.LoadBalancer.DenyAnnotations) // checked at the start
+	allowed := svc.Annotations
+	var errs field.ErrorList
+	for _, name := range names {
+		given, there := svc.Annotations[name]
+		if !there {
+			continue
+		}
+		if len(errs) == 0 {
+			allowed = maps.Clone(allowed)
+		}
+		delete(allowed, name)
+		errs = append(errs, field.Invalid(annotation.Path(name), given,
+			"deny-annotations of cloud.conf lets no Service use this annotation: leave it out"))
+	}
+	return allowed, errs
 }
 
 // maxMembers gives how many nodes become members. With externalTrafficPolicy Local
