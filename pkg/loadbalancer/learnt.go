@@ -13,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -107,6 +108,29 @@ func (p *pass) checkProvider(ctx context.Context, observed *model.Observed) erro
 		return nil
 	}
 	return field.NotSupported(annotation.Path(annotation.Provider), p.settings.Provider, enabled)
+}
+
+// checkFamilies refuses members that the provider cannot serve at the VIP, which is there
+// or goes where the Service or cloud.conf says: elsewhere it is of the members' family.
+func (p *pass) checkFamilies(ctx context.Context, settings build.Settings, can build.Capabilities, known build.Facts, existing *model.LoadBalancer) error {
+	if !build.NeedsOneFamily(p.svc, can) {
+		return nil
+	}
+	vip := model.VIP{}
+	switch {
+	case existing != nil:
+		vip.Address = existing.VIP.Address
+	case settings.SubnetID != "":
+		vip.SubnetID = known.VIPSubnetID
+	}
+	family, err := p.facts.Family(ctx, vip)
+	if err != nil {
+		return err
+	}
+	if errs := build.ValidateFamilies(p.svc, settings, can, family); len(errs) > 0 {
+		return message.Invalid(errs)
+	}
+	return nil
 }
 
 // capabilities gives what the provider can do.

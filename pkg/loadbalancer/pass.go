@@ -320,6 +320,9 @@ func (p *pass) build(ctx context.Context, settings build.Settings, observed *mod
 		return nil, err
 	}
 	p.known = known
+	if err := p.checkFamilies(ctx, settings, can, known, observed.LoadBalancer); err != nil {
+		return nil, err
+	}
 	desired := build.LoadBalancer(p.svc, p.id, settings, p.backends, known)
 	if lb := observed.LoadBalancer; lb != nil && lb.Shared != nil {
 		return onShared(desired), nil

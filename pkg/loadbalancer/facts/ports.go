@@ -2,8 +2,13 @@ package facts
 
 import (
 	"context"
+	"net/netip"
 	"slices"
+	"strings"
 
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -81,4 +86,24 @@ func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	return subnet.CIDR, nil
+}
+
+// Family gives the IP family of a VIP, by its address or else by its subnet; it is empty
+// where neither tells. A subnet that the project cannot see is Octavia's to refuse.
+func (r *Reader) Family(ctx context.Context, vip model.VIP) (v1.IPFamily, error) {
+	text := vip.Address
+	if text == "" && vip.SubnetID != "" {
+		cidr, err := r.SubnetCIDR(ctx, vip.SubnetID)
+		if err != nil {
+			return "", err
+		}
+		text, _, _ = strings.Cut(cidr, "/")
+	}
+	switch address, err := netip.ParseAddr(text); {
+	case err != nil:
+		return "", nil //nolint:nilerr // it is not known
+	case address.Unmap().Is4():
+		return v1.IPv4Protocol, nil
+	}
+	return v1.IPv6Protocol, nil
 }

@@ -46,7 +46,7 @@ func (o *Octavia) batchMembers(c *call) (response, *apiError) {
 	if failure := o.checkNewMembers(plan.created); failure != nil {
 		return response{}, failure
 	}
-	if failure := o.driverBatch(lb, members, plan); failure != nil {
+	if failure := o.driverBatch(lb, pool, members, plan); failure != nil {
 		return response{}, failure
 	}
 	if len(members) > 0 || len(pool.Members) > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
@@ -235,5 +236,50 @@ func TestOVNIsActiveBeforeItsChildren(t *testing.T) {
 	w.clock.Step(5)
 	if unsettled := w.Unsettled(); len(unsettled) != 0 {
 		t.Errorf("pending: %v", unsettled)
+	}
+}
+
+// UDP and SCTP do not go through HAProxy: amphora refuses members of another IP family
+// than any VIP's, where a listener leads to the pool, but not in a full create.
+func TestAmphoraMixesNoFamiliesBelowHAProxy(t *testing.T) {
+	t.Parallel()
+	for protocol, refused := range map[string]bool{"UDP": true, "SCTP": true, "TCP": false} {
+		w := newWorld(t, octavia.Options{})
+		lb := w.must(201, "POST", "loadbalancers", w.balancer("amphora", object{"listeners": []object{{
+			"protocol": protocol, "protocol_port": 53, "default_pool": object{"name": "p", "protocol": protocol, "lb_algorithm": "ROUND_ROBIN",
+				"members": []object{{"address": "fd00:6::8", "protocol_port": 1}}},
+		}}}))
+		w.clock.Step(time.Hour)
+		balancer := w.Snapshot()[0]
+		if got := len(balancer.Pools[0].Members); got != 1 {
+			t.Errorf("%s: a full create made %d members", protocol, got)
+		}
+		path := "pools/" + balancer.Pools[0].ID + "/members"
+		six, four := object{"address": "fd00:6::9", "protocol_port": 1}, object{"address": "10.6.0.40", "protocol_port": 1}
+		if !refused {
+			w.must(201, "POST", path, object{"member": six})
+			continue
+		}
+		text := "Provider 'amphora' does not support a requested option: This provider doesn't support mixing IPv4 and IPv6 addresses " +
+			"for its VIP and members in " + protocol + " load balancers."
+		w.refused(501, text, "POST", path, object{"member": six})
+		w.refused(501, text, "PUT", path, object{"members": []object{four, six}})
+		w.wantStatus("loadbalancers/"+lb["id"].(string), "ACTIVE")
+		w.must(201, "POST", path, object{"member": four})
+	}
+}
+
+func TestAmphoraHasL7PoliciesOfHTTPOnly(t *testing.T) {
+	t.Parallel()
+	for protocol, refused := range map[string]bool{"TCP": true, "HTTPS": true, "UDP": true, "HTTP": false} {
+		w := newWorld(t, octavia.Options{})
+		w.must(201, "POST", "loadbalancers", w.balancer("amphora", object{"listeners": []object{{"protocol": protocol, "protocol_port": 80}}}))
+		w.clock.Step(time.Hour)
+		policy := object{"l7policy": object{"listener_id": w.Snapshot()[0].Listeners[0].ID, "action": "REJECT"}}
+		if refused {
+			w.refused(501, "Provider 'amphora' does not support a requested option: "+protocol+" protocol listeners do not support L7 policies", "POST", "l7policies", policy)
+		} else {
+			w.must(201, "POST", "l7policies", policy)
+		}
 	}
 }

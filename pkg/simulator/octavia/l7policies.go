@@ -53,6 +53,9 @@ func (o *Octavia) createPolicy(c *call) (response, *apiError) {
 	if failure := o.driverL7(lb, "creating", "l7policies"); failure != nil {
 		return response{}, failure
 	}
+	if failure := amphoraPolicy(lb, listener); failure != nil {
+		return response{}, failure
+	}
 	policy := o.newPolicy(lb, listener, given, settings)
 	o.register(lb, policy)
 	o.update(lb, []object{listener}, []object{policy}, nil)

@@ -32,7 +32,7 @@ func (o *Octavia) createMember(c *call) (response, *apiError) {
 	if failure := pool.admit(given); failure != nil {
 		return response{}, failure
 	}
-	if failure := o.driverMember(lb, given); failure != nil {
+	if failure := o.driverMember(lb, pool, given); failure != nil {
 		return response{}, failure
 	}
 	member := o.newMember(lb, pool, given)

@@ -112,11 +112,39 @@ func (o *Octavia) driverMonitor(lb *LoadBalancer, kind string) *apiError {
 	return nil
 }
 
-func (o *Octavia) driverMember(lb *LoadBalancer, given body) *apiError {
+func (o *Octavia) driverMember(lb *LoadBalancer, pool *Pool, given body) *apiError {
 	if lb.Provider != ProviderOVN {
-		return nil
+		return amphoraMember(lb, pool, given)
 	}
 	return o.ovnMember(lb, factsOf("", given), "Member creation")
+}
+
+// amphoraMember is what amphora refuses of a member: one of an IP family that no VIP has,
+// in a pool that does not go through HAProxy and that a listener leads to. It does not
+// look at the members of a full create.
+func amphoraMember(lb *LoadBalancer, pool *Pool, given body) *apiError {
+	if !isAmphora(lb.Provider) || pool.Protocol != "UDP" && pool.Protocol != "SCTP" || len(listenersOf(lb, pool)) == 0 {
+		return nil
+	}
+	six := isIPv6(given.text("address"))
+	if isIPv6(lb.VIP.Address) == six {
+		return nil
+	}
+	for _, vip := range lb.AdditionalVIPs {
+		if isIPv6(vip.Address) == six {
+			return nil
+		}
+	}
+	return unsupportedOption(lb.Provider,
+		"This provider doesn't support mixing IPv4 and IPv6 addresses for its VIP and members in %s load balancers.", pool.Protocol)
+}
+
+// amphoraPolicy is what amphora refuses of an L7 policy: a listener without layer 7.
+func amphoraPolicy(lb *LoadBalancer, listener *Listener) *apiError {
+	if !isAmphora(lb.Provider) || listener.Protocol == "HTTP" || listener.Protocol == "TERMINATED_HTTPS" {
+		return nil
+	}
+	return unsupportedOption(lb.Provider, "%s protocol listeners do not support L7 policies", listener.Protocol)
 }
 
 // driverMemberUpdate looks at the subnet of the member that is there first.
@@ -171,11 +199,16 @@ func (o *Octavia) ovnSubnet(lb *LoadBalancer, address, subnetID, what string) *a
 }
 
 // driverBatch refuses the whole batch for one bad member.
-func (o *Octavia) driverBatch(lb *LoadBalancer, members []body, plan batch) *apiError {
+func (o *Octavia) driverBatch(lb *LoadBalancer, pool *Pool, members []body, plan batch) *apiError {
 	if vendor, is := o.vendor(lb); is && vendor.NoBatch {
 		return unsupportedAction(lb.Provider, "This provider does not support batch updating members.")
 	}
 	if lb.Provider != ProviderOVN {
+		for _, given := range members {
+			if failure := amphoraMember(lb, pool, given); failure != nil {
+				return failure
+			}
+		}
 		return nil
 	}
 	if plan.hangs {

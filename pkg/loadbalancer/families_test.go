@@ -1,0 +1,68 @@
+package loadbalancer_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// Members of another IP family than the VIP's serve nobody behind UDP of amphora, and
+// nothing at all of ovn. Octavia says so of members that come later only, when the load
+// balancer has been made: so it is refused before the first write.
+//
+//proves:2
+func TestMembersOfAnotherFamilyAreRefusedBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		provider string
+		protocol v1.Protocol
+		refused  string
+	}{
+		"UDP of amphora":  {octavia.ProviderAmphora, v1.ProtocolUDP, `spec.ports[1].protocol: Invalid value: "UDP": the members are IPv4 and the VIP is IPv6`},
+		"SCTP of amphora": {octavia.ProviderAmphora, v1.ProtocolSCTP, `spec.ports[1].protocol: Invalid value: "SCTP": the members are IPv4`},
+		"TCP of amphora":  {octavia.ProviderAmphora, v1.ProtocolTCP, ""},
+		"TCP of ovn":      {octavia.ProviderOVN, v1.ProtocolTCP, `spec.ports[0].protocol: Invalid value: "TCP": the members are IPv4`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			keys := map[string]string{"lb-provider": c.provider}
+			if c.provider == octavia.ProviderOVN {
+				keys["lb-method"] = "SOURCE_IP_PORT"
+			}
+			w := newWorld(t, worldOptions{keys: keys, simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
+			nodes, svc := w.nodes(1), service("web", 1)
+			svc.Spec.Ports = append(svc.Spec.Ports, port(c.protocol, 53))
+			svc.Annotations[annotation.Internal] = "true"
+			svc.Annotations[annotation.SubnetID] = w.cloud.SubnetV6.ID
+			w.cloud.Books.Reset()
+			if c.refused == "" {
+				w.ensure(svc, nodes)
+				return
+			}
+			w.refused(svc, nodes, c.refused)
+			w.writes(0)
+			svc.Annotations[annotation.SubnetID] = w.cloud.Subnet.ID
+			w.ensure(svc, nodes)
+		})
+	}
+}
+
+// The load balancer that is there decides, when a Service comes to ask for UDP.
+func TestPortThatCannotBeAddedToALoadBalancerOfAnotherFamilyIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
+	nodes, svc := w.nodes(1), service("web", 1)
+	svc.Annotations[annotation.Internal] = "true"
+	svc.Annotations[annotation.SubnetID] = w.cloud.SubnetV6.ID
+	w.ensure(svc, nodes)
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 53))
+	for range 2 { // from memory, and when it has been read
+		w.cloud.Books.Reset()
+		w.refused(svc, nodes, "spec.ports[1].protocol")
+		w.writes(0)
+	}
+}
