@@ -37,6 +37,10 @@ features: ## Write docs/features.md from the results of the last make test
 prove: ## Break each feature, and see its tests fail (ROWS=25,31 for some; JOBS at a time)
 	go run ./tests/features/cmd/features prove -rows '$(ROWS)' -jobs $(or $(JOBS),2)
 
+.PHONY: mutate
+mutate: ## Let a tool change the engine, and count what its tests notice (PACKAGES; FILES of each)
+	tests/mutate.sh $(or $(FILES),3) $(or $(PACKAGES),$(addprefix pkg/loadbalancer/,plan observe build))
+
 .PHONY: e2e
 e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD
 	tests/e2e/e2e.sh

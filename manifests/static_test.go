@@ -181,6 +181,7 @@ func TestThePodIsConfined(t *testing.T) {
 	}
 }
 
+//proves:98
 func TestThePodRunsWhereNothingElseCanYet(t *testing.T) {
 	t.Parallel()
 	pod := only[*appsv1.DaemonSet](t).Spec.Template.Spec

@@ -175,6 +175,7 @@ func TestLostAnswerToACreationDoesNotMakeASecondOne(t *testing.T) {
 	}
 }
 
+//proves:80
 func TestRefusedCreationIsNotRepeatedWithinOneCall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{simulator: simulator.Options{Quota: map[string]int{"listener": 1}}})
@@ -203,6 +204,24 @@ func TestFailedCreationIsReplacedAndKeepsItsFloatingIP(t *testing.T) {
 	}
 	if got := svc.Status.LoadBalancer.Ingress[0].IP; got != address {
 		t.Errorf("address %s became %s", address, got)
+	}
+	w.floatingIPs(1)
+	w.unchanged(svc, nodes)
+}
+
+// What was to be made ends in ERROR while it is waited for.
+//
+//proves:81
+func TestACreationThatEndsInErrorIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.cloud.Octavia.FailNext(octavia.OperationCreate, 1)
+	w.refused(svc, nodes, "ERROR")
+	failed := w.cloud.Octavia.Snapshot()[0] // what is in it never gets anywhere
+	w.ensure(svc, nodes)
+	if lb := w.loadBalancer(); lb.ID == failed.ID || lb.ProvisioningStatus != octavia.Active {
+		t.Errorf("load balancer %s is %s, want another one than %s, ACTIVE", lb.ID, lb.ProvisioningStatus, failed.ID)
 	}
 	w.floatingIPs(1)
 	w.unchanged(svc, nodes)

@@ -142,6 +142,9 @@ func TestInternalLoadBalancersAndThoseWithoutFloatingIPAreShared(t *testing.T) {
 	owner := service("owner", 1)
 	owner.Annotations[annotation.Internal] = "true"
 	vip := w.ensure(owner, nodes).Ingress[0].IP
+	if want := w.loadBalancer().VIP.Address; vip != want {
+		t.Errorf("published %s, want the VIP %s", vip, want)
+	}
 	for _, internal := range []string{"true", "false"} {
 		guest := onto("guest-"+internal, w.loadBalancer(), 443)
 		guest.Annotations[annotation.Internal] = internal

@@ -25,7 +25,8 @@ type Break struct {
 
 // Breaks gives all of them.
 func Breaks() []Break {
-	return slices.Concat(listenerBreaks(), addressBreaks(), settingBreaks(), memberBreaks())
+	return slices.Concat(listenerBreaks(), addressBreaks(), settingBreaks(), memberBreaks(),
+		sharingBreaks(), groupBreaks(), faultBreaks(), clusterBreaks())
 }
 
 // Apply returns the text of the break's file with the break in it.

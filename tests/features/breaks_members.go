@@ -39,5 +39,19 @@ func memberBreaks() []Break {
 			New:   `if true {`,
 			Tests: []string{"TestManyNodesChangeInOneBatchPerPort"},
 		},
+		{
+			Row: 71, What: "nothing is remembered",
+			File:  "pkg/loadbalancer/pass.go",
+			Old:   `	p.memory.keep(p.svc.UID, r)`,
+			New:   ``,
+			Tests: []string{"TestEnsureWithNothingChangedCostsNothing"},
+		},
+		{
+			Row: 72, What: "load-balancer-id, once written, is read as a wish to move",
+			File:  "pkg/loadbalancer/pass.go",
+			Old:   `named != known.named && named != known.loadBalancerID`,
+			New:   `named != known.named`,
+			Tests: []string{"TestAnnotationsThatAreWrittenCostNoRequest"},
+		},
 	}
 }

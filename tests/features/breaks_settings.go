@@ -75,5 +75,42 @@ func settingBreaks() []Break {
 			New:   `slices.Concat(ours)`,
 			Tests: []string{"TestTagsOfTheUsersOwnAreOnWhatIsMadeAndNeverWrittenAgain"},
 		},
+		{
+			Row: 40, What: "names are not looked for",
+			File:  "pkg/loadbalancer/facts/place.go",
+			Old:   `at = slices.IndexFunc(all, func(f openstack.Flavor) bool { return f.Name == asked })`,
+			New:   `at = -1`,
+			Tests: []string{"TestFlavorByIDOrNameAndAvailabilityZone"},
+		},
+		{
+			Row: 77, What: "everything is asked again",
+			File: "pkg/loadbalancer/facts/cache.go",
+			Old: `	if value, ok := c.kept(key); ok {
+		return value, nil`,
+			New: `	if value, ok := c.kept(key); ok && false {
+		return value, nil`,
+			Tests: []string{"TestFactsAreKeptForAWhile"},
+		},
+		{
+			Row: 92, What: "errors of annotations and fields are dropped",
+			File:  build + "settings.go",
+			Old:   `floatingNotices(settings)...), errs`,
+			New:   `floatingNotices(settings)...), nil`,
+			Tests: []string{"TestBadInputIsRefusedBeforeTheFirstWriteAndHeals", "TestMalformedAnnotationKeepsTheLastGoodState"},
+		},
+		{
+			Row: 92, What: "what has no effect is not told",
+			File:  build + "settings.go",
+			Old:   `return settings, append(notices, floatingNotices(settings)...), errs`,
+			New:   `return settings, nil, errs`,
+			Tests: []string{"TestSettingsWithoutEffectAreTold"},
+		},
+		{
+			Row: 93, What: "nobody says what cannot change",
+			File:  "pkg/loadbalancer/plan/notice.go",
+			Old:   `range misfits(desired, observed) {`,
+			New:   `range misfits(desired, observed)[:0] {`,
+			Tests: []string{"TestWhatOnlyANewLoadBalancerWouldDoIsToldAndDoneWhenPermitted"},
+		},
 	}
 }

@@ -1,0 +1,124 @@
+package features
+
+// clusterBreaks are those of sign-in, nodes, routes and the pod.
+func clusterBreaks() []Break {
+	const route = "pkg/route/"
+	return []Break{
+		{
+			Row: 95, What: "clouds.yaml is not read",
+			File:  "pkg/config/clouds.go",
+			Old:   `if !global.UseClouds {`,
+			New:   `if true {`,
+			Tests: []string{"TestSignInByCloudsYAML"},
+		},
+		{
+			Row: 95, What: "no application credential is sent",
+			File:  "pkg/openstack/auth.go",
+			Old:   `options.ApplicationCredentialID = cfg.ApplicationCredentialID`,
+			New:   `options.ApplicationCredentialID = ""`,
+			Tests: []string{"TestWaysToSignIn"},
+		},
+		{
+			Row: 96, What: "no variable is read",
+			File:  "pkg/config/environment.go",
+			Old:   `if text := env.get(name); text != "" {`,
+			New:   `if text := env.get("NOT_" + name); text != "" {`,
+			Tests: []string{"TestEnvironmentStandsInForTheFile"},
+		},
+		{
+			Row: 97, What: "Services can be deleted",
+			File:  "manifests/static/rbac.yaml",
+			Old:   `verbs: ["get", "list", "watch", "patch"]`,
+			New:   `verbs: ["get", "list", "watch", "patch", "delete"]`,
+			Tests: []string{"TestRightsInTheCluster"},
+		},
+		{
+			Row: 98, What: "it may run as root",
+			File:  "manifests/static/daemonset.yaml",
+			Old:   `runAsNonRoot: true`,
+			New:   `runAsNonRoot: false`,
+			Tests: []string{"TestThePodIsConfined"},
+		},
+		{
+			Row: 98, What: "readiness is not asked for",
+			File: "manifests/static/daemonset.yaml",
+			Old: `        readinessProbe:
+          httpGet: *healthz
+`,
+			New: `        readinessProbe:
+          tcpSocket: {port: 10258}
+`,
+			Tests: []string{"TestThePodRunsWhereNothingElseCanYet"},
+		},
+		{
+			Row: 110, What: "ports get no allowed address pairs",
+			File:  route + "pass.go",
+			Old:   `t.eachPort(ctx, p, there, ports, t.addPairs)`,
+			New:   ``,
+			Tests: []string{"TestEveryPodCIDROfANodeGetsARouteAndAnAddressPair"},
+		},
+		{
+			Row: 110, What: "routes are written as a whole, in a request each",
+			File:  route + "router.go",
+			Old:   `if t.atomic.Load() {`,
+			New:   `if false {`,
+			Tests: []string{"TestAHundredNodesCostOneRequestForTheirRoutes"},
+		},
+		{
+			Row: 111, What: "whose a route is does not matter",
+			File:  route + "pass.go",
+			Old:   `case !ours:`,
+			New:   `case !ours && false:`,
+			Tests: []string{"TestRoutesOfOthersOnTheSameRouterStay"},
+		},
+		{
+			Row: 103, What: "nodes get no instance type",
+			File:  "pkg/instance/instance.go",
+			Old:   `labelValue(server.FlavorName)`,
+			New:   `""`,
+			Tests: []string{"TestANodeIsInitialisedFromItsServer"},
+		},
+		{
+			Row: 104, What: "the system UUID does not tell servers of one name apart",
+			File:  "pkg/instance/find.go",
+			Old:   `strings.EqualFold(candidates[n].ID, node.Status.NodeInfo.SystemUUID)`,
+			New:   `false`,
+			Tests: []string{"TestANodeIsGoneOnlyOnProof"},
+		},
+		{
+			Row: 104, What: "a server of another name is not looked for",
+			File:  "pkg/instance/find.go",
+			Old:   `id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != ""`,
+			New:   `id := providerid.Server(node.Status.NodeInfo.SystemUUID); id == ""`,
+			Tests: []string{"TestANodeIsGoneOnlyOnProof"},
+		},
+		{
+			Row: 109, What: "a Node that is no server of ours is gone",
+			File:  "pkg/instance/find.go",
+			Old:   `if !uninitialized(node) {`,
+			New:   `if false {`,
+			Tests: []string{"TestANodeIsGoneOnlyOnProof"},
+		},
+		{
+			Row: 109, What: "a Node of another region is asked of this one",
+			File:  "pkg/instance/find.go",
+			Old:   `if region != "" && region != i.region {`,
+			New:   `if false {`,
+			Tests: []string{"TestANodeIsGoneOnlyOnProof"},
+		},
+		{
+			Row: 95, What: "no trust is asked for",
+			File:  "pkg/openstack/auth.go",
+			Old:   `tokens.Scope{TrustID: cfg.TrustID}`,
+			New:   `tokens.Scope{}`,
+			Tests: []string{"TestWaysToSignIn"},
+		},
+		{
+			Row: 95, What: "no client certificate is shown",
+			File:  "pkg/openstack/transport.go",
+			Old:   `return &pair, nil`,
+			New:   `return &tls.Certificate{Leaf: pair.Leaf}, nil`,
+			Tests: []string{"TestClientCertificateIsShownAndReadAgain"},
+		},
+	}
+}

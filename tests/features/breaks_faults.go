@@ -1,0 +1,94 @@
+package features
+
+// faultBreaks are those of what fails, vanishes or is held by others.
+func faultBreaks() []Break {
+	const plan = "pkg/loadbalancer/plan/"
+	return []Break{
+		{
+			Row: 78, What: "all creations are sent at once",
+			File:  "pkg/openstack/limit.go",
+			Old:   `{4, l.LoadBalancerCreates}`,
+			New:   `{100, 1000}`,
+			Tests: []string{"TestManyCreatesInABusyCloud"},
+		},
+		{
+			Row: 78, What: "the groups of a port are written whatever others do",
+			File:  "pkg/openstack/neutron_security.go",
+			Old:   `SecurityGroups: &groupIDs, RevisionNumber: port.Revision`,
+			New:   `SecurityGroups: &groupIDs`,
+			Tests: []string{"TestManyServicesAtOnceComeAndGoWithTheirSecurityGroups"},
+		},
+		{
+			Row: 79, What: "it is an error at once",
+			File:  "pkg/loadbalancer/apply/apply.go",
+			Old:   `!openstack.IsLocked(err) || try == tries`,
+			New:   `err != nil || try == tries`,
+			Tests: []string{"TestLoadBalancerThatSomebodyElseHoldsIsWaitedFor"},
+		},
+		{
+			Row: 80, What: "Retry-After is not heard",
+			File:  "pkg/openstack/retry.go",
+			Old:   `retryAfter(out.resp.Header, now); ok {`,
+			New:   `retryAfter(out.resp.Header, now); ok && false {`,
+			Tests: []string{"TestRetryAfterIsWaitedFor"},
+		},
+		{
+			Row: 80, What: "a refusal for a quota is tried again at once",
+			File: "pkg/openstack/retry.go",
+			Old: `case http.StatusTooManyRequests:
+		return true`,
+			New: `case http.StatusTooManyRequests, http.StatusForbidden:
+		return true`,
+			Tests: []string{"TestRefusedCreationIsNotRepeatedWithinOneCall"},
+		},
+		{
+			Row: 81, What: "it is left alone",
+			File:  plan + "diff.go",
+			Old:   `return replace(desired, observed, opts)`,
+			New:   `return Plan{Blocked: inError(lb)}`,
+			Tests: []string{"TestFailedCreationIsReplacedAndKeepsItsFloatingIP", "TestACreationThatEndsInErrorIsMadeAnew"},
+		},
+		{
+			Row: 83, What: "its floating IP is not taken again",
+			File:  plan + "floatingip.go",
+			Old:   `case want.Asked() || fip.Owned:`,
+			New:   `case want.Asked():`,
+			Tests: []string{"TestVanishedLoadBalancerComesBackWithItsFloatingIP"},
+		},
+		{
+			Row: 84, What: "the floating IP stays",
+			File:  plan + "delete.go",
+			Old:   `if fip.Owned && !opts.KeepFloatingIP {`,
+			New:   `if false {`,
+			Tests: []string{"TestServiceWhoseLoadBalancerVanishedIsDeletedWithItsFloatingIP"},
+		},
+		{
+			Row: 116, What: "what was made is not known again",
+			File:  "pkg/loadbalancer/identity/identity.go",
+			Old:   `return append(tags, i.ServiceTag())`,
+			New:   `return tags`,
+			Tests: []string{"TestOneUnluckyWriteLeavesNothingBehind"},
+		},
+		{
+			Row: 117, What: "a word of an answer is another",
+			File:  "pkg/simulator/octavia/errors.go",
+			Old:   `%s %s is immutable and cannot be updated.`,
+			New:   `%s %s is locked and cannot be updated.`,
+			Tests: []string{"TestSimulatorAnswersAsTheRecordedReleases"},
+		},
+		{
+			Row: 74, What: "the time between two looks has no end",
+			File:  "pkg/loadbalancer/wait/wait.go",
+			Old:   `min(p.interval+p.interval/2, p.limit)`,
+			New:   `p.interval + p.interval/2`,
+			Tests: []string{"TestQuestionsComeSoonAndThenAtACappedPace"},
+		},
+		{
+			Row: 75, What: "a wait goes on without anybody who waits",
+			File:  "pkg/loadbalancer/wait/wait.go",
+			Old:   `case <-ctx.Done():`,
+			New:   `case <-context.Background().Done():`,
+			Tests: []string{"TestTheContextEndsOneWait"},
+		},
+	}
+}

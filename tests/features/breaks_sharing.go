@@ -1,0 +1,71 @@
+package features
+
+// sharingBreaks are those of shared load balancers, and of whose is what.
+func sharingBreaks() []Break {
+	const identity = "pkg/loadbalancer/identity/"
+	return []Break{
+		{
+			Row: 58, What: "load-balancer-id is not heard",
+			File:  "pkg/loadbalancer/build/named.go",
+			Old:   `return named`,
+			New:   `return ""`,
+			Tests: []string{"TestServicesShareALoadBalancerAndItsFloatingIP"},
+		},
+		{
+			Row: 58, What: "the last Service leaves the load balancer behind",
+			File:  "pkg/loadbalancer/model/model.go",
+			Old:   `lb.Shared.Removable && len(lb.Listeners) > 0`,
+			New:   `false`,
+			Tests: []string{"TestTheLastServiceOnASharedLoadBalancerTakesItAlong"},
+		},
+		{
+			Row: 59, What: "nothing is published where there is no floating IP",
+			File:  "pkg/loadbalancer/publish.go",
+			Old:   `	return lb.VIP.Address`,
+			New:   `	return ""`,
+			Tests: []string{"TestInternalLoadBalancersAndThoseWithoutFloatingIPAreShared"},
+		},
+		{
+			Row: 61, What: "no other namespace is asked for its consent",
+			File:  "pkg/loadbalancer/share.go",
+			Old:   `if !slices.Contains(allowed, "*") && !slices.Contains(allowed, p.svc.Namespace) {`,
+			New:   `if len(allowed) < 0 {`,
+			Tests: []string{"TestAnotherNamespacesLoadBalancerIsSharedByConsentOnly"},
+		},
+		{
+			Row: 62, What: "it goes with the last Service",
+			File:  "pkg/loadbalancer/model/model.go",
+			Old:   `lb.Shared.Removable && `,
+			New:   ``,
+			Tests: []string{"TestALoadBalancerMadeByHandIsUsedAndStays"},
+		},
+		{
+			Row: 63, What: "whatever cluster had it made is taken for ours",
+			File:  identity + "owner.go",
+			Old:   `return o.ClusterID == i.ClusterID`,
+			New:   `return true`,
+			Tests: []string{"TestAnotherClustersLoadBalancerIsSharedWhereTheProjectIsTheScopeOnly"},
+		},
+		{
+			Row: 64, What: "they end with the same hash",
+			File:  identity + "names.go",
+			Old:   `hex.EncodeToString(sum[:])[:hashLength]`,
+			New:   `hex.EncodeToString(sum[:0]) + "0123456789abcdef"[:hashLength]`,
+			Tests: []string{"TestServicesWithLongNamesKeepApart", "TestNamesThatAreTooLongEndWithAHash"},
+		},
+		{
+			Row: 67, What: "what has another cluster's name is not looked at",
+			File:  identity + "names.go",
+			Old:   `strings.HasSuffix(name, "_"+i.Namespace+"_"+i.Service)`,
+			New:   `false`,
+			Tests: []string{"TestLoadBalancersOfAllAgesAreTakenOver"},
+		},
+		{
+			Row: 120, What: "pools are not known by their names",
+			File:  identity + "names.go",
+			Old:   `return i.isChild(name) || slices.ContainsFunc(names, func(of string) bool { return isChildOf(name, of) })`,
+			New:   `return name == ""`,
+			Tests: []string{"TestLoadBalancersOfAllAgesAreTakenOver"},
+		},
+	}
+}
