@@ -63,7 +63,7 @@ func addressBreaks() []Break {
 		{
 			Row: 25, What: "the floating IP stays on a load balancer that becomes internal",
 			File:  plan + "floatingip.go",
-			Old:   `case attached == nil:`,
+			Old:   `case attached == nil || opts.foreign(*attached):`,
 			New:   `case true:`,
 			Tests: []string{"TestChangesOfAServiceAreAppliedAndThenNothingDiffers"},
 		},
