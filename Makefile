@@ -4,6 +4,7 @@
 GOLANGCI_LINT_VERSION := v2.15.0
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 BIN := bin
+FUZZTIME ?= 1m
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/openstack-ccm
 GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 LDFLAGS := -s -w -X main.version=$(VERSION)
@@ -52,9 +53,11 @@ e2e-down: ## Take it down, and remove its state
 	tests/e2e/openstack/down.sh --purge
 
 .PHONY: fuzz
-fuzz: ## Fuzz what users write, a minute each
-	go test ./pkg/config -run '^$$' -fuzz '^FuzzLoad$$' -fuzztime 1m -fuzzminimizetime 20x
-	go test ./pkg/loadbalancer/annotation -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 1m
+fuzz: ## Fuzz what users write and clouds answer, a minute for each target there is
+	@set -e; grep -rn --include='*_test.go' '^func Fuzz' pkg tests | sed -E 's|^(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9_]*).*|\1 \2|' | sort | while read -r folder target; do \
+		echo "$$folder $$target"; \
+		go test "./$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x < /dev/null; \
+	done
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## Check the code's form

@@ -190,6 +190,12 @@ type LoadBalancer struct {
 	Tags string `gcfg:"tags" form:"tags"`
 	// Annotations that Services may not use, by their names with or without what is before the `/`; a Service that has one is refused. Classes may set the same. The default has those that name what may be another's, or take off what the operator has put on, and which cloud-provider-openstack does not know; empty allows all. See `docs/security.md`.
 	DenyAnnotations string `gcfg:"deny-annotations" default:"floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids" form:"annotations"`
+	// Most ports of a Service; 0 means any number. A load balancer that has more keeps them.
+	MaxPorts uint `gcfg:"max-ports" default:"100"`
+	// Most source ranges of a Service; 0 means any number. A load balancer that has more keeps them. With provider ovn each is a rule of the nodes' security groups for each port, of which a project has 100 by default: choose less there.
+	MaxSourceRanges uint `gcfg:"max-source-ranges" default:"1000"`
+	// Most Services of a namespace that get load balancers; 0 means any number. Those that have one keep it. A ResourceQuota of `services.loadbalancers` refuses more of them at once, and knows all: this counts those that the controller has seen since it started.
+	MaxServicesPerNamespace uint `gcfg:"max-services-per-namespace" default:"0"`
 }
 
 // The values of SharedLBScope that allow more than the default.

@@ -111,7 +111,11 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 			return r.explain(ctx, err)
 		}
 		appeared, err := r.await(ctx, svc)
-		if err != nil || !appeared {
+		if err == nil && !appeared {
+			r.namespaces.drop(svc.Namespace, svc.UID)
+			return nil
+		}
+		if err != nil {
 			return r.explain(ctx, err)
 		}
 	}

@@ -104,6 +104,7 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		return nil, err
 	}
 	if known != nil && known.digest == digest {
+		_ = p.namespaces.take(p.svc.Namespace, p.svc.UID, 0) // it has one: no limit
 		return publish(known.address, p.settings), nil
 	}
 	p.knew = known
@@ -132,6 +133,9 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 			return p.end(ctx, todo)
 		case n > passes:
 			return nil, fmt.Errorf("the cloud still differs from what the Service asks for after %d passes: %s", passes, p.left(todo))
+		}
+		if err := p.withinLimits(todo); err != nil {
+			return nil, err
 		}
 		err = p.apply(ctx, todo)
 		if p.learns(ctx, err) {
@@ -401,6 +405,7 @@ func (p *pass) end(ctx context.Context, todo plan.Plan) (*v1.LoadBalancerStatus,
 // nothing changes.
 func (p *pass) remember(address string) {
 	lb := p.observed.LoadBalancer
+	_ = p.namespaces.take(p.svc.Namespace, p.svc.UID, 0) // it has one: no limit
 	r := &remembered{
 		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
 		digest:         p.digest(p.wanted),

@@ -132,7 +132,9 @@ type Reconciler struct {
 	memory  memory
 	drifts  drifts
 	notices notices
-	nodes   nodeTable
+	// namespaces are counted for max-services-per-namespace.
+	namespaces namespaces
+	nodes      nodeTable
 	// touched are the Services that something was made for; ownIDs are their load
 	// balancers.
 	touched uidSet

@@ -281,3 +281,74 @@ func TestADeniedAnnotationThatThereIsNotEndsTheStart(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestMoreThanCloudConfAllowsOneServiceIsRefused(t *testing.T) {
+	t.Parallel()
+	ranges := func(n int) func(*v1.Service) {
+		return func(svc *v1.Service) {
+			svc.Spec.LoadBalancerSourceRanges = nil
+			for i := range n {
+				svc.Spec.LoadBalancerSourceRanges = append(svc.Spec.LoadBalancerSourceRanges, fmt.Sprintf("10.0.%d.0/24", i))
+			}
+		}
+	}
+	ports := func(n int) func(*v1.Service) {
+		return func(svc *v1.Service) { svc.Spec.Ports = service("", n).Spec.Ports }
+	}
+	for name, c := range map[string]struct {
+		keys  map[string]string
+		limit string
+		give  func(n int) func(*v1.Service)
+		path  string
+	}{
+		"source ranges": {nil, "max-source-ranges", ranges, "spec.loadBalancerSourceRanges"},
+		"source ranges that rules of the nodes' security groups keep": {managed("shared", "lb-provider", "ovn"), "max-source-ranges", ranges,
+			"spec.loadBalancerSourceRanges"},
+		"ports": {nil, "max-ports", ports, "spec.ports"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: c.keys})
+			nodes, svc := w.nodes(2), in("evil", service("a", 1))
+			limit := func(n uint) {
+				lb := &w.conf.LoadBalancer
+				*map[string]*uint{"max-ports": &lb.MaxPorts, "max-source-ranges": &lb.MaxSourceRanges}[c.limit] = n
+				w.restart()
+			}
+			limit(3)
+			c.give(4)(svc)
+			w.refusedBeforeAnything(svc, nodes, c.path, ": 4:", "3", c.limit+" of cloud.conf")
+			limit(4)
+			w.ensure(svc, nodes)
+			limit(3)
+			w.ensure(svc, append(nodes, w.node(7))) // it stays, and follows the nodes
+			c.give(5)(svc)
+			w.refused(svc, nodes, c.limit+" of cloud.conf")
+			c.give(3)(svc)
+			w.ensure(svc, nodes)
+			limit(0)
+			c.give(9)(svc)
+			w.ensure(svc, nodes)
+		})
+	}
+}
+
+func TestANamespaceGetsNoMoreLoadBalancersThanCloudConfAllows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"max-services-per-namespace": "2"}})
+	nodes := w.nodes(1)
+	a, b, c := in("evil", service("a", 1)), in("evil", service("b", 1)), in("evil", service("c", 1))
+	w.ensure(a, nodes)
+	w.ensure(b, nodes)
+	w.cloud.Books.Reset()
+	w.refused(c, nodes, "namespace evil has 2 Services with load balancers, which is max-services-per-namespace of cloud.conf")
+	w.writes(0)
+	w.ensure(in("bank", service("shop", 1)), nodes)
+	w.restart()
+	w.ensure(a, nodes)
+	w.ensure(b, append(nodes, w.node(7)))
+	w.refused(c, nodes, "max-services-per-namespace")
+	w.delete(a)
+	w.ensure(c, nodes)
+	w.loadBalancers(3)
+}

@@ -9,6 +9,9 @@ import "strings"
 func Nearest(word string, known []string) (string, bool) {
 	best, least := "", len(word)/3+1
 	for _, candidate := range known {
+		if candidate == word && word != "" {
+			return word, true // also where lower case would make one of two that are not UTF-8
+		}
 		if d := distance(strings.ToLower(word), strings.ToLower(candidate)); d < least {
 			best, least = candidate, d
 		}

@@ -70,6 +70,8 @@ type Settings struct {
 	MaxMembers int
 	// SourceRanges are CIDRs in canonical form; none means everybody.
 	SourceRanges []string
+	// rangesAnnotated tells that an annotation names them, not the field.
+	rangesAnnotated bool
 	// SecurityGroups is security-group-mode, "" when security groups are not managed.
 	SecurityGroups string
 	// Tags are the user's own.
@@ -123,6 +125,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	var more field.ErrorList
 	settings.NodeSelector, more = nodeSelector(values, lb)
 	errs = append(errs, more...)
+	settings.rangesAnnotated = len(svc.Spec.LoadBalancerSourceRanges) == 0
 	settings.SourceRanges, more = sourceRanges(svc, values)
 	errs = append(errs, more...)
 	if lb.EnableIngressHostname {
