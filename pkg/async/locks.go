@@ -39,6 +39,13 @@ func (l *Locks) Lock(ctx context.Context, key string) (unlock func(), waited boo
 	}
 }
 
+// Held reports whether anybody has the lock of a key.
+func (l *Locks) Held(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.lines[key]) > 0
+}
+
 // queue takes the last place in the line for a lock.
 func (l *Locks) queue(key string) (t *turn, waits bool) {
 	l.mu.Lock()

@@ -17,7 +17,7 @@ import (
 // returns when the context ends.
 func (r *Reconciler) Watch(ctx context.Context, drifted func(types.NamespacedName)) {
 	interval := r.options.Config.LoadBalancer.DriftInterval.Duration
-	if r.options.Config.LoadBalancer.DriftPolicy == driftOff || interval == 0 {
+	if !r.watches() {
 		return
 	}
 	r.look(ctx, drifted)
@@ -31,6 +31,12 @@ func (r *Reconciler) Watch(ctx context.Context, drifted func(types.NamespacedNam
 			return
 		}
 	}
+}
+
+// watches tells whether anybody looks for what others change.
+func (r *Reconciler) watches() bool {
+	lb := r.options.Config.LoadBalancer
+	return lb.DriftPolicy != driftOff && lb.DriftInterval.Duration != 0
 }
 
 // The values of drift-policy in cloud.conf.
@@ -53,16 +59,25 @@ func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName
 		return
 	}
 	for uid, known := range r.memory.all() {
-		why := known.drifted(look)
-		if why == "" {
+		if r.atWork(uid, known) {
+			continue
+		}
+		why := r.check(ctx, uid, known, look)
+		if why == "" || r.atWork(uid, known) || !r.memory.forgetThis(uid, known) {
 			continue
 		}
 		klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", known.service, "loadBalancer", known.loadBalancerID, "change", why)
-		r.memory.forgetThis(uid, known)
 		r.drifts.note(uid, why)
 		drifted(known.service)
 	}
 	r.lookAtGroups(ctx, drifted)
+}
+
+// atWork tells whether we ourselves work on a Service, or on its load balancer for
+// another one, or have done so since it was remembered like this: what has changed is
+// our own doing, until we remember it.
+func (r *Reconciler) atWork(uid types.UID, known *remembered) bool {
+	return r.actors.Busy(string(uid)) || r.locks.Held(known.loadBalancerID) || r.memory.recall(uid) != known
 }
 
 // Repair brings back what somebody else changed, as Ensure would; the Service is

@@ -151,8 +151,15 @@ func (w *world) writeDown(services ...*v1.Service) {
 	for _, svc := range services {
 		left[svc.UID] = svc
 	}
+	watching := make(chan struct{})
+	defer func() { <-watching }()
+	defer stop()
+	go func() { // which confirms what is to be written
+		defer close(watching)
+		w.engine.Watch(ctx, func(types.NamespacedName) {})
+	}()
 	w.engine.WriteDown(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, text loadbalancer.Written) error {
-		if svc := left[uid]; svc != nil {
+		if svc := left[uid]; svc != nil && text.Fingerprint != "" {
 			svc.Annotations[annotation.Fingerprint] = text.Fingerprint
 			svc.Annotations[annotation.LoadBalancerID] = text.LoadBalancerID
 			svc.Annotations[annotation.LoadBalancerAddress] = text.Address

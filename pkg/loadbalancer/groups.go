@@ -113,11 +113,10 @@ func (r *Reconciler) lookAtGroups(ctx context.Context, drifted func(types.Namesp
 	}
 	for uid, why := range changed {
 		known := r.memory.recall(types.UID(uid))
-		if known == nil {
+		if known == nil || r.atWork(types.UID(uid), known) || !r.memory.forgetThis(types.UID(uid), known) {
 			continue
 		}
 		klog.FromContext(ctx).Info("Somebody else changed a security group", "service", known.service, "change", why)
-		r.memory.forgetThis(types.UID(uid), known)
 		r.drifts.note(types.UID(uid), why)
 		drifted(known.service)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -32,16 +33,24 @@ type remembered struct {
 	shared       *model.Shared
 	named        string
 	updatedAt    time.Time
+	operating    string // the operating status of the load balancer
 	floatingIPID string
 	// since is when the cloud was last known to be like this.
 	since time.Time
-	// confirmed tells that updatedAt was seen again when its second was over:
-	// Octavia's clock has seconds, and two changes within one look like one.
+	// confirmed tells that all is surely as updatedAt was. See check.
 	confirmed bool
+	// written tells that it stands in the Service's annotations, announced that the ID and
+	// the address of the load balancer do.
+	written, announced bool
+	// as is who the Service is on the load balancer.
+	as identity.Identity
 	// contents is all that is in the load balancer. It is nil after a restart,
 	// until something has to change.
 	contents *packed
 }
+
+// driftChanged is said where a load balancer has another updated_at than is remembered.
+const driftChanged = "the load balancer was changed"
 
 // drifted tells how a look at the cloud differs from what is remembered; "" when it
 // does not, or cannot tell.
@@ -58,7 +67,7 @@ func (r *remembered) drifted(look *inventory.Look) string {
 	case lb.Status != openstack.StatusActive:
 		return "" // somebody works on it; the next look tells
 	case !lb.UpdatedAt.Equal(r.updatedAt):
-		return "the load balancer was changed"
+		return driftChanged
 	}
 	return r.floatingIPDrifted(look)
 }
@@ -111,23 +120,25 @@ func (m *memory) forget(uid types.UID) {
 	delete(m.kept, uid)
 }
 
-// forgetThis forgets a Service unless something newer is remembered of it by now.
-func (m *memory) forgetThis(uid types.UID, r *remembered) {
+// forgetThis forgets a Service. It is false when something newer is remembered of it by
+// now, which stays.
+func (m *memory) forgetThis(uid types.UID, r *remembered) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept[uid] == r {
-		delete(m.kept, uid)
+	if m.kept[uid] != r {
+		return false
 	}
+	delete(m.kept, uid)
+	return true
 }
 
-// confirm notes that the time of the last change is known for sure.
-func (m *memory) confirm(uid types.UID, r *remembered) {
+// exchange remembers something else of a Service, unless something newer is remembered
+// of it by now.
+func (m *memory) exchange(uid types.UID, before, now *remembered) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept[uid] == r {
-		confirmed := *r
-		confirmed.confirmed = true
-		m.kept[uid] = &confirmed
+	if m.kept[uid] == before {
+		m.kept[uid] = now
 	}
 }
 

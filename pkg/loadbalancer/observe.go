@@ -130,7 +130,8 @@ func (r *Reconciler) settleChildren(ctx context.Context, lb *model.LoadBalancer)
 	}
 	err := r.applier.Settle(ctx, lb)
 	var broken *apply.ChildrenError
-	if errors.As(err, &broken) {
+	var changed *apply.ChangedError
+	if errors.As(err, &broken) || errors.As(err, &changed) { // what else changed meanwhile, updated_at tells
 		return nil
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
@@ -49,6 +50,10 @@ type pass struct {
 	// was read, or checked, in this pass.
 	observed *model.Observed
 	fresh    bool
+	// wrote tells that the pass has changed something in the cloud.
+	wrote bool
+	// interfered tells that somebody else changed the load balancer during the pass.
+	interfered bool
 	// known are the facts of the last plan.
 	known build.Facts
 	// holder has the lock of the load balancer, before names those that the Service
@@ -121,6 +126,10 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		todo, err := p.plan(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if p.interfered {
+			p.interfered = false
+			p.tellDrift(p.svc, driftChanged, todo)
 		}
 		if n == 1 {
 			if err := p.planGroups(ctx); err != nil {
@@ -363,6 +372,7 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 	if err := p.Reconciler.groups.Open(ctx, p.groups); err != nil {
 		return err
 	}
+	p.wrote = true
 	p.touched.add(p.svc.UID)
 	if todo.Creates() {
 		p.creations.send(p.svc.UID)
@@ -374,6 +384,12 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 	}
 	if lb := p.observed.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
 		p.ownIDs.set(p.svc.UID, lb.ID)
+	}
+	var changed *apply.ChangedError
+	if errors.As(err, &changed) {
+		klog.FromContext(ctx).Info("Reading the load balancer anew", "cause", changed.Error())
+		p.observed, p.began, p.interfered = nil, nil, true
+		return nil
 	}
 	var broken *apply.ChildrenError
 	if errors.As(err, &broken) {
@@ -417,9 +433,13 @@ func (p *pass) remember(address string) {
 		shared:         lb.Shared,
 		named:          p.settings.LoadBalancerID,
 		updatedAt:      lb.UpdatedAt,
+		operating:      lb.Status.Operating,
 		since:          p.options.Clock.Now(),
 		contents:       p.nodes.pack(p.observed),
+		as:             p.as,
+		announced:      p.svc.Annotations[annotation.LoadBalancerID] == lb.ID && p.svc.Annotations[annotation.LoadBalancerAddress] == address,
 	}
+	r.confirmed = !p.wrote && r.since.Sub(r.updatedAt) > atRest
 	if lb.FloatingIP != nil {
 		r.floatingIPID = lb.FloatingIP.ID
 	}

@@ -3,6 +3,7 @@ package loadbalancer
 import (
 	"cmp"
 	"context"
+	"maps"
 	"strings"
 	"time"
 
@@ -103,9 +104,13 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 		vipPortID:      lb.VIPPortID,
 		vipSubnetID:    lb.VIPSubnetID,
 		updatedAt:      lb.UpdatedAt,
+		operating:      lb.Operating,
 		floatingIPID:   written.floatingIPID,
 		since:          look.Began,
 		confirmed:      true,
+		written:        true,
+		announced:      true,
+		as:             p.id,
 		named:          p.settings.LoadBalancerID,
 	}
 	if known.floatingIPDrifted(look) != "" {
@@ -126,14 +131,10 @@ func (r *remembered) ifPublished(p *pass) *remembered {
 	return r
 }
 
-// confirmAfter is when a load balancer that was changed is looked at again: then
-// the second of its updated_at is over, and the time tells of every later change.
-const confirmAfter = 3 * time.Second
-
 // Written is what stands in the annotations of a Service once its load balancer is
 // well.
 type Written struct {
-	// Fingerprint is for the next process.
+	// Fingerprint is for the next process; "" where that must not believe anything yet.
 	Fingerprint string
 	// LoadBalancerID and Address are what cloud-provider-openstack writes, for other
 	// tools and for people.
@@ -143,24 +144,30 @@ type Written struct {
 	Named string
 }
 
-func (r *remembered) written(uid types.UID) Written {
-	return Written{
-		Fingerprint:    fingerprint{r.loadBalancerID, r.updatedAt, r.digest, uid, r.floatingIPID, r.frame}.String(),
-		LoadBalancerID: r.loadBalancerID,
-		Address:        r.address,
-		Named:          r.named,
+func (r *remembered) toWrite(uid types.UID) Written {
+	text := Written{LoadBalancerID: r.loadBalancerID, Address: r.address, Named: r.named}
+	if r.confirmed {
+		text.Fingerprint = fingerprint{r.loadBalancerID, r.updatedAt, r.digest, uid, r.floatingIPID, r.frame}.String()
 	}
+	return text
 }
 
-// WriteDown keeps the fingerprints of Services where the next process finds them:
-// write is called with a Service and what is to stand in its annotations, a while after its
-// load balancer has last been changed. All that is due shares one request. It
-// returns when the context ends.
+// writeEvery is how often it is looked for something to be written down.
+const writeEvery = time.Second
+
+// WriteDown keeps what is known of load balancers where people and the next process
+// find it: write is called with a Service and what is to stand in its annotations, the
+// ID and address a while after they are known, the fingerprint when a look of Watch has
+// confirmed it. It returns when the context ends. Where nobody watches for drift it
+// takes those looks itself.
 func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, Written) error) {
 	for {
-		timer := r.options.Clock.NewTimer(confirmAfter)
+		timer := r.options.Clock.NewTimer(writeEvery)
 		select {
 		case <-timer.C():
+			if !r.watches() {
+				r.confirmDue(ctx)
+			}
 			r.writeDue(ctx, write)
 		case <-ctx.Done():
 			timer.Stop()
@@ -169,15 +176,31 @@ func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, 
 	}
 }
 
-// writeDue writes the fingerprints of what has changed and has come to rest.
+// writeDue writes down what is known by now and does not stand there yet.
 func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, Written) error) {
-	due := map[types.UID]*remembered{}
 	for uid, known := range r.memory.all() {
-		if !known.confirmed && r.options.Clock.Since(known.since) >= confirmAfter {
-			due[uid] = known
+		announces := !known.announced && r.options.Clock.Since(known.since) >= confirmAfter
+		if known.written || !known.confirmed && !announces {
+			continue
 		}
+		if err := write(ctx, known.service, uid, known.toWrite(uid)); err != nil {
+			klog.FromContext(ctx).V(2).Info("Cannot write down the state of a load balancer, trying again", "service", known.service, "err", err)
+			continue
+		}
+		now := *known
+		now.written, now.announced = known.confirmed, true
+		r.memory.exchange(uid, known, &now)
 	}
-	if len(due) == 0 {
+}
+
+// confirmDue confirms what has changed and has come to rest.
+func (r *Reconciler) confirmDue(ctx context.Context) {
+	rested := func(known *remembered) bool {
+		return !known.confirmed && known.contents != nil && r.options.Clock.Since(known.since) >= confirmAfter
+	}
+	all := r.memory.all()
+	maps.DeleteFunc(all, func(_ types.UID, known *remembered) bool { return !rested(known) })
+	if len(all) == 0 {
 		return
 	}
 	look, err := r.inventory.Look(ctx, 0)
@@ -185,17 +208,9 @@ func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, t
 		klog.FromContext(ctx).V(2).Info("Cannot look at load balancers that were changed, trying again", "err", err)
 		return
 	}
-	for uid, known := range due {
-		if known.drifted(look) != "" {
-			continue // the next look of Watch tells, and has it repaired
+	for uid, known := range all {
+		if known.due(look) && !r.atWork(uid, known) && r.check(ctx, uid, known, look) != "" {
+			r.memory.forgetThis(uid, known)
 		}
-		if lb := look.LoadBalancers[known.loadBalancerID]; lb.Status != openstack.StatusActive || !lb.UpdatedAt.Equal(known.updatedAt) {
-			continue
-		}
-		if err := write(ctx, known.service, uid, known.written(uid)); err != nil {
-			klog.FromContext(ctx).V(2).Info("Cannot write down the state of a load balancer, trying again", "service", known.service, "err", err)
-			continue
-		}
-		r.memory.confirm(uid, known)
 	}
 }

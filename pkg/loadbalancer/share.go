@@ -185,6 +185,7 @@ func (p *pass) unpack(ctx context.Context, known *remembered) error {
 	}
 	if known.contents != nil {
 		p.observed = p.nodes.unpack(known.contents)
+		p.as = known.as
 	}
 	p.as.Sharing.Is = known.shared != nil
 	return nil
@@ -225,7 +226,7 @@ func (m *memory) carry(ours types.UID, from, to *model.LoadBalancer, now time.Ti
 			continue
 		}
 		moved := *r
-		moved.updatedAt, moved.since, moved.confirmed = to.UpdatedAt, now, false
+		moved.updatedAt, moved.since, moved.confirmed, moved.written = to.UpdatedAt, now, false, false
 		if moved.contents != nil && sameChildren(from, to) {
 			contents := *r.contents
 			contents.lb.UpdatedAt = to.UpdatedAt

@@ -291,7 +291,7 @@ func (s *upkeep) write(ctx context.Context, service types.NamespacedName, uid ty
 	if now[annotation.LoadBalancerID] == written.Named {
 		text[annotation.LoadBalancerID] = written.LoadBalancerID
 	}
-	maps.DeleteFunc(text, func(name, value string) bool { return now[name] == value })
+	maps.DeleteFunc(text, func(name, value string) bool { return value == "" || now[name] == value })
 	if len(text) == 0 {
 		return nil
 	}

@@ -68,6 +68,9 @@ func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
 		c.change(l.service)
 		l.ensure(ctx, c.name)
 	}
+	if err := w.rest(ctx); err != nil {
+		return nil, err
+	}
 	l.do(ctx, caseRestart, func(ctx context.Context) error {
 		if err := w.restart(ctx); err != nil {
 			return err

@@ -120,7 +120,9 @@ func newNotes() *notes { return &notes{text: map[types.NamespacedName]string{}} 
 func (n *notes) write(_ context.Context, service types.NamespacedName, _ types.UID, written loadbalancer.Written) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.text[service] = written.Fingerprint
+	if written.Fingerprint != "" {
+		n.text[service] = written.Fingerprint
+	}
 	return nil
 }
 

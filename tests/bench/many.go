@@ -40,6 +40,9 @@ func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	c.each(ctx, caseCreateMany, ensure)
 	c.each(ctx, caseNoop, ensure)
 	c.changeNodes(ctx, caseNodeAddMany, w.nodes[:s.nodes+1])
+	if err := w.rest(ctx); err != nil {
+		return nil, err
+	}
 	c.restart(ctx, ensure)
 	c.idle(ctx)
 	if s.services <= mostCold {

@@ -130,6 +130,15 @@ func (w *world) close() error {
 	return nil
 }
 
+// rest lets a look for changes by others go by, as there is one every few minutes: it
+// confirms what was changed, so that it is written down.
+func (w *world) rest(ctx context.Context) error {
+	return w.controller.watching(ctx, func(context.Context) error {
+		w.clock.Sleep(tail)
+		return nil
+	})
+}
+
 // restart replaces the controller by one that knows nothing.
 func (w *world) restart(ctx context.Context) error {
 	w.controller.close()

@@ -115,6 +115,17 @@ func (e *ChildrenError) Error() string {
 	return fmt.Sprintf("load balancer %s is ACTIVE, but %s", e.ID, strings.Join(parts, ", "))
 }
 
+// ChangedError tells that a load balancer has other parts, after a change of ours, than
+// that change has left: somebody else was at it too. It must be read anew.
+type ChangedError struct {
+	ID, How string
+}
+
+// Error implements error.
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("load balancer %s was changed by somebody else at the same time: %s", e.ID, e.How)
+}
+
 // RefusedError tells that the provider does not have what a step asks for (501).
 type RefusedError struct {
 	Step plan.Step
@@ -305,8 +316,8 @@ func (r *run) verify(ctx context.Context) error {
 }
 
 // Settle reads the status of everything in an ACTIVE load balancer until nothing
-// in it is PENDING. It is a *ChildrenError when something is in ERROR, or stays
-// PENDING for ever.
+// in it is PENDING. It is a *ChangedError when there are other parts than the model
+// has, and a *ChildrenError when something is in ERROR, or stays PENDING for ever.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) error {
 	pace := a.Pace(lb.Provider)
 	deadline := a.Clock.Now().Add(pace.Stuck)
@@ -315,9 +326,12 @@ func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) error {
 		if err != nil {
 			return err
 		}
+		how := observe.Compare(lb, tree)
 		observe.Statuses(lb, tree)
 		unsound := lb.Unsound()
 		switch {
+		case how != "":
+			return &ChangedError{lb.ID, how}
 		case len(unsound) == 0 && !lb.Status.Pending():
 			return nil
 		case !lb.Status.Pending() && !model.AnyPending(unsound), a.Clock.Now().After(deadline):

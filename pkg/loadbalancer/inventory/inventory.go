@@ -5,6 +5,7 @@ package inventory
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,11 @@ type LoadBalancer struct {
 	Status, Provider      string
 	VIPPortID, VIPAddress string
 	VIPSubnetID           string
+	// VIPQoSPolicyID and VIPSecurityGroupIDs are settings of the VIP's port.
+	VIPQoSPolicyID      string
+	VIPSecurityGroupIDs []string // sorted
+	// Operating is the operating status, which moves UpdatedAt too.
+	Operating string
 	// UpdatedAt moves with every change of anything in the load balancer.
 	UpdatedAt time.Time
 }
@@ -162,8 +168,9 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 		all, err := i.octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{Fields: fields()})
 		for _, lb := range all {
 			loadBalancers = append(loadBalancers, LoadBalancer{
-				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Provider: lb.Provider,
+				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Operating: lb.OperatingStatus, Provider: lb.Provider,
 				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, VIPSubnetID: lb.VipSubnetID, UpdatedAt: lb.UpdatedAt,
+				VIPQoSPolicyID: lb.VipQosPolicyID, VIPSecurityGroupIDs: slices.Sorted(slices.Values(lb.VIPSecurityGroupIDs)),
 			})
 		}
 		return err
@@ -188,5 +195,6 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 // fields are the attributes that a look is made of: a tenth of a whole load
 // balancer.
 func fields() []string {
-	return []string{"id", "name", "provisioning_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id", "updated_at"}
+	return []string{"id", "name", "provisioning_status", "operating_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id",
+		"vip_qos_policy_id", "vip_sg_ids", "updated_at"}
 }

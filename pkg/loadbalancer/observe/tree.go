@@ -25,19 +25,10 @@ func (o *Observer) Contents(ctx context.Context, id identity.Identity, lb openst
 	if err != nil {
 		return nil, err
 	}
-	group, grouped := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		parts.Listeners, err = o.Octavia.Listeners(grouped, lb.ID)
-		return err
-	})
-	group.Go(func() (err error) {
-		parts.Pools, err = o.Octavia.Pools(grouped, lb.ID)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	if err := o.listenersAndPools(ctx, &parts); err != nil {
 		return nil, err
 	}
-	group, grouped = errgroup.WithContext(ctx)
+	group, grouped := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		parts.Monitors, err = o.monitors(grouped, id, parts.Pools)
 		return err
@@ -50,6 +41,29 @@ func (o *Observer) Contents(ctx context.Context, id identity.Identity, lb openst
 		return nil, err
 	}
 	return parts.Model(id), nil
+}
+
+// Settings reads what Contents does, but for members: of those there are the IDs.
+func (o *Observer) Settings(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer) (Parts, error) {
+	parts := Parts{LoadBalancer: lb}
+	err := o.listenersAndPools(ctx, &parts)
+	if err == nil {
+		parts.Monitors, err = o.monitors(ctx, id, parts.Pools)
+	}
+	return parts, err
+}
+
+func (o *Observer) listenersAndPools(ctx context.Context, parts *Parts) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		parts.Listeners, err = o.Octavia.Listeners(ctx, parts.LoadBalancer.ID)
+		return err
+	})
+	group.Go(func() (err error) {
+		parts.Pools, err = o.Octavia.Pools(ctx, parts.LoadBalancer.ID)
+		return err
+	})
+	return group.Wait()
 }
 
 // monitors reads the health monitors of pools: ours by their tag at once, those
@@ -166,6 +180,19 @@ type Parts struct {
 	Members      map[string][]pools.Member   // by pool ID
 	// Sampled are the pools of which one member, the first, was read in full.
 	Sampled map[string]bool
+}
+
+// MemberIDs gives the IDs of the members of a pool.
+func (p Parts) MemberIDs(poolID string) []string {
+	var ids []string
+	for _, pool := range p.Pools {
+		if pool.ID == poolID {
+			for _, m := range pool.Members {
+				ids = append(ids, m.ID)
+			}
+		}
+	}
+	return ids
 }
 
 // Created gives the parts of the answer to a fully populated create, which holds

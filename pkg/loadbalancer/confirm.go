@@ -1,0 +1,150 @@
+package loadbalancer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// What is remembered of a load balancer is only as good as its updated_at. After a
+// change of ours that time is read when the change is done: somebody else can have
+// changed something in between, or within the same second, as Octavia's clock has
+// seconds. The parts are compared at once, in the status tree. The settings are read
+// once, by the first look that comes when the second is over; until then nothing is
+// written down for the next process.
+
+// confirmAfter is when the second of an updated_at is over for sure: from then on it
+// tells of every later change.
+const confirmAfter = 3 * time.Second
+
+// atRest is the age of an updated_at beyond which it had been over when it was read, by
+// whatever the cloud's clock and ours differ.
+const atRest = 5 * time.Minute
+
+// due tells whether a look finds a load balancer whose updated_at is as it is remembered,
+// and is to be confirmed.
+func (r *remembered) due(look *inventory.Look) bool {
+	lb := look.LoadBalancers[r.loadBalancerID]
+	return !r.confirmed && r.contents != nil && look.Began.Sub(r.since) >= confirmAfter &&
+		lb.Status == openstack.StatusActive && lb.UpdatedAt.Equal(r.updatedAt)
+}
+
+// check looks closer at a Service, where a look at the whole cloud is not enough. It
+// gives how its load balancer differs from what is remembered, "" where it does not, or
+// where that cannot be told now.
+//
+//	the look finds                            read
+//	nothing changed, and it is confirmed      nothing
+//	nothing changed, and it is not            settings: then it is confirmed
+//	updated_at and operating status moved     the status tree: members' health has changed, which is nobody's doing
+//	updated_at moved                          settings: health can have changed twice
+//	anything else                             nothing: the load balancer is to be brought back
+func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered, look *inventory.Look) string {
+	why := known.drifted(look)
+	moved := why == driftChanged && known.contents != nil && known.floatingIPDrifted(look) == ""
+	if why == "" && !known.due(look) || why != "" && !moved {
+		return why
+	}
+	seen := look.LoadBalancers[known.loadBalancerID]
+	there := r.nodes.unpack(known.contents)
+	onlyHealth := moved && seen.Operating != known.operating
+	same, err := false, error(nil)
+	if onlyHealth {
+		same, err = r.sameParts(ctx, there.LoadBalancer)
+	} else {
+		same, err = r.sameSettings(ctx, known.as, there.LoadBalancer, seen)
+	}
+	switch {
+	case err != nil:
+		klog.FromContext(ctx).V(2).Info("Cannot look closer at a load balancer, trying again at the next look", "service", known.service, "loadBalancer", known.loadBalancerID, "err", err)
+		return ""
+	case !same:
+		return driftChanged
+	}
+	there.LoadBalancer.UpdatedAt = seen.UpdatedAt
+	now := *known
+	now.updatedAt, now.operating, now.contents = seen.UpdatedAt, seen.Operating, r.nodes.pack(there)
+	now.confirmed = !onlyHealth && (!moved || look.Began.Sub(seen.UpdatedAt) > atRest)
+	if moved {
+		now.since, now.written = r.options.Clock.Now(), false
+	}
+	r.memory.exchange(uid, known, &now)
+	return ""
+}
+
+// sameParts compares the parts of a load balancer with the status tree, and notes how
+// they are.
+func (r *Reconciler) sameParts(ctx context.Context, lb *model.LoadBalancer) (bool, error) {
+	tree, err := r.octavia.StatusTree(ctx, lb.ID)
+	if err != nil || observe.Compare(lb, tree) != "" {
+		return false, err
+	}
+	observe.Statuses(lb, tree)
+	return lb.Status.Sound() && len(lb.Unsound()) == 0, nil
+}
+
+// sameSettings reads listeners, pools and monitors of a load balancer, whose own
+// settings a look has given, and compares them: nothing is left to be done to make them
+// what is remembered, and nobody else has put anything there or taken it away.
+func (r *Reconciler) sameSettings(ctx context.Context, as identity.Identity, lb *model.LoadBalancer, seen inventory.LoadBalancer) (bool, error) {
+	parts, err := r.observer.Settings(ctx, as, openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
+		ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider,
+	}})
+	if err != nil {
+		return false, err
+	}
+	read := parts.Model(as)
+	read.Status, read.VIP, read.FlavorID, read.AvailabilityZone = lb.Status, lb.VIP, lb.FlavorID, lb.AvailabilityZone
+	read.VIP.VIPSettings = model.VIPSettings{QoSPolicyID: seen.VIPQoSPolicyID, SecurityGroupIDs: seen.VIPSecurityGroupIDs}
+	for _, l := range lb.Listeners {
+		if there := read.Listener(l.Key()); there != nil {
+			there.Pool.Members = membersThere(l.Pool.Members, parts.MemberIDs(there.Pool.ID))
+		}
+	}
+	wanted := *lb
+	wanted.FloatingIP = nil
+	todo := plan.Diff(&wanted, model.Observed{LoadBalancer: read}, plan.Options{})
+	return todo.Empty() && slices.Equal(partIDs(lb), partIDs(read)), nil
+}
+
+// membersThere gives those of the members whose IDs are there, and one for every other ID.
+func membersThere(members []model.Member, ids []string) []model.Member {
+	known := make(map[string]model.Member, len(members))
+	for _, m := range members {
+		known[m.ID] = m
+	}
+	there := make([]model.Member, 0, len(ids))
+	for _, id := range ids {
+		m, ok := known[id]
+		if !ok {
+			m = model.Member{ID: id, Address: fmt.Sprintf("of member %s", id)}
+		}
+		there = append(there, m)
+	}
+	return there
+}
+
+// partIDs gives the IDs of listeners and pools, ours and others', sorted.
+func partIDs(lb *model.LoadBalancer) []string {
+	var ids []string
+	for _, l := range lb.Listeners {
+		ids = append(ids, l.ID, l.Pool.ID)
+	}
+	for _, foreign := range lb.Foreign {
+		ids = append(ids, foreign.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}

@@ -1,0 +1,263 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// slow replaces the controller by one that looks a second after a change whether it is
+// done.
+func (w *world) slow() {
+	w.t.Helper()
+	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(session.Close)
+	pace := fastPace()
+	pace.Update = wait.Pace{First: time.Second, Step: time.Second, Cap: time.Second}
+	w.events = record.NewFakeRecorder(1000)
+	w.engine, err = loadbalancer.New(loadbalancer.Options{
+		Config: &w.conf, Session: session, ClusterName: w.clusterName, ClusterID: w.clusterUID,
+		Recorder: w.events, Clock: clock.RealClock{}, Pace: pace, Patience: time.Minute,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(w.engine.Close)
+}
+
+// ensureMeanwhile ensures a Service, and lets somebody else do something between the
+// end of the change and the look that finds it done.
+func (w *world) ensureMeanwhile(svc *v1.Service, nodes []*v1.Node, meanwhile func(*openstack.Session, octavia.LoadBalancer) error) {
+	w.t.Helper()
+	w.cloud.Books.Reset()
+	done := make(chan error, 1)
+	go func() { _, err := w.engine.Ensure(w.ctx, svc, nodes); done <- err }()
+	for len(w.cloud.Books.Requests(books.Writes())) == 0 && w.ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if err := meanwhile(octaviaAsSomebodyElse(w.t, w), w.loadBalancer()); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		w.t.Fatal(err)
+	}
+	w.loadBalancer()
+}
+
+// Parts that somebody else takes away or adds while we wait for our own change are
+// found at its end.
+//
+//proves:89
+func TestPartsThatSomebodyChangesDuringOurChangeAreFoundAtItsEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(3), service("web", 1)
+	w.ensure(svc, nodes[:2])
+	w.slow()
+	w.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb octavia.LoadBalancer) error {
+		return s.Octavia().RemoveMember(w.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID)
+	})
+	if n := len(w.loadBalancer().Pools[0].Members); n != 3 {
+		t.Errorf("the pool has %d members, want 3", n)
+	}
+	if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") {
+		t.Errorf("events %q, want one of drift", told)
+	}
+	w.unchanged(svc, nodes)
+}
+
+// Settings that somebody else changes then are found by the first look, and by the next
+// process if it comes before.
+//
+//proves:89
+func TestSettingsThatSomebodyChangesDuringOurChangeAreFoundByTheFirstLook(t *testing.T) {
+	t.Parallel()
+	for _, by := range []string{"the first look", "the next process"} {
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{})
+			nodes, svc := w.nodes(3), service("web", 1)
+			svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+			w.ensure(svc, nodes[:2])
+			w.writeDown(svc)
+			w.slow()
+			w.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb octavia.LoadBalancer) error {
+				open := []string{}
+				_, err := s.Octavia().UpdateListener(w.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{AllowedCIDRs: &open})
+				return err
+			})
+			if by == "the first look" {
+				w.repair(svc, nodes)
+			} else {
+				w.restart()
+				w.ensure(svc, nodes)
+			}
+			if got := w.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
+				t.Errorf("allowed CIDRs are %v: it is open to all", got)
+			}
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+// What a change costs in the background: the first look reads the settings once, and
+// then the next process believes them.
+func TestAChangeIsConfirmedOnceByTheNextLook(t *testing.T) {
+	t.Parallel()
+	for monitors, want := range map[string]int{"false": 2, "true": 3} {
+		w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": monitors}})
+		nodes, svc := w.nodes(3), service("web", 2)
+		w.ensure(svc, nodes)
+		w.cloud.Books.Reset()
+		w.writeDown(svc)
+		if reads := w.contentReads(); len(reads) != want {
+			t.Errorf("with monitors %s: read\n%swant %d", monitors, printed(reads), want)
+		}
+		w.writes(0)
+		w.cloud.Books.Reset()
+		w.look()
+		if reads := w.contentReads(); len(reads) != 0 {
+			t.Errorf("read once more:\n%s", printed(reads))
+		}
+	}
+}
+
+// Without drift-policy nobody looks, and what was written down is confirmed all the same.
+func TestWhatIsWrittenDownIsConfirmedWhereNobodyWatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"drift-policy": "off"}})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	w.writeDown(svc)
+	if reads := w.contentReads(); len(reads) == 0 {
+		t.Error("nothing was read")
+	}
+	w.restart()
+	w.cloud.Books.Reset()
+	w.ensure(svc, nodes)
+	if reads := w.contentReads(); len(reads) != 0 {
+		t.Errorf("read after a restart:\n%s", printed(reads))
+	}
+}
+
+// The ID and the address do not wait for that.
+func TestIDAndAddressAreWrittenSoon(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	ctx, stop := context.WithCancel(w.ctx)
+	defer stop()
+	var all []loadbalancer.Written
+	w.engine.WriteDown(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text loadbalancer.Written) error {
+		all = append(all, text)
+		stop()
+		return nil
+	})
+	want := loadbalancer.Written{LoadBalancerID: w.loadBalancer().ID, Address: svc.Status.LoadBalancer.Ingress[0].IP}
+	if len(all) != 1 || all[0] != want {
+		t.Errorf("written %+v, want %+v", all, want)
+	}
+}
+
+// A change of ours takes its time. Looks that fall into it do not take it for somebody
+// else's.
+//
+//proves:89
+func TestOurOwnChangesAreNotTakenForDrift(t *testing.T) {
+	t.Parallel()
+	d := octavia.Delays{Create: 20 * time.Millisecond, Update: 30 * time.Millisecond, Delete: 5 * time.Millisecond}
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Delays: map[string]octavia.Delays{octavia.ProviderAmphora: d}}})
+	nodes, owner, guest := w.nodes(4), service("a", 8), service("b", 1)
+	guest.Spec.Ports[0] = port(v1.ProtocolTCP, 9000)
+	w.ensure(owner, nodes[:2])
+	guest.Annotations[annotation.LoadBalancerID] = w.loadBalancer().ID
+	w.ensure(guest, nodes[:2])
+	w.ensure(owner, nodes[:3]) // it knows of its guest
+	ctx, stop := context.WithCancel(w.ctx)
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		w.engine.Watch(ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by somebody else", name) })
+	}()
+	looks := func() int { return w.cloud.Books.Count(http.MethodGet, lbRoute) }
+	for looks() < 2 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	w.ensure(owner, nodes)
+	for before := looks(); looks() < before+3 && ctx.Err() == nil; {
+		time.Sleep(time.Millisecond)
+	}
+	stop()
+	<-watching
+}
+
+// Health that changes is nobody's doing: the status tree is read, and that is all. It is
+// found also when health is as it was by the time of the look, for the settings then.
+func TestAChangeOfHealthAloneIsOneRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}, simulator: simulator.Options{Release: "2024.2"}})
+	nodes, svc := w.nodes(3), service("web", 3)
+	w.ensure(svc, nodes)
+	w.writeDown(svc)
+	w.told()
+	member := w.loadBalancer().Pools[0].Members[0].ID
+	health := func(status string) {
+		t.Helper()
+		if err := w.cloud.Octavia.SetMemberOperatingStatus(member, status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	quietly := func(what string, want int) {
+		t.Helper()
+		w.cloud.Books.Reset()
+		ctx, stop := context.WithCancel(w.ctx)
+		watching := make(chan struct{})
+		go func() {
+			defer close(watching)
+			w.engine.Watch(ctx, func(types.NamespacedName) { t.Errorf("%s: somebody is accused", what) })
+		}()
+		for w.cloud.Books.Count(http.MethodGet, lbRoute) < 4 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		stop()
+		<-watching
+		if reads := w.contentReads(); len(reads) != want {
+			t.Errorf("%s: read\n%swant %d", what, printed(reads), want)
+		}
+		if told := w.told(); told != "" {
+			t.Errorf("%s: events %q", what, told)
+		}
+	}
+	quietly("nothing", 0)
+	health(octavia.Error)
+	quietly("a member fails", 1)
+	health(octavia.Online)
+	health(octavia.Error)
+	quietly("it came back and failed again", 3)
+	w.cloud.Books.Reset()
+	w.ensure(svc, nodes)
+	if all := w.cloud.Books.Requests(); len(all) != 0 {
+		t.Errorf("then a sync costs\n%s", printed(all))
+	}
+	w.unchanged(svc, nodes)
+}

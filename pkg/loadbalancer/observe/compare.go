@@ -1,0 +1,96 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Compare tells how the parts in a status tree differ from those of a model of the
+// same load balancer, "" when they do not: which listeners, pools, monitors and members
+// there are, by ID where the model has one. The tree has no settings, and no pools that
+// no listener sends clients to. What is on its way out does not count.
+func Compare(lb *model.LoadBalancer, tree *openstack.StatusTree) string {
+	others := map[string]bool{}
+	for _, foreign := range lb.Foreign {
+		others[foreign.ID] = true
+	}
+	there := map[string]bool{}
+	for _, listener := range tree.Listeners {
+		if leaving(listener.NodeStatus) {
+			continue
+		}
+		there[listener.ID] = true
+		ours := slices.IndexFunc(lb.Listeners, func(l model.Listener) bool { return l.ID == listener.ID })
+		switch {
+		case ours >= 0:
+			if how := comparePools(lb.Listeners[ours], listener, others); how != "" {
+				return how
+			}
+		case !others[listener.ID]:
+			return fmt.Sprintf("listener %s is new", listener.Name)
+		}
+	}
+	for _, l := range lb.Listeners {
+		if !there[l.ID] {
+			return fmt.Sprintf("listener %s is gone", l.Key())
+		}
+	}
+	for _, foreign := range lb.Foreign {
+		if foreign.Kind == "listener" && !there[foreign.ID] {
+			return fmt.Sprintf("listener %s is gone", foreign.Name)
+		}
+	}
+	return ""
+}
+
+func leaving(n openstack.NodeStatus) bool {
+	return n.ProvisioningStatus == openstack.StatusPendingDelete || n.ProvisioningStatus == openstack.StatusDeleted
+}
+
+// comparePools is Compare for the pools below a listener of ours: its own, and those
+// of others that L7 policies send clients to.
+func comparePools(l model.Listener, tree openstack.ListenerStatus, others map[string]bool) string {
+	found := l.Pool.ID == ""
+	for _, pool := range tree.Pools {
+		switch {
+		case leaving(pool.NodeStatus) || others[pool.ID]:
+		case pool.ID == l.Pool.ID:
+			found = true
+			if how := comparePool(l, pool); how != "" {
+				return how
+			}
+		default:
+			return fmt.Sprintf("pool %s of listener %s is new", pool.Name, l.Key())
+		}
+	}
+	if !found {
+		return fmt.Sprintf("pool %s of listener %s is gone", l.Pool.Name, l.Key())
+	}
+	return ""
+}
+
+func comparePool(l model.Listener, tree openstack.PoolStatus) string {
+	m, there := l.Pool.Monitor, tree.Monitor.ID != "" && !leaving(tree.Monitor.NodeStatus)
+	if (m != nil) != there || m != nil && m.ID != "" && m.ID != tree.Monitor.ID {
+		return fmt.Sprintf("health monitor of listener %s is another", l.Key())
+	}
+	members := make(map[model.MemberKey]string, len(tree.Members))
+	for _, m := range tree.Members {
+		if !leaving(m.NodeStatus) {
+			members[model.MemberKey{Address: m.Address, Port: m.Port}] = m.ID
+		}
+	}
+	for _, m := range l.Pool.Members {
+		id, there := members[m.Key()]
+		if !there || m.ID != "" && m.ID != id {
+			return fmt.Sprintf("member %s:%d of listener %s is gone, or another", m.Address, m.Port, l.Key())
+		}
+	}
+	if more := len(members) - len(l.Pool.Members); more > 0 {
+		return fmt.Sprintf("%d members of listener %s are new", more, l.Key())
+	}
+	return ""
+}

@@ -1,0 +1,98 @@
+package observe_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// treeOf is the status tree of a load balancer with a listener of ours, one of somebody
+// else's, and a pool of somebody else's behind a policy of ours.
+func treeOf() *openstack.StatusTree {
+	node := func(id string) openstack.NodeStatus {
+		return openstack.NodeStatus{ID: id, Name: "name of " + id, ProvisioningStatus: "ACTIVE"}
+	}
+	return &openstack.StatusTree{NodeStatus: node("lb"), Listeners: []openstack.ListenerStatus{
+		{NodeStatus: node("listener"), Pools: []openstack.PoolStatus{
+			{NodeStatus: node("policy's"), Members: []openstack.MemberStatus{{NodeStatus: node("x")}}},
+			{
+				NodeStatus: node("pool"), Monitor: openstack.MonitorStatus{NodeStatus: node("monitor")},
+				Members: []openstack.MemberStatus{{NodeStatus: node("a"), Address: "10.0.0.1", Port: 30080}, {NodeStatus: node("b"), Address: "10.0.0.2", Port: 30080}},
+			},
+		}},
+		{NodeStatus: node("somebody's"), Pools: []openstack.PoolStatus{{NodeStatus: node("y")}}},
+	}}
+}
+
+// lbOf is the model of the same.
+func lbOf() *model.LoadBalancer {
+	return &model.LoadBalancer{
+		ID: "lb",
+		Listeners: []model.Listener{{ID: "listener", Protocol: model.TCP, Port: 80, Pool: model.Pool{
+			ID: "pool", Name: "pool_0", Monitor: &model.Monitor{ID: "monitor"},
+			Members: []model.Member{{ID: "a", Address: "10.0.0.1", Port: 30080}, {Address: "10.0.0.2", Port: 30080}},
+		}}},
+		Foreign: []model.Foreign{{Kind: "listener", ID: "somebody's", Name: "somebody's"}, {Kind: "pool", ID: "policy's"}, {Kind: "pool", ID: "unused"}},
+	}
+}
+
+//proves:89
+func TestWhichPartsOfAStatusTreeDiffer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*model.LoadBalancer, *openstack.StatusTree)
+		want   string // "" for no difference
+	}{
+		"nothing": {func(*model.LoadBalancer, *openstack.StatusTree) {}, ""},
+		"a listener of ours went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+			tree.Listeners = tree.Listeners[1:]
+		}, "listener TCP/80 is gone"},
+		"a listener of somebody's went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+			tree.Listeners = tree.Listeners[:1]
+		}, "listener somebody's is gone"},
+		"a listener came": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) { lb.Foreign = lb.Foreign[1:] }, "listener name of somebody's is new"},
+		"a pool came":     {func(lb *model.LoadBalancer, _ *openstack.StatusTree) { lb.Foreign = lb.Foreign[:1] }, "pool name of policy's of listener TCP/80 is new"},
+		"the pool went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+			tree.Listeners[0].Pools = tree.Listeners[0].Pools[:1]
+		}, "pool pool_0 of listener TCP/80 is gone"},
+		"a listener without a pool got one": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) {
+			lb.Listeners[0].Pool = model.Pool{}
+		}, "pool name of pool of listener TCP/80 is new"},
+		"the monitor went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+			tree.Listeners[0].Pools[1].Monitor = openstack.MonitorStatus{}
+		}, "health monitor of listener TCP/80"},
+		"a monitor came": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) { lb.Listeners[0].Pool.Monitor = nil }, "health monitor of listener TCP/80"},
+		"the monitor is another": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+			tree.Listeners[0].Pools[1].Monitor.ID = "another"
+		}, "health monitor of listener TCP/80"},
+		"the monitor's ID was not known": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) { lb.Listeners[0].Pool.Monitor.ID = "" }, ""},
+		"a member went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+			tree.Listeners[0].Pools[1].Members = tree.Listeners[0].Pools[1].Members[:1]
+		}, "member 10.0.0.2:30080"},
+		"a member is on its way out": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+			tree.Listeners[0].Pools[1].Members[0].ProvisioningStatus = "PENDING_DELETE"
+		}, "member 10.0.0.1:30080"},
+		"a member that we took out is on its way": {func(lb *model.LoadBalancer, tree *openstack.StatusTree) {
+			tree.Listeners[0].Pools[1].Members[0].ProvisioningStatus = "PENDING_DELETE"
+			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members[1:]
+		}, ""},
+		"a member was made anew": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+			tree.Listeners[0].Pools[1].Members[0].ID = "another"
+		}, "member 10.0.0.1:30080"},
+		"a member came": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) {
+			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members[:1]
+		}, "1 members of listener TCP/80 are new"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lb, tree := lbOf(), treeOf()
+			c.change(lb, tree)
+			if got := observe.Compare(lb, tree); (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
+				t.Errorf("it says %q, want %q", got, c.want)
+			}
+		})
+	}
+}
