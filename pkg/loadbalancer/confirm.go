@@ -107,6 +107,7 @@ func (r *Reconciler) sameSettings(ctx context.Context, as identity.Identity, lb 
 	}
 	read := parts.Model(as)
 	read.Status, read.VIP, read.FlavorID, read.AvailabilityZone = lb.Status, lb.VIP, lb.FlavorID, lb.AvailabilityZone
+	read.AdminDown = seen.AdminDown
 	read.VIP.VIPSettings = model.VIPSettings{QoSPolicyID: seen.VIPQoSPolicyID, SecurityGroupIDs: seen.VIPSecurityGroupIDs}
 	for _, l := range lb.Listeners {
 		if there := read.Listener(l.Key()); there != nil {

@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -85,6 +89,77 @@ func TestWhatSomebodyElseChangesComesBack(t *testing.T) {
 			w.floatingIPs(1)
 			w.unchanged(svc, nodes)
 		})
+	}
+}
+
+// One rule for all that can be switched off, by the watch and after a restart: it is
+// switched on again, and told.
+//
+//proves:89
+func TestWhatSomebodySwitchesOffIsSwitchedOnAgain(t *testing.T) {
+	t.Parallel()
+	down := false
+	for name, c := range map[string]struct {
+		off  func(context.Context, *openstack.Octavia, octavia.LoadBalancer) error
+		on   func(octavia.LoadBalancer) bool
+		told string
+	}{
+		"load balancer": {
+			func(ctx context.Context, o *openstack.Octavia, lb octavia.LoadBalancer) error {
+				return o.UpdateLoadBalancer(ctx, lb.ID, loadbalancers.UpdateOpts{AdminStateUp: &down})
+			},
+			func(lb octavia.LoadBalancer) bool { return lb.AdminStateUp }, "load balancer kube_service_",
+		},
+		"listener": {
+			func(ctx context.Context, o *openstack.Octavia, lb octavia.LoadBalancer) error {
+				_, err := o.UpdateListener(ctx, lb.Listeners[0].ID, listeners.UpdateOpts{AdminStateUp: &down})
+				return err
+			},
+			func(lb octavia.LoadBalancer) bool { return lb.Listeners[0].AdminStateUp }, "listener TCP/80",
+		},
+		"pool": {
+			func(ctx context.Context, o *openstack.Octavia, lb octavia.LoadBalancer) error {
+				return o.UpdatePool(ctx, lb.Pools[0].ID, pools.UpdateOpts{AdminStateUp: &down})
+			},
+			func(lb octavia.LoadBalancer) bool { return lb.Pools[0].AdminStateUp }, "pool TCP/80",
+		},
+		"health monitor": {
+			func(ctx context.Context, o *openstack.Octavia, lb octavia.LoadBalancer) error {
+				return o.UpdateMonitor(ctx, lb.Pools[0].Monitor.ID, monitors.UpdateOpts{AdminStateUp: &down})
+			},
+			func(lb octavia.LoadBalancer) bool { return lb.Pools[0].Monitor.AdminStateUp }, "monitor TCP/80",
+		},
+	} {
+		for _, by := range []string{"the watch", "the next process"} {
+			t.Run(name+" by "+by, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
+				nodes, svc := w.nodes(2), service("web", 1)
+				w.ensure(svc, nodes)
+				w.told()
+				if err := c.off(w.ctx, octaviaAsSomebodyElse(t, w).Octavia(), w.loadBalancer()); err != nil {
+					t.Fatal(err)
+				}
+				if c.on(w.loadBalancer()) {
+					t.Fatal("it is not off")
+				}
+				w.cloud.Books.Reset()
+				if by == "the watch" {
+					w.repair(svc, nodes)
+				} else {
+					w.restart()
+					w.ensure(svc, nodes)
+				}
+				w.writes(1)
+				if !c.on(w.loadBalancer()) {
+					t.Error("it is still off")
+				}
+				if told, want := w.told(), c.told; !strings.Contains(told, want) || !strings.Contains(told, "admin_state_up false → true") {
+					t.Errorf("events %q, want one that names %q and admin_state_up", told, want)
+				}
+				w.unchanged(svc, nodes)
+			})
+		}
 	}
 }
 
@@ -294,4 +369,40 @@ func TestAnnotationsThatAreWrittenCostNoRequest(t *testing.T) {
 		t.Errorf("requests:\n%s", printed(all))
 	}
 	w.unchanged(svc, nodes)
+}
+
+// Tags are never written again. Where somebody takes them off, ID and names still tell
+// whose it is, and the Service goes on.
+//
+//proves:89
+func TestAServiceGoesOnWhereSomebodyTakesTagsOff(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"load balancer", "listener"} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{})
+			nodes, svc := w.nodes(2), service("web", 1)
+			w.ensure(svc, nodes)
+			w.writeDown(svc)
+			lb, o, none := w.loadBalancer(), octaviaAsSomebodyElse(t, w).Octavia(), []string{}
+			var err error
+			if part == "listener" {
+				_, err = o.UpdateListener(w.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{Tags: &none})
+			} else {
+				err = o.UpdateLoadBalancer(w.ctx, lb.ID, loadbalancers.UpdateOpts{Tags: &none})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.loadBalancer()
+			w.restart()
+			w.cloud.Books.Reset()
+			w.ensure(svc, nodes)
+			w.writes(0)
+			w.ensure(svc, nodes[:1])
+			if n := len(w.loadBalancer().Pools[0].Members); n != 1 {
+				t.Errorf("%d members, want 1", n)
+			}
+		})
+	}
 }

@@ -33,11 +33,16 @@ func (lb *LoadBalancer) UnmarshalJSON(text []byte) error {
 type VIPUpdate struct {
 	QoSPolicyID      *string
 	SecurityGroupIDs *[]string
+	// SwitchOn sets admin_state_up.
+	SwitchOn bool
 }
 
 // ToLoadBalancerUpdateMap implements loadbalancers.UpdateOptsBuilder.
 func (opts VIPUpdate) ToLoadBalancerUpdateMap() (map[string]any, error) {
 	settings := map[string]any{}
+	if opts.SwitchOn {
+		settings["admin_state_up"] = true
+	}
 	if id := opts.QoSPolicyID; id != nil {
 		settings["vip_qos_policy_id"] = id
 		if *id == "" {

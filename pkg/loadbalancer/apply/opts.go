@@ -9,6 +9,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -40,7 +41,9 @@ func loadBalancerOpts(lb *model.LoadBalancer) openstack.LoadBalancerCreate {
 }
 
 // vipUpdate holds what differs.
-func vipUpdate(from, to model.VIPSettings) (opts openstack.VIPUpdate) {
+func vipUpdate(s plan.UpdateLoadBalancer) (opts openstack.VIPUpdate) {
+	from, to := s.From, s.To
+	opts.SwitchOn = s.SwitchOn
 	if from.QoSPolicyID != to.QoSPolicyID {
 		opts.QoSPolicyID = &to.QoSPolicyID
 	}
@@ -73,9 +76,19 @@ func persistence(p model.Pool) *pools.SessionPersistence {
 	return &pools.SessionPersistence{Type: p.Persistence}
 }
 
+// switched gives what is to be sent of the administrative state: nothing where it stays.
+func switched(from, to bool) *bool {
+	if from == to {
+		return nil
+	}
+	up := !to
+	return &up
+}
+
 // poolUpdate holds what differs; nothing, when the pool only has to be brought back.
 func poolUpdate(from, to model.Pool) openstack.PoolUpdate {
 	var opts openstack.PoolUpdate
+	opts.AdminStateUp = switched(from.AdminDown, to.AdminDown)
 	if from.Algorithm != to.Algorithm {
 		opts.LBMethod = pools.LBMethod(to.Algorithm)
 	}
@@ -150,6 +163,9 @@ type monitorUpdate struct{ from, to model.Monitor }
 func (u monitorUpdate) ToMonitorUpdateMap() (map[string]any, error) {
 	settings := map[string]any{
 		"delay": u.to.Delay, "timeout": u.to.Timeout, "max_retries": u.to.MaxRetries, "max_retries_down": u.to.MaxRetriesDown,
+	}
+	if up := switched(u.from.AdminDown, u.to.AdminDown); up != nil {
+		settings["admin_state_up"] = *up
 	}
 	for key, value := range map[string]string{
 		"http_method": u.to.HTTPMethod, "url_path": u.to.URLPath, "expected_codes": u.to.ExpectedCodes,

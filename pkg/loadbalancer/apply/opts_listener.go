@@ -58,6 +58,7 @@ func headers(names []string) map[string]string {
 func listenerUpdate(s plan.UpdateListener) openstack.ListenerUpdate {
 	var opts openstack.ListenerUpdate
 	from, to := s.From, s.To
+	opts.AdminStateUp = switched(from.AdminDown, to.AdminDown)
 	if !slices.Equal(from.AllowedCIDRs, to.AllowedCIDRs) {
 		cidrs := append([]string{}, to.AllowedCIDRs...) // not null: an empty list lets everybody in
 		opts.AllowedCIDRs = &cidrs

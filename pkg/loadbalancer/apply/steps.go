@@ -41,7 +41,7 @@ func (r *run) child(ctx context.Context, step plan.Step) (created string, err er
 	lb := r.observed.LoadBalancer
 	switch s := step.(type) {
 	case plan.UpdateLoadBalancer:
-		return "", r.Octavia.UpdateLoadBalancer(ctx, s.ID, vipUpdate(s.From, s.To))
+		return "", r.Octavia.UpdateLoadBalancer(ctx, s.ID, vipUpdate(s))
 	case plan.CreateListener:
 		return r.createListener(ctx, s)
 	case plan.UpdateListener:

@@ -33,6 +33,8 @@ type LoadBalancer struct {
 	Status, Provider      string
 	VIPPortID, VIPAddress string
 	VIPSubnetID           string
+	// AdminDown tells that it is switched off.
+	AdminDown bool
 	// VIPQoSPolicyID and VIPSecurityGroupIDs are settings of the VIP's port.
 	VIPQoSPolicyID      string
 	VIPSecurityGroupIDs []string // sorted
@@ -170,6 +172,7 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 			loadBalancers = append(loadBalancers, LoadBalancer{
 				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Operating: lb.OperatingStatus, Provider: lb.Provider,
 				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, VIPSubnetID: lb.VipSubnetID, UpdatedAt: lb.UpdatedAt,
+				AdminDown:      !lb.AdminStateUp,
 				VIPQoSPolicyID: lb.VipQosPolicyID, VIPSecurityGroupIDs: slices.Sorted(slices.Values(lb.VIPSecurityGroupIDs)),
 			})
 		}
@@ -196,5 +199,5 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 // balancer.
 func fields() []string {
 	return []string{"id", "name", "provisioning_status", "operating_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id",
-		"vip_qos_policy_id", "vip_sg_ids", "updated_at"}
+		"admin_state_up", "vip_qos_policy_id", "vip_sg_ids", "updated_at"}
 }

@@ -22,7 +22,10 @@ type LoadBalancer struct {
 	FlavorID         string
 	AvailabilityZone string
 	VIP              VIP
-	Listeners        []Listener
+	// AdminDown tells that somebody has switched it off (admin_state_up is false), as
+	// those of listener, pool and monitor do. Nothing that is desired is.
+	AdminDown bool
+	Listeners []Listener
 	// Orphans are pools of ours that no listener uses. A desired load balancer
 	// has none.
 	Orphans []Pool
@@ -84,6 +87,7 @@ type Listener struct {
 	InsertHeaders []string
 	// TLSContainerRef is where the certificate is; "" where the listener ends no TLS.
 	TLSContainerRef string
+	AdminDown       bool
 	Pool            Pool
 	Status          Status
 }
@@ -99,6 +103,7 @@ type Pool struct {
 	// seconds; 0 leaves it to the provider. Only pools of UDP and SCTP have one.
 	PersistenceTimeout int
 	Tags               []string
+	AdminDown          bool
 	Members            []Member
 	Monitor            *Monitor
 	Status             Status
@@ -139,6 +144,7 @@ type Monitor struct {
 	HTTPVersion string
 	DomainName  string
 	Tags        []string
+	AdminDown   bool
 	Status      Status
 }
 

@@ -24,6 +24,7 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 		Provider:         p.LoadBalancer.Provider,
 		FlavorID:         p.LoadBalancer.FlavorID,
 		AvailabilityZone: p.LoadBalancer.AvailabilityZone,
+		AdminDown:        !p.LoadBalancer.AdminStateUp,
 		VIP: model.VIP{
 			NetworkID: p.LoadBalancer.VipNetworkID,
 			SubnetID:  p.LoadBalancer.VipSubnetID,
@@ -80,6 +81,7 @@ func (p Parts) listener(l listeners.Listener, id identity.Identity) model.Listen
 		Limits:          p.limits(l, id),
 		InsertHeaders:   insertedHeaders(l.InsertHeaders),
 		TLSContainerRef: l.DefaultTlsContainerRef,
+		AdminDown:       !l.AdminStateUp,
 		Status:          model.Status{Provisioning: l.ProvisioningStatus, Operating: l.OperatingStatus},
 	}
 	if i := slices.IndexFunc(p.Pools, func(pool openstack.Pool) bool { return pool.ID == l.DefaultPoolID }); i >= 0 {
@@ -150,8 +152,9 @@ func (p Parts) pool(pool openstack.Pool) model.Pool {
 
 		PersistenceTimeout: pool.Persistence.Timeout,
 
-		Tags:   pool.Tags,
-		Status: model.Status{Provisioning: pool.ProvisioningStatus, Operating: pool.OperatingStatus},
+		Tags:      pool.Tags,
+		AdminDown: !pool.AdminStateUp,
+		Status:    model.Status{Provisioning: pool.ProvisioningStatus, Operating: pool.OperatingStatus},
 	}
 	for i, m := range p.Members[pool.ID] {
 		member := Member(m)
@@ -193,6 +196,7 @@ func monitor(m monitors.Monitor) *model.Monitor {
 		HTTPVersion:    m.HTTPVersion,
 		DomainName:     m.DomainName,
 		Tags:           m.Tags,
+		AdminDown:      !m.AdminStateUp,
 		Status:         model.Status{Provisioning: m.ProvisioningStatus, Operating: m.OperatingStatus},
 	}
 }

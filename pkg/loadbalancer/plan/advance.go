@@ -23,6 +23,7 @@ func Advance(observed *model.Observed, step Step) {
 		removeLoadBalancer(observed, s.ID)
 	case UpdateLoadBalancer:
 		lb.VIP.VIPSettings = s.To
+		lb.AdminDown = lb.AdminDown && !s.SwitchOn
 	case CreateListener:
 		listener := sent(s.Listener)
 		listener.Pool = takeOrphan(lb, s.Pool(), listener.Pool)
@@ -162,6 +163,7 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 	case UpdatePool:
 		pool := s.Pool.Find(lb)
 		pool.Algorithm, pool.Persistence, pool.PersistenceTimeout = s.To.Algorithm, s.To.Persistence, s.To.PersistenceTimeout
+		pool.AdminDown = s.To.AdminDown
 		pool.Status = active()
 	case SetMembers:
 		pool := s.Pool.Find(lb)

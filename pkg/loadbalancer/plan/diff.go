@@ -119,6 +119,7 @@ func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	if d.forgetful {
 		d.steps = remember(d.steps, desired)
 	}
+	d.add(switchOn(desired, lb)...) // which lets clients in
 	return d
 }
 

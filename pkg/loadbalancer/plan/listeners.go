@@ -42,7 +42,7 @@ func (f fate) tightens() bool {
 func (f fate) differs() bool {
 	want, have := f.want, f.have
 	return len(model.LimitChanges(have.Limits, want.Limits)) > 0 || want.TLSContainerRef != have.TLSContainerRef ||
-		!slices.Equal(want.InsertHeaders, have.InsertHeaders)
+		!slices.Equal(want.InsertHeaders, have.InsertHeaders) || want.AdminDown != have.AdminDown
 }
 
 // stays gives the ports that the load balancer has and keeps.
@@ -183,7 +183,7 @@ func (d *differ) updatePool(pool PoolRef, from, to model.Pool) {
 }
 
 func poolDiffers(from, to model.Pool) bool {
-	return from.Algorithm != to.Algorithm || from.Persistence != to.Persistence || from.PersistenceTimeout != to.PersistenceTimeout
+	return from.AdminDown != to.AdminDown || from.Algorithm != to.Algorithm || from.Persistence != to.Persistence || from.PersistenceTimeout != to.PersistenceTimeout
 }
 
 // createListeners makes what new ports need, the listener last: it must not send

@@ -50,6 +50,7 @@ func (s CreateListener) String() string {
 func (s UpdateListener) String() string {
 	var changes changes
 	from, to := s.From, s.To
+	changes.switched(from.AdminDown, to.AdminDown)
 	changes.add("allowed_cidrs", fmt.Sprint(from.AllowedCIDRs), fmt.Sprint(to.AllowedCIDRs))
 	for _, limit := range model.LimitChanges(from.Limits, to.Limits) {
 		changes.add(limit.Name, limit.From, limit.To)
@@ -88,6 +89,7 @@ func persistence(p model.Pool) string {
 // String implements Step.
 func (s UpdatePool) String() string {
 	var changes changes
+	changes.switched(s.From.AdminDown, s.To.AdminDown)
 	changes.add("lb_algorithm", s.From.Algorithm, s.To.Algorithm)
 	changes.add("session_persistence", persistence(s.From), persistence(s.To))
 	return fmt.Sprintf("pool %s: %s", s.Pool, changes)
@@ -136,6 +138,7 @@ func (s CreateMonitor) String() string {
 // String implements Step.
 func (s UpdateMonitor) String() string {
 	var changes changes
+	changes.switched(s.From.AdminDown, s.To.AdminDown)
 	changes.add("delay", s.From.Delay, s.To.Delay)
 	changes.add("timeout", s.From.Timeout, s.To.Timeout)
 	changes.add("max_retries", s.From.MaxRetries, s.To.MaxRetries)
@@ -194,6 +197,8 @@ func (c *changes) add(attribute string, from, to any) {
 		*c = append(*c, fmt.Sprintf("%s %v → %v", attribute, from, to))
 	}
 }
+
+func (c *changes) switched(from, to bool) { c.add("admin_state_up", !from, !to) }
 
 // String implements fmt.Stringer.
 func (c changes) String() string {

@@ -191,12 +191,13 @@ func (m maker) damage(lb *model.LoadBalancer) {
 			Key: model.ListenerKey{Transport: model.TCP, Port: 9000 + i},
 		})
 	}
+	lb.AdminDown = m.chance(10)
 	if m.chance(20) {
 		lb.Shared = &model.Shared{Owner: "somebody", Removable: m.chance(50)}
 	}
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]
-		l.Status = m.status()
+		l.Status, l.AdminDown = m.status(), m.chance(10)
 		for _, limit := range l.Limits.Named {
 			if !limit.Asked {
 				limit.Value = pickOne(m, 0, 1000, 50000) // the operator's, or somebody's
@@ -216,9 +217,9 @@ func (m maker) damage(lb *model.LoadBalancer) {
 }
 
 func (m maker) damagePool(pool *model.Pool) {
-	pool.Status = m.status()
+	pool.Status, pool.AdminDown = m.status(), m.chance(10)
 	if pool.Monitor != nil {
-		pool.Monitor.Status = m.status()
+		pool.Monitor.Status, pool.Monitor.AdminDown = m.status(), m.chance(10)
 	}
 	for i := range pool.Members {
 		member := &pool.Members[i]

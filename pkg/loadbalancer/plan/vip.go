@@ -8,10 +8,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// UpdateLoadBalancer changes what a load balancer has on its VIP, in one request.
+// UpdateLoadBalancer changes what a load balancer has on its VIP, in one request, or
+// switches it on.
 type UpdateLoadBalancer struct {
 	ID, Name string
 	From, To model.VIPSettings
+	SwitchOn bool
 }
 
 func (UpdateLoadBalancer) step() {}
@@ -19,6 +21,7 @@ func (UpdateLoadBalancer) step() {}
 // String implements Step.
 func (s UpdateLoadBalancer) String() string {
 	var changes changes
+	changes.switched(s.SwitchOn, false)
 	changes.add("vip_qos_policy_id", or(s.From.QoSPolicyID, model.None), or(s.To.QoSPolicyID, model.None))
 	changes.add("vip_sg_ids", fmt.Sprint(s.From.SecurityGroupIDs), fmt.Sprint(s.To.SecurityGroupIDs))
 	return fmt.Sprintf("load balancer %s (%s): %s", s.Name, s.ID, changes)
@@ -32,6 +35,16 @@ func updateVIP(desired, lb *model.LoadBalancer) []Step {
 		return nil
 	}
 	return []Step{UpdateLoadBalancer{ID: lb.ID, Name: lb.Name, From: from, To: to}}
+}
+
+// switchOn gives the step that switches a load balancer on that somebody has switched
+// off. Another's is its owner's business.
+func switchOn(desired, lb *model.LoadBalancer) []Step {
+	if !lb.AdminDown || lb.Shared != nil {
+		return nil
+	}
+	settings := desired.VIP.Over(lb.VIP.VIPSettings) // as updateVIP has left them
+	return []Step{UpdateLoadBalancer{ID: lb.ID, Name: lb.Name, From: settings, To: settings, SwitchOn: true}}
 }
 
 // guards tells why security groups of the VIP and source ranges are in each other's
