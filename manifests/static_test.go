@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/route"
 )
 
@@ -115,7 +116,7 @@ func TestRightsInTheCluster(t *testing.T) {
 func TestRightsInKubeSystem(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"configmaps [" + route.RecordName + "]: get update",
+		"configmaps [" + provider.CloudRecordName + " " + route.RecordName + "]: get update",
 		"configmaps: create",
 		"coordination.k8s.io/leases [cloud-controller-manager]: get update",
 		"coordination.k8s.io/leases: create",

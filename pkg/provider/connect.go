@@ -106,6 +106,9 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Recorder:  c.Recorder,
 		Metrics:   c.Metrics,
 		Clock:     c.Clock,
+		CloudIdentity: func() CloudIdentity {
+			return CloudIdentity{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
+		},
 	}
 	if c.Config.Route.RouterID != "" {
 		options.NewRoutes = func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes {

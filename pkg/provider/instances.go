@@ -11,16 +11,22 @@ import (
 type instances struct {
 	inner cloudprovider.InstancesV2
 	calls *calls
+	cloud *cloudCheck
 }
 
-// InstanceExists says whether the node's server exists.
+// InstanceExists says whether the node's server exists. That it does not is only said
+// of the project and region that the cluster is known to be in.
 func (i *instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	ctx, end, err := i.calls.begin(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer end()
-	return i.inner.InstanceExists(ctx, node)
+	exists, err := i.inner.InstanceExists(ctx, node)
+	if exists || err != nil {
+		return exists, err
+	}
+	return false, i.cloud.allow(ctx)
 }
 
 // InstanceShutdown says whether the node's server is switched off.

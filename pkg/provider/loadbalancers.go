@@ -2,9 +2,12 @@ package provider
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
@@ -38,6 +41,7 @@ type LoadBalancers interface {
 type loadBalancers struct {
 	engine  LoadBalancers
 	calls   *calls
+	cloud   *cloudCheck
 	metrics *Metrics
 	// upkeep works on changes of nodes; nil until it runs.
 	upkeep atomic.Pointer[upkeep]
@@ -119,7 +123,8 @@ func (l *loadBalancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string,
 	})
 }
 
-// call runs one call of the engine, measured, within the life of the process. What it
+// call runs one call of the engine, measured, within the life of the process and in
+// the project and region that the cluster is known to be in. What it
 // returns is short enough for events and logs, whatever the Service says.
 func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.Service, do func(context.Context) error) error {
 	ctx, end, err := l.calls.begin(ctx)
@@ -127,6 +132,11 @@ func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.
 		return err
 	}
 	defer end()
+	if err := l.cloud.allow(ctx); errors.Is(err, ErrCloudChanged) { // a Service's users need not know which
+		return fmt.Errorf("%w: ask the cluster's operator, who finds an event on ConfigMap %s/%s", ErrCloudChanged, metav1.NamespaceSystem, CloudRecordName)
+	} else if err != nil {
+		return err
+	}
 	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(service))
 	return l.metrics.observe(operation, func() error { return message.Error(do(klog.NewContext(ctx, logger))) })
 }

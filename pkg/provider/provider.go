@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -34,6 +35,9 @@ type Options struct {
 	// FindOctavia gives an error while the cloud has no load balancer service; nil: it
 	// always has.
 	FindOctavia func(context.Context) error
+	// CloudIdentity gives the project and region that the session works in; nil: they
+	// are not compared with those of earlier starts.
+	CloudIdentity func() CloudIdentity
 	// NewRoutes makes the routes to pods, once the identity and the nodes can be
 	// known. Nil: no routes.
 	NewRoutes func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes
@@ -58,6 +62,7 @@ type Options struct {
 type Provider struct {
 	options Options
 	calls   *calls
+	cloud   *cloudCheck
 
 	// initialized and informed are done by the first of upstream's starts: with leader
 	// migration it starts us twice, for either half of its controllers.
@@ -82,7 +87,14 @@ func New(ctx context.Context, options Options) *Provider {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
-	return &Provider{options: options, calls: newCalls(ctx)}
+	p := &Provider{options: options, calls: newCalls(ctx)}
+	if options.CloudIdentity != nil {
+		p.cloud = &cloudCheck{
+			maps: options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), current: options.CloudIdentity,
+			recorder: options.Recorder, clock: options.Clock,
+		}
+	}
+	return p
 }
 
 // Initialize is called by upstream when this process leads, before it asks for
@@ -104,6 +116,9 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 	if p.options.Leading != nil {
 		p.options.Leading(ctx)
 	}
+	if err := p.cloud.allow(ctx); err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Services, nodes and routes wait")
+	}
 	if p.options.NewLoadBalancers == nil && p.options.NewRoutes == nil {
 		return
 	}
@@ -120,7 +135,7 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 }
 
 func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
-	balancers := &loadBalancers{calls: p.calls, metrics: p.options.Metrics}
+	balancers := &loadBalancers{calls: p.calls, cloud: p.cloud, metrics: p.options.Metrics}
 	engine, err := p.options.NewLoadBalancers(id, balancers.newest)
 	if err != nil {
 		return err
@@ -145,7 +160,7 @@ func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 	defer p.mu.Unlock()
 	if p.options.NewRoutes != nil {
 		nodes := factory.Core().V1().Nodes()
-		p.routes = &routes{inner: p.options.NewRoutes(p.clusterID, nodes.Lister(), nodes.Informer().HasSynced), calls: p.calls}
+		p.routes = &routes{inner: p.options.NewRoutes(p.clusterID, nodes.Lister(), nodes.Informer().HasSynced), calls: p.calls, cloud: p.cloud}
 	}
 	if p.loadBalancers == nil {
 		return
@@ -182,7 +197,7 @@ func (p *Provider) startUpkeep() {
 
 // InstancesV2 gives the servers behind the nodes.
 func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) {
-	return &instances{inner: p.options.Instances, calls: p.calls}, true
+	return &instances{inner: p.options.Instances, calls: p.calls, cloud: p.cloud}, true
 }
 
 // Routes gives the routes to pods, or false when cloud.conf names no router.

@@ -10,6 +10,7 @@ import (
 type routes struct {
 	inner cloudprovider.Routes
 	calls *calls
+	cloud *cloudCheck
 }
 
 // ListRoutes gives the routes to pods that are ours.
@@ -29,6 +30,9 @@ func (r *routes) CreateRoute(ctx context.Context, clusterName, nameHint string, 
 		return err
 	}
 	defer end()
+	if err := r.cloud.allow(ctx); err != nil {
+		return err
+	}
 	return r.inner.CreateRoute(ctx, clusterName, nameHint, route)
 }
 
@@ -39,5 +43,8 @@ func (r *routes) DeleteRoute(ctx context.Context, clusterName string, route *clo
 		return err
 	}
 	defer end()
+	if err := r.cloud.allow(ctx); err != nil {
+		return err
+	}
 	return r.inner.DeleteRoute(ctx, clusterName, route)
 }
