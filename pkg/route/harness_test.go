@@ -114,6 +114,16 @@ func (c *cloud) cluster(name string) *cluster {
 	return k
 }
 
+// record is the content of the ConfigMap.
+func (k *cluster) record() map[string]string {
+	k.Helper()
+	stored, err := k.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(k.Context(), route.RecordName, metav1.GetOptions{})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return stored.Data
+}
+
 // restart is another process.
 func (k *cluster) restart() {
 	k.table = route.New(route.Options{

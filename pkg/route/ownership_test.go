@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -235,4 +236,44 @@ func TestRoutesOfThePeerAreTakenOverWithoutAWrite(t *testing.T) {
 	k.settle()
 	k.wantRoutes()
 	k.wantPairs("node-1")
+}
+
+// A start at which kube-system may not be read yet must not cost the record.
+func TestAProcessWithoutAnIdentityLeavesTheRecordAlone(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, simulator.Options{}).cluster("a")
+	first := k.join("node-1", "10.244.1.0/24")
+	k.settle()
+	before := k.record()
+	k.name = ""
+	k.restart()
+	k.leave(first)
+	second := k.join("node-2", "10.244.2.0/24")
+	k.settle()
+	k.wantRoutes("10.244.1.0/24 via "+k.address(first), "10.244.2.0/24 via "+k.address(second))
+	if diff := cmp.Diff(before, k.record()); diff != "" {
+		t.Errorf("the record changed (-before +after):\n%s", diff)
+	}
+	k.name = "a"
+	k.restart()
+	k.settle()
+	k.wantRoutes("10.244.2.0/24 via " + k.address(second))
+}
+
+func TestARecordWithoutAnIdentityGetsOne(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, simulator.Options{}).cluster("")
+	node := k.join("node-1", "10.244.1.0/24")
+	k.settle()
+	if owner := k.record()["cluster"]; owner != "" {
+		t.Fatalf("the record is of %q", owner)
+	}
+	k.leave(node)
+	k.name = "a"
+	k.restart()
+	k.settle()
+	k.wantRoutes()
+	if owner := k.record()["cluster"]; owner != "a" {
+		t.Errorf("the record is of %q", owner)
+	}
 }

@@ -26,6 +26,8 @@ type pass struct {
 	errs map[hop]error
 	// added are those of has that were not there before.
 	added map[hop]bool
+	// stuck is why a route to a pod CIDR that had to go is still there.
+	stuck map[netip.Prefix]error
 }
 
 // carryOut gives the error of each call.
@@ -42,6 +44,7 @@ func (t *Table) carryOut(ctx context.Context, calls []*call) []error {
 	p, err := t.start(ctx)
 	if err == nil {
 		t.dropAll(ctx, p, drops)
+		p.stuck = p.stuckBy(drops)
 		t.addAll(ctx, p, adds)
 	}
 	for i, c := range calls {
@@ -111,6 +114,18 @@ func (t *Table) dropAll(ctx context.Context, p *pass, drops map[hop]error) {
 	}
 	t.eachPort(ctx, p, going, ports, t.removePairs)
 	t.dropRoutes(ctx, p, drops, going)
+}
+
+// stuckBy gives the pod CIDRs that still lead to where they must not: a second next
+// hop beside that one would lose half of the packets.
+func (p *pass) stuckBy(drops map[hop]error) map[netip.Prefix]error {
+	stuck := map[netip.Prefix]error{}
+	for h, err := range drops {
+		if _, there := p.has[h]; there && err != nil {
+			stuck[h.to] = fmt.Errorf("it still leads to %s: %w", h.via, err)
+		}
+	}
+	return stuck
 }
 
 // inherited tells that the address of a route now is that of another port, which lets
@@ -286,6 +301,9 @@ func (t *Table) choose(p *pass, c *call, ports map[netip.Addr][]*openstack.Route
 			return hop{}, "", fmt.Errorf("router %s leads %s to %s, which is no address of node %s, and nothing proves that this route is ours: "+
 				"if no other cluster has it, remove it from the router", t.routerID, c.to, h.via, c.node)
 		}
+	}
+	if err := p.stuck[c.to]; err != nil {
+		return hop{}, "", fmt.Errorf("the route to %s of node %s waits: %w", c.to, c.node, err)
 	}
 	for _, via := range c.through {
 		if id := t.portAt(via, ports); id != "" {

@@ -21,7 +21,8 @@ import (
 const RecordName = "openstack-routes"
 
 // clusterKey holds whose record it is: one that was restored in another cluster
-// proves nothing there.
+// proves nothing there. It is empty where the cluster's identity could not be read;
+// such a record is believed, and gets the identity when there is one.
 const clusterKey = "cluster"
 
 // record is the proof that a route is ours when the Node that it led to is gone. It
@@ -35,8 +36,9 @@ type record struct {
 	loaded bool
 	// stored is nil before the ConfigMap is there.
 	stored *v1.ConfigMap
-	// denied says that we may not keep one.
-	denied bool
+	// denied says that we may not keep one; foreign that the stored one is of a cluster
+	// that may be ours: our own identity cannot be read.
+	denied, foreign bool
 	// ports are those of our routes, by route; "" where none is known.
 	ports map[hop]string
 }
@@ -65,8 +67,15 @@ func (r *record) load(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("read which routes are ours: %w", err)
 	}
-	r.stored, r.loaded, r.ports = stored, true, map[hop]string{}
-	if stored == nil || stored.Data[clusterKey] != r.cluster {
+	r.stored, r.loaded, r.foreign, r.ports = stored, true, false, map[hop]string{}
+	if stored == nil {
+		return nil
+	}
+	if owner := stored.Data[clusterKey]; owner != "" && owner != r.cluster {
+		if r.foreign = r.cluster == ""; r.foreign {
+			klog.FromContext(ctx).Info("The record of routes is left as it is: it is of a cluster with an identity, and ours cannot be read. "+
+				"Routes of nodes that went meanwhile stay until it can", "configMap", RecordName, "cluster", owner)
+		}
 		return nil
 	}
 	for line := range strings.Lines(stored.Data[r.router]) {
@@ -107,16 +116,17 @@ func (r *record) write(ctx context.Context, add map[hop]string, drop []hop) erro
 }
 
 func (r *record) store(ctx context.Context) (err error) {
-	if r.denied {
+	if r.denied || r.foreign {
 		return nil
 	}
 	changed := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: RecordName}}
 	if r.stored != nil {
 		changed = r.stored.DeepCopy()
 	}
-	if changed.Data[clusterKey] != r.cluster {
-		changed.Data = map[string]string{clusterKey: r.cluster}
+	if owner := changed.Data[clusterKey]; owner != "" && owner != r.cluster || changed.Data == nil {
+		changed.Data = map[string]string{}
 	}
+	changed.Data[clusterKey] = r.cluster
 	changed.Data[r.router] = r.text()
 	if r.stored == nil {
 		changed, err = r.maps.Create(ctx, changed, metav1.CreateOptions{})

@@ -1,11 +1,14 @@
 package route_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/route"
@@ -249,4 +252,93 @@ func TestWhatIsNotKnownIsNotListed(t *testing.T) {
 	if err := k.table.CreateRoute(t.Context(), "", "", &cloudprovider.Route{DestinationCIDR: "10.244.1.0"}); err == nil {
 		t.Error("no error for a destination that is no CIDR")
 	}
+}
+
+// Two next hops of one pod CIDR lose half of the packets.
+func TestAPodCIDRGetsNoSecondNextHopWhileTheFirstCannotGo(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, simulator.Options{}).cluster("a")
+	first := k.join("node-1", "10.244.1.0/24")
+	k.settle()
+	k.leave(first)
+	heir, other := k.join("node-2", "10.244.1.0/24"), k.join("node-3", "10.244.3.0/24")
+	lift := k.Faults.Add(faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/routers/*/remove_extraroutes", Status: 403, Worded: true})
+	errs := k.sync()
+	if len(errs) != 2 || !strings.Contains(errors.Join(errs...).Error(), "it still leads to "+k.address(first)) {
+		t.Errorf("errors are %v, want one of the route that stays and one of that which waits", errs)
+	}
+	k.wantRoutes("10.244.1.0/24 via "+k.address(first), "10.244.3.0/24 via "+k.address(other))
+	k.wantPairs("node-2")
+	lift()
+	k.settle()
+	k.wantRoutes("10.244.1.0/24 via "+k.address(heir), "10.244.3.0/24 via "+k.address(other))
+}
+
+func TestARouteThatWasThereBeforeStaysWhenItsPairCannotBe(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, simulator.Options{}).cluster("a")
+	node := k.join("node-1", "10.244.1.0/24")
+	k.setRoutes([2]string{"10.244.1.0/24", k.address(node)})
+	k.Faults.Add(faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/ports/*", Status: 403, Worded: true})
+	k.mentions(k.sync(), "allowed address pairs of port "+k.ports["node-1"])
+	k.wantRoutes("10.244.1.0/24 via " + k.address(node))
+}
+
+func TestARefusedListOfRoutesIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, without("extraroute-atomic")).cluster("a")
+	k.join("node-1", "10.244.1.0/24")
+	k.Faults.Add(faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/routers/*", Status: 403, Worded: true})
+	k.spent()
+	if errs := k.sync(); len(errs) != 1 {
+		t.Errorf("errors are %v, want one", errs)
+	}
+	if spent := k.spent(); count(spent, "PUT routers/") != 2 { // the atomic one, and the whole list
+		t.Errorf("requests %q", spent)
+	}
+}
+
+func TestWhoHasLeftABatchGetsNoRoute(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, simulator.Options{}).cluster("a")
+	stays, leaves := k.join("node-1", "10.244.1.0/24"), k.join("node-2", "10.244.2.0/24")
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	routeTo := func(node *v1.Node) *cloudprovider.Route {
+		return &cloudprovider.Route{TargetNode: types.NodeName(node.Name), TargetNodeAddresses: node.Status.Addresses, DestinationCIDR: node.Spec.PodCIDRs[0]}
+	}
+	errs := k.table.CreateTogether(t.Context(), []context.Context{t.Context(), left}, []*cloudprovider.Route{routeTo(stays), routeTo(leaves)})
+	if errs[0] != nil {
+		t.Error(errs[0])
+	}
+	k.wantRoutes("10.244.1.0/24 via " + k.address(stays))
+}
+
+// A port that is not seen may be another project's, on a shared network. One that is
+// gone makes the Node change its address, and the route follows.
+func TestARouteWhosePortIsNotSeenIsLeftUntilTheNodeHasAnotherAddress(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, simulator.Options{}).cluster("a")
+	node := k.join("node-1", "10.244.1.0/24")
+	k.settle()
+	gone := k.address(node)
+	if err := k.Neutron.DeletePort(k.ports["node-1"]); err != nil {
+		t.Fatal(err)
+	}
+	k.restart()
+	k.spent()
+	k.settle()
+	k.wantRoutes("10.244.1.0/24 via " + gone)
+	if spent := k.spent(); count(spent, "PUT") > 0 {
+		t.Errorf("requests %q", spent)
+	}
+	port, err := k.Neutron.CreatePort(neutron.PortSpec{ProjectID: k.Account.ProjectID, SubnetID: k.Subnet.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := node.DeepCopy()
+	moved.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: port.FixedIPs[0].Address}}
+	k.set(moved)
+	k.settle()
+	k.wantRoutes("10.244.1.0/24 via " + port.FixedIPs[0].Address)
 }
