@@ -114,7 +114,7 @@ func (p *progress) expected() time.Time {
 func (r *Reconciler) call(ctx context.Context, req request) (*v1.LoadBalancerStatus, error) {
 	key := string(req.svc.UID)
 	before, status, err, ok := r.actors.Left(key)
-	if ok && before.operation == req.operation && (req.operation == operationDelete || err != nil && before.asks(req.svc)) {
+	if ok && before.operation == req.operation && (req.operation == operationDelete || before.asks(req.svc)) {
 		return status, err
 	}
 	req.svc, req.progress = req.svc.DeepCopy(), &progress{began: r.options.Clock.Now()}

@@ -1,0 +1,278 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
+	servicecontroller "k8s.io/cloud-provider/controllers/service"
+	"k8s.io/component-base/featuregate"
+	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// upstream is a cluster whose Services are worked on by the service controller of
+// k8s.io/cloud-provider, with the default number of workers, and our provider.
+type upstream struct {
+	*world
+	client *fake.Clientset
+}
+
+// run starts the controllers. They end with the test.
+func (w *world) run(services []*v1.Service, nodes []*v1.Node) *upstream {
+	w.t.Helper()
+	objects := []runtime.Object{&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: clusterID}}}
+	for _, svc := range services {
+		objects = append(objects, svc)
+	}
+	for _, node := range nodes {
+		objects = append(objects, node)
+	}
+	client := fake.NewClientset(objects...)
+	ctx, cancel := context.WithCancel(w.ctx)
+	p := provider.New(ctx, provider.Options{
+		Client: client, Recorder: record.NewFakeRecorder(100000),
+		NewLoadBalancers: func(_ string, newest provider.Newest) (provider.LoadBalancers, error) {
+			w.options.newest, w.options.workers = newest, provider.DefaultServiceWorkers
+			engine, events := w.controller(w.clusterUID)
+			go func() { // what nobody reads would hold the controller up
+				for {
+					select {
+					case <-events.Events:
+					case <-ctx.Done():
+						return
+					}
+				}
+			}()
+			return engine, nil
+		},
+		Stop: func(err error) { w.t.Errorf("stopped: %v", err) },
+	})
+	p.Initialize(nil, ctx.Done())
+	factory := informers.NewSharedInformerFactory(client, 0)
+	p.SetInformers(factory)
+	controller, err := servicecontroller.New(p, client, factory.Core().V1().Services(), factory.Core().V1().Nodes(), "kubernetes", featuregate.NewFeatureGate())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		controller.Run(ctx, provider.DefaultServiceWorkers, controllersmetrics.NewControllerManagerMetrics("test"))
+	}()
+	w.t.Cleanup(func() {
+		cancel()
+		<-ended
+		factory.Shutdown()
+		if err := p.Shutdown(context.WithoutCancel(ctx)); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return &upstream{world: w, client: client}
+}
+
+// members gives for each load balancer that is not stuck how many members it has, by
+// the name of its Service.
+func (u *upstream) members() map[string]int {
+	members := map[string]int{}
+	for _, lb := range u.cloud.Octavia.Snapshot() {
+		if lb.ProvisioningStatus == octavia.Active && len(lb.Pools) > 0 {
+			members[strings.TrimPrefix(lb.Name, "kube_service_kubernetes_default_")] = len(lb.Pools[0].Members)
+		}
+	}
+	return members
+}
+
+// await waits until so many load balancers have so many members, and says how long it
+// took.
+func (u *upstream) await(what string, many, want int) time.Duration {
+	u.t.Helper()
+	began := time.Now()
+	u.until(what, func() bool {
+		n := 0
+		for _, members := range u.members() {
+			if members == want {
+				n++
+			}
+		}
+		if n < many {
+			time.Sleep(20 * time.Millisecond)
+		}
+		return n >= many
+	})
+	took := time.Since(began)
+	u.t.Logf("%s: after %s", what, took.Round(time.Second/10))
+	return took
+}
+
+// published tells which Services have an address.
+func (u *upstream) published(prefix string) (names []string) {
+	u.t.Helper()
+	list, err := u.client.CoreV1().Services("default").List(u.ctx, metav1.ListOptions{})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	for _, svc := range list.Items {
+		if strings.HasPrefix(svc.Name, prefix) && len(svc.Status.LoadBalancer.Ingress) > 0 {
+			names = append(names, svc.Name)
+		}
+	}
+	return names
+}
+
+func (u *upstream) remove(node *v1.Node) {
+	u.t.Helper()
+	if err := u.client.CoreV1().Nodes().Delete(u.ctx, node.Name, metav1.DeleteOptions{}); err != nil {
+		u.t.Fatal(err)
+	}
+}
+
+// events gives the messages of upstream's events of a reason, or of all Warnings.
+func (u *upstream) events(reason string) (messages []string) {
+	u.t.Helper()
+	list, err := u.client.CoreV1().Events("").List(u.ctx, metav1.ListOptions{})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	for _, event := range list.Items {
+		if event.Reason == reason || reason == "" && event.Type == v1.EventTypeWarning {
+			messages = append(messages, event.Reason+": "+event.Message)
+		}
+	}
+	return messages
+}
+
+func services(prefix string, n int) []*v1.Service {
+	var all []*v1.Service
+	for i := range n {
+		all = append(all, service(prefix+itoa(i), 1))
+	}
+	return all
+}
+
+// bigCloud makes changes at once, and has room for a thousand load balancers.
+func bigCloud(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Delays: map[string]octavia.Delays{
+		octavia.ProviderAmphora: {}, octavia.ProviderOVN: {Create: time.Hour},
+	}}})
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	w.ctx = ctx
+	for _, resource := range []string{"port", "floatingip"} {
+		w.cloud.Neutron.SetQuota(w.cloud.Account.ProjectID, resource, -1)
+	}
+	return w
+}
+
+// Half of a thousand load balancers stay PENDING for ever: the others follow their
+// nodes, and new Services are served, as if nobody was stuck.
+//
+//proves:73
+func TestStuckLoadBalancersHoldUpNeitherNodeChangesNorNewServices(t *testing.T) {
+	t.Parallel()
+	const half = 500
+	w := bigCloud(t)
+	nodes := w.nodes(4)
+	u := w.run(append(services("healthy-", half), services("stuck-", half)...), nodes)
+	u.await("all are made", 2*half, 4)
+	u.until("all are published", func() bool {
+		time.Sleep(50 * time.Millisecond)
+		return len(u.published("")) == 2*half
+	})
+	u.remove(nodes[3])
+	usual := u.await("usually, a node that goes is taken out of all", 2*half, 3)
+
+	for _, lb := range w.cloud.Octavia.Snapshot() {
+		if strings.Contains(lb.Name, "_stuck-") {
+			if _, err := w.cloud.Hold(lb.ID, octavia.PendingUpdate, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// More of the stuck ones change than upstream has workers.
+	for i := range half {
+		patch := []byte(`{"metadata":{"annotations":{"` + annotation.ConnLimit + `":"100"}}}`)
+		if _, err := u.client.CoreV1().Services("default").Patch(u.ctx, "stuck-"+itoa(i), "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, node := range []*v1.Node{nodes[2], nodes[1]} { // upstream's only worker for nodes is not held up by the first
+		u.remove(node)
+		took := u.await("a node that goes is taken out of the healthy ones", half, 2-i)
+		if took > 2*usual+5*time.Second {
+			t.Errorf("a node that went stayed a member for %s, usually %s", took, usual)
+		}
+	}
+	const more = 20
+	for _, svc := range services("new-", more) {
+		if _, err := u.client.CoreV1().Services("default").Create(u.ctx, svc, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.until("new ones are served", func() bool {
+		time.Sleep(50 * time.Millisecond)
+		return len(u.published("new-")) == more
+	})
+	if members := u.members(); slices.ContainsFunc(services("stuck-", half), func(s *v1.Service) bool { return members[s.Name] != 0 }) {
+		t.Error("those that were stuck are not any more: the test shows nothing")
+	}
+}
+
+// A normal creation or deletion gives no Warning, also when there are many at once.
+func TestTwoHundredServicesAtOnceGiveNoWarning(t *testing.T) {
+	t.Parallel()
+	const many = 200
+	w := bigCloud(t)
+	u := w.run(services("web-", many), w.nodes(2))
+	u.until("all are published", func() bool {
+		time.Sleep(50 * time.Millisecond)
+		return len(u.published("")) == many
+	})
+	for i := range many {
+		if err := u.client.CoreV1().Services("default").Delete(u.ctx, "web-"+itoa(i), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.until("all are gone, and that was told", func() bool {
+		time.Sleep(50 * time.Millisecond)
+		return len(w.cloud.Octavia.Snapshot()) == 0 && len(u.events("DeletedLoadBalancer")) > 0
+	})
+	if warnings := u.events(""); len(warnings) > 0 {
+		t.Errorf("%d warnings, the first: %s", len(warnings), warnings[0])
+	}
+}
+
+// A new Service whose load balancer is slow holds up the node changes of no other.
+func TestANewServiceHoldsUpNoNodeChangesOfOthers(t *testing.T) {
+	t.Parallel()
+	w := bigCloud(t)
+	nodes := w.nodes(4)
+	u := w.run(services("old-", 1), nodes)
+	u.await("the old one is made", 1, 4)
+	u.until("it is published", func() bool { return len(u.published("old-")) == 1 })
+	slow := service("new", 1) // it stays in PENDING_CREATE
+	slow.Annotations[annotation.Provider] = octavia.ProviderOVN
+	if _, err := u.client.CoreV1().Services("default").Create(u.ctx, slow, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	u.until("the new one is being made", func() bool { return len(w.cloud.Octavia.Snapshot()) == 2 })
+	for i, node := range []*v1.Node{nodes[3], nodes[2], nodes[1]} {
+		u.remove(node)
+		u.await("a node that goes is taken out of the old one", 1, 3-i)
+	}
+}
