@@ -342,6 +342,7 @@ func TestWorkersAreHeldForTwoMinutesWhileTheyArePlentiful(t *testing.T) {
 	})
 }
 
+//proves:73
 func TestScarceWorkersComeBackFromWhoHasMost(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())

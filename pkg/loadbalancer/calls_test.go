@@ -57,6 +57,7 @@ func (w *world) writesReach(n int) {
 	w.until(itoa(n)+" writes", func() bool { return len(w.cloud.Books.Requests(books.Writes())) >= n })
 }
 
+//proves:73
 func TestOneWorkerBeginsWithAllServicesWhileTheirLoadBalancersAreBuilt(t *testing.T) {
 	t.Parallel()
 	w, pass := slowWorld(t)

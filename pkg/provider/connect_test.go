@@ -116,7 +116,6 @@ func TestEveryLimitIsHandedOn(t *testing.T) {
 	}
 }
 
-//proves:114
 func TestNodesAreServedWithoutLoadBalancers(t *testing.T) {
 	t.Parallel()
 	_, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.Enabled = false })

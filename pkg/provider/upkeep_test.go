@@ -158,6 +158,7 @@ func change(t *testing.T, client *fake.Clientset, node *v1.Node) {
 	}
 }
 
+//proves:53
 func TestNodeThatGetsItsAddressBecomesAMember(t *testing.T) {
 	t.Parallel()
 	a, b := syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2")
@@ -323,6 +324,7 @@ func TestServicesThatMayNotBePatchedAreNoError(t *testing.T) {
 	}
 }
 
+//proves:53
 func TestNodesThatComeAndGoAreFollowedWithoutUpstream(t *testing.T) {
 	t.Parallel()
 	a, b := syncNode("a", "10.0.0.1"), syncNode("b", "10.0.0.2")
@@ -378,6 +380,8 @@ func TestChangesOfNodesShortlyAfterOneAnotherAreOneRound(t *testing.T) {
 
 // Half of the Services have a load balancer that stays PENDING, as after the end of
 // Octavia's workers: they wait, and nobody waits for them.
+//
+//proves:73
 func TestStuckLoadBalancersHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	const many = 1000

@@ -120,5 +120,60 @@ func clusterBreaks() []Break {
 			New:   `return &tls.Certificate{Leaf: pair.Leaf}, nil`,
 			Tests: []string{"TestClientCertificateIsShownAndReadAgain"},
 		},
+		{
+			Row: 53, What: "excluded nodes are members",
+			File:  "pkg/provider/upkeep.go",
+			Old:   `return now, slices.DeleteFunc(nodes, excluded)`,
+			New:   `return now, nodes`,
+			Tests: []string{"TestNodeThatGetsItsAddressBecomesAMember", "TestNodesThatComeAndGoAreFollowedWithoutUpstream"},
+		},
+		{
+			Row: 53, What: "the label alone says nothing",
+			File:  "pkg/provider/upkeep.go",
+			Old:   `if exclude, err := strconv.ParseBool(label); err != nil || exclude {`,
+			New:   `if exclude, err := strconv.ParseBool(label); err == nil && exclude && false {`,
+			Tests: []string{"TestExcludedNodesAreNoMembers"},
+		},
+		{
+			Row: 99, What: "calls are counted for nobody",
+			File:  "pkg/provider/connect.go",
+			Old:   `Metrics:   c.Metrics,`,
+			New:   `Metrics:   nil,`,
+			Tests: []string{"TestMetricsOfTheConnectionCountRequestsAndCalls"},
+		},
+		{
+			Row: 99, What: "requests are counted for nobody",
+			File:  "pkg/provider/connect.go",
+			Old:   `Metrics:   c.APIMetrics,`,
+			New:   `Metrics:   nil,`,
+			Tests: []string{"TestMetricsOfTheConnectionCountRequestsAndCalls"},
+		},
+		{
+			Row: 106, What: "a server that is shelved and on no host is not shut down",
+			File:  "pkg/instance/instance.go",
+			Old:   ` || server.Status == openstack.ServerShelvedOffloaded`,
+			New:   ``,
+			Tests: []string{"TestOnlyAServerThatIsOffIsShutDown"},
+		},
+		{
+			Row: 107, What: "address-sort-order is not heard",
+			File: "pkg/instance/addresses.go",
+			Old: `	r.sort(addresses)
+`,
+			New:   ``,
+			Tests: []string{"TestAddressesOfANode"},
+		},
+		{
+			Row: 114, What: "a cloud without Octavia is an error",
+			File: "pkg/provider/octavia.go",
+			Old: `missing := p.options.FindOctavia(p.calls.process)
+`,
+			New: `missing := p.options.FindOctavia(p.calls.process)
+	if missing != nil {
+		return false, missing
+	}
+`,
+			Tests: []string{"TestServicesWaitUntilTheCloudHasOctavia"},
+		},
 	}
 }

@@ -90,5 +90,56 @@ func faultBreaks() []Break {
 			New:   `case <-context.Background().Done():`,
 			Tests: []string{"TestTheContextEndsOneWait"},
 		},
+		{
+			Row: 73, What: "workers are held however scarce they are",
+			File:  "pkg/async/workers.go",
+			Old:   `if w.spare >= 0 && w.many > w.spare {`,
+			New:   `if false {`,
+			Tests: []string{"TestScarceWorkersComeBackFromWhoHasMost"},
+		},
+		{
+			Row: 73, What: "our own work waits for the one before it",
+			File:  "pkg/provider/upkeep.go",
+			Old:   `work.Go(func() { s.work(ctx, key) })`,
+			New:   `s.work(ctx, key)`,
+			Tests: []string{"TestStuckLoadBalancersHoldUpNobody"},
+		},
+		{
+			Row: 76, What: "there is none",
+			File:  "pkg/loadbalancer/hold.go",
+			Old:   `locks.Lock(ctx, id)`,
+			New:   `new(async.Locks).Lock(ctx, id)`,
+			Tests: []string{"TestServicesOnOneLoadBalancerDoNotWriteAtOnce"},
+		},
+		{
+			Row: 89, What: "a change of the load balancer is not seen",
+			File:  "pkg/loadbalancer/memory.go",
+			Old:   `case !lb.UpdatedAt.Equal(r.updatedAt):`,
+			New:   `case false:`,
+			Tests: []string{"TestWhatALookFindsChanged"},
+		},
+		{
+			Row: 115, What: "refusals teach nothing",
+			File:  "pkg/loadbalancer/build/capability.go",
+			Old:   `return provider != ProviderOVN && !slices.Contains(amphorae(), provider)`,
+			New:   `return provider == "nobody"`,
+			Tests: []string{"TestWhatAProviderCannotDoIsLearntOnce"},
+		},
+		{
+			Row: 74, What: "all look at the same time",
+			File:  "pkg/loadbalancer/wait/wait.go",
+			Old:   `0.9 + 0.2*rand.Float64()`,
+			New:   `1 + 0*rand.Float64()`,
+			Tests: []string{"TestIntervalsAreSpread"},
+		},
+		{
+			Row: 73, What: "a call keeps its worker to the end",
+			File: "pkg/async/workers.go",
+			Old: `case <-longest.C():
+		return true`,
+			New: `case <-longest.C():
+		return false`,
+			Tests: []string{"TestOneWorkerBeginsWithAllServicesWhileTheirLoadBalancersAreBuilt"},
+		},
 	}
 }

@@ -112,5 +112,13 @@ func settingBreaks() []Break {
 			New:   `range misfits(desired, observed)[:0] {`,
 			Tests: []string{"TestWhatOnlyANewLoadBalancerWouldDoIsToldAndDoneWhenPermitted"},
 		},
+		{
+			Row: 91, What: "wrong values are taken for none",
+			File: "pkg/config/load.go",
+			Old: `	l.problem(err)
+	if err != nil && o.section`,
+			New:   `	if err != nil && o.section`,
+			Tests: []string{"TestBadValuesAreRefused"},
+		},
 	}
 }

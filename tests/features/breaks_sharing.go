@@ -67,5 +67,12 @@ func sharingBreaks() []Break {
 			New:   `return name == ""`,
 			Tests: []string{"TestLoadBalancersOfAllAgesAreTakenOver"},
 		},
+		{
+			Row: 66, What: "monitors are not tagged",
+			File:  "pkg/loadbalancer/build/build.go",
+			Old:   `p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags`,
+			New:   `p.Monitor.Name = id.MonitorName(i)`,
+			Tests: []string{"TestEveryObjectSaysWhoseItIs"},
+		},
 	}
 }

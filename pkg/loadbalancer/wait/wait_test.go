@@ -110,7 +110,6 @@ func TestTwoWaitersForOneLoadBalancerAreOne(t *testing.T) {
 	}
 }
 
-//proves:73
 func TestEachWaiterEndsWhenItsOwnLoadBalancerIsReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pending("a", "b"))
