@@ -33,7 +33,7 @@ type Owner struct {
 
 var (
 	ownerInDescription = regexp.MustCompile(`^Kubernetes (?:external|internal) service ([^/ ]+)/([^ ]+) (?:\(uid [^)]*\) )?from cluster (.*)$`)
-	ownerInName        = regexp.MustCompile(`^kube_service_(.*)_([^_]+)_([^_]+)$`)
+	ownerInName        = regexp.MustCompile(`^kube_service_(.*)_([^_/ ]+)_([^_/ ]+)$`)
 	legacyName         = regexp.MustCompile(`^a[0-9a-f]{31}$`)
 )
 
