@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -18,12 +19,17 @@ type packed struct {
 	members []packedMembers // by listener
 }
 
-// packedMembers are members that differ in ID and node only.
+// packedMembers are members of few kinds, of which those of one differ in ID and node
+// only. Several kinds come of their history: a subnet that is known of some.
 type packedMembers struct {
-	like  model.Member
+	kinds []model.Member
+	kind  []uint8 // of each member; nil where there is one kind
 	nodes []uint32
 	ids   []uuid.UUID
 }
+
+// mostKinds is how many kinds of members can be told apart in a byte.
+const mostKinds = 256
 
 // nodeTable numbers nodes. Its zero value is ready. It only grows: by a node's name
 // and address, when there is a new one.
@@ -70,25 +76,43 @@ func (t *nodeTable) pack(observed *model.Observed) *packed {
 	return p
 }
 
-// packMembers packs members; it is false when they are not alike.
+// packMembers packs members; it is false when they are of too many kinds, or have IDs of
+// another form.
 func (t *nodeTable) packMembers(members []model.Member) (packedMembers, bool) {
 	if len(members) == 0 {
 		return packedMembers{}, false
 	}
-	m := packedMembers{
-		like:  common(members[0]),
-		nodes: make([]uint32, 0, len(members)),
-		ids:   make([]uuid.UUID, 0, len(members)),
-	}
+	m := packedMembers{nodes: make([]uint32, 0, len(members)), ids: make([]uuid.UUID, 0, len(members))}
+	kind := make([]uint8, 0, len(members))
 	for _, member := range members {
 		id, err := uuid.Parse(member.ID)
-		if err != nil || id.String() != member.ID || common(member) != m.like {
+		if err != nil || id.String() != member.ID {
 			return packedMembers{}, false
 		}
+		like := common(member)
+		i := slices.Index(m.kinds, like)
+		if i < 0 {
+			i, m.kinds = len(m.kinds), append(m.kinds, like)
+		}
+		if i >= mostKinds {
+			return packedMembers{}, false
+		}
+		kind = append(kind, uint8(i))
 		m.nodes = append(m.nodes, t.numberOf(tableNode{member.Name, member.Address}))
 		m.ids = append(m.ids, id)
 	}
+	if len(m.kinds) > 1 {
+		m.kind = kind
+	}
 	return m, true
+}
+
+// like gives what a member shares with those of its kind.
+func (m packedMembers) like(i int) model.Member {
+	if m.kind == nil {
+		return m.kinds[0]
+	}
+	return m.kinds[m.kind[i]]
 }
 
 // common is what members share. Whether they answer right now does not matter.
@@ -105,7 +129,7 @@ func (t *nodeTable) unpack(p *packed) *model.Observed {
 		if m := p.members[i]; len(m.ids) > 0 {
 			l.Pool.Members = make([]model.Member, 0, len(m.ids))
 			for j, id := range m.ids {
-				node, member := t.node(m.nodes[j]), m.like
+				node, member := t.node(m.nodes[j]), m.like(j)
 				member.ID, member.Name, member.Address = id.String(), node.name, node.address
 				l.Pool.Members = append(l.Pool.Members, member)
 			}

@@ -36,6 +36,8 @@ func TestWhatIsPackedComesBackAsItWas(t *testing.T) {
 	vendor := packedMember(4)
 	vendor.ID = "not-a-uuid"
 	for name, observed := range map[string]*model.Observed{
+		"some subnets are known":     observedWith(ofHistory(40)),
+		"of more kinds than a byte":  observedWith(ofKinds(mostKinds + 1)),
 		"alike":                      observedWith([]model.Member{packedMember(1), packedMember(2)}, []model.Member{packedMember(1)}),
 		"one member differs":         observedWith([]model.Member{packedMember(1), odd}),
 		"an ID of another form":      observedWith([]model.Member{vendor}),
@@ -72,11 +74,45 @@ func TestMembersTakeLittleMemory(t *testing.T) {
 	for n := range 500 {
 		members = append(members, packedMember(n))
 	}
+	if m, ok := table.packMembers(ofHistory(500)); !ok || len(m.kinds) != 3 || cap(m.kind)+cap(m.nodes)*4+cap(m.ids)*16 > 500*25 {
+		t.Errorf("%d kinds of members in %d + %d + %d elements, packed %v", len(m.kinds), cap(m.kind), cap(m.nodes), cap(m.ids), ok)
+	}
 	m, ok := table.packMembers(members)
 	if !ok {
 		t.Fatal("members that are alike were not packed")
 	}
+	if m.kind != nil {
+		t.Error("members of one kind need none told")
+	}
 	if bytes := cap(m.nodes)*4 + cap(m.ids)*16; bytes > 500*24 {
 		t.Errorf("%d bytes for 500 members", bytes)
 	}
+}
+
+// ofHistory makes members of a pool that was made in parts, read in part, and has got
+// nodes since.
+func ofHistory(n int) []model.Member {
+	var members []model.Member
+	for i := range n {
+		m := packedMember(i)
+		switch {
+		case i < n/2:
+			m.SubnetID = ""
+		case i < n-1:
+			m.SubnetID, m.SubnetUnknown = "", true
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+// ofKinds makes members that are all different.
+func ofKinds(n int) []model.Member {
+	var members []model.Member
+	for i := range n {
+		m := packedMember(i)
+		m.MonitorPort = 1000 + i
+		members = append(members, m)
+	}
+	return members
 }
