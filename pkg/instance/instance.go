@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -30,6 +31,15 @@ type Servers interface {
 	ListServers(ctx context.Context) ([]openstack.Server, error)
 }
 
+// Subports is what this package asks of Neutron; *openstack.Neutron does it.
+type Subports interface {
+	// SubportAddresses gives the addresses of all trunk subports, by server ID.
+	SubportAddresses(ctx context.Context) (map[string][]openstack.ServerAddress, error)
+}
+
+// subportAge is how long all nodes are described with one look at the trunks.
+const subportAge = 30 * time.Second
+
 // DefaultCacheAge is how long an answer of Nova serves further questions about
 // the same node. It is shorter than upstream's period of looking at a node that
 // is not ready (--node-monitor-period, 5s), so each look is a fresh one.
@@ -42,6 +52,8 @@ const listAge = 5 * time.Second
 // Options are what Instances need.
 type Options struct {
 	Servers Servers
+	// Subports of trunks, whose addresses a node has as well; nil: not looked for.
+	Subports Subports
 	// Region of the session: the region label, and the only one whose nodes are ours.
 	Region     string
 	Networking config.Networking
@@ -55,10 +67,12 @@ type Options struct {
 // the same time.
 type Instances struct {
 	servers   Servers
+	subports  Subports
 	region    string
 	addresses addressRules
 	cache     *cache[*openstack.Server]
 	lists     *cache[[]openstack.Server]
+	trunks    *cache[map[string][]openstack.ServerAddress]
 }
 
 var _ cloudprovider.InstancesV2 = (*Instances)(nil)
@@ -77,10 +91,12 @@ func New(options Options) (*Instances, error) {
 	}
 	return &Instances{
 		servers:   options.Servers,
+		subports:  options.Subports,
 		region:    options.Region,
 		addresses: rules,
 		cache:     newCache[*openstack.Server](options.Clock, options.CacheAge),
 		lists:     newCache[[]openstack.Server](options.Clock, listAge),
+		trunks:    newCache[map[string][]openstack.ServerAddress](options.Clock, subportAge),
 	}, nil
 }
 
@@ -115,6 +131,9 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 	if server.Status == openstack.ServerUnknown {
 		return nil, fmt.Errorf("node %s: nothing is known of server %s while its Nova cell is down", node.Name, server.ID)
 	}
+	if server, err = i.withSubports(ctx, server); err != nil {
+		return nil, fmt.Errorf("node %s: %w", node.Name, err)
+	}
 	addresses := i.addresses.of(server)
 	if err := checkAddresses(node, server, addresses); err != nil {
 		return nil, err
@@ -126,6 +145,20 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 		Zone:          labelValue(server.Zone),
 		Region:        labelValue(i.region),
 	}, nil
+}
+
+// withSubports gives the server with the addresses of its trunk subports after its own.
+func (i *Instances) withSubports(ctx context.Context, server *openstack.Server) (*openstack.Server, error) {
+	if i.subports == nil {
+		return server, nil
+	}
+	all, err := i.trunks.get(ctx, "", i.subports.SubportAddresses)
+	if err != nil || len(all[server.ID]) == 0 {
+		return server, err
+	}
+	whole := *server
+	whole.Addresses = slices.Concat(server.Addresses, all[server.ID])
+	return &whole, nil
 }
 
 // checkAddresses refuses addresses that a node cannot be initialised with: none,

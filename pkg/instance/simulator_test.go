@@ -27,9 +27,14 @@ type site struct {
 
 func start(t *testing.T) site {
 	t.Helper()
-	cloud, conf := simulated.Cloud(t, simulator.Options{})
+	return startWith(t, simulator.Options{})
+}
+
+func startWith(t *testing.T, options simulator.Options) site {
+	t.Helper()
+	cloud, conf := simulated.Cloud(t, options)
 	session := simulated.SignIn(t, conf, openstack.SessionOptions{})
-	instances, err := instance.New(instance.Options{Servers: session.Nova(), Region: session.Region(), Networking: conf.Networking})
+	instances, err := instance.New(instance.Options{Servers: session.Nova(), Subports: session.Neutron(), Region: session.Region(), Networking: conf.Networking})
 	if err != nil {
 		t.Fatal(err)
 	}

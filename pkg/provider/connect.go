@@ -90,6 +90,7 @@ func limits(l config.Limits) openstack.Limits {
 func (c Connection) options(ctx context.Context, session *openstack.Session) (Options, error) {
 	servers, err := instance.New(instance.Options{
 		Servers:    session.Nova(),
+		Subports:   session.Neutron(),
 		Region:     session.Region(),
 		Networking: c.Config.Networking,
 		Clock:      c.Clock,

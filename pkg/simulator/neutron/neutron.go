@@ -48,6 +48,7 @@ type Neutron struct {
 	subnets        table[*subnet]
 	routers        table[*router]
 	ports          table[*port]
+	trunks         table[*trunk]
 	floatingIPs    table[*floatingIP]
 	securityGroups table[*securityGroup]
 	addressGroups  table[*addressGroup]

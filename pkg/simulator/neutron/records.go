@@ -104,6 +104,8 @@ type port struct {
 	QoSPolicyID         *string         `json:"qos_policy_id"`
 	SecurityGroups      []string        `json:"security_groups"`
 	Status              string          `json:"status"`
+	// TrunkDetails is on the parent port of a trunk only.
+	TrunkDetails *trunkDetails `json:"trunk_details,omitempty"`
 }
 
 type dnsAssignment struct {

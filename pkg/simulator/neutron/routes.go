@@ -31,6 +31,8 @@ func (n *Neutron) routes() http.Handler {
 	handle("PUT /v2.0/ports/{id}", n.putPort)
 	handle("DELETE /v2.0/ports/{id}", n.deletePort)
 
+	handle("GET /v2.0/trunks", n.listTrunks)
+
 	handle("GET /v2.0/floatingips", n.listFloatingIPs)
 	handle("POST /v2.0/floatingips", n.postFloatingIP)
 	handle("GET /v2.0/floatingips/{id}", n.showFloatingIP)
@@ -94,7 +96,7 @@ func noSuchPage(explanation string) *Error {
 func emptyCollections() map[string]string {
 	return map[string]string{
 		"qos/policies": "policies", "availability_zones": "availability_zones", "agents": "agents",
-		"subnetpools": "subnetpools", "trunks": "trunks", "rbac-policies": "rbac_policies",
+		"subnetpools": "subnetpools", "rbac-policies": "rbac_policies",
 	}
 }
 
