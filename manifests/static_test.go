@@ -195,8 +195,9 @@ func TestThePodRunsWhereNothingElseCanYet(t *testing.T) {
 		}
 	}
 	probes := pod.Containers[0]
+	paths := map[string]string{"startup": "/healthz", "liveness": "/healthz", "readiness": "/readyz"}
 	for name, probe := range map[string]*v1.Probe{"startup": probes.StartupProbe, "liveness": probes.LivenessProbe, "readiness": probes.ReadinessProbe} {
-		if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Scheme != v1.URISchemeHTTPS || probe.HTTPGet.Path != "/healthz" || probe.HTTPGet.Port.IntValue() != 10258 {
+		if probe == nil || probe.HTTPGet == nil || probe.HTTPGet.Scheme != v1.URISchemeHTTPS || probe.HTTPGet.Path != paths[name] || probe.HTTPGet.Port.IntValue() != 10258 {
 			t.Errorf("%s probe: %+v", name, probe)
 		}
 	}

@@ -57,6 +57,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 	p.lease = newLease(completed)
 	p.provider, err = provider.Connect(p.ctx, provider.Connection{
 		Config:         conf,
+		Reread:         func() (config.Global, error) { return rereadGlobal(shared.CloudProvider.CloudConfigFile, p.env) },
 		UserAgent:      userAgent(p.version, p.userAgents),
 		Client:         completed.Client,
 		ClusterName:    shared.ClusterName,
@@ -69,7 +70,21 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 		APIMetrics:     requests,
 		Clock:          clock.RealClock{},
 	})
-	return p.provider, err
+	if err != nil {
+		return nil, err
+	}
+	tellReadiness(&completed.Authentication, p.provider.Ready)
+	return p.provider, nil
+}
+
+// rereadGlobal reads the configuration once more. What it warns of was told at the
+// start.
+func rereadGlobal(path string, env config.Environment) (config.Global, error) {
+	conf, _, err := config.LoadFile(path, env)
+	if err != nil {
+		return config.Global{}, err
+	}
+	return conf.Global, nil
 }
 
 // checkRoutes says what is missing where upstream's route controller would end the

@@ -104,6 +104,8 @@ type LoadBalancer struct {
 	Enabled bool `gcfg:"enabled" default:"true"`
 	// Version of the load-balancer API; there is only one.
 	LBVersion string `gcfg:"lb-version" oneof:"v2"`
+	// Version of Octavia's API, such as `2.26` (`openstack versions show --service load-balancer`), for a cloud that does not tell it. Empty means that Octavia is asked; one that never tells counts as 2.0, and what came later is refused.
+	OctaviaAPIVersion string `gcfg:"octavia-api-version" form:"api-version"`
 	// Octavia provider. Others than amphora, amphorav2, octavia, ovn and f5 are used as they are, with a warning.
 	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider"`
 	// Algorithm of every pool. Provider ovn knows only SOURCE_IP_PORT, which is its default.
@@ -295,7 +297,7 @@ type Route struct {
 type Metadata struct {
 	// Accepted, without effect.
 	SearchOrder string `gcfg:"search-order" default:"configDrive,metadataService" form:"search-order"`
-	// Time limit of every OpenStack call; 0 means none, with a warning.
+	// Time limit of every OpenStack call; 0 means ten minutes, with a warning.
 	RequestTimeout Duration `gcfg:"request-timeout" default:"60s"`
 }
 

@@ -28,6 +28,8 @@ func formNamed(name string) form {
 		return form{"true or false", checkLiteralBool}
 	case "provider":
 		return form{"the name of an Octavia provider, such as amphora or ovn", checkWord}
+	case "api-version":
+		return form{"a version 2.N, such as 2.26", checkAPIVersion}
 	case "octavia-seconds":
 		return form{"a duration of whole seconds, at least 1s (such as 5s or 5)", checkOctaviaSeconds}
 	case "selector":
@@ -85,6 +87,15 @@ func checkLiteralBool(text string) error {
 func checkWord(text string) error {
 	if text == "" || strings.ContainsAny(text, " \t") {
 		return errors.New("it is not one word")
+	}
+	return nil
+}
+
+var apiVersion = regexp.MustCompile(`^v?2\.[0-9]{1,4}$`)
+
+func checkAPIVersion(text string) error {
+	if !apiVersion.MatchString(text) {
+		return errors.New("it is not such a version")
 	}
 	return nil
 }

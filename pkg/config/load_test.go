@@ -97,7 +97,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			CloudsFile: "clouds.yaml", Cloud: "c",
 		},
 		LoadBalancer: LoadBalancer{
-			Enabled: false, LBVersion: "v2", LBProvider: "ovn", LBMethod: "SOURCE_IP_PORT",
+			Enabled: false, LBVersion: "v2", OctaviaAPIVersion: "2.26", LBProvider: "ovn", LBMethod: "SOURCE_IP_PORT",
 			SubnetID: "s", MemberSubnetID: "ms", NetworkID: "n", FloatingNetworkID: "fn", FloatingSubnetID: "fs",
 			FloatingSubnet: "public-*", FloatingSubnetTags: "a,b", CreateMonitor: true,
 			MonitorDelay: seconds(10), MonitorTimeout: seconds(7), MonitorMaxRetries: 2, MonitorMaxRetriesDown: 4,

@@ -126,7 +126,7 @@ func (l *loader) checkProvider() {
 // checkMetadata warns of calls without an end.
 func (l *loader) checkMetadata() {
 	if l.config.Metadata.RequestTimeout.Duration == 0 {
-		l.warn("%s is 0: a call that gets no answer waits for ever", confPlace("Metadata", "", "request-timeout"))
+		l.warn("%s is 0: a call that gets no answer waits for ten minutes", confPlace("Metadata", "", "request-timeout"))
 	}
 }
 

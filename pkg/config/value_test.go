@@ -52,6 +52,10 @@ func TestBadValuesAreRefused(t *testing.T) {
 			"[LoadBalancer]\nmonitor-delay=5x\n",
 			`cloud.conf [LoadBalancer] monitor-delay "5x": reading duration: time: unknown unit "x" in duration "5x": allowed is a duration of whole seconds, at least 1s (such as 5s or 5)`,
 		},
+		"version of an API": {
+			"[LoadBalancer]\noctavia-api-version=latest\n",
+			`cloud.conf [LoadBalancer] octavia-api-version "latest": it is not such a version: allowed is a version 2.N, such as 2.26`,
+		},
 		"negative duration": {
 			"[Metadata]\nrequest-timeout=-5s\n",
 			`cloud.conf [Metadata] request-timeout "-5s": duration -5s is negative: allowed is a duration that is not negative (such as 5s, 1m30s or 5 for seconds)`,
@@ -245,7 +249,7 @@ func TestSurprisingValuesAreWarnedOf(t *testing.T) {
 		},
 		"calls without an end": {
 			"[Metadata]\nrequest-timeout=0\n",
-			`cloud.conf [Metadata] request-timeout is 0: a call that gets no answer waits for ever`,
+			`cloud.conf [Metadata] request-timeout is 0: a call that gets no answer waits for ten minutes`,
 		},
 		"cloud without use-clouds": {
 			"[Global]\ncloud=c\n",

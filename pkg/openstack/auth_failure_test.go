@@ -23,8 +23,6 @@ func refusing(w http.ResponseWriter, _ *http.Request) {
 
 // A pause after each failure, so that Keystone is neither overloaded nor given
 // reason to lock the account.
-//
-//proves:95
 func TestFailedSignInsArePacedForEverybody(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -174,6 +172,8 @@ func onlyPassword(cloud *fakeCloud, password, project string) http.HandlerFunc {
 }
 
 // The password was changed and the Secret with it: no restart is needed.
+//
+//proves:94
 func TestNewCredentialsAreTakenOverWhenTheOldAreRefused(t *testing.T) {
 	t.Parallel()
 	cloud := newFakeCloud(t)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -38,6 +39,9 @@ type SessionOptions struct {
 	Retry RetryPolicy
 	// MaxBodyBytes bounds an answer: 64 MiB.
 	MaxBodyBytes int64
+	// LoadBalancerVersion is taken for the version of the load balancer API; zero: it
+	// is asked for.
+	LoadBalancerVersion Version
 	// VersionAge is how long the load balancer API's version is believed: 10 min.
 	VersionAge time.Duration
 }
@@ -70,9 +74,11 @@ type Session struct {
 	endpoints endpointChoice
 	tokens    *tokenSource
 	provider  *gophercloud.ProviderClient
-	// unsigned sends requests without a token: for root documents.
-	unsigned *http.Client
-	version  *versionCache
+	version   *versionCache
+	// versionTold tells that Octavia has told its version; versionWarning is for one
+	// that never does.
+	versionTold    atomic.Bool
+	versionWarning sync.Once
 
 	// refreshed is when the catalog was last read anew because it lacked a service.
 	refreshing sync.Mutex
@@ -111,7 +117,6 @@ func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*S
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Session{endpoints: endpoints, connections: connections, end: end}
 	chain := newChain(connections, opts)
-	s.unsigned = &http.Client{Transport: chain, CheckRedirect: sameHostReads}
 	keystone := newKeystone(identity, creds, chain, opts.UserAgent, opts.Clock)
 	s.tokens = &tokenSource{
 		issue:  keystone.issue,
@@ -132,6 +137,9 @@ func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*S
 	}
 	s.provider = newProvider(identity, &authTransport{tokens: s.tokens, next: chain}, opts.UserAgent)
 	s.version = &versionCache{read: s.readLoadBalancerVersion, age: opts.VersionAge, clock: opts.Clock, life: life}
+	if given := opts.LoadBalancerVersion; given != (Version{}) {
+		s.version.read = func(context.Context) (Version, error) { return given, nil }
+	}
 	s.background.Go(s.tokens.keepFresh)
 	return s, nil
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"golang.org/x/sync/singleflight"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 )
 
@@ -53,49 +54,83 @@ func parseNumber(text string) (int, error) {
 	return int(n), err
 }
 
+// OldestVersion is that of every Octavia with an API of version 2: it promises
+// nothing but what was always there.
+var OldestVersion = Version{2, 0}
+
 // LoadBalancerVersion gives the newest version of the load balancer API that the
 // service speaks. The answer is kept for SessionOptions.VersionAge, and callers at
 // the same time share one request. When the service cannot be asked, it is an
-// error: no guess, and no answer that is too old.
+// error: no guess, and no answer that is too old. A service that never tells and
+// otherwise works counts as OldestVersion.
 func (s *Session) LoadBalancerVersion(ctx context.Context) (Version, error) {
 	return s.version.get(ctx)
 }
 
-// readLoadBalancerVersion asks for the root document. It needs no token
-// (octavia/common/keystone.py, _NOAUTH_PATHS).
+// readLoadBalancerVersion asks for the root document. Octavia wants no token for it
+// at some paths only (octavia/common/keystone.py, _NOAUTH_PATHS), and gateways for
+// nothing at all: it is asked like everything else.
 func (s *Session) readLoadBalancerVersion(ctx context.Context) (Version, error) {
-	const doing = "read the versions of the load balancer API"
 	client, err := s.LoadBalancer(ctx)
 	if err != nil {
 		return Version{}, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, client.Endpoint, nil)
-	if err != nil {
-		return Version{}, Wrap(err, doing)
+	v, err := readVersions(ctx, client, client.Endpoint)
+	if tellsNoVersion(err) && !s.versionTold.Load() {
+		return s.withoutVersions(ctx, client, err)
 	}
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", s.provider.UserAgent.Join())
-	resp, err := s.unsigned.Do(req)
-	if err != nil {
-		return Version{}, Wrap(err, doing)
+	if err == nil {
+		s.versionTold.Store(true)
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return Version{}, Wrap(err, doing)
+	return v, Wrap(err, "read the versions of the load balancer API")
+}
+
+// withoutVersions is for a service whose root has no version document for us, for
+// the reason given: another place may have it, and a service that answers to lists
+// all the same is one that never tells.
+func (s *Session) withoutVersions(ctx context.Context, client *gophercloud.ServiceClient, reason error) (Version, error) {
+	reason = Wrap(reason, "read the versions of the load balancer API")
+	if v, err := readVersions(ctx, client, client.ResourceBaseURL()); err == nil {
+		return v, nil
 	}
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusMultipleChoices {
-		return Version{}, Wrap(gophercloud.ErrUnexpectedResponseCode{
-			URL: client.Endpoint, Method: req.Method, Expected: []int{http.StatusOK},
-			Actual: resp.StatusCode, Body: body, ResponseHeader: resp.Header,
-		}, doing)
+	one := url.Values{"limit": {"1"}, "fields": {"id"}}
+	if _, err := client.Get(ctx, lbaas(client, "loadbalancers?"+one.Encode()), nil, nil); err != nil {
+		return Version{}, reason
 	}
-	v, err := newestVersion(body)
-	return v, Wrap(err, doing)
+	s.versionWarning.Do(func() {
+		klog.FromContext(s.version.life).Error(reason, "Octavia does not tell its version: it counts as the oldest, and what came later is refused. "+
+			"Give the version in cloud.conf, [LoadBalancer] octavia-api-version", "version", OldestVersion)
+	})
+	return OldestVersion, nil
+}
+
+// readVersions reads a version document.
+func readVersions(ctx context.Context, client *gophercloud.ServiceClient, address string) (Version, error) {
+	var document json.RawMessage
+	opts := &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK, http.StatusMultipleChoices}}
+	if _, err := client.Get(ctx, address, &document, opts); err != nil {
+		return Version{}, err
+	}
+	return newestVersion(document)
+}
+
+// errNoVersion says that a version document names no version that we know.
+var errNoVersion = errors.New("the version document has no supported version")
+
+// tellsNoVersion tells a service that is in order and has no version document for us
+// from one that cannot be asked just now.
+func tellsNoVersion(err error) bool {
+	switch StatusCode(err) {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return !notSignedIn(err)
+	case 0:
+		return errors.Is(err, errNoVersion) || isUnreadable(err)
+	}
+	return false
 }
 
 // newestVersion reads a version document: {"versions": [{"id": "v2.0", "status":
-// "SUPPORTED"}, …]}.
+// "SUPPORTED"}, …]}. An entry that cannot be read is none.
 func newestVersion(document []byte) (Version, error) {
 	var answer struct {
 		Versions []struct{ ID, Status string }
@@ -105,19 +140,13 @@ func newestVersion(document []byte) (Version, error) {
 	}
 	var newest Version
 	for _, entry := range answer.Versions {
-		if entry.Status != "CURRENT" && entry.Status != "SUPPORTED" {
-			continue
-		}
 		v, err := ParseVersion(entry.ID)
-		if err != nil {
-			return Version{}, err
-		}
-		if v.AtLeast(newest) {
+		if err == nil && (entry.Status == "CURRENT" || entry.Status == "SUPPORTED") && v.AtLeast(newest) {
 			newest = v
 		}
 	}
 	if newest == (Version{}) {
-		return Version{}, errors.New("the version document has no supported version")
+		return Version{}, errNoVersion
 	}
 	return newest, nil
 }

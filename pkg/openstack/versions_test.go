@@ -47,7 +47,7 @@ func TestVersionsCompareAsNumbers(t *testing.T) {
 func TestNewestVersion(t *testing.T) {
 	t.Parallel()
 	const document = `{"versions":[{"id":"v1","status":"SUPPORTED"},{"id":"v2.9","status":"SUPPORTED","updated":"x","links":[]},
-		{"id":"v2.10","status":"CURRENT"},{"id":"v2.11","status":"EXPERIMENTAL"}]}`
+		{"id":"v2.10","status":"CURRENT"},{"id":"v2.11","status":"EXPERIMENTAL"},{"id":"next","status":"SUPPORTED"}]}`
 	if v, err := newestVersion([]byte(document)); err != nil || v != (Version{2, 10}) {
 		t.Errorf("%v, %v; want v2.10", v, err)
 	}
@@ -83,8 +83,8 @@ func TestLoadBalancerVersionIsOneRequestPerAge(t *testing.T) {
 	}
 	all.Wait()
 	served := cloud.requests()
-	if len(served) != 1 || served[0].Path != "/load-balancer/" || served[0].Token != "" {
-		t.Fatalf("requests %+v; want one for the root, without a token", served)
+	if len(served) != 1 || served[0].Path != "/load-balancer/" || served[0].Token != "token-1" {
+		t.Fatalf("requests %+v; want one for the root, signed", served)
 	}
 
 	cloud.set(func() { cloud.services = serveVersion("v2.30") })
@@ -154,5 +154,78 @@ func TestVersionReadsAsTheAPIWritesIt(t *testing.T) {
 	t.Parallel()
 	if text := (Version{2, 16}).String(); text != "v2.16" {
 		t.Error(text)
+	}
+}
+
+// behind answers the root document, the versioned root and lists.
+func behind(root, versioned, lists http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/load-balancer/":
+			root(w, r)
+		case "/load-balancer/v2.0/":
+			versioned(w, r)
+		default:
+			lists(w, r)
+		}
+	}
+}
+
+// Behind a gateway, or at a path of its own, Octavia may refuse to tell its version.
+// Services are served all the same, with what every Octavia can do.
+func TestOctaviaThatDoesNotTellItsVersion(t *testing.T) {
+	t.Parallel()
+	one := answering(200, `{"loadbalancers":[]}`)
+	for name, test := range map[string]struct {
+		services http.HandlerFunc
+		want     Version
+		status   int
+	}{
+		"401":                        {behind(answer(401), answer(401), one), OldestVersion, 0},
+		"403":                        {behind(answer(403), answer(403), one), OldestVersion, 0},
+		"404":                        {behind(answer(404), answering(200, `"v2"`), one), OldestVersion, 0},
+		"a portal's page":            {behind(answering(200, "<html>"), answer(404), one), OldestVersion, 0},
+		"nothing known":              {behind(answering(200, `{"versions":[{"id":"next","status":"CURRENT"}]}`), answer(404), one), OldestVersion, 0},
+		"below the version":          {behind(answer(404), serveVersion("v2.26"), one), Version{2, 26}, 0},
+		"nothing works":              {behind(answer(403), answer(403), answer(403)), Version{}, 403},
+		"a proxy without the server": {behind(answer(404), answer(404), answer(404)), Version{}, 404},
+		"out of order":               {behind(answer(500), serveVersion("v2.26"), one), Version{}, 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cloud := newFakeCloud(t)
+			cloud.services = test.services
+			s := cloud.session(t, cloud.config(), SessionOptions{Retry: RetryPolicy{Attempts: 1}})
+			v, err := s.LoadBalancerVersion(context.Background())
+			if v != test.want || StatusCode(err) != test.status || (err != nil) != (test.status != 0) {
+				t.Errorf("%v, status %d, want %v and %d: %v", v, StatusCode(err), test.want, test.status, err)
+			}
+		})
+	}
+}
+
+// One that has told its version and refuses to now is out of order, and no older.
+func TestOctaviaDoesNotGrowOlder(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	cloud.services = serveVersion("v2.26")
+	clk := clocktesting.NewFakeClock(time.Now())
+	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, VersionAge: time.Minute})
+	if _, err := s.LoadBalancerVersion(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	clk.Step(2 * time.Minute)
+	cloud.set(func() { cloud.services = behind(answer(404), answer(404), answering(200, `{"loadbalancers":[]}`)) })
+	if v, err := s.LoadBalancerVersion(context.Background()); v != (Version{}) || StatusCode(err) != 404 {
+		t.Errorf("%v, %v; want none and the 404", v, err)
+	}
+}
+
+func TestVersionFromTheConfigurationIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	s := cloud.session(t, cloud.config(), SessionOptions{LoadBalancerVersion: Version{2, 20}})
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (Version{2, 20}) || len(cloud.requests()) != 0 {
+		t.Errorf("%v, %d requests: %v", v, len(cloud.requests()), err)
 	}
 }

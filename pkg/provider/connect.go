@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,12 +22,16 @@ import (
 )
 
 // unlimited stands for "request-timeout=0", no time limit, in a session, which
-// takes zero for its default.
-const unlimited = 24 * time.Hour
+// takes zero for its default. A connection that died in silence holds the place of
+// its request, of which there are few, for so long.
+const unlimited = 10 * time.Minute
 
 // Connection is what Connect needs.
 type Connection struct {
 	Config *config.Config
+	// Reread gives [Global] of the configuration as it is now, for credentials that
+	// were replaced; nil: it is read once.
+	Reread func() (config.Global, error)
 	// UserAgent names us to OpenStack.
 	UserAgent string
 	// Client reads the cluster's identity.
@@ -58,12 +63,19 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	if timeout == 0 {
 		timeout = unlimited
 	}
+	version, err := octaviaVersion(c.Config.LoadBalancer.OctaviaAPIVersion)
+	if err != nil {
+		return nil, err
+	}
 	session, err := openstack.NewSession(ctx, c.Config.Global, openstack.SessionOptions{
 		UserAgent: c.UserAgent,
 		Timeout:   timeout,
 		Clock:     c.Clock,
 		Metrics:   c.APIMetrics,
 		Limits:    limits(c.Config.Limits),
+		Reread:    c.Reread,
+
+		LoadBalancerVersion: version,
 	})
 	if err != nil {
 		return nil, err
@@ -74,6 +86,18 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 		return nil, err
 	}
 	return New(ctx, options), nil
+}
+
+// octaviaVersion reads [LoadBalancer] octavia-api-version; zero: it is not given.
+func octaviaVersion(text string) (openstack.Version, error) {
+	if text == "" {
+		return openstack.Version{}, nil
+	}
+	version, err := openstack.ParseVersion(text)
+	if err != nil {
+		return openstack.Version{}, fmt.Errorf("octavia-api-version: %w", err)
+	}
+	return version, nil
 }
 
 // limits hands on [Limits] of cloud.conf.
@@ -104,6 +128,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Leading:   c.Leading,
 		Stop:      c.Stop,
 		Close:     session.Close,
+		Ready:     session.Refused,
 		Recorder:  c.Recorder,
 		Metrics:   c.Metrics,
 		Clock:     c.Clock,

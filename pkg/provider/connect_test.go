@@ -2,8 +2,10 @@ package provider
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,10 +14,12 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/component-base/metrics"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 )
 
@@ -113,6 +117,52 @@ func TestEveryLimitIsHandedOn(t *testing.T) {
 	want := openstack.Limits{LoadBalancerCreates: 1, LoadBalancerDeletes: 2, LoadBalancerUpdates: 3, Reads: 4, NetworkWrites: 5}
 	if got := limits(config.Limits{Creates: 1, Deletes: 2, Updates: 3, Reads: 4, NetworkWrites: 5}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestVersionOfOctaviaIsHandedOn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]openstack.Version{"": {}, "2.26": {Major: 2, Minor: 26}, "v2.9": {Major: 2, Minor: 9}} {
+		if got, err := octaviaVersion(text); err != nil || got != want {
+			t.Errorf("%q: %v, want %v: %v", text, got, want, err)
+		}
+	}
+	if _, err := octaviaVersion("latest"); err == nil || !strings.Contains(err.Error(), "octavia-api-version") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A standby asks OpenStack nothing, and still knows that it could do nothing.
+func TestReadyUnlessTheCredentialsAreRefused(t *testing.T) {
+	t.Parallel()
+	cloud, c := connection(t, func(*config.Config) {})
+	clk := clocktesting.NewFakeClock(time.Now())
+	c.Clock = clk
+	p, err := Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Ready(); err != nil {
+		t.Errorf("after the start: %v", err)
+	}
+	until := func(what string, reached func() bool) {
+		t.Helper()
+		for ; !reached(); time.Sleep(time.Millisecond) {
+			if t.Context().Err() != nil {
+				t.Fatalf("never happened: %s", what)
+			}
+			clk.Step(time.Minute)
+		}
+	}
+	refuse := cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: "/identity/v3/auth/tokens", Status: http.StatusUnauthorized})
+	until("the token of an hour cannot be renewed", func() bool { return p.Ready() != nil })
+	if err := p.Ready(); openstack.StatusCode(err) != http.StatusUnauthorized || !strings.Contains(err.Error(), "sign in at") {
+		t.Errorf("not ready: %v", err)
+	}
+	refuse()
+	until("the credentials are taken again", func() bool { return p.Ready() == nil })
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -48,6 +48,8 @@ type Options struct {
 	Leading func(context.Context)
 	// Stop ends the process with an error, because the provider cannot start.
 	Stop func(error)
+	// Ready gives why the cloud does not take our credentials; nil: nobody asks.
+	Ready func() error
 	// Close ends what runs in the background; nil: nothing does.
 	Close func()
 	// Recorder tells users what becomes of their Services.
@@ -218,6 +220,15 @@ func (p *Provider) Zones() (cloudprovider.Zones, bool) { return nil, false }
 
 // Clusters says that clusters are not served.
 func (p *Provider) Clusters() (cloudprovider.Clusters, bool) { return nil, false }
+
+// Ready gives an error as long as the cloud refuses our credentials, so that nothing
+// that we lead would work. An outage of the cloud is none.
+func (p *Provider) Ready() error {
+	if p.options.Ready == nil {
+		return nil
+	}
+	return p.options.Ready()
+}
 
 // ProviderName is the name of this cloud provider.
 func (p *Provider) ProviderName() string { return Name }

@@ -98,7 +98,7 @@ func Rows() []Row {
 		{N: 91, Feature: "Unknown and wrong settings of cloud.conf are errors", Partly: "wrong values are; of unknown names a warning tells what was meant"},
 		{N: 92, Feature: "Unknown and wrong annotations are told"},
 		{N: 93, Feature: "Changes that need a new load balancer are told"},
-		{N: 94, Feature: "Credentials and CA are read anew"},
+		{N: 94, Feature: "Credentials and CA are read anew", Partly: "credentials, when the old ones are refused, and the client certificate; another CA needs a restart"},
 		{N: 95, Feature: "Application credential, trust, clouds.yaml, client certificate, token"},
 		{N: 96, Feature: "Credentials from OS_* variables"},
 		{N: 97, Feature: "Least rights in Kubernetes"},
