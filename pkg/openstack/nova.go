@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -94,7 +95,7 @@ func (n *Nova) ListServers(ctx context.Context) ([]Server, error) {
 		return nil, Wrap(err, "list servers")
 	}
 	if version != completeLists {
-		return servers, fmt.Errorf("list servers: %w: it needs microversion %s", ErrIncompleteList, completeLists)
+		return servers, fmt.Errorf("list servers: %w: it needs microversion %s, and Nova answered with %s", ErrIncompleteList, completeLists, version)
 	}
 	for _, server := range servers {
 		if server.Status == ServerUnknown {
@@ -104,8 +105,8 @@ func (n *Nova) ListServers(ctx context.Context) ([]Server, error) {
 	return servers, nil
 }
 
-// list asks page after page, by the marker, and says with which microversion.
-// Nova's own limit may be lower than ours, so only its link tells of another page.
+// list asks page after page, by the marker, and says with which microversion Nova
+// answered; of several that of a page that is not complete. Nova's own limit may be lower than ours, so only its link tells of another page.
 func (n *Nova) list(ctx context.Context, query url.Values) (all []Server, version string, err error) {
 	query.Set("limit", strconv.Itoa(pageSize))
 	for {
@@ -115,8 +116,12 @@ func (n *Nova) list(ctx context.Context, query url.Values) (all []Server, versio
 				Rel string `json:"rel"`
 			} `json:"servers_links"`
 		}
-		if version, err = n.get(ctx, "servers/detail?"+query.Encode(), &page); err != nil {
-			return nil, version, err
+		took, err := n.get(ctx, "servers/detail?"+query.Encode(), &page)
+		if err != nil {
+			return nil, took, err
+		}
+		if version == "" || took != completeLists {
+			version = took
 		}
 		if page.Servers == nil {
 			return nil, version, errors.New("the answer has no servers")
@@ -138,7 +143,9 @@ func (n *Nova) list(ctx context.Context, query url.Values) (all []Server, versio
 	}
 }
 
-// get asks with the best microversion that the cloud accepts, and says which.
+// get asks with the best microversion that the cloud accepts, and says with which
+// Nova answered: an endpoint of the old API, or a gateway that drops the header, does
+// not take the one that it was asked for, and refuses nothing.
 func (n *Nova) get(ctx context.Context, path string, into any) (version string, err error) {
 	shared, err := n.compute(ctx)
 	if err != nil {
@@ -149,12 +156,34 @@ func (n *Nova) get(ctx context.Context, path string, into any) (version string, 
 		client := *shared
 		client.Type = "compute" // the catalog may know it by an alias
 		client.Microversion = microversions()[at]
-		_, err := client.Get(ctx, client.ServiceURL(path), into, nil)
-		if err == nil || !gophercloud.ResponseCodeIs(err, http.StatusNotAcceptable) || client.Microversion == "" {
+		resp, err := client.Get(ctx, client.ServiceURL(path), into, nil)
+		if err == nil {
+			return microversionOf(resp.Header), nil
+		}
+		if !gophercloud.ResponseCodeIs(err, http.StatusNotAcceptable) || client.Microversion == "" {
 			return client.Microversion, err
 		}
 		n.version.CompareAndSwap(at, at+1)
 	}
+}
+
+// oldMicroversion is what Nova answers with that knows no other.
+const oldMicroversion = "2.1"
+
+// microversionOf reads which microversion an answer is of (API guide,
+// "Microversions"): "compute 2.69", or under Nova's own name for the header "2.69".
+func microversionOf(header http.Header) string {
+	for _, value := range header.Values("OpenStack-API-Version") {
+		for entry := range strings.SplitSeq(value, ",") {
+			if service, version, ok := strings.Cut(strings.TrimSpace(entry), " "); ok && service == "compute" {
+				return version
+			}
+		}
+	}
+	if version := header.Get("X-OpenStack-Nova-API-Version"); version != "" {
+		return version
+	}
+	return oldMicroversion
 }
 
 // nameFlavor fills in the flavor's name where the cloud embedded only its ID. A

@@ -28,6 +28,9 @@ func (c *compute) start(t *testing.T, answer http.HandlerFunc) *Nova {
 		c.asked = append(c.asked, strings.TrimSpace(r.Header.Get("X-OpenStack-Nova-API-Version")+" "+r.URL.RequestURI()))
 		c.mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
+		if asked := r.Header.Get("X-OpenStack-Nova-API-Version"); asked != "" {
+			w.Header().Set("OpenStack-API-Version", "compute "+asked)
+		}
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
@@ -54,6 +57,17 @@ func olderThan(supported map[string]bool, answer http.HandlerFunc) http.HandlerF
 		if version := r.Header.Get("X-OpenStack-Nova-API-Version"); version != "" && !supported[version] {
 			answering(http.StatusNotAcceptable, `{"computeFault": {"code": 406, "message": "Version `+version+` is not supported by the API."}}`)(w, r)
 			return
+		}
+		answer(w, r)
+	}
+}
+
+// taking answers as of this microversion, whatever was asked for.
+func taking(version string, answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Del("OpenStack-API-Version")
+		if version != "" {
+			w.Header().Set("OpenStack-API-Version", version)
 		}
 		answer(w, r)
 	}
@@ -235,9 +249,19 @@ func TestAListThatCannotBeTrustedIsAnError(t *testing.T) {
 	}{
 		"a cell is down":       {answering(http.StatusOK, `{"servers": [{"id": "1", "status": "ACTIVE"}, {"id": "2", "status": "UNKNOWN"}]}`), true},
 		"the cloud is too old": {olderThan(map[string]bool{"2.47": true}, answering(http.StatusOK, `{"servers": [{"id": "1"}]}`)), true},
-		"no list in it":        {answering(http.StatusOK, `{}`), false},
-		"no JSON":              {answering(http.StatusOK, `<html>`), false},
-		"refused":              {answering(http.StatusForbidden, `{"forbidden": {}}`), false},
+		"the old API":          {taking("", answering(http.StatusOK, `{"servers": [{"id": "1"}]}`)), true},
+		"a gateway drops it":   {taking("compute 2.1", answering(http.StatusOK, `{"servers": [{"id": "1"}]}`)), true},
+		"another service's":    {taking("identity 2.69", answering(http.StatusOK, `{"servers": [{"id": "1"}]}`)), true},
+		"not on the first page": {func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("marker") == "" {
+				taking("compute 2.1", answering(http.StatusOK, `{"servers": [{"id": "1"}], "servers_links": [{"rel": "next"}]}`))(w, r)
+				return
+			}
+			answering(http.StatusOK, `{"servers": [{"id": "2"}]}`)(w, r)
+		}, true},
+		"no list in it": {answering(http.StatusOK, `{}`), false},
+		"no JSON":       {answering(http.StatusOK, `<html>`), false},
+		"refused":       {answering(http.StatusForbidden, `{"forbidden": {}}`), false},
 		"the same page for ever": {answering(http.StatusOK,
 			`{"servers": [{"id": "1"}], "servers_links": [{"rel": "next"}]}`), false},
 	} {
