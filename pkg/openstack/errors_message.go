@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/gophercloud/gophercloud/v2"
 )
 
 // maxMessage bounds what is told of a service's message, in characters. An event
@@ -191,6 +193,9 @@ func describe(err error) string {
 	}
 	if resp := response(err); resp != nil {
 		text := fmt.Sprintf("%s answered %d %s", serviceOf(resp.Method, resp.URL), resp.Actual, Message(err))
+		if to := redirect(resp); to != "" {
+			text += ", a redirect to " + to + ", which is not followed: give that in auth-url, or in the service catalog"
+		}
 		if id := RequestID(err); id != "" {
 			text += " (request " + id + ")"
 		}
@@ -200,6 +205,19 @@ func describe(err error) string {
 		return oneLine("the answer cannot be read: "+err.Error(), maxMessage)
 	}
 	return oneLine(err.Error(), maxMessage)
+}
+
+// redirect gives scheme and host that an answer redirects to, "" for any other
+// answer. The path may hold what is nobody's business.
+func redirect(resp *gophercloud.ErrUnexpectedResponseCode) string {
+	if resp.Actual < http.StatusMultipleChoices || resp.Actual >= http.StatusBadRequest {
+		return ""
+	}
+	to, err := url.Parse(resp.ResponseHeader.Get("Location"))
+	if err != nil || to.Host == "" {
+		return ""
+	}
+	return oneLine(to.Scheme+"://"+to.Host, 100)
 }
 
 // serviceOf names the service that a URL belongs to.

@@ -56,6 +56,7 @@ func (l Limits) byClass() map[requestClass]bounds {
 		classNetworkWrite:       {8, l.NetworkWrites},
 		classNetworkRead:        {8, l.Reads},
 		classServerRead:         {8, l.Reads},
+		classKeyManager:         {8, l.Reads},
 		classOther:              {8, l.Reads},
 	}
 	for class, b := range all {
@@ -99,5 +100,9 @@ func (p *pacer) enter(req *http.Request, kind requestKind) (*place, error) {
 	if !limited {
 		return nil, nil
 	}
-	return lane.enter(req.Context(), kind.Name, priorityOf(req, kind))
+	place, err := lane.enter(req.Context(), kind.Name, priorityOf(req, kind))
+	if place != nil {
+		place.asked = contentOf(req)
+	}
+	return place, err
 }

@@ -33,6 +33,7 @@ type lane struct {
 
 	mu       sync.Mutex
 	adaptive adaptive
+	broken   broken
 	inFlight int
 	waiting  queue
 	// resumes is when a pause ends, zero without one.
@@ -44,6 +45,8 @@ type lane struct {
 type place struct {
 	lane *lane
 	kind string
+	// asked is the content of the request.
+	asked content
 	// cuts is what adaptive.cuts was when the place was granted.
 	cuts    int
 	started time.Time
@@ -172,7 +175,7 @@ func (p *place) settle(out outcome) (reason string, limit int) {
 func (p *place) judge(out outcome, took time.Duration) string {
 	a := &p.lane.adaptive
 	bad, known := badSign(out)
-	if !known {
+	if !known || p.lane.broken.again(p.asked, out) {
 		return ""
 	}
 	if bad == "" && out.status() < http.StatusBadRequest && a.slow(p.kind, took, p.cuts) {

@@ -119,6 +119,7 @@ func TestClassesAndTheirBounds(t *testing.T) {
 		"network_write":       {8, 16},
 		"network_read":        {8, 16},
 		"server_read":         {8, 16},
+		"key_manager":         {8, 16},
 		"other":               {8, 16},
 	}
 	if diff := cmp.Diff(want, Limits{}.withDefaults().byClass(), cmp.AllowUnexported(bounds{})); diff != "" {

@@ -166,8 +166,9 @@ func IsNoRouter(err error) bool { return refusalOf(err).body.neutronType == "Rou
 func IsRouteLimit(err error) bool { return refusalOf(err).body.neutronType == "RoutesExhausted" }
 
 // IsUnknownAction tells that Neutron does not know what was to be done to an object,
-// for want of an extension. It is not about the object.
+// for want of an extension. It is not about the object, and no proxy's 404.
 func IsUnknownAction(err error) bool {
 	r := refusalOf(err)
-	return r.status == http.StatusNotFound && !IsNoRouter(err)
+	ofNeutron := r.body.known || headerRequestID(r.header) != ""
+	return r.status == http.StatusNotFound && ofNeutron && !IsNoRouter(err)
 }

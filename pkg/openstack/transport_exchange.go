@@ -78,8 +78,18 @@ func (e *exchange) do(req *http.Request) (resp *http.Response, sent bool, err er
 		err = parent.Err()
 	case ctx.Err() != nil:
 		err = &TimeoutError{After: e.timeout}
+		e.dropIdle()
 	}
 	return nil, connected.Load(), err
+}
+
+// dropIdle closes the connections that nobody uses just now: when the address of a
+// service moves to another machine, those in the pool are as dead as the one that
+// gave no answer, and each would cost a timeout of its own.
+func (e *exchange) dropIdle() {
+	if pool, ok := e.base.(interface{ CloseIdleConnections() }); ok {
+		pool.CloseIdleConnections()
+	}
 }
 
 // readAll replaces the body of an answer by its bytes. Of an error's body, what

@@ -29,6 +29,8 @@ const (
 	classNetworkWrite       requestClass = "network_write"
 	classNetworkRead        requestClass = "network_read"
 	classServerRead         requestClass = "server_read"
+	// classKeyManager is for all requests to Barbican.
+	classKeyManager requestClass = "key_manager"
 	// classOther is for version documents and what we do not know.
 	classOther requestClass = "other"
 	classToken requestClass = "token"
@@ -158,6 +160,8 @@ func classOf(service, name string, write bool) requestClass {
 		return classNetworkRead
 	case service == serviceNova && !write:
 		return classServerRead
+	case service == serviceBarbican:
+		return classKeyManager
 	default:
 		return classOther
 	}

@@ -88,8 +88,9 @@ type Table struct {
 	pairsAge time.Duration
 	record   *record
 	batcher  *batcher
-	// atomic says that Neutron has extraroute-atomic, as far as is known.
-	atomic atomic.Bool
+	// wholeUntil is until when Neutron is taken to have no extraroute-atomic, in
+	// nanoseconds of Unix.
+	wholeUntil atomic.Int64
 
 	// Only one batch is at work at a time, and these are its own.
 	limit   routeLimit
@@ -120,7 +121,6 @@ func New(options Options) *Table {
 		record: &record{maps: options.ConfigMaps, cluster: options.ClusterID, router: options.RouterID},
 	}
 	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.carryOut}
-	t.atomic.Store(true)
 	return t
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -341,4 +342,34 @@ func TestARouteWhosePortIsNotSeenIsLeftUntilTheNodeHasAnotherAddress(t *testing.
 	k.set(moved)
 	k.settle()
 	k.wantRoutes("10.244.1.0/24 via " + port.FixedIPs[0].Address)
+}
+
+// One answer of a Neutron that does not know the extension, while an upgrade goes on
+// perhaps, is not believed for ever.
+func TestRoutesAreChangedAtOnceAgainWhereNeutronLearntTo(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t, simulator.Options{})
+	k := c.cluster("a")
+	unknown := c.Faults.Add(faults.Rule{
+		Method: http.MethodPut, Route: "/network/v2.0/routers/*/add_extraroutes", Status: http.StatusNotFound,
+		Body: `{"NeutronError":{"type":"HTTPNotFound","message":"The resource could not be found.","detail":""}}`,
+	})
+	k.join("node-1", "10.100.1.0/24")
+	k.settle()
+	unknown()
+	k.spent()
+	k.join("node-2", "10.100.2.0/24")
+	k.settle()
+	if spent := k.spent(); count(spent, "add_extraroutes") != 0 {
+		t.Errorf("tried again at once: %q", spent)
+	}
+	k.clock.Step(10 * time.Minute)
+	k.join("node-3", "10.100.3.0/24")
+	k.settle()
+	if spent := k.spent(); count(spent, "add_extraroutes") != 1 {
+		t.Errorf("not tried again after ten minutes: %q", spent)
+	}
+	if got := c.routes(); len(got) != 3 {
+		t.Errorf("routes are %q", got)
+	}
 }

@@ -18,6 +18,10 @@ const attempts = 10
 // it had then.
 const limitAge = time.Minute
 
+// wholeAge is how long it is believed that Neutron does not know extraroute-atomic.
+// It may learn it, or the answer was of one that does not belong to the others.
+const wholeAge = 10 * time.Minute
+
 // routeLimit is how many routes Neutron was seen to let the router have.
 type routeLimit struct {
 	most  int
@@ -35,7 +39,7 @@ func (t *Table) readRouter(ctx context.Context) (*openstack.Router, error) {
 // change adds routes to the router, or removes them. The router is what was read of
 // it last; it is brought up to date where that matters.
 func (t *Table) change(ctx context.Context, router *openstack.Router, add, remove []openstack.ExtraRoute) error {
-	if t.atomic.Load() {
+	if now := t.clock.Now(); now.UnixNano() >= t.wholeUntil.Load() {
 		var err error
 		if len(add) > 0 {
 			err = t.network.AddRoutes(ctx, t.routerID, add)
@@ -46,7 +50,7 @@ func (t *Table) change(ctx context.Context, router *openstack.Router, add, remov
 			return err
 		}
 		klog.FromContext(ctx).Info("Neutron has no extension extraroute-atomic: routes are read and written back as a whole", "router", t.routerID)
-		t.atomic.Store(false)
+		t.wholeUntil.Store(now.Add(wholeAge).UnixNano())
 	}
 	return t.replace(ctx, router, add, remove)
 }
