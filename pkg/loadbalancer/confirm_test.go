@@ -159,6 +159,43 @@ func TestWhatIsWrittenDownIsConfirmedWhereNobodyWatches(t *testing.T) {
 	}
 }
 
+// Nor is anything asked for ever there, when somebody else has changed a load balancer.
+func TestWhereNobodyWatchesAChangeOfOthersIsForgottenOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: map[string]string{"drift-policy": "off"}})
+	nodes, svc := w.nodes(3), service("web", 1)
+	w.ensure(svc, nodes)
+	lb := w.loadBalancer()
+	if err := octaviaAsSomebodyElse(t, w).Octavia().RemoveMember(w.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	w.loadBalancer()
+	w.cloud.Books.Reset()
+	ctx, stop := context.WithCancel(w.ctx)
+	defer stop()
+	looks := func() int { return w.cloud.Books.Count(http.MethodGet, lbRoute) }
+	go func() {
+		for looks() == 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(3 * time.Second) // time for more of them
+		stop()
+	}()
+	w.engine.WriteDown(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text loadbalancer.Written) error {
+		if text.Fingerprint != "" {
+			t.Errorf("written down: %s", text.Fingerprint)
+		}
+		return nil
+	})
+	if n := looks(); n != 1 {
+		t.Errorf("%d looks, want 1", n)
+	}
+	w.ensure(svc, nodes) // which reads it
+	if n := len(w.loadBalancer().Pools[0].Members); n != 3 {
+		t.Errorf("%d members, want 3", n)
+	}
+}
+
 // The ID and the address do not wait for that.
 func TestIDAndAddressAreWrittenSoon(t *testing.T) {
 	t.Parallel()

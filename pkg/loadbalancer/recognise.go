@@ -161,12 +161,13 @@ const writeEvery = time.Second
 // confirmed it. It returns when the context ends. Where nobody watches for drift it
 // takes those looks itself.
 func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, Written) error) {
+	var pause time.Time
 	for {
 		timer := r.options.Clock.NewTimer(writeEvery)
 		select {
 		case <-timer.C():
-			if !r.watches() {
-				r.confirmDue(ctx)
+			if now := r.options.Clock.Now(); !r.watches() && now.After(pause) && !r.confirmDue(ctx) {
+				pause = now.Add(lookAge)
 			}
 			r.writeDue(ctx, write)
 		case <-ctx.Done():
@@ -193,24 +194,32 @@ func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, t
 	}
 }
 
-// confirmDue confirms what has changed and has come to rest.
-func (r *Reconciler) confirmDue(ctx context.Context) {
+// confirmDue confirms what has changed and has come to rest, and forgets what somebody
+// else has changed. It is false when something is left, as somebody works on it, or as
+// the cloud does not answer.
+func (r *Reconciler) confirmDue(ctx context.Context) bool {
 	rested := func(known *remembered) bool {
 		return !known.confirmed && known.contents != nil && r.options.Clock.Since(known.since) >= confirmAfter
 	}
 	all := r.memory.all()
 	maps.DeleteFunc(all, func(_ types.UID, known *remembered) bool { return !rested(known) })
 	if len(all) == 0 {
-		return
+		return true
 	}
 	look, err := r.inventory.Look(ctx, 0)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot look at load balancers that were changed, trying again", "err", err)
-		return
+		return false
 	}
+	done := true
 	for uid, known := range all {
-		if known.due(look) && !r.atWork(uid, known) && r.check(ctx, uid, known, look) != "" {
+		if r.atWork(uid, known) {
+			continue
+		}
+		if r.check(ctx, uid, known, look) != "" {
 			r.memory.forgetThis(uid, known)
 		}
+		done = done && r.memory.recall(uid) != known
 	}
+	return done
 }
