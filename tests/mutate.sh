@@ -15,6 +15,6 @@ for package in "$@"; do
 		grep -qxF "$file" <<<"$chosen" || others+=(--exclude-files "^${file#./}$")
 	done
 	echo "== $package:" $chosen
-	go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0 unleash --workers "${WORKERS:-2}" --test-cpu 1 \
+	go run github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0 unleash --workers "${WORKERS:-2}" \
 		--timeout-coefficient 20 "${others[@]}" "./$package"
 done

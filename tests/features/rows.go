@@ -111,7 +111,7 @@ func Rows() []Row {
 		{N: 104, Feature: "Nodes matched by system UUID"},
 		{N: 105, Feature: "Grace before a Node is deleted"},
 		{N: 106, Feature: "Shutdown states beyond SHUTOFF", Partly: "SHELVED_OFFLOADED; with PAUSED, SUSPENDED and SHELVED a server can still be on its host"},
-		{N: 107, Feature: "Many interfaces, trunks, sorted addresses", Partly: "not the addresses of a trunk's subports"},
+		{N: 107, Feature: "Many interfaces, trunks, sorted addresses"},
 		{N: 108, Feature: "Many regions"},
 		{N: 109, Feature: "Nodes outside of OpenStack are left alone"},
 		{N: 110, Feature: "Routes, atomic, with allowed address pairs"},
