@@ -172,16 +172,8 @@ func (r *Reconciler) serve(ctx context.Context, req request) (*v1.LoadBalancerSt
 	if !ok {
 		return svc.Status.LoadBalancer.DeepCopy(), nil
 	}
-	return r.bring(ctx, svc, nodes, r.callOf(req))
-}
-
-// callOf says what a request lets a round do.
-func (r *Reconciler) callOf(req request) call {
-	if req.operation != operationRepair {
-		return call{mayCreate: req.mayCreate}
-	}
-	why := r.drifts.recall(req.svc.UID)
-	return call{mayCreate: req.mayCreate, drift: why, reportOnly: why != "" && r.options.Config.LoadBalancer.DriftPolicy == driftReport}
+	found, _ := r.drifts.get(svc.UID)
+	return r.bring(ctx, svc, nodes, call{mayCreate: req.mayCreate, drift: found})
 }
 
 // newest gives the Service of a request and its nodes as they are when its turn has

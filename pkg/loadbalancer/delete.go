@@ -103,7 +103,8 @@ func (r *Reconciler) deleted(svc *v1.Service) bool {
 func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 	before, known := r.before(svc), r.memory.recall(svc.UID)
 	r.memory.forget(svc.UID)
-	r.drifts.forget(svc.UID)
+	r.drifts.drop(svc.UID)
+	r.good.drop(svc.UID)
 	r.served.drop(svc.UID)
 	r.notices.forget(svc.UID)
 	for {

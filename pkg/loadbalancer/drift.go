@@ -67,7 +67,7 @@ func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName
 			continue
 		}
 		klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", known.service, "loadBalancer", known.loadBalancerID, "change", why)
-		r.drifts.note(uid, why)
+		r.drifts.put(uid, drift{why, known})
 		drifted(known.service)
 	}
 	r.lookAtGroups(ctx, drifted)

@@ -6,32 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// drifts keeps what was found changed until it is repaired. Its zero value is
-// ready.
-type drifts struct {
-	mu  sync.Mutex
-	why map[types.UID]string
-}
-
-func (d *drifts) note(uid types.UID, why string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.why == nil {
-		d.why = map[types.UID]string{}
-	}
-	d.why[uid] = why
-}
-
-func (d *drifts) recall(uid types.UID) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.why[uid]
-}
-
-func (d *drifts) forget(uid types.UID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.why, uid)
+// drift is a change that somebody else has made, noticed and not repaired or told yet.
+type drift struct {
+	why string
+	// before is what was remembered until then: what was applied last, and what was
+	// there.
+	before *remembered
 }
 
 // uidSet is a set of Services. Its zero value is ready.

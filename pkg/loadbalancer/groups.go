@@ -117,7 +117,7 @@ func (r *Reconciler) lookAtGroups(ctx context.Context, drifted func(types.Namesp
 			continue
 		}
 		klog.FromContext(ctx).Info("Somebody else changed a security group", "service", known.service, "change", why)
-		r.drifts.note(types.UID(uid), why)
+		r.drifts.put(types.UID(uid), drift{why, known})
 		drifted(known.service)
 	}
 }
@@ -133,10 +133,10 @@ func (p *pass) tellGroups() {
 	if len(steps) == 0 {
 		return
 	}
-	if p.drift != "" {
-		p.tellDifference(p.svc, p.drift, summary(steps))
+	if why := p.reason(); why != "" {
+		p.tellDifference(p.svc, why, summary(steps))
 	}
-	if !p.reportOnly {
+	if !p.reports.all {
 		p.options.Recorder.Event(p.svc, v1.EventTypeNormal, ReasonChanging, summary(steps))
 	}
 }

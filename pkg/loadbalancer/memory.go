@@ -47,6 +47,9 @@ type remembered struct {
 	// contents is all that is in the load balancer. It is nil after a restart,
 	// until something has to change.
 	contents *packed
+	// reported are the steps that would bring back what somebody else has changed, which
+	// is only to be told (drift-policy=report); they are not carried out.
+	reported map[string]bool
 }
 
 // driftChanged is said where a load balancer has another updated_at than is remembered.

@@ -29,10 +29,8 @@ import (
 type call struct {
 	// mayCreate allows to make a load balancer where there is none.
 	mayCreate func(context.Context) (bool, error)
-	// drift is what somebody else changed, when that is the reason.
-	drift string
-	// reportOnly says what would be repaired, and repairs nothing.
-	reportOnly bool
+	// drift is what somebody else changed, if anything was noticed.
+	drift drift
 }
 
 // pass is one way through the engine for one Service, whose lock it holds.
@@ -69,6 +67,8 @@ type pass struct {
 	// balancer that was compared or planned last.
 	all    []*v1.Node
 	wanted *model.LoadBalancer
+	// reports is what is only told.
+	reports reports
 	// groups is what is to be done about security groups, given the VIP's subnet.
 	groups    *securitygroup.Task
 	vipSubnet string
@@ -135,11 +135,15 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 			if err := p.planGroups(ctx); err != nil {
 				return nil, err
 			}
-			p.tell(todo)
+			p.reports = p.toReport(todo)
+		}
+		todo, reported := p.reports.split(todo)
+		if n == 1 {
+			p.tell(todo, reported)
 		}
 		switch {
-		case todo.Empty() && len(p.groups.Open) == 0 || p.reportOnly:
-			return p.end(ctx, todo)
+		case todo.Empty() && len(p.groups.Open) == 0 || p.reports.all:
+			return p.end(ctx, reported)
 		case n > passes:
 			return nil, fmt.Errorf("the cloud still differs from what the Service asks for after %d passes: %s", passes, p.left(todo))
 		}
@@ -158,13 +162,17 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 }
 
 // tell says what is going to be done, and what will have no effect.
-func (p *pass) tell(todo plan.Plan) {
+func (p *pass) tell(todo, reported plan.Plan) {
 	p.tellGroups()
 	p.tellPlan(p.svc, todo)
 	p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed))))
 	p.tellFloating(p.svc, p.known, todo)
 	p.tellForeignFloatingIP()
-	p.tellDrift(p.svc, p.drift, todo)
+	if p.reports.on {
+		p.tellDrift(p.svc, p.reason(), reported)
+	} else {
+		p.tellDrift(p.svc, p.drift.why, todo)
+	}
 	if !todo.Empty() {
 		p.tellShared()
 	}
@@ -372,7 +380,10 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 	if err := p.Reconciler.groups.Open(ctx, p.groups); err != nil {
 		return err
 	}
-	p.wrote = true
+	if !p.wrote {
+		p.wrote = true
+		p.drifts.drop(p.svc.UID) // what was applied last is not any more
+	}
 	p.touched.add(p.svc.UID)
 	if todo.Creates() {
 		p.creations.send(p.svc.UID)
@@ -399,10 +410,14 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 	return err
 }
 
-// end remembers how it is, unless something is left to be repaired.
-func (p *pass) end(ctx context.Context, todo plan.Plan) (*v1.LoadBalancerStatus, error) {
-	if !todo.Empty() || p.reportOnly && !p.groups.Empty() {
-		p.memory.forget(p.svc.UID)
+// end remembers how it is, and what of it was only told.
+func (p *pass) end(ctx context.Context, reported plan.Plan) (*v1.LoadBalancerStatus, error) {
+	if p.reports.all || !reported.Empty() {
+		if p.observed.LoadBalancer == nil { // it is gone
+			p.memory.forget(p.svc.UID)
+			return &p.svc.Status.LoadBalancer, nil
+		}
+		p.remember(addressOf(p.observed, p.settings), steps(reported))
 		return &p.svc.Status.LoadBalancer, nil
 	}
 	if err := p.leaveOthers(ctx); err != nil {
@@ -413,13 +428,13 @@ func (p *pass) end(ctx context.Context, todo plan.Plan) (*v1.LoadBalancerStatus,
 	}
 	address := addressOf(p.observed, p.settings)
 	p.tellAddress(p.svc, address)
-	p.remember(address)
+	p.remember(address, nil)
 	return publish(address, p.settings), nil
 }
 
 // remember keeps what the cloud has now, so that nothing has to be read as long as
 // nothing changes.
-func (p *pass) remember(address string) {
+func (p *pass) remember(address string, reported map[string]bool) {
 	lb := p.observed.LoadBalancer
 	_ = p.namespaces.take(p.svc.Namespace, p.svc.UID, 0) // it has one: no limit
 	r := &remembered{
@@ -437,6 +452,7 @@ func (p *pass) remember(address string) {
 		since:          p.options.Clock.Now(),
 		contents:       p.nodes.pack(p.observed),
 		as:             p.as,
+		reported:       reported,
 		announced:      p.svc.Annotations[annotation.LoadBalancerID] == lb.ID && p.svc.Annotations[annotation.LoadBalancerAddress] == address,
 	}
 	r.confirmed = !p.wrote && r.since.Sub(r.updatedAt) > atRest

@@ -181,7 +181,7 @@ func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, 
 func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, Written) error) {
 	for uid, known := range r.memory.all() {
 		announces := !known.announced && r.options.Clock.Since(known.since) >= confirmAfter
-		if known.written || !known.confirmed && !announces {
+		if known.written || !known.confirmed && !announces || len(known.reported) > 0 {
 			continue
 		}
 		if err := write(ctx, known.service, uid, known.toWrite(uid)); err != nil {

@@ -128,9 +128,11 @@ type Reconciler struct {
 	places  struct{ calls, own *async.Places }
 	locks   async.Locks
 	// served are the newest states of Services that were worked on.
-	served  perService[*v1.Service]
+	served perService[*v1.Service]
+	// good are the Services as they were when all that they asked for was done.
+	good    perService[*v1.Service]
 	memory  memory
-	drifts  drifts
+	drifts  perService[drift]
 	notices notices
 	// namespaces are counted for max-services-per-namespace.
 	namespaces namespaces
@@ -244,9 +246,7 @@ func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 		r.memory.forget(svc.UID)
 		return nil, r.explain(ctx, err)
 	}
-	if c.drift != "" {
-		r.drifts.forget(svc.UID)
-	}
+	r.drifts.drop(svc.UID)
 	return published, nil
 }
 
