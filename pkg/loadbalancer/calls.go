@@ -173,7 +173,7 @@ func (r *Reconciler) serve(ctx context.Context, req request) (*v1.LoadBalancerSt
 		return svc.Status.LoadBalancer.DeepCopy(), nil
 	}
 	found, _ := r.drifts.get(svc.UID)
-	return r.bring(ctx, svc, nodes, call{mayCreate: req.mayCreate, drift: found})
+	return r.bring(ctx, svc, nodes, call{mayCreate: req.mayCreate, tells: req.operation == operationEnsure, drift: found})
 }
 
 // newest gives the Service of a request and its nodes as they are when its turn has

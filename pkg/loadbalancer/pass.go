@@ -29,6 +29,8 @@ import (
 type call struct {
 	// mayCreate allows to make a load balancer where there is none.
 	mayCreate func(context.Context) (bool, error)
+	// tells makes a refusal an error also where what the Service has is kept alive.
+	tells bool
 	// drift is what somebody else changed, if anything was noticed.
 	drift drift
 }

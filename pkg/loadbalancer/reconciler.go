@@ -234,20 +234,37 @@ func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.No
 func always(context.Context) (bool, error) { return true, nil }
 func never(context.Context) (bool, error)  { return false, nil }
 
-// bring makes one pass for a Service, whose turn it is.
+// bring makes the load balancer of a Service, whose turn it is, what the Service asks
+// for. Where that cannot be it keeps alive what the Service has; then it is an error of
+// Ensure alone, which has told it, as nobody else can do more.
 func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
+	published, err := r.round(ctx, svc, nodes, c)
+	if err == nil {
+		r.good.put(svc.UID, settledService(svc))
+		r.drifts.drop(svc.UID)
+	}
+	if !refused(err) {
+		return published, r.explain(ctx, err)
+	}
+	kept, failure := r.keepAlive(ctx, svc, nodes)
+	if kept && failure == nil && !c.tells {
+		return svc.Status.LoadBalancer.DeepCopy(), nil
+	}
+	return nil, r.explain(ctx, explainRefusal(err, kept, failure))
+}
+
+// round makes one pass for a Service.
+func (r *Reconciler) round(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
 	p, err := r.newPass(ctx, svc, nodes, c)
 	if err != nil {
-		return nil, r.explain(ctx, err)
+		return nil, err
 	}
 	defer p.holder.letGo()
 	published, err := p.run(ctx)
-	if err != nil {
+	if err != nil && (p.wrote || !refused(err)) {
 		r.memory.forget(svc.UID)
-		return nil, r.explain(ctx, err)
 	}
-	r.drifts.drop(svc.UID)
-	return published, nil
+	return published, err
 }
 
 func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings, can build.Capabilities) plan.Options {

@@ -76,7 +76,7 @@ func (r *Reader) Gather(ctx context.Context, s build.Settings, backends []build.
 	forMembers := s.MemberSubnetID == ""
 	forVIP := existing == nil && s.NetworkID == "" && s.PortID == ""
 	if s.SubnetID == "" && (forMembers || forVIP) {
-		if facts.MemberSubnets, err = r.memberSubnets(ctx, backends); err != nil {
+		if facts.MemberSubnets, err = r.MemberSubnets(ctx, backends); err != nil {
 			return facts, err
 		}
 	}
@@ -155,9 +155,10 @@ func only(memberSubnets map[string]string) (string, error) {
 	}
 }
 
-// memberSubnets finds the subnets of the nodes' addresses: from the ports of their
-// servers, a request for 150 nodes that were not asked for lately.
-func (r *Reader) memberSubnets(ctx context.Context, backends []build.Backend) (map[string]string, error) {
+// MemberSubnets finds the subnets of the nodes' addresses, as far as they are on ports
+// of this project: from the ports of their servers, a request for 150 nodes that were
+// not asked for lately.
+func (r *Reader) MemberSubnets(ctx context.Context, backends []build.Backend) (map[string]string, error) {
 	found := map[string]string{}
 	servers := map[string]string{} // server by address
 	for _, b := range backends {

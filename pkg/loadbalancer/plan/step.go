@@ -54,6 +54,18 @@ func (p Plan) MakesFloatingIP() bool {
 	})
 }
 
+// OnlyMembers gives the steps of the plan that change members.
+func (p Plan) OnlyMembers() Plan {
+	var members Plan
+	for _, step := range p.Steps {
+		switch step.(type) {
+		case SetMembers, AddMember, UpdateMember, RemoveMember:
+			members.Steps = append(members.Steps, step)
+		}
+	}
+	return members
+}
+
 // Certificates gives the references of certificates that the plan brings to
 // listeners, each once.
 func (p Plan) Certificates() []string {
