@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/record"
@@ -22,6 +23,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
+
+func init() {
+	watch.DefaultChanSize = 10000 // client-go's fake panics when its informers are that far behind
+}
 
 // upstream is a cluster whose Services are worked on by the service controller of
 // k8s.io/cloud-provider, with the default number of workers, and our provider.
@@ -244,7 +249,8 @@ func TestTwoHundredServicesAtOnceGiveNoWarning(t *testing.T) {
 		return len(u.published("")) == many
 	})
 	for i := range many {
-		if err := u.client.CoreV1().Services("default").Delete(u.ctx, "web-"+itoa(i), metav1.DeleteOptions{}); err != nil {
+		patch := []byte(`{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}}`)
+		if _, err := u.client.CoreV1().Services("default").Patch(u.ctx, "web-"+itoa(i), "application/merge-patch+json", patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
