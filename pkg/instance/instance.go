@@ -112,13 +112,19 @@ func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 }
 
 // InstanceShutdown says whether the node's server is switched off, so that its
-// volumes may be attached elsewhere: SHUTOFF, or shelved and on no host.
+// volumes may be attached elsewhere: SHUTOFF, or shelved, for which Nova switches it
+// off first. A suspended or paused server keeps its memory and goes on where it was,
+// pods and all, so it is not shut down.
 func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	server, err := i.find(ctx, node)
 	if err != nil {
 		return false, err
 	}
-	return server.Status == openstack.ServerShutoff || server.Status == openstack.ServerShelvedOffloaded, nil
+	switch server.Status {
+	case openstack.ServerShutoff, openstack.ServerShelved, openstack.ServerShelvedOffloaded:
+		return true, nil
+	}
+	return false, nil
 }
 
 // InstanceMetadata describes the node's server. It never gives nil without an

@@ -198,9 +198,9 @@ func TestANodeIsGoneOnlyOnProof(t *testing.T) {
 func TestOnlyAServerThatIsOffIsShutDown(t *testing.T) {
 	t.Parallel()
 	for status, shutdown := range map[string]bool{
-		"SHUTOFF": true, "SHELVED_OFFLOADED": true,
+		"SHUTOFF": true, "SHELVED": true, "SHELVED_OFFLOADED": true,
 		"ACTIVE": false, "BUILD": false, "ERROR": false, "HARD_REBOOT": false, "MIGRATING": false, "PAUSED": false,
-		"REBOOT": false, "REBUILD": false, "RESCUE": false, "RESIZE": false, "SHELVED": false, "SUSPENDED": false,
+		"REBOOT": false, "REBUILD": false, "RESCUE": false, "RESIZE": false, "SUSPENDED": false,
 		"UNKNOWN": false, "VERIFY_RESIZE": false,
 	} {
 		instances, _ := newInstances(t, &servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), status)}})

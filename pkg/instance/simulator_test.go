@@ -112,7 +112,7 @@ func TestTheLifeOfANodesServer(t *testing.T) {
 		name             string
 		exists, shutdown bool
 	}{
-		{"ACTIVE", true, false}, {"SHUTOFF", true, true}, {"SHELVED_OFFLOADED", true, true},
+		{"ACTIVE", true, false}, {"SHUTOFF", true, true}, {"SHELVED", true, true}, {"SHELVED_OFFLOADED", true, true}, {"SUSPENDED", true, false},
 		{"ERROR", true, false}, {"SOFT_DELETED", false, false},
 	} {
 		t.Run(status.name, func(t *testing.T) {

@@ -13,6 +13,7 @@ const (
 	ServerDeleted          = "DELETED"
 	ServerSoftDeleted      = "SOFT_DELETED"
 	ServerShutoff          = "SHUTOFF"
+	ServerShelved          = "SHELVED"
 	ServerShelvedOffloaded = "SHELVED_OFFLOADED"
 	// ServerUnknown: the server's cell is down, and only its ID is known.
 	ServerUnknown = "UNKNOWN"

@@ -156,8 +156,8 @@ func clusterBreaks() []Break {
 		{
 			Row: 106, What: "a server that is shelved and on no host is not shut down",
 			File:  "pkg/instance/instance.go",
-			Old:   ` || server.Status == openstack.ServerShelvedOffloaded`,
-			New:   ``,
+			Old:   `, openstack.ServerShelvedOffloaded:`,
+			New:   `:`,
 			Tests: []string{"TestOnlyAServerThatIsOffIsShutDown"},
 		},
 		{
@@ -167,6 +167,13 @@ func clusterBreaks() []Break {
 `,
 			New:   ``,
 			Tests: []string{"TestAddressesOfANode"},
+		},
+		{
+			Row: 107, What: "trunks are not looked at",
+			File:  "pkg/instance/instance.go",
+			Old:   `if i.subports == nil {`,
+			New:   `if true {`,
+			Tests: []string{"TestAddressesOfTrunkSubportsAreTheNodes"},
 		},
 		{
 			Row: 114, What: "a cloud without Octavia is an error",

@@ -110,7 +110,7 @@ func Rows() []Row {
 		{N: 103, Feature: "InstancesV2"},
 		{N: 104, Feature: "Nodes matched by system UUID"},
 		{N: 105, Feature: "Grace before a Node is deleted"},
-		{N: 106, Feature: "Shutdown states beyond SHUTOFF", Partly: "SHELVED_OFFLOADED; with PAUSED, SUSPENDED and SHELVED a server can still be on its host"},
+		{N: 106, Feature: "Shutdown states beyond SHUTOFF", Partly: "shelved servers count as shut down; suspended and paused ones do not, as their pods go on where they were"},
 		{N: 107, Feature: "Many interfaces, trunks, sorted addresses"},
 		{N: 108, Feature: "Many regions"},
 		{N: 109, Feature: "Nodes outside of OpenStack are left alone"},
