@@ -258,6 +258,32 @@ func TestADeletionNeverOvertakesACreation(t *testing.T) {
 }
 
 // Upstream takes the finalizer off once Get says no, and never asks again.
+// A deletion that has ended well is the answer of the next Get: nothing is read for it.
+func TestGetTrustsADeletionThatHasJustEnded(t *testing.T) {
+	t.Parallel()
+	w, pass := slowWorld(t)
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.until("made", func() bool {
+		pass()
+		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		return err == nil
+	})
+	svc = leaving(svc)
+	_ = w.handedBack(w.engine.Delete(w.ctx, svc), "deleted")
+	w.until("the deletion has ended", func() bool {
+		pass()
+		working, _ := w.engine.Actors()
+		return working == 0
+	})
+	w.cloud.Books.Reset()
+	if w.exists(svc) {
+		t.Error("Get says that something is left")
+	}
+	if all := w.cloud.Books.Requests(); len(all) > 0 {
+		t.Errorf("requests:\n%swant none", printed(all))
+	}
+}
+
 func TestNothingIsKeptOfServicesThatAreGone(t *testing.T) {
 	t.Parallel()
 	w, pass := slowWorld(t)

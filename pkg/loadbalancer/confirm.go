@@ -58,7 +58,7 @@ func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered
 		return why
 	}
 	seen := look.LoadBalancers[known.loadBalancerID]
-	there := r.nodes.unpack(known.contents)
+	there := unpack(known.contents)
 	onlyHealth := moved && seen.Operating != known.operating
 	same, err := false, error(nil)
 	if onlyHealth {
@@ -75,7 +75,7 @@ func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered
 	}
 	there.LoadBalancer.UpdatedAt = seen.UpdatedAt
 	now := *known
-	now.updatedAt, now.operating, now.contents = seen.UpdatedAt, seen.Operating, r.nodes.pack(there)
+	now.updatedAt, now.operating, now.contents = seen.UpdatedAt, seen.Operating, pack(there)
 	now.confirmed = !onlyHealth && (!moved || look.Began.Sub(seen.UpdatedAt) > atRest)
 	if moved {
 		now.since, now.written = r.options.Clock.Now(), false

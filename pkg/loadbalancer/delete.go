@@ -74,7 +74,25 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 		return &v1.LoadBalancerStatus{}, true, nil
 	}
 	exists, err := r.groups.Exists(ctx, id)
+	if !exists && err == nil {
+		r.forget(svc)
+	}
 	return &v1.LoadBalancerStatus{}, exists, err
+}
+
+// forget drops what is remembered of a Service that nothing is left of: upstream never
+// asks for it again, and calls Delete only for those that had something.
+func (r *Reconciler) forget(svc *v1.Service) {
+	r.drifts.forget(svc.UID)
+	r.served.drop(svc.UID)
+	r.notices.forget(svc.UID)
+	r.namespaces.drop(svc.Namespace, svc.UID)
+	r.ownIDs.remove(svc.UID)
+	if svc.DeletionTimestamp != nil {
+		r.touched.remove(svc.UID)
+	}
+	r.learnt.filled.remove(svc.UID)
+	r.groups.Gone(string(svc.UID))
 }
 
 // wanted tells whether the Service is to have a load balancer of ours.
@@ -112,12 +130,15 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 			return r.explain(ctx, err)
 		}
 		appeared, err := r.await(ctx, svc)
-		if err == nil && !appeared {
-			r.namespaces.drop(svc.Namespace, svc.UID)
-			return nil
-		}
 		if err != nil {
 			return r.explain(ctx, err)
+		}
+		if !appeared {
+			r.namespaces.drop(svc.Namespace, svc.UID)
+			if !wanted(svc) {
+				r.forget(svc)
+			}
+			return nil
 		}
 	}
 }

@@ -58,6 +58,7 @@ func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName
 		klog.FromContext(ctx).Error(err, "Cannot look for changes that somebody else made")
 		return
 	}
+	r.kept.sweep(look)
 	for uid, known := range r.memory.all() {
 		if r.atWork(uid, known) {
 			continue

@@ -136,12 +136,12 @@ func (r *Reconciler) noteKept(svc *v1.Service, l leaving, observed *model.Observ
 	}
 	for _, lb := range all {
 		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.Owned {
-			r.kept.add(name, lb.FloatingIP.ID)
+			r.kept.add(name, lb.FloatingIP.ID, r.options.Clock.Now())
 		}
 	}
 	for _, fip := range observed.Spare {
 		if fip.Owned {
-			r.kept.add(name, fip.ID)
+			r.kept.add(name, fip.ID, r.options.Clock.Now())
 		}
 	}
 }

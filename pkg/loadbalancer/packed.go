@@ -2,7 +2,7 @@ package loadbalancer
 
 import (
 	"slices"
-	"sync"
+	"unique"
 
 	"github.com/google/uuid"
 
@@ -11,7 +11,7 @@ import (
 
 // packed is a load balancer as it is kept in memory. A thousand Services with three
 // ports on five hundred nodes have one and a half million members: here a member is
-// an ID and the number of its node, a tenth of what it takes otherwise.
+// an ID and a reference to its node, a tenth of what it takes otherwise.
 type packed struct {
 	// lb is the load balancer; the members of pools that could be packed are left
 	// out of it.
@@ -23,52 +23,28 @@ type packed struct {
 // only. Several kinds come of their history: a subnet that is known of some.
 type packedMembers struct {
 	kinds []model.Member
-	kind  []uint8 // of each member; nil where there is one kind
-	nodes []uint32
+	kind  []uint8                    // of each member; nil where there is one kind
+	nodes []unique.Handle[tableNode] // shared with the listeners that have the same ones
 	ids   []uuid.UUID
 }
 
 // mostKinds is how many kinds of members can be told apart in a byte.
 const mostKinds = 256
 
-// nodeTable numbers nodes. Its zero value is ready. It only grows: by a node's name
-// and address, when there is a new one.
-type nodeTable struct {
-	mu     sync.Mutex
-	number map[tableNode]uint32
-	nodes  []tableNode
-}
-
+// tableNode is what a member has of its node; there is one of each, as long as a member
+// has it.
 type tableNode struct{ name, address string }
 
-func (t *nodeTable) numberOf(n tableNode) uint32 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if known, ok := t.number[n]; ok {
-		return known
-	}
-	if t.number == nil {
-		t.number = map[tableNode]uint32{}
-	}
-	number := uint32(len(t.nodes))
-	t.number[n] = number
-	t.nodes = append(t.nodes, n)
-	return number
-}
-
-func (t *nodeTable) node(number uint32) tableNode {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.nodes[number]
-}
-
 // pack makes the small form of what the cloud has for a Service that is well.
-func (t *nodeTable) pack(observed *model.Observed) *packed {
+func pack(observed *model.Observed) *packed {
 	p := &packed{lb: *observed.LoadBalancer}
 	p.lb.Listeners = make([]model.Listener, len(observed.LoadBalancer.Listeners))
 	p.members = make([]packedMembers, len(p.lb.Listeners))
 	for i, l := range observed.LoadBalancer.Listeners {
-		if members, ok := t.packMembers(l.Pool.Members); ok {
+		if members, ok := packMembers(l.Pool.Members); ok {
+			if i > 0 && slices.Equal(members.nodes, p.members[i-1].nodes) {
+				members.nodes = p.members[i-1].nodes
+			}
 			p.members[i], l.Pool.Members = members, nil
 		}
 		p.lb.Listeners[i] = l
@@ -78,11 +54,11 @@ func (t *nodeTable) pack(observed *model.Observed) *packed {
 
 // packMembers packs members; it is false when they are of too many kinds, or have IDs of
 // another form.
-func (t *nodeTable) packMembers(members []model.Member) (packedMembers, bool) {
+func packMembers(members []model.Member) (packedMembers, bool) {
 	if len(members) == 0 {
 		return packedMembers{}, false
 	}
-	m := packedMembers{nodes: make([]uint32, 0, len(members)), ids: make([]uuid.UUID, 0, len(members))}
+	m := packedMembers{nodes: make([]unique.Handle[tableNode], 0, len(members)), ids: make([]uuid.UUID, 0, len(members))}
 	kind := make([]uint8, 0, len(members))
 	for _, member := range members {
 		id, err := uuid.Parse(member.ID)
@@ -98,7 +74,7 @@ func (t *nodeTable) packMembers(members []model.Member) (packedMembers, bool) {
 			return packedMembers{}, false
 		}
 		kind = append(kind, uint8(i))
-		m.nodes = append(m.nodes, t.numberOf(tableNode{member.Name, member.Address}))
+		m.nodes = append(m.nodes, unique.Make(tableNode{member.Name, member.Address}))
 		m.ids = append(m.ids, id)
 	}
 	if len(m.kinds) > 1 {
@@ -122,14 +98,14 @@ func common(m model.Member) model.Member {
 }
 
 // unpack gives the load balancer back, as a value of its own.
-func (t *nodeTable) unpack(p *packed) *model.Observed {
+func unpack(p *packed) *model.Observed {
 	lb := p.lb
 	lb.Listeners = make([]model.Listener, len(p.lb.Listeners))
 	for i, l := range p.lb.Listeners {
 		if m := p.members[i]; len(m.ids) > 0 {
 			l.Pool.Members = make([]model.Member, 0, len(m.ids))
 			for j, id := range m.ids {
-				node, member := t.node(m.nodes[j]), m.like(j)
+				node, member := m.nodes[j].Value(), m.like(j)
 				member.ID, member.Name, member.Address = id.String(), node.name, node.address
 				l.Pool.Members = append(l.Pool.Members, member)
 			}

@@ -46,9 +46,8 @@ func TestWhatIsPackedComesBackAsItWas(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var table nodeTable
-			p := table.pack(observed)
-			if diff := cmp.Diff(observed.LoadBalancer.Listeners, table.unpack(p).LoadBalancer.Listeners, cmpopts.EquateEmpty()); diff != "" {
+			p := pack(observed)
+			if diff := cmp.Diff(observed.LoadBalancer.Listeners, unpack(p).LoadBalancer.Listeners, cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -57,34 +56,32 @@ func TestWhatIsPackedComesBackAsItWas(t *testing.T) {
 
 func TestWhatIsUnpackedIsAValueOfItsOwn(t *testing.T) {
 	t.Parallel()
-	var table nodeTable
-	p := table.pack(observedWith([]model.Member{packedMember(1), packedMember(2)}))
-	first := table.unpack(p).LoadBalancer
+	p := pack(observedWith([]model.Member{packedMember(1), packedMember(2)}))
+	first := unpack(p).LoadBalancer
 	first.Listeners[0].Pool.Members[0].Name = "changed"
 	first.Listeners = first.Listeners[:0]
-	if again := table.unpack(p).LoadBalancer; again.Listeners[0].Pool.Members[0].Name != "node-1" {
+	if again := unpack(p).LoadBalancer; again.Listeners[0].Pool.Members[0].Name != "node-1" {
 		t.Errorf("a change came through: %+v", again.Listeners[0].Pool.Members[0])
 	}
 }
 
 func TestMembersTakeLittleMemory(t *testing.T) {
 	t.Parallel()
-	var table nodeTable
 	var members []model.Member
 	for n := range 500 {
 		members = append(members, packedMember(n))
 	}
-	if m, ok := table.packMembers(ofHistory(500)); !ok || len(m.kinds) != 3 || cap(m.kind)+cap(m.nodes)*4+cap(m.ids)*16 > 500*25 {
+	if m, ok := packMembers(ofHistory(500)); !ok || len(m.kinds) != 3 || cap(m.kind)+cap(m.nodes)*8+cap(m.ids)*16 > 500*25 {
 		t.Errorf("%d kinds of members in %d + %d + %d elements, packed %v", len(m.kinds), cap(m.kind), cap(m.nodes), cap(m.ids), ok)
 	}
-	m, ok := table.packMembers(members)
+	m, ok := packMembers(members)
 	if !ok {
 		t.Fatal("members that are alike were not packed")
 	}
 	if m.kind != nil {
 		t.Error("members of one kind need none told")
 	}
-	if bytes := cap(m.nodes)*4 + cap(m.ids)*16; bytes > 500*24 {
+	if bytes := cap(m.nodes)*8 + cap(m.ids)*16; bytes > 500*24 {
 		t.Errorf("%d bytes for 500 members", bytes)
 	}
 }

@@ -452,7 +452,7 @@ func (p *pass) remember(address string, reported map[string]bool) {
 		updatedAt:      lb.UpdatedAt,
 		operating:      lb.Status.Operating,
 		since:          p.options.Clock.Now(),
-		contents:       p.nodes.pack(p.observed),
+		contents:       pack(p.observed),
 		as:             p.as,
 		reported:       reported,
 		announced:      p.svc.Annotations[annotation.LoadBalancerID] == lb.ID && p.svc.Annotations[annotation.LoadBalancerAddress] == address,

@@ -136,7 +136,6 @@ type Reconciler struct {
 	notices notices
 	// namespaces are counted for max-services-per-namespace.
 	namespaces namespaces
-	nodes      nodeTable
 	// touched are the Services that something was made for; ownIDs are their load
 	// balancers.
 	touched uidSet

@@ -184,7 +184,7 @@ func (p *pass) unpack(ctx context.Context, known *remembered) error {
 		known = again
 	}
 	if known.contents != nil {
-		p.observed = p.nodes.unpack(known.contents)
+		p.observed = unpack(known.contents)
 		p.as = known.as
 	}
 	p.as.Sharing.Is = known.shared != nil

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -76,6 +77,32 @@ func TestRequestsOfASession(t *testing.T) {
 	want := []string{"POST /identity/v3/auth/tokens", "POST " + lbRoute, "GET /load-balancer/", "GET /network/v2.0/networks"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// A pool is emptied with an empty list: Octavia answers 500 to null.
+func TestSetMembersEmptiesAPool(t *testing.T) {
+	t.Parallel()
+	cloud, s := simulated(t, simulator.Options{})
+	ctx := t.Context()
+	lb, err := createLB(cloud, s, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := s.Octavia().CreatePool(ctx, pools.CreateOpts{LoadbalancerID: lb.ID, Protocol: "TCP", LBMethod: "ROUND_ROBIN"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, members := range [][]pools.CreateMemberOpts{{{Address: "127.100.1.1", ProtocolPort: 80}}, nil} {
+		if err := cloud.WaitSettled(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Octavia().SetMembers(ctx, pool.ID, members, false); err != nil {
+			t.Fatalf("set %d members: %v", len(members), err)
+		}
+	}
+	if got := len(cloud.Octavia.Snapshot()[0].Pools[0].Members); got != 0 {
+		t.Errorf("%d members are left", got)
 	}
 }
 

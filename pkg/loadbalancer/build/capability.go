@@ -149,6 +149,10 @@ func HabitsOf(provider string) model.Habits {
 // amphorae gives the names that the driver amphora has.
 func amphorae() []string { return []string{ProviderAmphora, "octavia", "amphorav2"} }
 
+// enforcing gives the providers that are known to enforce source ranges. Drivers of
+// vendors need not say that they do not know allowed_cidrs: Octavia accepts them then.
+func enforcing() []string { return append(amphorae(), ProviderF5) }
+
 // Learns tells whether the table is completed by what a provider answers. Of those
 // that it knows by their source it is not: their 501 is about something else, and
 // ovn refuses a whole batch for one member.

@@ -131,6 +131,9 @@ func Ineffective(svc *v1.Service, s Settings, can Capabilities) []annotation.Not
 	if why := can.Lacks(CustomTags); len(s.Tags) > 0 && why != "" {
 		tell(annotation.Tags, "has no effect: "+why)
 	}
+	if len(s.SourceRanges) > 0 && can.Can(SourceRanges) && !slices.Contains(enforcing(), can.Provider) {
+		tell("spec.loadBalancerSourceRanges", fmt.Sprintf("may have no effect: Octavia is given them, but nobody knows whether the provider %s keeps other clients out; try it from outside", can.Provider))
+	}
 	if s.MethodOfClass && !slices.Contains(can.Algorithms, s.Method) {
 		tell(annotation.Class, fmt.Sprintf("its lb-method %s has no effect: the provider %s knows %s", s.Method, can.Provider, strings.Join(can.Algorithms, ", ")))
 	}

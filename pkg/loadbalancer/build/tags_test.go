@@ -77,6 +77,23 @@ func TestTagsOfOursCannotBeAskedFor(t *testing.T) {
 	}
 }
 
+// Octavia accepts source ranges for any provider, and not every vendor's driver looks at
+// them: the load balancer may be more open than asked, and nobody would tell.
+func TestSourceRangesThatAProviderMayIgnoreAreTold(t *testing.T) {
+	t.Parallel()
+	limited := service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })
+	for provider, want := range map[string]bool{"amphora": false, "octavia": false, "f5": false, "a10": true} {
+		can := build.CapabilitiesOf(provider, openstack.Version{Major: 2, Minor: 30})
+		told := build.Ineffective(limited, settings(t, limited, conf()), can)
+		if got := len(told) == 1 && told[0].Annotation == "spec.loadBalancerSourceRanges" && strings.Contains(told[0].Message, provider); got != want || !want && len(told) > 0 {
+			t.Errorf("%s: told %v", provider, told)
+		}
+		if told := build.Ineffective(service(), settings(t, service(), conf()), can); len(told) > 0 {
+			t.Errorf("%s, open to all: told %v", provider, told)
+		}
+	}
+}
+
 func TestTagsWithoutEffectAreTold(t *testing.T) {
 	t.Parallel()
 	svc := service(annotated(annotation.Tags, "a"))

@@ -18,6 +18,8 @@ type cache[T any] struct {
 
 	mu      sync.Mutex
 	entries map[string]entry[T]
+	// full is how many entries there may be before those that are too old are dropped.
+	full int
 }
 
 type entry[T any] struct {
@@ -100,7 +102,7 @@ func (c *cache[T]) forget(key string) {
 func (c *cache[T]) keep(key string, value T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries[key] = entry[T]{value, c.clock.Now().Add(c.age)}
+	c.put(key, value, c.clock.Now())
 }
 
 // keepNewer keeps a value unless a newer one is kept.
@@ -111,5 +113,22 @@ func (c *cache[T]) keepNewer(key string, value T, newer func(a, b T) bool) {
 	if kept, ok := c.entries[key]; ok && !now.After(kept.until) && newer(kept.value, value) {
 		value = kept.value
 	}
+	c.put(key, value, now)
+}
+
+// put keeps a value, and now and then drops what is too old: nobody may ever ask for it
+// again, as for the ports of a server that is gone. There are never more entries than
+// twice those that are valid, or a few.
+func (c *cache[T]) put(key string, value T, now time.Time) {
 	c.entries[key] = entry[T]{value, now.Add(c.age)}
+	if len(c.entries) <= c.full {
+		return
+	}
+	for other, e := range c.entries {
+		if now.After(e.until) {
+			delete(c.entries, other)
+		}
+	}
+	const few = 32
+	c.full = max(few, 2*len(c.entries))
 }

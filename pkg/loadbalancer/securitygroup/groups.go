@@ -209,6 +209,14 @@ func (g *Groups) Forget(uid string) {
 	delete(g.settled, uid)
 }
 
+// Gone forgets all of a Service that nothing is left of.
+func (g *Groups) Gone(uid string) {
+	g.Forget(uid)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.met, uid)
+}
+
 // known gives a copy of what is there for a Service that is now worked on; nil when
 // it must be read.
 func (g *Groups) known(uid string) *State {

@@ -1,0 +1,96 @@
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// A load balancer serves until the one that takes its place is well in all its parts.
+func TestTheOldLoadBalancerStaysUntilItsReplacementIsWell(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{Quirks: octavia.Quirks{ChildrenStayPending: true}})
+	old := w.web(80)
+	old.Listeners = nil
+	observed := w.reach(old)
+	next := w.web(80)
+	next.Tags = append(next.Tags, "kube_lb_replaces_"+observed.LoadBalancer.ID+"_wish")
+	err := w.applier.Run(w.ctx, us(), &observed, plan.Plan{Steps: []plan.Step{
+		plan.CreateLoadBalancer{LoadBalancer: next, Replaces: observed.LoadBalancer.ID},
+		plan.DeleteLoadBalancer{ID: observed.LoadBalancer.ID, Name: old.Name, Cascade: true, Succeeded: true},
+	}})
+	var broken *apply.ChildrenError
+	if !errors.As(err, &broken) {
+		t.Errorf("error %v, want the parts that are not well", err)
+	}
+	if n := w.writes(http.MethodDelete, lbaas+"loadbalancers/{id}"); n > 0 || len(w.cloud.Octavia.Snapshot()) != 2 {
+		t.Errorf("the old one was deleted, and its replacement has parts that are not well")
+	}
+}
+
+// creations tells what the cloud has when a load balancer is created.
+type creations struct {
+	apply.Octavia
+	there func() int
+	seen  []int
+}
+
+func (c *creations) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*openstack.LoadBalancer, error) {
+	c.seen = append(c.seen, c.there())
+	return c.Octavia.CreateLoadBalancer(ctx, opts)
+}
+
+// One that takes the place of a load balancer that failed is created when that is gone:
+// both want the same address, and the quota may have room for one.
+func TestAFailedLoadBalancerIsGoneBeforeTheNextIsCreated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{Delays: map[string]octavia.Delays{octavia.ProviderAmphora: {Delete: 200 * time.Millisecond}}})
+	observed := w.reach(w.web(80))
+	if err := w.cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, octavia.Error); err != nil {
+		t.Fatal(err)
+	}
+	seen := &creations{Octavia: w.applier.Octavia, there: func() int { return len(w.cloud.Octavia.Snapshot()) }}
+	w.applier.Octavia = seen
+	w.reach(w.web(80))
+	if len(seen.seen) != 1 || seen.seen[0] != 0 {
+		t.Errorf("at the creations there were %v load balancers, want one creation, and none there", seen.seen)
+	}
+}
+
+// asked is what a floating IP was asked for with.
+type asked struct {
+	apply.Neutron
+	opts []floatingips.CreateOpts
+}
+
+func (a *asked) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpts) (*floatingips.FloatingIP, error) {
+	a.opts = append(a.opts, opts)
+	return a.Neutron.CreateFloatingIP(ctx, opts)
+}
+
+// An address is in the subnet that it is in: Neutron refuses it together with another.
+func TestAnAddressIsNotAskedForTogetherWithASubnet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Options{})
+	network := &asked{Neutron: w.applier.Neutron}
+	w.applier.Neutron = network
+	desired := w.web(80)
+	desired.FloatingIP.Address, desired.FloatingIP.SubnetIDs = "127.200.0.77", []string{w.cloud.Subnet.ID}
+	observed := model.Observed{}
+	_ = w.applier.Run(w.ctx, us(), &observed, plan.Diff(desired, observed, plan.Options{})) // not every tenant may
+	if len(network.opts) != 1 || network.opts[0].SubnetID != "" || network.opts[0].FloatingIP != "127.200.0.77" {
+		t.Errorf("asked for %+v", network.opts)
+	}
+}

@@ -1,0 +1,56 @@
+package loadbalancer_test
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+)
+
+// Whatever became of a Service, nothing is kept of it when it is gone: one that was
+// served, one that was refused by us, and one that Octavia has refused in part. Upstream
+// calls Delete only where Get has said that there is something.
+func TestNothingIsRememberedOfServicesThatAreGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{
+		keys:      map[string]string{"manage-security-groups": "true"},
+		simulator: simulator.Options{Quota: map[string]int{"listener": 1}},
+	})
+	nodes := w.nodes(2)
+	for name, c := range map[string]struct {
+		ports   int
+		refused string
+		change  func(*v1.Service)
+	}{
+		"served":       {1, "", nil},
+		"kept address": {1, "", func(svc *v1.Service) { svc.Annotations[annotation.KeepFloatingIP] = "true" }},
+		"refused":      {1, "connection-limit", func(svc *v1.Service) { svc.Annotations[annotation.ConnLimit] = "many" }},
+		"over quota":   {2, "Quota has been met for resources: Listener", nil},
+	} {
+		svc := service("web", c.ports)
+		svc.UID += "-" + svc.UID
+		svc.Name = "web-" + itoa(len(name))
+		if c.change != nil {
+			c.change(svc)
+		}
+		if c.refused == "" {
+			w.ensure(svc, nodes)
+		} else {
+			w.refused(svc, nodes, c.refused)
+		}
+		svc = leaving(svc)
+		if w.exists(svc) {
+			w.delete(svc)
+			if w.exists(svc) {
+				t.Errorf("%s: something is left", name)
+			}
+		}
+		for memory, n := range w.engine.Remembered() {
+			if n > 0 {
+				t.Errorf("%s: %s still holds %d Services", name, memory, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// A further load balancer of the Service in which somebody else has something stays, and
+// is told; one that holds nothing goes.
+func TestFurtherLoadBalancersWithForeignPartsStay(t *testing.T) {
+	t.Parallel()
+	c := &cloud{}
+	if err := c.run(plan.Diff(web(), c.observed, plan.Options{}).Steps); err != nil {
+		t.Fatal(err)
+	}
+	c.observed.Surplus = []model.LoadBalancer{
+		{ID: "theirs-too", Name: "web", Foreign: []model.Foreign{{Kind: "pool", ID: "p-9", Name: "somebody's"}}},
+		{ID: "ours", Name: "web"},
+	}
+	todo := plan.Diff(web(), c.observed, plan.Options{})
+	if len(todo.Steps) != 1 || todo.Steps[0].(plan.DeleteLoadBalancer).ID != "ours" {
+		t.Errorf("steps:\n%swant the deletion of the one that is ours alone", todo)
+	}
+	if len(todo.Notices) != 1 || !strings.Contains(todo.Notices[0].Message, "theirs-too") || !strings.Contains(todo.Notices[0].Message, "p-9") {
+		t.Errorf("notices %v, want one of what stays, and why", todo.Notices)
+	}
+}
