@@ -26,8 +26,9 @@ import (
 var version string
 
 // shutdownPatience is how long calls may take to return once they were told to
-// end. It is well below the 30 s that the kubelet gives a pod.
-const shutdownPatience = 10 * time.Second
+// end, with those that create something in the cloud. It is below the 30 s that the
+// kubelet gives a pod.
+const shutdownPatience = 25 * time.Second
 
 // errSignalled is the cause of an end that was asked for.
 var errSignalled = errors.New("asked to stop by a signal")

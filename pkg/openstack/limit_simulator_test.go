@@ -41,7 +41,7 @@ func (c *tally) add(n int) {
 
 // through makes a session send through a transport of ours.
 func through(s *Session, opts SessionOptions, base http.RoundTripper) {
-	s.provider.HTTPClient.Transport = &authTransport{tokens: s.tokens, next: newChain(base, opts.withDefaults())}
+	s.provider.HTTPClient.Transport = &authTransport{tokens: s.tokens, next: newChain(base, opts.withDefaults(), nil)}
 }
 
 // createSurely creates a load balancer as the engine does: after an unsure answer it

@@ -113,6 +113,8 @@ type retryTransport struct {
 	metrics  *Metrics
 	// jitter gives a random part of a duration.
 	jitter func(time.Duration) time.Duration
+	// drain holds up the end of the process for what is being created.
+	drain *drain
 }
 
 // fullJitter gives a random duration up to limit.
@@ -149,7 +151,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return result(req, kind, out, sent, attempts)
 		}
 		attempts++
-		out = t.try(req, attempts)
+		out = t.admit(req, kind, attempts)
 		place.leave(req.Context(), out)
 		sent = sent || out.sent
 	}
@@ -173,6 +175,18 @@ func (t *retryTransport) again(req *http.Request, kind requestKind, out outcome,
 	klog.FromContext(req.Context()).V(4).Info("Repeating OpenStack request", "request", kind.Name,
 		"attempt", attempts, "after", delay, "status", out.status(), "err", out.err)
 	return t.wait(req.Context(), delay)
+}
+
+// admit sends the request once, unless it would create something while the process ends.
+func (t *retryTransport) admit(req *http.Request, kind requestKind, attempt int) outcome {
+	if !creates(req.Method, kind) {
+		return t.try(req, attempt)
+	}
+	if !t.drain.enter() {
+		return outcome{err: ErrDraining}
+	}
+	defer t.drain.leave()
+	return t.try(req, attempt)
 }
 
 // try sends the request once, with a body of its own.

@@ -84,6 +84,7 @@ type Session struct {
 	refreshing sync.Mutex
 	refreshed  time.Time
 
+	drain       drain
 	connections *http.Transport
 	end         context.CancelFunc
 	background  sync.WaitGroup
@@ -116,7 +117,7 @@ func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*S
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Session{endpoints: endpoints, connections: connections, end: end}
-	chain := newChain(connections, opts)
+	chain := newChain(connections, opts, &s.drain)
 	keystone := newKeystone(identity, creds, chain, opts.UserAgent, opts.Clock)
 	s.tokens = &tokenSource{
 		issue:  keystone.issue,
@@ -145,7 +146,7 @@ func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*S
 }
 
 // newChain is the way of every request: measured, repeated, let in, sent.
-func newChain(base http.RoundTripper, opts SessionOptions) http.RoundTripper {
+func newChain(base http.RoundTripper, opts SessionOptions, drain *drain) http.RoundTripper {
 	retry := &retryTransport{
 		exchange: &exchange{base: base, timeout: opts.Timeout, maxBody: opts.MaxBodyBytes},
 		pacer:    newPacer(opts.Limits, opts.Clock, opts.Metrics),
@@ -153,6 +154,7 @@ func newChain(base http.RoundTripper, opts SessionOptions) http.RoundTripper {
 		clock:    opts.Clock,
 		metrics:  opts.Metrics,
 		jitter:   fullJitter,
+		drain:    drain,
 	}
 	return &observeTransport{next: retry, metrics: opts.Metrics, clock: opts.Clock}
 }

@@ -127,6 +127,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Client:    c.Client,
 		Leading:   c.Leading,
 		Stop:      c.Stop,
+		Drain:     session.Drain,
 		Close:     session.Close,
 		Ready:     session.Refused,
 		Recorder:  c.Recorder,

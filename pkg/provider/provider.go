@@ -50,6 +50,9 @@ type Options struct {
 	Stop func(error)
 	// Ready gives why the cloud does not take our credentials; nil: nobody asks.
 	Ready func() error
+	// Drain refuses to create anything in the cloud from now on, and waits until what is
+	// being created has come to its end; nil: nothing is.
+	Drain func(context.Context) error
 	// Close ends what runs in the background; nil: nothing does.
 	Close func()
 	// Recorder tells users what becomes of their Services.
@@ -89,7 +92,7 @@ func New(ctx context.Context, options Options) *Provider {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
-	p := &Provider{options: options, calls: newCalls(ctx)}
+	p := &Provider{options: options, calls: newCalls(ctx, options.Drain)}
 	if options.CloudIdentity != nil {
 		p.cloud = &cloudCheck{
 			maps: options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), current: options.CloudIdentity,
@@ -111,7 +114,7 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 	go func() {
 		select {
 		case <-stop:
-			p.calls.stop()
+			p.calls.end()
 		case <-ctx.Done():
 		}
 	}()

@@ -297,6 +297,57 @@ func TestShutdownSaysThatCallsAreStillRunning(t *testing.T) {
 	}
 }
 
+// A creation that is cut off may come true later, unknown to the next leader, which
+// makes another one.
+func TestWhatIsBeingCreatedEndsBeforeTheCallsDo(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(p *Provider, process context.CancelFunc, stop chan struct{}){
+		"shutdown":        func(p *Provider, _ context.CancelFunc, _ chan struct{}) { go func() { _ = p.Shutdown(t.Context()) }() },
+		"a signal":        func(_ *Provider, process context.CancelFunc, _ chan struct{}) { process() },
+		"upstream's stop": func(_ *Provider, _ context.CancelFunc, stop chan struct{}) { close(stop) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			draining, drained := make(chan struct{}), make(chan struct{})
+			e := &engine{entered: make(chan struct{})}
+			ctx, process := context.WithCancel(t.Context())
+			defer process()
+			p := New(ctx, Options{
+				Client:           fake.NewClientset(kubeSystem()),
+				NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return e, nil },
+				Drain: func(context.Context) error {
+					close(draining)
+					<-drained
+					return nil
+				},
+			})
+			stop := make(chan struct{})
+			p.Initialize(nil, stop)
+			lb := balancer(t, p)
+			returned := make(chan error)
+			go func() { returned <- lb.EnsureLoadBalancerDeleted(endless(t), "", service("web")) }()
+			<-e.entered
+			end(p, process, stop)
+			<-draining
+			select {
+			case err := <-returned:
+				t.Fatalf("the call ended with %v while something was being created", err)
+			default:
+			}
+			if _, _, err := lb.GetLoadBalancer(endless(t), "", service("other")); !errors.Is(err, ErrStopping) {
+				t.Errorf("a new call: %v", err)
+			}
+			close(drained)
+			if err := <-returned; !errors.Is(err, context.Canceled) {
+				t.Errorf("the call ended with %v", err)
+			}
+			if err := p.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestUpstreamsStopEndsCalls(t *testing.T) {
 	t.Parallel()
 	e := &engine{entered: make(chan struct{})}
