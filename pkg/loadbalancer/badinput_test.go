@@ -186,9 +186,9 @@ func TestWithoutOctaviasVersionNothingIsCreated(t *testing.T) {
 	}
 }
 
-// A value that is not allowed changes nothing of a load balancer that exists: not
-// to a default, not for a change of nodes beside it, not after a restart. The error
-// becomes the event of the service controller.
+// A value that is not allowed changes nothing of a load balancer that exists but its
+// members, which follow the nodes: not to a default, not for another change beside it,
+// not after a restart. The error becomes the event of the service controller.
 //
 //proves:92
 func TestMalformedAnnotationKeepsTheLastGoodState(t *testing.T) {
@@ -204,13 +204,17 @@ func TestMalformedAnnotationKeepsTheLastGoodState(t *testing.T) {
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
 	w.cloud.Books.Reset()
 	w.refused(svc, nodes[:2], want)
-	if err := w.engine.Update(w.ctx, svc, nodes); err == nil || !strings.Contains(err.Error(), want) {
+	w.writes(0)
+	if after := w.loadBalancer(); !after.UpdatedAt.Equal(before.UpdatedAt) {
+		t.Errorf("the load balancer has changed: %+v", after)
+	}
+	if err := w.engine.Update(w.ctx, svc, nodes); err != nil {
 		t.Errorf("Update: %v", err)
 	}
 	w.restart()
 	w.refused(svc, nodes, want)
-	w.writes(0)
-	if after := w.loadBalancer(); !after.UpdatedAt.Equal(before.UpdatedAt) || after.Pools[0].Monitor.Delay != 30 {
+	w.writes(1) // the node that came
+	if after := w.loadBalancer(); len(after.Listeners) != 1 || after.Pools[0].Monitor.Delay != 30 || len(after.Pools[0].Members) != 3 {
 		t.Errorf("the load balancer has changed: %+v", after)
 	}
 

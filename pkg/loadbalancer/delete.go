@@ -83,7 +83,8 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 // forget drops what is remembered of a Service that nothing is left of: upstream never
 // asks for it again, and calls Delete only for those that had something.
 func (r *Reconciler) forget(svc *v1.Service) {
-	r.drifts.forget(svc.UID)
+	r.drifts.drop(svc.UID)
+	r.good.drop(svc.UID)
 	r.served.drop(svc.UID)
 	r.notices.forget(svc.UID)
 	r.namespaces.drop(svc.Namespace, svc.UID)

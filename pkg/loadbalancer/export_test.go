@@ -8,7 +8,8 @@ func (r *Reconciler) Remembered() map[string]int {
 	return map[string]int{
 		"memory":  size(&r.memory, "kept"),
 		"served":  size(&r.served, "values"),
-		"drifts":  size(&r.drifts, "why"),
+		"drifts":  size(&r.drifts, "values"),
+		"good":    size(&r.good, "values"),
 		"notices": size(&r.notices, "last"),
 		"touched": size(&r.touched, "set"),
 		"filled":  size(&r.learnt.filled, "set"),
