@@ -162,8 +162,10 @@ type LoadBalancer struct {
 	IngressHostnameSuffix string `gcfg:"ingress-hostname-suffix" default:"nip.io" form:"domain"`
 	// How many Services may share one load balancer.
 	MaxSharedLB int `gcfg:"max-shared-lb" default:"2" min:"1"`
-	// Whose load balancers a Service may share by naming one in its annotation `load-balancer-id`: those made for its own namespace, and for namespaces that allow it with the annotation `loadbalancer.openstack.org/allow-sharing-from` (`namespace`); all of the cluster (`cluster`); or also those of other clusters (`project`). One that was made by hand may always be used. A Service that is on a load balancer already stays there.
+	// Whose load balancers a Service may share by naming one in its annotation `load-balancer-id`: those made for its own namespace, and for namespaces that allow it with the annotation `loadbalancer.openstack.org/allow-sharing-from` (`namespace`); all of the cluster (`cluster`); or also those of other clusters (`project`). A floating IP that a Service of another namespace has left with `keep-floatingip` can be had under the same conditions. A Service that is on a load balancer already stays there.
 	SharedLBScope string `gcfg:"shared-lb-scope" default:"namespace" oneof:"namespace,cluster,project"`
+	// Services may share a load balancer that no cluster has made, such as that of an API server, if their annotation `load-balancer-id` names it. As it is with cloud-provider-openstack; whoever may write Services needs only its ID.
+	SharedLBUnmanaged bool `gcfg:"shared-lb-unmanaged" default:"true"`
 	// Barbican container that makes the listeners of every Service end TLS.
 	DefaultTLSContainerRef string `gcfg:"default-tls-container-ref"`
 	// Where TLS containers are; external ones are not looked up.

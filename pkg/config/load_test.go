@@ -67,7 +67,7 @@ func TestDefaultsAreThoseOfThePeer(t *testing.T) {
 		LoadBalancer: LoadBalancer{
 			Enabled: true, LBProvider: "amphora", LBMethod: "ROUND_ROBIN",
 			MonitorDelay: seconds(5), MonitorTimeout: seconds(3), MonitorMaxRetries: 1, MonitorMaxRetriesDown: 3,
-			CascadeDelete: true, IngressHostnameSuffix: "nip.io", MaxSharedLB: 2, SharedLBScope: "namespace", ContainerStore: "barbican", SecurityGroupMode: "per-service",
+			CascadeDelete: true, IngressHostnameSuffix: "nip.io", MaxSharedLB: 2, SharedLBScope: "namespace", SharedLBUnmanaged: true, ContainerStore: "barbican", SecurityGroupMode: "per-service",
 			DriftPolicy: "repair", DriftInterval: Duration{5 * time.Minute},
 			DenyAnnotations: "floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids", MaxPorts: 100, MaxSourceRanges: 1000,
 		},

@@ -211,6 +211,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 		return err
 	}
 	r.ownIDs.remove(svc.UID)
+	r.spares.remove(svc.UID)
 	if !leaving.options.KeepFloatingIP {
 		r.touched.remove(svc.UID)
 	}

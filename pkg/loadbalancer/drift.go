@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -63,7 +64,7 @@ func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName
 		if r.atWork(uid, known) {
 			continue
 		}
-		why := r.check(ctx, uid, known, look)
+		why := cmp.Or(r.check(ctx, uid, known, look), r.duplicated(uid, known, look))
 		if why == "" || r.atWork(uid, known) || !r.memory.forgetThis(uid, known) {
 			continue
 		}

@@ -18,7 +18,9 @@ import (
 // readFloatingIPs reads the floating IPs of a Service. For a new one it asks only
 // when there can be any.
 func (r *Reconciler) readFloatingIPs(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings, observed *model.Observed) error {
-	hints := observe.FloatingIPHints{PortID: settings.PortID}
+	hints := observe.FloatingIPHints{PortID: settings.PortID, MayTake: func(ctx context.Context, owner identity.Owner) (bool, error) {
+		return r.lets(ctx, id, owner)
+	}}
 	hints.Asked, hints.AskedBy = settings.AskedFloatingIP()
 	if !hints.Asked.Asked() {
 		hints.Published = publishedAddresses(svc)
@@ -31,7 +33,12 @@ func (r *Reconciler) readFloatingIPs(ctx context.Context, svc *v1.Service, id id
 	if observed.LoadBalancer == nil && complete && len(known) == 0 && !hints.Asked.Asked() && hints.PortID == "" {
 		return nil
 	}
-	return r.observer.FloatingIPs(ctx, id, observed, hints)
+	hints.Spare = r.spares.has(svc.UID)
+	err = r.observer.FloatingIPs(ctx, id, observed, hints)
+	if err == nil {
+		r.spares.remove(svc.UID)
+	}
+	return err
 }
 
 // knownFloatingIPs gives the IDs of the floating IPs that may be a Service's by the

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
@@ -270,13 +271,14 @@ func TestAPublishedAddressDoesNotReplaceTheConsentToSharing(t *testing.T) {
 // same name has parts of the same names.
 func TestWhatWasWrittenDownLeadsToNobodyElsesLoadBalancer(t *testing.T) {
 	t.Parallel()
-	for _, sameName := range []bool{false, true} {
+	for _, test := range []struct{ sameName, gone bool }{{false, false}, {true, false}, {true, true}} {
 		w := newWorld(t, worldOptions{})
 		nodes, theirs, ours := w.nodes(3), service("web", 1), service("web", 1)
-		if !sameName {
+		if !test.sameName {
 			theirs.Namespace = "bank"
 		}
 		theirs.UID = "uid-of-the-victim"
+		theirs.Annotations[annotation.Internal] = "true"
 		other, _ := w.controller(otherCluster)
 		if _, err := other.Ensure(w.ctx, theirs, nodes); err != nil {
 			t.Fatal(err)
@@ -287,8 +289,13 @@ func TestWhatWasWrittenDownLeadsToNobodyElsesLoadBalancer(t *testing.T) {
 		w.ensure(ours, nodes)
 		w.writeDown(ours)
 		words := strings.Fields(ours.Annotations[annotation.Fingerprint])
-		words[0], words[1] = victim.ID, victim.UpdatedAt.UTC().Format("2006-01-02T15:04:05Z")
+		words[0], words[1] = victim.ID, victim.UpdatedAt.UTC().Format(time.RFC3339Nano)
 		forged := strings.Join(words, " ")
+		if test.gone {
+			if err := w.cloud.Octavia.Remove(ours.Annotations[annotation.LoadBalancerID]); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for _, nodes := range [][]*v1.Node{nodes, nodes[1:], nil} {
 			delete(ours.Annotations, annotation.LoadBalancerID)
 			ours.Annotations[annotation.Fingerprint] = forged
@@ -371,4 +378,152 @@ func TestAnAdoptedLoadBalancerIsKnownWithoutItsAddress(t *testing.T) {
 	w.delete(svc)
 	w.loadBalancers(0)
 	w.floatingIPs(0)
+}
+
+// A floating IP that one namespace keeps is not for another one, unless the one or
+// cloud.conf lets it.
+//
+//proves:21
+func TestAFloatingIPThatANamespaceKeepsIsItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what, scope, allows, namespace string
+		refused                        bool
+	}{
+		{"another namespace", "namespace", "", "evil", true},
+		{"another namespace that it allows", "namespace", "evil", "evil", false},
+		{"another namespace, and cloud.conf allows it", "cluster", "", "evil", false},
+		{"its own namespace", "namespace", "", "bank", false},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: map[string]string{"shared-lb-scope": test.scope, "deny-annotations": ""}})
+			w.sharing = map[string]string{"bank": test.allows}
+			nodes, bank := w.nodes(1), service("shop", 1)
+			bank.Namespace = "bank"
+			bank.Annotations[annotation.KeepFloatingIP] = "true"
+			address := w.ensure(bank, nodes).Ingress[0].IP
+			w.delete(bank)
+			kept := w.cloud.Neutron.FloatingIPs()[0]
+			for i, ask := range []func(*v1.Service){
+				func(svc *v1.Service) { svc.Spec.LoadBalancerIP = address },
+				func(svc *v1.Service) { svc.Annotations[annotation.FloatingIPID] = kept.ID },
+			} {
+				taker := service(fmt.Sprintf("taker-%d", i), 1)
+				taker.Namespace = test.namespace
+				ask(taker)
+				w.cloud.Books.Reset()
+				if test.refused {
+					w.refused(taker, nodes, "is another namespace's, which keeps it")
+					w.writes(0)
+					continue
+				}
+				if got := w.ensure(taker, nodes).Ingress[0].IP; got != address {
+					t.Errorf("published %s, want %s", got, address)
+				}
+				w.unchanged(taker, nodes)
+				w.delete(taker)
+			}
+			w.floatingIPs(1)
+		})
+	}
+}
+
+// Who may write Services knows perhaps the ID of the API server's load balancer.
+//
+//proves:62
+func TestALoadBalancerMadeByHandIsSharedUnlessCloudConfForbidsIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes := w.nodes(1)
+	lb := w.byHand("api", "")
+	before, after := onto("before", lb, 80), onto("after", lb, 443)
+	w.ensure(before, nodes)
+	w.conf.LoadBalancer.SharedLBUnmanaged = false
+	w.restart()
+	w.refused(after, nodes, "shared-lb-unmanaged=false")
+	w.unchanged(before, nodes) // who is on it stays
+	w.delete(after)
+	w.delete(before)
+	w.loadBalancers(1)
+}
+
+// A process ends between making the floating IP that is to come and taking off the one
+// that is there, and the Service takes its wish back.
+func TestASpareFloatingIPOfAChangeThatIsTakenBackIsNotKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	address := w.ensure(svc, nodes).Ingress[0].IP
+	w.writeDown(svc)
+	w.floatingIP("", w.cloud.Neutron.FloatingIPs()[0].Description)
+	w.restart()
+	if got := w.ensure(svc, nodes).Ingress[0].IP; got != address {
+		t.Errorf("published %s, was %s", got, address)
+	}
+	w.floatingIPs(1)
+	w.unchanged(svc, nodes)
+}
+
+// An address that users know is not given back for a typing error.
+//
+//proves:21
+func TestAFloatingIPIsKeptWhereTheServiceSaysSoWrongly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.ensure(svc, nodes)
+	svc.Annotations[annotation.KeepFloatingIP] = "ture"
+	w.delete(deletion(svc))
+	w.loadBalancers(0)
+	w.floatingIPs(1)
+}
+
+// What is left behind at the former load balancer is not told as success.
+func TestAMoveThatCannotLeaveTheFormerLoadBalancerIsAnError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(1), service("web", 1)
+	w.ensure(svc, nodes)
+	former := w.loadBalancer().ID
+	svc.Annotations[annotation.LoadBalancerID] = w.byHand("mine", "").ID
+	svc.Spec.Ports[0] = port(v1.ProtocolTCP, 443)
+	remove := w.cloud.Faults.Add(faultOn(http.MethodDelete, lbRoute+"/{id}", http.StatusForbidden))
+	if _, err := w.engine.Ensure(w.ctx, svc, nodes); err == nil {
+		t.Error("no error though the former load balancer is still there")
+	}
+	remove()
+	w.ensure(svc, nodes)
+	if _, there := w.find(former); there {
+		t.Error("the former load balancer is left behind")
+	}
+	w.unchanged(svc, nodes)
+}
+
+// The watch notices a second load balancer, and is silent about one that is left alone.
+//
+//proves:71
+func TestTheWatchTellsOfASecondLoadBalancer(t *testing.T) {
+	t.Parallel()
+	for _, foreign := range []bool{false, true} {
+		w := newWorld(t, worldOptions{})
+		nodes, svc := w.nodes(1), service("web", 1)
+		w.ensure(svc, nodes)
+		second, left := w.second(), 1
+		if foreign {
+			foreignListener(t, w, second, 9000)
+			left = 2
+		}
+		w.repair(svc, nodes)
+		w.loadBalancers(left)
+		if told := w.told(); !foreign && !strings.Contains(told, "a second load balancer was made") {
+			t.Errorf("told %q", told)
+		}
+		w.cloud.Books.Reset()
+		w.look()
+		w.ensure(svc, nodes)
+		if reads := w.cloud.Books.Requests(func(r books.Request) bool { return strings.Contains(r.Path, "tags=") }); len(reads) > 0 {
+			t.Errorf("read again:\n%s", printed(reads))
+		}
+	}
 }

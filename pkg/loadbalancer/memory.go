@@ -35,6 +35,8 @@ type remembered struct {
 	updatedAt    time.Time
 	operating    string // the operating status of the load balancer
 	floatingIPID string
+	// duplicates are further load balancers of the Service that are left alone.
+	duplicates []string
 	// since is when the cloud was last known to be like this.
 	since time.Time
 	// confirmed tells that all is surely as updatedAt was. See check.

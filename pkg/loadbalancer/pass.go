@@ -451,6 +451,7 @@ func (p *pass) remember(address string, reported map[string]bool) {
 		named:          p.settings.LoadBalancerID,
 		updatedAt:      lb.UpdatedAt,
 		operating:      lb.Status.Operating,
+		duplicates:     duplicatesOf(p.observed),
 		since:          p.options.Clock.Now(),
 		contents:       pack(p.observed),
 		as:             p.as,

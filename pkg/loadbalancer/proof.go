@@ -3,9 +3,12 @@ package loadbalancer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
@@ -50,4 +53,17 @@ func (r *Reconciler) place(ctx context.Context) (ownership.Place, error) {
 	subnets, err := r.facts.NodeSubnets(ctx, servers)
 	place.Subnets = append(place.Subnets, subnets...)
 	return place, err
+}
+
+// provenOwn tells whether a load balancer of a look is surely the Service's own: by its
+// tags or, where cloud-provider-openstack made it, by its name and the annotation.
+func (p *pass) provenOwn(lb inventory.LoadBalancer) bool {
+	switch p.id.Claim(lb.Tags, "") {
+	case identity.Ours:
+		return true
+	case identity.Unclaimed:
+		return lb.ID == p.settings.LoadBalancerID && slices.Contains(p.id.Names(), lb.Name)
+	default:
+		return false
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -116,10 +118,19 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 	if known.floatingIPDrifted(look) != "" {
 		return nil, nil // the floating IP is not as it was written down
 	}
+	if !p.settings.KeepFloatingIP && p.spareFloatingIP(look) {
+		p.spares.add(p.svc.UID)
+		return nil, nil // left by a change of it that was not ended, and taken back since
+	}
 	if p.settings.FloatingIP() && known.floatingIPID != "" {
 		known.address = look.FloatingIPs[known.floatingIPID].Address
 	}
 	return known.ifPublished(p), nil
+}
+
+// spareFloatingIP tells whether a look shows a floating IP of the Service's on no port.
+func (p *pass) spareFloatingIP(look *inventory.Look) bool {
+	return slices.ContainsFunc(look.Described(p.id.FloatingIPDescription()), func(fip inventory.FloatingIP) bool { return fip.PortID == "" })
 }
 
 // ifPublished gives what is remembered, if the Service's status says the same.

@@ -140,6 +140,8 @@ type Reconciler struct {
 	// balancers.
 	touched uidSet
 	ownIDs  ownIDs
+	// spares are the Services of which a look has shown spare floating IPs.
+	spares uidSet
 	// kept are floating IPs that outlive their Service.
 	kept      keptFloatingIPs
 	creations *creations

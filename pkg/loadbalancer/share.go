@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -83,44 +84,62 @@ func sharers(lb *model.LoadBalancer) []string {
 // consent asks whether the owner lets the Service onto its load balancer.
 //
 //	made for                       allowed
-//	nobody in Kubernetes           yes: who made it by hand gave its ID away
+//	nobody in Kubernetes           unless shared-lb-unmanaged=false: who made it by hand gave its ID away
 //	a Service of its namespace     yes
 //	a Service of another one       with shared-lb-scope=cluster, or where that namespace allows it
 //	another cluster                with shared-lb-scope=project
 func (p *pass) consent(ctx context.Context) error {
-	owner, scope := p.as.Sharing.Owner, p.options.Config.LoadBalancer.SharedLBScope
+	owner := p.as.Sharing.Owner
+	if !owner.Kubernetes {
+		if !p.options.Config.LoadBalancer.SharedLBUnmanaged {
+			return p.notShared(ctx, "it was made by hand, and cloud.conf says shared-lb-unmanaged=false")
+		}
+		return nil
+	}
+	allowed, err := p.lets(ctx, p.id, owner)
 	switch {
-	case !owner.Kubernetes || scope == config.SharedLBScopeProject:
+	case err != nil:
+		return fmt.Errorf("load balancer %s: %w", p.observed.LoadBalancer.ID, err)
+	case allowed:
 		return nil
 	case !p.id.InThisCluster(owner):
 		return p.notShared(ctx, "it was made for another cluster, which only shared-lb-scope=project in cloud.conf allows to share")
-	case owner.Namespace == p.svc.Namespace || scope == config.SharedLBScopeCluster:
-		return nil
 	case owner.Namespace == "":
 		return p.notShared(ctx, "the namespace that it was made for cannot be told: shared-lb-scope=cluster in cloud.conf allows all to share it")
-	}
-	allowed, err := p.allowedBy(ctx, owner.Namespace)
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(allowed, "*") && !slices.Contains(allowed, p.svc.Namespace) {
+	default:
 		return p.notShared(ctx, fmt.Sprintf("it was made for another namespace, which does not allow %s to share it: "+
 			"only that Namespace's annotation %s: %q does", p.svc.Namespace, annotation.SharingFrom, p.svc.Namespace))
 	}
-	return nil
 }
 
-// allowedBy gives the namespaces that may share the load balancers of a namespace.
-func (p *pass) allowedBy(ctx context.Context, namespace string) ([]string, error) {
-	if p.options.Namespace == nil {
+// lets tells whether an owner in Kubernetes lets a Service have what was made for it.
+func (r *Reconciler) lets(ctx context.Context, id identity.Identity, owner identity.Owner) (bool, error) {
+	scope := r.options.Config.LoadBalancer.SharedLBScope
+	switch {
+	case scope == config.SharedLBScopeProject:
+		return true, nil
+	case !id.InThisCluster(owner):
+		return false, nil
+	case owner.Namespace == id.Namespace || scope == config.SharedLBScopeCluster:
+		return true, nil
+	case owner.Namespace == "":
+		return false, nil
+	}
+	allowed, err := r.allowedBy(ctx, owner.Namespace)
+	return slices.Contains(allowed, "*") || slices.Contains(allowed, id.Namespace), err
+}
+
+// allowedBy gives the namespaces that may have what was made for a namespace.
+func (r *Reconciler) allowedBy(ctx context.Context, namespace string) ([]string, error) {
+	if r.options.Namespace == nil {
 		return nil, nil
 	}
-	found, err := p.options.Namespace(ctx, namespace)
+	found, err := r.options.Namespace(ctx, namespace)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read whom the namespace of load balancer %s lets share it: %w", p.observed.LoadBalancer.ID, err)
+		return nil, fmt.Errorf("read whom the owner's namespace lets share what it has: %w", err)
 	}
 	var allowed []string
 	for name := range strings.SplitSeq(found.Annotations[annotation.SharingFrom], ",") {

@@ -81,6 +81,9 @@ func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, 
 	if !there || known.floatingIPDrifted(look) != "" {
 		return nil, nil // the last look is a later one than the fingerprint was compared with
 	}
+	if !p.provenOwn(listed) {
+		return nil, nil // what is written down proves nothing
+	}
 	fip, ok := p.unfoldFloatingIP(look, known.floatingIPID)
 	if !ok {
 		return nil, nil

@@ -106,6 +106,9 @@ func (i Identity) OwnsFloatingIP(description string) bool {
 }
 
 func (i Identity) owns(proof *regexp.Regexp, description string) bool {
+	if !strings.Contains(description, i.ServiceUID) {
+		return false // there can be thousands of others, and patterns are slow
+	}
 	match := proof.FindStringSubmatch(description)
 	return match != nil && match[1] == i.ServiceUID && (match[2] == "" || i.ClusterID == "" || match[2] == i.ClusterID)
 }
@@ -115,13 +118,15 @@ func (i Identity) owns(proof *regexp.Regexp, description string) bool {
 // of one name cannot be there at a time. Exactly that name: one that was cut is no
 // proof.
 func (i Identity) KeptFloatingIP(description string) bool {
+	if !strings.Contains(description, i.ClusterID) || !strings.Contains(description, " "+i.Namespace+"/"+i.Service+" (uid ") {
+		return false
+	}
 	match := floatingIPProof.FindStringSubmatch(description)
 	if match == nil || i.ClusterID == "" || match[2] != i.ClusterID || match[1] == i.ServiceUID {
 		return false
 	}
 	i.ServiceUID, i.ClusterName = match[1], description[len(match[0]):]
-	return i.FloatingIPDescription() == description &&
-		strings.Contains(description, " "+i.Namespace+"/"+i.Service+" (uid ")
+	return i.FloatingIPDescription() == description
 }
 
 // These match what Description and FloatingIPDescription write.

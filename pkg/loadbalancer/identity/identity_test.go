@@ -341,3 +341,46 @@ func TestKeptFloatingIPIsThatOfTheSameNameInTheSameCluster(t *testing.T) {
 		}
 	}
 }
+
+// There can be thousands of floating IPs in a project, and as many Services.
+func BenchmarkOneServiceAmongManyFloatingIPs(b *testing.B) {
+	var all []string
+	for i := range 5000 {
+		all = append(all, with(func(id *identity.Identity) {
+			id.Service, id.ServiceUID = fmt.Sprintf("web-%d", i), fmt.Sprintf("5a1c0f6e-0a66-4b0e-9c4d-%012d", i)
+		}).FloatingIPDescription())
+	}
+	id := web()
+	for b.Loop() {
+		for _, description := range all {
+			if id.OwnsFloatingIP(description) || id.KeptFloatingIP(description) {
+				b.Fatal("another's is taken for ours")
+			}
+		}
+	}
+}
+
+func TestForWhomAFloatingIPWasMade(t *testing.T) {
+	t.Parallel()
+	long := with(func(id *identity.Identity) { id.ClusterName = strings.Repeat("c", 250) })
+	for what, test := range map[string]struct {
+		description string
+		want        identity.Owner
+		ours        bool
+	}{
+		"ours": {web().FloatingIPDescription(), identity.Owner{
+			ClusterID: clusterUID, ServiceUID: serviceUID, ClusterName: "rig", Namespace: "default", Service: "web-1", Kubernetes: true,
+		}, true},
+		"by a cluster without an ID": {with(func(id *identity.Identity) { id.ClusterID = "" }).FloatingIPDescription(), identity.Owner{
+			ServiceUID: serviceUID, ClusterName: "rig", Namespace: "default", Service: "web-1", Kubernetes: true,
+		}, true},
+		"ours, with a name that was cut": {long.FloatingIPDescription(), identity.Owner{}, true},
+		"cloud-provider-openstack's":     {web().LegacyFloatingIPDescription(), identity.Owner{}, false},
+		"a person's":                     {"reserved for default/web-1 (uid x) from cluster rig", identity.Owner{}, false},
+	} {
+		got, ours := identity.FloatingIPOwner(test.description)
+		if diff := cmp.Diff(test.want, got); diff != "" || ours != test.ours {
+			t.Errorf("%s: ours %v, %s", what, ours, diff)
+		}
+	}
+}

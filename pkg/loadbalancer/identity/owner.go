@@ -34,6 +34,7 @@ type Owner struct {
 var (
 	ownerInDescription = regexp.MustCompile(`^Kubernetes (?:external|internal) service ([^/ ]+)/([^ ]+) (?:\(uid [^)]*\) )?from cluster (.*)$`)
 	ownerInName        = regexp.MustCompile(`^kube_service_(.*)_([^_/ ]+)_([^_/ ]+)$`)
+	ownerOfFloatingIP  = regexp.MustCompile(`^Floating IP for Kubernetes external service ([^/ ]+)/([^ ]+) \(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster (.*)$`)
 	legacyName         = regexp.MustCompile(`^a[0-9a-f]{31}$`)
 )
 
@@ -89,6 +90,16 @@ func (o Owner) OwnsFloatingIPOf(description string) bool {
 		return o.ServiceUID != "" && match[1] == o.ServiceUID
 	}
 	return o.Namespace != "" && strings.HasPrefix(description, "Floating IP for Kubernetes external service "+o.Namespace+"/"+o.Service+" from cluster ")
+}
+
+// FloatingIPOwner reads for whom we made a floating IP. It is false where we did not, or
+// where its name had to be cut: then nobody can tell.
+func FloatingIPOwner(description string) (Owner, bool) {
+	match := ownerOfFloatingIP.FindStringSubmatch(description)
+	if match == nil || len(description) >= maxLength {
+		return Owner{}, floatingIPProof.MatchString(description)
+	}
+	return Owner{Namespace: match[1], Service: match[2], ServiceUID: match[3], ClusterID: match[4], ClusterName: match[5], Kubernetes: true}, true
 }
 
 // SharerOf names the Service that a listener of a shared load balancer serves, from

@@ -40,6 +40,7 @@ type LoadBalancer struct {
 	VIPSecurityGroupIDs []string // sorted
 	// Operating is the operating status, which moves UpdatedAt too.
 	Operating string
+	Tags      []string
 	// UpdatedAt moves with every change of anything in the load balancer.
 	UpdatedAt time.Time
 }
@@ -58,6 +59,9 @@ type Look struct {
 
 	named  map[string]int          // load balancers by name
 	onPort map[string][]FloatingIP // by the port that they are on
+
+	tagged    map[string][]string // IDs of load balancers by tag
+	described map[string][]string // IDs of floating IPs by description
 }
 
 // NewLook makes a look of what there was.
@@ -65,18 +69,41 @@ func NewLook(began time.Time, loadBalancers []LoadBalancer, floatingIPs []Floati
 	look := &Look{
 		Began: began, LoadBalancers: make(map[string]LoadBalancer, len(loadBalancers)), FloatingIPs: make(map[string]FloatingIP, len(floatingIPs)),
 		named: make(map[string]int, len(loadBalancers)), onPort: make(map[string][]FloatingIP, len(floatingIPs)),
+		tagged: map[string][]string{}, described: make(map[string][]string, len(floatingIPs)),
 	}
 	for _, lb := range loadBalancers {
 		look.LoadBalancers[lb.ID] = lb
 		look.named[lb.Name]++
+		for _, tag := range lb.Tags {
+			look.tagged[tag] = append(look.tagged[tag], lb.ID)
+		}
 	}
 	for _, fip := range floatingIPs {
 		look.FloatingIPs[fip.ID] = fip
+		look.described[fip.Description] = append(look.described[fip.Description], fip.ID)
 		if fip.PortID != "" {
 			look.onPort[fip.PortID] = append(look.onPort[fip.PortID], fip)
 		}
 	}
 	return look
+}
+
+// Tagged gives the load balancers that carry a tag.
+func (l *Look) Tagged(tag string) []LoadBalancer {
+	var found []LoadBalancer
+	for _, id := range l.tagged[tag] {
+		found = append(found, l.LoadBalancers[id])
+	}
+	return found
+}
+
+// Described gives the floating IPs of a description.
+func (l *Look) Described(description string) []FloatingIP {
+	var found []FloatingIP
+	for _, id := range l.described[description] {
+		found = append(found, l.FloatingIPs[id])
+	}
+	return found
 }
 
 // Named counts the load balancers of a name.
@@ -174,6 +201,7 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, VIPSubnetID: lb.VipSubnetID, UpdatedAt: lb.UpdatedAt,
 				AdminDown:      !lb.AdminStateUp,
 				VIPQoSPolicyID: lb.VipQosPolicyID, VIPSecurityGroupIDs: slices.Sorted(slices.Values(lb.VIPSecurityGroupIDs)),
+				Tags: lb.Tags,
 			})
 		}
 		return err
@@ -199,5 +227,5 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 // balancer.
 func fields() []string {
 	return []string{"id", "name", "provisioning_status", "operating_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id",
-		"admin_state_up", "vip_qos_policy_id", "vip_sg_ids", "updated_at"}
+		"admin_state_up", "vip_qos_policy_id", "vip_sg_ids", "tags", "updated_at"}
 }

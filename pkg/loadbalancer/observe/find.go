@@ -216,17 +216,25 @@ func adopted(id identity.Identity, lb openstack.LoadBalancer) identity.Identity 
 	return id
 }
 
-// Claimed lists the load balancers that carry our identity.
+// Claimed lists the load balancers that carry our identity. Where there are no tags, the
+// description that carries it holds the name of the cluster too: one from before that
+// was changed is found among all load balancers.
 func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]openstack.LoadBalancer, error) {
-	filter := openstack.LoadBalancerFilter{Tags: []string{id.ServiceTag()}}
+	filters := []openstack.LoadBalancerFilter{{Tags: []string{id.ServiceTag()}}}
 	if id.Untagged {
-		filter = openstack.LoadBalancerFilter{Description: id.Description()}
+		filters = []openstack.LoadBalancerFilter{{Description: id.Description()}, {}}
 	}
-	found, err := o.Octavia.LoadBalancers(ctx, filter)
-	if err != nil {
-		return nil, err
+	for _, filter := range filters {
+		found, err := o.Octavia.LoadBalancers(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		ours := slices.DeleteFunc(found, func(lb openstack.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != identity.Ours })
+		if len(ours) > 0 {
+			return ours, nil
+		}
 	}
-	return slices.DeleteFunc(found, func(lb openstack.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != identity.Ours }), nil
+	return nil, nil
 }
 
 // ours lists the load balancers that carry our identity. The list may come from a

@@ -1,17 +1,22 @@
 package observe_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 )
 
 // TestFind goes through what proves that a load balancer is ours, and what does
@@ -68,6 +73,29 @@ func TestFind(t *testing.T) {
 			lb := w.balancer(us().Name(), "", nil)
 			return lbs{lb}, published(lb.VipAddress)
 		}},
+		{"ours, in the place of one that another cluster has made", func(w *world) (lbs, observe.Hints) {
+			theirs := w.ours(another())
+			return lbs{w.balancer(us().Name(), "", append(us().Tags(), identity.ReplacesTag(theirs.ID, "x")))}, none
+		}},
+		{"ours, in the place of one that cloud-provider-openstack has made", func(w *world) (lbs, observe.Hints) {
+			old := w.legacy(us())
+			return lbs{w.balancer(us().Name(), "", append(us().Tags(), identity.ReplacesTag(old.ID, "x"))), old}, none
+		}},
+		{"our name at the published address, in a network that is not ours", func(w *world) (lbs, observe.Hints) {
+			lb := w.legacy(us())
+			hints := published(lb.VipAddress)
+			hints.Place = func(context.Context) (ownership.Place, error) {
+				return ownership.Place{Subnets: []string{"another"}}, nil
+			}
+			hints.LoadBalancerID = gone // ours was another one
+			return nil, hints
+		}},
+		{"our name, and remembered", func(w *world) (lbs, observe.Hints) {
+			lb := w.legacy(us())
+			return lbs{lb}, observe.Hints{Remembered: lb.ID}
+		}},
+		{"our name, and written down", func(w *world) (lbs, observe.Hints) { return nil, observe.Hints{Written: w.legacy(us()).ID} }},
+		{"another's, and remembered", func(w *world) (lbs, observe.Hints) { return nil, observe.Hints{Remembered: w.ours(another()).ID} }},
 		{"our name, and named", func(w *world) (lbs, observe.Hints) { lb := w.legacy(us()); return lbs{lb}, named(lb) }},
 	} {
 		t.Run(test.what, func(t *testing.T) {
@@ -207,6 +235,50 @@ func TestFindByDescriptionWhereThereAreNoTags(t *testing.T) {
 	var notOurs *observe.NotOursError
 	if !errors.As(err, &notOurs) {
 		t.Errorf("another cluster's: error %v", err)
+	}
+}
+
+// Its description holds the name of the cluster.
+//
+//proves:67
+func TestOursIsFoundUnderAnEarlierClusterNameWhereThereAreNoTags(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	id := us()
+	id.Untagged = true
+	before := id
+	before.ClusterName = "kubernetes"
+	theirs := another()
+	theirs.Untagged = true
+	w.ours(theirs)
+	lb := w.ours(before)
+	if got, err := w.find(id, observe.Hints{}); err != nil || !slices.Equal(got, []string{lb.ID}) {
+		t.Errorf("found %v, error %v, want %s", got, err, lb.ID)
+	}
+}
+
+// Two subnets of ours can have one range: which of two load balancers is meant, nobody
+// can tell.
+func TestAnAddressThatTwoLoadBalancersHaveIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	network := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: w.cloud.Account.ProjectID, Name: "second"})
+	second, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: w.cloud.Account.ProjectID, NetworkID: network.ID, CIDR: w.cloud.Subnet.CIDR})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lb := w.legacy(us())
+	w.balancer(us().Name(), "", nil, func(opts *loadbalancers.CreateOpts) { opts.VipSubnetID, opts.VipAddress = second.ID, lb.VipAddress })
+	place := ownership.Place{Subnets: []string{w.cloud.Subnet.ID}, Networks: []string{network.ID}}
+	hints := observe.Hints{Addresses: []string{lb.VipAddress}, Place: func(context.Context) (ownership.Place, error) { return place, nil }}
+	found, err := w.find(us(), hints)
+	var notOurs *observe.NotOursError
+	if !errors.As(err, &notOurs) || len(found) > 0 || !strings.Contains(err.Error(), "2 load balancers") || !strings.Contains(err.Error(), "load-balancer-id") {
+		t.Errorf("found %v, error %v", found, err)
+	}
+	place.Networks = nil
+	if found, err := w.find(us(), hints); err != nil || !slices.Equal(found, []string{lb.ID}) {
+		t.Errorf("with one of them in our networks: found %v, error %v", found, err)
 	}
 }
 

@@ -28,6 +28,11 @@ type FloatingIPHints struct {
 	Published []string
 	// PortID is of the port that is to be the VIP, when the Service names one.
 	PortID string
+	// Spare asks for the spare ones though the one on the VIP will do.
+	Spare bool
+	// MayTake tells whether the Service may have a floating IP that we made for somebody
+	// else, and that is on no port; nil: it may have any.
+	MayTake func(ctx context.Context, owner identity.Owner) (bool, error)
 }
 
 // FloatingIPs fills in the floating IPs: the one on the VIP of each load balancer
@@ -52,7 +57,7 @@ func (o *Observer) FloatingIPs(ctx context.Context, id identity.Identity, observ
 			return err
 		}
 		lb.FloatingIP = attachedFloatingIP(id, lb, attached)
-		if lb.FloatingIP != nil && hints.Asked.Fits(*lb.FloatingIP) {
+		if lb.FloatingIP != nil && hints.Asked.Fits(*lb.FloatingIP) && !hints.Spare {
 			return nil
 		}
 	}
@@ -107,6 +112,9 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id identity.Identity, ob
 	if asked.ID != "" {
 		filter.IDs = []string{asked.ID}
 	}
+	if lb := observed.LoadBalancer; lb != nil && lb.FloatingIP != nil && asked.Fits(*lb.FloatingIP) {
+		return nil
+	}
 	if !asked.Asked() || asked.ID != "" && hasSpare(observed, asked.ID) {
 		return nil
 	}
@@ -115,10 +123,15 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id identity.Identity, ob
 		return err
 	}
 	slices.SortFunc(found, func(a, b floatingips.FloatingIP) int { return cmp.Compare(a.FloatingIP, b.FloatingIP) })
-	free := slices.IndexFunc(found, func(fip floatingips.FloatingIP) bool { return fip.PortID == "" || fip.PortID == hints.PortID })
+	free, kept, err := hints.free(ctx, id, found)
 	switch {
-	case free >= 0:
-		addSpare(observed, floatingIP(id, found[free]))
+	case err != nil:
+		return err
+	case free != nil:
+		addSpare(observed, *free)
+	case kept && asked.Tag == "":
+		return &FloatingIPError{fmt.Sprintf("%s: the floating IP %s is another namespace's, which keeps it: only that Namespace's annotation "+
+			"loadbalancer.openstack.org/allow-sharing-from, or shared-lb-scope in cloud.conf, lets others have it", hints.AskedBy, cmp.Or(asked.ID, asked.Address))}
 	case asked.Tag != "":
 		return &FloatingIPError{fmt.Sprintf("%s: none of %d floating IPs with the tag %q is free: add one, or free one", hints.AskedBy, len(found), asked.Tag)}
 	case len(found) > 0 && onSurplus(observed, found[0].PortID):
@@ -130,6 +143,30 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id identity.Identity, ob
 		return &FloatingIPError{fmt.Sprintf("%s: there is no floating IP %s in this project", hints.AskedBy, asked.ID)}
 	}
 	return nil // by address: it can be made
+}
+
+// free gives the first floating IP that the Service can have. It also tells of one that
+// is free, and kept by somebody else.
+func (h FloatingIPHints) free(ctx context.Context, id identity.Identity, found []floatingips.FloatingIP) (free *model.FloatingIP, kept bool, err error) {
+	for _, fip := range found {
+		if fip.PortID != "" && fip.PortID != h.PortID {
+			continue
+		}
+		owner, ours := identity.FloatingIPOwner(fip.Description)
+		if h.MayTake != nil && ours && !id.OwnsFloatingIP(fip.Description) && fip.PortID == "" {
+			may, err := h.MayTake(ctx, owner)
+			if err != nil {
+				return nil, kept, err
+			}
+			if !may {
+				kept = true
+				continue
+			}
+		}
+		spare := floatingIP(id, fip)
+		return &spare, kept, nil
+	}
+	return nil, kept, nil
 }
 
 // onSurplus tells whether a port is the VIP of a further load balancer of the Service.

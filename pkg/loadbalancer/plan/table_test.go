@@ -95,6 +95,10 @@ func TestFloatingIPs(t *testing.T) {
 		},
 		{"any wanted, another's asked for earlier is spare", whichever, nil, spare(others(y)), []string{"floating IP: create on network public"}, []string{"floating IP: create on network public"}},
 		{"any wanted, one kept for us", whichever, nil, spare(kept(y)), []string{"floating IP " + y + ": associate, and take it over"}, []string{"floating IP " + y + ": associate, and take it over"}},
+		{
+			"any wanted, one of another network kept for us", &model.FloatingIP{NetworkID: "other", Description: "ours"}, nil, spare(kept(y)),
+			[]string{"floating IP: create on network other"}, []string{"floating IP: create on network other"},
+		},
 		{"any wanted, one there and one kept for us", whichever, ours(x), spare(kept(y)), nil, nil},
 		{"none wanted, one kept for us", nil, nil, spare(kept(y)), nil, nil},
 		{"that one wanted, it was kept for us", wantX, nil, spare(kept(x)), []string{"floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"}},
