@@ -28,8 +28,8 @@ func sharingBreaks() []Break {
 		{
 			Row: 61, What: "no other namespace is asked for its consent",
 			File:  "pkg/loadbalancer/share.go",
-			Old:   `if !slices.Contains(allowed, "*") && !slices.Contains(allowed, p.svc.Namespace) {`,
-			New:   `if len(allowed) < 0 {`,
+			Old:   `return slices.Contains(allowed, "*") || slices.Contains(allowed, id.Namespace), err`,
+			New:   `return allowed != nil || err == nil, err`,
 			Tests: []string{"TestAnotherNamespacesLoadBalancerIsSharedByConsentOnly"},
 		},
 		{
