@@ -73,9 +73,12 @@ func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered
 	case !same:
 		return driftChanged
 	}
-	there.LoadBalancer.UpdatedAt = seen.UpdatedAt
 	now := *known
-	now.updatedAt, now.operating, now.contents = seen.UpdatedAt, seen.Operating, pack(there)
+	now.updatedAt, now.operating = seen.UpdatedAt, seen.Operating
+	if moved {
+		there.LoadBalancer.UpdatedAt = seen.UpdatedAt
+		now.contents = pack(there)
+	}
 	now.confirmed = !onlyHealth && (!moved || look.Began.Sub(seen.UpdatedAt) > atRest)
 	if moved {
 		now.since, now.written = r.options.Clock.Now(), false

@@ -138,13 +138,21 @@ func (m *memory) forgetThis(uid types.UID, r *remembered) bool {
 }
 
 // exchange remembers something else of a Service, unless something newer is remembered
-// of it by now.
+// of it by now. What was meanwhile noted of the same state, that it is confirmed or
+// stands in the Service's annotations, stays.
 func (m *memory) exchange(uid types.UID, before, now *remembered) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept[uid] == before {
-		m.kept[uid] = now
+	kept := m.kept[uid]
+	if kept == nil || kept != before && (kept.contents != before.contents || !kept.updatedAt.Equal(before.updatedAt)) {
+		return
 	}
+	if kept != before && now.updatedAt.Equal(before.updatedAt) {
+		now.confirmed = now.confirmed || kept.confirmed
+		now.announced = now.announced || kept.announced
+		now.written = now.written || kept.written
+	}
+	m.kept[uid] = now
 }
 
 // all gives what is remembered at this moment.
