@@ -18,7 +18,7 @@ const (
 	minRenewal = 30 * time.Second
 	// youngToken is an age below which a refusal speaks against the service that
 	// refuses rather than against the token.
-	youngToken = 30 * time.Second
+	youngToken = 3 * time.Second
 	// maxReplacements is how many tokens in a row may replace one that was refused,
 	// each while it is young. The second one is for issueResolution.
 	maxReplacements = 2
