@@ -18,7 +18,7 @@ const (
 	minRenewal = 30 * time.Second
 	// youngToken is an age below which a refusal speaks against the service that
 	// refuses rather than against the token.
-	youngToken = 3 * time.Second
+	youngToken = 30 * time.Second
 	// maxReplacements is how many tokens in a row may replace one that was refused,
 	// each while it is young. The second one is for issueResolution.
 	maxReplacements = 2
@@ -103,9 +103,14 @@ func (s *tokenSource) renew(ctx context.Context, stale *token) (*token, error) {
 	}
 }
 
-// signIn replaces the token, unless that failed a short time ago. Only one call at
-// a time runs.
+// signIn replaces the token, unless that failed a short time ago. What replaces a
+// replacement is of another second, see issueResolution. Only one call at a time runs.
 func (s *tokenSource) signIn(stale *token) (*token, error) {
+	if stale.replaced > 0 {
+		if err := s.outlive(stale); err != nil {
+			return nil, err
+		}
+	}
 	last := s.failed.Load()
 	if last.waits(s.clock.Now()) {
 		return nil, last.err
@@ -148,14 +153,18 @@ func (s *tokenSource) tryCredentials(stale *token, last *failure) (*token, error
 }
 
 // outlive waits for the end of the second in which a token was issued.
-func (s *tokenSource) outlive(ctx context.Context, t *token) error {
-	timer := s.clock.NewTimer(t.asked.Add(issueResolution).Sub(s.clock.Now()))
+func (s *tokenSource) outlive(t *token) error {
+	rest := t.asked.Add(issueResolution).Sub(s.clock.Now())
+	if rest <= 0 {
+		return nil
+	}
+	timer := s.clock.NewTimer(rest)
 	defer timer.Stop()
 	select {
 	case <-timer.C():
 		return nil
-	case <-ctx.Done():
-		return &AuthenticationError{Err: fmt.Errorf("waiting for a token of another second: %w", ctx.Err())}
+	case <-s.life.Done():
+		return &AuthenticationError{Err: fmt.Errorf("waiting for a token of another second: %w", s.life.Err())}
 	}
 }
 

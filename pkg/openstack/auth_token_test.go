@@ -121,6 +121,40 @@ func TestManyWithARevokedTokenShareOneSignIn(t *testing.T) {
 	}
 }
 
+// A token that Keystone issues in the second of a revocation is worth nothing either,
+// whoever finds that out, and however many at once.
+func TestManyWithATokenOfTheSecondOfARevocationShareItsReplacement(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	s, clk := renewedInTime(t, cloud)
+	clk.Step(youngToken)
+	cloud.revokeAll()
+	if err := getServer(s); err != nil {
+		t.Fatal(err)
+	}
+	cloud.revokeAll()
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			if err := getServer(s); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	eventually(t, "all refused", func() bool { return len(cloud.requests()) == 2+40 })
+	if cloud.signInCount() != 2 {
+		t.Errorf("%d token requests within the second, want 2", cloud.signInCount())
+	}
+	eventually(t, "a token of another second", func() bool {
+		clk.Step(issueResolution)
+		return cloud.signInCount() == 3
+	})
+	all.Wait()
+	if cloud.signInCount() != 3 {
+		t.Errorf("%d token requests, want 3", cloud.signInCount())
+	}
+}
+
 // The caller that happens to ask for the new token may give up; the others and the
 // token do not depend on it.
 func TestRenewalOutlivesItsFirstCaller(t *testing.T) {

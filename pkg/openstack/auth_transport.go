@@ -12,9 +12,8 @@ type authTransport struct {
 	next   http.RoundTripper
 }
 
-// RoundTrip sends the request with the current token. When a new one is refused,
-// too, it tries with one of another second. Where no token helps, the 401 is the
-// answer.
+// RoundTrip sends the request with the current token, and where that is refused, with
+// its replacement. Where no token helps, the 401 is the answer.
 func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close()
@@ -33,11 +32,6 @@ func (t *authTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 		resp.Body.Close()
-		if tried > 1 {
-			if err := t.tokens.outlive(ctx, current); err != nil {
-				return nil, err
-			}
-		}
 		if current, err = t.tokens.renew(ctx, current); err != nil {
 			return nil, err
 		}
