@@ -62,6 +62,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 		Client:         completed.Client,
 		ClusterName:    shared.ClusterName,
 		ServiceWorkers: int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs),
+		RegionalIDs:    p.env.RegionalIDs(),
 		CloudRoutes:    shared.ConfigureCloudRoutes,
 		Recorder:       completed.EventRecorder,
 		Leading:        p.lease.learnHolder,

@@ -35,6 +35,24 @@ func (l *loader) readEnvironment() {
 	*global = global.only(method)
 }
 
+// regionalIDs is the variable that asks for regions in provider IDs.
+const regionalIDs = "OS_CCM_REGIONAL"
+
+// RegionalIDs says whether provider IDs shall name the region: OS_CCM_REGIONAL is
+// exactly "true", as cloud-provider-openstack reads it.
+func (e Environment) RegionalIDs() bool { return e.get(regionalIDs) == "true" }
+
+// checkRegionalIDs warns where OS_CCM_REGIONAL has no effect.
+func (l *loader) checkRegionalIDs() {
+	switch value := l.env.get(regionalIDs); {
+	case value == "", value == "false":
+	case value != "true":
+		l.warn("environment %s %q has no effect: allowed is true", regionalIDs, value)
+	case l.config.Global.Region == "":
+		l.warn("environment %s has no effect without a region: give [Global] region", regionalIDs)
+	}
+}
+
 // firstVariable finds the first variable that is set and not empty.
 func firstVariable(env Environment, names []string) (name, text string) {
 	for _, name := range names {

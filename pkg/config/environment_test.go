@@ -154,3 +154,28 @@ func TestEnvironmentOfTheProcessIsNotRead(t *testing.T) {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}
 }
+
+func TestRegionsInProviderIDsAreAskedForByOneWordOnly(t *testing.T) {
+	t.Parallel()
+	const region = "region=RegionOne\n"
+	for name, test := range map[string]struct {
+		value, conf string
+		regional    bool
+		warning     string
+	}{
+		"not given":      {"", region, false, ""},
+		"true":           {"true", region, true, ""},
+		"false":          {"false", region, false, ""},
+		"another word":   {"True", region, false, `environment OS_CCM_REGIONAL "True" has no effect: allowed is true`},
+		"without region": {"true", "", true, "environment OS_CCM_REGIONAL has no effect without a region: give [Global] region"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := environment(map[string]string{"OS_CCM_REGIONAL": test.value})
+			_, warnings, err := Load(strings.NewReader(signIn+test.conf), env)
+			if err != nil || strings.Join(texts(warnings), "; ") != test.warning || env.RegionalIDs() != test.regional {
+				t.Errorf("%v, %v, warnings %v", env.RegionalIDs(), err, warnings)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 )
@@ -41,7 +42,7 @@ func formNamed(name string) form {
 	case "tags":
 		return form{TagsAllowed, checkTags}
 	case "cidrs":
-		return form{"CIDR blocks separated by commas", checkCIDRs}
+		return form{"CIDR blocks separated by commas or spaces", checkCIDRs}
 	case "id":
 		return form{"an ID, or none", checkID}
 	case "ids":
@@ -131,10 +132,15 @@ func checkSubnetTags(text string) error {
 	return err
 }
 
+// Items gives the parts of a list, which commas or spaces separate.
+func Items(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+}
+
 func checkCIDRs(text string) error {
-	for _, part := range strings.Split(text, ",") {
-		if _, err := netip.ParsePrefix(strings.TrimSpace(part)); err != nil {
-			return fmt.Errorf("%q is not a CIDR block", strings.TrimSpace(part))
+	for _, part := range Items(text) {
+		if _, err := netip.ParsePrefix(part); err != nil {
+			return fmt.Errorf("%q is not a CIDR block", part)
 		}
 	}
 	return nil

@@ -143,6 +143,7 @@ func (l *loader) finish() (*Config, []Warning, error) {
 	l.checkGlobal()
 	l.checkLoadBalancer()
 	l.checkMetadata()
+	l.checkRegionalIDs()
 	if err := errors.Join(l.problems...); err != nil {
 		return nil, l.warnings, err
 	}

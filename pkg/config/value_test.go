@@ -86,7 +86,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		},
 		"address order": {
 			"[Networking]\naddress-sort-order=10.0.0.0/8, 10.0.0.1\n",
-			`cloud.conf [Networking] address-sort-order "10.0.0.0/8, 10.0.0.1": "10.0.0.1" is not a CIDR block: allowed is CIDR blocks separated by commas`,
+			`cloud.conf [Networking] address-sort-order "10.0.0.0/8, 10.0.0.1": "10.0.0.1" is not a CIDR block: allowed is CIDR blocks separated by commas or spaces`,
 		},
 		"endpoint type": {
 			"[Global]\nos-endpoint-type=outer\n",

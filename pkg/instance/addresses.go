@@ -40,11 +40,7 @@ func newAddressRules(networking config.Networking) (addressRules, error) {
 		publicNetworks:   networking.PublicNetworkName,
 		internalNetworks: networking.InternalNetworkName,
 	}
-	for _, text := range strings.Split(networking.AddressSortOrder, ",") {
-		text = strings.TrimSpace(text)
-		if text == "" {
-			continue
-		}
+	for _, text := range config.Items(networking.AddressSortOrder) {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
 			return addressRules{}, fmt.Errorf("[Networking] address-sort-order: %q is no CIDR: %w", text, err)
@@ -54,9 +50,24 @@ func newAddressRules(networking config.Networking) (addressRules, error) {
 	return rules, nil
 }
 
-// of gives the node addresses of a server without duplicates: internal ones in
-// the order of its ports, then the external ones.
-func (r addressRules) of(server *openstack.Server) []v1.NodeAddress {
+// of gives the node addresses of a server without duplicates: those that the node has
+// in the order that it has them in, then internal ones in the order of the server's
+// ports, then external ones. Much depends on the first address (the API server dials it,
+// network plugins route to it), and neither Nova nor Neutron promises an order.
+func (r addressRules) of(server *openstack.Server, known []v1.NodeAddress) []v1.NodeAddress {
+	addresses := r.all(server)
+	place := func(address v1.NodeAddress) int {
+		if at := slices.Index(known, address); at >= 0 {
+			return at
+		}
+		return len(known)
+	}
+	slices.SortStableFunc(addresses, func(a, b v1.NodeAddress) int { return cmp.Compare(place(a), place(b)) })
+	r.sort(addresses)
+	return addresses
+}
+
+func (r addressRules) all(server *openstack.Server) []v1.NodeAddress {
 	var addresses []v1.NodeAddress
 	add := func(kind v1.NodeAddressType, address string) {
 		if r.allowed(address) {
@@ -81,7 +92,6 @@ func (r addressRules) of(server *openstack.Server) []v1.NodeAddress {
 	for _, address := range external {
 		add(v1.NodeExternalIP, address.Address)
 	}
-	r.sort(addresses)
 	return addresses
 }
 
@@ -90,21 +100,26 @@ func (r addressRules) allowed(address string) bool {
 	return err == nil && (ip.Is4() || !r.noIPv6)
 }
 
-// sort puts the addresses in the first CIDR of address-sort-order first, then
-// those in the second, and those in none last; otherwise they stay as they are.
+// sort puts the addresses in the first CIDR of address-sort-order first, then those in
+// the second, in each from the lowest up, and those in none last, which stay as they are.
 func (r addressRules) sort(addresses []v1.NodeAddress) {
-	rank := func(address v1.NodeAddress) int {
+	none := len(r.preferredPrefixes)
+	rank := func(address v1.NodeAddress) (int, netip.Addr) {
 		ip, err := netip.ParseAddr(address.Address)
 		if err == nil {
 			for n, prefix := range r.preferredPrefixes {
 				if prefix.Contains(ip) {
-					return n
+					return n, ip
 				}
 			}
 		}
-		return len(r.preferredPrefixes)
+		return none, netip.Addr{}
 	}
-	slices.SortStableFunc(addresses, func(a, b v1.NodeAddress) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(addresses, func(a, b v1.NodeAddress) int {
+		rankA, ipA := rank(a)
+		rankB, ipB := rank(b)
+		return cmp.Or(cmp.Compare(rankA, rankB), ipA.Compare(ipB))
+	})
 }
 
 func hasIP(addresses []v1.NodeAddress) bool {

@@ -3,7 +3,6 @@ package instance
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -144,47 +143,15 @@ func TestACallerThatLeavesTakesNobodyWithIt(t *testing.T) {
 	group.Wait()
 }
 
-// Upstream asks about each node that is not ready, every five seconds.
-func TestManyNodesWithoutAServerCostOneList(t *testing.T) {
-	t.Parallel()
-	cloud := &servers{all: []openstack.Server{active(serverA, "other")}}
-	instances, clock := newInstances(t, cloud)
-	round := func(want int) {
-		t.Helper()
-		before := cloud.asked()
-		for n := range 20 {
-			if exists, err := instances.InstanceExists(t.Context(), joining(fmt.Sprint("node-", n))); exists || err != nil {
-				t.Fatalf("InstanceExists: %v, %v", exists, err)
-			}
-		}
-		if got := cloud.asked() - before; got != want {
-			t.Errorf("%d requests for 20 nodes, want %d", got, want)
-		}
-	}
-	round(20 + 1)
-	clock.SetTime(clock.Now().Add(listAge))
-	round(20 + 1)
-}
-
-func TestAnIncompleteListIsAskedForAnew(t *testing.T) {
-	t.Parallel()
-	cloud := &servers{listErr: openstack.ErrIncompleteList}
-	instances, _ := newInstances(t, cloud)
-	if exists, err := instances.InstanceExists(t.Context(), joining("node-1")); err == nil {
-		t.Fatalf("InstanceExists: %v without an error", exists)
-	}
-	cloud.set(func() { cloud.listErr = nil })
-	if exists, err := instances.InstanceExists(t.Context(), joining("node-1")); exists || err != nil {
-		t.Errorf("once the list is whole: %v, %v", exists, err)
-	}
-}
-
 // What nothing could prove is not looked for.
 func TestANodeThatIsNotOursCostsNoList(t *testing.T) {
 	t.Parallel()
-	cloud := &servers{listErr: errors.New("listed")}
+	cloud := &servers{}
 	instances, _ := newInstances(t, cloud)
 	_, err := instances.InstanceExists(t.Context(), nodeNamed("bare-metal"))
+	if got := cloud.asked(); got != 1 {
+		t.Errorf("%d requests, want the one for its name", got)
+	}
 	if err == nil || !strings.Contains(err.Error(), "left alone") || !strings.Contains(err.Error(), "bare-metal") {
 		t.Errorf("got %v, want an error that names the node and says that it is left alone", err)
 	}

@@ -22,15 +22,21 @@ import (
 //	node has a provider ID     the server with this ID; proof is Nova's own 404
 //	none, one server by name   that one
 //	none, several by name      the one with the node's system UUID, else an error
-//	none, no server by name    the server with the node's system UUID; proof is
-//	                           Nova's own 404 for it, and a complete list of the
-//	                           project's servers in which no server has the name
+//	none, no server by name    the server with the node's system UUID; there is no
+//	                           proof, and the node is left alone
 //
-// A server that was deleted but can still be restored counts as gone. A node that
-// has no provider ID and is not being initialised either was never one of ours: our
-// provider ID is written in the same patch that takes the taint away. Nothing that
-// the project lacks proves anything about such a node.
+// A server that was deleted but can still be restored counts as gone. A node without a
+// provider ID may be a machine outside of the project, or of another region whose
+// cloud-controller-manager has yet to initialise it, so that nothing that the project
+// lacks proves anything about it (as in cloud-provider-openstack 1.36). Where provider
+// IDs have regions, one cluster may be in several: there, a node with a provider ID
+// that names none is ours only if its region label says so.
 func (i *Instances) find(ctx context.Context, node *v1.Node) (*openstack.Server, error) {
+	labelled := node.Labels[v1.LabelTopologyRegion]
+	if i.regional && labelled != "" && labelled != labelValue(i.region) {
+		return nil, fmt.Errorf("node %s: its label %s is %q, and this cloud-controller-manager serves region %q",
+			node.Name, v1.LabelTopologyRegion, labelled, i.region)
+	}
 	if node.Spec.ProviderID == "" {
 		return i.cache.get(ctx, "name/"+node.Name, func(ctx context.Context) (*openstack.Server, error) {
 			return i.lookUpByName(ctx, node)
@@ -44,9 +50,14 @@ func (i *Instances) find(ctx context.Context, node *v1.Node) (*openstack.Server,
 		return nil, fmt.Errorf("node %s: provider ID %q is of region %q, and this cloud-controller-manager serves region %q",
 			node.Name, node.Spec.ProviderID, region, i.region)
 	}
-	return i.cache.get(ctx, "id/"+id, func(ctx context.Context) (*openstack.Server, error) {
+	server, err := i.cache.get(ctx, "id/"+id, func(ctx context.Context) (*openstack.Server, error) {
 		return i.lookUpByID(ctx, node, id)
 	})
+	if i.regional && region == "" && labelled == "" && errors.Is(err, cloudprovider.InstanceNotFound) {
+		return nil, fmt.Errorf("node %s: region %q has no server %s, but neither the node's provider ID nor a label %s says that it is of this region: "+
+			"it is left alone", node.Name, i.region, id, v1.LabelTopologyRegion)
+	}
+	return server, err
 }
 
 func (i *Instances) lookUpByID(ctx context.Context, node *v1.Node, id string) (*openstack.Server, error) {
@@ -97,25 +108,11 @@ func (i *Instances) lookUpBySystemUUID(ctx context.Context, node *v1.Node) (*ope
 			return nil, err
 		}
 	}
-	if !uninitialized(node) {
-		return nil, fmt.Errorf("node %s has no provider ID, and no server of the project has its name or system UUID: "+
-			"it is left alone, as it was not initialised by this cloud provider", node.Name)
-	}
-	all, err := i.lists.get(ctx, "", i.servers.ListServers)
-	if err != nil {
-		return nil, fmt.Errorf("node %s has no provider ID and no server has its name, but that is no proof: %w", node.Name, err)
-	}
-	for n := range all {
-		if all[n].Name == node.Name && !gone(&all[n]) {
-			return &all[n], nil
-		}
-	}
-	return nil, fmt.Errorf("node %s has no provider ID, and none of the project's %d servers has its name or system UUID: %w",
-		node.Name, len(all), cloudprovider.InstanceNotFound)
+	return nil, fmt.Errorf("node %s has no provider ID, and no server of the project has its name or system UUID: it is left alone", node.Name)
 }
 
-// uninitialized tells whether upstream's node controller has yet to write the node's
-// provider ID (the kubelet runs with --cloud-provider=external and has just joined).
+// uninitialized tells whether upstream's node controller has yet to describe the node
+// (the kubelet runs with --cloud-provider=external and has just joined).
 func uninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 }

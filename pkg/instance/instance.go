@@ -11,6 +11,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	nodehelpers "k8s.io/cloud-provider/node/helpers"
@@ -27,8 +28,8 @@ type Servers interface {
 	GetServer(ctx context.Context, id string) (*openstack.Server, error)
 	// ServersByName gives the servers with exactly this name; it may miss some.
 	ServersByName(ctx context.Context, name string) ([]openstack.Server, error)
-	// ListServers gives all servers, or openstack.ErrIncompleteList.
-	ListServers(ctx context.Context) ([]openstack.Server, error)
+	// FlavorID gives the ID of a server's flavor.
+	FlavorID(ctx context.Context, serverID string) (string, error)
 }
 
 // Subports is what this package asks of Neutron; *openstack.Neutron does it.
@@ -45,9 +46,8 @@ const subportAge = 30 * time.Second
 // is not ready (--node-monitor-period, 5s), so each look is a fresh one.
 const DefaultCacheAge = 3 * time.Second
 
-// listAge is how long a list of all servers serves the nodes of one round of
-// upstream's, which takes a look every 5 s: many nodes without a server cost one list.
-const listAge = 5 * time.Second
+// flavorAge is how long the ID of a flavor is known by the flavor's name.
+const flavorAge = time.Hour
 
 // Options are what Instances need.
 type Options struct {
@@ -55,8 +55,11 @@ type Options struct {
 	// Subports of trunks, whose addresses a node has as well; nil: not looked for.
 	Subports Subports
 	// Region of the session: the region label, and the only one whose nodes are ours.
-	Region     string
-	Networking config.Networking
+	Region string
+	// RegionalIDs puts the region into provider IDs (OS_CCM_REGIONAL): the cluster may
+	// have nodes in several regions, each with a cloud-controller-manager of its own.
+	RegionalIDs bool
+	Networking  config.Networking
 	// CacheAge; zero means DefaultCacheAge.
 	CacheAge time.Duration
 	// Clock; nil means the real one.
@@ -69,9 +72,10 @@ type Instances struct {
 	servers   Servers
 	subports  Subports
 	region    string
+	regional  bool
 	addresses addressRules
 	cache     *cache[*openstack.Server]
-	lists     *cache[[]openstack.Server]
+	flavors   *cache[string]
 	trunks    *cache[map[string][]openstack.ServerAddress]
 }
 
@@ -93,9 +97,10 @@ func New(options Options) (*Instances, error) {
 		servers:   options.Servers,
 		subports:  options.Subports,
 		region:    options.Region,
+		regional:  options.RegionalIDs && options.Region != "",
 		addresses: rules,
 		cache:     newCache[*openstack.Server](options.Clock, options.CacheAge),
-		lists:     newCache[[]openstack.Server](options.Clock, listAge),
+		flavors:   newCache[string](options.Clock, flavorAge),
 		trunks:    newCache[map[string][]openstack.ServerAddress](options.Clock, subportAge),
 	}, nil
 }
@@ -140,17 +145,53 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 	if server, err = i.withSubports(ctx, server); err != nil {
 		return nil, fmt.Errorf("node %s: %w", node.Name, err)
 	}
-	addresses := i.addresses.of(server)
+	addresses := i.addresses.of(server, known(node))
 	if err := checkAddresses(node, server, addresses); err != nil {
 		return nil, err
 	}
+	instanceType, err := i.instanceType(ctx, server)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", node.Name, err)
+	}
 	return &cloudprovider.InstanceMetadata{
-		ProviderID:    providerid.Of(server.ID),
-		InstanceType:  labelValue(server.FlavorName),
+		ProviderID:    i.providerID(server.ID),
+		InstanceType:  instanceType,
 		NodeAddresses: addresses,
 		Zone:          labelValue(server.Zone),
 		Region:        labelValue(i.region),
 	}, nil
+}
+
+// known are the addresses that a node was described with. A node that was not is
+// described anew, whatever the kubelet took for its addresses.
+func known(node *v1.Node) []v1.NodeAddress {
+	if uninitialized(node) {
+		return nil
+	}
+	return node.Status.Addresses
+}
+
+// providerID is the provider ID of a node on the server.
+func (i *Instances) providerID(serverID string) string {
+	if i.regional {
+		return providerid.OfRegion(i.region, serverID)
+	}
+	return providerid.Of(serverID)
+}
+
+// instanceType is the flavor's name, or its ID where the name is no label value, as
+// cloud-provider-openstack has it.
+func (i *Instances) instanceType(ctx context.Context, server *openstack.Server) (string, error) {
+	if len(validation.IsValidLabelValue(server.FlavorName)) == 0 {
+		return server.FlavorName, nil
+	}
+	if server.FlavorID != "" {
+		return labelValue(server.FlavorID), nil
+	}
+	id, err := i.flavors.get(ctx, server.FlavorName, func(ctx context.Context) (string, error) {
+		return i.servers.FlavorID(ctx, server.ID)
+	})
+	return labelValue(id), err
 }
 
 // withSubports gives the server with the addresses of its trunk subports after its own.

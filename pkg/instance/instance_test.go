@@ -33,7 +33,7 @@ type servers struct {
 	hidden   map[string]bool // from lists by name, as in a cell that is down
 	getErr   error
 	nameErr  error
-	listErr  error
+	flavors  map[string]string // IDs by server, asked for by FlavorID
 	requests int
 	gate     chan struct{} // when set, GetServer waits for it
 }
@@ -76,11 +76,14 @@ func (s *servers) ServersByName(_ context.Context, name string) ([]openstack.Ser
 	return found, s.nameErr
 }
 
-func (s *servers) ListServers(context.Context) ([]openstack.Server, error) {
+func (s *servers) FlavorID(_ context.Context, serverID string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
-	return s.all, s.listErr
+	if id, ok := s.flavors[serverID]; ok {
+		return id, nil
+	}
+	return "", fmt.Errorf("%w: %s", openstack.ErrServerNotFound, serverID)
 }
 
 func (s *servers) asked() int {
@@ -165,19 +168,17 @@ func TestANodeIsGoneOnlyOnProof(t *testing.T) {
 		"a broken provider ID":          {&servers{}, nodeOn("openstack:///"), false, true},
 		"bare ID":                       {&servers{}, nodeOn(serverA), false, false},
 		"by name":                       {&servers{all: []openstack.Server{active(serverA, "node-1")}}, nodeNamed("node-1"), true, false},
-		"name not found":                {&servers{all: []openstack.Server{active(serverA, "node-2")}}, joining("node-1"), false, false},
-		"name only of a deleted one":    {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "SOFT_DELETED")}}, joining("node-1"), false, false},
-		"name in a down cell":           {&servers{all: []openstack.Server{active(serverA, "node-1")}, hidden: map[string]bool{serverA: true}}, joining("node-1"), true, false},
+		"name not found":                {&servers{all: []openstack.Server{active(serverA, "node-2")}}, joining("node-1"), false, true},
+		"name only of a deleted one":    {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "SOFT_DELETED")}}, joining("node-1"), false, true},
+		"name in a down cell":           {&servers{all: []openstack.Server{active(serverA, "node-1")}, hidden: map[string]bool{serverA: true}}, joining("node-1"), false, true},
 		"names cannot be listed":        {&servers{nameErr: refused}, joining("node-1"), false, true},
-		"the list is incomplete":        {&servers{listErr: openstack.ErrIncompleteList}, joining("node-1"), false, true},
-		"the list is refused":           {&servers{listErr: refused}, joining("node-1"), false, true},
 		"two of the name":               {&servers{all: []openstack.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, joining("node-1"), false, true},
 		"two of the name, one deleted":  {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "DELETED"), active(serverB, "node-1")}}, joining("node-1"), true, false},
 		"two of the name, one our UUID": {&servers{all: []openstack.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, withSystemUUID(joining("node-1"), strings.ToUpper(serverB)), true, false},
 		"only the system UUID":          {&servers{all: []openstack.Server{active(serverA, "node-1.example.org")}}, withSystemUUID(joining("node-1"), serverA), true, false},
-		"neither name nor system UUID":  {&servers{all: []openstack.Server{active(serverA, "node-2")}}, withSystemUUID(joining("node-1"), serverB), false, false},
+		"neither name nor system UUID":  {&servers{all: []openstack.Server{active(serverA, "node-2")}}, withSystemUUID(joining("node-1"), serverB), false, true},
 		"system UUID cannot be asked":   {&servers{getErr: refused}, withSystemUUID(joining("node-1"), serverB), false, true},
-		"a system UUID that is none":    {&servers{}, withSystemUUID(joining("node-1"), "not available"), false, false},
+		"a system UUID that is none":    {&servers{}, withSystemUUID(joining("node-1"), "not available"), false, true},
 		"not ours: no server at all":    {&servers{}, nodeNamed("bare-metal"), false, true},
 		"not ours: no such UUID":        {&servers{all: []openstack.Server{active(serverA, "node-2")}}, withSystemUUID(nodeNamed("node-1"), serverB), false, true},
 		"not ours: UUID of a deleted":   {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "DELETED")}}, withSystemUUID(nodeNamed("node-1"), serverA), false, true},
@@ -191,6 +192,79 @@ func TestANodeIsGoneOnlyOnProof(t *testing.T) {
 				t.Errorf("InstanceExists: %v, %v; want %v, error %v", exists, err, test.exists, test.doubt)
 			}
 		})
+	}
+}
+
+// One cluster may be in several regions, with a cloud-controller-manager in each
+// (OS_CCM_REGIONAL): each of them has an honest 404 for the nodes of the others.
+//
+//proves:109
+func TestNodesOfOtherRegionsAreNeverTouched(t *testing.T) {
+	t.Parallel()
+	labelled := func(node *v1.Node, region string) *v1.Node {
+		node.Labels = map[string]string{v1.LabelTopologyRegion: region}
+		return node
+	}
+	there := &servers{all: []openstack.Server{active(serverA, "node-1")}}
+	for name, test := range map[string]struct {
+		cloud                     *servers
+		node                      *v1.Node
+		regional, exists, touched bool
+	}{
+		"ID of our region, server gone":           {&servers{}, nodeOn("openstack://RegionOne/" + serverA), true, false, true},
+		"ID of our region":                        {there, nodeOn("openstack://RegionOne/" + serverA), true, true, true},
+		"ID of another region":                    {there, nodeOn("openstack://RegionTwo/" + serverA), true, false, false},
+		"ID without region, server gone":          {&servers{}, nodeOn("openstack:///" + serverA), true, false, false},
+		"bare ID, server gone":                    {&servers{}, nodeOn(serverA), true, false, false},
+		"ID without region":                       {there, nodeOn("openstack:///" + serverA), true, true, true},
+		"ID without region, our label, gone":      {&servers{}, labelled(nodeOn("openstack:///"+serverA), "RegionOne"), true, false, true},
+		"ID without region, another's label":      {there, labelled(nodeOn("openstack:///"+serverA), "RegionTwo"), true, false, false},
+		"no ID, no server":                        {&servers{}, joining("node-1"), true, false, false},
+		"no ID, another's label":                  {there, labelled(joining("node-1"), "RegionTwo"), true, false, false},
+		"no ID, found":                            {there, joining("node-1"), true, true, true},
+		"not asked for: ID without region, gone":  {&servers{}, nodeOn("openstack:///" + serverA), false, false, true},
+		"not asked for: another's label, no ID":   {there, labelled(joining("node-1"), "RegionTwo"), false, true, true},
+		"not asked for: ID of another region":     {there, nodeOn("openstack://RegionTwo/" + serverA), false, false, false},
+		"not asked for: another's label, no more": {&servers{}, labelled(nodeOn("openstack:///"+serverA), "RegionTwo"), false, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			instances, err := New(Options{Servers: test.cloud, Region: region, RegionalIDs: test.regional})
+			if err != nil {
+				t.Fatal(err)
+			}
+			exists, err := instances.InstanceExists(t.Context(), test.node)
+			if exists != test.exists || (err == nil) != test.touched {
+				t.Errorf("InstanceExists: %v, %v; want %v, an error: %v", exists, err, test.exists, !test.touched)
+			}
+			if shutdown, err := instances.InstanceShutdown(t.Context(), test.node); shutdown || !test.exists && err == nil {
+				t.Errorf("InstanceShutdown: %v, %v", shutdown, err)
+			}
+			metadata, err := instances.InstanceMetadata(t.Context(), test.node)
+			if (err == nil) != test.exists {
+				t.Fatalf("InstanceMetadata: %+v, %v", metadata, err)
+			}
+			want := "openstack:///" + serverA
+			if test.regional {
+				want = "openstack://RegionOne/" + serverA
+			}
+			if err == nil && metadata.ProviderID != want {
+				t.Errorf("provider ID %s, want %s", metadata.ProviderID, want)
+			}
+		})
+	}
+}
+
+// cloud-provider-openstack writes an empty region then.
+func TestProviderIDsWithoutARegionToName(t *testing.T) {
+	t.Parallel()
+	instances, err := New(Options{Servers: &servers{all: []openstack.Server{active(serverA, "node-1")}}, RegionalIDs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	metadata, err := instances.InstanceMetadata(t.Context(), joining("node-1"))
+	if err != nil || metadata.ProviderID != "openstack:///"+serverA || metadata.Region != "" {
+		t.Errorf("got %+v, %v", metadata, err)
 	}
 }
 
@@ -232,14 +306,14 @@ func TestMetadataDescribesTheServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			instances, _ := newInstances(t, &servers{all: []openstack.Server{server}})
+			instances, _ := newInstances(t, &servers{all: []openstack.Server{server}, flavors: map[string]string{serverA: "flavor-7"}})
 			got, err := instances.InstanceMetadata(t.Context(), node)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := &cloudprovider.InstanceMetadata{
 				ProviderID:   "openstack:///" + serverA,
-				InstanceType: "m1-large--SSD",
+				InstanceType: "flavor-7",
 				NodeAddresses: []v1.NodeAddress{
 					{Type: v1.NodeInternalIP, Address: "10.0.0.5"},
 					{Type: v1.NodeExternalIP, Address: "198.51.100.7"},
@@ -296,6 +370,45 @@ func TestAProvidedNodeIPOfTheServerIsAccepted(t *testing.T) {
 	node.Annotations = map[string]string{cloudproviderapi.AnnotationAlphaProvidedIPAddr: "10.0.0.5"}
 	if _, err := instances.InstanceMetadata(t.Context(), node); err != nil {
 		t.Error(err)
+	}
+}
+
+// A Node keeps the label that it was given when it joined, and those that join later get
+// theirs from us: these are cloud-provider-openstack's for each flavor.
+func TestInstanceTypesAreThoseOfTheNodesThatAreThere(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		name, embedded, asked string
+		want                  string
+		requests              int
+	}{
+		"a label value":             {"m1.large", "", "7", "m1.large", 1},
+		"spaces":                    {"m1 large", "", "7", "7", 2},
+		"an ID that came along":     {"m1 large", "0b9f2ac8-1", "", "0b9f2ac8-1", 1},
+		"too long":                  {strings.Repeat("a", 64), "", "7", "7", 2},
+		"as long as can be":         {strings.Repeat("a", 63), "", "7", strings.Repeat("a", 63), 1},
+		"starts with a dash":        {"-m1", "", "7", "7", 2},
+		"letters of other scripts":  {"größe-1", "", "7", "7", 2},
+		"an ID that is none either": {"m1 large", "", "flavor 7 ", "flavor-7", 2},
+		"no name, as it is deleted": {"", "7", "", "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := active(serverA, "node-1")
+			server.FlavorName, server.FlavorID = test.name, test.embedded
+			cloud := &servers{all: []openstack.Server{server}, flavors: map[string]string{serverA: test.asked}}
+			instances, clock := newInstances(t, cloud)
+			for round := range 3 {
+				clock.SetTime(clock.Now().Add(DefaultCacheAge))
+				got, err := instances.InstanceMetadata(t.Context(), nodeOn("openstack:///"+serverA))
+				if err != nil || got.InstanceType != test.want {
+					t.Errorf("got %+v, %v; want the instance type %q", got, err, test.want)
+				}
+				if asked := cloud.asked(); asked != test.requests+round {
+					t.Errorf("%d requests in round %d, want the flavor to be asked for once", asked, round)
+				}
+			}
+		})
 	}
 }
 

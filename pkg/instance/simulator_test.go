@@ -106,6 +106,22 @@ func TestANodeIsInitialisedFromItsServer(t *testing.T) {
 	}
 }
 
+func TestAFlavorWhoseNameIsNoLabelIsAskedForItsID(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	server := s.add(t, nova.ServerSpec{Name: "node-1", Flavor: "m1 large (SSD)"})
+	got, err := s.instances.InstanceMetadata(t.Context(), on(server.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flavor := range s.cloud.Nova.Flavors() {
+		if flavor.Name == "m1 large (SSD)" && got.InstanceType == flavor.ID {
+			return
+		}
+	}
+	t.Errorf("the instance type is %q, want the ID of the flavor: %+v", got.InstanceType, s.cloud.Nova.Flavors())
+}
+
 func TestTheLifeOfANodesServer(t *testing.T) {
 	t.Parallel()
 	for _, status := range []struct {
@@ -145,8 +161,8 @@ func TestADeletedServersNodeIsGone(t *testing.T) {
 	if s.exists(t, on(server.ID)) {
 		t.Error("by provider ID it is still there")
 	}
-	if s.exists(t, joining("node-1")) {
-		t.Error("by name it is still there")
+	if exists, err := s.instances.InstanceExists(t.Context(), joining("node-1")); err == nil {
+		t.Errorf("by name: %v without an error", exists)
 	}
 }
 
@@ -156,8 +172,8 @@ func TestServersOfOtherProjectsAreNotSeen(t *testing.T) {
 	s := start(t)
 	other := s.cloud.AddAccount("other", "other")
 	s.add(t, nova.ServerSpec{Name: "node-1", ProjectID: other.ProjectID})
-	if s.exists(t, joining("node-1")) {
-		t.Error("found in another project")
+	if exists, err := s.instances.InstanceExists(t.Context(), joining("node-1")); exists || err == nil {
+		t.Errorf("found in another project: %v, %v", exists, err)
 	}
 }
 

@@ -28,9 +28,6 @@ func (c *compute) start(t *testing.T, answer http.HandlerFunc) *Nova {
 		c.asked = append(c.asked, strings.TrimSpace(r.Header.Get("X-OpenStack-Nova-API-Version")+" "+r.URL.RequestURI()))
 		c.mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
-		if asked := r.Header.Get("X-OpenStack-Nova-API-Version"); asked != "" {
-			w.Header().Set("OpenStack-API-Version", "compute "+asked)
-		}
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
@@ -57,17 +54,6 @@ func olderThan(supported map[string]bool, answer http.HandlerFunc) http.HandlerF
 		if version := r.Header.Get("X-OpenStack-Nova-API-Version"); version != "" && !supported[version] {
 			answering(http.StatusNotAcceptable, `{"computeFault": {"code": 406, "message": "Version `+version+` is not supported by the API."}}`)(w, r)
 			return
-		}
-		answer(w, r)
-	}
-}
-
-// taking answers as of this microversion, whatever was asked for.
-func taking(version string, answer http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Del("OpenStack-API-Version")
-		if version != "" {
-			w.Header().Set("OpenStack-API-Version", version)
 		}
 		answer(w, r)
 	}
@@ -217,18 +203,18 @@ func TestServersByNameMatchesTheWholeNameOnly(t *testing.T) {
 	}
 }
 
-func TestListServersFollowsPagesByMarker(t *testing.T) {
+func TestServersByNameFollowsPagesByMarker(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, func(w http.ResponseWriter, r *http.Request) {
 		page := map[string]string{
-			"":  `{"servers": [{"id": "1"}, {"id": "2"}], "servers_links": [{"rel": "next", "href": "http://wrong.example"}]}`,
-			"2": `{"servers": [{"id": "3"}], "servers_links": [{"rel": "next", "href": "http://wrong.example"}]}`,
+			"":  `{"servers": [{"id": "1", "name": "x"}, {"id": "2", "name": "x"}], "servers_links": [{"rel": "next", "href": "http://wrong.example"}]}`,
+			"2": `{"servers": [{"id": "3", "name": "x"}], "servers_links": [{"rel": "next", "href": "http://wrong.example"}]}`,
 			"3": `{"servers": []}`,
 		}[r.URL.Query().Get("marker")]
 		answering(http.StatusOK, page)(w, r)
 	})
-	servers, err := nova.ListServers(t.Context())
+	servers, err := nova.ServersByName(t.Context(), "x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,39 +229,45 @@ func TestListServersFollowsPagesByMarker(t *testing.T) {
 
 func TestAListThatCannotBeTrustedIsAnError(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		answer     http.HandlerFunc
-		incomplete bool
-	}{
-		"a cell is down":       {answering(http.StatusOK, `{"servers": [{"id": "1", "status": "ACTIVE"}, {"id": "2", "status": "UNKNOWN"}]}`), true},
-		"the cloud is too old": {olderThan(map[string]bool{"2.47": true}, answering(http.StatusOK, `{"servers": [{"id": "1"}]}`)), true},
-		"the old API":          {taking("", answering(http.StatusOK, `{"servers": [{"id": "1"}]}`)), true},
-		"a gateway drops it":   {taking("compute 2.1", answering(http.StatusOK, `{"servers": [{"id": "1"}]}`)), true},
-		"another service's":    {taking("identity 2.69", answering(http.StatusOK, `{"servers": [{"id": "1"}]}`)), true},
-		"not on the first page": {func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("marker") == "" {
-				taking("compute 2.1", answering(http.StatusOK, `{"servers": [{"id": "1"}], "servers_links": [{"rel": "next"}]}`))(w, r)
-				return
-			}
-			answering(http.StatusOK, `{"servers": [{"id": "2"}]}`)(w, r)
-		}, true},
-		"no list in it": {answering(http.StatusOK, `{}`), false},
-		"no JSON":       {answering(http.StatusOK, `<html>`), false},
-		"refused":       {answering(http.StatusForbidden, `{"forbidden": {}}`), false},
-		"the same page for ever": {answering(http.StatusOK,
-			`{"servers": [{"id": "1"}], "servers_links": [{"rel": "next"}]}`), false},
+	for name, answer := range map[string]http.HandlerFunc{
+		"no list in it":          answering(http.StatusOK, `{}`),
+		"no JSON":                answering(http.StatusOK, `<html>`),
+		"refused":                answering(http.StatusForbidden, `{"forbidden": {}}`),
+		"the same page for ever": answering(http.StatusOK, `{"servers": [{"id": "1"}], "servers_links": [{"rel": "next"}]}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var cloud compute
-			_, err := cloud.start(t, test.answer).ListServers(t.Context())
-			if err == nil {
-				t.Fatal("got no error")
-			}
-			if got := errors.Is(err, ErrIncompleteList); got != test.incomplete {
-				t.Errorf("ErrIncompleteList: %v, want %v; error: %v", got, test.incomplete, err)
+			if servers, err := cloud.start(t, answer).ServersByName(t.Context(), "x"); err == nil {
+				t.Errorf("got %+v without an error", servers)
 			}
 		})
+	}
+}
+
+// Names of flavors come along from 2.47 on, and in place of the IDs.
+func TestTheIDOfAFlavorIsAskedForWithTheFirstMicroversion(t *testing.T) {
+	t.Parallel()
+	var cloud compute
+	nova := cloud.start(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-OpenStack-Nova-API-Version") != "" {
+			answering(http.StatusOK, `{"server": `+fullServer+`}`)(w, r)
+			return
+		}
+		answering(http.StatusOK, `{"server": {"id": "5f6a", "flavor": {"id": "7", "links": []}}}`)(w, r)
+	})
+	if id, err := nova.FlavorID(t.Context(), "5f6a"); err != nil || id != "7" {
+		t.Errorf("got %q, %v", id, err)
+	}
+	if diff := cmp.Diff([]string{"/servers/5f6a"}, cloud.requests()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"refused": answering(http.StatusForbidden, `{"forbidden": {}}`), "no flavor": answering(http.StatusOK, `{"server": {"id": "5f6a"}}`),
+	} {
+		if id, err := cloud.start(t, answer).FlavorID(t.Context(), "5f6a"); err == nil {
+			t.Errorf("%s: %q without an error", name, id)
+		}
 	}
 }
 

@@ -40,6 +40,8 @@ type Connection struct {
 	ClusterName string
 	// ServiceWorkers is --concurrent-service-syncs.
 	ServiceWorkers int
+	// RegionalIDs is OS_CCM_REGIONAL: provider IDs name the region.
+	RegionalIDs bool
 	// CloudRoutes is --configure-cloud-routes.
 	CloudRoutes bool
 	// Recorder tells users what becomes of their Services.
@@ -113,11 +115,12 @@ func limits(l config.Limits) openstack.Limits {
 
 func (c Connection) options(ctx context.Context, session *openstack.Session) (Options, error) {
 	servers, err := instance.New(instance.Options{
-		Servers:    session.Nova(),
-		Subports:   session.Neutron(),
-		Region:     session.Region(),
-		Networking: c.Config.Networking,
-		Clock:      c.Clock,
+		Servers:     session.Nova(),
+		Subports:    session.Neutron(),
+		Region:      session.Region(),
+		RegionalIDs: c.RegionalIDs,
+		Networking:  c.Config.Networking,
+		Clock:       c.Clock,
 	})
 	if err != nil {
 		return Options{}, err

@@ -240,3 +240,25 @@ func TestMetricsOfTheConnectionCountRequestsAndCalls(t *testing.T) {
 		}
 	}
 }
+
+func TestProviderIDsNameTheRegionWhereTheyShall(t *testing.T) {
+	t.Parallel()
+	cloud, c := connection(t, func(*config.Config) {})
+	c.RegionalIDs = true
+	p, err := Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := cloud.AddServer("node-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, _ := p.InstancesV2()
+	metadata, err := nodes.InstanceMetadata(t.Context(), &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
+	if err != nil || metadata.ProviderID != "openstack://RegionOne/"+server.ID {
+		t.Errorf("got %+v, %v", metadata, err)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -11,7 +11,12 @@ import (
 const scheme = "openstack://"
 
 // Of is the provider ID of the node on a server, as cloud-provider-openstack writes it.
-func Of(serverID string) string { return scheme + "/" + serverID }
+func Of(serverID string) string { return OfRegion("", serverID) }
+
+// OfRegion is the same with the region in it, as cloud-provider-openstack writes it with
+// OS_CCM_REGIONAL=true, and as the Cluster API provider for OpenStack expects it then.
+// Without a region it is Of.
+func OfRegion(region, serverID string) string { return scheme + region + "/" + serverID }
 
 // Parse reads the region and the server's ID from a provider ID in one of the forms
 // that are in use: openstack:///ID, openstack://REGION/ID and ID alone. The ID must be

@@ -15,6 +15,8 @@ func TestParse(t *testing.T) {
 		providerid.Of(server):                     {"", server},
 		"openstack:///" + strings.ToUpper(server): {"", server},
 		"openstack://RegionOne/" + server:         {"RegionOne", server},
+		providerid.OfRegion("region 2", server):   {"region 2", server},
+		providerid.OfRegion("", server):           {"", server},
 		server:                                    {"", server},
 		"":                                        {},
 		"openstack://":                            {},

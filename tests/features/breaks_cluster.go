@@ -79,8 +79,8 @@ func clusterBreaks() []Break {
 		{
 			Row: 103, What: "nodes get no instance type",
 			File:  "pkg/instance/instance.go",
-			Old:   `labelValue(server.FlavorName)`,
-			New:   `""`,
+			Old:   `return server.FlavorName, nil`,
+			New:   `return "", nil`,
 			Tests: []string{"TestANodeIsInitialisedFromItsServer"},
 		},
 		{
@@ -100,8 +100,8 @@ func clusterBreaks() []Break {
 		{
 			Row: 109, What: "a Node that is no server of ours is gone",
 			File:  "pkg/instance/find.go",
-			Old:   `if !uninitialized(node) {`,
-			New:   `if false {`,
+			Old:   `system UUID: it is left alone", node.Name)`,
+			New:   `system UUID: %w", node.Name, cloudprovider.InstanceNotFound)`,
 			Tests: []string{"TestANodeIsGoneOnlyOnProof"},
 		},
 		{
