@@ -1,5 +1,6 @@
 # The image holds one static binary and the certificate authorities, nothing else.
-#   docker build --build-arg VERSION=v1.2.3 --tag openstack-cloud-controller-manager:v1.2.3 .
+#   docker build --build-arg VERSION=v1.2.3 --build-arg COMMIT=$(git rev-parse HEAD) \
+#       --tag openstack-cloud-controller-manager:v1.2.3 .
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -9,12 +10,17 @@ COPY pkg pkg
 ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev
+ARG COMMIT=unknown
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath \
-    -ldflags "-s -w -X main.version=$VERSION" \
+    -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" \
     -o /openstack-cloud-controller-manager ./cmd/openstack-cloud-controller-manager
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /openstack-cloud-controller-manager /openstack-cloud-controller-manager
-USER 65532:65532
-ENTRYPOINT ["/openstack-cloud-controller-manager"]
+# The path is the one that the commands and args of installations of
+# cloud-provider-openstack name. A first argument that repeats it is left out.
+COPY --from=build /openstack-cloud-controller-manager /bin/openstack-cloud-controller-manager
+ENTRYPOINT ["/bin/openstack-cloud-controller-manager"]
+# There is no USER, as in the image of cloud-provider-openstack: installations that
+# name none mount files of the host that only root may read. manifests/static runs it
+# as an ordinary user, without any capability.

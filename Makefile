@@ -7,7 +7,8 @@ BIN := bin
 FUZZTIME ?= 1m
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/openstack-ccm
 GOLANGCI_LINT := $(CACHE)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
-LDFLAGS := -s -w -X main.version=$(VERSION)
+COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 .PHONY: help
 help: ## List the targets
@@ -78,7 +79,7 @@ generate: ## Write anew what is made from the code: docs (but features.md) and g
 
 .PHONY: image
 image: ## Build the container image
-	docker build --build-arg VERSION=$(VERSION) -t openstack-cloud-controller-manager:$(VERSION) .
+	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t openstack-cloud-controller-manager:$(VERSION) .
 
 .PHONY: clean
 clean: ## Remove what build made

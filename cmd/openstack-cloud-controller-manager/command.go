@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -51,22 +53,38 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	command.Long = programName + ` connects a Kubernetes cluster to the OpenStack that it
 runs on. It reads cloud.conf (--cloud-config), or the OS_* environment variables
 when it is given none.`
-	printOwnVersion(command, p.version, out)
-	return command, nil
-}
-
-// printOwnVersion makes --version tell our version: upstream's would tell that of
-// its libraries, as "Kubernetes".
-func printOwnVersion(command *cobra.Command, version string, out io.Writer) {
+	command.SilenceUsage = true // its 170 lines would hide what is wrong
+	command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return fmt.Errorf("%w (--help lists all flags)", err)
+	})
+	gates := tolerateUnknownGates(command.Flags(), utilfeature.DefaultMutableFeatureGate)
 	runUpstream := command.RunE
 	command.RunE = func(command *cobra.Command, arguments []string) error {
 		switch command.Flags().Lookup("version").Value.String() {
-		case "true", "raw":
-			_, err := fmt.Fprintf(out, "%s %s\n", programName, version)
+		case "true", "raw": // upstream would tell the version of its libraries, as "Kubernetes"
+			_, err := fmt.Fprintf(out, "%s %s\n", programName, p.build)
+			return err
+		}
+		if err := p.begin(command.Flags(), gates.unknown); err != nil {
 			return err
 		}
 		return runUpstream(command, arguments)
 	}
+	return command, nil
+}
+
+// begin is what comes before everything of upstream's: our line is the first of the
+// log.
+func (p *process) begin(flags *pflag.FlagSet, unknownGates []string) error {
+	if err := startLogging(flags); err != nil {
+		return err
+	}
+	klog.InfoS("Starting", "program", programName, "version", p.build.version, "commit", p.build.commit,
+		"go", p.build.toolchain, "kubernetesLibraries", p.build.libraries)
+	if len(unknownGates) > 0 {
+		klog.InfoS("Ignored feature gates in --feature-gates that this program does not have", "ignored", unknownGates)
+	}
+	return takeFromEnvironment(flags, p.env)
 }
 
 // initCloud is called by upstream once the flags are parsed; it cannot fail other

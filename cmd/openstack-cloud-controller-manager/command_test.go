@@ -12,7 +12,7 @@ import (
 func command(t *testing.T, arguments ...string) (*cobra.Command, *process, *bytes.Buffer) {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
-	p := &process{ctx: ctx, stop: stop, version: "v1.2.3"}
+	p := &process{ctx: ctx, stop: stop, build: build{version: "v1.2.3"}}
 	var out bytes.Buffer
 	command, err := newCommand(p, &out)
 	if err != nil {
@@ -87,15 +87,5 @@ func TestUserAgentNamesUsAfterTheOperatorsAdditions(t *testing.T) {
 		if got := userAgent("v1", additions); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-	}
-}
-
-func TestVersionIsTheLinkedOne(t *testing.T) {
-	t.Parallel()
-	if got := buildVersion("v1.2.3"); got != "v1.2.3" {
-		t.Errorf("got %q", got)
-	}
-	if got := buildVersion(""); got == "" || strings.ContainsAny(got, "() ") {
-		t.Errorf("without one: %q", got)
 	}
 }

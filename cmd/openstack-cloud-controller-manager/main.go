@@ -16,14 +16,10 @@ import (
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo" // metrics of client-go
-	_ "k8s.io/component-base/metrics/prometheus/version"  // metric kubernetes_build_info
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
-
-// version is set when a release is linked (-ldflags "-X main.version=v1.2.3").
-var version string
 
 // shutdownPatience is how long calls may take to return once they were told to
 // end, with those that create something in the cloud. It is below the 30 s that the
@@ -42,13 +38,13 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	stopOnSignal(ctx, stop)
-	p := &process{ctx: ctx, stop: stop, env: env, version: buildVersion(version)}
+	p := &process{ctx: ctx, stop: stop, env: env, build: thisBuild()}
 	command, err := newCommand(p, out)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "Error: %v\n", err)
 		return 1
 	}
-	command.SetArgs(arguments)
+	command.SetArgs(ownArguments(arguments))
 	if code := cli.Run(command); code != 0 {
 		return code
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -69,11 +70,36 @@ users: [{name: u, user: {}}]
 
 const password = "correct horse battery staple"
 
+// The version stands alone, for scripts; what follows in parentheses is for people who
+// look for the cause of something.
 func TestTheVersionIsPrinted(t *testing.T) {
 	t.Parallel()
 	got := program(t, nil, "--version")
-	if got.code != 0 || !strings.HasPrefix(got.out, "openstack-cloud-controller-manager ") || strings.Contains(got.out, "Kubernetes") {
+	want := regexp.MustCompile(`^openstack-cloud-controller-manager \S+ \(commit \S+, go1\S+, Kubernetes libraries v0\.\d+\.\d+\)\n$`)
+	if got.code != 0 || !want.MatchString(got.out) {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheLogBeginsWithTheVersion(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{
+		"text": `^I\d.*"Starting" program="openstack-cloud-controller-manager" version="\S+" commit="\S+" go="go1\S+" kubernetesLibraries="v0\.\d+\.\d+"$`,
+		"json": `^{.*"msg":"Starting","v":0,"program":"openstack-cloud-controller-manager","version":"[^"]+","commit":"[^"]+","go":"go1[^"]+","kubernetesLibraries":"v0[^"]+"}$`,
+	} {
+		got := program(t, nil, append(cluster(t), "--cloud-provider=aws", "--v=1", "--logging-format="+format)...)
+		first, _, _ := strings.Cut(got.errors, "\n")
+		if !regexp.MustCompile(want).MatchString(first) {
+			t.Errorf("%s: the first line is\n%s", format, first)
+		}
+	}
+}
+
+func TestAnUnknownFlagIsTheOnlyThingThatIsSaid(t *testing.T) {
+	t.Parallel()
+	got := program(t, nil, "/bin/openstack-cloud-controller-manager", "--cloud-confg=/etc/config/cloud.conf")
+	if want := "Error: unknown flag: --cloud-confg (--help lists all flags)\n"; got.code != 1 || got.errors+got.out != want {
+		t.Errorf("exit code %d, said\n%s", got.code, got.errors+got.out)
 	}
 }
 

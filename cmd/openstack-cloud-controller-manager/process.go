@@ -23,7 +23,7 @@ type process struct {
 	ctx        context.Context
 	stop       context.CancelCauseFunc
 	env        config.Environment
-	version    string
+	build      build
 	userAgents []string
 
 	provider *provider.Provider
@@ -46,7 +46,9 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 	if err := checkRoutes(conf.Route.RouterID, shared); err != nil {
 		return nil, err
 	}
-	klog.InfoS("Starting", "program", programName, "version", p.version)
+	if err := legacyregistry.Register(p.build.metric()); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
 	reconciles, requests := provider.NewMetrics(clock.RealClock{}), openstack.NewMetrics()
 	if err := reconciles.Register(legacyregistry.Register); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
@@ -58,7 +60,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 	p.provider, err = provider.Connect(p.ctx, provider.Connection{
 		Config:         conf,
 		Reread:         func() (config.Global, error) { return rereadGlobal(shared.CloudProvider.CloudConfigFile, p.env) },
-		UserAgent:      userAgent(p.version, p.userAgents),
+		UserAgent:      userAgent(p.build.version, p.userAgents),
 		Client:         completed.Client,
 		ClusterName:    shared.ClusterName,
 		ServiceWorkers: int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs),

@@ -1,19 +1,91 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"k8s.io/component-base/metrics"
 )
 
-// buildVersion gives the linked version, else what the Go toolchain noted of the
-// module and its repository. It may stand in a User-Agent, where parentheses, as
-// in the toolchain's "(devel)", are comments.
-func buildVersion(linked string) string {
-	if linked != "" {
-		return linked
+// version and commit are set when a release is linked
+// (-ldflags "-X main.version=v1.2.3 -X main.commit=…").
+var version, commit string
+
+// kubernetesLibrary is one of the Kubernetes libraries, which all have one version:
+// v0.36.3 is that of Kubernetes 1.36.3.
+const kubernetesLibrary = "k8s.io/cloud-provider"
+
+// build is what a program was made from.
+type build struct {
+	version, commit, toolchain, libraries string
+}
+
+// thisBuild gives what was linked, else what the Go toolchain noted of the module and
+// its repository.
+func thisBuild() build {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return strings.Trim(info.Main.Version, "()")
+	return buildOf(info, version, commit)
+}
+
+func buildOf(info *debug.BuildInfo, version, commit string) build {
+	b := build{
+		// It may stand in a User-Agent, where parentheses, as in the toolchain's
+		// "(devel)", are comments.
+		version:   cmp.Or(version, strings.Trim(info.Main.Version, "()"), "unknown"),
+		commit:    cmp.Or(commit, repositoryCommit(info), "unknown"),
+		toolchain: cmp.Or(info.GoVersion, runtime.Version()),
+		libraries: "unknown",
 	}
-	return "unknown"
+	for _, module := range info.Deps {
+		if module.Path == kubernetesLibrary {
+			if module.Replace != nil {
+				module = module.Replace
+			}
+			b.libraries = module.Version
+		}
+	}
+	return b
+}
+
+func repositoryCommit(info *debug.BuildInfo) string {
+	settings := map[string]string{}
+	for _, setting := range info.Settings {
+		settings[setting.Key] = setting.Value
+	}
+	found := settings["vcs.revision"]
+	if found != "" && settings["vcs.modified"] == "true" {
+		found += "-dirty"
+	}
+	return found
+}
+
+// String gives all of it: the version comes first.
+func (b build) String() string {
+	return fmt.Sprintf("%s (commit %s, %s, Kubernetes libraries %s)", b.version, b.commit, b.toolchain, b.libraries)
+}
+
+// metric makes kubernetes_build_info as all components of Kubernetes have it, of our
+// version and commit. Kubernetes' own cannot be told them: the variables that it takes
+// them from also choose the release whose feature gates are in force.
+func (b build) metric() *metrics.GaugeVec {
+	libraries := strings.Split(b.libraries, ".") // v0.36.3 are those of Kubernetes 1.36.3
+	minor := ""
+	if len(libraries) == 3 {
+		minor = libraries[1]
+	}
+	info := metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name: "kubernetes_build_info",
+		Help: "A metric with a constant '1' value, labeled by major and minor release of the Kubernetes libraries, " +
+			"version and commit of this program, Go version, compiler and platform.",
+		StabilityLevel: metrics.BETA,
+	}, []string{"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler", "platform"})
+	info.Create(nil)
+	info.WithLabelValues("1", minor, b.version, b.commit, "", "", b.toolchain, runtime.Compiler, runtime.GOOS+"/"+runtime.GOARCH).Set(1)
+	return info
 }

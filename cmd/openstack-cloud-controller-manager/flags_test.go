@@ -1,0 +1,78 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+)
+
+// cloud-provider-openstack's image has no entrypoint: in its manifests and its chart
+// the args begin with the path of the program, in other places the command does.
+func TestAFirstArgumentThatIsTheProgramIsLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ given, want []string }{
+		{[]string{"/bin/openstack-cloud-controller-manager", "--v=1"}, []string{"--v=1"}},
+		{[]string{"openstack-cloud-controller-manager"}, []string{}},
+		{[]string{"--v=1"}, []string{"--v=1"}},
+		{[]string{"--v=1", "/bin/openstack-cloud-controller-manager"}, []string{"--v=1", "/bin/openstack-cloud-controller-manager"}},
+		{[]string{"/bin/cinder-csi-plugin"}, []string{"/bin/cinder-csi-plugin"}},
+		{nil, nil},
+	} {
+		if got := ownArguments(test.given); !slices.Equal(got, test.want) {
+			t.Errorf("%q: got %q, want %q", test.given, got, test.want)
+		}
+	}
+}
+
+func TestTheEnvironmentIsAskedOnlyWithoutFlags(t *testing.T) {
+	t.Parallel()
+	both := map[string]string{"CLOUD_CONFIG": "/etc/config/cloud.conf", "CLUSTER_NAME": "prod"}
+	for name, test := range map[string]struct {
+		env                   map[string]string
+		args                  []string
+		cloudConfig, clusters string
+	}{
+		"neither flag":              {both, nil, "/etc/config/cloud.conf", "prod"},
+		"neither flag, nothing":     {map[string]string{"CLOUD_CONFIG": ""}, nil, "", "kubernetes"},
+		"a name only":               {map[string]string{"CLUSTER_NAME": "prod"}, nil, "", "prod"},
+		"both flags":                {both, []string{"--cloud-config=a", "--cluster-name=b"}, "a", "b"},
+		"the name stays the flag's": {both, []string{"--cloud-config=a"}, "a", "kubernetes"},
+		"cloud.conf stays unset":    {both, []string{"--cluster-name=b"}, "", "b"},
+	} {
+		command, p, _ := command(t)
+		p.env = func(key string) (string, bool) { value, ok := test.env[key]; return value, ok }
+		if err := command.ParseFlags(test.args); err != nil {
+			t.Fatal(err)
+		}
+		if err := takeFromEnvironment(command.Flags(), p.env); err != nil {
+			t.Fatal(err)
+		}
+		got := []string{command.Flags().Lookup("cloud-config").Value.String(), command.Flags().Lookup("cluster-name").Value.String()}
+		if diff := cmp.Diff([]string{test.cloudConfig, test.clusters}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestFeatureGatesOfOtherComponentsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	flags, own := pflag.NewFlagSet("", pflag.ContinueOnError), utilfeature.DefaultMutableFeatureGate.DeepCopy()
+	own.AddFlag(flags)
+	gates := tolerateUnknownGates(flags, own)
+	if err := gates.Set("InPlacePodVerticalScaling=true,CloudControllerManagerWebhook=true, Ghost=false"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(gates.unknown, " "); got != "InPlacePodVerticalScaling Ghost" {
+		t.Errorf("left out: %q", got)
+	}
+	if !own.Enabled("CloudControllerManagerWebhook") {
+		t.Error("the gate that is known is not set")
+	}
+	if err := gates.Set("CloudControllerManagerWebhook=maybe"); err == nil {
+		t.Error("a value that is no boolean is taken")
+	}
+}
