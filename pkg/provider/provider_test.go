@@ -126,7 +126,6 @@ func started(t *testing.T, e *engine, objects ...runtime.Object) *Provider {
 	p.SetInformers(factory)
 	factory.Start(stop)
 	factory.WaitForCacheSync(stop)
-	watched(t, client, "nodes", "services")
 	t.Cleanup(func() {
 		close(stop)
 		factory.Shutdown()

@@ -124,7 +124,6 @@ func upkeepOf(t *testing.T, u *updates, gather, gatherGone time.Duration, object
 	ctx, cancel := context.WithCancel(t.Context())
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
-	watched(t, client, "nodes", "services")
 	var running sync.WaitGroup
 	running.Go(func() { s.run(ctx) })
 	t.Cleanup(func() {
@@ -133,20 +132,6 @@ func upkeepOf(t *testing.T, u *updates, gather, gatherGone time.Duration, object
 		factory.Shutdown()
 	})
 	return s, client
-}
-
-// watched waits until informers watch the resources: of what changes between their list
-// and their watch, the fake API server never tells them.
-func watched(t *testing.T, client *fake.Clientset, resources ...string) {
-	t.Helper()
-	for _, resource := range resources {
-		watches := func(a k8stesting.Action) bool { return a.Matches("watch", resource) }
-		for deadline := time.Now().Add(30 * time.Second); !slices.ContainsFunc(client.Actions(), watches); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("nobody watches %s", resource)
-			}
-		}
-	}
 }
 
 // syncing is upkeepOf without the time that changes are gathered.

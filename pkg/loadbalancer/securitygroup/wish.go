@@ -82,7 +82,7 @@ func Read(lb *model.LoadBalancer, o Options) *Wish {
 			health = append(health, Opening{Protocol: icmp})
 		}
 	}
-	if w.Monitored && o.HealthPort != 0 {
+	if o.HealthPort != 0 { // also without a monitor: cloud-provider-openstack opens it, and a later monitor needs it
 		health = append(health, Opening{"tcp", o.HealthPort})
 	}
 	w.NodePorts = unique(w.NodePorts)

@@ -50,11 +50,11 @@ func TestWhatIsOpenedWhen(t *testing.T) {
 			nearby:    []string{subnet},
 			own:       []string{"tcp/30080 from " + subnet, "tcp/32000 from " + subnet, "udp/30053 from " + subnet},
 		},
-		"no monitor asks": {
+		"externalTrafficPolicy Local, no monitor asks": {
 			listeners: []model.Listener{listener(model.TCP, 30080, 0, "")},
 			options:   Options{HealthPort: 32000},
 			nearby:    []string{subnet},
-			own:       []string{"tcp/30080 from " + subnet},
+			own:       []string{"tcp/30080 from " + subnet, "tcp/32000 from " + subnet},
 		},
 		"a monitor of kube-proxy": {
 			listeners: []model.Listener{listener(model.TCP, 30080, 10256, model.MonitorHTTP)},
