@@ -213,10 +213,8 @@ func tokenRevoked(s *scene) {
 	other := s.create("other", nil, "node-1")
 	other.address()
 	web.has(map[string]int{"TCP/8080": s.countNodes(), "TCP/9090": s.countNodes()})
-	events, err := s.Client().CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning})
-	s.must(err)
-	for _, event := range events.Items {
-		s.Errorf("%s: %s: %s", event.InvolvedObject.Name, event.Reason, event.Message)
+	for _, event := range s.events("type=" + corev1.EventTypeWarning) {
+		s.Error(event)
 	}
 	if !s.CCM.Running() {
 		s.Error("the controller has ended")

@@ -52,6 +52,7 @@ func scenarios() []scenario {
 		{"OctaviaStopped", octaviaStopped, true},
 		{"TokenRevoked", tokenRevoked, true},
 		{"ControllerKilled", killed, true},
+		{"SwitchFromCloudProviderOpenStack", switched, true}, // the last: it replaces the nodes
 	}
 }
 
