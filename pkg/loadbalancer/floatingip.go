@@ -65,8 +65,8 @@ func (r *Reconciler) knownFloatingIPs(ctx context.Context, svc *v1.Service, id i
 // that is wanted.
 func (p *pass) recheckFloatingIP(ctx context.Context) error {
 	attached := p.observed.LoadBalancer.FloatingIP
-	if p.observed.LoadBalancer.Shared != nil {
-		return nil // it is the owner's
+	if p.follows != nil || p.observed.LoadBalancer.Shared != nil {
+		return nil // it stays, or is the owner's
 	}
 	asked, _ := p.settings.AskedFloatingIP()
 	if p.settings.FloatingIP() == (attached != nil) && (attached == nil || asked.Fits(*attached)) {
@@ -86,11 +86,14 @@ func (p *pass) given() []string {
 		return nil
 	}
 	addresses := publishedAddresses(p.svc)
-	if written := p.svc.Annotations[annotation.LoadBalancerAddress]; written != "" { // where a host name is published
+	if written := writtenAddress(p.svc); written != "" { // where a host name is published
 		addresses = append(addresses, written)
 	}
 	return addresses
 }
+
+// writtenAddress gives the address that was written down in a Service.
+func writtenAddress(svc *v1.Service) string { return svc.Annotations[annotation.LoadBalancerAddress] }
 
 // tellForeignFloatingIP tells of a floating IP that somebody else put on the VIP of a
 // Service that is to have none, when it is seen for the first time: it is left alone.

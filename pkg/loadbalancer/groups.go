@@ -88,6 +88,7 @@ func (p *pass) planGroups(ctx context.Context) error {
 	var err error
 	p.groups, err = p.Reconciler.groups.Plan(ctx, securitygroup.Request{
 		ID: p.id, Wish: wish, VIPSubnet: p.vipSubnet, Before: published && (wish != nil || p.cold),
+		Kept: p.follows != nil, Unread: p.follows != nil && p.follows.unread.Ranges,
 	})
 	return err
 }

@@ -3,98 +3,258 @@ package loadbalancer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// A Service that asks for what cannot be has no less need of its nodes: what it has is
-// kept alive, with what it asked for when that was last done, or, where nobody knows
-// that (after a restart), as it is in the cloud with other members. Only what it newly
-// asks for waits.
+// A Service that is refused has no less need of its nodes: what it has is kept alive,
+// members, security groups, floating IP and what else others change. Only what it newly
+// asks for waits. What it is to have meanwhile is
+//
+//	refused                                     kept as
+//	before anything was changed                 it was asked for when that was last done, as long as this process knows
+//	by the cloud, in the middle of a plan       it is: going back would be undone by the next try
+//	both, and that is refused too, or not       it is in the cloud; where others have changed that since it was
+//	known, as after a restart                   seen first, as it was then
+//
+// The last two are passes like any other, in which build.Follow stands for what the
+// Service asks for.
 
-// refused reports whether an error says that a Service asks for what cannot be.
-func refused(err error) bool {
-	var invalid *field.Error
-	var impossible *facts.Error
-	return errors.As(err, &invalid) || errors.As(err, &impossible)
-}
+// errNothingKept tells that a refused Service has nothing that could be kept alive.
+var errNothingKept = errors.New("the Service has no load balancer yet")
 
-// keptAlive is added to the refusal of a Service whose load balancer goes on.
-const keptAlive = "the load balancer stays as it was, and follows the nodes"
-
-// keepAlive brings what a refused Service has to its nodes. It is false where the
-// Service has nothing.
-func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (bool, error) {
+// keepAlive brings what a refused Service has to its nodes, and gives the address to
+// publish. It is errNothingKept where the Service has nothing.
+func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call, refusal error) (*v1.LoadBalancerStatus, error) {
+	c.quiet = true
+	if byCloud(refusal) {
+		c.drift = drift{}
+		return r.follow(ctx, svc, nodes, c)
+	}
 	if good, ok := r.good.get(svc.UID); ok {
 		good = good.DeepCopy()
 		good.Status = svc.Status
-		if _, err := r.round(ctx, good, nodes, call{mayCreate: never}); !refused(err) {
-			return err == nil, err
+		published, err := r.round(ctx, good, nodes, c)
+		if reasonOf(err) == "" {
+			return published, err
+		}
+		if byCloud(err) {
+			c.drift = drift{}
 		}
 	}
 	if len(svc.Status.LoadBalancer.Ingress) == 0 && len(r.before(svc)) == 0 {
-		return false, nil
+		return nil, errNothingKept
 	}
-	return r.keepMembers(ctx, svc, nodes)
+	return r.follow(ctx, svc, nodes, c)
 }
 
-// keepMembers changes nothing but the members of what a Service has in the cloud. It is
-// false where the Service has no load balancer.
-func (r *Reconciler) keepMembers(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (bool, error) {
-	settings, _, errs := build.Read(svc, r.options.Config)
+// following is what a pass knows that keeps a load balancer as it is.
+type following struct {
+	// kept is what it stays like, but for its members; nil before it is known.
+	kept *model.LoadBalancer
+	// unread is what cannot be read of the Service; capped is that of build.Followers.
+	unread build.Unread
+	capped bool
+	// without are the nodes that may not become members: source ranges would not be
+	// enforced there.
+	without []string
+	// lost is the published address that the load balancer has no more, and fip the
+	// floating IP in its place; nil where none is to be had.
+	lost string
+	fip  *model.FloatingIP
+	// replacing tells that another load balancer was being made in place of this one.
+	replacing bool
+}
+
+// follow keeps what a Service has in the cloud as it is, but for its nodes.
+func (r *Reconciler) follow(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
+	how := &following{}
+	for {
+		published, err := r.followAs(ctx, svc, nodes, c, how)
+		var open *securitygroup.UnenforcedError
+		switch {
+		case errors.As(err, &open) && len(open.Nodes) > 0 && !slices.Contains(how.without, open.Nodes[0]):
+			how.without = append(how.without, open.Nodes...)
+		case openstack.IsPartsQuota(err) && !how.capped:
+			how.capped = true
+		default:
+			return published, err
+		}
+		how.kept = nil
+	}
+}
+
+func (r *Reconciler) followAs(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call, how *following) (*v1.LoadBalancerStatus, error) {
+	p, err := r.newFollowing(ctx, svc, nodes, c, how)
+	if err != nil {
+		return nil, err
+	}
+	defer p.holder.letGo()
+	p.knew = r.memory.recall(svc.UID)
+	if err := p.unpack(ctx, p.knew); err != nil {
+		return nil, err
+	}
+	published, err := p.converge(ctx)
+	if err != nil {
+		r.memory.forget(svc.UID)
+	}
+	return published, err
+}
+
+// newFollowing is newPass for a Service that is refused.
+func (r *Reconciler) newFollowing(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call, how *following) (*pass, error) {
+	settings, unread := build.Following(svc, r.options.Config)
 	version, err := r.facts.Version(ctx)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	var held holder
-	defer held.letGo()
-	id := r.identity(svc, version)
-	observed, as, err := r.observe(ctx, svc, id, settings, &held)
-	if err != nil || observed.LoadBalancer == nil {
-		return false, err
-	}
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node *v1.Node) bool { return slices.Contains(how.without, node.Name) })
 	backends, _, err := build.Backends(settings, nodes)
+	var none *build.NoneSelectedError
+	if errors.As(err, &none) {
+		settings.NodeSelector, unread.Selector = labels.Everything(), true
+		backends, _, err = build.Backends(settings, nodes)
+	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	// Of a node selector that cannot be read, only who was chosen before is known.
-	more := !slices.ContainsFunc(errs, func(e *field.Error) bool { return e.Field == annotation.Path(annotation.NodeSelector).String() })
-	subnets := map[string]string{}
-	if settings.MemberSubnetID == "" && settings.SubnetID == "" {
-		if subnets, err = r.facts.MemberSubnets(ctx, backends); err != nil {
-			return false, err
-		}
-	}
-	desired := build.Members(svc, observed.LoadBalancer, backends, subnets, more)
-	todo := plan.Diff(desired, model.Observed{LoadBalancer: observed.LoadBalancer}, plan.Options{
-		Published: true,
-		NoBatches: !build.CapabilitiesOf(observed.LoadBalancer.Provider, version).Can(build.MemberBatches),
-	}).OnlyMembers()
-	r.tellPlan(svc, todo)
-	r.memory.forget(svc.UID)
-	return true, r.applier.Run(ctx, as, observed, todo)
+	how.unread = unread
+	return &pass{
+		Reconciler: r, call: c, svc: svc, id: r.identity(svc, version), as: r.identity(svc, version),
+		settings: settings, backends: backends, all: nodes, version: version, before: r.before(svc), follows: how,
+	}, nil
 }
 
-// explainRefusal gives the error of a refused Service, whose load balancer was to be
-// kept alive.
-func explainRefusal(refusal error, kept bool, err error) error {
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w; and its load balancer cannot be brought to the nodes: %w", refusal, err)
-	case kept:
-		return fmt.Errorf("%w; %s", refusal, keptAlive)
+// observeKept reads what a refused Service has: not where it newly wants to be, and of
+// two load balancers, one of which is to replace the other, the one that serves.
+func (p *pass) observeKept(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings, h *holder) (*model.Observed, identity.Identity, error) {
+	has := func(observed *model.Observed) bool {
+		lb := observed.LoadBalancer
+		return lb != nil && (lb.Shared == nil || len(lb.Listeners) > 0)
 	}
-	return refusal
+	observed, as, err := p.observe(ctx, svc, id, settings, h)
+	if settings.LoadBalancerID != "" && (notOurs(err) || err == nil && !has(observed)) {
+		settings.LoadBalancerID = ""
+		observed, as, err = p.observe(ctx, svc, id, settings, h)
+	}
+	if err == nil && !has(observed) || notOurs(err) {
+		err = errNothingKept
+	}
+	if err != nil {
+		return nil, as, err
+	}
+	if old := observed.Retiring; old != nil {
+		p.follows.replacing = true
+		if observed.LoadBalancer.FloatingIP == nil && !slices.Contains(publishedAddresses(svc), observed.LoadBalancer.VIP.Address) {
+			observed.LoadBalancer = old
+		}
+	}
+	observed.Retiring, observed.Surplus = nil, nil
+	p.settings.LoadBalancerID = settings.LoadBalancerID
+	return observed, as, p.lostFloatingIP(ctx, svc, as, observed)
+}
+
+// lostFloatingIP looks for what takes the place of a floating IP that the load balancer
+// has lost: the same one, else one that comes from where the Service's are to come from.
+func (p *pass) lostFloatingIP(ctx context.Context, svc *v1.Service, as identity.Identity, observed *model.Observed) error {
+	lb, address := observed.LoadBalancer, servedAt(svc)
+	if lb.Shared != nil || lb.FloatingIP != nil || !p.settings.FloatingIP() || address == "" || address == lb.VIP.Address {
+		return nil
+	}
+	p.follows.lost = address
+	asked := p.settings
+	asked.LoadBalancerIP = address
+	err := p.readFloatingIPs(ctx, svc, as, asked, observed)
+	var unavailable *observe.FloatingIPError
+	if err != nil && !errors.As(err, &unavailable) {
+		return err
+	}
+	same := func(fip model.FloatingIP) bool { return fip.Address == address }
+	want := &model.FloatingIP{Description: p.id.FloatingIPDescription()}
+	if slices.ContainsFunc(observed.Spare, same) {
+		want.Address = address
+	} else if known, err := p.facts.Gather(ctx, p.settings, nil, p.capabilities(observed), lb); err == nil && known.FloatingNetworkID != "" {
+		want.NetworkID, want.SubnetIDs = known.FloatingNetworkID, known.FloatingSubnetIDs
+	} else {
+		klog.FromContext(ctx).Info("Cannot put back the floating IP of a Service that is refused", "address", address, "err", err, "why", known.NoFloatingIP)
+		return nil
+	}
+	p.follows.fip = want
+	return nil
+}
+
+// servedAt gives the address that clients know, "" where nobody knows it.
+func servedAt(svc *v1.Service) string {
+	addresses := append(publishedAddresses(svc), namedAddresses(svc)...)
+	if len(addresses) == 0 {
+		return writtenAddress(svc)
+	}
+	return addresses[0]
+}
+
+// diffKept plans what brings a kept load balancer back, and to its nodes. What else there
+// is of the Service, left by a plan that was refused or to be left, stays for now.
+func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
+	lb, how := p.observed.LoadBalancer, p.follows
+	p.known.Can = p.capabilities(p.observed)
+	if how.kept == nil {
+		how.kept = lb
+		if before := p.drift.before; before != nil && before.contents != nil && before.loadBalancerID == lb.ID {
+			how.kept = unpack(before.contents).LoadBalancer
+		}
+	}
+	nodes := build.Followers{Backends: p.backends, Unchosen: how.unread.Selector, Capped: how.capped}
+	if p.settings.MemberSubnetID == "" && p.settings.SubnetID == "" {
+		var err error
+		if nodes.Subnets, err = p.facts.MemberSubnets(ctx, p.backends); err != nil {
+			return plan.Plan{}, err
+		}
+	}
+	there := model.Observed{LoadBalancer: new(model.LoadBalancer)}
+	*there.LoadBalancer = *lb
+	there.LoadBalancer.Orphans = nil
+	p.wanted = build.Follow(p.svc, how.kept, nodes)
+	if p.wanted.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && how.fip != nil {
+		p.wanted.FloatingIP, there.Spare = how.fip, p.observed.Spare
+	}
+	options := p.planOptions(p.svc, p.settings, p.known.Can)
+	options.MoveMembers, options.TellSubnets = false, build.HabitsOf(lb.Provider).TellSubnets
+	todo := plan.Diff(p.wanted, there, options)
+	if todo.Blocked != "" {
+		return todo, &blockedError{todo.Blocked, lb.Status.Failed()}
+	}
+	return todo, nil
+}
+
+// endKept remembers how a kept load balancer is, and gives what to publish of it.
+func (p *pass) endKept(ctx context.Context) (*v1.LoadBalancerStatus, error) {
+	if err := p.closeNodes(ctx); err != nil {
+		return nil, err
+	}
+	p.settings.LoadBalancerID = p.observed.LoadBalancer.ID // a Service that names another one is still to go there
+	address, published := servedAt(p.svc), p.svc.Status.LoadBalancer.DeepCopy()
+	if fip := p.observed.LoadBalancer.FloatingIP; fip != nil && p.follows.lost != "" && fip.Address != address {
+		address = fip.Address
+		p.tellAddress(p.svc, address)
+		published = publish(address, p.settings)
+	}
+	p.remember(address, nil)
+	if p.follows.replacing { // what replaces it is not remembered
+		p.memory.forget(p.svc.UID)
+	}
+	return published, nil
 }
 
 // settledService gives what is kept of a Service all of which was done: what it asks for, and

@@ -31,6 +31,9 @@ type call struct {
 	mayCreate func(context.Context) (bool, error)
 	// tells makes a refusal an error also where what the Service has is kept alive.
 	tells bool
+	// quiet leaves settings without effect untold: they are not those that the Service
+	// has now.
+	quiet bool
 	// drift is what somebody else changed, if anything was noticed.
 	drift drift
 }
@@ -69,6 +72,8 @@ type pass struct {
 	// balancer that was compared or planned last.
 	all    []*v1.Node
 	wanted *model.LoadBalancer
+	// follows is set where the load balancer is kept as it is, but for its nodes.
+	follows *following
 	// reports is what is only told.
 	reports reports
 	// groups is what is to be done about security groups, given the VIP's subnet.
@@ -83,7 +88,9 @@ const passes = 4
 // newPass reads what the Service asks for.
 func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*pass, error) {
 	settings, ignored, errs := build.Read(svc, r.options.Config)
-	r.tellIgnored(svc, aboutSettings, ignored)
+	if !c.quiet {
+		r.tellIgnored(svc, aboutSettings, ignored)
+	}
 	if len(errs) > 0 {
 		return nil, message.Invalid(errs)
 	}
@@ -102,9 +109,8 @@ func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	}, nil
 }
 
-// run makes the cloud what the Service asks for: until nothing differs, but not for
-// ever. When the Service asks for what it asked for last time, and nobody is known
-// to have changed anything, that is all.
+// run makes the cloud what the Service asks for. When that is what it asked for last
+// time, and nobody is known to have changed anything, that is all.
 func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	known, digest, err := p.recall(ctx)
 	if err != nil {
@@ -123,6 +129,11 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 			return nil, err
 		}
 	}
+	return p.converge(ctx)
+}
+
+// converge plans and applies until nothing differs, but not for ever.
+func (p *pass) converge(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	p.cold = p.observed == nil
 	for n := 1; ; n++ {
 		todo, err := p.plan(ctx)
@@ -149,7 +160,7 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		case n > passes:
 			return nil, fmt.Errorf("the cloud still differs from what the Service asks for after %d passes: %s", passes, p.left(todo))
 		}
-		if err := p.withinLimits(todo); err != nil {
+		if err := p.waits(todo); err != nil {
 			return nil, err
 		}
 		err = p.apply(ctx, todo)
@@ -167,14 +178,19 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 func (p *pass) tell(todo, reported plan.Plan) {
 	p.tellGroups()
 	p.tellPlan(p.svc, todo)
-	p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed))))
-	p.tellFloating(p.svc, p.known, todo)
-	p.tellForeignFloatingIP()
 	if p.reports.on {
 		p.tellDrift(p.svc, p.reason(), reported)
 	} else {
 		p.tellDrift(p.svc, p.drift.why, todo)
 	}
+	if p.follows != nil {
+		return
+	}
+	if !p.quiet {
+		p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed))))
+	}
+	p.tellFloating(p.svc, p.known, todo)
+	p.tellForeignFloatingIP()
 	if !todo.Empty() {
 		p.tellShared()
 	}
@@ -273,12 +289,8 @@ func digestOf(desired *model.LoadBalancer, settings build.Settings, wish *securi
 // plan reads what there is, if that is not known, and compares. Before anything
 // is changed, what is only remembered is checked.
 func (p *pass) plan(ctx context.Context) (plan.Plan, error) {
-	if p.observed == nil {
-		observed, as, err := p.observe(ctx, p.svc, p.id, p.settings, &p.holder)
-		if err != nil {
-			return plan.Plan{}, err
-		}
-		p.observed, p.as, p.fresh = observed, as, true
+	if err := p.look(ctx); err != nil {
+		return plan.Plan{}, err
 	}
 	p.began = cmp.Or(p.began, p.snapshot())
 	todo, err := p.diff(ctx)
@@ -300,7 +312,27 @@ func (p *pass) plan(ctx context.Context) (plan.Plan, error) {
 	return p.diff(ctx)
 }
 
+// look reads what there is, if that is not known.
+func (p *pass) look(ctx context.Context) error {
+	if p.observed != nil {
+		return nil
+	}
+	observe := p.observe
+	if p.follows != nil {
+		observe = p.observeKept
+	}
+	observed, as, err := observe(ctx, p.svc, p.id, p.settings, &p.holder)
+	if err != nil {
+		return err
+	}
+	p.observed, p.as, p.fresh = observed, as, true
+	return nil
+}
+
 func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
+	if p.follows != nil {
+		return p.diffKept(ctx)
+	}
 	if err := p.mayShare(ctx); err != nil {
 		return plan.Plan{}, err
 	}
@@ -322,7 +354,7 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 	todo := plan.Diff(desired, *p.observed, options)
 	if todo.Blocked != "" {
 		p.tellPlan(p.svc, todo)
-		return todo, errors.New(todo.Blocked)
+		return todo, &blockedError{todo.Blocked, p.observed.LoadBalancer.Status.Failed()}
 	}
 	return todo, nil
 }
@@ -421,6 +453,9 @@ func (p *pass) end(ctx context.Context, reported plan.Plan) (*v1.LoadBalancerSta
 		}
 		p.remember(addressOf(p.observed, p.settings), steps(reported))
 		return &p.svc.Status.LoadBalancer, nil
+	}
+	if p.follows != nil {
+		return p.endKept(ctx)
 	}
 	if err := p.leaveOthers(ctx); err != nil {
 		return nil, err

@@ -68,6 +68,10 @@ type Options struct {
 	// when there is no such Service any more. What it gives is not changed. Nil: what a
 	// call is given is the newest.
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
+	// Refused is told how many Services are refused for a reason, one of RefusedReasons,
+	// when that changes; nil: nobody asks. It is called from one goroutine at a time, and
+	// must not block.
+	Refused func(reason string, services int)
 }
 
 // DefaultPace gives the pace for a provider: an amphora boots for half a minute at
@@ -134,6 +138,8 @@ type Reconciler struct {
 	memory  memory
 	drifts  perService[drift]
 	notices notices
+	// refusals are the Services that are refused at present.
+	refusals refusals
 	// namespaces are counted for max-services-per-namespace.
 	namespaces namespaces
 	// touched are the Services that something was made for; ownIDs are their load
@@ -184,6 +190,7 @@ func New(options Options) (*Reconciler, error) {
 			Pace: options.pace, Habits: build.HabitsOf,
 		},
 	}
+	r.refusals.changed = options.Refused
 	r.actors = newActors(r)
 	r.places.calls, r.places.own = async.NewPlaces(places), async.NewPlaces(places)
 	return r, nil
@@ -218,7 +225,8 @@ func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identi
 
 // Ensure makes the load balancer what the Service asks for and gives its address.
 // A Service that asks for what cannot be is an error that names the field, before
-// the first write. When the worker is wanted back before the end it is an
+// the first write; where its load balancer is kept alive meanwhile, the status is what to
+// publish of it. When the worker is wanted back before the end it is an
 // *api.RetryError: see Options.Hold.
 func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
 	return r.call(ctx, request{operation: operationEnsure, svc: svc, nodes: nodes, mayCreate: always})
@@ -236,22 +244,30 @@ func always(context.Context) (bool, error) { return true, nil }
 func never(context.Context) (bool, error)  { return false, nil }
 
 // bring makes the load balancer of a Service, whose turn it is, what the Service asks
-// for. Where that cannot be it keeps alive what the Service has; then it is an error of
-// Ensure alone, which has told it, as nobody else can do more.
+// for, and gives the address to publish. Where that cannot be it keeps alive what the
+// Service has; then it is an error of Ensure alone, which has told it, as nobody else can do
+// more. The address comes with that error too.
 func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
 	published, err := r.round(ctx, svc, nodes, c)
+	reason := reasonOf(err)
 	if err == nil {
 		r.good.put(svc.UID, settledService(svc))
 		r.drifts.drop(svc.UID)
 	}
-	if !refused(err) {
+	if err == nil || reason != "" {
+		r.refusals.note(svc.UID, reason)
+	}
+	if reason == "" {
 		return published, r.explain(ctx, err)
 	}
-	kept, failure := r.keepAlive(ctx, svc, nodes)
-	if kept && failure == nil && !c.tells {
-		return svc.Status.LoadBalancer.DeepCopy(), nil
+	published, failure := r.keepAlive(ctx, svc, nodes, c, err)
+	if failure == nil {
+		r.drifts.drop(svc.UID)
+		if !c.tells {
+			return published, nil
+		}
 	}
-	return nil, r.explain(ctx, explainRefusal(err, kept, failure))
+	return published, r.explainRefusal(ctx, err, failure)
 }
 
 // round makes one pass for a Service.
@@ -262,7 +278,7 @@ func (r *Reconciler) round(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	}
 	defer p.holder.letGo()
 	published, err := p.run(ctx)
-	if err != nil && (p.wrote || !refused(err)) {
+	if err != nil && (p.wrote || reasonOf(err) == "") {
 		r.memory.forget(svc.UID)
 	}
 	return published, err

@@ -75,10 +75,21 @@ func Backends(s Settings, nodes []*v1.Node) (backends []Backend, without []strin
 	case len(nodes) == 0:
 		return nil, nil, fmt.Errorf("the cluster has no node that can be a member")
 	case len(selected) == 0:
-		return nil, nil, fmt.Errorf("none of %d nodes matches the node selector %q", len(nodes), s.NodeSelector)
+		return nil, nil, &NoneSelectedError{len(nodes), s.NodeSelector.String()}
 	default:
 		return nil, without, fmt.Errorf("no node has an address of family %s: %s", describe(s.Family), Some(without))
 	}
+}
+
+// NoneSelectedError tells that the node selector of a Service matches none of the nodes.
+type NoneSelectedError struct {
+	Nodes    int
+	Selector string
+}
+
+// Error implements error.
+func (e *NoneSelectedError) Error() string {
+	return fmt.Sprintf("none of %d nodes matches the node selector %q", e.Nodes, e.Selector)
 }
 
 // nodeAddress gives the first internal address of a family, else the first

@@ -76,6 +76,9 @@ type Settings struct {
 	SecurityGroups string
 	// Tags are the user's own.
 	Tags []string
+	// Defaulted are values that cannot be read and act as their defaults. They are refused
+	// where that would change what the Service's load balancer has.
+	Defaulted field.ErrorList `json:"-"`
 }
 
 // Read gathers the settings of a Service. Notices are what the user should know

@@ -89,6 +89,10 @@ type Request struct {
 	// Before tells that the Service may have been served by an earlier process, whose
 	// configuration may have been another.
 	Before bool
+	// Kept has the same clients let in as are now, whatever the Wish says, and does not ask
+	// what other groups let in: the Service is refused, and goes on with what it has.
+	// Unread tells that the Wish does not say whom it wants to let in.
+	Kept, Unread bool
 }
 
 // Task is a plan for one Service, and what it was made from.
@@ -110,6 +114,11 @@ type Task struct {
 func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 	t := &Task{id: r.ID, beside: map[string]bool{}}
 	var err error
+	if r.Kept && r.Wish != nil && r.Wish.Direct {
+		if r.Wish, err = g.keepClients(ctx, r); err != nil {
+			return nil, err
+		}
+	}
 	if r.Wish != nil {
 		if g.mode == Shared && r.ID.SharedGroupName() == "" {
 			return nil, fmt.Errorf("security-group-mode=%s needs to tell clusters apart: let the controller read the namespace kube-system", Shared)
@@ -124,28 +133,13 @@ func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 	if t.state, err = g.observe(ctx, r); err != nil {
 		return nil, err
 	}
-	if r.Wish != nil && r.Wish.Restricted() {
+	if r.Wish != nil && r.Wish.Restricted() && !r.Kept {
 		if err := g.openToAll(ctx, t); err != nil {
 			return nil, err
 		}
 	}
 	t.Plan = Diff(t.desired, *t.state)
 	return t, nil
-}
-
-const unenforced = "spec.loadBalancerSourceRanges cannot be enforced: with this provider the security groups of the nodes do it, but "
-
-// enforceable refuses source ranges that some node would not keep.
-func enforceable(w *Wish, t *Task) error {
-	switch {
-	case !w.Restricted():
-		return nil
-	case len(t.Unfiltered) > 0:
-		return fmt.Errorf(unenforced+"port security is off at the ports of %s", names(t.Unfiltered))
-	case len(t.Unfound) > 0:
-		return fmt.Errorf(unenforced+"no port of this project has the address of %s", names(t.Unfound))
-	}
-	return nil
 }
 
 func names(all []string) string {

@@ -26,8 +26,8 @@ func (g *Groups) openToAll(ctx context.Context, t *Task) error {
 		for _, r := range group.Rules {
 			for _, own := range t.desired.Own {
 				if letsEverybodyIn(r, own) {
-					return fmt.Errorf(unenforced+"security group %s (%s), which is on their ports too, lets everybody reach %s",
-						group.Name, group.ID, own.Opening)
+					return &UnenforcedError{why: fmt.Sprintf("security group %s (%s), which is on their ports too, lets everybody reach %s",
+						group.Name, group.ID, own.Opening)}
 				}
 			}
 		}

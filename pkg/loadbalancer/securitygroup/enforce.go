@@ -1,0 +1,70 @@
+package securitygroup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// UnenforcedError tells that the security groups of some nodes cannot keep out whom the
+// Service's source ranges are to keep out.
+type UnenforcedError struct {
+	// Nodes are empty where that holds for all.
+	Nodes []string
+	why   string
+}
+
+// Error implements error.
+func (e *UnenforcedError) Error() string {
+	const unenforced = "spec.loadBalancerSourceRanges cannot be enforced: with this provider the security groups of the nodes do it, but "
+	return unenforced + strings.TrimSpace(e.why+" "+names(e.Nodes))
+}
+
+// enforceable refuses source ranges that some node would not keep.
+func enforceable(w *Wish, t *Task) error {
+	switch {
+	case !w.Restricted():
+		return nil
+	case len(t.Unfiltered) > 0:
+		return &UnenforcedError{t.Unfiltered, "port security is off at the ports of"}
+	case len(t.Unfound) > 0:
+		return &UnenforcedError{t.Unfound, "no port of this project has the address of"}
+	}
+	return nil
+}
+
+// keepClients gives a wish that lets in the clients that are let in now. Where there are no
+// rules to tell, it lets in those that it names: an error where it names none for want of
+// knowing.
+func (g *Groups) keepClients(ctx context.Context, r Request) (*Wish, error) {
+	s, err := g.observe(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	kept := *r.Wish
+	seen := clients(s.Rules, r.Wish.NodePorts, r.Wish.IPv6)
+	switch {
+	case len(seen) > 0:
+		kept.Clients = slices.DeleteFunc(seen, func(prefix string) bool { return prefix == everybody(r.Wish.IPv6) })
+	case r.Unread:
+		return nil, fmt.Errorf("the security group of the Service is gone, and its source ranges cannot be read: whom to let in is not known")
+	}
+	return &kept, nil
+}
+
+// clients gives the prefixes that rules let in to any of some ports, everybody alone where
+// one of them lets everybody in.
+func clients(rules []Held, ports []Opening, ipv6 bool) []string {
+	var seen []string
+	for _, h := range rules {
+		if h.Text == "" && !h.Common && slices.Contains(ports, h.Rule.Opening) {
+			seen = append(seen, h.Rule.Prefix)
+		}
+	}
+	if slices.Contains(seen, everybody(ipv6)) {
+		return []string{everybody(ipv6)}
+	}
+	slices.Sort(seen)
+	return slices.Compact(seen)
+}
