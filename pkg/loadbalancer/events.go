@@ -28,10 +28,10 @@ const (
 	ReasonDrifted = "LoadBalancerDrifted"
 	// ReasonForcedInternal (Warning) tells that the cloud has no floating IPs.
 	ReasonForcedInternal = "LoadBalancerForcedInternal"
-	// ReasonNetworkChosen (Warning) tells which of several external networks the
+	// ReasonNetworkChosen (Normal) tells which of several external networks the
 	// floating IP comes from.
 	ReasonNetworkChosen = "LoadBalancerExternalNetworkChosen"
-	// ReasonAddressChanged (Warning) tells of another address than was published.
+	// ReasonAddressChanged (Normal) tells of another address than was published.
 	ReasonAddressChanged = "LoadBalancerAddressChanged"
 	// ReasonForeignFloatingIP (Warning) names a floating IP that somebody else put on a
 	// load balancer that is to have none.
@@ -59,7 +59,7 @@ func (r *Reconciler) tellFloating(svc *v1.Service, known build.Facts, p plan.Pla
 		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonForcedInternal, known.NoFloatingIP)
 	}
 	if known.Chosen != "" && p.MakesFloatingIP() {
-		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonNetworkChosen, known.Chosen)
+		r.options.Recorder.Event(svc, v1.EventTypeNormal, ReasonNetworkChosen, known.Chosen)
 	}
 }
 
@@ -67,7 +67,7 @@ func (r *Reconciler) tellFloating(svc *v1.Service, known build.Facts, p plan.Pla
 func (r *Reconciler) tellAddress(svc *v1.Service, now string) {
 	before := append(publishedAddresses(svc), namedAddresses(svc)...)
 	if len(before) > 0 && before[0] != now {
-		r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonAddressChanged, "The address changed from %s to %s", before[0], now)
+		r.options.Recorder.Eventf(svc, v1.EventTypeNormal, ReasonAddressChanged, "The address changed from %s to %s", before[0], now)
 	}
 }
 
@@ -76,15 +76,20 @@ func (r *Reconciler) tellLeftAlone(svc *v1.Service, why error) {
 	r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonLeftAlone, "Left alone: %v", why)
 }
 
-// tellDrift says what somebody else has changed, by what brings it back.
-func (r *Reconciler) tellDrift(svc *v1.Service, drift string, p plan.Plan) {
+// tellDrift says what somebody else has changed, by what changes it back, or, where it
+// is only reported, would.
+func (r *Reconciler) tellDrift(svc *v1.Service, drift string, p plan.Plan, stays bool) {
 	if drift != "" && len(p.Steps) > 0 {
-		r.tellDifference(svc, drift, summary(p.Steps))
+		r.tellDifference(svc, drift, summary(p.Steps), stays)
 	}
 }
 
-func (r *Reconciler) tellDifference(svc *v1.Service, drift, steps string) {
-	r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonDrifted, "%s by somebody else; it differs in: %s", drift, steps)
+func (r *Reconciler) tellDifference(svc *v1.Service, drift, steps string, stays bool) {
+	what := "it is changed back (what is there → what the Service asks for)"
+	if stays {
+		what = "it stays so, with drift-policy=report; what would change it back (what is there → what the Service asks for)"
+	}
+	r.options.Recorder.Eventf(svc, v1.EventTypeWarning, ReasonDrifted, "%s by somebody else; %s: %s", drift, what, steps)
 }
 
 // tellPlan says what is going to change, as long as an event may be.

@@ -135,7 +135,7 @@ func (p *pass) tellGroups() {
 		return
 	}
 	if why := p.reason(); why != "" {
-		p.tellDifference(p.svc, why, summary(steps))
+		p.tellDifference(p.svc, why, summary(steps), p.reports.all)
 	}
 	if !p.reports.all {
 		p.options.Recorder.Event(p.svc, v1.EventTypeNormal, ReasonChanging, summary(steps))

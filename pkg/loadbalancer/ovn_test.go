@@ -113,7 +113,7 @@ func TestOvnOfZedTakesNoGuestBesideAMonitor(t *testing.T) {
 	w := ovnOfZed(t)
 	nodes, owner := w.nodes(2), service("owner", 1)
 	w.ensure(owner, nodes)
-	w.refused(onto("guest", w.loadBalancer(), 443), nodes, "beside the health monitor of listener")
+	w.refused(onto("guest", w.loadBalancer(), 443), nodes, "created beside a health monitor, that of listener ")
 	udp := onto("guest", w.loadBalancer(), 53)
 	udp.Spec.Ports[0].Protocol = v1.ProtocolUDP
 	w.ensure(udp, nodes)

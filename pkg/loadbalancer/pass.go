@@ -142,7 +142,7 @@ func (p *pass) converge(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		}
 		if p.interfered {
 			p.interfered = false
-			p.tellDrift(p.svc, driftChanged, todo)
+			p.tellDrift(p.svc, driftChanged, todo, false)
 		}
 		if n == 1 {
 			if err := p.planGroups(ctx); err != nil {
@@ -158,7 +158,8 @@ func (p *pass) converge(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		case todo.Empty() && len(p.groups.Open) == 0 || p.reports.all:
 			return p.end(ctx, reported)
 		case n > passes:
-			return nil, fmt.Errorf("the cloud still differs from what the Service asks for after %d passes: %s", passes, p.left(todo))
+			return nil, fmt.Errorf("OpenStack does not have what the Service asks for after %d attempts; the next step would be: %s; "+
+				"what exists goes on and it is tried again; if that stays so, ask the cluster's operator", passes, p.left(todo))
 		}
 		if err := p.waits(todo); err != nil {
 			return nil, err
@@ -179,9 +180,9 @@ func (p *pass) tell(todo, reported plan.Plan) {
 	p.tellGroups()
 	p.tellPlan(p.svc, todo)
 	if p.reports.on {
-		p.tellDrift(p.svc, p.reason(), reported)
+		p.tellDrift(p.svc, p.reason(), reported, true)
 	} else {
-		p.tellDrift(p.svc, p.drift.why, todo)
+		p.tellDrift(p.svc, p.drift.why, todo, false)
 	}
 	if p.follows != nil {
 		return
@@ -395,7 +396,7 @@ func (p *pass) build(ctx context.Context, settings build.Settings, observed *mod
 
 // ErrNoLoadBalancer says that there is nothing to bring up to date, and that nothing may
 // be made.
-var ErrNoLoadBalancer = errors.New("the Service has no load balancer: it is made at the next sync of the Service")
+var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet: the service controller creates it")
 
 // apply carries out a plan. Parts that fail are left to the next one.
 func (p *pass) apply(ctx context.Context, todo plan.Plan) error {

@@ -306,7 +306,7 @@ func TestAPortThatIsTakenOnASharedLoadBalancerIsRefusedWhateverItsProtocol(t *te
 	for what, guest := range map[string]*v1.Service{"TCP": onto("tcp", lb, 80), "UDP": onto("udp", lb, 53)} {
 		guest.Spec.Ports[0].Protocol = v1.Protocol(what)
 		w.cloud.Books.Reset()
-		w.refused(guest, nodes, "is taken by a listener that is not this Service's")
+		w.refused(guest, nodes, " of default/owner: choose another port")
 		w.writes(0)
 		w.delete(guest)
 		w.writes(0)

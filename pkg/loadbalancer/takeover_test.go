@@ -134,7 +134,7 @@ func TestAServiceThatNamesAnothersLoadBalancerWithoutTagsCannotDeleteIt(t *testi
 	for _, number := range []int{80, 443} {
 		intruder := onto(fmt.Sprintf("intruder-%d", number), before, number)
 		if number == 80 {
-			w.refused(intruder, nodes, "is taken by a listener that is not this Service's")
+			w.refused(intruder, nodes, " of default/victim: choose another port")
 		} else {
 			w.ensure(intruder, nodes)
 		}

@@ -356,4 +356,4 @@ func (a *Applier) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // errUnfound tells that a creation without an answer has left nothing so far.
-var errUnfound = errors.New("the cloud did not say whether it did it; looking again before the next try")
+var errUnfound = errors.New("OpenStack gave no answer, and what was to be created is not there so far: it is looked for again before the next attempt")

@@ -67,7 +67,7 @@ func (r *run) createListener(ctx context.Context, s plan.CreateListener) (string
 	lb := r.observed.LoadBalancer
 	pool := s.Pool().Find(lb)
 	if pool == nil {
-		return "", fmt.Errorf("no pool %s for it", s.Listener.Pool.Name)
+		return "", errNoPool(s.Listener.Pool.Name)
 	}
 	opts := listenerOpts(s.Listener)
 	opts.LoadbalancerID, opts.DefaultPoolID = lb.ID, pool.ID
@@ -84,7 +84,7 @@ func (r *run) updateListener(ctx context.Context, s plan.UpdateListener) (err er
 	if s.SwitchesPool() {
 		pool := s.NewPool().Find(r.observed.LoadBalancer)
 		if pool == nil {
-			return fmt.Errorf("no pool %s for it", s.To.Pool.Name)
+			return errNoPool(s.To.Pool.Name)
 		}
 		opts.DefaultPoolID = &pool.ID
 	}
@@ -92,11 +92,16 @@ func (r *run) updateListener(ctx context.Context, s plan.UpdateListener) (err er
 	return err
 }
 
+// errNoPool says that somebody else has deleted the pool that a step needs.
+func errNoPool(name string) error {
+	return fmt.Errorf("pool %s is not there any more; what is missing is created in the next attempt", name)
+}
+
 // inPool changes a pool, its members or its monitor.
 func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err error) {
 	pool := poolOf(step).Find(r.observed.LoadBalancer)
 	if pool == nil {
-		return "", fmt.Errorf("no such pool")
+		return "", errNoPool(poolOf(step).String())
 	}
 	switch s := step.(type) {
 	case plan.UpdatePool:
@@ -130,7 +135,7 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 	case plan.DeleteMonitor:
 		return "", r.Octavia.DeleteMonitor(ctx, s.Monitor.ID)
 	}
-	return "", fmt.Errorf("no way to do it")
+	return "", fmt.Errorf("there is no code for this step: this is a bug of the controller, ask the cluster's operator to report it")
 }
 
 // poolOf gives the pool that a step within a pool is for.

@@ -195,6 +195,14 @@ type Foreign struct {
 	Monitored Protocol
 }
 
+// String names it, and the Service that it serves where that can be told.
+func (f Foreign) String() string {
+	if f.Service != "" {
+		return fmt.Sprintf("%s %s of %s", f.Kind, f.ID, f.Service)
+	}
+	return fmt.Sprintf("%s %s, which was not created for this Service", f.Kind, f.ID)
+}
+
 // Shared tells of a load balancer that was made for somebody else.
 type Shared struct {
 	// Owner is whom it was made for, in words.

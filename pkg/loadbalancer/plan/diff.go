@@ -156,8 +156,8 @@ func bare(desired *model.LoadBalancer, opts Options) (*model.LoadBalancer, []Ste
 func replace(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	lb := observed.LoadBalancer
 	if len(lb.Foreign) > 0 {
-		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR and holds %s %s, which is not ours",
-			lb.Name, lb.ID, lb.Foreign[0].Kind, lb.Foreign[0].ID)}
+		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR, and is not deleted because it also holds %s: "+
+			"ask the cloud's operator for a failover, or remove that", lb.Name, lb.ID, lb.Foreign[0])}
 	}
 	if opts.Successor != nil {
 		desired = opts.Successor
@@ -174,7 +174,7 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 func conflict(desired, lb *model.LoadBalancer) string {
 	for _, foreign := range lb.Foreign {
 		if foreign.Kind == "listener" && desired.Listener(foreign.Key) != nil {
-			return fmt.Sprintf("port %s of load balancer %s is taken by a listener that is not this Service's: choose another port", foreign.Key, lb.ID)
+			return fmt.Sprintf("port %s of load balancer %s is taken by %s: choose another port", foreign.Key, lb.ID, foreign)
 		}
 	}
 	return ""

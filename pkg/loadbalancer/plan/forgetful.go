@@ -52,8 +52,8 @@ func beside(desired, lb *model.LoadBalancer) string {
 	for _, want := range desired.Listeners {
 		for _, foreign := range lb.Foreign {
 			if foreign.Monitored == want.Protocol.Transport() && makes(want, lb) {
-				return fmt.Sprintf("load balancer %s (%s) would hang in this version of its provider if listener %s were made beside the health monitor of %s %s, "+
-					"which is not ours: take that monitor away, or use another load balancer", lb.Name, lb.ID, want.Key(), foreign.Kind, foreign.ID)
+				return fmt.Sprintf("load balancer %s (%s) would hang in this version of its provider if listener %s were created beside a health monitor, "+
+					"that of %s: remove that monitor, or use another load balancer", lb.Name, lb.ID, want.Key(), foreign)
 			}
 		}
 	}

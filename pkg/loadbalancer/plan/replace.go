@@ -116,8 +116,8 @@ func succeed(desired *model.LoadBalancer, observed model.Observed, opts Options)
 	case len(misfits(desired, lb)) > 0 && !madeFor(desired, lb) && !inUse && !old.Status.Failed():
 		return Plan{Steps: []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is not what is asked for any more"}}}
 	case len(old.Foreign) > 0:
-		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) was to be replaced and holds %s %s, which is not ours",
-			old.Name, old.ID, old.Foreign[0].Kind, old.Foreign[0].ID)}
+		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) was to be replaced, and is not deleted because it also holds %s: "+
+			"remove that, or remove the annotation allow-replace", old.Name, old.ID, old.Foreign[0])}
 	}
 	if blocked := guards(desired, lb); blocked != "" {
 		return Plan{Blocked: blocked}

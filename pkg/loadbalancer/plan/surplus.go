@@ -66,7 +66,7 @@ func stays(lb model.LoadBalancer, opts Options) string {
 	serves := slices.Contains(opts.Addresses, lb.VIP.Address) || lb.FloatingIP != nil && slices.Contains(opts.Addresses, lb.FloatingIP.Address)
 	switch {
 	case len(lb.Foreign) > 0:
-		return fmt.Sprintf("it holds %s %s, which is not ours", lb.Foreign[0].Kind, lb.Foreign[0].ID)
+		return "it holds " + lb.Foreign[0].String()
 	case serves:
 		return "it has the address that the Service has published"
 	default:

@@ -298,7 +298,7 @@ func TestWhatALoadBalancerInErrorMeans(t *testing.T) {
 		{"none, but an address was published", model.Observed{}, true, "", "create (amphora)"},
 		{"ERROR, address not known", failed, false, "", "delete: it is in ERROR and has never served"},
 		{"ERROR, address published", failed, true, "it may still serve traffic", ""},
-		{"ERROR, and not ours alone", shared, false, "holds pool p, which is not ours", ""},
+		{"ERROR, and not ours alone", shared, false, "holds pool p, which was not created for this Service", ""},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()

@@ -96,7 +96,7 @@ func (g *Groups) do(ctx context.Context, t *Task, step Step) error {
 		t.state.ObsoleteRules = ""
 		return nil
 	}
-	return fmt.Errorf("unknown step %T", step)
+	return fmt.Errorf("there is no code for the step %T: this is a bug of the controller, ask the cluster's operator to report it", step)
 }
 
 // createGroup makes the group of a Service. After an answer that is lost it looks
