@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,6 +55,8 @@ type world struct {
 	// sharing are the annotations of namespaces that say whom they let share.
 	sharing map[string]string
 	pace    apply.Pace
+	// counted are the refused Services by reason, as the controller has counted them.
+	counted *sync.Map
 }
 
 // worldOptions change what newWorld sets up.
@@ -144,6 +148,8 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 	}
 	w.t.Cleanup(session.Close)
 	recorder := record.NewFakeRecorder(1000)
+	counted := &sync.Map{}
+	w.counted = counted
 	engine, err := loadbalancer.New(loadbalancer.Options{
 		Config:      &w.conf,
 		Session:     session,
@@ -160,6 +166,7 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 		Hold:      w.options.hold,
 		Workers:   w.options.workers,
 		Newest:    w.options.newest,
+		Refused:   func(reason string, services int) { counted.Store(reason, services) },
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -416,4 +423,22 @@ func (w *world) look() {
 	}
 	stop()
 	<-done
+}
+
+// refusedFor gives the reasons for which the controller counts refused Services, and
+// how many where there is more than one.
+func (w *world) refusedFor() string {
+	var all []string
+	w.counted.Range(func(reason, services any) bool {
+		switch services {
+		case 0:
+		case 1:
+			all = append(all, fmt.Sprint(reason))
+		default:
+			all = append(all, fmt.Sprint(services, " ", reason))
+		}
+		return true
+	})
+	slices.Sort(all)
+	return strings.Join(all, ", ")
 }

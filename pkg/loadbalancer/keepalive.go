@@ -38,12 +38,16 @@ var errNothingKept = errors.New("the Service has no load balancer yet")
 // keepAlive brings what a refused Service has to its nodes, and gives the address to
 // publish. It is errNothingKept where the Service has nothing.
 func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call, refusal error) (*v1.LoadBalancerStatus, error) {
+	good, known := r.good.get(svc.UID)
+	if !known && len(svc.Status.LoadBalancer.Ingress) == 0 && len(r.before(svc)) == 0 {
+		return nil, errNothingKept
+	}
 	c.quiet = true
 	if byCloud(refusal) {
 		c.drift = drift{}
 		return r.follow(ctx, svc, nodes, c)
 	}
-	if good, ok := r.good.get(svc.UID); ok {
+	if known {
 		good = good.DeepCopy()
 		good.Status = svc.Status
 		published, err := r.round(ctx, good, nodes, c)
@@ -53,9 +57,6 @@ func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1
 		if byCloud(err) {
 			c.drift = drift{}
 		}
-	}
-	if len(svc.Status.LoadBalancer.Ingress) == 0 && len(r.before(svc)) == 0 {
-		return nil, errNothingKept
 	}
 	return r.follow(ctx, svc, nodes, c)
 }
@@ -204,8 +205,8 @@ func servedAt(svc *v1.Service) string {
 	return addresses[0]
 }
 
-// diffKept plans what brings a kept load balancer back, and to its nodes. What else there
-// is of the Service, left by a plan that was refused or to be left, stays for now.
+// diffKept plans what brings a kept load balancer back, and to its nodes. Pools that a
+// refused plan has left without a listener stay for the next one.
 func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	lb, how := p.observed.LoadBalancer, p.follows
 	p.known.Can = p.capabilities(p.observed)
@@ -224,7 +225,9 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	}
 	there := model.Observed{LoadBalancer: new(model.LoadBalancer)}
 	*there.LoadBalancer = *lb
-	there.LoadBalancer.Orphans = nil
+	there.LoadBalancer.Orphans = slices.DeleteFunc(slices.Clone(lb.Orphans), func(pool model.Pool) bool {
+		return slices.ContainsFunc(how.kept.Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
+	})
 	p.wanted = build.Follow(p.svc, how.kept, nodes)
 	if p.wanted.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && how.fip != nil {
 		p.wanted.FloatingIP, there.Spare = how.fip, p.observed.Spare

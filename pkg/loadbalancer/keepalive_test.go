@@ -7,24 +7,31 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 )
 
 // membersAre fails unless every pool has the addresses of these nodes.
 func (w *world) membersAre(nodes []*v1.Node) {
 	w.t.Helper()
 	for _, pool := range w.loadBalancer().Pools {
-		has := map[string]bool{}
-		for _, m := range pool.Members {
-			has[m.Address] = true
+		w.poolIs(pool, nodes)
+	}
+}
+
+// poolIs fails unless a pool has the addresses of these nodes.
+func (w *world) poolIs(pool *octavia.Pool, nodes []*v1.Node) {
+	w.t.Helper()
+	has := map[string]bool{}
+	for _, m := range pool.Members {
+		has[m.Address] = true
+	}
+	for _, node := range nodes {
+		if !has[node.Status.Addresses[0].Address] {
+			w.t.Errorf("%s is no member", node.Name)
 		}
-		for _, node := range nodes {
-			if !has[node.Status.Addresses[0].Address] {
-				w.t.Errorf("%s is no member", node.Name)
-			}
-		}
-		if len(has) != len(nodes) {
-			w.t.Errorf("%d members, want %d: clients are sent to nodes that are gone", len(has), len(nodes))
-		}
+	}
+	if len(has) != len(nodes) {
+		w.t.Errorf("%d members, want %d: clients are sent to nodes that are gone", len(has), len(nodes))
 	}
 }
 

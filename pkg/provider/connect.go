@@ -170,6 +170,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 				return found.Items, nil
 			},
 			Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
+			Refused: c.Metrics.Refused,
 		})
 	}
 	return options, nil

@@ -23,7 +23,8 @@ type Newest = func(*v1.Service) (*v1.Service, []*v1.Node)
 // LoadBalancers is the engine behind Services of type LoadBalancer. It must not
 // change what it is given. *loadbalancer.Reconciler does it.
 type LoadBalancers interface {
-	// Ensure makes the Service's load balancer what the Service asks for.
+	// Ensure makes the Service's load balancer what the Service asks for. A status that
+	// comes with an error is to be published all the same.
 	Ensure(ctx context.Context, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error)
 	// Get says whether anything of the Service's load balancer is left.
 	Get(ctx context.Context, service *v1.Service) (status *v1.LoadBalancerStatus, exists bool, err error)
@@ -64,12 +65,19 @@ func (l *loadBalancers) GetLoadBalancerName(_ context.Context, _ string, service
 	return l.engine.Name(service)
 }
 
-// EnsureLoadBalancer makes the load balancer what the Service asks for.
+// EnsureLoadBalancer makes the load balancer what the Service asks for. Upstream publishes
+// nothing of a Service that is refused: where its address has changed all the same, that is
+// done here.
 func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) (status *v1.LoadBalancerStatus, err error) {
 	err = l.call(ctx, operationEnsure, service, func(ctx context.Context) error {
 		status, err = l.engine.Ensure(ctx, service, nodes)
 		return err
 	})
+	if upkeep := l.upkeep.Load(); err != nil && status != nil && len(status.Ingress) > 0 && upkeep != nil && balanced(service) {
+		if failure := upkeep.publish(service, status); failure != nil {
+			klog.FromContext(ctx).Error(failure, "Cannot publish the address of a Service that is refused", "service", klog.KObj(service))
+		}
+	}
 	return status, err
 }
 

@@ -24,6 +24,7 @@ type Metrics struct {
 	duration *metrics.HistogramVec
 	total    *metrics.CounterVec
 	errors   *metrics.CounterVec
+	refused  *metrics.GaugeVec
 }
 
 // NewMetrics makes the metrics. They count nothing before Register.
@@ -48,18 +49,31 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 			Help:           "Calls of the service controller that failed. A call that asks to be repeated later, because the load balancer is being built, did not fail.",
 			StabilityLevel: metrics.ALPHA,
 		}, labels),
+		refused: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "refused_services",
+			Help:           "Services that are refused at present, by reason: their load balancers go on with what was last good.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"reason"}),
 	}
 }
 
 // Register makes the metrics known to a registry, for example with
 // legacyregistry.Register. It stops at the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors} {
+	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused} {
 		if err := register(metric); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Refused shows how many Services are refused for a reason. On nil Metrics it does
+// nothing.
+func (m *Metrics) Refused(reason string, services int) {
+	if m != nil {
+		m.refused.WithLabelValues(reason).Set(float64(services))
+	}
 }
 
 // observe runs a call and counts it. On nil Metrics it only runs it.

@@ -55,3 +55,25 @@ func TestWithoutMetricsCallsStillRun(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestRefusedServicesAreCountedByReason(t *testing.T) {
+	t.Parallel()
+	registry := metrics.NewKubeRegistry()
+	m := NewMetrics(clocktesting.NewFakeClock(time.Unix(0, 0)))
+	if err := m.Register(registry.Register); err != nil {
+		t.Fatal(err)
+	}
+	m.Refused("invalid", 2)
+	m.Refused("quota", 1)
+	m.Refused("quota", 0)
+	want := `
+# HELP cloudprovider_openstack_refused_services [ALPHA] Services that are refused at present, by reason: their load balancers go on with what was last good.
+# TYPE cloudprovider_openstack_refused_services gauge
+cloudprovider_openstack_refused_services{reason="invalid"} 2
+cloudprovider_openstack_refused_services{reason="quota"} 0
+`
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "cloudprovider_openstack_refused_services"); err != nil {
+		t.Error(err)
+	}
+	(*Metrics)(nil).Refused("invalid", 1)
+}

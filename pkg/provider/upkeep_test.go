@@ -560,3 +560,26 @@ func TestWhatIsWrittenOnAServiceIsOnlyForTheStateThatWeKnow(t *testing.T) {
 		t.Errorf("the patch holds for %v", m)
 	}
 }
+
+// refusingEngine is an engine that refuses a Service, whose load balancer has another address.
+type refusingEngine struct{ engine }
+
+func (*refusingEngine) Ensure(context.Context, *v1.Service, []*v1.Node) (*v1.LoadBalancerStatus, error) {
+	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "192.0.2.7"}}}, errors.New("refused")
+}
+
+// Upstream publishes what a call gives that succeeds, only.
+func TestTheAddressOfARefusedServiceIsPublished(t *testing.T) {
+	t.Parallel()
+	web := publishedService("web")
+	s, client := upkeepOf(t, &updates{}, time.Hour, time.Hour, web)
+	balancers := &loadBalancers{engine: &refusingEngine{}, calls: newCalls(t.Context(), nil)}
+	balancers.upkeep.Store(s)
+	if _, err := balancers.EnsureLoadBalancer(t.Context(), "", web, nil); err == nil || err.Error() != "refused" {
+		t.Errorf("got error %v", err)
+	}
+	now, err := client.CoreV1().Services(web.Namespace).Get(t.Context(), web.Name, metav1.GetOptions{})
+	if err != nil || len(now.Status.LoadBalancer.Ingress) != 1 || now.Status.LoadBalancer.Ingress[0].IP != "192.0.2.7" {
+		t.Errorf("published %v, error %v", now.Status.LoadBalancer, err)
+	}
+}

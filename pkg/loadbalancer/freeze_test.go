@@ -1,0 +1,512 @@
+package loadbalancer_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// refusing is a way in which a Service that has a load balancer is refused.
+type refusing struct {
+	// prepare comes before there is a load balancer, spoil when it is there; either may be
+	// nil.
+	prepare, spoil func(w *world, svc *v1.Service)
+	// want is in the error, reason is that of the metric.
+	want, reason string
+	// byCloud tells that the cloud refuses it, after the first write; shared, that somebody
+	// else is on the load balancer, which outlives the Service.
+	byCloud, shared bool
+}
+
+const (
+	listenersRoute = "/load-balancer/v2.0/lbaas/listeners"
+	absent         = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
+)
+
+func annotated(name, value string) func(*world, *v1.Service) {
+	return func(_ *world, svc *v1.Service) { svc.Annotations[name] = value }
+}
+
+// anotherPort has the Service ask for one port more.
+func anotherPort(_ *world, svc *v1.Service) {
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
+}
+
+// answered has the cloud answer so to a kind of request from now on, and the Service ask
+// for something that needs it.
+func answered(method, route string, status int, body string, ask func(*world, *v1.Service)) func(*world, *v1.Service) {
+	return func(w *world, svc *v1.Service) {
+		w.cloud.Faults.Add(faults.Rule{Method: method, Route: route, Status: status, Body: body, Worded: body == ""})
+		ask(w, svc)
+	}
+}
+
+func classed(w *world, svc *v1.Service) {
+	w.conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"gold": {FloatingNetworkID: w.cloud.ExternalNetwork.ID}}
+	svc.Annotations[annotation.Class] = "gold"
+}
+
+// waysOfRefusal are all ways in which a Service can be refused that has a load balancer.
+func waysOfRefusal() map[string]refusing {
+	quotaMet := func(of string) string {
+		return `{"faultcode": "Client", "faultstring": "Quota has been met for resources: ` + of + `"}`
+	}
+	return map[string]refusing{
+		"a number that is none":        {spoil: annotated(annotation.ConnLimit, "many"), want: "many", reason: "invalid"},
+		"a boolean that is none":       {spoil: annotated(annotation.Monitor, "perhaps"), want: "perhaps", reason: "invalid"},
+		"a selector that is none":      {spoil: annotated(annotation.NodeSelector, "a in ("), want: annotation.NodeSelector, reason: "invalid"},
+		"a selector that matches none": {spoil: annotated(annotation.NodeSelector, "zone=nowhere"), want: "none of 3 nodes", reason: "invalid"},
+		"a host name that is none":     {spoil: annotated(annotation.Hostname, "a b"), want: annotation.Hostname, reason: "invalid"},
+		"a port without a NodePort":    {spoil: func(w *world, svc *v1.Service) { anotherPort(w, svc); svc.Spec.Ports[2].NodePort = 0 }, want: "nodePort", reason: "invalid"},
+		"a source range that is none":  {spoil: func(_ *world, svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"all"} }, want: "all", reason: "invalid"},
+		"a limit of cloud.conf":        {prepare: func(w *world, _ *v1.Service) { w.conf.LoadBalancer.MaxPorts = 2 }, spoil: anotherPort, want: "max-ports", reason: "invalid"},
+		"an annotation that is denied": {spoil: annotated(annotation.FloatingIPID, absent), want: "deny-annotations", reason: "invalid"},
+		"a method of another provider": {spoil: annotated(annotation.Method, "SOURCE_IP_PORT"), want: "SOURCE_IP_PORT", reason: "unsupported"},
+		"two ways to name a floating IP": {prepare: func(w *world, _ *v1.Service) { w.conf.LoadBalancer.DenyAnnotations = "" }, spoil: func(_ *world, svc *v1.Service) {
+			svc.Annotations[annotation.FloatingIPTag] = "x"
+			svc.Spec.LoadBalancerIP = "127.200.9.9"
+		}, want: "also named by", reason: "unsupported"},
+		"a class that is not there":  {spoil: annotated(annotation.Class, "gone"), want: "gone", reason: "unavailable"},
+		"a class that is gone":       {prepare: classed, spoil: func(w *world, _ *v1.Service) { w.conf.LoadBalancerClass = nil }, want: "gold", reason: "unavailable"},
+		"a flavor that is not there": {spoil: annotated(annotation.FlavorID, "no-such-flavor"), want: "no-such-flavor", reason: "unavailable"},
+		"a certificate that is not there": {spoil: func(w *world, svc *v1.Service) {
+			svc.Annotations[annotation.TLSContainer] = w.cloud.URL() + "/key-manager/v1/secrets/" + absent
+		}, want: "Not found", reason: "unavailable"},
+		"a certificate that has vanished": {
+			prepare: func(w *world, svc *v1.Service) { svc.Annotations[annotation.TLSContainer] = w.certificate() },
+			spoil:   answered(http.MethodGet, "/key-manager/v1/secrets/**", http.StatusNotFound, "", anotherPort), want: "Not found", reason: "unavailable"},
+		"an address that is in use": {spoil: func(w *world, svc *v1.Service) {
+			used := w.floatingIP("127.200.7.7", "somebody's")
+			if _, err := w.cloud.Neutron.AssociateFloatingIP(used.ID, w.nodePorts()[0], ""); err != nil {
+				w.t.Fatal(err)
+			}
+			svc.Spec.LoadBalancerIP = "127.200.7.7"
+		}, want: "in use", reason: "unavailable"},
+		"another's load balancer": {spoil: func(w *world, svc *v1.Service) {
+			svc.Annotations[annotation.LoadBalancerID] = w.byHand("kube_service_other_default_web", "Kubernetes external service default/web from cluster other").ID
+		}, want: "is not this Service's", reason: "not_owned"},
+		"a port that is taken": {spoil: func(w *world, svc *v1.Service) {
+			foreignListener(w.t, w, w.loadBalancer().ID, 443)
+			anotherPort(w, svc)
+		}, want: "is taken", reason: "conflict", shared: true},
+		"a quota of listeners": {spoil: answered(http.MethodPost, listenersRoute, http.StatusForbidden, quotaMet("Listener"), anotherPort), want: "Quota has been met", reason: "quota", byCloud: true},
+		"a quota of pools":     {spoil: answered(http.MethodPost, "/load-balancer/v2.0/lbaas/pools", http.StatusForbidden, quotaMet("Pool"), anotherPort), want: "Quota has been met", reason: "quota", byCloud: true},
+		"a quota of monitors": {spoil: answered(http.MethodPost, "/load-balancer/v2.0/lbaas/healthmonitors", http.StatusForbidden, quotaMet("Health Monitor"), anotherPort),
+			want: "Quota has been met", reason: "quota", byCloud: true},
+		"a quota of load balancers": {spoil: answered(http.MethodPost, lbRoute, http.StatusForbidden, quotaMet("Load Balancer"), func(w *world, svc *v1.Service) {
+			svc.Annotations[annotation.AllowReplace] = "true"
+			svc.Annotations[annotation.FlavorID] = w.catalogue().ID
+		}), want: "Quota has been met", reason: "quota", byCloud: true},
+		"a quota of floating IPs": {spoil: answered(http.MethodPost, fipRoute, http.StatusConflict, `{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['floatingip'].", "detail": ""}}`,
+			func(_ *world, svc *v1.Service) { svc.Spec.LoadBalancerIP = "127.200.7.7" }), want: "Quota exceeded", reason: "quota", byCloud: true},
+		"a quota of rules": {spoil: answered(http.MethodPost, rulesRoute, http.StatusConflict, `{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['security_group_rule'].", "detail": ""}}`, anotherPort),
+			want: "security_group_rule", reason: "quota", byCloud: true},
+		"a full subnet": {spoil: answered(http.MethodPost, fipRoute, http.StatusConflict, `{"NeutronError": {"type": "IpAddressGenerationFailure", "message": "No more IP addresses available on network x.", "detail": ""}}`,
+			func(_ *world, svc *v1.Service) { svc.Spec.LoadBalancerIP = "127.200.7.7" }), want: "No more IP addresses", reason: "quota", byCloud: true},
+		"a conflict that stays": {spoil: answered(http.MethodPost, listenersRoute, http.StatusConflict, `{"faultcode": "Client", "faultstring": "Another Listener on this Load Balancer is already using protocol_port 443"}`, anotherPort),
+			want: "already using", reason: "conflict", byCloud: true},
+		"a value that the cloud refuses": {spoil: answered(http.MethodPut, listenersRoute+"/*", http.StatusBadRequest, `{"faultcode": "Client", "faultstring": "Invalid input for field/attribute timeout_client_data"}`,
+			annotated(annotation.ClientData, "1000")), want: "Invalid input", reason: "cloud", byCloud: true},
+		"an option of the provider": {spoil: answered(http.MethodPut, listenersRoute+"/*", http.StatusNotImplemented, `{"faultcode": "Server", "faultstring": "Provider 'amphora' does not support a requested option"}`,
+			annotated(annotation.ClientData, "1000")), want: "does not support", reason: "unsupported", byCloud: true},
+		"a role that is missing": {spoil: answered(http.MethodPost, listenersRoute, http.StatusForbidden, "", anotherPort), want: "403", reason: "cloud", byCloud: true},
+	}
+}
+
+// nodePorts gives the IDs of the ports of servers.
+func (w *world) nodePorts() []string {
+	var ids []string
+	for _, port := range w.cloud.Neutron.Ports() {
+		if strings.HasPrefix(port.DeviceOwner, "compute") {
+			ids = append(ids, port.ID)
+		}
+	}
+	return ids
+}
+
+// Whatever is refused, and by whom, what a Service has goes on: when all its nodes are
+// replaced, its members and their security groups are the new ones; an address that
+// is taken off is put back; and when it is deleted, nothing is left. Also if the
+// controller is started anew in between, and knows nothing but what it sees.
+func TestWhatARefusedServiceHasIsKeptAlive(t *testing.T) {
+	t.Parallel()
+	for name, way := range waysOfRefusal() {
+		for _, restart := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", after a restart"}[restart], func(t *testing.T) {
+				t.Parallel()
+				keptAlive(t, way, restart)
+			})
+		}
+	}
+}
+
+func keptAlive(t *testing.T, way refusing, restart bool) {
+	w := newWorld(t, worldOptions{keys: managed("per-service", "create-monitor", "true")})
+	nodes, svc := w.nodes(3), service("web", 2)
+	if way.prepare != nil {
+		way.prepare(w, svc)
+	}
+	w.ensure(svc, nodes)
+	address, id := svc.Status.LoadBalancer.Ingress[0].IP, w.loadBalancer().ID
+	way.spoil(w, svc)
+	begin := func() {
+		if restart {
+			w.restart()
+		}
+	}
+	others := len(w.cloud.Octavia.Snapshot()) - 1
+	refusal := func(nodes []*v1.Node) {
+		t.Helper()
+		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		if err == nil || !strings.Contains(err.Error(), way.want) || !strings.Contains(err.Error(), "follows the nodes") {
+			t.Fatalf("got %v, want that %q is refused, and that the nodes are followed", err, way.want)
+		}
+		if got := w.refusedFor(); got != way.reason {
+			t.Errorf("counted as %q, want %q", got, way.reason)
+		}
+	}
+	refusal(nodes)
+
+	begin()
+	replaced := []*v1.Node{w.node(3), w.node(4), w.node(5)}
+	if _, err := w.engine.Repair(w.ctx, svc, replaced, there); err != nil {
+		t.Fatalf("the change of nodes: %v", err)
+	}
+	w.kept(id, replaced, address)
+
+	for _, fip := range w.cloud.Neutron.FloatingIPs() {
+		if fip.Address == address {
+			if _, err := w.cloud.Neutron.AssociateFloatingIP(fip.ID, "", ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	begin()
+	if restart {
+		refusal(replaced)
+	} else {
+		w.notice(svc)
+		if _, err := w.engine.Repair(w.ctx, svc, replaced, there); err != nil {
+			t.Fatalf("the lost address: %v", err)
+		}
+	}
+	w.kept(id, replaced, address)
+	w.cloud.Books.Reset()
+	if _, err := w.engine.Repair(w.ctx, svc, replaced, there); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+	if !way.byCloud {
+		w.writes(0)
+	}
+
+	begin()
+	leaving := svc.DeepCopy()
+	now := nowTime()
+	leaving.DeletionTimestamp = &now
+	w.delete(leaving)
+	if way.shared {
+		if left := ports(w.loadBalancer()); len(left) != 1 {
+			t.Errorf("listeners %v are left", left)
+		}
+		if left := w.groups(); len(left) > 0 {
+			t.Errorf("security groups are left: %v", left)
+		}
+	} else {
+		w.loadBalancers(others)
+		if _, left := w.addresses()[address]; left {
+			t.Error("the floating IP is left")
+		}
+		w.goneWithGroups(leaving)
+	}
+	if got := w.refusedFor(); got != "" {
+		t.Errorf("a Service that is gone counts as %q", got)
+	}
+}
+
+// kept fails unless a load balancer serves these nodes, which its security group is
+// on, at its address, with monitors.
+func (w *world) kept(id string, nodes []*v1.Node, address string) {
+	w.t.Helper()
+	if err := w.cloud.WaitSettled(w.ctx); err != nil {
+		w.t.Fatal(err)
+	}
+	lb, ok := w.find(id)
+	if !ok {
+		w.t.Fatal("the load balancer is gone")
+	}
+	if got := w.addresses()[address]; got != lb.VIP.PortID {
+		w.t.Errorf("address %s is on port %q, want the VIP", address, got)
+	}
+	for _, listener := range lb.Listeners {
+		if listener.ProtocolPort > 81 {
+			continue
+		}
+		at := slices.IndexFunc(lb.Pools, func(p *octavia.Pool) bool { return p.ID == listener.DefaultPoolID })
+		w.poolIs(lb.Pools[at], nodes)
+		if lb.Pools[at].Monitor == nil {
+			w.t.Errorf("port %d has lost its monitor", listener.ProtocolPort)
+		}
+	}
+	w.uses(w.group().ID, nodes...)
+}
+
+// After a restart nobody knows what was last good: it is what is seen first. What
+// others change from then on is brought back.
+func TestDriftOfARefusedServiceIsRepaired(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(*world, octavia.LoadBalancer) error
+		told  string
+	}{
+		"a listener deleted": {func(w *world, lb octavia.LoadBalancer) error {
+			return octaviaAsSomebodyElse(w.t, w).Octavia().DeleteListener(w.ctx, lb.Listeners[0].ID)
+		}, "listener TCP/"},
+		"a monitor deleted": {func(w *world, lb octavia.LoadBalancer) error {
+			return octaviaAsSomebodyElse(w.t, w).Octavia().DeleteMonitor(w.ctx, lb.Pools[0].Monitor.ID)
+		}, "create TCP every"},
+		"a security group taken off": {func(w *world, _ octavia.LoadBalancer) error {
+			for _, id := range w.nodePorts() {
+				if _, err := w.cloud.Neutron.UpdatePort(id, neutron.PortUpdate{SecurityGroups: &[]string{w.defaultGroup()}}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, "security group"},
+		"the floating IP deleted": {func(w *world, _ octavia.LoadBalancer) error {
+			return w.cloud.Neutron.ReleaseFloatingIP(w.cloud.Neutron.FloatingIPs()[0].ID)
+		}, "floating IP"},
+	} {
+		for _, restart := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", after a restart"}[restart], func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, worldOptions{keys: managed("per-service", "create-monitor", "true")})
+				nodes, svc := w.nodes(3), service("web", 2)
+				w.ensure(svc, nodes)
+				svc.Annotations[annotation.ConnLimit] = "many"
+				if restart {
+					w.restart()
+				}
+				w.refused(svc, nodes, "follows the nodes")
+				lb := w.loadBalancer()
+				w.told()
+				if err := c.spoil(w, lb); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.cloud.WaitSettled(w.ctx); err != nil {
+					t.Fatal(err)
+				}
+				w.repair(svc, nodes)
+				w.kept(lb.ID, nodes, svc.Status.LoadBalancer.Ingress[0].IP)
+				if got := ports(w.loadBalancer()); !slices.Equal(got, ports(lb)) {
+					t.Errorf("listeners %v, were %v", got, ports(lb))
+				}
+				w.floatingIPs(1)
+				if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
+					t.Errorf("events:\n%s\nwant one of drift with %q", told, c.told)
+				}
+				delete(svc.Annotations, annotation.ConnLimit)
+				w.ensure(svc, nodes)
+				if got := w.refusedFor(); got != "" {
+					t.Errorf("a Service that is good again counts as %q", got)
+				}
+				w.unchanged(svc, nodes)
+			})
+		}
+	}
+}
+
+// The status that comes with the refusal is to be published: clients would go to an
+// address that is somebody else's by then.
+func TestARefusedServiceWhoseFloatingIPIsGoneGetsAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	before := w.cloud.Neutron.FloatingIPs()[0]
+	svc.Annotations[annotation.ConnLimit] = "many"
+	w.restart()
+	w.floatingIP("127.200.7.7", "somebody's")
+	if err := w.cloud.Neutron.ReleaseFloatingIP(before.ID); err != nil {
+		t.Fatal(err)
+	}
+	status, err := w.engine.Ensure(w.ctx, svc, nodes)
+	if err == nil || status == nil || len(status.Ingress) != 1 {
+		t.Fatalf("status %v, error %v", status, err)
+	}
+	if got, want := w.addresses()[status.Ingress[0].IP], w.loadBalancer().VIP.PortID; got != want {
+		t.Errorf("address %s is on port %q, want %s", status.Ingress[0].IP, got, want)
+	}
+	w.floatingIPs(2)
+}
+
+// The load balancer of a refused Service that is deleted by somebody else is made anew
+// as it was last good, as long as that is known.
+func TestARefusedServiceGetsItsLoadBalancerBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 2)
+	w.ensure(svc, nodes)
+	address := svc.Status.LoadBalancer.Ingress[0].IP
+	svc.Annotations[annotation.ConnLimit] = "many"
+	w.refused(svc, nodes, "many")
+	if err := octaviaAsSomebodyElse(t, w).Octavia().DeleteLoadBalancer(w.ctx, w.loadBalancer().ID, true); err != nil {
+		t.Fatal(err)
+	}
+	w.loadBalancers(0)
+	w.repair(svc, nodes)
+	if lb := w.loadBalancer(); len(lb.Listeners) != 2 || w.addresses()[address] != lb.VIP.PortID {
+		t.Errorf("listeners %v, addresses %v", ports(lb), w.addresses())
+	}
+}
+
+// A new load balancer that cannot be finished in the place of the old one does not take
+// the nodes away from that.
+func TestALoadBalancerThatIsBeingReplacedFollowsItsNodes(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []bool{false, true} {
+		t.Run(map[bool]string{true: "after a restart"}[restart], func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{keys: map[string]string{"provider-requires-serial-api-calls": "true"}})
+			nodes, svc := w.nodes(3), service("web", 1)
+			w.ensure(svc, nodes)
+			old, address := w.loadBalancer().ID, svc.Status.LoadBalancer.Ingress[0].IP
+			svc.Annotations[annotation.AllowReplace], svc.Annotations[annotation.FlavorID] = "true", w.catalogue().ID
+			w.cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: listenersRoute, Status: http.StatusForbidden,
+				Body: `{"faultcode": "Client", "faultstring": "Quota has been met for resources: Listener"}`})
+			w.refused(svc, nodes, "follows the nodes")
+			w.loadBalancers(2)
+			if restart {
+				w.restart()
+			}
+			replaced := []*v1.Node{w.node(3), w.node(4)}
+			if _, err := w.engine.Repair(w.ctx, svc, replaced, there); err != nil {
+				t.Fatal(err)
+			}
+			w.loadBalancers(2)
+			lb, _ := w.find(old)
+			w.poolIs(lb.Pools[0], replaced)
+			if w.addresses()[address] != lb.VIP.PortID {
+				t.Errorf("addresses %v", w.addresses())
+			}
+			w.cloud.Faults.Clear()
+			w.ensure(svc, replaced)
+			if lb := w.loadBalancer(); lb.ID == old || w.addresses()[address] != lb.VIP.PortID {
+				t.Errorf("it is not replaced: %v", w.addresses())
+			}
+			w.membersAre(replaced)
+		})
+	}
+}
+
+// Where the quota of members does not let a pool grow, those that are gone make room.
+func TestMembersThatAreGoneMakeRoomInTheirQuota(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Quota: map[string]int{"member": 3}}})
+	nodes, svc := w.nodes(3), service("web", 1)
+	w.ensure(svc, nodes)
+	var grown []*v1.Node
+	for i := range 5 {
+		grown = append(grown, w.node(3+i))
+	}
+	w.refused(svc, grown, "follows the nodes")
+	w.membersAre(grown[:3])
+	if got := w.refusedFor(); got != "quota" {
+		t.Errorf("counted as %q", got)
+	}
+}
+
+// With provider ovn the security group is what keeps clients out: it stays as it is while
+// nobody knows whom the Service lets in, and nodes on which it would be of no use stay
+// out.
+func TestARefusedServiceIsOpenedNoWider(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: managed("per-service", "lb-provider", "ovn")})
+	nodes, svc := w.nodes(2), service("web", 1)
+	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "192.0.2.0/24"}
+	w.ensure(svc, nodes)
+	rules := rulesOf(w.group())
+	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "all"}
+	w.restart()
+	replaced := []*v1.Node{w.node(2), w.node(3)}
+	w.refused(svc, replaced, "follows the nodes")
+	w.membersAre(replaced)
+	w.rules(w.group(), rules...)
+	w.uses(w.group().ID, replaced...)
+
+	open, off := w.node(4), false
+	for _, p := range w.cloud.Neutron.Ports() {
+		if p.FixedIPs[0].Address == open.Status.Addresses[0].Address {
+			if _, err := w.cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{SecurityGroups: &[]string{}, PortSecurity: &off}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "192.0.2.0/24"}
+	w.refused(svc, []*v1.Node{replaced[1], open}, "follows the nodes")
+	w.membersAre(replaced[1:])
+	w.rules(w.group(), rules...)
+}
+
+// Who shares a load balancer is kept alive there as well.
+func TestARefusedServiceOnASharedLoadBalancerFollowsItsNodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes := w.nodes(2)
+	w.ensure(service("owner", 1), nodes)
+	guest := onto("guest", w.loadBalancer(), 443)
+	w.ensure(guest, nodes)
+	guest.Annotations[annotation.ConnLimit] = "many"
+	w.restart()
+	replaced := []*v1.Node{w.node(2), w.node(3)}
+	w.refused(guest, replaced, "follows the nodes")
+	lb := w.loadBalancer()
+	for _, pool := range lb.Pools {
+		if strings.Contains(pool.Name, "guest") {
+			w.poolIs(pool, replaced)
+		} else {
+			w.poolIs(pool, nodes)
+		}
+	}
+	w.delete(guest)
+	if left := ports(w.loadBalancer()); len(left) != 1 {
+		t.Errorf("listeners %v are left", left)
+	}
+}
+
+// A refusal is one event, and so is what else is told: however often it is tried
+// again, and whatever is tried in between.
+func TestARefusalIsToldOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc := w.nodes(2), service("web", 1)
+	w.ensure(svc, nodes)
+	svc.Annotations[annotation.ConnLimit] = "many"
+	svc.Annotations["loadbalancer.openstack.org/floating-netwrok-id"] = "x"
+	w.told()
+	for range 3 {
+		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		var later *api.RetryError
+		if !errors.As(err, &later) || later.RetryAfter() < time.Minute {
+			t.Errorf("it is tried again at once: %v", err)
+		}
+		if _, err := w.engine.Repair(w.ctx, svc, nodes, there); err != nil {
+			t.Error(err)
+		}
+	}
+	if told := w.told(); strings.Count(told, "\n") != 0 || !strings.Contains(told, "did you mean") {
+		t.Errorf("events:\n%s\nwant one", told)
+	}
+}
