@@ -34,7 +34,7 @@ func formNamed(name string) form {
 	case "octavia-seconds":
 		return form{"a duration of whole seconds, at least 1s (such as 5s or 5)", checkOctaviaSeconds}
 	case "selector":
-		return form{"node labels as key=value or key, separated by commas", checkSelector}
+		return form{SelectorAllowed, checkSelector}
 	case "subnet-pattern":
 		return form{"a glob, or a regular expression after ~; a leading ! negates", checkSubnetPattern}
 	case "subnet-tags":

@@ -263,11 +263,11 @@ subnet-id=s2
 		t.Errorf("class gold: %+v, error %v", class, err)
 	}
 	_, err = config.Class("bronze")
-	if diff := cmp.Diff([]string{`load balancer class "bronze" is not in cloud.conf: known are "gold", "silver"`}, lines(err)); diff != "" {
+	if diff := cmp.Diff([]string{`cloud.conf has no load balancer class "bronze": known are "gold", "silver"`}, lines(err)); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}
 	_, err = mustLoad(t, signIn).Class("gold")
-	if diff := cmp.Diff([]string{`load balancer class "gold" is not in cloud.conf: it has no section [LoadBalancerClass "gold"]`}, lines(err)); diff != "" {
+	if diff := cmp.Diff([]string{`cloud.conf has no load balancer classes, so not "gold"`}, lines(err)); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}
 }

@@ -136,11 +136,11 @@ func (c *Config) Class(name string) (*LoadBalancerClass, error) {
 		return class, nil
 	}
 	if len(c.LoadBalancerClass) == 0 {
-		return nil, fmt.Errorf("load balancer class %q is not in cloud.conf: it has no section [LoadBalancerClass %q]", name, name)
+		return nil, fmt.Errorf("cloud.conf has no load balancer classes, so not %q", name)
 	}
 	names := make([]string, 0, len(c.LoadBalancerClass))
 	for _, known := range slices.Sorted(maps.Keys(c.LoadBalancerClass)) {
 		names = append(names, fmt.Sprintf("%q", known))
 	}
-	return nil, fmt.Errorf("load balancer class %q is not in cloud.conf: known are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("cloud.conf has no load balancer class %q: known are %s", name, strings.Join(names, ", "))
 }

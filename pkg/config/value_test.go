@@ -98,7 +98,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 		},
 		"node selector": {
 			"[LoadBalancer]\nnode-selector=a=b,=c\n",
-			`cloud.conf [LoadBalancer] node-selector "a=b,=c": a label without a key: allowed is node labels as key=value or key, separated by commas`,
+			`cloud.conf [LoadBalancer] node-selector "a=b,=c": a label without a key: allowed is node labels as key=value or key, separated by commas; also zone in (a,b), zone notin (a,b), zone!=a and !key`,
 		},
 		"subnet pattern": {
 			"[LoadBalancer]\nfloating-subnet=~pub(lic\n",

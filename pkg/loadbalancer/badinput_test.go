@@ -128,10 +128,17 @@ func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 		},
 		"malformed annotation": {
 			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
-				svc.Annotations[annotation.Internal] = "maybe"
+				svc.Annotations[annotation.AllowReplace] = "maybe"
 				return nodes
 			},
-			want: `metadata.annotations[` + annotation.Internal + `]: Invalid value: "maybe": allowed: "true" or "false"`,
+			want: `metadata.annotations[` + annotation.AllowReplace + `]: Invalid value: "maybe": allowed: "true" or "false"`,
+		},
+		"annotation of cloud-provider-openstack that OpenStack refuses there": {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.MonitorDelay] = "0"
+				return nodes
+			},
+			want: `metadata.annotations[` + annotation.MonitorDelay + `]: Invalid value: "0": allowed: 1 to 3600 (seconds)`,
 		},
 		"unknown class": {
 			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {

@@ -237,15 +237,10 @@ type leaving struct {
 // leavingSettings reads it. A Service that says something wrong can be deleted all
 // the same; a floating IP that it perhaps means to keep is kept.
 func leavingSettings(svc *v1.Service) leaving {
-	values, _, errs := annotation.Parse(svc.Annotations)
+	values, _, _ := annotation.Parse(svc.Annotations)
 	var l leaving
 	l.loadBalancerID = build.NamedLoadBalancer(svc, values)
 	l.asks = svc.Spec.LoadBalancerIP != "" || values.FloatingIPID != nil || values.FloatingIPTag != nil
-	l.options.KeepFloatingIP = values.KeepFloatingIP != nil && *values.KeepFloatingIP
-	for _, err := range errs {
-		if err.Field == annotation.Path(annotation.KeepFloatingIP).String() {
-			l.options.KeepFloatingIP = true
-		}
-	}
+	l.options.KeepFloatingIP = values.KeepsFloatingIP()
 	return l
 }

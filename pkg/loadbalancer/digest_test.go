@@ -96,7 +96,7 @@ func TestEverySettingIsInTheDigestSomehow(t *testing.T) {
 		NodeSelector Seed MaxMembers SourceRanges SecurityGroups Tags`) // build makes the desired model, or the wish, of them
 	known = append(known, strings.Fields(`
 		LoadBalancerID KeepFloatingIP Hostname HostnameSuffix ProviderAsked MethodAsked MethodOfClass
-		rangesAnnotated Defaulted`)...) // which load balancer it is; what becomes of it later, is published or told
+		methodOtherwise rangesAnnotated Malformed exists`)...) // which load balancer it is; what becomes of it later, is published or told
 	known = slices.AppendSeq(known, maps.Keys(itself))
 	of := reflect.TypeFor[build.Settings]()
 	for i := range of.NumField() {

@@ -40,7 +40,7 @@ func (w *world) poolIs(pool *octavia.Pool, nodes []*v1.Node) {
 func TestARefusedServiceFollowsItsNodes(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(*v1.Service){
-		"a value that is none":       func(svc *v1.Service) { svc.Annotations[annotation.ConnLimit] = "many" },
+		"a value that is none":       func(svc *v1.Service) { svc.Annotations[annotation.MaxMembers] = "many" },
 		"a selector that is none":    func(svc *v1.Service) { svc.Annotations[annotation.NodeSelector] = "a in (" },
 		"source ranges of IPv6":      func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"2001:db8::/32"} },
 		"a class that is not there":  func(svc *v1.Service) { svc.Annotations[annotation.Class] = "gone" },
@@ -86,7 +86,7 @@ func TestARefusedServiceWithoutALoadBalancerIsNotLookedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{})
 	svc := service("web", 1)
-	svc.Annotations[annotation.ConnLimit] = "many"
+	svc.Annotations[annotation.MaxMembers] = "many"
 	w.cloud.Books.Reset()
 	w.refused(svc, w.nodes(1), "many")
 	if asked := w.cloud.Books.Requests(); len(asked) > 0 {

@@ -357,7 +357,7 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 		p.tellPlan(p.svc, todo)
 		return todo, &blockedError{todo.Blocked, p.observed.LoadBalancer.Status.Failed()}
 	}
-	return todo, nil
+	return todo, p.unsettled(desired, todo, can)
 }
 
 // desired builds what the Service asks for, given what exists.
@@ -368,6 +368,9 @@ func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.Lo
 // build builds what settings ask for, given what exists.
 func (p *pass) build(ctx context.Context, settings build.Settings, observed *model.Observed) (*model.LoadBalancer, error) {
 	can := p.capabilities(observed)
+	if observed.LoadBalancer != nil {
+		settings = build.OnExisting(settings, can)
+	}
 	if errs := build.Validate(p.svc, settings, can); len(errs) > 0 {
 		return nil, message.Invalid(errs)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -149,35 +148,13 @@ type laterError struct {
 
 func (e *laterError) Unwrap() []error { return []error{e.error, e.later} }
 
-// waits refuses a plan, before anything is written: for the limits of cloud.conf, and for
-// values that act as their defaults where that would change what is there.
+// waits refuses a plan, before anything is written, for the limits of cloud.conf. What
+// else waits, unsettled finds before the plan is told.
 func (p *pass) waits(todo plan.Plan) error {
 	if p.follows != nil {
 		return nil
 	}
-	if len(p.settings.Defaulted) > 0 && p.changesSettings() {
-		return message.Invalid(p.settings.Defaulted)
-	}
 	return p.withinLimits(todo)
-}
-
-// changesSettings tells whether what is wanted changes what there is, apart from members:
-// ports that come or go are left aside.
-func (p *pass) changesSettings() bool {
-	if p.observed.LoadBalancer == nil {
-		return false
-	}
-	there, wanted := *p.observed.LoadBalancer, *p.wanted
-	there.Orphans, there.Listeners, wanted.Listeners = nil, nil, nil
-	for _, want := range p.wanted.Listeners {
-		if have := p.observed.LoadBalancer.Listener(want.Key()); have != nil {
-			there.Listeners, wanted.Listeners = append(there.Listeners, *have), append(wanted.Listeners, want)
-		}
-	}
-	options := p.planOptions(p.svc, p.settings, p.capabilities(p.observed))
-	options.Given = p.given()
-	todo := plan.Diff(&wanted, model.Observed{LoadBalancer: &there}, options)
-	return len(todo.Steps) > len(todo.OnlyMembers().Steps)
 }
 
 // refusals are the Services that are refused at present, and why. Its zero value is ready.

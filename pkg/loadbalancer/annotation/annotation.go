@@ -106,6 +106,25 @@ type Values struct {
 	Protocols                         []PortProtocol
 	// Tags are nil where the annotation is not there, and empty where it wants none.
 	Tags []string
+	// Malformed are values that are not allowed, and are not refused either.
+	Malformed []Malformed
+}
+
+// Malformed is a value that is not allowed of an annotation that
+// cloud-provider-openstack has too. It counts as not given, as there.
+type Malformed struct {
+	// Annotation is the name, Value what it says and Allowed what it may say.
+	Annotation, Value, Allowed string
+	// NewRefused tells that it is handed on there, and that OpenStack refuses it: no load
+	// balancer is made with it, and one that exists stays as it is.
+	NewRefused bool
+}
+
+// KeepsFloatingIP tells whether the floating IP outlives the Service, or may be meant
+// to: what is released cannot be had again.
+func (v Values) KeepsFloatingIP() bool {
+	return v.KeepFloatingIP != nil && *v.KeepFloatingIP ||
+		slices.ContainsFunc(v.Malformed, func(m Malformed) bool { return m.Annotation == KeepFloatingIP })
 }
 
 // Annotation declares one annotation.
@@ -120,6 +139,9 @@ type Annotation struct {
 	Key string
 	// Default says what stands without annotation and key; empty means nothing.
 	Default string
+	// EmptyIsNone tells that an empty value takes away what cloud.conf says. Others
+	// that are empty are not given.
+	EmptyIsNone bool
 	// Change says what becomes of a later change.
 	Change Change
 	// Doc says what the annotation does.
@@ -134,7 +156,28 @@ type Value struct {
 	Allowed string
 	// read stores the value; it reports whether it is one of the allowed.
 	read func(*Values, string) bool
+	// exact tells that spaces around the value are part of it.
+	exact bool
+	// otherwise says what becomes of a value that is not allowed; nil: it is refused.
+	otherwise func(value string) fate
 }
+
+// fate is what becomes of a value that is not allowed, of an annotation that
+// cloud-provider-openstack has too.
+type fate int
+
+const (
+	// refused: the Service is.
+	refused fate = iota
+	// handedOn: cloud-provider-openstack hands it on, and OpenStack refuses it.
+	handedOn
+	// notGiven: it is as if it were not there.
+	notGiven
+)
+
+// Lenient tells whether a value that is not allowed counts as not given, at least for
+// a load balancer that exists.
+func (v Value) Lenient() bool { return v.otherwise != nil }
 
 // most is how many bytes the value of an annotation can have. That of source ranges
 // is more than Octavia takes in a request.
@@ -189,11 +232,28 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 			}
 		case len(value) > known.most() && known.Change != Written:
 			errs = append(errs, field.Invalid(Path(name), message.Value(value), fmt.Sprintf("has %d bytes; allowed: %d at most", len(value), known.most())))
-		case !known.read(&values, strings.TrimSpace(value)):
+		case strings.TrimSpace(value) == "" && !known.EmptyIsNone:
+		case !known.take(&values, value):
 			errs = append(errs, field.Invalid(Path(name), message.Value(value), "allowed: "+known.Allowed))
 		}
 	}
 	return values, notices, errs
+}
+
+// take stores a value. It is false for one that is refused.
+func (a Annotation) take(values *Values, value string) bool {
+	text := strings.TrimSpace(value)
+	if a.exact {
+		text = value
+	}
+	if a.read(values, text) {
+		return true
+	}
+	if a.otherwise == nil || a.otherwise(text) == refused {
+		return false
+	}
+	values.Malformed = append(values.Malformed, Malformed{a.Name, message.Value(value), a.Allowed, a.otherwise(text) == handedOn})
+	return true
 }
 
 // Path gives the field path of an annotation, for errors.

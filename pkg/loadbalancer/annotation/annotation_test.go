@@ -21,9 +21,9 @@ func TestParseReadsEveryKind(t *testing.T) {
 		want        annotation.Values
 	}{
 		{annotation.Internal, "true", annotation.Values{Internal: ptr(true)}},
-		{annotation.Internal, "False", annotation.Values{Internal: ptr(false)}},
-		{annotation.KeepFloatingIP, "1", annotation.Values{KeepFloatingIP: ptr(true)}},
-		{annotation.Monitor, " true\n", annotation.Values{Monitor: ptr(true)}},
+		{annotation.Internal, "false", annotation.Values{Internal: ptr(false)}},
+		{annotation.KeepFloatingIP, "true", annotation.Values{KeepFloatingIP: ptr(true)}},
+		{annotation.AllowReplace, " true\n", annotation.Values{AllowReplace: ptr(true)}},
 		{annotation.LoadBalancerID, "28438d75-4c4e-43b4-a15b-5056fded2a34", annotation.Values{LoadBalancerID: ptr("28438d75-4c4e-43b4-a15b-5056fded2a34")}},
 		{annotation.SubnetID, "", annotation.Values{}},
 		{annotation.Class, "Public Net", annotation.Values{Class: ptr("Public Net")}},
@@ -39,10 +39,11 @@ func TestParseReadsEveryKind(t *testing.T) {
 		{annotation.NodeSelector, "", annotation.Values{NodeSelector: ptr("")}},
 		{annotation.SourceRanges, "10.1.2.3/8", annotation.Values{SourceRanges: []string{"10.0.0.0/8"}}},
 		{annotation.SourceRanges, "10.0.0.0/8, fd00::1/64", annotation.Values{SourceRanges: []string{"10.0.0.0/8", "fd00::/64"}}},
+		{annotation.SourceRanges, "10.0.0.0/8 172.16.0.0/12,", annotation.Values{SourceRanges: []string{"10.0.0.0/8", "172.16.0.0/12"}}},
 		{annotation.MonitorDelay, "1", annotation.Values{MonitorDelay: ptr(1)}},
 		{annotation.MonitorTimeout, "3600", annotation.Values{MonitorTimeout: ptr(3600)}},
 		{annotation.MonitorRetries, "10", annotation.Values{MonitorMaxRetries: ptr(10)}},
-		{annotation.MonitorDown, " 3 ", annotation.Values{MonitorMaxRetriesDown: ptr(3)}},
+		{annotation.MonitorDown, "3", annotation.Values{MonitorMaxRetriesDown: ptr(3)}},
 		{annotation.MonitorType, "tls-hello", annotation.Values{MonitorType: ptr("TLS-HELLO")}},
 		{annotation.MonitorPath, "/live/z", annotation.Values{MonitorPath: ptr("/live/z")}},
 		{annotation.MonitorMethod, "head", annotation.Values{MonitorMethod: ptr("HEAD")}},
@@ -56,7 +57,7 @@ func TestParseReadsEveryKind(t *testing.T) {
 		{annotation.MaxMembers, "10000", annotation.Values{MaxMembers: ptr(10000)}},
 		{annotation.Prefix + "load-balancer-address", "172.24.5.171", annotation.Values{}},
 		{annotation.ProxyProtocol, "false", annotation.Values{ProxyProtocol: ptr("false")}},
-		{annotation.ProxyProtocol, "V2", annotation.Values{ProxyProtocol: ptr("v2")}},
+		{annotation.ProxyProtocol, "v2", annotation.Values{ProxyProtocol: ptr("v2")}},
 		{annotation.ForwardedFor, "false", annotation.Values{ForwardedFor: ptr(false)}},
 		{annotation.ForwardedProto, "true", annotation.Values{ForwardedProto: ptr(true)}},
 		{annotation.ForwardedPort, "true", annotation.Values{ForwardedPort: ptr(true)}},
@@ -67,7 +68,18 @@ func TestParseReadsEveryKind(t *testing.T) {
 		{annotation.MemberData, "2", annotation.Values{TimeoutMemberData: ptr(2)}},
 		{annotation.TCPInspect, "0", annotation.Values{TimeoutTCPInspect: ptr(0)}},
 		{annotation.TLSContainer, "https://barbican/1", annotation.Values{TLSContainerRef: ptr("https://barbican/1")}},
-		{annotation.TLSContainer, "", annotation.Values{}},
+		// What is empty is not given, unless it takes away what cloud.conf says.
+		{annotation.TLSContainer, "", annotation.Values{TLSContainerRef: ptr("")}},
+		{annotation.FlavorID, " ", annotation.Values{FlavorID: ptr("")}},
+		{annotation.AvailabilityZone, "", annotation.Values{AvailabilityZone: ptr("")}},
+		{annotation.FloatingNetID, "", annotation.Values{FloatingNetworkID: ptr("")}},
+		{annotation.Internal, "", annotation.Values{}},
+		{annotation.SourceRanges, " ", annotation.Values{}},
+		{annotation.MonitorDelay, "", annotation.Values{}},
+		{annotation.MonitorPath, "", annotation.Values{}},
+		{annotation.MonitorDomain, "", annotation.Values{}},
+		{annotation.Method, "\n", annotation.Values{}},
+		{annotation.AllowReplace, "", annotation.Values{}},
 		{annotation.Hostname, "www.example.com", annotation.Values{Hostname: ptr("www.example.com")}},
 		{annotation.Protocols, "web=http, 443=terminated-https", annotation.Values{Protocols: []annotation.PortProtocol{
 			{Port: "web", Protocol: "HTTP"}, {Port: "443", Protocol: "TERMINATED_HTTPS"},
@@ -92,29 +104,18 @@ func TestParseReadsEveryKind(t *testing.T) {
 func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, value, allowed string }{
-		{annotation.Internal, "yes", `"true" or "false"`},
-		{annotation.Internal, "", `"true" or "false"`},
-		{annotation.KeepFloatingIP, "tru", `"true" or "false"`},
-		{annotation.Monitor, "on", `"true" or "false"`},
+		{annotation.AllowReplace, "yes", `"true" or "false"`},
+		{annotation.ForwardedProto, "True", `"true" or "false"`},
+		{annotation.AppProtocol, "1", `"true" or "false"`},
 		{annotation.LoadBalancerID, "../networks", "the ID of a load balancer"},
 		{annotation.SubnetID, "a?fields=x", "the ID of a subnet"},
 		{annotation.NetworkID, "a\r\nb", "the ID of a network"},
 		{annotation.MemberSubnetID, strings.Repeat("x", 256), "the ID of a subnet"},
-		{annotation.NodeSelector, strings.Repeat("x", 1025), "comma-separated key=value or key"},
-		{annotation.Method, "RANDOM", "ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT"},
+		{annotation.NodeSelector, strings.Repeat("x", 1025), config.SelectorAllowed},
 		{annotation.SourceRanges, "10.0.0.1", "comma-separated CIDRs"},
-		{annotation.SourceRanges, "10.0.0.0/8,", "comma-separated CIDRs"},
-		{annotation.SourceRanges, "", "comma-separated CIDRs"},
 		{annotation.SourceRanges, "10.0.0.0/33", "comma-separated CIDRs"},
-		{annotation.MonitorDelay, "0", "1 to 3600 (seconds)"},
-		{annotation.MonitorDelay, "5s", "1 to 3600 (seconds)"},
-		{annotation.MonitorTimeout, "3601", "1 to 3600 (seconds)"},
-		{annotation.MonitorRetries, "11", "1 to 10"},
-		{annotation.MonitorDown, "-1", "1 to 10"},
-		{annotation.MonitorDown, "99999999999999999999", "1 to 10"},
 		{annotation.MonitorType, "GRPC", "TCP, HTTP, HTTPS, TLS-HELLO, PING, UDP-CONNECT, SCTP"},
 		{annotation.MonitorPath, "live", "a path that begins with /, such as /healthz"},
-		{annotation.MonitorPath, "", "a path that begins with /, such as /healthz"},
 		{annotation.MonitorPath, "//host/live", "a path that begins with /, such as /healthz"},
 		{annotation.MonitorPath, "/a b", "a path that begins with /, such as /healthz"},
 		{annotation.MonitorPath, "/a?b", "a path that begins with /, such as /healthz"},
@@ -123,18 +124,10 @@ func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
 		{annotation.MonitorCodes, "200-", "one status, such as 200, a list, such as 200,204, or a range, such as 200-299"},
 		{annotation.MonitorVersion, "2", "1.0, 1.1"},
 		{annotation.MonitorDomain, "a b", "the name of a host, such as www.example.com"},
-		{annotation.MonitorDomain, "", "the name of a host, such as www.example.com"},
 		{annotation.MonitorPort, "0", "1 to 65535"},
 		{annotation.MonitorKubeProxy, "10256", `"true" or "false"`},
 		{annotation.MaxMembers, "-1", "0 to 10000"},
 		{annotation.MaxMembers, "10001", "0 to 10000"},
-		// What would silently be something else if it were ignored.
-		{annotation.ProxyProtocol, "v3", "true, v1, v2, false"},
-		{annotation.ConnLimit, "-2", "-1 to 2147483647"},
-		{annotation.ConnLimit, "abc", "-1 to 2147483647"},
-		{annotation.ClientData, "-1", "0 to 31536000000 (milliseconds)"},
-		{annotation.ClientData, "5s", "0 to 31536000000 (milliseconds)"},
-		{annotation.TCPInspect, "31536000001", "0 to 31536000000 (milliseconds)"},
 		{annotation.TLSContainer, "two words", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID"},
 		{annotation.Tags, "a,,b", config.TagsAllowed},
 		{annotation.Tags, "a,A", config.TagsAllowed},
@@ -164,19 +157,69 @@ func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
 	}
 }
 
+// What cloud-provider-openstack takes for its default, or hands on to an OpenStack that
+// refuses it, changes nothing of a load balancer at the switch: it counts as not given.
+func TestMalformedValuesOfCloudProviderOpenStackCountAsNotGiven(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, value, allowed string
+		newRefused           bool
+	}{
+		{annotation.Internal, "yes", `"true" or "false"`, false},
+		{annotation.Internal, "True", `"true" or "false"`, false},
+		{annotation.ForwardedFor, "TRUE", `"true" or "false"`, false},
+		{annotation.Monitor, " true", `"true" or "false"`, false},
+		{annotation.KeepFloatingIP, "1", `"true" or "false"`, false},
+		{annotation.ProxyProtocol, "V2", "true, v1, v2, false", false},
+		{annotation.ProxyProtocol, "v3", "true, v1, v2, false", false},
+		{annotation.ConnLimit, "abc", "-1 to 2147483647", false},
+		{annotation.ConnLimit, "-2", "-1 to 2147483647", true},
+		{annotation.ClientData, "5s", "0 to 31536000000 (milliseconds)", false},
+		{annotation.ClientData, "-1", "0 to 31536000000 (milliseconds)", true},
+		{annotation.TCPInspect, "31536000001", "0 to 31536000000 (milliseconds)", true},
+		{annotation.MonitorDelay, "5s", "1 to 3600 (seconds)", false},
+		{annotation.MonitorDelay, " 5", "1 to 3600 (seconds)", false},
+		{annotation.MonitorDelay, "0", "1 to 3600 (seconds)", true},
+		{annotation.MonitorTimeout, "3601", "1 to 3600 (seconds)", true},
+		{annotation.MonitorRetries, "11", "1 to 10", true},
+		{annotation.MonitorDown, "-1", "1 to 10", true},
+		{annotation.MonitorDown, "99999999999999999999", "1 to 10", false},
+		{annotation.Method, "RANDOM", "ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT", true},
+	} {
+		values, notices, errs := annotation.Parse(map[string]string{test.name: test.value})
+		want := annotation.Values{Malformed: []annotation.Malformed{{
+			Annotation: test.name, Value: test.value, Allowed: test.allowed, NewRefused: test.newRefused,
+		}}}
+		if diff := cmp.Diff(want, values); diff != "" || len(errs) > 0 || len(notices) > 0 {
+			t.Errorf("%s=%q: errors %v, notices %v, values %s", test.name, test.value, errs, notices, diff)
+		}
+	}
+}
+
+// An address that is released cannot be had again.
+func TestAFloatingIPThatMayBeMeantToBeKeptIsKept(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{"true": true, "false": false, "": false, "True": true, "1": true} {
+		values, _, _ := annotation.Parse(map[string]string{annotation.KeepFloatingIP: value})
+		if values.KeepsFloatingIP() != want {
+			t.Errorf("%q: kept %v", value, !want)
+		}
+	}
+}
+
 func TestParseReportsAllErrorsInOneOrder(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		_, _, errs := annotation.Parse(map[string]string{
-			annotation.MonitorDelay: "x", annotation.Internal: "x", annotation.Method: "x",
+			annotation.MonitorPort: "x", annotation.SourceRanges: "x", annotation.MaxMembers: "x",
 		})
 		var fields []string
 		for _, err := range errs {
 			fields = append(fields, err.Field)
 		}
 		want := []string{
-			annotation.Path(annotation.MonitorDelay).String(), annotation.Path(annotation.Method).String(),
-			annotation.Path(annotation.Internal).String(),
+			annotation.Path(annotation.MonitorPort).String(), annotation.Path(annotation.MaxMembers).String(),
+			annotation.Path(annotation.SourceRanges).String(),
 		}
 		if diff := cmp.Diff(want, fields); diff != "" {
 			t.Fatal(diff)
@@ -186,7 +229,7 @@ func TestParseReportsAllErrorsInOneOrder(t *testing.T) {
 
 func TestParseBoundsTheValueInErrors(t *testing.T) {
 	t.Parallel()
-	_, _, errs := annotation.Parse(map[string]string{annotation.Internal: strings.Repeat("no ", 1000)})
+	_, _, errs := annotation.Parse(map[string]string{annotation.AllowReplace: strings.Repeat("no ", 1000)})
 	if len(errs) != 1 || len(errs[0].Error()) > 400 {
 		t.Errorf("errors %v", errs)
 	}

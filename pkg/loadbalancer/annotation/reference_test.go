@@ -56,10 +56,22 @@ func reference() string {
 	for _, group := range annotation.Groups() {
 		fmt.Fprintf(&b, "\n## %s\n\n| annotation | values | without it | effect | a later change is |\n|---|---|---|---|---|\n", group.Title)
 		for _, a := range group.Annotations {
-			fmt.Fprintf(&b, "| `%s` | %s: %s | %s | %s | %s |\n", a.Name, a.Type, a.Allowed, otherwise(a), a.Doc, a.Change)
+			fmt.Fprintf(&b, "| `%s` | %s: %s | %s | %s | %s |\n", a.Name, a.Type, allowed(a), otherwise(a), a.Doc, a.Change)
 		}
 	}
 	return b.String()
+}
+
+// allowed says what values there are, and what becomes of others.
+func allowed(a annotation.Annotation) string {
+	text := a.Allowed
+	if a.EmptyIsNone {
+		text += "; empty is none"
+	}
+	if a.Lenient() && a.Name != annotation.KeepFloatingIP {
+		text += "; else as without it"
+	}
+	return text
 }
 
 // otherwise says what stands where the annotation is not given.

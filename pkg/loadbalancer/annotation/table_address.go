@@ -17,7 +17,7 @@ func addressTable() []Annotation {
 	return []Annotation{
 		{
 			Name: Internal, Key: "internal-lb", Change: InPlace,
-			Value: boolean(func(v *Values) **bool { return &v.Internal }),
+			Value: theirs(boolean(func(v *Values) **bool { return &v.Internal })),
 			Doc:   "No floating IP: the load balancer is reachable on its VIP only. The key of cloud.conf makes all Services internal, whatever their annotations say.",
 		},
 		{
@@ -51,7 +51,7 @@ func addressTable() []Annotation {
 			Doc:   "The security groups of the VIP's ports, in place of the one that Octavia makes: they alone say who may connect, to which ports. When they are not asked for any more they stay; `none` takes them away. Not together with source ranges. Octavia 16.0 (2025.1), provider amphora only. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
 		{
-			Name: FloatingNetID, Key: "floating-network-id", Default: "the default external network, else the first", Change: OnlyAtCreation,
+			Name: FloatingNetID, Key: "floating-network-id", EmptyIsNone: true, Default: "the default external network, else the first", Change: OnlyAtCreation,
 			Value: text("the ID of an external network", func(v *Values) **string { return &v.FloatingNetworkID }),
 			Doc:   "Where the floating IP comes from.",
 		},
@@ -84,8 +84,8 @@ func addressTable() []Annotation {
 		},
 		{
 			Name: KeepFloatingIP, Default: "false", Change: AtDeletion,
-			Value: boolean(func(v *Values) **bool { return &v.KeepFloatingIP }),
-			Doc:   "The floating IP outlives the Service.",
+			Value: theirs(boolean(func(v *Values) **bool { return &v.KeepFloatingIP })),
+			Doc:   "The floating IP outlives the Service. A value that is not allowed keeps it too.",
 		},
 		{
 			Name: Hostname, Change: InPlace,

@@ -24,12 +24,12 @@ func balancerTable() []Annotation {
 			Doc:   "The driver of Octavia that makes a new load balancer.",
 		},
 		{
-			Name: FlavorID, Key: "flavor-id", Change: NeedsReplace,
+			Name: FlavorID, Key: "flavor-id", EmptyIsNone: true, Change: NeedsReplace,
 			Value: line("the ID or the name of a flavor of Octavia", func(v *Values) **string { return &v.FlavorID }),
 			Doc:   "What a new load balancer is built like.",
 		},
 		{
-			Name: AvailabilityZone, Key: "availability-zone", Change: NeedsReplace,
+			Name: AvailabilityZone, Key: "availability-zone", EmptyIsNone: true, Change: NeedsReplace,
 			Value: text("the name of an availability zone of Octavia", func(v *Values) **string { return &v.AvailabilityZone }),
 			Doc:   "Where a new load balancer is built.",
 		},
@@ -39,9 +39,9 @@ func balancerTable() []Annotation {
 			Doc:   "Permits to make a new load balancer, and delete the old one, where only that can do what is asked for: see [addresses.md](addresses.md).",
 		},
 		{
-			Name: Tags, Key: "tags", Change: ForNew,
+			Name: Tags, Key: "tags", EmptyIsNone: true, Change: ForNew,
 			Value: tags(func(v *Values) *[]string { return &v.Tags }),
-			Doc:   "Tags for the load balancer, its listeners, pools and monitors, beside the controller's own; in place of those of cloud.conf, and none where it is empty.",
+			Doc:   "Tags for the load balancer, its listeners, pools and monitors, beside the controller's own; in place of those of cloud.conf.",
 		},
 		{
 			Name: LoadBalancerID, Change: InPlace,

@@ -10,7 +10,7 @@ func listenerTable() []Annotation {
 		},
 		{
 			Name: Method, Key: "lb-method", Change: InPlace,
-			Value: oneOf(func(v *Values) **string { return &v.Method }, "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"),
+			Value: theirWord(oneOf(func(v *Values) **string { return &v.Method }, "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT")),
 			Doc:   "How traffic spreads over the members.",
 		},
 	}...)
@@ -23,7 +23,7 @@ func limitTable() []Annotation {
 		return Annotation{Name: name, Key: key, Default: "what the cloud's operator chose", Change: InPlace, Value: value, Doc: doc}
 	}
 	return []Annotation{
-		limit(ConnLimit, "connection-limit", from(-1, maxInt32, func(v *Values) **int { return &v.ConnectionLimit }),
+		limit(ConnLimit, "connection-limit", theirNumber(from(-1, maxInt32, func(v *Values) **int { return &v.ConnectionLimit })),
 			"Connections that a port takes at a time; -1 means no limit."),
 		limit(ClientData, "timeout-client-data", milliseconds(func(v *Values) **int { return &v.TimeoutClientData }),
 			"Time after which a client that says nothing is cut off."),
@@ -38,23 +38,23 @@ func limitTable() []Annotation {
 
 // protocolTable holds what decides on the protocols of listeners and pools.
 func protocolTable() []Annotation {
-	header := func(name, header string, at func(*Values) **bool) Annotation {
+	header := func(name, header string, value Value) Annotation {
 		return Annotation{
-			Name: name, Default: "false", Change: ReplacesChild, Value: boolean(at),
+			Name: name, Default: "false", Change: ReplacesChild, Value: value,
 			Doc: "Requests get the header `" + header + "`. Ports of TCP for which nothing else is said become HTTP listeners.",
 		}
 	}
 	return []Annotation{
-		header(ForwardedFor, "X-Forwarded-For", func(v *Values) **bool { return &v.ForwardedFor }),
-		header(ForwardedProto, "X-Forwarded-Proto", func(v *Values) **bool { return &v.ForwardedProto }),
-		header(ForwardedPort, "X-Forwarded-Port", func(v *Values) **bool { return &v.ForwardedPort }),
+		header(ForwardedFor, "X-Forwarded-For", theirs(boolean(func(v *Values) **bool { return &v.ForwardedFor }))),
+		header(ForwardedProto, "X-Forwarded-Proto", boolean(func(v *Values) **bool { return &v.ForwardedProto })),
+		header(ForwardedPort, "X-Forwarded-Port", boolean(func(v *Values) **bool { return &v.ForwardedPort })),
 		{
 			Name: ProxyProtocol, Default: "false", Change: InPlace,
-			Value: oneOf(func(v *Values) **string { return &v.ProxyProtocol }, "true", "v1", "v2", "false"),
+			Value: theirSwitch(func(v *Values) **string { return &v.ProxyProtocol }, "true", "v1", "v2", "false"),
 			Doc:   "Members of TCP ports get a PROXY header, of version 1 (`true`, `v1`) or 2, which names the client. Ports of UDP and SCTP do not take part.",
 		},
 		{
-			Name: TLSContainer, Key: "default-tls-container-ref", Change: ReplacesChild,
+			Name: TLSContainer, Key: "default-tls-container-ref", EmptyIsNone: true, Change: ReplacesChild,
 			Value: reference(func(v *Values) **string { return &v.TLSContainerRef }),
 			Doc:   "The listeners of TCP ports end TLS with this certificate. Another certificate is taken in place.",
 		},

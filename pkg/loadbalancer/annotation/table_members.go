@@ -9,9 +9,9 @@ func memberTable() []Annotation {
 			Doc:   "The subnet in which the load balancer finds the nodes.",
 		},
 		{
-			Name: NodeSelector, Key: "node-selector", Change: InPlace,
+			Name: NodeSelector, Key: "node-selector", EmptyIsNone: true, Change: InPlace,
 			Value: selector(func(v *Values) **string { return &v.NodeSelector }),
-			Doc:   "Only nodes with these labels become members; empty means all.",
+			Doc:   "Only nodes with these labels become members; `key=` means any value of the label.",
 		},
 		{
 			Name: MaxMembers, Key: "max-members", Change: InPlace,

@@ -5,7 +5,7 @@ func monitorTable() []Annotation {
 	return []Annotation{
 		{
 			Name: Monitor, Key: "create-monitor", Change: InPlace,
-			Value: boolean(func(v *Values) **bool { return &v.Monitor }),
+			Value: theirs(boolean(func(v *Values) **bool { return &v.Monitor })),
 			Doc:   "Health monitors for the pools. With externalTrafficPolicy Local there always are some, unless this says \"false\".",
 		},
 		{

@@ -7,42 +7,41 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
 // written accepts what the controller itself has put there.
 func written() Value {
-	return Value{"text", "written by the controller", func(*Values, string) bool { return true }}
+	return value("text", "written by the controller", func(*Values, string) bool { return true })
 }
 
-// text reads an ID or a name. An empty one is the same as none.
+// value makes a kind of value that is refused where it is not allowed.
+func value(kind, allowed string, read func(*Values, string) bool) Value {
+	return Value{Type: kind, Allowed: allowed, read: read}
+}
+
+// text reads an ID or a name.
 func text(allowed string, at func(*Values) **string) Value {
-	return Value{"text", allowed, func(v *Values, value string) bool {
-		if value == "" {
-			return true
-		}
+	return value("text", allowed, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") {
 			return false
 		}
 		*at(v) = &value
 		return true
-	}}
+	})
 }
 
-// line reads any text of one line, which build then parses. An empty one is the
-// same as none.
+// line reads any text of one line, which build then parses.
 func line(allowed string, at func(*Values) **string) Value {
-	return Value{"text", allowed, func(v *Values, value string) bool {
-		if value == "" {
-			return true
-		}
+	return value("text", allowed, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, "\r\n") {
 			return false
 		}
 		*at(v) = &value
 		return true
-	}}
+	})
 }
 
 // MaxSelector is how many bytes a selector of nodes can have.
@@ -50,51 +49,51 @@ const MaxSelector = 1024
 
 // selector accepts what build then parses. Keys of labels hold slashes.
 func selector(at func(*Values) **string) Value {
-	return Value{"list", "comma-separated key=value or key", func(v *Values, value string) bool {
+	return value("list", config.SelectorAllowed, func(v *Values, value string) bool {
 		if len(value) > MaxSelector {
 			return false
 		}
 		*at(v) = &value
 		return true
-	}}
+	})
 }
 
 func boolean(at func(*Values) **bool) Value {
-	return Value{"boolean", `"true" or "false"`, func(v *Values, value string) bool {
-		parsed, err := strconv.ParseBool(value)
-		if err != nil {
+	return value("boolean", `"true" or "false"`, func(v *Values, value string) bool {
+		parsed := value == "true"
+		if !parsed && value != "false" {
 			return false
 		}
 		*at(v) = &parsed
 		return true
-	}}
+	})
 }
 
 // seconds reads what Octavia takes for the delay and timeout of a monitor.
 func seconds(at func(*Values) **int) Value {
-	v := from(1, 3600, at)
+	v := theirNumber(from(1, 3600, at))
 	v.Allowed += " (seconds)"
 	return v
 }
 
 // retries reads what Octavia takes for the retries of a monitor.
-func retries(at func(*Values) **int) Value { return from(1, 10, at) }
+func retries(at func(*Values) **int) Value { return theirNumber(from(1, 10, at)) }
 
 // from reads a number from the lowest to the highest.
 func from(lowest, highest int, at func(*Values) **int) Value {
-	return Value{"number", fmt.Sprintf("%d to %d", lowest, highest), func(v *Values, value string) bool {
+	return value("number", fmt.Sprintf("%d to %d", lowest, highest), func(v *Values, value string) bool {
 		parsed, err := strconv.Atoi(value)
 		if err != nil || parsed < lowest || parsed > highest {
 			return false
 		}
 		*at(v) = &parsed
 		return true
-	}}
+	})
 }
 
 // oneOf reads one of some words, whatever the case of its letters.
 func oneOf(at func(*Values) **string, allowed ...string) Value {
-	return Value{"choice", strings.Join(allowed, ", "), func(v *Values, value string) bool {
+	return value("choice", strings.Join(allowed, ", "), func(v *Values, value string) bool {
 		for _, a := range allowed {
 			if strings.EqualFold(a, value) {
 				*at(v) = &a
@@ -102,14 +101,15 @@ func oneOf(at func(*Values) **string, allowed ...string) Value {
 			}
 		}
 		return false
-	}}
+	})
 }
 
+// cidrs reads ranges that commas or spaces separate.
 func cidrs(at func(*Values) *[]string) Value {
-	return Value{"list", "comma-separated CIDRs", func(v *Values, value string) bool {
+	return value("list", "comma-separated CIDRs", func(v *Values, value string) bool {
 		var ranges []string
-		for part := range strings.SplitSeq(value, ",") {
-			prefix, err := netip.ParsePrefix(strings.TrimSpace(part))
+		for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+			prefix, err := netip.ParsePrefix(part)
 			if err != nil {
 				return false
 			}
@@ -117,55 +117,55 @@ func cidrs(at func(*Values) *[]string) Value {
 		}
 		*at(v) = ranges
 		return true
-	}}
+	})
 }
 
 // tags reads the tags of parts of load balancers. An empty text is no tags, whatever
 // cloud.conf says.
 func tags(at func(*Values) *[]string) Value {
-	return Value{"list", config.TagsAllowed, func(v *Values, value string) bool {
+	return value("list", config.TagsAllowed, func(v *Values, value string) bool {
 		parsed, err := config.ParseTags(value)
 		if err != nil {
 			return false
 		}
 		*at(v) = append([]string{}, parsed...)
 		return true
-	}}
+	})
 }
 
 // path reads the path of a URL.
 func path(at func(*Values) **string) Value {
-	return Value{"text", "a path that begins with /, such as /healthz", func(v *Values, value string) bool {
+	return value("text", "a path that begins with /, such as /healthz", func(v *Values, value string) bool {
 		parsed, err := url.Parse(value)
 		if err != nil || !strings.HasPrefix(value, "/") || len(value) > 255 || parsed.Host != "" || strings.ContainsAny(value, " ?#") {
 			return false
 		}
 		*at(v) = &value
 		return true
-	}}
+	})
 }
 
 // codes reads statuses of HTTP as Octavia takes them.
 func codes(at func(*Values) **string) Value {
 	status := `[1-5][0-9]{2}`
 	form := regexp.MustCompile("^(" + status + "(, *" + status + ")*|" + status + "-" + status + ")$")
-	return Value{"text", "one status, such as 200, a list, such as 200,204, or a range, such as 200-299", func(v *Values, value string) bool {
+	return value("text", "one status, such as 200, a list, such as 200,204, or a range, such as 200-299", func(v *Values, value string) bool {
 		if !form.MatchString(value) || len(value) > 64 {
 			return false
 		}
 		*at(v) = &value
 		return true
-	}}
+	})
 }
 
 // domain reads the name of a host.
 func domain(at func(*Values) **string) Value {
 	form := regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)+$`)
-	return Value{"text", "the name of a host, such as www.example.com", func(v *Values, value string) bool {
+	return value("text", "the name of a host, such as www.example.com", func(v *Values, value string) bool {
 		if !form.MatchString(value) || len(value) > 255 {
 			return false
 		}
 		*at(v) = &value
 		return true
-	}}
+	})
 }

@@ -6,13 +6,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// ids reads so many IDs of OpenStack at most, separated by commas, or "none". Empty
-// ones are the same as no annotation.
+// ids reads so many IDs of OpenStack at most, separated by commas, or "none".
 func ids(allowed string, most int, at func(*Values) **string) Value {
-	return Value{"list", allowed, func(v *Values, value string) bool {
-		if value == "" {
-			return true
-		}
+	return value("list", allowed, func(v *Values, value string) bool {
 		parts := strings.Split(value, ",")
 		for _, part := range parts {
 			if !isID(strings.TrimSpace(part)) && value != "none" {
@@ -21,7 +17,7 @@ func ids(allowed string, most int, at func(*Values) **string) Value {
 		}
 		*at(v) = &value
 		return len(parts) <= most
-	}}
+	})
 }
 
 // isID tells whether a text is an ID as OpenStack writes them.

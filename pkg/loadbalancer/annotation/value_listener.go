@@ -28,7 +28,7 @@ func ListenerProtocol(text string) (protocol string, ok bool) {
 // portProtocols reads pairs such as "web=HTTP,443=TERMINATED_HTTPS".
 func portProtocols(at func(*Values) *[]PortProtocol) Value {
 	allowed := "comma-separated port=protocol, of " + strings.Join(ListenerProtocols(), ", ") + "; each port once"
-	return Value{"list", allowed, func(v *Values, value string) bool {
+	return value("list", allowed, func(v *Values, value string) bool {
 		var pairs []PortProtocol
 		seen := map[string]bool{}
 		for part := range strings.SplitSeq(value, ",") {
@@ -43,21 +43,18 @@ func portProtocols(at func(*Values) *[]PortProtocol) Value {
 		}
 		*at(v) = pairs
 		return true
-	}}
+	})
 }
 
-// reference reads where a secret is. An empty one is the same as none.
+// reference reads where a secret is.
 func reference(at func(*Values) **string) Value {
-	return Value{"text", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID", func(v *Values, value string) bool {
-		if value == "" {
-			return true
-		}
+	return value("text", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID", func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, " \r\n\t") {
 			return false
 		}
 		*at(v) = &value
 		return true
-	}}
+	})
 }
 
 const maxInt32 = math.MaxInt32
@@ -65,7 +62,7 @@ const maxInt32 = math.MaxInt32
 // milliseconds reads what Octavia takes for the timeouts of listeners: up to a year.
 func milliseconds(at func(*Values) **int) Value {
 	const year = 365 * 24 * 3600 * 1000
-	return Value{"number", "0 to 31536000000 (milliseconds)", func(v *Values, value string) bool {
+	return theirNumber(value("number", "0 to 31536000000 (milliseconds)", func(v *Values, value string) bool {
 		parsed, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || parsed < 0 || parsed > year {
 			return false
@@ -73,5 +70,5 @@ func milliseconds(at func(*Values) **int) Value {
 		number := int(parsed)
 		*at(v) = &number
 		return true
-	}}
+	}))
 }

@@ -37,9 +37,13 @@ func (f FloatingSettings) Subnets() config.SubnetMatcher {
 
 // floating reads them. Network and subnets are each taken from the first of
 // annotation, class and section that names one; subnets that come with another
-// network are of no use.
+// network are of no use. An annotation that names no network takes that of the section
+// away: the cloud's own is looked for then.
 func floating(values annotation.Values, class *config.LoadBalancerClass, lb config.LoadBalancer) (FloatingSettings, field.ErrorList) {
 	f := FloatingSettings{ID: value(values.FloatingIPID), Tag: value(values.FloatingIPTag)}
+	if values.FloatingNetworkID != nil && *values.FloatingNetworkID == "" && class.FloatingNetworkID == "" && lb.FloatingNetworkID != "" {
+		lb.FloatingNetworkID, lb.FloatingSubnetID, lb.FloatingSubnet, lb.FloatingSubnetTags = "", "", "", ""
+	}
 	for _, level := range []FloatingSettings{
 		{
 			NetworkID: value(values.FloatingNetworkID), SubnetID: value(values.FloatingSubnetID),

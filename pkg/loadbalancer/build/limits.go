@@ -24,7 +24,7 @@ func Exceeds(s Settings, lb config.LoadBalancer, desired, have *model.LoadBalanc
 		listeners = len(have.Listeners)
 	}
 	if most, n := int(lb.MaxPorts), len(desired.Listeners); most > 0 && n > most && n > listeners {
-		errs = append(errs, field.Invalid(inSpec("ports"), n, fmt.Sprintf("allowed: %d ports at most, which is max-ports of cloud.conf", most)))
+		errs = append(errs, field.Invalid(inSpec("ports"), n, fmt.Sprintf("allowed: %d ports at most, which is max-ports of cloud.conf: ask the cluster's operator for more", most)))
 	}
 	most, n := int(lb.MaxSourceRanges), len(s.SourceRanges)
 	if most == 0 || n <= most {
@@ -42,7 +42,7 @@ func Exceeds(s Settings, lb config.LoadBalancer, desired, have *model.LoadBalanc
 		if s.rangesAnnotated {
 			path = annotation.Path(annotation.SourceRanges)
 		}
-		errs = append(errs, field.Invalid(path, n, fmt.Sprintf("allowed: %d ranges at most, which is max-source-ranges of cloud.conf", most)))
+		errs = append(errs, field.Invalid(path, n, fmt.Sprintf("allowed: %d ranges at most, which is max-source-ranges of cloud.conf: ask the cluster's operator for more", most)))
 	}
 	return errs
 }

@@ -100,7 +100,7 @@ func (s ListenerSettings) validateTLS(svc *v1.Service, can Capabilities) field.E
 		return field.ErrorList{field.Required(at, fmt.Sprintf("port %d ends TLS, for which it needs a certificate", svc.Spec.Ports[ends].Port))}
 	case !s.ExternalStore && !inBarbican(s.TLSContainerRef):
 		return field.ErrorList{field.Invalid(at, s.TLSContainerRef,
-			"must be the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID; other stores need container-store=external in cloud.conf")}
+			"must be the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID; other stores need container-store=external in cloud.conf, for which ask the cluster's operator")}
 	}
 	return nil
 }
@@ -111,18 +111,24 @@ func inBarbican(ref string) bool {
 	return err == nil
 }
 
-// Ineffective tells what of the settings the provider does not do, or no port of
-// the Service makes use of.
-func Ineffective(svc *v1.Service, s Settings, can Capabilities) []annotation.Notice {
-	var told []annotation.Notice
-	tell := func(name, message string) { told = append(told, annotation.Notice{Annotation: name, Message: message}) }
-	by := map[string]string{
+// limitAnnotations gives the annotation of each limit, by the name that Octavia has for it.
+func limitAnnotations() map[string]string {
+	return map[string]string{
 		model.ConnectionLimit:      annotation.ConnLimit,
 		model.TimeoutClientData:    annotation.ClientData,
 		model.TimeoutMemberConnect: annotation.MemberConnect,
 		model.TimeoutMemberData:    annotation.MemberData,
 		model.TimeoutTCPInspect:    annotation.TCPInspect,
 	}
+}
+
+// Ineffective tells what of the settings the provider does not do, or no port of
+// the Service makes use of.
+func Ineffective(svc *v1.Service, s Settings, can Capabilities) []annotation.Notice {
+	var told []annotation.Notice
+	tell := func(name, message string) { told = append(told, annotation.Notice{Annotation: name, Message: message}) }
+	told = append(told, keptNotices(s, can)...)
+	by := limitAnnotations()
 	for _, name := range s.Listeners.annotated {
 		if why := can.Lacks(featureOf(name)); why != "" {
 			tell(by[name], "has no effect: "+why)

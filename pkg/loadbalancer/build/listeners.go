@@ -47,7 +47,7 @@ func listenerSettings(values annotation.Values, lb config.LoadBalancer) Listener
 	s := ListenerSettings{
 		Limits:          limits(values, lb),
 		annotated:       annotatedLimits(values),
-		TLSContainerRef: first(value(values.TLSContainerRef), lb.DefaultTLSContainerRef),
+		TLSContainerRef: override(values.TLSContainerRef, lb.DefaultTLSContainerRef),
 		ExternalStore:   lb.ContainerStore == "external",
 		Protocols:       values.Protocols,
 		AppProtocol:     lb.AppProtocol,

@@ -51,7 +51,7 @@ func (m MonitorSettings) validatePort(svc *v1.Service) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(annotation.Path(annotation.MonitorPort), m.Port, fmt.Sprintf(
-		"allowed: a NodePort of the Service, its healthCheckNodePort, %d (kube-proxy's healthz), or a port that monitor-ports in cloud.conf lists", kubeProxyPort))}
+		"allowed: a NodePort of the Service, its healthCheckNodePort, %d (kube-proxy's healthz), or a port that monitor-ports in cloud.conf lists, for which ask the cluster's operator", kubeProxyPort))}
 }
 
 // validateOwn checks the monitor that the user describes.
@@ -85,7 +85,7 @@ func (m MonitorSettings) validateOwn(svc *v1.Service, can Capabilities) field.Er
 		return errs
 	}
 	if !slices.Contains(can.Monitors, kind) {
-		return append(errs, field.NotSupported(annotation.Path(annotation.MonitorType), kind, can.Monitors))
+		return append(errs, notSupported(annotation.Path(annotation.MonitorType), kind, can.Monitors, can))
 	}
 	if !slices.ContainsFunc(svc.Spec.Ports, func(p v1.ServicePort) bool { return fits(kind, model.Protocol(p.Protocol), m, can) }) {
 		errs = append(errs, field.Invalid(annotation.Path(annotation.MonitorType), kind, whyNotFit(kind, can)))

@@ -36,12 +36,13 @@ type Settings struct {
 	Provider      string
 	ProviderAsked bool
 	// Method is the algorithm; MethodAsked tells that the Service itself names it,
-	// MethodOfClass that its class does.
-	Method        string
-	MethodAsked   bool
-	MethodOfClass bool
-	SubnetID      string
-	NetworkID     string
+	// MethodOfClass that its class does. methodOtherwise is what counts if it does not.
+	Method          string
+	MethodAsked     bool
+	MethodOfClass   bool
+	methodOtherwise string
+	SubnetID        string
+	NetworkID       string
 	// PortID is of the port that is to be the VIP, VIPAddress its address where
 	// LoadBalancerIP is that of the floating IP.
 	PortID, VIPAddress string
@@ -76,9 +77,11 @@ type Settings struct {
 	SecurityGroups string
 	// Tags are the user's own.
 	Tags []string
-	// Defaulted are values that cannot be read and act as their defaults. They are refused
-	// where that would change what the Service's load balancer has.
-	Defaulted field.ErrorList `json:"-"`
+	// Malformed are annotations that count as not given, as their values are not allowed.
+	Malformed []Malformed
+	// exists tells that the settings are for a load balancer that is there: see
+	// OnExisting.
+	exists bool
 }
 
 // Read gathers the settings of a Service. Notices are what the user should know
@@ -91,7 +94,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	if values.Class != nil {
 		found, err := cfg.Class(*values.Class)
 		if err != nil {
-			errs = append(errs, field.Invalid(annotation.Path(annotation.Class), *values.Class, err.Error()))
+			errs = append(errs, field.Invalid(annotation.Path(annotation.Class), *values.Class, err.Error()+"; ask the cluster's operator for it"))
 		} else {
 			class = found
 		}
@@ -107,10 +110,11 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		Method:           first(value(values.Method), lb.LBMethod),
 		MethodAsked:      values.Method != nil,
 		MethodOfClass:    values.Method == nil && class.LBMethod != "",
+		methodOtherwise:  lb.LBMethod,
 		MemberSubnetID:   first(value(values.MemberSubnetID), class.MemberSubnetID, lb.MemberSubnetID),
-		KeepFloatingIP:   value(values.KeepFloatingIP),
-		FlavorID:         first(value(values.FlavorID), lb.FlavorID),
-		AvailabilityZone: first(value(values.AvailabilityZone), lb.AvailabilityZone),
+		KeepFloatingIP:   values.KeepsFloatingIP(),
+		FlavorID:         override(values.FlavorID, lb.FlavorID),
+		AvailabilityZone: override(values.AvailabilityZone, lb.AvailabilityZone),
 		Monitor:          monitorSettings(values, lb),
 		Listeners:        listenerSettings(values, lb),
 		servesTCP:        slices.ContainsFunc(svc.Spec.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolTCP }),
@@ -118,7 +122,9 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 		MaxMembers:       maxMembers(svc, values, class, lb),
 		SecurityGroups:   lb.SecurityGroups(),
 		Tags:             tags(values, lb),
+		Malformed:        malformed(values, lb),
 	}
+	notices = append(notices, malformedNotices(settings.Malformed)...)
 	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)
 	settings.VIP = vipSettings(values, lb)
 	settings.PortID, settings.AllowReplace = value(values.PortID), value(values.AllowReplace)
@@ -129,8 +135,9 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	settings.NodeSelector, more = nodeSelector(values, lb)
 	errs = append(errs, more...)
 	settings.rangesAnnotated = len(svc.Spec.LoadBalancerSourceRanges) == 0
-	settings.SourceRanges, more = sourceRanges(svc, values)
-	errs = append(errs, more...)
+	var leftOut []annotation.Notice
+	settings.SourceRanges, leftOut, more = sourceRanges(svc, values)
+	notices, errs = append(notices, leftOut...), append(errs, more...)
 	if lb.EnableIngressHostname {
 		settings.HostnameSuffix = lb.IngressHostnameSuffix
 	}
@@ -162,7 +169,7 @@ func permitted(svc *v1.Service, cfg *config.Config) (map[string]string, field.Er
 		}
 		delete(allowed, name)
 		errs = append(errs, field.Invalid(annotation.Path(name), given,
-			"deny-annotations of cloud.conf lets no Service use this annotation: leave it out"))
+			"deny-annotations of cloud.conf lets no Service use this annotation: leave it out, or ask the cluster's operator"))
 	}
 	return allowed, errs
 }
@@ -192,15 +199,13 @@ func SelectsNodes(svc *v1.Service, cfg *config.Config) bool {
 	return len(text) <= annotation.MaxSelector && strings.TrimSpace(text) != ""
 }
 
-// nodeSelector makes a label selector of "key=value,key".
+// nodeSelector reads which nodes become members.
 func nodeSelector(values annotation.Values, lb config.LoadBalancer) (labels.Selector, field.ErrorList) {
-	text := lb.NodeSelector
-	if values.NodeSelector != nil {
-		text = *values.NodeSelector
-	}
-	selector, err := labels.Parse(strings.TrimSpace(text))
+	text := override(values.NodeSelector, lb.NodeSelector)
+	selector, err := config.ParseSelector(text)
 	if err != nil {
-		return labels.Everything(), field.ErrorList{field.Invalid(annotation.Path(annotation.NodeSelector), text, err.Error())}
+		return labels.Everything(), field.ErrorList{field.Invalid(annotation.Path(annotation.NodeSelector), text,
+			fmt.Sprintf("%v; allowed: %s", err, config.SelectorAllowed))}
 	}
 	return selector, nil
 }
@@ -222,6 +227,14 @@ func value[T any](p *T) T {
 		return zero
 	}
 	return *p
+}
+
+// override gives what an annotation says, be it empty, else what cloud.conf does.
+func override(annotated *string, otherwise string) string {
+	if annotated != nil {
+		return *annotated
+	}
+	return otherwise
 }
 
 func first(values ...string) string {

@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -217,6 +218,7 @@ func TestSourceRanges(t *testing.T) {
 		{"everybody with host bits", service(spec("1.2.3.4/0")), nil},
 		{"IPv6", service(v6, spec("FD00:0::1/64")), []string{"fd00::/64"}},
 		{"everybody of IPv6", service(v6, spec("::/0")), nil},
+		{"everybody of both", service(spec("0.0.0.0/0", "::/0")), nil},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
@@ -232,6 +234,7 @@ func TestSourceRanges(t *testing.T) {
 	}{
 		{"not a CIDR", service(spec("10.0.0.0/8", "10.0.0.1")), []string{"spec.loadBalancerSourceRanges[1]", `"10.0.0.1"`, "must be a CIDR"}},
 		{"the other family", service(spec("fd00::/64")), []string{"spec.loadBalancerSourceRanges[0]", `"fd00::/64"`, "IPv4"}},
+		{"the other family, beside what is no CIDR", service(spec("fd00::/64", "10.0.0.0/8", "x")), []string{"spec.loadBalancerSourceRanges[2]", `"x"`}},
 		{"IPv4 written as IPv6", service(spec("::ffff:10.0.0.0/104")), []string{"spec.loadBalancerSourceRanges[0]", `"::ffff:10.0.0.0/104"`}},
 		{"the other family, in the annotation", service(v6, annotated(annotation.SourceRanges, "10.0.0.0/8")), []string{annotation.SourceRanges, `"10.0.0.0/8"`, "IPv6"}},
 	} {
@@ -292,6 +295,10 @@ func TestNodeSelector(t *testing.T) {
 		{"pool=b", ptr(""), true},
 		{"", ptr("node-role.kubernetes.io/edge, pool=a"), true},
 		{"", ptr("node-role.kubernetes.io/edge=,pool=b"), false},
+		{"", ptr("pool="), true}, // any value: so it is in cloud-provider-openstack
+		{"pool=,", nil, true},
+		{"", ptr("pool in (a,b),!spot"), true},
+		{"", ptr("pool!=a"), false},
 		{"", ptr("zone"), false},
 	} {
 		svc := service()
@@ -306,14 +313,66 @@ func TestNodeSelector(t *testing.T) {
 			t.Errorf("section %q, annotation %v: selected %v", test.section, test.annotation, got)
 		}
 	}
-	_, _, errs := build.Read(service(annotated(annotation.NodeSelector, "pool==,")), conf())
-	refused(t, errs, annotation.NodeSelector, "pool==,")
+	for text, want := range map[string]string{"a/b/c": `"a/b/c" is not the key of a label`, "pool in (a": "is no selector of Kubernetes"} {
+		_, _, errs := build.Read(service(annotated(annotation.NodeSelector, text)), conf())
+		refused(t, errs, annotation.NodeSelector, text, want, "allowed: node labels as key=value")
+		if text := errs[0].Error(); strings.Contains(text, "regex") || strings.Contains(text, "identifier") {
+			t.Errorf("the words of a parser: %s", text)
+		}
+	}
+}
+
+// Whoever writes both families into a manifest means those that reach the load balancer.
+func TestSourceRangesOfTheOtherFamilyAreLeftOutAndTold(t *testing.T) {
+	t.Parallel()
+	for _, svc := range []*v1.Service{
+		service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "fd00::/64"} }),
+		service(annotated(annotation.SourceRanges, "10.0.0.0/8,fd00::/64")),
+	} {
+		s, notices, errs := build.Read(svc, conf())
+		if diff := cmp.Diff([]string{"10.0.0.0/8"}, s.SourceRanges); diff != "" || len(errs) > 0 {
+			t.Errorf("errors %v, ranges %s", errs, diff)
+		}
+		if len(notices) != 1 || !strings.Contains(notices[0].Message, "fd00::/64") || !strings.Contains(notices[0].Message, "IPv4") {
+			t.Errorf("notices %v", notices)
+		}
+	}
+}
+
+// An empty text takes away what cloud.conf says, where it does so in
+// cloud-provider-openstack.
+func TestAnEmptyTextOptsOutOfCloudConf(t *testing.T) {
+	t.Parallel()
+	cfg := conf(func(c *config.LoadBalancer) {
+		c.FlavorID, c.AvailabilityZone, c.DefaultTLSContainerRef = "large", "zone", "https://barbican.example.com/v1/secrets/1"
+		c.FloatingNetworkID, c.FloatingSubnetID, c.NodeSelector, c.LBMethod = "public", "subnet-of-public", "pool=a", "SOURCE_IP"
+	})
+	for name, got := range map[string]func(build.Settings) string{
+		annotation.FlavorID:         func(s build.Settings) string { return s.FlavorID },
+		annotation.AvailabilityZone: func(s build.Settings) string { return s.AvailabilityZone },
+		annotation.TLSContainer:     func(s build.Settings) string { return s.Listeners.TLSContainerRef },
+		annotation.FloatingNetID:    func(s build.Settings) string { return s.Floating.NetworkID + s.Floating.SubnetID },
+		annotation.NodeSelector:     func(s build.Settings) string { return s.NodeSelector.String() },
+	} {
+		if text := got(settings(t, service(), cfg)); text == "" {
+			t.Errorf("%s: nothing in cloud.conf to opt out of", name)
+		}
+		if text := got(settings(t, service(annotated(name, "")), cfg)); text != "" {
+			t.Errorf("%s: still %q", name, text)
+		}
+	}
+	for _, name := range []string{annotation.Method, annotation.SubnetID, annotation.FloatingSubnet} {
+		s, was := settings(t, service(annotated(name, "")), cfg), settings(t, service(), cfg)
+		if s.Method != was.Method || s.SubnetID != was.SubnetID || s.Floating.SubnetID != was.Floating.SubnetID {
+			t.Errorf("%s: an empty one is given", name)
+		}
+	}
 }
 
 func TestReadReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	_, notices, errs := build.Read(service(
-		annotated(annotation.Class, "none"), annotated(annotation.MonitorDelay, "x"), annotated(annotation.NodeSelector, "!!"),
+		annotated(annotation.Class, "none"), annotated(annotation.MonitorPort, "x"), annotated(annotation.NodeSelector, "!!"),
 		annotated(annotation.Prefix+"timeout-client-dta", "1"),
 		func(svc *v1.Service) {
 			svc.Spec.LoadBalancerIP, svc.Spec.LoadBalancerSourceRanges = "x", []string{"y"}

@@ -18,7 +18,7 @@ func unenforced(s Settings, can Capabilities) string {
 	case can.KeepsClients && s.SecurityGroups != "":
 		return ""
 	case can.KeepsClients:
-		return why + "; security groups of the nodes enforce them with manage-security-groups=true in cloud.conf"
+		return why + "; security groups of the nodes enforce them with manage-security-groups=true in cloud.conf, for which ask the cluster's operator"
 	}
 	return why
 }

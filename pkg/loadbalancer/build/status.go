@@ -19,10 +19,10 @@ func hostname(values annotation.Values) (string, field.ErrorList) {
 	}
 	at := annotation.Path(annotation.Hostname)
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return "", field.ErrorList{field.Invalid(at, name, problems[0])}
+		return "", field.ErrorList{field.Invalid(at, name, "allowed: a DNS name in small letters, digits, - and ., such as www.example.com")}
 	}
 	if _, err := netip.ParseAddr(name); err == nil {
-		return "", field.ErrorList{field.Invalid(at, name, "must be a DNS name, not an address")}
+		return "", field.ErrorList{field.Invalid(at, name, "allowed: a DNS name, not an address")}
 	}
 	return name, nil
 }
