@@ -25,7 +25,8 @@ func identityPauses() wait.Backoff {
 // clusterID reads the cluster's identity, the UID of the namespace kube-system,
 // which no other cluster has and which lives as long as the cluster. It tries
 // until the API server answers. Without the right to read it the identity is
-// empty, and the log says how to grant it.
+// empty, and the log says how to grant it: at once where the other rights of the role
+// are in force, as with that of cloud-provider-openstack.
 func clusterID(ctx context.Context, client kubernetes.Interface, clock clock.Clock) (string, error) {
 	logger := klog.FromContext(ctx)
 	pauses := identityPauses()
@@ -37,6 +38,9 @@ func clusterID(ctx context.Context, client kubernetes.Interface, clock clock.Clo
 		}
 		if apierrors.IsForbidden(err) {
 			forbidden++
+			if nodesMayBeListed(ctx, client) {
+				forbidden = forbiddenAttempts
+			}
 		}
 		if forbidden == forbiddenAttempts {
 			logger.Error(err, "The cluster's identity may not be read: load balancers carry the UIDs of their Services, but not the cluster's. "+
@@ -50,4 +54,11 @@ func clusterID(ctx context.Context, client kubernetes.Interface, clock clock.Clo
 		case <-clock.After(pauses.Step()):
 		}
 	}
+}
+
+// nodesMayBeListed tells that the role of this process is in force: every one that was
+// ever made for a cloud controller manager has this right.
+func nodesMayBeListed(ctx context.Context, client kubernetes.Interface) bool {
+	_, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1})
+	return err == nil
 }

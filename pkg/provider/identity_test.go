@@ -34,6 +34,9 @@ func refusing(n int, refusal error) *fake.Clientset {
 		n--
 		return n >= 0, nil, refusal
 	})
+	client.PrependReactor("list", "nodes", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, refusal // no rule of the role is there yet
+	})
 	return client
 }
 
@@ -66,6 +69,23 @@ func TestTheClusterIsIdentifiedByKubeSystem(t *testing.T) {
 				t.Errorf("waited %d times, want %d", len(clock.waits), test.waits)
 			}
 		})
+	}
+}
+
+// A role that lacks this right alone, such as that of cloud-provider-openstack, is not
+// waited for at each change of the leader.
+func TestARoleWithoutTheRightToReadTheIdentityIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset(kubeSystem())
+	client.PrependReactor("get", "namespaces", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, forbidden()
+	})
+	clock := &hasty{}
+	if id, err := clusterID(t.Context(), client, clock); id != "" || err != nil {
+		t.Errorf("got %q, %v", id, err)
+	}
+	if len(clock.waits) != 0 {
+		t.Errorf("waited %d times", len(clock.waits))
 	}
 }
 

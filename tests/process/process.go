@@ -30,6 +30,9 @@ type Spec struct {
 	// LogFile takes standard output and standard error. It is appended to, so that
 	// a program that is started again keeps its history.
 	LogFile string
+	// Attributes may ask for more of the system than every process gets; nil asks for
+	// nothing.
+	Attributes func(*syscall.SysProcAttr)
 }
 
 // awaitLogLines is how much of its log the error about a process shows.
@@ -59,6 +62,9 @@ func Start(spec Spec) (*Process, error) {
 	command.Dir = spec.Dir
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = attributes()
+	if spec.Attributes != nil {
+		spec.Attributes(command.SysProcAttr)
+	}
 
 	p := &Process{name: spec.Name, logFile: spec.LogFile, command: command, ended: make(chan struct{})}
 	started := make(chan error)

@@ -1,0 +1,101 @@
+package startmatrix
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+)
+
+// rights name a service account in kube-system by what it may do.
+type rights string
+
+const (
+	// ownRights are those of manifests/static.
+	ownRights rights = "cloud-controller-manager"
+	// peerRights are those of cloud-provider-openstack's manifests and chart, magnumRights
+	// those of Magnum: older, without the status of Services.
+	peerRights   rights = "peer"
+	magnumRights rights = "magnum"
+	// allRights are those of an administrator.
+	allRights rights = "all"
+)
+
+// roles are the rights that are not ours, in short: "group resource resource: verbs".
+var roles = map[rights][]string{
+	peerRights:   append(commonRights, " services/status: patch"),
+	magnumRights: commonRights,
+	allRights:    {"* *: *"},
+}
+
+var commonRights = []string{
+	"coordination.k8s.io leases: get create update", " events: create patch update", " nodes: *", " nodes/status: patch",
+	" services: list patch update watch", " serviceaccounts: create get", " serviceaccounts/token: create", " persistentvolumes: *",
+	" endpoints: create get list watch update", " configmaps: get list watch", " secrets: list get watch",
+}
+
+// grant makes the service accounts.
+func grant(t *testing.T, plane *controlplane.ControlPlane) {
+	t.Helper()
+	ctx, client := t.Context(), plane.Client()
+	for who, lines := range roles {
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: string(who)}}
+		for _, line := range lines {
+			left, verbs, _ := strings.Cut(line, ": ")
+			group, resources, _ := strings.Cut(left, " ")
+			role.Rules = append(role.Rules, rbacv1.PolicyRule{
+				APIGroups: []string{group}, Resources: strings.Fields(resources), Verbs: strings.Fields(verbs),
+			})
+		}
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: role.ObjectMeta,
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: role.Name, Namespace: metav1.NamespaceSystem}},
+		}
+		account := &corev1.ServiceAccount{ObjectMeta: role.ObjectMeta}
+		if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Create(ctx, account, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rbac := filepath.Join(moduleRoot(t), "manifests", "static", "rbac.yaml")
+	if _, err := plane.Kubectl(ctx, "", "apply", "-f", rbac); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// token is what kubelet mounts into a pod of the service account.
+func token(ctx context.Context, t *testing.T, plane *controlplane.ControlPlane, who rights) string {
+	t.Helper()
+	answer, err := plane.Client().CoreV1().ServiceAccounts(metav1.NamespaceSystem).CreateToken(ctx, string(who),
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Status.Token
+}
+
+func moduleRoot(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err == nil {
+		_, err = os.Stat(filepath.Join(root, "go.mod"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}

@@ -1,0 +1,221 @@
+package startmatrix
+
+import (
+	"context"
+	encoding "encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
+	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+	"github.com/openstack-ccm/openstack-ccm/tests/process"
+)
+
+func TestMain(m *testing.M) {
+	if sandbox := os.Getenv(asRuntime); sandbox != "" {
+		runtimeMain(sandbox)
+	}
+	os.Exit(m.Run())
+}
+
+func base64(text string) string { return encoding.StdEncoding.EncodeToString([]byte(text)) }
+
+// The rows run one after the other, on one cluster and one cloud: each takes over from
+// the one before, as at a switch, initialises a node, and gives a Service its address
+// and takes it back.
+func TestItStartsAndServesWhereCloudProviderOpenStackRuns(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, row := range append(rows(), ownRows(t)...) {
+		t.Run(row.name, func(t *testing.T) { w.serve(t, row) })
+	}
+}
+
+// world is what the rows share.
+type world struct {
+	cloud *simulator.Cloud
+	plane *controlplane.ControlPlane
+	image image
+	facts facts
+	// sandboxed tells that there are namespaces.
+	sandboxed bool
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	// With ovn, load balancers are first looked at after one second and not after five.
+	cloud, err := simulator.Start(simulator.Options{Config: simulator.Config{LoadBalancer: map[string]string{"lb-provider": "ovn"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	w := &world{cloud: cloud, image: readImage(t), plane: controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})}
+	grant(t, w.plane)
+	missing := namespacesMissing(t.TempDir())
+	if w.sandboxed = missing == nil; !w.sandboxed {
+		t.Logf("without namespaces (%v): every program runs as the user of this test, and sees its files below a prefix", missing)
+	}
+	keystone := encrypted(t, cloud.URL())
+	server, err := url.Parse(w.plane.Config().Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, err := net.ResolveTCPAddr("tcp", server.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: keystone.Certificate().Raw}))
+	certificate, key := servingPair(t)
+	w.facts = facts{
+		plainConf: cloud.CloudConf(), secureConf: strings.Replace(cloud.CloudConf(), cloud.URL(), keystone.URL, 1), caBundle: bundle,
+		apiServer: address, apiServerCA: string(w.plane.Config().CAData), servingCertificate: certificate, servingKey: key,
+	}
+	return w
+}
+
+// encrypted is the same cloud behind a certificate that nobody knows.
+func encrypted(t *testing.T, cloud string) *httptest.Server {
+	t.Helper()
+	target, err := url.Parse(cloud)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(target))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func (w *world) serve(t *testing.T, row container) {
+	f := w.facts
+	f.token = token(t.Context(), t, w.plane, row.rights)
+	directory := t.TempDir()
+	// Other tests run at the same time on this machine: the port is another one.
+	box, err := row.prepare(w.image, &f, directory, fmt.Sprintf("--secure-port=%d", freePort(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.ToLower(strings.NewReplacer(" ", "-", ",", "").Replace(row.name))
+	w.addNode(t, name)
+	ccm := w.start(t, box, &f, directory)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	await := func(check func(context.Context) error) {
+		t.Helper()
+		if err := ccm.Await(ctx, check); err != nil {
+			t.Fatal(err)
+		}
+	}
+	services := w.plane.Client().CoreV1().Services(metav1.NamespaceDefault)
+	if _, err := services.Create(ctx, service(name), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(func(ctx context.Context) error {
+		_, err := cluster.ExternalIP(ctx, w.plane.Client(), metav1.NamespaceDefault, name)
+		return err
+	})
+	await(func(ctx context.Context) error { return cluster.Initialized(ctx, w.plane.Client(), name) })
+	await(func(ctx context.Context) error { return w.leads(ctx, row) })
+	if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	await(func(ctx context.Context) error {
+		return cluster.Gone(ctx, w.plane.Client(), metav1.NamespaceDefault, name)
+	})
+	ccm.Stop(time.Minute)
+	if err := ccm.Err(); !strings.Contains(err.Error(), "exit status 0") {
+		t.Errorf("asked to end: %v\n%s", err, ccm.Log(30))
+	}
+}
+
+func (w *world) start(t *testing.T, box sandbox, f *facts, directory string) *process.Process {
+	t.Helper()
+	spec := process.Spec{Name: "the container", LogFile: filepath.Join(directory, "log")}
+	if w.sandboxed {
+		text, err := json.Marshal(box)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Path, spec.Env, spec.Attributes = os.Args[0], []string{asRuntime + "=" + string(text)}, namespaces
+	} else {
+		argv, env, err := box.withPrefix(f, directory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec.Path, spec.Args, spec.Env = argv[0], argv[1:], env
+	}
+	ccm, err := process.Start(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(ccm.Kill)
+	return ccm
+}
+
+// addNode makes a server and the Node that its kubelet registers.
+func (w *world) addNode(t *testing.T, name string) {
+	t.Helper()
+	server, err := w.cloud.AddServer(name, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Value: "true", Effect: corev1.TaintEffectNoSchedule}}},
+		Status: corev1.NodeStatus{
+			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: server.Addresses[0]}},
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		},
+	}
+	if _, err := w.plane.Client().CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func service(name string) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+}
+
+// leads is an error while nobody has the lease of the row.
+func (w *world) leads(ctx context.Context, row container) error {
+	name := "cloud-controller-manager"
+	if row.lease != "" {
+		name = row.lease
+	}
+	lease, err := w.plane.Client().CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
+		return errors.New("nobody has lease " + name)
+	}
+	return nil
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
