@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -91,6 +93,9 @@ func (p *process) begin(flags *pflag.FlagSet, unknownGates []string) error {
 // than by ending the process.
 func (p *process) initCloud(completed *appconfig.CompletedConfig) cloudprovider.Interface {
 	cloud, err := p.connect(completed)
+	if errors.Is(context.Cause(p.ctx), errSignalled) {
+		klog.FlushAndExit(klog.ExitFlushTimeout, 0)
+	}
 	if err != nil {
 		logProblems(err)
 		klog.FlushAndExit(klog.ExitFlushTimeout, 1)

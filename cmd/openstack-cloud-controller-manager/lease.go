@@ -21,6 +21,10 @@ import (
 // that lets us give the lease back one day.
 const leaseReadPatience = 5 * time.Second
 
+// giveBackPatience is how long the lease may take to be given back. An API server that
+// is away does not hold up the end: the lease expires soon enough.
+const giveBackPatience = 3 * time.Second
+
 // lease is the leader election lease, to be given back at the end. Upstream's
 // election cannot do it: it never ends before the process. A nil lease is that of
 // a process without leader election.
@@ -76,6 +80,8 @@ func (l *lease) release(ctx context.Context) error {
 	if l.holder == "" {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, giveBackPatience)
+	defer cancel()
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		held, err := l.leases.Get(ctx, l.name, metav1.GetOptions{})
 		if err != nil || ptr.Deref(held.Spec.HolderIdentity, "") != l.holder {
@@ -88,6 +94,9 @@ func (l *lease) release(ctx context.Context) error {
 		_, err = l.leases.Update(ctx, held, metav1.UpdateOptions{})
 		return err
 	})
+	if err == nil {
+		err = ctx.Err() // which the retry takes for the end of its own patience
+	}
 	if err != nil {
 		return fmt.Errorf("give back lease %s: %w", l.name, err)
 	}

@@ -37,15 +37,17 @@ func main() {
 func run(arguments []string, env config.Environment, out io.Writer) int {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
-	stopOnSignal(ctx, stop)
-	p := &process{ctx: ctx, stop: stop, env: env, build: thisBuild()}
+	p := &process{ctx: ctx, stop: stop, env: env, build: thisBuild(), returned: make(chan struct{})}
+	p.stopOnSignal()
 	command, err := newCommand(p, out)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "Error: %v\n", err)
 		return 1
 	}
 	command.SetArgs(ownArguments(arguments))
-	if code := cli.Run(command); code != 0 {
+	code := cli.Run(command)
+	close(p.returned)
+	if code != 0 {
 		return code
 	}
 	p.finish()
@@ -58,18 +60,30 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 	return 0
 }
 
+// upstreamPatience is how long upstream may take to notice the end. It waits for an API
+// server that is away without listening.
+const upstreamPatience = 2 * time.Second
+
 // stopOnSignal ends the process in order at the first SIGTERM or SIGINT, and at
 // once at the second.
-func stopOnSignal(ctx context.Context, stop context.CancelCauseFunc) {
+func (p *process) stopOnSignal() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	go func() {
-		defer signal.Stop(signals)
 		select {
 		case received := <-signals:
 			klog.InfoS("Stopping", "signal", received.String())
-			stop(errSignalled)
-		case <-ctx.Done():
+			signal.Stop(signals)
+			p.stop(errSignalled)
+		case <-p.ctx.Done():
+			signal.Stop(signals)
+			return
+		}
+		select {
+		case <-p.returned:
+		case <-time.After(upstreamPatience):
+			p.finish()
+			klog.FlushAndExit(klog.ExitFlushTimeout, 0)
 		}
 	}()
 }

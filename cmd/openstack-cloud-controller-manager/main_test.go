@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,23 +52,32 @@ func program(t *testing.T, env []string, arguments ...string) outcome {
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
+	overwrite(t, path, text)
+	return path
+}
+
+func overwrite(t *testing.T, path, text string) {
+	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
 // cluster gives the flags for an API server that nobody needs to answer.
 func cluster(t *testing.T) []string {
 	t.Helper()
-	kubeconfig := file(t, "kubeconfig", `apiVersion: v1
+	return []string{"--kubeconfig=" + kubeconfigOf(t, "127.0.0.1:1"), "--secure-port=0", "--leader-elect=false"}
+}
+
+func kubeconfigOf(t *testing.T, address string) string {
+	t.Helper()
+	return file(t, "kubeconfig", `apiVersion: v1
 kind: Config
 current-context: c
 contexts: [{name: c, context: {cluster: c, user: u}}]
-clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+clusters: [{name: c, cluster: {server: "http://`+address+`"}}]
 users: [{name: u, user: {}}]
 `)
-	return []string{"--kubeconfig=" + kubeconfig, "--secure-port=0", "--leader-elect=false"}
 }
 
 const password = "correct horse battery staple"
@@ -103,6 +115,22 @@ func TestAnUnknownFlagIsTheOnlyThingThatIsSaid(t *testing.T) {
 	}
 }
 
+// signInAt is a [Global] section.
+func signInAt(authURL string) string {
+	return "[Global]\nauth-url=" + authURL + "\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n"
+}
+
+// refusingKeystone is in order, and knows nobody.
+func refusingKeystone(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":{"code":401,"title":"Unauthorized","message":"The request you have made requires authentication."}}`)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v3"
+}
+
 func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -115,13 +143,9 @@ func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
 			conf: "[Global]\nauth-url=http://127.0.0.1:1/v3\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n[LoadBalancer]\nmonitor-delay=soon\nfloating-netwrok-id=x\n",
 			says: []string{"monitor-delay", "soon", "floating-netwrok-id", "floating-network-id"},
 		},
-		"nobody answers at auth-url": {
-			conf: "[Global]\nauth-url=http://127.0.0.1:1/v3\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n",
-			says: []string{"http://127.0.0.1:1/v3"},
-		},
-		"the environment in place of a file": {
-			env:  []string{"OS_AUTH_URL=http://127.0.0.1:1/v3", "OS_USERNAME=u", "OS_PASSWORD=" + password, "OS_PROJECT_NAME=p", "OS_USER_DOMAIN_NAME=d", "OS_PROJECT_DOMAIN_NAME=d"},
-			says: []string{"http://127.0.0.1:1/v3"},
+		"refused credentials": {
+			conf: signInAt(refusingKeystone(t)),
+			says: []string{"sign in at", "401"},
 		},
 		"routes, and nothing about where pods are": {
 			conf: "[Global]\nauth-url=http://127.0.0.1:1/v3\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n[Route]\nrouter-id=r\n",

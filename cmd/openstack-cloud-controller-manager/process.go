@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	apiserver "k8s.io/apiserver/pkg/server"
 	appconfig "k8s.io/cloud-provider/app/config"
 	kubecloudconfig "k8s.io/cloud-provider/config"
 	"k8s.io/component-base/metrics/legacyregistry"
@@ -26,8 +30,13 @@ type process struct {
 	build      build
 	userAgents []string
 
-	provider *provider.Provider
+	// lease belongs to the provider, which is nil until upstream has asked for it and
+	// Keystone has answered.
 	lease    *lease
+	provider atomic.Pointer[provider.Provider]
+	// returned is closed when upstream has come to its end; finished is the rest of ours.
+	returned chan struct{}
+	finished sync.Once
 }
 
 // connect reads cloud.conf and signs in.
@@ -57,7 +66,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	p.lease = newLease(completed)
-	p.provider, err = provider.Connect(p.ctx, provider.Connection{
+	connected, err := p.signIn(completed.SecureServing, provider.Connection{
 		Config:         conf,
 		Reread:         func() (config.Global, error) { return rereadGlobal(shared.CloudProvider.CloudConfigFile, p.env) },
 		UserAgent:      userAgent(p.build.version, p.userAgents),
@@ -76,8 +85,35 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 	if err != nil {
 		return nil, err
 	}
-	tellReadiness(&completed.Authentication, p.provider.Ready)
-	return p.provider, nil
+	tellReadiness(&completed.Authentication, connected.Ready)
+	p.provider.Store(connected)
+	return connected, nil
+}
+
+// The pause between two sign-ins at the start doubles from the first to the longest.
+const firstSignInPause, longestSignInPause = time.Second, 30 * time.Second
+
+// signIn connects to the cloud. As long as Keystone is away it tries again, with what
+// [Global] says by then: this process takes no part in the election meanwhile, is alive
+// and not ready. Everything else is an error, as are refused credentials.
+func (p *process) signIn(serving *apiserver.SecureServingInfo, c provider.Connection) (*provider.Provider, error) {
+	handOver := serveWaiting(serving)
+	defer handOver()
+	for pause := firstSignInPause; ; pause = min(2*pause, longestSignInPause) {
+		connected, err := provider.Connect(p.ctx, c)
+		if err == nil || !openstack.IsKeystoneAway(err) || p.ctx.Err() != nil {
+			return connected, err
+		}
+		klog.ErrorS(err, "Waiting for Keystone: not ready, and not a candidate for the leader until it answers", "again", pause)
+		select {
+		case <-p.ctx.Done():
+			return nil, context.Cause(p.ctx)
+		case <-c.Clock.After(pause):
+		}
+		if global, err := c.Reread(); err == nil {
+			c.Config.Global = global
+		}
+	}
 }
 
 // rereadGlobal reads the configuration once more. What it warns of was told at the
@@ -102,20 +138,23 @@ func checkRoutes(routerID string, shared kubecloudconfig.KubeCloudSharedConfigur
 
 // finish ends the calls that still run and then gives the lease back, so that
 // another replica goes on at once. The lease of a process that still works on
-// something is left to expire.
+// something is left to expire. It returns when that is done, whoever began it.
 func (p *process) finish() {
-	if p.provider == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), shutdownPatience)
-	defer cancel()
-	if err := p.provider.Shutdown(ctx); err != nil {
-		klog.ErrorS(err, "Stopping without giving back the leader election lease")
-		return
-	}
-	if err := p.lease.release(ctx); err != nil {
-		klog.ErrorS(err, "The leader election lease is left to expire")
-	}
+	p.finished.Do(func() {
+		connected := p.provider.Load()
+		if connected == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), shutdownPatience)
+		defer cancel()
+		if err := connected.Shutdown(ctx); err != nil {
+			klog.ErrorS(err, "Stopping without giving back the leader election lease")
+			return
+		}
+		if err := p.lease.release(ctx); err != nil {
+			klog.ErrorS(err, "The leader election lease is left to expire")
+		}
+	})
 }
 
 // userAgent is what we call ourselves to OpenStack, after what the operator adds.

@@ -87,3 +87,21 @@ func credentialsRefused(err error) bool {
 	}
 	return false
 }
+
+// IsKeystoneAway tells that a sign-in failed without a word of Keystone's against it:
+// it cannot be reached, is overloaded, or something else answers in its place. That
+// ends by itself, unlike a configuration that it refuses.
+func IsKeystoneAway(err error) bool {
+	if !notSignedIn(err) || credentialsRefused(err) {
+		return false
+	}
+	resp := response(err)
+	if resp == nil {
+		return true
+	}
+	switch resp.Actual {
+	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	}
+	return resp.Actual >= http.StatusInternalServerError
+}

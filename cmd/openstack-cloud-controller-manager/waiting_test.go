@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+)
+
+// An outage of Keystone is none of ours: no probe starts the container again, and no
+// restart with its growing pauses is needed when it is over.
+func TestTheStartWaitsForKeystone(t *testing.T) {
+	t.Parallel()
+	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	conf := signInAt("http://" + address + "/identity/v3")
+	path := file(t, "cloud.conf", conf)
+	p := startProgram(t, nil, append(standby(t), "--cloud-config="+path, "--v=8")...)
+	p.awaitLog(t, "Waiting for Keystone")
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/metrics": 503} {
+		p.answers(t, path, want)
+	}
+	if log := p.log(); !strings.Contains(log, "http://"+address) || strings.Contains(log, password) {
+		t.Errorf("the log says nothing of %s, or the password:\n%s", address, log)
+	}
+	cloud, err := simulator.Start(simulator.Options{Addr: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	overwrite(t, path, cloud.CloudConf()) // with what cloud.conf says by then
+	p.answers(t, "/readyz", 200)
+	p.answers(t, "/metrics", 403)
+	p.awaitLog(t, "Attempting to acquire leader lease")
+	if code := p.terminate(t); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, p.log())
+	}
+}
+
+func TestTheEnvironmentCanStandInForCloudConf(t *testing.T) {
+	t.Parallel()
+	p := startProgram(t, []string{"OS_AUTH_URL=http://127.0.0.1:1/v3", "OS_USERNAME=u", "OS_PASSWORD=" + password,
+		"OS_PROJECT_NAME=p", "OS_USER_DOMAIN_NAME=d", "OS_PROJECT_DOMAIN_NAME=d"}, append(cluster(t), "--v=8")...)
+	p.awaitLog(t, "Waiting for Keystone")
+	if log := p.log(); !strings.Contains(log, "http://127.0.0.1:1/v3") || strings.Contains(log, password) {
+		t.Errorf("the log says nothing of the URL, or the password:\n%s", log)
+	}
+	if code := p.terminate(t); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, p.log())
+	}
+}
+
+// silent accepts connections, and says nothing.
+func silent(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().String()
+}
+
+// Whatever upstream does when the API server is away, SIGTERM is heard.
+func TestTheEndDoesNotWaitForTheAPIServer(t *testing.T) {
+	t.Parallel()
+	cloud, err := simulator.Start(simulator.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	conf := "--cloud-config=" + file(t, "cloud.conf", cloud.CloudConf())
+	for name, test := range map[string]struct {
+		arguments []string
+		after     string
+	}{
+		"it refuses, a standby":        {append(standby(t), conf), "Attempting to acquire leader lease"},
+		"it refuses, without lease":    {append(cluster(t), conf), "Version:"},
+		"it is silent, from the start": {append(standby(t), conf, "--kubeconfig="+kubeconfigOf(t, silent(t))), `"Starting"`},
+		"it is silent, without lease":  {append(cluster(t), conf, "--kubeconfig="+kubeconfigOf(t, silent(t))), "Version:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := startProgram(t, nil, test.arguments...)
+			p.awaitLog(t, test.after)
+			if code := p.terminate(t); code != 0 {
+				t.Errorf("exit code %d:\n%s", code, p.log())
+			}
+		})
+	}
+}
+
+func TestTheLeaseIsLeftToExpireWhenTheAPIServerIsAway(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(server.Close)
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lease{leases: client.CoordinationV1().Leases("kube-system"), name: leaseName, holder: ourName(t)}
+	if err := l.release(t.Context()); err == nil || !strings.Contains(err.Error(), leaseName) {
+		t.Errorf("got %v", err)
+	}
+}
