@@ -65,8 +65,8 @@ func waysOfRefusal() map[string]refusing {
 		return `{"faultcode": "Client", "faultstring": "Quota has been met for resources: ` + of + `"}`
 	}
 	return map[string]refusing{
-		"a number that is none":        {spoil: annotated(annotation.ConnLimit, "many"), want: "many", reason: "invalid"},
-		"a boolean that is none":       {spoil: annotated(annotation.Monitor, "perhaps"), want: "perhaps", reason: "invalid"},
+		"a number that is none":        {spoil: annotated(annotation.MaxMembers, "many"), want: "many", reason: "invalid"},
+		"a boolean that is none":       {spoil: annotated(annotation.AppProtocol, "perhaps"), want: "perhaps", reason: "invalid"},
 		"a selector that is none":      {spoil: annotated(annotation.NodeSelector, "a in ("), want: annotation.NodeSelector, reason: "invalid"},
 		"a selector that matches none": {spoil: annotated(annotation.NodeSelector, "zone=nowhere"), want: "none of 3 nodes", reason: "invalid"},
 		"a host name that is none":     {spoil: annotated(annotation.Hostname, "a b"), want: annotation.Hostname, reason: "invalid"},
@@ -74,7 +74,7 @@ func waysOfRefusal() map[string]refusing {
 		"a source range that is none":  {spoil: func(_ *world, svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"all"} }, want: "all", reason: "invalid"},
 		"a limit of cloud.conf":        {prepare: func(w *world, _ *v1.Service) { w.conf.LoadBalancer.MaxPorts = 2 }, spoil: anotherPort, want: "max-ports", reason: "invalid"},
 		"an annotation that is denied": {spoil: annotated(annotation.FloatingIPID, absent), want: "deny-annotations", reason: "invalid"},
-		"a method of another provider": {spoil: annotated(annotation.Method, "SOURCE_IP_PORT"), want: "SOURCE_IP_PORT", reason: "unsupported"},
+		"a typing error":               {prepare: annotated(annotation.ClientData, "5000"), spoil: annotated(annotation.ClientData, "5s"), want: "would change the load balancer", reason: "invalid"},
 		"two ways to name a floating IP": {prepare: func(w *world, _ *v1.Service) { w.conf.LoadBalancer.DenyAnnotations = "" }, spoil: func(_ *world, svc *v1.Service) {
 			svc.Annotations[annotation.FloatingIPTag] = "x"
 			svc.Spec.LoadBalancerIP = "127.200.9.9"
@@ -295,7 +295,7 @@ func TestDriftOfARefusedServiceIsRepaired(t *testing.T) {
 				w := newWorld(t, worldOptions{keys: managed("per-service", "create-monitor", "true")})
 				nodes, svc := w.nodes(3), service("web", 2)
 				w.ensure(svc, nodes)
-				svc.Annotations[annotation.ConnLimit] = "many"
+				svc.Annotations[annotation.MaxMembers] = "many"
 				if restart {
 					w.restart()
 				}
@@ -317,7 +317,7 @@ func TestDriftOfARefusedServiceIsRepaired(t *testing.T) {
 				if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
 					t.Errorf("events:\n%s\nwant one of drift with %q", told, c.told)
 				}
-				delete(svc.Annotations, annotation.ConnLimit)
+				delete(svc.Annotations, annotation.MaxMembers)
 				w.ensure(svc, nodes)
 				if got := w.refusedFor(); got != "" {
 					t.Errorf("a Service that is good again counts as %q", got)
@@ -336,7 +336,7 @@ func TestARefusedServiceWhoseFloatingIPIsGoneGetsAnother(t *testing.T) {
 	nodes, svc := w.nodes(2), service("web", 1)
 	w.ensure(svc, nodes)
 	before := w.cloud.Neutron.FloatingIPs()[0]
-	svc.Annotations[annotation.ConnLimit] = "many"
+	svc.Annotations[annotation.MaxMembers] = "many"
 	w.restart()
 	w.floatingIP("127.200.7.7", "somebody's")
 	if err := w.cloud.Neutron.ReleaseFloatingIP(before.ID); err != nil {
@@ -360,7 +360,7 @@ func TestARefusedServiceGetsItsLoadBalancerBack(t *testing.T) {
 	nodes, svc := w.nodes(2), service("web", 2)
 	w.ensure(svc, nodes)
 	address := svc.Status.LoadBalancer.Ingress[0].IP
-	svc.Annotations[annotation.ConnLimit] = "many"
+	svc.Annotations[annotation.MaxMembers] = "many"
 	w.refused(svc, nodes, "many")
 	if err := octaviaAsSomebodyElse(t, w).Octavia().DeleteLoadBalancer(w.ctx, w.loadBalancer().ID, true); err != nil {
 		t.Fatal(err)
@@ -468,7 +468,7 @@ func TestARefusedServiceOnASharedLoadBalancerFollowsItsNodes(t *testing.T) {
 	w.ensure(service("owner", 1), nodes)
 	guest := onto("guest", w.loadBalancer(), 443)
 	w.ensure(guest, nodes)
-	guest.Annotations[annotation.ConnLimit] = "many"
+	guest.Annotations[annotation.MaxMembers] = "many"
 	w.restart()
 	replaced := []*v1.Node{w.node(2), w.node(3)}
 	w.refused(guest, replaced, "follows the nodes")
@@ -493,7 +493,7 @@ func TestARefusalIsToldOnce(t *testing.T) {
 	w := newWorld(t, worldOptions{})
 	nodes, svc := w.nodes(2), service("web", 1)
 	w.ensure(svc, nodes)
-	svc.Annotations[annotation.ConnLimit] = "many"
+	svc.Annotations[annotation.MaxMembers] = "many"
 	svc.Annotations["loadbalancer.openstack.org/floating-netwrok-id"] = "x"
 	w.told()
 	for range 3 {
