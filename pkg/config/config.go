@@ -110,7 +110,7 @@ type LoadBalancer struct {
 	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider"`
 	// Algorithm of every pool. Provider ovn knows only SOURCE_IP_PORT, which is its default.
 	LBMethod string `gcfg:"lb-method" default:"ROUND_ROBIN" oneof:"ROUND_ROBIN,LEAST_CONNECTIONS,SOURCE_IP,SOURCE_IP_PORT"`
-	// Subnet of the VIP, and of the members unless `member-subnet-id` is given. Empty means the subnet of the nodes.
+	// Subnet of the members unless `member-subnet-id` is given, and of the VIP where neither the Service nor its class names another. Empty means the subnet of most nodes.
 	SubnetID string `gcfg:"subnet-id"`
 	// Subnet in which members are reached.
 	MemberSubnetID string `gcfg:"member-subnet-id"`
@@ -229,7 +229,7 @@ type LoadBalancerClass struct {
 	FloatingSubnetTags string `gcfg:"floating-subnet-tags" form:"subnet-tags"`
 	// Network of the VIP.
 	NetworkID string `gcfg:"network-id"`
-	// Subnet of the VIP, and of the members unless `member-subnet-id` is given.
+	// Subnet of the VIP. Also of the members, unless `member-subnet-id` or [LoadBalancer] names one.
 	SubnetID string `gcfg:"subnet-id"`
 	// Subnet in which members are reached.
 	MemberSubnetID string `gcfg:"member-subnet-id"`

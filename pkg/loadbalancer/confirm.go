@@ -49,7 +49,9 @@ func (r *remembered) due(look *inventory.Look) bool {
 //	nothing changed, and it is confirmed      nothing
 //	nothing changed, and it is not            settings: then it is confirmed
 //	updated_at and operating status moved     the status tree: members' health has changed, which is nobody's doing
-//	updated_at moved                          settings: health can have changed twice
+//	updated_at moved                          settings: health can have changed twice; and which members are out of
+//	                                          service, which is nothing to be brought back, and must be known; again
+//	                                          when it is confirmed, as statuses come late
 //	anything else                             nothing: the load balancer is to be brought back
 func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered, look *inventory.Look) string {
 	why := known.drifted(look)
@@ -66,6 +68,10 @@ func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered
 	} else {
 		same, err = r.sameSettings(ctx, known.as, there.LoadBalancer, seen)
 	}
+	others := moved || known.others
+	if err == nil && same && others && (!onlyHealth || serviceChanged(there.LoadBalancer)) {
+		err = r.observer.OutOfService(ctx, there.LoadBalancer)
+	}
 	switch {
 	case err != nil:
 		klog.FromContext(ctx).V(2).Info("Cannot look closer at a load balancer, trying again at the next look", "service", known.service, "loadBalancer", known.loadBalancerID, "err", err)
@@ -75,16 +81,45 @@ func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered
 	}
 	now := *known
 	now.updatedAt, now.operating = seen.UpdatedAt, seen.Operating
-	if moved {
+	if others {
 		there.LoadBalancer.UpdatedAt = seen.UpdatedAt
 		now.contents = pack(there)
+		if outOfService(there.LoadBalancer) {
+			now.frame = "" // which would not tell it
+		}
 	}
 	now.confirmed = !onlyHealth && (!moved || look.Began.Sub(seen.UpdatedAt) > atRest)
+	now.others = others && !now.confirmed
 	if moved {
 		now.since, now.written = r.options.Clock.Now(), false
 	}
 	r.memory.exchange(uid, known, &now)
 	return ""
+}
+
+// serviceChanged tells whether the operating status of a member says something else of
+// whether it is out of service than is remembered.
+func serviceChanged(lb *model.LoadBalancer) bool {
+	return anyMember(lb, func(m model.Member) bool {
+		switch m.Status.Operating {
+		case "ONLINE":
+			return m.Drained || m.AdminDown
+		case "DRAINING":
+			return !m.Drained
+		case "OFFLINE":
+			return !m.AdminDown
+		}
+		return false
+	})
+}
+
+// outOfService tells whether somebody has taken a member out of service.
+func outOfService(lb *model.LoadBalancer) bool {
+	return anyMember(lb, func(m model.Member) bool { return m.Drained || m.AdminDown })
+}
+
+func anyMember(lb *model.LoadBalancer, is func(model.Member) bool) bool {
+	return slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool { return slices.ContainsFunc(l.Pool.Members, is) })
 }
 
 // sameParts compares the parts of a load balancer with the status tree, and notes how

@@ -290,7 +290,7 @@ func TestAChangeOfHealthAloneIsOneRead(t *testing.T) {
 	quietly("a member fails", 1)
 	health(octavia.Online)
 	health(octavia.Error)
-	quietly("it came back and failed again", 3)
+	quietly("it came back and failed again", 5) // and who is out of service: the tree, and the weights of its pool
 	w.cloud.Books.Reset()
 	w.ensure(svc, nodes)
 	if all := w.cloud.Books.Requests(); len(all) != 0 {

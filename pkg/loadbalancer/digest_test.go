@@ -93,7 +93,7 @@ func TestEverySettingIsInTheDigestSomehow(t *testing.T) {
 	}
 	known := strings.Fields(`
 		Family Internal LoadBalancerIP Provider Method SubnetID NetworkID PortID VIPAddress VIP Monitor Listeners servesTCP
-		NodeSelector Seed MaxMembers SourceRanges SecurityGroups Tags`) // build makes the desired model, or the wish, of them
+		NodeSelector MembersIn Seed MaxMembers SourceRanges SecurityGroups Tags`) // build makes the desired model, or the wish, of them
 	known = append(known, strings.Fields(`
 		LoadBalancerID KeepFloatingIP Hostname HostnameSuffix ProviderAsked MethodAsked MethodOfClass
 		methodOtherwise rangesAnnotated Malformed exists`)...) // which load balancer it is; what becomes of it later, is published or told

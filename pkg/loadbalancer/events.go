@@ -31,6 +31,12 @@ const (
 	// ReasonNetworkChosen (Normal) tells which of several external networks the
 	// floating IP comes from.
 	ReasonNetworkChosen = "LoadBalancerExternalNetworkChosen"
+	// ReasonSubnetChosen (Normal) tells which of several subnets of the nodes the VIP is
+	// in.
+	ReasonSubnetChosen = "LoadBalancerSubnetChosen"
+	// ReasonUnmonitored (Normal) tells that a load balancer which another controller made
+	// has no health monitors, and how to add them.
+	ReasonUnmonitored = "LoadBalancerHealthMonitorMissing"
 	// ReasonAddressChanged (Normal) tells of another address than was published.
 	ReasonAddressChanged = "LoadBalancerAddressChanged"
 	// ReasonForeignFloatingIP (Warning) names a floating IP that somebody else put on a
@@ -52,14 +58,25 @@ func (r *Reconciler) tellWithoutAddress(svc *v1.Service, settings build.Settings
 	}
 }
 
-// tellFloating says, when something is made, what is not as one may think of the
-// floating IP.
+// tellFloating says, when something is made, what is not as one may think of its
+// addresses.
 func (r *Reconciler) tellFloating(svc *v1.Service, known build.Facts, p plan.Plan) {
 	if known.NoFloatingIP != "" && p.Creates() {
 		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonForcedInternal, known.NoFloatingIP)
 	}
+	if known.ChosenSubnet != "" && p.Creates() {
+		r.options.Recorder.Event(svc, v1.EventTypeNormal, ReasonSubnetChosen, known.ChosenSubnet)
+	}
 	if known.Chosen != "" && p.MakesFloatingIP() {
 		r.options.Recorder.Event(svc, v1.EventTypeNormal, ReasonNetworkChosen, known.Chosen)
+	}
+}
+
+// tellUnmonitored says what the traffic policy lacks on a load balancer that is taken over.
+func (p *pass) tellUnmonitored() {
+	text := own(p.settings, p.observed).Monitor.Missing(p.svc, p.capabilities(p.observed))
+	if p.notices.changed(p.svc.UID, aboutMonitors, text) {
+		p.options.Recorder.Event(p.svc, v1.EventTypeNormal, ReasonUnmonitored, text)
 	}
 }
 

@@ -217,7 +217,7 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 		}
 	}
 	nodes := build.Followers{Backends: p.backends, Unchosen: how.unread.Selector, Capped: how.capped}
-	if p.settings.MemberSubnetID == "" && p.settings.SubnetID == "" {
+	if p.settings.NodesSubnets() {
 		var err error
 		if nodes.Subnets, err = p.facts.MemberSubnets(ctx, p.backends); err != nil {
 			return plan.Plan{}, err

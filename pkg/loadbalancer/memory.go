@@ -32,6 +32,7 @@ type remembered struct {
 	// Service named then.
 	shared       *model.Shared
 	named        string
+	unmonitored  bool // model.LoadBalancer.Unmonitored
 	updatedAt    time.Time
 	operating    string // the operating status of the load balancer
 	floatingIPID string
@@ -41,6 +42,8 @@ type remembered struct {
 	since time.Time
 	// confirmed tells that all is surely as updatedAt was. See check.
 	confirmed bool
+	// others tells that somebody else has changed something since it was last confirmed.
+	others bool
 	// written tells that it stands in the Service's annotations, announced that the ID and
 	// the address of the load balancer do.
 	written, announced bool

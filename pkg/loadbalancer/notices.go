@@ -20,6 +20,7 @@ const (
 	aboutSettings subject = iota
 	aboutProvider
 	aboutNodes
+	aboutMonitors
 )
 
 // notices remembers what each Service was told last, until the Service goes: who writes

@@ -187,8 +187,9 @@ func (p *pass) tell(todo, reported plan.Plan) {
 	if p.follows != nil {
 		return
 	}
+	p.tellUnmonitored()
 	if !p.quiet {
-		p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, build.Ineffective(p.svc, p.settings, p.capabilities(p.observed))))
+		p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, build.Ineffective(p.svc, own(p.settings, p.observed), p.capabilities(p.observed))))
 	}
 	p.tellFloating(p.svc, p.known, todo)
 	p.tellForeignFloatingIP()
@@ -240,7 +241,7 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 	}
 	digest, err := p.asksFor(ctx, known)
 	if err == nil && recognised && digest != known.digest {
-		digest, err = p.asksForOnShared(ctx, known, digest)
+		digest, err = p.asksForLess(ctx, known, digest)
 	}
 	if err != nil {
 		return nil, "", err
@@ -487,6 +488,7 @@ func (p *pass) remember(address string, reported map[string]bool) {
 		provider:       lb.Provider,
 		vipPortID:      lb.VIP.PortID,
 		shared:         lb.Shared,
+		unmonitored:    lb.Unmonitored(),
 		named:          p.settings.LoadBalancerID,
 		updatedAt:      lb.UpdatedAt,
 		operating:      lb.Status.Operating,

@@ -292,6 +292,7 @@ func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings, can b
 		Cascade:        r.options.Config.LoadBalancer.CascadeDelete,
 		Forgetful:      can.Forgetful,
 		MoveMembers:    settings.MemberSubnetID != "",
+		NodesSubnets:   settings.NodesSubnets(),
 		NoFullCreate:   !can.Can(build.FullCreate),
 		NoBatches:      !can.Can(build.MemberBatches),
 	}

@@ -36,11 +36,17 @@ func onShared(desired *model.LoadBalancer) *model.LoadBalancer {
 }
 
 // own are the settings as far as they are for the load balancer that is there: on
-// another's, the Service asks for no floating IP and no address.
+// another's, the Service asks for no floating IP and no address; on one that another
+// controller made without health monitors, its traffic policy asks for none.
 func own(s build.Settings, observed *model.Observed) build.Settings {
-	if lb := observed.LoadBalancer; lb != nil && lb.Shared != nil {
+	lb := observed.LoadBalancer
+	if lb == nil {
+		return s
+	}
+	if lb.Shared != nil {
 		s.Internal, s.LoadBalancerIP = true, ""
 	}
+	s.Monitor.Unmonitored = lb.Unmonitored()
 	return s
 }
 
@@ -166,24 +172,32 @@ func (p *pass) tellShared() {
 		"The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", lb.VIP.Address)
 }
 
-// asksForOnShared tries whether what was written down is of a load balancer that is
-// another's, which only the digest of what the Service asks for there can tell. If it
-// is not, all is as asksFor has left it, and so is the digest.
-func (p *pass) asksForOnShared(ctx context.Context, known *remembered, alone string) (string, error) {
+// asksForLess tries whether what was written down is of a load balancer that is another's,
+// or that another controller made without health monitors, which only the digest of what
+// the Service asks for there can tell. If it is neither, all is as asksFor has left it,
+// and so is the digest.
+func (p *pass) asksForLess(ctx context.Context, known *remembered, all string) (string, error) {
 	wanted, facts := p.wanted, p.known
-	known.shared = &model.Shared{}
-	digest, err := p.asksFor(ctx, known)
-	if err != nil || digest == known.digest {
-		return digest, err
+	for _, on := range []struct{ shared, unmonitored bool }{{true, false}, {false, true}, {true, true}} {
+		if on.unmonitored && !p.settings.Monitor.ByPolicy(p.svc) {
+			continue
+		}
+		if known.shared, known.unmonitored = nil, on.unmonitored; on.shared {
+			known.shared = &model.Shared{}
+		}
+		digest, err := p.asksFor(ctx, known)
+		if err != nil || digest == known.digest {
+			return digest, err
+		}
 	}
-	known.shared, p.wanted, p.known = nil, wanted, facts
-	return alone, nil
+	known.shared, known.unmonitored, p.wanted, p.known = nil, false, wanted, facts
+	return all, nil
 }
 
 // standIn is a load balancer like the one that is remembered, as far as what the
 // Service asks for depends on it.
 func (p *pass) standIn(known *remembered) *model.LoadBalancer {
-	lb := &model.LoadBalancer{Provider: known.provider, Shared: known.shared}
+	lb := &model.LoadBalancer{Provider: known.provider, Shared: known.shared, Adopted: known.unmonitored}
 	if known.floatingIPID != "" {
 		lb.FloatingIP = fittingFloatingIP(p.settings)
 	}

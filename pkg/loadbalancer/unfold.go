@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -28,7 +29,7 @@ func (p *pass) frame(desired, observed *model.LoadBalancer) string {
 	}
 	for _, want := range desired.Listeners {
 		have := observed.Listener(want.Key())
-		if have == nil || have.Name != want.Name || have.Pool.Name != want.Pool.Name {
+		if have == nil || have.Name != want.Name || have.Pool.Name != want.Pool.Name || strays(want.Pool, have.Pool, observed.VIP.SubnetID) {
 			return ""
 		}
 	}
@@ -37,6 +38,18 @@ func (p *pass) frame(desired, observed *model.LoadBalancer) string {
 		return ""
 	}
 	return digestOf(frame, p.settings, nil)
+}
+
+// strays tells whether a pool has members that are not as they would be made today, and
+// stay so: out of service, or in another subnet. None names the VIP's.
+func strays(want, have model.Pool, vipSubnet string) bool {
+	wanted := make(map[string]string, len(want.Members))
+	for _, m := range want.Members {
+		wanted[m.Address] = cmp.Or(m.SubnetID, vipSubnet)
+	}
+	return slices.ContainsFunc(have.Members, func(m model.Member) bool {
+		return m.Drained || m.AdminDown || !m.SubnetUnknown && cmp.Or(m.SubnetID, vipSubnet) != wanted[m.Address]
+	})
 }
 
 // withoutNodes leaves one member in each pool, which stands for all.
@@ -97,7 +110,7 @@ func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, 
 	}
 	lb := *frame
 	lb.ID, lb.Provider, lb.UpdatedAt = known.loadBalancerID, known.provider, known.updatedAt
-	lb.VIP.PortID, lb.VIP.Address = listed.VIPPortID, listed.VIPAddress
+	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.unmonitored
 	if !fillIn(&lb, tree) {
 		klog.FromContext(ctx).V(2).Info("The load balancer has other parts than were written down, reading it")
 		return nil, nil

@@ -119,6 +119,13 @@ func (o *Octavia) Members(ctx context.Context, poolID string) ([]pools.Member, e
 	return listAll(ctx, o, "pools/"+url.PathEscape(poolID)+"/members", url.Values{}, func(m pools.Member) string { return m.ID })
 }
 
+// MembersWith lists the members of a pool that have a setting at a value, such as
+// "weight" at "0". It costs Octavia what these cost, however many others there are.
+func (o *Octavia) MembersWith(ctx context.Context, poolID, setting, value string) ([]pools.Member, error) {
+	q := url.Values{setting: {value}}
+	return listAll(ctx, o, "pools/"+url.PathEscape(poolID)+"/members", q, func(m pools.Member) string { return m.ID })
+}
+
 // MemberAt finds the members of a pool at one address and port: at most one.
 func (o *Octavia) MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error) {
 	q := url.Values{"address": {address}, "protocol_port": {strconv.Itoa(port)}}

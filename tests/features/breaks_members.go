@@ -6,9 +6,9 @@ func memberBreaks() []Break {
 	return []Break{
 		{
 			Row: 33, What: "the annotation and cloud.conf are not heard",
-			File:  build + "build.go",
-			Old:   `first(s.MemberSubnetID, s.SubnetID,`,
-			New:   `first(s.SubnetID,`,
+			File:  "pkg/loadbalancer/facts/facts.go",
+			Old:   `case s.MemberSubnetID != "":`,
+			New:   `case false:`,
 			Tests: []string{"TestMembersMoveToAnotherSubnetAHalfAtATime"},
 		},
 		{

@@ -50,7 +50,7 @@ func settingBreaks() []Break {
 		{
 			Row: 47, What: "it is without one where create-monitor is off",
 			File:  build + "monitor.go",
-			Old:   `(m.Enabled || local(svc))`,
+			Old:   `m.Enabled || m.ByPolicy(svc) && !m.Unmonitored`,
 			New:   `m.Enabled`,
 			Tests: []string{"TestPolicyLocalAlwaysGetsAMonitorThatWorks"},
 		},

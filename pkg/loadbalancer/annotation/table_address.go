@@ -21,9 +21,9 @@ func addressTable() []Annotation {
 			Doc:   "No floating IP: the load balancer is reachable on its VIP only. The key of cloud.conf makes all Services internal, whatever their annotations say.",
 		},
 		{
-			Name: SubnetID, Key: "subnet-id", Default: "the subnet of the nodes", Change: NeedsReplace,
+			Name: SubnetID, Key: "subnet-id", Default: "the subnet of most nodes", Change: NeedsReplace,
 			Value: text("the ID of a subnet", func(v *Values) **string { return &v.SubnetID }),
-			Doc:   "The subnet of the VIP, and of the members unless `member-subnet-id` is given.",
+			Doc:   "The subnet of the VIP; also of the members, unless `member-subnet-id` or cloud.conf's `subnet-id` says otherwise.",
 		},
 		{
 			Name: NetworkID, Key: "network-id", Change: NeedsReplace,

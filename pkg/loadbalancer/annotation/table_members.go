@@ -4,7 +4,7 @@ package annotation
 func memberTable() []Annotation {
 	return []Annotation{
 		{
-			Name: MemberSubnetID, Key: "member-subnet-id", Default: "the subnet of the VIP, else that of each node", Change: InPlace,
+			Name: MemberSubnetID, Key: "member-subnet-id", Default: "`subnet-id` of [LoadBalancer], else that of the VIP, else that of each node", Change: InPlace,
 			Value: text("the ID of a subnet", func(v *Values) **string { return &v.MemberSubnetID }),
 			Doc:   "The subnet in which the load balancer finds the nodes.",
 		},

@@ -6,7 +6,7 @@ func monitorTable() []Annotation {
 		{
 			Name: Monitor, Key: "create-monitor", Change: InPlace,
 			Value: theirs(boolean(func(v *Values) **bool { return &v.Monitor })),
-			Doc:   "Health monitors for the pools. With externalTrafficPolicy Local there always are some, unless this says \"false\".",
+			Doc:   "Health monitors for the pools. With externalTrafficPolicy Local there always are some, unless this says \"false\" or another controller made the load balancer without.",
 		},
 		{
 			Name: MonitorDelay, Key: "monitor-delay", Change: InPlace,

@@ -108,8 +108,9 @@ func membersOpts(members []model.Member) []pools.CreateMemberOpts {
 	return opts
 }
 
-// memberOpts leaves out weight, backup and administrative state: Octavia's
-// defaults for them, also in a batch, are what we want.
+// memberOpts leaves out weight, backup and administrative state, unless somebody has
+// taken the member out of service: Octavia's defaults for them, also in a batch, are
+// what we want.
 func memberOpts(m model.Member) pools.CreateMemberOpts {
 	opts := pools.CreateMemberOpts{
 		Name:         m.Name,
@@ -119,6 +120,12 @@ func memberOpts(m model.Member) pools.CreateMemberOpts {
 	}
 	if m.MonitorPort != 0 {
 		opts.MonitorPort = &m.MonitorPort
+	}
+	if m.Drained {
+		opts.Weight = new(int)
+	}
+	if m.AdminDown {
+		opts.AdminStateUp = new(bool)
 	}
 	return opts
 }
@@ -133,8 +140,12 @@ func (u memberUpdate) ToMemberUpdateMap() (map[string]any, error) {
 	if u.to.MonitorPort != 0 {
 		monitorPort = &u.to.MonitorPort
 	}
+	weight := 1
+	if u.to.Drained {
+		weight = 0
+	}
 	return map[string]any{"member": map[string]any{
-		"weight": 1, "backup": false, "admin_state_up": true, "monitor_port": monitorPort,
+		"weight": weight, "backup": false, "admin_state_up": !u.to.AdminDown, "monitor_port": monitorPort,
 	}}, nil
 }
 

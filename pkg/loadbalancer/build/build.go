@@ -32,10 +32,12 @@ type Facts struct {
 	// NoFloatingIP says why the Service, though it is external, can have no floating
 	// IP in this cloud; empty when it can.
 	NoFloatingIP string
-	// Chosen says which of several external networks was taken, if nobody has chosen.
-	Chosen string
-	// MemberSubnets are the subnets of node addresses, where no subnet for
-	// members is configured.
+	// Chosen says which of several external networks was taken, if nobody has chosen;
+	// ChosenSubnet the same of the VIP and the nodes' subnets.
+	Chosen, ChosenSubnet string
+	// MembersIn is the subnet of all members; where it is empty, MemberSubnets are those
+	// of their nodes, by address.
+	MembersIn     string
 	MemberSubnets map[string]string
 }
 
@@ -169,7 +171,7 @@ func pool(svc *v1.Service, i int, protocol model.Protocol, id identity.Identity,
 			Name:        b.Node.Name,
 			Address:     b.Address,
 			Port:        int(port.NodePort),
-			SubnetID:    first(s.MemberSubnetID, s.SubnetID, facts.MemberSubnets[b.Address]),
+			SubnetID:    first(facts.MembersIn, facts.MemberSubnets[b.Address]),
 			MonitorPort: monitorPort,
 		})
 	}

@@ -37,9 +37,17 @@ func desired(t *testing.T, svc *v1.Service, cfg *config.Config, can build.Capabi
 	}
 	return build.LoadBalancer(svc, id, s, backends, build.Facts{
 		Can: can, VIPSubnetID: "vip-subnet", FloatingNetworkID: "public", FloatingSubnetIDs: []string{"floating-subnet"},
-		FlavorID: s.FlavorID, AvailabilityZone: s.AvailabilityZone,
+		FlavorID: s.FlavorID, AvailabilityZone: s.AvailabilityZone, MembersIn: membersIn(s),
 		MemberSubnets: map[string]string{"10.0.0.1": "subnet-of-1", "10.0.0.2": "subnet-of-2", "fd00::1": "subnet6", "fd00::2": "subnet6"},
 	})
+}
+
+// membersIn gives the subnet of members where all are of one family.
+func membersIn(s build.Settings) string {
+	if s.MemberSubnetID != "" {
+		return s.MemberSubnetID
+	}
+	return s.MembersIn
 }
 
 // TestDesiredModels compares whole models with files: what a change of build

@@ -41,8 +41,8 @@ func Following(svc *v1.Service, cfg *config.Config) (Settings, Unread) {
 // Followers are the nodes that a kept load balancer is brought to.
 type Followers struct {
 	Backends []Backend
-	// Subnets are those of backends by address, as far as they are known; else a new
-	// member is in that of the members there.
+	// Subnets are those of backends by address, as far as they are known. Members that are
+	// there stay where they are, and new ones may have to go there too: plan knows.
 	Subnets map[string]string
 	// Unchosen tells that the node selector cannot be read, or matches no node: members
 	// that are there and still backends stay, others come only when none of them is left.
@@ -75,7 +75,7 @@ func (f Followers) members(there []model.Member, port int) []model.Member {
 		at := slices.IndexFunc(there, func(m model.Member) bool { return m.Address == b.Address })
 		if at >= 0 {
 			member := there[at]
-			member.Port = port
+			member.Port, member.SubnetID = port, first(f.Subnets[b.Address], member.SubnetID)
 			stay = append(stay, member)
 			continue
 		}

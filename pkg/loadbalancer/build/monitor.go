@@ -1,6 +1,7 @@
 package build
 
 import (
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -15,8 +16,10 @@ import (
 // seconds.
 type MonitorSettings struct {
 	// Enabled asks for monitors where there need not be any; Off, of the Service
-	// itself, for none even with externalTrafficPolicy Local.
+	// itself, for none even with externalTrafficPolicy Local. Unmonitored tells that
+	// another controller made the load balancer, without any.
 	Enabled, Off   bool
+	Unmonitored    bool
 	Delay          int
 	Timeout        int
 	MaxRetries     int
@@ -79,8 +82,33 @@ func monitorSettings(values annotation.Values, lb config.LoadBalancer) MonitorSe
 
 // on tells whether the pools of a Service get monitors: with externalTrafficPolicy
 // Local always, as nodes without endpoints drop what they get, unless the Service
-// itself switches them off.
-func (m MonitorSettings) on(svc *v1.Service) bool { return !m.Off && (m.Enabled || local(svc)) }
+// itself switches them off, or another controller made the load balancer without: then
+// nobody knows whether monitors reach the nodes, and where they do not, they take all
+// members down.
+func (m MonitorSettings) on(svc *v1.Service) bool {
+	return !m.Off && (m.Enabled || m.ByPolicy(svc) && !m.Unmonitored)
+}
+
+// ByPolicy tells that nothing but externalTrafficPolicy Local asks for monitors.
+func (m MonitorSettings) ByPolicy(svc *v1.Service) bool { return !m.Off && !m.Enabled && local(svc) }
+
+// Missing says what a Service lacks whose load balancer another controller made without
+// monitors, and how to get it; "" where it lacks nothing.
+func (m MonitorSettings) Missing(svc *v1.Service, can Capabilities) string {
+	if !m.Unmonitored || !m.ByPolicy(svc) {
+		return ""
+	}
+	m.Unmonitored = false
+	told := fmt.Sprintf("With externalTrafficPolicy Local, nodes without endpoints drop connections, and the load balancer, which another "+
+		"controller made, has no health monitors that would find them. It is left so; %s: \"true\" adds them", annotation.Monitor)
+	for _, port := range svc.Spec.Ports {
+		if _, at := monitor(svc, model.Protocol(port.Protocol), m, can); at != 0 {
+			return fmt.Sprintf("%s. They ask port %d of the nodes: where the nodes' security groups close it to the load balancer, open it before, "+
+				"else all members go down", told, at)
+		}
+	}
+	return told
+}
 
 // own tells that the user describes the probe.
 func (m MonitorSettings) own() bool {

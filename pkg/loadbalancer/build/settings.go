@@ -50,10 +50,12 @@ type Settings struct {
 	VIP model.VIPSettings
 	// AllowReplace permits another load balancer in place of one that cannot become
 	// what is asked for.
-	AllowReplace   bool
-	MemberSubnetID string
-	Floating       FloatingSettings
-	KeepFloatingIP bool
+	AllowReplace bool
+	// MemberSubnetID is where members are to be, MembersIn where new ones go otherwise:
+	// see facts.Reader.
+	MemberSubnetID, MembersIn string
+	Floating                  FloatingSettings
+	KeepFloatingIP            bool
 	// FlavorID is a flavor's ID or name.
 	FlavorID         string
 	AvailabilityZone string
@@ -126,6 +128,7 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	}
 	notices = append(notices, malformedNotices(settings.Malformed)...)
 	settings.SubnetID, settings.NetworkID = vipPlace(values, class, lb)
+	settings.MembersIn = first(cfg.LoadBalancer.SubnetID, settings.SubnetID)
 	settings.VIP = vipSettings(values, lb)
 	settings.PortID, settings.AllowReplace = value(values.PortID), value(values.AllowReplace)
 	if lb.InternalLB && values.Internal != nil && !*values.Internal {
@@ -152,6 +155,9 @@ func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, f
 	notices = append(notices, settings.Monitor.notices(svc, values)...)
 	return settings, append(notices, floatingNotices(settings)...), errs
 }
+
+// NodesSubnets tells that nobody names the subnet of members: each is in its node's.
+func (s Settings) NodesSubnets() bool { return s.MemberSubnetID == "" && s.MembersIn == "" }
 
 // permitted leaves out the annotations that cloud.conf lets no Service use, each of
 // which is an error.

@@ -73,9 +73,11 @@ func (r *Reader) Version(ctx context.Context) (openstack.Version, error) { retur
 func (r *Reader) Gather(ctx context.Context, s build.Settings, backends []build.Backend, can build.Capabilities, existing *model.LoadBalancer) (build.Facts, error) {
 	facts := build.Facts{Can: can}
 	var err error
-	forMembers := s.MemberSubnetID == ""
-	forVIP := existing == nil && s.NetworkID == "" && s.PortID == ""
-	if s.SubnetID == "" && (forMembers || forVIP) {
+	if facts.MembersIn, err = r.membersIn(ctx, s); err != nil {
+		return facts, err
+	}
+	forVIP := existing == nil && s.SubnetID == "" && s.NetworkID == "" && s.PortID == ""
+	if facts.MembersIn == "" || forVIP {
 		if facts.MemberSubnets, err = r.MemberSubnets(ctx, backends); err != nil {
 			return facts, err
 		}
@@ -84,7 +86,7 @@ func (r *Reader) Gather(ctx context.Context, s build.Settings, backends []build.
 		return facts, err
 	}
 	if existing == nil {
-		if facts.VIPSubnetID, facts.VIPNetworkID, err = r.vip(ctx, s, facts.MemberSubnets); err != nil {
+		if err := r.vip(ctx, s, &facts); err != nil {
 			return facts, err
 		}
 	} else if s.PortID == "" {
@@ -94,20 +96,43 @@ func (r *Reader) Gather(ctx context.Context, s build.Settings, backends []build.
 }
 
 // vip gives the subnet of the VIP: the configured one, the only one of the family
-// in the configured network, or the one that the nodes are in.
-func (r *Reader) vip(ctx context.Context, s build.Settings, memberSubnets map[string]string) (subnet, network string, err error) {
+// in the configured network, or the one that most nodes are in.
+func (r *Reader) vip(ctx context.Context, s build.Settings, facts *build.Facts) (err error) {
 	switch {
 	case s.PortID != "":
-		subnet, err = r.ownPort(ctx, s)
-		return subnet, "", err
+		facts.VIPSubnetID, err = r.ownPort(ctx, s)
 	case s.SubnetID != "":
-		return s.SubnetID, s.NetworkID, nil
+		facts.VIPSubnetID, facts.VIPNetworkID = s.SubnetID, s.NetworkID
 	case s.NetworkID != "":
-		subnet, err = r.onlySubnet(ctx, s)
-		return subnet, s.NetworkID, err
+		facts.VIPNetworkID = s.NetworkID
+		facts.VIPSubnetID, err = r.onlySubnet(ctx, s)
+	default:
+		facts.VIPSubnetID, facts.ChosenSubnet, err = ofMostNodes(facts.MemberSubnets)
 	}
-	subnet, err = only(memberSubnets)
-	return subnet, "", err
+	return err
+}
+
+// membersIn gives the subnet that all members are in, "" for that of each one's node:
+// the one that is asked for, else that of cloud.conf, else that of the VIP, which the
+// Service or its class names. One of cloud.conf that is of another family than the
+// Service gives way to that of the VIP: nobody could be reached from there.
+func (r *Reader) membersIn(ctx context.Context, s build.Settings) (string, error) {
+	switch {
+	case s.MemberSubnetID != "":
+		return s.MemberSubnetID, nil
+	case s.MembersIn == "" || s.MembersIn == s.SubnetID:
+		return s.SubnetID, nil
+	case s.SubnetID == "":
+		return s.MembersIn, nil
+	}
+	family, err := r.Family(ctx, model.VIP{SubnetID: s.MembersIn})
+	switch {
+	case err != nil:
+		return "", err
+	case family != "" && family != s.Family:
+		return s.SubnetID, nil
+	}
+	return s.MembersIn, nil
 }
 
 // onlySubnet gives the only subnet of the Service's family in its network.
@@ -136,23 +161,28 @@ func (r *Reader) onlySubnet(ctx context.Context, s build.Settings) (string, erro
 	}
 }
 
-// only gives the one subnet that all nodes are in.
-func only(memberSubnets map[string]string) (string, error) {
-	var subnets []string
-	for _, subnet := range memberSubnets {
-		subnets = append(subnets, subnet)
-	}
-	slices.Sort(subnets)
-	subnets = slices.Compact(subnets)
+// ofMostNodes gives the subnet that most nodes are in, of several the first by ID, and
+// what is to be told where there are others.
+func ofMostNodes(memberSubnets map[string]string) (subnet, chosen string, err error) {
 	const way = "name one with the annotation loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf"
-	switch len(subnets) {
-	case 1:
-		return subnets[0], nil
-	case 0:
-		return "", &Error{"no subnet for the VIP: none of the nodes' addresses is on a port of this project; " + way}
-	default:
-		return "", &Error{fmt.Sprintf("the nodes are in %d subnets (%s): %s", len(subnets), strings.Join(subnets, ", "), way)}
+	nodes := map[string]int{}
+	for _, in := range memberSubnets {
+		nodes[in]++
 	}
+	if len(nodes) == 0 {
+		return "", "", &Error{"no subnet for the VIP: none of the nodes' addresses is on a port of this project; " + way}
+	}
+	var counts []string
+	for _, in := range slices.Sorted(maps.Keys(nodes)) {
+		if nodes[in] > nodes[subnet] {
+			subnet = in
+		}
+		counts = append(counts, fmt.Sprintf("%s: %d", in, nodes[in]))
+	}
+	if len(counts) > 1 {
+		chosen = fmt.Sprintf("The VIP is in subnet %s, which most nodes are in; the nodes are in %d subnets (%s). To choose, %s", subnet, len(counts), strings.Join(counts, ", "), way)
+	}
+	return subnet, chosen, nil
 }
 
 // MemberSubnets finds the subnets of the nodes' addresses, as far as they are on ports

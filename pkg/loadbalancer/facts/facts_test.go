@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -84,19 +85,64 @@ func TestTheSubnetThatAllNodesAreIn(t *testing.T) {
 	w.asked(1)
 }
 
+// Where nobody names a subnet the VIP is in that of most nodes, which is told; each member
+// is in its node's.
 func TestNodesInTwoSubnets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{})
 	other := w.subnet(w.cloud.Network.ID, "127.101.0.0/16")
-	nodes := []build.Backend{w.node("a", "127.100.1.1"), w.node("b", "127.101.1.1")}
-	_, err := w.gather(w.internal(inSubnet("")), nodes...)
-	w.refused(err, "in 2 subnets", w.cloud.Subnet.ID, other.ID, "loadbalancer.openstack.org/subnet-id")
+	nodes := []build.Backend{w.node("a", "127.100.1.1"), w.node("b", "127.101.1.1"), w.node("c", "127.101.1.2")}
+	for n, want := range map[int]string{3: other.ID, 2: min(w.cloud.Subnet.ID, other.ID), 1: w.cloud.Subnet.ID} {
+		known := w.must(w.internal(inSubnet("")), nodes[:n]...)
+		if known.VIPSubnetID != want || known.MembersIn != "" || known.MemberSubnets["127.100.1.1"] != w.cloud.Subnet.ID {
+			t.Errorf("of %d nodes: facts %+v, want the VIP in %s", n, known, want)
+		}
+		told := known.ChosenSubnet
+		if (told != "") != (n > 1) || n > 1 && !(strings.Contains(told, "in 2 subnets") && strings.Contains(told, other.ID) && strings.Contains(told, "loadbalancer.openstack.org/subnet-id")) {
+			t.Errorf("of %d nodes: told %q", n, told)
+		}
+	}
 
 	w.cloud.Books.Reset()
 	if known := w.must(w.internal(), nodes...); known.VIPSubnetID != w.cloud.Subnet.ID {
 		t.Errorf("with a configured subnet: facts %+v", known)
 	}
 	w.asked(0)
+}
+
+// The members' subnet is the one asked for, else that of cloud.conf, else that of the VIP:
+// as cloud-provider-openstack does it, but for subnets of another family.
+func TestTheSubnetOfAllMembers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, simulator.Topology{IPv6CIDR: "fd00:6::/64"})
+	v4, v6 := w.cloud.Subnet.ID, w.cloud.SubnetV6.ID
+	for _, test := range []struct {
+		asked, conf, vip string
+		family           v1.IPFamily
+		want             string
+	}{
+		{"m", v4, "vip", v1.IPv4Protocol, "m"},
+		{"", v4, "vip", v1.IPv4Protocol, v4},
+		{"", v4, v4, v1.IPv4Protocol, v4},
+		{"", "unseen", "vip", v1.IPv4Protocol, "unseen"},
+		{"", "", "vip", v1.IPv4Protocol, "vip"},
+		{"", v4, v6, v1.IPv6Protocol, v6},
+		{"", v6, "vip", v1.IPv6Protocol, v6},
+		{"", v4, "", v1.IPv4Protocol, v4}, // the class names a network
+	} {
+		known := w.must(w.internal(func(s *build.Settings) {
+			s.MemberSubnetID, s.MembersIn, s.SubnetID, s.Family = test.asked, test.conf, test.vip, test.family
+			if test.vip == "" {
+				s.NetworkID = w.cloud.Network.ID
+			}
+		}), w.node("a", ""))
+		if known.MembersIn != test.want || known.MemberSubnets != nil {
+			t.Errorf("%+v: facts %+v", test, known)
+		}
+	}
+	if n := w.cloud.Books.Count(http.MethodGet, subnetsRoute+"/{id}"); n > 3 {
+		t.Errorf("%d requests for three subnets", n)
+	}
 }
 
 func TestASubnetForMembersLeavesTheVIPInTheNodesSubnet(t *testing.T) {

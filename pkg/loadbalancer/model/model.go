@@ -32,6 +32,8 @@ type LoadBalancer struct {
 	// Foreign tells of listeners and pools that somebody else put here: as long
 	// as there are any, the load balancer is not ours alone to delete.
 	Foreign []Foreign
+	// Adopted tells that another controller made what the Service has here.
+	Adopted bool
 	// Shared is set when the load balancer was not made for the Service: only its
 	// own listeners and pools are its business.
 	Shared *Shared
@@ -51,6 +53,12 @@ type LoadBalancer struct {
 // cluster, the Service is the last on it.
 func (lb *LoadBalancer) Ends() bool {
 	return len(lb.Foreign) == 0 && (lb.Shared == nil || lb.Shared.Removable && len(lb.Listeners) > 0)
+}
+
+// Unmonitored tells that another controller made the load balancer, and that the Service
+// has no health monitor on it.
+func (lb *LoadBalancer) Unmonitored() bool {
+	return lb.Adopted && !slices.ContainsFunc(lb.Listeners, func(l Listener) bool { return l.Pool.Monitor != nil })
 }
 
 // OwnFloatingIP gives the floating IP on the VIP if it is the Service's business: on
@@ -121,10 +129,13 @@ type Member struct {
 	SubnetUnknown bool
 	// MonitorPort is where the health monitor asks; 0 means at Port.
 	MonitorPort int
-	// Drained tells that the member gets no new connections: its weight is 0, it
-	// is a backup or administratively down. No desired member is.
-	Drained bool
-	Status  Status
+	// Drained tells that the member's weight is 0, AdminDown that it is switched off
+	// (admin_state_up is false): somebody has taken it out of service, and it stays so
+	// (plan keeps it). No Service asks for either.
+	Drained, AdminDown bool
+	// Backup tells that it gets traffic only when all others are down. No desired member is.
+	Backup bool
+	Status Status
 }
 
 // Monitor is a health monitor. Delay and Timeout are in seconds.

@@ -192,7 +192,7 @@ func TestWhatIsReadOfALocalService(t *testing.T) {
 	}
 	var members []string
 	for _, m := range l.Pool.Members {
-		members = append(members, fmt.Sprintf("%s %s:%d monitor_port %d drained %v %s", m.Name, m.Address, m.Port, m.MonitorPort, m.Drained, m.Status.Provisioning))
+		members = append(members, fmt.Sprintf("%s %s:%d monitor_port %d drained %v %s", m.Name, m.Address, m.Port, m.MonitorPort, m.Drained || m.AdminDown || m.Backup, m.Status.Provisioning))
 	}
 	if diff := cmp.Diff([]string{
 		"node-2 10.6.0.119:31392 monitor_port 30451 drained false ACTIVE",

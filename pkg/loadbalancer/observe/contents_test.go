@@ -174,16 +174,34 @@ func TestWhatOthersPutIntoOurLoadBalancerIsForeign(t *testing.T) {
 	}
 }
 
-func TestDrainedMembersAreSeen(t *testing.T) {
+func TestMembersOutOfServiceAreSeen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	made := w.ours(us(), full)
+	for _, release := range releases() {
+		for what, monitors := range map[string]bool{"with monitors": true, "without": false} {
+			t.Run(release+" "+what, func(t *testing.T) {
+				t.Parallel()
+				membersOutOfService(t, release, monitors)
+			})
+		}
+	}
+}
+
+func membersOutOfService(t *testing.T, release string, monitors bool) {
+	w := newWorld(t, release)
+	made := w.ours(us(), full, func(opts *loadbalancers.CreateOpts) {
+		for _, l := range opts.Listeners {
+			if !monitors {
+				l.DefaultPool.Monitor = nil
+			}
+		}
+	})
 	pool := w.contents(made.ID).Listeners[0].Pool
 	zero, yes, no := 0, true, false
+	backups := release == "2026.1" // before, that is read of the first member only
 	for i, change := range []func(*pools.CreateMemberOpts){
 		func(m *pools.CreateMemberOpts) { m.Weight = &zero },
-		func(m *pools.CreateMemberOpts) { m.Backup = &yes },
 		func(m *pools.CreateMemberOpts) { m.AdminStateUp = &no },
+		func(m *pools.CreateMemberOpts) { m.Backup = &yes },
 	} {
 		member := pool.Members[i]
 		opts := pools.CreateMemberOpts{Name: member.Name, Address: member.Address, ProtocolPort: member.Port}
@@ -193,9 +211,11 @@ func TestDrainedMembersAreSeen(t *testing.T) {
 		}
 		w.settle()
 	}
-	for _, m := range w.contents(made.ID).Listeners[0].Pool.Members {
-		if !m.Drained {
-			t.Errorf("%s gets no new connections, and counts as one that does", m.Name)
+	for i, l := range w.contents(made.ID).Listeners {
+		for n, m := range l.Pool.Members {
+			if m.Drained != (i+n == 0) || m.AdminDown != (i == 0 && n == 1) || m.Backup != (i == 0 && n == 2 && backups) {
+				t.Errorf("member %d of pool %d: weight 0 %v, admin down %v, backup %v", n, i, m.Drained, m.AdminDown, m.Backup)
+			}
 		}
 	}
 }

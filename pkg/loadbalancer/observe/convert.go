@@ -66,8 +66,20 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 			lb.Foreign = append(lb.Foreign, model.Foreign{Kind: "pool", ID: pool.ID, Name: pool.Name, Monitored: monitored(p.pool(pool))})
 		}
 	}
+	lb.Adopted = p.adopted(id)
 	lb.Sort()
 	return lb
+}
+
+// adopted tells that another controller made what the Service has here: its load balancer
+// or, on one that it shares, any of its listeners. Tags tell it, which are never changed.
+func (p Parts) adopted(id identity.Identity) bool {
+	if !id.Sharing.Is {
+		return id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) != identity.Ours
+	}
+	return slices.ContainsFunc(p.Listeners, func(l listeners.Listener) bool {
+		return id.OwnsChild(l.Name, l.Tags) && !slices.Contains(l.Tags, id.ServiceTag())
+	})
 }
 
 func (p Parts) listener(l listeners.Listener, id identity.Identity) model.Listener {
@@ -176,7 +188,9 @@ func Member(m pools.Member) model.Member {
 		Port:        m.ProtocolPort,
 		SubnetID:    m.SubnetID,
 		MonitorPort: m.MonitorPort,
-		Drained:     m.Weight == 0 || m.Backup || !m.AdminStateUp,
+		Drained:     m.Weight == 0,
+		AdminDown:   !m.AdminStateUp,
+		Backup:      m.Backup,
 		Status:      model.Status{Provisioning: m.ProvisioningStatus, Operating: m.OperatingStatus},
 	}
 }

@@ -22,6 +22,7 @@ type Octavia interface {
 	ListenersTagged(ctx context.Context, tag string) ([]listeners.Listener, error)
 	Pools(ctx context.Context, loadBalancerID string) ([]openstack.Pool, error)
 	Members(ctx context.Context, poolID string) ([]pools.Member, error)
+	MembersWith(ctx context.Context, poolID, setting, value string) ([]pools.Member, error)
 	MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error)
 	Monitor(ctx context.Context, id string) (*monitors.Monitor, error)
 	MonitorsTagged(ctx context.Context, tag string) ([]monitors.Monitor, error)

@@ -97,6 +97,13 @@ func (r *recorded) Members(_ context.Context, poolID string) ([]pools.Member, er
 	return r.MembersByPool[poolID], nil
 }
 
+// MembersWith implements observe.Octavia.
+func (r *recorded) MembersWith(_ context.Context, poolID, setting, _ string) ([]pools.Member, error) {
+	return only(r.MembersByPool[poolID], func(m pools.Member) bool {
+		return setting == "weight" && m.Weight == 0 || setting == "admin_state_up" && !m.AdminStateUp
+	}), nil
+}
+
 // MemberAt implements observe.Octavia.
 func (r *recorded) MemberAt(_ context.Context, poolID, address string, port int) ([]pools.Member, error) {
 	return only(r.MembersByPool[poolID], func(m pools.Member) bool { return m.Address == address && m.ProtocolPort == port }), nil

@@ -101,7 +101,8 @@ func (o *Observer) monitors(ctx context.Context, id identity.Identity, all []ope
 // half a minute for a list of a thousand: there the status tree gives address,
 // port and status of all, and one member of each pool is read in full. It stands
 // for the others, as all members of a pool are written alike, but for the subnet:
-// each has its node's.
+// each has its node's, and but for those that somebody has taken out of service, which
+// are asked for where the tree does not rule them out.
 func (o *Observer) members(ctx context.Context, lbID string, all []openstack.Pool, octavia openstack.Version) (members map[string][]pools.Member, sampled map[string]bool, err error) {
 	found := make([][]pools.Member, len(all))
 	var tree map[string][]openstack.MemberStatus
@@ -154,15 +155,23 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []openst
 	if err != nil {
 		return nil, err
 	}
-	like := pools.Member{Weight: 1, AdminStateUp: true}
+	like := pools.Member{}
 	if len(sample) > 0 {
 		like = sample[0]
+	}
+	out, err := o.outOfService(ctx, poolID, statuses)
+	if err != nil {
+		return nil, err
 	}
 	members := make([]pools.Member, 0, len(statuses))
 	for i, s := range statuses {
 		m := like
 		if i > 0 {
 			m.SubnetID = ""
+		}
+		m.Weight, m.AdminStateUp = 1, true
+		if off, ok := out[model.MemberKey{Address: s.Address, Port: s.Port}]; ok {
+			m.Weight, m.AdminStateUp = off.Weight, off.AdminStateUp
 		}
 		m.ID, m.Name, m.Address, m.ProtocolPort = s.ID, s.Name, s.Address, s.Port
 		m.ProvisioningStatus, m.OperatingStatus = s.ProvisioningStatus, s.OperatingStatus

@@ -69,7 +69,7 @@ func created(desired *model.LoadBalancer) *model.LoadBalancer {
 func soundMembers(members []model.Member) []model.Member {
 	sound := slices.Clone(members)
 	for i := range sound {
-		sound[i].Status, sound[i].Drained = active(), false
+		sound[i].Status, sound[i].Backup = active(), false
 	}
 	return sound
 }

@@ -29,6 +29,9 @@ type Options struct {
 	Forgetful bool
 	// MoveMembers makes members that are in another subnet than wanted move there.
 	MoveMembers bool
+	// NodesSubnets tells that the subnets of desired members are those that their nodes
+	// were found in, as nobody names one.
+	NodesSubnets bool
 	// TellSubnets tells of a provider that wants to be told the subnet of every member
 	// each time.
 	TellSubnets bool
@@ -107,6 +110,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 
 // contents gives the steps for what is in a load balancer.
 func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
+	desired = keepMembers(desired, lb, opts)
 	d := &differ{desired: desired, observed: lb, opts: opts, forgetful: opts.Forgetful}
 	d.add(updateVIP(desired, lb)...)
 	d.tighten()

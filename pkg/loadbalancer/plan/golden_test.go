@@ -163,7 +163,10 @@ func troubles(t *testing.T) []situation {
 			l.Status, l.Pool.Status, l.Pool.Monitor.Status, l.Pool.Members[1].Status = failed, failed, failed, failed
 		})},
 		{name: "a member was drained by hand", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
-			lb.Listeners[1].Pool.Members[2].Drained = true
+			lb.Listeners[1].Pool.Members[2].Drained, lb.Listeners[0].Pool.Members[1].AdminDown = true, true
+		})},
+		{name: "a member was made a backup by hand", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
+			lb.Listeners[1].Pool.Members[2].Backup = true
 		})},
 		{name: "a listener lost its pool", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
 			lb.Orphans = []model.Pool{lb.Listeners[0].Pool}

@@ -150,7 +150,8 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 
 // differs tells whether a member that stays has to change, or to be brought back.
 func differs(old, want model.Member) bool {
-	return old.MonitorPort != want.MonitorPort || old.Drained != want.Drained || !old.Status.Sound()
+	return old.MonitorPort != want.MonitorPort || old.Backup != want.Backup || !old.Status.Sound() ||
+		old.Drained != want.Drained || old.AdminDown != want.AdminDown
 }
 
 func byKey(members []model.Member) map[model.MemberKey]model.Member {

@@ -121,7 +121,7 @@ func (s AddMember) String() string {
 func (s UpdateMember) String() string {
 	var changes changes
 	changes.add("monitor_port", s.From.MonitorPort, s.To.MonitorPort)
-	changes.add("drained", s.From.Drained, s.To.Drained)
+	changes.add("backup", s.From.Backup, s.To.Backup)
 	return fmt.Sprintf("pool %s: member %s: %s", s.Pool, s.To.Name, changes)
 }
 

@@ -223,7 +223,7 @@ func (m maker) damagePool(pool *model.Pool) {
 	}
 	for i := range pool.Members {
 		member := &pool.Members[i]
-		member.Status, member.Drained = m.status(), m.chance(10)
+		member.Status, member.Drained, member.AdminDown, member.Backup = m.status(), m.chance(10), m.chance(10), m.chance(10)
 		if m.chance(20) {
 			member.SubnetID, member.SubnetUnknown = "", true
 		}

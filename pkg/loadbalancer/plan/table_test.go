@@ -199,6 +199,8 @@ func TestClientsAreShutOutFirstAndLetInLast(t *testing.T) {
 func TestMembersChangeInTheSmallestStep(t *testing.T) {
 	t.Parallel()
 	drained := func(m *model.Member) { m.Drained = true }
+	off := func(m *model.Member) { m.AdminDown = true }
+	backup := func(m *model.Member) { m.Backup = true }
 	elsewhere := func(m *model.Member) { m.SubnetID = "elsewhere" }
 	failed := func(m *model.Member) { m.Status.Provisioning = "ERROR" }
 	offline := func(m *model.Member) { m.Status.Operating = "ERROR" }
@@ -217,8 +219,12 @@ func TestMembersChangeInTheSmallestStep(t *testing.T) {
 		{"one replaced", []int{1, 2, 4}, nil, []string{"pool TCP/80: members +node-4=10.0.0.4:30080 -node-3=10.0.0.3:30080 (3 in all)"}},
 		{"two new", []int{1, 2, 3, 4, 5}, nil, []string{"pool TCP/80: members +node-4=10.0.0.4:30080,node-5=10.0.0.5:30080 (5 in all)"}},
 		{"two gone", []int{1}, nil, []string{"pool TCP/80: members -node-2=10.0.0.2:30080,node-3=10.0.0.3:30080 (1 in all)"}},
-		{"one drained", []int{1, 2, 3}, drained, []string{"pool TCP/80: members ~node-3=10.0.0.3:30080 (3 in all)"}},
-		{"one new and one drained", []int{1, 2, 3, 4}, drained, []string{"pool TCP/80: members +node-4=10.0.0.4:30080 ~node-3=10.0.0.3:30080 (4 in all)"}},
+		{"one drained", []int{1, 2, 3}, drained, nil}, // by somebody who takes the node out of service
+		{"one switched off", []int{1, 2, 3}, off, nil},
+		{"one made a backup", []int{1, 2, 3}, backup, []string{"pool TCP/80: members ~node-3=10.0.0.3:30080 (3 in all)"}},
+		{"one new and one drained", []int{1, 2, 3, 4}, drained, []string{"pool TCP/80: member +node-4=10.0.0.4:30080"}},
+		{"a drained one gone", []int{1, 2}, drained, []string{"pool TCP/80: member -node-3=10.0.0.3:30080"}},
+		{"one new and one a backup", []int{1, 2, 3, 4}, backup, []string{"pool TCP/80: members +node-4=10.0.0.4:30080 ~node-3=10.0.0.3:30080 (4 in all)"}},
 		{"one that could not be made", []int{1, 2, 3}, failed, []string{"pool TCP/80: members ~node-3=10.0.0.3:30080 (3 in all)"}},
 		{"one that does not answer", []int{1, 2, 3}, offline, nil},
 		{"another subnet", []int{1, 2, 3}, elsewhere, nil},
@@ -239,20 +245,20 @@ func TestMembersChangeInTheSmallestStep(t *testing.T) {
 	}
 }
 
-func TestABatchKeepsTheSubnetsOfMembersThatStay(t *testing.T) {
+func TestABatchLeavesAPoolInItsSubnet(t *testing.T) {
 	t.Parallel()
 	one := ports(listener(0, model.TCP, 80))
 	observed := made(t, web(one))
 	for i := range observed.LoadBalancer.Listeners[0].Pool.Members {
 		m := &observed.LoadBalancer.Listeners[0].Pool.Members[i]
-		m.SubnetID, m.Drained = "old", true
+		m.SubnetID, m.Backup = "old", true
 	}
 	todo := plan.Diff(web(one, nodes(1, 2, 3, 4)), observed, plan.Options{})
 	batch, ok := todo.Steps[0].(plan.SetMembers)
 	if !ok || len(todo.Steps) != 1 {
 		t.Fatalf("not one batch:\n%s", todo)
 	}
-	want := map[string]string{"node-1": "old", "node-2": "old", "node-3": "old", "node-4": "subnet"}
+	want := map[string]string{"node-1": "old", "node-2": "old", "node-3": "old", "node-4": "old"}
 	for _, list := range [][]model.Member{batch.Members, batch.Added, batch.Changed} {
 		for _, m := range list {
 			if m.SubnetID != want[m.Name] {

@@ -1,0 +1,230 @@
+package loadbalancer_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+)
+
+// memberOf gives the member of a node in the first pool.
+func (w *world) memberOf(name string) *octavia.Member {
+	w.t.Helper()
+	members := w.loadBalancer().Pools[0].Members
+	i := slices.IndexFunc(members, func(m *octavia.Member) bool { return m.Name == name })
+	if i < 0 {
+		w.t.Fatalf("no member %s", name)
+	}
+	return members[i]
+}
+
+// changeMember changes a member as somebody else would.
+func (w *world) changeMember(name string, change func(*pools.CreateMemberOpts)) {
+	w.t.Helper()
+	m := w.memberOf(name)
+	opts := pools.CreateMemberOpts{Name: m.Name, Address: m.Address, ProtocolPort: m.ProtocolPort}
+	change(&opts)
+	if err := octaviaAsSomebodyElse(w.t, w).Octavia().SetMembers(w.ctx, w.loadBalancer().Pools[0].ID, []pools.CreateMemberOpts{opts}, true); err != nil {
+		w.t.Fatal(err)
+	}
+	w.loadBalancer()
+}
+
+// A member that somebody takes out of service stays so, told by nobody as drift: after a
+// look, a restart that reads the load balancer, and one that goes by what is written
+// down; while the pool changes around it and is repaired; until it is set back.
+//
+//proves:89
+func TestMembersThatSomebodyTakesOutOfServiceStaySo(t *testing.T) {
+	t.Parallel()
+	zero, down := func(m *pools.CreateMemberOpts) { m.Weight = new(int) }, func(m *pools.CreateMemberOpts) { m.AdminStateUp = new(bool) }
+	for _, c := range []struct {
+		name, release, monitor string
+		out                    func(*pools.CreateMemberOpts)
+		by                     string
+	}{
+		{"weight 0", "2026.1", "false", zero, "the watch"},
+		{"weight 0", "2024.2", "false", zero, "the watch"},
+		{"weight 0", "2024.2", "true", zero, "the watch"},
+		{"admin down", "2026.1", "true", down, "the watch"},
+		{"admin down", "2024.2", "false", down, "the watch"},
+		{"weight 0", "2024.2", "false", zero, "the next process"},
+		{"admin down", "2026.1", "false", down, "the next process"},
+	} {
+		t.Run(fmt.Sprintf("%s on %s, monitors %s, %s", c.name, c.release, c.monitor, c.by), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{simulator: simulator.Options{Release: c.release}, keys: map[string]string{"create-monitor": c.monitor}})
+			nodes, svc := w.nodes(7), service("web", 1)
+			stays := func(when string) {
+				t.Helper()
+				if m := w.memberOf("node-1"); m.AdminStateUp != (c.name != "admin down") || (m.Weight == 0) != (c.name == "weight 0") {
+					t.Errorf("%s: weight %d, admin_state_up %v", when, m.Weight, m.AdminStateUp)
+				}
+			}
+			w.ensure(svc, nodes[:3])
+			w.writeDown(svc)
+			w.changeMember("node-1", c.out)
+			w.told()
+			w.cloud.Books.Reset()
+			if c.by == "the watch" {
+				w.look()
+			} else {
+				w.restart()
+			}
+			w.ensure(svc, nodes[:3])
+			w.writes(0)
+			if told := w.told(); strings.Contains(told, "Drifted") {
+				t.Errorf("events:\n%s", told)
+			}
+			w.ensure(svc, nodes[1:5]) // a batch
+			stays("after other nodes came and went")
+			w.writeDown(svc)
+			w.restart()
+			w.ensure(svc, nodes[1:])
+			stays("after a restart and more nodes")
+			w.writeDown(svc)
+			w.changeMember("node-2", func(m *pools.CreateMemberOpts) { yes := true; m.Backup = &yes })
+			w.restart()
+			w.ensure(svc, nodes[1:])
+			if w.memberOf("node-2").Backup && c.release == "2026.1" { // before, that is read of one member only
+				t.Error("the member that was made a backup still is one")
+			}
+			stays("after the repair of another")
+			svc.Spec.Ports[0].NodePort = 31999
+			w.ensure(svc, nodes[1:])
+			stays("with another NodePort")
+			w.unchanged(svc, nodes[1:])
+			w.ensure(svc, nodes[2:])
+			w.ensure(svc, nodes)
+			if m := w.memberOf("node-1"); m.Weight != 1 || !m.AdminStateUp {
+				t.Errorf("a node that came back is out of service: %+v", m)
+			}
+		})
+	}
+}
+
+// What is taken over keeps what was drained before, also in the first batch.
+//
+//proves:120
+func TestMembersThatWereDrainedBeforeTheSwitchStaySo(t *testing.T) {
+	t.Parallel()
+	for _, release := range []string{"2024.2", "2026.1"} {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{simulator: simulator.Options{Release: release}})
+			nodes, svc := w.nodes(5), service("web", 1)
+			w.inherit(peers("kubernetes", svc), svc, nodes[:3])
+			w.changeMember("node-1", func(m *pools.CreateMemberOpts) { m.Weight = new(int) })
+			w.cloud.Books.Reset()
+			w.ensure(svc, nodes[:3])
+			w.writes(0)
+			w.ensure(svc, nodes)
+			if m := w.memberOf("node-1"); m.Weight != 0 {
+				t.Errorf("weight %d", m.Weight)
+			}
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+// The traffic policy alone adds no health monitor to what another controller made without:
+// where its port is closed, all members would go down. What to do is told once.
+//
+//proves:47,120
+func TestALoadBalancerThatIsTakenOverGetsNoMonitorUnasked(t *testing.T) {
+	t.Parallel()
+	for _, release := range []string{"2024.2", "2026.1"} {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{simulator: simulator.Options{Release: release}})
+			nodes, svc := w.nodes(4), service("web", 1)
+			policyLocal(svc)
+			w.inherit(peers("kubernetes", svc), svc, nodes[:2])
+			monitors := func(want string) {
+				t.Helper()
+				got := ""
+				for _, p := range w.loadBalancer().Pools {
+					if p.Monitor == nil {
+						got += "none "
+					} else {
+						got += fmt.Sprintf("%s at %d ", p.Monitor.Type, p.Members[0].MonitorPort)
+					}
+				}
+				if strings.TrimSpace(got) != want {
+					t.Errorf("monitors %s, want %s", got, want)
+				}
+			}
+			w.cloud.Books.Reset()
+			w.ensure(svc, nodes[:2])
+			w.writes(0)
+			if told := w.told(); strings.Count(told, "Normal LoadBalancerHealthMonitorMissing") != 1 ||
+				!strings.Contains(told, annotation.Monitor+`: "true"`) || !strings.Contains(told, "port 32000") || strings.Contains(told, "Warning") {
+				t.Errorf("events:\n%s", told)
+			}
+			w.ensure(svc, nodes[:3])
+			monitors("none")
+			w.writeDown(svc)
+			w.restart()
+			w.cloud.Books.Reset()
+			w.ensure(svc, nodes[:3])
+			w.writes(0)
+			if n := len(w.cloud.Books.Requests()); n > 3 {
+				t.Errorf("%d requests for what is as it was written down:\n%s", n, printed(w.cloud.Books.Requests()))
+			}
+			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443)) // is served as the others are
+			w.ensure(svc, nodes)
+			monitors("none none")
+			w.unchanged(svc, nodes)
+
+			svc.Annotations[annotation.Monitor] = "true"
+			w.ensure(svc, nodes)
+			monitors("HTTP at 32000 HTTP at 32000")
+			delete(svc.Annotations, annotation.Monitor) // what it has, it keeps
+			w.unchanged(svc, nodes)
+			monitors("HTTP at 32000 HTTP at 32000")
+			svc.Annotations[annotation.Monitor] = "false"
+			w.ensure(svc, nodes)
+			monitors("none none")
+			delete(svc.Annotations, annotation.Monitor)
+			w.unchanged(svc, nodes)
+		})
+	}
+}
+
+// What asks for monitors with cloud-provider-openstack adds them at the switch, as they
+// would have been added there.
+//
+//proves:47
+func TestMonitorsThatSomebodyAsksForAreAddedAtTheSwitch(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		keys map[string]string
+		set  func(*v1.Service)
+	}{
+		"create-monitor": {map[string]string{"create-monitor": "true"}, func(*v1.Service) {}},
+		"the annotation": {nil, annotate(annotation.Monitor, "true")},
+	} {
+		for _, change := range []func(*v1.Service){policyLocal, func(*v1.Service) {}} {
+			w := newWorld(t, worldOptions{keys: c.keys})
+			nodes, svc := w.nodes(2), service("web", 1)
+			w.inherit(peers("kubernetes", svc), svc, nodes)
+			c.set(svc)
+			change(svc)
+			w.ensure(svc, nodes)
+			if w.loadBalancer().Pools[0].Monitor == nil {
+				t.Errorf("%s: no monitor", what)
+			}
+			if told := w.told(); strings.Contains(told, "HealthMonitorMissing") {
+				t.Errorf("%s: events:\n%s", what, told)
+			}
+			w.unchanged(svc, nodes)
+		}
+	}
+}

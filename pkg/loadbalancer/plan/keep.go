@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// keepMembers gives what is desired with what its members take over from those that
+// are there. A member of the same address has
+//
+//   - its weight 0 and its administrative state: somebody has taken it out of service;
+//   - its subnet, unless members are to move (Options.MoveMembers).
+//
+// A new member goes to the subnet that the members of its pool are in, or, for want of
+// any, those of the load balancer: a change of where new ones would go, or another
+// controller's idea of it, does not spread a pool over subnets. Where each member is in
+// its node's subnet, so is the new one.
+func keepMembers(desired, lb *model.LoadBalancer, opts Options) *model.LoadBalancer {
+	kept := *desired
+	kept.Listeners = slices.Clone(desired.Listeners)
+	for i := range kept.Listeners {
+		l := &kept.Listeners[i]
+		l.Pool.Members = takeOver(l.Pool.Members, likeThem(lb, l.Key()), lb.VIP.SubnetID, opts)
+	}
+	return &kept
+}
+
+// likeThem gives the members that those of a listener are to be like: its own or, for
+// want of any, those of all others.
+func likeThem(lb *model.LoadBalancer, key model.ListenerKey) []model.Member {
+	if have := lb.Listener(key); have != nil && len(have.Pool.Members) > 0 {
+		return have.Pool.Members
+	}
+	var all []model.Member
+	for _, l := range lb.Listeners {
+		all = append(all, l.Pool.Members...)
+	}
+	return all
+}
+
+// takeOver gives desired members with what they take over from those that are there. One
+// that names no subnet is in the VIP's.
+func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []model.Member {
+	at := make(map[string]model.Member, len(there))
+	for _, m := range there {
+		at[m.Address] = m
+	}
+	kept := slices.Clone(desired)
+	var added []int
+	own := opts.NodesSubnets
+	for i, want := range desired {
+		old, stays := at[want.Address]
+		kept[i].Drained, kept[i].AdminDown = old.Drained, old.AdminDown
+		if !stays || old.SubnetUnknown {
+			added = append(added, i)
+			continue
+		}
+		own = own && cmp.Or(old.SubnetID, vipSubnet) == cmp.Or(want.SubnetID, vipSubnet)
+		if !opts.MoveMembers {
+			kept[i].SubnetID = told(old.SubnetID, want.SubnetID, vipSubnet, opts)
+		}
+	}
+	if subnet, known := usualSubnet(there); known && !own && !opts.MoveMembers {
+		for _, i := range added {
+			kept[i].SubnetID = told(subnet, desired[i].SubnetID, vipSubnet, opts)
+		}
+	}
+	return kept
+}
+
+// told gives the subnet that is sent for a member in one: where the provider wants to be
+// told it each time, that of the VIP has its name.
+func told(subnet, wanted, vipSubnet string, opts Options) string {
+	if subnet == "" && opts.TellSubnets {
+		return cmp.Or(vipSubnet, wanted)
+	}
+	return subnet
+}
+
+// usualSubnet gives the subnet that most members are in, of several the first by ID. It
+// is false where nobody has read the subnet of any.
+func usualSubnet(members []model.Member) (subnet string, known bool) {
+	counts := map[string]int{}
+	for _, m := range members {
+		if !m.SubnetUnknown {
+			counts[m.SubnetID]++
+		}
+	}
+	for of, n := range counts {
+		if !known || n > counts[subnet] || n == counts[subnet] && of < subnet {
+			subnet, known = of, true
+		}
+	}
+	return subnet, known
+}

@@ -1,0 +1,147 @@
+package plan_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// onNodes makes members of node-1, node-2 and so on, in the subnets given; "?" is one
+// that nobody has read.
+func onNodes(first, port int, subnets ...string) (members []model.Member) {
+	for i, subnet := range subnets {
+		m := memberOn(first+i, port)
+		if m.SubnetID = subnet; subnet == "?" {
+			m.SubnetID, m.SubnetUnknown = "", true
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+func with(members []model.Member, more ...model.Member) []model.Member {
+	return append(members[:len(members):len(members)], more...)
+}
+
+// Whatever becomes of where new members would go, a pool is not spread over subnets
+// unless each of its members is in its node's.
+func TestNewMembersGoWhereTheirPoolIs(t *testing.T) {
+	t.Parallel()
+	a2 := onNodes(1, 80, "a", "a")
+	for name, c := range map[string]struct {
+		there, desired []model.Member
+		opts           plan.Options
+		want           []string // subnets of what is there in the end
+	}{
+		"another subnet from now on":       {a2, onNodes(1, 80, "b", "b", "b"), plan.Options{}, []string{"a", "a", "a"}},
+		"all nodes at once":                {a2, onNodes(3, 80, "b", "b"), plan.Options{}, []string{"a", "a"}},
+		"members are to move":              {a2, onNodes(1, 80, "b", "b", "b"), plan.Options{MoveMembers: true}, []string{"b", "b", "b"}},
+		"none is named":                    {onNodes(1, 80, "", ""), onNodes(1, 80, "b", "b", "b"), plan.Options{}, []string{"", "", ""}},
+		"most of a mixed pool":             {onNodes(1, 80, "a", "b", "b"), onNodes(1, 80, "c", "c", "c", "c"), plan.Options{}, []string{"a", "b", "b", "b"}},
+		"a tie":                            {onNodes(1, 80, "b", "a"), onNodes(1, 80, "c", "c", "c"), plan.Options{}, []string{"b", "a", "a"}},
+		"nobody has read any":              {onNodes(1, 80, "?", "?"), onNodes(1, 80, "b", "b", "b"), plan.Options{}, []string{"", "", "b"}},
+		"one is read":                      {onNodes(1, 80, "a", "?"), onNodes(1, 80, "b", "b", "b"), plan.Options{}, []string{"a", "", "a"}},
+		"each in its node's":               {onNodes(1, 80, "a", "b"), onNodes(1, 80, "a", "b", "c"), plan.Options{NodesSubnets: true}, []string{"a", "b", "c"}},
+		"one of them read":                 {onNodes(1, 80, "a", "?"), onNodes(1, 80, "a", "b", "c"), plan.Options{NodesSubnets: true}, []string{"a", "", "c"}},
+		"all nodes at once, by nodes":      {a2, onNodes(3, 80, "b", "c"), plan.Options{NodesSubnets: true}, []string{"b", "c"}},
+		"another controller's one subnet":  {onNodes(1, 80, "a", "a"), onNodes(1, 80, "a", "b", "b"), plan.Options{NodesSubnets: true}, []string{"a", "a", "a"}},
+		"none is named, provider ovn":      {onNodes(1, 80, "", ""), onNodes(1, 80, "b", "b", "b"), plan.Options{TellSubnets: true}, []string{"", "", "vip"}},
+		"none is named, by nodes":          {onNodes(1, 80, "", ""), onNodes(1, 80, "vip", "vip", "b"), plan.Options{NodesSubnets: true}, []string{"", "", "b"}},
+		"another NodePort":                 {a2, onNodes(1, 81, "b", "b", "b"), plan.Options{}, []string{"a", "a", "a"}},
+		"another NodePort, one was unread": {onNodes(1, 80, "a", "?"), onNodes(1, 81, "b", "b"), plan.Options{}, []string{"a", "a"}},
+	} {
+		for _, serial := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, serial %v", name, serial), func(t *testing.T) {
+				t.Parallel()
+				there := &cloud{observed: made(t, onePool(c.there)), noBatches: serial, tellSubnets: c.opts.TellSubnets}
+				there.identify()
+				there.observed.LoadBalancer.VIP.SubnetID = "vip"
+				c.opts.NoBatches = serial
+				todo := plan.Diff(onePool(c.desired), there.observed, c.opts)
+				if err := there.run(todo.Steps); err != nil {
+					t.Fatalf("%v\n%s", err, todo)
+				}
+				var got []string
+				for _, m := range there.observed.LoadBalancer.Listeners[0].Pool.Members {
+					got = append(got, m.SubnetID)
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("%s\n%s", diff, todo)
+				}
+			})
+		}
+	}
+}
+
+func onePool(members []model.Member) *model.LoadBalancer {
+	lb := web(ports(listener(0, model.TCP, 80)))
+	lb.Listeners[0].Pool.Members = members
+	return lb
+}
+
+// A port more is served where the others are; so is one whose pool is made anew.
+func TestMembersOfANewPoolGoWhereTheOthersAre(t *testing.T) {
+	t.Parallel()
+	one, two := listener(0, model.TCP, 80), listener(1, model.TCP, 443)
+	one.Pool.Members = onNodes(1, 80, "a", "a")
+	observed := made(t, web(ports(one)))
+	drained := &observed.LoadBalancer.Listeners[0].Pool.Members[0]
+	drained.Drained, drained.AdminDown = true, true
+	one.Pool.Members, two.Pool.Members = onNodes(1, 80, "b", "b", "b"), onNodes(1, 443, "b", "b", "b")
+	one.Pool.Protocol = model.Proxy
+	todo := plan.Diff(web(ports(one, two)), observed, plan.Options{})
+	pools := 0
+	for _, step := range todo.Steps {
+		set, ok := step.(plan.SetMembers)
+		if !ok {
+			continue
+		}
+		pools++
+		for i, m := range set.Members {
+			if m.SubnetID != "a" || m.Drained != (i == 0) || m.AdminDown != (i == 0) {
+				t.Errorf("%s: member %+v", set, m)
+			}
+		}
+	}
+	if pools != 2 {
+		t.Errorf("%d pools get members:\n%s", pools, todo)
+	}
+}
+
+// What somebody has taken out of service stays so when the pool changes around it, in a
+// batch as well as in single steps; a node that comes back is a new member.
+func TestMembersOutOfServiceStaySo(t *testing.T) {
+	t.Parallel()
+	for _, serial := range []bool{false, true} {
+		there := &cloud{observed: made(t, onePool(onNodes(1, 80, "a", "a", "a", "a"))), noBatches: serial}
+		there.identify()
+		members := there.observed.LoadBalancer.Listeners[0].Pool.Members
+		members[0].Drained, members[1].AdminDown, members[3].Drained = true, true, true
+		state := func() (out []string) {
+			for _, m := range there.observed.LoadBalancer.Listeners[0].Pool.Members {
+				out = append(out, fmt.Sprintf("%s %v %v %d %s", m.Name, m.Drained, m.AdminDown, m.MonitorPort, m.Status.Provisioning))
+			}
+			return out
+		}
+		change := func(desired []model.Member, want ...string) {
+			t.Helper()
+			todo := plan.Diff(onePool(desired), there.observed, plan.Options{NoBatches: serial})
+			if err := there.run(todo.Steps); err != nil {
+				t.Fatalf("%v\n%s", err, todo)
+			}
+			if diff := cmp.Diff(want, state()); diff != "" {
+				t.Errorf("serial %v: %s\n%s", serial, diff, todo)
+			}
+		}
+		members[0].Status.Provisioning = "ERROR" // other drift on it is brought back
+		probed := onNodes(1, 80, "a", "a", "a")
+		probed[1].MonitorPort = 31000
+		change(probed, "node-1 true false 0 ACTIVE", "node-2 false true 31000 ACTIVE", "node-3 false false 0 ACTIVE")
+		change(with(probed, onNodes(4, 80, "a", "a")...), "node-1 true false 0 ACTIVE", "node-2 false true 31000 ACTIVE",
+			"node-3 false false 0 ACTIVE", "node-4 false false 0 ACTIVE", "node-5 false false 0 ACTIVE")
+	}
+}
