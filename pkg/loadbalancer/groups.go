@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
@@ -123,12 +124,22 @@ func (r *Reconciler) lookAtGroups(ctx context.Context, drifted func(types.Namesp
 	}
 }
 
+// unreached names the nodes that the security groups do not reach. A new Node that still
+// waits to be initialized is none: which server it is comes later, and is followed then.
+func (p *pass) unreached() []string {
+	return slices.DeleteFunc(slices.Clone(p.groups.Unfound), func(name string) bool {
+		return slices.ContainsFunc(p.backends, func(b build.Backend) bool {
+			return b.Node.Name == name && slices.ContainsFunc(b.Node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
+		})
+	})
+}
+
 // tellGroups says what is going to change in the security groups, and which nodes
 // they do not reach.
 func (p *pass) tellGroups() {
-	if len(p.groups.Unfound) > 0 {
+	if names := p.unreached(); len(names) > 0 {
 		p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonNodeNotOpened,
-			"No port of this project has the address of %s: let the load balancer reach its NodePorts yourself", build.Some(p.groups.Unfound))
+			"No port of this project has the address of %s: let the load balancer reach its NodePorts yourself", build.Some(names))
 	}
 	steps := p.groups.Steps()
 	if len(steps) == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
@@ -415,6 +416,29 @@ func TestPolicyReportOnlyTellsOfSecurityGroupsThatSomebodyElseChanged(t *testing
 	w.repair(svc, nodes)
 	w.writes(0)
 	if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") || strings.Contains(told, "ChangingLoadBalancer") {
+		t.Errorf("told:\n%s", told)
+	}
+}
+
+// A Node is a member as soon as it is there. Its server, and so its port, is known when
+// it is initialized: until then there is nothing to do about it.
+func TestANodeThatWaitsToBeInitializedIsNotToldAsUnreached(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: managed("per-service")})
+	nodes, svc := w.nodes(2), service("web", 1)
+	id := nodes[1].Spec.ProviderID
+	nodes[1].Spec.ProviderID = ""
+	nodes[1].Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
+	w.ensure(svc, nodes)
+	if told := w.told(); strings.Contains(told, "Warning") {
+		t.Errorf("warned of a new node:\n%s", told)
+	}
+	nodes[1].Spec.ProviderID, nodes[1].Spec.Taints = id, nil
+	w.ensure(svc, nodes)
+	w.uses(w.group().ID, nodes...)
+	nodes[1].Spec.ProviderID = "" // nobody will ever initialize this one
+	w.ensure(svc, nodes)
+	if told := w.told(); !strings.Contains(told, "has the address of node-1") {
 		t.Errorf("told:\n%s", told)
 	}
 }
