@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -24,8 +25,9 @@ type inherited struct {
 	name   string
 	ports  []corev1.ServicePort
 	change func(*corev1.Service)
-	// warned is what the first Warning about it is to hold; none may come otherwise.
-	warned string
+	// told is what an event about it is to hold. Warned is that of a Warning: others may
+	// not come.
+	told, warned string
 	// refused tells that it asks for what cannot be: it is never in order.
 	refused bool
 }
@@ -58,6 +60,8 @@ func inheritedServices(provider, address string) []inherited {
 			}
 		}},
 		{name: "kept", change: annotated(prefix+"keep-floatingip", "true")},
+		{name: "malformed", warned: "x-forwarded-for", change: annotated(
+			prefix+"x-forwarded-for", "True", prefix+"connection-limit", "", prefix+"enable-health-monitor", "")},
 		{name: "classless", warned: "gone-class", refused: true},
 	}
 	if provider != "ovn" {
@@ -81,7 +85,7 @@ func switched(s *scene) {
 	defer func() { s.must(s.Cloud.API().DeleteFloatingIP(context.WithoutCancel(s.Context()), mine.ID)) }()
 	kinds := inheritedServices(s.Provider, mine.FloatingIP)
 	services := before.serveAll(kinds)
-	was := s.published(services)
+	was, unheard := s.published(services), s.unheardMonitors(services)
 
 	s.restartWith("manage-security-groups=true\n")
 	for _, kind := range kinds {
@@ -96,8 +100,11 @@ func switched(s *scene) {
 			return nil
 		})
 	}
-	if spent, changes := s.spent(), s.events("reason=ChangingLoadBalancer"); spent != (cost.Cost{}) {
-		s.Errorf("the switch took %+v: %q", spent, changes)
+	s.wroteNothing(unheard)
+	for _, kind := range kinds {
+		if kind.told != "" {
+			services[kind.name].tells(kind.told)
+		}
 	}
 	if now := s.published(services); !maps.Equal(now, was) {
 		s.Errorf("it is published %v, was %v", now, was)
@@ -110,7 +117,7 @@ func switched(s *scene) {
 		s.Errorf("in the end it was published %v, at first %v", now, was)
 	}
 	s.onlyWarnings(kinds)
-	for _, name := range []string{"web", "guest", "dns", "local", "classless", "proxy", "kept"} {
+	for _, name := range []string{"web", "guest", "dns", "local", "malformed", "classless", "proxy", "kept"} {
 		if service := services[name]; service != nil {
 			service.remove()
 		}
@@ -119,12 +126,11 @@ func switched(s *scene) {
 	s.nothingLeft()
 }
 
-// serveAll makes the Services, and lets them be served at the same time; then it puts one
-// more on the load balancer of the first.
+// serveAll makes the Services and serves one after the other, as the predecessor does;
+// then it puts one more on the load balancer of the first.
 func (l *legacy) serveAll(kinds []inherited) map[string]*service {
 	l.Helper()
 	services := map[string]*service{}
-	serving, ctx := errgroup.WithContext(l.Context())
 	finalizer := func(svc *corev1.Service) { svc.Finalizers = []string{"service.kubernetes.io/load-balancer-cleanup"} }
 	for _, kind := range kinds {
 		created := l.create(kind.name, func(svc *corev1.Service) {
@@ -136,11 +142,9 @@ func (l *legacy) serveAll(kinds []inherited) map[string]*service {
 				kind.change(svc)
 			}
 		}, "node-1")
-		object := created.get()
-		serving.Go(func() error { return l.serve(ctx, object) })
+		l.must(l.serve(l.Context(), created.get()))
 		services[kind.name] = created
 	}
-	l.must(serving.Wait())
 	id := services["web"].get().Annotations[prefix+"load-balancer-id"]
 	services["guest"] = l.create("guest", func(svc *corev1.Service) {
 		finalizer(svc)
@@ -234,12 +238,12 @@ func (s *service) onNodes(names []string) {
 // outgrow lets Services ask for more than cloud-provider-openstack has given them.
 func (s *scene) outgrow(services map[string]*service) {
 	s.Helper()
-	for _, name := range []string{"web", "dns", "guest"} {
+	for _, name := range []string{"web", "dns", "guest", "malformed"} {
 		number := int32(7000 + len(name))
 		services[name].change(func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(corev1.ProtocolTCP, number)) })
 		services[name].pods(laterNodes()...)
 	}
-	for _, name := range []string{"web", "dns", "guest"} {
+	for _, name := range []string{"web", "dns", "guest", "malformed"} {
 		services[name].onNodes(laterNodes())
 	}
 	if s.Provider == "ovn" {
@@ -261,6 +265,38 @@ func (s *scene) outgrow(services map[string]*service) {
 		}
 		return err
 	})
+}
+
+// unheardMonitors are the Services with a health monitor that its provider never heard of:
+// ovn of Zed takes none in the request that makes a load balancer. They never probe, and
+// their pools are replaced.
+func (s *scene) unheardMonitors(services map[string]*service) (names []string) {
+	s.Helper()
+	pages, err := monitors.List(s.Cloud.API().LoadBalancer, nil).AllPages(s.Context())
+	s.must(err)
+	all, err := monitors.ExtractMonitors(pages)
+	s.must(err)
+	for name := range services {
+		if slices.ContainsFunc(all, func(m monitors.Monitor) bool {
+			return m.ProvisioningStatus == "PENDING_CREATE" && strings.HasSuffix(m.Name, "_"+s.namespace+"_"+name)
+		}) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// wroteNothing judges that the controller has changed nothing since its start but these
+// Services' load balancers.
+func (s *scene) wroteNothing(but []string) {
+	s.Helper()
+	changes := slices.DeleteFunc(s.events("reason=ChangingLoadBalancer"), func(event string) bool {
+		name, _, _ := strings.Cut(event, ": ")
+		return slices.Contains(but, name)
+	})
+	if spent := s.spent(); len(changes) > 0 || len(but) == 0 && spent != (cost.Cost{}) {
+		s.Errorf("the switch took %+v: %q", spent, changes)
+	}
 }
 
 // events are those of the scene that a selector picks: Service, reason and message.
