@@ -164,7 +164,7 @@ func (s *tokenSource) outlive(t *token) error {
 	case <-timer.C():
 		return nil
 	case <-s.life.Done():
-		return &AuthenticationError{Err: fmt.Errorf("waiting for a token of another second: %w", s.life.Err())}
+		return &AuthenticationError{Err: fmt.Errorf("the controller is stopping: %w", s.life.Err())}
 	}
 }
 

@@ -82,7 +82,7 @@ func (t *Table) changePairs(ctx context.Context, port *openstack.RoutedPort, wan
 			return err
 		}
 		if attempt == attempts {
-			return fmt.Errorf("others are quicker, %d times: %w", attempts, err)
+			return fmt.Errorf("port %s was changed by somebody else during each of %d attempts: %w", port.ID, attempts, err)
 		}
 		if port, err = t.network.RoutedPort(ctx, port.ID); err != nil {
 			return err

@@ -256,7 +256,7 @@ func (t *Table) CreateRoute(ctx context.Context, _, _ string, route *cloudprovid
 func (t *Table) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
 	h, err := parseHop(route.Name)
 	if err != nil {
-		return fmt.Errorf("route %q is none of ListRoutes: %w", route.Name, err)
+		return fmt.Errorf("the name of route %q is not one that the controller gave it: %w", route.Name, err)
 	}
 	return t.batcher.do(ctx, &call{drop: h})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// attempts bounds how often a change is tried that others are quicker than.
+// attempts bounds how often a change is tried that somebody else prevents by one of theirs.
 const attempts = 10
 
 // limitAge is how long it is believed that a router that was full takes no more than
