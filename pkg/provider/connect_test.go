@@ -65,6 +65,29 @@ func TestAConnectedProviderServesNodesAndServices(t *testing.T) {
 	}
 }
 
+// Only Keystone is needed at the start: an outage of Octavia, Neutron or Nova is met,
+// and waited for, by the calls that need them.
+func TestTheStartAsksNobodyButKeystone(t *testing.T) {
+	t.Parallel()
+	cloud, c := connection(t, func(*config.Config) {})
+	p, err := Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Initialize(nil, t.Context().Done())
+	if enabled, err := p.StartServices(func() (bool, error) { return true, nil }); !enabled || err != nil {
+		t.Errorf("Services are served: %v, %v", enabled, err)
+	}
+	for _, request := range cloud.Books.Requests() {
+		if !strings.HasPrefix(request.Path, "/identity/") {
+			t.Errorf("asked at the start: %s %s", request.Method, request.Path)
+		}
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 //proves:110
 func TestARouterInTheConfigurationGivesRoutes(t *testing.T) {
 	t.Parallel()

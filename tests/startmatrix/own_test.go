@@ -1,39 +1,72 @@
 package startmatrix
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/yaml"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 )
 
-// ownRows are our own DaemonSet, as it is.
-func ownRows(t *testing.T) []container {
+// ownRows are our own DaemonSet, as kubectl makes it: as it is, and where hosts have
+// certificates of their own, there with another lease.
+func ownRows(t *testing.T, plane *controlplane.ControlPlane) []container {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(moduleRoot(t), "manifests", "static", "daemonset.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var daemonSet appsv1.DaemonSet
-	if err := yaml.UnmarshalStrict(bytes.TrimSpace(content), &daemonSet); err != nil {
-		t.Fatal(err)
-	}
-	pod := daemonSet.Spec.Template.Spec
+	plain := ownRow(t, plane, "static", cloudConf)
+	hosts := ownRow(t, plane, "host-certificates", secureConf)
+	hosts.lease, hosts.args = otherLease, append(hosts.args, "--leader-elect-resource-name="+otherLease)
+	return []container{plain, hosts}
+}
+
+func ownRow(t *testing.T, plane *controlplane.ControlPlane, directory string, conf content) container {
+	t.Helper()
+	pod := daemonSet(t, plane, directory).Spec.Template.Spec
 	ccm := pod.Containers[0]
 	row := container{
-		name: "our own DaemonSet", command: ccm.Command, args: ccm.Args,
+		name: "manifests " + directory, command: ccm.Command, args: ccm.Args,
 		user: int(*pod.SecurityContext.RunAsUser), group: int(*pod.SecurityContext.RunAsGroup),
 		readOnlyRoot: *ccm.SecurityContext.ReadOnlyRootFilesystem, noEscalation: !*ccm.SecurityContext.AllowPrivilegeEscalation,
 		rights: ownRights,
 	}
-	for _, m := range ccm.VolumeMounts {
-		row.mounts = append(row.mounts, secret(m.MountPath, "cloud.conf", cloudConf))
+	volumes := map[string]corev1.Volume{}
+	for _, volume := range pod.Volumes {
+		volumes[volume.Name] = volume
 	}
-	return []container{row}
+	for _, m := range ccm.VolumeMounts {
+		switch volume := volumes[m.Name]; {
+		case volume.Secret != nil:
+			row.mounts = append(row.mounts, secret(m.MountPath, "cloud.conf", conf))
+		case volume.HostPath != nil && volume.HostPath.Path == hostCertificates.path:
+			row.mounts = append(row.mounts, secret(m.MountPath, "ca-certificates.crt", caBundle))
+		case volume.HostPath != nil:
+			row.mounts = append(row.mounts, mount{path: m.MountPath}) // made by kubelet
+		default:
+			t.Fatalf("%s mounts %+v", directory, volume)
+		}
+	}
+	return row
+}
+
+// daemonSet is what kubectl finds in one of our directories.
+func daemonSet(t *testing.T, plane *controlplane.ControlPlane, directory string) appsv1.DaemonSet {
+	t.Helper()
+	text, err := plane.Kubectl(t.Context(), "", "kustomize", filepath.Join(moduleRoot(t), "manifests", directory))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range strings.Split(text, "\n---\n") {
+		var found appsv1.DaemonSet
+		if err := yaml.Unmarshal([]byte(document), &found); err == nil && found.Kind == "DaemonSet" {
+			return found
+		}
+	}
+	t.Fatalf("there is no DaemonSet in manifests/%s", directory)
+	return appsv1.DaemonSet{}
 }
 
 // servingPair is a certificate for the program's own port.

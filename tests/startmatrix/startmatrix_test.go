@@ -42,7 +42,7 @@ func base64(text string) string { return encoding.StdEncoding.EncodeToString([]b
 func TestItStartsAndServesWhereCloudProviderOpenStackRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, row := range append(rows(), ownRows(t)...) {
+	for _, row := range append(rows(), ownRows(t, w.plane)...) {
 		t.Run(row.name, func(t *testing.T) { w.serve(t, row) })
 	}
 }
