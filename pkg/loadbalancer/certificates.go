@@ -25,12 +25,18 @@ func (p *pass) checkCertificates(ctx context.Context, todo plan.Plan) error {
 		switch {
 		case err == nil:
 		case errors.As(err, &none):
-			return fmt.Errorf("cannot look for the certificate %s: %w; where certificates are not in Barbican, cloud.conf needs container-store=external", ref, err)
+			return &certificateError{fmt.Errorf("cannot look for the certificate %s: %w; where certificates are not in Barbican, cloud.conf needs container-store=external", ref, err)}
 		case openstack.IsNotFound(err):
 			return field.NotFound(annotation.Path(annotation.TLSContainer), ref)
 		default:
-			return err
+			return &certificateError{err}
 		}
 	}
 	return nil
 }
+
+// certificateError tells that nobody can tell whether a certificate is there: the Service
+// waits for it, with what it has.
+type certificateError struct{ error }
+
+func (e *certificateError) Unwrap() error { return e.error }

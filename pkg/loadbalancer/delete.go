@@ -87,7 +87,7 @@ func (r *Reconciler) forget(svc *v1.Service) {
 	r.good.drop(svc.UID)
 	r.served.drop(svc.UID)
 	r.notices.forget(svc.UID)
-	r.refusals.note(svc.UID, "")
+	r.refusals.note(svc.UID, "", false)
 	r.namespaces.drop(svc.Namespace, svc.UID)
 	r.ownIDs.remove(svc.UID)
 	if svc.DeletionTimestamp != nil {
@@ -127,7 +127,7 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 	r.good.drop(svc.UID)
 	r.served.drop(svc.UID)
 	r.notices.forget(svc.UID)
-	r.refusals.note(svc.UID, "")
+	r.refusals.note(svc.UID, "", false)
 	for {
 		if err := r.remove(ctx, svc, before, known); err != nil {
 			return r.explain(ctx, err)

@@ -88,6 +88,10 @@ func waysOfRefusal() map[string]refusing {
 		"a certificate that has vanished": {
 			prepare: func(w *world, svc *v1.Service) { svc.Annotations[annotation.TLSContainer] = w.certificate() },
 			spoil:   answered(http.MethodGet, "/key-manager/v1/secrets/**", http.StatusNotFound, "", anotherPort), want: "Not found", reason: "unavailable"},
+		"a certificate that nobody can look for": {
+			spoil: answered(http.MethodGet, "/key-manager/v1/secrets/**", http.StatusForbidden, "", func(w *world, svc *v1.Service) {
+				svc.Annotations[annotation.TLSContainer] = w.certificate()
+			}), want: "403", reason: "unavailable"},
 		"an address that is in use": {spoil: func(w *world, svc *v1.Service) {
 			used := w.floatingIP("127.200.7.7", "somebody's")
 			if _, err := w.cloud.Neutron.AssociateFloatingIP(used.ID, w.nodePorts()[0], ""); err != nil {
@@ -421,9 +425,23 @@ func TestMembersThatAreGoneMakeRoomInTheirQuota(t *testing.T) {
 	for i := range 5 {
 		grown = append(grown, w.node(3+i))
 	}
+	for range 2 { // nobody else tells it, nor tries again
+		if _, err := w.engine.Repair(w.ctx, svc, grown, there); err == nil || !strings.Contains(err.Error(), "follows the nodes") {
+			t.Errorf("got %v, want the refusal", err)
+		}
+		w.membersAre(grown[:3])
+		if got := w.refusedFor(); got != "quota" {
+			t.Errorf("counted as %q", got)
+		}
+	}
 	w.refused(svc, grown, "follows the nodes")
-	w.membersAre(grown[:3])
-	if got := w.refusedFor(); got != "quota" {
+	if _, err := w.engine.Repair(w.ctx, svc, grown, there); err != nil {
+		t.Errorf("told twice: %v", err)
+	}
+	w.cloud.Octavia.SetQuota(w.cloud.Account.ProjectID, "member", -1)
+	w.ensure(svc, grown)
+	w.membersAre(grown)
+	if got := w.refusedFor(); got != "" {
 		t.Errorf("counted as %q", got)
 	}
 }

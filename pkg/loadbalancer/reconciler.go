@@ -245,25 +245,25 @@ func never(context.Context) (bool, error)  { return false, nil }
 
 // bring makes the load balancer of a Service, whose turn it is, what the Service asks
 // for, and gives the address to publish. Where that cannot be it keeps alive what the
-// Service has; then it is an error of Ensure alone, which has told it, as nobody else can do
-// more. The address comes with that error too.
+// Service has; then it is an error of Ensure alone, where that tells it and tries again, as
+// nobody else can do more. The address comes with that error too.
 func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
 	published, err := r.round(ctx, svc, nodes, c)
 	reason := reasonOf(err)
 	if err == nil {
 		r.good.put(svc.UID, settledService(svc))
 		r.drifts.drop(svc.UID)
-	}
-	if err == nil || reason != "" {
-		r.refusals.note(svc.UID, reason)
+		r.refusals.note(svc.UID, "", false)
 	}
 	if reason == "" {
 		return published, r.explain(ctx, err)
 	}
+	told := r.refusals.note(svc.UID, reason, c.tells)
+	_, wasGood := r.good.get(svc.UID) // else Ensure is still to come for it, after a restart
 	published, failure := r.keepAlive(ctx, svc, nodes, c, err)
 	if failure == nil {
 		r.drifts.drop(svc.UID)
-		if !c.tells {
+		if !c.tells && (told || !wasGood) {
 			return published, nil
 		}
 	}

@@ -67,13 +67,14 @@ func reasonOf(err error) string {
 		open      *securitygroup.UnenforcedError
 		namespace *QuotaError
 		blocked   *blockedError
+		cert      *certificateError
 	)
 	switch {
 	case err == nil:
 		return ""
 	case errors.As(err, &one):
 		return reasonOfField(one)
-	case errors.As(err, &lacking), errors.As(err, &floating):
+	case errors.As(err, &lacking), errors.As(err, &floating), errors.As(err, &cert):
 		return RefusedUnavailable
 	case errors.As(err, &selected):
 		return RefusedInvalid
@@ -161,14 +162,30 @@ func (p *pass) waits(todo plan.Plan) error {
 type refusals struct {
 	mu      sync.Mutex
 	reasons map[types.UID]string
+	// told are those of which a call of the service controller was told.
+	told uidSet
 	// changed is told of each change how many there are for a reason; nil: nobody asks.
 	changed func(reason string, services int)
 }
 
-// note notes why a Service is refused, "" where it is not, or is gone.
-func (r *refusals) note(uid types.UID, reason string) {
+// note notes why a Service is refused, "" where it is not, or is gone. Tells is that a
+// call of the service controller is told, which tries again until the Service is refused no
+// more; note tells whether one was, since the Service is refused.
+func (r *refusals) note(uid types.UID, reason string, tells bool) (told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if tells && reason != "" {
+		r.told.add(uid)
+	}
+	if reason == "" {
+		r.told.remove(uid)
+	}
+	r.count(uid, reason)
+	return r.told.has(uid)
+}
+
+// count counts a Service by the reason why it is refused, "" for none.
+func (r *refusals) count(uid types.UID, reason string) {
 	before := r.reasons[uid]
 	switch {
 	case before == reason:

@@ -73,8 +73,8 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 		status, err = l.engine.Ensure(ctx, service, nodes)
 		return err
 	})
-	if upkeep := l.upkeep.Load(); err != nil && status != nil && len(status.Ingress) > 0 && upkeep != nil && balanced(service) {
-		if failure := upkeep.publish(service, status); failure != nil {
+	if upkeep := l.upkeep.Load(); err != nil && upkeep != nil {
+		if failure := upkeep.publishRefused(service, status); failure != nil {
 			klog.FromContext(ctx).Error(failure, "Cannot publish the address of a Service that is refused", "service", klog.KObj(service))
 		}
 	}

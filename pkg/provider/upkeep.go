@@ -60,7 +60,8 @@ type keeper interface {
 	// Repair brings a load balancer to what the Service asks for, with the nodes as they
 	// are when its turn comes (nil), or makes it anew if alive says, right before, that
 	// the Service is still there. It gives the address to publish. It returns at the end,
-	// however long the cloud takes: any number of calls may wait.
+	// however long the cloud takes: any number of calls may wait. An address that comes
+	// with an error is to be published all the same.
 	Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error)
 }
 
@@ -248,7 +249,7 @@ func (s *upkeep) bring(ctx context.Context, key string) error {
 		return nil // it is made by upstream, with the nodes as they then are
 	case err != nil:
 		s.recorder.Eventf(service, v1.EventTypeWarning, "UpdateLoadBalancerFailed", "Error updating load balancer: %v", err)
-		return err
+		return errors.Join(err, s.publishRefused(service, published))
 	case !balanced(service):
 		return nil // upstream publishes its first address
 	}
@@ -276,6 +277,14 @@ func (s *upkeep) publish(service *v1.Service, status *v1.LoadBalancerStatus) err
 		return fmt.Errorf("publish the new address of service %s/%s: %w", service.Namespace, service.Name, err)
 	}
 	return nil
+}
+
+// publishRefused publishes the address that came with the refusal of a Service.
+func (s *upkeep) publishRefused(service *v1.Service, status *v1.LoadBalancerStatus) error {
+	if status == nil || len(status.Ingress) == 0 || !balanced(service) {
+		return nil
+	}
+	return s.publish(service, status)
 }
 
 // write puts the fingerprint, ID and address of a load balancer on its Service, with
