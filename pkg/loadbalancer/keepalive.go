@@ -254,7 +254,7 @@ func (p *pass) endKept(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		published = publish(address, p.settings)
 	}
 	p.remember(address, nil)
-	if p.follows.replacing { // what replaces it is not remembered
+	if p.follows.replacing || !settledOn(p.observed.LoadBalancer, p.svc, p.before) { // there is another one, of which that says nothing
 		p.memory.forget(p.svc.UID)
 	}
 	return published, nil
