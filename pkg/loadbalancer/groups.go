@@ -12,6 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
@@ -78,9 +79,25 @@ func (p *pass) groupsKept(ctx context.Context, vipSubnet string) (bool, error) {
 	return true, p.Reconciler.groups.Close(ctx, task)
 }
 
+// wishThere is the wish for members in the subnets that they stay in, whatever the
+// Service says of new ones; also in those, where another load balancer may come.
+func (p *pass) wishThere() *securitygroup.Wish {
+	wish, lb := p.wish(p.wanted), p.observed.LoadBalancer
+	if wish == nil || lb == nil {
+		return wish
+	}
+	stay := p.wish(plan.KeepMembers(p.wanted, lb, p.planOptions(p.svc, p.settings, p.capabilities(p.observed))))
+	if p.settings.AllowReplace || p.observed.Retiring != nil {
+		stay.Subnets = append(stay.Subnets, wish.Subnets...)
+		slices.Sort(stay.Subnets)
+		stay.Subnets = slices.Compact(stay.Subnets)
+	}
+	return stay
+}
+
 // planGroups plans the security groups for the load balancer that was planned last.
 func (p *pass) planGroups(ctx context.Context) error {
-	wish := p.wish(p.wanted)
+	wish := p.wishThere()
 	published := len(p.svc.Status.LoadBalancer.Ingress) > 0
 	p.vipSubnet = p.wanted.VIP.SubnetID
 	if lb := p.observed.LoadBalancer; lb != nil {

@@ -320,6 +320,28 @@ func TestTheSubnetOfTheVIPIsOpenedBesideThatOfTheMembers(t *testing.T) {
 	w.unchanged(svc, nodes)
 }
 
+// Members that stay in their subnet, as nobody asks them to move, are reached from there.
+//
+//proves:87
+func TestTheSubnetThatMembersStayInIsOpened(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{keys: managed("per-service")})
+	other := w.subnet("127.101.0.0/16")
+	nodes, svc := w.nodes(2), service("web", 1)
+	svc.Annotations[annotation.MemberSubnetID] = other
+	w.ensure(svc, nodes[:1])
+	want := []string{nodePort(w, "tcp", 30080), "ingress IPv4 tcp 30080-30080 127.101.0.0/16"}
+	w.rules(w.group(), want...)
+	delete(svc.Annotations, annotation.MemberSubnetID)
+	w.ensure(svc, nodes)
+	w.rules(w.group(), want...)
+	w.unchanged(svc, nodes)
+	svc.Annotations[annotation.MemberSubnetID] = w.cloud.Subnet.ID
+	w.ensure(svc, nodes)
+	w.rules(w.group(), want[0])
+	w.unchanged(svc, nodes)
+}
+
 //proves:87
 func TestIPv6ServicesOpenIPv6(t *testing.T) {
 	t.Parallel()

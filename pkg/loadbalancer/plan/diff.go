@@ -110,7 +110,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 
 // contents gives the steps for what is in a load balancer.
 func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
-	desired = keepMembers(desired, lb, opts)
+	desired = KeepMembers(desired, lb, opts)
 	d := &differ{desired: desired, observed: lb, opts: opts, forgetful: opts.Forgetful}
 	d.add(updateVIP(desired, lb)...)
 	d.tighten()

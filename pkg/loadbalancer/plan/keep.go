@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// keepMembers gives what is desired with what its members take over from those that
+// KeepMembers gives what is desired with what its members take over from those that
 // are there. A member of the same address has
 //
 //   - its weight 0 and its administrative state: somebody has taken it out of service;
@@ -17,7 +17,7 @@ import (
 // any, those of the load balancer: a change of where new ones would go, or another
 // controller's idea of it, does not spread a pool over subnets. Where each member is in
 // its node's subnet, so is the new one.
-func keepMembers(desired, lb *model.LoadBalancer, opts Options) *model.LoadBalancer {
+func KeepMembers(desired, lb *model.LoadBalancer, opts Options) *model.LoadBalancer {
 	kept := *desired
 	kept.Listeners = slices.Clone(desired.Listeners)
 	for i := range kept.Listeners {
