@@ -59,6 +59,7 @@ func inheritedServices(provider, address string) []inherited {
 				svc.Spec.LoadBalancerSourceRanges = []string{"0.0.0.0/1", "128.0.0.0/1"}
 			}
 		}},
+		{name: "blind", change: localTraffic, told: "enable-health-monitor"},
 		{name: "kept", change: annotated(prefix+"keep-floatingip", "true")},
 		{name: "malformed", warned: "x-forwarded-for", change: annotated(
 			prefix+"x-forwarded-for", "True", prefix+"connection-limit", "", prefix+"enable-health-monitor", "")},
@@ -117,7 +118,7 @@ func switched(s *scene) {
 		s.Errorf("in the end it was published %v, at first %v", now, was)
 	}
 	s.onlyWarnings(kinds)
-	for _, name := range []string{"web", "guest", "dns", "local", "malformed", "classless", "proxy", "kept"} {
+	for _, name := range []string{"web", "guest", "dns", "local", "blind", "malformed", "classless", "proxy", "kept"} {
 		if service := services[name]; service != nil {
 			service.remove()
 		}
@@ -246,6 +247,14 @@ func (s *scene) outgrow(services map[string]*service) {
 	for _, name := range []string{"web", "dns", "guest", "malformed"} {
 		services[name].onNodes(laterNodes())
 	}
+	services["blind"].annotate(prefix+"enable-health-monitor", "true")
+	s.eventually("health monitor of blind", func(ctx context.Context) error {
+		all, err := s.Cloud.API().Pools(ctx, services["blind"].get().Annotations[prefix+"load-balancer-id"])
+		if err == nil && (len(all) != 1 || all[0].MonitorID == "") {
+			err = errors.New("there is none")
+		}
+		return err
+	})
 	if s.Provider == "ovn" {
 		return
 	}
