@@ -43,8 +43,8 @@ type Controller struct {
 	address string
 }
 
-// Start starts the process and returns when it answers that it is healthy. It
-// may then still wait to become the leader.
+// Start starts the process and returns when it answers that it is ready: signed in to
+// the cloud. It may then still wait to become the leader.
 func (c CCM) Start(ctx context.Context) (*Controller, error) {
 	for attempt := 1; ; attempt++ {
 		address, err := freeAddress()
@@ -62,7 +62,7 @@ func (c CCM) Start(ctx context.Context) (*Controller, error) {
 		}
 		controller := &Controller{ccm, address.String()}
 		err = ccm.Await(ctx, func(ctx context.Context) error {
-			_, err := controller.ask(ctx, "/healthz")
+			_, err := controller.ask(ctx, "/readyz")
 			return err
 		})
 		if err == nil {
@@ -89,7 +89,7 @@ func (c CCM) args(address *net.TCPAddr) []string {
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--bind-address=" + address.IP.String(),
 		fmt.Sprintf("--secure-port=%d", address.Port),
-		"--authorization-always-allow-paths=/healthz,/metrics",
+		"--authorization-always-allow-paths=/healthz,/readyz,/metrics",
 		"--cert-dir=" + filepath.Join(c.Directory, "ccm-certificates"),
 	}, c.Args)
 }
