@@ -25,7 +25,7 @@ func (p *pass) checkCertificates(ctx context.Context, todo plan.Plan) error {
 		switch {
 		case err == nil:
 		case errors.As(err, &none):
-			return &certificateError{fmt.Errorf("cannot look for the certificate %s: %w; where certificates are not in Barbican, cloud.conf needs container-store=external", ref, err)}
+			return &certificateError{fmt.Errorf("cannot look for the certificate %s: %w; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", ref, err)}
 		case openstack.IsNotFound(err):
 			return field.NotFound(annotation.Path(annotation.TLSContainer), ref)
 		default:

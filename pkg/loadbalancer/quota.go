@@ -20,7 +20,7 @@ type QuotaError struct {
 
 // Error implements error.
 func (e *QuotaError) Error() string {
-	return fmt.Sprintf("namespace %s has %d Services with load balancers, which is max-services-per-namespace of cloud.conf: delete one first", e.Namespace, e.Most)
+	return fmt.Sprintf("namespace %s has %d Services with load balancers, which is max-services-per-namespace of cloud.conf: delete one first, or ask the cluster's operator for more", e.Namespace, e.Most)
 }
 
 // namespaces counts the Services that have load balancers, or are about to. After a

@@ -70,7 +70,7 @@ func (p *pass) mayShare(ctx context.Context) error {
 	}
 	most := p.options.Config.LoadBalancer.MaxSharedLB
 	if others := sharers(lb); len(others) >= most {
-		return p.notShared(ctx, fmt.Sprintf("it serves %d others, and max-shared-lb of cloud.conf allows %d Services", len(others), most))
+		return p.notShared(ctx, fmt.Sprintf("it serves %d others, and max-shared-lb of cloud.conf allows %d Services: name another load balancer, or ask the cluster's operator for more", len(others), most))
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (p *pass) consent(ctx context.Context) error {
 	owner := p.as.Sharing.Owner
 	if !owner.Kubernetes {
 		if !p.options.Config.LoadBalancer.SharedLBUnmanaged {
-			return p.notShared(ctx, "it was made by hand, and cloud.conf says shared-lb-unmanaged=false")
+			return p.notShared(ctx, "it was made by hand, and cloud.conf says shared-lb-unmanaged=false: ask the cluster's operator")
 		}
 		return nil
 	}
@@ -109,9 +109,9 @@ func (p *pass) consent(ctx context.Context) error {
 	case allowed:
 		return nil
 	case !p.id.InThisCluster(owner):
-		return p.notShared(ctx, "it was made for another cluster, which only shared-lb-scope=project in cloud.conf allows to share")
+		return p.notShared(ctx, "it was made for another cluster, which only shared-lb-scope=project in cloud.conf allows to share: ask the cluster's operator")
 	case owner.Namespace == "":
-		return p.notShared(ctx, "the namespace that it was made for cannot be told: shared-lb-scope=cluster in cloud.conf allows all to share it")
+		return p.notShared(ctx, "the namespace that it was made for cannot be told: shared-lb-scope=cluster in cloud.conf allows all to share it: ask the cluster's operator")
 	default:
 		return p.notShared(ctx, fmt.Sprintf("it was made for another namespace, which does not allow %s to share it: "+
 			"only that Namespace's annotation %s: %q does", p.svc.Namespace, annotation.SharingFrom, p.svc.Namespace))

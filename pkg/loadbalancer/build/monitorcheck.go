@@ -33,7 +33,7 @@ func (m MonitorSettings) validate(svc *v1.Service, can Capabilities) field.Error
 				can.Provider, port.Protocol, annotation.Monitor)))
 		case made != nil && made.Type == model.MonitorUDPConnect && m.Delay < minUDPConnectDelay:
 			return append(errs, field.Invalid(annotation.Path(annotation.MonitorDelay), m.Delay,
-				"monitors of type UDP-CONNECT need a delay of 3 seconds or more, here or as monitor-delay in cloud.conf"))
+				"monitors of type UDP-CONNECT need a delay of 3 seconds or more: give it here"))
 		}
 	}
 	return errs
