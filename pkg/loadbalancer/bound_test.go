@@ -26,7 +26,7 @@ func TestNothingIsRememberedOfServicesThatAreGone(t *testing.T) {
 	}{
 		"served":       {1, "", nil},
 		"kept address": {1, "", func(svc *v1.Service) { svc.Annotations[annotation.KeepFloatingIP] = "true" }},
-		"refused":      {1, "connection-limit", func(svc *v1.Service) { svc.Annotations[annotation.ConnLimit] = "many" }},
+		"refused":      {1, "max-members", func(svc *v1.Service) { svc.Annotations[annotation.MaxMembers] = "many" }},
 		"over quota":   {2, "Quota has been met for resources: Listener", nil},
 	} {
 		svc := service("web", c.ports)

@@ -111,10 +111,9 @@ func (s Settings) refusedNew() field.ErrorList {
 }
 
 // OnExisting gives the settings for a load balancer that is there. What its provider
-// does not have, and has not been given by cloud-provider-openstack, counts as not
-// given:
+// does not have counts as not given, so that it stops nothing that is served:
 //
-//	lb-method that the provider does not have   cloud.conf's
+//	lb-method that the provider does not have   cloud.conf's, unless that changes the pools: see Unsettled
 //	port-id, with ovn                           the VIP stays on its port
 //	source ranges that nothing enforces         everybody may connect, as before; see Opens
 func OnExisting(s Settings, can Capabilities) Settings {
