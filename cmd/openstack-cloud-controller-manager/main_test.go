@@ -140,8 +140,8 @@ func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
 		says []string
 	}{
 		"bad value, misspelt key": {
-			conf: "[Global]\nauth-url=http://127.0.0.1:1/v3\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n[LoadBalancer]\nmonitor-delay=soon\nfloating-netwrok-id=x\n",
-			says: []string{"monitor-delay", "soon", "floating-netwrok-id", "floating-network-id"},
+			conf: "[Global]\nauth-url=http://127.0.0.1:1/v3\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n[LoadBalancer]\nmonitor-delay=soon\nfloating-netwrok-id=x\n[Metadata]\nrequest-timeout=never\n",
+			says: []string{"request-timeout", "never", "monitor-delay", "soon", "floating-netwrok-id", "floating-network-id"},
 		},
 		"refused credentials": {
 			conf: signInAt(refusingKeystone(t)),

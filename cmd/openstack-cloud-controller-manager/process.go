@@ -10,9 +10,11 @@ import (
 	"time"
 
 	apiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
-	kubecloudconfig "k8s.io/cloud-provider/config"
+	"k8s.io/cloud-provider/names"
 	"k8s.io/component-base/metrics/legacyregistry"
+	controllermanager "k8s.io/controller-manager/app"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -52,7 +54,8 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRoutes(conf.Route.RouterID, shared); err != nil {
+	routes := cloudRoutes(completed)
+	if err := checkRoutes(conf.Route.RouterID, routes, shared.ClusterCIDR); err != nil {
 		return nil, err
 	}
 	if err := legacyregistry.Register(p.build.metric()); err != nil {
@@ -74,7 +77,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 		ClusterName:    shared.ClusterName,
 		ServiceWorkers: int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs),
 		RegionalIDs:    p.env.RegionalIDs(),
-		CloudRoutes:    shared.ConfigureCloudRoutes,
+		CloudRoutes:    routes,
 		Recorder:       completed.EventRecorder,
 		Leading:        p.lease.learnHolder,
 		Stop:           p.stop,
@@ -126,14 +129,21 @@ func rereadGlobal(path string, env config.Environment) (config.Global, error) {
 	return conf.Global, nil
 }
 
+// cloudRoutes says whether upstream's route controller will ask for routes.
+func cloudRoutes(completed *appconfig.CompletedConfig) bool {
+	conf := completed.ComponentConfig
+	return conf.KubeCloudShared.ConfigureCloudRoutes &&
+		controllermanager.IsControllerEnabled(names.NodeRouteController, app.ControllersDisabledByDefault, conf.Generic.Controllers)
+}
+
 // checkRoutes says what is missing where upstream's route controller would end the
 // process over an "invalid CIDR address".
-func checkRoutes(routerID string, shared kubecloudconfig.KubeCloudSharedConfiguration) error {
-	if routerID == "" || !shared.ConfigureCloudRoutes || shared.ClusterCIDR != "" {
+func checkRoutes(routerID string, cloudRoutes bool, clusterCIDR string) error {
+	if routerID == "" || !cloudRoutes || clusterCIDR != "" {
 		return nil
 	}
 	return errors.New("cloud.conf [Route] router-id asks for routes to pods: give --cluster-cidr with the networks of all pods, " +
-		"as the kube-controller-manager has it, or --configure-cloud-routes=false")
+		"as the kube-controller-manager has it, or switch routes off with --configure-cloud-routes=false or --controllers=*,-route")
 }
 
 // finish ends the calls that still run and then gives the lease back, so that

@@ -59,7 +59,7 @@ func (l *loader) overlay(lower Global, at place) {
 			name = o.key
 		}
 		l.places[o.key] = place(fmt.Sprintf("%s %s", at, name))
-		l.refuse(o, o.set(to.Field(o.index), fmt.Sprint(from.Field(o.index)), l.places[o.key]))
+		l.refuse(o, "", o.set(to.Field(o.index), fmt.Sprint(from.Field(o.index)), l.places[o.key]))
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -98,32 +99,43 @@ func (l *loader) readSection(s section, name string, texts givenTexts, target re
 			continue
 		}
 		at := confPlace(s.name, name, o.key)
-		switch s.name {
-		case "Global":
-			l.places[o.key] = at
-		case "LoadBalancer":
-			l.given[o.key] = true
+		values, err := l.given(o, at, *texts[o.key])
+		if len(values) > 0 && s.name == "LoadBalancer" {
+			l.balancing[o.key] = true
 		}
-		l.readOption(o, at, *texts[o.key], target.Field(o.index))
+		if len(values) > 0 && s.name == "Global" {
+			l.places[o.key] = at
+		}
+		for _, text := range values {
+			err = errors.Join(err, o.set(target.Field(o.index), text, at))
+		}
+		l.refuse(o, name, err)
 	}
 }
 
-// readOption sets one field. Of several values the last one counts, unless the
-// option is a list. A boolean without a value is true, as gcfg has it.
-func (l *loader) readOption(o option, at place, texts []string, field reflect.Value) {
+// given gives the values that count. Of several it is the last one, unless the option is
+// a list. A boolean without a value is true, as gcfg has it. Empty ones, which templates
+// make of what is not filled in, are not given.
+func (l *loader) given(o option, at place, texts []string) ([]string, error) {
 	switch {
-	case o.isList():
-		for _, text := range texts {
-			l.refuse(o, o.set(field, text, at))
-		}
-		return
 	case len(texts) == 0 && o.kind() == "boolean" && o.form == "":
-		texts = []string{"true"}
-	case len(texts) == 0:
-		l.refuse(o, fmt.Errorf("%s has no value: allowed is %s", at, o.allowed()))
-		return
-	case len(texts) > 1:
+		return []string{"true"}, nil
+	case len(texts) == 0 && !o.isList():
+		return nil, fmt.Errorf("%s has no value: allowed is %s", at, o.allowed())
+	case len(texts) > 1 && !o.isList():
 		l.warn("%s is given %d times: the last one is used", at, len(texts))
+		texts = texts[len(texts)-1:]
 	}
-	l.refuse(o, o.set(field, texts[len(texts)-1], at))
+	var values []string
+	for _, text := range texts {
+		switch {
+		case text != "" || !o.emptyIsNone():
+			values = append(values, text)
+		case o.byDef != "":
+			l.warn("%s is empty, which counts as not given: it is %s", at, o.byDef)
+		default:
+			l.warn("%s is empty, which counts as not given", at)
+		}
+	}
+	return values, nil
 }

@@ -14,6 +14,7 @@
 //	env      OS_* variables, the first one set counts
 //	clouds   place of the value in an entry of clouds.yaml
 //	secret   "yes": the value is never printed
+//	empty    what an empty value means where it is not "not given"
 //
 // Their comments are the text of docs/configuration.md, which a test writes.
 package config
@@ -36,6 +37,19 @@ type Config struct {
 	Metadata Metadata
 	// How many requests may be in flight at a time, by what they do. The number in use starts lower (at 4 for `creates`, at 8 for the others), grows up to these while OpenStack answers well, and is halved when it answers 429, 500, 502, 503 or 504 or not at all, or takes more than three times as long as usual. `Retry-After` in an answer holds back all requests of its kind until then, for at most 5 minutes. Requests beyond the limit wait: deletes and creates go ahead of changes, changes ahead of new members. cloud-provider-openstack has no such section and no such limits.
 	Limits Limits
+
+	// Refused says what of cloud.conf keeps load balancers from being served.
+	Refused Refused `section:"none"`
+}
+
+// Refused are wrong values of the sections that only load balancers need. Nodes and
+// routes are served nevertheless. The settings themselves have their defaults.
+type Refused struct {
+	// LoadBalancers is what is wrong with [LoadBalancer], which concerns all Services; nil:
+	// nothing is.
+	LoadBalancers []error
+	// Classes is what is wrong with a section [LoadBalancerClass], by its name.
+	Classes map[string][]error
 }
 
 // Global says where Keystone is and how to sign in.
@@ -106,8 +120,8 @@ type LoadBalancer struct {
 	LBVersion string `gcfg:"lb-version" oneof:"v2"`
 	// Version of Octavia's API, such as `2.26` (`openstack versions show --service load-balancer`), for a cloud that does not tell it. Empty means that Octavia is asked; one that never tells counts as 2.0, and what came later is refused.
 	OctaviaAPIVersion string `gcfg:"octavia-api-version" form:"api-version"`
-	// Octavia provider. Others than amphora, amphorav2, octavia, ovn and f5 are used as they are, with a warning.
-	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider"`
+	// Octavia provider. Others than amphora, amphorav2, octavia, ovn and f5 are used as they are, with a warning. Empty (`lb-provider=`) means the one that Octavia takes by itself.
+	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider" empty:"the provider that Octavia takes by itself"`
 	// Algorithm of every pool. Provider ovn knows only SOURCE_IP_PORT, which is its default.
 	LBMethod string `gcfg:"lb-method" default:"ROUND_ROBIN" oneof:"ROUND_ROBIN,LEAST_CONNECTIONS,SOURCE_IP,SOURCE_IP_PORT"`
 	// Subnet of the members unless `member-subnet-id` is given, and of the VIP where neither the Service nor its class names another. Empty means the subnet of most nodes.
@@ -193,7 +207,7 @@ type LoadBalancer struct {
 	// Tags for load balancers, listeners, pools and monitors, beside the controller's own. A change counts for those made from then on: nothing is written for it.
 	Tags string `gcfg:"tags" form:"tags"`
 	// Annotations that Services may not use, by their names with or without what is before the `/`; a Service that has one is refused. Classes may set the same. The default has those that name what may be another's, or take off what the operator has put on, and which cloud-provider-openstack does not know; empty allows all. See `docs/security.md`.
-	DenyAnnotations string `gcfg:"deny-annotations" default:"floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids" form:"annotations"`
+	DenyAnnotations string `gcfg:"deny-annotations" default:"floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids" form:"annotations" empty:"all are allowed"`
 	// Most ports of a Service; 0 means any number. A load balancer that has more keeps them.
 	MaxPorts uint `gcfg:"max-ports" default:"100"`
 	// Most source ranges of a Service; 0 means any number. A load balancer that has more keeps them. With provider ovn each is a rule of the nodes' security groups for each port, of which a project has 100 by default: choose less there.

@@ -49,9 +49,9 @@ func (o option) refuse(text string, at place, reason error) error {
 var errNotAllowed = errors.New("not allowed")
 
 // check applies the rules of the option's tags. The empty text is allowed
-// where it is the default.
+// where it is the default, or means something.
 func (o option) check(text string) error {
-	if text == "" && o.byDef == "" {
+	if text == "" && (o.byDef == "" || o.empty != "") {
 		return nil
 	}
 	if len(o.oneof) > 0 && !slices.Contains(o.oneof, text) {

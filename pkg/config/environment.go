@@ -19,7 +19,7 @@ func (l *loader) readEnvironment() {
 		if o.kind() == "boolean" {
 			text = literalBool(text)
 		}
-		l.refuse(o, o.set(l.structOf(s).Field(o.index), text, at))
+		l.refuse(o, "", o.set(l.structOf(s).Field(o.index), text, at))
 	}
 	global := &l.config.Global
 	global.UseClouds = global.Cloud != ""

@@ -50,8 +50,9 @@ func LoadFile(path string, env Environment) (*Config, []Warning, error) {
 // environment serves only to find clouds.yaml.
 //
 // The error joins every problem there is, one line each: *ValueError for a bad
-// value, *MissingError for a missing one. Warnings are worth showing also when
-// there is an error, for a misspelt key may be the reason for it.
+// value, *MissingError for a missing one. It is nil where all of them concern load
+// balancers only: these are in Config.Refused, so that nodes are served. Warnings are
+// worth showing also when there is an error, for a misspelt key may be the reason for it.
 func Load(text io.Reader, env Environment) (*Config, []Warning, error) {
 	content, err := readBounded(text)
 	if err != nil {
@@ -78,27 +79,31 @@ func readBounded(r io.Reader) ([]byte, error) {
 
 // loader gathers a Config from its sources and remembers what it found.
 type loader struct {
-	env      Environment
-	config   *Config
-	source   string           // of [Global], for messages
-	fromEnv  bool             // the environment takes the place of cloud.conf
-	places   map[string]place // of the keys of [Global] that were given
-	refused  map[string]bool  // keys of [Global] that have a bad value
-	given    map[string]bool  // keys of [LoadBalancer] that were given
-	warnings []Warning
-	problems []error
-	noClouds bool // clouds.yaml should have been read and could not be
+	env     Environment
+	config  *Config
+	source  string           // of [Global], for messages
+	fromEnv bool             // the environment takes the place of cloud.conf
+	places  map[string]place // of the keys of [Global] that were given
+	refused map[string]bool  // keys of [Global] that have a bad value
+	// balancing are the keys of [LoadBalancer] that were given.
+	balancing map[string]bool
+	warnings  []Warning
+	// problems are all that there are; balancerProblems are those of them that concern
+	// load balancers only.
+	problems         []error
+	balancerProblems int
+	noClouds         bool // clouds.yaml should have been read and could not be
 }
 
 // newLoader starts with all defaults.
 func newLoader(env Environment) *loader {
 	l := &loader{
-		env:     env,
-		config:  &Config{LoadBalancerClass: map[string]*LoadBalancerClass{}},
-		source:  "cloud.conf [Global]",
-		places:  map[string]place{},
-		refused: map[string]bool{},
-		given:   map[string]bool{},
+		env:       env,
+		config:    &Config{LoadBalancerClass: map[string]*LoadBalancerClass{}},
+		source:    "cloud.conf [Global]",
+		places:    map[string]place{},
+		refused:   map[string]bool{},
+		balancing: map[string]bool{},
 	}
 	for _, s := range sections() {
 		if s.named {
@@ -129,11 +134,26 @@ func (l *loader) problem(err error) {
 	}
 }
 
-// refuse adds the problem that an option has, if it has one.
-func (l *loader) refuse(o option, err error) {
+// refuse adds the problem that an option has, if it has one; name is that of a section
+// which may appear many times, else "".
+func (l *loader) refuse(o option, name string, err error) {
+	if err == nil {
+		return
+	}
 	l.problem(err)
-	if err != nil && o.section == globalSection().name {
+	refused := &l.config.Refused
+	switch o.section {
+	case globalSection().name:
 		l.refused[o.key] = true
+	case "LoadBalancer":
+		l.balancerProblems++
+		refused.LoadBalancers = append(refused.LoadBalancers, err)
+	case "LoadBalancerClass":
+		l.balancerProblems++
+		if refused.Classes == nil {
+			refused.Classes = map[string][]error{}
+		}
+		refused.Classes[name] = append(refused.Classes[name], err)
 	}
 }
 
@@ -144,8 +164,8 @@ func (l *loader) finish() (*Config, []Warning, error) {
 	l.checkLoadBalancer()
 	l.checkMetadata()
 	l.checkRegionalIDs()
-	if err := errors.Join(l.problems...); err != nil {
-		return nil, l.warnings, err
+	if len(l.problems) > l.balancerProblems {
+		return nil, l.warnings, errors.Join(l.problems...)
 	}
 	return l.config, l.warnings, nil
 }

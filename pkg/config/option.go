@@ -21,6 +21,7 @@ type option struct {
 	env     []string
 	clouds  string
 	secret  bool
+	empty   string
 }
 
 // section is one section of cloud.conf.
@@ -38,6 +39,9 @@ func sections() []section {
 	all := make([]section, 0, config.NumField())
 	for i := range config.NumField() {
 		field := config.Field(i)
+		if field.Tag.Get("section") == "none" {
+			continue
+		}
 		s := section{name: field.Name, index: i, typ: field.Type}
 		if field.Type.Kind() == reflect.Map {
 			s.named, s.typ = true, field.Type.Elem().Elem()
@@ -71,6 +75,7 @@ func optionsOf(s section) []option {
 			env:     splitTag(field.Tag.Get("env")),
 			clouds:  field.Tag.Get("clouds"),
 			secret:  field.Tag.Get("secret") == "yes",
+			empty:   field.Tag.Get("empty"),
 		})
 	}
 	return options
@@ -118,6 +123,12 @@ func (s section) has(key string) bool {
 // isList says whether the key may be given several times.
 func (o option) isList() bool {
 	return o.typ.Kind() == reflect.Slice
+}
+
+// emptyIsNone says whether an empty value counts as not given: wherever it could not be
+// a value, or would only take the default away.
+func (o option) emptyIsNone() bool {
+	return o.empty == "" && (o.byDef != "" || o.kind() != "string")
 }
 
 // kind is the word of the reference documentation for the type of the value.

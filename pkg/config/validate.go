@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -116,7 +117,7 @@ func (l *loader) checkProvider() {
 	}
 	switch {
 	case lb.LBProvider != "ovn" || lb.LBMethod == "SOURCE_IP_PORT":
-	case l.given["lb-method"]:
+	case l.balancing["lb-method"]:
 		l.warn("%s %q: provider ovn knows only SOURCE_IP_PORT", confPlace("LoadBalancer", "", "lb-method"), lb.LBMethod)
 	default:
 		lb.LBMethod = "SOURCE_IP_PORT"
@@ -130,8 +131,12 @@ func (l *loader) checkMetadata() {
 	}
 }
 
-// Class finds a class by its name. The error lists the names there are.
+// Class finds a class by its name. The error lists the names there are, or says what is
+// wrong with the class.
 func (c *Config) Class(name string) (*LoadBalancerClass, error) {
+	if wrong := c.Refused.Classes[name]; len(wrong) > 0 {
+		return nil, fmt.Errorf("load balancer class %q cannot be used until the cluster's operator has corrected it: %w", name, errors.Join(wrong...))
+	}
 	if class, found := c.LoadBalancerClass[name]; found {
 		return class, nil
 	}

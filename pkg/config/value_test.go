@@ -20,21 +20,13 @@ func TestBadValuesAreRefused(t *testing.T) {
 			"[LoadBalancer]\nlb-method=round_robin\n",
 			`cloud.conf [LoadBalancer] lb-method "round_robin": allowed is ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT`,
 		},
-		"empty algorithm": {
-			"[LoadBalancer]\nlb-method=\n",
-			`cloud.conf [LoadBalancer] lb-method "": allowed is ROUND_ROBIN, LEAST_CONNECTIONS, SOURCE_IP, SOURCE_IP_PORT`,
-		},
-		"empty provider": {
-			"[LoadBalancer]\nlb-provider=\n",
-			`cloud.conf [LoadBalancer] lb-provider "": it is not one word: allowed is the name of an Octavia provider, such as amphora or ovn`,
+		"provider of two words": {
+			"[LoadBalancer]\nlb-provider=amphora ovn\n",
+			`cloud.conf [LoadBalancer] lb-provider "amphora ovn": it is not one word: allowed is the name of an Octavia provider, such as amphora or ovn`,
 		},
 		"boolean": {
 			"[LoadBalancer]\ncreate-monitor=maybe\n",
 			`cloud.conf [LoadBalancer] create-monitor "maybe": allowed is true, yes, on, 1 or false, no, off, 0`,
-		},
-		"empty boolean": {
-			"[LoadBalancer]\ncreate-monitor=\n",
-			`cloud.conf [LoadBalancer] create-monitor "": allowed is true, yes, on, 1 or false, no, off, 0`,
 		},
 		"verification off by a word that is not true": {
 			"[Global]\ntls-insecure=yes\n",
@@ -138,8 +130,14 @@ func TestBadValuesAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config, _, err := Load(strings.NewReader(signIn+test.text), nil)
-			if config != nil {
-				t.Error("a config in spite of the error")
+			if balancing := strings.HasPrefix(test.text, "[LoadBalancer"); (config != nil) != balancing || (err == nil) != balancing {
+				t.Fatalf("got %v, %v; want nodes to be served where only load balancers are concerned", config, err)
+			}
+			if err == nil {
+				err = errors.Join(config.Refused.LoadBalancers...)
+				for _, wrong := range config.Refused.Classes {
+					err = errors.Join(err, errors.Join(wrong...))
+				}
 			}
 			if diff := cmp.Diff([]string{test.want}, lines(err)); diff != "" {
 				t.Errorf("error (-want +got):\n%s", diff)
@@ -174,6 +172,82 @@ func TestAuthURLMustBeOneOfKeystone(t *testing.T) {
 				t.Errorf("error (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A wrong value of [LoadBalancer] must not keep nodes from joining. Who uses load
+// balancers is told what it is, and the settings have their defaults meanwhile.
+func TestWrongValuesOfLoadBalancersAreKeptForThoseWhoUseThem(t *testing.T) {
+	t.Parallel()
+	config, _, err := Load(strings.NewReader(signIn+`[LoadBalancer]
+lb-method=fastest
+subnet-id=s1
+monitor-max-retries=0
+connection-limit=-7
+[LoadBalancerClass "gold"]
+lb-method=slowest
+subnet-id=s2
+[LoadBalancerClass "silver"]
+subnet-id=s3
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lb := config.LoadBalancer
+	if lb.LBMethod != "ROUND_ROBIN" || lb.SubnetID != "s1" || lb.MonitorMaxRetries != 1 || lb.ConnectionLimit != nil {
+		t.Errorf("[LoadBalancer] is %+v", lb)
+	}
+	if len(config.Refused.LoadBalancers) != 3 || len(config.Refused.Classes) != 1 {
+		t.Errorf("refused are %+v", config.Refused)
+	}
+	if class, err := config.Class("silver"); err != nil || class.SubnetID != "s3" {
+		t.Errorf("class silver is %+v, %v", class, err)
+	}
+	_, err = config.Class("gold")
+	var value *ValueError
+	if !errors.As(err, &value) || value.Value != "slowest" || !strings.Contains(err.Error(), "operator") {
+		t.Errorf("class gold: %v", err)
+	}
+}
+
+// Templates render keys that nobody has filled in.
+func TestEmptyValuesAreNotGiven(t *testing.T) {
+	t.Parallel()
+	defaults := mustLoad(t, signIn)
+	for _, s := range sections() {
+		name := s.name
+		if s.named {
+			name += ` "gold"`
+		}
+		for _, o := range s.options {
+			if s.name == "Global" && strings.Contains(signIn, o.key) {
+				continue // it would be given twice
+			}
+			text := "[" + name + "]\n" + o.key + "=\n"
+			got, warnings, err := Load(strings.NewReader(signIn+text), nil)
+			if err != nil || len(got.Refused.LoadBalancers) > 0 || len(got.Refused.Classes) > 0 {
+				t.Errorf("%s: %v, %+v", text, err, got)
+				continue
+			}
+			want := *defaults
+			if s.named {
+				want.LoadBalancerClass = map[string]*LoadBalancerClass{"gold": {}}
+			}
+			switch o.key {
+			case "deny-annotations": // empty allows all
+				want.LoadBalancer.DenyAnnotations = ""
+			case "lb-provider": // Octavia chooses
+				if !s.named {
+					want.LoadBalancer.LBProvider = ""
+				}
+			}
+			if diff := cmp.Diff(&want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", text, diff)
+			}
+			if told := len(warnings) == 1 && strings.Contains(warnings[0].String(), o.key+" is empty, which counts as not given"); told != o.emptyIsNone() {
+				t.Errorf("%s: warnings %v", text, warnings)
+			}
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ func priorityOf(req *http.Request, kind requestKind) Priority {
 		return given
 	}
 	switch {
-	case kind.Name == "loadbalancer_pool_member_create", additive(req, kind):
+	case kind.Name == "loadbalancer_member_create", additive(req, kind):
 		return PriorityLast
 	case req.Method == http.MethodDelete, req.Method == http.MethodPost:
 		return PriorityFirst
@@ -47,7 +47,7 @@ func priorityOf(req *http.Request, kind requestKind) Priority {
 // additive tells a batch that only adds and changes members. Octavia's parameter
 // for it is a boolean.
 func additive(req *http.Request, kind requestKind) bool {
-	if kind.Name != "loadbalancer_pool_member_batch" {
+	if kind.Name != "loadbalancer_members_update" {
 		return false
 	}
 	switch req.URL.Query().Get("additive_only") {

@@ -34,7 +34,7 @@ func NewMetrics() *Metrics {
 		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
 			Name:           "openstack_api_request_duration_seconds",
 			Help:           "Latency of OpenStack API requests in seconds, with the wait for a free place and repetitions.",
-			Buckets:        []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
+			Buckets:        []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"request"}),
 		total: metrics.NewCounterVec(&metrics.CounterOpts{

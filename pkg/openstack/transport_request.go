@@ -40,7 +40,8 @@ const (
 type requestKind struct {
 	// Service answers it.
 	Service string
-	// Name is the metric label: resource and verb, without IDs, out of a fixed set.
+	// Name is the metric label: resource and verb, without IDs, out of a fixed set. Where
+	// cloud-provider-openstack has a name for the same request, it is that one.
 	Name  string
 	Class requestClass
 }
@@ -67,8 +68,8 @@ func kindOf(method, path string) requestKind {
 	if verb == "" {
 		verb = verbOf(method, single)
 	}
-	if res.name == "loadbalancer_pool_member" && verb == "update" && !single {
-		verb = "batch" // PUT of the collection sets all members at once
+	if res.name == "loadbalancer_member" && verb == "update" && !single {
+		res.name = "loadbalancer_members" // PUT of the collection sets all at once
 	}
 	name := res.name + "_" + verb
 	return requestKind{Service: res.service, Name: name, Class: classOf(res.service, name, isWrite(method))}
@@ -194,7 +195,7 @@ func octaviaResource(pattern string) (resource, bool) {
 	case "pools":
 		res.name = "loadbalancer_pool"
 	case "pools/members":
-		res.name = "loadbalancer_pool_member"
+		res.name = "loadbalancer_member"
 	case "healthmonitors":
 		res.name = "loadbalancer_healthmonitor"
 	case "l7policies":
@@ -235,18 +236,16 @@ func networkOrComputeResource(pattern string) (resource, bool) {
 		res.name = "network"
 	case "subnets":
 		res.name = "subnet"
-	case "routers":
+	case "routers", "routers/add_extraroutes", "routers/remove_extraroutes":
 		res.name = "router"
-	case "routers/add_extraroutes":
-		res.name, res.verb = "router", "add_routes"
-	case "routers/remove_extraroutes":
-		res.name, res.verb = "router", "remove_routes"
 	case "security-groups":
 		res.name = "security_group"
 	case "security-groups/tags":
 		res.name = "security_group_tag"
 	case "security-group-rules":
 		res.name = "security_group_rule"
+	case "trunks":
+		res.name = "trunk"
 	case "address-groups":
 		res.name = "address_group"
 	case "extensions":

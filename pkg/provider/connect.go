@@ -42,7 +42,8 @@ type Connection struct {
 	ServiceWorkers int
 	// RegionalIDs is OS_CCM_REGIONAL: provider IDs name the region.
 	RegionalIDs bool
-	// CloudRoutes is --configure-cloud-routes.
+	// CloudRoutes says that upstream's route controller asks for routes: it runs
+	// (--controllers), and --configure-cloud-routes is not false.
 	CloudRoutes bool
 	// Recorder tells users what becomes of their Services.
 	Recorder record.EventRecorder
@@ -61,6 +62,8 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	for _, text := range ineffective(c.Config, c.CloudRoutes) {
 		klog.Warning(text)
 	}
+	c.Config = withKnownAnnotations(c.Config)
+	tellRefused(ctx, c.Config.Refused)
 	timeout := c.Config.Metadata.RequestTimeout.Duration
 	if timeout == 0 {
 		timeout = unlimited

@@ -8,7 +8,7 @@ import (
 )
 
 // ineffective tells of settings of cloud.conf that are valid, but change nothing here,
-// each with what follows from that. cloudRoutes is --configure-cloud-routes.
+// each with what follows from that. cloudRoutes says that routes are asked for.
 func ineffective(conf *config.Config, cloudRoutes bool) []string {
 	var told []string
 	tell := func(given bool, key, follows string) {
@@ -25,6 +25,6 @@ func ineffective(conf *config.Config, cloudRoutes bool) []string {
 		tell(lb.TimeoutMemberData != nil, "[LoadBalancer] timeout-member-data", follows)
 		tell(lb.TimeoutTCPInspect != nil, "[LoadBalancer] timeout-tcp-inspect", follows)
 	}
-	tell(conf.Route.RouterID != "" && !cloudRoutes, "[Route] router-id", "--configure-cloud-routes=false leaves routes to pods to the network plugin")
+	tell(conf.Route.RouterID != "" && !cloudRoutes, "[Route] router-id", "--configure-cloud-routes=false, or --controllers without the route controller, leaves routes to pods to the network plugin")
 	return told
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// The values of the label "operation"; all but "get" are the peer's.
+// The values of the label "operation". cloud-provider-openstack has ensure, update and delete.
 const (
 	operationEnsure = "loadbalancer_ensure"
 	operationUpdate = "loadbalancer_update"
@@ -17,8 +17,8 @@ const (
 	operationGet    = "loadbalancer_get"
 )
 
-// Metrics count the calls of the service controller, under the names that the
-// peer's dashboards ask for.
+// Metrics count the calls of the service controller, under the names that
+// dashboards for cloud-provider-openstack ask for.
 type Metrics struct {
 	clock    clock.PassiveClock
 	duration *metrics.HistogramVec
@@ -36,7 +36,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "duration_seconds",
 			Help:           "Time that a call of the service controller took.",
-			Buckets:        []float64{0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600},
+			Buckets:        []float64{0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 7.5, 10, 12.5, 15, 17.5, 20, 22.5, 25, 27.5, 30, 50, 60, 75, 100, 120, 300, 600, 1000},
 			StabilityLevel: metrics.ALPHA,
 		}, labels),
 		total: metrics.NewCounterVec(&metrics.CounterOpts{

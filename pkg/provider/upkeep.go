@@ -45,8 +45,9 @@ type upkeep struct {
 	// gather is how long changes of nodes are gathered into one round for a Service;
 	// gatherGone is for nodes that go, whose traffic has nowhere to go to.
 	gather, gatherGone time.Duration
-	// forbidden is done once Services cannot be patched.
-	forbidden sync.Once
+	// forbidden is done once Services cannot be patched, unread once they cannot be read
+	// one by one.
+	forbidden, unread sync.Once
 }
 
 // keeper is what upkeep asks of the load balancers.
@@ -257,9 +258,17 @@ func (s *upkeep) bring(ctx context.Context, key string) error {
 }
 
 // alive asks the API server, not the cache, whether a Service is still to have its
-// load balancer.
+// load balancer. Where the role does not let it (that of cloud-provider-openstack only
+// lets Services be listed and watched), the cache has to do: it lags by moments, and what
+// is made for a Service that has just gone is found by its deletion.
 func (s *upkeep) alive(ctx context.Context, service *v1.Service) (bool, error) {
 	now, err := s.client.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		s.unread.Do(func() {
+			klog.FromContext(ctx).Info("May not get Services, going by those that are watched: give the role of the cloud-controller-manager the verb get for services", "err", err)
+		})
+		now, err = s.services.Services(service.Namespace).Get(service.Name)
+	}
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

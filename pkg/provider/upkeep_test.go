@@ -524,6 +524,26 @@ func TestOnlyTheSameServiceIsAlive(t *testing.T) {
 	}
 }
 
+// The role of cloud-provider-openstack lets Services be listed and watched, but not got.
+func TestWithoutTheRightToGetServicesTheCacheTellsWhichAreAlive(t *testing.T) {
+	t.Parallel()
+	leaving, recreated := publishedService("leaving"), publishedService("recreated")
+	leaving.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	recreated.UID = "another"
+	s, client := upkeepOf(t, &updates{}, time.Hour, time.Hour, publishedService("web"), leaving, recreated)
+	for refusal, served := range map[error]bool{
+		apierrors.NewForbidden(v1.Resource("services"), "x", errors.New("no")): true,
+		errors.New("broken"): false,
+	} {
+		client.PrependReactor("get", "services", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, refusal })
+		for name, want := range map[string]bool{"web": true, "leaving": false, "recreated": false, "deleted": false} {
+			if got, err := s.alive(t.Context(), publishedService(name)); got != (want && served) || (err == nil) != served {
+				t.Errorf("%v, %s: alive %v, error %v, want %v", refusal, name, got, err, want)
+			}
+		}
+	}
+}
+
 func TestANodeChangeOfAServiceThatIsGoneIsNotForTheOneOfItsName(t *testing.T) {
 	t.Parallel()
 	recreated := publishedService("recreated")

@@ -267,7 +267,7 @@ func (t *Table) setWhole(ctx context.Context, routes map[hop]bool) {
 	defer t.mu.Unlock()
 	for h, whole := range routes {
 		t.whole[h] = whole
-		klog.FromContext(ctx).V(2).Info("Changed a route", "router", t.routerID, "route", h.String(), "leads", whole)
+		klog.FromContext(ctx).V(1).Info("Changed a route", "router", t.routerID, "route", h.String(), "leads", whole)
 	}
 }
 

@@ -180,6 +180,8 @@ type run struct {
 	working operation
 	// answered is the listener that the last change of one made of it.
 	answered *listeners.Listener
+	// made is the ID of what the last step made in a load balancer.
+	made string
 	// deleting are load balancers that are going away.
 	deleting []string
 	// left are the steps that come after what is waited for.
@@ -194,7 +196,9 @@ func (a *Applier) Run(ctx context.Context, id identity.Identity, observed *model
 	logger := klog.FromContext(ctx)
 	for i, step := range p.Steps {
 		r.left = p.Steps[i:]
-		logger.V(2).Info("Changing the cloud", "step", message.Cut(step.String(), message.MaxEvent))
+		text := message.Cut(step.String(), message.MaxEvent)
+		logger.V(2).Info("Changing the cloud", "step", text)
+		r.made = ""
 		err := r.do(ctx, step)
 		if openstack.IsUnsupported(err) {
 			return &RefusedError{step, err}
@@ -202,12 +206,38 @@ func (a *Applier) Run(ctx context.Context, id identity.Identity, observed *model
 		if err != nil {
 			return err
 		}
+		logger.V(1).Info("Changed the cloud", append([]any{"step", text}, r.ids(step)...)...)
 	}
 	r.left = nil
 	if err := r.gone(ctx); err != nil {
 		return err
 	}
 	return r.verify(ctx)
+}
+
+// ids are the IDs of what a step has changed or made, for the log.
+func (r *run) ids(step plan.Step) []any {
+	var all []any
+	lb := r.observed.LoadBalancer
+	switch s := step.(type) {
+	case plan.DeleteLoadBalancer:
+		return []any{"loadBalancer", s.ID}
+	case plan.DisassociateFloatingIP:
+		all = append(all, "floatingIP", s.ID)
+	case plan.DeleteFloatingIP:
+		all = append(all, "floatingIP", s.ID)
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP:
+		if lb != nil && lb.FloatingIP != nil {
+			all = append(all, "floatingIP", lb.FloatingIP.ID)
+		}
+	}
+	if lb != nil {
+		all = append(all, "loadBalancer", lb.ID)
+	}
+	if r.made != "" {
+		all = append(all, "made", r.made)
+	}
+	return all
 }
 
 // do carries out one step. When somebody else holds the load balancer, it waits

@@ -31,7 +31,7 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 		return err
 	}
 	plan.Advance(r.observed, step)
-	r.working = updating
+	r.working, r.made = updating, created
 	r.remember(step, created)
 	return nil
 }

@@ -30,7 +30,7 @@ func Following(svc *v1.Service, cfg *config.Config) (Settings, Unread) {
 	s.Floating.ID, s.Floating.Tag = "", ""
 	var unread Unread
 	for _, err := range errs {
-		unread.Selector = unread.Selector || err.Field == annotation.Path(annotation.NodeSelector).String()
+		unread.Selector = unread.Selector || err.Field == annotation.Path(annotation.NodeSelector).String() || err.Field == selectorPlace
 		for _, path := range []*field.Path{inSpec("loadBalancerSourceRanges"), annotation.Path(annotation.SourceRanges)} {
 			unread.Ranges = unread.Ranges || strings.HasPrefix(err.Field, path.String())
 		}

@@ -91,7 +91,7 @@ type Settings struct {
 func Read(svc *v1.Service, cfg *config.Config) (Settings, []annotation.Notice, field.ErrorList) {
 	allowed, denied := permitted(svc, cfg)
 	values, notices, errs := annotation.Parse(allowed)
-	errs = append(denied, errs...)
+	errs = slices.Concat(wrongConfig(cfg), denied, errs)
 	class := &config.LoadBalancerClass{}
 	if values.Class != nil {
 		found, err := cfg.Class(*values.Class)

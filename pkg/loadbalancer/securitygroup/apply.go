@@ -59,13 +59,15 @@ func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
 	logger := klog.FromContext(ctx)
 	g.Forget(t.id.ServiceUID) // until all of it is done
 	for _, step := range steps {
-		logger.V(2).Info("Changing the cloud", "step", message.Cut(step.String(), message.MaxEvent))
+		text := message.Cut(step.String(), message.MaxEvent)
+		logger.V(2).Info("Changing the cloud", "step", text)
 		if err := g.do(ctx, t, step); err != nil {
 			if g.mode == Shared {
 				g.shared.unset()
 			}
 			return err
 		}
+		logger.V(1).Info("Changed the cloud", "step", text, "securityGroup", t.state.GroupID)
 	}
 	g.keep(t.id.ServiceUID, *t.state, false)
 	return nil

@@ -138,7 +138,9 @@ func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 			return nil, err
 		}
 	}
-	t.Plan = Diff(t.desired, *t.state)
+	if r.Wish != nil || !r.Kept { // groups that a refused Service has are not given up: cloud.conf may be what is wrong
+		t.Plan = Diff(t.desired, *t.state)
+	}
 	return t, nil
 }
 
