@@ -123,8 +123,8 @@ func settingBreaks() []Break {
 			Row: 91, What: "wrong values are taken for none",
 			File: "pkg/config/load.go",
 			Old: `	l.problem(err)
-	if err != nil && o.section`,
-			New:   `	if err != nil && o.section`,
+	refused`,
+			New:   `	refused`,
 			Tests: []string{"TestBadValuesAreRefused"},
 		},
 	}
