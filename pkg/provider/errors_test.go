@@ -9,6 +9,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
@@ -32,5 +33,26 @@ func TestNoCallGivesALongError(t *testing.T) {
 		if err == nil || len(err.Error()) > message.MaxError || !errors.As(err, &later) {
 			t.Errorf("%s: an error of %d bytes, which asks to come back: %v", name, len(fmt.Sprint(err)), later != nil)
 		}
+	}
+}
+
+// longRoutes fail with all that somebody wrote.
+type longRoutes struct{ cloudprovider.Routes }
+
+func (longRoutes) CreateRoute(context.Context, string, string, *cloudprovider.Route) error {
+	return fmt.Errorf("%s: %w", strings.Repeat("é", 5000), errRoute)
+}
+
+var errRoute = errors.New("no such router")
+
+// Upstream puts the error of a route into an event, behind the names of Node and route,
+// which have 390 bytes at most.
+func TestErrorsOfRoutesFitIntoEvents(t *testing.T) {
+	t.Parallel()
+	calls := newCalls(t.Context(), nil)
+	defer calls.end()
+	err := (&routes{inner: longRoutes{}, calls: calls}).CreateRoute(t.Context(), "", "", &cloudprovider.Route{})
+	if !errors.Is(err, errRoute) || len(err.Error()) > message.MaxEvent-390 {
+		t.Errorf("%d bytes: %v", len(err.Error()), err)
 	}
 }

@@ -17,6 +17,8 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
 // Name is the name of this cloud provider, for --cloud-provider.
@@ -91,6 +93,9 @@ var (
 func New(ctx context.Context, options Options) *Provider {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
+	}
+	if options.Recorder != nil {
+		options.Recorder = message.Recorder(options.Recorder)
 	}
 	p := &Provider{options: options, calls: newCalls(ctx, options.Drain)}
 	if options.CloudIdentity != nil {

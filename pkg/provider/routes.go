@@ -4,6 +4,8 @@ import (
 	"context"
 
 	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
 // routes ties the calls of the route controller to the life of the process.
@@ -23,7 +25,8 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 	return r.inner.ListRoutes(ctx, clusterName)
 }
 
-// CreateRoute adds the route to a pod CIDR of a node.
+// CreateRoute adds the route to a pod CIDR of a node. Upstream puts its error into an
+// event on the Node.
 func (r *routes) CreateRoute(ctx context.Context, clusterName, nameHint string, route *cloudprovider.Route) error {
 	ctx, end, err := r.calls.begin(ctx)
 	if err != nil {
@@ -33,7 +36,7 @@ func (r *routes) CreateRoute(ctx context.Context, clusterName, nameHint string, 
 	if err := r.cloud.allow(ctx); err != nil {
 		return err
 	}
-	return r.inner.CreateRoute(ctx, clusterName, nameHint, route)
+	return message.Within(r.inner.CreateRoute(ctx, clusterName, nameHint, route), message.MaxRouteError)
 }
 
 // DeleteRoute removes a route that ListRoutes gave.

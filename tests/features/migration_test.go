@@ -1,8 +1,11 @@
 package features_test
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,11 +41,77 @@ func readMigration(t *testing.T) migration {
 			t.Errorf("%s: %s is there twice", heading, name)
 		}
 		table[heading][name] = strings.TrimSpace(cells[2])
-		if follows := strings.TrimSpace(cells[3]); table[heading][name] != "same" && follows == "" {
+		if follows := strings.TrimSpace(cells[3]); !isRenamed(heading) && table[heading][name] != "same" && follows == "" {
 			t.Errorf("%s: %s is %s, but nothing says how", heading, name, table[heading][name])
 		}
 	}
 	return table
+}
+
+// isRenamed tells the tables of what operators search for: what it was called there and
+// is called here, which may be nothing.
+func isRenamed(heading string) bool {
+	return slices.Contains([]string{"Events", "Log lines", "Metrics"}, heading)
+}
+
+// checkRenamed fails when there is nothing of the name that the page gives.
+func checkRenamed(t *testing.T, old, said string) {
+	t.Helper()
+	if said == "same" {
+		said = "`" + old + "`"
+	}
+	if name := strings.Trim(said, "`"); name != "" && !inSource(t, name) {
+		t.Errorf("docs/migration.md says that %s is called %s here, but nothing is", old, name)
+	}
+}
+
+// fromUpstream are reasons of Kubernetes' controllers.
+var fromUpstream = []string{"SyncLoadBalancerFailed"}
+
+// inSource tells whether the program has a text, whole or put together of a namespace, a
+// subsystem and a name.
+func inSource(t *testing.T, text string) bool {
+	t.Helper()
+	if slices.Contains(fromUpstream, text) {
+		return true
+	}
+	last := strings.TrimPrefix(text, "cloudprovider_openstack_reconcile_")
+	found := false
+	err := filepath.WalkDir("../../pkg", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || found || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		found = strings.Contains(string(source), `"`+last+`"`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestEventsAreOnThePage fails when a reason of an event on Services is missing from
+// docs/services.md.
+func TestEventsAreOnThePage(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../pkg/loadbalancer/events.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/services.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := regexp.MustCompile(`(?m)^\tReason\w+ += "(\w+)"$`).FindAllStringSubmatch(string(source), -1)
+	if len(reasons) < 5 {
+		t.Fatalf("only %d reasons are found", len(reasons))
+	}
+	for _, reason := range reasons {
+		if !strings.Contains(string(page), "\n| `"+reason[1]+"` |") {
+			t.Errorf("docs/services.md has no row for the reason %s", reason[1])
+		}
+	}
 }
 
 // TestMigrationNamesAllThatUsersHave fails when a key or annotation of
@@ -66,6 +135,8 @@ func TestMigrationNamesAllThatUsersHave(t *testing.T) {
 		switch said, there := page[heading][line]; {
 		case !there:
 			t.Errorf("docs/migration.md says nothing of %s under %s", line, heading)
+		case isRenamed(heading):
+			checkRenamed(t, line, said)
 		case !slices.Contains([]string{"same", "better", "not needed"}, said):
 			t.Errorf("docs/migration.md says %q of %s: want same, better or not needed", said, line)
 		}

@@ -18,6 +18,9 @@ const (
 	// MaxError is the longest text of an error, which upstream puts into events behind
 	// some words of its own.
 	MaxError = 960
+	// MaxRouteError is that of an error of a route: upstream's words are then the names of
+	// the Node and of the route as well.
+	MaxRouteError = 600
 	// MaxReasons is how many reasons of one error are told.
 	MaxReasons = 10
 	// maxReason is the longest of them, where there are more, and maxValue the longest
@@ -109,12 +112,15 @@ func Invalid(errs field.ErrorList) error {
 
 // Error gives an error whose text has MaxError bytes at most, and which wraps err; nil
 // stays nil, and what is short enough stays as it is.
-func Error(err error) error {
+func Error(err error) error { return Within(err, MaxError) }
+
+// Within is Error for a text of so many bytes at most.
+func Within(err error, most int) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
-	if short := Cut(text, MaxError); short != text {
+	if short := Cut(text, most); short != text {
 		return &cutError{err, short}
 	}
 	return err
