@@ -11,6 +11,8 @@ func (r *Reconciler) Remembered() map[string]int {
 		"drifts":  size(&r.drifts, "values"),
 		"good":    size(&r.good, "values"),
 		"notices": size(&r.notices, "last"),
+		"refused": size(&r.refusals, "reasons"),
+		"told":    size(&r.refusals.told, "set"),
 		"touched": size(&r.touched, "set"),
 		"filled":  size(&r.learnt.filled, "set"),
 		"unsure":  size(r.creations, "unsure"),
