@@ -11,14 +11,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 )
 
-// roll replaces all nodes, one after another, and restarts the controller half way.
-func (w *world) roll(svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+// roll replaces all nodes, one after another, and restarts the controller half way; it may
+// have written down what it knows, which takes seconds.
+func (w *world) roll(svc *v1.Service, nodes []*v1.Node, written bool) []*v1.Node {
 	w.t.Helper()
 	for i := range nodes {
 		nodes = append(nodes[1:len(nodes):len(nodes)], w.node(100+i))
 		w.ensure(svc, nodes)
 		if i == len(nodes)/2 {
-			w.writeDown(svc)
+			if written {
+				w.writeDown(svc)
+			}
 			w.restart()
 		}
 	}
@@ -63,7 +66,7 @@ func TestMembersAreInTheSubnetOfCloudConfWhereverTheVIPIs(t *testing.T) {
 				}
 				w.ensure(svc, nodes)
 				w.inOneSubnet(w.cloud.Subnet.ID, dmz)
-				nodes = w.roll(svc, nodes)
+				nodes = w.roll(svc, nodes, false)
 				w.inOneSubnet(w.cloud.Subnet.ID, dmz)
 				w.unchanged(svc, nodes)
 			})
@@ -90,7 +93,7 @@ func TestMembersStayTogetherWhenTheServiceNamesAnotherSubnet(t *testing.T) {
 				w.ensure(svc, nodes)
 				svc.Annotations[annotation.SubnetID] = other
 				w.ensure(svc, nodes)
-				nodes = w.roll(svc, nodes)
+				nodes = w.roll(svc, nodes, maker == "us" && release == "2024.2")
 				w.inOneSubnet(w.cloud.Subnet.ID, w.cloud.Subnet.ID)
 				svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
 				svc.Annotations[annotation.ProxyProtocol] = "true" // another pool

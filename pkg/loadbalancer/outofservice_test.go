@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	v1 "k8s.io/api/core/v1"
@@ -37,6 +38,14 @@ func (w *world) changeMember(name string, change func(*pools.CreateMemberOpts)) 
 	w.loadBalancer()
 }
 
+// nextSecond waits until a change gets another updated_at than the last one.
+func (w *world) nextSecond() {
+	w.t.Helper()
+	for last := w.loadBalancer().UpdatedAt; !time.Now().Truncate(time.Second).After(last) && w.ctx.Err() == nil; {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // A member that somebody takes out of service stays so, told by nobody as drift: after a
 // look, a restart that reads the load balancer, and one that goes by what is written
 // down; while the pool changes around it and is repaired; until it is set back.
@@ -49,14 +58,13 @@ func TestMembersThatSomebodyTakesOutOfServiceStaySo(t *testing.T) {
 		name, release, monitor string
 		out                    func(*pools.CreateMemberOpts)
 		by                     string
+		written                bool
 	}{
-		{"weight 0", "2026.1", "false", zero, "the watch"},
-		{"weight 0", "2024.2", "false", zero, "the watch"},
-		{"weight 0", "2024.2", "true", zero, "the watch"},
-		{"admin down", "2026.1", "true", down, "the watch"},
-		{"admin down", "2024.2", "false", down, "the watch"},
-		{"weight 0", "2024.2", "false", zero, "the next process"},
-		{"admin down", "2026.1", "false", down, "the next process"},
+		{"weight 0", "2026.1", "false", zero, "the watch", false},
+		{"weight 0", "2024.2", "false", zero, "the watch", true},
+		{"weight 0", "2024.2", "true", zero, "the watch", false},
+		{"admin down", "2024.2", "false", down, "the watch", false},
+		{"admin down", "2026.1", "false", down, "the next process", false},
 	} {
 		t.Run(fmt.Sprintf("%s on %s, monitors %s, %s", c.name, c.release, c.monitor, c.by), func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +77,7 @@ func TestMembersThatSomebodyTakesOutOfServiceStaySo(t *testing.T) {
 				}
 			}
 			w.ensure(svc, nodes[:3])
-			w.writeDown(svc)
+			w.nextSecond()
 			w.changeMember("node-1", c.out)
 			w.told()
 			w.cloud.Books.Reset()
@@ -85,11 +93,12 @@ func TestMembersThatSomebodyTakesOutOfServiceStaySo(t *testing.T) {
 			}
 			w.ensure(svc, nodes[1:5]) // a batch
 			stays("after other nodes came and went")
-			w.writeDown(svc)
+			if c.written {
+				w.writeDown(svc)
+			}
 			w.restart()
 			w.ensure(svc, nodes[1:])
 			stays("after a restart and more nodes")
-			w.writeDown(svc)
 			w.changeMember("node-2", func(m *pools.CreateMemberOpts) { yes := true; m.Backup = &yes })
 			w.restart()
 			w.ensure(svc, nodes[1:])
@@ -170,12 +179,15 @@ func TestALoadBalancerThatIsTakenOverGetsNoMonitorUnasked(t *testing.T) {
 			}
 			w.ensure(svc, nodes[:3])
 			monitors("none")
-			w.writeDown(svc)
+			written := release == "2026.1"
+			if written {
+				w.writeDown(svc)
+			}
 			w.restart()
 			w.cloud.Books.Reset()
 			w.ensure(svc, nodes[:3])
 			w.writes(0)
-			if n := len(w.cloud.Books.Requests()); n > 3 {
+			if n := len(w.cloud.Books.Requests()); n > 3 && written {
 				t.Errorf("%d requests for what is as it was written down:\n%s", n, printed(w.cloud.Books.Requests()))
 			}
 			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443)) // is served as the others are
