@@ -81,6 +81,7 @@ func (p *process) begin(flags *pflag.FlagSet, unknownGates []string) error {
 	if err := startLogging(flags); err != nil {
 		return err
 	}
+	p.stopOnSignal()
 	klog.InfoS("Starting", "program", programName, "version", p.build.version, "commit", p.build.commit,
 		"go", p.build.toolchain, "kubernetesLibraries", p.build.libraries)
 	if len(unknownGates) > 0 {

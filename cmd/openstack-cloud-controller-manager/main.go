@@ -38,7 +38,6 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	p := &process{ctx: ctx, stop: stop, env: env, build: thisBuild(), returned: make(chan struct{})}
-	p.stopOnSignal()
 	command, err := newCommand(p, out)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "Error: %v\n", err)
@@ -65,7 +64,8 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 const upstreamPatience = 2 * time.Second
 
 // stopOnSignal ends the process in order at the first SIGTERM or SIGINT, and at
-// once at the second.
+// once at the second. It logs, and so begins after the log is set up; a signal before
+// that ends the process as it is.
 func (p *process) stopOnSignal() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
