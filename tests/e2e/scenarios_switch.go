@@ -325,6 +325,9 @@ func (s *scene) onlyWarnings(kinds []inherited) {
 	told := map[string]bool{}
 	for _, event := range s.events("type=" + corev1.EventTypeWarning) {
 		name, text, _ := strings.Cut(event, ": ")
+		if strings.Contains(text, "which is longer than usual") {
+			continue // so slow can Octavia be on a busy machine
+		}
 		at := slices.IndexFunc(kinds, func(k inherited) bool { return k.name == name })
 		if at < 0 || kinds[at].warned == "" || !strings.Contains(text, kinds[at].warned) {
 			s.Error(event)
