@@ -16,6 +16,9 @@ import (
 const (
 	// ReasonChanging (Normal) lists what is being changed in the cloud.
 	ReasonChanging = "ChangingLoadBalancer"
+	// ReasonReady (Normal) names the load balancer of a Service and its address, when a
+	// Service that has none is given one.
+	ReasonReady = "LoadBalancerReady"
 	// ReasonIgnored (Warning) names annotations that have no effect.
 	ReasonIgnored = "LoadBalancerSettingIgnored"
 	// ReasonUnchanged (Warning) names a setting that cannot change on a load
@@ -78,6 +81,18 @@ func (p *pass) tellUnmonitored() {
 	if p.notices.changed(p.svc.UID, aboutMonitors, text) {
 		p.options.Recorder.Event(p.svc, v1.EventTypeNormal, ReasonUnmonitored, text)
 	}
+}
+
+// tellReady says which load balancer the Service got, and where it is reachable.
+func (p *pass) tellReady(address string) {
+	if len(p.svc.Status.LoadBalancer.Ingress) > 0 {
+		return
+	}
+	lb, behind := p.observed.LoadBalancer, ""
+	if lb.VIP.Address != address {
+		behind = ", floating IP of its VIP " + lb.VIP.Address
+	}
+	p.options.Recorder.Eventf(p.svc, v1.EventTypeNormal, ReasonReady, "Load balancer %s (%s) serves the Service at %s%s", lb.Name, lb.ID, address, behind)
 }
 
 // tellAddress says that the Service is reachable at another address now.

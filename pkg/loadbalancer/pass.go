@@ -469,6 +469,7 @@ func (p *pass) end(ctx context.Context, reported plan.Plan) (*v1.LoadBalancerSta
 		return nil, err
 	}
 	address := addressOf(p.observed, p.settings)
+	p.tellReady(address)
 	p.tellAddress(p.svc, address)
 	p.remember(address, nil)
 	return publish(address, p.settings), nil

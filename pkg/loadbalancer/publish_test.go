@@ -1,6 +1,8 @@
 package loadbalancer_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -54,5 +56,33 @@ func TestWhatIsPublished(t *testing.T) {
 			}
 			w.writes(0)
 		})
+	}
+}
+
+// Whoever waits for a Service, or looks for its load balancer in OpenStack, reads it in
+// the events.
+//
+//proves:101
+func TestTheLoadBalancerOfANewServiceIsNamedWithItsAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	nodes, svc, internal := w.nodes(2), service("web", 1), service("internal", 1)
+	set(annotation.Internal, "true")(internal)
+	address := w.ensure(svc, nodes).Ingress[0].IP
+	lb, told := w.loadBalancer(), w.told()
+	ready := fmt.Sprintf("Normal LoadBalancerReady Load balancer %s (%s) serves the Service at %s, floating IP of its VIP %s",
+		lb.Name, lb.ID, address, lb.VIP.Address)
+	steps := fmt.Sprintf("Normal ChangingLoadBalancer load balancer %s: create (amphora) with TCP/", lb.Name)
+	if strings.Count(told, ready) != 1 || !strings.Contains(told, steps) {
+		t.Errorf("want once %q, and %q; told:\n%s", ready, steps, told)
+	}
+	w.ensure(svc, nodes[:1])
+	w.restart()
+	w.ensure(svc, nodes)
+	if told := w.told(); strings.Contains(told, "LoadBalancerReady") {
+		t.Errorf("told again:\n%s", told)
+	}
+	if address, told := w.ensure(internal, nodes).Ingress[0].IP, w.told(); !strings.Contains(told, "serves the Service at "+address) || strings.Contains(told, "floating IP of") {
+		t.Errorf("of an internal one:\n%s", told)
 	}
 }

@@ -5,6 +5,13 @@ func addressBreaks() []Break {
 	const build, plan = "pkg/loadbalancer/build/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
+			Row: 101, What: "nobody is told of a new load balancer",
+			File:  "pkg/loadbalancer/events.go",
+			Old:   `	lb, behind := p.observed.LoadBalancer, ""`,
+			New:   `	if true { return }; lb, behind := p.observed.LoadBalancer, ""`,
+			Tests: []string{"TestTheLoadBalancerOfANewServiceIsNamedWithItsAddress"},
+		},
+		{
 			Row: 17, What: "no floating IP is made",
 			File:  plan + "floatingip.go",
 			Old:   `steps = append(steps, CreateFloatingIP{FloatingIP: *want})`,
