@@ -308,12 +308,20 @@ func (s *scene) wroteNothing(but []string) {
 	}
 }
 
-// events are those of the scene that a selector picks: Service, reason and message.
+// repairer is the controller in the API server that looks whether all cluster IPs are
+// allocated. One that is just being allocated may be a warning to it.
+const repairer = "ipallocator-repair-controller"
+
+// events are those of the scene that a selector picks, but for the API server's own:
+// Service, reason and message.
 func (s *scene) events(selector string) (said []string) {
 	s.Helper()
 	list, err := s.Client().CoreV1().Events(s.namespace).List(s.Context(), metav1.ListOptions{FieldSelector: selector})
 	s.must(err)
 	for _, event := range list.Items {
+		if event.Source.Component == repairer || event.ReportingController == repairer {
+			continue
+		}
 		said = append(said, fmt.Sprintf("%s: %s: %s", event.InvolvedObject.Name, event.Reason, event.Message))
 	}
 	return said
