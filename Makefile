@@ -22,6 +22,10 @@ build: ## Build the controller and the simulator into bin/
 controlplane: ## Build the test control plane (about five minutes, once)
 	go run -v ./tests/controlplane/cmd/controlplane --build
 
+.PHONY: oldest
+oldest: controlplane ## Start everywhere on the oldest Kubernetes there is a promise for (builds it, many minutes)
+	go test -timeout 60m -count=1 -v ./tests/startmatrix -oldest
+
 .PHONY: demo
 demo: ## See it work: a Service becomes a load balancer (half a minute once built)
 	go run -v ./tests/demo

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -44,8 +45,15 @@ func BuildKubeProxy(ctx context.Context, logf func(format string, args ...any)) 
 	return build(ctx, program{name: "kube-proxy", directory: "kube-proxy", binary: "kube-proxy"}, logf)
 }
 
-// program is one that hyper's module has, in a directory of it.
-type program struct{ name, directory, binary string }
+// BuildOldestAPIServer is Build for the kube-apiserver of the oldest release of
+// Kubernetes that is supported: many minutes, as nothing of it is built before.
+func BuildOldestAPIServer(ctx context.Context, logf func(format string, args ...any)) (string, error) {
+	return build(ctx, program{name: "the oldest kube-apiserver", module: "oldest", directory: ".", binary: "kube-apiserver"}, logf)
+}
+
+// program is one that a module beside this package has, in a directory of it. The module
+// is hyper where none is named.
+type program struct{ name, module, directory, binary string }
 
 func build(ctx context.Context, p program, logf func(string, ...any)) (string, error) {
 	binary, err := p.build(ctx, logf)
@@ -92,7 +100,8 @@ type source struct {
 	files map[string][]byte
 }
 
-// hyperSource reads hyper's sources, which are not part of this module.
+// hyperSource reads the sources of hyper, or of another module that is no part of this
+// one.
 func hyperSource(ctx context.Context, p program) (source, error) {
 	root, err := ModuleRoot(ctx)
 	if err != nil {
@@ -100,7 +109,7 @@ func hyperSource(ctx context.Context, p program) (source, error) {
 	}
 	s := source{
 		program: p,
-		dir:     filepath.Join(root, "tests", "controlplane", "hyper"),
+		dir:     filepath.Join(root, "tests", "controlplane", cmp.Or(p.module, "hyper")),
 		files:   map[string][]byte{"go.mod": nil, "go.sum": nil, filepath.Join(p.directory, "main.go"): nil},
 	}
 	for name := range s.files {
@@ -140,7 +149,7 @@ func (s source) key() string {
 func (s source) compile(ctx context.Context, target string, logf func(string, ...any)) error {
 	release := kubernetesVersion.FindSubmatch(s.files["go.mod"])
 	if release == nil {
-		return errors.New("hyper/go.mod does not require k8s.io/kubernetes")
+		return errors.New("go.mod of the control plane does not require k8s.io/kubernetes")
 	}
 	const version = "k8s.io/component-base/version."
 	unfinished := target + ".unfinished"
@@ -155,7 +164,7 @@ func (s source) compile(ctx context.Context, target string, logf func(string, ..
 	var output buildOutput
 	build.Stdout, build.Stderr = &output, &output
 
-	logf("building %s (Kubernetes %s): up to five minutes, this once", s.name, release[1])
+	logf("building %s (Kubernetes %s): some minutes, this once", s.name, release[1])
 	stop := reportProgress(s.name, &output, logf)
 	err := build.Run()
 	stop()

@@ -21,6 +21,8 @@ import (
 type Options struct {
 	// Binary is the program to run; empty means what Build returns.
 	Binary string
+	// APIServer is another program for the API server; empty means Binary.
+	APIServer string
 	// WithoutControllerManager starts etcd and the API server only. Nobody then
 	// makes service accounts, marks silent nodes, or clears up after namespaces.
 	WithoutControllerManager bool

@@ -35,9 +35,13 @@ const (
 
 // start runs one program of the binary in the control plane's directory.
 func (c *ControlPlane) start(name string, args []string) (*process.Process, error) {
+	path := c.binary
+	if name == apiServer && c.options.APIServer != "" {
+		path = c.options.APIServer
+	}
 	return process.Start(process.Spec{
 		Name:    name,
-		Path:    c.binary,
+		Path:    path,
 		Args:    append([]string{name}, args...),
 		Dir:     c.dir.path,
 		LogFile: c.logFile(name),

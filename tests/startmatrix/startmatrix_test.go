@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http/httptest"
@@ -26,6 +27,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/process"
 )
+
+// oldest runs the rows on the oldest release of Kubernetes that is supported, whose API
+// server takes many minutes to build: make oldest.
+var oldest = flag.Bool("oldest", false, "run on the oldest Kubernetes that is supported")
 
 func TestMain(m *testing.M) {
 	if sandbox := os.Getenv(asRuntime); sandbox != "" {
@@ -65,7 +70,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(cloud.Close)
-	w := &world{cloud: cloud, image: readImage(t), plane: controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})}
+	w := &world{cloud: cloud, image: readImage(t), plane: controlPlane(t)}
 	grant(t, w.plane)
 	missing := namespacesMissing(t.TempDir())
 	if w.sandboxed = missing == nil; !w.sandboxed {
@@ -87,6 +92,25 @@ func newWorld(t *testing.T) *world {
 		apiServer: address, apiServerCA: string(w.plane.Config().CAData), servingCertificate: certificate, servingKey: key,
 	}
 	return w
+}
+
+func controlPlane(t *testing.T) *controlplane.ControlPlane {
+	t.Helper()
+	options := controlplane.Options{WithoutControllerManager: true}
+	if *oldest {
+		apiServer, err := controlplane.BuildOldestAPIServer(t.Context(), t.Logf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options.APIServer = apiServer
+	}
+	plane := controlplane.ForTest(t, options)
+	version, err := plane.Client().Discovery().ServerVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("Kubernetes %s", version.GitVersion)
+	return plane
 }
 
 // encrypted is the same cloud behind a certificate that nobody knows.
