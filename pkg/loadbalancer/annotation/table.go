@@ -3,6 +3,7 @@ package annotation
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Group is the annotations of one concern, as the documentation shows them.
@@ -27,15 +28,18 @@ func Groups() []Group {
 	return groups
 }
 
-// Table gives all annotations, by name.
-func Table() []Annotation {
+// Table gives all annotations, by name. It is everybody's: it must not be changed.
+func Table() []Annotation { return table() }
+
+// table is made once, as each look at a Service reads it.
+var table = sync.OnceValue(func() []Annotation {
 	var all []Annotation
 	for _, g := range Groups() {
 		all = append(all, g.Annotations...)
 	}
 	slices.SortFunc(all, byName)
 	return all
-}
+})
 
 func byName(a, b Annotation) int { return strings.Compare(a.Name, b.Name) }
 

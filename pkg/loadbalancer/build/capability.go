@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -49,8 +50,8 @@ type feature struct {
 
 // features is the table of what providers can do. Octavia tells nobody: it is from
 // the drivers' sources and from their answers. Beside each row stands what becomes
-// of a request that asks for it all the same.
-func features() map[Feature]feature {
+// of a request that asks for it all the same. It is made once.
+var features = sync.OnceValue(func() map[Feature]feature {
 	return map[Feature]feature{
 		FullCreate:        {},                                                                            // 501; learnt
 		MemberBatches:     {},                                                                            // 501; learnt
@@ -72,7 +73,7 @@ func features() map[Feature]feature {
 		VIPSecurityGroups: {since: openstack.VersionVIPSecurityGroups, alone: true},                      // ignored, or 501: the drivers are not told to look at them
 		CustomTags:        {since: openstack.VersionTags},                                                // 400
 	}
-}
+})
 
 // The providers that the table knows. Others, vendors', are taken to do what
 // amphora does until they say otherwise.
