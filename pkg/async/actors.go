@@ -154,7 +154,7 @@ func (a *Actors[Req, Res]) Busy(key string) bool {
 
 // Left takes the result of a key's last task that ended while nobody waited for it. It
 // is given once, and false where there is none.
-func (a *Actors[Req, Res]) Left(key string) (request Req, result Res, err error, ok bool) { //nolint:revive // the error is the task's, not ours
+func (a *Actors[Req, Res]) Left(key string) (request Req, result Res, err error, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	task, ok := a.left[key]

@@ -62,7 +62,8 @@ func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered
 	seen := look.LoadBalancers[known.loadBalancerID]
 	there := unpack(known.contents)
 	onlyHealth := moved && seen.Operating != known.operating
-	same, err := false, error(nil)
+	var same bool
+	var err error
 	if onlyHealth {
 		same, err = r.sameParts(ctx, there.LoadBalancer)
 	} else {

@@ -119,7 +119,7 @@ func (p *Prover) try(ctx context.Context, b Break, sound Results) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { _ = os.RemoveAll(temp) }()
 	root, options, err := p.checkout(ctx, temp, b, broken)
 	if err != nil {
 		return err

@@ -110,7 +110,7 @@ func TestALongErrorIsCutAndStillWraps(t *testing.T) {
 		t.Error("no error became one")
 	}
 	short := errors.New("short")
-	if got := message.Error(short); got != short { //nolint:errorlint // it is to be the same
+	if got := message.Error(short); got != short {
 		t.Errorf("%v became %v", short, got)
 	}
 	long := message.Error(fmt.Errorf("%s: %w", strings.Repeat("x", 1<<20), api.NewRetryError("later", time.Minute)))
