@@ -51,15 +51,7 @@ func TestAConnectedProviderServesNodesAndServices(t *testing.T) {
 	if _, exists, err := lb.GetLoadBalancer(t.Context(), "", svc); exists || err != nil {
 		t.Errorf("a load balancer of a Service that wants none: %v, %v", exists, err)
 	}
-	server, err := cloud.AddServer("node-1", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	instances, _ := p.InstancesV2()
-	metadata, err := instances.InstanceMetadata(t.Context(), &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
-	if err != nil || metadata.ProviderID != "openstack:///"+server.ID {
-		t.Errorf("metadata %+v, %v", metadata, err)
-	}
+	givesProviderID(t, p, cloud, "openstack:///")
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -272,16 +264,23 @@ func TestProviderIDsNameTheRegionWhereTheyShall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	givesProviderID(t, p, cloud, "openstack://RegionOne/")
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// givesProviderID judges the provider ID of the Node of a new server: the beginning, and
+// the server's ID.
+func givesProviderID(t *testing.T, p *Provider, cloud *simulator.Cloud, beginning string) {
+	t.Helper()
 	server, err := cloud.AddServer("node-1", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, _ := p.InstancesV2()
-	metadata, err := nodes.InstanceMetadata(t.Context(), &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
-	if err != nil || metadata.ProviderID != "openstack://RegionOne/"+server.ID {
-		t.Errorf("got %+v, %v", metadata, err)
-	}
-	if err := p.Shutdown(t.Context()); err != nil {
-		t.Error(err)
+	instances, _ := p.InstancesV2()
+	metadata, err := instances.InstanceMetadata(t.Context(), &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
+	if err != nil || metadata.ProviderID != beginning+server.ID {
+		t.Errorf("metadata %+v, %v", metadata, err)
 	}
 }

@@ -13,11 +13,8 @@ import (
 // error names one that there is not, so that nothing stays allowed by a typing error,
 // or that the controller itself writes.
 func Denied(list string) ([]string, error) {
-	var denied, short []string
+	var denied []string
 	table := Table()
-	for _, a := range table {
-		short = append(short, shortName(a.Name))
-	}
 	for part := range strings.SplitSeq(list, ",") {
 		name := strings.TrimSpace(part)
 		if name == "" {
@@ -26,7 +23,7 @@ func Denied(list string) ([]string, error) {
 		at := slices.IndexFunc(table, func(a Annotation) bool { return a.Name == name || shortName(a.Name) == name })
 		switch {
 		case at < 0:
-			nearest, ok := spelling.Nearest(shortName(name), short)
+			nearest, ok := spelling.Nearest(shortName(name), shortNames(table))
 			if ok {
 				nearest = fmt.Sprintf(": did you mean %q?", nearest)
 			}
@@ -37,6 +34,14 @@ func Denied(list string) ([]string, error) {
 		denied = append(denied, table[at].Name)
 	}
 	return denied, nil
+}
+
+func shortNames(table []Annotation) []string {
+	var names []string
+	for _, a := range table {
+		names = append(names, shortName(a.Name))
+	}
+	return names
 }
 
 // shortName gives the name of an annotation without what is before its "/".
