@@ -19,9 +19,9 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
-	"github.com/openstack-ccm/openstack-ccm/pkg/route"
+	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
 // objects reads all objects of manifests/static; an unknown field is an error.
@@ -116,7 +116,7 @@ func TestRightsInTheCluster(t *testing.T) {
 func TestRightsInKubeSystem(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"configmaps [" + provider.CloudRecordName + " " + route.RecordName + "]: get update",
+		"configmaps [" + cloudprovider.CloudRecordName + " " + routes.RecordName + "]: get update",
 		"configmaps: create",
 		"coordination.k8s.io/leases: create get update", // of any name: --leader-elect-resource-name
 	}

@@ -17,7 +17,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 )
 
 const (
@@ -37,8 +37,8 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the default options: %w", err)
 	}
-	opts.KubeCloudShared.CloudProvider.Name = provider.Name
-	opts.ServiceController.ConcurrentServiceSyncs = provider.DefaultServiceWorkers
+	opts.KubeCloudShared.CloudProvider.Name = cloudprovider.Name
+	opts.ServiceController.ConcurrentServiceSyncs = cloudprovider.DefaultServiceWorkers
 	opts.NodeController.ConcurrentNodeSyncs = defaultNodeSyncs
 	opts.Generic.ClientConnection.QPS, opts.Generic.ClientConnection.Burst = defaultQPS, defaultBurst
 

@@ -18,9 +18,9 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
 )
 
 // process is what lives from start to exit.
@@ -35,17 +35,17 @@ type process struct {
 	// lease belongs to the provider, which is nil until upstream has asked for it and
 	// Keystone has answered.
 	lease    *lease
-	provider atomic.Pointer[provider.Provider]
+	provider atomic.Pointer[cloudprovider.Provider]
 	// returned is closed when upstream has come to its end; finished is the rest of ours.
 	returned chan struct{}
 	finished sync.Once
 }
 
 // connect reads cloud.conf and signs in.
-func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provider, error) {
+func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.Provider, error) {
 	shared := completed.ComponentConfig.KubeCloudShared
-	if shared.CloudProvider.Name != provider.Name {
-		return nil, fmt.Errorf("--cloud-provider is %q: allowed is %q", shared.CloudProvider.Name, provider.Name)
+	if shared.CloudProvider.Name != cloudprovider.Name {
+		return nil, fmt.Errorf("--cloud-provider is %q: allowed is %q", shared.CloudProvider.Name, cloudprovider.Name)
 	}
 	conf, warnings, err := config.LoadFile(shared.CloudProvider.CloudConfigFile, p.env)
 	for _, warning := range warnings {
@@ -61,7 +61,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 	if err := legacyregistry.Register(p.build.metric()); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	reconciles, requests := provider.NewMetrics(clock.RealClock{}), openstack.NewMetrics()
+	reconciles, requests := cloudprovider.NewMetrics(clock.RealClock{}), openstack.NewMetrics()
 	if err := reconciles.Register(legacyregistry.Register); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
@@ -69,7 +69,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*provider.Provi
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	p.lease = newLease(completed)
-	connected, err := p.signIn(completed.SecureServing, provider.Connection{
+	connected, err := p.signIn(completed.SecureServing, cloudprovider.Connection{
 		Config:         conf,
 		Reread:         func() (config.Global, error) { return rereadGlobal(shared.CloudProvider.CloudConfigFile, p.env) },
 		UserAgent:      userAgent(p.build.version, p.userAgents),
@@ -99,11 +99,11 @@ const firstSignInPause, longestSignInPause = time.Second, 30 * time.Second
 // signIn connects to the cloud. As long as Keystone is away it tries again, with what
 // [Global] says by then: this process takes no part in the election meanwhile, is alive
 // and not ready. Everything else is an error, as are refused credentials.
-func (p *process) signIn(serving *apiserver.SecureServingInfo, c provider.Connection) (*provider.Provider, error) {
+func (p *process) signIn(serving *apiserver.SecureServingInfo, c cloudprovider.Connection) (*cloudprovider.Provider, error) {
 	handOver := serveWaiting(serving)
 	defer handOver()
 	for pause := firstSignInPause; ; pause = min(2*pause, longestSignInPause) {
-		connected, err := provider.Connect(p.ctx, c)
+		connected, err := cloudprovider.Connect(p.ctx, c)
 		if err == nil || !openstack.IsKeystoneAway(err) || p.ctx.Err() != nil {
 			return connected, err
 		}

@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 // A process that waits for the lease says on its own port that it lives and is ready.

@@ -5,7 +5,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 // cloudName is the simulator's name in clouds.yaml.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
 // parseLatencies reads values of --latency: [METHOD] ROUTE=MIN[-MAX].

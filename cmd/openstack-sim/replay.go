@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/replay"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/replay"
 )
 
 // errMismatches ends the program with an error; the mismatches have been printed.
 var errMismatches = errors.New("some answers differ from the recorded ones")
 
 // replayCommand compares the simulated Octavia with recorded answers of a real
-// one, such as those in pkg/simulator/replay/testdata.
+// one, such as those in tests/simulator/replay/testdata.
 func replayCommand() *cobra.Command {
 	release := ""
 	command := &cobra.Command{

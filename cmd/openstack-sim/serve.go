@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/control"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath/attach"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // serve runs the simulator until the context ends. It prints one line to out when the API

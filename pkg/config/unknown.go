@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/spelling"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
 )
 
 // unknownData is a section or key of cloud.conf that gcfg found no field for.
@@ -80,7 +80,7 @@ func (u unknownData) keyMessage(s section, known []section) string {
 // didYouMean asks for the known word that is nearest, if one is near enough to
 // be meant.
 func didYouMean(word string, known []string, format string) string {
-	nearest, ok := spelling.Nearest(word, known)
+	nearest, ok := suggest.Nearest(word, known)
 	if !ok {
 		return ": it has no effect"
 	}

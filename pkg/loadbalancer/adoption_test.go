@@ -11,8 +11,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 )
 
 // inherited is the cluster that cloud-provider-openstack left behind in a real

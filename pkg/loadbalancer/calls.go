@@ -15,7 +15,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
 // operation is what a request wants done.
@@ -134,7 +134,7 @@ func (r *Reconciler) call(ctx context.Context, req request) (*v1.LoadBalancerSta
 // errClosed tells the end of the process in one way.
 func errClosed(err error) error {
 	if errors.Is(err, async.ErrClosed) {
-		return wait.ErrClosed
+		return watcher.ErrClosed
 	}
 	return err
 }

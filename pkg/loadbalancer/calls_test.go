@@ -12,9 +12,9 @@ import (
 	"k8s.io/cloud-provider/api"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // slowWorld is a cloud in which nothing gets done before pass, under a controller

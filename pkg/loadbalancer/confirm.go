@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -35,7 +35,7 @@ const atRest = 5 * time.Minute
 
 // due tells whether a look finds a load balancer whose updated_at is as it is remembered,
 // and is to be confirmed.
-func (r *remembered) due(look *inventory.Look) bool {
+func (r *remembered) due(look *snapshot.Look) bool {
 	lb := look.LoadBalancers[r.loadBalancerID]
 	return !r.confirmed && r.contents != nil && look.Began.Sub(r.since) >= confirmAfter &&
 		lb.Status == openstack.StatusActive && lb.UpdatedAt.Equal(r.updatedAt)
@@ -53,7 +53,7 @@ func (r *remembered) due(look *inventory.Look) bool {
 //	                                          service, which is nothing to be brought back, and must be known; again
 //	                                          when it is confirmed, as statuses come late
 //	anything else                             nothing: the load balancer is to be brought back
-func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered, look *inventory.Look) string {
+func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered, look *snapshot.Look) string {
 	why := known.drifted(look)
 	moved := why == driftChanged && known.contents != nil && known.floatingIPDrifted(look) == ""
 	if why == "" && !known.due(look) || why != "" && !moved {
@@ -137,7 +137,7 @@ func (r *Reconciler) sameParts(ctx context.Context, lb *model.LoadBalancer) (boo
 // sameSettings reads listeners, pools and monitors of a load balancer, whose own
 // settings a look has given, and compares them: nothing is left to be done to make them
 // what is remembered, and nobody else has put anything there or taken it away.
-func (r *Reconciler) sameSettings(ctx context.Context, as identity.Identity, lb *model.LoadBalancer, seen inventory.LoadBalancer) (bool, error) {
+func (r *Reconciler) sameSettings(ctx context.Context, as ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer) (bool, error) {
 	parts, err := r.observer.Settings(ctx, as, openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
 		ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider,
 	}})

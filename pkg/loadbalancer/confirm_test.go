@@ -15,11 +15,11 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // slow replaces the controller by one that looks a second after a change whether it is
@@ -32,7 +32,7 @@ func (w *world) slow() {
 	}
 	w.t.Cleanup(session.Close)
 	pace := fastPace()
-	pace.Update = wait.Pace{First: time.Second, Step: time.Second, Cap: time.Second}
+	pace.Update = watcher.Pace{First: time.Second, Step: time.Second, Cap: time.Second}
 	w.events = record.NewFakeRecorder(1000)
 	w.engine, err = loadbalancer.New(loadbalancer.Options{
 		Config: &w.conf, Session: session, ClusterName: w.clusterName, ClusterID: w.clusterUID,

@@ -13,10 +13,10 @@ import (
 	"k8s.io/cloud-provider/api"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // shiftedClock is the real one, set forward.

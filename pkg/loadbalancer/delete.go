@@ -8,10 +8,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -57,7 +57,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 		if err := r.observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
 			return nil, false, err
 		}
-		return status(observed, build.Settings{Family: v1.IPv4Protocol}), true, nil
+		return status(observed, desire.Settings{Family: v1.IPv4Protocol}), true, nil
 	}
 	if wanted(svc) {
 		return &v1.LoadBalancerStatus{}, true, nil
@@ -157,7 +157,7 @@ func (r *Reconciler) outline(known *remembered) depth {
 	if known != nil && known.contents != nil {
 		had = &known.contents.lb
 	}
-	return func(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
+	return func(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
 		if id.Sharing.Is {
 			return r.observer.Contents(ctx, id, lb)
 		}
@@ -196,7 +196,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 	r.noteKept(svc, leaving, observed)
 	leaving.options.Cascade = r.options.Config.LoadBalancer.CascadeDelete
 	if lb := observed.LoadBalancer; lb != nil {
-		leaving.options.Forgetful = build.CapabilitiesOf(lb.Provider, version).Forgetful
+		leaving.options.Forgetful = desire.CapabilitiesOf(lb.Provider, version).Forgetful
 	}
 	todo := plan.Delete(*observed, leaving.options)
 	r.tellPlan(svc, todo)
@@ -239,7 +239,7 @@ type leaving struct {
 func leavingSettings(svc *v1.Service) leaving {
 	values, _, _ := annotation.Parse(svc.Annotations)
 	var l leaving
-	l.loadBalancerID = build.NamedLoadBalancer(svc, values)
+	l.loadBalancerID = desire.NamedLoadBalancer(svc, values)
 	l.asks = svc.Spec.LoadBalancerIP != "" || values.FloatingIPID != nil || values.FloatingIPTag != nil
 	l.options.KeepFloatingIP = values.KeepsFloatingIP()
 	return l

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 )
@@ -26,7 +26,7 @@ func TestEveryFieldOfWhatIsDesiredIsInTheDigest(t *testing.T) {
 		}},
 		FloatingIP: &model.FloatingIP{SubnetIDs: []string{"s"}, Tags: []string{"t"}},
 	}
-	settings, wish := build.Settings{}, &securitygroup.Wish{}
+	settings, wish := desire.Settings{}, &securitygroup.Wish{}
 	before := digestOf(lb, settings, wish)
 	seen := map[string]bool{before: true}
 	changed := 0
@@ -84,12 +84,12 @@ func change(v reflect.Value, name string, yield func(string, func()) bool) bool 
 // not matter to a load balancer that is there. Who adds one has to say which.
 func TestEverySettingIsInTheDigestSomehow(t *testing.T) {
 	t.Parallel()
-	itself := map[string]func(*build.Settings){
-		"Floating":         func(s *build.Settings) { s.Floating.Pattern = "x" },
-		"FlavorID":         func(s *build.Settings) { s.FlavorID = "x" },
-		"AvailabilityZone": func(s *build.Settings) { s.AvailabilityZone = "x" },
-		"MemberSubnetID":   func(s *build.Settings) { s.MemberSubnetID = "x" },
-		"AllowReplace":     func(s *build.Settings) { s.AllowReplace = true },
+	itself := map[string]func(*desire.Settings){
+		"Floating":         func(s *desire.Settings) { s.Floating.Pattern = "x" },
+		"FlavorID":         func(s *desire.Settings) { s.FlavorID = "x" },
+		"AvailabilityZone": func(s *desire.Settings) { s.AvailabilityZone = "x" },
+		"MemberSubnetID":   func(s *desire.Settings) { s.MemberSubnetID = "x" },
+		"AllowReplace":     func(s *desire.Settings) { s.AllowReplace = true },
 	}
 	known := strings.Fields(`
 		Family Internal LoadBalancerIP Provider Method SubnetID NetworkID PortID VIPAddress VIP Monitor Listeners servesTCP
@@ -98,16 +98,16 @@ func TestEverySettingIsInTheDigestSomehow(t *testing.T) {
 		LoadBalancerID KeepFloatingIP Hostname HostnameSuffix ProviderAsked MethodAsked MethodOfClass
 		methodOtherwise rangesAnnotated Malformed exists`)...) // which load balancer it is; what becomes of it later, is published or told
 	known = slices.AppendSeq(known, maps.Keys(itself))
-	of := reflect.TypeFor[build.Settings]()
+	of := reflect.TypeFor[desire.Settings]()
 	for i := range of.NumField() {
 		if name := of.Field(i).Name; !slices.Contains(known, name) {
 			t.Errorf("build.Settings.%s is new: a Service where it changes must get another digest, or not need one", name)
 		}
 	}
 	for name, change := range itself {
-		changed := build.Settings{}
+		changed := desire.Settings{}
 		change(&changed)
-		if digestOf(&model.LoadBalancer{}, changed, nil) == digestOf(&model.LoadBalancer{}, build.Settings{}, nil) {
+		if digestOf(&model.LoadBalancer{}, changed, nil) == digestOf(&model.LoadBalancer{}, desire.Settings{}, nil) {
 			t.Errorf("%s is not in the digest", name)
 		}
 	}

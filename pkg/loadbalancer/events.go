@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -51,10 +51,10 @@ const (
 	ReasonNodeNotOpened = "LoadBalancerNodeNotOpened"
 )
 
-func (r *Reconciler) tellWithoutAddress(svc *v1.Service, settings build.Settings, names []string) {
+func (r *Reconciler) tellWithoutAddress(svc *v1.Service, settings desire.Settings, names []string) {
 	text := ""
 	if len(names) > 0 {
-		text = fmt.Sprintf("No address of family %s, so not a member: %s", settings.Family, build.Some(names))
+		text = fmt.Sprintf("No address of family %s, so not a member: %s", settings.Family, desire.Some(names))
 	}
 	if r.notices.changed(svc.UID, aboutNodes, text) {
 		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonNodeSkipped, text)
@@ -63,7 +63,7 @@ func (r *Reconciler) tellWithoutAddress(svc *v1.Service, settings build.Settings
 
 // tellFloating says, when something is made, what is not as one may think of its
 // addresses.
-func (r *Reconciler) tellFloating(svc *v1.Service, known build.Facts, p plan.Plan) {
+func (r *Reconciler) tellFloating(svc *v1.Service, known desire.Facts, p plan.Plan) {
 	if known.NoFloatingIP != "" && p.Creates() {
 		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonForcedInternal, known.NoFloatingIP)
 	}

@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
 // readFloatingIPs reads the floating IPs of a Service. For a new one it asks only
 // when there can be any.
-func (r *Reconciler) readFloatingIPs(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings, observed *model.Observed) error {
-	hints := observe.FloatingIPHints{PortID: settings.PortID, MayTake: func(ctx context.Context, owner identity.Owner) (bool, error) {
+func (r *Reconciler) readFloatingIPs(ctx context.Context, svc *v1.Service, id ownership.Identity, settings desire.Settings, observed *model.Observed) error {
+	hints := observe.FloatingIPHints{PortID: settings.PortID, MayTake: func(ctx context.Context, owner ownership.Owner) (bool, error) {
 		return r.lets(ctx, id, owner)
 	}}
 	hints.Asked, hints.AskedBy = settings.AskedFloatingIP()
@@ -44,7 +44,7 @@ func (r *Reconciler) readFloatingIPs(ctx context.Context, svc *v1.Service, id id
 // knownFloatingIPs gives the IDs of the floating IPs that may be a Service's by the
 // first look of this process at the cloud, or by what this process has kept for a
 // Service of its name since. It is complete when there are surely no others.
-func (r *Reconciler) knownFloatingIPs(ctx context.Context, svc *v1.Service, id identity.Identity, published []string) ([]string, bool, error) {
+func (r *Reconciler) knownFloatingIPs(ctx context.Context, svc *v1.Service, id ownership.Identity, published []string) ([]string, bool, error) {
 	first, err := r.inventory.FirstFloatingIPs(ctx)
 	if err != nil {
 		return nil, false, err
@@ -114,7 +114,7 @@ func (p *pass) tellForeignFloatingIP() {
 
 // fittingFloatingIP is a floating IP that is just what the Service asks for: it
 // stands for the one that is known to be there.
-func fittingFloatingIP(settings build.Settings) *model.FloatingIP {
+func fittingFloatingIP(settings desire.Settings) *model.FloatingIP {
 	asked, _ := settings.AskedFloatingIP()
 	asked.Tags = []string{asked.Tag}
 	return &asked
@@ -122,7 +122,7 @@ func fittingFloatingIP(settings build.Settings) *model.FloatingIP {
 
 // floatingIPsOf reads all floating IPs of a Service that goes, also spare ones
 // beside the one on the VIP.
-func (r *Reconciler) floatingIPsOf(ctx context.Context, svc *v1.Service, id identity.Identity, l leaving, observed *model.Observed) error {
+func (r *Reconciler) floatingIPsOf(ctx context.Context, svc *v1.Service, id ownership.Identity, l leaving, observed *model.Observed) error {
 	var hints observe.FloatingIPHints
 	if !l.asks {
 		hints.Published = publishedAddresses(svc)

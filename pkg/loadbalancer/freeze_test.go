@@ -12,10 +12,10 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // nodePorts gives the IDs of the ports of servers.

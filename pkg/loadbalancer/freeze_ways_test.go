@@ -7,7 +7,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
 // refusing is a way in which a Service that has a load balancer is refused.

@@ -10,7 +10,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -145,7 +145,7 @@ func (r *Reconciler) lookAtGroups(ctx context.Context, drifted func(types.Namesp
 // waits to be initialized is none: which server it is comes later, and is followed then.
 func (p *pass) unreached() []string {
 	return slices.DeleteFunc(slices.Clone(p.groups.Unfound), func(name string) bool {
-		return slices.ContainsFunc(p.backends, func(b build.Backend) bool {
+		return slices.ContainsFunc(p.backends, func(b desire.Backend) bool {
 			return b.Node.Name == name && slices.ContainsFunc(b.Node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 		})
 	})
@@ -156,7 +156,7 @@ func (p *pass) unreached() []string {
 func (p *pass) tellGroups() {
 	if names := p.unreached(); len(names) > 0 {
 		p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonNodeNotOpened,
-			"No port of this project has the address of %s: let the load balancer reach its NodePorts yourself", build.Some(names))
+			"No port of this project has the address of %s: let the load balancer reach its NodePorts yourself", desire.Some(names))
 	}
 	steps := p.groups.Steps()
 	if len(steps) == 0 {

@@ -24,12 +24,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 const (
@@ -83,9 +83,9 @@ func fastDelays() map[string]octavia.Delays {
 
 func fastPace() apply.Pace {
 	return apply.Pace{
-		Create: wait.Pace{First: 5 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
-		Update: wait.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
-		Delete: wait.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Create: watcher.Pace{First: 5 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Update: watcher.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Delete: watcher.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
 		Settle: 5 * time.Millisecond,
 		Stuck:  5 * time.Minute,
 		Unsure: 5 * time.Millisecond,

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -66,7 +66,7 @@ type following struct {
 	// kept is what it stays like, but for its members; nil before it is known.
 	kept *model.LoadBalancer
 	// unread is what cannot be read of the Service; capped is that of build.Followers.
-	unread build.Unread
+	unread desire.Unread
 	capped bool
 	// without are the nodes that may not become members: source ranges would not be
 	// enforced there.
@@ -116,17 +116,17 @@ func (r *Reconciler) followAs(ctx context.Context, svc *v1.Service, nodes []*v1.
 
 // newFollowing is newPass for a Service that is refused.
 func (r *Reconciler) newFollowing(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call, how *following) (*pass, error) {
-	settings, unread := build.Following(svc, r.options.Config)
+	settings, unread := desire.Following(svc, r.options.Config)
 	version, err := r.facts.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node *v1.Node) bool { return slices.Contains(how.without, node.Name) })
-	backends, _, err := build.Backends(settings, nodes)
-	var none *build.NoneSelectedError
+	backends, _, err := desire.Backends(settings, nodes)
+	var none *desire.NoneSelectedError
 	if errors.As(err, &none) {
 		settings.NodeSelector, unread.Selector = labels.Everything(), true
-		backends, _, err = build.Backends(settings, nodes)
+		backends, _, err = desire.Backends(settings, nodes)
 	}
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (r *Reconciler) newFollowing(ctx context.Context, svc *v1.Service, nodes []
 
 // observeKept reads what a refused Service has: not where it newly wants to be, and of
 // two load balancers, one of which is to replace the other, the one that serves.
-func (p *pass) observeKept(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings, h *holder) (*model.Observed, identity.Identity, error) {
+func (p *pass) observeKept(ctx context.Context, svc *v1.Service, id ownership.Identity, settings desire.Settings, h *holder) (*model.Observed, ownership.Identity, error) {
 	has := func(observed *model.Observed) bool {
 		lb := observed.LoadBalancer
 		return lb != nil && (lb.Shared == nil || len(lb.Listeners) > 0)
@@ -169,7 +169,7 @@ func (p *pass) observeKept(ctx context.Context, svc *v1.Service, id identity.Ide
 
 // lostFloatingIP looks for what takes the place of a floating IP that the load balancer
 // has lost: the same one, else one that comes from where the Service's are to come from.
-func (p *pass) lostFloatingIP(ctx context.Context, svc *v1.Service, as identity.Identity, observed *model.Observed) error {
+func (p *pass) lostFloatingIP(ctx context.Context, svc *v1.Service, as ownership.Identity, observed *model.Observed) error {
 	lb, address := observed.LoadBalancer, servedAt(svc)
 	if lb.Shared != nil || lb.FloatingIP != nil || !p.settings.FloatingIP() || address == "" || address == lb.VIP.Address {
 		return nil
@@ -216,7 +216,7 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 			how.kept = unpack(before.contents).LoadBalancer
 		}
 	}
-	nodes := build.Followers{Backends: p.backends, Unchosen: how.unread.Selector, Capped: how.capped}
+	nodes := desire.Followers{Backends: p.backends, Unchosen: how.unread.Selector, Capped: how.capped}
 	if p.settings.NodesSubnets() {
 		var err error
 		if nodes.Subnets, err = p.facts.MemberSubnets(ctx, p.backends); err != nil {
@@ -228,12 +228,12 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	there.LoadBalancer.Orphans = slices.DeleteFunc(slices.Clone(lb.Orphans), func(pool model.Pool) bool {
 		return slices.ContainsFunc(how.kept.Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
 	})
-	p.wanted = build.Follow(p.svc, how.kept, nodes)
+	p.wanted = desire.Follow(p.svc, how.kept, nodes)
 	if p.wanted.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && how.fip != nil {
 		p.wanted.FloatingIP, there.Spare = how.fip, p.observed.Spare
 	}
 	options := p.planOptions(p.svc, p.settings, p.known.Can)
-	options.MoveMembers, options.TellSubnets = false, build.HabitsOf(lb.Provider).TellSubnets
+	options.MoveMembers, options.TellSubnets = false, desire.HabitsOf(lb.Provider).TellSubnets
 	todo := plan.Diff(p.wanted, there, options)
 	if todo.Blocked != "" {
 		return todo, &blockedError{todo.Blocked, lb.Status.Failed()}

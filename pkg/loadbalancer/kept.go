@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 )
 
 // keptFloatingIPs are the IDs of the floating IPs that this process has left in the
@@ -39,7 +39,7 @@ func (k *keptFloatingIPs) of(service types.NamespacedName) []string {
 }
 
 // sweep forgets those that a later look does not find any more.
-func (k *keptFloatingIPs) sweep(look *inventory.Look) {
+func (k *keptFloatingIPs) sweep(look *snapshot.Look) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for service, ids := range k.ids {

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 )
 
 func TestKeptFloatingIPsThatAreGoneAreForgotten(t *testing.T) {
@@ -16,7 +16,7 @@ func TestKeptFloatingIPsThatAreGoneAreForgotten(t *testing.T) {
 	var kept keptFloatingIPs
 	kept.add(web, "there", at)
 	kept.add(web, "gone", at)
-	look := &inventory.Look{Began: at, FloatingIPs: map[string]inventory.FloatingIP{"there": {}}}
+	look := &snapshot.Look{Began: at, FloatingIPs: map[string]snapshot.FloatingIP{"there": {}}}
 	kept.sweep(look)
 	if got := kept.of(web); !slices.Equal(got, []string{"gone", "there"}) {
 		t.Errorf("a look that began before has left %v", got)

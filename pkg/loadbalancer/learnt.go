@@ -12,7 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -23,7 +23,7 @@ import (
 // request is tried once. Its zero value is ready.
 type learnt struct {
 	mu     sync.Mutex
-	lacked map[string][]build.Feature
+	lacked map[string][]desire.Feature
 	// filled are the Services whose load balancer was refused with everything in it, so
 	// that the port of its VIP was lost: it is made empty, and then filled.
 	filled uidSet
@@ -32,7 +32,7 @@ type learnt struct {
 }
 
 // of gives what a provider has refused.
-func (l *learnt) of(provider string) []build.Feature {
+func (l *learnt) of(provider string) []desire.Feature {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.lacked[provider])
@@ -44,23 +44,23 @@ func (l *learnt) of(provider string) []build.Feature {
 func (l *learnt) from(provider string, refused *apply.RefusedError) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var lacks build.Feature
+	var lacks desire.Feature
 	switch s := refused.Step.(type) {
 	case plan.CreateLoadBalancer:
-		if lacks = build.FullCreate; len(s.LoadBalancer.Listeners) == 0 {
-			l.lacked[provider] = slices.DeleteFunc(l.lacked[provider], func(f build.Feature) bool { return f == lacks })
+		if lacks = desire.FullCreate; len(s.LoadBalancer.Listeners) == 0 {
+			l.lacked[provider] = slices.DeleteFunc(l.lacked[provider], func(f desire.Feature) bool { return f == lacks })
 			return false
 		}
 	case plan.SetMembers:
-		lacks = build.MemberBatches
+		lacks = desire.MemberBatches
 	default:
 		return false
 	}
-	if !build.Learns(provider) || slices.Contains(l.lacked[provider], lacks) {
+	if !desire.Learns(provider) || slices.Contains(l.lacked[provider], lacks) {
 		return false
 	}
 	if l.lacked == nil {
-		l.lacked = map[string][]build.Feature{}
+		l.lacked = map[string][]desire.Feature{}
 	}
 	l.lacked[provider] = append(l.lacked[provider], lacks)
 	return true
@@ -112,8 +112,8 @@ func (p *pass) checkProvider(ctx context.Context, observed *model.Observed) erro
 
 // checkFamilies refuses members that the provider cannot serve at the VIP, which is there
 // or goes where the Service or cloud.conf says: elsewhere it is of the members' family.
-func (p *pass) checkFamilies(ctx context.Context, settings build.Settings, can build.Capabilities, known build.Facts, existing *model.LoadBalancer) error {
-	if !build.NeedsOneFamily(p.svc, can) {
+func (p *pass) checkFamilies(ctx context.Context, settings desire.Settings, can desire.Capabilities, known desire.Facts, existing *model.LoadBalancer) error {
+	if !desire.NeedsOneFamily(p.svc, can) {
 		return nil
 	}
 	vip := model.VIP{}
@@ -127,18 +127,18 @@ func (p *pass) checkFamilies(ctx context.Context, settings build.Settings, can b
 	if err != nil {
 		return err
 	}
-	if errs := build.ValidateFamilies(p.svc, settings, can, family); len(errs) > 0 {
+	if errs := desire.ValidateFamilies(p.svc, settings, can, family); len(errs) > 0 {
 		return message.Invalid(errs)
 	}
 	return nil
 }
 
 // capabilities gives what the provider can do.
-func (p *pass) capabilities(observed *model.Observed) build.Capabilities {
+func (p *pass) capabilities(observed *model.Observed) desire.Capabilities {
 	provider := p.provider(p.settings, observed)
 	without := p.learnt.of(provider)
 	if p.options.Config.LoadBalancer.ProviderRequiresSerialAPICalls {
-		without = append(without, build.FullCreate, build.MemberBatches)
+		without = append(without, desire.FullCreate, desire.MemberBatches)
 	}
-	return build.CapabilitiesOf(provider, p.version, without...)
+	return desire.CapabilitiesOf(provider, p.version, without...)
 }

@@ -7,9 +7,9 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
@@ -52,7 +52,7 @@ func settledOn(lb *model.LoadBalancer, svc *v1.Service, before []string) bool {
 
 // elsewhere looks for what a Service has left behind on load balancers other than
 // the one that it is on now, which may be nil.
-func (r *Reconciler) elsewhere(ctx context.Context, svc *v1.Service, id identity.Identity, lb *model.LoadBalancer, before []string) ([]observe.Found, error) {
+func (r *Reconciler) elsewhere(ctx context.Context, svc *v1.Service, id ownership.Identity, lb *model.LoadBalancer, before []string) ([]observe.Found, error) {
 	if settledOn(lb, svc, before) {
 		return nil, nil
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/barbican"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // change is a change of a Service, and what it does to a cloud.

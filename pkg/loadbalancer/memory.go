@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -48,7 +48,7 @@ type remembered struct {
 	// the address of the load balancer do.
 	written, announced bool
 	// as is who the Service is on the load balancer.
-	as identity.Identity
+	as ownership.Identity
 	// contents is all that is in the load balancer. It is nil after a restart,
 	// until something has to change.
 	contents *packed
@@ -62,7 +62,7 @@ const driftChanged = "the load balancer was changed"
 
 // drifted tells how a look at the cloud differs from what is remembered; "" when it
 // does not, or cannot tell.
-func (r *remembered) drifted(look *inventory.Look) string {
+func (r *remembered) drifted(look *snapshot.Look) string {
 	if look.Began.Before(r.since) {
 		return ""
 	}
@@ -82,7 +82,7 @@ func (r *remembered) drifted(look *inventory.Look) string {
 
 // floatingIPDrifted tells the same of the floating IP alone, which no change of the
 // load balancer tells of.
-func (r *remembered) floatingIPDrifted(look *inventory.Look) string {
+func (r *remembered) floatingIPDrifted(look *snapshot.Look) string {
 	port := look.LoadBalancers[r.loadBalancerID].VIPPortID
 	if r.floatingIPID == "" {
 		if on := look.OnPort(port); len(on) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -25,36 +25,36 @@ func TestWhatALookFindsChanged(t *testing.T) {
 	internal := remembered{loadBalancerID: "lb", updatedAt: before, since: before}
 	changedSince := external
 	changedSince.since = after
-	there := inventory.LoadBalancer{ID: "lb", Status: openstack.StatusActive, VIPPortID: "vip", UpdatedAt: before}
-	lb := func(change func(*inventory.LoadBalancer)) []inventory.LoadBalancer {
+	there := snapshot.LoadBalancer{ID: "lb", Status: openstack.StatusActive, VIPPortID: "vip", UpdatedAt: before}
+	lb := func(change func(*snapshot.LoadBalancer)) []snapshot.LoadBalancer {
 		changed := there
 		change(&changed)
-		return []inventory.LoadBalancer{changed}
+		return []snapshot.LoadBalancer{changed}
 	}
-	as := func(*inventory.LoadBalancer) {}
-	onVIP := []inventory.FloatingIP{{ID: "other", PortID: "elsewhere"}, {ID: "fip", Address: "203.0.113.7", PortID: "vip"}}
+	as := func(*snapshot.LoadBalancer) {}
+	onVIP := []snapshot.FloatingIP{{ID: "other", PortID: "elsewhere"}, {ID: "fip", Address: "203.0.113.7", PortID: "vip"}}
 	for name, c := range map[string]struct {
 		known         remembered
-		loadBalancers []inventory.LoadBalancer
-		floatingIPs   []inventory.FloatingIP
+		loadBalancers []snapshot.LoadBalancer
+		floatingIPs   []snapshot.FloatingIP
 		want          string
 	}{
 		"nothing":                                  {external, lb(as), onVIP, ""},
 		"nothing, without a floating IP":           {internal, lb(as), onVIP[:1], ""},
 		"the look began before our own change":     {changedSince, nil, nil, ""},
 		"the load balancer is gone":                {external, nil, onVIP, "the load balancer is gone"},
-		"it is in ERROR":                           {external, lb(func(lb *inventory.LoadBalancer) { lb.Status = openstack.StatusError }), onVIP, "the load balancer is in ERROR"},
-		"somebody works on it":                     {external, lb(func(lb *inventory.LoadBalancer) { lb.Status, lb.UpdatedAt = "PENDING_UPDATE", began }), nil, ""},
-		"it was changed":                           {external, lb(func(lb *inventory.LoadBalancer) { lb.UpdatedAt = began }), onVIP, "the load balancer was changed"},
+		"it is in ERROR":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status = openstack.StatusError }), onVIP, "the load balancer is in ERROR"},
+		"somebody works on it":                     {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status, lb.UpdatedAt = "PENDING_UPDATE", began }), nil, ""},
+		"it was changed":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.UpdatedAt = began }), onVIP, "the load balancer was changed"},
 		"the floating IP is gone":                  {external, lb(as), onVIP[:1], "the floating IP is gone"},
-		"the floating IP is on no port":            {external, lb(as), []inventory.FloatingIP{{ID: "fip"}}, "the floating IP was taken off the load balancer"},
-		"the floating IP is on another port":       {external, lb(as), []inventory.FloatingIP{{ID: "fip", PortID: "elsewhere"}}, "the floating IP was taken off the load balancer"},
+		"the floating IP is on no port":            {external, lb(as), []snapshot.FloatingIP{{ID: "fip"}}, "the floating IP was taken off the load balancer"},
+		"the floating IP is on another port":       {external, lb(as), []snapshot.FloatingIP{{ID: "fip", PortID: "elsewhere"}}, "the floating IP was taken off the load balancer"},
 		"somebody put a floating IP on the VIP":    {internal, lb(as), onVIP, "the floating IP 203.0.113.7 was put on the load balancer"},
-		"a VIP without a port has no floating IPs": {internal, lb(func(lb *inventory.LoadBalancer) { lb.VIPPortID = "" }), []inventory.FloatingIP{{ID: "free"}}, ""},
+		"a VIP without a port has no floating IPs": {internal, lb(func(lb *snapshot.LoadBalancer) { lb.VIPPortID = "" }), []snapshot.FloatingIP{{ID: "free"}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := c.known.drifted(inventory.NewLook(began, c.loadBalancers, c.floatingIPs)); got != c.want {
+			if got := c.known.drifted(snapshot.NewLook(began, c.loadBalancers, c.floatingIPs)); got != c.want {
 				t.Errorf("it says %q, want %q", got, c.want)
 			}
 		})
@@ -103,7 +103,7 @@ func TestNothingIsUnfoldedFromALaterLookWithoutTheFloatingIP(t *testing.T) {
 	there := project{openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", VipPortID: "vip", ProvisioningStatus: openstack.StatusActive}}}
 	member := model.Member{Name: "node", Address: "10.0.0.1", Port: 30080}
 	p := &pass{
-		Reconciler: &Reconciler{inventory: inventory.New(there, there, clock.RealClock{})}, // without an Octavia to read a tree from
+		Reconciler: &Reconciler{inventory: snapshot.New(there, there, clock.RealClock{})}, // without an Octavia to read a tree from
 		wanted:     &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: []model.Member{member}}}}},
 	}
 	frame, ok := withoutNodes(p.wanted)

@@ -7,16 +7,16 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // observe reads what the cloud has for a Service.
-func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.Identity, settings build.Settings, h *holder) (*model.Observed, identity.Identity, error) {
+func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id ownership.Identity, settings desire.Settings, h *holder) (*model.Observed, ownership.Identity, error) {
 	observed, as, err := r.read(ctx, svc, id, settings.LoadBalancerID, r.observer.Contents, h)
 	if err != nil {
 		return nil, as, err
@@ -32,7 +32,7 @@ func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id identity.I
 func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (bool, error) {
 	lb := observed.LoadBalancer
 	pace := r.options.pace(lb.Provider).Update
-	token, err := r.watcher.Settled(ctx, lb.ID, wait.Pace{First: 0, Step: pace.First, Cap: pace.Cap})
+	token, err := r.watcher.Settled(ctx, lb.ID, watcher.Pace{First: 0, Step: pace.First, Cap: pace.Cap})
 	if err != nil {
 		return false, err
 	}
@@ -41,11 +41,11 @@ func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (b
 
 // depth reads what is in a load balancer: all of it, or as much as it takes to delete
 // it.
-type depth func(context.Context, identity.Identity, openstack.LoadBalancer) (*model.LoadBalancer, error)
+type depth func(context.Context, ownership.Identity, openstack.LoadBalancer) (*model.LoadBalancer, error)
 
 // read finds the Service's load balancer and reads what is in it, once nothing works
 // on it any more. It also gives who the Service is there.
-func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id identity.Identity, lbID string, inside depth, h *holder) (*model.Observed, identity.Identity, error) {
+func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id ownership.Identity, lbID string, inside depth, h *holder) (*model.Observed, ownership.Identity, error) {
 	found, err := r.observer.Find(ctx, id, r.hints(svc, lbID))
 	if err != nil {
 		return nil, id, err
@@ -140,7 +140,7 @@ func (r *Reconciler) settleChildren(ctx context.Context, lb *model.LoadBalancer)
 // settled waits until nothing works on a load balancer, and reads it again if it
 // had to wait. It is nil when it has gone meanwhile.
 func (r *Reconciler) settled(ctx context.Context, lb openstack.LoadBalancer) (*openstack.LoadBalancer, error) {
-	state := observe.Parts{LoadBalancer: lb}.Model(identity.Identity{}).Status
+	state := observe.Parts{LoadBalancer: lb}.Model(ownership.Identity{}).Status
 	if !state.Pending() {
 		return &lb, nil
 	}

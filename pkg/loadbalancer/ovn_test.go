@@ -13,9 +13,9 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // ovnOfZed is a cloud whose provider ovn loses the monitors of full creates, hangs

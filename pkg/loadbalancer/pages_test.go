@@ -6,9 +6,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // An operator may have made the pages of Octavia and Neutron short: what is beyond

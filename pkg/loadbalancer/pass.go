@@ -16,10 +16,10 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -43,11 +43,11 @@ type pass struct {
 	*Reconciler
 	call
 	svc *v1.Service
-	id  identity.Identity
+	id  ownership.Identity
 	// as is who the Service is on the load balancer that was observed.
-	as       identity.Identity
-	settings build.Settings
-	backends []build.Backend
+	as       ownership.Identity
+	settings desire.Settings
+	backends []desire.Backend
 	version  openstack.Version
 	// observed is what the cloud has, nil before it is read; fresh tells that it
 	// was read, or checked, in this pass.
@@ -58,7 +58,7 @@ type pass struct {
 	// interfered tells that somebody else changed the load balancer during the pass.
 	interfered bool
 	// known are the facts of the last plan.
-	known build.Facts
+	known desire.Facts
 	// holder has the lock of the load balancer, before names those that the Service
 	// had, and began is what was observed before the first change.
 	holder holder
@@ -87,7 +87,7 @@ const passes = 4
 
 // newPass reads what the Service asks for.
 func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*pass, error) {
-	settings, ignored, errs := build.Read(svc, r.options.Config)
+	settings, ignored, errs := desire.Read(svc, r.options.Config)
 	if !c.quiet {
 		r.tellIgnored(svc, aboutSettings, ignored)
 	}
@@ -98,7 +98,7 @@ func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	if err != nil {
 		return nil, err
 	}
-	backends, without, err := build.Backends(settings, nodes)
+	backends, without, err := desire.Backends(settings, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (p *pass) tell(todo, reported plan.Plan) {
 	}
 	p.tellUnmonitored()
 	if !p.quiet {
-		p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, build.Ineffective(p.svc, own(p.settings, p.observed), p.capabilities(p.observed))))
+		p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, desire.Ineffective(p.svc, own(p.settings, p.observed), p.capabilities(p.observed))))
 	}
 	p.tellFloating(p.svc, p.known, todo)
 	p.tellForeignFloatingIP()
@@ -273,7 +273,7 @@ func (p *pass) asksFor(ctx context.Context, known *remembered) (string, error) {
 }
 
 // digestOf condenses what a Service asks for, once VIP and floating IP are there.
-func digestOf(desired *model.LoadBalancer, settings build.Settings, wish *securitygroup.Wish) string {
+func digestOf(desired *model.LoadBalancer, settings desire.Settings, wish *securitygroup.Wish) string {
 	text, err := json.Marshal(struct {
 		*model.LoadBalancer
 		Subnets, Flavor, Zone string
@@ -346,7 +346,7 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 	p.wanted = desired
 	options := p.planOptions(p.svc, p.settings, can)
 	if lb := p.observed.LoadBalancer; lb != nil {
-		options.TellSubnets = build.HabitsOf(lb.Provider).TellSubnets
+		options.TellSubnets = desire.HabitsOf(lb.Provider).TellSubnets
 	}
 	options.NoFullCreate = options.NoFullCreate || p.learnt.fills(p.svc.UID, desired)
 	options.Given = p.given()
@@ -367,12 +367,12 @@ func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.Lo
 }
 
 // build builds what settings ask for, given what exists.
-func (p *pass) build(ctx context.Context, settings build.Settings, observed *model.Observed) (*model.LoadBalancer, error) {
+func (p *pass) build(ctx context.Context, settings desire.Settings, observed *model.Observed) (*model.LoadBalancer, error) {
 	can := p.capabilities(observed)
 	if observed.LoadBalancer != nil {
-		settings = build.OnExisting(settings, can)
+		settings = desire.OnExisting(settings, can)
 	}
-	if errs := build.Validate(p.svc, settings, can); len(errs) > 0 {
+	if errs := desire.Validate(p.svc, settings, can); len(errs) > 0 {
 		return nil, message.Invalid(errs)
 	}
 	known, err := p.facts.Gather(ctx, settings, p.backends, can, observed.LoadBalancer)
@@ -383,7 +383,7 @@ func (p *pass) build(ctx context.Context, settings build.Settings, observed *mod
 	if err := p.checkFamilies(ctx, settings, can, known, observed.LoadBalancer); err != nil {
 		return nil, err
 	}
-	desired := build.LoadBalancer(p.svc, p.id, settings, p.backends, known)
+	desired := desire.LoadBalancer(p.svc, p.id, settings, p.backends, known)
 	if lb := observed.LoadBalancer; lb != nil && lb.Shared != nil {
 		return onShared(desired), nil
 	}

@@ -7,10 +7,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
@@ -57,11 +56,11 @@ func (r *Reconciler) place(ctx context.Context) (ownership.Place, error) {
 
 // provenOwn tells whether a load balancer of a look is surely the Service's own: by its
 // tags or, where cloud-provider-openstack made it, by its name and the annotation.
-func (p *pass) provenOwn(lb inventory.LoadBalancer) bool {
+func (p *pass) provenOwn(lb snapshot.LoadBalancer) bool {
 	switch p.id.Claim(lb.Tags, "") {
-	case identity.Ours:
+	case ownership.Ours:
 		return true
-	case identity.Unclaimed:
+	case ownership.Unclaimed:
 		return lb.ID == p.settings.LoadBalancerID && slices.Contains(p.id.Names(), lb.Name)
 	default:
 		return false

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -68,7 +68,7 @@ func (p *pass) withinLimits(todo plan.Plan) error {
 		_, adds := step.(securitygroup.AddRules)
 		opens = opens || adds
 	}
-	if err := message.Invalid(build.Exceeds(p.settings, limits, p.wanted, p.observed.LoadBalancer, opens)); err != nil {
+	if err := message.Invalid(desire.Exceeds(p.settings, limits, p.wanted, p.observed.LoadBalancer, opens)); err != nil {
 		return err
 	}
 	most := int(limits.MaxServicesPerNamespace)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -129,8 +129,8 @@ func (p *pass) recognise(ctx context.Context) (*remembered, error) {
 }
 
 // spareFloatingIP tells whether a look shows a floating IP of the Service's on no port.
-func (p *pass) spareFloatingIP(look *inventory.Look) bool {
-	return slices.ContainsFunc(look.Described(p.id.FloatingIPDescription()), func(fip inventory.FloatingIP) bool { return fip.PortID == "" })
+func (p *pass) spareFloatingIP(look *snapshot.Look) bool {
+	return slices.ContainsFunc(look.Described(p.id.FloatingIPDescription()), func(fip snapshot.FloatingIP) bool { return fip.PortID == "" })
 }
 
 // ifPublished gives what is remembered, if the Service's status says the same.

@@ -24,15 +24,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -79,17 +79,17 @@ type Options struct {
 // comes within three seconds of the end: all who wait share it.
 func DefaultPace(provider string) apply.Pace {
 	const latest = 2700 * time.Millisecond // a tenth longer at times
-	habits := build.HabitsOf(provider)
+	habits := desire.HabitsOf(provider)
 	pace := apply.Pace{
-		Create: wait.Pace{First: 5 * time.Second, Step: 2 * time.Second, Cap: latest},
-		Update: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: latest},
-		Delete: wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: latest},
+		Create: watcher.Pace{First: 5 * time.Second, Step: 2 * time.Second, Cap: latest},
+		Update: watcher.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: latest},
+		Delete: watcher.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: latest},
 		Settle: time.Second,
 		Stuck:  10 * time.Second,
 		Unsure: 2 * time.Second,
 	}
 	if habits.Quick {
-		quick := wait.Pace{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: latest}
+		quick := watcher.Pace{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: latest}
 		pace.Create, pace.Update, pace.Delete = quick, quick, quick
 	}
 	if habits.ReportsEarly {
@@ -118,13 +118,13 @@ const factsAge = 10 * time.Minute
 type Reconciler struct {
 	options   Options
 	observer  *observe.Observer
-	facts     *facts.Reader
+	facts     *lookup.Reader
 	groups    *securitygroup.Groups
 	applier   *apply.Applier
-	watcher   *wait.Watcher
+	watcher   *watcher.Watcher
 	octavia   *openstack.Octavia
 	barbican  *openstack.Barbican
-	inventory *inventory.Inventory
+	inventory *snapshot.Inventory
 	// actors do the work of Services, places bounds how many at the same time, and
 	// workers how long a call waits for it. locks are of load balancers.
 	actors  *actors
@@ -172,8 +172,8 @@ func New(options Options) (*Reconciler, error) {
 	options.Recorder = message.Recorder(options.Recorder)
 	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
-	watcher := wait.New(octavia, options.Clock)
-	reader := facts.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, factsAge)
+	watcher := watcher.New(octavia, options.Clock)
+	reader := lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, factsAge)
 	r := &Reconciler{
 		options:   options,
 		observer:  observer,
@@ -184,10 +184,10 @@ func New(options Options) (*Reconciler, error) {
 		creations: newCreations(options.Clock),
 		octavia:   octavia,
 		barbican:  options.Session.Barbican(),
-		inventory: inventory.New(octavia, neutron, options.Clock),
+		inventory: snapshot.New(octavia, neutron, options.Clock),
 		applier: &apply.Applier{
 			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock,
-			Pace: options.pace, Habits: build.HabitsOf,
+			Pace: options.pace, Habits: desire.HabitsOf,
 		},
 	}
 	r.refusals.changed = options.Refused
@@ -209,11 +209,11 @@ func (r *Reconciler) Name(svc *v1.Service) string {
 
 // SelectsNodes tells whether labels decide which nodes are members of a Service.
 func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
-	return build.SelectsNodes(svc, r.options.Config)
+	return desire.SelectsNodes(svc, r.options.Config)
 }
 
-func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) identity.Identity {
-	return identity.Identity{
+func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) ownership.Identity {
+	return ownership.Identity{
 		ClusterName: r.options.ClusterName,
 		ClusterID:   r.options.ClusterID,
 		ServiceUID:  string(svc.UID),
@@ -284,7 +284,7 @@ func (r *Reconciler) round(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	return published, err
 }
 
-func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings, can build.Capabilities) plan.Options {
+func (r *Reconciler) planOptions(svc *v1.Service, settings desire.Settings, can desire.Capabilities) plan.Options {
 	return plan.Options{
 		KeepFloatingIP: settings.KeepFloatingIP,
 		Published:      len(svc.Status.LoadBalancer.Ingress) > 0,
@@ -293,8 +293,8 @@ func (r *Reconciler) planOptions(svc *v1.Service, settings build.Settings, can b
 		Forgetful:      can.Forgetful,
 		MoveMembers:    settings.MemberSubnetID != "",
 		NodesSubnets:   settings.NodesSubnets(),
-		NoFullCreate:   !can.Can(build.FullCreate),
-		NoBatches:      !can.Can(build.MemberBatches),
+		NoFullCreate:   !can.Can(desire.FullCreate),
+		NoBatches:      !can.Can(desire.MemberBatches),
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -61,9 +61,9 @@ func byCloud(err error) bool { return openstack.IsRefused(err) }
 func reasonOf(err error) string {
 	var (
 		one       *field.Error
-		lacking   *facts.Error
+		lacking   *lookup.Error
 		floating  *observe.FloatingIPError
-		selected  *build.NoneSelectedError
+		selected  *desire.NoneSelectedError
 		open      *securitygroup.UnenforcedError
 		namespace *QuotaError
 		blocked   *blockedError

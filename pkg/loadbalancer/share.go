@@ -15,10 +15,10 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
@@ -38,7 +38,7 @@ func onShared(desired *model.LoadBalancer) *model.LoadBalancer {
 // own are the settings as far as they are for the load balancer that is there: on
 // another's, the Service asks for no floating IP and no address; on one that another
 // controller made without health monitors, its traffic policy asks for none.
-func own(s build.Settings, observed *model.Observed) build.Settings {
+func own(s desire.Settings, observed *model.Observed) desire.Settings {
 	lb := observed.LoadBalancer
 	if lb == nil {
 		return s
@@ -119,7 +119,7 @@ func (p *pass) consent(ctx context.Context) error {
 }
 
 // lets tells whether an owner in Kubernetes lets a Service have what was made for it.
-func (r *Reconciler) lets(ctx context.Context, id identity.Identity, owner identity.Owner) (bool, error) {
+func (r *Reconciler) lets(ctx context.Context, id ownership.Identity, owner ownership.Owner) (bool, error) {
 	scope := r.options.Config.LoadBalancer.SharedLBScope
 	switch {
 	case scope == config.SharedLBScopeProject:
@@ -158,7 +158,7 @@ func (r *Reconciler) allowedBy(ctx context.Context, namespace string) ([]string,
 // may know no more of it than its ID. The operator finds that in the log.
 func (p *pass) notShared(ctx context.Context, why string) error {
 	lb := p.observed.LoadBalancer
-	klog.FromContext(ctx).Info("Refused to share a load balancer", "loadBalancer", lb.ID, "owner", lb.Shared.Owner, "others", build.Some(sharers(lb)), "why", why)
+	klog.FromContext(ctx).Info("Refused to share a load balancer", "loadBalancer", lb.ID, "owner", lb.Shared.Owner, "others", desire.Some(sharers(lb)), "why", why)
 	return field.Invalid(annotation.Path(annotation.LoadBalancerID), lb.ID, "the load balancer cannot be shared: "+why)
 }
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // onto makes a Service with a port that names a load balancer.

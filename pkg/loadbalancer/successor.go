@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
@@ -42,14 +42,14 @@ func (p *pass) successor(ctx context.Context, desired *model.LoadBalancer) (*mod
 	}
 	if known {
 		next.MadeFor = plan.Wish(desired)
-		next.Tags = append(slices.Clone(next.Tags), identity.ReplacesTag(lb.ID, next.MadeFor))
+		next.Tags = append(slices.Clone(next.Tags), ownership.ReplacesTag(lb.ID, next.MadeFor))
 	}
 	return next, nil
 }
 
 // provider gives the provider whose abilities count: that of the load balancer that
 // exists, as it cannot change, unless another one may take its place.
-func (p *pass) provider(settings build.Settings, observed *model.Observed) string {
+func (p *pass) provider(settings desire.Settings, observed *model.Observed) string {
 	lb := observed.LoadBalancer
 	if lb == nil || settings.AllowReplace && lb.Shared == nil && len(lb.Foreign) == 0 && !p.id.Untagged {
 		return settings.Provider

@@ -7,7 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // TestTagsOfTheUsersOwnAreOnWhatIsMadeAndNeverWrittenAgain gives a Service tags, takes

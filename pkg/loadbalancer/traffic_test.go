@@ -21,11 +21,11 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/barbican"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath/attach"
 	"github.com/openstack-ccm/openstack-ccm/tests/loopback"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"
 )
 
 // TestTrafficShowsWhatWasAskedFor sends requests through the simulator's data path:

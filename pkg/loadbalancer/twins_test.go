@@ -8,10 +8,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // nothingListed lets the next list of load balancers tell of none, as a replica that
@@ -25,7 +25,7 @@ func (w *world) nothingListed(count int) {
 // served.
 func (w *world) twins(svc *v1.Service, nodes []*v1.Node) (older, serving octavia.LoadBalancer) {
 	w.t.Helper()
-	id := identity.Identity{ClusterName: w.clusterName, ClusterID: w.clusterUID, ServiceUID: string(svc.UID), Namespace: svc.Namespace, Service: svc.Name}
+	id := ownership.Identity{ClusterName: w.clusterName, ClusterID: w.clusterUID, ServiceUID: string(svc.UID), Namespace: svc.Namespace, Service: svc.Name}
 	older = w.byHand(id.Name(), id.Description(), id.Tags()...)
 	w.nothingListed(1)
 	w.ensure(svc, nodes)

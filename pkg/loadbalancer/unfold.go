@@ -8,9 +8,9 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/inventory"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -122,7 +122,7 @@ func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, 
 
 // unfoldFloatingIP gives the floating IP that was written down. It is false when whose
 // that is depends on who made the load balancer, which a look does not tell.
-func (p *pass) unfoldFloatingIP(look *inventory.Look, id string) (*model.FloatingIP, bool) {
+func (p *pass) unfoldFloatingIP(look *snapshot.Look, id string) (*model.FloatingIP, bool) {
 	if id == "" {
 		return nil, true
 	}

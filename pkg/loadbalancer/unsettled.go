@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -15,31 +15,31 @@ import (
 // value that is not allowed, or that opens a port to clients whom nothing keeps out. A
 // load balancer that is as that asks for goes on, as one does that was served like this
 // before.
-func (p *pass) unsettled(desired *model.LoadBalancer, todo plan.Plan, can build.Capabilities) error {
+func (p *pass) unsettled(desired *model.LoadBalancer, todo plan.Plan, can desire.Capabilities) error {
 	lb := p.observed.LoadBalancer
 	if lb == nil || len(todo.Steps) == len(todo.OnlyMembers().Steps) || len(p.svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil
 	}
-	if errs := build.Opens(p.settings, can, desired, lb); len(errs) > 0 {
+	if errs := desire.Opens(p.settings, can, desired, lb); len(errs) > 0 {
 		return message.Invalid(errs)
 	}
-	settings := build.OnExisting(own(p.settings, p.observed), can)
+	settings := desire.OnExisting(own(p.settings, p.observed), can)
 	if len(settings.Malformed) == 0 || p.servedSo(settings.Malformed) {
 		return nil
 	}
-	return message.Invalid(build.Unsettled(settings, desired, lb))
+	return message.Invalid(desire.Unsettled(settings, desired, lb))
 }
 
 // servedSo tells whether the Service has been served with these malformed values before:
 // what differs was changed by somebody else, or is what was left undone.
-func (p *pass) servedSo(malformed []build.Malformed) bool {
+func (p *pass) servedSo(malformed []desire.Malformed) bool {
 	if good, ok := p.good.get(p.svc.UID); ok && sameValues(good, p.svc, malformed) {
 		return true
 	}
 	return p.appliedLast(cmp.Or(p.drift.before, p.knew))
 }
 
-func sameValues(a, b *v1.Service, malformed []build.Malformed) bool {
+func sameValues(a, b *v1.Service, malformed []desire.Malformed) bool {
 	for _, m := range malformed {
 		if a.Annotations[m.Annotation] != b.Annotations[m.Annotation] {
 			return false

@@ -24,10 +24,10 @@ import (
 	"k8s.io/component-base/featuregate"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 func init() {
@@ -53,10 +53,10 @@ func (w *world) run(services []*v1.Service, nodes []*v1.Node) *upstream {
 	}
 	client := fake.NewClientset(objects...)
 	ctx, cancel := context.WithCancel(w.ctx)
-	p := provider.New(ctx, provider.Options{
+	p := cloudprovider.New(ctx, cloudprovider.Options{
 		Client: client, Recorder: record.NewFakeRecorder(100000),
-		NewLoadBalancers: func(_ string, newest provider.Newest) (provider.LoadBalancers, error) {
-			w.options.newest, w.options.workers = newest, provider.DefaultServiceWorkers
+		NewLoadBalancers: func(_ string, newest cloudprovider.Newest) (cloudprovider.LoadBalancers, error) {
+			w.options.newest, w.options.workers = newest, cloudprovider.DefaultServiceWorkers
 			engine, events := w.controller(w.clusterUID)
 			go func() { // what nobody reads would hold the controller up
 				for {
@@ -83,7 +83,7 @@ func (w *world) run(services []*v1.Service, nodes []*v1.Node) *upstream {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		controller.Run(ctx, provider.DefaultServiceWorkers, controllersmetrics.NewControllerManagerMetrics("test"))
+		controller.Run(ctx, cloudprovider.DefaultServiceWorkers, controllersmetrics.NewControllerManagerMetrics("test"))
 	}()
 	w.t.Cleanup(func() {
 		cancel()

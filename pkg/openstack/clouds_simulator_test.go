@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 //proves:95

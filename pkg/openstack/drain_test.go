@@ -11,7 +11,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 func TestACreationUnderWayEndsBeforeTheProcess(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/component-base/metrics"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
 // tally counts the requests of a class that are in flight.

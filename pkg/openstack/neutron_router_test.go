@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 )
 
 // Neutron, and proxies before it, take no URL above 8 KiB.

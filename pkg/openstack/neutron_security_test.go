@@ -8,9 +8,9 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
 func cloudAndNetwork(t *testing.T) (*simulator.Cloud, *openstack.Neutron) {

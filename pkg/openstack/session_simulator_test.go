@@ -15,10 +15,10 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
-	simkeystone "github.com/openstack-ccm/openstack-ccm/pkg/simulator/keystone"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	simkeystone "github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 const lbRoute = "/load-balancer/v2.0/lbaas/loadbalancers"

@@ -6,8 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
 )
 
 // The cases. Those of the first group are of one Service.
@@ -54,7 +54,7 @@ type life struct {
 
 // liveOnce creates a Service, changes it in every way, and deletes it.
 func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
-	s.services, s.workers = 1, provider.DefaultServiceWorkers
+	s.services, s.workers = 1, cloudprovider.DefaultServiceWorkers
 	w, err := newWorld(ctx, s, s.nodes+churn)
 	if err != nil {
 		return nil, err

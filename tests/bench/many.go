@@ -6,7 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/provider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 )
 
 // idleTime is how long the controller is left alone.
@@ -28,7 +28,7 @@ type crowd struct {
 // liveMany creates Services all at once, lets them be, and changes a node.
 func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	if s.workers == 0 {
-		s.workers = provider.DefaultServiceWorkers
+		s.workers = cloudprovider.DefaultServiceWorkers
 	}
 	w, err := newWorld(ctx, s, s.nodes+2)
 	if err != nil {

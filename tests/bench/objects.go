@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 // addNodes adds servers to a cloud and gives their nodes. Quotas do not get in the

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 )
 
 // Row is what one case took.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 )
 
 const lbaas = "/load-balancer/v2.0/lbaas/"

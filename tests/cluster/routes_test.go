@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 // By watch, upstream asks for the routes only when something happens to nodes: the

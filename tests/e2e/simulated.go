@@ -10,12 +10,12 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/datapath/attach"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/netns"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // monitorSpeed makes the monitors' five seconds a quarter of one.

@@ -2,7 +2,7 @@ package features
 
 // addressBreaks are those of floating IPs and VIPs.
 func addressBreaks() []Break {
-	const build, plan = "pkg/loadbalancer/build/", "pkg/loadbalancer/plan/"
+	const desire, plan = "pkg/loadbalancer/desire/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
 			Row: 101, What: "nobody is told of a new load balancer",
@@ -20,21 +20,21 @@ func addressBreaks() []Break {
 		},
 		{
 			Row: 18, What: "loadBalancerIP is not heard",
-			File:  build + "floating.go",
+			File:  desire + "floating.go",
 			Old:   `return model.FloatingIP{Address: s.LoadBalancerIP},`,
 			New:   `return model.FloatingIP{},`,
 			Tests: []string{"TestFloatingIPNamedByTheService"},
 		},
 		{
 			Row: 19, What: "the ID is not heard",
-			File:  build + "floating.go",
+			File:  desire + "floating.go",
 			Old:   `return model.FloatingIP{ID: s.Floating.ID},`,
 			New:   `return model.FloatingIP{},`,
 			Tests: []string{"TestFloatingIPNamedByTheService"},
 		},
 		{
 			Row: 19, What: "the tag is not heard",
-			File:  build + "floating.go",
+			File:  desire + "floating.go",
 			Old:   `return model.FloatingIP{Tag: s.Floating.Tag},`,
 			New:   `return model.FloatingIP{},`,
 			Tests: []string{"TestFloatingIPNamedByTheService"},
@@ -55,14 +55,14 @@ func addressBreaks() []Break {
 		},
 		{
 			Row: 22, What: "any Service's of the cluster is the Service's own",
-			File:  "pkg/loadbalancer/identity/identity.go",
+			File:  "pkg/loadbalancer/ownership/identity.go",
 			Old:   `return false // there can be thousands of others, and patterns are slow`,
 			New:   `return proof.MatchString(description)`,
 			Tests: []string{"TestKeptFloatingIPThatAnotherServiceAsksForIsNotDeletedWithIt"},
 		},
 		{
 			Row: 23, What: "patterns and tags choose nothing",
-			File:  build + "floating.go",
+			File:  desire + "floating.go",
 			Old:   `return f.SubnetID == "" && (f.Pattern != "" || f.Tags != "")`,
 			New:   `return false`,
 			Tests: []string{"TestFloatingIPComesFromTheSubnetsThatFit"},
@@ -76,49 +76,49 @@ func addressBreaks() []Break {
 		},
 		{
 			Row: 25, What: "internal load balancers get a floating IP",
-			File:  build + "floating.go",
+			File:  desire + "floating.go",
 			Old:   `return !s.Internal && s.Family`,
 			New:   `return s.Family`,
 			Tests: []string{"TestInternalServiceGetsNoFloatingIPAndPublishesTheVIP"},
 		},
 		{
 			Row: 26, What: "the address is not asked for",
-			File:  build + "vip.go",
+			File:  desire + "vip.go",
 			Old:   `first(v.Address, s.LoadBalancerIP)`,
 			New:   `v.Address`,
 			Tests: []string{"TestAddressOfTheVIP"},
 		},
 		{
 			Row: 27, What: "the port is not asked for",
-			File:  build + "vip.go",
+			File:  desire + "vip.go",
 			Old:   `PortID: s.PortID, `,
 			New:   ``,
 			Tests: []string{"TestVIPOnAPortOfTheUsersOwn"},
 		},
 		{
 			Row: 28, What: "neither is asked for",
-			File:  build + "vip.go",
+			File:  desire + "vip.go",
 			Old:   `Address: s.VIPAddress, VIPSettings: s.VIP}`,
 			New:   `Address: s.VIPAddress}`,
 			Tests: []string{"TestQoSPolicyAndSecurityGroupsOfTheVIPChangeInPlace", "TestOneRequestChangesTheVIP"},
 		},
 		{
 			Row: 30, What: "members get their IPv6 addresses",
-			File:  build + "build.go",
+			File:  desire + "desire.go",
 			Old:   `sameFamily(address, wanted)`,
 			New:   `sameFamily(address, v1.IPv6Protocol)`,
 			Tests: []string{"TestInternalAndIPv6ServicesMakeNoNoise"},
 		},
 		{
 			Row: 31, What: "members get their IPv4 addresses",
-			File:  build + "build.go",
+			File:  desire + "desire.go",
 			Old:   `sameFamily(address, wanted)`,
 			New:   `sameFamily(address, v1.IPv4Protocol)`,
 			Tests: []string{"TestInternalAndIPv6ServicesMakeNoNoise"},
 		},
 		{
 			Row: 24, What: "no external network is looked for",
-			File:  "pkg/loadbalancer/facts/floating.go",
+			File:  "pkg/loadbalancer/lookup/floating.go",
 			Old:   `return r.anyExternal(ctx, facts)`,
 			New:   `return nil, nil`,
 			Tests: []string{"TestExternalNetworkIsFoundAndOfSeveralOneEventTells", "TestCloudWithoutFloatingIPsServesOnTheVIP"},

@@ -2,7 +2,7 @@ package features
 
 // clusterBreaks are those of sign-in, nodes, routes and the pod.
 func clusterBreaks() []Break {
-	const route = "pkg/route/"
+	const route = "pkg/routes/"
 	return []Break{
 		{
 			Row: 95, What: "clouds.yaml is not read",
@@ -79,35 +79,35 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 103, What: "nodes get no instance type",
-			File:  "pkg/instance/instance.go",
+			File:  "pkg/instances/instance.go",
 			Old:   `return server.FlavorName, nil`,
 			New:   `return "", nil`,
 			Tests: []string{"TestANodeIsInitialisedFromItsServer"},
 		},
 		{
 			Row: 104, What: "the system UUID does not tell servers of one name apart",
-			File:  "pkg/instance/find.go",
+			File:  "pkg/instances/find.go",
 			Old:   `strings.EqualFold(candidates[n].ID, node.Status.NodeInfo.SystemUUID)`,
 			New:   `false`,
 			Tests: []string{"TestANodeIsGoneOnlyOnProof"},
 		},
 		{
 			Row: 104, What: "a server of another name is not looked for",
-			File:  "pkg/instance/find.go",
+			File:  "pkg/instances/find.go",
 			Old:   `id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != ""`,
 			New:   `id := providerid.Server(node.Status.NodeInfo.SystemUUID); id == ""`,
 			Tests: []string{"TestANodeIsGoneOnlyOnProof"},
 		},
 		{
 			Row: 109, What: "a Node that is no server of ours is gone",
-			File:  "pkg/instance/find.go",
+			File:  "pkg/instances/find.go",
 			Old:   `system UUID: it is left alone", node.Name)`,
 			New:   `system UUID: %w", node.Name, cloudprovider.InstanceNotFound)`,
 			Tests: []string{"TestANodeIsGoneOnlyOnProof"},
 		},
 		{
 			Row: 109, What: "a Node of another region is asked of this one",
-			File:  "pkg/instance/find.go",
+			File:  "pkg/instances/find.go",
 			Old:   `if region != "" && region != i.region {`,
 			New:   `if false {`,
 			Tests: []string{"TestANodeIsGoneOnlyOnProof"},
@@ -128,42 +128,42 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 53, What: "excluded nodes are members",
-			File:  "pkg/provider/upkeep.go",
+			File:  "pkg/cloudprovider/upkeep.go",
 			Old:   `return now, slices.DeleteFunc(nodes, excluded)`,
 			New:   `return now, nodes`,
 			Tests: []string{"TestNodeThatGetsItsAddressBecomesAMember", "TestNodesThatComeAndGoAreFollowedWithoutUpstream"},
 		},
 		{
 			Row: 53, What: "the label alone says nothing",
-			File:  "pkg/provider/upkeep.go",
+			File:  "pkg/cloudprovider/upkeep.go",
 			Old:   `if exclude, err := strconv.ParseBool(label); err != nil || exclude {`,
 			New:   `if exclude, err := strconv.ParseBool(label); err == nil && exclude && false {`,
 			Tests: []string{"TestExcludedNodesAreNoMembers"},
 		},
 		{
 			Row: 99, What: "calls are counted for nobody",
-			File:  "pkg/provider/connect.go",
+			File:  "pkg/cloudprovider/connect.go",
 			Old:   `Metrics:   c.Metrics,`,
 			New:   `Metrics:   nil,`,
 			Tests: []string{"TestMetricsOfTheConnectionCountRequestsAndCalls"},
 		},
 		{
 			Row: 99, What: "requests are counted for nobody",
-			File:  "pkg/provider/connect.go",
+			File:  "pkg/cloudprovider/connect.go",
 			Old:   `Metrics:   c.APIMetrics,`,
 			New:   `Metrics:   nil,`,
 			Tests: []string{"TestMetricsOfTheConnectionCountRequestsAndCalls"},
 		},
 		{
 			Row: 106, What: "a server that is shelved and on no host is not shut down",
-			File:  "pkg/instance/instance.go",
+			File:  "pkg/instances/instance.go",
 			Old:   `, openstack.ServerShelvedOffloaded:`,
 			New:   `:`,
 			Tests: []string{"TestOnlyAServerThatIsOffIsShutDown"},
 		},
 		{
 			Row: 107, What: "address-sort-order is not heard",
-			File: "pkg/instance/addresses.go",
+			File: "pkg/instances/addresses.go",
 			Old: `	r.sort(addresses)
 `,
 			New:   ``,
@@ -171,14 +171,14 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 107, What: "trunks are not looked at",
-			File:  "pkg/instance/instance.go",
+			File:  "pkg/instances/instance.go",
 			Old:   `if i.subports == nil {`,
 			New:   `if true {`,
 			Tests: []string{"TestAddressesOfTrunkSubportsAreTheNodes"},
 		},
 		{
 			Row: 114, What: "a cloud without Octavia is an error",
-			File: "pkg/provider/octavia.go",
+			File: "pkg/cloudprovider/octavia.go",
 			Old: `missing := p.options.FindOctavia(p.calls.process)
 `,
 			New: `missing := p.options.FindOctavia(p.calls.process)
@@ -190,7 +190,7 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 107, What: "nobody looks at trunks",
-			File:  "pkg/instance/instance.go",
+			File:  "pkg/instances/instance.go",
 			Old:   `if i.subports == nil {`,
 			New:   `if true {`,
 			Tests: []string{"TestAddressesOfTrunkSubportsAreTheNodes"},

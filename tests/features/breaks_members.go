@@ -2,18 +2,18 @@ package features
 
 // memberBreaks are those of members, and of how few requests they cost.
 func memberBreaks() []Break {
-	const build, plan = "pkg/loadbalancer/build/", "pkg/loadbalancer/plan/"
+	const desire, plan = "pkg/loadbalancer/desire/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
 			Row: 33, What: "the annotation and cloud.conf are not heard",
-			File:  "pkg/loadbalancer/facts/facts.go",
+			File:  "pkg/loadbalancer/lookup/lookup.go",
 			Old:   `case s.MemberSubnetID != "":`,
 			New:   `case false:`,
 			Tests: []string{"TestMembersMoveToAnotherSubnetAHalfAtATime"},
 		},
 		{
 			Row: 52, What: "all nodes are members",
-			File:  build + "build.go",
+			File:  desire + "desire.go",
 			Old:   `if s.NodeSelector.Matches(labels.Set(node.Labels)) &&`,
 			New:   `if _ = labels.Set(node.Labels); true &&`,
 			Tests: []string{"TestNodeSelectorDecidesOnMembers"},

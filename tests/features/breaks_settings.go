@@ -3,88 +3,88 @@ package features
 // settingBreaks are those of what cloud.conf, classes and annotations choose: providers,
 // flavors, monitors, tags.
 func settingBreaks() []Break {
-	const build = "pkg/loadbalancer/build/"
+	const desire = "pkg/loadbalancer/desire/"
 	return []Break{
 		{
 			Row: 34, What: "no class is heard",
-			File:  build + "settings.go",
+			File:  desire + "settings.go",
 			Old:   `cfg.LoadBalancer.With(class)`,
 			New:   `cfg.LoadBalancer.With(&config.LoadBalancerClass{})`,
 			Tests: []string{"TestLimitsOfCloudConfAndClass", "TestAlgorithmOfAClass"},
 		},
 		{
 			Row: 38, What: "the annotation is not heard",
-			File:  build + "settings.go",
+			File:  desire + "settings.go",
 			Old:   `first(value(values.Provider), lb.LBProvider)`,
 			New:   `lb.LBProvider`,
 			Tests: []string{"TestProviderPerService"},
 		},
 		{
 			Row: 39, What: "the availability zone is not asked for",
-			File:  build + "build.go",
+			File:  desire + "desire.go",
 			Old:   `facts.AvailabilityZone,`,
 			New:   `"",`,
 			Tests: []string{"TestFlavorByIDOrNameAndAvailabilityZone"},
 		},
 		{
 			Row: 39, What: "the flavor is not asked for",
-			File:  build + "build.go",
+			File:  desire + "desire.go",
 			Old:   `facts.FlavorID,`,
 			New:   `"",`,
 			Tests: []string{"TestFlavorByIDOrNameAndAvailabilityZone"},
 		},
 		{
 			Row: 45, What: "monitors of UDP are those of TCP",
-			File:  build + "monitor.go",
+			File:  desire + "monitor.go",
 			Old:   `return model.MonitorUDPConnect`,
 			New:   `return model.MonitorTCP`,
 			Tests: []string{"TestMonitorsOfEveryProtocolAreTaken"},
 		},
 		{
 			Row: 46, What: "monitors ask at the NodePort",
-			File:  build + "monitor.go",
+			File:  desire + "monitor.go",
 			Old:   `case local(svc) && asksKubeProxy:`,
 			New:   `case false:`,
 			Tests: []string{"TestPolicyLocalAlwaysGetsAMonitorThatWorks"},
 		},
 		{
 			Row: 47, What: "it is without one where create-monitor is off",
-			File:  build + "monitor.go",
+			File:  desire + "monitor.go",
 			Old:   `m.Enabled || m.ByPolicy(svc) && !m.Unmonitored`,
 			New:   `m.Enabled`,
 			Tests: []string{"TestPolicyLocalAlwaysGetsAMonitorThatWorks"},
 		},
 		{
 			Row: 48, What: "the path is not heard",
-			File:  build + "monitor.go",
+			File:  desire + "monitor.go",
 			Old:   `value(values.MonitorPath)`,
 			New:   `""`,
 			Tests: []string{"TestMonitorSettingsAreAppliedAtCreationAndLater"},
 		},
 		{
 			Row: 49, What: "kube-proxy is not asked",
-			File:  build + "monitor.go",
+			File:  desire + "monitor.go",
 			Old:   `m.KubeProxy && !local(svc) && asksKubeProxy`,
 			New:   `false`,
 			Tests: []string{"TestMonitorKeysOfCloudConf"},
 		},
 		{
 			Row: 65, What: "they are left out",
-			File:  build + "tags.go",
+			File:  desire + "tags.go",
 			Old:   `slices.Concat(ours, s.Tags)`,
 			New:   `slices.Concat(ours)`,
 			Tests: []string{"TestTagsOfTheUsersOwnAreOnWhatIsMadeAndNeverWrittenAgain"},
 		},
 		{
 			Row: 40, What: "names are not looked for",
-			File:  "pkg/loadbalancer/facts/place.go",
+			File:  "pkg/loadbalancer/lookup/place.go",
 			Old:   `at = slices.IndexFunc(all, func(f openstack.Flavor) bool { return f.Name == asked })`,
 			New:   `at = -1`,
 			Tests: []string{"TestFlavorByIDOrNameAndAvailabilityZone"},
 		},
 		{
 			Row: 77, What: "everything is asked again",
-			File: "pkg/loadbalancer/facts/cache.go",
+			File: "pkg/loadbalancer/lookup/cache.go",
 			Old: `	if value, ok := c.kept(key); ok {
 		return value, nil`,
 			New: `	if value, ok := c.kept(key); ok && false {
@@ -93,7 +93,7 @@ func settingBreaks() []Break {
 		},
 		{
 			Row: 92, What: "errors of annotations and fields are dropped",
-			File:  build + "settings.go",
+			File:  desire + "settings.go",
 			Old:   `floatingNotices(settings)...), errs`,
 			New:   `floatingNotices(settings)...), nil`,
 			Tests: []string{"TestBadInputIsRefusedBeforeTheFirstWriteAndHeals"},
@@ -107,7 +107,7 @@ func settingBreaks() []Break {
 		},
 		{
 			Row: 92, What: "what has no effect is not told",
-			File:  build + "settings.go",
+			File:  desire + "settings.go",
 			Old:   `return settings, append(notices, floatingNotices(settings)...), errs`,
 			New:   `return settings, nil, errs`,
 			Tests: []string{"TestSettingsWithoutEffectAreTold"},

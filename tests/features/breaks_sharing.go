@@ -2,11 +2,11 @@ package features
 
 // sharingBreaks are those of shared load balancers, and of whose is what.
 func sharingBreaks() []Break {
-	const identity = "pkg/loadbalancer/identity/"
+	const identity = "pkg/loadbalancer/ownership/"
 	return []Break{
 		{
 			Row: 58, What: "load-balancer-id is not heard",
-			File:  "pkg/loadbalancer/build/named.go",
+			File:  "pkg/loadbalancer/desire/named.go",
 			Old:   `return named`,
 			New:   `return ""`,
 			Tests: []string{"TestServicesShareALoadBalancerAndItsFloatingIP"},
@@ -69,7 +69,7 @@ func sharingBreaks() []Break {
 		},
 		{
 			Row: 66, What: "monitors are not tagged",
-			File:  "pkg/loadbalancer/build/build.go",
+			File:  "pkg/loadbalancer/desire/desire.go",
 			Old:   `p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags`,
 			New:   `p.Monitor.Name = id.MonitorName(i)`,
 			Tests: []string{"TestEveryObjectSaysWhoseItIs"},

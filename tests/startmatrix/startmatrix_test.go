@@ -22,10 +22,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 // oldest runs the rows on the oldest release of Kubernetes that is supported, whose API

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
-	"github.com/openstack-ccm/openstack-ccm/pkg/spelling"
 )
 
 const (
@@ -40,7 +40,7 @@ func unknown(name string, table []Annotation, suggest bool) (text string, ours b
 				known = append(known, short)
 			}
 		}
-		nearest, ok = spelling.Nearest(message.Value(rest), known)
+		nearest, ok = suggest.Nearest(message.Value(rest), known)
 		return prefix + nearest, ok
 	}
 	switch {
@@ -58,7 +58,7 @@ func unknown(name string, table []Annotation, suggest bool) (text string, ours b
 	case strings.HasSuffix(domain, othersDomains):
 		return "", false
 	}
-	if _, near := spelling.Nearest(message.Value(domain), []string{domainOfOurs}); !near {
+	if _, near := suggest.Nearest(message.Value(domain), []string{domainOfOurs}); !near {
 		return "", false
 	}
 	if nearest, ok := within(Prefix); ok {
@@ -76,6 +76,6 @@ func meant(name string) string { return fmt.Sprintf("%s: did you mean %q?", none
 func sameStart(a, b string) bool {
 	wordA, _, _ := strings.Cut(a, "-")
 	wordB, _, _ := strings.Cut(b, "-")
-	_, near := spelling.Nearest(wordA, []string{wordB})
+	_, near := suggest.Nearest(wordA, []string{wordB})
 	return near
 }

@@ -19,12 +19,12 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -61,7 +61,7 @@ type Applier struct {
 	Octavia  Octavia
 	Neutron  Neutron
 	Observer *observe.Observer
-	Watcher  *wait.Watcher
+	Watcher  *watcher.Watcher
 	Clock    clock.WithTicker
 	// Pace is for a provider: how long apply waits between two looks. For an empty
 	// name it is for any.
@@ -75,7 +75,7 @@ type Applier struct {
 // Pace is how long apply waits between two looks.
 type Pace struct {
 	// Create, Update and Delete are for the watcher, by what is waited for.
-	Create, Update, Delete wait.Pace
+	Create, Update, Delete watcher.Pace
 	// Settle is the time between two looks at children that are still PENDING
 	// below an ACTIVE load balancer; after Stuck they are taken to stay so.
 	Settle, Stuck time.Duration
@@ -173,7 +173,7 @@ func (a *Applier) habits(lb *model.LoadBalancer) model.Habits {
 // run is one plan being carried out.
 type run struct {
 	*Applier
-	id       identity.Identity
+	id       ownership.Identity
 	observed *model.Observed
 	// working is what is waited for after the last change; empty when nothing works
 	// on the load balancer.
@@ -191,7 +191,7 @@ type run struct {
 // Run carries out a plan and changes observed along with the cloud. When it
 // succeeds, observed is what the cloud has; after an error the cloud must be read
 // anew.
-func (a *Applier) Run(ctx context.Context, id identity.Identity, observed *model.Observed, p plan.Plan) error {
+func (a *Applier) Run(ctx context.Context, id ownership.Identity, observed *model.Observed, p plan.Plan) error {
 	r := &run{Applier: a, id: id, observed: observed}
 	logger := klog.FromContext(ctx)
 	for i, step := range p.Steps {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -63,7 +63,7 @@ func (e *experience) note(k kind, s sample) {
 // balancer was stuck. When a first look finds it done, when that was nobody knows: the
 // next one comes after half the time. It never comes sooner than with the pace that is
 // given; the second one does, as it may be near.
-func (e *experience) pace(k kind, given wait.Pace) wait.Pace {
+func (e *experience) pace(k kind, given watcher.Pace) watcher.Pace {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if all := e.lately[k]; len(all) > 0 {
@@ -106,9 +106,9 @@ func (e *experience) expect(k kind) time.Duration {
 
 // wait parks until a load balancer is settled, at a pace that follows from the last
 // ones.
-func (a *Applier) wait(ctx context.Context, id string, k kind) (wait.Token, error) {
+func (a *Applier) wait(ctx context.Context, id string, k kind) (watcher.Token, error) {
 	pace := a.Pace(k.provider)
-	given := map[operation]wait.Pace{creating: pace.Create, updating: pace.Update, deleting: pace.Delete}[k.operation]
+	given := map[operation]watcher.Pace{creating: pace.Create, updating: pace.Update, deleting: pace.Delete}[k.operation]
 	given.Pending = map[operation]string{
 		creating: openstack.StatusPendingCreate, updating: openstack.StatusPendingUpdate, deleting: openstack.StatusPendingDelete,
 	}[k.operation]

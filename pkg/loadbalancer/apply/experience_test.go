@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
 // usualPace is that of most changes.
-func usualPace() wait.Pace {
-	return wait.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second}
+func usualPace() watcher.Pace {
+	return watcher.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second}
 }
 
 // watched waits for something of a kind, which takes a time, as the watcher does. It

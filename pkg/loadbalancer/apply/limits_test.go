@@ -11,8 +11,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 )
 
 func TestChunksFitARequest(t *testing.T) {

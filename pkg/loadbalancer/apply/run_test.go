@@ -13,10 +13,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 func TestALifeInSteps(t *testing.T) {

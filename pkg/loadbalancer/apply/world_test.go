@@ -11,15 +11,15 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/wait"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
 const (
@@ -47,22 +47,22 @@ func newWorld(t *testing.T, options simulator.Options) *world {
 		t.Fatal(err)
 	}
 	lb, network := session.Octavia(), session.Neutron()
-	watcher := wait.New(lb, clock.RealClock{})
+	watcher := watcher.New(lb, clock.RealClock{})
 	t.Cleanup(watcher.Close)
-	fast := wait.Pace{First: time.Millisecond, Cap: 5 * time.Millisecond}
+	fast := watcher.Pace{First: time.Millisecond, Cap: 5 * time.Millisecond}
 	return &world{t: t, ctx: ctx, cloud: cloud, applier: &apply.Applier{
 		Octavia: lb, Neutron: network, Watcher: watcher, Clock: clock.RealClock{},
 		Observer: &observe.Observer{Octavia: lb, Neutron: network, Version: session.LoadBalancerVersion},
 		Pace: func(string) apply.Pace {
 			return apply.Pace{Create: fast, Update: fast, Delete: fast, Settle: time.Millisecond, Stuck: 50 * time.Millisecond, Unsure: time.Millisecond}
 		},
-		Habits: build.HabitsOf,
+		Habits: desire.HabitsOf,
 	}}
 }
 
 // us is the identity of the Service default/web.
-func us() identity.Identity {
-	return identity.Identity{ClusterName: "rig", ClusterID: "our-cluster", ServiceUID: "our-service", Namespace: "default", Service: "web"}
+func us() ownership.Identity {
+	return ownership.Identity{ClusterName: "rig", ClusterID: "our-cluster", ServiceUID: "our-service", Namespace: "default", Service: "web"}
 }
 
 // observe reads what the cloud has, as after a restart.

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -28,7 +28,7 @@ const nameIt = "if it is, name it in the annotation loadbalancer.openstack.org/l
 //
 // The Service's load balancer was another one where it names or has written down one
 // that is none of those: then there is nothing to refuse.
-func (o *Observer) adopt(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
+func (o *Observer) adopt(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
 	for _, address := range hints.Addresses {
 		mine, floating, err := o.unclaimedAt(ctx, id, address)
 		if err != nil {
@@ -92,7 +92,7 @@ func (h Hints) inPlace(ctx context.Context, all []openstack.LoadBalancer) ([]ope
 
 // unclaimedAt lists the load balancers without a UID, and with a name of the Service's,
 // at an address. It also tells whether that is a floating IP.
-func (o *Observer) unclaimedAt(ctx context.Context, id identity.Identity, address string) ([]openstack.LoadBalancer, bool, error) {
+func (o *Observer) unclaimedAt(ctx context.Context, id ownership.Identity, address string) ([]openstack.LoadBalancer, bool, error) {
 	at, floating, err := o.at(ctx, address)
 	return slices.DeleteFunc(at, func(lb openstack.LoadBalancer) bool { return !adoptable(id, lb) }), floating, err
 }

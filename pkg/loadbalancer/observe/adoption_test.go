@@ -13,8 +13,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/build"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -58,8 +57,8 @@ func (in *inherited) service(name string) *v1.Service {
 	return in.Services[i]
 }
 
-func (in *inherited) identity(svc *v1.Service) identity.Identity {
-	return identity.Identity{
+func (in *inherited) identity(svc *v1.Service) ownership.Identity {
+	return ownership.Identity{
 		ClusterName: "rig", ClusterID: in.ClusterUID, ServiceUID: string(svc.UID), Namespace: svc.Namespace, Service: svc.Name,
 	}
 }
@@ -238,20 +237,20 @@ func TestNothingIsRewrittenAtTheTakeover(t *testing.T) {
 	}}
 	for _, name := range []string{"web-1", "local", "dns"} {
 		svc := in.service(name)
-		settings, notices, errs := build.Read(svc, cfg)
+		settings, notices, errs := desire.Read(svc, cfg)
 		if len(errs) > 0 || len(notices) > 0 {
 			t.Fatalf("%s: errors %v, notices %v", name, errs, notices)
 		}
-		can := build.CapabilitiesOf("amphora", zed)
-		if errs := build.Validate(svc, settings, can); len(errs) > 0 {
+		can := desire.CapabilitiesOf("amphora", zed)
+		if errs := desire.Validate(svc, settings, can); len(errs) > 0 {
 			t.Fatalf("%s: %v", name, errs)
 		}
-		backends, _, err := build.Backends(settings, in.Nodes)
+		backends, _, err := desire.Backends(settings, in.Nodes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		facts := build.Facts{Can: can, VIPSubnetID: settings.SubnetID, VIPNetworkID: settings.NetworkID}
-		desired := build.LoadBalancer(svc, in.identity(svc), settings, backends, facts)
+		facts := desire.Facts{Can: can, VIPSubnetID: settings.SubnetID, VIPNetworkID: settings.NetworkID}
+		desired := desire.LoadBalancer(svc, in.identity(svc), settings, backends, facts)
 		todo := plan.Diff(desired, model.Observed{LoadBalancer: in.adopt(svc)}, plan.Options{Published: true})
 		if !todo.Empty() || len(todo.Notices) > 0 {
 			t.Errorf("%s:\n%s%v", name, todo, todo.Notices)

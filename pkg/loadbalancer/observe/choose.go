@@ -6,7 +6,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -43,9 +42,9 @@ func (o *Observer) choose(ctx context.Context, found Found, hints Hints) (Found,
 }
 
 // candidate is what ownership looks at of a load balancer.
-func candidate(id identity.Identity, lb openstack.LoadBalancer, attached []floatingips.FloatingIP) ownership.Candidate {
+func candidate(id ownership.Identity, lb openstack.LoadBalancer, attached []floatingips.FloatingIP) ownership.Candidate {
 	c := ownership.Candidate{ID: lb.ID, VIP: lb.VipAddress, Failed: lb.ProvisioningStatus == openstack.StatusError, CreatedAt: lb.CreatedAt}
-	c.Replaces, _ = identity.Replaces(lb.Tags)
+	c.Replaces, _ = ownership.Replaces(lb.Tags)
 	for _, fip := range attached {
 		c.FloatingIPs = append(c.FloatingIPs, fip.FloatingIP)
 		c.OwnFloatingIP = c.OwnFloatingIP || id.OwnsFloatingIP(fip.Description)

@@ -8,14 +8,14 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // Model makes one model of the parts. What is not the Service's goes into
 // Foreign.
-func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
+func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 	lb := &model.LoadBalancer{
 		ID:               p.LoadBalancer.ID,
 		Name:             p.LoadBalancer.Name,
@@ -41,7 +41,7 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 	if id.Sharing.Is {
 		lb.Shared = &model.Shared{Owner: id.Sharing.Owner.String(), Removable: id.Sharing.Removable}
 	}
-	_, lb.MadeFor = identity.Replaces(p.LoadBalancer.Tags)
+	_, lb.MadeFor = ownership.Replaces(p.LoadBalancer.Tags)
 	used := map[string]bool{}
 	for _, l := range p.Listeners {
 		converted := p.listener(l, id)
@@ -53,7 +53,7 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 		} else {
 			lb.Foreign = append(lb.Foreign, model.Foreign{
 				Kind: "listener", ID: l.ID, Name: l.Name, Key: converted.Key(),
-				Service: identity.SharerOf(l.Name, l.Tags), Monitored: monitored(converted.Pool),
+				Service: ownership.SharerOf(l.Name, l.Tags), Monitored: monitored(converted.Pool),
 			})
 		}
 	}
@@ -73,16 +73,16 @@ func (p Parts) Model(id identity.Identity) *model.LoadBalancer {
 
 // adopted tells that another controller made what the Service has here: its load balancer
 // or, on one that it shares, any of its listeners. Tags tell it, which are never changed.
-func (p Parts) adopted(id identity.Identity) bool {
+func (p Parts) adopted(id ownership.Identity) bool {
 	if !id.Sharing.Is {
-		return id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) != identity.Ours
+		return id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) != ownership.Ours
 	}
 	return slices.ContainsFunc(p.Listeners, func(l listeners.Listener) bool {
 		return id.OwnsChild(l.Name, l.Tags) && !slices.Contains(l.Tags, id.ServiceTag())
 	})
 }
 
-func (p Parts) listener(l listeners.Listener, id identity.Identity) model.Listener {
+func (p Parts) listener(l listeners.Listener, id ownership.Identity) model.Listener {
 	converted := model.Listener{
 		ID:              l.ID,
 		Name:            l.Name,
@@ -118,13 +118,13 @@ func monitored(pool model.Pool) model.Protocol {
 //	made by us, and its description says nothing  none
 //	made by cloud-provider-openstack              all that Octavia would not start with: it always sends all
 //	any, of provider ovn                          none: it keeps no limits, so nothing is changed about them
-func (p Parts) limits(l listeners.Listener, id identity.Identity) model.Limits {
+func (p Parts) limits(l listeners.Listener, id ownership.Identity) model.Limits {
 	var limits model.Limits
 	LimitValues(&limits, &l)
 	if p.LoadBalancer.Provider == providerOVN {
 		return limits
 	}
-	ours := slices.Contains(l.Tags, id.ServiceTag()) || id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) == identity.Ours
+	ours := slices.Contains(l.Tags, id.ServiceTag()) || id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) == ownership.Ours
 	if !limits.ReadMark(l.Description) && !ours {
 		limits.AskUnlessStock()
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // BenchmarkModel makes a model of a load balancer with three listeners, as it was
 // read.
 func BenchmarkModel(b *testing.B) {
-	id := identity.Identity{ClusterName: "rig", ClusterID: "cluster", ServiceUID: "service-uid", Namespace: "default", Service: "web"}
+	id := ownership.Identity{ClusterName: "rig", ClusterID: "cluster", ServiceUID: "service-uid", Namespace: "default", Service: "web"}
 	for _, n := range []int{3, 100, 1000} {
 		parts := read(id, 3, n)
 		b.Run(fmt.Sprintf("%d-nodes", n), func(b *testing.B) {
@@ -32,7 +32,7 @@ func BenchmarkModel(b *testing.B) {
 }
 
 // read gives the answers of the load balancer service about a load balancer of ours.
-func read(id identity.Identity, ports, nodes int) observe.Parts {
+func read(id ownership.Identity, ports, nodes int) observe.Parts {
 	const active, online = "ACTIVE", "ONLINE"
 	parts := observe.Parts{
 		LoadBalancer: openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -18,7 +18,7 @@ type trace struct {
 
 // traces gives those with the Service's identity, those where listeners of it are, those
 // where it was before, and those at its published addresses.
-func (o *Observer) traces(ctx context.Context, id identity.Identity, hints Hints) ([]trace, []openstack.LoadBalancer, error) {
+func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hints) ([]trace, []openstack.LoadBalancer, error) {
 	own, err := o.Claimed(ctx, id)
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func (o *Observer) traces(ctx context.Context, id identity.Identity, hints Hints
 
 // Elsewhere looks for what a Service still has beside the load balancer of an ID,
 // after it has been moved: its own ones, and those that hold a listener of it.
-func (o *Observer) Elsewhere(ctx context.Context, id identity.Identity, hints Hints, except string) ([]Found, error) {
+func (o *Observer) Elsewhere(ctx context.Context, id ownership.Identity, hints Hints, except string) ([]Found, error) {
 	traces, own, err := o.traces(ctx, id, hints)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -58,7 +57,7 @@ type Found struct {
 	// Replaces tells that the first is to take the place of the second.
 	Replaces bool
 	// As is who the Service is there: their contents are read with it.
-	As identity.Identity
+	As ownership.Identity
 	// floatingIPs are those on each, where there are several.
 	floatingIPs map[string][]floatingips.FloatingIP
 }
@@ -77,7 +76,7 @@ type Found struct {
 //
 // It is a *NotOursError where the Service may not have what it names, and where nobody
 // can tell whether a load balancer is the Service's.
-func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
+func (o *Observer) Find(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
 	found, err := o.find(ctx, id, hints)
 	if err != nil || len(found.LoadBalancers) < 2 {
 		return found, err
@@ -86,7 +85,7 @@ func (o *Observer) Find(ctx context.Context, id identity.Identity, hints Hints) 
 }
 
 // find is Find without a choice among several.
-func (o *Observer) find(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
+func (o *Observer) find(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
 	ours, remembered, err := o.ours(ctx, id, hints)
 	if err != nil {
 		return Found{}, err
@@ -117,7 +116,7 @@ func holds(all []openstack.LoadBalancer, id string) bool {
 // replacing gives those that were made to take the place of one.
 func replacing(all []openstack.LoadBalancer, id string) []openstack.LoadBalancer {
 	return slices.DeleteFunc(slices.Clone(all), func(lb openstack.LoadBalancer) bool {
-		replaced, _ := identity.Replaces(lb.Tags)
+		replaced, _ := ownership.Replaces(lb.Tags)
 		return replaced != id
 	})
 }
@@ -125,10 +124,10 @@ func replacing(all []openstack.LoadBalancer, id string) []openstack.LoadBalancer
 // withReplaced adds the load balancers whose place one of ours was made to take, as
 // long as they are there: one that cloud-provider-openstack made is not found by our
 // tags. Ours says that it was the Service's.
-func (o *Observer) withReplaced(ctx context.Context, id identity.Identity, ours []openstack.LoadBalancer) (Found, error) {
+func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours []openstack.LoadBalancer) (Found, error) {
 	found := Found{LoadBalancers: ours, As: id}
 	for _, lb := range ours {
-		replaced, _ := identity.Replaces(lb.Tags)
+		replaced, _ := ownership.Replaces(lb.Tags)
 		if replaced == "" || holds(found.LoadBalancers, replaced) {
 			continue
 		}
@@ -139,7 +138,7 @@ func (o *Observer) withReplaced(ctx context.Context, id identity.Identity, ours 
 		if err != nil {
 			return Found{}, err
 		}
-		if id.Claim(old.Tags, old.Description) == identity.Theirs {
+		if id.Claim(old.Tags, old.Description) == ownership.Theirs {
 			continue
 		}
 		if !slices.Contains(id.Names(), old.Name) {
@@ -152,7 +151,7 @@ func (o *Observer) withReplaced(ctx context.Context, id identity.Identity, ours 
 
 // named reads the load balancer that the Service's annotation names. One that is
 // gone is no error: the Service gets another.
-func (o *Observer) named(ctx context.Context, id identity.Identity, hints Hints) (Found, error) {
+func (o *Observer) named(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
 	lb, err := o.Octavia.LoadBalancer(ctx, hints.LoadBalancerID)
 	switch {
 	case openstack.IsNotFound(err):
@@ -185,9 +184,9 @@ type proof struct {
 //	none       the Service's                    its own if it is named or known, or has the published address, else refused
 //	none       the Service's, another cluster   its own if it is known, or has the published address, else refused
 //	none       any other                        shared
-func (o *Observer) relate(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer, hints Hints, p proof) (identity.Identity, error) {
+func (o *Observer) relate(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer, hints Hints, p proof) (ownership.Identity, error) {
 	named, unclaimed := slices.Contains(id.Names(), lb.Name), adoptable(id, lb)
-	if id.Claim(lb.Tags, lb.Description) == identity.Ours || unclaimed && (p.known || p.named && named) {
+	if id.Claim(lb.Tags, lb.Description) == ownership.Ours || unclaimed && (p.known || p.named && named) {
 		return adopted(id, lb), nil
 	}
 	served, err := o.hasAddress(ctx, lb, hints)
@@ -203,14 +202,14 @@ func (o *Observer) relate(ctx context.Context, id identity.Identity, lb openstac
 	case id.Untagged:
 		return id, &NotOursError{lb.ID, lb.Name, "it was not created for it, and can be shared only where load balancers have tags (Octavia 4.0)"}
 	}
-	owner := identity.OwnerOf(lb.Name, lb.Description, lb.Tags)
-	id.Sharing = identity.Sharing{Is: true, Served: served, Owner: owner, Removable: id.InThisCluster(owner)}
+	owner := ownership.OwnerOf(lb.Name, lb.Description, lb.Tags)
+	id.Sharing = ownership.Sharing{Is: true, Served: served, Owner: owner, Removable: id.InThisCluster(owner)}
 	return id, nil
 }
 
 // adopted is who the Service is on a load balancer of its own.
-func adopted(id identity.Identity, lb openstack.LoadBalancer) identity.Identity {
-	if id.Claim(lb.Tags, lb.Description) == identity.Unclaimed && !slices.Contains(id.Names(), lb.Name) {
+func adopted(id ownership.Identity, lb openstack.LoadBalancer) ownership.Identity {
+	if id.Claim(lb.Tags, lb.Description) == ownership.Unclaimed && !slices.Contains(id.Names(), lb.Name) {
 		id.Former = lb.Name
 	}
 	return id
@@ -219,7 +218,7 @@ func adopted(id identity.Identity, lb openstack.LoadBalancer) identity.Identity 
 // Claimed lists the load balancers that carry our identity. Where there are no tags, the
 // description that carries it holds the name of the cluster too: one from before that
 // was changed is found among all load balancers.
-func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]openstack.LoadBalancer, error) {
+func (o *Observer) Claimed(ctx context.Context, id ownership.Identity) ([]openstack.LoadBalancer, error) {
 	filters := []openstack.LoadBalancerFilter{{Tags: []string{id.ServiceTag()}}}
 	if id.Untagged {
 		filters = []openstack.LoadBalancerFilter{{Description: id.Description()}, {}}
@@ -229,7 +228,7 @@ func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]opensta
 		if err != nil {
 			return nil, err
 		}
-		ours := slices.DeleteFunc(found, func(lb openstack.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != identity.Ours })
+		ours := slices.DeleteFunc(found, func(lb openstack.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != ownership.Ours })
 		if len(ours) > 0 {
 			return ours, nil
 		}
@@ -240,7 +239,7 @@ func (o *Observer) Claimed(ctx context.Context, id identity.Identity) ([]opensta
 // ours lists the load balancers that carry our identity. The list may come from a
 // replica that lags behind: the one that is remembered is asked for by its ID. It is
 // given apart where it carries none, because it was adopted.
-func (o *Observer) ours(ctx context.Context, id identity.Identity, hints Hints) (ours []openstack.LoadBalancer, remembered *openstack.LoadBalancer, err error) {
+func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints) (ours []openstack.LoadBalancer, remembered *openstack.LoadBalancer, err error) {
 	ours, err = o.Claimed(ctx, id)
 	if err != nil || hints.Remembered == "" || hints.Remembered == hints.LoadBalancerID || holds(ours, hints.Remembered) {
 		return ours, nil, err
@@ -251,7 +250,7 @@ func (o *Observer) ours(ctx context.Context, id identity.Identity, hints Hints) 
 		return ours, nil, nil
 	case err != nil:
 		return nil, nil, err
-	case id.Claim(lb.Tags, lb.Description) == identity.Ours:
+	case id.Claim(lb.Tags, lb.Description) == ownership.Ours:
 		return append(ours, *lb), nil, nil
 	case adoptable(id, *lb):
 		return ours, lb, nil
@@ -262,6 +261,6 @@ func (o *Observer) ours(ctx context.Context, id identity.Identity, hints Hints) 
 
 // adoptable tells whether a load balancer carries no UID, but a name that the Service's
 // can have. Other clusters' can have it too.
-func adoptable(id identity.Identity, lb openstack.LoadBalancer) bool {
-	return id.Claim(lb.Tags, lb.Description) == identity.Unclaimed && (slices.Contains(id.Names(), lb.Name) || id.FormerlyOurs(lb.Name))
+func adoptable(id ownership.Identity, lb openstack.LoadBalancer) bool {
+	return id.Claim(lb.Tags, lb.Description) == ownership.Unclaimed && (slices.Contains(id.Names(), lb.Name) || id.FormerlyOurs(lb.Name))
 }

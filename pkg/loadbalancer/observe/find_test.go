@@ -11,12 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // TestFind goes through what proves that a load balancer is ours, and what does
@@ -75,11 +74,11 @@ func TestFind(t *testing.T) {
 		}},
 		{"ours, in the place of one that another cluster has made", func(w *world) (lbs, observe.Hints) {
 			theirs := w.ours(another())
-			return lbs{w.balancer(us().Name(), "", append(us().Tags(), identity.ReplacesTag(theirs.ID, "x")))}, none
+			return lbs{w.balancer(us().Name(), "", append(us().Tags(), ownership.ReplacesTag(theirs.ID, "x")))}, none
 		}},
 		{"ours, in the place of one that cloud-provider-openstack has made", func(w *world) (lbs, observe.Hints) {
 			old := w.legacy(us())
-			return lbs{w.balancer(us().Name(), "", append(us().Tags(), identity.ReplacesTag(old.ID, "x"))), old}, none
+			return lbs{w.balancer(us().Name(), "", append(us().Tags(), ownership.ReplacesTag(old.ID, "x"))), old}, none
 		}},
 		{"our name at the published address, in a network that is not ours", func(w *world) (lbs, observe.Hints) {
 			lb := w.legacy(us())
@@ -126,18 +125,18 @@ func TestWhatTheServiceNamesIsSharedWhereItIsNotItsOwn(t *testing.T) {
 	other.Service, other.ServiceUID = "other", "another-service"
 	for what, test := range map[string]struct {
 		lb   *openstack.LoadBalancer
-		want identity.Sharing
+		want ownership.Sharing
 	}{
-		"another cluster's": {w.ours(another()), identity.Sharing{Owner: identity.Owner{
+		"another cluster's": {w.ours(another()), ownership.Sharing{Owner: ownership.Owner{
 			ClusterID: another().ClusterID, ServiceUID: another().ServiceUID, ClusterName: "rig", Namespace: "default", Service: "web", Kubernetes: true,
 		}}},
-		"another Service's": {w.ours(other), identity.Sharing{Removable: true, Owner: identity.Owner{
+		"another Service's": {w.ours(other), ownership.Sharing{Removable: true, Owner: ownership.Owner{
 			ClusterID: "our-cluster", ServiceUID: "another-service", ClusterName: "rig", Namespace: "default", Service: "other", Kubernetes: true,
 		}}},
-		"another Service's of another tool": {w.legacy(other), identity.Sharing{Removable: true, Owner: identity.Owner{
+		"another Service's of another tool": {w.legacy(other), ownership.Sharing{Removable: true, Owner: ownership.Owner{
 			ClusterName: "rig", Namespace: "default", Service: "other", Kubernetes: true,
 		}}},
-		"a person's": {w.balancer("my load balancer", "", []string{"production"}), identity.Sharing{}},
+		"a person's": {w.balancer("my load balancer", "", []string{"production"}), ownership.Sharing{}},
 	} {
 		for _, served := range []bool{true, false} {
 			hints := observe.Hints{LoadBalancerID: test.lb.ID}
@@ -225,7 +224,7 @@ func TestOursIsFoundWithOneRequest(t *testing.T) {
 func TestFindByDescriptionWhereThereAreNoTags(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	untagged := func(id identity.Identity) identity.Identity { id.Untagged = true; return id }
+	untagged := func(id ownership.Identity) ownership.Identity { id.Untagged = true; return id }
 	lb := w.ours(untagged(us()))
 	foreign := w.ours(untagged(another()))
 	if got, err := w.find(untagged(us()), observe.Hints{}); err != nil || !slices.Equal(got, []string{lb.ID}) {

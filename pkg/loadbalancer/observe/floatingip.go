@@ -9,8 +9,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -32,7 +32,7 @@ type FloatingIPHints struct {
 	Spare bool
 	// MayTake tells whether the Service may have a floating IP that we made for somebody
 	// else, and that is on no port; nil: it may have any.
-	MayTake func(ctx context.Context, owner identity.Owner) (bool, error)
+	MayTake func(ctx context.Context, owner ownership.Owner) (bool, error)
 }
 
 // FloatingIPs fills in the floating IPs: the one on the VIP of each load balancer
@@ -47,7 +47,7 @@ type FloatingIPHints struct {
 //	any other                                                               another's
 //
 // It is a *FloatingIPError when the Service cannot have the one that it asks for.
-func (o *Observer) FloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
+func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
 	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
 		if lb == nil {
 			continue
@@ -65,7 +65,7 @@ func (o *Observer) FloatingIPs(ctx context.Context, id identity.Identity, observ
 }
 
 // spareFloatingIPs lists the floating IPs that the Service can have.
-func (o *Observer) spareFloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
+func (o *Observer) spareFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
 	own, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Description: id.FloatingIPDescription()})
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (o *Observer) spareFloatingIPs(ctx context.Context, id identity.Identity, o
 }
 
 // spare adds those that are free, and those on the port that is to be the VIP.
-func (o *Observer) spare(id identity.Identity, observed *model.Observed, all []floatingips.FloatingIP, hints FloatingIPHints) {
+func (o *Observer) spare(id ownership.Identity, observed *model.Observed, all []floatingips.FloatingIP, hints FloatingIPHints) {
 	for _, fip := range all {
 		spare := floatingIP(id, fip)
 		spare.Owned = spare.Owned || hints.published(id, fip)
@@ -101,12 +101,12 @@ func (o *Observer) spare(id identity.Identity, observed *model.Observed, all []f
 
 // published tells whether a floating IP that cloud-provider-openstack made is the
 // Service's: it has published it, and has not found it there.
-func (h FloatingIPHints) published(id identity.Identity, fip floatingips.FloatingIP) bool {
+func (h FloatingIPHints) published(id ownership.Identity, fip floatingips.FloatingIP) bool {
 	return fip.Description == id.LegacyFloatingIPDescription() && slices.Contains(h.Published, fip.FloatingIP)
 }
 
 // askedFloatingIP adds the one that the Service asks for, if it is there.
-func (o *Observer) askedFloatingIP(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
+func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
 	asked := hints.Asked
 	filter := openstack.FloatingIPFilter{Address: asked.Address, Tag: asked.Tag}
 	if asked.ID != "" {
@@ -147,12 +147,12 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id identity.Identity, ob
 
 // free gives the first floating IP that the Service can have. It also tells of one that
 // is free, and kept by somebody else.
-func (h FloatingIPHints) free(ctx context.Context, id identity.Identity, found []floatingips.FloatingIP) (free *model.FloatingIP, kept bool, err error) {
+func (h FloatingIPHints) free(ctx context.Context, id ownership.Identity, found []floatingips.FloatingIP) (free *model.FloatingIP, kept bool, err error) {
 	for _, fip := range found {
 		if fip.PortID != "" && fip.PortID != h.PortID {
 			continue
 		}
-		owner, ours := identity.FloatingIPOwner(fip.Description)
+		owner, ours := ownership.FloatingIPOwner(fip.Description)
 		if h.MayTake != nil && ours && !id.OwnsFloatingIP(fip.Description) && fip.PortID == "" {
 			may, err := h.MayTake(ctx, owner)
 			if err != nil {
@@ -194,8 +194,8 @@ func (e *FloatingIPError) Error() string { return e.Message }
 // attachedFloatingIP picks the floating IP of a VIP: ours before another's. On a
 // load balancer of ours, cloud-provider-openstack's description proves nothing: the
 // Service has asked for one that was kept.
-func attachedFloatingIP(id identity.Identity, lb *model.LoadBalancer, attached []floatingips.FloatingIP) *model.FloatingIP {
-	made := id.Claim(lb.Tags, lb.Description) == identity.Unclaimed
+func attachedFloatingIP(id ownership.Identity, lb *model.LoadBalancer, attached []floatingips.FloatingIP) *model.FloatingIP {
+	made := id.Claim(lb.Tags, lb.Description) == ownership.Unclaimed
 	var picked *model.FloatingIP
 	for _, fip := range attached {
 		candidate := floatingIP(id, fip)
@@ -207,7 +207,7 @@ func attachedFloatingIP(id identity.Identity, lb *model.LoadBalancer, attached [
 	return picked
 }
 
-func floatingIP(id identity.Identity, fip floatingips.FloatingIP) model.FloatingIP {
+func floatingIP(id ownership.Identity, fip floatingips.FloatingIP) model.FloatingIP {
 	return model.FloatingIP{
 		ID:          fip.ID,
 		NetworkID:   fip.FloatingNetworkID,

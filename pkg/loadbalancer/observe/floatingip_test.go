@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
 // floatingIPs reads the floating IPs of our Service.
@@ -47,7 +47,7 @@ func TestTheFloatingIPOnTheVIP(t *testing.T) {
 			w := newWorld(t, "")
 			made := w.ours
 			if test.legacy {
-				made = func(id identity.Identity, _ ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
+				made = func(id ownership.Identity, _ ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
 					return w.legacy(id)
 				}
 			}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -16,7 +16,7 @@ import (
 // one is known to be ours that is no request; else it is a list of listeners, with one
 // of pools if there are any that no listener of ours uses. A model that Outline gives
 // has no members and no monitors. It reads all when there is something foreign.
-func (o *Observer) Outline(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer, known *model.LoadBalancer) (*model.LoadBalancer, error) {
+func (o *Observer) Outline(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer, known *model.LoadBalancer) (*model.LoadBalancer, error) {
 	parts := Parts{LoadBalancer: lb}
 	if knows(known, lb) {
 		return parts.Model(id), nil
@@ -63,7 +63,7 @@ func knows(known *model.LoadBalancer, lb openstack.LoadBalancer) bool {
 // LeavingFloatingIPs fills in the floating IPs of a Service that goes, also spare ones
 // beside the one on the VIP. As a rule that is one request: all that carry the
 // Service's description.
-func (o *Observer) LeavingFloatingIPs(ctx context.Context, id identity.Identity, observed *model.Observed, hints FloatingIPHints) error {
+func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
 	own, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Description: id.FloatingIPDescription()})
 	if err != nil {
 		return err

@@ -7,9 +7,9 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -19,7 +19,7 @@ import (
 //proves:42
 func TestWhoAskedForLimits(t *testing.T) {
 	t.Parallel()
-	id := identity.Identity{ClusterName: "rig", ClusterID: "c", ServiceUID: "u", Namespace: "default", Service: "web"}
+	id := ownership.Identity{ClusterName: "rig", ClusterID: "c", ServiceUID: "u", Namespace: "default", Service: "web"}
 	theirs := []string{id.Name()}
 	for what, test := range map[string]struct {
 		tags        []string

@@ -8,15 +8,15 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // Contents reads everything in a load balancer, whose own settings a list has
 // given: listeners, pools and monitors with a request each, members with one a
 // pool (see Members).
-func (o *Observer) Contents(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
+func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
 	parts := Parts{LoadBalancer: lb}
 	if len(lb.Listeners) == 0 && len(lb.Pools) == 0 {
 		return parts.Model(id), nil
@@ -44,7 +44,7 @@ func (o *Observer) Contents(ctx context.Context, id identity.Identity, lb openst
 }
 
 // Settings reads what Contents does, but for members: of those there are the IDs.
-func (o *Observer) Settings(ctx context.Context, id identity.Identity, lb openstack.LoadBalancer) (Parts, error) {
+func (o *Observer) Settings(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer) (Parts, error) {
 	parts := Parts{LoadBalancer: lb}
 	err := o.listenersAndPools(ctx, &parts)
 	if err == nil {
@@ -68,7 +68,7 @@ func (o *Observer) listenersAndPools(ctx context.Context, parts *Parts) error {
 
 // monitors reads the health monitors of pools: ours by their tag at once, those
 // of cloud-provider-openstack, which have none, one by one.
-func (o *Observer) monitors(ctx context.Context, id identity.Identity, all []openstack.Pool) (map[string]monitors.Monitor, error) {
+func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []openstack.Pool) (map[string]monitors.Monitor, error) {
 	found := map[string]monitors.Monitor{}
 	missing := func() (ids []string) {
 		for _, p := range all {

@@ -9,13 +9,12 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 )
 
 const lbaas = "/load-balancer/v2.0/lbaas/"
@@ -43,13 +42,13 @@ func newWorld(t *testing.T, release string) *world {
 }
 
 // us is the identity of the Service default/web.
-func us() identity.Identity {
-	return identity.Identity{ClusterName: "rig", ClusterID: "our-cluster", ServiceUID: "our-service", Namespace: "default", Service: "web"}
+func us() ownership.Identity {
+	return ownership.Identity{ClusterName: "rig", ClusterID: "our-cluster", ServiceUID: "our-service", Namespace: "default", Service: "web"}
 }
 
 // another is that of the Service of the same name in another cluster of the same
 // name.
-func another() identity.Identity {
+func another() ownership.Identity {
 	id := us()
 	id.ClusterID, id.ServiceUID = "other-cluster", "other-service"
 	return id
@@ -71,13 +70,13 @@ func (w *world) balancer(name, description string, tags []string, changes ...fun
 }
 
 // ours makes the load balancer of an identity, as this controller does.
-func (w *world) ours(id identity.Identity, changes ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
+func (w *world) ours(id ownership.Identity, changes ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
 	w.t.Helper()
 	return w.balancer(id.Name(), id.Description(), id.Tags(), changes...)
 }
 
 // legacy makes one as cloud-provider-openstack does.
-func (w *world) legacy(id identity.Identity) *openstack.LoadBalancer {
+func (w *world) legacy(id ownership.Identity) *openstack.LoadBalancer {
 	w.t.Helper()
 	return w.balancer(id.Name(), id.Description(), []string{id.Name()})
 }
@@ -108,7 +107,7 @@ func (w *world) place(context.Context) (ownership.Place, error) {
 }
 
 // find gives the IDs that Find finds.
-func (w *world) find(id identity.Identity, hints observe.Hints) ([]string, error) {
+func (w *world) find(id ownership.Identity, hints observe.Hints) ([]string, error) {
 	if hints.Place == nil {
 		hints.Place = w.place
 	}

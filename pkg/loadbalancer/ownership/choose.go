@@ -1,5 +1,3 @@
-// Package ownership decides which of several load balancers is a Service's, and what an
-// address proves. It is pure: observe reads what it needs.
 package ownership
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -42,7 +42,7 @@ func (g *Groups) Close(ctx context.Context, t *Task) error {
 }
 
 // Remove removes all that was made for a Service: from the ports first.
-func (g *Groups) Remove(ctx context.Context, id identity.Identity) error {
+func (g *Groups) Remove(ctx context.Context, id ownership.Identity) error {
 	s, err := g.remains(ctx, id)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (g *Groups) ruleOpts(t *Task) []rules.CreateOpts {
 		own = t.id.RuleDescription()
 	}
 	add(t.desired.Own, own)
-	add(t.desired.Common, identity.CommonRuleDescription)
+	add(t.desired.Common, ownership.CommonRuleDescription)
 	return opts
 }
 
@@ -187,7 +187,7 @@ func (g *Groups) readRules(ctx context.Context, t *Task) error {
 	t.state.Rules = nil
 	for _, r := range all {
 		h := held(r)
-		switch h.Common = identity.IsCommonRule(r.Description); {
+		switch h.Common = ownership.IsCommonRule(r.Description); {
 		case h.Common, r.Description == t.id.RuleDescription():
 			t.state.Rules = append(t.state.Rules, h)
 		case h.Text == "" && (slices.Contains(t.desired.Own, h.Rule) || slices.Contains(t.desired.Common, h.Rule)):

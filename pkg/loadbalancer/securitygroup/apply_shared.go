@@ -3,7 +3,7 @@ package securitygroup
 import (
 	"context"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
 // holdShared makes the shared group, if there is none, and sees to it that it stays
@@ -73,7 +73,7 @@ func (g *Groups) tidyShared(ctx context.Context, t *Task, stray []Held, spare []
 
 // leaveShared deletes a Service's rules in the shared group. When no other Service
 // has any, nobody needs the group.
-func (g *Groups) leaveShared(ctx context.Context, id identity.Identity, groupID string) error {
+func (g *Groups) leaveShared(ctx context.Context, id ownership.Identity, groupID string) error {
 	own, err := g.neutron.SecurityGroupRules(ctx, groupID, id.RuleDescription())
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -81,7 +81,7 @@ func New(neutron Neutron, facts Facts, clk clock.PassiveClock, mode string) *Gro
 
 // Request is a Service whose groups are looked at.
 type Request struct {
-	ID identity.Identity
+	ID ownership.Identity
 	// Wish is nil when nothing is wanted.
 	Wish *Wish
 	// VIPSubnet is the subnet of the VIP, "" when it is not known yet.
@@ -102,7 +102,7 @@ type Task struct {
 	// has no port security: everybody reaches those.
 	Unfound, Unfiltered []string
 
-	id      identity.Identity
+	id      ownership.Identity
 	desired *Desired
 	state   *State
 	// beside are the groups that the ports of members use, ours among them.

@@ -9,13 +9,13 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/facts"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator"
-	"github.com/openstack-ccm/openstack-ccm/pkg/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // network is the Neutron of a simulated cloud, as a test wants it to be.
@@ -82,7 +82,7 @@ func newWorld(t *testing.T, mode string, n *network) *world {
 	cloud, conf := simulated.Cloud(t, simulator.Options{})
 	session := simulated.SignIn(t, conf, openstack.SessionOptions{})
 	n.Neutron = session.Neutron()
-	reader := facts.New(n, session.Octavia(), session.LoadBalancerVersion, clock.RealClock{}, time.Hour)
+	reader := lookup.New(n, session.Octavia(), session.LoadBalancerVersion, clock.RealClock{}, time.Hour)
 	w := &world{t: t, cloud: cloud, groups: securitygroup.New(n, reader, clock.RealClock{}, mode)}
 	for name, address := range map[string]string{"a": "127.100.1.1", "b": "127.100.1.2"} {
 		server, err := cloud.AddServer(name, address)
@@ -94,8 +94,8 @@ func newWorld(t *testing.T, mode string, n *network) *world {
 	return w
 }
 
-func id(service string) identity.Identity {
-	return identity.Identity{
+func id(service string) ownership.Identity {
+	return ownership.Identity{
 		ClusterName: "kubernetes", ClusterID: "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11",
 		ServiceUID: "uid-of-" + service, Namespace: "default", Service: service,
 	}

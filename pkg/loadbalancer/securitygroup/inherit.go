@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -18,7 +18,7 @@ type everything struct {
 }
 
 // inherited gives what there is for a Service that this process has not worked on.
-func (g *Groups) inherited(ctx context.Context, id identity.Identity) (*State, error) {
+func (g *Groups) inherited(ctx context.Context, id ownership.Identity) (*State, error) {
 	all, err := g.lookAtAll(ctx)
 	if err != nil {
 		return nil, err

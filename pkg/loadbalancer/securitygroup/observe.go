@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -41,7 +41,7 @@ func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 
 // read reads what there is in the mode that we work in. What an earlier process has
 // left is read for all Services together.
-func (g *Groups) read(ctx context.Context, id identity.Identity, inherited bool) (*State, error) {
+func (g *Groups) read(ctx context.Context, id ownership.Identity, inherited bool) (*State, error) {
 	s := &State{}
 	switch g.mode {
 	case PerService:
@@ -62,7 +62,7 @@ func (g *Groups) read(ctx context.Context, id identity.Identity, inherited bool)
 		if s.Rules, lately = g.shared.take(id.RuleDescription(), g.clock.Now()); lately {
 			return s, nil
 		}
-		rules, err := g.neutron.SecurityGroupRules(ctx, group, id.RuleDescription(), identity.CommonRuleDescription)
+		rules, err := g.neutron.SecurityGroupRules(ctx, group, id.RuleDescription(), ownership.CommonRuleDescription)
 		s.Rules = heldRules(rules)
 		return s, err
 	}
@@ -88,14 +88,14 @@ func heldRules(rules []openstack.SecurityGroupRule) []Held {
 	all := make([]Held, 0, len(rules))
 	for _, r := range rules {
 		h := held(r)
-		h.Common = identity.IsCommonRule(r.Description)
+		h.Common = ownership.IsCommonRule(r.Description)
 		all = append(all, h)
 	}
 	return all
 }
 
 // owned keeps the groups that are the Service's own, in an order that stays.
-func owned(all []openstack.SecurityGroup, id identity.Identity) []openstack.SecurityGroup {
+func owned(all []openstack.SecurityGroup, id ownership.Identity) []openstack.SecurityGroup {
 	ours := slices.DeleteFunc(slices.Clone(all), func(o openstack.SecurityGroup) bool { return !id.OwnsSecurityGroup(o.Name, o.Tags) })
 	slices.SortFunc(ours, func(a, b openstack.SecurityGroup) int { // the one that is in use comes first
 		return cmp.Or(cmp.Compare(ingress(b), ingress(a)), cmp.Compare(a.ID, b.ID))
@@ -116,7 +116,7 @@ func ingress(group openstack.SecurityGroup) int {
 }
 
 // leftovers adds what an earlier process has made in another mode.
-func (g *Groups) leftovers(ctx context.Context, id identity.Identity, s *State) error {
+func (g *Groups) leftovers(ctx context.Context, id ownership.Identity, s *State) error {
 	others, err := g.lookAtOthers(ctx)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (g *Groups) leftovers(ctx context.Context, id identity.Identity, s *State) 
 
 // leftInShared tells whether the shared group has rules of the Service, or has lost
 // its last Service and is still there.
-func (g *Groups) leftInShared(ctx context.Context, groupID string, id identity.Identity) (bool, error) {
+func (g *Groups) leftInShared(ctx context.Context, groupID string, id ownership.Identity) (bool, error) {
 	own, err := g.neutron.SecurityGroupRules(ctx, groupID, id.RuleDescription())
 	if err != nil || len(own) > 0 {
 		return err == nil, err
@@ -161,7 +161,7 @@ func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
 	const most = 50
 	rules, err := g.neutron.SomeSecurityGroupRules(ctx, groupID, most)
 	return len(rules) >= most || slices.ContainsFunc(rules, func(r openstack.SecurityGroupRule) bool {
-		return !identity.IsCommonRule(r.Description)
+		return !ownership.IsCommonRule(r.Description)
 	}), err
 }
 
@@ -195,7 +195,7 @@ func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]openstack.Secur
 
 // Exists tells whether a security group, or a rule, that was made for a Service is
 // left.
-func (g *Groups) Exists(ctx context.Context, id identity.Identity) (bool, error) {
+func (g *Groups) Exists(ctx context.Context, id ownership.Identity) (bool, error) {
 	s, err := g.remains(ctx, id)
 	if err != nil {
 		return false, err
@@ -204,7 +204,7 @@ func (g *Groups) Exists(ctx context.Context, id identity.Identity) (bool, error)
 }
 
 // remains gives all that there is of a Service, in any mode, as not needed any more.
-func (g *Groups) remains(ctx context.Context, id identity.Identity) (*State, error) {
+func (g *Groups) remains(ctx context.Context, id ownership.Identity) (*State, error) {
 	s := &State{}
 	switch g.mode {
 	case PerService:

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/identity"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -115,12 +115,12 @@ func (s *sharedGroup) take(description string, now time.Time) ([]Held, bool) {
 	}
 	own, there := s.rules[description]
 	delete(s.rules, description)
-	return slices.Concat(own, s.rules[identity.CommonRuleDescription]), there
+	return slices.Concat(own, s.rules[ownership.CommonRuleDescription]), there
 }
 
 // findShared asks for the shared group, once: one request tells its rules for all
 // Services, another one who uses it.
-func (g *Groups) findShared(ctx context.Context, id identity.Identity) error {
+func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
 	if g.shared.found() || id.SharedGroupName() == "" {
 		return nil // without a wait for those who hold it
 	}
@@ -155,8 +155,8 @@ func (g *Groups) findShared(ctx context.Context, id identity.Identity) error {
 	g.shared.rules, g.shared.read = map[string][]Held{}, now
 	for _, r := range found[0].Rules {
 		h := held(r)
-		h.Common = identity.IsCommonRule(r.Description)
-		if h.Common || identity.IsServiceRule(r.Description) {
+		h.Common = ownership.IsCommonRule(r.Description)
+		if h.Common || ownership.IsServiceRule(r.Description) {
 			g.shared.rules[r.Description] = append(g.shared.rules[r.Description], h)
 		} else if r.Direction == "egress" {
 			g.shared.stray = append(g.shared.stray, h)
@@ -169,7 +169,7 @@ func (g *Groups) findShared(ctx context.Context, id identity.Identity) error {
 func serviceRules(group openstack.SecurityGroup) int {
 	n := 0
 	for _, r := range group.Rules {
-		if identity.IsServiceRule(r.Description) {
+		if ownership.IsServiceRule(r.Description) {
 			n++
 		}
 	}

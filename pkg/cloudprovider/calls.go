@@ -1,0 +1,85 @@
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/klog/v2"
+)
+
+// drainPatience is how long what is being created in the cloud may take before the end
+// of the process: Octavia answers a creation within seconds, but may wait for others.
+const drainPatience = 15 * time.Second
+
+// calls ties the calls of upstream's controllers, some of which come with a
+// context that never ends, to the life of the process.
+type calls struct {
+	parent  context.Context // what begins the end
+	process context.Context // ends with it
+	stop    context.CancelFunc
+	// end refuses new calls, lets what is being created come to its end, and ends all
+	// calls. It returns when that is done, also the second time.
+	end func()
+
+	mu       sync.Mutex
+	draining bool
+	running  sync.WaitGroup
+}
+
+// newCalls makes calls that end soon after the context does. Drain, which may be nil,
+// waits until nothing is being created any more.
+func newCalls(ctx context.Context, drain func(context.Context) error) *calls {
+	c := &calls{parent: ctx}
+	c.process, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.end = sync.OnceFunc(func() {
+		c.mu.Lock()
+		c.draining = true
+		c.mu.Unlock()
+		if drain != nil {
+			bounded, cancel := context.WithTimeout(c.process, drainPatience)
+			defer cancel()
+			if err := drain(bounded); err != nil {
+				klog.FromContext(ctx).Info("Stopping while something is still being created: the next leader looks for it", "err", err)
+			}
+		}
+		c.stop()
+	})
+	context.AfterFunc(ctx, c.end)
+	return c
+}
+
+// begin gives a call a context that also ends with the process. When the error is
+// nil, the call must be ended with end.
+func (c *calls) begin(ctx context.Context) (tied context.Context, end func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.draining || c.parent.Err() != nil {
+		return nil, nil, ErrStopping
+	}
+	c.running.Add(1)
+	tied, cancel := context.WithCancel(ctx)
+	untie := context.AfterFunc(c.process, cancel)
+	return tied, func() {
+		untie()
+		cancel()
+		c.running.Done()
+	}, nil
+}
+
+// drain ends all calls and waits for them.
+func (c *calls) drain(ctx context.Context) error {
+	idle := make(chan struct{})
+	go func() {
+		c.end()
+		c.running.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("calls are still running: %w", ctx.Err())
+	}
+}

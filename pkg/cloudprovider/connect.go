@@ -1,0 +1,180 @@
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/record"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
+)
+
+// unlimited stands for "request-timeout=0", no time limit, in a session, which
+// takes zero for its default. A connection that died in silence holds the place of
+// its request, of which there are few, for so long.
+const unlimited = 10 * time.Minute
+
+// Connection is what Connect needs.
+type Connection struct {
+	Config *config.Config
+	// Reread gives [Global] of the configuration as it is now, for credentials that
+	// were replaced; nil: it is read once.
+	Reread func() (config.Global, error)
+	// UserAgent names us to OpenStack.
+	UserAgent string
+	// Client reads the cluster's identity.
+	Client kubernetes.Interface
+	// ClusterName is in the names of all load balancers.
+	ClusterName string
+	// ServiceWorkers is --concurrent-service-syncs.
+	ServiceWorkers int
+	// RegionalIDs is OS_CCM_REGIONAL: provider IDs name the region.
+	RegionalIDs bool
+	// CloudRoutes says that upstream's route controller asks for routes: it runs
+	// (--controllers), and --configure-cloud-routes is not false.
+	CloudRoutes bool
+	// Recorder tells users what becomes of their Services.
+	Recorder record.EventRecorder
+	// Leading and Stop are those of Options.
+	Leading func(context.Context)
+	Stop    func(error)
+	// Metrics and APIMetrics; nil: none are kept.
+	Metrics    *Metrics
+	APIMetrics *openstack.Metrics
+	Clock      clock.WithTicker
+}
+
+// Connect signs in to OpenStack and makes a Provider, whose calls all end when
+// the context does. It fails when the cloud refuses us or cannot be reached.
+func Connect(ctx context.Context, c Connection) (*Provider, error) {
+	for _, text := range ineffective(c.Config, c.CloudRoutes) {
+		klog.Warning(text)
+	}
+	c.Config = withKnownAnnotations(c.Config)
+	tellRefused(ctx, c.Config.Refused)
+	timeout := c.Config.Metadata.RequestTimeout.Duration
+	if timeout == 0 {
+		timeout = unlimited
+	}
+	version, err := octaviaVersion(c.Config.LoadBalancer.OctaviaAPIVersion)
+	if err != nil {
+		return nil, err
+	}
+	session, err := openstack.NewSession(ctx, c.Config.Global, openstack.SessionOptions{
+		UserAgent: c.UserAgent,
+		Timeout:   timeout,
+		Clock:     c.Clock,
+		Metrics:   c.APIMetrics,
+		Limits:    limits(c.Config.Limits),
+		Reread:    c.Reread,
+
+		LoadBalancerVersion: version,
+	})
+	if err != nil {
+		return nil, err
+	}
+	options, err := c.options(ctx, session)
+	if err != nil {
+		session.Close()
+		return nil, err
+	}
+	return New(ctx, options), nil
+}
+
+// octaviaVersion reads [LoadBalancer] octavia-api-version; zero: it is not given.
+func octaviaVersion(text string) (openstack.Version, error) {
+	if text == "" {
+		return openstack.Version{}, nil
+	}
+	version, err := openstack.ParseVersion(text)
+	if err != nil {
+		return openstack.Version{}, fmt.Errorf("octavia-api-version: %w", err)
+	}
+	return version, nil
+}
+
+// limits hands on [Limits] of cloud.conf.
+func limits(l config.Limits) openstack.Limits {
+	return openstack.Limits{
+		LoadBalancerCreates: l.Creates,
+		LoadBalancerDeletes: l.Deletes,
+		LoadBalancerUpdates: l.Updates,
+		Reads:               l.Reads,
+		NetworkWrites:       l.NetworkWrites,
+	}
+}
+
+func (c Connection) options(ctx context.Context, session *openstack.Session) (Options, error) {
+	servers, err := instances.New(instances.Options{
+		Servers:     session.Nova(),
+		Subports:    session.Neutron(),
+		Region:      session.Region(),
+		RegionalIDs: c.RegionalIDs,
+		Networking:  c.Config.Networking,
+		Clock:       c.Clock,
+	})
+	if err != nil {
+		return Options{}, err
+	}
+	options := Options{
+		Instances: servers,
+		Client:    c.Client,
+		Leading:   c.Leading,
+		Stop:      c.Stop,
+		Drain:     session.Drain,
+		Close:     session.Close,
+		Ready:     session.Refused,
+		Recorder:  c.Recorder,
+		Metrics:   c.Metrics,
+		Clock:     c.Clock,
+		CloudIdentity: func() CloudIdentity {
+			return CloudIdentity{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
+		},
+	}
+	if c.Config.Route.RouterID != "" {
+		options.NewRoutes = func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes {
+			return routes.New(routes.Options{
+				Network: session.Neutron(), RouterID: c.Config.Route.RouterID, Nodes: nodes, Synced: synced,
+				ConfigMaps: c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), ClusterID: clusterID, Clock: c.Clock,
+			})
+		}
+	}
+	if !c.Config.LoadBalancer.Enabled {
+		klog.FromContext(ctx).Info("Services of type LoadBalancer are left alone: cloud.conf says [LoadBalancer] enabled=false")
+		return options, nil
+	}
+	options.FindOctavia = func(ctx context.Context) error {
+		_, err := session.LoadBalancer(ctx)
+		return err
+	}
+	options.NewLoadBalancers = func(clusterID string, newest Newest) (LoadBalancers, error) {
+		return loadbalancer.New(loadbalancer.Options{
+			Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
+			Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
+				return c.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+			},
+			Nodes: func(ctx context.Context) ([]v1.Node, error) {
+				found, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+				if err != nil {
+					return nil, err
+				}
+				return found.Items, nil
+			},
+			Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
+			Refused: c.Metrics.Refused,
+		})
+	}
+	return options, nil
+}

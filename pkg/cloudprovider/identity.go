@@ -1,0 +1,64 @@
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// forbiddenAttempts is how often "forbidden" is taken for RBAC that is still
+// being applied: with the pauses between them, about a quarter of a minute.
+const forbiddenAttempts = 5
+
+// identityPauses are the pauses between attempts to read the identity.
+func identityPauses() wait.Backoff {
+	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 5}
+}
+
+// clusterID reads the cluster's identity, the UID of the namespace kube-system,
+// which no other cluster has and which lives as long as the cluster. It tries
+// until the API server answers. Without the right to read it the identity is
+// empty, and the log says how to grant it: at once where the other rights of the role
+// are in force, as with that of cloud-provider-openstack.
+func clusterID(ctx context.Context, client kubernetes.Interface, clock clock.Clock) (string, error) {
+	logger := klog.FromContext(ctx)
+	pauses := identityPauses()
+	forbidden := 0
+	for {
+		namespace, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
+		if err == nil {
+			return string(namespace.UID), nil
+		}
+		if apierrors.IsForbidden(err) {
+			forbidden++
+			if nodesMayBeListed(ctx, client) {
+				forbidden = forbiddenAttempts
+			}
+		}
+		if forbidden == forbiddenAttempts {
+			logger.Error(err, "The cluster's identity may not be read: load balancers carry the UIDs of their Services, but not the cluster's. "+
+				`Grant the ClusterRole of this service account {apiGroups: [""], resources: ["namespaces"], resourceNames: ["kube-system"], verbs: ["get"]} and restart`)
+			return "", nil
+		}
+		logger.Error(err, "Cannot read the cluster's identity, will try again", "namespace", metav1.NamespaceSystem)
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, ctx.Err())
+		case <-clock.After(pauses.Step()):
+		}
+	}
+}
+
+// nodesMayBeListed tells that the role of this process is in force: every one that was
+// ever made for a cloud controller manager has this right.
+func nodesMayBeListed(ctx context.Context, client kubernetes.Interface) bool {
+	_, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1})
+	return err == nil
+}

@@ -1,0 +1,93 @@
+package cloudprovider
+
+import (
+	"errors"
+
+	"k8s.io/cloud-provider/api"
+	"k8s.io/component-base/metrics"
+	"k8s.io/utils/clock"
+)
+
+// The values of the label "operation". cloud-provider-openstack has ensure, update and delete.
+const (
+	operationEnsure = "loadbalancer_ensure"
+	operationUpdate = "loadbalancer_update"
+	operationRepair = "loadbalancer_repair"
+	operationDelete = "loadbalancer_delete"
+	operationGet    = "loadbalancer_get"
+)
+
+// Metrics count the calls of the service controller, under the names that
+// dashboards for cloud-provider-openstack ask for.
+type Metrics struct {
+	clock    clock.PassiveClock
+	duration *metrics.HistogramVec
+	total    *metrics.CounterVec
+	errors   *metrics.CounterVec
+	refused  *metrics.GaugeVec
+}
+
+// NewMetrics makes the metrics. They count nothing before Register.
+func NewMetrics(clock clock.PassiveClock) *Metrics {
+	const namespace, subsystem = "cloudprovider_openstack", "reconcile"
+	labels := []string{"operation"}
+	return &Metrics{
+		clock: clock,
+		duration: metrics.NewHistogramVec(&metrics.HistogramOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "duration_seconds",
+			Help:           "Time that a call of the service controller took.",
+			Buckets:        []float64{0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 7.5, 10, 12.5, 15, 17.5, 20, 22.5, 25, 27.5, 30, 50, 60, 75, 100, 120, 300, 600, 1000},
+			StabilityLevel: metrics.ALPHA,
+		}, labels),
+		total: metrics.NewCounterVec(&metrics.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "total",
+			Help:           "Calls of the service controller.",
+			StabilityLevel: metrics.ALPHA,
+		}, labels),
+		errors: metrics.NewCounterVec(&metrics.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "errors_total",
+			Help:           "Calls of the service controller that failed. A call that asks to be repeated later, because the load balancer is being built, did not fail.",
+			StabilityLevel: metrics.ALPHA,
+		}, labels),
+		refused: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "refused_services",
+			Help:           "Services that are refused at present, by reason: their load balancers go on with what was last good.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"reason"}),
+	}
+}
+
+// Register makes the metrics known to a registry, for example with
+// legacyregistry.Register. It stops at the first error.
+func (m *Metrics) Register(register func(metrics.Registerable) error) error {
+	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused} {
+		if err := register(metric); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Refused shows how many Services are refused for a reason. On nil Metrics it does
+// nothing.
+func (m *Metrics) Refused(reason string, services int) {
+	if m != nil {
+		m.refused.WithLabelValues(reason).Set(float64(services))
+	}
+}
+
+// observe runs a call and counts it. On nil Metrics it only runs it.
+func (m *Metrics) observe(operation string, call func() error) error {
+	if m == nil {
+		return call()
+	}
+	start := m.clock.Now()
+	err := call()
+	m.duration.WithLabelValues(operation).Observe(m.clock.Since(start).Seconds())
+	m.total.WithLabelValues(operation).Inc()
+	var later *api.RetryError
+	if err != nil && !errors.As(err, &later) {
+		m.errors.WithLabelValues(operation).Inc()
+	}
+	return err
+}

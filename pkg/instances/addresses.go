@@ -1,0 +1,139 @@
+package instances
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	nodehelpers "k8s.io/cloud-provider/node/helpers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// addressRules turn the addresses of a server into those of a node, as
+// [Networking] of cloud.conf asks:
+//
+//	floating IP                               ExternalIP
+//	on a network of public-network-name       ExternalIP
+//	internal-network-name given, not in it    left out
+//	any other                                 InternalIP
+//	accessIPv4, accessIPv6                    ExternalIP
+//	metadata "hostname"                       Hostname
+//
+// Without that metadata there is no Hostname, and upstream keeps the kubelet's:
+// the API server may reach the kubelet by it, and a server's name need not
+// resolve.
+type addressRules struct {
+	noIPv6            bool
+	publicNetworks    []string
+	internalNetworks  []string
+	preferredPrefixes []netip.Prefix
+}
+
+func newAddressRules(networking config.Networking) (addressRules, error) {
+	rules := addressRules{
+		noIPv6:           networking.IPv6SupportDisabled,
+		publicNetworks:   networking.PublicNetworkName,
+		internalNetworks: networking.InternalNetworkName,
+	}
+	for _, text := range config.Items(networking.AddressSortOrder) {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return addressRules{}, fmt.Errorf("[Networking] address-sort-order: %q is no CIDR: %w", text, err)
+		}
+		rules.preferredPrefixes = append(rules.preferredPrefixes, prefix.Masked())
+	}
+	return rules, nil
+}
+
+// of gives the node addresses of a server without duplicates: those that the node has
+// in the order that it has them in, then internal ones in the order of the server's
+// ports, then external ones. Much depends on the first address (the API server dials it,
+// network plugins route to it), and neither Nova nor Neutron promises an order.
+func (r addressRules) of(server *openstack.Server, known []v1.NodeAddress) []v1.NodeAddress {
+	addresses := r.all(server)
+	place := func(address v1.NodeAddress) int {
+		if at := slices.Index(known, address); at >= 0 {
+			return at
+		}
+		return len(known)
+	}
+	slices.SortStableFunc(addresses, func(a, b v1.NodeAddress) int { return cmp.Compare(place(a), place(b)) })
+	r.sort(addresses)
+	return addresses
+}
+
+func (r addressRules) all(server *openstack.Server) []v1.NodeAddress {
+	var addresses []v1.NodeAddress
+	add := func(kind v1.NodeAddressType, address string) {
+		if r.allowed(address) {
+			nodehelpers.AddToNodeAddresses(&addresses, v1.NodeAddress{Type: kind, Address: address})
+		}
+	}
+	var external []openstack.ServerAddress
+	for _, address := range server.Addresses {
+		switch {
+		case address.Floating, slices.Contains(r.publicNetworks, address.Network):
+			external = append(external, address)
+		case len(r.internalNetworks) == 0, slices.Contains(r.internalNetworks, address.Network):
+			add(v1.NodeInternalIP, address.Address)
+		}
+	}
+	add(v1.NodeExternalIP, server.AccessIPv4)
+	add(v1.NodeExternalIP, server.AccessIPv6)
+	if name := server.Metadata["hostname"]; name != "" {
+		addresses = append(addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: name})
+	}
+	slices.SortStableFunc(external, func(a, b openstack.ServerAddress) int { return cmp.Compare(a.Network, b.Network) })
+	for _, address := range external {
+		add(v1.NodeExternalIP, address.Address)
+	}
+	return addresses
+}
+
+func (r addressRules) allowed(address string) bool {
+	ip, err := netip.ParseAddr(address)
+	return err == nil && (ip.Is4() || !r.noIPv6)
+}
+
+// sort puts the addresses in the first CIDR of address-sort-order first, then those in
+// the second, in each from the lowest up, and those in none last, which stay as they are.
+func (r addressRules) sort(addresses []v1.NodeAddress) {
+	none := len(r.preferredPrefixes)
+	rank := func(address v1.NodeAddress) (int, netip.Addr) {
+		ip, err := netip.ParseAddr(address.Address)
+		if err == nil {
+			for n, prefix := range r.preferredPrefixes {
+				if prefix.Contains(ip) {
+					return n, ip
+				}
+			}
+		}
+		return none, netip.Addr{}
+	}
+	slices.SortStableFunc(addresses, func(a, b v1.NodeAddress) int {
+		rankA, ipA := rank(a)
+		rankB, ipB := rank(b)
+		return cmp.Or(cmp.Compare(rankA, rankB), ipA.Compare(ipB))
+	})
+}
+
+func hasIP(addresses []v1.NodeAddress) bool {
+	return slices.ContainsFunc(addresses, func(address v1.NodeAddress) bool { return address.Type != v1.NodeHostName })
+}
+
+// printed shows a server's addresses to a reader of an error.
+func printed(addresses []openstack.ServerAddress) string {
+	if len(addresses) == 0 {
+		return "none"
+	}
+	var texts []string
+	for _, address := range addresses {
+		texts = append(texts, address.Address+" on "+address.Network)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,227 @@
+// Package instance tells Kubernetes about the Nova servers behind its nodes:
+// whether they exist, whether they are shut down, and their addresses, flavor,
+// zone and region. It implements cloudprovider.InstancesV2.
+package instances
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	cloudprovider "k8s.io/cloud-provider"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+	nodehelpers "k8s.io/cloud-provider/node/helpers"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
+)
+
+// Servers is what this package asks of Nova; *openstack.Nova does it.
+type Servers interface {
+	// GetServer gives openstack.ErrServerNotFound only when Nova says so itself.
+	GetServer(ctx context.Context, id string) (*openstack.Server, error)
+	// ServersByName gives the servers with exactly this name; it may miss some.
+	ServersByName(ctx context.Context, name string) ([]openstack.Server, error)
+	// FlavorID gives the ID of a server's flavor.
+	FlavorID(ctx context.Context, serverID string) (string, error)
+}
+
+// Subports is what this package asks of Neutron; *openstack.Neutron does it.
+type Subports interface {
+	// SubportAddresses gives the addresses of all trunk subports, by server ID.
+	SubportAddresses(ctx context.Context) (map[string][]openstack.ServerAddress, error)
+}
+
+// subportAge is how long all nodes are described with one look at the trunks.
+const subportAge = 30 * time.Second
+
+// DefaultCacheAge is how long an answer of Nova serves further questions about
+// the same node. It is shorter than upstream's period of looking at a node that
+// is not ready (--node-monitor-period, 5s), so each look is a fresh one.
+const DefaultCacheAge = 3 * time.Second
+
+// flavorAge is how long the ID of a flavor is known by the flavor's name.
+const flavorAge = time.Hour
+
+// Options are what Instances need.
+type Options struct {
+	Servers Servers
+	// Subports of trunks, whose addresses a node has as well; nil: not looked for.
+	Subports Subports
+	// Region of the session: the region label, and the only one whose nodes are ours.
+	Region string
+	// RegionalIDs puts the region into provider IDs (OS_CCM_REGIONAL): the cluster may
+	// have nodes in several regions, each with a cloud-controller-manager of its own.
+	RegionalIDs bool
+	Networking  config.Networking
+	// CacheAge; zero means DefaultCacheAge.
+	CacheAge time.Duration
+	// Clock; nil means the real one.
+	Clock clock.PassiveClock
+}
+
+// Instances implements cloudprovider.InstancesV2. All methods may be called at
+// the same time.
+type Instances struct {
+	servers   Servers
+	subports  Subports
+	region    string
+	regional  bool
+	addresses addressRules
+	cache     *cache[*openstack.Server]
+	flavors   *cache[string]
+	trunks    *cache[map[string][]openstack.ServerAddress]
+}
+
+var _ cloudprovider.InstancesV2 = (*Instances)(nil)
+
+// New makes Instances. It fails when address-sort-order is no list of CIDRs.
+func New(options Options) (*Instances, error) {
+	rules, err := newAddressRules(options.Networking)
+	if err != nil {
+		return nil, err
+	}
+	if options.CacheAge == 0 {
+		options.CacheAge = DefaultCacheAge
+	}
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	return &Instances{
+		servers:   options.Servers,
+		subports:  options.Subports,
+		region:    options.Region,
+		regional:  options.RegionalIDs && options.Region != "",
+		addresses: rules,
+		cache:     newCache[*openstack.Server](options.Clock, options.CacheAge),
+		flavors:   newCache[string](options.Clock, flavorAge),
+		trunks:    newCache[map[string][]openstack.ServerAddress](options.Clock, subportAge),
+	}, nil
+}
+
+// InstanceExists says whether the node's server exists. Upstream deletes the
+// Node on false, so false is said only on proof (see find); whatever leaves a
+// doubt is an error, on which upstream does nothing.
+func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
+	_, err := i.find(ctx, node)
+	if errors.Is(err, cloudprovider.InstanceNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// InstanceShutdown says whether the node's server is switched off, so that its
+// volumes may be attached elsewhere: SHUTOFF, or shelved, for which Nova switches it
+// off first. A suspended or paused server keeps its memory and goes on where it was,
+// pods and all, so it is not shut down.
+func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
+	server, err := i.find(ctx, node)
+	if err != nil {
+		return false, err
+	}
+	switch server.Status {
+	case openstack.ServerShutoff, openstack.ServerShelved, openstack.ServerShelvedOffloaded:
+		return true, nil
+	}
+	return false, nil
+}
+
+// InstanceMetadata describes the node's server. It never gives nil without an
+// error, which crashes upstream, and never a description without addresses.
+func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	server, err := i.find(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	if server.Status == openstack.ServerUnknown {
+		return nil, fmt.Errorf("node %s: nothing is known of server %s while its Nova cell is down", node.Name, server.ID)
+	}
+	if server, err = i.withSubports(ctx, server); err != nil {
+		return nil, fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	addresses := i.addresses.of(server, known(node))
+	if err := checkAddresses(node, server, addresses); err != nil {
+		return nil, err
+	}
+	instanceType, err := i.instanceType(ctx, server)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	return &cloudprovider.InstanceMetadata{
+		ProviderID:    i.providerID(server.ID),
+		InstanceType:  instanceType,
+		NodeAddresses: addresses,
+		Zone:          labelValue(server.Zone),
+		Region:        labelValue(i.region),
+	}, nil
+}
+
+// known are the addresses that a node was described with. A node that was not is
+// described anew, whatever the kubelet took for its addresses.
+func known(node *v1.Node) []v1.NodeAddress {
+	if uninitialized(node) {
+		return nil
+	}
+	return node.Status.Addresses
+}
+
+// providerID is the provider ID of a node on the server.
+func (i *Instances) providerID(serverID string) string {
+	if i.regional {
+		return providerid.OfRegion(i.region, serverID)
+	}
+	return providerid.Of(serverID)
+}
+
+// instanceType is the flavor's name, or its ID where the name is no label value, as
+// cloud-provider-openstack has it.
+func (i *Instances) instanceType(ctx context.Context, server *openstack.Server) (string, error) {
+	if len(validation.IsValidLabelValue(server.FlavorName)) == 0 {
+		return server.FlavorName, nil
+	}
+	if server.FlavorID != "" {
+		return labelValue(server.FlavorID), nil
+	}
+	id, err := i.flavors.get(ctx, server.FlavorName, func(ctx context.Context) (string, error) {
+		return i.servers.FlavorID(ctx, server.ID)
+	})
+	return labelValue(id), err
+}
+
+// withSubports gives the server with the addresses of its trunk subports after its own.
+func (i *Instances) withSubports(ctx context.Context, server *openstack.Server) (*openstack.Server, error) {
+	if i.subports == nil {
+		return server, nil
+	}
+	all, err := i.trunks.get(ctx, "", i.subports.SubportAddresses)
+	if err != nil || len(all[server.ID]) == 0 {
+		return server, err
+	}
+	whole := *server
+	whole.Addresses = slices.Concat(server.Addresses, all[server.ID])
+	return &whole, nil
+}
+
+// checkAddresses refuses addresses that a node cannot be initialised with: none,
+// or not the one that the kubelet was told to use (--node-ip).
+func checkAddresses(node *v1.Node, server *openstack.Server, addresses []v1.NodeAddress) error {
+	if !hasIP(addresses) {
+		return fmt.Errorf("node %s: server %s (status %s) has no address that [Networking] of cloud.conf lets through; Nova names %s",
+			node.Name, server.ID, server.Status, printed(server.Addresses))
+	}
+	nodeIP, ok := node.Annotations[cloudproviderapi.AnnotationAlphaProvidedIPAddr]
+	if !ok {
+		return nil
+	}
+	if _, err := nodehelpers.GetNodeAddressesFromNodeIP(nodeIP, addresses); err != nil {
+		return fmt.Errorf("node %s: the kubelet's --node-ip %s is not among the addresses of server %s, which are %s: %w",
+			node.Name, nodeIP, server.ID, printed(server.Addresses), err)
+	}
+	return nil
+}

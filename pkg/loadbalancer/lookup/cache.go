@@ -1,0 +1,134 @@
+package lookup
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+)
+
+// cache keeps answers for a while. Errors are not kept.
+type cache[T any] struct {
+	clock clock.PassiveClock
+	age   time.Duration
+	group singleflight.Group
+
+	mu      sync.Mutex
+	entries map[string]entry[T]
+	// full is how many entries there may be before those that are too old are dropped.
+	full int
+}
+
+type entry[T any] struct {
+	value T
+	until time.Time
+}
+
+func newCache[T any](clk clock.PassiveClock, age time.Duration) *cache[T] {
+	return &cache[T]{clock: clk, age: age, entries: map[string]entry[T]{}}
+}
+
+// get gives what is kept under a key, or reads it. Callers at the same time share
+// one read; one that gives up does not end it for the others.
+func (c *cache[T]) get(ctx context.Context, key string, read func(context.Context, string) (T, error)) (T, error) {
+	if value, ok := c.kept(key); ok {
+		return value, nil
+	}
+	shared := context.WithoutCancel(ctx)
+	answer := c.group.DoChan(key, func() (any, error) {
+		value, err := read(shared, key)
+		if err == nil {
+			c.keep(key, value)
+		}
+		return value, err
+	})
+	var none T
+	select {
+	case got := <-answer:
+		value, _ := got.Val.(T)
+		return value, got.Err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// getMany gives what is kept under many keys, and reads the rest at once.
+func (c *cache[T]) getMany(ctx context.Context, keys []string, read func(context.Context, []string) (map[string]T, error)) (map[string]T, error) {
+	found := map[string]T{}
+	var missing []string
+	for _, key := range keys {
+		if value, ok := c.kept(key); ok {
+			found[key] = value
+		} else {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) == 0 {
+		return found, nil
+	}
+	slices.Sort(missing)
+	answer, err := read(ctx, slices.Compact(missing))
+	if err != nil {
+		return nil, err
+	}
+	for key, value := range answer {
+		c.keep(key, value)
+		found[key] = value
+	}
+	return found, nil
+}
+
+func (c *cache[T]) kept(key string) (T, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, ok := c.entries[key]
+	if !ok || c.clock.Now().After(kept.until) {
+		delete(c.entries, key)
+		var none T
+		return none, false
+	}
+	return kept.value, true
+}
+
+func (c *cache[T]) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, key)
+}
+
+func (c *cache[T]) keep(key string, value T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.put(key, value, c.clock.Now())
+}
+
+// keepNewer keeps a value unless a newer one is kept.
+func (c *cache[T]) keepNewer(key string, value T, newer func(a, b T) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	if kept, ok := c.entries[key]; ok && !now.After(kept.until) && newer(kept.value, value) {
+		value = kept.value
+	}
+	c.put(key, value, now)
+}
+
+// put keeps a value, and now and then drops what is too old: nobody may ever ask for it
+// again, as for the ports of a server that is gone. There are never more entries than
+// twice those that are valid, or a few.
+func (c *cache[T]) put(key string, value T, now time.Time) {
+	c.entries[key] = entry[T]{value, now.Add(c.age)}
+	if len(c.entries) <= c.full {
+		return
+	}
+	for other, e := range c.entries {
+		if now.After(e.until) {
+			delete(c.entries, other)
+		}
+	}
+	const few = 32
+	c.full = max(few, 2*len(c.entries))
+}

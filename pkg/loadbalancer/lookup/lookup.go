@@ -1,0 +1,248 @@
+// Package lookup reads what desire has to know of the cloud: what the provider can
+// do, where the VIP goes, where floating IPs come from, in which subnets the nodes
+// are. What seldom changes is kept for a while and shared by all Services; a fact
+// that cannot be had is an error, never a guess.
+package lookup
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
+)
+
+// Neutron is what facts are asked of.
+type Neutron interface {
+	Network(ctx context.Context, id string) (*openstack.Network, error)
+	ExternalNetworks(ctx context.Context) ([]openstack.Network, error)
+	Subnets(ctx context.Context, networkID string) ([]openstack.Subnet, error)
+	Subnet(ctx context.Context, id string) (*openstack.Subnet, error)
+	Port(ctx context.Context, id string) (*openstack.Port, error)
+	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]openstack.Port, error)
+	PortsAt(ctx context.Context, address string) ([]openstack.Port, error)
+}
+
+// Reader reads facts. Age is how long it keeps what it has read.
+type Reader struct {
+	neutron  Neutron
+	octavia  Octavia
+	flavors  *cache[[]openstack.Flavor]
+	zones    *cache[[]openstack.AvailabilityZone]
+	version  func(context.Context) (openstack.Version, error)
+	networks *cache[*openstack.Network]
+	external *cache[[]openstack.Network]
+	subnets  *cache[[]openstack.Subnet] // by network
+	subnet   *cache[*openstack.Subnet]
+	ports    *cache[[]openstack.Port] // by server
+	port     *cache[openstack.Port]   // by ID
+}
+
+// New makes a reader. Version gives the version of the load balancer API.
+func New(neutron Neutron, octavia Octavia, version func(context.Context) (openstack.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
+	return &Reader{
+		neutron:  neutron,
+		octavia:  octavia,
+		flavors:  newCache[[]openstack.Flavor](clk, age),
+		zones:    newCache[[]openstack.AvailabilityZone](clk, age),
+		version:  version,
+		networks: newCache[*openstack.Network](clk, age),
+		external: newCache[[]openstack.Network](clk, age),
+		subnets:  newCache[[]openstack.Subnet](clk, age),
+		subnet:   newCache[*openstack.Subnet](clk, age),
+		ports:    newCache[[]openstack.Port](clk, age),
+		port:     newCache[openstack.Port](clk, age),
+	}
+}
+
+// Version gives the version of the load balancer API.
+func (r *Reader) Version(ctx context.Context) (openstack.Version, error) { return r.version(ctx) }
+
+// Gather reads the facts for a Service. What a load balancer that exists has
+// settled is not asked again: existing is nil when there is none.
+func (r *Reader) Gather(ctx context.Context, s desire.Settings, backends []desire.Backend, can desire.Capabilities, existing *model.LoadBalancer) (desire.Facts, error) {
+	facts := desire.Facts{Can: can}
+	var err error
+	if facts.MembersIn, err = r.membersIn(ctx, s); err != nil {
+		return facts, err
+	}
+	forVIP := existing == nil && s.SubnetID == "" && s.NetworkID == "" && s.PortID == ""
+	if facts.MembersIn == "" || forVIP {
+		if facts.MemberSubnets, err = r.MemberSubnets(ctx, backends); err != nil {
+			return facts, err
+		}
+	}
+	if err := r.place(ctx, s, can, existing == nil, &facts); err != nil {
+		return facts, err
+	}
+	if existing == nil {
+		if err := r.vip(ctx, s, &facts); err != nil {
+			return facts, err
+		}
+	} else if s.PortID == "" {
+		facts.VIPSubnetID, facts.VIPNetworkID = s.SubnetID, s.NetworkID
+	}
+	return facts, r.floating(ctx, s, existing, &facts)
+}
+
+// vip gives the subnet of the VIP: the configured one, the only one of the family
+// in the configured network, or the one that most nodes are in.
+func (r *Reader) vip(ctx context.Context, s desire.Settings, facts *desire.Facts) (err error) {
+	switch {
+	case s.PortID != "":
+		facts.VIPSubnetID, err = r.ownPort(ctx, s)
+	case s.SubnetID != "":
+		facts.VIPSubnetID, facts.VIPNetworkID = s.SubnetID, s.NetworkID
+	case s.NetworkID != "":
+		facts.VIPNetworkID = s.NetworkID
+		facts.VIPSubnetID, err = r.onlySubnet(ctx, s)
+	default:
+		facts.VIPSubnetID, facts.ChosenSubnet, err = ofMostNodes(facts.MemberSubnets)
+	}
+	return err
+}
+
+// membersIn gives the subnet that all members are in, "" for that of each one's node:
+// the one that is asked for, else that of cloud.conf, else that of the VIP, which the
+// Service or its class names. One of cloud.conf that is of another family than the
+// Service gives way to that of the VIP: nobody could be reached from there.
+func (r *Reader) membersIn(ctx context.Context, s desire.Settings) (string, error) {
+	switch {
+	case s.MemberSubnetID != "":
+		return s.MemberSubnetID, nil
+	case s.MembersIn == "" || s.MembersIn == s.SubnetID:
+		return s.SubnetID, nil
+	case s.SubnetID == "":
+		return s.MembersIn, nil
+	}
+	family, err := r.Family(ctx, model.VIP{SubnetID: s.MembersIn})
+	switch {
+	case err != nil:
+		return "", err
+	case family != "" && family != s.Family:
+		return s.SubnetID, nil
+	}
+	return s.MembersIn, nil
+}
+
+// onlySubnet gives the only subnet of the Service's family in its network.
+func (r *Reader) onlySubnet(ctx context.Context, s desire.Settings) (string, error) {
+	if _, err := r.network(ctx, s.NetworkID); err != nil {
+		return "", err
+	}
+	subnets, err := r.subnets.get(ctx, s.NetworkID, r.neutron.Subnets)
+	if err != nil {
+		return "", err
+	}
+	var names, ids []string
+	for _, subnet := range subnets {
+		if (subnet.IPVersion == 4) == (s.Family == v1.IPv4Protocol) {
+			names, ids = append(names, fmt.Sprintf("%s (%s)", subnet.ID, subnet.Name)), append(ids, subnet.ID)
+		}
+	}
+	switch len(ids) {
+	case 1:
+		return ids[0], nil
+	case 0:
+		return "", &Error{fmt.Sprintf("network %s has no subnet of family %s for the VIP", s.NetworkID, s.Family)}
+	default:
+		return "", &Error{fmt.Sprintf("network %s has %d subnets of family %s (%s): name one with the annotation "+
+			"loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf", s.NetworkID, len(ids), s.Family, strings.Join(names, ", "))}
+	}
+}
+
+// ofMostNodes gives the subnet that most nodes are in, of several the first by ID, and
+// what is to be told where there are others.
+func ofMostNodes(memberSubnets map[string]string) (subnet, chosen string, err error) {
+	const way = "name one with the annotation loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf"
+	nodes := map[string]int{}
+	for _, in := range memberSubnets {
+		nodes[in]++
+	}
+	if len(nodes) == 0 {
+		return "", "", &Error{"no subnet for the VIP: none of the nodes' addresses is on a port of this project; " + way}
+	}
+	var counts []string
+	for _, in := range slices.Sorted(maps.Keys(nodes)) {
+		if nodes[in] > nodes[subnet] {
+			subnet = in
+		}
+		counts = append(counts, fmt.Sprintf("%s: %d", in, nodes[in]))
+	}
+	if len(counts) > 1 {
+		chosen = fmt.Sprintf("The VIP is in subnet %s, which most nodes are in; the nodes are in %d subnets (%s). To choose, %s", subnet, len(counts), strings.Join(counts, ", "), way)
+	}
+	return subnet, chosen, nil
+}
+
+// MemberSubnets finds the subnets of the nodes' addresses, as far as they are on ports
+// of this project: from the ports of their servers, a request for 150 nodes that were
+// not asked for lately.
+func (r *Reader) MemberSubnets(ctx context.Context, backends []desire.Backend) (map[string]string, error) {
+	found := map[string]string{}
+	servers := map[string]string{} // server by address
+	for _, b := range backends {
+		if server := providerid.Server(b.Node.Spec.ProviderID); server != "" {
+			servers[b.Address] = server
+		}
+	}
+	ports, err := r.NodePorts(ctx, slices.Collect(maps.Values(servers)))
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range backends {
+		for _, port := range ports[servers[b.Address]] {
+			for _, ip := range port.FixedIPs {
+				if ip.IPAddress == b.Address {
+					found[b.Address] = ip.SubnetID
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+func (r *Reader) network(ctx context.Context, id string) (*openstack.Network, error) {
+	network, err := r.networks.get(ctx, id, r.neutron.Network)
+	if openstack.IsNotFound(err) {
+		return nil, &Error{fmt.Sprintf("there is no network %s, or this project cannot see it", id)}
+	}
+	return network, err
+}
+
+// FreeVIP refuses an address for the VIP that a port in its subnet already has:
+// Octavia before 17.0 answers 500 to it, and what it tries leaves ports behind. The
+// same address in another subnet of the project is another one. Whose the port is, the
+// operator finds in the log: it may be anybody's.
+func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) error {
+	ports, err := r.neutron.PortsAt(ctx, vip.Address)
+	if err != nil {
+		return err
+	}
+	for _, port := range ports {
+		for _, fixed := range port.FixedIPs {
+			if fixed.IPAddress != vip.Address || vip.SubnetID != "" && fixed.SubnetID != vip.SubnetID {
+				continue
+			}
+			klog.FromContext(ctx).Info("The address that a Service asks for is in use", "address", vip.Address, "port", port.ID, "name", port.Name)
+			return &Error{fmt.Sprintf("%s: %s is in use in the subnet of the VIP: choose another, or free it", askedBy, vip.Address)}
+		}
+	}
+	return nil
+}
+
+// Error tells the user what the cloud or the configuration lacks.
+type Error struct{ Message string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }

@@ -1,0 +1,125 @@
+package lookup
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Octavia is what facts are asked of.
+type Octavia interface {
+	Flavors(ctx context.Context) ([]openstack.Flavor, error)
+	AvailabilityZones(ctx context.Context) ([]openstack.AvailabilityZone, error)
+}
+
+// place fills in what a load balancer is built like and where. For one that is to
+// be made, what does not exist is refused here. What the provider does not have is
+// left out and told.
+func (r *Reader) place(ctx context.Context, s desire.Settings, can desire.Capabilities, isNew bool, facts *desire.Facts) error {
+	facts.AvailabilityZone = s.AvailabilityZone
+	if why := can.Lacks(desire.AvailabilityZones); why != "" && s.AvailabilityZone != "" {
+		facts.AvailabilityZone = ""
+		facts.Ignored = append(facts.Ignored, annotation.Notice{Annotation: annotation.AvailabilityZone, Message: "without effect: " + why})
+	}
+	if why := can.Lacks(desire.Flavors); why != "" && s.FlavorID != "" {
+		facts.Ignored = append(facts.Ignored, annotation.Notice{Annotation: annotation.FlavorID, Message: "without effect: " + why})
+	} else if err := r.flavor(ctx, s.FlavorID, isNew, facts); err != nil {
+		return err
+	}
+	if !isNew || facts.AvailabilityZone == "" {
+		return nil
+	}
+	return r.zone(ctx, facts.AvailabilityZone)
+}
+
+// flavor finds the ID of a flavor that is named by its ID or its name.
+func (r *Reader) flavor(ctx context.Context, asked string, isNew bool, facts *desire.Facts) error {
+	isID := uuid.Validate(asked) == nil
+	facts.FlavorID = asked
+	if asked == "" || isID && !isNew {
+		return nil
+	}
+	all, err := r.flavors.get(ctx, "", func(ctx context.Context, _ string) ([]openstack.Flavor, error) { return r.octavia.Flavors(ctx) })
+	if isID && (openstack.IsForbidden(err) || openstack.IsNotFound(err)) {
+		return nil // who may not list them may still use them
+	}
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(all, func(f openstack.Flavor) bool { return f.ID == asked })
+	if at < 0 {
+		at = slices.IndexFunc(all, func(f openstack.Flavor) bool { return f.Name == asked })
+	}
+	if at >= 0 && (all[at].Enabled || !isNew) {
+		facts.FlavorID = all[at].ID
+		return nil
+	}
+	var names []string
+	for _, f := range all {
+		if f.Enabled {
+			names = append(names, f.Name)
+		}
+	}
+	return &Error{fmt.Sprintf("flavor-id: there is no flavor %q of load balancers that can be used: there are %s", asked, orNone(names))}
+}
+
+func (r *Reader) zone(ctx context.Context, asked string) error {
+	all, err := r.zones.get(ctx, "", func(ctx context.Context, _ string) ([]openstack.AvailabilityZone, error) {
+		return r.octavia.AvailabilityZones(ctx)
+	})
+	if openstack.IsForbidden(err) || openstack.IsNotFound(err) {
+		return nil // who may not list them may still use them
+	}
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, zone := range all {
+		if zone.Enabled {
+			names = append(names, zone.Name)
+		}
+	}
+	if slices.Contains(names, asked) {
+		return nil
+	}
+	return &Error{fmt.Sprintf("availability-zone: there is no availability zone %q of load balancers that can be used: there are %s", asked, orNone(names))}
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
+}
+
+// ownPort refuses a port that cannot be the VIP, and gives the subnet that the VIP
+// is in.
+func (r *Reader) ownPort(ctx context.Context, s desire.Settings) (subnet string, err error) {
+	port, err := r.neutron.Port(ctx, s.PortID)
+	switch {
+	case openstack.IsNotFound(err):
+		return "", &Error{fmt.Sprintf("port-id: there is no port %s, or this project cannot see it", s.PortID)}
+	case err != nil:
+		return "", err
+	case port.DeviceID != "":
+		klog.FromContext(ctx).Info("The port that a Service asks for is in use", "port", port.ID, "name", port.Name, "device", port.DeviceID)
+		return "", &Error{fmt.Sprintf("port-id: port %s is in use by a device: name another, or free it", port.ID)}
+	}
+	for _, fixed := range port.FixedIPs {
+		address, err := netip.ParseAddr(fixed.IPAddress)
+		if err == nil && address.Is4() == (s.Family == v1.IPv4Protocol) && (s.SubnetID == "" || s.SubnetID == fixed.SubnetID) {
+			return fixed.SubnetID, nil
+		}
+	}
+	return "", &Error{fmt.Sprintf("port-id: port %s has no address of family %s in the subnet of the VIP", port.ID, s.Family)}
+}

@@ -1,0 +1,109 @@
+package lookup
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// NodePorts gives the ports of servers, by server: a request for 150 servers that
+// were not asked for lately. Each port is as it was last seen.
+func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]openstack.Port, error) {
+	found, err := r.ports.getMany(ctx, servers, r.portsOf)
+	for server, ports := range found {
+		now := slices.Clone(ports)
+		for i, port := range now {
+			if known, ok := r.port.kept(port.ID); ok {
+				now[i] = known
+			}
+		}
+		found[server] = now
+	}
+	return found, err
+}
+
+// NodeSubnets gives the subnets that the ports of servers are in.
+func (r *Reader) NodeSubnets(ctx context.Context, servers []string) ([]string, error) {
+	found, err := r.NodePorts(ctx, servers)
+	var subnets []string
+	for _, ports := range found {
+		for _, port := range ports {
+			for _, ip := range port.FixedIPs {
+				subnets = append(subnets, ip.SubnetID)
+			}
+		}
+	}
+	slices.Sort(subnets)
+	return slices.Compact(subnets), err
+}
+
+// KnownPort gives a port as it was last seen, if that is not too long ago.
+func (r *Reader) KnownPort(id string) (openstack.Port, bool) { return r.port.kept(id) }
+
+// KeepPort notes how a port is now.
+func (r *Reader) KeepPort(port openstack.Port) { r.port.keep(port.ID, port) }
+
+// ForgetPorts has the ports of servers read anew.
+func (r *Reader) ForgetPorts(servers ...string) {
+	for _, server := range servers {
+		r.ports.forget(server)
+	}
+}
+
+func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]openstack.Port, error) {
+	ports, err := r.neutron.PortsOfDevices(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	byServer := map[string][]openstack.Port{}
+	for _, port := range ports {
+		r.port.keepNewer(port.ID, port, newerPort)
+		byServer[port.DeviceID] = append(byServer[port.DeviceID], port)
+	}
+	return byServer, nil
+}
+
+// newerPort tells whether a is a later state of a port than b. A list may come in
+// after the answer to a change that it has not seen: Services come at the same time.
+func newerPort(a, b openstack.Port) bool {
+	return a.Revision != nil && b.Revision != nil && *a.Revision > *b.Revision
+}
+
+// SubnetCIDR gives the CIDR of a subnet; "" when there is none that the project can
+// see.
+func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
+	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
+	switch {
+	case openstack.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	return subnet.CIDR, nil
+}
+
+// Family gives the IP family of a VIP, by its address or else by its subnet; it is empty
+// where neither tells. A subnet that the project cannot see is Octavia's to refuse.
+func (r *Reader) Family(ctx context.Context, vip model.VIP) (v1.IPFamily, error) {
+	text := vip.Address
+	if text == "" && vip.SubnetID != "" {
+		cidr, err := r.SubnetCIDR(ctx, vip.SubnetID)
+		if err != nil {
+			return "", err
+		}
+		text, _, _ = strings.Cut(cidr, "/")
+	}
+	switch address, err := netip.ParseAddr(text); {
+	case err != nil:
+		return "", nil //nolint:nilerr // it is not known
+	case address.Unmap().Is4():
+		return v1.IPv4Protocol, nil
+	}
+	return v1.IPv6Protocol, nil
+}

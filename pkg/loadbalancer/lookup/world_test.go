@@ -1,0 +1,169 @@
+package lookup_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+)
+
+const (
+	networksRoute = "/network/v2.0/networks"
+	networkRoute  = "/network/v2.0/networks/{id}"
+	subnetsRoute  = "/network/v2.0/subnets"
+	portsRoute    = "/network/v2.0/ports"
+
+	age = 10 * time.Minute
+)
+
+// world is a simulated cloud and a reader of its facts.
+type world struct {
+	t      *testing.T
+	cloud  *simulator.Cloud
+	clock  *clocktesting.FakePassiveClock
+	reader *lookup.Reader
+}
+
+func newWorld(t *testing.T, topology simulator.Topology) *world {
+	t.Helper()
+	cloud, conf := simulated.Cloud(t, simulator.Options{Topology: topology})
+	session := simulated.SignIn(t, conf, openstack.SessionOptions{
+		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
+	})
+	clk := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
+	w := &world{t: t, cloud: cloud, clock: clk, reader: lookup.New(session.Neutron(), session.Octavia(), session.LoadBalancerVersion, clk, age)}
+	if _, err := session.Network(t.Context()); err != nil { // as after the first request
+		t.Fatal(err)
+	}
+	cloud.Books.Reset()
+	return w
+}
+
+// external are settings of an external Service of IPv4 with all IDs.
+func (w *world) external(changes ...func(*desire.Settings)) desire.Settings {
+	s := desire.Settings{Family: v1.IPv4Protocol, SubnetID: w.cloud.Subnet.ID, Floating: desire.FloatingSettings{NetworkID: w.cloud.ExternalNetwork.ID}}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+// internal are settings of an internal one.
+func (w *world) internal(changes ...func(*desire.Settings)) desire.Settings {
+	return w.external(append([]func(*desire.Settings){func(s *desire.Settings) { s.Internal = true }}, changes...)...)
+}
+
+func inSubnet(id string) func(*desire.Settings) {
+	return func(s *desire.Settings) { s.SubnetID = id }
+}
+
+func inNetwork(id string) func(*desire.Settings) {
+	return func(s *desire.Settings) { s.SubnetID, s.NetworkID = "", id }
+}
+
+func floatingFrom(id string) func(*desire.Settings) {
+	return func(s *desire.Settings) { s.Floating.NetworkID = id }
+}
+
+func ipv6(s *desire.Settings) { s.Family = v1.IPv6Protocol }
+
+func (w *world) gather(s desire.Settings, backends ...desire.Backend) (desire.Facts, error) {
+	w.t.Helper()
+	return w.reader.Gather(w.t.Context(), s, backends, desire.Capabilities{}, nil)
+}
+
+func (w *world) must(s desire.Settings, backends ...desire.Backend) desire.Facts {
+	w.t.Helper()
+	known, err := w.gather(s, backends...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return known
+}
+
+// refused fails unless the error is one that tells the user what is missing.
+func (w *world) refused(err error, words ...string) {
+	w.t.Helper()
+	var lacking *lookup.Error
+	if !errors.As(err, &lacking) {
+		w.t.Fatalf("error %v, want one for the user", err)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			w.t.Errorf("error %q says nothing of %q", err, word)
+		}
+	}
+}
+
+// subnet adds a subnet to a network of the tenant.
+func (w *world) subnet(networkID, cidr string) neutron.Subnet {
+	w.t.Helper()
+	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{Name: "subnet " + cidr, NetworkID: networkID, CIDR: cidr})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return subnet
+}
+
+// network adds a network of the tenant.
+func (w *world) network(name string) neutron.Network {
+	return w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: name, ProjectID: w.cloud.Account.ProjectID})
+}
+
+// node adds a server and gives it as a member.
+func (w *world) node(name, address string) desire.Backend {
+	w.t.Helper()
+	server, err := w.cloud.AddServer(name, address)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return backend(name, server.Addresses[0], "openstack:///"+server.ID)
+}
+
+func backend(name, address, providerID string) desire.Backend {
+	return desire.Backend{
+		Node:    &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodeSpec{ProviderID: providerID}},
+		Address: address,
+	}
+}
+
+// asked fails unless Neutron was asked exactly so often since the last time.
+func (w *world) asked(want int) {
+	w.t.Helper()
+	got := w.cloud.Books.Requests(books.Under("/network"))
+	if len(got) != want {
+		w.t.Errorf("%d requests, want %d: %+v", len(got), want, got)
+	}
+	w.cloud.Books.Reset()
+}
+
+// pass lets the clock go on.
+func (w *world) pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
+
+func existing(fip *model.FloatingIP) *model.LoadBalancer { return &model.LoadBalancer{FloatingIP: fip} }
+
+// until waits for something that happens in real time.
+func until(ctx context.Context, t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			t.Fatalf("%s: not after 20 s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

@@ -1,0 +1,41 @@
+package ownership_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+)
+
+// FuzzOwner reads whom a load balancer was made for, and whose a floating IP is, out of
+// names, descriptions and tags that others of the project write.
+func FuzzOwner(f *testing.F) {
+	ours := ownership.Identity{ClusterName: "kubernetes", ClusterID: "our-cluster", ServiceUID: "our-service", Namespace: "default", Service: "web"}
+	gone := ours
+	gone.ServiceUID = "an-earlier-service"
+	f.Add(ours.Name(), ours.Description(), strings.Join(ours.Tags(), ","), ours.FloatingIPDescription())
+	f.Add(ours.LegacyName(), gone.Description(), "kube_svc_uid_", gone.FloatingIPDescription())
+	f.Add("by hand", "\xff(uid our-service in our-cluster) from cluster ", "kube_cluster_id_x", ours.LegacyFloatingIPDescription())
+	f.Fuzz(func(t *testing.T, name, description, tags, floating string) {
+		all := strings.Split(tags, ",")
+		owner := ownership.OwnerOf(name, description, all)
+		if owner.ServiceUID != "" && !strings.Contains(tags, owner.ServiceUID) || owner.ClusterID != "" && !strings.Contains(tags, owner.ClusterID) {
+			t.Errorf("%+v is in no tag of %q", owner, tags)
+		}
+		if strings.Contains(owner.Namespace, "/") || owner.Namespace != "" && !owner.Kubernetes {
+			t.Errorf("owner %+v", owner)
+		}
+		if owner.ClusterID != "" && owner.ClusterID != ours.ClusterID && ours.InThisCluster(owner) {
+			t.Errorf("%+v is taken for one of this cluster", owner)
+		}
+		if ours.Claim(all, description) == ownership.Ours && !strings.Contains(tags+description, ours.ServiceUID) {
+			t.Errorf("%q with %q is taken for ours", description, tags)
+		}
+		if ours.OwnsFloatingIP(floating) && !strings.Contains(floating, ours.ServiceUID) {
+			t.Errorf("floating IP %q is taken for ours", floating)
+		}
+		if ours.KeptFloatingIP(floating) && (!strings.Contains(floating, " in "+ours.ClusterID+")") || !strings.Contains(floating, " default/web (")) {
+			t.Errorf("floating IP %q is taken for one that was kept for us", floating)
+		}
+	})
+}

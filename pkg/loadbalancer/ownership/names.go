@@ -1,0 +1,136 @@
+package ownership
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Name gives the name of the load balancer. One that is too long ends with a hash
+// of the whole, so that no two Services share it; all the same a name never proves
+// anything alone, as another cluster may have the same.
+func (i Identity) Name() string { return short(i.fullName()) }
+
+// ListenerName gives the name of the listener for the Service's n-th port.
+func (i Identity) ListenerName(n int) string { return i.child("listener", n) }
+
+// PoolName gives the name of the pool for the Service's n-th port.
+func (i Identity) PoolName(n int) string { return i.child("pool", n) }
+
+// MonitorName gives the name of the health monitor for the Service's n-th port.
+func (i Identity) MonitorName(n int) string { return i.child("monitor", n) }
+
+func (i Identity) fullName() string {
+	return fmt.Sprintf("kube_service_%s_%s_%s", i.ClusterName, i.Namespace, i.Service)
+}
+
+func (i Identity) child(kind string, n int) string {
+	return short(fmt.Sprintf("%s_%d_%s", kind, n, i.fullName()))
+}
+
+// hashLength is how many hexadecimal digits of SHA-256 end a name that was too long.
+const hashLength = 16
+
+// short keeps a name within what Octavia takes.
+func short(name string) string {
+	if len(name) <= maxLength {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	tail := "-" + hex.EncodeToString(sum[:])[:hashLength]
+	head := name[:maxLength-len(tail)]
+	for !utf8.ValidString(head) && utf8.ValidString(name) { // not within a letter
+		head = head[:len(head)-1]
+	}
+	return head + tail
+}
+
+func cut(s string) string {
+	if len(s) > maxLength {
+		return s[:maxLength]
+	}
+	return s
+}
+
+// LegacyName is what the provider inside of Kubernetes, before
+// cloud-provider-openstack, called the load balancer.
+func (i Identity) LegacyName() string {
+	const most = 32
+	name := "a" + strings.ReplaceAll(i.ServiceUID, "-", "")
+	return name[:min(most, len(name))]
+}
+
+// Names are all the names that our own load balancer, and the tag of its listeners,
+// can have: ours, cloud-provider-openstack's, which cuts it, the one from before,
+// and a former one.
+func (i Identity) Names() []string {
+	names := []string{i.Name(), cut(i.fullName()), i.LegacyName()}
+	if i.Former != "" {
+		names = append(names, i.Former)
+	}
+	return names
+}
+
+// FormerlyOurs tells whether a load balancer's name is the Service's under another
+// --cluster-name. Another cluster's Service of that name has it too: it takes more
+// to prove it ours.
+func (i Identity) FormerlyOurs(name string) bool {
+	return i.ClusterName != "" && strings.HasPrefix(name, namePrefix) && strings.HasSuffix(name, "_"+i.Namespace+"_"+i.Service)
+}
+
+const namePrefix = "kube_service_"
+
+// OwnsChild tells whether a listener or pool of a load balancer is this Service's:
+// by our tag, by the load balancer's name as its tag (listeners of
+// cloud-provider-openstack), or, for want of any tag, by its name (pools of
+// cloud-provider-openstack). On a load balancer that we share, names alone prove
+// nothing, unless the Service has been served there before.
+func (i Identity) OwnsChild(name string, tags []string) bool {
+	switch i.claim(tags) {
+	case Ours:
+		return true
+	case Theirs:
+		return false
+	default:
+	}
+	if i.Sharing.Is && !i.Sharing.Served {
+		return false
+	}
+	names := i.Names()
+	if len(tags) > 0 {
+		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(tags, name) })
+	}
+	return i.isChild(name) || slices.ContainsFunc(names, func(of string) bool { return isChildOf(name, of) })
+}
+
+// isChild tells whether a name is one that we give.
+func (i Identity) isChild(name string) bool {
+	match := childName.FindStringSubmatch(name)
+	if match == nil {
+		return false
+	}
+	n, err := strconv.Atoi(match[2])
+	return err == nil && name == i.child(match[1], n)
+}
+
+// childName matches the names that listeners, pools and monitors get, and those
+// that the provider inside of Kubernetes gave.
+var (
+	childName       = regexp.MustCompile(`^(listener|pool|monitor)_(\d+)_(.*)$`)
+	legacyChildName = regexp.MustCompile(`^(?:listener|pool|monitor)_(a[0-9a-f]{1,31})_\d+$`)
+)
+
+// isChildOf tells whether a name is that of a child of the load balancer of a name,
+// perhaps cut.
+func isChildOf(name, of string) bool {
+	if match := legacyChildName.FindStringSubmatch(name); match != nil && match[1] == of {
+		return true
+	}
+	match := childName.FindStringSubmatch(name)
+	return match != nil && strings.HasPrefix(of, match[3]) && (match[3] == of || len(name) == maxLength)
+}

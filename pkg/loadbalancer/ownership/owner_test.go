@@ -1,0 +1,152 @@
+package ownership_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+)
+
+func TestWhomALoadBalancerWasMadeFor(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 300)
+	for what, test := range map[string]struct {
+		name, description string
+		tags              []string
+		want              ownership.Owner
+		words             string
+		inThisCluster     bool
+	}{
+		"ours": {
+			web().Name(), web().Description(), web().Tags(),
+			ownership.Owner{ClusterID: clusterUID, ServiceUID: serviceUID, ClusterName: "rig", Namespace: "default", Service: "web-1", Kubernetes: true},
+			"Service default/web-1 of cluster rig", true,
+		},
+		"another cluster's of our name": {
+			web().Name(), web().Description(), with(func(id *ownership.Identity) { id.ClusterID = "other" }).Tags(),
+			ownership.Owner{ClusterID: "other", ServiceUID: serviceUID, ClusterName: "rig", Namespace: "default", Service: "web-1", Kubernetes: true},
+			"Service default/web-1 of cluster rig", false,
+		},
+		"ours, by a cluster whose UID could not be read": {
+			web().Name(), web().Description(), with(func(id *ownership.Identity) { id.ClusterID = "" }).Tags(),
+			ownership.Owner{ServiceUID: serviceUID, ClusterName: "rig", Namespace: "default", Service: "web-1", Kubernetes: true},
+			"Service default/web-1 of cluster rig", false,
+		},
+		"cloud-provider-openstack's": {
+			"kube_service_rig_shop_a", "", []string{"kube_service_rig_shop_a"},
+			ownership.Owner{ClusterName: "rig", Namespace: "shop", Service: "a", Kubernetes: true},
+			"Service shop/a of cluster rig", true,
+		},
+		"cloud-provider-openstack's of a cluster with underscores": {
+			"kube_service_my_big_rig_shop_a", "", nil,
+			ownership.Owner{ClusterName: "my_big_rig", Namespace: "shop", Service: "a", Kubernetes: true},
+			"Service shop/a of cluster my_big_rig", false,
+		},
+		"with a name that was cut": {
+			("kube_service_" + long)[:255], "", nil, ownership.Owner{Kubernetes: true}, "a Service", false,
+		},
+		"of the provider inside of Kubernetes": {
+			"a83edf9cb240e4ea18c1428551499e9b", "", nil, ownership.Owner{Kubernetes: true}, "a Service", false,
+		},
+		"a person's": {"web", "Kubernetes external service default/web-1 from cluster rig", []string{"production"}, ownership.Owner{}, "somebody outside of Kubernetes", false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			got := ownership.OwnerOf(test.name, test.description, test.tags)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if got.String() != test.words {
+				t.Errorf("in words %q, want %q", got, test.words)
+			}
+			if in := web().InThisCluster(got); in != test.inThisCluster {
+				t.Errorf("in this cluster: %v", in)
+			}
+		})
+	}
+}
+
+func TestWhomAListenerServes(t *testing.T) {
+	t.Parallel()
+	other := with(func(id *ownership.Identity) { id.ClusterName = "renamed" })
+	for _, test := range []struct {
+		name string
+		tags []string
+		want string
+	}{
+		{web().ListenerName(0), web().Tags(), "default/web-1"},
+		{other.ListenerName(0), other.Tags(), "default/web-1"}, // the same Service
+		{web().ListenerName(3), []string{web().Name()}, "default/web-1"},
+		{web().ListenerName(0), nil, "default/web-1"},
+		{"renamed", []string{"kube_svc_uid_u"}, "u"},
+		{"somebody's", []string{"production"}, ""},
+	} {
+		if got := ownership.SharerOf(test.name, test.tags); got != test.want {
+			t.Errorf("%s %v serves %q, want %q", test.name, test.tags, got, test.want)
+		}
+	}
+}
+
+// On a load balancer that we share, another cluster's Service of our name may be too.
+func TestNamesProveNothingOnASharedLoadBalancer(t *testing.T) {
+	t.Parallel()
+	for _, served := range []bool{false, true} {
+		id := with(func(id *ownership.Identity) { id.Sharing = ownership.Sharing{Is: true, Served: served} })
+		if got := id.OwnsChild(id.ListenerName(0), []string{id.Name()}); got != served {
+			t.Errorf("served before %v: by its tag %v", served, got)
+		}
+		if got := id.OwnsChild(id.PoolName(0), nil); got != served {
+			t.Errorf("served before %v: by its name %v", served, got)
+		}
+		if !id.OwnsChild("renamed", id.Tags()) {
+			t.Errorf("served before %v: not by its UID", served)
+		}
+	}
+}
+
+func TestTheFloatingIPOfASharedLoadBalancerIsTheOwners(t *testing.T) {
+	t.Parallel()
+	owner := with(func(id *ownership.Identity) { id.Service, id.ServiceUID = "owner", "uid-of-owner" })
+	for what, test := range map[string]struct {
+		sharing     ownership.Sharing
+		description string
+		want        bool
+	}{
+		"the owner's":             {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, owner.FloatingIPDescription(), true},
+		"of one that stays":       {ownership.Sharing{Is: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, owner.FloatingIPDescription(), false},
+		"our own, put on it":      {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, web().FloatingIPDescription(), false},
+		"an older owner's":        {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), nil)}, owner.LegacyFloatingIPDescription(), true},
+		"a person's":              {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), nil)}, "reserved", false},
+		"ours under another name": {ownership.Sharing{}, "Floating IP for Kubernetes external service default/web-1 from cluster before", true},
+	} {
+		id := with(func(id *ownership.Identity) { id.Sharing = test.sharing })
+		if got := id.OwnsFloatingIPOnVIP(test.description, true); got != test.want {
+			t.Errorf("%s: %v, want %v", what, got, test.want)
+		}
+	}
+}
+
+//proves:64
+func TestNamesThatAreTooLongEndWithAHash(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, service := range []string{"a", "b"} {
+		id := longest(200, false)
+		id.Service = id.Service[:62] + service
+		for _, name := range []string{id.Name(), id.ListenerName(0), id.ListenerName(1), id.PoolName(0), id.MonitorName(0)} {
+			if len(name) != 255 || seen[name] || strings.ContainsRune(name, '�') {
+				t.Errorf("%d bytes, seen before %v: %s", len(name), seen[name], name)
+			}
+			seen[name] = true
+		}
+		if again := id; again.Name() != id.Name() {
+			t.Error("the hash is another one each time")
+		}
+		id.ClusterName = strings.Repeat("ü", 150)
+		if strings.ContainsRune(id.Name(), '�') || len(id.Name()) > 255 {
+			t.Errorf("cut within a letter: %s", id.Name())
+		}
+	}
+}

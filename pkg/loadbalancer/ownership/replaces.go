@@ -1,0 +1,27 @@
+package ownership
+
+import "strings"
+
+// replacesTagPrefix begins the tag of a load balancer that was made to take the place
+// of another one.
+const replacesTagPrefix = "kube_lb_replaces_"
+
+// ReplacesTag gives the tag of a load balancer that is made to take the place of
+// another one, for a wish that the other could not fulfil. Tags stand from the
+// creation on: whatever happens in between, it can be told which of two load
+// balancers of a Service is to stay, and what it was made for.
+func ReplacesTag(loadBalancerID, wish string) string {
+	return replacesTagPrefix + loadBalancerID + "_" + wish
+}
+
+// Replaces reads that tag: the ID of the other load balancer, empty where there is
+// none, and the wish.
+func Replaces(tags []string) (loadBalancerID, wish string) {
+	for _, tag := range tags {
+		if rest, ok := strings.CutPrefix(tag, replacesTagPrefix); ok {
+			loadBalancerID, wish, _ = strings.Cut(rest, "_")
+			return loadBalancerID, wish
+		}
+	}
+	return "", ""
+}

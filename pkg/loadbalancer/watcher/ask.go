@@ -1,0 +1,144 @@
+package watcher
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// fields are the attributes that a token is made of.
+func fields() []string {
+	return []string{"id", "provisioning_status", "operating_status", "updated_at"}
+}
+
+// ask reads the load balancers of these waiters: with one request for one of them, and
+// with a few lists for many, however many. It gives an answer for each of them, and for
+// whatever else the lists hold.
+func (w *Watcher) ask(due []*waiter) map[string]answer {
+	pending := map[string]string{}
+	for _, p := range due {
+		pending[p.id] = p.pending
+	}
+	switch {
+	case len(pending) == 1, len(pending) <= few && w.whole >= many:
+		return w.askForEach(pending, map[string]answer{})
+	case w.filters(pending):
+		return w.askByStatus(pending)
+	}
+	return w.askForAll(pending, map[string]answer{})
+}
+
+const (
+	// few load balancers are read one by one in place of a list of all.
+	few = 3
+	// many are too many to list all of them each time.
+	many = 100
+)
+
+// filters tells whether lists by status are the smaller answers: of many load
+// balancers, few are waited for, in a status that is known. A list of those that are
+// still PENDING costs Octavia milliseconds; one of a thousand in all costs a second.
+func (w *Watcher) filters(pending map[string]string) bool {
+	const part = 4
+	for _, status := range pending {
+		if status == "" {
+			return false
+		}
+	}
+	return w.whole >= many && len(pending) < w.whole/part
+}
+
+// askByStatus lists what is still PENDING, by status, and then reads what is not.
+func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
+	answers := map[string]answer{}
+	for _, status := range slices.Sorted(maps.Keys(inverted(pending))) {
+		still, err := w.octavia.LoadBalancers(w.ctx, openstack.LoadBalancerFilter{Fields: fields(), ProvisioningStatus: status})
+		if err != nil {
+			return failed(pending, answers, err)
+		}
+		note(answers, still)
+	}
+	if rest := without(pending, answers); len(rest) > few {
+		return w.askForAll(rest, answers)
+	}
+	return w.askForEach(pending, answers)
+}
+
+// note adds what a list tells.
+func note(answers map[string]answer, listed []openstack.LoadBalancer) {
+	for i := range listed {
+		answers[listed[i].ID] = answer{token: tokenOf(&listed[i])}
+	}
+}
+
+// without gives the load balancers that have no answer yet.
+func without(ids map[string]string, answers map[string]answer) map[string]string {
+	rest := maps.Clone(ids)
+	maps.DeleteFunc(rest, func(id, _ string) bool { _, known := answers[id]; return known })
+	return rest
+}
+
+// failed answers for load balancers that could not be asked for.
+func failed(ids map[string]string, answers map[string]answer, err error) map[string]answer {
+	for id := range without(ids, answers) {
+		answers[id] = answer{err: err}
+	}
+	return answers
+}
+
+func inverted(pending map[string]string) map[string]bool {
+	statuses := map[string]bool{}
+	for _, status := range pending {
+		statuses[status] = true
+	}
+	return statuses
+}
+
+// askForAll reads load balancers with one list of all that there are.
+func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) map[string]answer {
+	listed, err := w.octavia.LoadBalancers(w.ctx, openstack.LoadBalancerFilter{Fields: fields()})
+	if err != nil {
+		return failed(ids, answers, err)
+	}
+	w.whole = len(listed)
+	note(answers, listed)
+	// A list can miss what is there: only a 404 says that it is gone.
+	return w.askForEach(ids, answers)
+}
+
+// askForEach reads the load balancers that have no answer yet one by one. An error that
+// concerns one of them does not end the waits for others; one that passes is taken for
+// the rest as well, as the next would meet it too.
+func (w *Watcher) askForEach(ids map[string]string, answers map[string]answer) map[string]answer {
+	for id := range without(ids, answers) {
+		token, err := Read(w.ctx, w.octavia, id)
+		if err != nil && !final(err) {
+			return failed(ids, answers, err)
+		}
+		answers[id] = answer{token: token, err: err}
+	}
+	return answers
+}
+
+// Read asks for the state of one load balancer.
+func Read(ctx context.Context, octavia Octavia, id string) (Token, error) {
+	lb, err := octavia.LoadBalancer(ctx, id, fields()...)
+	switch {
+	case openstack.IsNotFound(err):
+		return Token{Gone: true}, nil
+	case err != nil:
+		return Token{}, err
+	}
+	return tokenOf(lb), nil
+}
+
+func tokenOf(lb *openstack.LoadBalancer) Token {
+	return Token{
+		Gone:      lb.ProvisioningStatus == openstack.StatusDeleted,
+		Status:    model.Status{Provisioning: lb.ProvisioningStatus, Operating: lb.OperatingStatus},
+		UpdatedAt: lb.UpdatedAt,
+	}
+}

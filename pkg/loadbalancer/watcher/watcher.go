@@ -1,0 +1,266 @@
+// Package watcher lets any number of workers wait for load balancers with few
+// requests: they park here, and one watcher asks for all of them.
+package watcher
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Octavia is what the watcher asks of the load balancer service.
+type Octavia interface {
+	LoadBalancer(ctx context.Context, id string, fields ...string) (*openstack.LoadBalancer, error)
+	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error)
+}
+
+// ErrClosed tells that the process ends.
+var ErrClosed = errors.New("the controller is shutting down")
+
+// Pace is how often the watcher asks for a load balancer: first after First, then
+// after Step (or First, where it is 0), and from there after half as long again
+// each time, at most Cap.
+type Pace struct {
+	First, Step, Cap time.Duration
+	// Pending is the status that the load balancer has meanwhile, if that is known:
+	// where there are many, the watcher asks for those of that status only.
+	Pending string
+}
+
+// Token is the state of a load balancer at one moment.
+type Token struct {
+	// Gone tells that there is no such load balancer (any more).
+	Gone   bool
+	Status model.Status
+	// UpdatedAt moves with every change of anything in the load balancer.
+	UpdatedAt time.Time
+	// PendingAt is when a wait last saw that something works on the load balancer; zero
+	// when the first look found that nothing does.
+	PendingAt time.Time
+}
+
+// Watcher asks for load balancers that somebody waits for. Its zero value is not
+// usable: see New.
+type Watcher struct {
+	octavia Octavia
+	clock   clock.WithTicker
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wake   chan struct{}
+	done   sync.WaitGroup
+
+	// whole is how many load balancers the last list of all had; only rounds use it.
+	whole int
+
+	mu      sync.Mutex
+	parked  map[*waiter]struct{}
+	running bool
+}
+
+// waiter is a worker that waits for a load balancer.
+type waiter struct {
+	id       string
+	pending  string // the status it was last seen in, or has as far as is known
+	parked   time.Time
+	due      time.Time
+	interval time.Duration
+	limit    time.Duration
+	looked   bool        // its own first look is over
+	seen     time.Time   // when it was last seen PENDING
+	answer   chan answer // holds one, so that telling never blocks
+	last     error       // of the last request that failed
+}
+
+type answer struct {
+	token Token
+	err   error
+}
+
+// New makes a watcher. Close ends it, and every wait.
+func New(octavia Octavia, clk clock.WithTicker) *Watcher {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Watcher{
+		octavia: octavia,
+		clock:   clk,
+		ctx:     ctx,
+		cancel:  cancel,
+		wake:    make(chan struct{}, 1),
+		parked:  map[*waiter]struct{}{},
+	}
+}
+
+// Close ends the watcher; waits return ErrClosed.
+func (w *Watcher) Close() {
+	w.mu.Lock()
+	w.cancel() // park starts nothing after this
+	w.mu.Unlock()
+	w.done.Wait()
+}
+
+// Settled waits until nothing works on a load balancer any more: it is not
+// PENDING, or is gone. An error ends the wait only when it would come again;
+// otherwise, the context does. Who waits gives its place away (async.Yield).
+func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
+	now := w.clock.Now()
+	me := &waiter{
+		id: id, pending: pace.Pending, parked: now, due: now.Add(pace.First),
+		interval: cmp.Or(pace.Step, pace.First), limit: pace.Cap, answer: make(chan answer, 1),
+	}
+	w.park(me)
+	defer async.Yield(ctx)()
+	select {
+	case got := <-me.answer:
+		return got.token, got.err
+	case <-w.ctx.Done():
+		return Token{}, ErrClosed
+	case <-ctx.Done():
+		return Token{}, w.leave(me, ctx.Err())
+	}
+}
+
+// park adds a waiter and sees to it that the watcher runs.
+func (w *Watcher) park(me *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.parked[me] = struct{}{}
+	if w.ctx.Err() != nil {
+		return
+	}
+	if w.running {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+		return
+	}
+	w.running = true
+	w.done.Add(1)
+	go w.run()
+}
+
+func (w *Watcher) leave(me *waiter, why error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.parked, me)
+	return errors.Join(why, me.last)
+}
+
+// run asks until nobody waits any more.
+func (w *Watcher) run() {
+	defer w.done.Done()
+	for {
+		next, ok := w.next()
+		if !ok {
+			return
+		}
+		timer := w.clock.NewTimer(next.Sub(w.clock.Now()))
+		select {
+		case <-timer.C():
+			w.round()
+		case <-w.wake:
+			timer.Stop()
+		case <-w.ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// next gives the time of the next round. Without a waiter the watcher ends.
+func (w *Watcher) next() (time.Time, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var first time.Time
+	for p := range w.parked {
+		if first.IsZero() || p.due.Before(first) {
+			first = p.due
+		}
+	}
+	w.running = len(w.parked) > 0
+	return first, w.running
+}
+
+// round asks for every load balancer that is due, or nearly. A list tells of others as
+// well: who waits for one that is ready is told, and who waits on need not ask soon.
+func (w *Watcher) round() {
+	due, others := w.due()
+	if len(due) == 0 {
+		return
+	}
+	answers := w.ask(due)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range due {
+		got := answers[p.id]
+		if !w.settle(p, got) {
+			p.looked, p.last = true, got.err
+			p.due = w.clock.Now().Add(jitter(p.interval))
+			p.interval = min(p.interval+p.interval/2, p.limit)
+		}
+	}
+	for _, p := range others {
+		got, listed := answers[p.id]
+		if listed && got.err == nil && !w.settle(p, got) && p.looked {
+			p.due = w.clock.Now().Add(jitter(p.interval))
+		}
+	}
+}
+
+// settle tells a waiter what ends its wait, if it does.
+func (w *Watcher) settle(p *waiter, got answer) bool {
+	switch {
+	case got.err != nil && !final(got.err):
+		return false
+	case got.err == nil && !got.token.Gone && got.token.Status.Pending():
+		p.pending, p.seen = got.token.Status.Provisioning, w.clock.Now()
+		return false
+	}
+	if _, waits := w.parked[p]; waits {
+		got.token.PendingAt = p.seen
+		delete(w.parked, p)
+		p.answer <- got
+	}
+	return true
+}
+
+// visible is how long after a change a look may still show what was there before it,
+// where the database has replicas.
+const visible = time.Second
+
+// due picks the waiters of this round: who would be due within a third of its
+// interval comes along, as one request serves all. The others are those whom its
+// answer may tell something.
+func (w *Watcher) due() (due, others []*waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.clock.Now()
+	for p := range w.parked {
+		switch {
+		case !p.due.After(now.Add(p.interval / 3)):
+			due = append(due, p)
+		case p.looked || now.Sub(p.parked) >= visible:
+			others = append(others, p)
+		}
+	}
+	return due, others
+}
+
+// final tells errors that the next request would meet too.
+func final(err error) bool {
+	return openstack.IsForbidden(err) || openstack.IsInvalid(err)
+}
+
+// jitter spreads requests by a tenth to either side.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
+}

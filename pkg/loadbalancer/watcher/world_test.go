@@ -1,0 +1,236 @@
+package watcher_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"go.uber.org/goleak"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// octavia has load balancers in statuses that the test sets, and remembers what
+// it was asked, when.
+type octavia struct {
+	clock clock.PassiveClock
+
+	mu       sync.Mutex
+	statuses map[string]string
+	unlisted map[string]bool  // there, but lists miss them
+	fails    error            // every request
+	refuses  map[string]error // requests for an ID
+	asked    []request
+}
+
+type request struct {
+	at     time.Time
+	id     string // "" is a list
+	status string // that a list asks for; "" is a list of all
+	size   int    // how many load balancers a list has answered
+}
+
+func (o *octavia) set(status string, ids ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, id := range ids {
+		o.statuses[id] = status
+	}
+}
+
+func (o *octavia) failFor(id string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refuses[id] = err
+}
+
+func (o *octavia) fail(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.fails = err
+}
+
+// requests gives the requests for one ID, or the lists.
+func (o *octavia) requests(id string) []request {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(o.asked), func(r request) bool { return r.id != id })
+}
+
+func (o *octavia) all() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.asked)
+}
+
+// LoadBalancer implements wait.Octavia.
+func (o *octavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*openstack.LoadBalancer, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.asked = append(o.asked, request{at: o.clock.Now(), id: id})
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	status, there := o.statuses[id]
+	switch {
+	case o.fails != nil:
+		return nil, o.fails
+	case o.refuses[id] != nil:
+		return nil, o.refuses[id]
+	case !there:
+		return nil, answer(http.StatusNotFound, "Load Balancer "+id+" not found.")
+	}
+	return &openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}}, nil
+}
+
+// LoadBalancers implements wait.Octavia.
+func (o *octavia) LoadBalancers(_ context.Context, filter openstack.LoadBalancerFilter) (all []openstack.LoadBalancer, _ error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer func() {
+		o.asked = append(o.asked, request{at: o.clock.Now(), status: filter.ProvisioningStatus, size: len(all)})
+	}()
+	if o.fails != nil {
+		return nil, o.fails
+	}
+	for id, status := range o.statuses {
+		if !o.unlisted[id] && (filter.ProvisioningStatus == "" || filter.ProvisioningStatus == status) {
+			all = append(all, openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}})
+		}
+	}
+	return all, nil
+}
+
+// updatedAt is another time for each load balancer.
+func updatedAt(id string) time.Time { return time.Unix(int64(len(id)), 0) }
+
+// answer is an error as the typed calls give it.
+func answer(status int, text string) error {
+	return openstack.Wrap(gophercloud.ErrUnexpectedResponseCode{
+		Method: http.MethodGet, URL: "http://cloud/load-balancer/v2.0/lbaas/loadbalancers", Actual: status,
+		Body:           []byte(fmt.Sprintf(`{"faultcode": "Client", "faultstring": %q, "debuginfo": null}`, text)),
+		ResponseHeader: http.Header{"X-Openstack-Request-Id": {"req-1"}},
+	}, "read load balancers")
+}
+
+// world is a watcher with a clock that stands still until it is told to go on.
+type world struct {
+	t       *testing.T
+	clock   *clocktesting.FakeClock
+	octavia *octavia
+	watcher *watcher.Watcher
+}
+
+func newWorld(t *testing.T, statuses map[string]string) *world {
+	t.Helper()
+	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
+	o := &octavia{clock: clk, statuses: statuses, unlisted: map[string]bool{}, refuses: map[string]error{}}
+	w := &world{t: t, clock: clk, octavia: o, watcher: watcher.New(o, clk)}
+	t.Cleanup(w.watcher.Close)
+	return w
+}
+
+func pace() watcher.Pace {
+	return watcher.Pace{First: time.Second, Cap: 10 * time.Second, Pending: "PENDING_UPDATE"}
+}
+
+// result is how a wait ended.
+type result struct {
+	token watcher.Token
+	err   error
+}
+
+// wait waits for a load balancer in the background.
+func (w *world) wait(ctx context.Context, id string) <-chan result {
+	ended := make(chan result, 1)
+	go func() {
+		token, err := w.watcher.Settled(ctx, id, pace())
+		ended <- result{token, err}
+	}()
+	return ended
+}
+
+// waitAll begins one wait for each ID, and returns when all are parked.
+func (w *world) waitAll(ids ...string) []<-chan result {
+	w.t.Helper()
+	var ended []<-chan result
+	for _, id := range ids {
+		ended = append(ended, w.wait(w.t.Context(), id))
+	}
+	w.until("all are parked", func() bool { return w.watcher.Parked() == len(ids) })
+	return ended
+}
+
+// until waits for something that happens in real time, without the clock.
+func (w *world) until(what string, holds func() bool) {
+	w.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("%s: not after 20 s", what)
+		}
+		time.Sleep(50 * time.Microsecond)
+	}
+}
+
+// pass lets the clock go on in small steps. Before each, the watcher has done what
+// was due and sleeps again, or has nothing to do.
+func (w *world) pass(d time.Duration) {
+	w.t.Helper()
+	const step = 100 * time.Millisecond
+	for ; d > 0; d -= step {
+		w.until("the watcher sleeps", func() bool { return w.clock.HasWaiters() || w.watcher.Parked() == 0 })
+		w.clock.Step(step)
+	}
+	w.until("the watcher sleeps", func() bool { return w.clock.HasWaiters() || w.watcher.Parked() == 0 })
+}
+
+// passUntil lets the clock go on until something is the case.
+func (w *world) passUntil(what string, holds func() bool) {
+	w.t.Helper()
+	for range 3000 { // five minutes
+		if holds() {
+			return
+		}
+		w.pass(100 * time.Millisecond)
+	}
+	w.t.Fatalf("%s: not after five minutes", what)
+}
+
+// ended gives the result of a wait that must have ended.
+func (w *world) ended(c <-chan result) result {
+	w.t.Helper()
+	select {
+	case r := <-c:
+		return r
+	case <-time.After(20 * time.Second):
+		w.t.Fatal("the wait goes on")
+		return result{}
+	}
+}
+
+func names(n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("lb-%d", i))
+	}
+	return ids
+}
+
+func pending(ids ...string) map[string]string {
+	statuses := map[string]string{}
+	for _, id := range ids {
+		statuses[id] = "PENDING_UPDATE"
+	}
+	return statuses
+}

@@ -1,0 +1,273 @@
+package routes_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	cloudprovider "k8s.io/cloud-provider"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+)
+
+// cloud is a simulated one that many clusters can be on.
+type cloud struct {
+	*testing.T
+	*simulator.Cloud
+	network *openstack.Neutron
+}
+
+func newCloud(t *testing.T, options simulator.Options) *cloud {
+	t.Helper()
+	options.Topology.CIDR = cmp.Or(options.Topology.CIDR, "10.6.0.0/16")
+	started, conf := simulated.Cloud(t, options)
+	return &cloud{t, started, simulated.SignIn(t, conf, openstack.SessionOptions{}).Neutron()}
+}
+
+// dualStack is a cloud with many routes and both IP families.
+func dualStack() simulator.Options {
+	return simulator.Options{
+		Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"},
+		Neutron:  func(o *neutron.Options) { o.MaxRoutes = 1000 },
+	}
+}
+
+// routes are those of the router, in order.
+func (c *cloud) routes() []string {
+	texts := []string{}
+	for _, r := range c.Neutron.Routers()[0].Routes {
+		texts = append(texts, r.Destination+" via "+r.NextHop)
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+func (c *cloud) wantRoutes(want ...string) {
+	c.Helper()
+	slices.Sort(want)
+	if got := c.routes(); !slices.Equal(got, append([]string{}, want...)) {
+		c.Errorf("the router's routes are %q, want %q", got, want)
+	}
+}
+
+// setRoutes is what somebody else does, each a destination and a next hop.
+func (c *cloud) setRoutes(routes ...[2]string) {
+	c.Helper()
+	var all []neutron.Route
+	for _, r := range routes {
+		all = append(all, neutron.Route{Destination: r[0], NextHop: r[1]})
+	}
+	if err := c.Neutron.SetRoutes(c.Router.ID, all); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// spent gives the requests to Neutron since the last call.
+func (c *cloud) spent() []string {
+	var texts []string
+	for _, r := range c.Books.Requests(books.Under("/network")) {
+		texts = append(texts, r.Method+" "+strings.TrimPrefix(r.Route, "/network/v2.0/"))
+	}
+	c.Books.Reset()
+	return texts
+}
+
+func count(requests []string, part string) int {
+	return len(slices.DeleteFunc(slices.Clone(requests), func(r string) bool { return !strings.Contains(r, part) }))
+}
+
+// cluster is a cluster on the cloud, and the controller that works for it.
+type cluster struct {
+	*cloud
+	name   string
+	client *fake.Clientset
+	nodes  cache.Indexer
+	table  *routes.Table
+	clock  *clocktesting.FakeClock
+	ports  map[string]string // of nodes' servers
+}
+
+func (c *cloud) cluster(name string) *cluster {
+	k := &cluster{
+		cloud: c, name: name, client: fake.NewClientset(), ports: map[string]string{},
+		nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
+		clock: clocktesting.NewFakeClock(time.Now()),
+	}
+	k.restart()
+	return k
+}
+
+// record is the content of the ConfigMap.
+func (k *cluster) record() map[string]string {
+	k.Helper()
+	stored, err := k.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(k.Context(), routes.RecordName, metav1.GetOptions{})
+	if err != nil {
+		k.Fatal(err)
+	}
+	return stored.Data
+}
+
+// restart is another process.
+func (k *cluster) restart() {
+	k.table = routes.New(routes.Options{
+		Network: k.network, RouterID: k.Router.ID,
+		Nodes: corelisters.NewNodeLister(k.nodes), Synced: func() bool { return true },
+		ConfigMaps: k.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), ClusterID: k.name,
+		Gather: 20 * time.Millisecond, Clock: patientClock{k.clock},
+	})
+}
+
+// patientClock tells the time of the test, and waits in true time.
+type patientClock struct{ *clocktesting.FakeClock }
+
+func (patientClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// join adds a server and the Node on it.
+func (k *cluster) join(name string, podCIDRs ...string) *v1.Node {
+	k.Helper()
+	server, err := k.AddServer(name, "")
+	if err != nil {
+		k.Fatal(err)
+	}
+	k.ports[name] = server.PortIDs[0]
+	node := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       v1.NodeSpec{ProviderID: "openstack:///" + server.ID, PodCIDRs: podCIDRs},
+	}
+	for _, address := range server.Addresses {
+		node.Status.Addresses = append(node.Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: address})
+	}
+	k.set(node)
+	return node
+}
+
+func (k *cluster) set(node *v1.Node) {
+	k.Helper()
+	if err := k.nodes.Update(node); err != nil {
+		k.Fatal(err)
+	}
+}
+
+// leave takes the Node away; its server stays.
+func (k *cluster) leave(node *v1.Node) {
+	k.Helper()
+	if err := k.nodes.Delete(node); err != nil {
+		k.Fatal(err)
+	}
+}
+
+func (k *cluster) address(node *v1.Node) string { return node.Status.Addresses[0].Address }
+
+// pairs are the allowed address pairs of a node's port.
+func (k *cluster) pairs(node string) []string {
+	k.Helper()
+	port, err := k.Neutron.Port(k.ports[node])
+	if err != nil {
+		k.Fatal(err)
+	}
+	texts := []string{}
+	for _, pair := range port.AddressPairs {
+		if pair.MACAddress != port.MACAddress {
+			k.Errorf("pair %+v has another MAC than the port's %s", pair, port.MACAddress)
+		}
+		texts = append(texts, pair.Address)
+	}
+	return texts
+}
+
+func (k *cluster) wantPairs(node string, want ...string) {
+	k.Helper()
+	if got := k.pairs(node); !slices.Equal(got, append([]string{}, want...)) {
+		k.Errorf("allowed address pairs of %s are %q, want %q", node, got, want)
+	}
+}
+
+// list is ListRoutes without errors, by name.
+func (k *cluster) list() map[string]*cloudprovider.Route {
+	k.Helper()
+	all, err := k.table.ListRoutes(k.Context(), "kubernetes")
+	if err != nil {
+		k.Fatal(err)
+	}
+	byName := map[string]*cloudprovider.Route{}
+	for _, r := range all {
+		byName[r.Name] = r
+	}
+	return byName
+}
+
+// sync does what upstream's route controller does in one round, and gives the errors
+// of the calls, which upstream makes at the same time.
+func (k *cluster) sync() []error {
+	k.Helper()
+	var calls []func(context.Context) error
+	has := map[string]bool{}
+	for _, r := range k.list() {
+		if r.Blackhole {
+			calls = append(calls, func(ctx context.Context) error { return k.table.DeleteRoute(ctx, "kubernetes", r) })
+		}
+		has[string(r.TargetNode)+" "+r.DestinationCIDR] = true
+	}
+	for _, object := range k.nodes.List() {
+		node, _ := object.(*v1.Node)
+		for _, cidr := range node.Spec.PodCIDRs {
+			if !has[node.Name+" "+cidr] {
+				wanted := &cloudprovider.Route{TargetNode: types.NodeName(node.Name), TargetNodeAddresses: node.Status.Addresses, DestinationCIDR: cidr}
+				calls = append(calls, func(ctx context.Context) error { return k.table.CreateRoute(ctx, "kubernetes", "", wanted) })
+			}
+		}
+	}
+	errs := make([]error, len(calls))
+	var group sync.WaitGroup
+	for i, call := range calls {
+		group.Go(func() { errs[i] = call(k.Context()) })
+	}
+	group.Wait()
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// settle syncs without errors.
+func (k *cluster) settle() {
+	k.Helper()
+	for _, err := range k.sync() {
+		k.Error(err)
+	}
+}
+
+// many are nodes with a pod CIDR of each family.
+func (k *cluster) many(count int) {
+	k.Helper()
+	for i := range count {
+		k.join(fmt.Sprintf("node-%d", i), fmt.Sprintf("10.244.%d.0/24", i), fmt.Sprintf("fd00:244:0:%x::/64", i))
+	}
+}
+
+// mentions fails the test unless there is one error and it has all of the texts.
+func (k *cluster) mentions(errs []error, texts ...string) {
+	k.Helper()
+	if len(errs) != 1 {
+		k.Fatalf("errors are %v, want one", errs)
+	}
+	for _, text := range texts {
+		if !strings.Contains(errs[0].Error(), text) {
+			k.Errorf("error %q does not mention %q", errs[0], text)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package routes
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// hop is a route of a router: where to, and through whom. Neutron has nothing else
+// of it, so two hops that are equal are one route.
+type hop struct {
+	to  netip.Prefix
+	via netip.Addr
+}
+
+const viaWord = " via "
+
+func (h hop) String() string { return h.to.String() + viaWord + h.via.String() }
+
+// parseHop reads what String writes.
+func parseHop(text string) (hop, error) {
+	to, via, _ := strings.Cut(text, viaWord)
+	return hopOf(openstack.ExtraRoute{Destination: to, NextHop: via})
+}
+
+// hopOf reads a route however it is spelled: IPv6 has many ways to be.
+func hopOf(route openstack.ExtraRoute) (hop, error) {
+	to, err := netip.ParsePrefix(route.Destination)
+	if err != nil {
+		return hop{}, fmt.Errorf("destination of a route: %w", err)
+	}
+	via, err := netip.ParseAddr(route.NextHop)
+	if err != nil {
+		return hop{}, fmt.Errorf("next hop of the route to %s: %w", to, err)
+	}
+	return hop{to.Masked(), via}, nil
+}
+
+// hopsOf are the routes of a router with their own spelling, by which alone they can
+// be removed.
+func hopsOf(router *openstack.Router) map[hop]openstack.ExtraRoute {
+	hops := make(map[hop]openstack.ExtraRoute, len(router.Routes))
+	for _, route := range router.Routes {
+		if h, err := hopOf(route); err == nil {
+			hops[h] = route
+		}
+	}
+	return hops
+}
+
+// target is what a hop leads to: a node's pod CIDR, as the Node spells it.
+type target struct {
+	node *v1.Node
+	cidr string
+}
+
+// targets are all hops that lead to a pod CIDR of a node through an address of that
+// same node. One for each pod CIDR is enough.
+func targets(nodes []*v1.Node) map[hop]target {
+	all := map[hop]target{}
+	for _, node := range nodes {
+		for _, cidr := range node.Spec.PodCIDRs {
+			to, err := netip.ParsePrefix(cidr)
+			if err != nil {
+				continue // upstream tells
+			}
+			for _, via := range nextHops(node.Status.Addresses, to) {
+				all[hop{to.Masked(), via}] = target{node, cidr}
+			}
+		}
+	}
+	return all
+}
+
+// nextHops are the addresses of a node that a route to the CIDR can lead through, the
+// best ones first.
+func nextHops(addresses []v1.NodeAddress, to netip.Prefix) []netip.Addr {
+	var found []netip.Addr
+	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
+		for _, address := range addresses {
+			ip, err := netip.ParseAddr(address.Address)
+			if err == nil && address.Type == kind && ip.Is4() == to.Addr().Is4() {
+				found = append(found, ip)
+			}
+		}
+	}
+	return found
+}

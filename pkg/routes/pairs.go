@@ -1,0 +1,118 @@
+package routes
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// A port with port security sends and is sent nothing but its own addresses and its
+// allowed address pairs, so the node's port needs a pair for each of its pod CIDRs.
+
+// guarded tells whether a port needs pairs at all.
+func guarded(port *openstack.RoutedPort) bool {
+	return port.AddressPairs != nil && (port.PortSecurity == nil || *port.PortSecurity)
+}
+
+// open tells whether pods of the CIDR are reached through the port. A wider pair,
+// which somebody else made, does as well.
+func open(port *openstack.RoutedPort, to netip.Prefix) bool {
+	return !guarded(port) || slices.ContainsFunc(*port.AddressPairs, func(pair openstack.AddressPair) bool {
+		has, ok := prefixOf(pair, port)
+		return ok && has.Bits() <= to.Bits() && has.Contains(to.Addr())
+	})
+}
+
+// prefixOf reads a pair of the port's own MAC.
+func prefixOf(pair openstack.AddressPair, port *openstack.RoutedPort) (netip.Prefix, bool) {
+	if pair.MACAddress != "" && !strings.EqualFold(pair.MACAddress, port.MACAddress) {
+		return netip.Prefix{}, false
+	}
+	if prefix, err := netip.ParsePrefix(pair.IPAddress); err == nil {
+		return prefix.Masked(), true
+	}
+	address, err := netip.ParseAddr(pair.IPAddress)
+	if err != nil {
+		return netip.Prefix{}, false
+	}
+	return netip.PrefixFrom(address, address.BitLen()), true
+}
+
+// addPairs lets pods of the CIDRs be reached through a port.
+func (t *Table) addPairs(ctx context.Context, port *openstack.RoutedPort, cidrs []netip.Prefix) error {
+	return t.changePairs(ctx, port, func(port *openstack.RoutedPort) []openstack.AddressPair {
+		pairs := slices.Clone(*port.AddressPairs)
+		for _, to := range cidrs {
+			if !open(port, to) {
+				pairs = append(pairs, openstack.AddressPair{IPAddress: to.String(), MACAddress: port.MACAddress})
+			}
+		}
+		return pairs
+	})
+}
+
+// removePairs takes back what addPairs has added. A port that is gone has none, and
+// one that we may not write has none of ours.
+func (t *Table) removePairs(ctx context.Context, port *openstack.RoutedPort, cidrs []netip.Prefix) error {
+	err := t.changePairs(ctx, port, func(port *openstack.RoutedPort) []openstack.AddressPair {
+		return slices.DeleteFunc(slices.Clone(*port.AddressPairs), func(pair openstack.AddressPair) bool {
+			has, ok := prefixOf(pair, port)
+			return ok && slices.Contains(cidrs, has)
+		})
+	})
+	if openstack.IsNotFound(err) || openstack.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// changePairs reads the port again when somebody else has changed it.
+func (t *Table) changePairs(ctx context.Context, port *openstack.RoutedPort, wanted func(*openstack.RoutedPort) []openstack.AddressPair) error {
+	for attempt := 1; guarded(port); attempt++ {
+		pairs := wanted(port)
+		if slices.Equal(pairs, *port.AddressPairs) {
+			return nil
+		}
+		err := t.network.SetAddressPairs(ctx, port, pairs)
+		if err == nil || !openstack.IsStale(err) {
+			return err
+		}
+		if attempt == attempts {
+			return fmt.Errorf("port %s was changed by somebody else during each of %d attempts: %w", port.ID, attempts, err)
+		}
+		if port, err = t.network.RoutedPort(ctx, port.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// portsOf finds ports by their addresses.
+func (t *Table) portsOf(ctx context.Context, addresses []netip.Addr) (map[netip.Addr][]*openstack.RoutedPort, error) {
+	slices.SortFunc(addresses, netip.Addr.Compare)
+	var texts []string
+	for _, address := range slices.Compact(addresses) {
+		texts = append(texts, address.String())
+	}
+	found, err := t.network.PortsWithAddresses(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	ports, seen := map[netip.Addr][]*openstack.RoutedPort{}, map[string]bool{}
+	for i := range found {
+		if seen[found[i].ID] { // once for each of its addresses
+			continue
+		}
+		seen[found[i].ID] = true
+		for _, fixed := range found[i].FixedIPs {
+			if address, err := netip.ParseAddr(fixed.IPAddress); err == nil {
+				ports[address] = append(ports[address], &found[i])
+			}
+		}
+	}
+	return ports, nil
+}

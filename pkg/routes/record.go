@@ -1,0 +1,168 @@
+package routes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+)
+
+// RecordName is the ConfigMap in kube-system that says which routes are ours.
+const RecordName = "openstack-routes"
+
+// clusterKey holds whose record it is: one that was restored in another cluster
+// proves nothing there. It is empty where the cluster's identity could not be read;
+// such a record is believed, and gets the identity when there is one.
+const clusterKey = "cluster"
+
+// record is the proof that a route is ours when the Node that it led to is gone. It
+// is written before the router is, and says too much rather than too little. Without
+// the right to write it, it lasts as long as the process.
+type record struct {
+	maps            corev1.ConfigMapInterface
+	cluster, router string
+
+	mu     sync.Mutex
+	loaded bool
+	// stored is nil before the ConfigMap is there.
+	stored *v1.ConfigMap
+	// denied says that we may not keep one; foreign that the stored one is of a cluster
+	// that may be ours: our own identity cannot be read.
+	denied, foreign bool
+	// ports are those of our routes, by route; "" where none is known.
+	ports map[hop]string
+}
+
+// read gives all routes of ours, each with the ID of the port that it leads to.
+func (r *record) read(ctx context.Context) (map[hop]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.loaded {
+		if err := r.load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return maps.Clone(r.ports), nil
+}
+
+// load replaces what is known by what is stored.
+func (r *record) load(ctx context.Context) error {
+	stored, err := r.maps.Get(ctx, RecordName, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		r.deny(ctx, err)
+		return nil
+	case apierrors.IsNotFound(err):
+		stored = nil
+	case err != nil:
+		return fmt.Errorf("read which routes are ours: %w", err)
+	}
+	r.stored, r.loaded, r.foreign, r.ports = stored, true, false, map[hop]string{}
+	if stored == nil {
+		return nil
+	}
+	if owner := stored.Data[clusterKey]; owner != "" && owner != r.cluster {
+		if r.foreign = r.cluster == ""; r.foreign {
+			klog.FromContext(ctx).Info("The record of routes is left as it is: it is of a cluster with an identity, and ours cannot be read. "+
+				"Routes of nodes that went meanwhile stay until it can", "configMap", RecordName, "cluster", owner)
+		}
+		return nil
+	}
+	for line := range strings.Lines(stored.Data[r.router]) {
+		text, port, _ := strings.Cut(strings.TrimSpace(line), portWord)
+		if h, err := parseHop(text); err == nil {
+			r.ports[h] = port
+		}
+	}
+	return nil
+}
+
+const portWord = " port "
+
+// write adds and drops routes, and stores that if it is anything new.
+func (r *record) write(ctx context.Context, add map[hop]string, drop []hop) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if !r.loaded {
+			if err := r.load(ctx); err != nil {
+				return err
+			}
+		}
+		before := maps.Clone(r.ports)
+		maps.Copy(r.ports, add)
+		for _, h := range drop {
+			delete(r.ports, h)
+		}
+		if maps.Equal(before, r.ports) {
+			return nil
+		}
+		err := r.store(ctx)
+		if err != nil {
+			r.loaded = r.denied // what is stored must be read again
+		}
+		return err
+	})
+}
+
+func (r *record) store(ctx context.Context) (err error) {
+	if r.denied || r.foreign {
+		return nil
+	}
+	changed := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: RecordName}}
+	if r.stored != nil {
+		changed = r.stored.DeepCopy()
+	}
+	if owner := changed.Data[clusterKey]; owner != "" && owner != r.cluster || changed.Data == nil {
+		changed.Data = map[string]string{}
+	}
+	changed.Data[clusterKey] = r.cluster
+	changed.Data[r.router] = r.text()
+	if r.stored == nil {
+		changed, err = r.maps.Create(ctx, changed, metav1.CreateOptions{})
+	} else {
+		changed, err = r.maps.Update(ctx, changed, metav1.UpdateOptions{})
+	}
+	switch {
+	case err == nil:
+		r.stored = changed
+		return nil
+	case apierrors.IsForbidden(err):
+		r.deny(ctx, err)
+		return nil
+	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // somebody was quicker
+		return apierrors.NewConflict(v1.Resource("configmaps"), RecordName, errors.New("it came or went meanwhile"))
+	case apierrors.IsConflict(err):
+		return err
+	}
+	return fmt.Errorf("write down which routes are ours: %w", err)
+}
+
+// text has a line for each route.
+func (r *record) text() string {
+	lines := make([]string, 0, len(r.ports))
+	for h, port := range r.ports {
+		lines = append(lines, h.String()+portWord+port+"\n")
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+func (r *record) deny(ctx context.Context, err error) {
+	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+RecordName+": routes of nodes that go while no cloud-controller-manager runs will stay. "+
+		"Grant the Role of manifests/static/rbac.yaml")
+	r.denied, r.loaded = true, true
+	if r.ports == nil {
+		r.ports = map[hop]string{}
+	}
+}

@@ -1,0 +1,142 @@
+package routes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// attempts bounds how often a change is tried that somebody else prevents by one of theirs.
+const attempts = 10
+
+// limitAge is how long it is believed that a router that was full takes no more than
+// it had then.
+const limitAge = time.Minute
+
+// wholeAge is how long it is believed that Neutron does not know extraroute-atomic.
+// It may learn it, or the answer was of one that does not belong to the others.
+const wholeAge = 10 * time.Minute
+
+// routeLimit is how many routes Neutron was seen to let the router have.
+type routeLimit struct {
+	most  int
+	until time.Time
+}
+
+func (t *Table) readRouter(ctx context.Context) (*openstack.Router, error) {
+	router, err := t.network.Router(ctx, t.routerID)
+	if openstack.IsNoRouter(err) {
+		return nil, fmt.Errorf("cloud.conf [Route] router-id names no router that this project has or may see: %w", err)
+	}
+	return router, err
+}
+
+// change adds routes to the router, or removes them. The router is what was read of
+// it last; it is brought up to date where that matters.
+func (t *Table) change(ctx context.Context, router *openstack.Router, add, remove []openstack.ExtraRoute) error {
+	if now := t.clock.Now(); now.UnixNano() >= t.wholeUntil.Load() {
+		var err error
+		if len(add) > 0 {
+			err = t.network.AddRoutes(ctx, t.routerID, add)
+		} else {
+			err = t.network.RemoveRoutes(ctx, t.routerID, remove)
+		}
+		if !openstack.IsUnknownAction(err) {
+			return err
+		}
+		klog.FromContext(ctx).Info("Neutron has no extension extraroute-atomic: routes are read and written back as a whole", "router", t.routerID)
+		t.wholeUntil.Store(now.Add(wholeAge).UnixNano())
+	}
+	return t.replace(ctx, router, add, remove)
+}
+
+// replace is for Neutron without extraroute-atomic. It writes the routes as a whole,
+// unless somebody else has changed the router since it was read.
+func (t *Table) replace(ctx context.Context, router *openstack.Router, add, remove []openstack.ExtraRoute) error {
+	for attempt := 1; ; attempt++ {
+		routes := slices.DeleteFunc(slices.Clone(router.Routes), func(r openstack.ExtraRoute) bool { return slices.Contains(remove, r) })
+		for _, r := range add {
+			if !slices.Contains(routes, r) {
+				routes = append(routes, r)
+			}
+		}
+		written, err := t.network.SetRoutes(ctx, router, routes)
+		if err == nil {
+			*router = *written
+			return nil
+		}
+		if !openstack.IsStale(err) || attempt == attempts {
+			return err
+		}
+		read, err := t.readRouter(ctx)
+		if err != nil {
+			return err
+		}
+		*router = *read
+	}
+}
+
+// add adds routes in as few requests as it can. Neutron takes all of a request or
+// nothing: what it refuses is tried in halves, until it is known which routes it
+// does not take. The error is that of each route that did not come to be.
+func (t *Table) add(ctx context.Context, p *pass, hops []hop) {
+	var full error
+	room := len(hops)
+	if limit := t.limit; t.clock.Now().Before(limit.until) {
+		room = min(room, max(0, limit.most-len(p.has)))
+		full = t.fullError(limit.most)
+	}
+	if room > 0 {
+		if refused := t.addSome(ctx, p, hops[:room]); refused != nil {
+			full = refused
+		}
+	}
+	for _, h := range hops[room:] {
+		p.errs[h] = full
+	}
+}
+
+// addSome gives an error when the router is full.
+func (t *Table) addSome(ctx context.Context, p *pass, hops []hop) error {
+	routes := make([]openstack.ExtraRoute, 0, len(hops))
+	for _, h := range hops {
+		routes = append(routes, openstack.ExtraRoute{Destination: h.to.String(), NextHop: h.via.String()})
+	}
+	err := t.change(ctx, p.router, routes, nil)
+	switch {
+	case err == nil:
+		for i, h := range hops {
+			p.has[h], p.added[h] = routes[i], true
+		}
+		return nil
+	case openstack.IsInvalid(err) && len(hops) > 1:
+		half := len(hops) / 2
+		full := t.addSome(ctx, p, hops[:half])
+		if full == nil {
+			return t.addSome(ctx, p, hops[half:])
+		}
+		for _, h := range hops[half:] {
+			p.errs[h] = full
+		}
+		return full
+	case openstack.IsRouteLimit(err):
+		t.limit = routeLimit{most: len(p.has), until: t.clock.Now().Add(limitAge)}
+		err = fmt.Errorf("%w: %w", t.fullError(t.limit.most), err)
+		p.errs[hops[0]] = err
+		return err
+	}
+	for _, h := range hops {
+		p.errs[h] = err
+	}
+	return nil
+}
+
+func (t *Table) fullError(most int) error {
+	return fmt.Errorf("router %s has %d routes and Neutron lets it have no more: every node needs one for each of its pod CIDRs, "+
+		"so the cloud's operator must raise max_routes in neutron.conf, whose default is 30", t.routerID, most)
+}

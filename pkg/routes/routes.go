@@ -1,0 +1,280 @@
+// Package route leads the networks of pods through a Neutron router: each pod CIDR
+// of a node is a route of the router whose next hop is the node. It implements
+// cloudprovider.Routes, which upstream's route controller calls.
+//
+// Routes have no tags, and several clusters may share a router, so a route is ours
+// only when it is proven to be:
+//
+//	it leads to a pod CIDR of a Node, through an address of that same Node   ours
+//	it is in our record (a ConfigMap): we made it, or it once was the above  ours
+//	anything else                                                            never touched
+//
+// What is ours and leads to no Node any more is a blackhole to upstream, which has it
+// deleted. A pod CIDR that somebody else's route leads elsewhere is an error.
+package routes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Network is what this package asks of Neutron; *openstack.Neutron does it.
+type Network interface {
+	Router(ctx context.Context, id string) (*openstack.Router, error)
+	// AddRoutes and RemoveRoutes give openstack.IsUnknownAction where SetRoutes must do.
+	AddRoutes(ctx context.Context, routerID string, routes []openstack.ExtraRoute) error
+	RemoveRoutes(ctx context.Context, routerID string, routes []openstack.ExtraRoute) error
+	SetRoutes(ctx context.Context, router *openstack.Router, routes []openstack.ExtraRoute) (*openstack.Router, error)
+	RouterPorts(ctx context.Context, routerID string) ([]openstack.RoutedPort, error)
+	PortsWithAddresses(ctx context.Context, addresses []string) ([]openstack.RoutedPort, error)
+	RoutedPort(ctx context.Context, id string) (*openstack.RoutedPort, error)
+	SetAddressPairs(ctx context.Context, port *openstack.RoutedPort, pairs []openstack.AddressPair) error
+}
+
+const (
+	// DefaultGather is how long calls are gathered into one: upstream makes up to 200
+	// at the same moment.
+	DefaultGather = 100 * time.Millisecond
+	// DefaultPairsAge is how long the allowed address pairs of nodes' ports are
+	// believed to be what they were.
+	DefaultPairsAge = 5 * time.Minute
+	// portWrites is how many ports are written at a time.
+	portWrites = 16
+)
+
+// Options are what a Table needs.
+type Options struct {
+	Network  Network
+	RouterID string
+	// Nodes are those of the cluster, once Synced.
+	Nodes  corelisters.NodeLister
+	Synced func() bool
+	// ConfigMaps of kube-system hold the record.
+	ConfigMaps corev1.ConfigMapInterface
+	// ClusterID is the cluster's identity, to which the record belongs.
+	ClusterID string
+	// Gather and PairsAge; zero means the defaults.
+	Gather, PairsAge time.Duration
+	// Clock; nil means the real one.
+	Clock clock.Clock
+}
+
+// Table implements cloudprovider.Routes with the routes of one router. All methods
+// may be called at the same time.
+type Table struct {
+	network  Network
+	routerID string
+	nodes    corelisters.NodeLister
+	synced   func() bool
+	clock    clock.Clock
+	pairsAge time.Duration
+	record   *record
+	batcher  *batcher
+	// wholeUntil is until when Neutron is taken to have no extraroute-atomic, in
+	// nanoseconds of Unix.
+	wholeUntil atomic.Int64
+
+	// Only one batch is at work at a time, and these are its own.
+	limit   routeLimit
+	subnets map[string]bool
+
+	mu sync.Mutex
+	// whole are the routes that are there with all that they need.
+	whole   map[hop]bool
+	checked time.Time
+}
+
+var _ cloudprovider.Routes = (*Table)(nil)
+
+// New makes a Table. It asks nobody anything.
+func New(options Options) *Table {
+	if options.Gather == 0 {
+		options.Gather = DefaultGather
+	}
+	if options.PairsAge == 0 {
+		options.PairsAge = DefaultPairsAge
+	}
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	t := &Table{
+		network: options.Network, routerID: options.RouterID, nodes: options.Nodes, synced: options.Synced,
+		clock: options.Clock, pairsAge: options.PairsAge, whole: map[hop]bool{},
+		record: &record{maps: options.ConfigMaps, cluster: options.ClusterID, router: options.RouterID},
+	}
+	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.carryOut}
+	return t
+}
+
+// ListRoutes gives the routes that are ours: those of Nodes that are all they should
+// be, and as blackholes those that lead to no Node. A route whose port lacks its
+// allowed address pair is left out, upon which upstream calls CreateRoute. It costs
+// one request, and a look at the nodes' ports every few minutes.
+func (t *Table) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
+	wanted, err := t.targets()
+	if err != nil {
+		return nil, err
+	}
+	router, err := t.readRouter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	has := hopsOf(router)
+	owned, err := t.record.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	whole, ports, err := t.wholeRoutes(ctx, has, wanted, owned)
+	if err != nil {
+		return nil, err
+	}
+	if owned, err = t.adopt(ctx, has, wanted, owned, ports); err != nil {
+		return nil, err
+	}
+	var routes []*cloudprovider.Route
+	for h := range has {
+		_, ours := owned[h]
+		at, leads := wanted[h]
+		switch {
+		case leads && whole[h]:
+			routes = append(routes, &cloudprovider.Route{
+				Name: h.String(), TargetNode: types.NodeName(at.node.Name), DestinationCIDR: at.cidr,
+				TargetNodeAddresses: at.node.Status.Addresses,
+			})
+		case ours && !leads:
+			routes = append(routes, &cloudprovider.Route{Name: h.String(), DestinationCIDR: h.to.String(), Blackhole: true})
+		}
+	}
+	return routes, nil
+}
+
+// targets are where routes of this cluster should lead.
+func (t *Table) targets() (map[hop]target, error) {
+	if !t.synced() {
+		return nil, errors.New("the cluster's nodes are not known yet")
+	}
+	nodes, err := t.nodes.List(labels.Everything())
+	return targets(nodes), err
+}
+
+// adopt takes down the routes to our Nodes that are not in the record, such as those
+// of cloud-provider-openstack, and strikes what neither is nor shall be. It gives
+// all that is ours.
+func (t *Table) adopt(ctx context.Context, has map[hop]openstack.ExtraRoute, wanted map[hop]target, owned, ports map[hop]string) (map[hop]string, error) {
+	adopted, struck := map[hop]string{}, []hop(nil)
+	for h := range has {
+		port, known := owned[h]
+		if _, leads := wanted[h]; leads && (!known || ports[h] != "" && ports[h] != port) {
+			adopted[h] = ports[h]
+		}
+	}
+	for h := range owned {
+		_, there := has[h]
+		if _, leads := wanted[h]; !there && !leads {
+			struck = append(struck, h)
+		}
+	}
+	if err := t.record.write(ctx, adopted, struck); err != nil {
+		return nil, err
+	}
+	return t.record.read(ctx)
+}
+
+// wholeRoutes tells which routes to Nodes have all that they need, and which ports
+// they lead to. Between two looks at the ports that is what CreateRoute has brought
+// about.
+func (t *Table) wholeRoutes(ctx context.Context, has map[hop]openstack.ExtraRoute, wanted map[hop]target, owned map[hop]string) (whole map[hop]bool, ports map[hop]string, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.clock.Since(t.checked) < t.pairsAge {
+		return maps.Clone(t.whole), nil, nil
+	}
+	var vias []netip.Addr
+	for h := range has {
+		if _, leads := wanted[h]; leads {
+			vias = append(vias, h.via)
+		}
+	}
+	found, err := t.portsOf(ctx, vias)
+	if err != nil {
+		return nil, nil, err
+	}
+	whole, ports = map[hop]bool{}, map[hop]string{}
+	for h := range has {
+		if _, leads := wanted[h]; !leads {
+			continue
+		}
+		at := found[h.via]
+		if i := slices.IndexFunc(at, func(port *openstack.RoutedPort) bool { return port.ID == owned[h] }); i >= 0 {
+			at = at[i : i+1]
+		}
+		whole[h] = !slices.ContainsFunc(at, func(port *openstack.RoutedPort) bool { return !open(port, h.to) })
+		if len(at) == 1 {
+			ports[h] = at[0].ID
+		}
+	}
+	t.whole, t.checked = whole, t.clock.Now()
+	return maps.Clone(whole), ports, nil
+}
+
+// CreateRoute adds the route to a pod CIDR of a node, and lets its pods be reached
+// through the node's port. What is there already is left as it is. Calls at the same
+// time are carried out together.
+func (t *Table) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
+	to, err := netip.ParsePrefix(route.DestinationCIDR)
+	if err != nil {
+		return fmt.Errorf("pod CIDR of node %s: %w", route.TargetNode, err)
+	}
+	through := nextHops(route.TargetNodeAddresses, to)
+	if len(through) == 0 {
+		return fmt.Errorf("node %s has the pod CIDR %s, but no address of its IP family that a router could lead to: it has %s",
+			route.TargetNode, to, printed(route.TargetNodeAddresses))
+	}
+	return t.batcher.do(ctx, &call{node: string(route.TargetNode), to: to.Masked(), through: through})
+}
+
+// DeleteRoute removes a route that ListRoutes gave, and what CreateRoute let through
+// the node's port. What is gone already is no error.
+func (t *Table) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
+	h, err := parseHop(route.Name)
+	if err != nil {
+		return fmt.Errorf("the name of route %q is not one that the controller gave it: %w", route.Name, err)
+	}
+	return t.batcher.do(ctx, &call{drop: h})
+}
+
+// setWhole notes what a batch has done to routes.
+func (t *Table) setWhole(ctx context.Context, routes map[hop]bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for h, whole := range routes {
+		t.whole[h] = whole
+		klog.FromContext(ctx).V(1).Info("Changed a route", "router", t.routerID, "route", h.String(), "leads", whole)
+	}
+}
+
+func printed(addresses []v1.NodeAddress) string {
+	texts := []string{}
+	for _, address := range addresses {
+		texts = append(texts, string(address.Type)+" "+address.Address)
+	}
+	return fmt.Sprint(texts)
+}

@@ -1,0 +1,68 @@
+package simulator_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+func TestTLSListenersNeedACertificateThatIsThere(t *testing.T) {
+	t.Parallel()
+	cloud := start(t, simulator.Options{})
+	service := client(t, cloud, cloud.Account)
+	lb, err := loadbalancers.Create(t.Context(), service, loadbalancers.CreateOpts{VipSubnetID: cloud.Subnet.ID}).Extract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := cloud.Barbican.AddSecret(barbican.Secret{ProjectID: cloud.Account.ProjectID, Type: "opaque", Payload: []byte("PKCS #12")})
+	secrets := cloud.URL() + "/key-manager/v1/secrets/"
+	for i, c := range []struct {
+		reference string
+		refused   bool
+	}{
+		{secrets + stored.ID, false},
+		{secrets + "00000000-0000-0000-0000-000000000000", true},
+		{"https://elsewhere.test/v1/secrets/x", false},
+	} {
+		_, err := listeners.Create(t.Context(), service, listeners.CreateOpts{
+			LoadbalancerID: lb.ID, Protocol: listeners.ProtocolTerminatedHTTPS, ProtocolPort: 443 + i, DefaultTlsContainerRef: c.reference,
+		}).Extract()
+		if refused := gophercloud.ResponseCodeIs(err, http.StatusBadRequest); refused != c.refused || err != nil && !refused {
+			t.Errorf("%s: %v", c.reference, err)
+		}
+		settled(t, cloud)
+	}
+}
+
+func TestStatisticsAreThoseOfWhoCounts(t *testing.T) {
+	t.Parallel()
+	cloud := start(t, simulator.Options{})
+	service := client(t, cloud, cloud.Account)
+	if _, err := loadbalancers.Create(t.Context(), service, fullCreate(cloud)).Extract(); err != nil {
+		t.Fatal(err)
+	}
+	settled(t, cloud)
+	listener := cloud.Octavia.Snapshot()[0].Listeners[0].ID
+	bytesIn := func() int {
+		t.Helper()
+		counted, err := listeners.GetStats(t.Context(), service, listener).Extract()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return counted.BytesIn
+	}
+	if got := bytesIn(); got != 0 {
+		t.Errorf("%d bytes where nobody counts", got)
+	}
+	cloud.CountTraffic(func(string) octavia.Statistics { return octavia.Statistics{BytesIn: 42} })
+	if got := bytesIn(); got != 42 {
+		t.Errorf("%d bytes, want 42", got)
+	}
+}

@@ -1,0 +1,141 @@
+package simulator
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/fastclock"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// Options configures Start. The zero value is a cloud of today with amphora
+// and ovn, one project with one user, a tenant network, an external network
+// and a router between them, whose load balancers are built in no time.
+type Options struct {
+	// Addr to listen on, "127.0.0.1:0" when empty.
+	Addr string
+	// Clock drives tokens, delays and timestamps; nil means the real one.
+	Clock clock.WithDelayedExecution
+	// Speed makes time in the cloud run so many times as fast as the clock, so
+	// that minutes of Delays take milliseconds; 0 means 1. Tokens keep to the
+	// clock, which their users know.
+	Speed float64
+
+	// Profile is the name of ready-made Delays, see Profiles; Delays for a
+	// provider go before it.
+	Profile string
+	// Seed of all dice: the same seed makes the same delays and latencies.
+	Seed uint64
+	// Latencies of requests.
+	Latencies []faults.Latency
+	// Octavia may change what else octavia.New can be told.
+	Octavia func(*octavia.Options)
+	// Neutron may change what neutron.New is told.
+	Neutron func(*neutron.Options)
+	// Report is told what goes wrong behind the scenes; nil: nobody is.
+	Report func(error)
+
+	// Release, Providers, Delays, Quirks and Quota are those of
+	// octavia.Options.
+	Release   string
+	Providers []string
+	Delays    map[string]octavia.Delays
+	Quirks    octavia.Quirks
+	Quota     map[string]int
+	// VIPPortDelay is how long Neutron takes to make a VIP port. Meanwhile the
+	// project's quota row is locked, and every other creation in the project
+	// waits; after ProjectLockTimeout, 50 s when 0, it is refused with 503. Both
+	// are times of the cloud, see Speed.
+	VIPPortDelay, ProjectLockTimeout time.Duration
+
+	// Region is the only region, "RegionOne" when empty.
+	Region string
+	// Project and User are the names of the first account, both "k8s" when
+	// empty.
+	Project, User string
+	// TokenLifetime is an hour when 0.
+	TokenLifetime time.Duration
+
+	// Flavors of servers; nil means nova.DefaultFlavors.
+	Flavors []nova.Flavor
+
+	Topology Topology
+	// Config says what CloudConf writes beside the credentials.
+	Config Config
+
+	signInClock clock.PassiveClock // the Clock at its own speed
+}
+
+// Topology are the names and address ranges of the ready-made network. Those
+// in 127.0.0.0/8 can be listened on without any rights, which is why they are
+// the defaults.
+type Topology struct {
+	// ExternalNetwork is the name of the floating network, "public" when empty.
+	ExternalNetwork string
+	// ExternalCIDR of its subnet, 127.200.0.0/16 when empty.
+	ExternalCIDR string
+	// ExternalSubnetVisible lets ordinary tenants see the external network's
+	// subnets. In a real cloud they cannot.
+	ExternalSubnetVisible bool
+	// Network is the name of the tenant network, "k8s-net" when empty.
+	Network string
+	// CIDR of its subnet, 127.100.0.0/16 when empty.
+	CIDR string
+	// IPv6CIDR of a second subnet of the tenant network, such as fd00:6::/64;
+	// none when empty.
+	IPv6CIDR string
+	// WithoutRouter leaves the tenant network unconnected, so that no floating
+	// IP can be associated.
+	WithoutRouter bool
+}
+
+// Config says what a cloud.conf holds.
+type Config struct {
+	// OmitSubnet leaves out subnet-id, so that it has to be found from the
+	// nodes.
+	OmitSubnet bool
+	// OmitFloatingNetwork leaves out floating-network-id.
+	OmitFloatingNetwork bool
+	// LoadBalancer are more keys of the section [LoadBalancer].
+	LoadBalancer map[string]string
+}
+
+// check finds what octavia.New would panic about.
+func (o Options) check() error {
+	known := octavia.Releases()
+	if _, is := known[o.Release]; !is && o.Release != "" {
+		return fmt.Errorf("release %q is unknown: want one of %v", o.Release, slices.Sorted(maps.Keys(known)))
+	}
+	if _, is := Profiles()[o.Profile]; !is && o.Profile != "" {
+		return fmt.Errorf("profile %q is unknown: want one of %v", o.Profile, slices.Sorted(maps.Keys(Profiles())))
+	}
+	return nil
+}
+
+func (o Options) withDefaults() Options {
+	o.Addr = cmp.Or(o.Addr, "127.0.0.1:0")
+	o.Region = cmp.Or(o.Region, "RegionOne")
+	o.Project = cmp.Or(o.Project, "k8s")
+	o.User = cmp.Or(o.User, "k8s")
+	o.Topology.ExternalNetwork = cmp.Or(o.Topology.ExternalNetwork, "public")
+	o.Topology.ExternalCIDR = cmp.Or(o.Topology.ExternalCIDR, "127.200.0.0/16")
+	o.Topology.Network = cmp.Or(o.Topology.Network, "k8s-net")
+	o.Topology.CIDR = cmp.Or(o.Topology.CIDR, "127.100.0.0/16")
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Report == nil {
+		o.Report = func(error) {}
+	}
+	o.signInClock = o.Clock
+	o.Clock = fastclock.New(o.Clock, o.Speed)
+	return o
+}

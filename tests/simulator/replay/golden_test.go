@@ -1,0 +1,86 @@
+package replay_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/replay"
+)
+
+// The simulator answers every request of the sequences that were recorded from
+// Octavia's own API process as that did, release by release.
+//
+//proves:117
+func TestSimulatorAnswersAsTheRecordedReleases(t *testing.T) {
+	t.Parallel()
+	for dir, count := range map[string]int{"zed": 235, "2024.1": 257, "2026.1": 257, "2026.2-dev": 257} {
+		t.Run(dir, func(t *testing.T) {
+			t.Parallel()
+			replayed(t, strings.TrimSuffix(dir, "-dev"), filepath.Join("testdata", "golden", dir, "*.jsonl"), count)
+		})
+	}
+}
+
+// The simulator answers every request of the exchanges with a whole control
+// plane of Zed as that did, also while something is pending.
+func TestSimulatorAnswersAsTheRecordedControlPlane(t *testing.T) {
+	t.Parallel()
+	for provider, count := range map[string]int{"amphora": 300, "ovn": 216} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			replayed(t, "zed", filepath.Join("testdata", provider, "*.json"), count)
+		})
+	}
+}
+
+// The simulator answers the cloud controller manager itself as the control plane of
+// Zed did, while Services came, changed and went (E2E_RECORD, docs/testing.md).
+func TestSimulatorAnswersAsInRecordedLives(t *testing.T) {
+	t.Parallel()
+	for provider, count := range map[string]int{"amphora": 52, "ovn": 51} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			replayed(t, "zed", filepath.Join("testdata", "life", provider, "*.json"), count)
+		})
+	}
+}
+
+// Corner cases that were recorded besides: lists, L7, providers, wrong types.
+func TestSimulatorAnswersAsRecordedInTheCorners(t *testing.T) {
+	t.Parallel()
+	replayed(t, "zed", filepath.Join("testdata", "corners", "zed", "*.jsonl"), 900)
+}
+
+// replayed wants all of the files to pass, with so many requests at least.
+func replayed(t *testing.T, release, pattern string, atLeast int) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("recordings %v, error %v", files, err)
+	}
+	result, err := replay.Files(release, files...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Failed > 0 || result.Passed < atLeast {
+		var text strings.Builder
+		if err := result.Print(&text); err != nil {
+			t.Fatal(err)
+		}
+		t.Error(text.String())
+	}
+}
+
+func TestExceptionsAreFewAndReasoned(t *testing.T) {
+	t.Parallel()
+	all := replay.Exceptions()
+	if len(all) > 15 {
+		t.Errorf("%d exceptions", len(all))
+	}
+	for _, e := range all {
+		if e.Reason == "" {
+			t.Errorf("no reason for %+v", e)
+		}
+	}
+}

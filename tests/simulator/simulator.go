@@ -1,0 +1,255 @@
+// Package simulator is a whole OpenStack cloud in one HTTP server on
+// loopback: Keystone, Nova, Neutron, Octavia and Barbican that share their state and
+// speak the real wire API, with books of every request and faults on demand.
+package simulator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// Cloud is a running simulator. The services are there to be set up, changed
+// behind the clients' backs, and looked at.
+type Cloud struct {
+	Keystone *keystone.Keystone
+	Neutron  *neutron.Neutron
+	Nova     *nova.Nova
+	Octavia  *octavia.Octavia
+	Barbican *barbican.Barbican
+	Books    *books.Books
+	Faults   *faults.Faults
+
+	// Account is the first project with its user, Admin one with the role
+	// admin in a project of its own.
+	Account, Admin Account
+
+	// ExternalNetwork and ExternalSubnet are the floating network.
+	ExternalNetwork neutron.Network
+	ExternalSubnet  neutron.Subnet
+	// Network, Subnet and SubnetV6 belong to Account's project; SubnetV6 is
+	// zero without Topology.IPv6CIDR.
+	Network  neutron.Network
+	Subnet   neutron.Subnet
+	SubnetV6 neutron.Subnet
+	// Router leads from the subnets to the external network.
+	Router neutron.Router
+
+	options  Options
+	listener net.Listener
+	door     *door
+	api      http.Handler // without books and faults
+	mux      *http.ServeMux
+	server   *http.Server
+	served   chan struct{}
+
+	mu      sync.Mutex
+	ending  []func()
+	traffic func(listenerID string) octavia.Statistics
+}
+
+// Start brings up a cloud. The caller closes it.
+func Start(options Options) (*Cloud, error) {
+	options = options.withDefaults()
+	if err := options.check(); err != nil {
+		return nil, err
+	}
+	listener, err := listen(options.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s for the simulated cloud: %w", options.Addr, err)
+	}
+	c := &Cloud{options: options, listener: listener, door: newDoor(listener), served: make(chan struct{})}
+	c.addServices()
+	if err := c.addTopology(); err != nil {
+		return nil, errors.Join(fmt.Errorf("set up the simulated network: %w", err), listener.Close())
+	}
+	c.mount()
+	c.server = &http.Server{Handler: c.mux, ReadHeaderTimeout: time.Minute}
+	go func() {
+		defer close(c.served)
+		_ = c.server.Serve(c.door) // ends with ErrServerClosed at Close
+	}()
+	return c, nil
+}
+
+func (c *Cloud) addServices() {
+	o := c.options
+	c.Keystone = keystone.New(keystone.Options{
+		Clock: o.signInClock, TokenLifetime: o.TokenLifetime, BaseURL: c.URL(), Regions: []string{o.Region},
+	})
+	network := neutron.Options{Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible}
+	if o.Neutron != nil {
+		o.Neutron(&network)
+	}
+	c.Neutron = neutron.New(network)
+	c.Nova = nova.New(nova.Options{Clock: o.Clock, Flavors: o.Flavors}, c.Neutron)
+	c.Barbican = barbican.New(barbican.Options{Clock: o.Clock})
+	c.Books = books.New(func(kind, id string) string { return c.Octavia.LoadBalancerOf(kind, id) })
+	c.Faults = faults.New(o.Clock)
+	c.Faults.SetLatencies(o.Seed, o.Latencies...)
+	c.Octavia = octavia.New(c.octaviaOptions())
+	c.Books.Learn(books.Facts{Project: c.Keystone.ProjectOf})
+	c.Account = c.AddAccount(o.Project, o.User)
+	c.Admin = c.addAccount("admin", "admin", []string{"admin", "member", "reader"})
+}
+
+// octaviaOptions are those of the cloud, with what only Octavia knows.
+func (c *Cloud) octaviaOptions() octavia.Options {
+	o, pace := c.options, newPace(c.options)
+	options := octavia.Options{
+		Certificates: c.findCertificate, Statistics: c.statistics,
+		Release: o.Release, Providers: o.Providers, Delays: pace.delays, Quirks: o.Quirks, Quota: o.Quota,
+		VIPPortDelay: o.VIPPortDelay, ProjectLockTimeout: o.ProjectLockTimeout,
+		Clock: o.Clock, Network: c.Neutron, OnPending: func(id string) {
+			c.Books.CountCycle(id)
+			pace.next()
+		},
+	}
+	if o.Octavia != nil {
+		o.Octavia(&options)
+	}
+	return options
+}
+
+// findCertificate errors when a reference leads to this cloud's key manager
+// and to nothing there. What is elsewhere is taken for granted.
+func (c *Cloud) findCertificate(reference string) error {
+	if !strings.HasPrefix(reference, c.URL()+"/key-manager/") {
+		return nil
+	}
+	_, secret := c.Barbican.Secret(reference)
+	_, container := c.Barbican.Container(reference)
+	if !secret && !container {
+		return fmt.Errorf("the key manager has no %s", reference)
+	}
+	return nil
+}
+
+// CountTraffic lets Octavia tell the statistics of listeners that count finds,
+// such as a data path. It is called with Octavia's lock held.
+func (c *Cloud) CountTraffic(count func(listenerID string) octavia.Statistics) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.traffic = count
+}
+
+func (c *Cloud) statistics(listenerID string) octavia.Statistics {
+	c.mu.Lock()
+	count := c.traffic
+	c.mu.Unlock()
+	if count == nil {
+		return octavia.Statistics{}
+	}
+	return count(listenerID)
+}
+
+// mount puts the services below their prefixes. Requests of the cloud's API go
+// through the books and the faults, others do not.
+func (c *Cloud) mount() {
+	api := http.NewServeMux()
+	api.Handle("/identity/", http.StripPrefix("/identity", c.Keystone))
+	for prefix, service := range map[string]http.Handler{
+		"/compute": c.Nova, "/network": c.settled(c.Neutron), "/load-balancer": c.Octavia,
+		"/key-manager": c.Barbican, "/image": c.Nova.Images(),
+	} {
+		protected := http.StripPrefix(prefix, c.Keystone.Authenticate(service, isPublic))
+		api.Handle(prefix, protected)
+		api.Handle(prefix+"/", protected)
+	}
+	c.api = api
+	c.mux = http.NewServeMux()
+	c.mux.Handle("/", c.Books.Record(c.Faults.Inject(api)))
+}
+
+// settled lets Octavia finish what is due before the network is looked at, so
+// that the VIP port of a load balancer that is gone is gone too.
+func (c *Cloud) settled(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.Octavia.Settle()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isPublic picks what a service answers without a token: its versions.
+func isPublic(r *http.Request) bool {
+	return r.URL.Path == "" || r.URL.Path == "/" || r.URL.Path == "/healthcheck"
+}
+
+// Handle adds a handler below a prefix that is no part of the cloud: its
+// requests are not booked and meet no faults.
+func (c *Cloud) Handle(prefix string, handler http.Handler) { c.mux.Handle(prefix, handler) }
+
+// URL is the root of all services, without a trailing slash.
+func (c *Cloud) URL() string { return "http://" + c.listener.Addr().String() }
+
+// AuthURL is where Keystone is.
+func (c *Cloud) AuthURL() string { return c.URL() + "/identity/v3" }
+
+// Close stops the cloud. Requests that are under way lose their connection.
+func (c *Cloud) Close() {
+	c.mu.Lock()
+	ending := c.ending
+	c.mu.Unlock()
+	for _, end := range ending {
+		end()
+	}
+	c.Faults.Clear()
+	_ = c.server.Close() // the listener's own error helps nobody here
+	<-c.served
+	c.Octavia.Close()
+}
+
+// atClose calls end when the cloud is closed.
+func (c *Cloud) atClose(end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ending = append(c.ending, end)
+}
+
+// Disconnect breaks every connection, as when all clients die, and waits until the
+// requests that came through them are carried out or given up: a request goes on when
+// its client is gone. New connections are taken meanwhile. It does not wait for what
+// faults let happen DuringWork.
+func (c *Cloud) Disconnect(ctx context.Context) error {
+	if err := c.door.clear(ctx); err != nil {
+		return fmt.Errorf("wait for requests of clients that are gone: %w", err)
+	}
+	return nil
+}
+
+// WaitSettled waits until no load balancer and none of its children is in a
+// PENDING state, or the context ends.
+func (c *Cloud) WaitSettled(ctx context.Context) error {
+	changed := make(chan struct{}, 1)
+	cancel := c.Octavia.Subscribe(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	defer cancel()
+	for {
+		unsettled := c.Octavia.Unsettled()
+		if len(unsettled) == 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for load balancers %v to settle: %w", unsettled, ctx.Err())
+		}
+	}
+}

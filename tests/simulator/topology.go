@@ -1,0 +1,83 @@
+package simulator
+
+import (
+	"fmt"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
+)
+
+// addTopology makes the external network, the tenant network and the router.
+func (c *Cloud) addTopology() error {
+	t := c.options.Topology
+	c.ExternalNetwork = c.Neutron.AddNetwork(neutron.NetworkSpec{
+		Name: t.ExternalNetwork, ProjectID: c.Admin.ProjectID, External: true,
+	})
+	var err error
+	c.ExternalSubnet, err = c.Neutron.AddSubnet(neutron.SubnetSpec{
+		Name: t.ExternalNetwork + "-subnet", NetworkID: c.ExternalNetwork.ID, CIDR: t.ExternalCIDR,
+	})
+	if err != nil {
+		return fmt.Errorf("external subnet %s: %w", t.ExternalCIDR, err)
+	}
+	if err := c.addTenantNetwork(t); err != nil {
+		return err
+	}
+	return c.refresh()
+}
+
+func (c *Cloud) addTenantNetwork(t Topology) error {
+	c.Network = c.Neutron.AddNetwork(neutron.NetworkSpec{Name: t.Network, ProjectID: c.Account.ProjectID})
+	var err error
+	c.Subnet, err = c.Neutron.AddSubnet(neutron.SubnetSpec{
+		Name: t.Network + "-subnet", NetworkID: c.Network.ID, CIDR: t.CIDR,
+	})
+	if err != nil {
+		return fmt.Errorf("tenant subnet %s: %w", t.CIDR, err)
+	}
+	inside := []string{c.Subnet.ID}
+	if t.IPv6CIDR != "" {
+		c.SubnetV6, err = c.Neutron.AddSubnet(neutron.SubnetSpec{
+			Name: t.Network + "-subnet6", NetworkID: c.Network.ID, CIDR: t.IPv6CIDR, AddressMode: "dhcpv6-stateful",
+		})
+		if err != nil {
+			return fmt.Errorf("tenant subnet %s: %w", t.IPv6CIDR, err)
+		}
+		inside = append(inside, c.SubnetV6.ID)
+	}
+	if t.WithoutRouter {
+		return nil
+	}
+	c.Router, err = c.Neutron.AddRouter(neutron.RouterSpec{
+		Name: t.Network + "-router", ProjectID: c.Account.ProjectID,
+		ExternalNetworkID: c.ExternalNetwork.ID, SubnetIDs: inside,
+	})
+	if err != nil {
+		return fmt.Errorf("router: %w", err)
+	}
+	return nil
+}
+
+// refresh reads the networks again, now that they have subnets.
+func (c *Cloud) refresh() error {
+	var err error
+	if c.ExternalNetwork, err = c.Neutron.Network(c.ExternalNetwork.ID); err != nil {
+		return fmt.Errorf("external network: %w", err)
+	}
+	if c.Network, err = c.Neutron.Network(c.Network.ID); err != nil {
+		return fmt.Errorf("tenant network: %w", err)
+	}
+	return nil
+}
+
+// AddServer adds a server on the tenant network that belongs to the first
+// account. An empty address takes the next free one.
+func (c *Cloud) AddServer(name, address string) (nova.Server, error) {
+	server, err := c.Nova.AddServer(nova.ServerSpec{
+		Name: name, ProjectID: c.Account.ProjectID, NetworkID: c.Network.ID, Address: address,
+	})
+	if err != nil {
+		return nova.Server{}, fmt.Errorf("add server %s: %w", name, err)
+	}
+	return server, nil
+}
