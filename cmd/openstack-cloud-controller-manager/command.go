@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
-	cloudprovider "k8s.io/cloud-provider"
+	upstream "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/cloud-provider/names"
@@ -92,7 +92,7 @@ func (p *process) begin(flags *pflag.FlagSet, unknownGates []string) error {
 
 // initCloud is called by upstream once the flags are parsed; it cannot fail other
 // than by ending the process.
-func (p *process) initCloud(completed *appconfig.CompletedConfig) cloudprovider.Interface {
+func (p *process) initCloud(completed *appconfig.CompletedConfig) upstream.Interface {
 	cloud, err := p.connect(completed)
 	if errors.Is(context.Cause(p.ctx), errSignalled) {
 		klog.FlushAndExit(klog.ExitFlushTimeout, 0)

@@ -15,10 +15,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
+	nova "github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
+	neutron "github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
 // unlimited stands for "request-timeout=0", no time limit, in a session, which
@@ -117,7 +117,7 @@ func limits(l config.Limits) openstack.Limits {
 }
 
 func (c Connection) options(ctx context.Context, session *openstack.Session) (Options, error) {
-	servers, err := instances.New(instances.Options{
+	servers, err := nova.New(nova.Options{
 		Servers:     session.Nova(),
 		Subports:    session.Neutron(),
 		Region:      session.Region(),
@@ -145,7 +145,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 	}
 	if c.Config.Route.RouterID != "" {
 		options.NewRoutes = func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes {
-			return routes.New(routes.Options{
+			return neutron.New(neutron.Options{
 				Network: session.Neutron(), RouterID: c.Config.Route.RouterID, Nodes: nodes, Synced: synced,
 				ConfigMaps: c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), ClusterID: clusterID, Clock: c.Clock,
 			})

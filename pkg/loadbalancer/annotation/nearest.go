@@ -26,10 +26,10 @@ const (
 //	service.beta.kubernetes.io/ other             no: other clouds' (aws-…, azure-…)
 //	other                                         no
 //
-// With suggest it looks for what was perhaps meant, and for what is spelt like ours,
+// With similar it looks for what was perhaps meant, and for what is spelt like ours,
 // which takes time: many can be asked about in a Service.
-func unknown(name string, table []Annotation, suggest bool) (text string, ours bool) {
-	if !suggest {
+func unknown(name string, table []Annotation, similar bool) (text string, ours bool) {
+	if !similar {
 		return none, strings.HasPrefix(name, Prefix) || strings.HasPrefix(name, ourInService)
 	}
 	domain, rest, _ := strings.Cut(name, "/")

@@ -47,11 +47,11 @@ func newWorld(t *testing.T, options simulator.Options) *world {
 		t.Fatal(err)
 	}
 	lb, network := session.Octavia(), session.Neutron()
-	watcher := watcher.New(lb, clock.RealClock{})
-	t.Cleanup(watcher.Close)
+	shared := watcher.New(lb, clock.RealClock{})
+	t.Cleanup(shared.Close)
 	fast := watcher.Pace{First: time.Millisecond, Cap: 5 * time.Millisecond}
 	return &world{t: t, ctx: ctx, cloud: cloud, applier: &apply.Applier{
-		Octavia: lb, Neutron: network, Watcher: watcher, Clock: clock.RealClock{},
+		Octavia: lb, Neutron: network, Watcher: shared, Clock: clock.RealClock{},
 		Observer: &observe.Observer{Octavia: lb, Neutron: network, Version: session.LoadBalancerVersion},
 		Pace: func(string) apply.Pace {
 			return apply.Pace{Create: fast, Update: fast, Delete: fast, Settle: time.Millisecond, Stuck: 50 * time.Millisecond, Unsure: time.Millisecond}

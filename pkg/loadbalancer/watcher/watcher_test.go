@@ -410,7 +410,7 @@ func TestAWatcherComesBackAfterAPause(t *testing.T) {
 func TestManyComeAndGo(t *testing.T) {
 	t.Parallel()
 	o := &octavia{clock: clock.RealClock{}, statuses: pending(names(10)...)}
-	watcher := watcher.New(o, clock.RealClock{})
+	many := watcher.New(o, clock.RealClock{})
 	fast := watcher.Pace{First: time.Millisecond, Cap: 3 * time.Millisecond}
 	var all sync.WaitGroup
 	for i := range 100 {
@@ -419,7 +419,7 @@ func TestManyComeAndGo(t *testing.T) {
 			for n := range 3 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i%7)*time.Millisecond)
 				o.set([]string{"ACTIVE", "PENDING_UPDATE", "ERROR"}[(i+n)%3], id)
-				_, err := watcher.Settled(ctx, id, fast)
+				_, err := many.Settled(ctx, id, fast)
 				if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("%s: %v", id, err)
 				}
@@ -428,10 +428,10 @@ func TestManyComeAndGo(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := watcher.Parked(); n > 0 {
+	if n := many.Parked(); n > 0 {
 		t.Errorf("%d are still parked", n)
 	}
-	watcher.Close()
+	many.Close()
 }
 
 func TestRead(t *testing.T) {
