@@ -60,18 +60,18 @@ func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered
 		return why
 	}
 	seen := look.LoadBalancers[known.loadBalancerID]
-	there := unpack(known.contents)
+	there := known.contents.Unpack()
 	onlyHealth := moved && seen.Operating != known.operating
 	var same bool
 	var err error
 	if onlyHealth {
-		same, err = r.sameParts(ctx, there.LoadBalancer)
+		same, err = r.sameParts(ctx, there)
 	} else {
-		same, err = r.sameSettings(ctx, known.as, there.LoadBalancer, seen)
+		same, err = r.sameSettings(ctx, known.as, there, seen)
 	}
 	others := moved || known.others
-	if err == nil && same && others && (!onlyHealth || serviceChanged(there.LoadBalancer)) {
-		err = r.observer.OutOfService(ctx, there.LoadBalancer)
+	if err == nil && same && others && (!onlyHealth || serviceChanged(there)) {
+		err = r.observer.OutOfService(ctx, there)
 	}
 	switch {
 	case err != nil:
@@ -83,9 +83,9 @@ func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered
 	now := *known
 	now.updatedAt, now.operating = seen.UpdatedAt, seen.Operating
 	if others {
-		there.LoadBalancer.UpdatedAt = seen.UpdatedAt
-		now.contents = pack(there)
-		if outOfService(there.LoadBalancer) {
+		there.UpdatedAt = seen.UpdatedAt
+		now.contents = model.Pack(there)
+		if outOfService(there) {
 			now.frame = "" // which would not tell it
 		}
 	}

@@ -155,7 +155,7 @@ func (r *Reconciler) outline(known *remembered) depth {
 	}
 	var had *model.LoadBalancer
 	if known != nil && known.contents != nil {
-		had = &known.contents.lb
+		had = known.contents.Outline()
 	}
 	return func(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
 		if id.Sharing.Is {

@@ -213,7 +213,7 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	if how.kept == nil {
 		how.kept = lb
 		if before := p.drift.before; before != nil && before.contents != nil && before.loadBalancerID == lb.ID {
-			how.kept = unpack(before.contents).LoadBalancer
+			how.kept = before.contents.Unpack()
 		}
 	}
 	nodes := desire.Followers{Backends: p.backends, Unchosen: how.unread.Selector, Capped: how.capped}

@@ -51,7 +51,7 @@ type remembered struct {
 	as ownership.Identity
 	// contents is all that is in the load balancer. It is nil after a restart,
 	// until something has to change.
-	contents *packed
+	contents *model.Packed
 	// reported are the steps that would bring back what somebody else has changed, which
 	// is only to be told (drift-policy=report); they are not carried out.
 	reported map[string]bool

@@ -495,7 +495,7 @@ func (p *pass) remember(address string, reported map[string]bool) {
 		operating:      lb.Status.Operating,
 		duplicates:     duplicatesOf(p.observed),
 		since:          p.options.Clock.Now(),
-		contents:       pack(p.observed),
+		contents:       model.Pack(lb),
 		as:             p.as,
 		reported:       reported,
 		announced:      p.svc.Annotations[annotation.LoadBalancerID] == lb.ID && p.svc.Annotations[annotation.LoadBalancerAddress] == address,

@@ -44,7 +44,7 @@ func (p *pass) toReport(todo plan.Plan) reports {
 		drifted[step] = true
 	}
 	if p.drift.before != nil && before.contents != nil && p.observed.LoadBalancer != nil {
-		was := unpack(before.contents).LoadBalancer
+		was := before.contents.Unpack()
 		back := plan.Diff(was, *p.observed, p.planOptions(p.svc, p.settings, p.capabilities(p.observed)))
 		for step := range steps(back) {
 			drifted[step] = true

@@ -217,7 +217,7 @@ func (p *pass) unpack(ctx context.Context, known *remembered) error {
 		known = again
 	}
 	if known.contents != nil {
-		p.observed = unpack(known.contents)
+		p.observed = &model.Observed{LoadBalancer: known.contents.Unpack()}
 		p.as = known.as
 	}
 	p.as.Sharing.Is = known.shared != nil
@@ -261,9 +261,7 @@ func (m *memory) carry(ours types.UID, from, to *model.LoadBalancer, now time.Ti
 		moved := *r
 		moved.updatedAt, moved.since, moved.confirmed, moved.written = to.UpdatedAt, now, false, false
 		if moved.contents != nil && sameChildren(from, to) {
-			contents := *r.contents
-			contents.lb.UpdatedAt = to.UpdatedAt
-			moved.contents = &contents
+			moved.contents = r.contents.WithUpdatedAt(to.UpdatedAt)
 		} else {
 			moved.contents, moved.frame = nil, ""
 		}

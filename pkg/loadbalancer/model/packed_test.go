@@ -1,0 +1,138 @@
+package model
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
+)
+
+func balancerWith(pools ...[]Member) *LoadBalancer {
+	lb := &LoadBalancer{ID: "lb", Name: "name", FloatingIP: &FloatingIP{ID: "fip"}}
+	for i, members := range pools {
+		lb.Listeners = append(lb.Listeners, Listener{
+			ID: fmt.Sprint("listener-", i), Port: 80 + i, Protocol: TCP,
+			Pool: Pool{ID: fmt.Sprint("pool-", i), Members: members, Monitor: &Monitor{ID: "m"}},
+		})
+	}
+	return lb
+}
+
+func packedMember(n int) Member {
+	return Member{
+		ID: uuid.NewString(), Name: fmt.Sprint("node-", n), Address: fmt.Sprint("10.0.0.", n), Port: 30080, SubnetID: "s",
+		Status: Status{Provisioning: "ACTIVE"},
+	}
+}
+
+func TestPacked_UnpacksWhatWasPacked(t *testing.T) {
+	t.Parallel()
+	odd := packedMember(3)
+	odd.MonitorPort = 10256
+	vendor := packedMember(4)
+	vendor.ID = "not-a-uuid"
+	unknown, zero := packedMember(5), packedMember(6)
+	unknown.ID, zero.ID = "", uuid.Nil.String()
+	for name, lb := range map[string]*LoadBalancer{
+		"some subnets are known":     balancerWith(ofHistory(40)),
+		"of more kinds than a byte":  balancerWith(ofKinds(maxKinds + 1)),
+		"alike":                      balancerWith([]Member{packedMember(1), packedMember(2)}, []Member{packedMember(1)}),
+		"one member differs":         balancerWith([]Member{packedMember(1), odd}),
+		"an ID of another form":      balancerWith([]Member{vendor}),
+		"an ID that nobody knows":    balancerWith([]Member{packedMember(1), unknown}),
+		"the nil UUID":               balancerWith([]Member{zero, unknown}),
+		"no members and no listener": balancerWith(nil),
+		"nothing":                    balancerWith(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(lb, Pack(lb).Unpack(), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPacked_UnpacksValueOfItsOwn(t *testing.T) {
+	t.Parallel()
+	p := Pack(balancerWith([]Member{packedMember(1), packedMember(2)}))
+	first := p.Unpack()
+	first.Listeners[0].Pool.Members[0].Name = "changed"
+	first.Listeners = first.Listeners[:0]
+	if again := p.Unpack(); again.Listeners[0].Pool.Members[0].Name != "node-1" {
+		t.Errorf("a change came through: %+v", again.Listeners[0].Pool.Members[0])
+	}
+}
+
+func TestPacked_NeedsLittleMemoryForMembers(t *testing.T) {
+	t.Parallel()
+	var members []Member
+	for n := range 500 {
+		members = append(members, packedMember(n))
+	}
+	if m, ok := packMembers(ofHistory(500)); !ok || len(m.kinds) != 3 || cap(m.kind)+cap(m.nodes)*8+cap(m.ids)*16 > 500*25 {
+		t.Errorf("%d kinds of members in %d + %d + %d elements, packed %v", len(m.kinds), cap(m.kind), cap(m.nodes), cap(m.ids), ok)
+	}
+	m, ok := packMembers(members)
+	if !ok {
+		t.Fatal("members that are alike were not packed")
+	}
+	if m.kind != nil {
+		t.Error("members of one kind need none told")
+	}
+	if bytes := cap(m.nodes)*8 + cap(m.ids)*16; bytes > 500*24 {
+		t.Errorf("%d bytes for 500 members", bytes)
+	}
+}
+
+// ofHistory makes members of a pool that was made in parts, read in part, and has got
+// nodes since.
+func ofHistory(n int) []Member {
+	var members []Member
+	for i := range n {
+		m := packedMember(i)
+		switch {
+		case i < n/2:
+			m.SubnetID = ""
+		case i < n-1:
+			m.SubnetID, m.SubnetUnknown = "", true
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+// ofKinds makes members that are all different.
+func ofKinds(n int) []Member {
+	var members []Member
+	for i := range n {
+		m := packedMember(i)
+		m.MonitorPort = 1000 + i
+		members = append(members, m)
+	}
+	return members
+}
+
+func TestPacked_IsNilForNoLoadBalancer(t *testing.T) {
+	t.Parallel()
+	if lb := Pack(nil).Unpack(); lb != nil {
+		t.Errorf("got %+v", lb)
+	}
+}
+
+func TestPacked_WithUpdatedAtChangesNothingElse(t *testing.T) {
+	t.Parallel()
+	lb := balancerWith([]Member{packedMember(1)})
+	p, now := Pack(lb), time.Unix(100, 0)
+	moved := p.WithUpdatedAt(now).Unpack()
+	if !moved.UpdatedAt.Equal(now) || !p.Outline().UpdatedAt.IsZero() {
+		t.Errorf("the copy has %v, the original %v", moved.UpdatedAt, p.Outline().UpdatedAt)
+	}
+	moved.UpdatedAt = time.Time{}
+	if diff := cmp.Diff(lb, moved); diff != "" {
+		t.Error(diff)
+	}
+}
