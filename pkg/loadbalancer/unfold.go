@@ -74,8 +74,7 @@ func withoutNodes(lb *model.LoadBalancer) (*model.LoadBalancer, bool) {
 
 // anyNode is a member without what its node decides.
 func anyNode(m model.Member) model.Member {
-	m = common(m)
-	m.SubnetID = ""
+	m.ID, m.Name, m.Address, m.SubnetID, m.Status.Operating = "", "", "", "", ""
 	return m
 }
 
