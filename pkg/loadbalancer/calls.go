@@ -172,8 +172,8 @@ func (r *Reconciler) serve(ctx context.Context, req request) (*v1.LoadBalancerSt
 	if !ok {
 		return svc.Status.LoadBalancer.DeepCopy(), nil
 	}
-	found, _ := r.drifts.get(svc.UID)
-	return r.bring(ctx, svc, nodes, call{mayCreate: req.mayCreate, tells: req.operation == operationEnsure, drift: found})
+	drift := r.store.Get(svc.UID).Drift
+	return r.bring(ctx, svc, nodes, call{mayCreate: req.mayCreate, tells: req.operation == operationEnsure, drift: drift})
 }
 
 // newest gives the Service of a request and its nodes as they are when its turn has
@@ -192,19 +192,10 @@ func (r *Reconciler) newest(req request) (*v1.Service, []*v1.Node, bool) {
 	if !wanted(svc) {
 		return svc, nil, false
 	}
-	if served, ok := r.served.get(svc.UID); ok && older(svc, served) {
+	if !r.store.Advance(svc) {
 		return svc, nil, false
 	}
-	r.served.put(svc.UID, outlineOf(svc))
 	return svc, nodes, true
-}
-
-// outlineOf gives a Service that has nothing but what tells whether another state of it
-// is older.
-func outlineOf(svc *v1.Service) *v1.Service {
-	outline := &v1.Service{}
-	outline.ResourceVersion = svc.ResourceVersion
-	return outline
 }
 
 // handBack says when the result of a request is to be asked for.

@@ -15,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -25,21 +26,9 @@ import (
 // once, by the first look that comes when the second is over; until then nothing is
 // written down for the next process.
 
-// confirmAfter is when the second of an updated_at is over for sure: from then on it
-// tells of every later change.
-const confirmAfter = 3 * time.Second
-
 // atRest is the age of an updated_at beyond which it had been over when it was read, by
 // whatever the cloud's clock and ours differ.
 const atRest = 5 * time.Minute
-
-// due tells whether a look finds a load balancer whose updated_at is as it is remembered,
-// and is to be confirmed.
-func (r *remembered) due(look *snapshot.Look) bool {
-	lb := look.LoadBalancers[r.loadBalancerID]
-	return !r.confirmed && r.contents != nil && look.Began.Sub(r.since) >= confirmAfter &&
-		lb.Status == openstack.StatusActive && lb.UpdatedAt.Equal(r.updatedAt)
-}
 
 // check looks closer at a Service, where a look at the whole cloud is not enough. It
 // gives how its load balancer differs from what is remembered, "" where it does not, or
@@ -53,48 +42,48 @@ func (r *remembered) due(look *snapshot.Look) bool {
 //	                                          service, which is nothing to be brought back, and must be known; again
 //	                                          when it is confirmed, as statuses come late
 //	anything else                             nothing: the load balancer is to be brought back
-func (r *Reconciler) check(ctx context.Context, uid types.UID, known *remembered, look *snapshot.Look) string {
-	why := known.drifted(look)
-	moved := why == driftChanged && known.contents != nil && known.floatingIPDrifted(look) == ""
-	if why == "" && !known.due(look) || why != "" && !moved {
+func (r *Reconciler) check(ctx context.Context, uid types.UID, known *state.Applied, look *snapshot.Look) string {
+	why := known.DriftIn(look)
+	moved := why == state.ReasonChanged && known.Contents != nil && known.FloatingIPDriftIn(look) == ""
+	if why == "" && !known.ConfirmableBy(look) || why != "" && !moved {
 		return why
 	}
-	seen := look.LoadBalancers[known.loadBalancerID]
-	there := known.contents.Unpack()
-	onlyHealth := moved && seen.Operating != known.operating
+	seen := look.LoadBalancers[known.LoadBalancer.ID]
+	there := known.Contents.Unpack()
+	onlyHealth := moved && seen.Operating != known.Seen.OperatingStatus
 	var same bool
 	var err error
 	if onlyHealth {
 		same, err = r.sameParts(ctx, there)
 	} else {
-		same, err = r.sameSettings(ctx, known.as, there, seen)
+		same, err = r.sameSettings(ctx, known.Identity, there, seen)
 	}
-	others := moved || known.others
+	others := moved || known.Seen.ChangedByOthers
 	if err == nil && same && others && (!onlyHealth || serviceChanged(there)) {
 		err = r.observer.OutOfService(ctx, there)
 	}
 	switch {
 	case err != nil:
-		klog.FromContext(ctx).V(2).Info("Cannot look closer at a load balancer, trying again at the next look", "service", known.service, "loadBalancer", known.loadBalancerID, "err", err)
+		klog.FromContext(ctx).V(2).Info("Cannot look closer at a load balancer, trying again at the next look", "service", known.Service, "loadBalancer", known.LoadBalancer.ID, "err", err)
 		return ""
 	case !same:
-		return driftChanged
+		return state.ReasonChanged
 	}
 	now := *known
-	now.updatedAt, now.operating = seen.UpdatedAt, seen.Operating
+	now.Seen.UpdatedAt, now.Seen.OperatingStatus = seen.UpdatedAt, seen.Operating
 	if others {
 		there.UpdatedAt = seen.UpdatedAt
-		now.contents = model.Pack(there)
+		now.Contents = model.Pack(there)
 		if outOfService(there) {
-			now.frame = "" // which would not tell it
+			now.Digests.Nodeless = "" // which would not tell it
 		}
 	}
-	now.confirmed = !onlyHealth && (!moved || look.Began.Sub(seen.UpdatedAt) > atRest)
-	now.others = others && !now.confirmed
+	now.Seen.Confirmed = !onlyHealth && (!moved || look.Began.Sub(seen.UpdatedAt) > atRest)
+	now.Seen.ChangedByOthers = others && !now.Seen.Confirmed
 	if moved {
-		now.since, now.written = r.options.Clock.Now(), false
+		now.Seen.Since, now.Annotated.Fingerprint = r.options.Clock.Now(), false
 	}
-	r.memory.exchange(uid, known, &now)
+	r.store.ReplaceApplied(uid, known, &now)
 	return ""
 }
 

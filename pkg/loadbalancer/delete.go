@@ -13,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -33,7 +34,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if r.deleted(svc) {
 		return &v1.LoadBalancerStatus{}, false, nil
 	}
-	if r.memory.recall(svc.UID) != nil || !r.creations.until(svc).IsZero() {
+	if r.store.Get(svc.UID).Applied != nil || !r.store.CreationUntil(svc).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
 	version, err := r.facts.Version(ctx)
@@ -75,26 +76,9 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	}
 	exists, err := r.groups.Exists(ctx, id)
 	if !exists && err == nil {
-		r.forget(svc)
+		r.store.Forget(svc) // upstream never asks for it again, and calls Delete only for those that had something
 	}
 	return &v1.LoadBalancerStatus{}, exists, err
-}
-
-// forget drops what is remembered of a Service that nothing is left of: upstream never
-// asks for it again, and calls Delete only for those that had something.
-func (r *Reconciler) forget(svc *v1.Service) {
-	r.drifts.drop(svc.UID)
-	r.good.drop(svc.UID)
-	r.served.drop(svc.UID)
-	r.notices.forget(svc.UID)
-	r.refusals.note(svc.UID, "", false)
-	r.namespaces.drop(svc.Namespace, svc.UID)
-	r.ownIDs.remove(svc.UID)
-	if svc.DeletionTimestamp != nil {
-		r.touched.remove(svc.UID)
-	}
-	r.learnt.filled.remove(svc.UID)
-	r.groups.Gone(string(svc.UID))
 }
 
 // wanted tells whether the Service is to have a load balancer of ours.
@@ -121,13 +105,8 @@ func (r *Reconciler) deleted(svc *v1.Service) bool {
 }
 
 func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
-	before, known := r.before(svc), r.memory.recall(svc.UID)
-	r.memory.forget(svc.UID)
-	r.drifts.drop(svc.UID)
-	r.good.drop(svc.UID)
-	r.served.drop(svc.UID)
-	r.notices.forget(svc.UID)
-	r.refusals.note(svc.UID, "", false)
+	before, known := r.before(svc), r.store.Get(svc.UID).Applied
+	r.store.StartDeletion(svc.UID)
 	for {
 		if err := r.remove(ctx, svc, before, known); err != nil {
 			return r.explain(ctx, err)
@@ -137,9 +116,9 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 			return r.explain(ctx, err)
 		}
 		if !appeared {
-			r.namespaces.drop(svc.Namespace, svc.UID)
+			r.store.Uncount(svc.UID)
 			if !wanted(svc) {
-				r.forget(svc)
+				r.store.Forget(svc)
 			}
 			return nil
 		}
@@ -149,13 +128,13 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 // outline gives how to read a load balancer that is to be deleted. One that goes as a
 // whole need not be read but for what is somebody else's; known is what is remembered
 // of it, if anything.
-func (r *Reconciler) outline(known *remembered) depth {
+func (r *Reconciler) outline(known *state.Applied) depth {
 	if !r.options.Config.LoadBalancer.CascadeDelete {
 		return r.observer.Contents
 	}
 	var had *model.LoadBalancer
-	if known != nil && known.contents != nil {
-		had = known.contents.Outline()
+	if known != nil && known.Contents != nil {
+		had = known.Contents.Outline()
 	}
 	return func(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
 		if id.Sharing.Is {
@@ -165,7 +144,7 @@ func (r *Reconciler) outline(known *remembered) depth {
 	}
 }
 
-func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []string, known *remembered) error {
+func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []string, known *state.Applied) error {
 	version, err := r.facts.Version(ctx)
 	if err != nil {
 		return err
@@ -204,7 +183,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 		return err
 	}
 	if todo.DeletesLoadBalancer() {
-		r.creations.find(svc)
+		r.store.CreationFound(svc)
 	}
 	if err := r.leave(ctx, svc, left, leaving.options, &h); err != nil {
 		return err
@@ -212,11 +191,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 	if err := r.groups.Remove(ctx, id); err != nil {
 		return err
 	}
-	r.ownIDs.remove(svc.UID)
-	r.spares.remove(svc.UID)
-	if !leaving.options.KeepFloatingIP {
-		r.touched.remove(svc.UID)
-	}
+	r.store.MarkRemoved(svc.UID, leaving.options.KeepFloatingIP)
 	return nil
 }
 

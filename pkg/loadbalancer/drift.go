@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // Watch looks at the cloud at intervals, all load balancers with one request and
@@ -59,18 +61,17 @@ func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName
 		klog.FromContext(ctx).Error(err, "Cannot look for changes that somebody else made")
 		return
 	}
-	r.kept.sweep(look)
-	for uid, known := range r.memory.all() {
+	r.store.Sweep(look)
+	for uid, known := range r.store.AllApplied() {
 		if r.atWork(uid, known) {
 			continue
 		}
 		why := cmp.Or(r.check(ctx, uid, known, look), r.duplicated(uid, known, look))
-		if why == "" || r.atWork(uid, known) || !r.memory.forgetThis(uid, known) {
+		if why == "" || r.atWork(uid, known) || !r.store.MarkDrifted(uid, known, why) {
 			continue
 		}
-		klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", known.service, "loadBalancer", known.loadBalancerID, "change", why)
-		r.drifts.put(uid, drift{why, known})
-		drifted(known.service)
+		klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", known.Service, "loadBalancer", known.LoadBalancer.ID, "change", why)
+		drifted(known.Service)
 	}
 	r.lookAtGroups(ctx, drifted)
 }
@@ -78,8 +79,8 @@ func (r *Reconciler) look(ctx context.Context, drifted func(types.NamespacedName
 // atWork tells whether we ourselves work on a Service, or on its load balancer for
 // another one, or have done so since it was remembered like this: what has changed is
 // our own doing, until we remember it.
-func (r *Reconciler) atWork(uid types.UID, known *remembered) bool {
-	return r.actors.Busy(string(uid)) || r.locks.Held(known.loadBalancerID) || r.memory.recall(uid) != known
+func (r *Reconciler) atWork(uid types.UID, known *state.Applied) bool {
+	return r.actors.Busy(string(uid)) || r.locks.Held(known.LoadBalancer.ID) || r.store.Get(uid).Applied != known
 }
 
 // Repair brings back what somebody else changed, as Ensure would; the Service is

@@ -8,21 +8,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // duplicated tells of a second load balancer of a Service that a look shows; "" where
 // there is none, or it is known and left alone, or is only being made.
-func (r *Reconciler) duplicated(uid types.UID, known *remembered, look *snapshot.Look) string {
-	if known.shared != nil || look.Began.Before(known.since) {
+func (r *Reconciler) duplicated(uid types.UID, known *state.Applied, look *snapshot.Look) string {
+	if known.LoadBalancer.Shared != nil || look.Began.Before(known.Seen.Since) {
 		return ""
 	}
 	id := ownership.Identity{ClusterID: r.options.ClusterID, ServiceUID: string(uid)}
 	for _, lb := range look.Tagged(id.ServiceTag()) {
 		replaced, _ := ownership.Replaces(lb.Tags)
 		switch {
-		case lb.ID == known.loadBalancerID, slices.Contains(known.duplicates, lb.ID), id.Claim(lb.Tags, "") != ownership.Ours:
-		case replaced == known.loadBalancerID: // we are at it
+		case lb.ID == known.LoadBalancer.ID, slices.Contains(known.LoadBalancer.Duplicates, lb.ID), id.Claim(lb.Tags, "") != ownership.Ours:
+		case replaced == known.LoadBalancer.ID: // we are at it
 		case lb.Status == openstack.StatusActive, lb.Status == openstack.StatusError:
 			return "a second load balancer was made"
 		}

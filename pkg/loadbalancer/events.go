@@ -56,7 +56,7 @@ func (r *Reconciler) tellWithoutAddress(svc *v1.Service, settings desire.Setting
 	if len(names) > 0 {
 		text = fmt.Sprintf("No address of family %s, so not a member: %s", settings.Family, desire.Some(names))
 	}
-	if r.notices.changed(svc.UID, aboutNodes, text) {
+	if r.store.Warn(svc.UID, aboutNodes, text) {
 		r.options.Recorder.Event(svc, v1.EventTypeWarning, ReasonNodeSkipped, text)
 	}
 }
@@ -78,7 +78,7 @@ func (r *Reconciler) tellFloating(svc *v1.Service, known desire.Facts, p plan.Pl
 // tellUnmonitored says what the traffic policy lacks on a load balancer that is taken over.
 func (p *pass) tellUnmonitored() {
 	text := own(p.settings, p.observed).Monitor.Missing(p.svc, p.capabilities(p.observed))
-	if p.notices.changed(p.svc.UID, aboutMonitors, text) {
+	if p.store.Warn(p.svc.UID, aboutMonitors, text) {
 		p.options.Recorder.Event(p.svc, v1.EventTypeNormal, ReasonUnmonitored, text)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // readFloatingIPs reads the floating IPs of a Service. For a new one it asks only
@@ -33,10 +34,10 @@ func (r *Reconciler) readFloatingIPs(ctx context.Context, svc *v1.Service, id ow
 	if observed.LoadBalancer == nil && complete && len(known) == 0 && !hints.Asked.Asked() && hints.PortID == "" {
 		return nil
 	}
-	hints.Spare = r.spares.has(svc.UID)
+	hints.Spare = r.store.Get(svc.UID).Made.SpareFloatingIP
 	err = r.observer.FloatingIPs(ctx, id, observed, hints)
 	if err == nil {
-		r.spares.remove(svc.UID)
+		r.store.SetSpareFloatingIP(svc.UID, false)
 	}
 	return err
 }
@@ -49,7 +50,7 @@ func (r *Reconciler) knownFloatingIPs(ctx context.Context, svc *v1.Service, id o
 	if err != nil {
 		return nil, false, err
 	}
-	found := r.kept.of(types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name})
+	found := r.store.RetainedFloatingIPs(types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name})
 	for _, fip := range first {
 		legacy := fip.Description == id.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)
 		if id.OwnsFloatingIP(fip.Description) || id.KeptFloatingIP(fip.Description) || legacy {
@@ -58,7 +59,7 @@ func (r *Reconciler) knownFloatingIPs(ctx context.Context, svc *v1.Service, id o
 	}
 	slices.Sort(found)
 	found = slices.Compact(found)
-	return found[:min(len(found), 100)], !r.touched.has(svc.UID), nil
+	return found[:min(len(found), 100)], !r.store.Get(svc.UID).Made.Touched, nil
 }
 
 // recheckFloatingIP reads floating IPs when the one that is there is not the one
@@ -103,8 +104,8 @@ func (p *pass) tellForeignFloatingIP() {
 		return
 	}
 	fip := plan.ForeignFloatingIP(p.wanted, lb, plan.Options{Given: p.given()})
-	written, _ := parseFingerprint(p.svc.Annotations[annotation.Fingerprint])
-	if fip == nil || fip.ID == written.floatingIPID || p.knew != nil && fip.ID == p.knew.floatingIPID {
+	written, _ := state.ParseFingerprint(p.svc.Annotations[annotation.Fingerprint])
+	if fip == nil || fip.ID == written.FloatingIPID || p.knew != nil && fip.ID == p.knew.LoadBalancer.FloatingIPID {
 		return
 	}
 	p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonForeignFloatingIP,
@@ -146,12 +147,12 @@ func (r *Reconciler) noteKept(svc *v1.Service, l leaving, observed *model.Observ
 	}
 	for _, lb := range all {
 		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.Owned {
-			r.kept.add(name, lb.FloatingIP.ID, r.options.Clock.Now())
+			r.store.RetainFloatingIP(name, lb.FloatingIP.ID)
 		}
 	}
 	for _, fip := range observed.Spare {
 		if fip.Owned {
-			r.kept.add(name, fip.ID, r.options.Clock.Now())
+			r.store.RetainFloatingIP(name, fip.ID)
 		}
 	}
 }

@@ -131,13 +131,12 @@ func (r *Reconciler) lookAtGroups(ctx context.Context, drifted func(types.Namesp
 		klog.FromContext(ctx).Error(err, "Cannot look for changes of security groups that somebody else made")
 	}
 	for uid, why := range changed {
-		known := r.memory.recall(types.UID(uid))
-		if known == nil || r.atWork(types.UID(uid), known) || !r.memory.forgetThis(types.UID(uid), known) {
+		known := r.store.Get(types.UID(uid)).Applied
+		if known == nil || r.atWork(types.UID(uid), known) || !r.store.MarkDrifted(types.UID(uid), known, why) {
 			continue
 		}
-		klog.FromContext(ctx).Info("Somebody else changed a security group", "service", known.service, "change", why)
-		r.drifts.put(types.UID(uid), drift{why, known})
-		drifted(known.service)
+		klog.FromContext(ctx).Info("Somebody else changed a security group", "service", known.Service, "change", why)
+		drifted(known.Service)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/klog/v2"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -38,16 +38,16 @@ var errNothingKept = errors.New("the Service has no load balancer yet")
 // keepAlive brings what a refused Service has to its nodes, and gives the address to
 // publish. It is errNothingKept where the Service has nothing.
 func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call, refusal error) (*v1.LoadBalancerStatus, error) {
-	good, known := r.good.get(svc.UID)
-	if !known && len(svc.Status.LoadBalancer.Ingress) == 0 && len(r.before(svc)) == 0 {
+	good := r.store.Get(svc.UID).Accepted
+	if good == nil && len(svc.Status.LoadBalancer.Ingress) == 0 && len(r.before(svc)) == 0 {
 		return nil, errNothingKept
 	}
 	c.quiet = true
 	if byCloud(refusal) {
-		c.drift = drift{}
+		c.drift = state.Drift{}
 		return r.follow(ctx, svc, nodes, c)
 	}
-	if known {
+	if good != nil {
 		good = good.DeepCopy()
 		good.Status = svc.Status
 		published, err := r.round(ctx, good, nodes, c)
@@ -55,7 +55,7 @@ func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1
 			return published, err
 		}
 		if byCloud(err) {
-			c.drift = drift{}
+			c.drift = state.Drift{}
 		}
 	}
 	return r.follow(ctx, svc, nodes, c)
@@ -103,13 +103,13 @@ func (r *Reconciler) followAs(ctx context.Context, svc *v1.Service, nodes []*v1.
 		return nil, err
 	}
 	defer p.holder.letGo()
-	p.knew = r.memory.recall(svc.UID)
+	p.knew = r.store.Get(svc.UID).Applied
 	if err := p.unpack(ctx, p.knew); err != nil {
 		return nil, err
 	}
 	published, err := p.converge(ctx)
 	if err != nil {
-		r.memory.forget(svc.UID)
+		r.store.DropApplied(svc.UID)
 	}
 	return published, err
 }
@@ -212,8 +212,8 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	p.known.Can = p.capabilities(p.observed)
 	if how.kept == nil {
 		how.kept = lb
-		if before := p.drift.before; before != nil && before.contents != nil && before.loadBalancerID == lb.ID {
-			how.kept = before.contents.Unpack()
+		if before := p.drift.Before; before != nil && before.Contents != nil && before.LoadBalancer.ID == lb.ID {
+			how.kept = before.Contents.Unpack()
 		}
 	}
 	nodes := desire.Followers{Backends: p.backends, Unchosen: how.unread.Selector, Capped: how.capped}
@@ -255,19 +255,7 @@ func (p *pass) endKept(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	}
 	p.remember(address, nil)
 	if p.follows.replacing || !settledOn(p.observed.LoadBalancer, p.svc, p.before) { // there is another one, of which that says nothing
-		p.memory.forget(p.svc.UID)
+		p.store.DropApplied(p.svc.UID)
 	}
 	return published, nil
-}
-
-// settledService gives what is kept of a Service all of which was done: what it asks for, and
-// who it is.
-func settledService(svc *v1.Service) *v1.Service {
-	return &v1.Service{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID, ResourceVersion: svc.ResourceVersion,
-			CreationTimestamp: svc.CreationTimestamp, Annotations: svc.Annotations, Finalizers: svc.Finalizers,
-		},
-		Spec: svc.Spec,
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
@@ -24,9 +23,6 @@ import (
 type learnt struct {
 	mu     sync.Mutex
 	lacked map[string][]desire.Feature
-	// filled are the Services whose load balancer was refused with everything in it, so
-	// that the port of its VIP was lost: it is made empty, and then filled.
-	filled uidSet
 	// ranges tells that Octavia refuses any that is made together with source ranges.
 	ranges bool
 }
@@ -66,13 +62,13 @@ func (l *learnt) from(provider string, refused *apply.RefusedError) bool {
 	return true
 }
 
-// fills tells whether the load balancer of a Service is to be made empty, and then
-// filled, as Octavia has refused to make one like it at once.
-func (l *learnt) fills(uid types.UID, desired *model.LoadBalancer) bool {
+// fills reports whether load balancers like this one are created empty, and then filled,
+// as Octavia has refused to create one at once.
+func (l *learnt) fills(desired *model.LoadBalancer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	limited := slices.ContainsFunc(desired.Listeners, func(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 })
-	return l.ranges && limited || l.filled.has(uid)
+	return l.ranges && limited
 }
 
 // learnsToFill takes from a load balancer that was refused with everything in it that
@@ -84,7 +80,7 @@ func (p *pass) learnsToFill(ctx context.Context, err error) bool {
 		return false
 	}
 	klog.FromContext(ctx).Info("Octavia has refused the load balancer with everything in it, making it empty first from now on", "err", refused.Err)
-	p.learnt.filled.add(p.svc.UID)
+	p.store.MarkCreateEmpty(p.svc.UID)
 	if openstack.IsSourceRangeCrash(err) {
 		p.learnt.mu.Lock()
 		p.learnt.ranges = true

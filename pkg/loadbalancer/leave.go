@@ -11,26 +11,27 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // before names the load balancers that a Service is known to have had: what this
 // process remembers, and what the last one wrote down.
 func (r *Reconciler) before(svc *v1.Service) []string {
 	var ids []string
-	if known := r.memory.recall(svc.UID); known != nil {
-		ids = append(ids, known.loadBalancerID)
+	if known := r.store.Get(svc.UID).Applied; known != nil {
+		ids = append(ids, known.LoadBalancer.ID)
 	}
 	if written, ok := writtenFor(svc); ok {
-		ids = append(ids, written.loadBalancerID)
+		ids = append(ids, written.LoadBalancerID)
 	}
 	return ids
 }
 
 // writtenFor gives what was written down of a Service; false where that is nothing, or
 // a copy of another Service's.
-func writtenFor(svc *v1.Service) (fingerprint, bool) {
-	written, ok := parseFingerprint(svc.Annotations[annotation.Fingerprint])
-	return written, ok && written.service == svc.UID
+func writtenFor(svc *v1.Service) (state.Fingerprint, bool) {
+	written, ok := state.ParseFingerprint(svc.Annotations[annotation.Fingerprint])
+	return written, ok && written.Service == svc.UID
 }
 
 // settledOn tells whether a Service surely has nothing on any load balancer but this

@@ -88,7 +88,7 @@ func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id ownership.Ide
 		observed.Surplus = append(observed.Surplus, *surplus)
 	}
 	if !found.As.Sharing.Is {
-		r.ownIDs.set(svc.UID, all[0].ID)
+		r.store.SetLoadBalancerID(svc.UID, all[0].ID)
 	}
 	return observed, found.As, nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -35,7 +36,7 @@ type call struct {
 	// has now.
 	quiet bool
 	// drift is what somebody else changed, if anything was noticed.
-	drift drift
+	drift state.Drift
 }
 
 // pass is one way through the engine for one Service, whose lock it holds.
@@ -66,7 +67,7 @@ type pass struct {
 	began  *model.LoadBalancer
 	// knew is what was remembered or written down of the load balancer; cold tells that
 	// it was not enough to go without reading it.
-	knew *remembered
+	knew *state.Applied
 	cold bool
 	// all are the nodes that could be members of some Service; wanted is the load
 	// balancer that was compared or planned last.
@@ -116,9 +117,8 @@ func (p *pass) run(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	if known != nil && known.digest == digest {
-		_ = p.namespaces.take(p.svc.Namespace, p.svc.UID, 0) // it has one: no limit
-		return publish(known.address, p.settings), nil
+	if known != nil && known.Digests.Full == digest {
+		return publish(known.Address, p.settings), nil
 	}
 	p.knew = known
 	if err := p.unpack(ctx, known); err != nil {
@@ -142,7 +142,7 @@ func (p *pass) converge(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		}
 		if p.interfered {
 			p.interfered = false
-			p.tellDrift(p.svc, driftChanged, todo, false)
+			p.tellDrift(p.svc, state.ReasonChanged, todo, false)
 		}
 		if n == 1 {
 			if err := p.planGroups(ctx); err != nil {
@@ -182,7 +182,7 @@ func (p *pass) tell(todo, reported plan.Plan) {
 	if p.reports.on {
 		p.tellDrift(p.svc, p.reason(), reported, true)
 	} else {
-		p.tellDrift(p.svc, p.drift.why, todo, false)
+		p.tellDrift(p.svc, p.drift.Reason, todo, false)
 	}
 	if p.follows != nil {
 		return
@@ -227,8 +227,8 @@ func (p *pass) learns(ctx context.Context, err error) bool {
 
 // recall gives what is remembered of the Service, from this process or from the
 // last one, and the digest of what it asks for now.
-func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
-	known := p.memory.recall(p.svc.UID)
+func (p *pass) recall(ctx context.Context) (*state.Applied, string, error) {
+	known := p.store.Get(p.svc.UID).Applied
 	var err error
 	recognised := known == nil
 	if recognised {
@@ -236,25 +236,25 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 			return nil, "", err
 		}
 	}
-	if named := p.settings.LoadBalancerID; named != known.named && named != known.loadBalancerID {
+	if named := p.settings.LoadBalancerID; named != known.LoadBalancer.Named && named != known.LoadBalancer.ID {
 		return nil, "", nil // it may be to move
 	}
 	digest, err := p.asksFor(ctx, known)
-	if err == nil && recognised && digest != known.digest {
+	if err == nil && recognised && digest != known.Digests.Full {
 		digest, err = p.asksForLess(ctx, known, digest)
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	switch {
-	case known.contents != nil:
-	case known.digest == digest:
+	case known.Contents != nil:
+	case known.Digests.Full == digest:
 		if recognised {
-			if kept, err := p.groupsKept(ctx, known.vipSubnetID); err != nil || !kept {
+			if kept, err := p.groupsKept(ctx, known.LoadBalancer.VIPSubnetID); err != nil || !kept {
 				return nil, "", err
 			}
 		}
-		p.memory.keep(p.svc.UID, known)
+		p.store.SetApplied(p.svc.UID, known)
 	default:
 		klog.FromContext(ctx).V(2).Info("The Service asks for something else than was written down, reading its load balancer")
 	}
@@ -263,7 +263,7 @@ func (p *pass) recall(ctx context.Context) (*remembered, string, error) {
 
 // asksFor builds what the Service asks for, on a load balancer like the one that is
 // remembered, and gives its digest.
-func (p *pass) asksFor(ctx context.Context, known *remembered) (string, error) {
+func (p *pass) asksFor(ctx context.Context, known *state.Applied) (string, error) {
 	desired, err := p.desired(ctx, &model.Observed{LoadBalancer: p.standIn(known)})
 	if err != nil {
 		return "", err
@@ -348,7 +348,7 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 	if lb := p.observed.LoadBalancer; lb != nil {
 		options.TellSubnets = desire.HabitsOf(lb.Provider).TellSubnets
 	}
-	options.NoFullCreate = options.NoFullCreate || p.learnt.fills(p.svc.UID, desired)
+	options.NoFullCreate = options.NoFullCreate || p.learnt.fills(desired) || p.store.Get(p.svc.UID).Made.CreateEmpty
 	options.Given = p.given()
 	if options.Successor, err = p.successor(ctx, desired); err != nil {
 		return plan.Plan{}, err
@@ -421,19 +421,19 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 	}
 	if !p.wrote {
 		p.wrote = true
-		p.drifts.drop(p.svc.UID) // what was applied last is not any more
+		p.store.DropDrift(p.svc.UID) // what was applied last is not any more
 	}
-	p.touched.add(p.svc.UID)
+	p.store.MarkTouched(p.svc.UID)
 	if todo.Creates() {
-		p.creations.send(p.svc.UID)
+		p.store.CreationSent(p.svc.UID)
 	}
 	err := p.applier.Run(ctx, p.id, p.observed, todo)
 	var unsure *apply.UnsureCreationError
 	if errors.As(err, &unsure) {
-		p.creations.lose(p.svc.UID)
+		p.store.CreationLost(p.svc.UID)
 	}
 	if lb := p.observed.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
-		p.ownIDs.set(p.svc.UID, lb.ID)
+		p.store.SetLoadBalancerID(p.svc.UID, lb.ID)
 	}
 	var changed *apply.ChangedError
 	if errors.As(err, &changed) {
@@ -453,7 +453,7 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 func (p *pass) end(ctx context.Context, reported plan.Plan) (*v1.LoadBalancerStatus, error) {
 	if p.reports.all || !reported.Empty() {
 		if p.observed.LoadBalancer == nil { // it is gone
-			p.memory.forget(p.svc.UID)
+			p.store.DropApplied(p.svc.UID)
 			return &p.svc.Status.LoadBalancer, nil
 		}
 		p.remember(addressOf(p.observed, p.settings), steps(reported))
@@ -479,31 +479,29 @@ func (p *pass) end(ctx context.Context, reported plan.Plan) (*v1.LoadBalancerSta
 // nothing changes.
 func (p *pass) remember(address string, reported map[string]bool) {
 	lb := p.observed.LoadBalancer
-	_ = p.namespaces.take(p.svc.Namespace, p.svc.UID, 0) // it has one: no limit
-	r := &remembered{
-		service:        types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
-		digest:         p.digest(p.wanted),
-		frame:          p.frame(p.wanted, lb),
-		address:        address,
-		loadBalancerID: lb.ID,
-		provider:       lb.Provider,
-		vipPortID:      lb.VIP.PortID,
-		shared:         lb.Shared,
-		unmonitored:    lb.Unmonitored(),
-		named:          p.settings.LoadBalancerID,
-		updatedAt:      lb.UpdatedAt,
-		operating:      lb.Status.Operating,
-		duplicates:     duplicatesOf(p.observed),
-		since:          p.options.Clock.Now(),
-		contents:       model.Pack(lb),
-		as:             p.as,
-		reported:       reported,
-		announced:      p.svc.Annotations[annotation.LoadBalancerID] == lb.ID && p.svc.Annotations[annotation.LoadBalancerAddress] == address,
+	now := p.options.Clock.Now()
+	applied := &state.Applied{
+		Service:  types.NamespacedName{Namespace: p.svc.Namespace, Name: p.svc.Name},
+		Identity: p.as,
+		Digests:  state.Digests{Full: p.digest(p.wanted), Nodeless: p.frame(p.wanted, lb)},
+		Address:  address,
+		LoadBalancer: state.LoadBalancer{
+			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: p.settings.LoadBalancerID,
+			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: duplicatesOf(p.observed),
+		},
+		Contents: model.Pack(lb),
+		Seen: state.Seen{
+			UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now,
+			Confirmed: !p.wrote && now.Sub(lb.UpdatedAt) > atRest,
+		},
+		Annotated: state.Annotated{
+			Address: p.svc.Annotations[annotation.LoadBalancerID] == lb.ID && p.svc.Annotations[annotation.LoadBalancerAddress] == address,
+		},
+		Reported: reported,
 	}
-	r.confirmed = !p.wrote && r.since.Sub(r.updatedAt) > atRest
 	if lb.FloatingIP != nil {
-		r.floatingIPID = lb.FloatingIP.ID
+		applied.LoadBalancer.FloatingIPID = lb.FloatingIP.ID
 	}
-	p.memory.keep(p.svc.UID, r)
-	p.memory.carry(p.svc.UID, p.began, lb, r.since)
+	p.store.SetApplied(p.svc.UID, applied)
+	p.store.RebaseOthers(p.svc.UID, p.began, lb, now)
 }

@@ -18,13 +18,13 @@ import (
 func (r *Reconciler) hints(svc *v1.Service, named string) observe.Hints {
 	hints := observe.Hints{
 		LoadBalancerID: named,
-		Remembered:     r.ownIDs.get(svc.UID),
+		Remembered:     r.store.Get(svc.UID).Made.LoadBalancerID,
 		Addresses:      publishedAddresses(svc),
 		NamedAddresses: namedAddresses(svc),
 		Place:          r.place,
 	}
 	if written, ok := writtenFor(svc); ok {
-		hints.Written = written.loadBalancerID
+		hints.Written = written.LoadBalancerID
 	}
 	return hints
 }

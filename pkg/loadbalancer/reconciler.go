@@ -32,6 +32,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -131,27 +132,9 @@ type Reconciler struct {
 	workers *async.Workers
 	places  struct{ calls, own *async.Places }
 	locks   async.Locks
-	// served are the newest states of Services that were worked on.
-	served perService[*v1.Service]
-	// good are the Services as they were when all that they asked for was done.
-	good    perService[*v1.Service]
-	memory  memory
-	drifts  perService[drift]
-	notices notices
-	// refusals are the Services that are refused at present.
-	refusals refusals
-	// namespaces are counted for max-services-per-namespace.
-	namespaces namespaces
-	// touched are the Services that something was made for; ownIDs are their load
-	// balancers.
-	touched uidSet
-	ownIDs  ownIDs
-	// spares are the Services of which a look has shown spare floating IPs.
-	spares uidSet
-	// kept are floating IPs that outlive their Service.
-	kept      keptFloatingIPs
-	creations *creations
-	learnt    learnt
+	// store has what is known of each Service.
+	store  *state.Store
+	learnt learnt
 }
 
 // New makes a Reconciler. Close ends it. It is an error if cloud.conf names annotations
@@ -174,14 +157,15 @@ func New(options Options) (*Reconciler, error) {
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
 	watcher := watcher.New(octavia, options.Clock)
 	reader := lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, factsAge)
+	store := state.New(options.Clock, options.Refused)
 	r := &Reconciler{
 		options:   options,
+		store:     store,
 		observer:  observer,
 		facts:     reader,
-		groups:    securitygroup.New(neutron, reader, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
+		groups:    securitygroup.New(neutron, reader, store, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
 		watcher:   watcher,
 		workers:   async.NewWorkers(options.Workers, options.Clock),
-		creations: newCreations(options.Clock),
 		octavia:   octavia,
 		barbican:  options.Session.Barbican(),
 		inventory: snapshot.New(octavia, neutron, options.Clock),
@@ -190,7 +174,6 @@ func New(options Options) (*Reconciler, error) {
 			Pace: options.pace, Habits: desire.HabitsOf,
 		},
 	}
-	r.refusals.changed = options.Refused
 	r.actors = newActors(r)
 	r.places.calls, r.places.own = async.NewPlaces(places), async.NewPlaces(places)
 	return r, nil
@@ -251,18 +234,16 @@ func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	published, err := r.round(ctx, svc, nodes, c)
 	reason := reasonOf(err)
 	if err == nil {
-		r.good.put(svc.UID, settledService(svc))
-		r.drifts.drop(svc.UID)
-		r.refusals.note(svc.UID, "", false)
+		r.store.Accept(svc)
 	}
 	if reason == "" {
 		return published, r.explain(ctx, err)
 	}
-	told := r.refusals.note(svc.UID, reason, c.tells)
-	_, wasGood := r.good.get(svc.UID) // else Ensure is still to come for it, after a restart
+	told := r.store.Refuse(svc.UID, reason, c.tells)
+	wasGood := r.store.Get(svc.UID).Accepted != nil // else Ensure is still to come for it, after a restart
 	published, failure := r.keepAlive(ctx, svc, nodes, c, err)
 	if failure == nil {
-		r.drifts.drop(svc.UID)
+		r.store.DropDrift(svc.UID)
 		if !c.tells && (told || !wasGood) {
 			return published, nil
 		}
@@ -279,7 +260,7 @@ func (r *Reconciler) round(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	defer p.holder.letGo()
 	published, err := p.run(ctx)
 	if err != nil && (p.wrote || reasonOf(err) == "") {
-		r.memory.forget(svc.UID)
+		r.store.DropApplied(svc.UID)
 	}
 	return published, err
 }

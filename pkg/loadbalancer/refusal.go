@@ -3,10 +3,8 @@ package loadbalancer
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/cloud-provider/api"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -65,7 +64,7 @@ func reasonOf(err error) string {
 		floating  *observe.FloatingIPError
 		selected  *desire.NoneSelectedError
 		open      *securitygroup.UnenforcedError
-		namespace *QuotaError
+		namespace *state.QuotaError
 		blocked   *blockedError
 		cert      *certificateError
 	)
@@ -156,57 +155,4 @@ func (p *pass) waits(todo plan.Plan) error {
 		return nil
 	}
 	return p.withinLimits(todo)
-}
-
-// refusals are the Services that are refused at present, and why. Its zero value is ready.
-type refusals struct {
-	mu      sync.Mutex
-	reasons map[types.UID]string
-	// told are those of which a call of the service controller was told.
-	told uidSet
-	// changed is told of each change how many there are for a reason; nil: nobody asks.
-	changed func(reason string, services int)
-}
-
-// note notes why a Service is refused, "" where it is not, or is gone. Tells is that a
-// call of the service controller is told, which tries again until the Service is refused no
-// more; note tells whether one was, since the Service is refused.
-func (r *refusals) note(uid types.UID, reason string, tells bool) (told bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if tells && reason != "" {
-		r.told.add(uid)
-	}
-	if reason == "" {
-		r.told.remove(uid)
-	}
-	r.count(uid, reason)
-	return r.told.has(uid)
-}
-
-// count counts a Service by the reason why it is refused, "" for none.
-func (r *refusals) count(uid types.UID, reason string) {
-	before := r.reasons[uid]
-	switch {
-	case before == reason:
-		return
-	case reason == "":
-		delete(r.reasons, uid)
-	case r.reasons == nil:
-		r.reasons = map[types.UID]string{uid: reason}
-	default:
-		r.reasons[uid] = reason
-	}
-	if r.changed == nil {
-		return
-	}
-	count := map[string]int{}
-	for _, reason := range r.reasons {
-		count[reason]++
-	}
-	for _, changed := range []string{before, reason} {
-		if changed != "" {
-			r.changed(changed, count[changed])
-		}
-	}
 }

@@ -3,6 +3,7 @@ package loadbalancer
 import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // With drift-policy=report, what somebody else has changed is told and stays. What the
@@ -26,10 +27,10 @@ type reports struct {
 
 // toReport gives what of a first plan is only told.
 func (p *pass) toReport(todo plan.Plan) reports {
-	if p.options.Config.LoadBalancer.DriftPolicy != driftReport || p.observed.LoadBalancer == nil && p.drift.before == nil {
+	if p.options.Config.LoadBalancer.DriftPolicy != driftReport || p.observed.LoadBalancer == nil && p.drift.Before == nil {
 		return reports{}
 	}
-	before := p.drift.before
+	before := p.drift.Before
 	if before == nil {
 		before = p.knew
 	}
@@ -40,11 +41,11 @@ func (p *pass) toReport(todo plan.Plan) reports {
 	if before == nil {
 		return reports{on: true, steps: drifted}
 	}
-	for step := range before.reported {
+	for step := range before.Reported {
 		drifted[step] = true
 	}
-	if p.drift.before != nil && before.contents != nil && p.observed.LoadBalancer != nil {
-		was := before.contents.Unpack()
+	if p.drift.Before != nil && before.Contents != nil && p.observed.LoadBalancer != nil {
+		was := before.Contents.Unpack()
 		back := plan.Diff(was, *p.observed, p.planOptions(p.svc, p.settings, p.capabilities(p.observed)))
 		for step := range steps(back) {
 			drifted[step] = true
@@ -55,12 +56,12 @@ func (p *pass) toReport(todo plan.Plan) reports {
 
 // appliedLast reports whether the Service asks for what was applied last, by this
 // process or, as long as this one has begun nothing, by the one before.
-func (p *pass) appliedLast(before *remembered) bool {
+func (p *pass) appliedLast(before *state.Applied) bool {
 	if before != nil {
-		return before.digest == p.digest(p.wanted)
+		return before.Digests.Full == p.digest(p.wanted)
 	}
-	written, ok := parseFingerprint(p.svc.Annotations[annotation.Fingerprint])
-	return ok && written.service == p.svc.UID && written.digest != "" && written.digest == p.digest(p.wanted) && !p.touched.has(p.svc.UID)
+	written, ok := state.ParseFingerprint(p.svc.Annotations[annotation.Fingerprint])
+	return ok && written.Service == p.svc.UID && written.Digests.Full != "" && written.Digests.Full == p.digest(p.wanted) && !p.store.Get(p.svc.UID).Made.Touched
 }
 
 // split gives the steps that are carried out, and those that are told.
@@ -91,8 +92,8 @@ func steps(of plan.Plan) map[string]bool {
 
 // reason says what somebody else has changed; "" where nobody has, as far as is known.
 func (p *pass) reason() string {
-	if p.drift.why == "" && p.reports.on && (p.reports.all || len(p.reports.steps) > 0) {
-		return driftChanged
+	if p.drift.Reason == "" && p.reports.on && (p.reports.all || len(p.reports.steps) > 0) {
+		return state.ReasonChanged
 	}
-	return p.drift.why
+	return p.drift.Reason
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // Several Services can be on one load balancer: the one that it was made for, its
@@ -176,29 +175,29 @@ func (p *pass) tellShared() {
 // or that another controller made without health monitors, which only the digest of what
 // the Service asks for there can tell. If it is neither, all is as asksFor has left it,
 // and so is the digest.
-func (p *pass) asksForLess(ctx context.Context, known *remembered, all string) (string, error) {
+func (p *pass) asksForLess(ctx context.Context, known *state.Applied, all string) (string, error) {
 	wanted, facts := p.wanted, p.known
 	for _, on := range []struct{ shared, unmonitored bool }{{true, false}, {false, true}, {true, true}} {
 		if on.unmonitored && !p.settings.Monitor.ByPolicy(p.svc) {
 			continue
 		}
-		if known.shared, known.unmonitored = nil, on.unmonitored; on.shared {
-			known.shared = &model.Shared{}
+		if known.LoadBalancer.Shared, known.LoadBalancer.Unmonitored = nil, on.unmonitored; on.shared {
+			known.LoadBalancer.Shared = &model.Shared{}
 		}
 		digest, err := p.asksFor(ctx, known)
-		if err != nil || digest == known.digest {
+		if err != nil || digest == known.Digests.Full {
 			return digest, err
 		}
 	}
-	known.shared, known.unmonitored, p.wanted, p.known = nil, false, wanted, facts
+	known.LoadBalancer.Shared, known.LoadBalancer.Unmonitored, p.wanted, p.known = nil, false, wanted, facts
 	return all, nil
 }
 
 // standIn is a load balancer like the one that is remembered, as far as what the
 // Service asks for depends on it.
-func (p *pass) standIn(known *remembered) *model.LoadBalancer {
-	lb := &model.LoadBalancer{Provider: known.provider, Shared: known.shared, Adopted: known.unmonitored}
-	if known.floatingIPID != "" {
+func (p *pass) standIn(known *state.Applied) *model.LoadBalancer {
+	lb := &model.LoadBalancer{Provider: known.LoadBalancer.Provider, Shared: known.LoadBalancer.Shared, Adopted: known.LoadBalancer.Unmonitored}
+	if known.LoadBalancer.FloatingIPID != "" {
 		lb.FloatingIP = fittingFloatingIP(p.settings)
 	}
 	return lb
@@ -206,21 +205,21 @@ func (p *pass) standIn(known *remembered) *model.LoadBalancer {
 
 // unpack takes what is remembered of the load balancer for what is there, once it
 // has the lock of it: who had it before may have changed what is remembered.
-func (p *pass) unpack(ctx context.Context, known *remembered) error {
+func (p *pass) unpack(ctx context.Context, known *state.Applied) error {
 	if known == nil {
 		return nil
 	}
-	if _, err := p.holder.hold(ctx, &p.locks, known.loadBalancerID); err != nil {
+	if _, err := p.holder.hold(ctx, &p.locks, known.LoadBalancer.ID); err != nil {
 		return err
 	}
-	if again := p.memory.recall(p.svc.UID); again != nil {
+	if again := p.store.Get(p.svc.UID).Applied; again != nil {
 		known = again
 	}
-	if known.contents != nil {
-		p.observed = &model.Observed{LoadBalancer: known.contents.Unpack()}
-		p.as = known.as
+	if known.Contents != nil {
+		p.observed = &model.Observed{LoadBalancer: known.Contents.Unpack()}
+		p.as = known.Identity
 	}
-	p.as.Sharing.Is = known.shared != nil
+	p.as.Sharing.Is = known.LoadBalancer.Shared != nil
 	return nil
 }
 
@@ -242,42 +241,4 @@ func (p *pass) snapshot() *model.LoadBalancer {
 	before := *p.observed.LoadBalancer
 	before.Listeners, before.Orphans = slices.Clone(before.Listeners), slices.Clone(before.Orphans)
 	return &before
-}
-
-// carry tells the other Services on a load balancer that its updated_at moved from
-// one time to another because of a change of ours, which was not theirs. What they
-// have in there is as it was, and so is what they know to be ours, if that is still
-// the same listeners.
-func (m *memory) carry(ours types.UID, from, to *model.LoadBalancer, now time.Time) {
-	if from == nil || from.ID != to.ID || from.UpdatedAt.Equal(to.UpdatedAt) || floatingIPID(from) != floatingIPID(to) {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for uid, r := range m.kept {
-		if uid == ours || r.loadBalancerID != to.ID || !r.updatedAt.Equal(from.UpdatedAt) {
-			continue
-		}
-		moved := *r
-		moved.updatedAt, moved.since, moved.confirmed, moved.written = to.UpdatedAt, now, false, false
-		if moved.contents != nil && sameChildren(from, to) {
-			moved.contents = r.contents.WithUpdatedAt(to.UpdatedAt)
-		} else {
-			moved.contents, moved.frame = nil, ""
-		}
-		m.kept[uid] = &moved
-	}
-}
-
-func floatingIPID(lb *model.LoadBalancer) string {
-	if lb.FloatingIP == nil {
-		return ""
-	}
-	return lb.FloatingIP.ID
-}
-
-// sameChildren tells whether two states hold the same listeners and pools of ours.
-func sameChildren(a, b *model.LoadBalancer) bool {
-	return slices.EqualFunc(a.Listeners, b.Listeners, func(a, b model.Listener) bool { return a.ID == b.ID && a.Pool.ID == b.Pool.ID }) &&
-		len(a.Orphans) == 0 && len(b.Orphans) == 0
 }

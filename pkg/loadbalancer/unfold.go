@@ -11,6 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -80,27 +81,27 @@ func anyNode(m model.Member) model.Member {
 
 // unfold gives the load balancer of a Service of which nothing but a fingerprint is
 // known, if that is enough: else nil, and all of it has to be read.
-func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, error) {
+func (p *pass) unfold(ctx context.Context, known *state.Applied) (*model.Observed, error) {
 	frame, ok := withoutNodes(p.wanted)
-	if known.contents != nil || known.frame == "" || !ok || p.settings.SecurityGroups != "" || known.frame != digestOf(frame, p.settings, nil) {
+	if known.Contents != nil || known.Digests.Nodeless == "" || !ok || p.settings.SecurityGroups != "" || known.Digests.Nodeless != digestOf(frame, p.settings, nil) {
 		return nil, nil
 	}
 	look, err := p.inventory.Look(ctx, anyAge)
 	if err != nil {
 		return nil, err
 	}
-	listed, there := look.LoadBalancers[known.loadBalancerID]
-	if !there || known.floatingIPDrifted(look) != "" {
+	listed, there := look.LoadBalancers[known.LoadBalancer.ID]
+	if !there || known.FloatingIPDriftIn(look) != "" {
 		return nil, nil // the last look is a later one than the fingerprint was compared with
 	}
 	if !p.provenOwn(listed) {
 		return nil, nil // what is written down proves nothing
 	}
-	fip, ok := p.unfoldFloatingIP(look, known.floatingIPID)
+	fip, ok := p.unfoldFloatingIP(look, known.LoadBalancer.FloatingIPID)
 	if !ok {
 		return nil, nil
 	}
-	tree, err := p.octavia.StatusTree(ctx, known.loadBalancerID)
+	tree, err := p.octavia.StatusTree(ctx, known.LoadBalancer.ID)
 	if openstack.IsNotFound(err) {
 		return nil, nil
 	}
@@ -108,8 +109,8 @@ func (p *pass) unfold(ctx context.Context, known *remembered) (*model.Observed, 
 		return nil, err
 	}
 	lb := *frame
-	lb.ID, lb.Provider, lb.UpdatedAt = known.loadBalancerID, known.provider, known.updatedAt
-	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.unmonitored
+	lb.ID, lb.Provider, lb.UpdatedAt = known.LoadBalancer.ID, known.LoadBalancer.Provider, known.Seen.UpdatedAt
+	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.LoadBalancer.Unmonitored
 	if !fillIn(&lb, tree) {
 		klog.FromContext(ctx).V(2).Info("The load balancer has other parts than were written down, reading it")
 		return nil, nil

@@ -33,10 +33,10 @@ func (p *pass) unsettled(desired *model.LoadBalancer, todo plan.Plan, can desire
 // servedSo tells whether the Service has been served with these malformed values before:
 // what differs was changed by somebody else, or is what was left undone.
 func (p *pass) servedSo(malformed []desire.Malformed) bool {
-	if good, ok := p.good.get(p.svc.UID); ok && sameValues(good, p.svc, malformed) {
+	if good := p.store.Get(p.svc.UID).Accepted; good != nil && sameValues(good, p.svc, malformed) {
 		return true
 	}
-	return p.appliedLast(cmp.Or(p.drift.before, p.knew))
+	return p.appliedLast(cmp.Or(p.drift.Before, p.knew))
 }
 
 func sameValues(a, b *v1.Service, malformed []desire.Malformed) bool {

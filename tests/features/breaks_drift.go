@@ -5,14 +5,14 @@ func driftBreaks() []Break {
 	return []Break{
 		{
 			Row: 89, What: "a load balancer that was changed is not looked at",
-			File:  "pkg/loadbalancer/memory.go",
-			Old:   `!lb.UpdatedAt.Equal(r.updatedAt)`,
+			File:  "pkg/loadbalancer/state/drift.go",
+			Old:   `!lb.UpdatedAt.Equal(a.Seen.UpdatedAt)`,
 			New:   `false`,
 			Tests: []string{"TestWhatSomebodyElseChangesComesBack"},
 		},
 		{
 			Row: 89, What: "a floating IP that is gone is not missed",
-			File:  "pkg/loadbalancer/memory.go",
+			File:  "pkg/loadbalancer/state/drift.go",
 			Old:   `return "the floating IP is gone"`,
 			New:   `return ""`,
 			Tests: []string{"TestLostFloatingIPIsFoundBehindAHostname"},

@@ -113,10 +113,10 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 89, What: "a change of the load balancer is not seen",
-			File:  "pkg/loadbalancer/memory.go",
-			Old:   `case !lb.UpdatedAt.Equal(r.updatedAt):`,
+			File:  "pkg/loadbalancer/state/drift.go",
+			Old:   `case !lb.UpdatedAt.Equal(a.Seen.UpdatedAt):`,
 			New:   `case false:`,
-			Tests: []string{"TestWhatALookFindsChanged"},
+			Tests: []string{"TestApplied_ReportsWhatASnapshotShowsChanged"},
 		},
 		{
 			Row: 115, What: "refusals teach nothing",

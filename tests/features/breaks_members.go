@@ -42,15 +42,15 @@ func memberBreaks() []Break {
 		{
 			Row: 71, What: "nothing is remembered",
 			File:  "pkg/loadbalancer/pass.go",
-			Old:   `	p.memory.keep(p.svc.UID, r)`,
+			Old:   `	p.store.SetApplied(p.svc.UID, applied)`,
 			New:   ``,
 			Tests: []string{"TestEnsureWithNothingChangedCostsNothing"},
 		},
 		{
 			Row: 72, What: "load-balancer-id, once written, is read as a wish to move",
 			File:  "pkg/loadbalancer/pass.go",
-			Old:   `named != known.named && named != known.loadBalancerID`,
-			New:   `named != known.named`,
+			Old:   `named != known.LoadBalancer.Named && named != known.LoadBalancer.ID`,
+			New:   `named != known.LoadBalancer.Named`,
 			Tests: []string{"TestAnnotationsThatAreWrittenCostNoRequest"},
 		},
 	}

@@ -63,19 +63,6 @@ func (g *Groups) sharedDrifted(look *surroundings, id string, ports []string, be
 	return uid, "the security group of the cluster was taken off a port"
 }
 
-// atRest gives what is there for the Services that nobody works on.
-func (g *Groups) atRest() map[string]*State {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	states := make(map[string]*State, len(g.settled))
-	for uid := range g.settled {
-		if s := g.states[uid]; s != nil && s.GroupID != "" {
-			states[uid] = s
-		}
-	}
-	return states
-}
-
 // surroundings are the rules of groups and the groups of ports at one moment.
 type surroundings struct {
 	rules map[string][]string // IDs by group

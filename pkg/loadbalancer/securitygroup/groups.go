@@ -56,13 +56,10 @@ type Groups struct {
 	// mode is PerService, Shared or, for none, "".
 	mode string
 
+	// store has what is known of each Service.
+	store Store
+
 	mu sync.Mutex
-	// states are what is there for each Service, by its UID, as we have left it. A
-	// State in it is never changed. Settled are those that nobody works on.
-	states  map[string]*State
-	settled map[string]bool
-	// met are the Services that this process has worked on.
-	met map[string]bool
 	// others are the names of all groups when this process first looked. It makes
 	// groups of its own mode only, so those of other modes can only get fewer.
 	others map[string][]openstack.SecurityGroup
@@ -75,8 +72,8 @@ type Groups struct {
 }
 
 // New makes Groups. Mode is PerService, Shared or, for none, "".
-func New(neutron Neutron, facts Facts, clk clock.PassiveClock, mode string) *Groups {
-	return &Groups{neutron: neutron, facts: facts, clock: clk, mode: mode, states: map[string]*State{}, settled: map[string]bool{}, met: map[string]bool{}}
+func New(neutron Neutron, facts Facts, store Store, clk clock.PassiveClock, mode string) *Groups {
+	return &Groups{neutron: neutron, facts: facts, store: store, clock: clk, mode: mode}
 }
 
 // Request is a Service whose groups are looked at.
@@ -195,54 +192,6 @@ func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
 	}
 	slices.Sort(cidrs)
 	return slices.Compact(cidrs), nil
-}
-
-// Forget has what is there for a Service read anew.
-func (g *Groups) Forget(uid string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.states, uid)
-	delete(g.settled, uid)
-}
-
-// Gone forgets all of a Service that nothing is left of.
-func (g *Groups) Gone(uid string) {
-	g.Forget(uid)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.met, uid)
-}
-
-// known gives a copy of what is there for a Service that is now worked on; nil when
-// it must be read.
-func (g *Groups) known(uid string) *State {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.settled, uid)
-	if g.states[uid] == nil {
-		return nil
-	}
-	s := *g.states[uid]
-	return &s
-}
-
-// meets tells whether this process works on a Service for the first time.
-func (g *Groups) meets(uid string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	first := !g.met[uid]
-	g.met[uid] = true
-	return first
-}
-
-// keep notes what is there for a Service, and whether it is as it is to stay.
-func (g *Groups) keep(uid string, s State, settled bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.states[uid] = &s
-	if settled {
-		g.settled[uid] = true
-	}
 }
 
 // stripe gives the lock of a port. Some ports share one.

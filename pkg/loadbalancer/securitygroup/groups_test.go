@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -83,7 +84,7 @@ func newWorld(t *testing.T, mode string, n *network) *world {
 	session := simulated.SignIn(t, conf, openstack.SessionOptions{})
 	n.Neutron = session.Neutron()
 	reader := lookup.New(n, session.Octavia(), session.LoadBalancerVersion, clock.RealClock{}, time.Hour)
-	w := &world{t: t, cloud: cloud, groups: securitygroup.New(n, reader, clock.RealClock{}, mode)}
+	w := &world{t: t, cloud: cloud, groups: securitygroup.New(n, reader, state.New(clock.RealClock{}, nil), clock.RealClock{}, mode)}
 	for name, address := range map[string]string{"a": "127.100.1.1", "b": "127.100.1.2"} {
 		server, err := cloud.AddServer(name, address)
 		if err != nil {

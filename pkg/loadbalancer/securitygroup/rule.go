@@ -7,6 +7,11 @@
 // There are two ways to keep the rules: a security group for each Service on the
 // ports of its nodes, as cloud-provider-openstack has it, or one for the cluster on
 // the ports of all nodes, with the rules of all Services in it.
+//
+// What is known of one Service (Entry) is in the Store of the caller. Groups itself holds
+// what is known of the project or the cluster: the shared group with its ports, its rules
+// as they were listed last, and the groups of all names, which few requests tell for all
+// Services together.
 package securitygroup
 
 import (

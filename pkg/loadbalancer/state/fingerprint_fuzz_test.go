@@ -1,8 +1,10 @@
-package loadbalancer
+package state_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // FuzzFingerprint reads the annotation last-applied, which anybody may write who may
@@ -13,15 +15,15 @@ func FuzzFingerprint(f *testing.F) {
 	f.Add("ID 2026-11-20T18:34:24Z digest UID")
 	f.Add(strings.Repeat("- ", 1000))
 	f.Fuzz(func(t *testing.T, text string) {
-		read, ok := parseFingerprint(text)
-		if !ok || read.digest == "" || read.loadBalancerID == "" || read.service == "" {
+		read, ok := state.ParseFingerprint(text)
+		if !ok || read.Digests.Full == "" || read.LoadBalancerID == "" || read.Service == "" {
 			return // nothing of it is believed
 		}
-		again, ok := parseFingerprint(read.String())
-		if read.updatedAt = read.updatedAt.UTC(); !ok || !again.updatedAt.Equal(read.updatedAt) {
+		again, ok := state.ParseFingerprint(read.String())
+		if read.UpdatedAt = read.UpdatedAt.UTC(); !ok || !again.UpdatedAt.Equal(read.UpdatedAt) {
 			t.Errorf("%q is read as %+v, and that as %+v", text, read, again)
 		}
-		again.updatedAt = read.updatedAt
+		again.UpdatedAt = read.UpdatedAt
 		if again != read {
 			t.Errorf("%q is read as %+v, and that as %+v", text, read, again)
 		}

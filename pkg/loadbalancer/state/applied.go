@@ -1,0 +1,194 @@
+package state
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+)
+
+// Applied is what was applied for a Service and seen of it last, when a round ended well.
+// It is never changed once it is in a Store: its address is the token by which a Store
+// compares and swaps.
+type Applied struct {
+	// Service is the name, for who has the UID only; Identity is who the Service is on the
+	// load balancer.
+	Service  types.NamespacedName
+	Identity ownership.Identity
+	// Digests are of the load balancer that the Service asked for: as long as it asks for
+	// the same, there is nothing to do.
+	Digests Digests
+	// Address is what is published, in whatever form the Service asks for.
+	Address      string
+	LoadBalancer LoadBalancer
+	// Contents is all that is in the load balancer. It is nil after a restart, until
+	// something has to change.
+	Contents  *model.Packed
+	Seen      Seen
+	Annotated Annotated
+	// Reported are the steps, as they print, that would repair what another client has
+	// changed, and that are only reported (drift-policy=report).
+	Reported map[string]bool
+}
+
+// Digests condense what a Service asks for.
+type Digests struct {
+	Full string
+	// Nodeless is of the same without the nodes; "" where that proves nothing.
+	Nodeless string
+}
+
+// LoadBalancer names the load balancer of a Service and what belongs to it.
+type LoadBalancer struct {
+	ID, Provider string
+	VIPPortID    string
+	VIPSubnetID  string // known after a restart only
+	FloatingIPID string // "" for none
+	// Named is the load balancer that the Service named then.
+	Named string
+	// Shared is set when the load balancer is another's.
+	Shared      *model.Shared
+	Unmonitored bool // model.LoadBalancer.Unmonitored
+	// Duplicates are further load balancers of the Service that are left alone.
+	Duplicates []string
+}
+
+// Seen is how the load balancer was when it was seen last.
+type Seen struct {
+	UpdatedAt       time.Time
+	OperatingStatus string
+	// Since is when the cloud was last known to be like this.
+	Since time.Time
+	// Confirmed is set when the contents are surely those of UpdatedAt.
+	Confirmed bool
+	// ChangedByOthers is set when another client has changed something since it was
+	// confirmed last.
+	ChangedByOthers bool
+}
+
+// Annotated is what of it stands in the annotations of the Service.
+type Annotated struct {
+	Fingerprint bool
+	// Address is that ID and address of the load balancer do.
+	Address bool
+}
+
+// SetApplied records what was applied for a Service, and that it has a load balancer.
+func (s *Store) SetApplied(uid types.UID, applied *Applied) {
+	s.update(uid, func(e *Entry) { e.Applied, e.Namespace = applied, applied.Service.Namespace })
+}
+
+// DropApplied has the cloud read anew for a Service.
+func (s *Store) DropApplied(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Applied = nil })
+}
+
+// DropAppliedIf is DropApplied, unless something newer was applied since. It reports
+// whether it has dropped it.
+func (s *Store) DropAppliedIf(uid types.UID, applied *Applied) (dropped bool) {
+	s.update(uid, func(e *Entry) {
+		if dropped = e.Applied == applied; dropped {
+			e.Applied = nil
+		}
+	})
+	return dropped
+}
+
+// MarkDrifted records that another client has changed what was applied, unless something
+// newer was applied since. It reports whether it has.
+func (s *Store) MarkDrifted(uid types.UID, applied *Applied, reason string) (marked bool) {
+	s.update(uid, func(e *Entry) {
+		if marked = e.Applied == applied; marked {
+			e.Applied, e.Drift = nil, Drift{Reason: reason, Before: applied}
+		}
+	})
+	return marked
+}
+
+// DropDrift records that the drift of a Service is repaired, or that what was applied
+// before it counts no more.
+func (s *Store) DropDrift(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Drift = Drift{} })
+}
+
+// ReplaceApplied records what is known of the same state by now, unless something newer
+// was applied since. What others have recorded of that state meanwhile stays: that it is
+// confirmed, or stands in the annotations of the Service.
+func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
+	s.update(uid, func(e *Entry) {
+		have := e.Applied
+		if have == before {
+			e.Applied = now
+			return
+		}
+		if have == nil || have.Contents != before.Contents || !have.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
+			return
+		}
+		merged := *now
+		if now.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
+			merged.Seen.Confirmed = now.Seen.Confirmed || have.Seen.Confirmed
+			merged.Annotated.Address = now.Annotated.Address || have.Annotated.Address
+			merged.Annotated.Fingerprint = now.Annotated.Fingerprint || have.Annotated.Fingerprint
+		}
+		e.Applied = &merged
+	})
+}
+
+// AllApplied returns what was applied for each Service, as of now.
+func (s *Store) AllApplied() map[types.UID]*Applied {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make(map[types.UID]*Applied, len(s.entries))
+	for uid, e := range s.entries {
+		if e.Applied != nil {
+			all[uid] = e.Applied
+		}
+	}
+	return all
+}
+
+// RebaseOthers records, for the other Services on a load balancer, that its updated_at has
+// moved because of a change for the Service of this UID, from the state before its first
+// step to the one after the last. What the others have there is as it was, and so is what
+// is known to be theirs, if the Service still has the same listeners.
+func (s *Store) RebaseOthers(uid types.UID, from, to *model.LoadBalancer, now time.Time) {
+	if from == nil || from.ID != to.ID || from.UpdatedAt.Equal(to.UpdatedAt) || floatingIPID(from) != floatingIPID(to) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other, e := range s.entries {
+		have := e.Applied
+		if other != uid && have != nil && have.LoadBalancer.ID == to.ID && have.Seen.UpdatedAt.Equal(from.UpdatedAt) {
+			e.Applied = have.rebased(from, to, now)
+		}
+	}
+}
+
+func (a *Applied) rebased(from, to *model.LoadBalancer, now time.Time) *Applied {
+	moved := *a
+	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Seen.Confirmed = to.UpdatedAt, now, false
+	moved.Annotated.Fingerprint = false
+	if a.Contents != nil && sameChildren(from, to) {
+		moved.Contents = a.Contents.WithUpdatedAt(to.UpdatedAt)
+	} else {
+		moved.Contents, moved.Digests.Nodeless = nil, ""
+	}
+	return &moved
+}
+
+func floatingIPID(lb *model.LoadBalancer) string {
+	if lb.FloatingIP == nil {
+		return ""
+	}
+	return lb.FloatingIP.ID
+}
+
+// sameChildren reports whether two states hold the same listeners and pools of a Service.
+func sameChildren(a, b *model.LoadBalancer) bool {
+	same := func(a, b model.Listener) bool { return a.ID == b.ID && a.Pool.ID == b.Pool.ID }
+	return slices.EqualFunc(a.Listeners, b.Listeners, same) && len(a.Orphans) == 0 && len(b.Orphans) == 0
+}

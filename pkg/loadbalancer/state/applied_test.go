@@ -1,0 +1,175 @@
+package state_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+// applied returns what was applied on a load balancer with one listener.
+func applied(id string) *state.Applied {
+	return &state.Applied{
+		Service:      types.NamespacedName{Namespace: "default", Name: "web"},
+		Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
+		LoadBalancer: state.LoadBalancer{ID: id},
+		Contents:     model.Pack(balancer(id)),
+		Seen:         state.Seen{UpdatedAt: began, Since: began, Confirmed: true},
+		Annotated:    state.Annotated{Fingerprint: true, Address: true},
+	}
+}
+
+func balancer(id string) *model.LoadBalancer {
+	return &model.LoadBalancer{ID: id, UpdatedAt: began, Listeners: []model.Listener{{ID: "listener", Pool: model.Pool{ID: "pool"}}}}
+}
+
+func TestStore_DropsAndMarksNothingThatWasAppliedSince(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	old, newer := applied("lb"), applied("lb")
+	store.SetApplied("uid", newer)
+	if store.DropAppliedIf("uid", old) || store.MarkDrifted("uid", old, "changed") {
+		t.Error("something newer was dropped, or marked")
+	}
+	if known := store.Get("uid"); known.Applied != newer || known.Drift != (state.Drift{}) {
+		t.Errorf("known by now: %+v", known)
+	}
+	if !store.MarkDrifted("uid", newer, "changed") {
+		t.Error("what was applied last is not marked")
+	}
+	if known := store.Get("uid"); known.Applied != nil || known.Drift != (state.Drift{Reason: "changed", Before: newer}) {
+		t.Errorf("after drift: %+v", known)
+	}
+	store.SetApplied("uid", newer)
+	if !store.DropAppliedIf("uid", newer) || store.Get("uid").Applied != nil {
+		t.Error("what was applied last is not dropped")
+	}
+}
+
+func TestStore_ReturnsWhatWasAppliedForEachService(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	one := applied("one")
+	store.SetApplied("a", one)
+	store.MarkTouched("b")
+	if got := store.AllApplied(); len(got) != 1 || got["a"] != one {
+		t.Errorf("%v, want that of one Service", got)
+	}
+}
+
+func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
+	t.Parallel()
+	before := applied("lb")
+	before.Seen.Confirmed, before.Annotated = false, state.Annotated{}
+	derived := func(change func(*state.Applied)) *state.Applied {
+		changed := *before
+		change(&changed)
+		return &changed
+	}
+	noted := derived(func(a *state.Applied) {
+		a.Seen.Confirmed, a.Annotated = true, state.Annotated{Fingerprint: true, Address: true}
+	})
+	now := derived(func(a *state.Applied) { a.Seen.OperatingStatus = "DEGRADED" })
+	both := derived(func(a *state.Applied) {
+		a.Seen, a.Annotated = noted.Seen, noted.Annotated
+		a.Seen.OperatingStatus = "DEGRADED"
+	})
+	sameContents := cmp.Comparer(func(a, b *model.Packed) bool { return a == b })
+	moved := derived(func(a *state.Applied) { a.Seen.UpdatedAt = began.Add(time.Second) })
+	repacked := derived(func(a *state.Applied) { a.Contents = model.Pack(balancer("lb")) })
+	for name, c := range map[string]struct{ have, now, want *state.Applied }{
+		"nothing else was recorded":            {before, now, now},
+		"it was confirmed and written down":    {noted, now, both},
+		"the new one was, the other not":       {now, noted, noted},
+		"the new one is of another updated_at": {noted, moved, moved},
+		"it was dropped":                       {nil, now, nil},
+		"another updated_at was recorded":      {moved, now, moved},
+		"other contents were recorded":         {repacked, now, repacked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, _ := newStore()
+			if c.have != nil {
+				store.SetApplied("uid", c.have)
+			}
+			store.ReplaceApplied("uid", before, c.now)
+			got := store.Get("uid").Applied
+			if diff := cmp.Diff(c.want, got, sameContents); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A change for one Service moves updated_at for the others on its load balancer.
+func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
+	t.Parallel()
+	later := began.Add(time.Minute)
+	to := func(change func(*model.LoadBalancer)) *model.LoadBalancer {
+		lb := balancer("lb")
+		lb.UpdatedAt = later
+		change(lb)
+		return lb
+	}
+	as := func(*model.LoadBalancer) {}
+	other := func(change func(*state.Applied)) *state.Applied {
+		a := applied("lb")
+		change(a)
+		return a
+	}
+	known, unknown := "with its contents", "without its contents"
+	fip := &model.FloatingIP{ID: "fip"}
+	for name, c := range map[string]struct {
+		from, to *model.LoadBalancer
+		other    *state.Applied
+		want     string
+	}{
+		"the same listeners":        {balancer("lb"), to(as), applied("lb"), known},
+		"another listener":          {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Listeners[0].ID = "new" }), applied("lb"), unknown},
+		"another pool":              {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.ID = "new" }), applied("lb"), unknown},
+		"a pool without a listener": {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.Orphans = []model.Pool{{}} }), applied("lb"), unknown},
+		"its contents are unknown":  {balancer("lb"), to(as), other(func(a *state.Applied) { a.Contents = nil }), unknown},
+		"the load balancer is new":  {nil, to(as), applied("lb"), ""},
+		"nothing has changed":       {balancer("lb"), balancer("lb"), applied("lb"), ""},
+		"another load balancer":     {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.ID = "new" }), applied("lb"), ""},
+		"another floating IP":       {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.FloatingIP = fip }), applied("lb"), ""},
+		"the other is elsewhere":    {balancer("lb"), to(as), applied("elsewhere"), ""},
+		"the other was seen later":  {balancer("lb"), to(as), other(func(a *state.Applied) { a.Seen.UpdatedAt = began.Add(time.Second) }), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, _ := newStore()
+			ours := applied("lb")
+			store.SetApplied("ours", ours)
+			store.SetApplied("other", c.other)
+			store.MarkTouched("without")
+			store.RebaseOthers("ours", c.from, c.to, later)
+			if store.Get("ours").Applied != ours {
+				t.Error("what was applied for the Service itself has changed")
+			}
+			got := store.Get("other").Applied
+			if c.want == "" {
+				if got != c.other {
+					t.Errorf("the other is rebased: %+v", got)
+				}
+				return
+			}
+			if want := (state.Seen{UpdatedAt: later, Since: later}); got.Seen != want || got.Annotated != (state.Annotated{Address: true}) {
+				t.Errorf("seen %+v, annotated %+v", got.Seen, got.Annotated)
+			}
+			if c.want == known && (got.Contents == nil || !got.Contents.Outline().UpdatedAt.Equal(later) || got.Digests.Nodeless == "") {
+				t.Errorf("the contents are lost, or of another time: %+v", got)
+			}
+			if c.want == unknown && (got.Contents != nil || got.Digests != state.Digests{Full: "digest"}) {
+				t.Errorf("contents, or a digest without nodes, are still known: %+v", got)
+			}
+			if !c.other.Seen.Confirmed {
+				t.Error("what was applied was changed in place")
+			}
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package state
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// creationSettles is how long after a POST without an answer the load balancer can
+// still appear. Octavia commits it after it has waited for the project's quota (50 s,
+// then it gives up) and for Neutron to make the VIP's port; a proxy hangs up earlier.
+const creationSettles = 3 * time.Minute
+
+// Creation is a load balancer that Octavia was asked for without an answer: it may appear
+// later, also after its Service is gone. The zero value is none.
+type Creation struct {
+	// Until is when it cannot come true any more.
+	Until time.Time
+	// Repeated is set when another creation was sent since: a load balancer that is there
+	// does not prove that this one has come true.
+	Repeated bool
+	// Resolved is set when the load balancer has been found.
+	Resolved bool
+}
+
+// over reports whether nothing can come of it any more.
+func (c Creation) over(now time.Time) bool { return now.After(c.Until) }
+
+// CreationSent records that a load balancer is about to be created for a Service.
+func (s *Store) CreationSent(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Made.Creation.Repeated = !e.Made.Creation.Until.IsZero() })
+}
+
+// CreationLost records that a creation has had no answer.
+func (s *Store) CreationLost(uid types.UID) {
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.updateLocked(uid, func(e *Entry) {
+		e.Made.Creation = Creation{Until: now.Add(creationSettles), Repeated: e.Made.Creation.Repeated}
+	})
+	s.dropCreations(now)
+}
+
+// CreationFound records that a load balancer of a Service was found, and is about to be
+// deleted: it is the one of the creation without an answer, unless that was repeated.
+func (s *Store) CreationFound(svc *v1.Service) {
+	s.update(svc.UID, func(e *Entry) {
+		if until := s.creationUntil(e.Made.Creation, svc); !until.IsZero() && !e.Made.Creation.Repeated {
+			e.Made.Creation = Creation{Until: until, Resolved: true}
+		}
+	})
+}
+
+// CreationUntil returns the time until which a load balancer can appear that was asked for
+// without an answer; zero when none can. What an earlier process had sent when it ended is
+// not known: a Service that was young when this process began, and has no address, is taken
+// to have asked for one.
+func (s *Store) CreationUntil(svc *v1.Service) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var known Creation
+	if e := s.entries[svc.UID]; e != nil {
+		known = e.Made.Creation
+	}
+	return s.creationUntil(known, svc)
+}
+
+func (s *Store) creationUntil(known Creation, svc *v1.Service) time.Time {
+	created := svc.CreationTimestamp.Time
+	young := created.Before(s.started) && s.started.Sub(created) < creationSettles
+	if known.Until.IsZero() && len(svc.Status.LoadBalancer.Ingress) == 0 && young {
+		known.Until = s.started.Add(creationSettles)
+	}
+	if known.Resolved || known.over(s.clock.Now()) {
+		return time.Time{}
+	}
+	return known.Until
+}
+
+// dropCreations drops the creations that cannot come true any more.
+func (s *Store) dropCreations(now time.Time) {
+	for uid, e := range s.entries {
+		if c := e.Made.Creation; c != (Creation{}) && c.over(now) {
+			s.updateLocked(uid, func(e *Entry) { e.Made.Creation = Creation{} })
+		}
+	}
+}

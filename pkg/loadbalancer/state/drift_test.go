@@ -1,0 +1,96 @@
+package state_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// What a snapshot of the project shows against what was seen last.
+//
+//proves:89
+func TestApplied_ReportsWhatASnapshotShowsChanged(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	before, after := began.Add(-time.Minute), began.Add(time.Minute)
+	seen := state.Seen{UpdatedAt: before, Since: before}
+	external := state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb", FloatingIPID: "fip"}, Seen: seen}
+	internal := state.Applied{LoadBalancer: state.LoadBalancer{ID: "lb"}, Seen: seen}
+	changedSince := external
+	changedSince.Seen.Since = after
+	there := snapshot.LoadBalancer{ID: "lb", Status: openstack.StatusActive, VIPPortID: "vip", UpdatedAt: before}
+	lb := func(change func(*snapshot.LoadBalancer)) []snapshot.LoadBalancer {
+		changed := there
+		change(&changed)
+		return []snapshot.LoadBalancer{changed}
+	}
+	as := func(*snapshot.LoadBalancer) {}
+	onVIP := []snapshot.FloatingIP{{ID: "other", PortID: "elsewhere"}, {ID: "fip", Address: "203.0.113.7", PortID: "vip"}}
+	for name, c := range map[string]struct {
+		applied       state.Applied
+		loadBalancers []snapshot.LoadBalancer
+		floatingIPs   []snapshot.FloatingIP
+		want          string
+	}{
+		"nothing":                                  {external, lb(as), onVIP, ""},
+		"nothing, without a floating IP":           {internal, lb(as), onVIP[:1], ""},
+		"the look began before our own change":     {changedSince, nil, nil, ""},
+		"the load balancer is gone":                {external, nil, onVIP, "the load balancer is gone"},
+		"it is in ERROR":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status = openstack.StatusError }), onVIP, "the load balancer is in ERROR"},
+		"somebody works on it":                     {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status, lb.UpdatedAt = "PENDING_UPDATE", began }), nil, ""},
+		"it was changed":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.UpdatedAt = began }), onVIP, "the load balancer was changed"},
+		"the floating IP is gone":                  {external, lb(as), onVIP[:1], "the floating IP is gone"},
+		"the floating IP is on no port":            {external, lb(as), []snapshot.FloatingIP{{ID: "fip"}}, "the floating IP was taken off the load balancer"},
+		"the floating IP is on another port":       {external, lb(as), []snapshot.FloatingIP{{ID: "fip", PortID: "elsewhere"}}, "the floating IP was taken off the load balancer"},
+		"somebody put a floating IP on the VIP":    {internal, lb(as), onVIP, "the floating IP 203.0.113.7 was put on the load balancer"},
+		"a VIP without a port has no floating IPs": {internal, lb(func(lb *snapshot.LoadBalancer) { lb.VIPPortID = "" }), []snapshot.FloatingIP{{ID: "free"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.applied.DriftIn(snapshot.NewLook(began, c.loadBalancers, c.floatingIPs)); got != c.want {
+				t.Errorf("it says %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A snapshot confirms what it shows unchanged, once the second of updated_at is over.
+func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
+	t.Parallel()
+	since := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	unconfirmed := state.Applied{
+		LoadBalancer: state.LoadBalancer{ID: "lb"}, Seen: state.Seen{UpdatedAt: since, Since: since},
+		Contents: model.Pack(&model.LoadBalancer{ID: "lb"}),
+	}
+	confirmed, restored := unconfirmed, unconfirmed
+	confirmed.Seen.Confirmed, restored.Contents = true, nil
+	lb := snapshot.LoadBalancer{ID: "lb", Status: openstack.StatusActive, UpdatedAt: since}
+	pending, changed := lb, lb
+	pending.Status, changed.UpdatedAt = "PENDING_UPDATE", since.Add(time.Second)
+	for name, c := range map[string]struct {
+		applied state.Applied
+		after   time.Duration
+		lb      snapshot.LoadBalancer
+		want    bool
+	}{
+		"at rest":               {unconfirmed, state.ConfirmAfter, lb, true},
+		"within the second":     {unconfirmed, state.ConfirmAfter - 1, lb, false},
+		"confirmed already":     {confirmed, time.Minute, lb, false},
+		"without its contents":  {restored, time.Minute, lb, false},
+		"it is being changed":   {unconfirmed, time.Minute, pending, false},
+		"it has changed":        {unconfirmed, time.Minute, changed, false},
+		"another load balancer": {unconfirmed, time.Minute, snapshot.LoadBalancer{ID: "other"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			look := snapshot.NewLook(since.Add(c.after), []snapshot.LoadBalancer{c.lb}, nil)
+			if got := c.applied.ConfirmableBy(look); got != c.want {
+				t.Errorf("confirmable: %v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package state
+
+import (
+	"hash/fnv"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+)
+
+// Entry is what is known of one Service. The zero Entry knows nothing.
+type Entry struct {
+	// Applied is what was applied and seen last; nil when the cloud has to be read.
+	Applied *Applied
+	// Drift is what another client has changed since, as long as it is not repaired.
+	Drift Drift
+	// Accepted is the Service as it was when all that it asked for was done; nil when
+	// that never was.
+	Accepted *v1.Service
+	// Served is the resource version of the newest state that was served.
+	Served string
+	// Refusal is set while the Service is refused.
+	Refusal Refusal
+	// Namespace is where the Service counts for max-services-per-namespace, "" where it
+	// does not: it has no load balancer, nor is it about to.
+	Namespace string
+	// Made is what was made for the Service.
+	Made Made
+	// SecurityGroups is what package securitygroup knows of the Service.
+	SecurityGroups securitygroup.Entry
+	// warnings are hashes of the last warning about each subject.
+	warnings map[string]uint64
+}
+
+// Drift is a change by another client that was noticed, and is neither repaired nor
+// reported yet. The zero value is none.
+type Drift struct {
+	Reason string
+	// Before is what was applied and seen last before the change.
+	Before *Applied
+}
+
+// Refusal is why a Service is refused. The zero value is none.
+type Refusal struct {
+	Reason string
+	// Reported is set when a call of the service controller has returned it.
+	Reported bool
+}
+
+// Made is what this process has made for a Service, or found to be made.
+type Made struct {
+	// Touched is set when this process has begun a change: what an earlier one wrote down
+	// or saw is not the whole truth any more.
+	Touched bool
+	// LoadBalancerID is the load balancer that this process has created for the Service, or
+	// has found to be its own. An error does not clear it: a list of load balancers may come
+	// from a replica that does not have the last creation yet, where the ID finds it.
+	LoadBalancerID string
+	// SpareFloatingIP is set when a snapshot of the project has shown a floating IP of the
+	// Service on no port.
+	SpareFloatingIP bool
+	// CreateEmpty is set when Octavia has refused to create the load balancer together with
+	// its listeners, and lost the port of its VIP: it is created empty, and filled later.
+	CreateEmpty bool
+	// Creation is a creation without an answer.
+	Creation Creation
+}
+
+// MarkTouched records that a change was begun for the Service.
+func (s *Store) MarkTouched(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Made.Touched = true })
+}
+
+// SetLoadBalancerID records the load balancer that is the Service's own.
+func (s *Store) SetLoadBalancerID(uid types.UID, id string) {
+	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID = id })
+}
+
+// SetSpareFloatingIP records whether the project has a floating IP of the Service on no
+// port.
+func (s *Store) SetSpareFloatingIP(uid types.UID, spare bool) {
+	s.update(uid, func(e *Entry) { e.Made.SpareFloatingIP = spare })
+}
+
+// MarkCreateEmpty records that the load balancer cannot be created together with its
+// listeners.
+func (s *Store) MarkCreateEmpty(uid types.UID) {
+	s.update(uid, func(e *Entry) { e.Made.CreateEmpty = true })
+}
+
+// MarkRemoved records that all that was made for the Service is removed; a floating IP is
+// left in the project where it retains one.
+func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
+	s.update(uid, func(e *Entry) {
+		e.Made.LoadBalancerID, e.Made.SpareFloatingIP = "", false
+		e.Made.Touched = e.Made.Touched && retainsFloatingIP
+	})
+}
+
+// Warn records the warning about a subject that a Service is sent now, "" for none, and
+// reports whether it is to be sent: it is another one than the last. Whoever writes a
+// Service decides on how many there are, and events get lost where there are too many.
+func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(text)) // never fails
+	sum := hash.Sum64()
+	s.update(uid, func(e *Entry) {
+		last, sent := e.warnings[subject]
+		send = text != "" && (!sent || last != sum)
+		switch {
+		case text == "":
+			delete(e.warnings, subject)
+		case e.warnings == nil:
+			e.warnings = map[string]uint64{subject: sum}
+		default:
+			e.warnings[subject] = sum
+		}
+		if len(e.warnings) == 0 {
+			e.warnings = nil
+		}
+	})
+	return send
+}

@@ -1,0 +1,70 @@
+package state
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Fingerprint is what a Service has in its annotation last-applied, so that the next
+// process need not read a load balancer that nobody has changed. It proves nothing about
+// the owner of the load balancer: the digest, which holds the identity of cluster and
+// Service, does.
+type Fingerprint struct {
+	LoadBalancerID string
+	UpdatedAt      time.Time
+	// Digests are of what the Service asked for, "" when another version wrote them.
+	Digests Digests
+	// Service is the UID of the Service: on another one it is a copy.
+	Service types.UID
+	// FloatingIPID is the floating IP on the VIP, "" for none. The published address does
+	// not name it: that can be a host name.
+	FloatingIPID string
+}
+
+// fingerprintVersion is the last word of a fingerprint. It goes up with what digests are
+// made of: those that another version wrote prove nothing. The first words are the same in
+// all versions; desire.NamedLoadBalancer reads them too.
+const fingerprintVersion = "v2"
+
+// none stands for a word that is empty.
+const none = "-"
+
+// Fingerprint returns what stands for it in the annotation of the Service.
+func (a *Applied) Fingerprint(service types.UID) Fingerprint {
+	return Fingerprint{
+		LoadBalancerID: a.LoadBalancer.ID, UpdatedAt: a.Seen.UpdatedAt, Digests: a.Digests,
+		Service: service, FloatingIPID: a.LoadBalancer.FloatingIPID,
+	}
+}
+
+// String returns the text of a fingerprint, such as
+// "ID 2026-11-20T18:34:24Z digest UID ID nodeless v2".
+func (f Fingerprint) String() string {
+	return strings.Join([]string{
+		f.LoadBalancerID, f.UpdatedAt.UTC().Format(time.RFC3339Nano), f.Digests.Full, string(f.Service),
+		cmp.Or(f.FloatingIPID, none), cmp.Or(f.Digests.Nodeless, none), fingerprintVersion,
+	}, " ")
+}
+
+// ParseFingerprint reads the text of a fingerprint. It reports false for what is none. Of
+// one that another version wrote it returns load balancer, time and Service.
+func ParseFingerprint(text string) (Fingerprint, bool) {
+	words := strings.Fields(text)
+	if len(words) < 4 {
+		return Fingerprint{}, false
+	}
+	for i := range words {
+		if words[i] == none {
+			words[i] = ""
+		}
+	}
+	updatedAt, err := time.Parse(time.RFC3339Nano, words[1])
+	f := Fingerprint{LoadBalancerID: words[0], UpdatedAt: updatedAt, Service: types.UID(words[3])}
+	if len(words) == 7 && words[6] == fingerprintVersion {
+		f.Digests, f.FloatingIPID = Digests{Full: words[2], Nodeless: words[5]}, words[4]
+	}
+	return f, err == nil
+}

@@ -1,0 +1,43 @@
+package state_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+func TestStore_CountsServicesOfANamespaceUpToItsLimit(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	first, second, elsewhere := service("first", "1"), service("second", "1"), service("third", "1")
+	elsewhere.Namespace = "other"
+	if err := errors.Join(store.Count(first, 1), store.Count(first, 1), store.Count(elsewhere, 1)); err != nil {
+		t.Errorf("within the limit: %v", err)
+	}
+	var quota *state.QuotaError
+	if err := store.Count(second, 1); !errors.As(err, &quota) || *quota != (state.QuotaError{Namespace: "default", Most: 1}) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+	if store.Get(second.UID).Namespace != "" {
+		t.Error("a Service beyond the limit is counted")
+	}
+	if err := store.Count(second, 0); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+	store.Uncount(first.UID)
+	if err := store.Count(first, 2); err != nil {
+		t.Errorf("after one has gone: %v", err)
+	}
+}
+
+// Whatever is applied for a Service, it has a load balancer, also one beyond the limit.
+func TestStore_CountsServicesForWhichSomethingWasApplied(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	store.SetApplied("uid", applied("lb"))
+	var quota *state.QuotaError
+	if err := store.Count(service("second", "1"), 1); !errors.As(err, &quota) {
+		t.Errorf("error %v, want that of the limit", err)
+	}
+}

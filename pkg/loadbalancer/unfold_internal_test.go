@@ -1,0 +1,49 @@
+package loadbalancer
+
+import (
+	"context"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// project is a cloud that lists one load balancer and no floating IP.
+type project struct{ lb openstack.LoadBalancer }
+
+func (p project) LoadBalancers(context.Context, openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error) {
+	return []openstack.LoadBalancer{p.lb}, nil
+}
+
+func (project) FloatingIPs(context.Context, openstack.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+	return nil, nil
+}
+
+// The look that is taken can be a later one than what was written down was compared
+// with: the floating IP can have gone in between.
+func TestNothingIsUnfoldedFromALaterLookWithoutTheFloatingIP(t *testing.T) {
+	t.Parallel()
+	there := project{openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", VipPortID: "vip", ProvisioningStatus: openstack.StatusActive}}}
+	member := model.Member{Name: "node", Address: "10.0.0.1", Port: 30080}
+	p := &pass{
+		Reconciler: &Reconciler{inventory: snapshot.New(there, there, clock.RealClock{})}, // without an Octavia to read a tree from
+		wanted:     &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: []model.Member{member}}}}},
+	}
+	frame, ok := withoutNodes(p.wanted)
+	if !ok {
+		t.Fatal("the members are not alike")
+	}
+	known := &state.Applied{
+		LoadBalancer: state.LoadBalancer{ID: "lb", FloatingIPID: "fip"},
+		Digests:      state.Digests{Nodeless: digestOf(frame, p.settings, nil)},
+	}
+	if observed, err := p.unfold(t.Context(), known); observed != nil || err != nil {
+		t.Errorf("unfolded %+v, error %v, want neither", observed, err)
+	}
+}
