@@ -19,7 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
@@ -116,7 +116,7 @@ func TestRightsInTheCluster(t *testing.T) {
 func TestRightsInKubeSystem(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"configmaps [" + cloudprovider.CloudRecordName + " " + routes.RecordName + "]: get update",
+		"configmaps [" + cloudscope.RecordName + " " + routes.RecordName + "]: get update",
 		"configmaps: create",
 		"coordination.k8s.io/leases: create get update", // of any name: --leader-elect-resource-name
 	}

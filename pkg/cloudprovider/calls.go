@@ -9,18 +9,19 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// drainPatience is how long what is being created in the cloud may take before the end
-// of the process: Octavia answers a creation within seconds, but may wait for others.
-const drainPatience = 15 * time.Second
+// drainTimeout is how long what is being created in the cloud may take before the end
+// of the process: Octavia answers a creation within seconds, but may wait for other
+// services.
+const drainTimeout = 15 * time.Second
 
-// calls ties the calls of upstream's controllers, some of which come with a
-// context that never ends, to the life of the process.
+// calls ties the calls of the controllers, some of which come with a context that never
+// ends, to the life of the process.
 type calls struct {
-	parent  context.Context // what begins the end
-	process context.Context // ends with it
+	parent  context.Context // its end begins the shutdown
+	process context.Context // ends when the shutdown is complete
 	stop    context.CancelFunc
-	// end refuses new calls, lets what is being created come to its end, and ends all
-	// calls. It returns when that is done, also the second time.
+	// end refuses new calls, waits for what is being created, and ends all calls. It
+	// returns when that is done, also the second time.
 	end func()
 
 	mu       sync.Mutex
@@ -28,7 +29,7 @@ type calls struct {
 	running  sync.WaitGroup
 }
 
-// newCalls makes calls that end soon after the context does. Drain, which may be nil,
+// newCalls returns calls that end soon after the context does. drain, which may be nil,
 // waits until nothing is being created any more.
 func newCalls(ctx context.Context, drain func(context.Context) error) *calls {
 	c := &calls{parent: ctx}
@@ -38,7 +39,7 @@ func newCalls(ctx context.Context, drain func(context.Context) error) *calls {
 		c.draining = true
 		c.mu.Unlock()
 		if drain != nil {
-			bounded, cancel := context.WithTimeout(c.process, drainPatience)
+			bounded, cancel := context.WithTimeout(c.process, drainTimeout)
 			defer cancel()
 			if err := drain(bounded); err != nil {
 				klog.FromContext(ctx).Info("Stopping while something is still being created: the next leader looks for it", "err", err)
@@ -50,8 +51,8 @@ func newCalls(ctx context.Context, drain func(context.Context) error) *calls {
 	return c
 }
 
-// begin gives a call a context that also ends with the process. When the error is
-// nil, the call must be ended with end.
+// begin returns a context for a call that also ends with the process, or ErrStopping. When
+// the error is nil, the call must be ended with end.
 func (c *calls) begin(ctx context.Context) (tied context.Context, end func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,38 +14,39 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	nova "github.com/openstack-ccm/openstack-ccm/pkg/instances"
+	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	neutron "github.com/openstack-ccm/openstack-ccm/pkg/routes"
+	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
-// unlimited stands for "request-timeout=0", no time limit, in a session, which
-// takes zero for its default. A connection that died in silence holds the place of
-// its request, of which there are few, for so long.
-const unlimited = 10 * time.Minute
+// noTimeout stands for "request-timeout=0", no time limit, in a session, which takes zero
+// for its default. A request on a connection that was lost silently occupies one of the
+// limiter's few slots for so long.
+const noTimeout = 10 * time.Minute
 
 // Connection is what Connect needs.
 type Connection struct {
 	Config *config.Config
-	// Reread gives [Global] of the configuration as it is now, for credentials that
+	// Reread returns [Global] of the configuration as it is now, for credentials that
 	// were replaced; nil: it is read once.
 	Reread func() (config.Global, error)
-	// UserAgent names us to OpenStack.
+	// UserAgent is sent to OpenStack.
 	UserAgent string
 	// Client reads the cluster's identity.
 	Client kubernetes.Interface
-	// ClusterName is in the names of all load balancers.
+	// ClusterName is --cluster-name, a part of the names of all load balancers.
 	ClusterName string
 	// ServiceWorkers is --concurrent-service-syncs.
 	ServiceWorkers int
 	// RegionalIDs is OS_CCM_REGIONAL: provider IDs name the region.
 	RegionalIDs bool
-	// CloudRoutes says that upstream's route controller asks for routes: it runs
+	// CloudRoutes is set when the route controller asks for routes: it runs
 	// (--controllers), and --configure-cloud-routes is not false.
 	CloudRoutes bool
-	// Recorder tells users what becomes of their Services.
+	// Recorder takes events for users.
 	Recorder record.EventRecorder
 	// Leading and Stop are those of Options.
 	Leading func(context.Context)
@@ -56,17 +57,18 @@ type Connection struct {
 	Clock      clock.WithTicker
 }
 
-// Connect signs in to OpenStack and makes a Provider, whose calls all end when
-// the context does. It fails when the cloud refuses us or cannot be reached.
+// Connect signs in to OpenStack and returns a Provider, whose calls all end when the
+// context does. It returns an error when the cloud refuses the credentials or cannot be
+// reached (openstack.IsKeystoneAway).
 func Connect(ctx context.Context, c Connection) (*Provider, error) {
-	for _, text := range ineffective(c.Config, c.CloudRoutes) {
-		klog.Warning(text)
+	for _, warning := range unusedSettings(c.Config, c.CloudRoutes) {
+		klog.Warning(warning)
 	}
 	c.Config = withKnownAnnotations(c.Config)
-	tellRefused(ctx, c.Config.Refused)
+	logRefused(ctx, c.Config.Refused)
 	timeout := c.Config.Metadata.RequestTimeout.Duration
 	if timeout == 0 {
-		timeout = unlimited
+		timeout = noTimeout
 	}
 	version, err := octaviaVersion(c.Config.LoadBalancer.OctaviaAPIVersion)
 	if err != nil {
@@ -93,7 +95,7 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	return New(ctx, options), nil
 }
 
-// octaviaVersion reads [LoadBalancer] octavia-api-version; zero: it is not given.
+// octaviaVersion parses [LoadBalancer] octavia-api-version; zero: it is not given.
 func octaviaVersion(text string) (openstack.Version, error) {
 	if text == "" {
 		return openstack.Version{}, nil
@@ -105,7 +107,7 @@ func octaviaVersion(text string) (openstack.Version, error) {
 	return version, nil
 }
 
-// limits hands on [Limits] of cloud.conf.
+// limits returns [Limits] of cloud.conf for a session.
 func limits(l config.Limits) openstack.Limits {
 	return openstack.Limits{
 		LoadBalancerCreates: l.Creates,
@@ -116,8 +118,9 @@ func limits(l config.Limits) openstack.Limits {
 	}
 }
 
+// options returns the Options of a Provider that works with the session.
 func (c Connection) options(ctx context.Context, session *openstack.Session) (Options, error) {
-	servers, err := nova.New(nova.Options{
+	servers, err := instances.New(instances.Options{
 		Servers:     session.Nova(),
 		Subports:    session.Neutron(),
 		Region:      session.Region(),
@@ -139,17 +142,12 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Recorder:  c.Recorder,
 		Metrics:   c.Metrics,
 		Clock:     c.Clock,
-		CloudIdentity: func() CloudIdentity {
-			return CloudIdentity{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
+		Scope: func() cloudscope.Scope {
+			return cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
 		},
 	}
 	if c.Config.Route.RouterID != "" {
-		options.NewRoutes = func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes {
-			return neutron.New(neutron.Options{
-				Network: session.Neutron(), RouterID: c.Config.Route.RouterID, Nodes: nodes, Synced: synced,
-				ConfigMaps: c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), ClusterID: clusterID, Clock: c.Clock,
-			})
-		}
+		options.NewRoutes = c.newRoutes(session)
 	}
 	if !c.Config.LoadBalancer.Enabled {
 		klog.FromContext(ctx).Info("Services of type LoadBalancer are left alone: cloud.conf says [LoadBalancer] enabled=false")
@@ -159,14 +157,31 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		_, err := session.LoadBalancer(ctx)
 		return err
 	}
-	options.NewLoadBalancers = func(clusterID string, newest Newest) (LoadBalancers, error) {
+	options.NewLoadBalancers = c.newLoadBalancers(session)
+	return options, nil
+}
+
+// newRoutes returns what Options.NewRoutes asks for.
+func (c Connection) newRoutes(session *openstack.Session) func(string, corelisters.NodeLister, func() bool) cloudprovider.Routes {
+	return func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes {
+		return routes.New(routes.Options{
+			Network: session.Neutron(), RouterID: c.Config.Route.RouterID, Nodes: nodes, Synced: synced,
+			ConfigMaps: c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), ClusterID: clusterID, Clock: c.Clock,
+		})
+	}
+}
+
+// newLoadBalancers returns what Options.NewLoadBalancers asks for.
+func (c Connection) newLoadBalancers(session *openstack.Session) func(string, Newest) (LoadBalancers, error) {
+	core := c.Client.CoreV1()
+	return func(clusterID string, newest Newest) (LoadBalancers, error) {
 		return loadbalancer.New(loadbalancer.Options{
 			Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
 			Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
-				return c.Client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+				return core.Namespaces().Get(ctx, name, metav1.GetOptions{})
 			},
 			Nodes: func(ctx context.Context) ([]v1.Node, error) {
-				found, err := c.Client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+				found, err := core.Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 				if err != nil {
 					return nil, err
 				}
@@ -176,5 +191,4 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 			Refused: c.Metrics.Refused,
 		})
 	}
-	return options, nil
 }

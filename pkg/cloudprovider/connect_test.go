@@ -34,7 +34,7 @@ func connection(t *testing.T, change func(*config.Config)) (*simulator.Cloud, Co
 	}
 }
 
-func TestAConnectedProviderServesNodesAndServices(t *testing.T) {
+func TestConnect_ServesNodesAndServices(t *testing.T) {
 	t.Parallel()
 	cloud, c := connection(t, func(*config.Config) {})
 	p, err := Connect(t.Context(), c)
@@ -59,7 +59,7 @@ func TestAConnectedProviderServesNodesAndServices(t *testing.T) {
 
 // Only Keystone is needed at the start: an outage of Octavia, Neutron or Nova is met,
 // and waited for, by the calls that need them.
-func TestTheStartAsksNobodyButKeystone(t *testing.T) {
+func TestConnect_AsksOnlyKeystoneAtTheStart(t *testing.T) {
 	t.Parallel()
 	cloud, c := connection(t, func(*config.Config) {})
 	p, err := Connect(t.Context(), c)
@@ -81,7 +81,7 @@ func TestTheStartAsksNobodyButKeystone(t *testing.T) {
 }
 
 //proves:110
-func TestARouterInTheConfigurationGivesRoutes(t *testing.T) {
+func TestConnect_OffersRoutesWhenARouterIsConfigured(t *testing.T) {
 	t.Parallel()
 	onlyNodes := func(conf *config.Config) { conf.LoadBalancer.Enabled = false }
 	_, plain := connection(t, onlyNodes)
@@ -127,7 +127,7 @@ func TestARouterInTheConfigurationGivesRoutes(t *testing.T) {
 	}
 }
 
-func TestEveryLimitIsHandedOn(t *testing.T) {
+func TestLimits_HaveTheirCounterparts(t *testing.T) {
 	t.Parallel()
 	want := openstack.Limits{LoadBalancerCreates: 1, LoadBalancerDeletes: 2, LoadBalancerUpdates: 3, Reads: 4, NetworkWrites: 5}
 	if got := limits(config.Limits{Creates: 1, Deletes: 2, Updates: 3, Reads: 4, NetworkWrites: 5}); got != want {
@@ -135,7 +135,7 @@ func TestEveryLimitIsHandedOn(t *testing.T) {
 	}
 }
 
-func TestVersionOfOctaviaIsHandedOn(t *testing.T) {
+func TestOctaviaVersion_ParsesTheSetting(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]openstack.Version{"": {}, "2.26": {Major: 2, Minor: 26}, "v2.9": {Major: 2, Minor: 9}} {
 		if got, err := octaviaVersion(text); err != nil || got != want {
@@ -148,7 +148,7 @@ func TestVersionOfOctaviaIsHandedOn(t *testing.T) {
 }
 
 // A standby asks OpenStack nothing, and still knows that it could do nothing.
-func TestReadyUnlessTheCredentialsAreRefused(t *testing.T) {
+func TestReady_UnlessTheCredentialsAreRefused(t *testing.T) {
 	t.Parallel()
 	cloud, c := connection(t, func(*config.Config) {})
 	clk := clocktesting.NewFakeClock(time.Now())
@@ -181,7 +181,7 @@ func TestReadyUnlessTheCredentialsAreRefused(t *testing.T) {
 	}
 }
 
-func TestNodesAreServedWithoutLoadBalancers(t *testing.T) {
+func TestConnect_ServesNodesWithoutLoadBalancers(t *testing.T) {
 	t.Parallel()
 	_, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.Enabled = false })
 	p, err := Connect(t.Context(), c)
@@ -197,7 +197,7 @@ func TestNodesAreServedWithoutLoadBalancers(t *testing.T) {
 	}
 }
 
-func TestARefusedConnectionSaysSoWithoutTheSecret(t *testing.T) {
+func TestConnect_ReturnsErrorsWithoutTheSecret(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*config.Config){
 		"wrong password": func(conf *config.Config) { conf.Global.Password = "hunter2-hunter2" },
@@ -220,7 +220,7 @@ func TestARefusedConnectionSaysSoWithoutTheSecret(t *testing.T) {
 // What dashboards count must reach the metrics that the program registers.
 //
 //proves:99
-func TestMetricsOfTheConnectionCountRequestsAndCalls(t *testing.T) {
+func TestConnect_CountsRequestsAndCalls(t *testing.T) {
 	t.Parallel()
 	_, c := connection(t, func(*config.Config) {})
 	registry := metrics.NewKubeRegistry()
@@ -256,7 +256,7 @@ func TestMetricsOfTheConnectionCountRequestsAndCalls(t *testing.T) {
 	}
 }
 
-func TestProviderIDsNameTheRegionWhereTheyShall(t *testing.T) {
+func TestConnect_PutsTheRegionIntoProviderIDsWhenAsked(t *testing.T) {
 	t.Parallel()
 	cloud, c := connection(t, func(*config.Config) {})
 	c.RegionalIDs = true

@@ -15,9 +15,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
-// Upstream puts the errors of all calls into events and logs, and tells by them when to
-// come back.
-func TestNoCallGivesALongError(t *testing.T) {
+// The service controller puts the errors of all calls into events and logs, and retries by
+// them.
+func TestLoadBalancers_ReturnShortErrors(t *testing.T) {
 	t.Parallel()
 	e := &engine{err: fmt.Errorf("%s: %w", strings.Repeat("x", 1<<20), api.NewRetryError("later", time.Minute))}
 	p := started(t, e)
@@ -26,7 +26,10 @@ func TestNoCallGivesALongError(t *testing.T) {
 		"get":    func(ctx context.Context) error { _, _, err := lb.GetLoadBalancer(ctx, "", svc); return err },
 		"ensure": func(ctx context.Context) error { _, err := lb.EnsureLoadBalancer(ctx, "", svc, nil); return err },
 		"delete": func(ctx context.Context) error { return lb.EnsureLoadBalancerDeleted(ctx, "", svc) },
-		"repair": func(ctx context.Context) error { _, err := p.loadBalancers.Repair(ctx, svc, nil, nil); return err },
+		"repair": func(ctx context.Context) error {
+			_, err := resyncEngine{p.loadBalancers}.Repair(ctx, svc, nil)
+			return err
+		},
 	} {
 		err := call(t.Context())
 		var later *api.RetryError
@@ -45,13 +48,13 @@ func (longRoutes) CreateRoute(context.Context, string, string, *cloudprovider.Ro
 
 var errRoute = errors.New("no such router")
 
-// Upstream puts the error of a route into an event, behind the names of Node and route,
+// The route controller puts the error of a route into an event, behind the names of Node and route,
 // which have 390 bytes at most.
-func TestErrorsOfRoutesFitIntoEvents(t *testing.T) {
+func TestCreateRoute_ReturnsErrorsThatFitIntoEvents(t *testing.T) {
 	t.Parallel()
 	calls := newCalls(t.Context(), nil)
 	defer calls.end()
-	err := (&routes{inner: longRoutes{}, calls: calls}).CreateRoute(t.Context(), "", "", &cloudprovider.Route{})
+	err := (&routesAdapter{inner: longRoutes{}, calls: calls}).CreateRoute(t.Context(), "", "", &cloudprovider.Route{})
 	if !errors.Is(err, errRoute) || len(err.Error()) > message.MaxEvent-390 {
 		t.Errorf("%d bytes: %v", len(err.Error()), err)
 	}

@@ -5,18 +5,21 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 )
 
-// instances ties the calls of the node controllers to the life of the process.
-type instances struct {
+// instancesAdapter implements cloudprovider.InstancesV2: it ties the calls of the node controllers
+// to the life of the process.
+type instancesAdapter struct {
 	inner cloudprovider.InstancesV2
 	calls *calls
-	cloud *cloudCheck
+	scope *cloudscope.Guard
 }
 
-// InstanceExists says whether the node's server exists. That it does not is only said
-// of the project and region that the cluster is known to be in.
-func (i *instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
+// InstanceExists reports whether the node's server exists. False is only returned in the
+// project and region that the cluster is known to be in.
+func (i *instancesAdapter) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	ctx, end, err := i.calls.begin(ctx)
 	if err != nil {
 		return false, err
@@ -26,11 +29,11 @@ func (i *instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 	if exists || err != nil {
 		return exists, err
 	}
-	return false, i.cloud.allow(ctx)
+	return false, i.scope.Check(ctx)
 }
 
-// InstanceShutdown says whether the node's server is switched off.
-func (i *instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
+// InstanceShutdown reports whether the node's server is switched off.
+func (i *instancesAdapter) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	ctx, end, err := i.calls.begin(ctx)
 	if err != nil {
 		return false, err
@@ -39,8 +42,8 @@ func (i *instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, 
 	return i.inner.InstanceShutdown(ctx, node)
 }
 
-// InstanceMetadata describes the node's server.
-func (i *instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+// InstanceMetadata returns the addresses, type, zone and region of the node's server.
+func (i *instancesAdapter) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	ctx, end, err := i.calls.begin(ctx)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ const (
 	operationGet    = "loadbalancer_get"
 )
 
-// Metrics count the calls of the service controller, under the names that
-// dashboards for cloud-provider-openstack ask for.
+// Metrics count the calls of the service controller, under the names of
+// cloud-provider-openstack, for its dashboards.
 type Metrics struct {
 	clock    clock.PassiveClock
 	duration *metrics.HistogramVec
@@ -27,7 +27,7 @@ type Metrics struct {
 	refused  *metrics.GaugeVec
 }
 
-// NewMetrics makes the metrics. They count nothing before Register.
+// NewMetrics returns metrics that count nothing before Register.
 func NewMetrics(clock clock.PassiveClock) *Metrics {
 	const namespace, subsystem = "cloudprovider_openstack", "reconcile"
 	labels := []string{"operation"}
@@ -57,8 +57,8 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 	}
 }
 
-// Register makes the metrics known to a registry, for example with
-// legacyregistry.Register. It stops at the first error.
+// Register adds the metrics to a registry, for example with legacyregistry.Register. It
+// returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused} {
 		if err := register(metric); err != nil {
@@ -68,7 +68,7 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	return nil
 }
 
-// Refused shows how many Services are refused for a reason. On nil Metrics it does
+// Refused sets how many Services are refused for a reason. On nil Metrics it does
 // nothing.
 func (m *Metrics) Refused(reason string, services int) {
 	if m != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 //proves:99
-func TestCallsAreCountedUnderThePeersNames(t *testing.T) {
+func TestMetrics_CountCallsUnderNamesOfCloudProviderOpenStack(t *testing.T) {
 	t.Parallel()
 	registry := metrics.NewKubeRegistry()
 	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
@@ -48,7 +48,7 @@ cloudprovider_openstack_reconcile_total{operation="loadbalancer_ensure"} 3
 	}
 }
 
-func TestWithoutMetricsCallsStillRun(t *testing.T) {
+func TestMetrics_NilStillRunsCalls(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	if got := (*Metrics)(nil).observe(operationGet, func() error { return broken }); got != broken {
@@ -56,7 +56,7 @@ func TestWithoutMetricsCallsStillRun(t *testing.T) {
 	}
 }
 
-func TestRefusedServicesAreCountedByReason(t *testing.T) {
+func TestMetrics_CountRefusedServicesByReason(t *testing.T) {
 	t.Parallel()
 	registry := metrics.NewKubeRegistry()
 	m := NewMetrics(clocktesting.NewFakeClock(time.Unix(0, 0)))

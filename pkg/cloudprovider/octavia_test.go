@@ -52,7 +52,7 @@ func waitingServices() []*v1.Service {
 // and nothing of theirs is touched.
 //
 //proves:114
-func TestServicesWaitUntilTheCloudHasOctavia(t *testing.T) {
+func TestStartServices_WaitsUntilTheCloudHasOctavia(t *testing.T) {
 	t.Parallel()
 	cloud, c := connection(t, func(*config.Config) {})
 	withoutOctavia(cloud)
@@ -91,13 +91,13 @@ func TestServicesWaitUntilTheCloudHasOctavia(t *testing.T) {
 		t.Errorf("nodes are not served: %v", err)
 	}
 	for range 2 { // who waits for an address, who for its end
-		if event := <-events.Events; !strings.Contains(event, noOctavia) || !strings.Contains(event, "load-balancer") {
+		if event := <-events.Events; !strings.Contains(event, eventNoOctavia) || !strings.Contains(event, "load-balancer") {
 			t.Errorf("event %q", event)
 		}
 	}
 	for range 3 {
 		eventually(t, "a look each minute", now.HasWaiters)
-		now.Step(octaviaPeriod)
+		now.Step(octaviaPollInterval)
 	}
 	if starts.Load() != 0 || len(events.Events) > 0 {
 		t.Errorf("started %d times, %d events too many", starts.Load(), len(events.Events))
@@ -110,7 +110,7 @@ func TestServicesWaitUntilTheCloudHasOctavia(t *testing.T) {
 
 	cloud.Keystone.SetServices(keystone.DefaultServices())
 	eventually(t, "Services are served", func() bool {
-		now.Step(octaviaPeriod)
+		now.Step(octaviaPollInterval)
 		return starts.Load() == 1
 	})
 	balancer(t, p)
@@ -119,7 +119,7 @@ func TestServicesWaitUntilTheCloudHasOctavia(t *testing.T) {
 	}
 }
 
-func TestServicesAreServedAtOnceWhereThereIsOctavia(t *testing.T) {
+func TestStartServices_StartsAtOnceWithOctavia(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for name, enabled := range map[string]bool{"there is": true, "switched off, so that nobody looks": false} {
@@ -143,7 +143,7 @@ func TestServicesAreServedAtOnceWhereThereIsOctavia(t *testing.T) {
 	}
 }
 
-func TestWaitingForOctaviaEndsWithTheProcess(t *testing.T) {
+func TestStartServices_StopsWaitingWithTheProcess(t *testing.T) {
 	t.Parallel()
 	cloud, c := connection(t, func(*config.Config) {})
 	withoutOctavia(cloud)

@@ -5,18 +5,20 @@ import (
 
 	cloudprovider "k8s.io/cloud-provider"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
-// routes ties the calls of the route controller to the life of the process.
-type routes struct {
+// routesAdapter implements cloudprovider.Routes: it ties the calls of the route controller to the
+// life of the process.
+type routesAdapter struct {
 	inner cloudprovider.Routes
 	calls *calls
-	cloud *cloudCheck
+	scope *cloudscope.Guard
 }
 
-// ListRoutes gives the routes to pods that are ours.
-func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
+// ListRoutes returns the routes to pods that are ours.
+func (r *routesAdapter) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
 	ctx, end, err := r.calls.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -25,28 +27,28 @@ func (r *routes) ListRoutes(ctx context.Context, clusterName string) ([]*cloudpr
 	return r.inner.ListRoutes(ctx, clusterName)
 }
 
-// CreateRoute adds the route to a pod CIDR of a node. Upstream puts its error into an
-// event on the Node.
-func (r *routes) CreateRoute(ctx context.Context, clusterName, nameHint string, route *cloudprovider.Route) error {
+// CreateRoute adds the route to a pod CIDR of a node. The route controller puts its error
+// into an event on the Node.
+func (r *routesAdapter) CreateRoute(ctx context.Context, clusterName, nameHint string, route *cloudprovider.Route) error {
 	ctx, end, err := r.calls.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if err := r.cloud.allow(ctx); err != nil {
+	if err := r.scope.Check(ctx); err != nil {
 		return err
 	}
 	return message.Within(r.inner.CreateRoute(ctx, clusterName, nameHint, route), message.MaxRouteError)
 }
 
-// DeleteRoute removes a route that ListRoutes gave.
-func (r *routes) DeleteRoute(ctx context.Context, clusterName string, route *cloudprovider.Route) error {
+// DeleteRoute removes a route that ListRoutes has returned.
+func (r *routesAdapter) DeleteRoute(ctx context.Context, clusterName string, route *cloudprovider.Route) error {
 	ctx, end, err := r.calls.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if err := r.cloud.allow(ctx); err != nil {
+	if err := r.scope.Check(ctx); err != nil {
 		return err
 	}
 	return r.inner.DeleteRoute(ctx, clusterName, route)

@@ -181,7 +181,7 @@ func TestWhereNobodyWatchesAChangeOfOthersIsForgottenOnce(t *testing.T) {
 		time.Sleep(3 * time.Second) // time for more of them
 		stop()
 	}()
-	w.engine.WriteDown(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text loadbalancer.Written) error {
+	w.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text annotation.Record) error {
 		if text.Fingerprint != "" {
 			t.Errorf("written down: %s", text.Fingerprint)
 		}
@@ -204,13 +204,13 @@ func TestIDAndAddressAreWrittenSoon(t *testing.T) {
 	w.ensure(svc, nodes)
 	ctx, stop := context.WithCancel(w.ctx)
 	defer stop()
-	var all []loadbalancer.Written
-	w.engine.WriteDown(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text loadbalancer.Written) error {
+	var all []annotation.Record
+	w.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text annotation.Record) error {
 		all = append(all, text)
 		stop()
 		return nil
 	})
-	want := loadbalancer.Written{LoadBalancerID: w.loadBalancer().ID, Address: svc.Status.LoadBalancer.Ingress[0].IP}
+	want := annotation.Record{LoadBalancerID: w.loadBalancer().ID, Address: svc.Status.LoadBalancer.Ingress[0].IP}
 	if len(all) != 1 || all[0] != want {
 		t.Errorf("written %+v, want %+v", all, want)
 	}
@@ -234,7 +234,7 @@ func TestOurOwnChangesAreNotTakenForDrift(t *testing.T) {
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
-		w.engine.Watch(ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by somebody else", name) })
+		w.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by somebody else", name) })
 	}()
 	looks := func() int { return w.cloud.Books.Count(http.MethodGet, lbRoute) }
 	for looks() < 2 && ctx.Err() == nil {
@@ -271,7 +271,7 @@ func TestAChangeOfHealthAloneIsOneRead(t *testing.T) {
 		watching := make(chan struct{})
 		go func() {
 			defer close(watching)
-			w.engine.Watch(ctx, func(types.NamespacedName) { t.Errorf("%s: somebody is accused", what) })
+			w.engine.WatchDrift(ctx, func(types.NamespacedName) { t.Errorf("%s: somebody is accused", what) })
 		}()
 		for w.cloud.Books.Count(http.MethodGet, lbRoute) < 4 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)

@@ -13,12 +13,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// Watch looks at the cloud at intervals, all load balancers with one request and
+// WatchDrift looks at the cloud at intervals, all load balancers with one request and
 // all floating IPs with another (and the rules and ports of managed security groups
 // with two more), and calls drifted for every Service where somebody else has changed
-// or deleted something. Repair brings it back. Watch
+// or deleted something. Repair brings it back. WatchDrift
 // returns when the context ends.
-func (r *Reconciler) Watch(ctx context.Context, drifted func(types.NamespacedName)) {
+func (r *Reconciler) WatchDrift(ctx context.Context, drifted func(types.NamespacedName)) {
 	interval := r.options.Config.LoadBalancer.DriftInterval.Duration
 	if !r.watches() {
 		return
@@ -84,7 +84,7 @@ func (r *Reconciler) atWork(uid types.UID, known *state.Applied) bool {
 }
 
 // Repair brings back what somebody else changed, as Ensure would; the Service is
-// one that Watch has named. A load balancer that is gone is made anew, if alive
+// one that WatchDrift has named. A load balancer that is gone is made anew, if alive
 // says, right before, that the Service is still there. It gives the address to
 // publish.
 func (r *Reconciler) Repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {

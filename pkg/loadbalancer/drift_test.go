@@ -15,7 +15,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -231,9 +230,9 @@ func (w *world) writeDown(services ...*v1.Service) {
 	defer stop()
 	go func() { // which confirms what is to be written
 		defer close(watching)
-		w.engine.Watch(ctx, func(types.NamespacedName) {})
+		w.engine.WatchDrift(ctx, func(types.NamespacedName) {})
 	}()
-	w.engine.WriteDown(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, text loadbalancer.Written) error {
+	w.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, text annotation.Record) error {
 		if svc := left[uid]; svc != nil && text.Fingerprint != "" {
 			svc.Annotations[annotation.Fingerprint] = text.Fingerprint
 			svc.Annotations[annotation.LoadBalancerID] = text.LoadBalancerID
@@ -319,7 +318,7 @@ func TestLookThatFailsIsNotTakenForDrift(t *testing.T) {
 	w.cloud.Faults.Add(faultOn(http.MethodGet, lbRoute, http.StatusInternalServerError))
 	ctx, stop := context.WithTimeout(w.ctx, 200*time.Millisecond)
 	defer stop()
-	w.engine.Watch(ctx, func(name types.NamespacedName) { t.Errorf("drift of %s", name) })
+	w.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("drift of %s", name) })
 }
 
 func TestMembersAreASubsetOfTheNodesWhenAskedFor(t *testing.T) {

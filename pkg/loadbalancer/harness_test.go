@@ -277,7 +277,7 @@ func (w *world) notice(svc *v1.Service) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.engine.Watch(ctx, func(name types.NamespacedName) { found <- name })
+		w.engine.WatchDrift(ctx, func(name types.NamespacedName) { found <- name })
 	}()
 	select {
 	case name := <-found:
@@ -416,7 +416,7 @@ func (w *world) look() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.engine.Watch(ctx, func(types.NamespacedName) {})
+		w.engine.WatchDrift(ctx, func(types.NamespacedName) {})
 	}()
 	for w.cloud.Books.Count(http.MethodGet, lbRoute) < before+2 && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)

@@ -80,21 +80,8 @@ func (p *pass) published(known *state.Applied) bool {
 	return want.IP == have.IP && want.Hostname == have.Hostname
 }
 
-// Written is what stands in the annotations of a Service once its load balancer is
-// well.
-type Written struct {
-	// Fingerprint is for the next process; "" where that must not believe anything yet.
-	Fingerprint string
-	// LoadBalancerID and Address are what cloud-provider-openstack writes, for other
-	// tools and for people.
-	LoadBalancerID, Address string
-	// Named is the load balancer that the Service named: where it names another one by
-	// now, that stands.
-	Named string
-}
-
-func toWrite(known *state.Applied, uid types.UID) Written {
-	text := Written{LoadBalancerID: known.LoadBalancer.ID, Address: known.Address, Named: known.LoadBalancer.Named}
+func toWrite(known *state.Applied, uid types.UID) annotation.Record {
+	text := annotation.Record{LoadBalancerID: known.LoadBalancer.ID, Address: known.Address, Named: known.LoadBalancer.Named}
 	if known.Seen.Confirmed {
 		text.Fingerprint = known.Fingerprint(uid).String()
 	}
@@ -104,12 +91,12 @@ func toWrite(known *state.Applied, uid types.UID) Written {
 // writeEvery is how often it is looked for something to be written down.
 const writeEvery = time.Second
 
-// WriteDown keeps what is known of load balancers where people and the next process
+// PersistRecords keeps what is known of load balancers where people and the next process
 // find it: write is called with a Service and what is to stand in its annotations, the
-// ID and address a while after they are known, the fingerprint when a look of Watch has
+// ID and address a while after they are known, the fingerprint when a look of WatchDrift has
 // confirmed it. It returns when the context ends. Where nobody watches for drift it
 // takes those looks itself.
-func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, Written) error) {
+func (r *Reconciler) PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	var pause time.Time
 	for {
 		timer := r.options.Clock.NewTimer(writeEvery)
@@ -127,7 +114,7 @@ func (r *Reconciler) WriteDown(ctx context.Context, write func(context.Context, 
 }
 
 // writeDue writes down what is known by now and does not stand there yet.
-func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, Written) error) {
+func (r *Reconciler) writeDue(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	for uid, known := range r.store.AllApplied() {
 		announces := !known.Annotated.Address && r.options.Clock.Since(known.Seen.Since) >= state.ConfirmAfter
 		if known.Annotated.Fingerprint || !known.Seen.Confirmed && !announces || len(known.Reported) > 0 {

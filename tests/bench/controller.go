@@ -54,7 +54,7 @@ func newController(ctx context.Context, conf *config.Config, clk clock.WithTicke
 	}
 	c := &controller{session: session, engine: engine, notes: kept}
 	ctx, c.stop = context.WithCancel(ctx)
-	c.background.Go(func() { engine.WriteDown(ctx, kept.write) })
+	c.background.Go(func() { engine.PersistRecords(ctx, kept.write) })
 	return c, nil
 }
 
@@ -70,7 +70,7 @@ func (c *controller) close() {
 func (c *controller) watching(ctx context.Context, work func(context.Context) error) error {
 	watch, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() { c.engine.Watch(watch, func(types.NamespacedName) { c.drifted.Add(1) }) })
+	watching.Go(func() { c.engine.WatchDrift(watch, func(types.NamespacedName) { c.drifted.Add(1) }) })
 	defer watching.Wait()
 	defer stop()
 	return work(ctx)
@@ -117,7 +117,7 @@ type notes struct {
 
 func newNotes() *notes { return &notes{text: map[types.NamespacedName]string{}} }
 
-func (n *notes) write(_ context.Context, service types.NamespacedName, _ types.UID, written loadbalancer.Written) error {
+func (n *notes) write(_ context.Context, service types.NamespacedName, _ types.UID, written annotation.Record) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if written.Fingerprint != "" {

@@ -128,31 +128,31 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 53, What: "excluded nodes are members",
-			File:  "pkg/cloudprovider/upkeep.go",
+			File:  "pkg/resync/services.go",
 			Old:   `return now, slices.DeleteFunc(nodes, excluded)`,
 			New:   `return now, nodes`,
-			Tests: []string{"TestNodeThatGetsItsAddressBecomesAMember", "TestNodesThatComeAndGoAreFollowedWithoutUpstream"},
+			Tests: []string{"TestController_AddsNodeThatGetsItsAddress", "TestController_FollowsNodesThatComeAndGo"},
 		},
 		{
 			Row: 53, What: "the label alone says nothing",
-			File:  "pkg/cloudprovider/upkeep.go",
+			File:  "pkg/resync/nodes.go",
 			Old:   `if exclude, err := strconv.ParseBool(label); err != nil || exclude {`,
 			New:   `if exclude, err := strconv.ParseBool(label); err == nil && exclude && false {`,
-			Tests: []string{"TestExcludedNodesAreNoMembers"},
+			Tests: []string{"TestExcluded_FollowsTheServiceController"},
 		},
 		{
 			Row: 99, What: "calls are counted for nobody",
 			File:  "pkg/cloudprovider/connect.go",
 			Old:   `Metrics:   c.Metrics,`,
 			New:   `Metrics:   nil,`,
-			Tests: []string{"TestMetricsOfTheConnectionCountRequestsAndCalls"},
+			Tests: []string{"TestConnect_CountsRequestsAndCalls"},
 		},
 		{
 			Row: 99, What: "requests are counted for nobody",
 			File:  "pkg/cloudprovider/connect.go",
 			Old:   `Metrics:   c.APIMetrics,`,
 			New:   `Metrics:   nil,`,
-			Tests: []string{"TestMetricsOfTheConnectionCountRequestsAndCalls"},
+			Tests: []string{"TestConnect_CountsRequestsAndCalls"},
 		},
 		{
 			Row: 106, What: "a server that is shelved and on no host is not shut down",
@@ -186,7 +186,7 @@ func clusterBreaks() []Break {
 		return false, missing
 	}
 `,
-			Tests: []string{"TestServicesWaitUntilTheCloudHasOctavia"},
+			Tests: []string{"TestStartServices_WaitsUntilTheCloudHasOctavia"},
 		},
 		{
 			Row: 107, What: "nobody looks at trunks",

@@ -99,10 +99,10 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 73, What: "our own work waits for the one before it",
-			File:  "pkg/cloudprovider/upkeep.go",
-			Old:   `work.Go(func() { s.work(ctx, key) })`,
-			New:   `s.work(ctx, key)`,
-			Tests: []string{"TestStuckLoadBalancersHoldUpNobody"},
+			File:  "pkg/resync/controller.go",
+			Old:   `work.Go(func() { c.process(ctx, key) })`,
+			New:   `c.process(ctx, key)`,
+			Tests: []string{"TestController_StuckLoadBalancersHoldUpNobody"},
 		},
 		{
 			Row: 76, What: "there is none",

@@ -9,13 +9,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-func TestSettingsWithoutEffectAreTold(t *testing.T) {
+func TestUnusedSettings_NamesSettingAndReason(t *testing.T) {
 	t.Parallel()
 	const signIn = "[Global]\nauth-url=http://127.0.0.1/v3\ntoken=t\n"
 	for name, test := range map[string]struct {
-		conf   string
-		told   []string
-		routes bool
+		conf     string
+		reported []string
+		routes   bool
 	}{
 		"none":            {"", nil, true},
 		"those that work": {"[LoadBalancer]\nfloating-subnet-id=x\ncreate-monitor=true\n[LoadBalancerClass \"a\"]\nfloating-subnet-id=x\n[Route]\nrouter-id=x\n", nil, true},
@@ -36,17 +36,17 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var told []string
-			for _, text := range ineffective(conf, test.routes) {
+			var reported []string
+			for _, text := range unusedSettings(conf, test.routes) {
 				setting, found := strings.CutPrefix(text, "cloud.conf ")
 				setting, follow, ends := strings.Cut(setting, " has no effect: ")
 				if !found || !ends || follow == "" {
 					t.Errorf("%q names no setting or no way out", text)
 				}
-				told = append(told, setting)
+				reported = append(reported, setting)
 			}
-			if diff := cmp.Diff(test.told, told); diff != "" {
-				t.Errorf("told (-want +got):\n%s", diff)
+			if diff := cmp.Diff(test.reported, reported); diff != "" {
+				t.Errorf("reported (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -1,4 +1,6 @@
-package cloudprovider
+// Package clusterid reads the identity of a cluster: the UID of the namespace
+// kube-system, which no other cluster has and which lives as long as the cluster.
+package clusterid
 
 import (
 	"context"
@@ -14,22 +16,21 @@ import (
 )
 
 // forbiddenAttempts is how often "forbidden" is taken for RBAC that is still
-// being applied: with the pauses between them, about a quarter of a minute.
+// being applied: with the delays between them, about a quarter of a minute.
 const forbiddenAttempts = 5
 
-// identityPauses are the pauses between attempts to read the identity.
-func identityPauses() wait.Backoff {
+// retryDelays returns the delays between attempts.
+func retryDelays() wait.Backoff {
 	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.1, Steps: 5}
 }
 
-// clusterID reads the cluster's identity, the UID of the namespace kube-system,
-// which no other cluster has and which lives as long as the cluster. It tries
-// until the API server answers. Without the right to read it the identity is
-// empty, and the log says how to grant it: at once where the other rights of the role
-// are in force, as with that of cloud-provider-openstack.
-func clusterID(ctx context.Context, client kubernetes.Interface, clock clock.Clock) (string, error) {
+// Read returns the identity of the cluster. It tries until the API server answers; the
+// only error is that of the context. Without the right to read the identity it returns "",
+// and logs how to grant it: after a few attempts, or at once where the other rights of the
+// role are in force, as with that of cloud-provider-openstack.
+func Read(ctx context.Context, client kubernetes.Interface, clock clock.Clock) (string, error) {
 	logger := klog.FromContext(ctx)
-	pauses := identityPauses()
+	delays := retryDelays()
 	forbidden := 0
 	for {
 		namespace, err := client.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{})
@@ -38,7 +39,7 @@ func clusterID(ctx context.Context, client kubernetes.Interface, clock clock.Clo
 		}
 		if apierrors.IsForbidden(err) {
 			forbidden++
-			if nodesMayBeListed(ctx, client) {
+			if roleInForce(ctx, client) {
 				forbidden = forbiddenAttempts
 			}
 		}
@@ -51,14 +52,14 @@ func clusterID(ctx context.Context, client kubernetes.Interface, clock clock.Clo
 		select {
 		case <-ctx.Done():
 			return "", fmt.Errorf("read namespace %s: %w", metav1.NamespaceSystem, ctx.Err())
-		case <-clock.After(pauses.Step()):
+		case <-clock.After(delays.Step()):
 		}
 	}
 }
 
-// nodesMayBeListed tells that the role of this process is in force: every one that was
-// ever made for a cloud controller manager has this right.
-func nodesMayBeListed(ctx context.Context, client kubernetes.Interface) bool {
+// roleInForce reports whether the role of this process is in force: every role that was
+// ever written for a cloud controller manager permits to list nodes.
+func roleInForce(ctx context.Context, client kubernetes.Interface) bool {
 	_, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{Limit: 1})
 	return err == nil
 }

@@ -1,4 +1,4 @@
-package cloudprovider
+package clusterid
 
 import (
 	"context"
@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
@@ -14,20 +16,24 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// hasty is a clock whose waits are over at once; it counts them.
-type hasty struct {
+func kubeSystem() *v1.Namespace {
+	return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "cluster-uid"}}
+}
+
+// instantClock is a clock whose waits are over at once; it records them.
+type instantClock struct {
 	clock.RealClock
 	waits []time.Duration
 }
 
-func (h *hasty) After(d time.Duration) <-chan time.Time {
-	h.waits = append(h.waits, d)
+func (c *instantClock) After(d time.Duration) <-chan time.Time {
+	c.waits = append(c.waits, d)
 	over := make(chan time.Time, 1)
 	over <- time.Time{}
 	return over
 }
 
-// refusing gives a client that refuses the first n reads of a namespace.
+// refusing returns a client that refuses the first n reads of a namespace.
 func refusing(n int, refusal error) *fake.Clientset {
 	client := fake.NewClientset(kubeSystem())
 	client.PrependReactor("get", "namespaces", func(k8stesting.Action) (bool, runtime.Object, error) {
@@ -44,7 +50,7 @@ func forbidden() error {
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, "kube-system", errors.New("RBAC"))
 }
 
-func TestTheClusterIsIdentifiedByKubeSystem(t *testing.T) {
+func TestRead_ReturnsUIDOfKubeSystem(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		failures int
@@ -60,8 +66,8 @@ func TestTheClusterIsIdentifiedByKubeSystem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock := &hasty{}
-			id, err := clusterID(t.Context(), refusing(test.failures, test.failure), clock)
+			clock := &instantClock{}
+			id, err := Read(t.Context(), refusing(test.failures, test.failure), clock)
 			if err != nil || id != test.id {
 				t.Errorf("got %q, %v; want %q", id, err, test.id)
 			}
@@ -74,14 +80,14 @@ func TestTheClusterIsIdentifiedByKubeSystem(t *testing.T) {
 
 // A role that lacks this right alone, such as that of cloud-provider-openstack, is not
 // waited for at each change of the leader.
-func TestARoleWithoutTheRightToReadTheIdentityIsNotWaitedFor(t *testing.T) {
+func TestRead_DoesNotWaitForRoleThatLacksTheRight(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(kubeSystem())
 	client.PrependReactor("get", "namespaces", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, nil, forbidden()
 	})
-	clock := &hasty{}
-	if id, err := clusterID(t.Context(), client, clock); id != "" || err != nil {
+	clock := &instantClock{}
+	if id, err := Read(t.Context(), client, clock); id != "" || err != nil {
 		t.Errorf("got %q, %v", id, err)
 	}
 	if len(clock.waits) != 0 {
@@ -89,10 +95,10 @@ func TestARoleWithoutTheRightToReadTheIdentityIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestPausesBetweenAttemptsGrowAndAreBounded(t *testing.T) {
+func TestRead_DelaysGrowAndAreBounded(t *testing.T) {
 	t.Parallel()
-	clock := &hasty{}
-	if _, err := clusterID(t.Context(), refusing(30, apierrors.NewServiceUnavailable("starting")), clock); err != nil {
+	clock := &instantClock{}
+	if _, err := Read(t.Context(), refusing(30, apierrors.NewServiceUnavailable("starting")), clock); err != nil {
 		t.Fatal(err)
 	}
 	for n, wait := range clock.waits {
@@ -105,12 +111,12 @@ func TestPausesBetweenAttemptsGrowAndAreBounded(t *testing.T) {
 	}
 }
 
-func TestWaitingForTheIdentityEndsWithTheProcess(t *testing.T) {
+func TestRead_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	client := refusing(1000, apierrors.NewServiceUnavailable("starting"))
-	if _, err := clusterID(ctx, client, clock.RealClock{}); !errors.Is(err, context.Canceled) {
+	if _, err := Read(ctx, client, clock.RealClock{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

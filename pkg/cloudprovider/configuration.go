@@ -1,0 +1,66 @@
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+)
+
+// unusedSettings returns a warning for each setting of cloud.conf that is valid and has no
+// effect. cloudRoutes reports whether the route controller asks for routes.
+func unusedSettings(conf *config.Config, cloudRoutes bool) []string {
+	var warnings []string
+	warn := func(given bool, key, reason string) {
+		if given {
+			warnings = append(warnings, fmt.Sprintf("cloud.conf %s has no effect: %s", key, reason))
+		}
+	}
+	lb := conf.LoadBalancer
+	if lb.LBProvider == desire.ProviderOVN {
+		const reason = "the provider ovn keeps no timeouts and connection limits of listeners"
+		warn(lb.ConnectionLimit != nil, "[LoadBalancer] connection-limit", reason)
+		warn(lb.TimeoutClientData != nil, "[LoadBalancer] timeout-client-data", reason)
+		warn(lb.TimeoutMemberConnect != nil, "[LoadBalancer] timeout-member-connect", reason)
+		warn(lb.TimeoutMemberData != nil, "[LoadBalancer] timeout-member-data", reason)
+		warn(lb.TimeoutTCPInspect != nil, "[LoadBalancer] timeout-tcp-inspect", reason)
+	}
+	warn(conf.Route.RouterID != "" && !cloudRoutes, "[Route] router-id", "--configure-cloud-routes=false, or --controllers without the route controller, leaves routes to pods to the network plugin")
+	return warnings
+}
+
+// withKnownAnnotations returns the configuration without a deny-annotations that names
+// annotations which do not exist. That is refused instead, as any other wrong value of
+// [LoadBalancer] is.
+func withKnownAnnotations(conf *config.Config) *config.Config {
+	denied := conf.LoadBalancer.DenyAnnotations
+	_, err := annotation.Denied(denied)
+	if err == nil {
+		return conf
+	}
+	known := *conf
+	known.LoadBalancer.DenyAnnotations = ""
+	known.Refused.LoadBalancers = append(slices.Clone(conf.Refused.LoadBalancers), &config.ValueError{
+		Place: "cloud.conf [LoadBalancer] deny-annotations", Value: denied, Allowed: "names of annotations of Services", Err: err,
+	})
+	return &known
+}
+
+// logRefused logs what keeps load balancers from being served.
+func logRefused(ctx context.Context, refused config.Refused) {
+	logger := klog.FromContext(ctx)
+	for _, err := range refused.LoadBalancers {
+		logger.Error(err, "Services of type LoadBalancer are refused until cloud.conf is corrected: their load balancers only follow the nodes. Nodes and routes are served")
+	}
+	for _, name := range slices.Sorted(maps.Keys(refused.Classes)) {
+		for _, err := range refused.Classes[name] {
+			logger.Error(err, "Services of a load balancer class are refused until cloud.conf is corrected: their load balancers only follow the nodes", "class", name)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package cloudprovider
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	cloudprovider "k8s.io/cloud-provider"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// engine is a LoadBalancers that records its calls.
+type engine struct {
+	mu       sync.Mutex
+	calls    []string
+	services []*v1.Service
+	closed   bool
+	watches  int
+	err      error
+	// entered, when set, has calls wait for the end of their context.
+	entered chan struct{}
+}
+
+func (e *engine) record(ctx context.Context, call string, service *v1.Service) error {
+	e.mu.Lock()
+	e.calls = append(e.calls, call)
+	e.services = append(e.services, service)
+	entered, err := e.entered, e.err
+	e.mu.Unlock()
+	if entered != nil {
+		entered <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
+}
+
+func (e *engine) Ensure(ctx context.Context, s *v1.Service, _ []*v1.Node) (*v1.LoadBalancerStatus, error) {
+	return &v1.LoadBalancerStatus{}, e.record(ctx, "ensure", s)
+}
+
+func (e *engine) Get(ctx context.Context, s *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
+	return &v1.LoadBalancerStatus{}, true, e.record(ctx, "get", s)
+}
+
+func (e *engine) Delete(ctx context.Context, s *v1.Service) error { return e.record(ctx, "delete", s) }
+
+func (e *engine) Name(s *v1.Service) string {
+	return "kube_service_kubernetes_" + s.Namespace + "_" + s.Name
+}
+
+func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
+
+func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {
+	e.mu.Lock()
+	e.watches++
+	e.mu.Unlock()
+	<-ctx.Done()
+}
+
+func (e *engine) PersistRecords(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
+	<-ctx.Done()
+}
+
+func (e *engine) Repair(ctx context.Context, s *v1.Service, _ []*v1.Node, _ func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
+	return &s.Status.LoadBalancer, e.record(ctx, "repair", s)
+}
+
+func (e *engine) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+}
+
+// servers are InstancesV2 that report whether their context ends.
+type servers struct{}
+
+func (servers) InstanceExists(ctx context.Context, _ *v1.Node) (bool, error) {
+	return ctx.Done() != nil, nil
+}
+
+func (servers) InstanceShutdown(ctx context.Context, _ *v1.Node) (bool, error) {
+	return ctx.Done() != nil, nil
+}
+
+func (servers) InstanceMetadata(ctx context.Context, _ *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func kubeSystem() *v1.Namespace {
+	return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "cluster-uid"}}
+}
+
+func service(name string) *v1.Service {
+	return &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
+		Spec:       v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer},
+	}
+}
+
+func node(name, address string) *v1.Node {
+	return &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status:     v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: address}}},
+	}
+}
+
+func publishedService(name string) *v1.Service {
+	s := service(name)
+	s.Finalizers = []string{servicehelpers.LoadBalancerCleanupFinalizer}
+	s.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "192.0.2.1"}}
+	return s
+}
+
+// started returns a provider as the controller manager has it when its controllers run.
+func started(t *testing.T, e LoadBalancers, objects ...runtime.Object) *Provider {
+	t.Helper()
+	client := fake.NewClientset(append(objects, kubeSystem())...)
+	p := New(t.Context(), Options{
+		Instances:        servers{},
+		Client:           client,
+		NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return e, nil },
+		Stop:             func(err error) { t.Errorf("stopped: %v", err) },
+	})
+	stop := make(chan struct{})
+	p.Initialize(nil, stop)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	p.SetInformers(factory)
+	factory.Start(stop)
+	factory.WaitForCacheSync(stop)
+	t.Cleanup(func() {
+		close(stop)
+		factory.Shutdown()
+	})
+	return p
+}
+
+func balancer(t *testing.T, p *Provider) cloudprovider.LoadBalancer {
+	t.Helper()
+	lb, ok := p.LoadBalancer()
+	if !ok {
+		t.Fatal("there are no load balancers")
+	}
+	return lb
+}

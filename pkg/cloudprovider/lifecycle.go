@@ -1,0 +1,126 @@
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/informers"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/clusterid"
+	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
+)
+
+// Initialize is called when this process becomes the leader, before anything else is asked
+// for. It waits until the API server answers with the cluster's identity. Only the first
+// call does anything: two engines would know nothing of each other's work.
+func (p *Provider) Initialize(_ cloudprovider.ControllerClientBuilder, stop <-chan struct{}) {
+	p.initialized.Do(func() { p.initialize(stop) })
+}
+
+func (p *Provider) initialize(stop <-chan struct{}) {
+	ctx := p.calls.process
+	go func() {
+		select {
+		case <-stop:
+			p.calls.end()
+		case <-ctx.Done():
+		}
+	}()
+	if p.options.Leading != nil {
+		p.options.Leading(ctx)
+	}
+	if err := p.scope.Check(ctx); err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Services, nodes and routes wait")
+	}
+	if p.options.NewLoadBalancers == nil && p.options.NewRoutes == nil {
+		return
+	}
+	id, err := clusterid.Read(ctx, p.options.Client, p.options.Clock)
+	if err == nil && p.options.NewLoadBalancers != nil {
+		err = p.startLoadBalancers(ctx, id)
+	}
+	if err != nil && ctx.Err() == nil {
+		p.options.Stop(fmt.Errorf("start load balancers: %w", err))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clusterID = id
+}
+
+func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
+	balancers := &loadBalancers{calls: p.calls, scope: p.scope, metrics: p.options.Metrics}
+	engine, err := p.options.NewLoadBalancers(id, balancers.newest)
+	if err != nil {
+		return err
+	}
+	balancers.engine = engine
+	context.AfterFunc(ctx, engine.Close) // its work ends with the process
+	klog.FromContext(ctx).Info("Load balancers are ready", "clusterID", id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loadBalancers = balancers
+	return nil
+}
+
+// SetInformers is called after Initialize, before the informers are started. Only the
+// first call does anything, as with Initialize.
+func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
+	p.informed.Do(func() { p.setInformers(factory) })
+}
+
+func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.options.NewRoutes != nil {
+		nodes := factory.Core().V1().Nodes()
+		p.routes = &routesAdapter{inner: p.options.NewRoutes(p.clusterID, nodes.Lister(), nodes.Informer().HasSynced), calls: p.calls, scope: p.scope}
+	}
+	if p.loadBalancers == nil {
+		return
+	}
+	p.informers = factory
+	factory.Core().V1().Services().Informer() // the controller manager starts those that were asked for
+	factory.Core().V1().Nodes().Informer()
+}
+
+// startResync starts the controller that resyncs load balancers, once. The caller holds
+// the lock.
+func (p *Provider) startResync() {
+	if p.informers == nil || p.loadBalancers.resync.Load() != nil {
+		return
+	}
+	controller, err := resync.New(resync.Options{
+		Engine:    resyncEngine{p.loadBalancers},
+		Informers: p.informers,
+		Client:    p.options.Client.CoreV1(),
+		Recorder:  p.options.Recorder,
+		Clock:     p.options.Clock,
+	})
+	if err != nil {
+		p.options.Stop(err)
+		return
+	}
+	p.loadBalancers.resync.Store(controller)
+	p.background.Go(func() { controller.Run(p.calls.process) })
+}
+
+// Shutdown refuses new calls, ends the waits of those that run, and returns when
+// they have returned and everything is closed, or with the context's error.
+func (p *Provider) Shutdown(ctx context.Context) error {
+	if err := p.calls.drain(ctx); err != nil {
+		return err
+	}
+	p.background.Wait() // it ends with the calls
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.loadBalancers != nil {
+		p.loadBalancers.engine.Close()
+		p.loadBalancers = nil
+	}
+	if p.options.Close != nil {
+		p.options.Close()
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package cloudprovider
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	cloudprovider "k8s.io/cloud-provider"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+)
+
+// moved is a cluster of the first project whose credentials are suddenly another's.
+func moved(t *testing.T) (*simulator.Cloud, *fake.Clientset, *clocktesting.FakeClock, *Provider, string) {
+	t.Helper()
+	cloud, c := connection(t, func(*config.Config) {})
+	now, client := clocktesting.NewFakeClock(time.Now()), fake.NewClientset(kubeSystem())
+	c.Client, c.Clock = client, now
+	c.Config.Route.RouterID = cloud.Router.ID
+	server, err := cloud.AddServer("node-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	connect := func() *Provider {
+		p, err := Connect(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.options.NewLoadBalancers = func(string, Newest) (LoadBalancers, error) { return &engine{}, nil }
+		p.Initialize(nil, t.Context().Done())
+		p.SetInformers(informers.NewSharedInformerFactory(client, 0))
+		return p
+	}
+	if err := connect().Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other := cloud.AddAccount("other", "other")
+	c.Config.Global.Username, c.Config.Global.UserID = other.UserName, ""
+	c.Config.Global.Password, c.Config.Global.TenantID, c.Config.Global.TenantName = other.Password, other.ProjectID, ""
+	return cloud, client, now, connect(), "openstack:///" + server.ID
+}
+
+// A Secret that was mixed up must cost neither a node nor a load balancer.
+func TestProvider_ChangesNothingWithCredentialsOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	cloud, client, now, p, providerID := moved(t)
+	nodes, _ := p.InstancesV2()
+	routes, _ := p.Routes()
+	lb, node, svc := balancer(t, p), &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, service("web")
+	node.Spec.ProviderID = providerID
+	exists, errExists := nodes.InstanceExists(t.Context(), node)
+	_, errEnsure := lb.EnsureLoadBalancer(t.Context(), "", svc, nil)
+	_, there, errGet := lb.GetLoadBalancer(t.Context(), "", svc)
+	refused := map[string]error{
+		"a node is gone": errExists, "ensure": errEnsure, "get": errGet,
+		"delete":       lb.EnsureLoadBalancerDeleted(t.Context(), "", svc),
+		"repair":       errorOf(resyncEngine{p.loadBalancers}.Repair(t.Context(), svc, nil)),
+		"create route": routes.CreateRoute(t.Context(), "", "", &cloudprovider.Route{}),
+		"delete route": routes.DeleteRoute(t.Context(), "", &cloudprovider.Route{}),
+	}
+	for what, err := range refused {
+		if !errors.Is(err, cloudscope.ErrChanged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if exists || there {
+		t.Errorf("the node exists: %v, the load balancer: %v", exists, there)
+	}
+	if text := errEnsure.Error(); strings.Contains(text, cloud.Account.ProjectID) || !strings.Contains(text, cloudscope.RecordName) {
+		t.Errorf("a Service's users read %q", text)
+	}
+	if text := errExists.Error(); !strings.Contains(text, cloud.Account.ProjectID) {
+		t.Errorf("the log does not say where the cluster was: %q", text)
+	}
+
+	if err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), cloudscope.RecordName, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	now.Step(10 * time.Second)
+	if exists, err := nodes.InstanceExists(t.Context(), node); exists || err != nil {
+		t.Errorf("once it is confirmed: %v, %v", exists, err)
+	}
+	if _, err := lb.EnsureLoadBalancer(t.Context(), "", svc, nil); err != nil {
+		t.Errorf("once it is confirmed: %v", err)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }

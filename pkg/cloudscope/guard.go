@@ -1,0 +1,186 @@
+// Package cloudscope keeps a cluster from working in another part of the cloud than
+// before. Project and region of the first start are recorded in a ConfigMap, and credentials
+// of another project or region are refused until somebody confirms that the cluster has
+// moved: what is missing there was perhaps never there, and nothing may be taken for gone,
+// deleted or recreated for it.
+package cloudscope
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// RecordName is the ConfigMap in kube-system that records the Scope of the cluster. Whoever
+// deletes it, or one of its keys, confirms that the cluster has moved.
+const RecordName = "openstack-cloud"
+
+const (
+	projectKey = "project"
+	regionKey  = "region"
+	// confirmationPeriod is how often a confirmation is looked for.
+	confirmationPeriod = 10 * time.Second
+	// reminderPeriod is how often an event says that one is needed.
+	reminderPeriod = time.Hour
+	// eventChanged is the reason of that event, on the ConfigMap.
+	eventChanged = "CloudChanged"
+)
+
+// Scope is the part of a cloud that a cluster works in.
+type Scope struct {
+	ProjectID, Region string
+}
+
+// ErrChanged is returned while the credentials are of another Scope than the cluster's.
+var ErrChanged = errors.New("cloud.conf leads to another project or region than before")
+
+// Guard compares the Scope of the session with the recorded one. Without the right to keep
+// the record it only knows that of this process. A nil Guard permits everything.
+type Guard struct {
+	maps     corev1.ConfigMapInterface
+	current  func() Scope
+	recorder record.EventRecorder
+	clock    clock.PassiveClock
+
+	mu sync.Mutex
+	// confirmed is the Scope that is permitted, nil before the record is read.
+	confirmed *Scope
+	// forbidden is set when this process may keep no record.
+	forbidden bool
+	// refusal is the error of the last comparison, which holds until a time.
+	refusal error
+	until   time.Time
+	// reported is the time of the last event.
+	reported time.Time
+}
+
+// NewGuard returns a Guard with its record among the ConfigMaps, those of kube-system, for
+// a session whose Scope current returns.
+func NewGuard(maps corev1.ConfigMapInterface, current func() Scope, recorder record.EventRecorder, clock clock.PassiveClock) *Guard {
+	return &Guard{maps: maps, current: current, recorder: recorder, clock: clock}
+}
+
+// Check returns an error that wraps ErrChanged while the session is in another Scope than
+// the cluster was and nobody has confirmed it, and other errors while that cannot be read.
+// It costs no request as long as all is well.
+func (g *Guard) Check(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	current := g.current()
+	if g.confirmed != nil && *g.confirmed == current {
+		return nil
+	}
+	if g.refusal != nil && g.clock.Now().Before(g.until) {
+		return g.refusal
+	}
+	err := g.compare(ctx, current)
+	if errors.Is(err, ErrChanged) {
+		g.refusal, g.until = err, g.clock.Now().Add(confirmationPeriod)
+		return err
+	}
+	if g.refusal = nil; err == nil {
+		g.confirmed = &current
+	}
+	return err
+}
+
+// compare reads the record, and adds what it lacks.
+func (g *Guard) compare(ctx context.Context, current Scope) error {
+	if g.forbidden {
+		return fmt.Errorf("%w: project %s in region %q, before project %s in region %q. If that is meant, restart the cloud-controller-manager",
+			ErrChanged, current.ProjectID, current.Region, g.confirmed.ProjectID, g.confirmed.Region)
+	}
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		stored, err := g.maps.Get(ctx, RecordName, metav1.GetOptions{})
+		switch {
+		case apierrors.IsForbidden(err):
+			return g.withoutRecord(ctx, err)
+		case apierrors.IsNotFound(err):
+			stored = nil
+		case err != nil:
+			return fmt.Errorf("read in which project and region of OpenStack the cluster is: %w", err)
+		}
+		changed := withScope(stored, current)
+		if before := (Scope{changed.Data[projectKey], changed.Data[regionKey]}); before != current {
+			return g.refuse(ctx, changed, before, current)
+		}
+		if stored != nil && len(stored.Data) == len(changed.Data) {
+			return nil
+		}
+		return g.store(ctx, stored == nil, changed)
+	})
+}
+
+// withScope returns the record with the keys that it lacked.
+func withScope(stored *v1.ConfigMap, current Scope) *v1.ConfigMap {
+	changed := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: RecordName}}
+	if stored != nil {
+		changed = stored.DeepCopy()
+	}
+	if changed.Data == nil {
+		changed.Data = map[string]string{}
+	}
+	for key, value := range map[string]string{projectKey: current.ProjectID, regionKey: current.Region} {
+		if _, there := changed.Data[key]; !there {
+			changed.Data[key] = value
+		}
+	}
+	return changed
+}
+
+// store writes the record. An error that is a conflict has it read again.
+func (g *Guard) store(ctx context.Context, create bool, changed *v1.ConfigMap) (err error) {
+	if create {
+		_, err = g.maps.Create(ctx, changed, metav1.CreateOptions{})
+	} else {
+		_, err = g.maps.Update(ctx, changed, metav1.UpdateOptions{})
+	}
+	switch {
+	case err == nil:
+		klog.FromContext(ctx).Info("Wrote down where in OpenStack the cluster is", "configMap", RecordName,
+			"project", changed.Data[projectKey], "region", changed.Data[regionKey])
+		return nil
+	case apierrors.IsForbidden(err):
+		return g.withoutRecord(ctx, err)
+	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another client was quicker
+		return apierrors.NewConflict(v1.Resource("configmaps"), RecordName, errors.New("it came or went meanwhile"))
+	case apierrors.IsConflict(err):
+		return err
+	}
+	return fmt.Errorf("write down in which project and region of OpenStack the cluster is: %w", err)
+}
+
+// refuse returns ErrChanged with the way out, and reports it once in a while.
+func (g *Guard) refuse(ctx context.Context, stored *v1.ConfigMap, before, current Scope) error {
+	err := fmt.Errorf("%w: project %s in region %q, and the cluster is in project %s in region %q. "+
+		"Nothing is made, deleted or taken for gone until that is mended, or confirmed with: kubectl --namespace %s delete configmap %s",
+		ErrChanged, current.ProjectID, current.Region, before.ProjectID, before.Region, metav1.NamespaceSystem, RecordName)
+	if now := g.clock.Now(); g.reported.IsZero() || !now.Before(g.reported.Add(reminderPeriod)) {
+		g.reported = now
+		klog.FromContext(ctx).Error(err, "Refusing to work")
+		g.recorder.Event(stored, v1.EventTypeWarning, eventChanged, err.Error())
+	}
+	return err
+}
+
+// withoutRecord goes on without a record, which this process may not keep.
+func (g *Guard) withoutRecord(ctx context.Context, err error) error {
+	g.forbidden = true
+	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+RecordName+": a restart with credentials of another project will not be noticed. "+
+		"Grant the Role of manifests/static/rbac.yaml")
+	return nil
+}

@@ -1,0 +1,170 @@
+package cloudscope
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// newRecord is the ConfigMap with these keys and values.
+func newRecord(data map[string]string) *v1.ConfigMap {
+	return &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: RecordName}, Data: data}
+}
+
+// newFixture returns the guard of a process that works in project b of RegionOne.
+func newFixture(objects ...runtime.Object) (*Guard, *fake.Clientset, *record.FakeRecorder, *clocktesting.FakeClock) {
+	client, events, now := fake.NewClientset(objects...), record.NewFakeRecorder(100), clocktesting.NewFakeClock(time.Now())
+	return NewGuard(client.CoreV1().ConfigMaps(metav1.NamespaceSystem), func() Scope { return Scope{"b", "RegionOne"} }, events, now),
+		client, events, now
+}
+
+func recorded(t *testing.T, client *fake.Clientset) map[string]string {
+	t.Helper()
+	stored, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(t.Context(), RecordName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored.Data
+}
+
+func TestGuard_RecordsAndComparesProjectAndRegion(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		stored  map[string]string // nil: no record
+		allowed bool
+	}{
+		"the first start":               {nil, true},
+		"an empty record":               {map[string]string{}, true},
+		"the same":                      {map[string]string{"project": "b", "region": "RegionOne"}, true},
+		"project confirmed by its key":  {map[string]string{"region": "RegionOne"}, true},
+		"region confirmed by its key":   {map[string]string{"project": "b"}, true},
+		"keys of the operator's own":    {map[string]string{"project": "b", "region": "RegionOne", "note": "x"}, true},
+		"another project":               {map[string]string{"project": "a", "region": "RegionOne"}, false},
+		"another region":                {map[string]string{"project": "b", "region": "RegionTwo"}, false},
+		"another region, no project":    {map[string]string{"region": "RegionTwo"}, false},
+		"before, there was no region":   {map[string]string{"project": "b", "region": ""}, false},
+		"a project in different spaces": {map[string]string{"project": "B", "region": "RegionOne"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var objects []runtime.Object
+			if test.stored != nil {
+				objects = append(objects, newRecord(test.stored))
+			}
+			guard, client, events, _ := newFixture(objects...)
+			err := guard.Check(t.Context())
+			if test.allowed != (err == nil) || !test.allowed && !errors.Is(err, ErrChanged) {
+				t.Fatalf("allowed: %v", err)
+			}
+			after := recorded(t, client)
+			if test.allowed {
+				if after["project"] != "b" || after["region"] != "RegionOne" || after["note"] != test.stored["note"] {
+					t.Errorf("written is %v", after)
+				}
+				requests := len(client.Actions())
+				if err := guard.Check(t.Context()); err != nil || len(client.Actions()) != requests {
+					t.Errorf("asked again: %v, %d requests", err, len(client.Actions())-requests)
+				}
+				return
+			}
+			if len(after) != len(test.stored) {
+				t.Errorf("the record became %v", after)
+			}
+			event := <-events.Events
+			for _, value := range append(mapValues(test.stored), "b", "RegionOne", eventChanged, "delete configmap") {
+				if !strings.Contains(event, value) {
+					t.Errorf("event %q lacks %q", event, value)
+				}
+			}
+		})
+	}
+}
+
+func mapValues(m map[string]string) []string {
+	var values []string
+	for _, value := range m {
+		values = append(values, value)
+	}
+	return values
+}
+
+func TestGuard_PermitsAnotherScopeOnceTheRecordIsDeleted(t *testing.T) {
+	t.Parallel()
+	guard, client, events, now := newFixture(newRecord(map[string]string{"project": "a", "region": "RegionOne"}))
+	for range 3 {
+		if err := guard.Check(t.Context()); !errors.Is(err, ErrChanged) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if gets := len(client.Actions()); gets != 1 || len(events.Events) != 1 {
+		t.Errorf("%d requests and %d events within a moment, want one of each", gets, len(events.Events))
+	}
+	if err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Delete(t.Context(), RecordName, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	now.Step(confirmationPeriod)
+	if err := guard.Check(t.Context()); err != nil {
+		t.Errorf("confirmed: %v", err)
+	}
+	if got := recorded(t, client); got["project"] != "b" {
+		t.Errorf("written is %v", got)
+	}
+}
+
+// The role of cloud-provider-openstack knows no such ConfigMap.
+func TestGuard_HoldsUpNothingWithoutTheRightToKeepTheRecord(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"get", "create", "update"} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			var objects []runtime.Object
+			if verb == "update" {
+				objects = append(objects, newRecord(nil))
+			}
+			guard, client, events, now := newFixture(objects...)
+			client.PrependReactor(verb, "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) {
+				return true, nil, apierrors.NewForbidden(v1.Resource("configmaps"), RecordName, nil)
+			})
+			if err := guard.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if len(events.Events) != 0 {
+				t.Errorf("event %q", <-events.Events)
+			}
+			guard.current = func() Scope { return Scope{"c", "RegionOne"} } // new credentials were read
+			now.Step(time.Hour)
+			if err := guard.Check(t.Context()); !errors.Is(err, ErrChanged) {
+				t.Errorf("another project in the same process: %v", err)
+			}
+		})
+	}
+}
+
+func TestGuard_PermitsNothingWhileTheRecordCannotBeRead(t *testing.T) {
+	t.Parallel()
+	guard, client, _, _ := newFixture(newRecord(map[string]string{"project": "a", "region": "RegionOne"}))
+	failing := true
+	client.PrependReactor("get", "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return failing, nil, apierrors.NewInternalError(errors.New("etcd is away"))
+	})
+	if err := guard.Check(t.Context()); err == nil || errors.Is(err, ErrChanged) {
+		t.Errorf("got %v", err)
+	}
+	failing = false
+	if err := guard.Check(t.Context()); !errors.Is(err, ErrChanged) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,172 @@
+// Package resync is the controller for everything that changes the load balancer of a
+// Service without a change of the Service itself: nodes that come, go, are excluded or
+// get other addresses; labels of nodes, where a Service selects its members by them; and
+// drift, which is what another client changes in the cloud. It also writes what is known
+// of load balancers into the annotations of their Services.
+//
+// The service controller of k8s.io/cloud-provider handles nodes with a single worker,
+// which waits for one Service after the other, and knows no drift.
+package resync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/cloud-provider/api"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// Engine is what the Controller needs of load balancers.
+type Engine interface {
+	// SelectsNodes reports whether labels decide which nodes are members of the Service's
+	// load balancer.
+	SelectsNodes(service *v1.Service) bool
+	// Repair makes the load balancer what the Service asks for, with the nodes as they are
+	// when its turn comes, and returns the address to publish. A load balancer that is gone
+	// is recreated only if exists reports, right before, that the Service is still there.
+	// A Service that never had one is ErrNoLoadBalancer. Repair returns when the work is
+	// done, however long the cloud takes: any number of calls may wait. An address that
+	// comes with an error is to be published all the same.
+	Repair(ctx context.Context, service *v1.Service, exists func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error)
+	// WatchDrift calls drifted for each Service whose load balancer another client has
+	// changed, until the context ends.
+	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
+	// PersistRecords calls write with what is to be kept in the annotations of a Service,
+	// and again later if that fails, until the context ends.
+	PersistRecords(ctx context.Context, write func(ctx context.Context, service types.NamespacedName, uid types.UID, record annotation.Record) error)
+}
+
+// ErrNoLoadBalancer is returned by Engine.Repair for a Service without a load balancer,
+// which is the service controller's to create.
+var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet")
+
+const (
+	// batchPeriod is how long changes of nodes are collected before a Service is synced;
+	// removalBatchPeriod is for nodes that go, as traffic to them is lost.
+	batchPeriod        = 5 * time.Second
+	removalBatchPeriod = time.Second
+	// The delay after a failure doubles from the first to the last.
+	firstRetryDelay, lastRetryDelay = 5 * time.Second, 5 * time.Minute
+	// eventSyncFailed is the reason of the event on a Service that cannot be synced; the
+	// service controller uses the same.
+	eventSyncFailed = "UpdateLoadBalancerFailed"
+)
+
+// Options are what a Controller needs.
+type Options struct {
+	Engine Engine
+	// Informers has Services and Nodes; whoever made it starts it.
+	Informers informers.SharedInformerFactory
+	// Client reads and patches Services.
+	Client corev1.CoreV1Interface
+	// Recorder takes events on Services.
+	Recorder record.EventRecorder
+	Clock    clock.WithTicker
+}
+
+// Controller syncs the load balancers of Services. Its methods may be called from many
+// goroutines.
+type Controller struct {
+	engine   Engine
+	services corelisters.ServiceLister
+	nodes    corelisters.NodeLister
+	client   corev1.CoreV1Interface
+	recorder record.EventRecorder
+	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	// getForbidden and patchForbidden are done when the role of this process lacks these
+	// rights for Services, which is logged once.
+	getForbidden, patchForbidden sync.Once
+}
+
+// New returns a Controller that listens to nodes. It syncs nothing before Run.
+func New(options Options) (*Controller, error) {
+	core := options.Informers.Core().V1()
+	c := &Controller{
+		engine:   options.Engine,
+		services: core.Services().Lister(),
+		nodes:    core.Nodes().Lister(),
+		client:   options.Client,
+		recorder: options.Recorder,
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetryDelay, lastRetryDelay),
+			workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Clock: options.Clock}),
+	}
+	if _, err := core.Nodes().Informer().AddEventHandler(c.nodeEvents()); err != nil {
+		return nil, fmt.Errorf("listen to nodes: %w", err)
+	}
+	return c, nil
+}
+
+// Run syncs Services until the context ends, and returns when all work has ended. Every
+// Service that is synced has a goroutine of its own, so that one whose load balancer is
+// stuck holds up no other.
+func (c *Controller) Run(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			key, shutdown := c.queue.Get()
+			if shutdown {
+				return
+			}
+			work.Go(func() { c.process(ctx, key) })
+		}
+	})
+	work.Go(func() { c.engine.WatchDrift(ctx, c.queue.Add) })
+	work.Go(func() { c.engine.PersistRecords(ctx, c.writeRecord) })
+	<-ctx.Done()
+	c.queue.ShutDown()
+	work.Wait()
+}
+
+// process syncs a Service, and requeues it if that fails.
+func (c *Controller) process(ctx context.Context, key types.NamespacedName) {
+	defer c.queue.Done(key)
+	err := c.sync(ctx, key)
+	if err == nil {
+		c.queue.Forget(key)
+		return
+	}
+	klog.FromContext(ctx).Error(err, "Cannot bring a load balancer up to date, trying again", "service", key)
+	var later *api.RetryError
+	if errors.As(err, &later) {
+		c.queue.AddAfter(key, later.RetryAfter())
+	} else {
+		c.queue.AddRateLimited(key)
+	}
+}
+
+// sync repairs the load balancer of a Service and publishes its address.
+func (c *Controller) sync(ctx context.Context, key types.NamespacedName) error {
+	service, err := c.services.Services(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) || err == nil && !managed(service) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	status, err := c.engine.Repair(ctx, service, func(ctx context.Context) (bool, error) { return c.exists(ctx, service) })
+	switch {
+	case errors.Is(err, ErrNoLoadBalancer):
+		return nil // the service controller creates it, with the nodes of that time
+	case err != nil:
+		c.recorder.Eventf(service, v1.EventTypeWarning, eventSyncFailed, "Error updating load balancer: %v", err)
+		return errors.Join(err, c.PublishRefused(service, status))
+	case !published(service):
+		return nil // the service controller publishes the first address
+	}
+	return c.publish(service, status)
+}

@@ -1,0 +1,100 @@
+package resync
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/tools/cache"
+)
+
+// toBeDeletedTaint is on nodes that the cluster autoscaler is about to delete.
+const toBeDeletedTaint = "ToBeDeletedByClusterAutoscaler"
+
+// nodeEvents returns the handler of events of nodes. Nodes that are there when the
+// process starts are none: the service controller ensures every Service then.
+func (c *Controller) nodeEvents() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(added any, initial bool) {
+			if node, ok := added.(*v1.Node); ok && !initial {
+				c.nodeChanged(nil, node)
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			old, okOld := before.(*v1.Node)
+			node, okNew := after.(*v1.Node)
+			if okOld && okNew {
+				c.nodeChanged(old, node)
+			}
+		},
+		DeleteFunc: func(last any) {
+			if unknown, ok := last.(cache.DeletedFinalStateUnknown); ok {
+				last = unknown.Obj
+			}
+			if node, ok := last.(*v1.Node); ok {
+				c.nodeChanged(node, nil)
+			}
+		},
+	}
+}
+
+// nodeChanged enqueues the Services for which a change of a node can matter:
+//
+//	the node                              which Services   after
+//	goes or becomes excluded              all              removalBatchPeriod
+//	comes or is excluded no more          all              batchPeriod
+//	gets another provider ID or address   all              batchPeriod
+//	gets other labels                     that select      batchPeriod
+//	anything else, as its heartbeat       none
+//
+// A node that came has no before, one that went no after.
+func (c *Controller) nodeChanged(before, after *v1.Node) {
+	was, is := before != nil && !excluded(before), after != nil && !excluded(after)
+	all := func(*v1.Service) bool { return true }
+	switch {
+	case was && !is:
+		c.enqueueWhere(all, removalBatchPeriod)
+	case !was && is:
+		c.enqueueWhere(all, batchPeriod)
+	case !was:
+	case before.Spec.ProviderID != after.Spec.ProviderID, !slices.Equal(memberAddresses(before), memberAddresses(after)):
+		c.enqueueWhere(all, batchPeriod)
+	case !maps.Equal(before.Labels, after.Labels):
+		c.enqueueWhere(c.engine.SelectsNodes, batchPeriod)
+	}
+}
+
+// enqueueWhere enqueues the managed Services that match.
+func (c *Controller) enqueueWhere(matches func(*v1.Service) bool, after time.Duration) {
+	services, err := c.services.List(labels.Everything())
+	if err != nil {
+		return // a lister of an informer has no errors
+	}
+	for _, service := range services {
+		if managed(service) && matches(service) {
+			c.queue.AddAfter(keyOf(service), after)
+		}
+	}
+}
+
+// memberAddresses returns the addresses that a member can have.
+func memberAddresses(node *v1.Node) []v1.NodeAddress {
+	return slices.DeleteFunc(slices.Clone(node.Status.Addresses), func(a v1.NodeAddress) bool {
+		return a.Type != v1.NodeInternalIP && a.Type != v1.NodeExternalIP
+	})
+}
+
+// excluded reports whether the service controller leaves a node out of load balancers
+// (KEP-3458).
+func excluded(node *v1.Node) bool {
+	if label, ok := node.Labels[v1.LabelNodeExcludeBalancers]; ok {
+		if exclude, err := strconv.ParseBool(label); err != nil || exclude {
+			return true
+		}
+	}
+	return node.DeletionTimestamp != nil ||
+		slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == toBeDeletedTaint })
+}

@@ -1,0 +1,169 @@
+package resync
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+//proves:53
+func TestController_AddsNodeThatGetsItsAddress(t *testing.T) {
+	t.Parallel()
+	excludedNode, kept := newNode("c", "10.0.0.3"), newNode("d", "10.0.0.4")
+	excludedNode.Labels[v1.LabelNodeExcludeBalancers] = ""
+	kept.Labels[v1.LabelNodeExcludeBalancers] = "false"
+	run(t, &fakeEngine{}, append(objects(newService("web"), unmanaged("unpublished")), excludedNode, kept), func(f *fixture) {
+		f.changeNode(newNode("b", "10.0.0.2"), func(n *v1.Node) { n.Status.Addresses[0].Address = "10.0.0.22" })
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b,d") // a Service without a load balancer is the service controller's
+	})
+}
+
+// A label of a node that changes has the Services that select nodes synced, and no
+// others.
+//
+//proves:52
+func TestController_SyncsOnlyServicesThatSelectNodesWhenLabelsChange(t *testing.T) {
+	t.Parallel()
+	selecting := newService("selecting")
+	selecting.Annotations = map[string]string{"selects": "pool=a"}
+	run(t, &fakeEngine{}, objects(selecting, newService("plain")), func(f *fixture) {
+		f.changeNode(newNode("a", "10.0.0.1"), func(n *v1.Node) { n.Labels["pool"] = "a" })
+		f.advance(batchPeriod)
+		f.assertRepaired("selecting:a,b")
+	})
+}
+
+// Nodes that are excluded, about to be deleted or going are no members; those that
+// are merely not ready, or whose label is false, are.
+//
+//proves:53
+func TestExcluded_FollowsTheServiceController(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*v1.Node)
+		want   bool
+	}{
+		"plain":               {func(*v1.Node) {}, false},
+		"label":               {func(n *v1.Node) { n.Labels[v1.LabelNodeExcludeBalancers] = "" }, true},
+		"label true":          {func(n *v1.Node) { n.Labels[v1.LabelNodeExcludeBalancers] = "true" }, true},
+		"label false":         {func(n *v1.Node) { n.Labels[v1.LabelNodeExcludeBalancers] = "false" }, false},
+		"label with nonsense": {func(n *v1.Node) { n.Labels[v1.LabelNodeExcludeBalancers] = "please" }, true},
+		"autoscaler's taint":  {func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} }, true},
+		"another taint":       {func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: "node.kubernetes.io/unschedulable"}} }, false},
+		"deleted":             {func(n *v1.Node) { n.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, true},
+		"not ready, cordoned": {func(n *v1.Node) { n.Spec.Unschedulable = true }, false},
+	} {
+		node := newNode("a", "10.0.0.1")
+		test.change(node)
+		if got := excluded(node); got != test.want {
+			t.Errorf("%s: excluded %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestController_IgnoresHeartbeatsOfNodes(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, objects(newService("web")), func(f *fixture) {
+		f.changeNode(newNode("a", "10.0.0.1"), func(n *v1.Node) {
+			n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}
+		})
+		f.advance(batchPeriod)
+		f.assertRepaired()
+		f.changeNode(newNode("b", "10.0.0.2"), func(n *v1.Node) { n.Status.Addresses[0].Address = "10.0.0.3" })
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b")
+	})
+}
+
+//proves:53
+func TestController_FollowsNodesThatComeAndGo(t *testing.T) {
+	t.Parallel()
+	c := newNode("c", "10.0.0.3")
+	run(t, &fakeEngine{}, objects(newService("web")), func(f *fixture) {
+		f.addNode(c)
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b,c")
+		f.changeNode(c, func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: toBeDeletedTaint}} })
+		f.advance(removalBatchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b,c")
+		f.changeNode(c, func(*v1.Node) {})
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b,c", "web:a,b,c")
+		f.deleteNode("a")
+		f.advance(removalBatchPeriod)
+		f.assertRepaired("web:a,b", "web:a,b,c", "web:a,b,c", "web:b,c")
+	})
+}
+
+func TestController_RemovesNodesSoonerThanItAddsThem(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, objects(newService("web")), func(f *fixture) {
+		f.addNode(newNode("c", "10.0.0.3"))
+		f.advance(batchPeriod - time.Nanosecond)
+		f.assertRepaired()
+		f.advance(time.Nanosecond)
+		f.assertRepaired("web:a,b,c")
+
+		f.addNode(newNode("d", "10.0.0.4"))
+		f.deleteNode("a")
+		f.advance(removalBatchPeriod - time.Nanosecond)
+		f.assertRepaired("web:a,b,c")
+		f.advance(time.Nanosecond)
+		f.assertRepaired("web:a,b,c", "web:b,c,d")
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b,c", "web:b,c,d")
+	})
+}
+
+func TestController_SyncsOnceForChangesOfNodesShortlyAfterOneAnother(t *testing.T) {
+	t.Parallel()
+	web := newService("web")
+	run(t, &fakeEngine{}, objects(web), func(f *fixture) {
+		for range 20 {
+			f.controller.Enqueue(web)
+		}
+		f.controller.Enqueue(unmanaged("unmanaged"))
+		f.deleteNode("a")
+		f.advance(batchPeriod)
+		f.assertRepaired("web:b")
+	})
+}
+
+// Half of the Services have a load balancer that stays PENDING, as after the end of
+// Octavia's workers: they wait, and nobody waits for them.
+//
+//proves:73
+func TestController_StuckLoadBalancersHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	const many = 1000
+	var healthy, waiting atomic.Int32
+	engine := &fakeEngine{serve: func(ctx context.Context, s *v1.Service) error {
+		if s.Labels["stuck"] == "" {
+			healthy.Add(1)
+			return nil
+		}
+		waiting.Add(1)
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	services := make([]*v1.Service, many)
+	for i := range services {
+		services[i] = newService(fmt.Sprintf("s%d", i))
+		if i%2 == 0 {
+			services[i].Labels = map[string]string{"stuck": "true"}
+		}
+	}
+	run(t, engine, objects(services...), func(f *fixture) {
+		f.deleteNode("b")
+		f.advance(removalBatchPeriod)
+		if healthy.Load() != many/2 || waiting.Load() != many/2 {
+			t.Errorf("%d of %d healthy Services were synced, while %d wait", healthy.Load(), many/2, waiting.Load())
+		}
+	})
+}

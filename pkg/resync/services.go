@@ -1,0 +1,72 @@
+package resync
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+	"k8s.io/klog/v2"
+)
+
+func keyOf(service *v1.Service) types.NamespacedName {
+	return types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
+}
+
+// managed reports whether a Service is one of the service controller's, which puts its
+// finalizer on a Service before it asks for a load balancer. Load balancers of Services
+// without it belong to another implementation, such as MetalLB.
+func managed(service *v1.Service) bool {
+	return service.DeletionTimestamp == nil && service.Spec.Type == v1.ServiceTypeLoadBalancer &&
+		service.Spec.LoadBalancerClass == nil && servicehelpers.HasLBFinalizer(service)
+}
+
+// published reports whether a managed Service has an address.
+func published(service *v1.Service) bool {
+	return managed(service) && len(service.Status.LoadBalancer.Ingress) > 0
+}
+
+// Enqueue has a Service synced soon, with the nodes as they are then. It ignores a Service
+// that is gone, even if there is another one of its name, and one that is not managed.
+func (c *Controller) Enqueue(service *v1.Service) {
+	known, err := c.services.Services(service.Namespace).Get(service.Name)
+	if err == nil && known.UID == service.UID && managed(known) {
+		c.queue.AddAfter(keyOf(service), batchPeriod)
+	}
+}
+
+// Newest returns a Service and the nodes that can be its members as the informers have
+// them now; nil when there is no such Service any more. Neither may be changed.
+func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
+	now, err := c.services.Services(service.Namespace).Get(service.Name)
+	if err != nil || now.UID != service.UID {
+		return nil, nil
+	}
+	nodes, err := c.nodes.List(labels.Everything())
+	if err != nil {
+		return nil, nil // a lister of an informer has no errors
+	}
+	return now, slices.DeleteFunc(nodes, excluded)
+}
+
+// exists asks the API server, not the cache, whether a Service is still there and has an
+// address. Without the right to get Services (the role of cloud-provider-openstack only
+// permits to list and watch them) the cache has to do: it lags by moments, and what is
+// created for a Service that has just gone is found by its deletion.
+func (c *Controller) exists(ctx context.Context, service *v1.Service) (bool, error) {
+	now, err := c.client.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
+	if apierrors.IsForbidden(err) {
+		c.getForbidden.Do(func() {
+			klog.FromContext(ctx).Info("May not get Services, going by those that are watched: give the role of the cloud-controller-manager the verb get for services", "err", err)
+		})
+		now, err = c.services.Services(service.Namespace).Get(service.Name)
+	}
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil && now.UID == service.UID && published(now), err
+}

@@ -1,0 +1,91 @@
+package resync
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	k8stesting "k8s.io/client-go/testing"
+)
+
+// recreated is a Service of the same name as another one, which is gone.
+func recreated(name string) *v1.Service {
+	s := newService(name)
+	s.UID = "another"
+	return s
+}
+
+func deleting(name string) *v1.Service {
+	s := newService(name)
+	s.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	return s
+}
+
+func TestNewest_ReturnsWhatTheInformersHave(t *testing.T) {
+	t.Parallel()
+	changed := newService("web")
+	changed.Annotations = map[string]string{"seen": "newest"}
+	excludedNode := newNode("c", "10.0.0.3")
+	excludedNode.Labels[v1.LabelNodeExcludeBalancers] = ""
+	run(t, &fakeEngine{}, append(objects(changed, recreated("recreated")), excludedNode), func(f *fixture) {
+		got, nodes := f.controller.Newest(newService("web"))
+		if got == nil || got.Annotations["seen"] != "newest" || len(nodes) != 2 {
+			t.Errorf("got %v with nodes %v", got, nodes)
+		}
+		for _, node := range nodes {
+			if node.Name == excludedNode.Name {
+				t.Errorf("node %s is excluded", node.Name)
+			}
+		}
+		for _, name := range []string{"recreated", "deleted"} {
+			if got, _ := f.controller.Newest(newService(name)); got != nil {
+				t.Errorf("%s: got %v", name, got)
+			}
+		}
+	})
+}
+
+func TestEnqueue_IgnoresServiceThatIsGoneThoughItsNameIsThere(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, objects(newService("web"), recreated("recreated")), func(f *fixture) {
+		f.controller.Enqueue(newService("recreated"))
+		f.controller.Enqueue(newService("web"))
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b")
+	})
+}
+
+// Only the API server knows whether a Service is still there, and still the same one.
+func TestExists_OnlyForTheSameService(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, objects(newService("web"), deleting("deleting"), newService("other"), recreated("recreated")), func(f *fixture) {
+		for name, want := range map[string]bool{"web": true, "deleting": false, "recreated": false, "deleted": false} {
+			if got, err := f.controller.exists(f.t.Context(), newService(name)); got != want || err != nil {
+				t.Errorf("%s: exists %v, error %v, want %v", name, got, err, want)
+			}
+		}
+	})
+}
+
+// The role of cloud-provider-openstack permits to list and watch Services, but not to get
+// them.
+func TestExists_GoesByTheCacheWithoutTheRightToGetServices(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, objects(newService("web"), deleting("deleting"), recreated("recreated")), func(f *fixture) {
+		for refusal, served := range map[error]bool{
+			apierrors.NewForbidden(v1.Resource("services"), "x", errors.New("no")): true,
+			errors.New("broken"): false,
+		} {
+			f.client.PrependReactor("get", "services", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, refusal })
+			for name, want := range map[string]bool{"web": true, "deleting": false, "recreated": false, "deleted": false} {
+				if got, err := f.controller.exists(f.t.Context(), newService(name)); got != (want && served) || (err == nil) != served {
+					t.Errorf("%v, %s: exists %v, error %v, want %v", refusal, name, got, err, want)
+				}
+			}
+		}
+	})
+}
