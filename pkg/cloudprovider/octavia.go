@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 )
 
 const (
@@ -18,8 +20,6 @@ const (
 	octaviaPollInterval = time.Minute
 	// octaviaReminder is how often it is reported that there is none.
 	octaviaReminder = time.Hour
-	// eventNoOctavia is the reason of the event on Services that wait for it.
-	eventNoOctavia = "LoadBalancerServiceMissing"
 )
 
 // StartServices starts the service controller by calling start, as soon as the cloud has a
@@ -96,7 +96,7 @@ func (p *Provider) notifyWaiting(ctx context.Context, last map[types.UID]time.Ti
 		}
 		notified[service.UID] = last[service.UID]
 		if !now.Before(last[service.UID].Add(octaviaReminder)) {
-			p.options.Recorder.Event(service, v1.EventTypeWarning, eventNoOctavia, message)
+			p.options.Recorder.Event(service, events.OctaviaNotFound.Type(), string(events.OctaviaNotFound), message)
 			notified[service.UID] = now
 		}
 	}

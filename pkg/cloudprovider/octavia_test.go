@@ -91,7 +91,7 @@ func TestStartServices_WaitsUntilTheCloudHasOctavia(t *testing.T) {
 		t.Errorf("nodes are not served: %v", err)
 	}
 	for range 2 { // who waits for an address, who for its end
-		if event := <-events.Events; !strings.Contains(event, eventNoOctavia) || !strings.Contains(event, "load-balancer") {
+		if event := <-events.Events; !strings.Contains(event, "Warning OctaviaEndpointNotFound ") || !strings.Contains(event, "load-balancer") {
 			t.Errorf("event %q", event)
 		}
 	}

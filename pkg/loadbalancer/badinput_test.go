@@ -265,7 +265,7 @@ func TestNodeWithoutAddressIsLeftOutAndTold(t *testing.T) {
 	if n := len(w.loadBalancer().Pools[0].Members); n != 1 {
 		t.Errorf("%d members", n)
 	}
-	if told := w.told(); !strings.Contains(told, "not a member: node-1") {
+	if told := w.told(); !strings.Contains(told, "no IPv4 address: node-1") {
 		t.Errorf("events:\n%s", told)
 	}
 }

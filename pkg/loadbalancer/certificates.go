@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -25,18 +26,12 @@ func (p *pass) checkCertificates(ctx context.Context, todo plan.Plan) error {
 		switch {
 		case err == nil:
 		case errors.As(err, &none):
-			return &certificateError{fmt.Errorf("cannot look for the certificate %s: %w; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", ref, err)}
+			return &refusal.CertificateError{Err: fmt.Errorf("cannot look for the certificate %s: %w; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", ref, err)}
 		case openstack.IsNotFound(err):
 			return field.NotFound(annotation.Path(annotation.TLSContainer), ref)
 		default:
-			return &certificateError{err}
+			return &refusal.CertificateError{Err: err}
 		}
 	}
 	return nil
 }
-
-// certificateError tells that nobody can tell whether a certificate is there: the Service
-// waits for it, with what it has.
-type certificateError struct{ error }
-
-func (e *certificateError) Unwrap() error { return e.error }

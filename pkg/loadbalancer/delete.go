@@ -13,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -109,11 +110,11 @@ func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
 	r.store.StartDeletion(svc.UID)
 	for {
 		if err := r.remove(ctx, svc, before, known); err != nil {
-			return r.explain(ctx, err)
+			return refusal.Retry(err, r.expired(ctx))
 		}
 		appeared, err := r.await(ctx, svc)
 		if err != nil {
-			return r.explain(ctx, err)
+			return refusal.Retry(err, r.expired(ctx))
 		}
 		if !appeared {
 			r.store.Uncount(svc.UID)
@@ -158,7 +159,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 		observed, as, err = r.read(ctx, svc, id, "", r.outline(known), &h)
 	}
 	if notOurs(err) {
-		r.tellLeftAlone(svc, err)
+		r.events.NotDeleted(svc, err)
 		observed, as, err = &model.Observed{}, id, nil
 	}
 	if err != nil {
@@ -178,7 +179,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 		leaving.options.Forgetful = desire.CapabilitiesOf(lb.Provider, version).Forgetful
 	}
 	todo := plan.Delete(*observed, leaving.options)
-	r.tellPlan(svc, todo)
+	r.events.Planned(svc, todo)
 	if err := r.applier.Run(ctx, as, observed, todo); err != nil {
 		return err
 	}

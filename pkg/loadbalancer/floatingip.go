@@ -96,21 +96,20 @@ func (p *pass) given() []string {
 // writtenAddress gives the address that was written down in a Service.
 func writtenAddress(svc *v1.Service) string { return svc.Annotations[annotation.LoadBalancerAddress] }
 
-// tellForeignFloatingIP tells of a floating IP that somebody else put on the VIP of a
-// Service that is to have none, when it is seen for the first time: it is left alone.
-func (p *pass) tellForeignFloatingIP() {
+// foreignFloatingIP returns the floating IP that another client attached to the VIP of a
+// Service that should have none, when it is seen for the first time; else nil. It is left
+// attached.
+func (p *pass) foreignFloatingIP() *model.FloatingIP {
 	lb := p.observed.LoadBalancer
 	if lb == nil {
-		return
+		return nil
 	}
 	fip := plan.ForeignFloatingIP(p.wanted, lb, plan.Options{Given: p.given()})
 	written, _ := state.ParseFingerprint(p.svc.Annotations[annotation.Fingerprint])
 	if fip == nil || fip.ID == written.FloatingIPID || p.knew != nil && fip.ID == p.knew.LoadBalancer.FloatingIPID {
-		return
+		return nil
 	}
-	p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonForeignFloatingIP,
-		"Somebody else put floating IP %s (%s) on VIP %s of the load balancer, which is to have none: it is left there, and clients reach the Service through it",
-		fip.Address, fip.ID, lb.VIP.Address)
+	return fip
 }
 
 // fittingFloatingIP is a floating IP that is just what the Service asks for: it

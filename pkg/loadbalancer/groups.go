@@ -7,10 +7,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -140,31 +139,15 @@ func (r *Reconciler) lookAtGroups(ctx context.Context, drifted func(types.Namesp
 	}
 }
 
-// unreached names the nodes that the security groups do not reach. A new Node that still
-// waits to be initialized is none: which server it is comes later, and is followed then.
-func (p *pass) unreached() []string {
-	return slices.DeleteFunc(slices.Clone(p.groups.Unfound), func(name string) bool {
-		return slices.ContainsFunc(p.backends, func(b desire.Backend) bool {
-			return b.Node.Name == name && slices.ContainsFunc(b.Node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
-		})
-	})
-}
-
-// tellGroups says what is going to change in the security groups, and which nodes
-// they do not reach.
-func (p *pass) tellGroups() {
-	if names := p.unreached(); len(names) > 0 {
-		p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonNodeNotOpened,
-			"No port of this project has the address of %s: let the load balancer reach its NodePorts yourself", desire.Some(names))
-	}
-	steps := p.groups.Steps()
-	if len(steps) == 0 {
+// emitGroups emits what is going to change in the security groups, and which nodes they
+// do not open.
+func (p *pass) emitGroups() {
+	p.events.PortsNotFound(p.svc, p.groups.Unfound, p.backends)
+	summary := events.Summary(p.groups.Steps())
+	if p.report.All() {
+		p.events.DriftReported(p.svc, p.change(), summary)
 		return
 	}
-	if why := p.reason(); why != "" {
-		p.tellDifference(p.svc, why, summary(steps), p.reports.all)
-	}
-	if !p.reports.all {
-		p.options.Recorder.Event(p.svc, v1.EventTypeNormal, ReasonChanging, summary(steps))
-	}
+	p.events.DriftReverted(p.svc, p.change(), summary)
+	p.events.Changing(p.svc, summary)
 }

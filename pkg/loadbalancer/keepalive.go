@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -32,18 +34,15 @@ import (
 // The last two are passes like any other, in which build.Follow stands for what the
 // Service asks for.
 
-// errNothingKept tells that a refused Service has nothing that could be kept alive.
-var errNothingKept = errors.New("the Service has no load balancer yet")
-
 // keepAlive brings what a refused Service has to its nodes, and gives the address to
-// publish. It is errNothingKept where the Service has nothing.
-func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call, refusal error) (*v1.LoadBalancerStatus, error) {
+// publish. It is refusal.ErrNothingKept where the Service has nothing.
+func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call, refused error) (*v1.LoadBalancerStatus, error) {
 	good := r.store.Get(svc.UID).Accepted
 	if good == nil && len(svc.Status.LoadBalancer.Ingress) == 0 && len(r.before(svc)) == 0 {
-		return nil, errNothingKept
+		return nil, refusal.ErrNothingKept
 	}
 	c.quiet = true
-	if byCloud(refusal) {
+	if refusal.ByCloud(refused) {
 		c.drift = state.Drift{}
 		return r.follow(ctx, svc, nodes, c)
 	}
@@ -51,10 +50,10 @@ func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1
 		good = good.DeepCopy()
 		good.Status = svc.Status
 		published, err := r.round(ctx, good, nodes, c)
-		if reasonOf(err) == "" {
+		if refusal.Reason(err) == "" {
 			return published, err
 		}
-		if byCloud(err) {
+		if refusal.ByCloud(err) {
 			c.drift = state.Drift{}
 		}
 	}
@@ -151,7 +150,7 @@ func (p *pass) observeKept(ctx context.Context, svc *v1.Service, id ownership.Id
 		observed, as, err = p.observe(ctx, svc, id, settings, h)
 	}
 	if err == nil && !has(observed) || notOurs(err) {
-		err = errNothingKept
+		err = refusal.ErrNothingKept
 	}
 	if err != nil {
 		return nil, as, err
@@ -198,11 +197,7 @@ func (p *pass) lostFloatingIP(ctx context.Context, svc *v1.Service, as ownership
 
 // servedAt gives the address that clients know, "" where nobody knows it.
 func servedAt(svc *v1.Service) string {
-	addresses := append(publishedAddresses(svc), namedAddresses(svc)...)
-	if len(addresses) == 0 {
-		return writtenAddress(svc)
-	}
-	return addresses[0]
+	return cmp.Or(statusAddress(svc), writtenAddress(svc))
 }
 
 // diffKept plans what brings a kept load balancer back, and to its nodes. Pools that a
@@ -236,7 +231,7 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	options.MoveMembers, options.TellSubnets = false, desire.HabitsOf(lb.Provider).TellSubnets
 	todo := plan.Diff(p.wanted, there, options)
 	if todo.Blocked != "" {
-		return todo, &blockedError{todo.Blocked, lb.Status.Failed()}
+		return todo, &refusal.BlockedError{Why: todo.Blocked, Failed: lb.Status.Failed()}
 	}
 	return todo, nil
 }
@@ -250,7 +245,7 @@ func (p *pass) endKept(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	address, published := servedAt(p.svc), p.svc.Status.LoadBalancer.DeepCopy()
 	if fip := p.observed.LoadBalancer.FloatingIP; fip != nil && p.follows.lost != "" && fip.Address != address {
 		address = fip.Address
-		p.tellAddress(p.svc, address)
+		p.events.AddressChanged(p.svc, statusAddress(p.svc), address)
 		published = publish(address, p.settings)
 	}
 	p.remember(address, nil)

@@ -86,7 +86,7 @@ func (r *Reconciler) leave(ctx context.Context, svc *v1.Service, all []observe.F
 		}
 		observed.Spare = nil // those belong to where the Service is now
 		todo := plan.Delete(*observed, opts)
-		r.tellPlan(svc, todo)
+		r.events.Planned(svc, todo)
 		if err := r.applier.Run(ctx, found.As, observed, todo); err != nil {
 			return err
 		}

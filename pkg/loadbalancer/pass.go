@@ -17,10 +17,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -75,8 +77,8 @@ type pass struct {
 	wanted *model.LoadBalancer
 	// follows is set where the load balancer is kept as it is, but for its nodes.
 	follows *following
-	// reports is what is only told.
-	reports reports
+	// report is what is only reported.
+	report plan.Report
 	// groups is what is to be done about security groups, given the VIP's subnet.
 	groups    *securitygroup.Task
 	vipSubnet string
@@ -90,7 +92,7 @@ const passes = 4
 func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*pass, error) {
 	settings, ignored, errs := desire.Read(svc, r.options.Config)
 	if !c.quiet {
-		r.tellIgnored(svc, aboutSettings, ignored)
+		r.events.SettingsIgnored(svc, events.Settings, ignored)
 	}
 	if len(errs) > 0 {
 		return nil, message.Invalid(errs)
@@ -103,7 +105,7 @@ func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	if err != nil {
 		return nil, err
 	}
-	r.tellWithoutAddress(svc, settings, without)
+	r.events.NodesSkipped(svc, settings.Family, without)
 	return &pass{
 		Reconciler: r, call: c, svc: svc, id: r.identity(svc, version), as: r.identity(svc, version),
 		settings: settings, backends: backends, all: nodes, version: version, before: r.before(svc),
@@ -142,26 +144,26 @@ func (p *pass) converge(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 		}
 		if p.interfered {
 			p.interfered = false
-			p.tellDrift(p.svc, state.ReasonChanged, todo, false)
+			p.events.DriftReverted(p.svc, state.ReasonChanged, events.Summary(todo.Steps))
 		}
 		if n == 1 {
 			if err := p.planGroups(ctx); err != nil {
 				return nil, err
 			}
-			p.reports = p.toReport(todo)
+			p.report = p.reportFor(todo)
 		}
-		todo, reported := p.reports.split(todo)
+		todo, reported := p.report.Split(todo)
 		if n == 1 {
-			p.tell(todo, reported)
+			p.emit(todo, reported)
 		}
 		switch {
-		case todo.Empty() && len(p.groups.Open) == 0 || p.reports.all:
+		case todo.Empty() && len(p.groups.Open) == 0 || p.report.All():
 			return p.end(ctx, reported)
 		case n > passes:
 			return nil, fmt.Errorf("OpenStack does not have what the Service asks for after %d attempts; the next step would be: %s; "+
 				"what exists goes on and it is tried again; if that stays so, ask the cluster's operator", passes, p.left(todo))
 		}
-		if err := p.waits(todo); err != nil {
+		if err := p.withinLimits(todo); err != nil {
 			return nil, err
 		}
 		err = p.apply(ctx, todo)
@@ -175,26 +177,30 @@ func (p *pass) converge(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	}
 }
 
-// tell says what is going to be done, and what will have no effect.
-func (p *pass) tell(todo, reported plan.Plan) {
-	p.tellGroups()
-	p.tellPlan(p.svc, todo)
-	if p.reports.on {
-		p.tellDrift(p.svc, p.reason(), reported, true)
+// emit emits what is going to be done, and what will have no effect.
+func (p *pass) emit(todo, reported plan.Plan) {
+	p.emitGroups()
+	p.events.Planned(p.svc, todo)
+	if p.report.Enabled() {
+		p.events.DriftReported(p.svc, p.change(), events.Summary(reported.Steps))
 	} else {
-		p.tellDrift(p.svc, p.drift.Reason, todo, false)
+		p.events.DriftReverted(p.svc, p.drift.Reason, events.Summary(todo.Steps))
 	}
 	if p.follows != nil {
 		return
 	}
-	p.tellUnmonitored()
+	settings, can := own(p.settings, p.observed), p.capabilities(p.observed)
+	p.events.HealthMonitorMissing(p.svc, settings.Monitor.Missing(p.svc, can))
 	if !p.quiet {
-		p.tellIgnored(p.svc, aboutProvider, slices.Concat(p.known.Ignored, desire.Ineffective(p.svc, own(p.settings, p.observed), p.capabilities(p.observed))))
+		p.events.SettingsIgnored(p.svc, events.Provider, slices.Concat(p.known.Ignored, desire.Ineffective(p.svc, settings, can)))
 	}
-	p.tellFloating(p.svc, p.known, todo)
-	p.tellForeignFloatingIP()
-	if !todo.Empty() {
-		p.tellShared()
+	p.events.Chosen(p.svc, p.known, todo)
+	lb := p.observed.LoadBalancer
+	if fip := p.foreignFloatingIP(); fip != nil {
+		p.events.ForeignFloatingIP(p.svc, *fip, lb.VIP.Address)
+	}
+	if !todo.Empty() && p.sharesWithoutFloatingIP() {
+		p.events.SharedWithoutFloatingIP(p.svc, lb.VIP.Address)
 	}
 }
 
@@ -355,8 +361,8 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 	}
 	todo := plan.Diff(desired, *p.observed, options)
 	if todo.Blocked != "" {
-		p.tellPlan(p.svc, todo)
-		return todo, &blockedError{todo.Blocked, p.observed.LoadBalancer.Status.Failed()}
+		p.events.Planned(p.svc, todo)
+		return todo, &refusal.BlockedError{Why: todo.Blocked, Failed: p.observed.LoadBalancer.Status.Failed()}
 	}
 	return todo, p.unsettled(desired, todo, can)
 }
@@ -451,12 +457,12 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 
 // end remembers how it is, and what of it was only told.
 func (p *pass) end(ctx context.Context, reported plan.Plan) (*v1.LoadBalancerStatus, error) {
-	if p.reports.all || !reported.Empty() {
+	if p.report.All() || !reported.Empty() {
 		if p.observed.LoadBalancer == nil { // it is gone
 			p.store.DropApplied(p.svc.UID)
 			return &p.svc.Status.LoadBalancer, nil
 		}
-		p.remember(addressOf(p.observed, p.settings), steps(reported))
+		p.remember(addressOf(p.observed, p.settings), reported.Lines())
 		return &p.svc.Status.LoadBalancer, nil
 	}
 	if p.follows != nil {
@@ -469,8 +475,8 @@ func (p *pass) end(ctx context.Context, reported plan.Plan) (*v1.LoadBalancerSta
 		return nil, err
 	}
 	address := addressOf(p.observed, p.settings)
-	p.tellReady(address)
-	p.tellAddress(p.svc, address)
+	p.events.Ready(p.svc, p.observed.LoadBalancer, address)
+	p.events.AddressChanged(p.svc, statusAddress(p.svc), address)
 	p.remember(address, nil)
 	return publish(address, p.settings), nil
 }

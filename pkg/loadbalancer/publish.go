@@ -40,6 +40,15 @@ func publishedAddresses(svc *v1.Service) []string {
 	return addresses
 }
 
+// statusAddress returns the address that the status of a Service has, be it in a host
+// name; "" where there is none.
+func statusAddress(svc *v1.Service) string {
+	for _, address := range append(publishedAddresses(svc), namedAddresses(svc)...) {
+		return address
+	}
+	return ""
+}
+
 // namedAddresses gives the addresses that stand in host names in the status, such as
 // 203.0.113.7.nip.io. They prove nothing: the annotation hostname of the Service can ask
 // for any name.

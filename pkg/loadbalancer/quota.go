@@ -7,8 +7,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 )
 
-// withinLimits refuses what is more than cloud.conf allows, before anything is written.
+// withinLimits refuses what is more than cloud.conf allows, before anything is written. A
+// load balancer that is only kept as it is needs no more.
 func (p *pass) withinLimits(todo plan.Plan) error {
+	if p.follows != nil {
+		return nil
+	}
 	limits := p.options.Config.LoadBalancer
 	opens := false
 	for _, step := range p.groups.Open {

@@ -17,7 +17,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/cloud-provider/api"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -25,11 +24,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -50,7 +50,7 @@ type Options struct {
 	// Nodes lists the nodes of the cluster, for the subnets that its load balancers can
 	// be in; nil: only what cloud.conf says counts.
 	Nodes func(ctx context.Context) ([]v1.Node, error)
-	// Recorder tells users what happens to their Services.
+	// Recorder takes the events on Services.
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker
 	// Pace is how long to wait between looks; the zero value means DefaultPace of
@@ -69,7 +69,7 @@ type Options struct {
 	// when there is no such Service any more. What it gives is not changed. Nil: what a
 	// call is given is the newest.
 	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
-	// Refused is told how many Services are refused for a reason, one of RefusedReasons,
+	// Refused is told how many Services are refused for a reason, one of refusal.Reasons,
 	// when that changes; nil: nobody asks. It is called from one goroutine at a time, and
 	// must not block.
 	Refused func(reason string, services int)
@@ -134,6 +134,7 @@ type Reconciler struct {
 	locks   async.Locks
 	// store has what is known of each Service.
 	store  *state.Store
+	events *events.Recorder
 	learnt learnt
 }
 
@@ -152,7 +153,6 @@ func New(options Options) (*Reconciler, error) {
 	if options.Hold == 0 {
 		options.Hold = async.MostHeld
 	}
-	options.Recorder = message.Recorder(options.Recorder)
 	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
 	watcher := watcher.New(octavia, options.Clock)
@@ -161,6 +161,7 @@ func New(options Options) (*Reconciler, error) {
 	r := &Reconciler{
 		options:   options,
 		store:     store,
+		events:    events.New(options.Recorder, store),
 		observer:  observer,
 		facts:     reader,
 		groups:    securitygroup.New(neutron, reader, store, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
@@ -232,12 +233,12 @@ func never(context.Context) (bool, error)  { return false, nil }
 // nobody else can do more. The address comes with that error too.
 func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
 	published, err := r.round(ctx, svc, nodes, c)
-	reason := reasonOf(err)
+	reason := refusal.Reason(err)
 	if err == nil {
 		r.store.Accept(svc)
 	}
 	if reason == "" {
-		return published, r.explain(ctx, err)
+		return published, refusal.Retry(err, r.expired(ctx))
 	}
 	told := r.store.Refuse(svc.UID, reason, c.tells)
 	wasGood := r.store.Get(svc.UID).Accepted != nil // else Ensure is still to come for it, after a restart
@@ -248,7 +249,7 @@ func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 			return published, nil
 		}
 	}
-	return published, r.explainRefusal(ctx, err, failure)
+	return published, refusal.Explain(err, failure, r.expired(ctx))
 }
 
 // round makes one pass for a Service.
@@ -259,7 +260,7 @@ func (r *Reconciler) round(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	}
 	defer p.holder.letGo()
 	published, err := p.run(ctx)
-	if err != nil && (p.wrote || reasonOf(err) == "") {
+	if err != nil && (p.wrote || refusal.Reason(err) == "") {
 		r.store.DropApplied(svc.UID)
 	}
 	return published, err
@@ -282,23 +283,10 @@ func (r *Reconciler) planOptions(svc *v1.Service, settings desire.Settings, can 
 // errPatience ends a call that has waited long enough.
 var errPatience = errors.New("patience is at its end")
 
-// retryAfter is when a Service whose load balancer is slow is looked at again.
-const retryAfter = 30 * time.Second
-
-// quotaRetry is when a load balancer is tried again that lacks something because a
-// quota is used up: only an operator can do something about it.
-const quotaRetry = 5 * time.Minute
-
-// explain makes an error of a call that ran out of patience into one that hands
-// the Service back to the queue without a growing delay, and lets one that met a quota
-// of Octavia's wait.
-func (r *Reconciler) explain(ctx context.Context, err error) error {
-	if err != nil && errors.Is(context.Cause(ctx), errPatience) {
-		return api.NewRetryError(fmt.Sprintf("the load balancer is not ready after %s, looking again in %s: %v",
-			r.options.Patience, retryAfter, err), retryAfter)
+// expired returns the time after which a call has been ended, 0 where it has not.
+func (r *Reconciler) expired(ctx context.Context) time.Duration {
+	if errors.Is(context.Cause(ctx), errPatience) {
+		return r.options.Patience
 	}
-	if openstack.IsPartsQuota(err) {
-		return api.NewRetryError(fmt.Sprintf("%v; trying again in %s", err, quotaRetry), quotaRetry)
-	}
-	return err
+	return 0
 }

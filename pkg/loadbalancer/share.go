@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
@@ -161,14 +160,11 @@ func (p *pass) notShared(ctx context.Context, why string) error {
 	return field.Invalid(annotation.Path(annotation.LoadBalancerID), lb.ID, "the load balancer cannot be shared: "+why)
 }
 
-// tellShared says where an external Service gets no floating IP.
-func (p *pass) tellShared() {
+// sharesWithoutFloatingIP reports whether an external Service gets no floating IP, as the
+// load balancer of another Service that it is on has none.
+func (p *pass) sharesWithoutFloatingIP() bool {
 	lb := p.observed.LoadBalancer
-	if lb == nil || lb.Shared == nil || lb.FloatingIP != nil || !p.settings.FloatingIP() {
-		return
-	}
-	p.options.Recorder.Eventf(p.svc, v1.EventTypeWarning, ReasonUnchanged,
-		"The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", lb.VIP.Address)
+	return lb != nil && lb.Shared != nil && lb.FloatingIP == nil && p.settings.FloatingIP()
 }
 
 // asksForLess tries whether what was written down is of a load balancer that is another's,

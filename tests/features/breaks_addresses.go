@@ -6,9 +6,9 @@ func addressBreaks() []Break {
 	return []Break{
 		{
 			Row: 101, What: "nobody is told of a new load balancer",
-			File:  "pkg/loadbalancer/events.go",
-			Old:   `	lb, behind := p.observed.LoadBalancer, ""`,
-			New:   `	if true { return }; lb, behind := p.observed.LoadBalancer, ""`,
+			File:  "pkg/loadbalancer/events/recorder.go",
+			Old:   `	vip := ""`,
+			New:   `	vip := ""; if true { return }`,
 			Tests: []string{"TestTheLoadBalancerOfANewServiceIsNamedWithItsAddress"},
 		},
 		{

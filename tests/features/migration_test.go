@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,7 +65,7 @@ func checkRenamed(t *testing.T, old, said string) {
 }
 
 // fromUpstream are reasons of Kubernetes' controllers.
-var fromUpstream = []string{"SyncLoadBalancerFailed"}
+var fromUpstream = []string{"SyncLoadBalancerFailed", "EnsuringLoadBalancer", "DeletedLoadBalancer", "FailedToCreateRoute"}
 
 // inSource tells whether the program has a text, whole or put together of a namespace, a
 // subsystem and a name.
@@ -89,29 +88,6 @@ func inSource(t *testing.T, text string) bool {
 		t.Fatal(err)
 	}
 	return found
-}
-
-// TestEventsAreOnThePage fails when a reason of an event on Services is missing from
-// docs/services.md.
-func TestEventsAreOnThePage(t *testing.T) {
-	t.Parallel()
-	source, err := os.ReadFile("../../pkg/loadbalancer/events.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../docs/services.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	reasons := regexp.MustCompile(`(?m)^\tReason\w+ += "(\w+)"$`).FindAllStringSubmatch(string(source), -1)
-	if len(reasons) < 5 {
-		t.Fatalf("only %d reasons are found", len(reasons))
-	}
-	for _, reason := range reasons {
-		if !strings.Contains(string(page), "\n| `"+reason[1]+"` |") {
-			t.Errorf("docs/services.md has no row for the reason %s", reason[1])
-		}
-	}
 }
 
 // TestMigrationNamesAllThatUsersHave fails when a key or annotation of

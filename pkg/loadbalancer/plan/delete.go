@@ -34,7 +34,7 @@ func Delete(observed model.Observed, opts Options) Plan {
 	}
 	opts.Addresses = nil // nobody is to be served any more
 	steps = append(steps, dropSurplus(nil, observed, opts)...)
-	return Plan{Steps: steps, Notices: keptSurplus(steps, observed, opts)}
+	return Plan{Steps: steps, Retained: retainedSurplus(steps, observed, opts)}
 }
 
 func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {

@@ -63,7 +63,7 @@ func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	plan := diff(desired, observed, opts)
 	if plan.Blocked == "" {
 		plan.Steps = append(plan.Steps, dropSurplus(plan.Steps, observed, opts)...)
-		plan.Notices = append(plan.Notices, keptSurplus(plan.Steps, observed, opts)...)
+		plan.Retained = retainedSurplus(plan.Steps, observed, opts)
 	}
 	return plan
 }

@@ -42,6 +42,9 @@ func TestPlans(t *testing.T) {
 func golden(t *testing.T, name string, todo plan.Plan) {
 	t.Helper()
 	got := todo.String()
+	for _, text := range todo.Retained {
+		got += fmt.Sprintf("retained: %s\n", text)
+	}
 	for _, notice := range todo.Notices {
 		got += fmt.Sprintf("notice: %s: %s\n", notice.Setting, notice.Message)
 	}

@@ -18,6 +18,9 @@ type Plan struct {
 	Steps []Step
 	// Notices tell of differences that no step removes.
 	Notices []Notice
+	// Retained are messages on load balancers of the Service that are not needed, and stay:
+	// which, and why.
+	Retained []string
 	// Blocked says why nothing can be done at present; there are no steps then.
 	Blocked string
 }

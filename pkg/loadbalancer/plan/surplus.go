@@ -74,19 +74,19 @@ func stays(lb model.LoadBalancer, opts Options) string {
 	}
 }
 
-// keptSurplus tells of those that stay.
-func keptSurplus(steps []Step, observed model.Observed, opts Options) []Notice {
-	var notices []Notice
+// retainedSurplus returns which of them stay, and why.
+func retainedSurplus(steps []Step, observed model.Observed, opts Options) []string {
+	var texts []string
 	for _, lb := range observed.Surplus {
 		goes := slices.ContainsFunc(steps, func(step Step) bool {
 			d, ok := step.(DeleteLoadBalancer)
 			return ok && d.ID == lb.ID
 		})
 		if !goes {
-			notices = append(notices, Notice{"load balancer", fmt.Sprintf(
+			texts = append(texts, fmt.Sprintf(
 				"load balancer %s (%s) was made for the Service beside another one and is not needed; it is left alone, as %s: delete it by hand",
-				lb.Name, lb.ID, stays(lb, opts))})
+				lb.Name, lb.ID, stays(lb, opts)))
 		}
 	}
-	return notices
+	return texts
 }

@@ -24,7 +24,7 @@ func TestFurtherLoadBalancersWithForeignPartsStay(t *testing.T) {
 	if len(todo.Steps) != 1 || todo.Steps[0].(plan.DeleteLoadBalancer).ID != "ours" {
 		t.Errorf("steps:\n%swant the deletion of the one that is ours alone", todo)
 	}
-	if len(todo.Notices) != 1 || !strings.Contains(todo.Notices[0].Message, "theirs-too") || !strings.Contains(todo.Notices[0].Message, "p-9") {
-		t.Errorf("notices %v, want one of what stays, and why", todo.Notices)
+	if len(todo.Retained) != 1 || !strings.Contains(todo.Retained[0], "theirs-too") || !strings.Contains(todo.Retained[0], "p-9") {
+		t.Errorf("retained %v, want one of what stays, and why", todo.Retained)
 	}
 }

@@ -1,0 +1,206 @@
+package events
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// The subjects of events that are emitted only when their text has changed.
+const (
+	// Settings are those without effect whatever the cloud is, and Provider those that
+	// the provider ignores.
+	Settings = "settings"
+	Provider = "provider"
+
+	nodes    = "nodes"
+	monitors = "monitors"
+)
+
+// Memory knows what was emitted last.
+type Memory interface {
+	// Warn stores the text on a subject of a Service, "" for none, and reports whether it
+	// is to be emitted: it is another one than was stored last.
+	Warn(service types.UID, subject, text string) bool
+}
+
+// Recorder emits events on Services. Its methods may be called from many goroutines.
+type Recorder struct {
+	recorder record.EventRecorder
+	memory   Memory
+}
+
+// New returns a Recorder that emits events by way of a recorder, whose messages it keeps
+// to message.MaxEvent bytes.
+func New(recorder record.EventRecorder, memory Memory) *Recorder {
+	return &Recorder{recorder: message.Recorder(recorder), memory: memory}
+}
+
+func (r *Recorder) emit(svc *v1.Service, reason Reason, text string) {
+	r.recorder.Event(svc, reason.Type(), string(reason), text)
+}
+
+func (r *Recorder) emitf(svc *v1.Service, reason Reason, format string, args ...any) {
+	r.emit(svc, reason, fmt.Sprintf(format, args...))
+}
+
+// emitChanged emits an event unless the last one on the subject had the same text; none
+// where the text is empty.
+func (r *Recorder) emitChanged(svc *v1.Service, subject string, reason Reason, text string) {
+	if r.memory.Warn(svc.UID, subject, text) {
+		r.emit(svc, reason, text)
+	}
+}
+
+// Planned emits what a plan cannot change, what it leaves undeleted, and what it changes.
+func (r *Recorder) Planned(svc *v1.Service, p plan.Plan) {
+	for _, notice := range p.Notices {
+		r.emit(svc, SettingImmutable, notice.Message)
+	}
+	for _, text := range p.Retained {
+		r.emit(svc, NotDeleted, text)
+	}
+	r.Changing(svc, Summary(p.Steps))
+}
+
+// Changing emits what is being changed in the cloud; nothing where the summary is empty.
+func (r *Recorder) Changing(svc *v1.Service, summary string) {
+	if summary != "" {
+		r.emit(svc, Changing, summary)
+	}
+}
+
+// DriftReverted emits what another client changed, with the summary of what reverts it.
+// It emits nothing where nothing was changed, or nothing has to be reverted.
+func (r *Recorder) DriftReverted(svc *v1.Service, change, summary string) {
+	if change != "" && summary != "" {
+		r.emitf(svc, Drifted, "Changed by another client: %s. It is being reverted (actual → desired): %s", change, summary)
+	}
+}
+
+// DriftReported is DriftReverted for a change that drift-policy=report leaves as it is.
+func (r *Recorder) DriftReported(svc *v1.Service, change, summary string) {
+	if change != "" && summary != "" {
+		r.emitf(svc, Drifted, "Changed by another client: %s. It is left as it is because of drift-policy=report; this would revert it (actual → desired): %s",
+			change, summary)
+	}
+}
+
+// Ready emits which load balancer a Service got that has published no address yet, and at
+// which address it is reachable.
+func (r *Recorder) Ready(svc *v1.Service, lb *model.LoadBalancer, address string) {
+	if len(svc.Status.LoadBalancer.Ingress) > 0 {
+		return
+	}
+	vip := ""
+	if lb.VIP.Address != address {
+		vip = ", floating IP of its VIP " + lb.VIP.Address
+	}
+	r.emitf(svc, Ready, "Load balancer %s (%s) serves the Service at %s%s", lb.Name, lb.ID, address, vip)
+}
+
+// AddressChanged emits the address that replaces the one before, "" for none.
+func (r *Recorder) AddressChanged(svc *v1.Service, before, now string) {
+	if before != "" && before != now {
+		r.emitf(svc, AddressChanged, "The address changed from %s to %s", before, now)
+	}
+}
+
+// NotDeleted emits why a load balancer that may be the Service's is not deleted with it.
+func (r *Recorder) NotDeleted(svc *v1.Service, why error) {
+	r.emitf(svc, NotDeleted, "Not deleted: %v", why)
+}
+
+// SettingsIgnored emits the settings that have no effect. The subject is Settings or
+// Provider.
+func (r *Recorder) SettingsIgnored(svc *v1.Service, subject string, ignored []annotation.Notice) {
+	texts := make([]string, 0, len(ignored))
+	for _, notice := range ignored {
+		texts = append(texts, notice.Annotation+": "+notice.Message)
+	}
+	r.emitChanged(svc, subject, SettingIgnored, message.Join(texts, "; ", message.MaxEvent))
+}
+
+// NodesSkipped emits which nodes are no members, as they have no address of the Service's
+// family.
+func (r *Recorder) NodesSkipped(svc *v1.Service, family v1.IPFamily, names []string) {
+	text := ""
+	if len(names) > 0 {
+		text = fmt.Sprintf("Not added as members because they have no %s address: %s", family, desire.Some(names))
+	}
+	r.emitChanged(svc, nodes, NodeSkipped, text)
+}
+
+// HealthMonitorMissing emits what a load balancer without health monitors lacks, "" for
+// nothing.
+func (r *Recorder) HealthMonitorMissing(svc *v1.Service, text string) {
+	r.emitChanged(svc, monitors, HealthMonitorMissing, text)
+}
+
+// Chosen emits where the addresses of a load balancer come from, where the Service and
+// cloud.conf leave that open, when a plan makes them.
+func (r *Recorder) Chosen(svc *v1.Service, facts desire.Facts, p plan.Plan) {
+	if facts.NoFloatingIP != "" && p.Creates() {
+		r.emit(svc, ForcedInternal, facts.NoFloatingIP)
+	}
+	if facts.ChosenSubnet != "" && p.Creates() {
+		r.emit(svc, SubnetChosen, facts.ChosenSubnet)
+	}
+	if facts.Chosen != "" && p.MakesFloatingIP() {
+		r.emit(svc, ExternalNetworkChosen, facts.Chosen)
+	}
+}
+
+// SharedWithoutFloatingIP emits that an external Service is reachable only on the VIP of
+// a load balancer of another Service, which has no floating IP.
+func (r *Recorder) SharedWithoutFloatingIP(svc *v1.Service, vip string) {
+	r.emitf(svc, ForcedInternal, "The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", vip)
+}
+
+// ForeignFloatingIP emits which floating IP another client attached to a VIP that should
+// have none.
+func (r *Recorder) ForeignFloatingIP(svc *v1.Service, fip model.FloatingIP, vip string) {
+	r.emitf(svc, ForeignFloatingIP, "Another client attached floating IP %s (%s) to VIP %s of the load balancer, which should have none: "+
+		"it is left attached, and clients can reach the Service through it", fip.Address, fip.ID, vip)
+}
+
+// PortsNotFound emits which nodes the security groups do not open, as no Neutron port
+// with their address is found. A new Node that waits to be initialized is none of them:
+// which server it is comes later, and is reconciled then.
+func (r *Recorder) PortsNotFound(svc *v1.Service, names []string, backends []desire.Backend) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(backends, func(b desire.Backend) bool { return b.Node.Name == name && uninitialized(b.Node) })
+	})
+	if len(names) > 0 {
+		r.emitf(svc, PortNotFound, "No Neutron port of this project has the address of %s: open the NodePorts there to the load balancer yourself", desire.Some(names))
+	}
+}
+
+func uninitialized(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
+}
+
+// Summary returns the first steps of a plan as an event lists them, and how many more
+// there are; "" where there is none.
+func Summary[Step fmt.Stringer](steps []Step) string {
+	const most = 5
+	var lines []string
+	for _, step := range steps[:min(most, len(steps))] {
+		lines = append(lines, message.Cut(step.String(), message.MaxEvent/(most+1)))
+	}
+	if more := len(steps) - most; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "; ")
+}

@@ -1,0 +1,78 @@
+package refusal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/cloud-provider/api"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+const (
+	// refusedRetry is when a Service is tried again whose refusal ends when the Service is
+	// changed, which queues it at once, or when the controller is restarted: each attempt
+	// is an event.
+	refusedRetry = 5 * time.Minute
+	// timeoutRetry is when a Service whose load balancer is slow is tried again.
+	timeoutRetry = 30 * time.Second
+	// quotaRetry is when a load balancer is tried again that lacks something because a
+	// quota is used up: only an operator can do something about it.
+	quotaRetry = 5 * time.Minute
+)
+
+// Explain returns the error of a refused Service: what is refused, and what becomes of the
+// load balancer that it has, for which there is room however long the first is. Failure is
+// why that could not be reconciled with the nodes, ErrNothingKept where there is none, nil
+// where it was. The error wraps both. Where another attempt makes sense only after a while
+// it is an *api.RetryError too; timeout is that of Retry.
+func Explain(refusal, failure error, timeout time.Duration) error {
+	var kept string
+	switch {
+	case failure == nil && ByCloud(refusal):
+		kept = "; the rest goes on: the load balancer follows the nodes"
+	case failure == nil:
+		kept = "; the load balancer keeps its last good settings and follows the nodes"
+	case !errors.Is(failure, ErrNothingKept):
+		kept = "; and its load balancer cannot be brought to the nodes: " + message.Cut(failure.Error(), message.MaxError/2)
+	}
+	err := &refusedError{message.Cut(refusal.Error(), message.MaxError-len(kept)) + kept, errors.Join(refusal, failure)}
+	reason := Reason(refusal)
+	if failure == nil && (reason == Invalid || reason == Unsupported) {
+		return &retryError{err, api.NewRetryError(err.text, refusedRetry)}
+	}
+	return Retry(err, timeout)
+}
+
+// Retry returns an *api.RetryError in place of an error after which the Service is to be
+// tried again at a certain time, and not after a growing delay; else the error itself.
+// That is where the operation has reached its timeout, 0 where it has not, and where a
+// quota for the parts of load balancers is used up. Nil stays nil.
+func Retry(err error, timeout time.Duration) error {
+	switch {
+	case err != nil && timeout > 0:
+		return api.NewRetryError(fmt.Sprintf("the load balancer is not ready after %s, looking again in %s: %v", timeout, timeoutRetry, err), timeoutRetry)
+	case openstack.IsPartsQuota(err):
+		return api.NewRetryError(fmt.Sprintf("%v; trying again in %s", err, quotaRetry), quotaRetry)
+	}
+	return err
+}
+
+// refusedError is a refusal together with what becomes of the load balancer.
+type refusedError struct {
+	text  string
+	cause error
+}
+
+func (e *refusedError) Error() string { return e.text }
+func (e *refusedError) Unwrap() error { return e.cause }
+
+// retryError wraps an error and the *api.RetryError that goes with it.
+type retryError struct {
+	error
+	retry *api.RetryError
+}
+
+func (e *retryError) Unwrap() []error { return []error{e.error, e.retry} }

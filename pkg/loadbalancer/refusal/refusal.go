@@ -1,0 +1,116 @@
+// Package refusal classifies why Services are refused: what a Service asks for is not
+// possible until somebody changes the Service, the configuration or the cloud. It also
+// composes the error that the service controller reports, and says when to try again.
+package refusal
+
+import (
+	"errors"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// The reasons why Services are refused. They are label values of a metric.
+const (
+	// Invalid: a value is not allowed.
+	Invalid = "invalid"
+	// Unsupported: the provider, or this release of OpenStack, cannot do it.
+	Unsupported = "unsupported"
+	// Unavailable: what the Service names or needs is not there: a class of cloud.conf, a
+	// certificate, flavor, network, address.
+	Unavailable = "unavailable"
+	// NotOwned: it belongs to another owner, who does not share it.
+	NotOwned = "not_owned"
+	// Quota: a quota, or a limit of cloud.conf, is used up.
+	Quota = "quota"
+	// Conflict: something that exists is in the way, such as another listener on the port.
+	Conflict = "conflict"
+	// Cloud: OpenStack refuses a change for another reason.
+	Cloud = "cloud"
+)
+
+// Reasons returns all reasons.
+func Reasons() []string {
+	return []string{Invalid, Unsupported, Unavailable, NotOwned, Quota, Conflict, Cloud}
+}
+
+// ByCloud reports whether OpenStack has refused a change, so that a plan has ended in its
+// middle.
+func ByCloud(err error) bool { return openstack.IsRefused(err) }
+
+// Reason returns why a Service is refused; "" where the error is no refusal, and another
+// attempt may succeed without any change.
+//
+//	error                                                      reason
+//	a field of the Service, or a value of cloud.conf           see reasonOfField
+//	a network, subnet or floating IP that is not to be had;    Unavailable
+//	a certificate that nobody can look for
+//	no node matches the node selector                          Invalid
+//	source ranges that nothing would enforce                   Unsupported
+//	a quota of the project, or of cloud.conf                   Quota
+//	a load balancer of another owner                           NotOwned
+//	a conflict, with a load balancer that is not in ERROR      Conflict
+//	a write that OpenStack refuses                             Quota, Conflict, Unsupported (501), else Cloud
+//	a load balancer in ERROR, and anything else                none
+func Reason(err error) string {
+	var (
+		invalid     *field.Error
+		unavailable *lookup.Error
+		floatingIP  *observe.FloatingIPError
+		noNode      *desire.NoneSelectedError
+		unenforced  *securitygroup.UnenforcedError
+		limit       *state.QuotaError
+		notOurs     *observe.NotOursError
+		blocked     *BlockedError
+		certificate *CertificateError
+	)
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &invalid):
+		return reasonOfField(invalid)
+	case errors.As(err, &unavailable), errors.As(err, &floatingIP), errors.As(err, &certificate):
+		return Unavailable
+	case errors.As(err, &noNode):
+		return Invalid
+	case errors.As(err, &unenforced):
+		return Unsupported
+	case errors.As(err, &limit), ByCloud(err) && openstack.IsQuota(err):
+		return Quota
+	case errors.As(err, &notOurs):
+		return NotOwned
+	case errors.As(err, &blocked) && !blocked.Failed, ByCloud(err) && openstack.IsConflict(err):
+		return Conflict
+	case ByCloud(err) && openstack.IsUnsupported(err):
+		return Unsupported
+	case ByCloud(err):
+		return Cloud
+	}
+	return ""
+}
+
+// reasonOfField returns the reason for a field that is refused.
+//
+//	field or kind of error              reason
+//	the load balancer that is named     NotOwned
+//	the class, and what is not found    Unavailable
+//	forbidden, not supported            Unsupported
+//	any other                           Invalid
+func reasonOfField(err *field.Error) string {
+	switch {
+	case err.Field == annotation.Path(annotation.LoadBalancerID).String():
+		return NotOwned
+	case err.Field == annotation.Path(annotation.Class).String(), err.Type == field.ErrorTypeNotFound:
+		return Unavailable
+	case err.Type == field.ErrorTypeForbidden, err.Type == field.ErrorTypeNotSupported:
+		return Unsupported
+	}
+	return Invalid
+}
