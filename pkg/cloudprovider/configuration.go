@@ -10,7 +10,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 )
 
 // unusedSettings returns a warning for each setting of cloud.conf that is valid and has no
@@ -23,8 +23,8 @@ func unusedSettings(conf *config.Config, cloudRoutes bool) []string {
 		}
 	}
 	lb := conf.LoadBalancer
-	if lb.LBProvider == desire.ProviderOVN {
-		const reason = "the provider ovn keeps no timeouts and connection limits of listeners"
+	if driver.QuirksOf(lb.LBProvider).IgnoresLimits {
+		reason := fmt.Sprintf("the provider %s keeps no timeouts and connection limits of listeners", lb.LBProvider)
 		warn(lb.ConnectionLimit != nil, "[LoadBalancer] connection-limit", reason)
 		warn(lb.TimeoutClientData != nil, "[LoadBalancer] timeout-client-data", reason)
 		warn(lb.TimeoutMemberConnect != nil, "[LoadBalancer] timeout-member-connect", reason)

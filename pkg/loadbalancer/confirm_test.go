@@ -15,7 +15,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
@@ -31,12 +31,12 @@ func (w *world) slow() {
 		w.t.Fatal(err)
 	}
 	w.t.Cleanup(session.Close)
-	pace := fastPace()
-	pace.Update = watcher.Pace{First: time.Second, Step: time.Second, Cap: time.Second}
+	timing := fastTiming()
+	timing.Update = driver.PollInterval{First: time.Second, Step: time.Second, Cap: time.Second}
 	w.events = record.NewFakeRecorder(1000)
 	w.engine, err = loadbalancer.New(loadbalancer.Options{
 		Config: &w.conf, Session: session, ClusterName: w.clusterName, ClusterID: w.clusterUID,
-		Recorder: w.events, Clock: clock.RealClock{}, Pace: pace, Patience: time.Minute,
+		Recorder: w.events, Clock: clock.RealClock{}, Timing: timing, Patience: time.Minute,
 	})
 	if err != nil {
 		w.t.Fatal(err)

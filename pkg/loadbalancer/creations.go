@@ -13,8 +13,8 @@ import (
 // await waits until a load balancer appears that was asked for without an answer: it
 // is true then. Where none can appear any more it is false.
 func (r *Reconciler) await(ctx context.Context, svc *v1.Service) (bool, error) {
-	pace := r.options.pace("").Unsure
-	for interval := pace; ; interval = min(2*interval, 15*pace) {
+	first := r.drivers.Timing("").LostCreateRetry
+	for interval := first; ; interval = min(2*interval, 15*first) {
 		until := r.store.CreationUntil(svc)
 		if until.IsZero() {
 			return false, nil

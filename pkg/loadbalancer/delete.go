@@ -176,7 +176,7 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 	r.noteKept(svc, leaving, observed)
 	leaving.options.Cascade = r.options.Config.LoadBalancer.CascadeDelete
 	if lb := observed.LoadBalancer; lb != nil {
-		leaving.options.Forgetful = desire.CapabilitiesOf(lb.Provider, version).Forgetful
+		leaving.options.Driver = r.drivers.For(lb.Provider, version)
 	}
 	todo := plan.Delete(*observed, leaving.options)
 	r.events.Planned(svc, todo)

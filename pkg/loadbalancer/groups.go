@@ -28,7 +28,7 @@ func (p *pass) wish(desired *model.LoadBalancer) *securitygroup.Wish {
 	}
 	options := securitygroup.Options{
 		Mode:       p.settings.SecurityGroups,
-		Direct:     p.known.Can.KeepsClients,
+		Direct:     p.known.Driver.Quirks.PreservesClientIP,
 		Clients:    p.settings.SourceRanges,
 		IPv6:       p.settings.Family == v1.IPv6Protocol,
 		HealthPort: int(p.svc.Spec.HealthCheckNodePort),
@@ -85,7 +85,7 @@ func (p *pass) wishThere() *securitygroup.Wish {
 	if wish == nil || lb == nil {
 		return wish
 	}
-	stay := p.wish(plan.KeepMembers(p.wanted, lb, p.planOptions(p.svc, p.settings, p.capabilities(p.observed))))
+	stay := p.wish(plan.KeepMembers(p.wanted, lb, p.planOptions(p.svc, p.settings, p.driver(p.observed))))
 	if p.settings.AllowReplace || p.observed.Retiring != nil {
 		stay.Subnets = append(stay.Subnets, wish.Subnets...)
 		slices.Sort(stay.Subnets)

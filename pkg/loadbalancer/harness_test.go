@@ -23,8 +23,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
@@ -54,7 +53,7 @@ type world struct {
 	members []v1.Node
 	// sharing are the annotations of namespaces that say whom they let share.
 	sharing map[string]string
-	pace    apply.Pace
+	timing  driver.Timing
 	// counted are the refused Services by reason, as the controller has counted them.
 	counted *sync.Map
 }
@@ -81,14 +80,14 @@ func fastDelays() map[string]octavia.Delays {
 	return map[string]octavia.Delays{octavia.ProviderAmphora: d, octavia.ProviderOVN: ovn}
 }
 
-func fastPace() apply.Pace {
-	return apply.Pace{
-		Create: watcher.Pace{First: 5 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
-		Update: watcher.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
-		Delete: watcher.Pace{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
-		Settle: 5 * time.Millisecond,
-		Stuck:  5 * time.Minute,
-		Unsure: 5 * time.Millisecond,
+func fastTiming() driver.Timing {
+	return driver.Timing{
+		Create:          driver.PollInterval{First: 5 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Update:          driver.PollInterval{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		Delete:          driver.PollInterval{First: 3 * time.Millisecond, Step: 3 * time.Millisecond, Cap: 20 * time.Millisecond},
+		ChildInterval:   5 * time.Millisecond,
+		ChildTimeout:    5 * time.Minute,
+		LostCreateRetry: 5 * time.Millisecond,
 	}
 }
 
@@ -105,7 +104,7 @@ func newWorld(t *testing.T, options worldOptions) *world {
 	t.Cleanup(cloud.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, pace: fastPace(),
+	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
 		clock: cmp.Or[clock.WithTicker](options.clock, clock.RealClock{}), options: options}
 	w.conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
 	w.engine, w.events = w.controller(w.clusterUID)
@@ -161,7 +160,7 @@ func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record
 		Nodes:     func(context.Context) ([]v1.Node, error) { return w.members, nil },
 		Recorder:  recorder,
 		Clock:     w.clock,
-		Pace:      w.pace,
+		Timing:    w.timing,
 		Patience:  2 * time.Minute,
 		Hold:      w.options.hold,
 		Workers:   w.options.workers,
@@ -185,7 +184,7 @@ func (w *world) restart() {
 // stuck. Others wait for minutes, so that a slow machine is not taken for that.
 func (w *world) stuckSoon() {
 	w.t.Helper()
-	w.pace.Stuck = 500 * time.Millisecond
+	w.timing.ChildTimeout = 500 * time.Millisecond
 	w.restart()
 }
 

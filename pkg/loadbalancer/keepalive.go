@@ -185,7 +185,7 @@ func (p *pass) lostFloatingIP(ctx context.Context, svc *v1.Service, as ownership
 	want := &model.FloatingIP{Description: p.id.FloatingIPDescription()}
 	if slices.ContainsFunc(observed.Spare, same) {
 		want.Address = address
-	} else if known, err := p.facts.Gather(ctx, p.settings, nil, p.capabilities(observed), lb); err == nil && known.FloatingNetworkID != "" {
+	} else if known, err := p.facts.Gather(ctx, p.settings, nil, p.driver(observed), lb); err == nil && known.FloatingNetworkID != "" {
 		want.NetworkID, want.SubnetIDs = known.FloatingNetworkID, known.FloatingSubnetIDs
 	} else {
 		klog.FromContext(ctx).Info("Cannot put back the floating IP of a Service that is refused", "address", address, "err", err, "why", known.NoFloatingIP)
@@ -204,7 +204,7 @@ func servedAt(svc *v1.Service) string {
 // refused plan has left without a listener stay for the next one.
 func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	lb, how := p.observed.LoadBalancer, p.follows
-	p.known.Can = p.capabilities(p.observed)
+	p.known.Driver = p.driver(p.observed)
 	if how.kept == nil {
 		how.kept = lb
 		if before := p.drift.Before; before != nil && before.Contents != nil && before.LoadBalancer.ID == lb.ID {
@@ -227,8 +227,8 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	if p.wanted.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && how.fip != nil {
 		p.wanted.FloatingIP, there.Spare = how.fip, p.observed.Spare
 	}
-	options := p.planOptions(p.svc, p.settings, p.known.Can)
-	options.MoveMembers, options.TellSubnets = false, desire.HabitsOf(lb.Provider).TellSubnets
+	options := p.planOptions(p.svc, p.settings, p.changingDriver())
+	options.MoveMembers = false
 	todo := plan.Diff(p.wanted, there, options)
 	if todo.Blocked != "" {
 		return todo, &refusal.BlockedError{Why: todo.Blocked, Failed: lb.Status.Failed()}

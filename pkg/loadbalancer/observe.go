@@ -31,8 +31,8 @@ func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id ownership.
 // at the same time shares a request.
 func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (bool, error) {
 	lb := observed.LoadBalancer
-	pace := r.options.pace(lb.Provider).Update
-	token, err := r.watcher.Settled(ctx, lb.ID, watcher.Pace{First: 0, Step: pace.First, Cap: pace.Cap})
+	interval := r.drivers.Timing(lb.Provider).Update
+	token, err := r.watcher.Settled(ctx, lb.ID, watcher.Pace{First: 0, Step: interval.First, Cap: interval.Cap})
 	if err != nil {
 		return false, err
 	}
@@ -144,11 +144,12 @@ func (r *Reconciler) settled(ctx context.Context, lb openstack.LoadBalancer) (*o
 	if !state.Pending() {
 		return &lb, nil
 	}
-	pace := r.options.pace(lb.Provider).Update
+	timing := r.drivers.Timing(lb.Provider)
+	interval := timing.Update
 	if state.Provisioning == openstack.StatusPendingCreate {
-		pace = r.options.pace(lb.Provider).Create
+		interval = timing.Create
 	}
-	token, err := r.watcher.Settled(ctx, lb.ID, pace)
+	token, err := r.watcher.Settled(ctx, lb.ID, watcher.Every(interval))
 	if err != nil || token.Gone {
 		return nil, err
 	}

@@ -167,7 +167,7 @@ func (p *pass) converge(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 			return nil, err
 		}
 		err = p.apply(ctx, todo)
-		if p.learns(ctx, err) {
+		if p.downgrade(ctx, err) {
 			n--
 			continue
 		}
@@ -189,10 +189,10 @@ func (p *pass) emit(todo, reported plan.Plan) {
 	if p.follows != nil {
 		return
 	}
-	settings, can := own(p.settings, p.observed), p.capabilities(p.observed)
-	p.events.HealthMonitorMissing(p.svc, settings.Monitor.Missing(p.svc, can))
+	settings, drv := own(p.settings, p.observed), p.driver(p.observed)
+	p.events.HealthMonitorMissing(p.svc, settings.Monitor.Missing(p.svc, drv))
 	if !p.quiet {
-		p.events.SettingsIgnored(p.svc, events.Provider, slices.Concat(p.known.Ignored, desire.Ineffective(p.svc, settings, can)))
+		p.events.SettingsIgnored(p.svc, events.Provider, slices.Concat(p.known.Ignored, desire.Ineffective(p.svc, settings, drv)))
 	}
 	p.events.Chosen(p.svc, p.known, todo)
 	lb := p.observed.LoadBalancer
@@ -210,25 +210,6 @@ func (p *pass) left(todo plan.Plan) fmt.Stringer {
 		return todo.Steps[0]
 	}
 	return p.groups.Open[0]
-}
-
-// learns takes from an error what the provider cannot do. It is true when a plan
-// made anew, from what is then there, does without.
-func (p *pass) learns(ctx context.Context, err error) bool {
-	var refused *apply.RefusedError
-	if !errors.As(err, &refused) {
-		return p.learnsToFill(ctx, err)
-	}
-	provider := p.settings.Provider
-	if lb := p.observed.LoadBalancer; lb != nil {
-		provider = lb.Provider
-	}
-	if !p.learnt.from(provider, refused) {
-		return p.learnsToFill(ctx, err)
-	}
-	klog.FromContext(ctx).Info("The provider has refused this, doing it in single steps from now on", "provider", provider, "step", refused.Step.String(), "err", refused.Err)
-	p.observed = nil
-	return true
 }
 
 // recall gives what is remembered of the Service, from this process or from the
@@ -344,19 +325,15 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 	if err := p.mayShare(ctx); err != nil {
 		return plan.Plan{}, err
 	}
-	can := p.capabilities(p.observed)
 	desired, err := p.desired(ctx, p.observed)
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	p.wanted = desired
-	options := p.planOptions(p.svc, p.settings, can)
-	if lb := p.observed.LoadBalancer; lb != nil {
-		options.TellSubnets = desire.HabitsOf(lb.Provider).TellSubnets
-	}
-	options.NoFullCreate = options.NoFullCreate || p.learnt.fills(desired) || p.store.Get(p.svc.UID).Made.CreateEmpty
+	options := p.planOptions(p.svc, p.settings, p.changingDriver())
+	options.CreateEmpty = p.store.Get(p.svc.UID).Made.CreateEmpty
 	options.Given = p.given()
-	if options.Successor, err = p.successor(ctx, desired); err != nil {
+	if options.Replacement, err = p.replacement(ctx, desired); err != nil {
 		return plan.Plan{}, err
 	}
 	todo := plan.Diff(desired, *p.observed, options)
@@ -364,7 +341,7 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 		p.events.Planned(p.svc, todo)
 		return todo, &refusal.BlockedError{Why: todo.Blocked, Failed: p.observed.LoadBalancer.Status.Failed()}
 	}
-	return todo, p.unsettled(desired, todo, can)
+	return todo, p.unsettled(desired, todo, p.driver(p.observed))
 }
 
 // desired builds what the Service asks for, given what exists.
@@ -374,19 +351,19 @@ func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.Lo
 
 // build builds what settings ask for, given what exists.
 func (p *pass) build(ctx context.Context, settings desire.Settings, observed *model.Observed) (*model.LoadBalancer, error) {
-	can := p.capabilities(observed)
+	drv := p.driver(observed)
 	if observed.LoadBalancer != nil {
-		settings = desire.OnExisting(settings, can)
+		settings = desire.OnExisting(settings, drv)
 	}
-	if errs := desire.Validate(p.svc, settings, can); len(errs) > 0 {
+	if errs := desire.Validate(p.svc, settings, drv); len(errs) > 0 {
 		return nil, message.Invalid(errs)
 	}
-	known, err := p.facts.Gather(ctx, settings, p.backends, can, observed.LoadBalancer)
+	known, err := p.facts.Gather(ctx, settings, p.backends, drv, observed.LoadBalancer)
 	if err != nil {
 		return nil, err
 	}
 	p.known = known
-	if err := p.checkFamilies(ctx, settings, can, known, observed.LoadBalancer); err != nil {
+	if err := p.checkFamilies(ctx, settings, drv, known, observed.LoadBalancer); err != nil {
 		return nil, err
 	}
 	desired := desire.LoadBalancer(p.svc, p.id, settings, p.backends, known)

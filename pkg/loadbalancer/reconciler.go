@@ -24,6 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -53,9 +54,8 @@ type Options struct {
 	// Recorder takes the events on Services.
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker
-	// Pace is how long to wait between looks; the zero value means DefaultPace of
-	// each provider.
-	Pace apply.Pace
+	// Timing replaces that of every driver, unless it is zero.
+	Timing driver.Timing
 	// Patience is how long the work of one call goes on before it is given up until
 	// the next call; 0 means 15 minutes.
 	Patience time.Duration
@@ -73,41 +73,6 @@ type Options struct {
 	// when that changes; nil: nobody asks. It is called from one goroutine at a time, and
 	// must not block.
 	Refused func(reason string, services int)
-}
-
-// DefaultPace gives the pace for a provider: an amphora boots for half a minute at
-// least and is asked seldom, ovn is done within seconds. However long it takes, a look
-// comes within three seconds of the end: all who wait share it.
-func DefaultPace(provider string) apply.Pace {
-	const latest = 2700 * time.Millisecond // a tenth longer at times
-	habits := desire.HabitsOf(provider)
-	pace := apply.Pace{
-		Create: watcher.Pace{First: 5 * time.Second, Step: 2 * time.Second, Cap: latest},
-		Update: watcher.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: latest},
-		Delete: watcher.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: latest},
-		Settle: time.Second,
-		Stuck:  10 * time.Second,
-		Unsure: 2 * time.Second,
-	}
-	if habits.Quick {
-		quick := watcher.Pace{First: 500 * time.Millisecond, Step: 500 * time.Millisecond, Cap: latest}
-		pace.Create, pace.Update, pace.Delete = quick, quick, quick
-	}
-	if habits.ReportsEarly {
-		pace.Stuck = time.Minute
-	}
-	return pace
-}
-
-// pace gives the pace for a provider, "" for that of most.
-func (o Options) pace(provider string) apply.Pace {
-	switch {
-	case o.Pace != (apply.Pace{}):
-		return o.Pace
-	case provider == "":
-		provider = o.Config.LoadBalancer.LBProvider
-	}
-	return DefaultPace(provider)
 }
 
 // factsAge is how long networks, subnets and the nodes' ports are taken to stay as
@@ -133,9 +98,9 @@ type Reconciler struct {
 	places  struct{ calls, own *async.Places }
 	locks   async.Locks
 	// store has what is known of each Service.
-	store  *state.Store
-	events *events.Recorder
-	learnt learnt
+	store   *state.Store
+	events  *events.Recorder
+	drivers *driver.Registry
 }
 
 // New makes a Reconciler. Close ends it. It is an error if cloud.conf names annotations
@@ -156,6 +121,11 @@ func New(options Options) (*Reconciler, error) {
 	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
 	watcher := watcher.New(octavia, options.Clock)
+	drivers := driver.NewRegistry(driver.Settings{
+		DefaultProvider: options.Config.LoadBalancer.LBProvider,
+		Serial:          options.Config.LoadBalancer.ProviderRequiresSerialAPICalls,
+		Timing:          options.Timing,
+	})
 	reader := lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, factsAge)
 	store := state.New(options.Clock, options.Refused)
 	r := &Reconciler{
@@ -167,12 +137,12 @@ func New(options Options) (*Reconciler, error) {
 		groups:    securitygroup.New(neutron, reader, store, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
 		watcher:   watcher,
 		workers:   async.NewWorkers(options.Workers, options.Clock),
+		drivers:   drivers,
 		octavia:   octavia,
 		barbican:  options.Session.Barbican(),
 		inventory: snapshot.New(octavia, neutron, options.Clock),
 		applier: &apply.Applier{
-			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock,
-			Pace: options.pace, Habits: desire.HabitsOf,
+			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock, Drivers: drivers,
 		},
 	}
 	r.actors = newActors(r)
@@ -266,17 +236,15 @@ func (r *Reconciler) round(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	return published, err
 }
 
-func (r *Reconciler) planOptions(svc *v1.Service, settings desire.Settings, can desire.Capabilities) plan.Options {
+func (r *Reconciler) planOptions(svc *v1.Service, settings desire.Settings, drv driver.Driver) plan.Options {
 	return plan.Options{
 		KeepFloatingIP: settings.KeepFloatingIP,
 		Published:      len(svc.Status.LoadBalancer.Ingress) > 0,
 		Addresses:      publishedAddresses(svc),
 		Cascade:        r.options.Config.LoadBalancer.CascadeDelete,
-		Forgetful:      can.Forgetful,
+		Driver:         drv,
 		MoveMembers:    settings.MemberSubnetID != "",
 		NodesSubnets:   settings.NodesSubnets(),
-		NoFullCreate:   !can.Can(desire.FullCreate),
-		NoBatches:      !can.Can(desire.MemberBatches),
 	}
 }
 

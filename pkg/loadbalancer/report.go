@@ -20,7 +20,7 @@ func (p *pass) reportFor(todo plan.Plan) plan.Report {
 		last.Reported = before.Reported
 		if p.drift.Before != nil && before.Contents != nil && p.observed.LoadBalancer != nil {
 			was := before.Contents.Unpack()
-			last.Revert = plan.Diff(was, *p.observed, p.planOptions(p.svc, p.settings, p.capabilities(p.observed)))
+			last.Revert = plan.Diff(was, *p.observed, p.planOptions(p.svc, p.settings, p.changingDriver()))
 		}
 	}
 	return plan.NewReport(last, !todo.Empty() || !p.groups.Empty())

@@ -10,11 +10,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// successor builds what takes the place of the load balancer that is there, as for a
+// replacement builds what takes the place of the load balancer that is there, as for a
 // Service that has none: where it cannot become what is desired, or is in ERROR, and
 // the Service permits it, or nobody knows its address. It is nil where the one that
 // is there stays.
-func (p *pass) successor(ctx context.Context, desired *model.LoadBalancer) (*model.LoadBalancer, error) {
+func (p *pass) replacement(ctx context.Context, desired *model.LoadBalancer) (*plan.Replacement, error) {
 	lb := p.observed.LoadBalancer
 	if lb == nil || lb.Shared != nil || len(lb.Foreign) > 0 {
 		return nil, nil
@@ -44,7 +44,7 @@ func (p *pass) successor(ctx context.Context, desired *model.LoadBalancer) (*mod
 		next.MadeFor = plan.Wish(desired)
 		next.Tags = append(slices.Clone(next.Tags), ownership.ReplacesTag(lb.ID, next.MadeFor))
 	}
-	return next, nil
+	return &plan.Replacement{LoadBalancer: next, Driver: p.driver(&model.Observed{})}, nil
 }
 
 // provider gives the provider whose abilities count: that of the load balancer that

@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -15,15 +16,15 @@ import (
 // value that is not allowed, or that opens a port to clients whom nothing keeps out. A
 // load balancer that is as that asks for goes on, as one does that was served like this
 // before.
-func (p *pass) unsettled(desired *model.LoadBalancer, todo plan.Plan, can desire.Capabilities) error {
+func (p *pass) unsettled(desired *model.LoadBalancer, todo plan.Plan, drv driver.Driver) error {
 	lb := p.observed.LoadBalancer
 	if lb == nil || len(todo.Steps) == len(todo.OnlyMembers().Steps) || len(p.svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil
 	}
-	if errs := desire.Opens(p.settings, can, desired, lb); len(errs) > 0 {
+	if errs := desire.Opens(p.settings, drv, desired, lb); len(errs) > 0 {
 		return message.Invalid(errs)
 	}
-	settings := desire.OnExisting(own(p.settings, p.observed), can)
+	settings := desire.OnExisting(own(p.settings, p.observed), drv)
 	if len(settings.Malformed) == 0 || p.servedSo(settings.Malformed) {
 		return nil
 	}

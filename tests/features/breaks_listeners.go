@@ -32,8 +32,8 @@ func listenerBreaks() []Break {
 		{
 			Row: 4, What: "a port can be of one protocol only",
 			File:  desire + "validate.go",
-			Old:   `key := string(port.Protocol) + "/" + portText(port.Port)`,
-			New:   `key := portText(port.Port)`,
+			Old:   `key := fmt.Sprintf("%s/%d", port.Protocol, port.Port)`,
+			New:   `key := fmt.Sprint(port.Port)`,
 			Tests: []string{"TestProtocolsSideBySide"},
 		},
 		{

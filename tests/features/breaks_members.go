@@ -21,22 +21,22 @@ func memberBreaks() []Break {
 		{
 			Row: 68, What: "a load balancer is made empty, and then filled",
 			File:  plan + "diff.go",
-			Old:   `case opts.NoFullCreate:`,
+			Old:   `case createsEmpty(desired, opts):`,
 			New:   `case true:`,
 			Tests: []string{"TestCreationIsOneLoadBalancerPostAndOneFloatingIPPost"},
 		},
 		{
 			Row: 69, What: "a load balancer is made with all that is in it",
 			File:  plan + "diff.go",
-			Old:   `case opts.NoFullCreate:`,
+			Old:   `case createsEmpty(desired, opts):`,
 			New:   `case false:`,
 			Tests: []string{"TestSerialProviderGetsOneObjectAtATime"},
 		},
 		{
 			Row: 70, What: "members change one by one",
 			File:  plan + "members.go",
-			Old:   `if d.opts.NoBatches {`,
-			New:   `if true {`,
+			Old:   `if !d.opts.Driver.Supports(driver.MemberBatches) {`,
+			New:   `if d.opts.Driver.Supports(driver.MemberBatches) {`,
 			Tests: []string{"TestManyNodesChangeInOneBatchPerPort"},
 		},
 		{

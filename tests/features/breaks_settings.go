@@ -101,7 +101,7 @@ func settingBreaks() []Break {
 		{
 			Row: 92, What: "the default of a wrong value is acted on",
 			File:  "pkg/loadbalancer/pass.go",
-			Old:   `return todo, p.unsettled(desired, todo, can)`,
+			Old:   `return todo, p.unsettled(desired, todo, p.driver(p.observed))`,
 			New:   `return todo, nil`,
 			Tests: []string{"TestMalformedAnnotationKeepsTheLastGoodState"},
 		},

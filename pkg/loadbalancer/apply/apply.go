@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -63,25 +64,10 @@ type Applier struct {
 	Observer *observe.Observer
 	Watcher  *watcher.Watcher
 	Clock    clock.WithTicker
-	// Pace is for a provider: how long apply waits between two looks. For an empty
-	// name it is for any.
-	Pace func(provider string) Pace
-	// Habits are a provider's; nil: all have the usual ones.
-	Habits func(provider string) model.Habits
+	// Drivers have the timing of each provider.
+	Drivers *driver.Registry
 
 	experience experience
-}
-
-// Pace is how long apply waits between two looks.
-type Pace struct {
-	// Create, Update and Delete are for the watcher, by what is waited for.
-	Create, Update, Delete watcher.Pace
-	// Settle is the time between two looks at children that are still PENDING
-	// below an ACTIVE load balancer; after Stuck they are taken to stay so.
-	Settle, Stuck time.Duration
-	// Unsure is the time after which a creation without an answer is looked for;
-	// again after twice the time, and so on.
-	Unsure time.Duration
 }
 
 // LoadBalancerError tells that a load balancer went into ERROR, or away, while
@@ -161,14 +147,6 @@ func (e *FullCreateError) Error() string { return e.Err.Error() }
 
 // Unwrap gives the answer of the cloud.
 func (e *FullCreateError) Unwrap() error { return e.Err }
-
-// habits are those of a load balancer's provider.
-func (a *Applier) habits(lb *model.LoadBalancer) model.Habits {
-	if a.Habits == nil {
-		return model.Habits{}
-	}
-	return a.Habits(lb.Provider)
-}
 
 // run is one plan being carried out.
 type run struct {
@@ -278,7 +256,7 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 		return r.gone(ctx)
 	}
 	fresh := r.working == creating
-	if err := r.settle(ctx); err != nil || !fresh || !r.habits(r.observed.LoadBalancer).ReportsEarly {
+	if err := r.settle(ctx); err != nil || !fresh || !driver.QuirksOf(r.observed.LoadBalancer.Provider).ActiveBeforeChildren {
 		return err
 	}
 	return r.Settle(ctx, r.observed.LoadBalancer)
@@ -287,7 +265,7 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 // unlocked waits for the end of a change that somebody else makes.
 func (r *run) unlocked(ctx context.Context, step plan.Step) error {
 	if s, ok := step.(plan.DeleteLoadBalancer); ok {
-		_, err := r.Watcher.Settled(ctx, s.ID, r.Pace("").Update)
+		_, err := r.Watcher.Settled(ctx, s.ID, watcher.Every(r.Drivers.Timing("").Update))
 		return err
 	}
 	r.working = updating
@@ -349,8 +327,8 @@ func (r *run) verify(ctx context.Context) error {
 // in it is PENDING. It is a *ChangedError when there are other parts than the model
 // has, and a *ChildrenError when something is in ERROR, or stays PENDING for ever.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) error {
-	pace := a.Pace(lb.Provider)
-	deadline := a.Clock.Now().Add(pace.Stuck)
+	timing := a.Drivers.Timing(lb.Provider)
+	deadline := a.Clock.Now().Add(timing.ChildTimeout)
 	for {
 		tree, err := a.Octavia.StatusTree(ctx, lb.ID)
 		if err != nil {
@@ -367,7 +345,7 @@ func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) error {
 		case !lb.Status.Pending() && !model.AnyPending(unsound), a.Clock.Now().After(deadline):
 			return &ChildrenError{lb.ID, unsound}
 		}
-		if err := a.sleep(ctx, pace.Settle); err != nil {
+		if err := a.sleep(ctx, timing.ChildInterval); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -14,7 +15,7 @@ import (
 // just looked that there is none.
 func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
 	before := r.observed.LoadBalancer
-	wanted := fitting(s.LoadBalancer, r.habits(s.LoadBalancer))
+	wanted := fitting(s.LoadBalancer, driver.QuirksOf(s.LoadBalancer.Provider))
 	created, err := r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted))
 	switch {
 	case err == nil:
@@ -74,7 +75,7 @@ func (r *run) lookForLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer
 		looks = 1
 	}
 	for i := range looks {
-		if err := r.sleep(ctx, r.Pace("").Unsure<<i); err != nil {
+		if err := r.sleep(ctx, r.Drivers.Timing("").LostCreateRetry<<i); err != nil {
 			return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, err)}
 		}
 		found, err := r.Observer.Claimed(ctx, r.id)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -107,8 +108,8 @@ func (e *experience) expect(k kind) time.Duration {
 // wait parks until a load balancer is settled, at a pace that follows from the last
 // ones.
 func (a *Applier) wait(ctx context.Context, id string, k kind) (watcher.Token, error) {
-	pace := a.Pace(k.provider)
-	given := map[operation]watcher.Pace{creating: pace.Create, updating: pace.Update, deleting: pace.Delete}[k.operation]
+	timing := a.Drivers.Timing(k.provider)
+	given := watcher.Every(map[operation]driver.PollInterval{creating: timing.Create, updating: timing.Update, deleting: timing.Delete}[k.operation])
 	given.Pending = map[operation]string{
 		creating: openstack.StatusPendingCreate, updating: openstack.StatusPendingUpdate, deleting: openstack.StatusPendingDelete,
 	}[k.operation]

@@ -3,19 +3,20 @@ package apply
 import (
 	"slices"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
 // fitting leaves out of a creation what makes it too big for one request: first the
 // names of members, then the subnets that say nothing new, then whole pools' members.
 // Batches add those later.
-func fitting(lb *model.LoadBalancer, habits model.Habits) *model.LoadBalancer {
+func fitting(lb *model.LoadBalancer, quirks driver.Quirks) *model.LoadBalancer {
 	for _, smaller := range []func(*model.Member){
 		func(*model.Member) {},
 		func(m *model.Member) { m.Name = "" },
 		func(m *model.Member) {
 			// A member in the VIP's subnet is reached without being told.
-			if !habits.TellSubnets && m.SubnetID == lb.VIP.SubnetID {
+			if !quirks.AlwaysSendSubnet && m.SubnetID == lb.VIP.SubnetID {
 				m.SubnetID = ""
 			}
 		},

@@ -113,7 +113,7 @@ func (r *run) newFloatingIP(ctx context.Context, want model.FloatingIP, port str
 // adoptFloatingIP takes the floating IP that is on the VIP after all.
 func (r *run) adoptFloatingIP(ctx context.Context, cause error) error {
 	if openstack.IsUnsure(cause) {
-		if err := r.sleep(ctx, r.Pace("").Unsure); err != nil {
+		if err := r.sleep(ctx, r.Drivers.Timing("").LostCreateRetry); err != nil {
 			return err
 		}
 	}

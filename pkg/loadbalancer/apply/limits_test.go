@@ -10,6 +10,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
@@ -65,7 +66,7 @@ func TestFittingLeavesOutMembersOnly(t *testing.T) {
 		for i := range lb.Listeners {
 			lb.Listeners[i].Pool.Members = members(test.members, lb.Listeners[i].Port)
 		}
-		fitting := apply.Fitting(lb, model.Habits{})
+		fitting := apply.Fitting(lb, driver.Quirks{})
 		var left []int
 		for i, l := range fitting.Listeners {
 			left = append(left, len(l.Pool.Members))

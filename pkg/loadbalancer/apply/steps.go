@@ -6,6 +6,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -106,7 +107,7 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 	switch s := step.(type) {
 	case plan.UpdatePool:
 		opts := poolUpdate(s.From, s.To)
-		if r.habits(r.observed.LoadBalancer).TouchPools {
+		if driver.QuirksOf(r.observed.LoadBalancer.Provider).NeedsAdminStateUp {
 			opts.AdminStateUp = &[]bool{true}[0]
 		}
 		return "", r.Octavia.UpdatePool(ctx, pool.ID, opts)
@@ -227,7 +228,7 @@ func (r *run) smaller(s plan.SetMembers) []pools.CreateMemberOpts {
 		return all
 	}
 	all = nameless(all)
-	if size(all) <= bodyLimit || r.habits(r.observed.LoadBalancer).TellSubnets {
+	if size(all) <= bodyLimit || driver.QuirksOf(r.observed.LoadBalancer.Provider).AlwaysSendSubnet {
 		return all
 	}
 	added := map[model.MemberKey]bool{}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -49,14 +49,13 @@ func newWorld(t *testing.T, options simulator.Options) *world {
 	lb, network := session.Octavia(), session.Neutron()
 	shared := watcher.New(lb, clock.RealClock{})
 	t.Cleanup(shared.Close)
-	fast := watcher.Pace{First: time.Millisecond, Cap: 5 * time.Millisecond}
+	fast := driver.PollInterval{First: time.Millisecond, Cap: 5 * time.Millisecond}
 	return &world{t: t, ctx: ctx, cloud: cloud, applier: &apply.Applier{
 		Octavia: lb, Neutron: network, Watcher: shared, Clock: clock.RealClock{},
 		Observer: &observe.Observer{Octavia: lb, Neutron: network, Version: session.LoadBalancerVersion},
-		Pace: func(string) apply.Pace {
-			return apply.Pace{Create: fast, Update: fast, Delete: fast, Settle: time.Millisecond, Stuck: 50 * time.Millisecond, Unsure: time.Millisecond}
-		},
-		Habits: desire.HabitsOf,
+		Drivers: driver.NewRegistry(driver.Settings{Timing: driver.Timing{
+			Create: fast, Update: fast, Delete: fast, ChildInterval: time.Millisecond, ChildTimeout: 50 * time.Millisecond, LostCreateRetry: time.Millisecond,
+		}}),
 	}}
 }
 

@@ -30,7 +30,7 @@ func BenchmarkLoadBalancer(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				desire.LoadBalancer(svc, id, settings, backends, desire.Facts{Can: today(), VIPSubnetID: "subnet"})
+				desire.LoadBalancer(svc, id, settings, backends, desire.Facts{Driver: today(), VIPSubnetID: "subnet"})
 			}
 		})
 	}

@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
 // Facts are what build has to know of the cloud.
 type Facts struct {
-	Can Capabilities
+	Driver driver.Driver
 	// VIPSubnetID and VIPNetworkID are where the VIP goes.
 	VIPSubnetID, VIPNetworkID string
 	// FlavorID and AvailabilityZone are what the load balancer is built like, and
@@ -121,8 +122,8 @@ func Some(names []string) string {
 
 // Validate refuses what cannot be served, before anything is read of the cloud
 // but the version of Octavia.
-func Validate(svc *v1.Service, s Settings, can Capabilities) field.ErrorList {
-	return append(validatePorts(svc, can), validateSettings(svc, s, can)...)
+func Validate(svc *v1.Service, s Settings, drv driver.Driver) field.ErrorList {
+	return append(validatePorts(svc, drv), validateSettings(svc, s, drv)...)
 }
 
 // LoadBalancer gives the load balancer that a Service asks for. The Service must
@@ -141,7 +142,7 @@ func LoadBalancer(svc *v1.Service, id ownership.Identity, s Settings, backends [
 		lb.FloatingIP = floatingIP(s, id.FloatingIPDescription(), facts)
 	}
 	for i, port := range svc.Spec.Ports {
-		l := listener(port, i, id, s, facts.Can)
+		l := listener(port, i, id, s, facts.Driver)
 		l.Pool = pool(svc, i, s.Listeners.poolProtocol(l.Protocol), id, s, backends, facts)
 		lb.Listeners = append(lb.Listeners, l)
 	}
@@ -157,12 +158,12 @@ func pool(svc *v1.Service, i int, protocol model.Protocol, id ownership.Identity
 		Algorithm: s.Method,
 		Tags:      s.tagsOf(id),
 	}
-	if !slices.Contains(facts.Can.Algorithms, s.Method) {
-		p.Algorithm = facts.Can.Algorithms[0] // only a default comes this far
+	if !slices.Contains(facts.Driver.Algorithms, s.Method) {
+		p.Algorithm = facts.Driver.Algorithms[0] // only a default comes this far
 	}
 	p.Persistence, p.PersistenceTimeout = affinity(svc, protocol)
 	var monitorPort int
-	p.Monitor, monitorPort = monitor(svc, p.Protocol, s.Monitor, facts.Can)
+	p.Monitor, monitorPort = monitor(svc, p.Protocol, s.Monitor, facts.Driver)
 	if p.Monitor != nil {
 		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
 	}

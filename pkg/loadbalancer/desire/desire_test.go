@@ -13,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -21,10 +22,10 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // desired builds what a Service asks for with two nodes.
-func desired(t *testing.T, svc *v1.Service, cfg *config.Config, can desire.Capabilities) *model.LoadBalancer {
+func desired(t *testing.T, svc *v1.Service, cfg *config.Config, drv driver.Driver) *model.LoadBalancer {
 	t.Helper()
 	s := settings(t, svc, cfg)
-	if errs := desire.Validate(svc, s, can); len(errs) > 0 {
+	if errs := desire.Validate(svc, s, drv); len(errs) > 0 {
 		t.Fatal(errs.ToAggregate())
 	}
 	nodes := []*v1.Node{node("node-1", "10.0.0.1", "fd00::1"), node("node-2", "10.0.0.2", "fd00::2")}
@@ -36,7 +37,7 @@ func desired(t *testing.T, svc *v1.Service, cfg *config.Config, can desire.Capab
 		ClusterName: "rig", ClusterID: "cluster-uid", ServiceUID: string(svc.UID), Namespace: svc.Namespace, Service: svc.Name,
 	}
 	return desire.LoadBalancer(svc, id, s, backends, desire.Facts{
-		Can: can, VIPSubnetID: "vip-subnet", FloatingNetworkID: "public", FloatingSubnetIDs: []string{"floating-subnet"},
+		Driver: drv, VIPSubnetID: "vip-subnet", FloatingNetworkID: "public", FloatingSubnetIDs: []string{"floating-subnet"},
 		FlavorID: s.FlavorID, AvailabilityZone: s.AvailabilityZone, MembersIn: membersIn(s),
 		MemberSubnets: map[string]string{"10.0.0.1": "subnet-of-1", "10.0.0.2": "subnet-of-2", "fd00::1": "subnet6", "fd00::2": "subnet6"},
 	})
@@ -55,13 +56,13 @@ func membersIn(s desire.Settings) string {
 func TestDesiredModels(t *testing.T) {
 	t.Parallel()
 	tcp, udp := v1.ProtocolTCP, v1.ProtocolUDP
-	ovn := desire.CapabilitiesOf("ovn", openstack.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", openstack.Version{Major: 2, Minor: 30})
 	nodesSubnet := conf(func(c *config.LoadBalancer) { c.SubnetID = "" })
 	for _, test := range []struct {
 		name string
 		svc  *v1.Service
 		cfg  *config.Config
-		can  desire.Capabilities
+		drv  driver.Driver
 	}{
 		{"plain", service(), conf(), today()},
 		{"web-with-monitors", service(
@@ -93,7 +94,7 @@ func TestDesiredModels(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, test.name, desired(t, test.svc, test.cfg, test.can))
+			golden(t, test.name, desired(t, test.svc, test.cfg, test.drv))
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -92,8 +93,8 @@ func settings(t *testing.T, svc *v1.Service, cfg *config.Config) desire.Settings
 }
 
 // today is what the provider amphora of a current Octavia can do.
-func today() desire.Capabilities {
-	return desire.CapabilitiesOf("amphora", openstack.Version{Major: 2, Minor: 30})
+func today() driver.Driver {
+	return driver.Of("amphora", openstack.Version{Major: 2, Minor: 30})
 }
 
 // refused fails unless there is exactly one error, which has all these words.

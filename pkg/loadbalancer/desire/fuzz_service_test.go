@@ -10,6 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -43,19 +44,19 @@ func FuzzService(f *testing.F) {
 		if policyLocal {
 			local(svc)
 		}
-		can, cfg := today(), conf(func(lb *config.LoadBalancer) { lb.DenyAnnotations = "vip-sg-ids,port-id" })
+		drv, cfg := today(), conf(func(lb *config.LoadBalancer) { lb.DenyAnnotations = "vip-sg-ids,port-id" })
 		if ovn {
-			can = desire.CapabilitiesOf("ovn", openstack.Version{Major: 2, Minor: 30})
+			drv = driver.Of("ovn", openstack.Version{Major: 2, Minor: 30})
 		}
 		settings, notices, errs := desire.Read(svc, cfg)
 		var told []string
-		for _, notice := range append(notices, desire.Ineffective(svc, settings, can)...) {
+		for _, notice := range append(notices, desire.Ineffective(svc, settings, drv)...) {
 			told = append(told, notice.Annotation+": "+notice.Message)
 		}
 		if text := message.Join(told, "; ", message.MaxEvent); len(text) > message.MaxEvent || !utf8.ValidString(text) {
 			t.Errorf("an event of %d bytes: %q", len(text), text)
 		}
-		if err := message.Invalid(append(errs, desire.Validate(svc, settings, can)...)); err != nil {
+		if err := message.Invalid(append(errs, desire.Validate(svc, settings, drv)...)); err != nil {
 			if text := err.Error(); len(text) > message.MaxError || !utf8.ValidString(text) || text == "" {
 				t.Errorf("an error of %d bytes: %q", len(text), text)
 			}
@@ -65,7 +66,7 @@ func FuzzService(f *testing.F) {
 		if err != nil {
 			return // no node is selected
 		}
-		lb := desire.LoadBalancer(svc, ownership.Identity{ClusterName: "c", ServiceUID: "uid", Namespace: "default", Service: "web"}, settings, backends, desire.Facts{Can: can})
+		lb := desire.LoadBalancer(svc, ownership.Identity{ClusterName: "c", ServiceUID: "uid", Namespace: "default", Service: "web"}, settings, backends, desire.Facts{Driver: drv})
 		if len(lb.Listeners) != len(svc.Spec.Ports) {
 			t.Errorf("%d listeners for %d ports", len(lb.Listeners), len(svc.Spec.Ports))
 		}

@@ -9,20 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 // validate refuses protocols that the provider or the release of Octavia does not
 // have, that do not go together, or that are said of ports that are not there.
-func (s ListenerSettings) validate(svc *v1.Service, can Capabilities) field.ErrorList {
-	errs := append(s.validatePorts(svc), s.validateTLS(svc, can)...)
+func (s ListenerSettings) validate(svc *v1.Service, drv driver.Driver) field.ErrorList {
+	errs := append(s.validatePorts(svc), s.validateTLS(svc, drv)...)
 	if s.Proxy != "" && slices.Contains(s.Headers, headerFor) {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.ForwardedFor),
 			"the members get to know the client by "+annotation.ProxyProtocol+" already: choose one of the two"))
 	}
 	for i, port := range svc.Spec.Ports {
-		errs = append(errs, s.validatePort(port, i, can)...)
+		errs = append(errs, s.validatePort(port, i, drv)...)
 	}
 	return errs
 }
@@ -66,35 +67,35 @@ func ownAppProtocols() []string {
 }
 
 // validatePort checks that the provider can do what a port asks for.
-func (s ListenerSettings) validatePort(port v1.ServicePort, i int, can Capabilities) field.ErrorList {
+func (s ListenerSettings) validatePort(port v1.ServicePort, i int, drv driver.Driver) field.ErrorList {
 	protocol := s.listenerProtocol(port)
 	at := inSpec("ports").Index(i)
 	switch {
 	case protocol.Transport() != model.TCP:
 		return nil
-	case s.Proxy == model.ProxyV2 && !can.Can(ProxyProtocolV2):
-		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ProxyProtocol), can.Lacks(ProxyProtocolV2))}
-	case s.Proxy != "" && !can.Can(ProxyProtocol):
-		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ProxyProtocol), can.Lacks(ProxyProtocol))}
+	case s.Proxy == model.ProxyV2 && !drv.Supports(driver.ProxyProtocolV2):
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ProxyProtocol), drv.Lacks(driver.ProxyProtocolV2))}
+	case s.Proxy != "" && !drv.Supports(driver.ProxyProtocol):
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ProxyProtocol), drv.Lacks(driver.ProxyProtocol))}
 	case protocol == model.TCP:
 		return nil
-	case protocol == model.TerminatedHTTPS && !can.Can(TLS):
-		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, can.Lacks(TLS)))}
-	case !can.Can(Layer7):
-		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, can.Lacks(Layer7)))}
-	case protocol == model.HTTPS || len(s.Headers) == 0 || can.Can(InsertHeaders):
+	case protocol == model.TerminatedHTTPS && !drv.Supports(driver.TLS):
+		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, drv.Lacks(driver.TLS)))}
+	case !drv.Supports(driver.Layer7):
+		return field.ErrorList{field.Forbidden(at, fmt.Sprintf("asks for a listener of %s: %s", protocol, drv.Lacks(driver.Layer7)))}
+	case protocol == model.HTTPS || len(s.Headers) == 0 || drv.Supports(driver.InsertHeaders):
 		return nil
 	default:
-		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ForwardedFor), can.Lacks(InsertHeaders))}
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.ForwardedFor), drv.Lacks(driver.InsertHeaders))}
 	}
 }
 
 // validateTLS checks the certificate of ports that end TLS.
-func (s ListenerSettings) validateTLS(svc *v1.Service, can Capabilities) field.ErrorList {
+func (s ListenerSettings) validateTLS(svc *v1.Service, drv driver.Driver) field.ErrorList {
 	ends := slices.IndexFunc(svc.Spec.Ports, func(p v1.ServicePort) bool { return s.listenerProtocol(p) == model.TerminatedHTTPS })
 	at := annotation.Path(annotation.TLSContainer)
 	switch {
-	case ends < 0 || !can.Can(TLS):
+	case ends < 0 || !drv.Supports(driver.TLS):
 		return nil
 	case s.TLSContainerRef == "":
 		return field.ErrorList{field.Required(at, fmt.Sprintf("port %d ends TLS, for which it needs a certificate", svc.Spec.Ports[ends].Port))}
@@ -124,29 +125,29 @@ func limitAnnotations() map[string]string {
 
 // Ineffective tells what of the settings the provider does not do, or no port of
 // the Service makes use of.
-func Ineffective(svc *v1.Service, s Settings, can Capabilities) []annotation.Notice {
+func Ineffective(svc *v1.Service, s Settings, drv driver.Driver) []annotation.Notice {
 	var told []annotation.Notice
 	tell := func(name, message string) { told = append(told, annotation.Notice{Annotation: name, Message: message}) }
-	told = append(told, keptNotices(s, can)...)
+	told = append(told, keptNotices(s, drv)...)
 	by := limitAnnotations()
 	for _, name := range s.Listeners.annotated {
-		if why := can.Lacks(featureOf(name)); why != "" {
+		if why := drv.Lacks(featureOf(name)); why != "" {
 			tell(by[name], "has no effect: "+why)
 		}
 	}
-	if why := can.Lacks(CustomTags); len(s.Tags) > 0 && why != "" {
+	if why := drv.Lacks(driver.CustomTags); len(s.Tags) > 0 && why != "" {
 		tell(annotation.Tags, "has no effect: "+why)
 	}
-	if len(s.SourceRanges) > 0 && can.Can(SourceRanges) && !slices.Contains(enforcing(), can.Provider) {
-		tell("spec.loadBalancerSourceRanges", fmt.Sprintf("may have no effect: Octavia is given them, but nobody knows whether the provider %s keeps other clients out; try it from outside", can.Provider))
+	if len(s.SourceRanges) > 0 && drv.Supports(driver.SourceRanges) && drv.Quirks.UnprovenSourceRanges {
+		tell("spec.loadBalancerSourceRanges", fmt.Sprintf("may have no effect: Octavia is given them, but nobody knows whether the provider %s keeps other clients out; try it from outside", drv.Name))
 	}
-	if s.MethodOfClass && !slices.Contains(can.Algorithms, s.Method) {
-		tell(annotation.Class, fmt.Sprintf("its lb-method %s has no effect: the provider %s knows %s", s.Method, can.Provider, strings.Join(can.Algorithms, ", ")))
+	if s.MethodOfClass && !slices.Contains(drv.Algorithms, s.Method) {
+		tell(annotation.Class, fmt.Sprintf("its lb-method %s has no effect: the provider %s knows %s", s.Method, drv.Name, strings.Join(drv.Algorithms, ", ")))
 	}
 	if s.Listeners.Proxy != "" && !s.servesTCP {
 		tell(annotation.ProxyProtocol, "has no effect: the Service has no port of TCP")
 	}
-	if s.Monitor.blind(svc, can) {
+	if s.Monitor.blind(svc, drv) {
 		tell("spec.externalTrafficPolicy", "Local loses datagrams of UDP ports: kube-proxy drops them in silence on nodes without endpoints, "+
 			"and that is what a monitor of type UDP-CONNECT takes for health; give every node an endpoint, or pick nodes that have one with "+annotation.NodeSelector)
 	}

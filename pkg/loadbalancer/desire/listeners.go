@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
@@ -201,14 +202,14 @@ func (s ListenerSettings) poolProtocol(listener model.Protocol) model.Protocol {
 func (s Settings) Proxied() bool { return s.Listeners.Proxy != "" && s.servesTCP }
 
 // listener gives the listener of a port, without its pool.
-func listener(port v1.ServicePort, i int, id ownership.Identity, s Settings, can Capabilities) model.Listener {
+func listener(port v1.ServicePort, i int, id ownership.Identity, s Settings, drv driver.Driver) model.Listener {
 	l := model.Listener{
 		Name:         id.ListenerName(i),
 		Protocol:     s.Listeners.listenerProtocol(port),
 		Port:         int(port.Port),
 		Tags:         s.tagsOf(id),
-		AllowedCIDRs: allowedCIDRs(s, can),
-		Limits:       possible(s.Listeners.Limits, can),
+		AllowedCIDRs: allowedCIDRs(s, drv),
+		Limits:       possible(s.Listeners.Limits, drv),
 	}
 	if l.Protocol == model.HTTP || l.Protocol == model.TerminatedHTTPS {
 		l.InsertHeaders = slices.Clone(s.Listeners.Headers)
@@ -220,9 +221,9 @@ func listener(port v1.ServicePort, i int, id ownership.Identity, s Settings, can
 }
 
 // possible leaves out the limits that a provider does not keep.
-func possible(l model.Limits, can Capabilities) model.Limits {
+func possible(l model.Limits, drv driver.Driver) model.Limits {
 	for name, limit := range l.Named {
-		if !can.Can(featureOf(name)) {
+		if !drv.Supports(featureOf(name)) {
 			*limit = model.Limit{}
 		}
 	}
@@ -230,11 +231,11 @@ func possible(l model.Limits, can Capabilities) model.Limits {
 }
 
 // featureOf gives the feature that a limit is.
-func featureOf(limit string) Feature {
+func featureOf(limit string) driver.Feature {
 	if limit == model.ConnectionLimit {
-		return ConnectionLimit
+		return driver.ConnectionLimit
 	}
-	return Timeouts
+	return driver.Timeouts
 }
 
 // defaultAffinity is the timeoutSeconds that Kubernetes writes into every Service

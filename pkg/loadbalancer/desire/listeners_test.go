@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -101,8 +102,8 @@ func TestAppProtocolOfClassAndSection(t *testing.T) {
 //proves:3,13,42
 func TestFeaturesOfListenersByVersion(t *testing.T) {
 	t.Parallel()
-	old := func(minor int) desire.Capabilities {
-		return desire.CapabilitiesOf("amphora", openstack.Version{Major: 2, Minor: minor})
+	old := func(minor int) driver.Driver {
+		return driver.Of("amphora", openstack.Version{Major: 2, Minor: minor})
 	}
 	v2 := service(annotated(annotation.ProxyProtocol, "v2"))
 	refused(t, desire.Validate(v2, settings(t, v2, conf()), old(21)), annotation.ProxyProtocol, "2.21", "2.22")
@@ -126,8 +127,8 @@ func TestFeaturesOfListenersByVersion(t *testing.T) {
 		t.Errorf("limits %+v", limits)
 	}
 	sctp := func(provider string, minor int) bool {
-		can := desire.CapabilitiesOf(provider, openstack.Version{Major: 2, Minor: minor})
-		return slices.Contains(can.Protocols, v1.ProtocolSCTP)
+		drv := driver.Of(provider, openstack.Version{Major: 2, Minor: minor})
+		return slices.Contains(drv.Protocols, v1.ProtocolSCTP)
 	}
 	if sctp("amphora", 22) || !sctp("amphora", 23) || sctp("ovn", 23) || !sctp("ovn", 24) || sctp("f5", 30) {
 		t.Error("SCTP is there too early, or missing")
@@ -149,11 +150,11 @@ func TestAlgorithmOfAClass(t *testing.T) {
 	}{"ovn": {"SOURCE_IP_PORT", 0}, "odd": {"SOURCE_IP_PORT", 1}, "fine": {"LEAST_CONNECTIONS", 0}} {
 		svc := service(annotated(annotation.Class, class))
 		s := settings(t, svc, cfg)
-		can := desire.CapabilitiesOf(s.Provider, openstack.Version{Major: 2, Minor: 30})
-		if got := desired(t, svc, cfg, can).Listeners[0].Pool.Algorithm; got != test.method {
+		drv := driver.Of(s.Provider, openstack.Version{Major: 2, Minor: 30})
+		if got := desired(t, svc, cfg, drv).Listeners[0].Pool.Algorithm; got != test.method {
 			t.Errorf("class %s: %s, want %s", class, got, test.method)
 		}
-		if told := desire.Ineffective(svc, s, can); len(told) != test.told {
+		if told := desire.Ineffective(svc, s, drv); len(told) != test.told {
 			t.Errorf("class %s: told %v", class, told)
 		}
 	}

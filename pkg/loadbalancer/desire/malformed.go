@@ -10,6 +10,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -116,43 +117,43 @@ func (s Settings) refusedNew() field.ErrorList {
 //	lb-method that the provider does not have   cloud.conf's, unless that changes the pools: see Unsettled
 //	port-id, with ovn                           the VIP stays on its port
 //	source ranges that nothing enforces         everybody may connect, as before; see Opens
-func OnExisting(s Settings, can Capabilities) Settings {
+func OnExisting(s Settings, drv driver.Driver) Settings {
 	s.exists = true
-	if s.MethodAsked && !slices.Contains(can.Algorithms, s.Method) {
-		s.Malformed = append(slices.Clip(s.Malformed), unknownMethod(s, can))
+	if s.MethodAsked && !slices.Contains(drv.Algorithms, s.Method) {
+		s.Malformed = append(slices.Clip(s.Malformed), unknownMethod(s, drv))
 		s.Method, s.MethodAsked = s.methodOtherwise, false
 	}
-	if !can.Can(OwnPort) {
+	if !drv.Supports(driver.OwnPort) {
 		s.PortID = ""
 	}
 	return s
 }
 
 // unknownMethod tells of an algorithm that the provider does not have.
-func unknownMethod(s Settings, can Capabilities) Malformed {
+func unknownMethod(s Settings, drv driver.Driver) Malformed {
 	instead := s.methodOtherwise
-	if !slices.Contains(can.Algorithms, instead) {
-		instead = can.Algorithms[0]
+	if !slices.Contains(drv.Algorithms, instead) {
+		instead = drv.Algorithms[0]
 	}
 	return Malformed{annotation.Malformed{
 		Annotation: annotation.Method, Value: s.Method, NewRefused: true,
-		Allowed: fmt.Sprintf("%s, as the provider is %s", strings.Join(can.Algorithms, ", "), can.Provider),
+		Allowed: fmt.Sprintf("%s, as the provider is %s", strings.Join(drv.Algorithms, ", "), drv.Name),
 	}, instead}
 }
 
 // keptNotices tell what of the settings counts as not given on a load balancer that is
 // there.
-func keptNotices(s Settings, can Capabilities) []annotation.Notice {
+func keptNotices(s Settings, drv driver.Driver) []annotation.Notice {
 	var told []annotation.Notice
-	for _, m := range OnExisting(s, can).Malformed {
+	for _, m := range OnExisting(s, drv).Malformed {
 		if m.NewRefused {
 			told = append(told, m.notice())
 		}
 	}
-	if why := can.Lacks(OwnPort); s.PortID != "" && why != "" {
+	if why := drv.Lacks(driver.OwnPort); s.PortID != "" && why != "" {
 		told = append(told, annotation.Notice{Annotation: annotation.PortID, Message: "has no effect, the VIP stays on its port: " + why})
 	}
-	if why := unenforced(s, can); why != "" {
+	if why := unenforced(s, drv); why != "" {
 		told = append(told, annotation.Notice{Annotation: "spec.loadBalancerSourceRanges", Message: "have no effect, everybody may connect as before: " + why})
 	}
 	return told
@@ -218,8 +219,8 @@ func (m Malformed) changesMonitor(s Settings, want, have *model.Monitor) bool {
 
 // Opens refuses a port that a load balancer would get although nothing enforces the
 // source ranges of the Service: what is open stays so, and nothing is opened beside it.
-func Opens(s Settings, can Capabilities, desired, existing *model.LoadBalancer) field.ErrorList {
-	why := unenforced(s, can)
+func Opens(s Settings, drv driver.Driver, desired, existing *model.LoadBalancer) field.ErrorList {
+	why := unenforced(s, drv)
 	if why == "" {
 		return nil
 	}

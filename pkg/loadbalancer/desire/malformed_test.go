@@ -9,6 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -85,7 +86,7 @@ func TestWhatAMalformedValueWouldChangeIsFound(t *testing.T) {
 	} {
 		svc := service(annotated(test.name, test.value))
 		s := desire.OnExisting(settings(t, svc, test.cfg), today())
-		want := desire.LoadBalancer(svc, ownership.Identity{}, s, nil, desire.Facts{Can: today()})
+		want := desire.LoadBalancer(svc, ownership.Identity{}, s, nil, desire.Facts{Driver: today()})
 		before := desired(t, service(annotated(test.name, test.was)), test.cfg, today())
 		refused(t, desire.Unsettled(s, want, before), test.name, `"`+test.value+`"`, "would change the load balancer")
 		byDefault := desired(t, service(), test.cfg, today())
@@ -100,7 +101,7 @@ func TestMonitorsOfThePolicyLocalAreNoTypingError(t *testing.T) {
 	t.Parallel()
 	svc := service(local, annotated(annotation.Monitor, "True"))
 	s := desire.OnExisting(settings(t, svc, conf()), today())
-	want := desire.LoadBalancer(svc, ownership.Identity{}, s, nil, desire.Facts{Can: today()})
+	want := desire.LoadBalancer(svc, ownership.Identity{}, s, nil, desire.Facts{Driver: today()})
 	without := desired(t, service(local, annotated(annotation.Monitor, "false")), conf(), today())
 	if errs := desire.Unsettled(s, want, without); len(errs) > 0 {
 		t.Error(errs)
@@ -110,7 +111,7 @@ func TestMonitorsOfThePolicyLocalAreNoTypingError(t *testing.T) {
 // What a provider does not have stops no load balancer that is there.
 func TestWhatTheProviderLacksIsLeftOutOnALoadBalancerThatExists(t *testing.T) {
 	t.Parallel()
-	ovn := desire.CapabilitiesOf("ovn", openstack.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", openstack.Version{Major: 2, Minor: 30})
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }
 	for what, svc := range map[string]*v1.Service{
 		"algorithm":     service(annotated(annotation.Method, "ROUND_ROBIN")),
@@ -125,7 +126,7 @@ func TestWhatTheProviderLacksIsLeftOutOnALoadBalancerThatExists(t *testing.T) {
 		if errs := desire.Validate(svc, existing, ovn); len(errs) > 0 {
 			t.Errorf("%s: %v", what, errs)
 		}
-		made := desire.LoadBalancer(svc, ownership.Identity{}, existing, nil, desire.Facts{Can: ovn})
+		made := desire.LoadBalancer(svc, ownership.Identity{}, existing, nil, desire.Facts{Driver: ovn})
 		if pool := made.Listeners[0].Pool; pool.Algorithm != "SOURCE_IP_PORT" || made.VIP.PortID != "" {
 			t.Errorf("%s: algorithm %s, port %s", what, pool.Algorithm, made.VIP.PortID)
 		}

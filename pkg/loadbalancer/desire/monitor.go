@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -94,7 +95,7 @@ func (m MonitorSettings) ByPolicy(svc *v1.Service) bool { return !m.Off && !m.En
 
 // Missing says what a Service lacks whose load balancer another controller made without
 // monitors, and how to get it; "" where it lacks nothing.
-func (m MonitorSettings) Missing(svc *v1.Service, can Capabilities) string {
+func (m MonitorSettings) Missing(svc *v1.Service, drv driver.Driver) string {
 	if !m.Unmonitored || !m.ByPolicy(svc) {
 		return ""
 	}
@@ -102,7 +103,7 @@ func (m MonitorSettings) Missing(svc *v1.Service, can Capabilities) string {
 	told := fmt.Sprintf("With externalTrafficPolicy Local, nodes without endpoints drop connections, and the load balancer, which another "+
 		"controller made, has no health monitors that would find them. It is left so; %s: \"true\" adds them", annotation.Monitor)
 	for _, port := range svc.Spec.Ports {
-		if _, at := monitor(svc, model.Protocol(port.Protocol), m, can); at != 0 {
+		if _, at := monitor(svc, model.Protocol(port.Protocol), m, drv); at != 0 {
 			return fmt.Sprintf("%s. They ask port %d of the nodes: where the nodes' security groups close it to the load balancer, open it before, "+
 				"else all members go down", told, at)
 		}
@@ -160,7 +161,7 @@ func plainType(protocol model.Protocol) string {
 //
 // A monitor of TCP on the NodePort serves the policy Local too: kube-proxy drops
 // where no endpoint is. UDP-CONNECT does not, which is told: see blind.
-func monitor(svc *v1.Service, protocol model.Protocol, m MonitorSettings, can Capabilities) (*model.Monitor, int) {
+func monitor(svc *v1.Service, protocol model.Protocol, m MonitorSettings, drv driver.Driver) (*model.Monitor, int) {
 	if !m.on(svc) {
 		return nil, 0
 	}
@@ -172,13 +173,13 @@ func monitor(svc *v1.Service, protocol model.Protocol, m MonitorSettings, can Ca
 			made.HTTPVersion = "1.1"
 		}
 	}
-	asksKubeProxy := can.Can(MonitorPorts) && (protocol.Transport() == model.TCP || can.Can(HTTPMonitorForUDP))
+	asksKubeProxy := drv.Supports(driver.MonitorPorts) && (protocol.Transport() == model.TCP || drv.Supports(driver.HTTPMonitorForUDP))
 	path, port := servicehelpers.GetServiceHealthCheckPathPort(svc)
 	switch kind := m.ownType(protocol); {
-	case m.own() && fits(kind, protocol, m, can) && overHTTP(kind):
+	case m.own() && fits(kind, protocol, m, drv) && overHTTP(kind):
 		http(kind, "/")
 		return made, m.Port
-	case m.own() && fits(kind, protocol, m, can):
+	case m.own() && fits(kind, protocol, m, drv):
 		made.Type = kind
 		return made, m.Port
 	case m.own():
@@ -192,7 +193,7 @@ func monitor(svc *v1.Service, protocol model.Protocol, m MonitorSettings, can Ca
 		}
 		return made, kubeProxyPort
 	}
-	if made.Type = plainType(protocol); !slices.Contains(can.Monitors, made.Type) {
+	if made.Type = plainType(protocol); !slices.Contains(drv.Monitors, made.Type) {
 		return nil, 0
 	}
 	return made, 0
@@ -202,9 +203,9 @@ func overHTTP(kind string) bool { return kind == model.MonitorHTTP || kind == mo
 
 // fits tells whether pools of a protocol can have monitors of a type. Nobody answers
 // TCP where UDP is served, so there such a monitor needs a port of its own.
-func fits(kind string, protocol model.Protocol, m MonitorSettings, can Capabilities) bool {
+func fits(kind string, protocol model.Protocol, m MonitorSettings, drv driver.Driver) bool {
 	switch {
-	case !slices.Contains(can.Monitors, kind):
+	case !slices.Contains(drv.Monitors, kind):
 		return false
 	case kind == plainType(protocol):
 		return true
@@ -213,6 +214,6 @@ func fits(kind string, protocol model.Protocol, m MonitorSettings, can Capabilit
 	case protocol.Transport() == model.TCP:
 		return true
 	default:
-		return (kind == model.MonitorHTTP || kind == model.MonitorTCP) && m.Port != 0 && can.Can(HTTPMonitorForUDP)
+		return (kind == model.MonitorHTTP || kind == model.MonitorTCP) && m.Port != 0 && drv.Supports(driver.HTTPMonitorForUDP)
 	}
 }

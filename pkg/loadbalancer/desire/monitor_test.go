@@ -10,19 +10,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
 func TestMonitorType(t *testing.T) {
 	t.Parallel()
 	v := func(minor int) openstack.Version { return openstack.Version{Major: 2, Minor: minor} }
-	amphora, old, ovn := desire.CapabilitiesOf("amphora", v(23)), desire.CapabilitiesOf("amphora", v(15)), desire.CapabilitiesOf("ovn", v(30))
+	amphora, old, ovn := driver.Of("amphora", v(23)), driver.Of("amphora", v(15)), driver.Of("ovn", v(30))
 	tcp, udp, sctp := ports(port(v1.ProtocolTCP, 53)), ports(port(v1.ProtocolUDP, 53)), ports(port(v1.ProtocolSCTP, 53))
 	asked, kubeProxy := annotated(annotation.Monitor, "true"), annotated(annotation.MonitorKubeProxy, "true")
 	for _, test := range []struct {
 		what string
 		svc  *v1.Service
-		can  desire.Capabilities
+		drv  driver.Driver
 		want string
 		port int // that members are asked on; 0 is the NodePort
 	}{
@@ -56,7 +57,7 @@ func TestMonitorType(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			pool := desired(t, test.svc, conf(asking("8080,10356")), test.can).Listeners[0].Pool
+			pool := desired(t, test.svc, conf(asking("8080,10356")), test.drv).Listeners[0].Pool
 			kind := ""
 			if pool.Monitor != nil {
 				kind = pool.Monitor.Type
@@ -103,17 +104,17 @@ func TestMonitorsThatCannotBeAreRefused(t *testing.T) {
 	on := annotated(annotation.Monitor, "true")
 	udp := ports(port(v1.ProtocolUDP, 53))
 	v := func(minor int) openstack.Version { return openstack.Version{Major: 2, Minor: minor} }
-	ovn := desire.CapabilitiesOf("ovn", v(30))
+	ovn := driver.Of("ovn", v(30))
 	for _, test := range []struct {
 		what  string
 		svc   *v1.Service
-		can   desire.Capabilities
+		drv   driver.Driver
 		words []string
 	}{
 		{"HTTP on ovn", service(on, annotated(annotation.MonitorType, "HTTP")), ovn, []string{annotation.MonitorType, `"HTTP"`, `"TCP", "UDP-CONNECT"`}},
 		{"a path on ovn", service(on, annotated(annotation.MonitorPath, "/")), ovn, []string{annotation.MonitorPath, "ovn has no HTTP monitors"}},
 		{"a port on ovn", service(on, annotated(annotation.MonitorPort, "30080")), ovn, []string{annotation.MonitorPort, "ovn has no health monitors that ask at another port"}},
-		{"HTTP 1.1 on an old Octavia", service(on, annotated(annotation.MonitorVersion, "1.1")), desire.CapabilitiesOf("amphora", v(9)), []string{annotation.MonitorVersion, "v2.9", "v2.10"}},
+		{"HTTP 1.1 on an old Octavia", service(on, annotated(annotation.MonitorVersion, "1.1")), driver.Of("amphora", v(9)), []string{annotation.MonitorVersion, "v2.9", "v2.10"}},
 		{"a host by HTTP 1.0", service(on, annotated(annotation.MonitorVersion, "1.0"), annotated(annotation.MonitorDomain, "a")), today(), []string{annotation.MonitorDomain, "1.1"}},
 		{"Local with SCTP on ovn", service(local, ports(port(v1.ProtocolSCTP, 53))), ovn, []string{"spec.ports[0].protocol", "ovn has none for SCTP", annotation.Monitor}},
 		{"kube-proxy on ovn", service(on, annotated(annotation.MonitorKubeProxy, "true")), ovn, []string{annotation.MonitorKubeProxy, "ovn has no"}},
@@ -123,11 +124,11 @@ func TestMonitorsThatCannotBeAreRefused(t *testing.T) {
 		{"SCTP without SCTP", service(on, annotated(annotation.MonitorType, "SCTP")), today(), []string{annotation.MonitorType, "ports of SCTP"}},
 		{"HTTP without TCP", service(on, udp, annotated(annotation.MonitorType, "HTTP")), today(), []string{annotation.MonitorType, annotation.MonitorPort}},
 		{"HTTPS without TCP", service(on, udp, annotated(annotation.MonitorType, "HTTPS"), annotated(annotation.MonitorPort, "10256")), today(), []string{annotation.MonitorType, "ports of TCP"}},
-		{"HTTP for UDP on an old Octavia", service(on, udp, annotated(annotation.MonitorType, "HTTP"), annotated(annotation.MonitorPort, "10256")), desire.CapabilitiesOf("amphora", v(15)), []string{annotation.MonitorType, "v2.16"}},
+		{"HTTP for UDP on an old Octavia", service(on, udp, annotated(annotation.MonitorType, "HTTP"), annotated(annotation.MonitorPort, "10256")), driver.Of("amphora", v(15)), []string{annotation.MonitorType, "v2.16"}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			refused(t, desire.Validate(test.svc, settings(t, test.svc, conf()), test.can), test.words...)
+			refused(t, desire.Validate(test.svc, settings(t, test.svc, conf()), test.drv), test.words...)
 		})
 	}
 }
@@ -195,11 +196,11 @@ func TestMonitorsAskByMethodsThatChangeNothing(t *testing.T) {
 func TestKubeProxyOfCloudConfGivesWay(t *testing.T) {
 	t.Parallel()
 	cfg := conf(func(c *config.LoadBalancer) { c.CreateMonitor, c.MonitorKubeProxy = true, true })
-	ovn := desire.CapabilitiesOf("ovn", openstack.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", openstack.Version{Major: 2, Minor: 30})
 	for _, test := range []struct {
 		what string
 		svc  *v1.Service
-		can  desire.Capabilities
+		drv  driver.Driver
 		want string
 	}{
 		{"amphora", service(), today(), "HTTP /healthz"},
@@ -207,7 +208,7 @@ func TestKubeProxyOfCloudConfGivesWay(t *testing.T) {
 		{"a Service that says no", service(annotated(annotation.MonitorKubeProxy, "false")), today(), "TCP "},
 		{"a Service with a monitor of its own", service(annotated(annotation.MonitorPath, "/live")), today(), "HTTP /live"},
 	} {
-		m := desired(t, test.svc, cfg, test.can).Listeners[0].Pool.Monitor
+		m := desired(t, test.svc, cfg, test.drv).Listeners[0].Pool.Monitor
 		if got := m.Type + " " + m.URLPath; got != test.want {
 			t.Errorf("%s: %s, want %s", test.what, got, test.want)
 		}
@@ -243,16 +244,16 @@ func TestDatagramsThatThePolicyLocalLosesAreTold(t *testing.T) {
 	udp := ports(port(v1.ProtocolUDP, 53))
 	for what, test := range map[string]struct {
 		svc  *v1.Service
-		can  desire.Capabilities
+		drv  driver.Driver
 		told bool
 	}{
-		"ovn":                         {service(udp, local), desire.CapabilitiesOf("ovn", v(30)), true},
-		"ovn and TCP":                 {service(local), desire.CapabilitiesOf("ovn", v(30)), false},
-		"ovn and the policy Cluster":  {service(udp, annotated(annotation.Monitor, "true")), desire.CapabilitiesOf("ovn", v(30)), false},
+		"ovn":                         {service(udp, local), driver.Of("ovn", v(30)), true},
+		"ovn and TCP":                 {service(local), driver.Of("ovn", v(30)), false},
+		"ovn and the policy Cluster":  {service(udp, annotated(annotation.Monitor, "true")), driver.Of("ovn", v(30)), false},
 		"amphora, which asks by HTTP": {service(udp, local), today(), false},
-		"amphora of old, which can't": {service(udp, local), desire.CapabilitiesOf("amphora", v(15)), true},
+		"amphora of old, which can't": {service(udp, local), driver.Of("amphora", v(15)), true},
 	} {
-		notices := desire.Ineffective(test.svc, settings(t, test.svc, conf()), test.can)
+		notices := desire.Ineffective(test.svc, settings(t, test.svc, conf()), test.drv)
 		told := slices.ContainsFunc(notices, func(n annotation.Notice) bool { return strings.Contains(n.Message, "loses datagrams") })
 		if told != test.told {
 			t.Errorf("%s: told %v, want %v", what, notices, test.told)

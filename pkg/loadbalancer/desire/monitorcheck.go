@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -16,21 +17,21 @@ const minUDPConnectDelay = 3
 
 // validate refuses monitors that the provider cannot have, or Octavia would not
 // take.
-func (m MonitorSettings) validate(svc *v1.Service, can Capabilities) field.ErrorList {
+func (m MonitorSettings) validate(svc *v1.Service, drv driver.Driver) field.ErrorList {
 	if !m.on(svc) {
 		return nil
 	}
-	errs := slices.Concat(m.validatePort(svc), m.validateOwn(svc, can), m.validateKubeProxy(can))
-	if local(svc) && !m.own() && can.Can(MonitorPorts) && svc.Spec.HealthCheckNodePort == 0 {
+	errs := slices.Concat(m.validatePort(svc), m.validateOwn(svc, drv), m.validateKubeProxy(drv))
+	if local(svc) && !m.own() && drv.Supports(driver.MonitorPorts) && svc.Spec.HealthCheckNodePort == 0 {
 		errs = append(errs, field.Required(inSpec("healthCheckNodePort"), "externalTrafficPolicy Local is served by asking it which nodes have endpoints"))
 	}
 	for i, port := range svc.Spec.Ports {
-		made, _ := monitor(svc, model.Protocol(port.Protocol), m, can)
+		made, _ := monitor(svc, model.Protocol(port.Protocol), m, drv)
 		switch {
 		case made == nil && local(svc):
 			errs = append(errs, field.Forbidden(inSpec("ports").Index(i).Child("protocol"), fmt.Sprintf(
 				"externalTrafficPolicy Local needs health monitors, and the provider %s has none for %s: use the policy Cluster, or %s: \"false\"",
-				can.Provider, port.Protocol, annotation.Monitor)))
+				drv.Name, port.Protocol, annotation.Monitor)))
 		case made != nil && made.Type == model.MonitorUDPConnect && m.Delay < minUDPConnectDelay:
 			return append(errs, field.Invalid(annotation.Path(annotation.MonitorDelay), m.Delay,
 				"monitors of type UDP-CONNECT need a delay of 3 seconds or more: give it here"))
@@ -55,13 +56,13 @@ func (m MonitorSettings) validatePort(svc *v1.Service) field.ErrorList {
 }
 
 // validateOwn checks the monitor that the user describes.
-func (m MonitorSettings) validateOwn(svc *v1.Service, can Capabilities) field.ErrorList {
+func (m MonitorSettings) validateOwn(svc *v1.Service, drv driver.Driver) field.ErrorList {
 	if !m.own() {
 		return nil
 	}
 	var errs field.ErrorList
 	kind := m.ownType("")
-	if why := can.Lacks(MonitorPorts); m.Port != 0 && why != "" {
+	if why := drv.Lacks(driver.MonitorPorts); m.Port != 0 && why != "" {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.MonitorPort), why))
 	}
 	for _, given := range []struct{ name, value string }{
@@ -72,10 +73,10 @@ func (m MonitorSettings) validateOwn(svc *v1.Service, can Capabilities) field.Er
 		case given.value == "":
 		case !overHTTP(kind):
 			errs = append(errs, field.Forbidden(annotation.Path(given.name), "monitors of type "+kind+" have no such thing: only HTTP and HTTPS"))
-		case m.Type == "" && !slices.Contains(can.Monitors, kind):
-			errs = append(errs, field.Forbidden(annotation.Path(given.name), fmt.Sprintf("the provider %s has no HTTP monitors", can.Provider)))
-		case slices.Contains([]string{annotation.MonitorVersion, annotation.MonitorDomain}, given.name) && !can.Can(MonitorHTTP11):
-			errs = append(errs, field.Forbidden(annotation.Path(given.name), can.Lacks(MonitorHTTP11)))
+		case m.Type == "" && !slices.Contains(drv.Monitors, kind):
+			errs = append(errs, field.Forbidden(annotation.Path(given.name), fmt.Sprintf("the provider %s has no HTTP monitors", drv.Name)))
+		case slices.Contains([]string{annotation.MonitorVersion, annotation.MonitorDomain}, given.name) && !drv.Supports(driver.MonitorHTTP11):
+			errs = append(errs, field.Forbidden(annotation.Path(given.name), drv.Lacks(driver.MonitorHTTP11)))
 		}
 	}
 	if m.Version == "1.0" && m.Domain != "" {
@@ -84,17 +85,17 @@ func (m MonitorSettings) validateOwn(svc *v1.Service, can Capabilities) field.Er
 	if m.Type == "" {
 		return errs
 	}
-	if !slices.Contains(can.Monitors, kind) {
-		return append(errs, notSupported(annotation.Path(annotation.MonitorType), kind, can.Monitors, can))
+	if !slices.Contains(drv.Monitors, kind) {
+		return append(errs, notSupported(annotation.Path(annotation.MonitorType), kind, drv.Monitors, drv))
 	}
-	if !slices.ContainsFunc(svc.Spec.Ports, func(p v1.ServicePort) bool { return fits(kind, model.Protocol(p.Protocol), m, can) }) {
-		errs = append(errs, field.Invalid(annotation.Path(annotation.MonitorType), kind, whyNotFit(kind, can)))
+	if !slices.ContainsFunc(svc.Spec.Ports, func(p v1.ServicePort) bool { return fits(kind, model.Protocol(p.Protocol), m, drv) }) {
+		errs = append(errs, field.Invalid(annotation.Path(annotation.MonitorType), kind, whyNotFit(kind, drv)))
 	}
 	return errs
 }
 
 // whyNotFit says what ports a type of monitor is for.
-func whyNotFit(kind string, can Capabilities) string {
+func whyNotFit(kind string, drv driver.Driver) string {
 	switch {
 	case kind == model.MonitorUDPConnect:
 		return "is for ports of UDP, and the Service has none"
@@ -102,8 +103,8 @@ func whyNotFit(kind string, can Capabilities) string {
 		return "is for ports of SCTP, and the Service has none"
 	case kind != model.MonitorHTTP && kind != model.MonitorTCP:
 		return "is for ports of TCP, and the Service has none"
-	case !can.Can(HTTPMonitorForUDP):
-		return "is for ports of TCP, and the Service has none: " + can.Lacks(HTTPMonitorForUDP)
+	case !drv.Supports(driver.HTTPMonitorForUDP):
+		return "is for ports of TCP, and the Service has none: " + drv.Lacks(driver.HTTPMonitorForUDP)
 	default:
 		return "for ports that are not of TCP it needs a port to ask at: " + annotation.MonitorPort
 	}
@@ -111,9 +112,9 @@ func whyNotFit(kind string, can Capabilities) string {
 
 // validateKubeProxy checks what is asked of kube-proxy by the Service itself. What
 // cloud.conf asks of it gives way.
-func (m MonitorSettings) validateKubeProxy(can Capabilities) field.ErrorList {
+func (m MonitorSettings) validateKubeProxy(drv driver.Driver) field.ErrorList {
 	path := annotation.Path(annotation.MonitorKubeProxy)
-	switch why := can.Lacks(MonitorPorts); {
+	switch why := drv.Lacks(driver.MonitorPorts); {
 	case !m.KubeProxyAsked:
 		return nil
 	case m.own():
@@ -127,9 +128,9 @@ func (m MonitorSettings) validateKubeProxy(can Capabilities) field.ErrorList {
 // blind tells that the policy Local is served by monitors that cannot find out which
 // nodes have endpoints. Only an ICMP error is bad news to UDP-CONNECT, at Octavia's
 // amphora as at OVN, and kube-proxy sends none.
-func (m MonitorSettings) blind(svc *v1.Service, can Capabilities) bool {
+func (m MonitorSettings) blind(svc *v1.Service, drv driver.Driver) bool {
 	return local(svc) && slices.ContainsFunc(svc.Spec.Ports, func(port v1.ServicePort) bool {
-		made, _ := monitor(svc, model.Protocol(port.Protocol), m, can)
+		made, _ := monitor(svc, model.Protocol(port.Protocol), m, drv)
 		return made != nil && made.Type == model.MonitorUDPConnect
 	})
 }

@@ -1,6 +1,10 @@
 package desire
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+)
 
 // unenforced says why nothing would keep the clients out that a Service keeps out;
 // empty when something does, or it keeps out none.
@@ -10,14 +14,14 @@ import "slices"
 //	no              yes (ovn)             yes                      security groups of the nodes
 //	no              yes (ovn)             no                       nothing
 //	no              no                    any                      nothing
-func unenforced(s Settings, can Capabilities) string {
-	why := can.Lacks(SourceRanges)
+func unenforced(s Settings, drv driver.Driver) string {
+	why := drv.Lacks(driver.SourceRanges)
 	switch {
 	case len(s.SourceRanges) == 0 || why == "":
 		return ""
-	case can.KeepsClients && s.SecurityGroups != "":
+	case drv.Quirks.PreservesClientIP && s.SecurityGroups != "":
 		return ""
-	case can.KeepsClients:
+	case drv.Quirks.PreservesClientIP:
 		return why + "; security groups of the nodes enforce them with manage-security-groups=true in cloud.conf, for which ask the cluster's operator"
 	}
 	return why
@@ -25,8 +29,8 @@ func unenforced(s Settings, can Capabilities) string {
 
 // allowedCIDRs gives the clients that a listener lets in. Where it cannot choose, the
 // security groups of the nodes do.
-func allowedCIDRs(s Settings, can Capabilities) []string {
-	if !can.Can(SourceRanges) {
+func allowedCIDRs(s Settings, drv driver.Driver) []string {
+	if !drv.Supports(driver.SourceRanges) {
 		return nil
 	}
 	return slices.Clone(s.SourceRanges)

@@ -10,6 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -52,11 +53,11 @@ func TestTagsStandBesideOursOnEveryPart(t *testing.T) {
 		if untagged {
 			want = nil
 		}
-		plain := desire.LoadBalancer(service(), id, settings(t, service(), conf()), backends, desire.Facts{Can: today()})
+		plain := desire.LoadBalancer(service(), id, settings(t, service(), conf()), backends, desire.Facts{Driver: today()})
 		if !slices.Equal(plain.Tags, id.Tags()) {
 			t.Errorf("nobody asks for tags: %q", plain.Tags)
 		}
-		lb := desire.LoadBalancer(svc, id, settings(t, svc, conf()), backends, desire.Facts{Can: today()})
+		lb := desire.LoadBalancer(svc, id, settings(t, svc, conf()), backends, desire.Facts{Driver: today()})
 		pool := lb.Listeners[0].Pool
 		for part, got := range map[string][]string{
 			"load balancer": lb.Tags, "listener": lb.Listeners[0].Tags, "pool": pool.Tags, "monitor": pool.Monitor.Tags,
@@ -83,12 +84,12 @@ func TestSourceRangesThatAProviderMayIgnoreAreTold(t *testing.T) {
 	t.Parallel()
 	limited := service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })
 	for provider, want := range map[string]bool{"amphora": false, "octavia": false, "f5": false, "a10": true} {
-		can := desire.CapabilitiesOf(provider, openstack.Version{Major: 2, Minor: 30})
-		told := desire.Ineffective(limited, settings(t, limited, conf()), can)
+		drv := driver.Of(provider, openstack.Version{Major: 2, Minor: 30})
+		told := desire.Ineffective(limited, settings(t, limited, conf()), drv)
 		if got := len(told) == 1 && told[0].Annotation == "spec.loadBalancerSourceRanges" && strings.Contains(told[0].Message, provider); got != want || !want && len(told) > 0 {
 			t.Errorf("%s: told %v", provider, told)
 		}
-		if told := desire.Ineffective(service(), settings(t, service(), conf()), can); len(told) > 0 {
+		if told := desire.Ineffective(service(), settings(t, service(), conf()), drv); len(told) > 0 {
 			t.Errorf("%s, open to all: told %v", provider, told)
 		}
 	}
@@ -97,7 +98,7 @@ func TestSourceRangesThatAProviderMayIgnoreAreTold(t *testing.T) {
 func TestTagsWithoutEffectAreTold(t *testing.T) {
 	t.Parallel()
 	svc := service(annotated(annotation.Tags, "a"))
-	old := desire.CapabilitiesOf("amphora", openstack.Version{Major: 2, Minor: 4})
+	old := driver.Of("amphora", openstack.Version{Major: 2, Minor: 4})
 	told := desire.Ineffective(svc, settings(t, svc, conf()), old)
 	if len(told) != 1 || told[0].Annotation != annotation.Tags || !strings.Contains(told[0].Message, "2.5") {
 		t.Errorf("told %v", told)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -80,7 +81,7 @@ func sameFamily(address netip.Addr, wanted v1.IPFamily) bool {
 }
 
 // validatePorts refuses what no load balancer could serve.
-func validatePorts(svc *v1.Service, can Capabilities) field.ErrorList {
+func validatePorts(svc *v1.Service, drv driver.Driver) field.ErrorList {
 	var errs field.ErrorList
 	path := inSpec("ports")
 	if len(svc.Spec.Ports) == 0 {
@@ -89,10 +90,10 @@ func validatePorts(svc *v1.Service, can Capabilities) field.ErrorList {
 	seen := map[string]bool{}
 	for i, port := range svc.Spec.Ports {
 		at := path.Index(i)
-		key := string(port.Protocol) + "/" + portText(port.Port)
+		key := fmt.Sprintf("%s/%d", port.Protocol, port.Port)
 		switch {
-		case !slices.Contains(can.Protocols, port.Protocol):
-			errs = append(errs, notSupported(at.Child("protocol"), port.Protocol, can.Protocols, can))
+		case !slices.Contains(drv.Protocols, port.Protocol):
+			errs = append(errs, notSupported(at.Child("protocol"), port.Protocol, drv.Protocols, drv))
 		case port.Port < 1 || port.Port > 65535:
 			errs = append(errs, field.Invalid(at.Child("port"), port.Port, "must be one port from 1 to 65535"))
 		case seen[key]:
@@ -109,27 +110,27 @@ func validatePorts(svc *v1.Service, can Capabilities) field.ErrorList {
 }
 
 // validateSettings refuses what the provider or the release of Octavia cannot do.
-func validateSettings(svc *v1.Service, s Settings, can Capabilities) field.ErrorList {
+func validateSettings(svc *v1.Service, s Settings, drv driver.Driver) field.ErrorList {
 	errs := s.refusedNew()
-	if why := unenforced(s, can); why != "" && !s.exists {
+	if why := unenforced(s, drv); why != "" && !s.exists {
 		errs = append(errs, field.Forbidden(inSpec("loadBalancerSourceRanges"), "cannot be enforced: "+why))
 	}
-	if why := can.Lacks(OwnPort); s.PortID != "" && why != "" {
+	if why := drv.Lacks(driver.OwnPort); s.PortID != "" && why != "" {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.PortID), why))
 	}
-	errs = append(errs, validateVIP(s, can)...)
-	if s.MethodAsked && !slices.Contains(can.Algorithms, s.Method) {
-		errs = append(errs, notSupported(annotation.Path(annotation.Method), s.Method, can.Algorithms, can))
+	errs = append(errs, validateVIP(s, drv)...)
+	if s.MethodAsked && !slices.Contains(drv.Algorithms, s.Method) {
+		errs = append(errs, notSupported(annotation.Path(annotation.Method), s.Method, drv.Algorithms, drv))
 	}
-	errs = append(errs, s.Listeners.validate(svc, can)...)
-	errs = append(errs, s.Monitor.validate(svc, can)...)
+	errs = append(errs, s.Listeners.validate(svc, drv)...)
+	errs = append(errs, s.Monitor.validate(svc, drv)...)
 	return errs
 }
 
 // notSupported refuses a value that the provider does not have.
-func notSupported[T ~string](path *field.Path, value T, supported []T, can Capabilities) *field.Error {
+func notSupported[T ~string](path *field.Path, value T, supported []T, drv driver.Driver) *field.Error {
 	err := field.NotSupported(path, value, supported)
-	err.Detail += fmt.Sprintf(", as the provider is %s and the version of Octavia's API %s", can.Provider, can.octavia)
+	err.Detail += fmt.Sprintf(", as the provider is %s and the version of Octavia's API %s", drv.Name, drv.Version)
 	return err
 }
 

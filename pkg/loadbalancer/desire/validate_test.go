@@ -1,7 +1,6 @@
 package desire_test
 
 import (
-	"slices"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,6 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -24,21 +24,21 @@ func TestValidateRefusesWhatCannotBeServed(t *testing.T) {
 	for _, test := range []struct {
 		what  string
 		svc   *v1.Service
-		can   desire.Capabilities
+		drv   driver.Driver
 		words []string
 	}{
 		{"no ports", service(ports()), today(), []string{"spec.ports", "at least one port"}},
-		{"SCTP of an older Octavia", service(ports(port(v1.ProtocolSCTP, 80))), desire.CapabilitiesOf("amphora", openstack.Version{Major: 2, Minor: 22}),
+		{"SCTP of an older Octavia", service(ports(port(v1.ProtocolSCTP, 80))), driver.Of("amphora", openstack.Version{Major: 2, Minor: 22}),
 			[]string{"spec.ports[0].protocol", `"SCTP"`, `"TCP", "UDP"`}},
 		{"port 0", service(change(func(p *v1.ServicePort) { p.Port = 0 })), today(), []string{"spec.ports[0].port", "from 1 to 65535"}},
 		{"port 65536", service(change(func(p *v1.ServicePort) { p.Port = 65536 })), today(), []string{"spec.ports[0].port", "65536"}},
 		{"one port twice", service(ports(port(tcp, 80), port(udp, 80), port(tcp, 80))), today(), []string{"spec.ports[2]", `"TCP/80"`}},
 		{"no NodePort", service(change(func(p *v1.ServicePort) { p.NodePort = 0 })), today(), []string{"spec.ports[0].nodePort", "allocateLoadBalancerNodePorts"}},
 		{"NodePort 70000", service(change(func(p *v1.ServicePort) { p.NodePort = 70000 })), today(), []string{"spec.ports[0].nodePort", "70000"}},
-		{"source ranges on ovn", service(ranges), desire.CapabilitiesOf("ovn", ussuri), []string{"spec.loadBalancerSourceRanges", "cannot be enforced", "ovn"}},
-		{"source ranges on an old Octavia", service(ranges), desire.CapabilitiesOf("amphora", rocky), []string{"spec.loadBalancerSourceRanges", "v2.5", "v2.12"}},
+		{"source ranges on ovn", service(ranges), driver.Of("ovn", ussuri), []string{"spec.loadBalancerSourceRanges", "cannot be enforced", "ovn"}},
+		{"source ranges on an old Octavia", service(ranges), driver.Of("amphora", rocky), []string{"spec.loadBalancerSourceRanges", "v2.5", "v2.12"}},
 		{"an algorithm amphora has not", service(annotated(annotation.Method, "SOURCE_IP_PORT")), today(), []string{annotation.Method, `"SOURCE_IP_PORT"`, `"ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP"`}},
-		{"an algorithm ovn has not", service(annotated(annotation.Method, "ROUND_ROBIN")), desire.CapabilitiesOf("ovn", ussuri), []string{annotation.Method, `"ROUND_ROBIN"`, `"SOURCE_IP_PORT"`}},
+		{"an algorithm ovn has not", service(annotated(annotation.Method, "ROUND_ROBIN")), driver.Of("ovn", ussuri), []string{annotation.Method, `"ROUND_ROBIN"`, `"SOURCE_IP_PORT"`}},
 		{"Local without a port to ask", service(noHealthPort), today(), []string{"spec.healthCheckNodePort", "externalTrafficPolicy Local"}},
 		{
 			"UDP-CONNECT too often", service(ports(port(tcp, 53), port(udp, 53)), annotated(annotation.Monitor, "true"), annotated(annotation.MonitorDelay, "2")),
@@ -46,12 +46,12 @@ func TestValidateRefusesWhatCannotBeServed(t *testing.T) {
 		},
 		{
 			"UDP-CONNECT too often, with Local on an old Octavia", service(ports(port(udp, 53)), local, annotated(annotation.MonitorDelay, "2")),
-			desire.CapabilitiesOf("amphora", openstack.Version{Major: 2, Minor: 12}), []string{annotation.MonitorDelay, "UDP-CONNECT"},
+			driver.Of("amphora", openstack.Version{Major: 2, Minor: 12}), []string{annotation.MonitorDelay, "UDP-CONNECT"},
 		},
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			refused(t, desire.Validate(test.svc, settings(t, test.svc, conf()), test.can), test.words...)
+			refused(t, desire.Validate(test.svc, settings(t, test.svc, conf()), test.drv), test.words...)
 		})
 	}
 }
@@ -59,11 +59,11 @@ func TestValidateRefusesWhatCannotBeServed(t *testing.T) {
 func TestValidateAcceptsWhatCanBeServed(t *testing.T) {
 	t.Parallel()
 	tcp, udp := v1.ProtocolTCP, v1.ProtocolUDP
-	ovn := desire.CapabilitiesOf("ovn", openstack.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", openstack.Version{Major: 2, Minor: 30})
 	for _, test := range []struct {
 		what string
 		svc  *v1.Service
-		can  desire.Capabilities
+		drv  driver.Driver
 	}{
 		{"TCP", service(), today()},
 		{"one number for TCP and UDP", service(ports(port(tcp, 53), port(udp, 53))), today()},
@@ -79,7 +79,7 @@ func TestValidateAcceptsWhatCanBeServed(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			if errs := desire.Validate(test.svc, settings(t, test.svc, conf()), test.can); len(errs) > 0 {
+			if errs := desire.Validate(test.svc, settings(t, test.svc, conf()), test.drv); len(errs) > 0 {
 				t.Error(errs.ToAggregate())
 			}
 		})
@@ -95,37 +95,6 @@ func TestValidateReportsAllMistakes(t *testing.T) {
 	}
 }
 
-func TestCapabilities(t *testing.T) {
-	t.Parallel()
-	v := func(minor int) openstack.Version { return openstack.Version{Major: 2, Minor: minor} }
-	for _, test := range []struct {
-		provider                string
-		version                 openstack.Version
-		algorithm               string
-		algorithms              int
-		monitorPort, httpForUDP bool
-		sourceRanges            bool
-	}{
-		{"amphora", v(30), "ROUND_ROBIN", 3, true, true, true},
-		{"amphorav2", v(30), "ROUND_ROBIN", 3, true, true, true},
-		{"octavia", v(16), "ROUND_ROBIN", 3, true, true, true},
-		{"amphora", v(15), "ROUND_ROBIN", 3, true, false, true},
-		{"amphora", v(12), "ROUND_ROBIN", 3, true, false, true},
-		{"amphora", v(11), "ROUND_ROBIN", 3, true, false, false},
-		{"ovn", v(30), "SOURCE_IP_PORT", 1, false, false, false},
-		{"a vendor's", v(30), "ROUND_ROBIN", 4, true, true, true},
-	} {
-		can := desire.CapabilitiesOf(test.provider, test.version)
-		if can.Algorithms[0] != test.algorithm || len(can.Algorithms) != test.algorithms || can.Can(desire.MonitorPorts) != test.monitorPort ||
-			can.Can(desire.HTTPMonitorForUDP) != test.httpForUDP || can.Can(desire.SourceRanges) != test.sourceRanges {
-			t.Errorf("%s %s can %+v", test.provider, test.version, can)
-		}
-		if slices.Contains(can.Protocols, v1.ProtocolSCTP) != (test.version.Minor >= 23) {
-			t.Errorf("%s %s has %v", test.provider, test.version, can.Protocols)
-		}
-	}
-}
-
 // TestTheAlgorithmOfTheSectionGivesWay keeps cloud.conf's default from standing
 // in the way of ovn, which has another only one.
 func TestTheAlgorithmOfTheSectionGivesWay(t *testing.T) {
@@ -138,49 +107,10 @@ func TestTheAlgorithmOfTheSectionGivesWay(t *testing.T) {
 		{"a vendor's", "SOURCE_IP_PORT", "SOURCE_IP_PORT"},
 	} {
 		cfg := conf(func(c *config.LoadBalancer) { c.LBMethod = test.asked })
-		can := desire.CapabilitiesOf(test.provider, openstack.Version{Major: 2, Minor: 30})
-		lb := desired(t, service(), cfg, can)
+		drv := driver.Of(test.provider, openstack.Version{Major: 2, Minor: 30})
+		lb := desired(t, service(), cfg, drv)
 		if got := lb.Listeners[0].Pool.Algorithm; got != test.want {
 			t.Errorf("%s with lb-method=%s: %s, want %s", test.provider, test.asked, got, test.want)
-		}
-	}
-}
-
-// TestHabits keeps the ways of ovn in the table, where they are looked up.
-func TestHabits(t *testing.T) {
-	t.Parallel()
-	for provider, want := range map[string]bool{"ovn": true, "amphora": false, "f5": false, "a vendor's": false} {
-		h := desire.HabitsOf(provider)
-		if h.Quick != want || h.ReportsEarly != want || h.TellSubnets != want || h.TouchPools != want {
-			t.Errorf("%s: %+v", provider, h)
-		}
-	}
-}
-
-// TestWhatIsLearntIsLacked tells what a table of features, a release and an answer
-// each say of a provider.
-//
-//proves:115
-func TestWhatIsLearntIsLacked(t *testing.T) {
-	t.Parallel()
-	v := openstack.Version{Major: 2, Minor: 9}
-	can := desire.CapabilitiesOf("acme", v, desire.FullCreate)
-	for feature, want := range map[desire.Feature]string{
-		desire.FullCreate:    "the provider acme has refused load balancers that are created with everything in them",
-		desire.MemberBatches: "",
-		desire.SourceRanges:  "this Octavia has API version v2.9, source ranges need v2.12",
-		desire.Flavors:       "",
-	} {
-		if got := can.Lacks(feature); got != want {
-			t.Errorf("%s: %q, want %q", feature, got, want)
-		}
-	}
-	if got, want := desire.CapabilitiesOf("f5", v).Lacks(desire.Flavors), "the provider f5 has no flavors"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	for provider, want := range map[string]bool{"acme": true, "f5": true, "ovn": false, "amphora": false} {
-		if desire.Learns(provider) != want {
-			t.Errorf("%s is learnt about: %v", provider, !want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -26,17 +27,17 @@ func vipSettings(values annotation.Values, lb config.LoadBalancer) model.VIPSett
 
 // validateVIP refuses what the provider does not have on a VIP, wherever it is asked
 // for: both are there to hold something off. None can always be had.
-func validateVIP(s Settings, can Capabilities) field.ErrorList {
+func validateVIP(s Settings, drv driver.Driver) field.ErrorList {
 	var errs field.ErrorList
 	asked := s.VIP.Settled()
-	if why := can.Lacks(VIPQoS); asked.QoSPolicyID != "" && why != "" {
+	if why := drv.Lacks(driver.VIPQoS); asked.QoSPolicyID != "" && why != "" {
 		errs = append(errs, field.Forbidden(annotation.Path(annotation.VIPQoSPolicyID), asked.QoSPolicyID+" cannot be: "+why))
 	}
 	if len(asked.SecurityGroupIDs) == 0 {
 		return errs
 	}
 	at, ids := annotation.Path(annotation.VIPSecurityGroups), strings.Join(asked.SecurityGroupIDs, ",")
-	if why := can.Lacks(VIPSecurityGroups); why != "" {
+	if why := drv.Lacks(driver.VIPSecurityGroups); why != "" {
 		return append(errs, field.Forbidden(at, ids+" cannot be: "+why))
 	}
 	if len(s.SourceRanges) > 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -51,15 +52,15 @@ func TestWhatTheVIPCannotHaveIsRefused(t *testing.T) {
 	t.Parallel()
 	qos, groups := annotated(annotation.VIPQoSPolicyID, policyA), annotated(annotation.VIPSecurityGroups, groupA)
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }
-	of := func(provider string, minor int) desire.Capabilities {
-		return desire.CapabilitiesOf(provider, openstack.Version{Major: 2, Minor: minor})
+	of := func(provider string, minor int) driver.Driver {
+		return driver.Of(provider, openstack.Version{Major: 2, Minor: minor})
 	}
 	byOperator := conf(func(lb *config.LoadBalancer) { lb.VIPSecurityGroupIDs = groupA })
 	for _, test := range []struct {
 		what  string
 		svc   *v1.Service
 		cfg   *config.Config
-		can   desire.Capabilities
+		drv   driver.Driver
 		words []string // none: it can be
 	}{
 		{"both", service(qos, groups), conf(), today(), nil},
@@ -76,7 +77,7 @@ func TestWhatTheVIPCannotHaveIsRefused(t *testing.T) {
 	} {
 		t.Run(test.what, func(t *testing.T) {
 			t.Parallel()
-			errs := desire.Validate(test.svc, settings(t, test.svc, test.cfg), test.can)
+			errs := desire.Validate(test.svc, settings(t, test.svc, test.cfg), test.drv)
 			if test.words != nil || len(errs) > 0 {
 				refused(t, errs, test.words...)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -39,7 +40,7 @@ func TestFactsAreKeptForAWhile(t *testing.T) {
 			first := w.must(test.settings, node)
 			w.asked(test.requests)
 			w.pass(age)
-			if diff := cmp.Diff(first, w.must(test.settings, node), cmpopts.IgnoreUnexported(desire.Capabilities{})); diff != "" {
+			if diff := cmp.Diff(first, w.must(test.settings, node), cmpopts.IgnoreUnexported(driver.Driver{})); diff != "" {
 				t.Error(diff)
 			}
 			w.asked(0)
@@ -95,7 +96,7 @@ func TestWhoGivesUpDoesNotEndItForTheOthers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	gaveUp := make(chan error, 1)
 	go func() {
-		_, err := w.reader.Gather(ctx, w.external(), nil, desire.Capabilities{}, nil)
+		_, err := w.reader.Gather(ctx, w.external(), nil, driver.Driver{}, nil)
 		gaveUp <- err
 	}()
 	until(t.Context(), t, "the request is under way", func() bool { return w.cloud.Faults.Hits() > 0 })

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
@@ -70,8 +71,8 @@ func (r *Reader) Version(ctx context.Context) (openstack.Version, error) { retur
 
 // Gather reads the facts for a Service. What a load balancer that exists has
 // settled is not asked again: existing is nil when there is none.
-func (r *Reader) Gather(ctx context.Context, s desire.Settings, backends []desire.Backend, can desire.Capabilities, existing *model.LoadBalancer) (desire.Facts, error) {
-	facts := desire.Facts{Can: can}
+func (r *Reader) Gather(ctx context.Context, s desire.Settings, backends []desire.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
+	facts := desire.Facts{Driver: drv}
 	var err error
 	if facts.MembersIn, err = r.membersIn(ctx, s); err != nil {
 		return facts, err
@@ -82,7 +83,7 @@ func (r *Reader) Gather(ctx context.Context, s desire.Settings, backends []desir
 			return facts, err
 		}
 	}
-	if err := r.place(ctx, s, can, existing == nil, &facts); err != nil {
+	if err := r.place(ctx, s, drv, existing == nil, &facts); err != nil {
 		return facts, err
 	}
 	if existing == nil {

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -79,7 +80,7 @@ func TestTheSubnetThatAllNodesAreIn(t *testing.T) {
 		VIPSubnetID:   w.cloud.Subnet.ID,
 		MemberSubnets: map[string]string{"127.100.1.1": w.cloud.Subnet.ID, "127.100.1.2": w.cloud.Subnet.ID},
 	}
-	if diff := cmp.Diff(want, known, cmpopts.IgnoreUnexported(desire.Capabilities{})); diff != "" {
+	if diff := cmp.Diff(want, known, cmpopts.IgnoreUnexported(driver.Driver{})); diff != "" {
 		t.Error(diff)
 	}
 	w.asked(1)
@@ -154,7 +155,7 @@ func TestASubnetForMembersLeavesTheVIPInTheNodesSubnet(t *testing.T) {
 		t.Errorf("facts %+v, want the VIP in %s", known, w.cloud.Subnet.ID)
 	}
 	w.cloud.Books.Reset()
-	if _, err := w.reader.Gather(t.Context(), w.internal(members), nil, desire.Capabilities{}, existing(nil)); err != nil {
+	if _, err := w.reader.Gather(t.Context(), w.internal(members), nil, driver.Driver{}, existing(nil)); err != nil {
 		t.Error(err)
 	}
 	w.asked(0)
@@ -248,7 +249,7 @@ func TestWhatExistsIsNotAskedAgain(t *testing.T) {
 		{"with a floating IP", existing(&model.FloatingIP{ID: "fip"}), w.cloud.ExternalNetwork.ID, 0},
 		{"without one", existing(nil), w.cloud.ExternalNetwork.ID, 1},
 	} {
-		known, err := w.reader.Gather(t.Context(), s, nil, desire.Capabilities{}, test.existing)
+		known, err := w.reader.Gather(t.Context(), s, nil, driver.Driver{}, test.existing)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
@@ -25,13 +26,13 @@ type Octavia interface {
 // place fills in what a load balancer is built like and where. For one that is to
 // be made, what does not exist is refused here. What the provider does not have is
 // left out and told.
-func (r *Reader) place(ctx context.Context, s desire.Settings, can desire.Capabilities, isNew bool, facts *desire.Facts) error {
+func (r *Reader) place(ctx context.Context, s desire.Settings, drv driver.Driver, isNew bool, facts *desire.Facts) error {
 	facts.AvailabilityZone = s.AvailabilityZone
-	if why := can.Lacks(desire.AvailabilityZones); why != "" && s.AvailabilityZone != "" {
+	if why := drv.Lacks(driver.AvailabilityZones); why != "" && s.AvailabilityZone != "" {
 		facts.AvailabilityZone = ""
 		facts.Ignored = append(facts.Ignored, annotation.Notice{Annotation: annotation.AvailabilityZone, Message: "without effect: " + why})
 	}
-	if why := can.Lacks(desire.Flavors); why != "" && s.FlavorID != "" {
+	if why := drv.Lacks(driver.Flavors); why != "" && s.FlavorID != "" {
 		facts.Ignored = append(facts.Ignored, annotation.Notice{Annotation: annotation.FlavorID, Message: "without effect: " + why})
 	} else if err := r.flavor(ctx, s.FlavorID, isNew, facts); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -83,7 +84,7 @@ func ipv6(s *desire.Settings) { s.Family = v1.IPv6Protocol }
 
 func (w *world) gather(s desire.Settings, backends ...desire.Backend) (desire.Facts, error) {
 	w.t.Helper()
-	return w.reader.Gather(w.t.Context(), s, backends, desire.Capabilities{}, nil)
+	return w.reader.Gather(w.t.Context(), s, backends, driver.Driver{}, nil)
 }
 
 func (w *world) must(s desire.Settings, backends ...desire.Backend) desire.Facts {

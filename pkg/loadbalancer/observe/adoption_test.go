@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -241,15 +242,15 @@ func TestNothingIsRewrittenAtTheTakeover(t *testing.T) {
 		if len(errs) > 0 || len(notices) > 0 {
 			t.Fatalf("%s: errors %v, notices %v", name, errs, notices)
 		}
-		can := desire.CapabilitiesOf("amphora", zed)
-		if errs := desire.Validate(svc, settings, can); len(errs) > 0 {
+		drv := driver.Of("amphora", zed)
+		if errs := desire.Validate(svc, settings, drv); len(errs) > 0 {
 			t.Fatalf("%s: %v", name, errs)
 		}
 		backends, _, err := desire.Backends(settings, in.Nodes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		facts := desire.Facts{Can: can, VIPSubnetID: settings.SubnetID, VIPNetworkID: settings.NetworkID}
+		facts := desire.Facts{Driver: drv, VIPSubnetID: settings.SubnetID, VIPNetworkID: settings.NetworkID}
 		desired := desire.LoadBalancer(svc, in.identity(svc), settings, backends, facts)
 		todo := plan.Diff(desired, model.Observed{LoadBalancer: in.adopt(svc)}, plan.Options{Published: true})
 		if !todo.Empty() || len(todo.Notices)+len(todo.Retained) > 0 {

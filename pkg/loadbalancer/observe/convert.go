@@ -8,6 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -117,11 +118,11 @@ func monitored(pool model.Pool) model.Protocol {
 //	its description says which                    those
 //	made by us, and its description says nothing  none
 //	made by cloud-provider-openstack              all that Octavia would not start with: it always sends all
-//	any, of provider ovn                          none: it keeps no limits, so nothing is changed about them
+//	any, where the driver ignores them            none: nothing is changed about them
 func (p Parts) limits(l listeners.Listener, id ownership.Identity) model.Limits {
 	var limits model.Limits
 	LimitValues(&limits, &l)
-	if p.LoadBalancer.Provider == providerOVN {
+	if driver.QuirksOf(p.LoadBalancer.Provider).IgnoresLimits {
 		return limits
 	}
 	ours := slices.Contains(l.Tags, id.ServiceTag()) || id.Claim(p.LoadBalancer.Tags, p.LoadBalancer.Description) == ownership.Ours
@@ -130,8 +131,6 @@ func (p Parts) limits(l listeners.Listener, id ownership.Identity) model.Limits 
 	}
 	return limits
 }
-
-const providerOVN = "ovn"
 
 // LimitValues fills in what the limits of a listener stand at.
 func LimitValues(limits *model.Limits, l *listeners.Listener) {

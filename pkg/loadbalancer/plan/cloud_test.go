@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -13,12 +14,10 @@ import (
 type cloud struct {
 	observed model.Observed
 	made     int
-	// forgetful is Options.Forgetful.
-	forgetful bool
+	// driver is that of Options.
+	driver driver.Driver
 	// stale are the transports of which a monitor went with its pool.
 	stale map[model.Protocol]bool
-	// noFullCreate, noBatches and tellSubnets are those of Options.
-	noFullCreate, noBatches, tellSubnets bool
 }
 
 // run carries out steps one after another.
@@ -39,7 +38,7 @@ func (c *cloud) do(step plan.Step) error {
 		return err
 	}
 	plan.Advance(&c.observed, step)
-	c.forget(step)
+	c.makeStale(step)
 	c.identify()
 	return nil
 }
@@ -49,7 +48,7 @@ func (c *cloud) check(step plan.Step) error {
 	lb := c.observed.LoadBalancer
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
-		return refuse(lb != nil || c.noFullCreate && len(s.LoadBalancer.Listeners) > 0, "there is one already, or it is not empty")
+		return refuse(lb != nil || !c.driver.Supports(driver.FullCreate) && len(s.LoadBalancer.Listeners) > 0, "there is one already, or it is not empty")
 	case plan.DeleteLoadBalancer:
 		return c.checkDelete(s)
 	case plan.DeleteFloatingIP:
@@ -110,7 +109,7 @@ func (c *cloud) spare(id string) bool {
 }
 
 func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
-	if err := c.checkForgetful(lb, step); err != nil {
+	if err := c.checkStaleMonitors(lb, step); err != nil {
 		return err
 	}
 	switch s := step.(type) {
@@ -134,10 +133,10 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 		}
 		return fmt.Errorf("no such pool, or a listener uses it")
 	}
-	if _, is := step.(plan.SetMembers); is && c.noBatches {
+	if _, is := step.(plan.SetMembers); is && !c.driver.Supports(driver.MemberBatches) {
 		return fmt.Errorf("the provider has no batches")
 	}
-	if set, is := step.(plan.SetMembers); is && !c.tellSubnets {
+	if set, is := step.(plan.SetMembers); is && !c.driver.Quirks.AlwaysSendSubnet {
 		if pool := set.Pool.Find(lb); pool != nil && guesses(pool, set) {
 			return fmt.Errorf("a member that nobody has read is told a subnet")
 		}

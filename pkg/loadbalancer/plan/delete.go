@@ -44,7 +44,7 @@ func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {
 	if ends && (opts.Cascade || lb.Status.Failed() || lb.Shared != nil) {
 		return []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true}}
 	}
-	d := differ{desired: &model.LoadBalancer{}, observed: lb, forgetful: !ends && opts.Forgetful}
+	d := differ{desired: &model.LoadBalancer{}, observed: lb, staleMonitors: !ends && opts.Driver.Quirks.StaleMonitors}
 	d.dropListeners()
 	if ends {
 		d.add(DeleteLoadBalancer{ID: lb.ID, Name: lb.Name})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -23,25 +24,32 @@ type Options struct {
 	Given []string
 	// Cascade lets one request delete a load balancer with all that is in it.
 	Cascade bool
-	// Forgetful tells of a provider that loses monitors of a full create, hangs
-	// when a listener is made beside a monitor, and leaves listeners and pools
-	// behind when a monitor changes: ovn of Zed.
-	Forgetful bool
+	// Driver is that of the load balancer that exists, or of the one to create where
+	// there is none.
+	Driver driver.Driver
+	// CreateEmpty leaves the listeners of a creation to later steps: Octavia has refused to
+	// create a load balancer like it with everything in it.
+	CreateEmpty bool
 	// MoveMembers makes members that are in another subnet than wanted move there.
 	MoveMembers bool
 	// NodesSubnets tells that the subnets of desired members are those that their nodes
 	// were found in, as nobody names one.
 	NodesSubnets bool
-	// TellSubnets tells of a provider that wants to be told the subnet of every member
-	// each time.
-	TellSubnets bool
-	// Successor is what is made in place of a load balancer that cannot become what
-	// is desired, or is in ERROR; nil when none may be made.
-	Successor *model.LoadBalancer
-	// NoFullCreate tells of a provider that cannot make a load balancer with
-	// everything in it: it is made empty, and then filled. NoBatches tells of one
-	// that cannot change all members of a pool in one request.
-	NoFullCreate, NoBatches bool
+	// Replacement is what is created in place of a load balancer that cannot become what
+	// is desired, or is in ERROR; nil when none may be created.
+	Replacement *Replacement
+}
+
+// Replacement is a load balancer that takes the place of another one, and its driver.
+type Replacement struct {
+	LoadBalancer *model.LoadBalancer
+	Driver       driver.Driver
+}
+
+// forReplacement returns the options for the creation of the replacement.
+func (o Options) forReplacement() Options {
+	o.Driver = o.Replacement.Driver
+	return o
 }
 
 // Diff gives the steps that make the observed load balancer like the desired one.
@@ -50,8 +58,8 @@ type Options struct {
 //	none                         create, floating IP
 //	ERROR, address not known     delete, create, floating IP
 //	ERROR, address published     blocked: it may still serve, and only an operator can fail it over;
-//	                             with a successor, that takes its place
-//	cannot become what is        with a successor, that takes its place: see supersede
+//	                             with a replacement, that takes its place
+//	cannot become what is        with a replacement, that takes its place: see startReplacement
 //	desired
 //	another's, ERROR             blocked: its owner brings it back
 //	ACTIVE                       what differs; of another's, only what is the Service's own in it
@@ -72,13 +80,13 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	lb := observed.LoadBalancer
 	switch {
 	case observed.Retiring != nil:
-		return succeed(desired, observed, opts)
+		return finishReplacement(desired, observed, opts)
 	case lb == nil:
 		return Plan{Steps: create(desired, observed.Spare, opts)}
 	case lb.Shared != nil && lb.Status.Failed():
 		return Plan{Blocked: fmt.Sprintf("load balancer %s, which was made for another and is shared, is in ERROR", lb.ID)}
-	case opts.Successor != nil && (Misfits(desired, lb) || lb.Status.Failed() && opts.Published && replaceable(lb)):
-		return supersede(desired, observed, opts)
+	case opts.Replacement != nil && (Misfits(desired, lb) || lb.Status.Failed() && opts.Published && replaceable(lb)):
+		return startReplacement(desired, observed, opts)
 	case lb.Status.Failed() && opts.Published:
 		return Plan{Blocked: inError(lb)}
 	case lb.Status.Failed():
@@ -87,8 +95,8 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	if blocked := or(conflict(desired, lb), guards(desired, lb)); blocked != "" {
 		return Plan{Blocked: blocked}
 	}
-	if opts.Forgetful {
-		if blocked := beside(desired, lb); blocked != "" {
+	if opts.Driver.Quirks.StaleMonitors {
+		if blocked := foreignMonitorBeside(desired, lb); blocked != "" {
 			return Plan{Blocked: blocked}
 		}
 	}
@@ -111,7 +119,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 // contents gives the steps for what is in a load balancer.
 func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	desired = KeepMembers(desired, lb, opts)
-	d := &differ{desired: desired, observed: lb, opts: opts, forgetful: opts.Forgetful}
+	d := &differ{desired: desired, observed: lb, opts: opts, staleMonitors: opts.Driver.Quirks.StaleMonitors}
 	d.add(updateVIP(desired, lb)...)
 	d.tighten()
 	d.dropListeners()
@@ -120,8 +128,8 @@ func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	d.replaceListeners()
 	d.loosen()
 	d.add(d.last...)
-	if d.forgetful {
-		d.steps = remember(d.steps, desired)
+	if d.staleMonitors {
+		d.steps = repairStale(d.steps, desired)
 	}
 	d.add(switchOn(desired, lb)...) // which lets clients in
 	return d
@@ -130,30 +138,54 @@ func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 // create makes a load balancer.
 func create(desired *model.LoadBalancer, spare []model.FloatingIP, opts Options) []Step {
 	steps := detachFloatingIP(desired, nil, spare, opts)
-	made, rest := bare(desired, opts)
+	made, rest := atOnce(desired, opts)
 	steps = append(steps, CreateLoadBalancer{LoadBalancer: made})
 	steps = append(steps, attachFloatingIP(desired, nil, spare, opts)...)
 	return append(steps, rest...)
 }
 
-// bare gives as much of a load balancer as the provider makes at once, and the steps
-// for the rest.
-func bare(desired *model.LoadBalancer, opts Options) (*model.LoadBalancer, []Step) {
+// atOnce returns as much of a load balancer as the driver creates in one request, and
+// the steps for the rest.
+//
+//	createsEmpty   stale monitors   created
+//	yes            any              empty
+//	no             yes              without monitors
+//	no             no               in full
+func atOnce(desired *model.LoadBalancer, opts Options) (*model.LoadBalancer, []Step) {
 	made, rest := desired, []Step(nil)
+	stale := opts.Driver.Quirks.StaleMonitors
 	switch {
-	case opts.NoFullCreate:
+	case createsEmpty(desired, opts):
 		empty := *desired
 		empty.Listeners = nil
-		d := differ{desired: desired, observed: &empty, opts: opts, forgetful: opts.Forgetful}
+		d := differ{desired: desired, observed: &empty, opts: opts, staleMonitors: stale}
 		d.createListeners()
 		made, rest = &empty, append(d.steps, d.last...)
-	case opts.Forgetful:
+	case stale:
 		made, rest = withoutMonitors(desired)
 	}
-	if opts.Forgetful {
-		rest = remember(rest, desired)
+	if stale {
+		rest = repairStale(rest, desired)
 	}
 	return made, rest
+}
+
+// createsEmpty reports whether a load balancer has to be created without listeners.
+//
+//	full creates   refused for this   ranges break
+//	supported      Service before     full creates   source ranges   created
+//	no             any                any            any             empty
+//	any            yes                any            any             empty
+//	yes            no                 yes            yes             empty
+//	yes            no                 yes            no              in full
+//	yes            no                 no             any             in full
+func createsEmpty(desired *model.LoadBalancer, opts Options) bool {
+	return opts.CreateEmpty || !opts.Driver.Supports(driver.FullCreate) ||
+		opts.Driver.Quirks.RangesBreakFullCreate && hasSourceRanges(desired)
+}
+
+func hasSourceRanges(lb *model.LoadBalancer) bool {
+	return slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 })
 }
 
 // replace starts anew: a load balancer that never came up is of no use to anyone.
@@ -163,8 +195,8 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 		return Plan{Blocked: fmt.Sprintf("load balancer %s (%s) is in ERROR, and is not deleted because it also holds %s: "+
 			"ask the cloud's operator for a failover, or remove that", lb.Name, lb.ID, lb.Foreign[0])}
 	}
-	if opts.Successor != nil {
-		desired = opts.Successor
+	if opts.Replacement != nil {
+		desired, opts = opts.Replacement.LoadBalancer, opts.forReplacement()
 	}
 	steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"}}
 	spare := observed.Spare
@@ -189,18 +221,18 @@ type differ struct {
 	desired, observed *model.LoadBalancer
 	opts              Options
 	steps             []Step
-	// forgetful is Options.Forgetful: monitors are made after everything else,
+	// staleMonitors is the driver's quirk: monitors are created after everything else,
 	// which is what last is for.
-	forgetful bool
-	last      []Step
-	// blind are pools whose monitors are made anew.
-	blind map[string]bool
+	staleMonitors bool
+	last          []Step
+	// recreated are the pools whose monitors are deleted and created again.
+	recreated map[string]bool
 }
 
 func (d *differ) add(steps ...Step) { d.steps = append(d.steps, steps...) }
 
 func (d *differ) createMonitor(step CreateMonitor) {
-	if d.forgetful {
+	if d.staleMonitors {
 		d.last = append(d.last, step)
 	} else {
 		d.add(step)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -157,6 +158,7 @@ func troubles(t *testing.T) []situation {
 		{ID: "fip-8", Address: "203.0.113.8", Owned: true}, {ID: "fip-9", Address: "203.0.113.9", Owned: true},
 	}}
 	monitored := web(monitor(model.MonitorTCP))
+	zed := plan.Options{Driver: driver.Driver{Quirks: driver.Quirks{StaleMonitors: true}}}
 	return []situation{
 		{name: "in ERROR before it served", desired: monitored, observed: inError},
 		{name: "in ERROR and published", desired: monitored, observed: inError, options: plan.Options{Published: true}},
@@ -204,14 +206,14 @@ func troubles(t *testing.T) []situation {
 		{name: "settings that cannot change", observed: made(t, web()), desired: web(func(lb *model.LoadBalancer) {
 			lb.Provider, lb.FlavorID, lb.VIP.SubnetID = "ovn", "large", "other-subnet"
 		})},
-		{name: "a port more where monitors block listeners", observed: made(t, monitored), options: plan.Options{Forgetful: true},
+		{name: "a port more where monitors block listeners", observed: made(t, monitored), options: zed,
 			desired: web(ports(listener(0, model.TCP, 80), listener(1, model.TCP, 443), listener(2, model.TCP, 8443)), monitor(model.MonitorTCP))},
-		{name: "the first time where monitors of a creation get lost", desired: monitored, options: plan.Options{Forgetful: true}},
-		{name: "a monitor was lost in the creation", desired: monitored, options: plan.Options{Forgetful: true},
+		{name: "the first time where monitors of a creation get lost", desired: monitored, options: zed},
+		{name: "a monitor was lost in the creation", desired: monitored, options: zed,
 			observed: broken(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.Monitor.Status.Provisioning = "PENDING_CREATE" })},
-		{name: "a port less where the other monitors go blind", observed: made(t, monitored), options: plan.Options{Forgetful: true},
+		{name: "a port less where the other monitors go blind", observed: made(t, monitored), options: zed,
 			desired: web(ports(listener(1, model.TCP, 443)), monitor(model.MonitorTCP))},
-		{name: "a monitor changes where its listener is forgotten", observed: made(t, monitored), options: plan.Options{Forgetful: true},
+		{name: "a monitor changes where its listener is forgotten", observed: made(t, monitored), options: zed,
 			desired: web(monitor(model.MonitorTCP), onPools(func(pool *model.Pool) { pool.Monitor.Delay = 30 }))},
 	}
 }

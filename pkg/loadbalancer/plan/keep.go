@@ -59,21 +59,21 @@ func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []m
 		}
 		own = own && cmp.Or(old.SubnetID, vipSubnet) == cmp.Or(want.SubnetID, vipSubnet)
 		if !opts.MoveMembers {
-			kept[i].SubnetID = told(old.SubnetID, want.SubnetID, vipSubnet, opts)
+			kept[i].SubnetID = sentSubnet(old.SubnetID, want.SubnetID, vipSubnet, opts)
 		}
 	}
 	if subnet, known := usualSubnet(there); known && !own && !opts.MoveMembers {
 		for _, i := range added {
-			kept[i].SubnetID = told(subnet, desired[i].SubnetID, vipSubnet, opts)
+			kept[i].SubnetID = sentSubnet(subnet, desired[i].SubnetID, vipSubnet, opts)
 		}
 	}
 	return kept
 }
 
-// told gives the subnet that is sent for a member in one: where the provider wants to be
-// told it each time, that of the VIP has its name.
-func told(subnet, wanted, vipSubnet string, opts Options) string {
-	if subnet == "" && opts.TellSubnets {
+// sentSubnet returns the subnet that is sent for a member in one: to a driver that needs
+// it each time, the VIP's is sent by its ID.
+func sentSubnet(subnet, wanted, vipSubnet string, opts Options) string {
+	if subnet == "" && opts.Driver.Quirks.AlwaysSendSubnet {
 		return cmp.Or(vipSubnet, wanted)
 	}
 	return subnet

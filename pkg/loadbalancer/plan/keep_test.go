@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -49,7 +50,7 @@ func TestNewMembersGoWhereTheirPoolIs(t *testing.T) {
 		"one of them read":                 {onNodes(1, 80, "a", "?"), onNodes(1, 80, "a", "b", "c"), plan.Options{NodesSubnets: true}, []string{"a", "", "c"}},
 		"all nodes at once, by nodes":      {a2, onNodes(3, 80, "b", "c"), plan.Options{NodesSubnets: true}, []string{"b", "c"}},
 		"another controller's one subnet":  {onNodes(1, 80, "a", "a"), onNodes(1, 80, "a", "b", "b"), plan.Options{NodesSubnets: true}, []string{"a", "a", "a"}},
-		"none is named, provider ovn":      {onNodes(1, 80, "", ""), onNodes(1, 80, "b", "b", "b"), plan.Options{TellSubnets: true}, []string{"", "", "vip"}},
+		"none is named, provider ovn":      {onNodes(1, 80, "", ""), onNodes(1, 80, "b", "b", "b"), plan.Options{Driver: driver.Driver{Quirks: driver.Quirks{AlwaysSendSubnet: true}}}, []string{"", "", "vip"}},
 		"none is named, by nodes":          {onNodes(1, 80, "", ""), onNodes(1, 80, "vip", "vip", "b"), plan.Options{NodesSubnets: true}, []string{"", "", "b"}},
 		"another NodePort":                 {a2, onNodes(1, 81, "b", "b", "b"), plan.Options{}, []string{"a", "a", "a"}},
 		"another NodePort, one was unread": {onNodes(1, 80, "a", "?"), onNodes(1, 81, "b", "b"), plan.Options{}, []string{"a", "a"}},
@@ -57,10 +58,12 @@ func TestNewMembersGoWhereTheirPoolIs(t *testing.T) {
 		for _, serial := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, serial %v", name, serial), func(t *testing.T) {
 				t.Parallel()
-				there := &cloud{observed: made(t, onePool(c.there)), noBatches: serial, tellSubnets: c.opts.TellSubnets}
+				if serial {
+					c.opts.Driver = c.opts.Driver.Without(driver.MemberBatches)
+				}
+				there := &cloud{observed: made(t, onePool(c.there)), driver: c.opts.Driver}
 				there.identify()
 				there.observed.LoadBalancer.VIP.SubnetID = "vip"
-				c.opts.NoBatches = serial
 				todo := plan.Diff(onePool(c.desired), there.observed, c.opts)
 				if err := there.run(todo.Steps); err != nil {
 					t.Fatalf("%v\n%s", err, todo)
@@ -117,7 +120,11 @@ func TestMembersOfANewPoolGoWhereTheOthersAre(t *testing.T) {
 func TestMembersOutOfServiceStaySo(t *testing.T) {
 	t.Parallel()
 	for _, serial := range []bool{false, true} {
-		there := &cloud{observed: made(t, onePool(onNodes(1, 80, "a", "a", "a", "a"))), noBatches: serial}
+		var opts plan.Options
+		if serial {
+			opts.Driver = opts.Driver.Without(driver.MemberBatches)
+		}
+		there := &cloud{observed: made(t, onePool(onNodes(1, 80, "a", "a", "a", "a"))), driver: opts.Driver}
 		there.identify()
 		members := there.observed.LoadBalancer.Listeners[0].Pool.Members
 		members[0].Drained, members[1].AdminDown, members[3].Drained = true, true, true
@@ -129,7 +136,7 @@ func TestMembersOutOfServiceStaySo(t *testing.T) {
 		}
 		change := func(desired []model.Member, want ...string) {
 			t.Helper()
-			todo := plan.Diff(onePool(desired), there.observed, plan.Options{NoBatches: serial})
+			todo := plan.Diff(onePool(desired), there.observed, opts)
 			if err := there.run(todo.Steps); err != nil {
 				t.Fatalf("%v\n%s", err, todo)
 			}

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -138,7 +139,7 @@ func (d *differ) dropPool(had *model.Listener) {
 // dropMonitor deletes the monitor of a pool that goes, where that may not be left
 // to the end of the pool.
 func (d *differ) dropMonitor(ref PoolRef, pool model.Pool) {
-	if pool.Monitor == nil || !d.forgetful || d.lost(pool) {
+	if pool.Monitor == nil || !d.staleMonitors || d.lost(pool) {
 		return
 	}
 	if !pool.Status.Sound() {
@@ -151,8 +152,8 @@ func (d *differ) dropMonitor(ref PoolRef, pool model.Pool) {
 // the members change and comes back after: the old one would ask at the new ports,
 // or the new one at the old ports, and find all members down.
 func (d *differ) updatePools() {
-	if d.forgetful {
-		d.blind = d.blinded()
+	if d.staleMonitors {
+		d.recreated = d.monitorsToRecreate()
 	}
 	for f := range d.stays {
 		if !f.samePool() {
@@ -205,7 +206,7 @@ func (d *differ) createListeners() {
 func (d *differ) createPool(want model.Listener) {
 	d.add(CreatePool{want.Key(), want.Pool})
 	pool := poolFor(want)
-	if d.opts.NoBatches {
+	if !d.opts.Driver.Supports(driver.MemberBatches) {
 		d.add(d.oneByOne(pool, nil, want.Pool.Members)...)
 	} else {
 		d.add(SetMembers{Pool: pool, Members: want.Pool.Members, Added: want.Pool.Members})

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -15,9 +16,9 @@ import (
 //	the subnet of members   they go and come back, a part at a time
 //	anything else           one batch with all members
 //
-// A provider without batches gets each change by itself.
+// A driver without batches gets each change by itself.
 func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
-	if d.opts.NoBatches {
+	if !d.opts.Driver.Supports(driver.MemberBatches) {
 		return d.oneByOne(pool, from, to)
 	}
 	var steps []Step
@@ -110,12 +111,12 @@ func (d *differ) batch(pool PoolRef, from, to []model.Member) SetMembers {
 	return set
 }
 
-// keepSubnet leaves a member in its subnet. One that nobody has read is not told, and
-// Octavia keeps it; where the provider wants to be told, it is the wanted one: in
-// another subnet the provider makes the member anew there.
+// keepSubnet leaves a member in its subnet. Where nobody has read that, none is sent, and
+// Octavia keeps it; a driver that needs one gets the wanted one, and recreates the member
+// there if that is another.
 func (d *differ) keepSubnet(old, want model.Member) model.Member {
 	switch {
-	case old.SubnetUnknown && (!d.opts.TellSubnets || want.SubnetID == ""):
+	case old.SubnetUnknown && (!d.opts.Driver.Quirks.AlwaysSendSubnet || want.SubnetID == ""):
 		want.SubnetID, want.SubnetUnknown = "", true
 	case old.SubnetID != "":
 		want.SubnetID = old.SubnetID

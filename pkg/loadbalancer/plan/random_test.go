@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -135,7 +136,7 @@ func (m maker) wantedFloatingIP() *model.FloatingIP {
 
 // cloud makes a cloud with random contents.
 func (m maker) cloud(opts plan.Options) *cloud {
-	return &cloud{observed: m.observed(), made: 1000, forgetful: opts.Forgetful, noFullCreate: opts.NoFullCreate, noBatches: opts.NoBatches, tellSubnets: opts.TellSubnets}
+	return &cloud{observed: m.observed(), made: 1000, driver: opts.Driver}
 }
 
 // observed makes what the cloud has: nothing, or what another Service asked for,
@@ -235,8 +236,15 @@ func (m maker) status() model.Status {
 }
 
 func (m maker) options() plan.Options {
-	return plan.Options{
-		KeepFloatingIP: m.chance(30), Published: m.chance(50), Cascade: m.chance(50), Forgetful: m.chance(30),
-		MoveMembers: m.chance(50), TellSubnets: m.chance(30), NoFullCreate: m.chance(30), NoBatches: m.chance(30),
+	var opts plan.Options
+	opts.KeepFloatingIP, opts.Published, opts.Cascade = m.chance(30), m.chance(50), m.chance(50)
+	opts.Driver.Quirks.StaleMonitors = m.chance(30)
+	opts.MoveMembers = m.chance(50)
+	opts.Driver.Quirks.AlwaysSendSubnet = m.chance(30)
+	for _, feature := range []driver.Feature{driver.FullCreate, driver.MemberBatches} {
+		if m.chance(30) {
+			opts.Driver = opts.Driver.Without(feature)
+		}
 	}
+	return opts
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -32,7 +33,7 @@ type misfit struct{ name, want, have string }
 func misfits(desired, observed *model.LoadBalancer) []misfit {
 	var found []misfit
 	for _, m := range []misfit{
-		{"provider", driver(desired.Provider), driver(observed.Provider)},
+		{"provider", driver.Canonical(desired.Provider), driver.Canonical(observed.Provider)},
 		{"flavor", desired.FlavorID, observed.FlavorID},
 		{"availability zone", desired.AvailabilityZone, observed.AvailabilityZone},
 		{"port of the VIP", desired.VIP.PortID, observed.VIP.PortID},
@@ -45,15 +46,6 @@ func misfits(desired, observed *model.LoadBalancer) []misfit {
 		}
 	}
 	return found
-}
-
-// driver gives the name of a provider that others are aliases of.
-func driver(provider string) string {
-	switch provider {
-	case "octavia", "amphorav2":
-		return "amphora"
-	}
-	return provider
 }
 
 // Misfits tells whether a load balancer cannot become what is desired, and can be
@@ -75,14 +67,14 @@ func madeFor(desired, observed *model.LoadBalancer) bool {
 func Wish(desired *model.LoadBalancer) string {
 	vip := desired.VIP
 	sum := sha256.Sum256([]byte(strings.Join([]string{
-		driver(desired.Provider), desired.FlavorID, desired.AvailabilityZone, vip.PortID, vip.SubnetID, vip.NetworkID, vip.Address,
+		driver.Canonical(desired.Provider), desired.FlavorID, desired.AvailabilityZone, vip.PortID, vip.SubnetID, vip.NetworkID, vip.Address,
 	}, "\n")))
 	return hex.EncodeToString(sum[:4])
 }
 
-// supersede makes the successor of a load balancer.
-func supersede(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
-	lb, next := observed.LoadBalancer, opts.Successor
+// startReplacement returns the plan that creates the replacement of a load balancer.
+func startReplacement(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
+	lb, next := observed.LoadBalancer, opts.Replacement.LoadBalancer
 	why := "it is in ERROR"
 	if unfit := misfits(desired, lb); len(unfit) > 0 {
 		why = fmt.Sprintf("its %s cannot change from %q to %q", unfit[0].name, unfit[0].have, unfit[0].want)
@@ -93,10 +85,10 @@ func supersede(desired *model.LoadBalancer, observed model.Observed, opts Option
 			spare = append(slices.Clone(spare), released(*lb.FloatingIP))
 		}
 		steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: why + ", and the new one takes its VIP"}}
-		return Plan{Steps: append(steps, create(next, spare, opts)...)}
+		return Plan{Steps: append(steps, create(next, spare, opts.forReplacement())...)}
 	}
-	bare, _ := bare(next, opts)
-	return Plan{Steps: []Step{CreateLoadBalancer{LoadBalancer: bare, Replaces: lb.ID, Why: why}}}
+	created, _ := atOnce(next, opts.forReplacement())
+	return Plan{Steps: []Step{CreateLoadBalancer{LoadBalancer: created, Replaces: lb.ID, Why: why}}}
 }
 
 // sameVIP tells whether two load balancers cannot be there at a time.
@@ -104,8 +96,9 @@ func sameVIP(a, b model.VIP) bool {
 	return a.PortID != "" && a.PortID == b.PortID || a.Address != "" && a.Address == b.Address
 }
 
-// succeed lets a load balancer take the place of the one that it was made to replace.
-func succeed(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
+// finishReplacement returns the plan that lets a load balancer take the place of the one
+// that it was created to replace.
+func finishReplacement(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	lb, old := observed.LoadBalancer, observed.Retiring
 	inUse := lb.FloatingIP != nil
 	switch {

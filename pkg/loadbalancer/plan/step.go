@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
@@ -67,6 +68,18 @@ func (p Plan) OnlyMembers() Plan {
 		}
 	}
 	return members
+}
+
+// Needs returns the feature that a driver needs to carry out a step, and reports whether
+// there is one: the same can be planned without it.
+func Needs(step Step) (feature driver.Feature, optional bool) {
+	switch s := step.(type) {
+	case CreateLoadBalancer:
+		return driver.FullCreate, len(s.LoadBalancer.Listeners) > 0
+	case SetMembers:
+		return driver.MemberBatches, true
+	}
+	return 0, false
 }
 
 // Certificates gives the references of certificates that the plan brings to

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
@@ -34,6 +35,11 @@ type Pace struct {
 	// Pending is the status that the load balancer has meanwhile, if that is known:
 	// where there are many, the watcher asks for those of that status only.
 	Pending string
+}
+
+// Every returns the pace for a load balancer that a driver works on.
+func Every(interval driver.PollInterval) Pace {
+	return Pace{First: interval.First, Step: interval.Step, Cap: interval.Cap}
 }
 
 // Token is the state of a load balancer at one moment.

@@ -5,9 +5,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// checkForgetful refuses what hangs the provider of plan.Options.Forgetful.
-func (c *cloud) checkForgetful(lb *model.LoadBalancer, step plan.Step) error {
-	if !c.forgetful {
+// checkStaleMonitors refuses what hangs a driver with the quirk StaleMonitors.
+func (c *cloud) checkStaleMonitors(lb *model.LoadBalancer, step plan.Step) error {
+	if !c.driver.Quirks.StaleMonitors {
 		return nil
 	}
 	switch s := step.(type) {
@@ -33,7 +33,7 @@ func lost(pool *model.Pool) bool {
 	return pool != nil && pool.Monitor != nil && pool.Monitor.Status.Provisioning == "PENDING_CREATE"
 }
 
-// checked tells that a pool of the transport has a monitor that the provider knows.
+// checked reports whether a pool of the transport has a monitor that the provider knows.
 func (c *cloud) checked(lb *model.LoadBalancer, transport model.Protocol) bool {
 	pools := append([]model.Pool{}, lb.Orphans...)
 	for _, l := range lb.Listeners {
@@ -47,11 +47,11 @@ func (c *cloud) checked(lb *model.LoadBalancer, transport model.Protocol) bool {
 	return false
 }
 
-// forget leaves behind what the provider of plan.Options.Forgetful does not report.
-// Which pool it reports when a monitor is deleted nobody knows.
-func (c *cloud) forget(step plan.Step) {
+// makeStale leaves the statuses that a driver with the quirk StaleMonitors does not
+// report. Which pool it reports when a monitor is deleted nobody knows.
+func (c *cloud) makeStale(step plan.Step) {
 	lb := c.observed.LoadBalancer
-	if !c.forgetful || lb == nil {
+	if !c.driver.Quirks.StaleMonitors || lb == nil {
 		return
 	}
 	switch s := step.(type) {

@@ -1,0 +1,120 @@
+package driver
+
+import (
+	"sync"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Feature is something that not every driver in every release of Octavia has.
+type Feature uint8
+
+// The features that are told apart.
+const (
+	FullCreate Feature = iota
+	MemberBatches
+	SourceRanges
+	MonitorPorts
+	HTTPMonitorForUDP
+	MonitorHTTP11
+	Timeouts
+	ConnectionLimit
+	InsertHeaders
+	ProxyProtocol
+	ProxyProtocolV2
+	TLS
+	Layer7
+	Flavors
+	AvailabilityZones
+	OwnPort
+	VIPQoS
+	VIPSecurityGroups
+	CustomTags
+	featureCount
+)
+
+// String returns the name that the feature has in messages.
+func (f Feature) String() string { return features()[f].name }
+
+// support is a row of the table of features.
+type support struct {
+	name string
+	// since is the version of the API that brought the feature; lacking are the drivers
+	// that do not have it in any version.
+	since   openstack.Version
+	lacking family
+	// otherwise is what becomes of a request that asks for it all the same.
+	otherwise string
+}
+
+// features returns the table of what drivers support.
+var features = sync.OnceValue(func() *[featureCount]support {
+	const everyOther = family(^uint8(amphora))
+	return &[featureCount]support{
+		FullCreate: {
+			name: "load balancers that are created with everything in them", otherwise: "501, which is remembered",
+		},
+		MemberBatches: {
+			name: "batches of members", otherwise: "501, which is remembered",
+		},
+		SourceRanges: {
+			name: "source ranges", since: openstack.VersionAllowedCIDRs, lacking: ovn, otherwise: "501",
+		},
+		MonitorPorts: {
+			name: "health monitors that ask at another port", lacking: ovn, otherwise: "501",
+		},
+		HTTPMonitorForUDP: {
+			name: "HTTP monitors for UDP", since: openstack.VersionHTTPForUDP, lacking: ovn, otherwise: "400; ovn: 501",
+		},
+		MonitorHTTP11: {
+			name: "health monitors of HTTP/1.1", since: openstack.VersionMonitorHTTP11, lacking: ovn, otherwise: "400; ovn: 501",
+		},
+		Timeouts: {
+			name: "timeouts of listeners", since: openstack.VersionTimeouts, lacking: ovn, otherwise: "400; ovn: ignored",
+		},
+		ConnectionLimit: {
+			name: "connection limits", lacking: ovn, otherwise: "ignored",
+		},
+		InsertHeaders: {
+			name: "HTTP headers of the load balancer's own", lacking: ovn, otherwise: "501, for the protocol",
+		},
+		ProxyProtocol: {
+			name: "PROXY protocol", lacking: ovn, otherwise: "501",
+		},
+		ProxyProtocolV2: {
+			name: "PROXY protocol, version 2", since: openstack.VersionProxyV2, lacking: ovn, otherwise: "400; ovn: 501",
+		},
+		TLS: {
+			name: "TLS", lacking: ovn, otherwise: "501",
+		},
+		Layer7: {
+			name: "listeners of HTTP and HTTPS", lacking: ovn, otherwise: "501",
+		},
+		Flavors: {
+			name: "flavors", since: openstack.VersionFlavors, lacking: ovn | f5, otherwise: "501",
+		},
+		AvailabilityZones: {
+			name: "availability zones", since: openstack.VersionZones, lacking: ovn, otherwise: "501",
+		},
+		OwnPort: {
+			name: "VIPs on ports of the user's own", lacking: ovn, otherwise: "409, and the port is lost",
+		},
+		VIPQoS: {
+			name: "QoS policies of the VIP", lacking: ovn | f5, otherwise: "ignored",
+		},
+		VIPSecurityGroups: {
+			name: "security groups of the VIP", since: openstack.VersionVIPSecurityGroups, lacking: everyOther,
+			otherwise: "ignored, or 501: drivers need not look at them",
+		},
+		CustomTags: {
+			name: "tags", since: openstack.VersionTags, otherwise: "400",
+		},
+	}
+})
+
+// set is a set of features.
+type set uint32
+
+func (s set) has(f Feature) bool    { return s&(1<<f) != 0 }
+func (s set) with(f Feature) set    { return s | 1<<f }
+func (s set) without(f Feature) set { return s &^ (1 << f) }

@@ -1,0 +1,93 @@
+package driver
+
+import (
+	"sync"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Settings are what an operator decides about drivers.
+type Settings struct {
+	// DefaultProvider is that of load balancers for which nobody names one.
+	DefaultProvider string
+	// Serial makes no use of full creates and batches of members, for providers that are
+	// known to have neither (provider-requires-serial-api-calls).
+	Serial bool
+	// Timing replaces that of all drivers, unless it is zero.
+	Timing Timing
+}
+
+// Registry returns drivers as the table has them, less what their providers have
+// refused since the process began: each such request is tried once. Its methods may be
+// called at the same time.
+type Registry struct {
+	settings Settings
+
+	mu      sync.Mutex
+	refused map[string]set // by provider
+	// rangesBreak: see Quirks.RangesBreakFullCreate.
+	rangesBreak bool
+}
+
+// NewRegistry returns a Registry of providers that have not refused anything yet.
+func NewRegistry(settings Settings) *Registry {
+	return &Registry{settings: settings, refused: map[string]set{}}
+}
+
+// For returns the driver of a provider in a release of Octavia.
+func (r *Registry) For(provider string, version openstack.Version) Driver {
+	d := Of(provider, version)
+	d.Timing = r.Timing(provider)
+	if r.settings.Serial {
+		d = d.Without(FullCreate, MemberBatches)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d.refused |= r.refused[provider]
+	d.Quirks.RangesBreakFullCreate = r.rangesBreak
+	return d
+}
+
+// Timing returns the timing of a provider's driver; "" is the default provider.
+func (r *Registry) Timing(provider string) Timing {
+	switch {
+	case r.settings.Timing != Timing{}:
+		return r.settings.Timing
+	case provider == "":
+		provider = r.settings.DefaultProvider
+	}
+	return profileOf(provider).timing
+}
+
+// Refuse notes that a provider has answered 501 to a request that needs a feature, and
+// reports whether that is news: the same can be done without. It is no news of drivers
+// whose source is known.
+//
+//	source known   refused before   noted and reported
+//	yes            any              no
+//	no             yes              no
+//	no             no               yes
+func (r *Registry) Refuse(provider string, f Feature) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if profileOf(provider).sourceKnown || r.refused[provider].has(f) {
+		return false
+	}
+	r.refused[provider] = r.refused[provider].with(f)
+	return true
+}
+
+// Retract takes a refusal back that turned out to be about something else.
+func (r *Registry) Retract(provider string, f Feature) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refused[provider] = r.refused[provider].without(f)
+}
+
+// RefuseRanges notes that Octavia fails to create load balancers together with source
+// ranges, whatever the provider.
+func (r *Registry) RefuseRanges() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rangesBreak = true
+}

@@ -1,0 +1,222 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// The quirk StaleMonitors: ovn-octavia-provider 3.0 (Zed) loses monitors, and does not
+// report everything that it has changed. What it does not report stays PENDING below an
+// ACTIVE load balancer, and cannot be changed itself:
+//
+//	a monitor in a full create                 the driver never hears of it; changing or deleting that monitor hangs
+//	a listener beside a monitor                hangs, for each transport by itself
+//	a monitor created, changed or deleted      its listener stays PENDING_UPDATE
+//	a monitor deleted                          its pool may stay PENDING_UPDATE too, and the
+//	                                           other monitors of its transport see no member any more
+//
+// So load balancers are created without monitors, which follow one by one; monitors
+// are deleted before listeners are created, and recreated last; a pool with a monitor
+// that the driver never heard of is replaced; and an update of a pool repairs the stale
+// statuses of the pool and its listeners. Where monitors see no member any more, one is
+// recreated: they use what the driver writes down of the nodes for any of them.
+
+// lost reports whether the driver never heard of the monitor of a pool, on a load
+// balancer at rest.
+func (d *differ) lost(pool model.Pool) bool {
+	return d.staleMonitors && lostMonitor(pool)
+}
+
+func lostMonitor(pool model.Pool) bool {
+	return pool.Monitor != nil && pool.Monitor.Status.Provisioning == "PENDING_CREATE"
+}
+
+// blocks reports whether the monitor of a pool is in the way of a listener that will be
+// created.
+func (d *differ) blocks(pool model.Pool) bool {
+	return d.staleMonitors && slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
+		return want.Protocol.Transport() == pool.Protocol.Transport() && creates(want, d.observed)
+	})
+}
+
+// creates reports whether a listener will be created: it is not there, or of another
+// protocol.
+func creates(want model.Listener, lb *model.LoadBalancer) bool {
+	have := lb.Listener(want.Key())
+	return have == nil || have.Protocol != want.Protocol
+}
+
+// foreignMonitorBeside returns why a monitor of another owner is in the way of a
+// listener, or "".
+func foreignMonitorBeside(desired, lb *model.LoadBalancer) string {
+	for _, want := range desired.Listeners {
+		for _, foreign := range lb.Foreign {
+			if foreign.Monitored == want.Protocol.Transport() && creates(want, lb) {
+				return fmt.Sprintf("load balancer %s (%s) would hang in this version of its provider if listener %s were created beside a health monitor, "+
+					"that of %s: remove that monitor, or use another load balancer", lb.Name, lb.ID, want.Key(), foreign)
+			}
+		}
+	}
+	return ""
+}
+
+// monitorsToRecreate returns the pools, by ID, whose monitors have to be recreated: one
+// of a transport of which another monitor is deleted and none is created.
+func (d *differ) monitorsToRecreate() map[string]bool {
+	deleted, made := map[model.Protocol]bool{}, map[model.Protocol]bool{}
+	keeps := map[model.Protocol]string{}
+	for _, orphan := range d.observed.Orphans {
+		if orphan.Monitor != nil && !d.lost(orphan) {
+			deleted[orphan.Protocol.Transport()] = true
+		}
+	}
+	for i := range d.observed.Listeners {
+		have := &d.observed.Listeners[i]
+		transport, known := have.Pool.Protocol.Transport(), have.Pool.Monitor != nil && !d.lost(have.Pool)
+		want := d.desired.Listener(have.Key())
+		switch {
+		case !known:
+		case want == nil || !d.fate(want, have).samePool() || d.dropsMonitor(have.Pool, want.Pool):
+			deleted[transport] = true
+		case keeps[transport] == "":
+			keeps[transport] = have.Pool.ID
+		}
+	}
+	for i := range d.desired.Listeners {
+		want := &d.desired.Listeners[i]
+		have := d.observed.Listener(want.Key())
+		fresh := have == nil || !d.fate(want, have).samePool() || have.Pool.Monitor == nil || d.dropsMonitor(have.Pool, want.Pool)
+		if want.Pool.Monitor != nil && fresh {
+			made[want.Pool.Protocol.Transport()] = true
+		}
+	}
+	pools := map[string]bool{}
+	for transport, id := range keeps {
+		pools[id] = deleted[transport] && !made[transport]
+	}
+	return pools
+}
+
+// dropsMonitor reports whether the monitor of a pool that stays is deleted, if only for
+// another one.
+func (d *differ) dropsMonitor(from, to model.Pool) bool {
+	return from.Monitor != nil && (to.Monitor == nil || to.Monitor.Type != from.Monitor.Type || d.blocks(from) || d.recreated[from.ID])
+}
+
+// withoutMonitors returns a load balancer without its monitors, and the steps that
+// create them.
+func withoutMonitors(desired *model.LoadBalancer) (*model.LoadBalancer, []Step) {
+	bare := *desired
+	bare.Listeners = slices.Clone(desired.Listeners)
+	var steps []Step
+	for i := range bare.Listeners {
+		l := &bare.Listeners[i]
+		if l.Pool.Monitor != nil {
+			steps = append(steps, CreateMonitor{poolFor(*l), *l.Pool.Monitor})
+			l.Pool.Monitor = nil
+		}
+	}
+	return &bare, steps
+}
+
+// repairStale adds the steps that repair stale statuses: those of a pool that a later
+// step needs before that step, the rest at the end.
+func repairStale(steps []Step, desired *model.LoadBalancer) []Step {
+	r := repairer{desired: desired}
+	for _, step := range steps {
+		_, update := step.(UpdatePool)
+		if pool, within := poolOfStep(step); within && !update && r.index(pool, true) >= 0 {
+			r.repair(pool)
+		}
+		r.steps = append(r.steps, step)
+		r.track(step)
+	}
+	for len(r.stale) > 0 {
+		r.repair(r.stale[0].pool)
+	}
+	return r.steps
+}
+
+// repairer tracks which statuses are stale at a point of a plan.
+type repairer struct {
+	desired *model.LoadBalancer
+	steps   []Step
+	stale   []stalePool
+}
+
+// stalePool is a pool whose listener has a stale status or, when it is locked, which may
+// have one itself.
+type stalePool struct {
+	pool   PoolRef
+	locked bool
+}
+
+// track notes which statuses a step makes stale, and which it repairs.
+func (r *repairer) track(step Step) {
+	switch s := step.(type) {
+	case CreateMonitor:
+		r.mark(stalePool{pool: s.Pool})
+	case UpdateMonitor:
+		r.mark(stalePool{pool: s.Pool})
+	case DeleteMonitor:
+		r.mark(stalePool{pool: s.Pool, locked: true})
+	case DeletePool:
+		r.clear(PoolRef{ID: s.ID, Name: s.Name})
+	default:
+		if pool, within := poolOfStep(step); within {
+			r.clear(pool)
+		}
+	}
+}
+
+func (r *repairer) mark(s stalePool) {
+	r.clear(s.pool)
+	r.stale = append(r.stale, s)
+}
+
+func (r *repairer) clear(pool PoolRef) {
+	if i := r.index(pool, false); i >= 0 {
+		r.stale = slices.Delete(r.stale, i, i+1)
+	}
+}
+
+func (r *repairer) index(pool PoolRef, locked bool) int {
+	id := func(p PoolRef) string { return cmp.Or(p.ID, p.Name+string(p.Protocol)) }
+	return slices.IndexFunc(r.stale, func(s stalePool) bool { return id(s.pool) == id(pool) && (s.locked || !locked) })
+}
+
+// repair updates a pool to the settings that it has.
+func (r *repairer) repair(pool PoolRef) {
+	r.clear(pool)
+	settings := model.Pool{ID: pool.ID, Name: pool.Name, Protocol: pool.Protocol}
+	if want := r.desired.Listener(pool.Key); want != nil {
+		settings = want.Pool
+	}
+	r.steps = append(r.steps, UpdatePool{pool, settings, settings})
+}
+
+// poolOfStep returns the pool that a step changes, or changes something in.
+func poolOfStep(step Step) (pool PoolRef, within bool) {
+	switch s := step.(type) {
+	case UpdatePool:
+		return s.Pool, true
+	case SetMembers:
+		return s.Pool, true
+	case AddMember:
+		return s.Pool, true
+	case UpdateMember:
+		return s.Pool, true
+	case RemoveMember:
+		return s.Pool, true
+	case CreateMonitor:
+		return s.Pool, true
+	case UpdateMonitor:
+		return s.Pool, true
+	case DeleteMonitor:
+		return s.Pool, true
+	}
+	return PoolRef{}, false
+}
