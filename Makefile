@@ -1,4 +1,4 @@
-# Everything here needs Go, git and make; the rest it builds itself and caches.
+# Everything here needs Go, git and make; the rest is built from source and cached.
 .DEFAULT_GOAL := help
 
 GOLANGCI_LINT_VERSION := v2.15.0
@@ -14,21 +14,31 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# One set of flags for all programs but race-detecting tests (also in tests/gobuild): what
+# they share is compiled once.
+GO_RUN := CGO_ENABLED=0 go run -trimpath
+GOBUILD := $(GO_RUN) ./tests/gobuild/cmd/gobuild
+
 .PHONY: build
 build: ## Build the controller and the simulator into bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
 
 .PHONY: controlplane
-controlplane: ## Build the test control plane (about five minutes, once)
-	go run -v ./tests/controlplane/cmd/controlplane --build
+controlplane: ## Build the test control plane (some minutes, once)
+	@$(GOBUILD) -name 'the starter of the test control plane' -o out/controlplane ./tests/controlplane/cmd/controlplane
+	@out/controlplane --build --kubectl
 
 .PHONY: oldest
-oldest: controlplane ## Start everywhere on the oldest Kubernetes there is a promise for (builds it, many minutes)
-	go test -timeout 60m -count=1 -v ./tests/startmatrix -oldest
+oldest: controlplane ## Start everywhere on the oldest supported Kubernetes (builds it, many minutes)
+	@out/controlplane --build --oldest
+	go test -count=1 -v ./tests/startmatrix -oldest
 
 .PHONY: demo
-demo: ## See it work: a Service becomes a load balancer (half a minute once built)
-	go run -v ./tests/demo
+demo: ## See it work: a Service becomes a load balancer (a minute once built)
+	@echo 'Building the demo, Kubernetes, the simulator and the controller, as far as they are not built yet'
+	@echo '(about six minutes on two cores the first time), then a Service from its creation to its deletion.'
+	@$(GOBUILD) -name 'the demo' -o out/demo ./tests/demo
+	@out/demo
 
 # Tests with upstream's service controller in the same process, which has a data race of
 # its own.
@@ -36,9 +46,25 @@ WITHOUT_RACE := ^(TestStuckLoadBalancersHoldUpNeitherNodeChangesNorNewServices|T
 
 .PHONY: test
 test: controlplane ## Run all tests with the race detector
-	go vet ./...
+	@echo 'Running all tests with the race detector: about twelve minutes on two cores, and the time to compile them'
 	go run ./tests/features/cmd/features test -race -timeout 12m ./...
 	go test -timeout 12m ./pkg/loadbalancer -run '$(WITHOUT_RACE)'
+
+.PHONY: verify
+verify: ## Check form, generated files and go.mod, without running the tests
+	@.ci/each tidy vet generated lint
+
+.PHONY: tidy
+tidy: ## Check that go.mod and go.sum name what is used
+	go mod tidy -diff
+
+.PHONY: vet
+vet:
+	go vet ./...
+
+.PHONY: generated
+generated: ## Check that generated files are what `make generate` writes
+	go test ./pkg/config ./pkg/loadbalancer/annotation ./tests/features -run 'Reference|Features'
 
 .PHONY: features
 features: ## Write docs/features.md from the results of the last make test

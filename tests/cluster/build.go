@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+	"github.com/openstack-ccm/openstack-ccm/tests/gobuild"
 )
 
 // The programs that a cluster is made of, by their packages in the module.
@@ -22,8 +22,8 @@ const (
 
 // BuildProgram builds a program of the module into a directory and returns its
 // path. The linked program is kept in the user's cache, so that building it again
-// unchanged takes a second.
-func BuildProgram(ctx context.Context, program, directory string) (string, error) {
+// unchanged takes a second. Progress goes to logf.
+func BuildProgram(ctx context.Context, program, directory string, logf func(format string, args ...any)) (string, error) {
 	root, err := controlplane.ModuleRoot(ctx)
 	if err != nil {
 		return "", fmt.Errorf("build %s: %w", program, err)
@@ -37,10 +37,9 @@ func BuildProgram(ctx context.Context, program, directory string) (string, error
 		return "", fmt.Errorf("build %s: %w", program, err)
 	}
 	defer unlock()
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", cached, program)
-	build.Dir = root
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", program, err, output)
+	build := gobuild.Program{Name: filepath.Base(program), Dir: root, Package: program}
+	if err := build.Build(ctx, cached, logf); err != nil {
+		return "", err
 	}
 	target := filepath.Join(directory, filepath.Base(program))
 	if err := linkOrCopy(cached, target); err != nil {

@@ -83,7 +83,7 @@ func (c *Cluster) start(ctx context.Context, options Options) (err error) {
 	if err := c.Configure(options.CloudConf); err != nil {
 		return err
 	}
-	if c.program.Program, err = BuildProgram(ctx, CCMProgram, c.plane.Dir()); err != nil {
+	if c.program.Program, err = BuildProgram(ctx, CCMProgram, c.plane.Dir(), c.logf); err != nil {
 		return err
 	}
 	if c.program.Installation, err = Install(ctx, c.plane); err != nil || options.KubeProxy == "" {

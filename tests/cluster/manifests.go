@@ -39,7 +39,7 @@ func Install(ctx context.Context, plane *controlplane.ControlPlane) (Installatio
 	if err != nil {
 		return Installation{}, err
 	}
-	if _, err := plane.Kubectl(ctx, strings.Join(m.rights, "\n---\n"), "apply", "-f", "-"); err != nil {
+	if err := plane.Apply(ctx, strings.Join(m.rights, "\n---\n")); err != nil {
 		return Installation{}, fmt.Errorf("apply the rights of the cloud controller manager: %w", err)
 	}
 	kubeconfig, err := plane.ServiceAccountKubeconfig(ctx, m.namespace, m.serviceAccount)

@@ -49,7 +49,7 @@ func TestAProgramThatSeveralBuildAtOnceRuns(t *testing.T) {
 	var builders sync.WaitGroup
 	for range 3 {
 		builders.Go(func() {
-			path, err := BuildProgram(t.Context(), NodeProgram, t.TempDir())
+			path, err := BuildProgram(t.Context(), NodeProgram, t.TempDir(), t.Logf)
 			if err != nil {
 				t.Error(err)
 				return
@@ -65,7 +65,7 @@ func TestAProgramThatSeveralBuildAtOnceRuns(t *testing.T) {
 
 func TestBuildProgramTellsWhatTheCompilerSaid(t *testing.T) {
 	t.Parallel()
-	_, err := BuildProgram(t.Context(), "./cmd/no-such-program", t.TempDir())
+	_, err := BuildProgram(t.Context(), "./cmd/no-such-program", t.TempDir(), t.Logf)
 	if err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("err = %v, want it to name the program", err)
 	}

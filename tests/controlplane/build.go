@@ -13,47 +13,89 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/gobuild"
 )
 
 // modulePath is the module whose tests these are.
 const modulePath = "github.com/openstack-ccm/openstack-ccm"
 
-// progressEvery is how often Build says that it still works.
-const progressEvery = 3 * time.Second
+// Programs are the paths of a control plane's programs.
+type Programs struct{ Etcd, APIServer, ControllerManager string }
 
-// kubernetesVersion finds the release in hyper's go.mod.
-var kubernetesVersion = regexp.MustCompile(`(?m)^\s*k8s\.io/kubernetes (v(\d+)\.(\d+)\.\S+)$`)
-
-// Build returns the path of the control plane's binary and builds it when this
-// machine has none for the sources at hand: about five minutes on two cores the
-// first time, nothing after that. The binary lies in the user's cache directory,
-// outside the tree. Processes that ask at the same time build it once.
-// Progress goes to logf, a line every few seconds.
-func Build(ctx context.Context, logf func(format string, args ...any)) (string, error) {
-	return build(ctx, program{name: "the test control plane", directory: ".", binary: "hyper"}, logf)
+// Build returns the programs of the control plane. Those of the wanted release that are
+// on this machine already (see installed) are used; the others are one binary, which is
+// built when there is none for the sources at hand: some minutes on two cores the first
+// time, nothing after that. It lies in the user's cache directory, outside the tree.
+// Processes that ask at the same time build it once. Progress goes to logf.
+func Build(ctx context.Context, logf func(format string, args ...any)) (Programs, error) {
+	var found Programs
+	complete := true
+	for name, path := range map[string]*string{
+		etcd: &found.Etcd, apiServer: &found.APIServer, controllerManager: &found.ControllerManager,
+	} {
+		var err error
+		if *path, err = installed(ctx, name); err != nil {
+			return Programs{}, err
+		}
+		complete = complete && *path != ""
+	}
+	if complete {
+		return found, nil
+	}
+	hyper, err := build(ctx, program{name: "the test control plane", directory: ".", binary: "hyper"}, logf)
+	if err != nil {
+		return Programs{}, err
+	}
+	directory := filepath.Dir(hyper)
+	return found.or(Programs{
+		Etcd:              filepath.Join(directory, etcd),
+		APIServer:         filepath.Join(directory, apiServer),
+		ControllerManager: filepath.Join(directory, controllerManager),
+	}), nil
 }
 
-// BuildKubeProxy is Build for Kubernetes' kube-proxy, of the control plane's
-// release: a minute more where that one is built.
+// or returns the programs, and the others where one is empty.
+func (p Programs) or(others Programs) Programs {
+	return Programs{
+		Etcd:              cmp.Or(p.Etcd, others.Etcd),
+		APIServer:         cmp.Or(p.APIServer, others.APIServer),
+		ControllerManager: cmp.Or(p.ControllerManager, others.ControllerManager),
+	}
+}
+
+// BuildKubectl is Build for kubectl, of the control plane's release: half a minute where
+// that one is built.
+func BuildKubectl(ctx context.Context, logf func(format string, args ...any)) (string, error) {
+	return installedOrBuilt(ctx, kubectl, logf)
+}
+
+// BuildKubeProxy is Build for Kubernetes' kube-proxy, of the control plane's release: a
+// minute where that one is built.
 func BuildKubeProxy(ctx context.Context, logf func(format string, args ...any)) (string, error) {
-	return build(ctx, program{name: "kube-proxy", directory: "kube-proxy", binary: "kube-proxy"}, logf)
+	return installedOrBuilt(ctx, kubeProxy, logf)
 }
 
 // BuildOldestAPIServer is Build for the kube-apiserver of the oldest release of
 // Kubernetes that is supported: many minutes, as nothing of it is built before.
 func BuildOldestAPIServer(ctx context.Context, logf func(format string, args ...any)) (string, error) {
-	return build(ctx, program{name: "the oldest kube-apiserver", module: "oldest", directory: ".", binary: "kube-apiserver"}, logf)
+	return build(ctx, program{name: "the oldest kube-apiserver", module: "oldest", directory: ".", binary: apiServer}, logf)
 }
 
 // program is one that a module beside this package has, in a directory of it. The module
 // is hyper where none is named.
 type program struct{ name, module, directory, binary string }
+
+// installedOrBuilt is for programs of which hyper has a directory by their name.
+func installedOrBuilt(ctx context.Context, name string, logf func(string, ...any)) (string, error) {
+	if path, err := installed(ctx, name); path != "" || err != nil {
+		return path, err
+	}
+	return build(ctx, program{name: name, directory: name, binary: name}, logf)
+}
 
 func build(ctx context.Context, p program, logf func(string, ...any)) (string, error) {
 	binary, err := p.build(ctx, logf)
@@ -144,86 +186,34 @@ func (s source) key() string {
 	return hex.EncodeToString(hash.Sum(nil))[:16]
 }
 
-// compile builds beside the target and renames, so that whoever finds the
-// target finds all of it.
+// compile builds the target, and the links beside it by which hyper knows what to be.
 func (s source) compile(ctx context.Context, target string, logf func(string, ...any)) error {
-	release := kubernetesVersion.FindSubmatch(s.files["go.mod"])
+	release := kubernetesRelease.FindSubmatch(s.files["go.mod"])
 	if release == nil {
 		return errors.New("go.mod of the control plane does not require k8s.io/kubernetes")
 	}
-	const version = "k8s.io/component-base/version."
-	unfinished := target + ".unfinished"
-	build := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-buildvcs=false",
-		"-ldflags", fmt.Sprintf("-s -w -X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=%[3]s -X %[1]sgitMinor=%[4]s",
-			version, release[1], release[2], release[3]),
-		"-o", unfinished, "./"+s.directory)
-	build.Dir = s.dir
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	build.Cancel = func() error { return build.Process.Signal(os.Interrupt) }
-	build.WaitDelay = 10 * time.Second
-	var output buildOutput
-	build.Stdout, build.Stderr = &output, &output
-
-	logf("building %s (Kubernetes %s): some minutes, this once", s.name, release[1])
-	stop := reportProgress(s.name, &output, logf)
-	err := build.Run()
-	stop()
-	if err != nil {
-		return fmt.Errorf("go build in %s: %w\n%s", s.dir, err, output.rest())
-	}
-	return os.Rename(unfinished, target)
-}
-
-// reportProgress logs how far the build is until the returned function is called.
-func reportProgress(name string, output *buildOutput, logf func(string, ...any)) (stop func()) {
-	start, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(progressEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				logf("building %s: %d modules downloaded, %d packages compiled, %v", name,
-					output.modules.Load(), output.packages.Load(), time.Since(start).Round(time.Second))
+	if s.binary == "hyper" {
+		for _, name := range []string{etcd, apiServer, controllerManager} {
+			if err := link(s.binary, filepath.Join(filepath.Dir(target), name)); err != nil {
+				return err
 			}
 		}
-	}()
-	return func() { close(done); <-ended }
-}
-
-// buildOutput counts what `go build -v` says it does and keeps the rest, which
-// is what went wrong.
-type buildOutput struct {
-	modules, packages atomic.Int64
-	partial, other    []byte
-}
-
-var packageLine = regexp.MustCompile(`^[A-Za-z0-9_.~/-]+$`)
-
-func (o *buildOutput) Write(p []byte) (int, error) {
-	o.partial = append(o.partial, p...)
-	for {
-		line, rest, whole := bytes.Cut(o.partial, []byte("\n"))
-		if !whole {
-			return len(p), nil
-		}
-		o.partial = rest
-		switch {
-		case bytes.HasPrefix(line, []byte("go: downloading ")):
-			o.modules.Add(1)
-		case packageLine.Match(line):
-			o.packages.Add(1)
-		default:
-			o.other = append(append(o.other, line...), '\n')
-		}
 	}
+	const version = "k8s.io/component-base/version."
+	return gobuild.Program{
+		Name: fmt.Sprintf("%s (Kubernetes %s)", s.name, release[1]), Dir: s.dir, Package: "./" + s.directory,
+		LDFlags: fmt.Sprintf("-X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=%[3]s -X %[1]sgitMinor=%[4]s",
+			version, release[1], release[2], release[3]),
+	}.Build(ctx, target, logf)
 }
 
-// rest may be called once the build has ended.
-func (o *buildOutput) rest() string { return string(o.other) + string(o.partial) }
+// link makes a symbolic link, unless it is there.
+func link(to, path string) error {
+	if err := os.Symlink(to, path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -21,13 +20,13 @@ func TestBuildIsDoneOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if first != second {
-		t.Errorf("Build = %s, then %s", first, second)
+		t.Errorf("Build = %+v, then %+v", first, second)
 	}
 }
 
 func TestEverySourceFileCountsForTheKey(t *testing.T) {
 	t.Parallel()
-	for _, directory := range []string{".", "kube-proxy"} {
+	for _, directory := range []string{".", kubectl, kubeProxy} {
 		original, err := hyperSource(t.Context(), program{directory: directory})
 		if err != nil {
 			t.Fatal(err)
@@ -42,55 +41,11 @@ func TestEverySourceFileCountsForTheKey(t *testing.T) {
 	}
 }
 
-func TestCompileTellsWhatTheCompilerSaidAndLeavesNoBinary(t *testing.T) {
-	t.Parallel()
-	s := source{dir: t.TempDir(), files: map[string][]byte{
-		// The version stands in a comment: the module must compile without network.
-		"go.mod":  []byte("module broken\n\ngo 1.26.0\n\n/*\n\tk8s.io/kubernetes v1.36.3\n*/\n"),
-		"main.go": []byte("package main\n\nfunc main() { undeclared() }\n"),
-	}}
-	for name, content := range s.files {
-		if name == "go.mod" {
-			content = []byte("module broken\n\ngo 1.26.0\n")
-		}
-		if err := os.WriteFile(filepath.Join(s.dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	target := filepath.Join(t.TempDir(), "hyper")
-	err := s.compile(t.Context(), target, t.Logf)
-	if err == nil || !strings.Contains(err.Error(), "undefined: undeclared") {
-		t.Errorf("err = %v, want the compiler's words", err)
-	}
-	if exists(target) {
-		t.Error("there is a binary")
-	}
-}
-
 func TestCompileNeedsTheVersionOfKubernetes(t *testing.T) {
 	t.Parallel()
 	s := source{dir: t.TempDir(), files: map[string][]byte{"go.mod": []byte("module other\n")}}
 	if err := s.compile(t.Context(), filepath.Join(t.TempDir(), "hyper"), t.Logf); err == nil {
 		t.Error("no error")
-	}
-}
-
-func TestBuildOutputCountsProgressAndKeepsTheRest(t *testing.T) {
-	t.Parallel()
-	var o buildOutput
-	for _, piece := range []string{
-		"go: downloading k8s.io/api v0.36.3\ngo: down", "loading k8s.io/klog v2.0.0\n",
-		"internal/abi\nk8s.io/api/core/v1\n", "# k8s.io/api\n./x.go:1:2: undefined: y\n", "note",
-	} {
-		if n, err := o.Write([]byte(piece)); n != len(piece) || err != nil {
-			t.Fatalf("Write = %d, %v", n, err)
-		}
-	}
-	if m, p := o.modules.Load(), o.packages.Load(); m != 2 || p != 2 {
-		t.Errorf("modules, packages = %d, %d; want 2, 2", m, p)
-	}
-	if got, want := o.rest(), "# k8s.io/api\n./x.go:1:2: undefined: y\nnote"; got != want {
-		t.Errorf("rest = %q, want %q", got, want)
 	}
 }
 

@@ -19,10 +19,8 @@ import (
 // Options are what may differ between control planes. The zero value starts
 // everything.
 type Options struct {
-	// Binary is the program to run; empty means what Build returns.
-	Binary string
-	// APIServer is another program for the API server; empty means Binary.
-	APIServer string
+	// Programs are those to run; where one is empty, what Build returns is run.
+	Programs Programs
 	// WithoutControllerManager starts etcd and the API server only. Nobody then
 	// makes service accounts, marks silent nodes, or clears up after namespaces.
 	WithoutControllerManager bool
@@ -42,7 +40,7 @@ const logTail = 60
 // ControlPlane is a running control plane. Stop ends it.
 type ControlPlane struct {
 	options   Options
-	binary    string
+	programs  Programs
 	dir       *workDir
 	pki       *pki
 	admin     *rest.Config
@@ -58,13 +56,13 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if options.Logf == nil {
 		options.Logf = func(string, ...any) {}
 	}
-	c := &ControlPlane{options: options, binary: options.Binary}
-	if c.binary == "" {
-		binary, err := Build(ctx, options.Logf)
+	c := &ControlPlane{options: options, programs: options.Programs}
+	if c.programs.Etcd == "" || c.programs.APIServer == "" || c.programs.ControllerManager == "" {
+		built, err := Build(ctx, options.Logf)
 		if err != nil {
 			return nil, err
 		}
-		c.binary = binary
+		c.programs = c.programs.or(built)
 	}
 	dir, err := newWorkDir(os.TempDir())
 	if err != nil {
@@ -94,7 +92,7 @@ func (c *ControlPlane) startAll(ctx context.Context) (err error) {
 }
 
 func (c *ControlPlane) startEtcd(ctx context.Context) error {
-	server, err := c.start(etcd, etcdArgs())
+	server, err := c.start(etcd, c.programs.Etcd, etcdArgs())
 	if err != nil {
 		return err
 	}
@@ -116,7 +114,7 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 		if err := c.connect(port); err != nil {
 			return err
 		}
-		server, err := c.start(apiServer, c.apiServerArgs(port))
+		server, err := c.start(apiServer, c.programs.APIServer, c.apiServerArgs(port))
 		if err != nil {
 			return err
 		}
@@ -161,7 +159,7 @@ func (c *ControlPlane) startControllerManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	manager, err := c.start(controllerManager, c.controllerManagerArgs(kubeconfig))
+	manager, err := c.start(controllerManager, c.programs.ControllerManager, c.controllerManagerArgs(kubeconfig))
 	if err != nil {
 		return err
 	}
@@ -178,10 +176,6 @@ func (c *ControlPlane) Client() kubernetes.Interface { return c.client }
 // Dir is the directory of the control plane's files. Others may put theirs
 // there: it is removed by Stop, or by the next control plane's start.
 func (c *ControlPlane) Dir() string { return c.dir.path }
-
-// Binary is the program that runs, which also is a kubectl: its first argument
-// is then "kubectl".
-func (c *ControlPlane) Binary() string { return c.binary }
 
 // Log returns the last lines of what a program has written: etcd,
 // kube-apiserver or kube-controller-manager.

@@ -137,6 +137,26 @@ func TestControlPlane(t *testing.T) {
 		}
 	})
 
+	t.Run("applies manifests, and again", func(t *testing.T) {
+		const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: manifest, namespace: default}\ndata: {key: %s}\n" +
+			"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: manifest}\n"
+		for _, value := range []string{"first", "second"} {
+			if err := c.Apply(t.Context(), fmt.Sprintf(manifest, value)); err != nil {
+				t.Fatal(err)
+			}
+			found, err := c.Client().CoreV1().ConfigMaps("default").Get(t.Context(), "manifest", metav1.GetOptions{})
+			if err != nil || found.Data["key"] != value {
+				t.Errorf("data = %v, %v; want %s", found.Data, err, value)
+			}
+		}
+		if _, err := c.Client().CoreV1().Namespaces().Get(t.Context(), "manifest", metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
+		if err := c.Apply(t.Context(), "apiVersion: v1\nkind: Nonsense\nmetadata: {name: n}\n"); err == nil {
+			t.Error("a kind that there is not was applied")
+		}
+	})
+
 	t.Run("keeps the logs of its programs", func(t *testing.T) {
 		for _, name := range []string{etcd, apiServer, controllerManager} {
 			if c.Log(name) == "" {
@@ -193,26 +213,26 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 }
 
-// wrapped is a binary that does something before it becomes the real one. The
+// wrapped is an API server that does something before it becomes the real one. The
 // script's working directory is the control plane's.
-func wrapped(t *testing.T, script string) string {
+func wrapped(t *testing.T, script string) Programs {
 	t.Helper()
-	binary, err := Build(t.Context(), t.Logf)
+	programs, err := Build(t.Context(), t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "wrapped")
-	content := fmt.Sprintf("#!/bin/sh\n%s\nexec '%s' \"$@\"\n", script, binary)
+	content := fmt.Sprintf("#!/bin/sh\n%s\nexec '%s' \"$@\"\n", script, programs.APIServer)
 	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return path
+	return Programs{APIServer: path}
 }
 
 func TestAPortThatSomebodyElseTookIsReplaced(t *testing.T) {
 	t.Parallel()
-	c := ForTest(t, Options{WithoutControllerManager: true, Binary: wrapped(t, `
-		if [ "$1" = kube-apiserver ] && [ ! -e tried ]; then
+	c := ForTest(t, Options{WithoutControllerManager: true, Programs: wrapped(t, `
+		if [ ! -e tried ]; then
 			touch tried
 			echo 'listen tcp 127.0.0.1:1: bind: address already in use' >&2
 			exit 1
@@ -240,8 +260,8 @@ func TestAProgramThatDoesNotComeUpIsNamedWithItsLog(t *testing.T) {
 			want:    []string{"kube-controller-manager", "exit status 1", "unknown flag: --no-such-flag"},
 		},
 		"binary": {
-			options: Options{Binary: "/nonexistent/hyper"},
-			want:    []string{"start etcd", "/nonexistent/hyper"},
+			options: Options{Programs: Programs{Etcd: "/nonexistent/etcd"}},
+			want:    []string{"start etcd", "/nonexistent/etcd"},
 		},
 	}
 	for name, test := range tests {
@@ -261,11 +281,11 @@ func TestAStartThatIsCancelledLeavesNothing(t *testing.T) {
 	t.Parallel()
 	note := filepath.Join(t.TempDir(), "directory")
 	// The API server never comes up; it notes where it would have lived.
-	binary := wrapped(t, fmt.Sprintf(`[ "$1" = kube-apiserver ] && { pwd >'%[1]s.new'; mv '%[1]s.new' '%[1]s'; exec sleep 600; }`, note))
+	programs := wrapped(t, fmt.Sprintf(`pwd >'%[1]s.new'; mv '%[1]s.new' '%[1]s'; exec sleep 600`, note))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Start(ctx, Options{Binary: binary})
+		_, err := Start(ctx, Options{Programs: programs})
 		ended <- err
 	}()
 	var directory string

@@ -11,6 +11,7 @@
 //   - dual-stack Services, IPv4 first;
 //   - no scheduler, no kubelet and no kube-proxy: see package node.
 //
-// The three programs are one binary, built from the module in hyper/, which also
-// has a kube-proxy for whoever asks for it.
+// The three programs are one binary, built from the module in hyper/, which also has
+// kubectl and kube-proxy for whoever asks for them. Programs of the same release that are
+// on the machine already are used instead: see ProgramsVariable.
 package controlplane

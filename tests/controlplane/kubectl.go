@@ -10,17 +10,22 @@ import (
 	"strings"
 )
 
-// Kubectl runs the control plane's own kubectl as the administrator, with the
-// text as standard input, and returns what it prints.
+// Kubectl runs a kubectl of the control plane's release as the administrator, with the
+// text as standard input, and returns what it prints. It is built when it is first asked
+// for.
 func (c *ControlPlane) Kubectl(ctx context.Context, stdin string, args ...string) (string, error) {
-	kubectl := exec.CommandContext(ctx, c.binary, append([]string{"kubectl"}, args...)...)
-	kubectl.Env = append(os.Environ(),
+	program, err := BuildKubectl(ctx, c.options.Logf)
+	if err != nil {
+		return "", err
+	}
+	command := exec.CommandContext(ctx, program, args...)
+	command.Env = append(os.Environ(),
 		"KUBECONFIG="+c.AdminKubeconfig(),
 		"KUBECACHEDIR="+filepath.Join(c.dir.path, "kubectl"))
-	kubectl.Stdin = strings.NewReader(stdin)
+	command.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
-	kubectl.Stdout, kubectl.Stderr = &stdout, &stderr
-	if err := kubectl.Run(); err != nil {
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
 		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
 	}
 	return stdout.String(), nil

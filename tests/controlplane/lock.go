@@ -9,14 +9,17 @@ import (
 	"time"
 )
 
+// lockPoll is the pause between two tries to take a lock that another process holds.
+const lockPoll = time.Second
+
 // LockFile takes an exclusive lock that ends with this process at the latest.
-// waiting is called when somebody else holds it, and again every few seconds.
+// waiting is called once when another process holds it.
 func LockFile(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for tries := 0; ; tries++ {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { file.Close() }, nil
@@ -25,12 +28,14 @@ func LockFile(ctx context.Context, path string, waiting func()) (unlock func(), 
 			file.Close()
 			return nil, fmt.Errorf("lock %s: %w", path, err)
 		}
-		waiting()
+		if tries == 0 {
+			waiting()
+		}
 		select {
 		case <-ctx.Done():
 			file.Close()
 			return nil, fmt.Errorf("wait for the lock %s: %w", path, context.Cause(ctx))
-		case <-time.After(progressEvery):
+		case <-time.After(lockPoll):
 		}
 	}
 }

@@ -8,11 +8,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/process"
 )
 
-// The names of the programs, as the binary and Log know them.
+// The names of the programs, as the binary and Log know them, and of those that are no
+// part of the binary.
 const (
 	etcd              = "etcd"
 	apiServer         = "kube-apiserver"
 	controllerManager = "kube-controller-manager"
+	kubectl           = "kubectl"
+	kubeProxy         = "kube-proxy"
 )
 
 // PodNetworks are those that nodes get their pod CIDRs from, one of each family.
@@ -33,16 +36,12 @@ const (
 	etcdPeer   = "peer:1"
 )
 
-// start runs one program of the binary in the control plane's directory.
-func (c *ControlPlane) start(name string, args []string) (*process.Process, error) {
-	path := c.binary
-	if name == apiServer && c.options.APIServer != "" {
-		path = c.options.APIServer
-	}
+// start runs one program in the control plane's directory.
+func (c *ControlPlane) start(name, path string, args []string) (*process.Process, error) {
 	return process.Start(process.Spec{
 		Name:    name,
 		Path:    path,
-		Args:    append([]string{name}, args...),
+		Args:    args,
 		Dir:     c.dir.path,
 		LogFile: c.logFile(name),
 	})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,7 +55,7 @@ func (p *page) await(t *testing.T, want string) {
 func narrate(t *testing.T) (*narrator, *page) {
 	t.Helper()
 	p := &page{}
-	n := newNarrator(p)
+	n := newNarrator(p, false)
 	t.Cleanup(n.close)
 	return n, p
 }
@@ -71,12 +72,33 @@ func TestTheNarratorSaysWhenAndWhat(t *testing.T) {
 	}
 }
 
-func TestTheNarratorBreaksTheSilence(t *testing.T) {
+func TestNarrator_PrintsWaitsInPlaceOnATerminal(t *testing.T) {
 	t.Parallel()
-	n, p := narrate(t)
+	p := &page{}
+	n := newNarrator(p, true)
+	t.Cleanup(n.close)
 	n.waitFor("waiting for %s", "Godot")
 	p.await(t, "... waiting for Godot (2 s)")
 	p.await(t, "... waiting for Godot (3 s)")
+	n.say("he is here")
+	if said := p.String(); strings.Count(said, "\n") != 1 || !strings.Contains(said, clearLine+n.stamp(n.last)+"    he is here\n") {
+		t.Errorf("said %q", said)
+	}
+}
+
+func TestNarrator_PrintsWaitsMoreAndMoreRarelyElsewhere(t *testing.T) {
+	t.Parallel()
+	p := &page{}
+	n := &narrator{to: p} // without a clock of its own
+	n.waitFor("waiting for %s", "Godot")
+	for second := range 120 {
+		n.last = time.Time{} // each line is printed now, not in the second that it is about
+		n.fill(n.since.Add(time.Duration(second) * time.Second))
+	}
+	want := []string{"(2 s)", "(8 s)", "(32 s)"}
+	if got := regexp.MustCompile(`\(\d+ s\)`).FindAllString(p.String(), -1); !slices.Equal(got, want) {
+		t.Errorf("said %q, want %q", got, want)
+	}
 }
 
 func lb(status string, members ...string) loadBalancer {

@@ -51,10 +51,12 @@ func interruptible(parent context.Context) (context.Context, func()) {
 }
 
 func run(ctx context.Context, options options) error {
-	out := newNarrator(os.Stdout)
+	out := newNarrator(os.Stdout, isTerminal(os.Stdout))
 	defer out.close()
 	d := &demo{options: options, out: out}
-	err := d.tell(ctx, d.story())
+	story := d.story()
+	d.intro(len(story))
+	err := d.tell(ctx, story)
 	if err != nil && !errors.Is(err, errInterrupted) {
 		d.showLogs()
 	}

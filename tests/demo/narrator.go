@@ -3,42 +3,65 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 )
 
-// silence is how long nothing may be printed: after that, the narrator says what
-// is being waited for.
-const silence = 1500 * time.Millisecond
+// silence is how long nothing may be printed: after that, the narrator prints what is
+// being waited for. Where that is a line of its own, each one comes after rarer times as
+// long as the one before.
+const (
+	silence = 1500 * time.Millisecond
+	rarer   = 4
+)
+
+// clearLine goes back to the beginning of a terminal's line, and empties it.
+const clearLine = "\r\x1b[K"
 
 // narrator prints lines with the time since the start. Its methods may be called
 // by several goroutines.
 type narrator struct {
-	to    io.Writer
-	begin time.Time
-	ended chan struct{}
+	to       io.Writer
+	terminal bool
+	begin    time.Time
+	ended    chan struct{}
 
 	mutex sync.Mutex
-	// last is when something was printed last, doing what is going on.
+	// last is when something was printed last, doing what is being waited for, since
+	// when, and due after how much of it that is to be printed.
 	last  time.Time
 	doing string
 	since time.Time
+	due   time.Duration
+	// open is whether the terminal's line is one that will be written over.
+	open bool
 }
 
-func newNarrator(to io.Writer) *narrator {
+// newNarrator returns one that prints. What is being waited for is a line that is written
+// over where that is a terminal.
+func newNarrator(to io.Writer, terminal bool) *narrator {
 	now := time.Now()
-	n := &narrator{to: to, begin: now, last: now, since: now, ended: make(chan struct{})}
+	n := &narrator{to: to, terminal: terminal, begin: now, last: now, since: now, due: silence, ended: make(chan struct{})}
 	go n.breakSilence()
 	return n
 }
 
+// isTerminal reports whether a file is one.
+func isTerminal(file *os.File) bool {
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
 // title begins a chapter.
-func (n *narrator) title(text string) {
+func (n *narrator) title(format string, args ...any) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
+	text := fmt.Sprintf(format, args...)
+	n.clear()
 	fmt.Fprintln(n.to)
 	n.line("== " + text)
-	n.doing, n.since = text, time.Now()
+	n.wait(text)
 }
 
 // say tells something that happened.
@@ -48,17 +71,21 @@ func (n *narrator) say(format string, args ...any) {
 	n.line("   " + fmt.Sprintf(format, args...))
 }
 
-// waitFor says, when silence falls, that this is being waited for.
+// waitFor names what is being waited for from now on; empty is nothing.
 func (n *narrator) waitFor(format string, args ...any) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	n.doing, n.since = fmt.Sprintf(format, args...), time.Now()
+	n.wait(fmt.Sprintf(format, args...))
 }
+
+// wait expects the mutex to be held, as the functions below do.
+func (n *narrator) wait(doing string) { n.doing, n.since, n.due = doing, time.Now(), silence }
 
 // final is the last line. It has no time before it, so that it is easy to find.
 func (n *narrator) final(format string, args ...any) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
+	n.clear()
 	fmt.Fprintf(n.to, format+"\n", args...)
 }
 
@@ -66,10 +93,21 @@ func (n *narrator) elapsed() time.Duration { return time.Since(n.begin) }
 
 func (n *narrator) close() { close(n.ended) }
 
-// line expects the mutex to be held.
 func (n *narrator) line(text string) {
+	n.clear()
 	n.last = time.Now()
-	fmt.Fprintf(n.to, "%6.1fs %s\n", n.last.Sub(n.begin).Seconds(), text)
+	fmt.Fprintf(n.to, "%s %s\n", n.stamp(n.last), text)
+}
+
+func (n *narrator) stamp(now time.Time) string {
+	return fmt.Sprintf("%6.1fs", now.Sub(n.begin).Seconds())
+}
+
+func (n *narrator) clear() {
+	if n.open {
+		fmt.Fprint(n.to, clearLine)
+		n.open = false
+	}
 }
 
 func (n *narrator) breakSilence() {
@@ -79,16 +117,26 @@ func (n *narrator) breakSilence() {
 		select {
 		case <-n.ended:
 			return
-		case <-ticker.C:
-			n.fill()
+		case now := <-ticker.C:
+			n.fill(now)
 		}
 	}
 }
 
-func (n *narrator) fill() {
+// fill prints what is being waited for, when it is time to.
+func (n *narrator) fill(now time.Time) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
-	if now := time.Now(); now.Sub(n.last) >= silence && n.doing != "" {
-		n.line(fmt.Sprintf("   ... %s (%.0f s)", n.doing, now.Sub(n.since).Seconds()))
+	waited := now.Sub(n.since)
+	if n.doing == "" || now.Sub(n.last) < silence || waited < n.due {
+		return
 	}
+	text := fmt.Sprintf("   ... %s (%.0f s)", n.doing, waited.Seconds())
+	if n.terminal {
+		fmt.Fprintf(n.to, "%s%s %s", clearLine, n.stamp(now), text)
+		n.open = true
+		return
+	}
+	n.line(text)
+	n.due = rarer * waited
 }

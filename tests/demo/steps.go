@@ -24,10 +24,10 @@ const (
 	serviceName = "web"
 )
 
-// patience bounds a chapter; buildPatience one that may have to compile Kubernetes.
+// patience bounds a chapter; a build may take as long as it needs.
 const (
-	patience      = 2 * time.Minute
-	buildPatience = 30 * time.Minute
+	patience  = 2 * time.Minute
+	unlimited = time.Duration(0)
 )
 
 // chapter is a part of the story.
@@ -40,8 +40,9 @@ type chapter struct {
 // story is all of it.
 func (d *demo) story() []chapter {
 	return []chapter{
-		{"Kubernetes: a real control plane", buildPatience, d.startControlPlane},
-		{"Programs: the simulator, the cloud controller manager, the node", buildPatience, d.build},
+		{"Build: etcd, kube-apiserver and kube-controller-manager", unlimited, d.buildControlPlane},
+		{"Build: the simulator, the cloud controller manager, the node", unlimited, d.buildPrograms},
+		{"Kubernetes: a real control plane", patience, d.startControlPlane},
 		{"OpenStack: a simulated cloud with provider " + d.options.provider, patience, d.startCloud},
 		{"The cloud controller manager starts", patience, d.startCCM},
 		{"Three nodes join", patience, d.startNodes},
@@ -53,10 +54,17 @@ func (d *demo) story() []chapter {
 	}
 }
 
+// intro says what the demo does, and how long that takes.
+func (d *demo) intro(total int) {
+	d.out.say("A Service of type LoadBalancer from its creation to its deletion, in %d steps, all on loopback and", total)
+	d.out.say("without root: about a minute, and some minutes more the first time, to build what is missing.")
+	d.out.say("Nothing stays but Go's build cache and the programs of Kubernetes in the user's cache directory.")
+}
+
 // tell plays the chapters in order, up to the first that fails.
 func (d *demo) tell(ctx context.Context, story []chapter) error {
-	for _, c := range story {
-		d.out.title(c.title)
+	for i, c := range story {
+		d.out.title("%d/%d %s", i+1, len(story), c.title)
 		if err := c.within(ctx); err != nil {
 			return fmt.Errorf("%s: %w", c.title, err)
 		}
@@ -66,8 +74,12 @@ func (d *demo) tell(ctx context.Context, story []chapter) error {
 
 // within plays the chapter for no longer than its patience.
 func (c chapter) within(ctx context.Context) error {
-	limited, cancel := context.WithTimeoutCause(ctx, c.patience, fmt.Errorf("not done in %v", c.patience))
-	defer cancel()
+	limited := ctx
+	if c.patience != unlimited {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeoutCause(ctx, c.patience, fmt.Errorf("not done in %v", c.patience))
+		defer cancel()
+	}
 	err := c.play(limited)
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		return errInterrupted
@@ -121,13 +133,7 @@ func (d *demo) createService(ctx context.Context) error {
 		return err
 	}
 	d.address = net.JoinHostPort(address, fmt.Sprint(d.port))
-	table, err := d.plane.Kubectl(ctx, "", "-n", namespace, "get", "service", serviceName)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(table) {
-		d.out.say("kubectl  %s", strings.TrimSuffix(line, "\n"))
-	}
+	d.out.say("service  %s/%s has the external IP %s", namespace, serviceName, address)
 	return d.account(ctx, "Creating it")
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -29,12 +30,15 @@ type demo struct {
 	options options
 	out     *narrator
 
-	plane   *controlplane.ControlPlane
-	network cluster.Network
-	cloud   cloud
-	// programs are paths by package.
-	programs map[string]string
-	ccm      *cluster.Controller
+	// kubernetes are the programs of the control plane, programs ours by package.
+	kubernetes controlplane.Programs
+	programs   map[string]string
+	// directory is for what is built and what programs write.
+	directory string
+	plane     *controlplane.ControlPlane
+	network   cluster.Network
+	cloud     cloud
+	ccm       *cluster.Controller
 	// cleanups are to be run in reverse.
 	cleanups []func() error
 
@@ -66,7 +70,7 @@ func (d *demo) showLogs() {
 
 func (d *demo) startControlPlane(ctx context.Context) (err error) {
 	d.out.waitFor("starting etcd, kube-apiserver and kube-controller-manager")
-	d.plane, err = controlplane.Start(ctx, controlplane.Options{Logf: d.out.say})
+	d.plane, err = controlplane.Start(ctx, controlplane.Options{Programs: d.kubernetes, Logf: d.out.say})
 	if err != nil {
 		return err
 	}
@@ -75,24 +79,35 @@ func (d *demo) startControlPlane(ctx context.Context) (err error) {
 	return nil
 }
 
-func (d *demo) build(ctx context.Context) error {
+func (d *demo) buildControlPlane(ctx context.Context) (err error) {
+	d.out.waitFor("")
+	d.kubernetes, err = controlplane.Build(ctx, d.out.say)
+	if err == nil {
+		d.out.say("ready: %s", filepath.Dir(d.kubernetes.APIServer))
+	}
+	return err
+}
+
+func (d *demo) buildPrograms(ctx context.Context) (err error) {
+	d.out.waitFor("")
+	if d.directory, err = os.MkdirTemp("", "openstack-ccm-demo-"); err != nil {
+		return err
+	}
+	d.later(func() error { return os.RemoveAll(d.directory) })
 	d.programs = map[string]string{}
 	for _, program := range []string{cluster.SimulatorProgram, cluster.CCMProgram, cluster.NodeProgram} {
-		d.out.waitFor("building %s", program)
-		path, err := cluster.BuildProgram(ctx, program, d.plane.Dir())
-		if err != nil {
+		if d.programs[program], err = cluster.BuildProgram(ctx, program, d.directory, d.out.say); err != nil {
 			return err
 		}
-		d.programs[program] = path
-		d.out.say("built %s", filepath.Base(path))
 	}
+	d.out.say("ready: openstack-sim, openstack-cloud-controller-manager, node")
 	return nil
 }
 
 // start runs a program until the demo ends.
 func (d *demo) start(name, program string, args ...string) (*process.Process, error) {
 	p, err := process.Start(process.Spec{
-		Name: name, Path: d.programs[program], Args: args, LogFile: filepath.Join(d.plane.Dir(), name+".log"),
+		Name: name, Path: d.programs[program], Args: args, LogFile: filepath.Join(d.directory, name+".log"),
 	})
 	if err != nil {
 		return nil, err
@@ -132,7 +147,7 @@ func (d *demo) startCloud(ctx context.Context) (err error) {
 	return nil
 }
 
-func (d *demo) cloudConf() string { return filepath.Join(d.plane.Dir(), "cloud.conf") }
+func (d *demo) cloudConf() string { return filepath.Join(d.directory, "cloud.conf") }
 
 func (d *demo) startCCM(ctx context.Context) error {
 	installation, err := cluster.Install(ctx, d.plane)
@@ -142,7 +157,7 @@ func (d *demo) startCCM(ctx context.Context) error {
 	d.out.say("applied the rights in manifests/static")
 	ccm := cluster.CCM{
 		Program: d.programs[cluster.CCMProgram], CloudConf: d.cloudConf(),
-		Installation: installation, Directory: d.plane.Dir(),
+		Installation: installation, Directory: d.directory,
 	}
 	if d.ccm, err = ccm.Start(ctx); err != nil {
 		return err

@@ -4,10 +4,25 @@
 # E2E_CLOUD the suite runs on that cloud of clouds.yaml (docs/testing.md).
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
+mkdir -p out/e2e
+
+build() { # the control plane, and with further flags further programs
+    CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath" go run ./tests/controlplane/cmd/controlplane --build "$@" || exit 1
+}
+
+play() { # TIMEOUT TEST: all that the suite prints is in out/e2e/suite.log; here, a line per scenario
+    echo "compiling the suite, then playing its scenarios; all output is in out/e2e/suite.log"
+    go test -v -count=1 -timeout "$1" ./tests/e2e -run "$2" -parallel 8 2>&1 |
+        tee out/e2e/suite.log | { grep --line-buffered -E '^(e2e |PASS|FAIL|ok|panic|#)' || true; }
+    local result=${PIPESTATUS[0]}
+    [ "$result" = 0 ] || grep -A 12 -e '^ *--- FAIL' out/e2e/suite.log
+    return "$result"
+}
+
 if [ -n "${E2E_CLOUD:-}" ]; then
-    mkdir -p out/e2e
-    go run -v ./tests/controlplane/cmd/controlplane --build || exit 1
-    go test -v -count=1 -timeout "${E2E_TIMEOUT:-3h}" ./tests/e2e -run TestOnAnyOpenStack -parallel 8 2>&1 | tee out/e2e/suite.log
+    echo "make e2e plays the suite in a project of the cloud $E2E_CLOUD: from twenty minutes to hours, with how long it takes to boot an amphora"
+    build
+    play "${E2E_TIMEOUT:-3h}" TestOnAnyOpenStack
     exit
 fi
 if [ "$(id -u)" != 0 ] || ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
@@ -26,7 +41,8 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
-mkdir -p out/e2e
-go run -v ./tests/controlplane/cmd/controlplane --build --kube-proxy || exit 1
+echo "make e2e installs packages, builds Kubernetes' programs, brings up an OpenStack in $E2E_STATE, plays the suite"
+echo "and takes the OpenStack down again: about twelve minutes on two cores, half an hour the first time"
+build --kube-proxy
 tests/e2e/openstack/up.sh || exit 1
-go test -v -count=1 -timeout 30m ./tests/e2e -run TestOnAnOpenStack -parallel 8 2>&1 | tee out/e2e/suite.log
+play 30m TestOnAnOpenStack

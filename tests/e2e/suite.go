@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -82,11 +84,13 @@ func Run(t *testing.T, w *World) {
 			t.Logf("the end of the cloud controller manager's log:\n%s", w.CCM.Log(logLines))
 		}
 	})
+	report := &progress{provider: w.Provider, total: len(scenarios())}
 	t.Run("Together", func(t *testing.T) {
 		for _, s := range scenarios() {
 			if !s.alone {
 				t.Run(s.name, func(t *testing.T) {
 					t.Parallel()
+					report.follow(t, s.name)
 					play(t, w, s)
 				})
 			}
@@ -94,7 +98,10 @@ func Run(t *testing.T, w *World) {
 	})
 	for _, s := range scenarios() {
 		if s.alone {
-			t.Run(s.name, func(t *testing.T) { play(t, w, s) })
+			t.Run(s.name, func(t *testing.T) {
+				report.follow(t, s.name)
+				play(t, w, s)
+			})
 		}
 	}
 	if log := w.CCM.Log(math.MaxInt); strings.Contains(log, "is forbidden: User") {
@@ -105,6 +112,29 @@ func Run(t *testing.T, w *World) {
 	if err != nil || len(leaked) > 0 {
 		t.Errorf("left in the network: %s (%v)", strings.Join(leaked, ", "), err)
 	}
+}
+
+// progress is how many scenarios of a provider have ended.
+type progress struct {
+	provider string
+	total    int
+	ended    atomic.Int64
+}
+
+// follow prints a line when the scenario has ended; e2e.sh shows these to whoever waits.
+func (p *progress) follow(t *testing.T, name string) {
+	start := time.Now()
+	t.Cleanup(func() {
+		outcome := "passed"
+		switch {
+		case t.Failed():
+			outcome = "FAILED"
+		case t.Skipped():
+			outcome = "skipped"
+		}
+		fmt.Printf("e2e %s: %d/%d %s %s in %.0f s\n",
+			p.provider, p.ended.Add(1), p.total, name, outcome, time.Since(start).Seconds())
+	})
 }
 
 func play(t *testing.T, w *World, s scenario) {

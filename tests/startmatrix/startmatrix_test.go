@@ -102,7 +102,7 @@ func controlPlane(t *testing.T) *controlplane.ControlPlane {
 		if err != nil {
 			t.Fatal(err)
 		}
-		options.APIServer = apiServer
+		options.Programs.APIServer = apiServer
 	}
 	plane := controlplane.ForTest(t, options)
 	version, err := plane.Client().Discovery().ServerVersion()

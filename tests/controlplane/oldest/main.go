@@ -12,9 +12,4 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
-func main() {
-	if len(os.Args) > 1 && os.Args[1] == "kube-apiserver" { // as hyper is called
-		os.Args = os.Args[1:]
-	}
-	os.Exit(cli.Run(apiserver.NewAPIServerCommand()))
-}
+func main() { os.Exit(cli.Run(apiserver.NewAPIServerCommand())) }

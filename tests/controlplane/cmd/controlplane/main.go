@@ -4,7 +4,9 @@
 //	go run ./tests/controlplane/cmd/controlplane
 //	export KUBECONFIG=...   # it prints the path
 //
-// With --build it only builds, with --kube-proxy also the kube-proxy of its release.
+// With --build it only builds, and with --kubectl, --kube-proxy and --oldest further
+// programs: kubectl and kube-proxy of its release, and the API server of the oldest
+// release that is supported.
 package main
 
 import (
@@ -20,41 +22,53 @@ import (
 )
 
 func main() {
-	buildOnly := flag.Bool("build", false, "only build the binary, and print its path")
-	kubeProxy := flag.Bool("kube-proxy", false, "build kube-proxy too, and print its path")
+	buildOnly := flag.Bool("build", false, "only build")
+	var further []builder
+	for name, build := range map[string]builder{
+		"kubectl":    controlplane.BuildKubectl,
+		"kube-proxy": controlplane.BuildKubeProxy,
+		"oldest":     controlplane.BuildOldestAPIServer,
+	} {
+		flag.BoolFunc(name, "build this too, and print its path", func(string) error {
+			further = append(further, build)
+			return nil
+		})
+	}
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *buildOnly, *kubeProxy); err != nil {
+	if err := run(ctx, *buildOnly, further); err != nil {
 		fmt.Fprintln(os.Stderr, "controlplane:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, buildOnly, kubeProxy bool) error {
-	binary, err := controlplane.Build(ctx, progress)
+// builder builds a program and returns its path.
+type builder func(ctx context.Context, logf func(format string, args ...any)) (string, error)
+
+func run(ctx context.Context, buildOnly bool, further []builder) error {
+	programs, err := controlplane.Build(ctx, progress)
 	if err != nil {
 		return err
 	}
-	if kubeProxy {
-		program, err := controlplane.BuildKubeProxy(ctx, progress)
+	for _, build := range further {
+		path, err := build(ctx, progress)
 		if err != nil {
 			return err
 		}
-		fmt.Println(program)
+		fmt.Println(path)
 	}
 	if buildOnly {
-		fmt.Println(binary)
 		return nil
 	}
 	begin := time.Now()
-	plane, err := controlplane.Start(ctx, controlplane.Options{Binary: binary, Logf: progress})
+	plane, err := controlplane.Start(ctx, controlplane.Options{Programs: programs, Logf: progress})
 	if err != nil {
 		return err
 	}
 	progress("started in %.1f s; logs in %s; Ctrl-C ends and removes it", time.Since(begin).Seconds(), plane.Dir())
-	fmt.Printf("export KUBECONFIG='%s'\nalias kubectl='%s kubectl'\n", plane.AdminKubeconfig(), plane.Binary())
+	fmt.Printf("export KUBECONFIG='%s'\n", plane.AdminKubeconfig())
 	<-ctx.Done()
 	return plane.Stop()
 }

@@ -61,6 +61,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 }
 
 func test(ctx context.Context, args []string, proofs []features.Proof, out io.Writer) error {
+	total, err := countPackages(ctx, args)
+	if err != nil {
+		return err
+	}
 	command := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 	command.Stderr = os.Stderr
 	events, err := command.StdoutPipe()
@@ -70,7 +74,7 @@ func test(ctx context.Context, args []string, proofs []features.Proof, out io.Wr
 	if err := command.Start(); err != nil {
 		return err
 	}
-	results, err := features.Follow(events, out)
+	results, err := features.Follow(events, &counter{to: out, total: total})
 	if err := errors.Join(err, keep(results)); err != nil {
 		return errors.Join(err, command.Wait())
 	}
