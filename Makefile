@@ -76,7 +76,7 @@ prove: ## Break each feature, and see its tests fail (ROWS=25,31 for some; JOBS 
 
 .PHONY: mutate
 mutate: ## Let a tool change the engine, and count what its tests notice (PACKAGES; FILES of each)
-	tests/mutate.sh $(or $(FILES),3) $(or $(PACKAGES),$(addprefix pkg/loadbalancer/,plan observe build))
+	tests/mutate.sh $(or $(FILES),3) $(or $(PACKAGES),$(addprefix pkg/loadbalancer/,plan observe desire))
 
 .PHONY: e2e
 e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD

@@ -152,10 +152,14 @@ func hyperSource(ctx context.Context, p program) (source, error) {
 	s := source{
 		program: p,
 		dir:     filepath.Join(root, "tests", "controlplane", cmp.Or(p.module, "hyper")),
-		files:   map[string][]byte{"go.mod": nil, "go.sum": nil, filepath.Join(p.directory, "main.go"): nil},
+		files:   map[string][]byte{},
 	}
-	for name := range s.files {
-		if s.files[name], err = os.ReadFile(filepath.Join(s.dir, name)); err != nil {
+	code, err := filepath.Glob(filepath.Join(s.dir, p.directory, "*.go"))
+	if err != nil {
+		return source{}, err
+	}
+	for _, path := range append(code, filepath.Join(s.dir, "go.mod"), filepath.Join(s.dir, "go.sum")) {
+		if s.files[filepath.Base(path)], err = os.ReadFile(path); err != nil {
 			return source{}, err
 		}
 	}

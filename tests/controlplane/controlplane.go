@@ -155,11 +155,7 @@ func (c *ControlPlane) connect(port int) error {
 
 // startControllerManager waits for the first service account, which is its work.
 func (c *ControlPlane) startControllerManager(ctx context.Context) error {
-	kubeconfig, err := c.Kubeconfig("system:kube-controller-manager")
-	if err != nil {
-		return err
-	}
-	manager, err := c.start(controllerManager, c.programs.ControllerManager, c.controllerManagerArgs(kubeconfig))
+	manager, err := c.start(controllerManager, c.programs.ControllerManager, c.controllerManagerArgs())
 	if err != nil {
 		return err
 	}

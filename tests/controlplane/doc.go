@@ -6,8 +6,9 @@
 // What a cloud controller manager finds there:
 //
 //   - authorization Node,RBAC, and no anonymous requests;
-//   - a controller manager with --cloud-provider=external, that gives every node
-//     a pod CIDR of both families;
+//   - a controller manager that gives every node a pod CIDR of both families, marks
+//     nodes that are silent, makes service accounts, and deletes what namespaces and
+//     owners leave behind; it has no other controllers;
 //   - dual-stack Services, IPv4 first;
 //   - no scheduler, no kubelet and no kube-proxy: see package node.
 //

@@ -86,19 +86,17 @@ func (c *ControlPlane) apiServerArgs(port int) []string {
 	}, c.options.APIServerArgs...)
 }
 
-// controllerManagerArgs let it serve nothing, so that it needs no port.
-func (c *ControlPlane) controllerManagerArgs(kubeconfig string) []string {
+// controllerManagerArgs let it serve nothing, so that it needs no port, and run the
+// controllers that the built one has. All of them are the administrator.
+func (c *ControlPlane) controllerManagerArgs() []string {
 	return append([]string{
-		"--kubeconfig=" + kubeconfig,
-		"--authentication-kubeconfig=" + kubeconfig,
-		"--authorization-kubeconfig=" + kubeconfig,
+		"--kubeconfig=" + c.AdminKubeconfig(),
 		"--secure-port=0",
-		"--leader-elect=false", "--use-service-account-credentials",
+		"--leader-elect=false",
+		"--controllers=serviceaccount-controller,namespace-controller,node-ipam-controller,node-lifecycle-controller," +
+			"taint-eviction-controller,garbage-collector-controller",
 		"--kube-api-qps=1000", "--kube-api-burst=1000", // the default delays the start by five seconds
-		"--service-account-private-key-file=" + c.pki.file(serviceAccountFile),
-		"--root-ca-file=" + c.pki.file(caFile),
 		"--cloud-provider=external",
-		"--flex-volume-plugin-dir=" + filepath.Join(c.dir.path, "flex-volume"),
 		"--allocate-node-cidrs", "--cluster-cidr=" + PodNetworks,
 		"--service-cluster-ip-range=" + serviceNetworks,
 	}, c.options.ControllerManagerArgs...)

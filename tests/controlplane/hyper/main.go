@@ -1,4 +1,4 @@
-// Command hyper is the test control plane in one binary: etcd, kube-apiserver and
+// Command hyper is the test control plane in one binary: etcd, kube-apiserver and a
 // kube-controller-manager. The name that it is called by is the program to be. One binary
 // links once, and the programs share most of their packages.
 //
@@ -17,7 +17,6 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
 func main() {
@@ -27,7 +26,7 @@ func main() {
 	case "kube-apiserver":
 		os.Exit(cli.Run(apiserver.NewAPIServerCommand()))
 	case "kube-controller-manager":
-		os.Exit(cli.Run(controllermanager.NewControllerManagerCommand()))
+		os.Exit(runControllerManager(os.Args[1:]))
 	default:
 		fmt.Fprintf(os.Stderr, "hyper: called as %q, want etcd, kube-apiserver or kube-controller-manager\n", name)
 		os.Exit(2)
