@@ -128,7 +128,7 @@ func (l *loadBalancers) call(ctx context.Context, operation string, service *v1.
 		return err
 	}
 	logger := klog.FromContext(ctx).WithValues("service", klog.KObj(service))
-	return l.metrics.observe(operation, func() error { return message.Error(do(klog.NewContext(ctx, logger))) })
+	return l.metrics.observe(operation, func() error { return message.TruncateError(do(klog.NewContext(ctx, logger)), message.MaxError) })
 }
 
 // resyncEngine implements resync.Engine. Its repairs are calls as those of the service

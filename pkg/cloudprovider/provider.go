@@ -102,7 +102,7 @@ func New(ctx context.Context, options Options) *Provider {
 		options.Clock = clock.RealClock{}
 	}
 	if options.Recorder != nil {
-		options.Recorder = message.Recorder(options.Recorder)
+		options.Recorder = message.LimitEvents(options.Recorder)
 	}
 	p := &Provider{options: options, calls: newCalls(ctx, options.Drain)}
 	if options.Scope != nil {

@@ -38,7 +38,7 @@ func (r *routesAdapter) CreateRoute(ctx context.Context, clusterName, nameHint s
 	if err := r.scope.Check(ctx); err != nil {
 		return err
 	}
-	return message.Within(r.inner.CreateRoute(ctx, clusterName, nameHint, route), message.MaxRouteError)
+	return message.TruncateError(r.inner.CreateRoute(ctx, clusterName, nameHint, route), message.MaxRouteError)
 }
 
 // DeleteRoute removes a route that ListRoutes has returned.

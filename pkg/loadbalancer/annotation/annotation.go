@@ -231,10 +231,10 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 				notices = append(notices, Notice{name, text})
 			}
 		case len(value) > known.most() && known.Change != Written:
-			errs = append(errs, field.Invalid(Path(name), message.Value(value), fmt.Sprintf("has %d bytes; allowed: %d at most", len(value), known.most())))
+			errs = append(errs, field.Invalid(Path(name), message.TruncateValue(value), fmt.Sprintf("has %d bytes; allowed: %d at most", len(value), known.most())))
 		case strings.TrimSpace(value) == "" && !known.EmptyIsNone:
 		case !known.take(&values, value):
-			errs = append(errs, field.Invalid(Path(name), message.Value(value), "allowed: "+known.Allowed))
+			errs = append(errs, field.Invalid(Path(name), message.TruncateValue(value), "allowed: "+known.Allowed))
 		}
 	}
 	return values, notices, errs
@@ -252,7 +252,7 @@ func (a Annotation) take(values *Values, value string) bool {
 	if a.otherwise == nil || a.otherwise(text) == refused {
 		return false
 	}
-	values.Malformed = append(values.Malformed, Malformed{a.Name, message.Value(value), a.Allowed, a.otherwise(text) == handedOn})
+	values.Malformed = append(values.Malformed, Malformed{a.Name, message.TruncateValue(value), a.Allowed, a.otherwise(text) == handedOn})
 	return true
 }
 

@@ -40,7 +40,7 @@ func unknown(name string, table []Annotation, similar bool) (text string, ours b
 				known = append(known, short)
 			}
 		}
-		nearest, ok = suggest.Nearest(message.Value(rest), known)
+		nearest, ok = suggest.Nearest(message.TruncateValue(rest), known)
 		return prefix + nearest, ok
 	}
 	switch {
@@ -58,7 +58,7 @@ func unknown(name string, table []Annotation, similar bool) (text string, ours b
 	case strings.HasSuffix(domain, othersDomains):
 		return "", false
 	}
-	if _, near := suggest.Nearest(message.Value(domain), []string{domainOfOurs}); !near {
+	if _, near := suggest.Nearest(message.TruncateValue(domain), []string{domainOfOurs}); !near {
 		return "", false
 	}
 	if nearest, ok := within(Prefix); ok {

@@ -174,7 +174,7 @@ func (a *Applier) Run(ctx context.Context, id ownership.Identity, observed *mode
 	logger := klog.FromContext(ctx)
 	for i, step := range p.Steps {
 		r.left = p.Steps[i:]
-		text := message.Cut(step.String(), message.MaxEvent)
+		text := message.Truncate(step.String(), message.MaxEvent)
 		logger.V(2).Info("Changing the cloud", "step", text)
 		r.made = ""
 		err := r.do(ctx, step)

@@ -44,7 +44,7 @@ type Recorder struct {
 // New returns a Recorder that emits events by way of a recorder, whose messages it keeps
 // to message.MaxEvent bytes.
 func New(recorder record.EventRecorder, memory Memory) *Recorder {
-	return &Recorder{recorder: message.Recorder(recorder), memory: memory}
+	return &Recorder{recorder: message.LimitEvents(recorder), memory: memory}
 }
 
 func (r *Recorder) emit(svc *v1.Service, reason Reason, text string) {
@@ -197,7 +197,7 @@ func Summary[Step fmt.Stringer](steps []Step) string {
 	const most = 5
 	var lines []string
 	for _, step := range steps[:min(most, len(steps))] {
-		lines = append(lines, message.Cut(step.String(), message.MaxEvent/(most+1)))
+		lines = append(lines, message.Truncate(step.String(), message.MaxEvent/(most+1)))
 	}
 	if more := len(steps) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))

@@ -1,6 +1,6 @@
-// Package message keeps short what users and logs are told. Whoever may write a Service
-// decides on the texts that errors and events quote, and on how many there are: each of
-// them is kept by the API server, and written again with each retry.
+// Package message bounds the length of events, errors and log lines. Whoever may write a
+// Service decides on the texts that they quote, and on how many there are: each of them is
+// stored by the API server, and written again with each retry.
 package message
 
 import (
@@ -13,27 +13,27 @@ import (
 
 // The bounds, in bytes, so that they hold for characters too.
 const (
-	// MaxEvent is the longest message of an event: what events.k8s.io/v1 takes.
+	// MaxEvent is the longest message of an event: what events.k8s.io/v1 accepts.
 	MaxEvent = 1024
-	// MaxError is the longest text of an error, which upstream puts into events behind
-	// some words of its own.
+	// MaxError is the longest text of an error, which the service controller puts into
+	// events after some words of its own.
 	MaxError = 960
-	// MaxRouteError is that of an error of a route: upstream's words are then the names of
-	// the Node and of the route as well.
+	// MaxRouteError is the longest text of an error of a route: the words of the route
+	// controller include the names of the Node and of the route.
 	MaxRouteError = 600
-	// MaxReasons is how many reasons of one error are told.
+	// MaxReasons is how many reasons one error lists.
 	MaxReasons = 10
-	// maxReason is the longest of them, where there are more, and maxValue the longest
-	// value that one quotes.
+	// maxReason is the longest of several reasons, and maxValue the longest value that a
+	// reason quotes.
 	maxReason = 300
 	maxValue  = 100
 )
 
 const ellipsis = "…"
 
-// Cut gives a text of so many bytes at most, of whole characters; where something is
-// left out it ends in "…". What is no UTF-8 becomes "?".
-func Cut(text string, most int) string {
+// Truncate returns a text of most bytes at the longest, in whole characters; where
+// something is left out it ends in "…". Bytes that are not UTF-8 become "?".
+func Truncate(text string, most int) string {
 	if len(text) <= most {
 		return strings.ToValidUTF8(text, "?")
 	}
@@ -44,19 +44,19 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:end], "?") + ellipsis
 }
 
-// Value gives a value that a user wrote as an error quotes it.
-func Value(text string) string { return Cut(text, maxValue) }
+// TruncateValue returns a value that a user wrote as errors quote it.
+func TruncateValue(text string) string { return Truncate(text, maxValue) }
 
-// Join gives the reasons one after the other, as long as there are ten at most and
-// they fit into so many bytes, and then how many more there are.
+// Join returns the first reasons, MaxReasons and most bytes at the longest, and how many
+// more there are.
 func Join(reasons []string, separator string, most int) string {
 	if len(reasons) == 1 {
-		return Cut(reasons[0], most)
+		return Truncate(reasons[0], most)
 	}
 	const reserve = len("and 1000000 more")
 	var text strings.Builder
 	for i, reason := range reasons {
-		reason = Cut(reason, maxReason)
+		reason = Truncate(reason, maxReason)
 		last := i == len(reasons)-1
 		if i == MaxReasons || text.Len()+len(reason)+len(separator) > most-reserve && !(last && text.Len()+len(reason) <= most) {
 			fmt.Fprintf(&text, "and %d more", len(reasons)-i)
@@ -70,10 +70,10 @@ func Join(reasons []string, separator string, most int) string {
 	return text.String()
 }
 
-// InvalidError tells what of a Service is refused: each reason with its field, the
-// value and what is allowed.
+// InvalidError lists what of a Service is invalid: each reason with its field, the value
+// and what is allowed.
 type InvalidError struct {
-	// Reasons are the first ten.
+	// Reasons are the first ones, MaxReasons at most.
 	Reasons field.ErrorList
 	text    string
 }
@@ -81,7 +81,7 @@ type InvalidError struct {
 // Error implements error.
 func (e *InvalidError) Error() string { return e.text }
 
-// Unwrap gives the reasons.
+// Unwrap returns the reasons.
 func (e *InvalidError) Unwrap() []error {
 	all := make([]error, 0, len(e.Reasons))
 	for _, reason := range e.Reasons {
@@ -90,8 +90,8 @@ func (e *InvalidError) Unwrap() []error {
 	return all
 }
 
-// Invalid makes one error of many, an *InvalidError whose text has MaxError bytes at
-// most; nil if there are none.
+// Invalid returns an *InvalidError whose text has MaxError bytes at most; nil where there
+// are no errors.
 func Invalid(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
@@ -101,7 +101,7 @@ func Invalid(errs field.ErrorList) error {
 	for i, err := range errs[:min(MaxReasons, len(errs))] {
 		short := *err
 		if value, ok := err.BadValue.(string); ok {
-			short.BadValue = Value(value)
+			short.BadValue = TruncateValue(value)
 		}
 		e.Reasons = append(e.Reasons, &short)
 		texts[i] = short.Error()
@@ -110,26 +110,23 @@ func Invalid(errs field.ErrorList) error {
 	return e
 }
 
-// Error gives an error whose text has MaxError bytes at most, and which wraps err; nil
-// stays nil, and what is short enough stays as it is.
-func Error(err error) error { return Within(err, MaxError) }
-
-// Within is Error for a text of so many bytes at most.
-func Within(err error, most int) error {
+// TruncateError returns an error whose text has most bytes at the longest, and which wraps
+// err; err itself, which may be nil, where its text is short enough.
+func TruncateError(err error, most int) error {
 	if err == nil {
 		return nil
 	}
 	text := err.Error()
-	if short := Cut(text, most); short != text {
-		return &cutError{err, short}
+	if short := Truncate(text, most); short != text {
+		return &truncatedError{err, short}
 	}
 	return err
 }
 
-type cutError struct {
+type truncatedError struct {
 	error
 	text string
 }
 
-func (e *cutError) Error() string { return e.text }
-func (e *cutError) Unwrap() error { return e.error }
+func (e *truncatedError) Error() string { return e.text }
+func (e *truncatedError) Unwrap() error { return e.error }

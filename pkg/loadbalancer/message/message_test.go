@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
-func TestATextIsCutBetweenCharacters(t *testing.T) {
+func TestTruncate_CutsBetweenCharacters(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		text string
@@ -31,23 +31,23 @@ func TestATextIsCutBetweenCharacters(t *testing.T) {
 		{"a\xc3", 5, "a?"},
 		{strings.Repeat("\xa9", 9), 8, "…"},
 	} {
-		if got := message.Cut(test.text, test.most); got != test.want {
+		if got := message.Truncate(test.text, test.most); got != test.want {
 			t.Errorf("%q in %d bytes: %q, want %q", test.text, test.most, got, test.want)
 		}
 	}
 }
 
-func FuzzCut(f *testing.F) {
+func FuzzTruncate(f *testing.F) {
 	f.Add("日本語\xff", 5)
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most = max(8, min(most, 4096))
-		if got := message.Cut(text, most); len(got) > most || !utf8.ValidString(got) {
+		if got := message.Truncate(text, most); len(got) > most || !utf8.ValidString(got) {
 			t.Errorf("%q in %d bytes: %q", text, most, got)
 		}
 	})
 }
 
-func TestReasonsAreToldTenAtMost(t *testing.T) {
+func TestJoin_ListsTenReasonsAtMost(t *testing.T) {
 	t.Parallel()
 	reasons := func(n, length int) []string {
 		var all []string
@@ -82,7 +82,7 @@ func TestReasonsAreToldTenAtMost(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfManyFieldsIsShortAndStillKnown(t *testing.T) {
+func TestInvalid_IsShortAndStillWrapsItsFields(t *testing.T) {
 	t.Parallel()
 	if err := message.Invalid(nil); err != nil {
 		t.Errorf("no errors are %v", err)
@@ -104,26 +104,26 @@ func TestAnErrorOfManyFieldsIsShortAndStillKnown(t *testing.T) {
 	}
 }
 
-func TestALongErrorIsCutAndStillWraps(t *testing.T) {
+func TestTruncateError_StillWraps(t *testing.T) {
 	t.Parallel()
-	if message.Error(nil) != nil {
+	if message.TruncateError(nil, message.MaxError) != nil {
 		t.Error("no error became one")
 	}
 	short := errors.New("short")
-	if got := message.Error(short); got != short {
+	if got := message.TruncateError(short, message.MaxError); got != short {
 		t.Errorf("%v became %v", short, got)
 	}
-	long := message.Error(fmt.Errorf("%s: %w", strings.Repeat("x", 1<<20), api.NewRetryError("later", time.Minute)))
+	long := message.TruncateError(fmt.Errorf("%s: %w", strings.Repeat("x", 1<<20), api.NewRetryError("later", time.Minute)), message.MaxError)
 	var later *api.RetryError
 	if len(long.Error()) > message.MaxError || !errors.As(long, &later) || later.RetryAfter() != time.Minute {
 		t.Errorf("%d bytes, asks to come back: %v", len(long.Error()), later)
 	}
 }
 
-func TestEventsAreCut(t *testing.T) {
+func TestLimitEvents_TruncatesMessages(t *testing.T) {
 	t.Parallel()
 	to := record.NewFakeRecorder(10)
-	events, svc, long := message.Recorder(to), &v1.Service{}, strings.Repeat("é", 1<<20)
+	events, svc, long := message.LimitEvents(to), &v1.Service{}, strings.Repeat("é", 1<<20)
 	events.Event(svc, v1.EventTypeWarning, "Reason", long)
 	events.Eventf(svc, v1.EventTypeWarning, "Reason", "%s%%", long)
 	events.AnnotatedEventf(svc, nil, v1.EventTypeWarning, "Reason", "%s%%", long)

@@ -7,14 +7,14 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// Recorder gives a recorder whose events have messages of MaxEvent bytes at most.
-func Recorder(to record.EventRecorder) record.EventRecorder { return recorder{to} }
+// LimitEvents returns a recorder whose events have messages of MaxEvent bytes at most.
+func LimitEvents(to record.EventRecorder) record.EventRecorder { return recorder{to} }
 
 type recorder struct{ to record.EventRecorder }
 
 // Event implements record.EventRecorder.
 func (r recorder) Event(object runtime.Object, eventtype, reason, message string) {
-	r.to.Event(object, eventtype, reason, Cut(message, MaxEvent))
+	r.to.Event(object, eventtype, reason, Truncate(message, MaxEvent))
 }
 
 // Eventf implements record.EventRecorder.
@@ -24,5 +24,5 @@ func (r recorder) Eventf(object runtime.Object, eventtype, reason, format string
 
 // AnnotatedEventf implements record.EventRecorder.
 func (r recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventtype, reason, format string, args ...any) {
-	r.to.AnnotatedEventf(object, annotations, eventtype, reason, "%s", Cut(fmt.Sprintf(format, args...), MaxEvent))
+	r.to.AnnotatedEventf(object, annotations, eventtype, reason, "%s", Truncate(fmt.Sprintf(format, args...), MaxEvent))
 }

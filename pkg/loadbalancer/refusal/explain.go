@@ -36,9 +36,9 @@ func Explain(refusal, failure error, timeout time.Duration) error {
 	case failure == nil:
 		kept = "; the load balancer keeps its last good settings and follows the nodes"
 	case !errors.Is(failure, ErrNothingKept):
-		kept = "; and its load balancer cannot be brought to the nodes: " + message.Cut(failure.Error(), message.MaxError/2)
+		kept = "; and its load balancer cannot follow the nodes: " + message.Truncate(failure.Error(), message.MaxError/2)
 	}
-	err := &refusedError{message.Cut(refusal.Error(), message.MaxError-len(kept)) + kept, errors.Join(refusal, failure)}
+	err := &refusedError{message.Truncate(refusal.Error(), message.MaxError-len(kept)) + kept, errors.Join(refusal, failure)}
 	reason := Reason(refusal)
 	if failure == nil && (reason == Invalid || reason == Unsupported) {
 		return &retryError{err, api.NewRetryError(err.text, refusedRetry)}

@@ -116,11 +116,11 @@ func TestExplain_SaysWhatBecomesOfTheLoadBalancer(t *testing.T) {
 		"kept after a limit": {refused: &state.QuotaError{}, want: "; the load balancer keeps its last good settings and follows the nodes"},
 		"halfway":            {refused: octavia("POST", 400, "no"), want: "; the rest goes on: the load balancer follows the nodes"},
 		"nothing to keep":    {refused: invalid, failure: refusal.ErrNothingKept, want: "not allowed"},
-		"not kept":           {refused: invalid, failure: lost, want: "; and its load balancer cannot be brought to the nodes: no node"},
+		"not kept":           {refused: invalid, failure: lost, want: "; and its load balancer cannot follow the nodes: no node"},
 		"long":               {refused: long, want: "…; the load balancer keeps its last good settings and follows the nodes"},
 		"both long":          {refused: fmt.Errorf("%w %w", invalid, long), failure: long, want: "x…"},
 		"parts quota":        {refused: full, retry: 5 * time.Minute, want: "; trying again in 5m0s"},
-		"too slow":           {refused: lost, failure: lost, timeout: time.Minute, retry: 30 * time.Second, want: "; and its load balancer cannot be brought to the nodes: no node"},
+		"too slow":           {refused: lost, failure: lost, timeout: time.Minute, retry: 30 * time.Second, want: "; and its load balancer cannot follow the nodes: no node"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

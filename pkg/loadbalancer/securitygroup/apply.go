@@ -59,7 +59,7 @@ func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
 	logger := klog.FromContext(ctx)
 	g.Forget(t.id.ServiceUID) // until all of it is done
 	for _, step := range steps {
-		text := message.Cut(step.String(), message.MaxEvent)
+		text := message.Truncate(step.String(), message.MaxEvent)
 		logger.V(2).Info("Changing the cloud", "step", text)
 		if err := g.do(ctx, t, step); err != nil {
 			if g.mode == Shared {
