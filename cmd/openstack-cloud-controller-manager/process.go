@@ -21,6 +21,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // process is what lives from start to exit.
@@ -104,7 +105,7 @@ func (p *process) signIn(serving *apiserver.SecureServingInfo, c cloudprovider.C
 	defer handOver()
 	for pause := firstSignInPause; ; pause = min(2*pause, longestSignInPause) {
 		connected, err := cloudprovider.Connect(p.ctx, c)
-		if err == nil || !openstack.IsKeystoneAway(err) || p.ctx.Err() != nil {
+		if err == nil || !apierror.IsKeystoneAway(err) || p.ctx.Err() != nil {
 			return connected, err
 		}
 		klog.ErrorS(err, "Waiting for Keystone: not ready, and not a candidate for the leader until it answers", "again", pause)

@@ -19,6 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
@@ -59,7 +60,7 @@ type Connection struct {
 
 // Connect signs in to OpenStack and returns a Provider, whose calls all end when the
 // context does. It returns an error when the cloud refuses the credentials or cannot be
-// reached (openstack.IsKeystoneAway).
+// reached (apierror.IsKeystoneAway).
 func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	for _, warning := range unusedSettings(c.Config, c.CloudRoutes) {
 		klog.Warning(warning)
@@ -96,13 +97,13 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 }
 
 // octaviaVersion parses [LoadBalancer] octavia-api-version; zero: it is not given.
-func octaviaVersion(text string) (openstack.Version, error) {
+func octaviaVersion(text string) (octavia.Version, error) {
 	if text == "" {
-		return openstack.Version{}, nil
+		return octavia.Version{}, nil
 	}
-	version, err := openstack.ParseVersion(text)
+	version, err := octavia.ParseVersion(text)
 	if err != nil {
-		return openstack.Version{}, fmt.Errorf("octavia-api-version: %w", err)
+		return octavia.Version{}, fmt.Errorf("octavia-api-version: %w", err)
 	}
 	return version, nil
 }

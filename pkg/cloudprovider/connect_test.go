@@ -18,6 +18,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -137,7 +139,7 @@ func TestLimits_HaveTheirCounterparts(t *testing.T) {
 
 func TestOctaviaVersion_ParsesTheSetting(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]openstack.Version{"": {}, "2.26": {Major: 2, Minor: 26}, "v2.9": {Major: 2, Minor: 9}} {
+	for text, want := range map[string]octavia.Version{"": {}, "2.26": {Major: 2, Minor: 26}, "v2.9": {Major: 2, Minor: 9}} {
 		if got, err := octaviaVersion(text); err != nil || got != want {
 			t.Errorf("%q: %v, want %v: %v", text, got, want, err)
 		}
@@ -171,7 +173,7 @@ func TestReady_UnlessTheCredentialsAreRefused(t *testing.T) {
 	}
 	refuse := cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: "/identity/v3/auth/tokens", Status: http.StatusUnauthorized})
 	until("the token of an hour cannot be renewed", func() bool { return p.Ready() != nil })
-	if err := p.Ready(); openstack.StatusCode(err) != http.StatusUnauthorized || !strings.Contains(err.Error(), "sign in at") {
+	if err := p.Ready(); apierror.StatusCode(err) != http.StatusUnauthorized || !strings.Contains(err.Error(), "sign in at") {
 		t.Errorf("not ready: %v", err)
 	}
 	refuse()

@@ -11,7 +11,7 @@ import (
 	nodehelpers "k8s.io/cloud-provider/node/helpers"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 )
 
 // addressRules turn the addresses of a server into those of a node, as
@@ -54,7 +54,7 @@ func newAddressRules(networking config.Networking) (addressRules, error) {
 // in the order that it has them in, then internal ones in the order of the server's
 // ports, then external ones. Much depends on the first address (the API server dials it,
 // network plugins route to it), and neither Nova nor Neutron promises an order.
-func (r addressRules) of(server *openstack.Server, known []v1.NodeAddress) []v1.NodeAddress {
+func (r addressRules) of(server *nova.Server, known []v1.NodeAddress) []v1.NodeAddress {
 	addresses := r.all(server)
 	place := func(address v1.NodeAddress) int {
 		if at := slices.Index(known, address); at >= 0 {
@@ -67,14 +67,14 @@ func (r addressRules) of(server *openstack.Server, known []v1.NodeAddress) []v1.
 	return addresses
 }
 
-func (r addressRules) all(server *openstack.Server) []v1.NodeAddress {
+func (r addressRules) all(server *nova.Server) []v1.NodeAddress {
 	var addresses []v1.NodeAddress
 	add := func(kind v1.NodeAddressType, address string) {
 		if r.allowed(address) {
 			nodehelpers.AddToNodeAddresses(&addresses, v1.NodeAddress{Type: kind, Address: address})
 		}
 	}
-	var external []openstack.ServerAddress
+	var external []nova.ServerAddress
 	for _, address := range server.Addresses {
 		switch {
 		case address.Floating, slices.Contains(r.publicNetworks, address.Network):
@@ -88,7 +88,7 @@ func (r addressRules) all(server *openstack.Server) []v1.NodeAddress {
 	if name := server.Metadata["hostname"]; name != "" {
 		addresses = append(addresses, v1.NodeAddress{Type: v1.NodeHostName, Address: name})
 	}
-	slices.SortStableFunc(external, func(a, b openstack.ServerAddress) int { return cmp.Compare(a.Network, b.Network) })
+	slices.SortStableFunc(external, func(a, b nova.ServerAddress) int { return cmp.Compare(a.Network, b.Network) })
 	for _, address := range external {
 		add(v1.NodeExternalIP, address.Address)
 	}
@@ -127,7 +127,7 @@ func hasIP(addresses []v1.NodeAddress) bool {
 }
 
 // printed shows a server's addresses to a reader of an error.
-func printed(addresses []openstack.ServerAddress) string {
+func printed(addresses []nova.ServerAddress) string {
 	if len(addresses) == 0 {
 		return "none"
 	}

@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 )
 
 // askAll asks all that upstream asks about a node, in its order.
@@ -30,7 +30,7 @@ func askAll(t *testing.T, instances *Instances, node *v1.Node) {
 func TestQuestionsAboutOneNodeInARowCostOneRequest(t *testing.T) {
 	t.Parallel()
 	for name, node := range map[string]*v1.Node{"by ID": nodeOn("openstack:///" + serverA), "by name": nodeNamed("node-1")} {
-		cloud := &servers{all: []openstack.Server{active(serverA, "node-1")}}
+		cloud := &servers{all: []nova.Server{active(serverA, "node-1")}}
 		instances, clock := newInstances(t, cloud)
 		askAll(t, instances, node)
 		if got := cloud.asked(); got != 1 {
@@ -57,7 +57,7 @@ func TestThatAServerIsGoneIsAlwaysAskedAnew(t *testing.T) {
 			t.Errorf("question %d: %d requests", n, got)
 		}
 	}
-	cloud.set(func() { cloud.all = []openstack.Server{active(serverA, "node-1")} })
+	cloud.set(func() { cloud.all = []nova.Server{active(serverA, "node-1")} })
 	if exists, err := instances.InstanceExists(t.Context(), node); !exists || err != nil {
 		t.Errorf("once it is there: %v, %v", exists, err)
 	}
@@ -65,7 +65,7 @@ func TestThatAServerIsGoneIsAlwaysAskedAnew(t *testing.T) {
 
 func TestAFailureIsNotKept(t *testing.T) {
 	t.Parallel()
-	cloud := &servers{all: []openstack.Server{active(serverA, "node-1")}, getErr: errors.New("503")}
+	cloud := &servers{all: []nova.Server{active(serverA, "node-1")}, getErr: errors.New("503")}
 	instances, _ := newInstances(t, cloud)
 	node := nodeOn("openstack:///" + serverA)
 	if _, err := instances.InstanceExists(t.Context(), node); err == nil {
@@ -79,7 +79,7 @@ func TestAFailureIsNotKept(t *testing.T) {
 
 func TestOldEntriesLeaveTheCache(t *testing.T) {
 	t.Parallel()
-	cloud := &servers{all: []openstack.Server{active(serverA, "node-1"), active(serverB, "node-2")}}
+	cloud := &servers{all: []nova.Server{active(serverA, "node-1"), active(serverB, "node-2")}}
 	instances, clock := newInstances(t, cloud)
 	askAll(t, instances, nodeOn("openstack:///"+serverA))
 	clock.SetTime(clock.Now().Add(time.Hour))
@@ -101,7 +101,7 @@ func waitUntil(t *testing.T, what string, done func() bool) {
 
 func TestQuestionsAtTheSameTimeShareOneRequest(t *testing.T) {
 	t.Parallel()
-	cloud := &servers{all: []openstack.Server{active(serverA, "node-1")}, gate: make(chan struct{})}
+	cloud := &servers{all: []nova.Server{active(serverA, "node-1")}, gate: make(chan struct{})}
 	instances, _ := newInstances(t, cloud)
 	var group sync.WaitGroup
 	for range 10 {
@@ -121,7 +121,7 @@ func TestQuestionsAtTheSameTimeShareOneRequest(t *testing.T) {
 
 func TestACallerThatLeavesTakesNobodyWithIt(t *testing.T) {
 	t.Parallel()
-	cloud := &servers{all: []openstack.Server{active(serverA, "node-1")}, gate: make(chan struct{})}
+	cloud := &servers{all: []nova.Server{active(serverA, "node-1")}, gate: make(chan struct{})}
 	instances, _ := newInstances(t, cloud)
 	node := nodeOn("openstack:///" + serverA)
 	leaving, leave := context.WithCancel(t.Context())

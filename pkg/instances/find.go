@@ -12,7 +12,7 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
@@ -31,14 +31,14 @@ import (
 // lacks proves anything about it (as in cloud-provider-openstack 1.36). Where provider
 // IDs have regions, one cluster may be in several: there, a node with a provider ID
 // that names none is ours only if its region label says so.
-func (i *Instances) find(ctx context.Context, node *v1.Node) (*openstack.Server, error) {
+func (i *Instances) find(ctx context.Context, node *v1.Node) (*nova.Server, error) {
 	labelled := node.Labels[v1.LabelTopologyRegion]
 	if i.regional && labelled != "" && labelled != labelValue(i.region) {
 		return nil, fmt.Errorf("node %s: its label %s is %q, and this cloud-controller-manager serves region %q",
 			node.Name, v1.LabelTopologyRegion, labelled, i.region)
 	}
 	if node.Spec.ProviderID == "" {
-		return i.cache.get(ctx, "name/"+node.Name, func(ctx context.Context) (*openstack.Server, error) {
+		return i.cache.get(ctx, "name/"+node.Name, func(ctx context.Context) (*nova.Server, error) {
 			return i.lookUpByName(ctx, node)
 		})
 	}
@@ -50,7 +50,7 @@ func (i *Instances) find(ctx context.Context, node *v1.Node) (*openstack.Server,
 		return nil, fmt.Errorf("node %s: provider ID %q is of region %q, and this cloud-controller-manager serves region %q",
 			node.Name, node.Spec.ProviderID, region, i.region)
 	}
-	server, err := i.cache.get(ctx, "id/"+id, func(ctx context.Context) (*openstack.Server, error) {
+	server, err := i.cache.get(ctx, "id/"+id, func(ctx context.Context) (*nova.Server, error) {
 		return i.lookUpByID(ctx, node, id)
 	})
 	if i.regional && region == "" && labelled == "" && errors.Is(err, cloudprovider.InstanceNotFound) {
@@ -60,9 +60,9 @@ func (i *Instances) find(ctx context.Context, node *v1.Node) (*openstack.Server,
 	return server, err
 }
 
-func (i *Instances) lookUpByID(ctx context.Context, node *v1.Node, id string) (*openstack.Server, error) {
+func (i *Instances) lookUpByID(ctx context.Context, node *v1.Node, id string) (*nova.Server, error) {
 	server, err := i.servers.GetServer(ctx, id)
-	if errors.Is(err, openstack.ErrServerNotFound) {
+	if errors.Is(err, nova.ErrServerNotFound) {
 		return nil, fmt.Errorf("node %s: %w: %w", node.Name, cloudprovider.InstanceNotFound, err)
 	}
 	if err != nil {
@@ -74,7 +74,7 @@ func (i *Instances) lookUpByID(ctx context.Context, node *v1.Node, id string) (*
 	return server, nil
 }
 
-func (i *Instances) lookUpByName(ctx context.Context, node *v1.Node) (*openstack.Server, error) {
+func (i *Instances) lookUpByName(ctx context.Context, node *v1.Node) (*nova.Server, error) {
 	named, err := i.servers.ServersByName(ctx, node.Name)
 	if err != nil {
 		return nil, fmt.Errorf("node %s has no provider ID: %w", node.Name, err)
@@ -97,7 +97,7 @@ func (i *Instances) lookUpByName(ctx context.Context, node *v1.Node) (*openstack
 
 // lookUpBySystemUUID is the last resort: Nova gives a server its own ID as the
 // UUID of the machine's firmware, which the kubelet reports.
-func (i *Instances) lookUpBySystemUUID(ctx context.Context, node *v1.Node) (*openstack.Server, error) {
+func (i *Instances) lookUpBySystemUUID(ctx context.Context, node *v1.Node) (*nova.Server, error) {
 	if id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != "" {
 		server, err := i.lookUpByID(ctx, node, id)
 		if err == nil {
@@ -117,12 +117,12 @@ func uninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 }
 
-func gone(server *openstack.Server) bool {
-	return server.Status == openstack.ServerDeleted || server.Status == openstack.ServerSoftDeleted
+func gone(server *nova.Server) bool {
+	return server.Status == nova.ServerDeleted || server.Status == nova.ServerSoftDeleted
 }
 
-func alive(servers []openstack.Server) []openstack.Server {
-	var left []openstack.Server
+func alive(servers []nova.Server) []nova.Server {
+	var left []nova.Server
 	for n := range servers {
 		if !gone(&servers[n]) {
 			left = append(left, servers[n])
@@ -131,7 +131,7 @@ func alive(servers []openstack.Server) []openstack.Server {
 	return left
 }
 
-func ids(servers []openstack.Server) string {
+func ids(servers []nova.Server) string {
 	var all []string
 	for n := range servers {
 		all = append(all, servers[n].ID)

@@ -18,24 +18,25 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
-// Servers is what this package asks of Nova; *openstack.Nova does it.
+// Servers is what this package asks of Nova; *nova.Client does it.
 type Servers interface {
-	// GetServer gives openstack.ErrServerNotFound only when Nova says so itself.
-	GetServer(ctx context.Context, id string) (*openstack.Server, error)
+	// GetServer gives nova.ErrServerNotFound only when Nova says so itself.
+	GetServer(ctx context.Context, id string) (*nova.Server, error)
 	// ServersByName gives the servers with exactly this name; it may miss some.
-	ServersByName(ctx context.Context, name string) ([]openstack.Server, error)
+	ServersByName(ctx context.Context, name string) ([]nova.Server, error)
 	// FlavorID gives the ID of a server's flavor.
 	FlavorID(ctx context.Context, serverID string) (string, error)
 }
 
-// Subports is what this package asks of Neutron; *openstack.Neutron does it.
+// Subports is what this package asks of Neutron; *neutron.Client does it.
 type Subports interface {
 	// SubportAddresses gives the addresses of all trunk subports, by server ID.
-	SubportAddresses(ctx context.Context) (map[string][]openstack.ServerAddress, error)
+	SubportAddresses(ctx context.Context) (map[string][]neutron.SubportAddress, error)
 }
 
 // subportAge is how long all nodes are described with one look at the trunks.
@@ -74,9 +75,9 @@ type Instances struct {
 	region    string
 	regional  bool
 	addresses addressRules
-	cache     *cache[*openstack.Server]
+	cache     *cache[*nova.Server]
 	flavors   *cache[string]
-	trunks    *cache[map[string][]openstack.ServerAddress]
+	trunks    *cache[map[string][]neutron.SubportAddress]
 }
 
 var _ cloudprovider.InstancesV2 = (*Instances)(nil)
@@ -99,9 +100,9 @@ func New(options Options) (*Instances, error) {
 		region:    options.Region,
 		regional:  options.RegionalIDs && options.Region != "",
 		addresses: rules,
-		cache:     newCache[*openstack.Server](options.Clock, options.CacheAge),
+		cache:     newCache[*nova.Server](options.Clock, options.CacheAge),
 		flavors:   newCache[string](options.Clock, flavorAge),
-		trunks:    newCache[map[string][]openstack.ServerAddress](options.Clock, subportAge),
+		trunks:    newCache[map[string][]neutron.SubportAddress](options.Clock, subportAge),
 	}, nil
 }
 
@@ -126,7 +127,7 @@ func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, 
 		return false, err
 	}
 	switch server.Status {
-	case openstack.ServerShutoff, openstack.ServerShelved, openstack.ServerShelvedOffloaded:
+	case nova.ServerShutoff, nova.ServerShelved, nova.ServerShelvedOffloaded:
 		return true, nil
 	}
 	return false, nil
@@ -139,7 +140,7 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 	if err != nil {
 		return nil, err
 	}
-	if server.Status == openstack.ServerUnknown {
+	if server.Status == nova.ServerUnknown {
 		return nil, fmt.Errorf("node %s: nothing is known of server %s while its Nova cell is down", node.Name, server.ID)
 	}
 	if server, err = i.withSubports(ctx, server); err != nil {
@@ -181,7 +182,7 @@ func (i *Instances) providerID(serverID string) string {
 
 // instanceType is the flavor's name, or its ID where the name is no label value, as
 // cloud-provider-openstack has it.
-func (i *Instances) instanceType(ctx context.Context, server *openstack.Server) (string, error) {
+func (i *Instances) instanceType(ctx context.Context, server *nova.Server) (string, error) {
 	if len(validation.IsValidLabelValue(server.FlavorName)) == 0 {
 		return server.FlavorName, nil
 	}
@@ -195,7 +196,7 @@ func (i *Instances) instanceType(ctx context.Context, server *openstack.Server) 
 }
 
 // withSubports gives the server with the addresses of its trunk subports after its own.
-func (i *Instances) withSubports(ctx context.Context, server *openstack.Server) (*openstack.Server, error) {
+func (i *Instances) withSubports(ctx context.Context, server *nova.Server) (*nova.Server, error) {
 	if i.subports == nil {
 		return server, nil
 	}
@@ -204,13 +205,16 @@ func (i *Instances) withSubports(ctx context.Context, server *openstack.Server) 
 		return server, err
 	}
 	whole := *server
-	whole.Addresses = slices.Concat(server.Addresses, all[server.ID])
+	whole.Addresses = slices.Clone(server.Addresses)
+	for _, subport := range all[server.ID] {
+		whole.Addresses = append(whole.Addresses, nova.ServerAddress{Network: subport.Network, Address: subport.Address})
+	}
 	return &whole, nil
 }
 
 // checkAddresses refuses addresses that a node cannot be initialised with: none,
 // or not the one that the kubelet was told to use (--node-ip).
-func checkAddresses(node *v1.Node, server *openstack.Server, addresses []v1.NodeAddress) error {
+func checkAddresses(node *v1.Node, server *nova.Server, addresses []v1.NodeAddress) error {
 	if !hasIP(addresses) {
 		return fmt.Errorf("node %s: server %s (status %s) has no address that [Networking] of cloud.conf lets through; Nova names %s",
 			node.Name, server.ID, server.Status, printed(server.Addresses))

@@ -17,7 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 // servers are a Nova in memory.
 type servers struct {
 	mu       sync.Mutex
-	all      []openstack.Server
+	all      []nova.Server
 	hidden   map[string]bool // from lists by name, as in a cell that is down
 	getErr   error
 	nameErr  error
@@ -38,7 +38,7 @@ type servers struct {
 	gate     chan struct{} // when set, GetServer waits for it
 }
 
-func (s *servers) GetServer(ctx context.Context, id string) (*openstack.Server, error) {
+func (s *servers) GetServer(ctx context.Context, id string) (*nova.Server, error) {
 	s.mu.Lock()
 	s.requests++
 	gate, err := s.gate, s.getErr
@@ -60,14 +60,14 @@ func (s *servers) GetServer(ctx context.Context, id string) (*openstack.Server, 
 			return &server, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %s", openstack.ErrServerNotFound, id)
+	return nil, fmt.Errorf("%w: %s", nova.ErrServerNotFound, id)
 }
 
-func (s *servers) ServersByName(_ context.Context, name string) ([]openstack.Server, error) {
+func (s *servers) ServersByName(_ context.Context, name string) ([]nova.Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
-	var found []openstack.Server
+	var found []nova.Server
 	for _, server := range s.all {
 		if server.Name == name && !s.hidden[server.ID] {
 			found = append(found, server)
@@ -83,7 +83,7 @@ func (s *servers) FlavorID(_ context.Context, serverID string) (string, error) {
 	if id, ok := s.flavors[serverID]; ok {
 		return id, nil
 	}
-	return "", fmt.Errorf("%w: %s", openstack.ErrServerNotFound, serverID)
+	return "", fmt.Errorf("%w: %s", nova.ErrServerNotFound, serverID)
 }
 
 func (s *servers) asked() int {
@@ -98,14 +98,14 @@ func (s *servers) set(change func()) {
 	change()
 }
 
-func active(id, name string) openstack.Server {
-	return openstack.Server{
-		ID: id, Name: name, Status: openstack.ServerActive, Zone: "nova", FlavorName: "m1.small",
-		Addresses: openstack.ServerAddresses{{Network: "net", Address: "10.0.0.5"}},
+func active(id, name string) nova.Server {
+	return nova.Server{
+		ID: id, Name: name, Status: nova.ServerActive, Zone: "nova", FlavorName: "m1.small",
+		Addresses: nova.ServerAddresses{{Network: "net", Address: "10.0.0.5"}},
 	}
 }
 
-func withStatus(server openstack.Server, status string) openstack.Server {
+func withStatus(server nova.Server, status string) nova.Server {
 	server.Status = status
 	return server
 }
@@ -154,35 +154,35 @@ func TestANodeIsGoneOnlyOnProof(t *testing.T) {
 		exists bool
 		doubt  bool // an error
 	}{
-		"its server exists":             {&servers{all: []openstack.Server{active(serverA, "node-1")}}, nodeOn("openstack:///" + serverA), true, false},
-		"whatever the server's name":    {&servers{all: []openstack.Server{active(serverA, "other")}}, nodeOn("openstack:///" + serverA), true, false},
+		"its server exists":             {&servers{all: []nova.Server{active(serverA, "node-1")}}, nodeOn("openstack:///" + serverA), true, false},
+		"whatever the server's name":    {&servers{all: []nova.Server{active(serverA, "other")}}, nodeOn("openstack:///" + serverA), true, false},
 		"Nova knows no such server":     {&servers{}, nodeOn("openstack:///" + serverA), false, false},
-		"deleted":                       {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "DELETED")}}, nodeOn("openstack:///" + serverA), false, false},
-		"deleted but restorable":        {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "SOFT_DELETED")}}, nodeOn("openstack:///" + serverA), false, false},
-		"in error":                      {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "ERROR")}}, nodeOn("openstack:///" + serverA), true, false},
-		"its cell is down":              {&servers{all: []openstack.Server{{ID: serverA, Status: "UNKNOWN"}}}, nodeOn("openstack:///" + serverA), true, false},
+		"deleted":                       {&servers{all: []nova.Server{withStatus(active(serverA, "node-1"), "DELETED")}}, nodeOn("openstack:///" + serverA), false, false},
+		"deleted but restorable":        {&servers{all: []nova.Server{withStatus(active(serverA, "node-1"), "SOFT_DELETED")}}, nodeOn("openstack:///" + serverA), false, false},
+		"in error":                      {&servers{all: []nova.Server{withStatus(active(serverA, "node-1"), "ERROR")}}, nodeOn("openstack:///" + serverA), true, false},
+		"its cell is down":              {&servers{all: []nova.Server{{ID: serverA, Status: "UNKNOWN"}}}, nodeOn("openstack:///" + serverA), true, false},
 		"Nova fails":                    {&servers{getErr: refused}, nodeOn("openstack:///" + serverA), false, true},
 		"another region":                {&servers{}, nodeOn("openstack://RegionTwo/" + serverA), false, true},
-		"our region":                    {&servers{all: []openstack.Server{active(serverA, "node-1")}}, nodeOn("openstack://RegionOne/" + serverA), true, false},
+		"our region":                    {&servers{all: []nova.Server{active(serverA, "node-1")}}, nodeOn("openstack://RegionOne/" + serverA), true, false},
 		"another cloud":                 {&servers{}, nodeOn("aws:///eu-1a/i-123"), false, true},
 		"a broken provider ID":          {&servers{}, nodeOn("openstack:///"), false, true},
 		"bare ID":                       {&servers{}, nodeOn(serverA), false, false},
-		"by name":                       {&servers{all: []openstack.Server{active(serverA, "node-1")}}, nodeNamed("node-1"), true, false},
-		"name not found":                {&servers{all: []openstack.Server{active(serverA, "node-2")}}, joining("node-1"), false, true},
-		"name only of a deleted one":    {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "SOFT_DELETED")}}, joining("node-1"), false, true},
-		"name in a down cell":           {&servers{all: []openstack.Server{active(serverA, "node-1")}, hidden: map[string]bool{serverA: true}}, joining("node-1"), false, true},
+		"by name":                       {&servers{all: []nova.Server{active(serverA, "node-1")}}, nodeNamed("node-1"), true, false},
+		"name not found":                {&servers{all: []nova.Server{active(serverA, "node-2")}}, joining("node-1"), false, true},
+		"name only of a deleted one":    {&servers{all: []nova.Server{withStatus(active(serverA, "node-1"), "SOFT_DELETED")}}, joining("node-1"), false, true},
+		"name in a down cell":           {&servers{all: []nova.Server{active(serverA, "node-1")}, hidden: map[string]bool{serverA: true}}, joining("node-1"), false, true},
 		"names cannot be listed":        {&servers{nameErr: refused}, joining("node-1"), false, true},
-		"two of the name":               {&servers{all: []openstack.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, joining("node-1"), false, true},
-		"two of the name, one deleted":  {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "DELETED"), active(serverB, "node-1")}}, joining("node-1"), true, false},
-		"two of the name, one our UUID": {&servers{all: []openstack.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, withSystemUUID(joining("node-1"), strings.ToUpper(serverB)), true, false},
-		"only the system UUID":          {&servers{all: []openstack.Server{active(serverA, "node-1.example.org")}}, withSystemUUID(joining("node-1"), serverA), true, false},
-		"neither name nor system UUID":  {&servers{all: []openstack.Server{active(serverA, "node-2")}}, withSystemUUID(joining("node-1"), serverB), false, true},
+		"two of the name":               {&servers{all: []nova.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, joining("node-1"), false, true},
+		"two of the name, one deleted":  {&servers{all: []nova.Server{withStatus(active(serverA, "node-1"), "DELETED"), active(serverB, "node-1")}}, joining("node-1"), true, false},
+		"two of the name, one our UUID": {&servers{all: []nova.Server{active(serverA, "node-1"), active(serverB, "node-1")}}, withSystemUUID(joining("node-1"), strings.ToUpper(serverB)), true, false},
+		"only the system UUID":          {&servers{all: []nova.Server{active(serverA, "node-1.example.org")}}, withSystemUUID(joining("node-1"), serverA), true, false},
+		"neither name nor system UUID":  {&servers{all: []nova.Server{active(serverA, "node-2")}}, withSystemUUID(joining("node-1"), serverB), false, true},
 		"system UUID cannot be asked":   {&servers{getErr: refused}, withSystemUUID(joining("node-1"), serverB), false, true},
 		"a system UUID that is none":    {&servers{}, withSystemUUID(joining("node-1"), "not available"), false, true},
 		"not ours: no server at all":    {&servers{}, nodeNamed("bare-metal"), false, true},
-		"not ours: no such UUID":        {&servers{all: []openstack.Server{active(serverA, "node-2")}}, withSystemUUID(nodeNamed("node-1"), serverB), false, true},
-		"not ours: UUID of a deleted":   {&servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), "DELETED")}}, withSystemUUID(nodeNamed("node-1"), serverA), false, true},
-		"not initialised by us, found":  {&servers{all: []openstack.Server{active(serverA, "node-1")}}, nodeNamed("node-1"), true, false},
+		"not ours: no such UUID":        {&servers{all: []nova.Server{active(serverA, "node-2")}}, withSystemUUID(nodeNamed("node-1"), serverB), false, true},
+		"not ours: UUID of a deleted":   {&servers{all: []nova.Server{withStatus(active(serverA, "node-1"), "DELETED")}}, withSystemUUID(nodeNamed("node-1"), serverA), false, true},
+		"not initialised by us, found":  {&servers{all: []nova.Server{active(serverA, "node-1")}}, nodeNamed("node-1"), true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,7 +205,7 @@ func TestNodesOfOtherRegionsAreNeverTouched(t *testing.T) {
 		node.Labels = map[string]string{v1.LabelTopologyRegion: region}
 		return node
 	}
-	there := &servers{all: []openstack.Server{active(serverA, "node-1")}}
+	there := &servers{all: []nova.Server{active(serverA, "node-1")}}
 	for name, test := range map[string]struct {
 		cloud                     *servers
 		node                      *v1.Node
@@ -258,7 +258,7 @@ func TestNodesOfOtherRegionsAreNeverTouched(t *testing.T) {
 // cloud-provider-openstack writes an empty region then.
 func TestProviderIDsWithoutARegionToName(t *testing.T) {
 	t.Parallel()
-	instances, err := New(Options{Servers: &servers{all: []openstack.Server{active(serverA, "node-1")}}, RegionalIDs: true})
+	instances, err := New(Options{Servers: &servers{all: []nova.Server{active(serverA, "node-1")}}, RegionalIDs: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestOnlyAServerThatIsOffIsShutDown(t *testing.T) {
 		"REBOOT": false, "REBUILD": false, "RESCUE": false, "RESIZE": false, "SUSPENDED": false,
 		"UNKNOWN": false, "VERIFY_RESIZE": false,
 	} {
-		instances, _ := newInstances(t, &servers{all: []openstack.Server{withStatus(active(serverA, "node-1"), status)}})
+		instances, _ := newInstances(t, &servers{all: []nova.Server{withStatus(active(serverA, "node-1"), status)}})
 		got, err := instances.InstanceShutdown(t.Context(), nodeOn("openstack:///"+serverA))
 		if err != nil || got != shutdown {
 			t.Errorf("status %s: %v, %v; want %v", status, got, err, shutdown)
@@ -297,7 +297,7 @@ func TestMetadataDescribesTheServer(t *testing.T) {
 	t.Parallel()
 	server := active(serverA, "node-1")
 	server.FlavorName, server.Zone = "m1 large (SSD)", "Zürich/1"
-	server.Addresses = append(server.Addresses, openstack.ServerAddress{Network: "net", Address: "198.51.100.7", Floating: true})
+	server.Addresses = append(server.Addresses, nova.ServerAddress{Network: "net", Address: "198.51.100.7", Floating: true})
 	for name, node := range map[string]*v1.Node{
 		"by name":                nodeNamed("node-1"),
 		"by provider ID":         nodeOn("openstack:///" + serverA),
@@ -306,7 +306,7 @@ func TestMetadataDescribesTheServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			instances, _ := newInstances(t, &servers{all: []openstack.Server{server}, flavors: map[string]string{serverA: "flavor-7"}})
+			instances, _ := newInstances(t, &servers{all: []nova.Server{server}, flavors: map[string]string{serverA: "flavor-7"}})
 			got, err := instances.InstanceMetadata(t.Context(), node)
 			if err != nil {
 				t.Fatal(err)
@@ -334,20 +334,20 @@ func TestMetadataThatCannotInitialiseANodeIsAnError(t *testing.T) {
 	named := bare
 	named.Metadata = map[string]string{"hostname": "node-1"}
 	for name, test := range map[string]struct {
-		server openstack.Server
+		server nova.Server
 		nodeIP string
 		says   string
 	}{
 		"no address":               {bare, "", "no address"},
 		"only a host name":         {named, "", "no address"},
-		"its cell is down":         {openstack.Server{ID: serverA, Status: "UNKNOWN"}, "", "cell is down"},
+		"its cell is down":         {nova.Server{ID: serverA, Status: "UNKNOWN"}, "", "cell is down"},
 		"gone":                     {withStatus(active(serverA, "node-1"), "DELETED"), "", "not found"},
 		"another --node-ip":        {active(serverA, "node-1"), "10.0.0.6", "10.0.0.5 on net"},
 		"one of two is not its IP": {active(serverA, "node-1"), "10.0.0.5,fd00::1", "fd00::1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			instances, _ := newInstances(t, &servers{all: []openstack.Server{test.server}})
+			instances, _ := newInstances(t, &servers{all: []nova.Server{test.server}})
 			node := nodeOn("openstack:///" + serverA)
 			if test.nodeIP != "" {
 				node.Annotations = map[string]string{cloudproviderapi.AnnotationAlphaProvidedIPAddr: test.nodeIP}
@@ -365,7 +365,7 @@ func TestMetadataThatCannotInitialiseANodeIsAnError(t *testing.T) {
 
 func TestAProvidedNodeIPOfTheServerIsAccepted(t *testing.T) {
 	t.Parallel()
-	instances, _ := newInstances(t, &servers{all: []openstack.Server{active(serverA, "node-1")}})
+	instances, _ := newInstances(t, &servers{all: []nova.Server{active(serverA, "node-1")}})
 	node := nodeOn("openstack:///" + serverA)
 	node.Annotations = map[string]string{cloudproviderapi.AnnotationAlphaProvidedIPAddr: "10.0.0.5"}
 	if _, err := instances.InstanceMetadata(t.Context(), node); err != nil {
@@ -396,7 +396,7 @@ func TestInstanceTypesAreThoseOfTheNodesThatAreThere(t *testing.T) {
 			t.Parallel()
 			server := active(serverA, "node-1")
 			server.FlavorName, server.FlavorID = test.name, test.embedded
-			cloud := &servers{all: []openstack.Server{server}, flavors: map[string]string{serverA: test.asked}}
+			cloud := &servers{all: []nova.Server{server}, flavors: map[string]string{serverA: test.asked}}
 			instances, clock := newInstances(t, cloud)
 			for round := range 3 {
 				clock.SetTime(clock.Now().Add(DefaultCacheAge))

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 )
 
 // everything is a server with one address of each kind.
-func everything() *openstack.Server {
-	return &openstack.Server{
+func everything() *nova.Server {
+	return &nova.Server{
 		AccessIPv4: "203.0.113.9", AccessIPv6: "2001:db8::9",
 		Metadata: map[string]string{"hostname": "node-1.example.org"},
-		Addresses: openstack.ServerAddresses{
+		Addresses: nova.ServerAddresses{
 			{Network: "public", Address: "192.0.2.4"},
 			{Network: "private", Address: "10.0.0.5"},
 			{Network: "private", Address: "198.51.100.7", Floating: true},
@@ -132,10 +132,10 @@ func TestANodesAddressesKeepTheirOrder(t *testing.T) {
 func TestTheOrderOfANodeThatJoinsIsTheClouds(t *testing.T) {
 	t.Parallel()
 	server := active(serverA, "node-1")
-	server.Addresses = openstack.ServerAddresses{{Network: "a", Address: "10.0.0.5"}, {Network: "b", Address: "10.1.0.5"}}
+	server.Addresses = nova.ServerAddresses{{Network: "a", Address: "10.0.0.5"}, {Network: "b", Address: "10.1.0.5"}}
 	for first, node := range map[string]*v1.Node{"10.0.0.5": joining("node-1"), "10.1.0.5": nodeNamed("node-1")} {
 		node.Status.Addresses = []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: "10.1.0.5"}}
-		instances, _ := newInstances(t, &servers{all: []openstack.Server{server}})
+		instances, _ := newInstances(t, &servers{all: []nova.Server{server}})
 		metadata, err := instances.InstanceMetadata(t.Context(), node)
 		if err != nil || len(metadata.NodeAddresses) != 2 || metadata.NodeAddresses[0].Address != first {
 			t.Errorf("taints %v: %+v, %v; want %s first", node.Spec.Taints, metadata, err, first)
@@ -145,9 +145,9 @@ func TestTheOrderOfANodeThatJoinsIsTheClouds(t *testing.T) {
 
 func TestAddressesHaveNoDuplicatesAndNoNonsense(t *testing.T) {
 	t.Parallel()
-	server := &openstack.Server{
+	server := &nova.Server{
 		AccessIPv4: "198.51.100.7", AccessIPv6: "none",
-		Addresses: openstack.ServerAddresses{
+		Addresses: nova.ServerAddresses{
 			{Network: "a", Address: "10.0.0.5"}, {Network: "b", Address: "10.0.0.5"}, {Network: "b", Address: ""},
 			{Network: "b", Address: "198.51.100.7", Floating: true},
 		},

@@ -15,8 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simnova "github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
 // site is a simulated cloud and the instances that a session sees there.
@@ -42,7 +42,7 @@ func startWith(t *testing.T, options simulator.Options) site {
 }
 
 // add adds a server of the first account on its network.
-func (s site) add(t *testing.T, spec nova.ServerSpec) nova.Server {
+func (s site) add(t *testing.T, spec simnova.ServerSpec) simnova.Server {
 	t.Helper()
 	if spec.ProjectID == "" {
 		spec.ProjectID = s.cloud.Account.ProjectID
@@ -84,8 +84,8 @@ func (s site) exists(t *testing.T, node *v1.Node) bool {
 func TestANodeIsInitialisedFromItsServer(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	server := s.add(t, nova.ServerSpec{Name: "node-1", Address: "127.100.0.77", Flavor: "m1.large", Zone: "az-1"})
-	fip, err := s.cloud.Neutron.CreateFloatingIP(neutron.FloatingIPSpec{
+	server := s.add(t, simnova.ServerSpec{Name: "node-1", Address: "127.100.0.77", Flavor: "m1.large", Zone: "az-1"})
+	fip, err := s.cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
 		ProjectID: s.cloud.Account.ProjectID, NetworkID: s.cloud.ExternalNetwork.ID, PortID: server.PortIDs[0],
 	})
 	if err != nil {
@@ -109,7 +109,7 @@ func TestANodeIsInitialisedFromItsServer(t *testing.T) {
 func TestAFlavorWhoseNameIsNoLabelIsAskedForItsID(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	server := s.add(t, nova.ServerSpec{Name: "node-1", Flavor: "m1 large (SSD)"})
+	server := s.add(t, simnova.ServerSpec{Name: "node-1", Flavor: "m1 large (SSD)"})
 	got, err := s.instances.InstanceMetadata(t.Context(), on(server.ID))
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestTheLifeOfANodesServer(t *testing.T) {
 		t.Run(status.name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
-			server := s.add(t, nova.ServerSpec{Name: "node-1"})
+			server := s.add(t, simnova.ServerSpec{Name: "node-1"})
 			s.cloud.Nova.SetStatus(server.ID, status.name)
 			if got := s.exists(t, on(server.ID)); got != status.exists {
 				t.Fatalf("exists: %v", got)
@@ -155,8 +155,8 @@ func TestTheLifeOfANodesServer(t *testing.T) {
 func TestADeletedServersNodeIsGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	server := s.add(t, nova.ServerSpec{Name: "node-1"})
-	s.add(t, nova.ServerSpec{Name: "node-10"})
+	server := s.add(t, simnova.ServerSpec{Name: "node-1"})
+	s.add(t, simnova.ServerSpec{Name: "node-10"})
 	s.cloud.Nova.DeleteServer(server.ID)
 	if s.exists(t, on(server.ID)) {
 		t.Error("by provider ID it is still there")
@@ -171,7 +171,7 @@ func TestServersOfOtherProjectsAreNotSeen(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	other := s.cloud.AddAccount("other", "other")
-	s.add(t, nova.ServerSpec{Name: "node-1", ProjectID: other.ProjectID})
+	s.add(t, simnova.ServerSpec{Name: "node-1", ProjectID: other.ProjectID})
 	if exists, err := s.instances.InstanceExists(t.Context(), joining("node-1")); exists || err == nil {
 		t.Errorf("found in another project: %v, %v", exists, err)
 	}
@@ -182,7 +182,7 @@ func TestServersOfOtherProjectsAreNotSeen(t *testing.T) {
 func TestACellThatIsDownDeletesNoNode(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	server := s.add(t, nova.ServerSpec{Name: "node-1", Cell: "far"})
+	server := s.add(t, simnova.ServerSpec{Name: "node-1", Cell: "far"})
 	s.cloud.Nova.SetCellDown("far", true)
 	if !s.exists(t, on(server.ID)) {
 		t.Error("by provider ID it is gone")
@@ -208,7 +208,7 @@ func TestAFailingNovaDeletesNoNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := start(t)
-			server := s.add(t, nova.ServerSpec{Name: "node-1"})
+			server := s.add(t, simnova.ServerSpec{Name: "node-1"})
 			s.cloud.Faults.Add(faults.Rule{Method: "GET", Route: "/compute/**", Status: answer.status, Body: answer.body})
 			for _, node := range []*v1.Node{on(server.ID), joining("node-1")} {
 				if exists, err := s.instances.InstanceExists(t.Context(), node); err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // checkCertificates asks for each certificate that a plan brings to a listener,
@@ -27,7 +28,7 @@ func (p *pass) checkCertificates(ctx context.Context, todo plan.Plan) error {
 		case err == nil:
 		case errors.As(err, &none):
 			return &refusal.CertificateError{Err: fmt.Errorf("cannot look for the certificate %s: %w; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", ref, err)}
-		case openstack.IsNotFound(err):
+		case apierror.IsNotFound(err):
 			return field.NotFound(annotation.Path(annotation.TLSContainer), ref)
 		default:
 			return &refusal.CertificateError{Err: err}

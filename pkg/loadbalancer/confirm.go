@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // What is remembered of a load balancer is only as good as its updated_at. After a
@@ -127,7 +127,7 @@ func (r *Reconciler) sameParts(ctx context.Context, lb *model.LoadBalancer) (boo
 // settings a look has given, and compares them: nothing is left to be done to make them
 // what is remembered, and nobody else has put anything there or taken it away.
 func (r *Reconciler) sameSettings(ctx context.Context, as ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer) (bool, error) {
-	parts, err := r.observer.Settings(ctx, as, openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
+	parts, err := r.observer.Settings(ctx, as, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
 		ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider,
 	}})
 	if err != nil {

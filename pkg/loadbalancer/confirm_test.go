@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // slow replaces the controller by one that looks a second after a change whether it is
@@ -46,7 +46,7 @@ func (w *world) slow() {
 
 // ensureMeanwhile ensures a Service, and lets somebody else do something between the
 // end of the change and the look that finds it done.
-func (w *world) ensureMeanwhile(svc *v1.Service, nodes []*v1.Node, meanwhile func(*openstack.Session, octavia.LoadBalancer) error) {
+func (w *world) ensureMeanwhile(svc *v1.Service, nodes []*v1.Node, meanwhile func(*openstack.Session, simoctavia.LoadBalancer) error) {
 	w.t.Helper()
 	w.cloud.Books.Reset()
 	done := make(chan error, 1)
@@ -73,7 +73,7 @@ func TestPartsThatSomebodyChangesDuringOurChangeAreFoundAtItsEnd(t *testing.T) {
 	nodes, svc := w.nodes(3), service("web", 1)
 	w.ensure(svc, nodes[:2])
 	w.slow()
-	w.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb octavia.LoadBalancer) error {
+	w.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb simoctavia.LoadBalancer) error {
 		return s.Octavia().RemoveMember(w.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID)
 	})
 	if n := len(w.loadBalancer().Pools[0].Members); n != 3 {
@@ -100,7 +100,7 @@ func TestSettingsThatSomebodyChangesDuringOurChangeAreFoundByTheFirstLook(t *tes
 			w.ensure(svc, nodes[:2])
 			w.writeDown(svc)
 			w.slow()
-			w.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb octavia.LoadBalancer) error {
+			w.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb simoctavia.LoadBalancer) error {
 				open := []string{}
 				_, err := s.Octavia().UpdateListener(w.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{AllowedCIDRs: &open})
 				return err
@@ -222,8 +222,8 @@ func TestIDAndAddressAreWrittenSoon(t *testing.T) {
 //proves:89
 func TestOurOwnChangesAreNotTakenForDrift(t *testing.T) {
 	t.Parallel()
-	d := octavia.Delays{Create: 20 * time.Millisecond, Update: 30 * time.Millisecond, Delete: 5 * time.Millisecond}
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Delays: map[string]octavia.Delays{octavia.ProviderAmphora: d}}})
+	d := simoctavia.Delays{Create: 20 * time.Millisecond, Update: 30 * time.Millisecond, Delete: 5 * time.Millisecond}
+	w := newWorld(t, worldOptions{simulator: simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: d}}})
 	nodes, owner, guest := w.nodes(4), service("a", 8), service("b", 1)
 	guest.Spec.Ports[0] = port(v1.ProtocolTCP, 9000)
 	w.ensure(owner, nodes[:2])
@@ -286,10 +286,10 @@ func TestAChangeOfHealthAloneIsOneRead(t *testing.T) {
 		}
 	}
 	quietly("nothing", 0)
-	health(octavia.Error)
+	health(simoctavia.Error)
 	quietly("a member fails", 1)
-	health(octavia.Online)
-	health(octavia.Error)
+	health(simoctavia.Online)
+	health(simoctavia.Error)
 	quietly("it came back and failed again", 5) // and who is out of service: the tree, and the weights of its pool
 	w.cloud.Books.Reset()
 	w.ensure(svc, nodes)

@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Get tells whether anything that was made for the Service is left. Upstream asks
@@ -137,7 +137,7 @@ func (r *Reconciler) outline(known *state.Applied) depth {
 	if known != nil && known.Contents != nil {
 		had = known.Contents.Outline()
 	}
-	return func(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
+	return func(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (*model.LoadBalancer, error) {
 		if id.Sharing.Is {
 			return r.observer.Contents(ctx, id, lb)
 		}

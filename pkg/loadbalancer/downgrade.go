@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // driver returns the driver by which the Service is judged: that of the load balancer
@@ -78,11 +78,11 @@ func (p *pass) createEmpty(ctx context.Context, err error) bool {
 	}
 	klog.FromContext(ctx).Info("Octavia has refused the load balancer with everything in it, making it empty first from now on", "err", refused.Err)
 	p.store.MarkCreateEmpty(p.svc.UID)
-	if openstack.IsSourceRangeCrash(err) {
+	if apierror.IsSourceRangeCrash(err) {
 		p.drivers.RefuseRanges()
 	}
 	p.observed = nil
-	return openstack.IsCrash(err)
+	return apierror.IsCrash(err)
 }
 
 // checkProvider refuses a provider that the Service names for a new load balancer

@@ -17,8 +17,9 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // octaviaAsSomebodyElse is a client that is not the controller's.
@@ -36,26 +37,26 @@ func octaviaAsSomebodyElse(t *testing.T, w *world) *openstack.Session {
 func TestWhatSomebodyElseChangesComesBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(context.Context, *openstack.Session, octavia.LoadBalancer) error
+		spoil func(context.Context, *openstack.Session, simoctavia.LoadBalancer) error
 		told  string
 	}{
 		"a member deleted": {
-			func(ctx context.Context, s *openstack.Session, lb octavia.LoadBalancer) error {
+			func(ctx context.Context, s *openstack.Session, lb simoctavia.LoadBalancer) error {
 				return s.Octavia().RemoveMember(ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID)
 			}, "member +node-",
 		},
 		"a listener deleted": {
-			func(ctx context.Context, s *openstack.Session, lb octavia.LoadBalancer) error {
+			func(ctx context.Context, s *openstack.Session, lb simoctavia.LoadBalancer) error {
 				return s.Octavia().DeleteListener(ctx, lb.Listeners[0].ID)
 			}, "listener TCP/",
 		},
 		"a monitor deleted": {
-			func(ctx context.Context, s *openstack.Session, lb octavia.LoadBalancer) error {
+			func(ctx context.Context, s *openstack.Session, lb simoctavia.LoadBalancer) error {
 				return s.Octavia().DeleteMonitor(ctx, lb.Pools[0].Monitor.ID)
 			}, "create TCP every",
 		},
 		"the load balancer deleted": {
-			func(ctx context.Context, s *openstack.Session, lb octavia.LoadBalancer) error {
+			func(ctx context.Context, s *openstack.Session, lb simoctavia.LoadBalancer) error {
 				return s.Octavia().DeleteLoadBalancer(ctx, lb.ID, true)
 			}, "the load balancer is gone",
 		},
@@ -99,34 +100,34 @@ func TestWhatSomebodySwitchesOffIsSwitchedOnAgain(t *testing.T) {
 	t.Parallel()
 	down := false
 	for name, c := range map[string]struct {
-		off  func(context.Context, *openstack.Octavia, octavia.LoadBalancer) error
-		on   func(octavia.LoadBalancer) bool
+		off  func(context.Context, *octavia.Client, simoctavia.LoadBalancer) error
+		on   func(simoctavia.LoadBalancer) bool
 		told string
 	}{
 		"load balancer": {
-			func(ctx context.Context, o *openstack.Octavia, lb octavia.LoadBalancer) error {
+			func(ctx context.Context, o *octavia.Client, lb simoctavia.LoadBalancer) error {
 				return o.UpdateLoadBalancer(ctx, lb.ID, loadbalancers.UpdateOpts{AdminStateUp: &down})
 			},
-			func(lb octavia.LoadBalancer) bool { return lb.AdminStateUp }, "load balancer kube_service_",
+			func(lb simoctavia.LoadBalancer) bool { return lb.AdminStateUp }, "load balancer kube_service_",
 		},
 		"listener": {
-			func(ctx context.Context, o *openstack.Octavia, lb octavia.LoadBalancer) error {
+			func(ctx context.Context, o *octavia.Client, lb simoctavia.LoadBalancer) error {
 				_, err := o.UpdateListener(ctx, lb.Listeners[0].ID, listeners.UpdateOpts{AdminStateUp: &down})
 				return err
 			},
-			func(lb octavia.LoadBalancer) bool { return lb.Listeners[0].AdminStateUp }, "listener TCP/80",
+			func(lb simoctavia.LoadBalancer) bool { return lb.Listeners[0].AdminStateUp }, "listener TCP/80",
 		},
 		"pool": {
-			func(ctx context.Context, o *openstack.Octavia, lb octavia.LoadBalancer) error {
+			func(ctx context.Context, o *octavia.Client, lb simoctavia.LoadBalancer) error {
 				return o.UpdatePool(ctx, lb.Pools[0].ID, pools.UpdateOpts{AdminStateUp: &down})
 			},
-			func(lb octavia.LoadBalancer) bool { return lb.Pools[0].AdminStateUp }, "pool TCP/80",
+			func(lb simoctavia.LoadBalancer) bool { return lb.Pools[0].AdminStateUp }, "pool TCP/80",
 		},
 		"health monitor": {
-			func(ctx context.Context, o *openstack.Octavia, lb octavia.LoadBalancer) error {
+			func(ctx context.Context, o *octavia.Client, lb simoctavia.LoadBalancer) error {
 				return o.UpdateMonitor(ctx, lb.Pools[0].Monitor.ID, monitors.UpdateOpts{AdminStateUp: &down})
 			},
-			func(lb octavia.LoadBalancer) bool { return lb.Pools[0].Monitor.AdminStateUp }, "monitor TCP/80",
+			func(lb simoctavia.LoadBalancer) bool { return lb.Pools[0].Monitor.AdminStateUp }, "monitor TCP/80",
 		},
 	} {
 		for _, by := range []string{"the watch", "the next process"} {
@@ -250,7 +251,7 @@ func (w *world) writeDown(services ...*v1.Service) {
 func TestRestartWithManyUnchangedServicesCostsAFewRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{simulator: simulator.Options{
-		Delays: map[string]octavia.Delays{octavia.ProviderAmphora: {}},
+		Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {}},
 	}})
 	w.cloud.Neutron.SetQuota(w.cloud.Account.ProjectID, "port", -1)
 	w.cloud.Neutron.SetQuota(w.cloud.Account.ProjectID, "floatingip", -1)
@@ -296,7 +297,7 @@ func TestFingerprintOfAnotherServiceOrAChangedLoadBalancerIsNotBelieved(t *testi
 	w.loadBalancers(2)
 
 	lb := w.cloud.Octavia.Snapshot()
-	i := slices.IndexFunc(lb, func(lb octavia.LoadBalancer) bool { return strings.HasSuffix(lb.Name, "_web") })
+	i := slices.IndexFunc(lb, func(lb simoctavia.LoadBalancer) bool { return strings.HasSuffix(lb.Name, "_web") })
 	if err := octaviaAsSomebodyElse(t, w).Octavia().RemoveMember(w.ctx, lb[i].Pools[0].ID, lb[i].Pools[0].Members[0].ID); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // duplicated tells of a second load balancer of a Service that a look shows; "" where
@@ -24,7 +24,7 @@ func (r *Reconciler) duplicated(uid types.UID, known *state.Applied, look *snaps
 		switch {
 		case lb.ID == known.LoadBalancer.ID, slices.Contains(known.LoadBalancer.Duplicates, lb.ID), id.Claim(lb.Tags, "") != ownership.Ours:
 		case replaced == known.LoadBalancer.ID: // we are at it
-		case lb.Status == openstack.StatusActive, lb.Status == openstack.StatusError:
+		case lb.Status == octavia.StatusActive, lb.Status == octavia.StatusError:
 			return "a second load balancer was made"
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // legacyDescription is what cloud-provider-openstack gives the floating IP of the
@@ -23,9 +23,9 @@ import (
 const legacyDescription = "Floating IP for Kubernetes external service default/web from cluster kubernetes"
 
 // floatingIP adds a floating IP to the project, as its owner does.
-func (w *world) floatingIP(address, description string, tags ...string) neutron.FloatingIP {
+func (w *world) floatingIP(address, description string, tags ...string) simneutron.FloatingIP {
 	w.t.Helper()
-	fip, err := w.cloud.Neutron.CreateFloatingIP(neutron.FloatingIPSpec{
+	fip, err := w.cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
 		ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.ExternalNetwork.ID, Address: address, Description: description,
 	})
 	if err != nil {
@@ -73,10 +73,10 @@ func (w *world) serves(svc *v1.Service, address string, others ...string) {
 func TestFloatingIPNamedByTheService(t *testing.T) {
 	t.Parallel()
 	const reserved = "127.200.7.7"
-	for name, ask := range map[string]func(*v1.Service, neutron.FloatingIP){
-		"by address": func(svc *v1.Service, fip neutron.FloatingIP) { svc.Spec.LoadBalancerIP = fip.Address },
-		"by ID":      func(svc *v1.Service, fip neutron.FloatingIP) { svc.Annotations[annotation.FloatingIPID] = fip.ID },
-		"by tag":     func(svc *v1.Service, _ neutron.FloatingIP) { svc.Annotations[annotation.FloatingIPTag] = "web" },
+	for name, ask := range map[string]func(*v1.Service, simneutron.FloatingIP){
+		"by address": func(svc *v1.Service, fip simneutron.FloatingIP) { svc.Spec.LoadBalancerIP = fip.Address },
+		"by ID":      func(svc *v1.Service, fip simneutron.FloatingIP) { svc.Annotations[annotation.FloatingIPID] = fip.ID },
+		"by tag":     func(svc *v1.Service, _ simneutron.FloatingIP) { svc.Annotations[annotation.FloatingIPTag] = "web" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -186,7 +186,7 @@ func TestFloatingIPIsNotTakenFromWhoWasFaster(t *testing.T) {
 		_, err := w.cloud.Neutron.AssociateFloatingIP(fip.ID, port, "")
 		taken <- err
 	}()
-	if _, err := w.engine.Ensure(w.ctx, second, nodes); openstack.StatusCode(err) != http.StatusPreconditionFailed {
+	if _, err := w.engine.Ensure(w.ctx, second, nodes); apierror.StatusCode(err) != http.StatusPreconditionFailed {
 		t.Errorf("error %v, want a 412", err)
 	}
 	if err := <-taken; err != nil {
@@ -309,9 +309,9 @@ func TestFloatingIPOfAVanishedLoadBalancerOfCloudProviderOpenStackIsTheServices(
 }
 
 // external adds a subnet to the external network.
-func (w *world) external(name, cidr string, tags ...string) neutron.Subnet {
+func (w *world) external(name, cidr string, tags ...string) simneutron.Subnet {
 	w.t.Helper()
-	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{Name: name, NetworkID: w.cloud.ExternalNetwork.ID, CIDR: cidr, Tags: tags})
+	subnet, err := w.cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: name, NetworkID: w.cloud.ExternalNetwork.ID, CIDR: cidr, Tags: tags})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -388,9 +388,9 @@ func TestSubnetsThatTheTenantCannotSeeAreNamedByIDOnly(t *testing.T) {
 func TestExternalNetworkIsFoundAndOfSeveralOneEventTells(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{simulator: simulator.Options{Config: simulator.Config{OmitFloatingNetwork: true}}})
-	w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ID: "00000000-0000-4000-8000-000000000000", Name: "empty", ProjectID: w.cloud.Admin.ProjectID, External: true})
-	other := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ID: "ffffffff-ffff-4fff-bfff-ffffffffffff", Name: "other", ProjectID: w.cloud.Admin.ProjectID, External: true})
-	if _, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{Name: "other", NetworkID: other.ID, CIDR: "127.210.0.0/16"}); err != nil {
+	w.cloud.Neutron.AddNetwork(simneutron.NetworkSpec{ID: "00000000-0000-4000-8000-000000000000", Name: "empty", ProjectID: w.cloud.Admin.ProjectID, External: true})
+	other := w.cloud.Neutron.AddNetwork(simneutron.NetworkSpec{ID: "ffffffff-ffff-4fff-bfff-ffffffffffff", Name: "other", ProjectID: w.cloud.Admin.ProjectID, External: true})
+	if _, err := w.cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: "other", NetworkID: other.ID, CIDR: "127.210.0.0/16"}); err != nil {
 		t.Fatal(err)
 	}
 	nodes, svc := w.nodes(1), service("web", 1)

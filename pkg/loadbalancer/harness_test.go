@@ -28,7 +28,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 const (
@@ -73,11 +73,11 @@ type worldOptions struct {
 }
 
 // fastDelays let every change take a moment, so that waiting is really done.
-func fastDelays() map[string]octavia.Delays {
-	d := octavia.Delays{Create: 20 * time.Millisecond, Update: 5 * time.Millisecond, Delete: 5 * time.Millisecond}
+func fastDelays() map[string]simoctavia.Delays {
+	d := simoctavia.Delays{Create: 20 * time.Millisecond, Update: 5 * time.Millisecond, Delete: 5 * time.Millisecond}
 	ovn := d
 	ovn.Children = 20 * time.Millisecond
-	return map[string]octavia.Delays{octavia.ProviderAmphora: d, octavia.ProviderOVN: ovn}
+	return map[string]simoctavia.Delays{simoctavia.ProviderAmphora: d, simoctavia.ProviderOVN: ovn}
 }
 
 func fastTiming() driver.Timing {
@@ -306,7 +306,7 @@ func (w *world) delete(svc *v1.Service) {
 }
 
 // loadBalancers gives what the cloud has, once nothing works on it any more.
-func (w *world) loadBalancers(want int) []octavia.LoadBalancer {
+func (w *world) loadBalancers(want int) []simoctavia.LoadBalancer {
 	w.t.Helper()
 	if err := w.cloud.WaitSettled(w.ctx); err != nil {
 		w.t.Fatal(err)
@@ -318,7 +318,7 @@ func (w *world) loadBalancers(want int) []octavia.LoadBalancer {
 	return all
 }
 
-func (w *world) loadBalancer() octavia.LoadBalancer {
+func (w *world) loadBalancer() simoctavia.LoadBalancer {
 	w.t.Helper()
 	return w.loadBalancers(1)[0]
 }

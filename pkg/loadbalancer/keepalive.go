@@ -18,7 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // A Service that is refused has no less need of its nodes: what it has is kept alive,
@@ -87,7 +87,7 @@ func (r *Reconciler) follow(ctx context.Context, svc *v1.Service, nodes []*v1.No
 		switch {
 		case errors.As(err, &open) && len(open.Nodes) > 0 && !slices.Contains(how.without, open.Nodes[0]):
 			how.without = append(how.without, open.Nodes...)
-		case openstack.IsPartsQuota(err) && !how.capped:
+		case apierror.IsPartsQuota(err) && !how.capped:
 			how.capped = true
 		default:
 			return published, err

@@ -12,7 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // observe reads what the cloud has for a Service.
@@ -36,12 +37,12 @@ func (r *Reconciler) unchanged(ctx context.Context, observed *model.Observed) (b
 	if err != nil {
 		return false, err
 	}
-	return !token.Gone && token.Status.Provisioning == openstack.StatusActive && token.UpdatedAt.Equal(lb.UpdatedAt), nil
+	return !token.Gone && token.Status.Provisioning == octavia.StatusActive && token.UpdatedAt.Equal(lb.UpdatedAt), nil
 }
 
 // depth reads what is in a load balancer: all of it, or as much as it takes to delete
 // it.
-type depth func(context.Context, ownership.Identity, openstack.LoadBalancer) (*model.LoadBalancer, error)
+type depth func(context.Context, ownership.Identity, octavia.LoadBalancer) (*model.LoadBalancer, error)
 
 // read finds the Service's load balancer and reads what is in it, once nothing works
 // on it any more. It also gives who the Service is there.
@@ -60,7 +61,7 @@ func (r *Reconciler) read(ctx context.Context, svc *v1.Service, id ownership.Ide
 	}
 	if waited { // a Service may have come to it, or gone, in the meantime
 		again, err := r.octavia.LoadBalancer(ctx, all[0].ID)
-		if openstack.IsNotFound(err) {
+		if apierror.IsNotFound(err) {
 			return &model.Observed{}, id, nil
 		}
 		if err != nil {
@@ -139,14 +140,14 @@ func (r *Reconciler) settleChildren(ctx context.Context, lb *model.LoadBalancer)
 
 // settled waits until nothing works on a load balancer, and reads it again if it
 // had to wait. It is nil when it has gone meanwhile.
-func (r *Reconciler) settled(ctx context.Context, lb openstack.LoadBalancer) (*openstack.LoadBalancer, error) {
+func (r *Reconciler) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia.LoadBalancer, error) {
 	state := observe.Parts{LoadBalancer: lb}.Model(ownership.Identity{}).Status
 	if !state.Pending() {
 		return &lb, nil
 	}
 	timing := r.drivers.Timing(lb.Provider)
 	interval := timing.Update
-	if state.Provisioning == openstack.StatusPendingCreate {
+	if state.Provisioning == octavia.StatusPendingCreate {
 		interval = timing.Create
 	}
 	token, err := r.watcher.Settled(ctx, lb.ID, watcher.Every(interval))
@@ -154,7 +155,7 @@ func (r *Reconciler) settled(ctx context.Context, lb openstack.LoadBalancer) (*o
 		return nil, err
 	}
 	again, err := r.octavia.LoadBalancer(ctx, lb.ID)
-	if openstack.IsNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return nil, nil
 	}
 	return again, err

@@ -15,7 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // ovnOfZed is a cloud whose provider ovn loses the monitors of full creates, hangs
@@ -157,12 +157,12 @@ func TestMonitorsOfOvnOfZedSeeAfterAPortIsGone(t *testing.T) {
 	svc.Spec.Ports = svc.Spec.Ports[1:]
 	w.ensure(svc, nodes)
 	for _, pool := range w.loadBalancer().Pools {
-		if err := w.cloud.Octavia.SetMemberOperatingStatus(pool.Members[0].ID, octavia.Error); err != nil {
+		if err := w.cloud.Octavia.SetMemberOperatingStatus(pool.Members[0].ID, simoctavia.Error); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, pool := range w.loadBalancer().Pools {
-		if got := pool.Members[0].OperatingStatus; got != octavia.Error {
+		if got := pool.Members[0].OperatingStatus; got != simoctavia.Error {
 			t.Errorf("member of %s is %s", pool.Name, got)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // call says why a pass is made, and so what it may do.
@@ -51,7 +51,7 @@ type pass struct {
 	as       ownership.Identity
 	settings desire.Settings
 	backends []desire.Backend
-	version  openstack.Version
+	version  octavia.Version
 	// observed is what the cloud has, nil before it is read; fresh tells that it
 	// was read, or checked, in this pass.
 	observed *model.Observed

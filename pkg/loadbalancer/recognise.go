@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // lookAge is how old a look at the whole cloud may be for Services of a process
@@ -34,7 +34,7 @@ func (p *pass) recognise(ctx context.Context) (*state.Applied, error) {
 		return nil, err
 	}
 	lb, there := look.LoadBalancers[written.LoadBalancerID]
-	if !there || lb.Status != openstack.StatusActive || !lb.UpdatedAt.Equal(written.UpdatedAt) {
+	if !there || lb.Status != octavia.StatusActive || !lb.UpdatedAt.Equal(written.UpdatedAt) {
 		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.UpdatedAt)
 		return nil, nil
 	}

@@ -36,6 +36,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Options are what a Reconciler needs.
@@ -88,8 +90,8 @@ type Reconciler struct {
 	groups    *securitygroup.Groups
 	applier   *apply.Applier
 	watcher   *watcher.Watcher
-	octavia   *openstack.Octavia
-	barbican  *openstack.Barbican
+	octavia   *octavia.Client
+	barbican  *barbican.Client
 	inventory *snapshot.Inventory
 	// actors do the work of Services, places bounds how many at the same time, and
 	// workers how long a call waits for it. locks are of load balancers.
@@ -118,15 +120,15 @@ func New(options Options) (*Reconciler, error) {
 	if options.Hold == 0 {
 		options.Hold = async.MostHeld
 	}
-	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
-	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
-	watcher := watcher.New(octavia, options.Clock)
+	octaviaAPI, neutronAPI := options.Session.Octavia(), options.Session.Neutron()
+	observer := &observe.Observer{Octavia: octaviaAPI, Neutron: neutronAPI, Version: options.Session.LoadBalancerVersion}
+	watcher := watcher.New(octaviaAPI, options.Clock)
 	drivers := driver.NewRegistry(driver.Settings{
 		DefaultProvider: options.Config.LoadBalancer.LBProvider,
 		Serial:          options.Config.LoadBalancer.ProviderRequiresSerialAPICalls,
 		Timing:          options.Timing,
 	})
-	reader := lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, factsAge)
+	reader := lookup.New(neutronAPI, octaviaAPI, options.Session.LoadBalancerVersion, options.Clock, factsAge)
 	store := state.New(options.Clock, options.Refused)
 	r := &Reconciler{
 		options:   options,
@@ -134,15 +136,15 @@ func New(options Options) (*Reconciler, error) {
 		events:    events.New(options.Recorder, store),
 		observer:  observer,
 		facts:     reader,
-		groups:    securitygroup.New(neutron, reader, store, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
+		groups:    securitygroup.New(neutronAPI, reader, store, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
 		watcher:   watcher,
 		workers:   async.NewWorkers(options.Workers, options.Clock),
 		drivers:   drivers,
-		octavia:   octavia,
+		octavia:   octaviaAPI,
 		barbican:  options.Session.Barbican(),
-		inventory: snapshot.New(octavia, neutron, options.Clock),
+		inventory: snapshot.New(octaviaAPI, neutronAPI, options.Clock),
 		applier: &apply.Applier{
-			Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: watcher, Clock: options.Clock, Drivers: drivers,
+			Octavia: octaviaAPI, Neutron: neutronAPI, Observer: observer, Watcher: watcher, Clock: options.Clock, Drivers: drivers,
 		},
 	}
 	r.actors = newActors(r)
@@ -158,7 +160,7 @@ func (r *Reconciler) Close() {
 
 // Name gives the name of a Service's load balancer in OpenStack.
 func (r *Reconciler) Name(svc *v1.Service) string {
-	return r.identity(svc, openstack.VersionTags).Name()
+	return r.identity(svc, octavia.VersionTags).Name()
 }
 
 // SelectsNodes tells whether labels decide which nodes are members of a Service.
@@ -166,14 +168,14 @@ func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
 	return desire.SelectsNodes(svc, r.options.Config)
 }
 
-func (r *Reconciler) identity(svc *v1.Service, version openstack.Version) ownership.Identity {
+func (r *Reconciler) identity(svc *v1.Service, version octavia.Version) ownership.Identity {
 	return ownership.Identity{
 		ClusterName: r.options.ClusterName,
 		ClusterID:   r.options.ClusterID,
 		ServiceUID:  string(svc.UID),
 		Namespace:   svc.Namespace,
 		Service:     svc.Name,
-		Untagged:    !version.AtLeast(openstack.VersionTags),
+		Untagged:    !version.AtLeast(octavia.VersionTags),
 	}
 }
 

@@ -15,15 +15,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // elsewhere adds a network of the tenant with a subnet that the router knows.
-func (w *world) elsewhere() neutron.Subnet {
+func (w *world) elsewhere() simneutron.Subnet {
 	w.t.Helper()
-	network := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: "elsewhere", ProjectID: w.cloud.Account.ProjectID})
-	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{Name: "elsewhere", NetworkID: network.ID, CIDR: "127.110.0.0/16"})
+	network := w.cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: "elsewhere", ProjectID: w.cloud.Account.ProjectID})
+	subnet, err := w.cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: "elsewhere", NetworkID: network.ID, CIDR: "127.110.0.0/16"})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -42,35 +42,35 @@ func TestWhatOnlyANewLoadBalancerWouldDoIsToldAndDoneWhenPermitted(t *testing.T)
 		change  func(*world, *v1.Service)
 		told    string
 		address string // of the VIP, when it is known
-		check   func(octavia.LoadBalancer) bool
+		check   func(simoctavia.LoadBalancer) bool
 	}{
 		"flavor": {
 			func(_ *world, svc *v1.Service) { svc.Annotations[annotation.FlavorID] = "big/x4" }, "the flavor stays", "",
-			func(lb octavia.LoadBalancer) bool { return lb.FlavorID != "" },
+			func(lb simoctavia.LoadBalancer) bool { return lb.FlavorID != "" },
 		},
 		"availability zone": {
 			func(_ *world, svc *v1.Service) { svc.Annotations[annotation.AvailabilityZone] = "az1" }, "the availability zone stays", "",
-			func(lb octavia.LoadBalancer) bool { return lb.AvailabilityZone == "az1" },
+			func(lb simoctavia.LoadBalancer) bool { return lb.AvailabilityZone == "az1" },
 		},
 		"subnet": {
 			func(w *world, svc *v1.Service) { svc.Annotations[annotation.SubnetID] = w.elsewhere().ID }, "the subnet of the VIP stays", "127.110.",
-			func(octavia.LoadBalancer) bool { return true },
+			func(simoctavia.LoadBalancer) bool { return true },
 		},
 		"network": {
 			func(w *world, svc *v1.Service) { svc.Annotations[annotation.NetworkID] = w.elsewhere().NetworkID }, "the network of the VIP stays", "127.110.",
-			func(octavia.LoadBalancer) bool { return true },
+			func(simoctavia.LoadBalancer) bool { return true },
 		},
 		"port": {
 			func(w *world, svc *v1.Service) { svc.Annotations[annotation.PortID] = w.port("127.100.9.9", "").ID }, "the port of the VIP stays", "127.100.9.9",
-			func(octavia.LoadBalancer) bool { return true },
+			func(simoctavia.LoadBalancer) bool { return true },
 		},
 		"address": {
 			func(_ *world, svc *v1.Service) { svc.Annotations[annotation.VIPAddress] = "127.100.9.9" }, "the address of the VIP stays", "127.100.9.9",
-			func(octavia.LoadBalancer) bool { return true },
+			func(simoctavia.LoadBalancer) bool { return true },
 		},
 		"provider": {
 			func(_ *world, svc *v1.Service) { svc.Annotations[annotation.Provider] = "ovn" }, "the provider stays", "",
-			func(lb octavia.LoadBalancer) bool {
+			func(lb simoctavia.LoadBalancer) bool {
 				return lb.Provider == "ovn" && lb.Pools[0].Algorithm == "SOURCE_IP_PORT"
 			},
 		},
@@ -199,7 +199,7 @@ func TestLoadBalancerInErrorIsReplacedWhenPermitted(t *testing.T) {
 	nodes, svc := w.nodes(2), service("web", 1)
 	w.ensure(svc, nodes)
 	before, address := w.loadBalancer(), svc.Status.LoadBalancer.Ingress[0].IP
-	if err := w.cloud.Octavia.SetProvisioningStatus(before.ID, octavia.Error); err != nil {
+	if err := w.cloud.Octavia.SetProvisioningStatus(before.ID, simoctavia.Error); err != nil {
 		t.Fatal(err)
 	}
 	w.restart()
@@ -306,11 +306,11 @@ func (w *world) asLeftByThePeer() {
 		w.t.Fatal(err)
 	}
 	defer session.Close()
-	octavia, err := session.LoadBalancer(w.ctx)
+	octaviaAPI, err := session.LoadBalancer(w.ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	neutron, err := session.Network(w.ctx)
+	neutronAPI, err := session.Network(w.ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -319,10 +319,10 @@ func (w *world) asLeftByThePeer() {
 		path   string
 		body   map[string]any
 	}{
-		{octavia, "lbaas/loadbalancers/" + lb.ID, map[string]any{"loadbalancer": map[string]any{"tags": []string{name}}}},
-		{octavia, "lbaas/listeners/" + lb.Listeners[0].ID, map[string]any{"listener": map[string]any{"tags": []string{name}}}},
-		{octavia, "lbaas/pools/" + lb.Pools[0].ID, map[string]any{"pool": map[string]any{"tags": []string{}}}},
-		{neutron, "floatingips/" + w.cloud.Neutron.FloatingIPs()[0].ID, map[string]any{"floatingip": map[string]any{"description": legacyDescription}}},
+		{octaviaAPI, "lbaas/loadbalancers/" + lb.ID, map[string]any{"loadbalancer": map[string]any{"tags": []string{name}}}},
+		{octaviaAPI, "lbaas/listeners/" + lb.Listeners[0].ID, map[string]any{"listener": map[string]any{"tags": []string{name}}}},
+		{octaviaAPI, "lbaas/pools/" + lb.Pools[0].ID, map[string]any{"pool": map[string]any{"tags": []string{}}}},
+		{neutronAPI, "floatingips/" + w.cloud.Neutron.FloatingIPs()[0].ID, map[string]any{"floatingip": map[string]any{"description": legacyDescription}}},
 	} {
 		answer, err := write.client.Put(w.ctx, write.client.ServiceURL(write.path), write.body, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
 		if err != nil {

@@ -9,12 +9,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // somebody is another client of the cloud.
-func somebody(t *testing.T, w *world) *openstack.Neutron {
+func somebody(t *testing.T, w *world) *neutron.Client {
 	t.Helper()
 	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
 	if err != nil {
@@ -29,11 +30,11 @@ func TestSecurityGroupsThatSomebodyElseChangedAreRepaired(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		for name, c := range map[string]struct {
-			change func(t *testing.T, w *world, g neutron.SecurityGroup)
+			change func(t *testing.T, w *world, g simneutron.SecurityGroup)
 			told   string
 		}{
 			"a rule is deleted": {
-				change: func(t *testing.T, w *world, g neutron.SecurityGroup) {
+				change: func(t *testing.T, w *world, g simneutron.SecurityGroup) {
 					t.Helper()
 					if err := somebody(t, w).DeleteSecurityGroupRule(w.ctx, g.Rules[0].ID); err != nil {
 						t.Fatal(err)
@@ -42,11 +43,11 @@ func TestSecurityGroupsThatSomebodyElseChangedAreRepaired(t *testing.T) {
 				told: "allow tcp/30080",
 			},
 			"the group is taken off a port": {
-				change: func(t *testing.T, w *world, g neutron.SecurityGroup) {
+				change: func(t *testing.T, w *world, g simneutron.SecurityGroup) {
 					t.Helper()
 					for _, p := range w.cloud.Neutron.Ports() {
 						if slices.Contains(p.SecurityGroups, g.ID) {
-							if _, err := w.cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{SecurityGroups: &[]string{w.defaultGroup()}}); err != nil {
+							if _, err := w.cloud.Neutron.UpdatePort(p.ID, simneutron.PortUpdate{SecurityGroups: &[]string{w.defaultGroup()}}); err != nil {
 								t.Fatal(err)
 							}
 							return
@@ -56,9 +57,9 @@ func TestSecurityGroupsThatSomebodyElseChangedAreRepaired(t *testing.T) {
 				told: "put on the ports of node-",
 			},
 			"a rule is added": {
-				change: func(t *testing.T, w *world, g neutron.SecurityGroup) {
+				change: func(t *testing.T, w *world, g simneutron.SecurityGroup) {
 					t.Helper()
-					_, err := w.cloud.Neutron.AddSecurityGroupRules(g.ID, neutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp"})
+					_, err := w.cloud.Neutron.AddSecurityGroupRules(g.ID, simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp"})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -93,15 +94,15 @@ func TestSecurityGroupsThatSomebodyElseChangedAreRepaired(t *testing.T) {
 func TestSourceRangesThatAnotherGroupMakesVoidAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		rule    neutron.SecurityGroupRule
+		rule    simneutron.SecurityGroupRule
 		refused bool
 	}{
-		"everything from everywhere":   {neutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4"}, true},
-		"the NodePorts":                {neutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 30000, PortRangeMax: 32767, RemoteIPPrefix: "0.0.0.0/0"}, true},
-		"the NodePorts of UDP":         {neutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "udp", PortRangeMin: 30000, PortRangeMax: 32767}, false},
-		"SSH":                          {neutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22}, false},
-		"everything from the inside":   {neutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", RemoteIPPrefix: "10.0.0.0/8"}, false},
-		"everything, the other family": {neutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv6"}, false},
+		"everything from everywhere":   {simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4"}, true},
+		"the NodePorts":                {simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 30000, PortRangeMax: 32767, RemoteIPPrefix: "0.0.0.0/0"}, true},
+		"the NodePorts of UDP":         {simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "udp", PortRangeMin: 30000, PortRangeMax: 32767}, false},
+		"SSH":                          {simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22}, false},
+		"everything from the inside":   {simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", RemoteIPPrefix: "10.0.0.0/8"}, false},
+		"everything, the other family": {simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv6"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,11 +14,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // onto makes a Service with a port that names a load balancer.
-func onto(name string, lb octavia.LoadBalancer, number int) *v1.Service {
+func onto(name string, lb simoctavia.LoadBalancer, number int) *v1.Service {
 	svc := service(name, 0)
 	svc.Spec.Ports = []v1.ServicePort{port(v1.ProtocolTCP, number)}
 	svc.Annotations[annotation.LoadBalancerID] = lb.ID
@@ -27,7 +27,7 @@ func onto(name string, lb octavia.LoadBalancer, number int) *v1.Service {
 
 // ports gives the ports of the listeners of a load balancer, with the names of the
 // Services that they serve.
-func ports(lb octavia.LoadBalancer) []string {
+func ports(lb simoctavia.LoadBalancer) []string {
 	var all []string
 	for _, l := range lb.Listeners {
 		all = append(all, fmt.Sprintf("%s/%d %s", l.Protocol, l.ProtocolPort, l.Name))
@@ -37,7 +37,7 @@ func ports(lb octavia.LoadBalancer) []string {
 }
 
 // byHand makes a load balancer as a person does.
-func (w *world) byHand(name, description string, tags ...string) octavia.LoadBalancer {
+func (w *world) byHand(name, description string, tags ...string) simoctavia.LoadBalancer {
 	w.t.Helper()
 	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
 	if err != nil {
@@ -59,7 +59,7 @@ func (w *world) byHand(name, description string, tags ...string) octavia.LoadBal
 		}
 	}
 	w.t.Fatal("it is gone")
-	return octavia.LoadBalancer{}
+	return simoctavia.LoadBalancer{}
 }
 
 //proves:58

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // inheritance is a load balancer as cloud-provider-openstack, or what was before it,
@@ -47,7 +47,7 @@ func (i inheritance) untagged() inheritance {
 
 // inherit makes it, with a listener for each port of the Service and a floating IP, and
 // lets the Service publish that.
-func (w *world) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node) octavia.LoadBalancer {
+func (w *world) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node) simoctavia.LoadBalancer {
 	w.t.Helper()
 	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *world) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node) octavi
 		}
 	}
 	w.t.Fatal("it is gone")
-	return octavia.LoadBalancer{}
+	return simoctavia.LoadBalancer{}
 }
 
 // Two clusters keep the default name, and have Services of one name. One of them is

@@ -12,7 +12,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // After a restart nothing is known of a load balancer but what was written down. When
@@ -102,7 +103,7 @@ func (p *pass) unfold(ctx context.Context, known *state.Applied) (*model.Observe
 		return nil, nil
 	}
 	tree, err := p.octavia.StatusTree(ctx, known.LoadBalancer.ID)
-	if openstack.IsNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -142,13 +143,13 @@ const anyAge = 1 << 62 * time.Nanosecond
 
 // fillIn gives a load balancer, known to be what was asked for, the IDs and members
 // that it has. It is false when the tree has other listeners or pools.
-func fillIn(lb *model.LoadBalancer, tree *openstack.StatusTree) bool {
+func fillIn(lb *model.LoadBalancer, tree *octavia.StatusTree) bool {
 	if len(tree.Listeners) != len(lb.Listeners) {
 		return false
 	}
 	for i := range lb.Listeners {
 		listener := &lb.Listeners[i]
-		at := slices.IndexFunc(tree.Listeners, func(l openstack.ListenerStatus) bool { return l.Name == listener.Name })
+		at := slices.IndexFunc(tree.Listeners, func(l octavia.ListenerStatus) bool { return l.Name == listener.Name })
 		if at < 0 || len(tree.Listeners[at].Pools) != 1 || tree.Listeners[at].Pools[0].Name != listener.Pool.Name {
 			return false
 		}

@@ -11,17 +11,18 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // project is a cloud that lists one load balancer and no floating IP.
-type project struct{ lb openstack.LoadBalancer }
+type project struct{ lb octavia.LoadBalancer }
 
-func (p project) LoadBalancers(context.Context, openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error) {
-	return []openstack.LoadBalancer{p.lb}, nil
+func (p project) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
+	return []octavia.LoadBalancer{p.lb}, nil
 }
 
-func (project) FloatingIPs(context.Context, openstack.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+func (project) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
 	return nil, nil
 }
 
@@ -29,7 +30,7 @@ func (project) FloatingIPs(context.Context, openstack.FloatingIPFilter) ([]float
 // with: the floating IP can have gone in between.
 func TestNothingIsUnfoldedFromALaterLookWithoutTheFloatingIP(t *testing.T) {
 	t.Parallel()
-	there := project{openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", VipPortID: "vip", ProvisioningStatus: openstack.StatusActive}}}
+	there := project{octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", VipPortID: "vip", ProvisioningStatus: octavia.StatusActive}}}
 	member := model.Member{Name: "node", Address: "10.0.0.1", Port: 30080}
 	p := &pass{
 		Reconciler: &Reconciler{inventory: snapshot.New(there, there, clock.RealClock{})}, // without an Octavia to read a tree from

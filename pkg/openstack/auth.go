@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // credentials are what we sign in with.
@@ -132,7 +133,7 @@ func (k *keystone) issue(ctx context.Context) (*token, error) {
 	}
 	issued, err := readToken(result, asked)
 	if err != nil {
-		return nil, &AuthenticationError{Err: withoutSecrets(err, k.creds.secrets)}
+		return nil, &apierror.AuthenticationError{Err: apierror.WithoutSecrets(err, k.creds.secrets)}
 	}
 	issued.renewable = k.creds.bareToken() == ""
 	return issued, nil
@@ -197,11 +198,11 @@ func (t *token) due() time.Time {
 
 // cannotBeRenewed is the error of a token that the configuration gave.
 func (t *token) cannotBeRenewed(now time.Time) error {
-	reason := &TokenExpiredError{}
+	reason := &apierror.TokenExpiredError{}
 	if t.expired(now) {
 		reason.At = t.expires
 	}
-	return &AuthenticationError{Err: reason}
+	return &apierror.AuthenticationError{Err: reason}
 }
 
 // renewAfter is the part of a token's life after which we ask for the next one. The

@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // refusing answers as Keystone does where it does not take the credentials.
@@ -48,7 +49,7 @@ func TestFailedSignInsArePacedForEverybody(t *testing.T) {
 				var all sync.WaitGroup
 				for range 300 {
 					all.Go(func() {
-						var auth *AuthenticationError
+						var auth *apierror.AuthenticationError
 						if err := getServer(s); !errors.As(err, &auth) {
 							t.Errorf("want an AuthenticationError, got %v", err)
 						}
@@ -119,7 +120,7 @@ func TestOneServicesRefusalsDoNotStormKeystone(t *testing.T) {
 			}
 		}()
 		for range 100 {
-			if err := getServer(s); StatusCode(err) != 401 {
+			if err := getServer(s); apierror.StatusCode(err) != 401 {
 				t.Errorf("want the service's 401, got %v", err)
 			}
 		}
@@ -186,7 +187,7 @@ func TestNewCredentialsAreTakenOverWhenTheOldAreRefused(t *testing.T) {
 	}
 	cloud.revokeAll()
 	cloud.set(func() { cloud.keystone = onlyPassword(cloud, "n3w", "project-1") })
-	if err := getServer(s); StatusCode(err) != 401 {
+	if err := getServer(s); apierror.StatusCode(err) != 401 {
 		t.Fatalf("with the old password: %v", err)
 	}
 	if err := s.Refused(); err == nil || !strings.Contains(err.Error(), "Keystone answered 401") {
@@ -231,7 +232,7 @@ func TestCredentialsOfAnotherProjectAreNotTakenOver(t *testing.T) {
 	cloud.revokeAll()
 	cloud.set(func() { cloud.keystone = onlyPassword(cloud, "n3w", "project-2") })
 	err := getServer(s)
-	var other *OtherProjectError
+	var other *apierror.OtherProjectError
 	if !errors.As(err, &other) || other.Given != "project-2" || s.ProjectID() != "project-1" || s.Refused() == nil {
 		t.Errorf("project %s, refused %v: %v", s.ProjectID(), s.Refused(), err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // signInCase is what Keystone gets for a configuration.
@@ -153,11 +154,11 @@ func TestSignInErrorsHaveNoSecrets(t *testing.T) {
 	if err == nil {
 		t.Fatal("signed in")
 	}
-	var auth *AuthenticationError
-	if !errors.As(err, &auth) || StatusCode(err) != 401 || RequestID(err) == "" {
-		t.Errorf("status %d, request %q, want an AuthenticationError: %v", StatusCode(err), RequestID(err), err)
+	var auth *apierror.AuthenticationError
+	if !errors.As(err, &auth) || apierror.StatusCode(err) != 401 || apierror.RequestID(err) == "" {
+		t.Errorf("status %d, request %q, want an AuthenticationError: %v", apierror.StatusCode(err), apierror.RequestID(err), err)
 	}
-	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), response(err).Error(), Message(err)} {
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), answerOf(err), apierror.Message(err)} {
 		if strings.Contains(text, "pa55word") {
 			t.Errorf("the password is in: %s", text)
 		}
@@ -187,7 +188,7 @@ func TestUselessTokensAreRefused(t *testing.T) {
 		cloud := newFakeCloud(t)
 		cloud.keystone = handler
 		_, err := NewSession(context.Background(), cloud.config(), SessionOptions{})
-		if err == nil || !strings.Contains(err.Error(), want) || IsUnsure(err) {
+		if err == nil || !strings.Contains(err.Error(), want) || apierror.IsUnsure(err) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}

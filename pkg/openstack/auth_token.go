@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/singleflight"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 const (
@@ -27,21 +29,6 @@ const (
 	// nothing either.
 	issueResolution = time.Second
 )
-
-// TokenExpiredError says that the token from the configuration opens nothing any
-// more. Only a new one helps.
-type TokenExpiredError struct {
-	// At is when it expired, zero when it was refused before that.
-	At time.Time
-}
-
-func (e *TokenExpiredError) Error() string {
-	what := "the token in the configuration was refused"
-	if !e.At.IsZero() {
-		what = "the token in the configuration expired at " + e.At.UTC().Format(time.RFC3339)
-	}
-	return what + " and cannot be renewed: give a new one, or a password or application credential"
-}
 
 // tokenSource has the token that all requests carry. It renews it before it
 // expires, and when a service refuses it; many who need a new one share one
@@ -99,7 +86,7 @@ func (s *tokenSource) renew(ctx context.Context, stale *token) (*token, error) {
 		}
 		return result.Val.(*token), nil
 	case <-ctx.Done():
-		return nil, &AuthenticationError{Err: fmt.Errorf("waiting for a new token: %w", ctx.Err())}
+		return nil, &apierror.AuthenticationError{Err: fmt.Errorf("waiting for a new token: %w", ctx.Err())}
 	}
 }
 
@@ -141,12 +128,12 @@ func (s *tokenSource) tryCredentials(stale *token, last *failure) (*token, error
 		return nil, stale.cannotBeRenewed(s.clock.Now())
 	}
 	t, err := s.issue(s.life)
-	if credentialsRefused(err) && s.reread(s.life) {
+	if apierror.IsCredentialsRefused(err) && s.reread(s.life) {
 		s.others = true
 		t, err = s.issue(s.life)
 	}
 	if err == nil && t.projectID != stale.projectID {
-		err = &AuthenticationError{Err: &OtherProjectError{Signed: stale.projectID, Given: t.projectID}}
+		err = &apierror.AuthenticationError{Err: &apierror.OtherProjectError{Signed: stale.projectID, Given: t.projectID}}
 	}
 	s.others = s.others && err != nil
 	return t, err
@@ -164,7 +151,7 @@ func (s *tokenSource) outlive(t *token) error {
 	case <-timer.C():
 		return nil
 	case <-s.life.Done():
-		return &AuthenticationError{Err: fmt.Errorf("the controller is stopping: %w", s.life.Err())}
+		return &apierror.AuthenticationError{Err: fmt.Errorf("the controller is stopping: %w", s.life.Err())}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // renewedInTime signs in with a fake clock that tests step.
@@ -177,7 +178,7 @@ func TestRenewalOutlivesItsFirstCaller(t *testing.T) {
 	}()
 	<-arrived
 	cancel()
-	if err := <-first; !errors.Is(err, context.Canceled) || IsUnsure(err) {
+	if err := <-first; !errors.Is(err, context.Canceled) || apierror.IsUnsure(err) {
 		t.Errorf("the cancelled caller got %v", err)
 	}
 	close(proceed)
@@ -193,8 +194,8 @@ func TestRefusedCredentialsEndInOneTry(t *testing.T) {
 	cloud.revokeAll()
 	cloud.set(func() { cloud.keystone = answer(401) })
 	err := getServer(s)
-	var auth *AuthenticationError
-	if !errors.As(err, &auth) || StatusCode(err) != 401 || IsUnsure(err) || IsNotFound(err) {
+	var auth *apierror.AuthenticationError
+	if !errors.As(err, &auth) || apierror.StatusCode(err) != 401 || apierror.IsUnsure(err) || apierror.IsNotFound(err) {
 		t.Errorf("%s: %v", properties(err), err)
 	}
 	if cloud.signInCount() != 2 || len(cloud.requests()) != 1 {
@@ -207,7 +208,7 @@ func TestFreshTokenThatIsRefusedToo(t *testing.T) {
 	cloud := newFakeCloud(t)
 	cloud.services = answer(401)
 	err := getServer(cloud.session(t, cloud.config(), SessionOptions{}))
-	if StatusCode(err) != 401 || len(cloud.requests()) != 3 || cloud.signInCount() != 3 {
+	if apierror.StatusCode(err) != 401 || len(cloud.requests()) != 3 || cloud.signInCount() != 3 {
 		t.Errorf("%d requests, %d sign-ins: %v", len(cloud.requests()), cloud.signInCount(), err)
 	}
 }
@@ -219,7 +220,7 @@ func TestKeystonesNotFoundIsNotTheObjects(t *testing.T) {
 	s := cloud.session(t, cloud.config(), SessionOptions{})
 	cloud.revokeAll()
 	cloud.set(func() { cloud.keystone = answer(404) })
-	if err := getServer(s); err == nil || IsNotFound(err) {
+	if err := getServer(s); err == nil || apierror.IsNotFound(err) {
 		t.Errorf("not found: %v", err)
 	}
 }
@@ -233,12 +234,12 @@ func TestBareTokenIsNotRenewedAndSaysSo(t *testing.T) {
 	clk.Step(55 * time.Minute)
 	cloud.revokeAll()
 	err := getServer(s)
-	var expired *TokenExpiredError
+	var expired *apierror.TokenExpiredError
 	if !errors.As(err, &expired) || !expired.At.IsZero() || !strings.Contains(err.Error(), "was refused") {
 		t.Errorf("revoked: %v", err)
 	}
 	clk.Step(10 * time.Minute)
-	err = Wrap(getServer(s), "read server 1")
+	err = apierror.Wrap(getServer(s), "read server 1")
 	const want = "read server 1: not signed in: the token in the configuration expired at 2026-01-01T13:00:00Z " +
 		"and cannot be renewed: give a new one, or a password or application credential"
 	if err == nil || err.Error() != want {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -30,7 +31,7 @@ func TestSignInByCloudsYAML(t *testing.T) {
 	if s.ProjectID() != cloud.Account.ProjectID {
 		t.Errorf("project %q, want %q", s.ProjectID(), cloud.Account.ProjectID)
 	}
-	if _, err := s.Octavia().LoadBalancers(t.Context(), LoadBalancerFilter{}); err != nil {
+	if _, err := s.Octavia().LoadBalancers(t.Context(), octavia.LoadBalancerFilter{}); err != nil {
 		t.Error(err)
 	}
 }

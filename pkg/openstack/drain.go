@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // ErrDraining tells that a request that would create something was not sent, because
@@ -21,8 +23,8 @@ type drain struct {
 }
 
 // creates tells requests that create something; a token is nothing that is left behind.
-func creates(method string, kind requestKind) bool {
-	return method == http.MethodPost && kind.Class != classToken
+func creates(method string, kind request.Kind) bool {
+	return method == http.MethodPost && kind.Class != request.Token
 }
 
 // enter lets a request in, which must leave then. It is false when the process ends.

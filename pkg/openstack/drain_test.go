@@ -11,6 +11,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -55,7 +56,7 @@ func TestACreationUnderWayEndsBeforeTheProcess(t *testing.T) {
 	if err := send(http.MethodPost, path); !errors.Is(err, ErrDraining) {
 		t.Errorf("another creation: %v", err)
 	}
-	var unanswered *NoAnswerError
+	var unanswered *apierror.NoAnswerError
 	if err := send(http.MethodPost, path); !errors.As(err, &unanswered) || unanswered.Sent {
 		t.Errorf("%v: what was not sent counts as sent", err)
 	}
@@ -80,7 +81,7 @@ func TestADrainedSessionCreatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := session.Neutron().CreateFloatingIP(t.Context(), floatingips.CreateOpts{FloatingNetworkID: "network"})
-	if !errors.Is(err, ErrDraining) || IsUnsure(err) {
-		t.Errorf("error %v, unsure %v", err, IsUnsure(err))
+	if !errors.Is(err, ErrDraining) || apierror.IsUnsure(err) {
+		t.Errorf("error %v, unsure %v", err, apierror.IsUnsure(err))
 	}
 }

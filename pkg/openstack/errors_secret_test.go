@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -13,7 +14,10 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/gophercloud/gophercloud/v2"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // unescapedJSON leaves <, > and & as they are.
@@ -81,7 +85,7 @@ func TestSecretsAreMaskedInEverySpelling(t *testing.T) {
 			if err == nil {
 				t.Fatal("signed in")
 			}
-			for _, text := range []string{err.Error(), response(err).Error(), Message(err)} {
+			for _, text := range []string{err.Error(), answerOf(err), apierror.Message(err)} {
 				if strings.Contains(text, "-secret") {
 					t.Errorf("%s, %q: %s", name, secret, text)
 				}
@@ -107,4 +111,13 @@ func TestTokensAreMaskedInErrors(t *testing.T) {
 			t.Errorf("%s is in: %v", token, err)
 		}
 	}
+}
+
+// answerOf returns gophercloud's own text of a service's answer, with its body.
+func answerOf(err error) string {
+	var answer gophercloud.ErrUnexpectedResponseCode
+	if !errors.As(err, &answer) {
+		return ""
+	}
+	return answer.Error()
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // Limits are the greatest numbers of requests in flight at a time, by class of
@@ -47,17 +49,17 @@ type bounds struct{ start, most int }
 
 // byClass gives the bounds of every class that is limited. Tokens are not: without
 // one, nothing else goes on.
-func (l Limits) byClass() map[requestClass]bounds {
-	all := map[requestClass]bounds{
-		classLoadBalancerCreate: {4, l.LoadBalancerCreates},
-		classLoadBalancerDelete: {8, l.LoadBalancerDeletes},
-		classLoadBalancerUpdate: {8, l.LoadBalancerUpdates},
-		classLoadBalancerRead:   {8, l.Reads},
-		classNetworkWrite:       {8, l.NetworkWrites},
-		classNetworkRead:        {8, l.Reads},
-		classServerRead:         {8, l.Reads},
-		classKeyManager:         {8, l.Reads},
-		classOther:              {8, l.Reads},
+func (l Limits) byClass() map[request.Class]bounds {
+	all := map[request.Class]bounds{
+		request.LoadBalancerCreate: {4, l.LoadBalancerCreates},
+		request.LoadBalancerDelete: {8, l.LoadBalancerDeletes},
+		request.LoadBalancerUpdate: {8, l.LoadBalancerUpdates},
+		request.LoadBalancerRead:   {8, l.Reads},
+		request.NetworkWrite:       {8, l.NetworkWrites},
+		request.NetworkRead:        {8, l.Reads},
+		request.ServerRead:         {8, l.Reads},
+		request.KeyManager:         {8, l.Reads},
+		request.Other:              {8, l.Reads},
 	}
 	for class, b := range all {
 		all[class] = bounds{min(b.start, b.most), b.most}
@@ -78,11 +80,11 @@ func (l Limits) perHost() int {
 // pacer lets a limited number of requests of each class through at a time. A nil
 // pacer lets all through.
 type pacer struct {
-	lanes map[requestClass]*lane
+	lanes map[request.Class]*lane
 }
 
 func newPacer(limits Limits, now clock.Clock, metrics *Metrics) *pacer {
-	p := &pacer{lanes: map[requestClass]*lane{}}
+	p := &pacer{lanes: map[request.Class]*lane{}}
 	for class, b := range limits.byClass() {
 		p.lanes[class] = newLane(class, b, now, metrics)
 	}
@@ -92,7 +94,7 @@ func newPacer(limits Limits, now clock.Clock, metrics *Metrics) *pacer {
 // enter waits for a place for one attempt at the request. Its error is that of the
 // request's context; the request was not sent then. The place has to be left,
 // whatever becomes of the attempt.
-func (p *pacer) enter(req *http.Request, kind requestKind) (*place, error) {
+func (p *pacer) enter(req *http.Request, kind request.Kind) (*place, error) {
 	if p == nil {
 		return nil, nil
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // A Service whose load balancer Octavia cannot make is no reason to make those of
@@ -15,7 +17,7 @@ import (
 func TestOneRequestThatAlwaysFailsDoesNotSlowDownTheOthers(t *testing.T) {
 	t.Parallel()
 	pacer := newPacer(Limits{LoadBalancerCreates: 8}.withDefaults(), clock.RealClock{}, nil)
-	limit := func() int { return pacer.lanes[classLoadBalancerCreate].adaptive.limit }
+	limit := func() int { return pacer.lanes[request.LoadBalancerCreate].adaptive.limit }
 	create := func(name string, status int) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://octavia/v2.0/lbaas/loadbalancers",
@@ -23,7 +25,7 @@ func TestOneRequestThatAlwaysFailsDoesNotSlowDownTheOthers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		place, err := pacer.enter(req, kindOf(req.Method, req.URL.Path))
+		place, err := pacer.enter(req, request.KindOf(req.Method, req.URL.Path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +54,7 @@ func TestOneRequestThatAlwaysFailsDoesNotSlowDownTheOthers(t *testing.T) {
 	for n := range 10 * mostBroken {
 		create(fmt.Sprint(n), 500)
 	}
-	if n := len(pacer.lanes[classLoadBalancerCreate].broken.last); n > mostBroken {
+	if n := len(pacer.lanes[request.LoadBalancerCreate].broken.last); n > mostBroken {
 		t.Errorf("%d requests are remembered, want at most %d", n, mostBroken)
 	}
 }

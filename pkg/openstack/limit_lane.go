@@ -11,6 +11,9 @@ import (
 
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // longestPause bounds the time that one answer can stop a class for.
@@ -27,7 +30,7 @@ const (
 // lane is what is limited together: a class of requests. It has no goroutine of
 // its own; who waits in it keeps the time.
 type lane struct {
-	class   requestClass
+	class   request.Class
 	clock   clock.Clock
 	metrics *Metrics
 
@@ -52,7 +55,7 @@ type place struct {
 	started time.Time
 }
 
-func newLane(class requestClass, b bounds, now clock.Clock, metrics *Metrics) *lane {
+func newLane(class request.Class, b bounds, now clock.Clock, metrics *Metrics) *lane {
 	l := &lane{class: class, clock: now, metrics: metrics, adaptive: newAdaptive(b)}
 	l.report()
 	return l
@@ -197,7 +200,7 @@ func (p *place) judge(out outcome, took time.Duration) string {
 func badSign(out outcome) (reason string, known bool) {
 	if out.err != nil {
 		ended := errors.Is(out.err, context.Canceled) || errors.Is(out.err, context.DeadlineExceeded)
-		return reasonNoAnswer, !ended && !isFinal(out.err)
+		return reasonNoAnswer, !ended && !apierror.IsPermanent(out.err)
 	}
 	switch status := out.status(); status {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
@@ -211,7 +214,7 @@ func badSign(out outcome) (reason string, known bool) {
 func pauseAsked(out outcome, now time.Time) (time.Duration, bool) {
 	switch out.status() {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		asked, ok := retryAfter(out.resp.Header, now)
+		asked, ok := apierror.RetryAfterHeader(out.resp.Header, now)
 		return asked, ok && asked > 0
 	}
 	return 0, false

@@ -13,12 +13,15 @@ import (
 
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // testLane is a lane on a clock that stands still.
 func testLane(start, most int) (*lane, *clocktesting.FakeClock) {
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	return newLane(classLoadBalancerUpdate, bounds{start, most}, clk, nil), clk
+	return newLane(request.LoadBalancerUpdate, bounds{start, most}, clk, nil), clk
 }
 
 // answered is the outcome of an attempt with an answer.
@@ -159,11 +162,11 @@ func TestBadSigns(t *testing.T) {
 		"409":             {answered(409), 8},
 		"404":             {answered(404), 8},
 		"201":             {answered(201), 8},
-		"timeout":         {outcome{err: &TimeoutError{After: time.Minute}}, 4},
+		"timeout":         {outcome{err: &apierror.TimeoutError{After: time.Minute}}, 4},
 		"connection lost": {outcome{err: errors.New("connection reset by peer"), sent: true}, 4},
 		"cancelled":       {outcome{err: context.Canceled}, 8},
 		"deadline":        {outcome{err: context.DeadlineExceeded}, 8},
-		"too large":       {outcome{err: &TooLargeError{Limit: 1}, sent: true}, 8},
+		"too large":       {outcome{err: &apierror.TooLargeError{Limit: 1}, sent: true}, 8},
 	}
 	for name, test := range tests {
 		l, _ := testLane(8, 16)
@@ -351,7 +354,7 @@ func TestPauseThatEndsBeforeItsKeeperLooks(t *testing.T) {
 func TestNoPlaceIsLostUnderLoad(t *testing.T) {
 	t.Parallel()
 	const most = 8
-	l := newLane(classLoadBalancerUpdate, bounds{4, most}, clock.RealClock{}, nil)
+	l := newLane(request.LoadBalancerUpdate, bounds{4, most}, clock.RealClock{}, nil)
 	var inFlight, entered, cancelled atomic.Int32
 	var all sync.WaitGroup
 	outcomes := []outcome{

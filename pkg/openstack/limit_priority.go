@@ -4,6 +4,8 @@ import (
 	linked "container/list"
 	"context"
 	"net/http"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // Priority orders the requests of one class that wait for a place.
@@ -30,7 +32,7 @@ func WithPriority(ctx context.Context, priority Priority) context.Context {
 }
 
 // priorityOf gives the priority of a request.
-func priorityOf(req *http.Request, kind requestKind) Priority {
+func priorityOf(req *http.Request, kind request.Kind) Priority {
 	if given, ok := req.Context().Value(priorityKey{}).(Priority); ok {
 		return given
 	}
@@ -46,7 +48,7 @@ func priorityOf(req *http.Request, kind requestKind) Priority {
 
 // additive tells a batch that only adds and changes members. Octavia's parameter
 // for it is a boolean.
-func additive(req *http.Request, kind requestKind) bool {
+func additive(req *http.Request, kind request.Kind) bool {
 	if kind.Name != "loadbalancer_members_update" {
 		return false
 	}

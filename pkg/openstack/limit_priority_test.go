@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 func TestPriorities(t *testing.T) {
@@ -35,7 +37,7 @@ func TestPriorities(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := priorityOf(req, kindOf(test.method, req.URL.Path)); got != test.want {
+		if got := priorityOf(req, request.KindOf(test.method, req.URL.Path)); got != test.want {
 			t.Errorf("%s %s: priority %d, want %d", test.method, test.path, got, test.want)
 		}
 	}
@@ -50,7 +52,7 @@ func TestPriorityOfTheContextWins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := priorityOf(req, kindOf(req.Method, req.URL.Path)); got != want {
+		if got := priorityOf(req, request.KindOf(req.Method, req.URL.Path)); got != want {
 			t.Errorf("given %d: %d, want %d", given, got, want)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // script answers the requests to each path one after the other; the last handler
@@ -83,7 +85,7 @@ func (o *onePlace) expect(status <-chan int, want int) {
 	}
 }
 
-func (o *onePlace) waiting(class requestClass, n int) func() bool {
+func (o *onePlace) waiting(class request.Class, n int) func() bool {
 	return func() bool { return o.transport.pacer.lanes[class].depth() == n }
 }
 
@@ -137,7 +139,7 @@ func TestLastAnswerCountsWhenThereIsNoOtherAttempt(t *testing.T) {
 	other := o.send(t.Context(), http.MethodDelete, "/v2.0/ports/2")
 	eventually(t, "the other has the place", func() bool { return o.served("/v2.0/ports/2") == 1 })
 	o.clock.Step(time.Second)
-	eventually(t, "the first waits for the place", o.waiting(classNetworkWrite, 1))
+	eventually(t, "the first waits for the place", o.waiting(request.NetworkWrite, 1))
 	cancel()
 	o.expect(failed, 503)
 	close(release)
@@ -156,7 +158,7 @@ func TestWaitForTheFirstAttemptIsNotOnTheBudget(t *testing.T) {
 	first := o.send(t.Context(), http.MethodGet, "/v2.0/ports/1")
 	eventually(t, "the first has the place", func() bool { return o.served("/v2.0/ports/1") == 1 })
 	second := o.send(t.Context(), http.MethodGet, "/v2.0/ports/2")
-	eventually(t, "the second waits", o.waiting(classNetworkRead, 1))
+	eventually(t, "the second waits", o.waiting(request.NetworkRead, 1))
 	o.clock.Step(time.Hour)
 	close(release)
 	o.expect(first, 200)

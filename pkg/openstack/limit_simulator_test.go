@@ -11,6 +11,9 @@ import (
 
 	"k8s.io/component-base/metrics"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
@@ -18,14 +21,14 @@ import (
 // tally counts the requests of a class that are in flight.
 type tally struct {
 	next  http.RoundTripper
-	class requestClass
+	class request.Class
 
 	mu             sync.Mutex
 	inFlight, most int
 }
 
 func (c *tally) RoundTrip(req *http.Request) (*http.Response, error) {
-	if kindOf(req.Method, req.URL.Path).Class == c.class {
+	if request.KindOf(req.Method, req.URL.Path).Class == c.class {
 		c.add(1)
 		defer c.add(-1)
 	}
@@ -49,10 +52,10 @@ func through(s *Session, opts SessionOptions, base http.RoundTripper) {
 func createSurely(ctx context.Context, cloud *simulator.Cloud, s *Session, name string) error {
 	for range 50 {
 		_, err := createLB(cloud, s, name)
-		if err == nil || !IsUnsure(err) {
+		if err == nil || !apierror.IsUnsure(err) {
 			return err
 		}
-		found, err := s.Octavia().LoadBalancers(ctx, LoadBalancerFilter{Name: name})
+		found, err := s.Octavia().LoadBalancers(ctx, octavia.LoadBalancerFilter{Name: name})
 		if err != nil || len(found) > 0 {
 			return err
 		}
@@ -71,7 +74,7 @@ func TestManyCreatesInABusyCloud(t *testing.T) {
 	if err := counts.Register(registry.Register); err != nil {
 		t.Fatal(err)
 	}
-	creates := &tally{next: s.connections, class: classLoadBalancerCreate}
+	creates := &tally{next: s.connections, class: request.LoadBalancerCreate}
 	through(s, SessionOptions{
 		Metrics: counts,
 		Retry:   RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond},

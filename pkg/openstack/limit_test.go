@@ -10,6 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // gate is a transport whose requests stay in flight until they are let go.
@@ -99,7 +102,7 @@ func TestLimitsOfRequestsInFlight(t *testing.T) {
 					}
 				})
 			}
-			lane := transport.pacer.lanes[kindOf(test.method, test.path).Class]
+			lane := transport.pacer.lanes[request.KindOf(test.method, test.path).Class]
 			eventually(t, "all places are taken and one request waits", func() bool {
 				return g.now() == test.most && lane.depth() == 1
 			})
@@ -111,7 +114,7 @@ func TestLimitsOfRequestsInFlight(t *testing.T) {
 
 func TestClassesAndTheirBounds(t *testing.T) {
 	t.Parallel()
-	want := map[requestClass]bounds{
+	want := map[request.Class]bounds{
 		"loadbalancer_create": {4, 8},
 		"loadbalancer_delete": {8, 16},
 		"loadbalancer_update": {8, 32},
@@ -152,7 +155,7 @@ func TestCancelledWhileWaitingForAPlace(t *testing.T) {
 	const path = "/v2.0/lbaas/loadbalancers"
 	g := newGate()
 	transport := paced(one(), g)
-	lane := transport.pacer.lanes[classLoadBalancerCreate]
+	lane := transport.pacer.lanes[request.LoadBalancerCreate]
 	var all sync.WaitGroup
 	all.Go(func() { _ = pass(context.Background(), transport, http.MethodPost, path) })
 	eventually(t, "the place is taken", func() bool { return g.now() == 1 })
@@ -162,8 +165,8 @@ func TestCancelledWhileWaitingForAPlace(t *testing.T) {
 	eventually(t, "the second waits", func() bool { return lane.depth() == 1 })
 	cancel()
 	err := <-failed
-	if !errors.Is(err, context.Canceled) || IsUnsure(err) {
-		t.Errorf("IsUnsure %t: %v", IsUnsure(err), err)
+	if !errors.Is(err, context.Canceled) || apierror.IsUnsure(err) {
+		t.Errorf("IsUnsure %t: %v", apierror.IsUnsure(err), err)
 	}
 	const want = "not sent to Octavia: still waiting behind other requests (loadbalancer_create): context canceled"
 	if err.Error() != want {

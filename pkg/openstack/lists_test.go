@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"path"
 	"strings"
 	"testing"
 
@@ -13,10 +14,15 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
+
+// listRestarts is that of package paging.
+const listRestarts = 3
 
 // listed has five of everything in one project, and the calls that list them.
 type listed struct {
@@ -28,8 +34,8 @@ type listed struct {
 func fiveOfEverything(t *testing.T, octaviaPage, neutronPage int) listed {
 	t.Helper()
 	cloud, s := simulated(t, simulator.Options{
-		Octavia: func(o *octavia.Options) { o.PageLimit = octaviaPage },
-		Neutron: func(o *neutron.Options) { o.MaxPageSize = neutronPage },
+		Octavia: func(o *simoctavia.Options) { o.PageLimit = octaviaPage },
+		Neutron: func(o *simneutron.Options) { o.MaxPageSize = neutronPage },
 	})
 	ctx, o, n := context.Background(), s.Octavia(), s.Neutron()
 	must := func(err error) {
@@ -38,9 +44,9 @@ func fiveOfEverything(t *testing.T, octaviaPage, neutronPage int) listed {
 			t.Fatal(err)
 		}
 	}
-	var lb *LoadBalancer
+	var lb *octavia.LoadBalancer
 	var pool *pools.Pool
-	var group *SecurityGroup
+	var group *neutron.SecurityGroup
 	var ports []string
 	for i := range 5 {
 		created, err := createLB(cloud, s, fmt.Sprintf("lb-%d", i))
@@ -76,20 +82,22 @@ func fiveOfEverything(t *testing.T, octaviaPage, neutronPage int) listed {
 	_, err := n.CreateSecurityGroupRules(ctx, group.ID, wanted)
 	must(err)
 	return listed{cloud, map[string]func(context.Context) (int, error){
-		"load balancers": counting(func(ctx context.Context) ([]LoadBalancer, error) { return o.LoadBalancers(ctx, LoadBalancerFilter{}) }),
-		"two fields": counting(func(ctx context.Context) ([]LoadBalancer, error) {
-			return o.LoadBalancers(ctx, LoadBalancerFilter{Fields: []string{"id", "name"}})
+		"load balancers": counting(func(ctx context.Context) ([]octavia.LoadBalancer, error) {
+			return o.LoadBalancers(ctx, octavia.LoadBalancerFilter{})
+		}),
+		"two fields": counting(func(ctx context.Context) ([]octavia.LoadBalancer, error) {
+			return o.LoadBalancers(ctx, octavia.LoadBalancerFilter{Fields: []string{"id", "name"}})
 		}),
 		"listeners":      counting(func(ctx context.Context) ([]listeners.Listener, error) { return o.Listeners(ctx, lb.ID) }),
 		"listeners' tag": counting(func(ctx context.Context) ([]listeners.Listener, error) { return o.ListenersTagged(ctx, "same") }),
-		"pools":          counting(func(ctx context.Context) ([]Pool, error) { return o.Pools(ctx, lb.ID) }),
+		"pools":          counting(func(ctx context.Context) ([]octavia.Pool, error) { return o.Pools(ctx, lb.ID) }),
 		"members":        counting(func(ctx context.Context) ([]pools.Member, error) { return o.Members(ctx, pool.ID) }),
 		"monitors' tag":  counting(func(ctx context.Context) ([]monitors.Monitor, error) { return o.MonitorsTagged(ctx, "same") }),
 		"floating IPs": counting(func(ctx context.Context) ([]floatingips.FloatingIP, error) {
-			return n.FloatingIPs(ctx, FloatingIPFilter{Description: "same"})
+			return n.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: "same"})
 		}),
-		"security groups": counting(func(ctx context.Context) ([]SecurityGroup, error) { return n.SecurityGroupsNamed(ctx, "same") }),
-		"rules": counting(func(ctx context.Context) ([]SecurityGroupRule, error) {
+		"security groups": counting(func(ctx context.Context) ([]neutron.SecurityGroup, error) { return n.SecurityGroupsNamed(ctx, "same") }),
+		"rules": counting(func(ctx context.Context) ([]neutron.SecurityGroupRule, error) {
 			return n.SecurityGroupRules(ctx, group.ID, "same")
 		}),
 		"rules by group": func(ctx context.Context) (int, error) {
@@ -122,7 +130,7 @@ func TestListsAreCompleteWhateverThePageLimit(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ octavia, neutron int }{
 		"defaults":          {},
-		"no limit":          {octavia: octavia.UnlimitedPages},
+		"no limit":          {octavia: simoctavia.UnlimitedPages},
 		"two to a page":     {2, 2},
 		"five to a page":    {5, 5},
 		"one to a page":     {1, 1},
@@ -159,7 +167,7 @@ func TestListBeginsAnewWhenItsMarkerIsGone(t *testing.T) {
 		cloud := newFakeCloud(t)
 		gone, asked := 1, 0
 		cloud.services = func(w http.ResponseWriter, r *http.Request) {
-			name := lastWord(r.URL.Path)
+			name := path.Base(r.URL.Path)
 			asked++
 			next := `[{"rel":"next","href":"http://x/?limit=2&marker=b"}]`
 			switch {
@@ -176,11 +184,11 @@ func TestListBeginsAnewWhenItsMarkerIsGone(t *testing.T) {
 		s := cloud.session(t, cloud.config(), SessionOptions{})
 		list := map[string]func() (int, error){
 			"octavia": func() (int, error) {
-				all, err := s.Octavia().LoadBalancers(context.Background(), LoadBalancerFilter{})
+				all, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{})
 				return len(all), err
 			},
 			"neutron": func() (int, error) {
-				all, err := s.Neutron().FloatingIPs(context.Background(), FloatingIPFilter{})
+				all, err := s.Neutron().FloatingIPs(context.Background(), neutron.FloatingIPFilter{})
 				return len(all), err
 			},
 		}[service]
@@ -199,10 +207,10 @@ func TestAnswerWithoutTheListIsAnError(t *testing.T) {
 	t.Parallel()
 	cloud := newFakeCloud(t)
 	s := cloud.session(t, cloud.config(), SessionOptions{})
-	if _, err := s.Neutron().FloatingIPs(context.Background(), FloatingIPFilter{}); err == nil {
+	if _, err := s.Neutron().FloatingIPs(context.Background(), neutron.FloatingIPFilter{}); err == nil {
 		t.Error("floating IPs: no error")
 	}
-	if _, err := s.Octavia().LoadBalancers(context.Background(), LoadBalancerFilter{}); err == nil {
+	if _, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{}); err == nil {
 		t.Error("load balancers: no error")
 	}
 }

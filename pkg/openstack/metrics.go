@@ -8,6 +8,9 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // codeNone is the code of a request that had no answer, as client-go's metrics
@@ -98,33 +101,33 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 	return nil
 }
 
-func (m *Metrics) retried(kind requestKind) {
+func (m *Metrics) retried(kind request.Kind) {
 	if m != nil {
 		m.retries.WithLabelValues(kind.Name).Inc()
 	}
 }
 
 // paced shows how many requests of a class wait, and how many may be in flight.
-func (m *Metrics) paced(class requestClass, depth, limit int) {
+func (m *Metrics) paced(class request.Class, depth, limit int) {
 	if m != nil {
 		m.queueDepth.WithLabelValues(string(class)).Set(float64(depth))
 		m.limit.WithLabelValues(string(class)).Set(float64(limit))
 	}
 }
 
-func (m *Metrics) throttled(class requestClass, reason string) {
+func (m *Metrics) throttled(class request.Class, reason string) {
 	if m != nil {
 		m.throttles.WithLabelValues(string(class), reason).Inc()
 	}
 }
 
-func (m *Metrics) waited(class requestClass, took time.Duration) {
+func (m *Metrics) waited(class request.Class, took time.Duration) {
 	if m != nil {
 		m.waits.WithLabelValues(string(class)).Observe(took.Seconds())
 	}
 }
 
-func (m *Metrics) observe(kind requestKind, status int, took time.Duration) {
+func (m *Metrics) observe(kind request.Kind, status int, took time.Duration) {
 	if m == nil {
 		return
 	}
@@ -148,12 +151,12 @@ type observeTransport struct {
 
 // RoundTrip passes the request on.
 func (t *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	kind, started := kindOf(req.Method, req.URL.Path), t.clock.Now()
+	kind, started := request.KindOf(req.Method, req.URL.Path), t.clock.Now()
 	resp, err := t.next.RoundTrip(req)
 	took := t.clock.Since(started)
 	status, requestID := 0, ""
 	if resp != nil {
-		status, requestID = resp.StatusCode, headerRequestID(resp.Header)
+		status, requestID = resp.StatusCode, apierror.RequestIDOf(resp.Header)
 	}
 	t.metrics.observe(kind, status, took)
 	klog.FromContext(req.Context()).V(5).Info("OpenStack request", "request", kind.Name, "method", req.Method,

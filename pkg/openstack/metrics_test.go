@@ -10,6 +10,8 @@ import (
 	"k8s.io/component-base/metrics/testutil"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 //proves:99
@@ -106,7 +108,7 @@ func TestMetricsOfPacing(t *testing.T) {
 		t.Fatal(err)
 	}
 	clk := clocktesting.NewFakeClock(time.Now())
-	l := newLane(classNetworkWrite, bounds{4, 8}, clk, m)
+	l := newLane(request.NetworkWrite, bounds{4, 8}, clk, m)
 	places := fill(t, l, 4)
 	a := newArrivals(l)
 	a.come(t, t.Context(), "one", PriorityUsual)
@@ -175,7 +177,7 @@ func valueOf(t *testing.T, registry metrics.KubeRegistry, name string, labels ma
 func TestMetricsHaveTheNamesOfCloudProviderOpenstack(t *testing.T) {
 	t.Parallel()
 	const octavia, neutron, nova, barbican, id = "/v2.0/lbaas/", "/v2.0/", "/v2.1/", "/v1/", "/3f3b4a3e-0000-4000-8000-000000000001"
-	for name, request := range map[string]string{
+	for name, call := range map[string]string{
 		"flavor_get":                        "GET " + nova + "flavors" + id,
 		"floating_ip_create":                "POST " + neutron + "floatingips",
 		"floating_ip_delete":                "DELETE " + neutron + "floatingips" + id,
@@ -227,16 +229,16 @@ func TestMetricsHaveTheNamesOfCloudProviderOpenstack(t *testing.T) {
 		"version_list":                      "GET /load-balancer/",
 	} {
 		name, _, _ = strings.Cut(name, ",")
-		method, path, _ := strings.Cut(request, " ")
-		if got := kindOf(method, path).Name; got != name {
-			t.Errorf("%s is %s, want %s", request, got, name)
+		method, path, _ := strings.Cut(call, " ")
+		if got := request.KindOf(method, path).Name; got != name {
+			t.Errorf("%s is %s, want %s", call, got, name)
 		}
 	}
 	registry, m := metrics.NewKubeRegistry(), NewMetrics()
 	if err := m.Register(registry.Register); err != nil {
 		t.Fatal(err)
 	}
-	m.observe(requestKind{Name: "server_get"}, http.StatusOK, time.Second)
+	m.observe(request.Kind{Name: "server_get"}, http.StatusOK, time.Second)
 	requireBuckets(t, registry, "openstack_api_request_duration_seconds", .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10)
 }
 

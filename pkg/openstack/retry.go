@@ -2,17 +2,17 @@ package openstack
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // RetryPolicy says how often and how soon a request is repeated within one call.
@@ -49,39 +49,6 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	}
 	return p
 }
-
-// NoAnswerError is a request that got no answer. errors.As finds it below the
-// errors of net/http and gophercloud.
-type NoAnswerError struct {
-	// Service is the name of the service that was asked.
-	Service string
-	// Method is the request's.
-	Method string
-	// Sent tells whether an attempt may have reached the service.
-	Sent bool
-	// Attempts is how often it was tried; 0 when its context ended before its turn.
-	Attempts int
-	// Err is what happened to the last attempt.
-	Err error
-}
-
-func (e *NoAnswerError) Error() string {
-	text := "no answer from " + e.Service
-	switch {
-	case !e.Sent && e.Attempts == 0:
-		text = "not sent to " + e.Service
-	case !e.Sent:
-		text = "no connection to " + e.Service
-	}
-	text += ": " + e.Err.Error()
-	if e.Attempts > 1 {
-		text += fmt.Sprintf(" (%d attempts)", e.Attempts)
-	}
-	return text
-}
-
-// Unwrap gives what happened to the last attempt.
-func (e *NoAnswerError) Unwrap() error { return e.Err }
 
 // outcome is what an attempt led to: an answer or an error.
 type outcome struct {
@@ -131,7 +98,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		defer req.Body.Close()
 	}
-	kind := kindOf(req.Method, req.URL.Path)
+	kind := request.KindOf(req.Method, req.URL.Path)
 	var (
 		out      outcome
 		sent     bool
@@ -146,7 +113,7 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		case err == nil:
 			t.metrics.retried(kind)
 		case attempts == 0:
-			return nil, &NoAnswerError{Service: kind.Service, Method: req.Method, Err: err}
+			return nil, &apierror.NoAnswerError{Service: kind.Service, Method: req.Method, Err: err}
 		default: // what came of the last attempt is more than that there is no other
 			return result(req, kind, out, sent, attempts)
 		}
@@ -159,15 +126,15 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // result is what the caller gets of the last attempt. sent tells of all of them.
-func result(req *http.Request, kind requestKind, out outcome, sent bool, attempts int) (*http.Response, error) {
+func result(req *http.Request, kind request.Kind, out outcome, sent bool, attempts int) (*http.Response, error) {
 	if out.err != nil {
-		return nil, &NoAnswerError{Service: kind.Service, Method: req.Method, Sent: sent, Attempts: attempts, Err: out.err}
+		return nil, &apierror.NoAnswerError{Service: kind.Service, Method: req.Method, Sent: sent, Attempts: attempts, Err: out.err}
 	}
 	return out.resp, nil
 }
 
 // again decides whether to try again, and waits for the time to do so.
-func (t *retryTransport) again(req *http.Request, kind requestKind, out outcome, attempts int, started time.Time) bool {
+func (t *retryTransport) again(req *http.Request, kind request.Kind, out outcome, attempts int, started time.Time) bool {
 	delay, again := t.next(req, kind, out, attempts, started)
 	if !again {
 		return false
@@ -178,7 +145,7 @@ func (t *retryTransport) again(req *http.Request, kind requestKind, out outcome,
 }
 
 // admit sends the request once, unless it would create something while the process ends.
-func (t *retryTransport) admit(req *http.Request, kind requestKind, attempt int) outcome {
+func (t *retryTransport) admit(req *http.Request, kind request.Kind, attempt int) outcome {
 	if !creates(req.Method, kind) {
 		return t.try(req, attempt)
 	}
@@ -217,7 +184,7 @@ func (o outcome) status() int {
 }
 
 // next decides whether to try again, and after which time.
-func (t *retryTransport) next(req *http.Request, kind requestKind, out outcome, attempt int, started time.Time) (time.Duration, bool) {
+func (t *retryTransport) next(req *http.Request, kind request.Kind, out outcome, attempt int, started time.Time) (time.Duration, bool) {
 	ctx := req.Context()
 	now := t.clock.Now()
 	switch {
@@ -229,7 +196,7 @@ func (t *retryTransport) next(req *http.Request, kind requestKind, out outcome, 
 	limit := min(t.policy.BaseDelay<<(attempt-1), t.policy.MaxDelay)
 	delay := t.jitter(limit)
 	if out.resp != nil {
-		if asked, ok := retryAfter(out.resp.Header, now); ok {
+		if asked, ok := apierror.RetryAfterHeader(out.resp.Header, now); ok {
 			if asked > t.policy.MaxRetryAfter {
 				return 0, false
 			}
@@ -243,10 +210,10 @@ func (t *retryTransport) next(req *http.Request, kind requestKind, out outcome, 
 }
 
 // mayRepeat is the table of retryTransport.
-func mayRepeat(method string, kind requestKind, out outcome) bool {
-	safe := !isWrite(method) || method == http.MethodDelete || kind.Class == classToken
+func mayRepeat(method string, kind request.Kind, out outcome) bool {
+	safe := !request.IsWrite(method) || method == http.MethodDelete || kind.Class == request.Token
 	if out.err != nil {
-		return (safe || !out.sent) && !isFinal(out.err)
+		return (safe || !out.sent) && !apierror.IsPermanent(out.err)
 	}
 	switch out.resp.StatusCode {
 	case http.StatusTooManyRequests:
@@ -259,13 +226,6 @@ func mayRepeat(method string, kind requestKind, out outcome) bool {
 	return false
 }
 
-// isFinal tells errors that would come again.
-func isFinal(err error) bool {
-	var tooLarge *TooLargeError
-	var certificate *tls.CertificateVerificationError
-	return errors.As(err, &tooLarge) || errors.As(err, &certificate)
-}
-
 // wait gives false when the context ended first.
 func (t *retryTransport) wait(ctx context.Context, delay time.Duration) bool {
 	timer := t.clock.NewTimer(delay)
@@ -276,18 +236,4 @@ func (t *retryTransport) wait(ctx context.Context, delay time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// retryAfter reads the header of that name, in its forms of seconds and of a date
-// (RFC 9110, 10.2.3).
-func retryAfter(header http.Header, now time.Time) (time.Duration, bool) {
-	text := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
-		return time.Duration(seconds) * time.Second, true
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0, false
-	}
-	return max(0, at.Sub(now)), true
 }

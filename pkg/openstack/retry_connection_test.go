@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // refusingDialer refuses the first dials and then connects.
@@ -58,14 +59,14 @@ func TestUnreachableServiceIsNotUnsure(t *testing.T) {
 	transport, dials := refusingDialer(1000)
 	retry, _ := newTestRetry(t, transport)
 	_, err := send(t, retry, http.MethodPost, "http://127.0.0.1/v2.0/lbaas/loadbalancers")
-	if IsUnsure(err) || StatusCode(err) != 0 {
-		t.Errorf("IsUnsure %t, status %d: %v", IsUnsure(err), StatusCode(err), err)
+	if apierror.IsUnsure(err) || apierror.StatusCode(err) != 0 {
+		t.Errorf("IsUnsure %t, status %d: %v", apierror.IsUnsure(err), apierror.StatusCode(err), err)
 	}
 	if dials.Load() != 5 {
 		t.Errorf("%d dials, want 5", dials.Load())
 	}
 	want := "create load balancer a: no connection to Octavia: dial tcp: connection refused (5 attempts)"
-	if got := Wrap(err, "create load balancer a").Error(); got != want {
+	if got := apierror.Wrap(err, "create load balancer a").Error(); got != want {
 		t.Errorf("text\n got %s\nwant %s", got, want)
 	}
 }
@@ -86,7 +87,7 @@ func TestDELETEStaysUnsureAfterALostAnswer(t *testing.T) {
 	}
 	retry, _ := newTestRetry(t, transport)
 	_, err := send(t, retry, http.MethodDelete, server.URL+"/v2.0/floatingips/1")
-	if !IsUnsure(err) {
+	if !apierror.IsUnsure(err) {
 		t.Errorf("not unsure: %v", err)
 	}
 }
@@ -99,7 +100,7 @@ func TestTLSHandshakeFailureIsNotSent(t *testing.T) {
 	t.Cleanup(server.Close)
 	retry, clk := newTestRetry(t, freshConnections(t))
 	_, err := send(t, retry, http.MethodPost, server.URL+"/v2.0/lbaas/loadbalancers")
-	if err == nil || IsUnsure(err) {
+	if err == nil || apierror.IsUnsure(err) {
 		t.Errorf("want a sure error, got %v", err)
 	}
 	if len(clk.asked()) != 0 {
@@ -116,8 +117,8 @@ func TestUntracedBaseCountsAsSent(t *testing.T) {
 		return nil, errors.New("connection reset by peer")
 	}))
 	_, err := send(t, retry, http.MethodPost, "http://127.0.0.1/v2.0/lbaas/loadbalancers")
-	if calls.Load() != 1 || !IsUnsure(err) {
-		t.Errorf("sent %d times, IsUnsure %t", calls.Load(), IsUnsure(err))
+	if calls.Load() != 1 || !apierror.IsUnsure(err) {
+		t.Errorf("sent %d times, IsUnsure %t", calls.Load(), apierror.IsUnsure(err))
 	}
 }
 
@@ -145,8 +146,8 @@ func TestHTTP2(t *testing.T) {
 	t.Cleanup(transport.CloseIdleConnections)
 	retry, _ := newTestRetry(t, transport)
 	_, err = send(t, retry, http.MethodPost, server.URL+"/v2.0/lbaas/loadbalancers")
-	if hits.Load() != 1 || !IsUnsure(err) {
-		t.Errorf("POST sent %d times, IsUnsure %t: %v", hits.Load(), IsUnsure(err), err)
+	if hits.Load() != 1 || !apierror.IsUnsure(err) {
+		t.Errorf("POST sent %d times, IsUnsure %t: %v", hits.Load(), apierror.IsUnsure(err), err)
 	}
 	hits.Store(0)
 	resp, err := send(t, retry, http.MethodGet, server.URL+"/v2.0/lbaas/loadbalancers")
@@ -196,8 +197,8 @@ func TestPOSTOnAClosedIdleConnection(t *testing.T) {
 	server.Close() // waits for what is still being served
 	for round, err := range errs {
 		did := done[round].Load()
-		if did > 1 || err == nil && did != 1 || err != nil && !IsUnsure(err) && did != 0 {
-			t.Errorf("round %d: done %d times, IsUnsure %t: %v", round, did, IsUnsure(err), err)
+		if did > 1 || err == nil && did != 1 || err != nil && !apierror.IsUnsure(err) && did != 0 {
+			t.Errorf("round %d: done %d times, IsUnsure %t: %v", round, did, apierror.IsUnsure(err), err)
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // lose closes a connection without an answer, after the request was read.
@@ -169,33 +171,10 @@ func TestOnlySafeRepetitions(t *testing.T) {
 			if err == nil || hits != 1 {
 				t.Fatalf("sent %d times, error %v; want once and one", hits, err)
 			}
-			if got := IsUnsure(err); got != test.unsure {
+			if got := apierror.IsUnsure(err); got != test.unsure {
 				t.Errorf("IsUnsure = %t, want %t: %v", got, test.unsure, err)
 			}
 		})
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	tests := map[string]struct {
-		want time.Duration
-		ok   bool
-	}{
-		"7":                             {7 * time.Second, true},
-		"0":                             {0, true},
-		"-1":                            {0, false},
-		"":                              {0, false},
-		"soon":                          {0, false},
-		"Fri, 02 Jan 2026 03:04:25 GMT": {20 * time.Second, true},
-		"Fri, 02 Jan 2026 03:04:00 GMT": {0, true},
-	}
-	for text, test := range tests {
-		got, ok := retryAfter(http.Header{"Retry-After": {text}}, now)
-		if got != test.want || ok != test.ok {
-			t.Errorf("%q: %s, %t; want %s, %t", text, got, ok, test.want, test.ok)
-		}
 	}
 }
 
@@ -270,13 +249,13 @@ func TestCancelledRequestIsNotRepeated(t *testing.T) {
 	retry, _ := newTestRetry(t, freshConnections(t))
 	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/v2.0/lbaas/loadbalancers", nil)
 	_, err := (&http.Client{Transport: retry}).Do(req)
-	if !errors.Is(err, context.Canceled) || !IsUnsure(err) || server.hits.Load() != 1 {
-		t.Errorf("sent %d times, IsUnsure %t: %v", server.hits.Load(), IsUnsure(err), err)
+	if !errors.Is(err, context.Canceled) || !apierror.IsUnsure(err) || server.hits.Load() != 1 {
+		t.Errorf("sent %d times, IsUnsure %t: %v", server.hits.Load(), apierror.IsUnsure(err), err)
 	}
 
 	_, err = (&http.Client{Transport: retry}).Do(req)
-	if !errors.Is(err, context.Canceled) || IsUnsure(err) || server.hits.Load() != 1 {
-		t.Errorf("cancelled before it was sent: IsUnsure %t: %v", IsUnsure(err), err)
+	if !errors.Is(err, context.Canceled) || apierror.IsUnsure(err) || server.hits.Load() != 1 {
+		t.Errorf("cancelled before it was sent: IsUnsure %t: %v", apierror.IsUnsure(err), err)
 	}
 }
 
@@ -315,9 +294,9 @@ func TestTimeoutIsPerAttempt(t *testing.T) {
 	retry.exchange.timeout = 2 * time.Second // long enough to connect in
 	url := server.URL + "/v2.0/lbaas/loadbalancers"
 	_, err := send(t, retry, http.MethodPost, url)
-	var timeout *TimeoutError
-	if !errors.As(err, &timeout) || !IsUnsure(err) || errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("IsUnsure %t, error %v; want an unsure TimeoutError", IsUnsure(err), err)
+	var timeout *apierror.TimeoutError
+	if !errors.As(err, &timeout) || !apierror.IsUnsure(err) || errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("IsUnsure %t, error %v; want an unsure TimeoutError", apierror.IsUnsure(err), err)
 	}
 	retry.exchange.timeout = time.Minute
 	resp, err := send(t, retry, http.MethodGet, url)

@@ -8,7 +8,6 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -16,6 +15,11 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // SessionOptions tune a session. The zero value is good.
@@ -41,7 +45,7 @@ type SessionOptions struct {
 	MaxBodyBytes int64
 	// LoadBalancerVersion is taken for the version of the load balancer API; zero: it
 	// is asked for.
-	LoadBalancerVersion Version
+	LoadBalancerVersion octavia.Version
 	// VersionAge is how long the load balancer API's version is believed: 10 min.
 	VersionAge time.Duration
 }
@@ -74,11 +78,7 @@ type Session struct {
 	endpoints endpointChoice
 	tokens    *tokenSource
 	provider  *gophercloud.ProviderClient
-	version   *versionCache
-	// versionTold tells that Octavia has told its version; versionWarning is for one
-	// that never does.
-	versionTold    atomic.Bool
-	versionWarning sync.Once
+	versions  *octavia.VersionReader
 
 	// refreshed is when the catalog was last read anew because it lacked a service.
 	refreshing sync.Mutex
@@ -98,19 +98,19 @@ func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*S
 	opts = opts.withDefaults()
 	creds, err := newCredentials(cfg)
 	if err != nil {
-		return nil, Wrap(err, doing)
+		return nil, apierror.Wrap(err, doing)
 	}
 	identity, err := identityEndpoint(cfg.AuthURL)
 	if err != nil {
-		return nil, Wrap(err, doing)
+		return nil, apierror.Wrap(err, doing)
 	}
 	endpoints, err := newEndpointChoice(cfg)
 	if err != nil {
-		return nil, Wrap(err, doing)
+		return nil, apierror.Wrap(err, doing)
 	}
 	connections, err := newTransport(cfg, opts.Limits.perHost())
 	if err != nil {
-		return nil, Wrap(err, doing)
+		return nil, apierror.Wrap(err, doing)
 	}
 	if cfg.TLSInsecure {
 		klog.FromContext(ctx).Info("Certificates of the cloud's services are not verified: tls-insecure is set")
@@ -129,18 +129,17 @@ func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*S
 	first, err := s.tokens.issue(ctx)
 	if err != nil {
 		s.Close()
-		return nil, Wrap(err, "sign in at "+identity)
+		return nil, apierror.Wrap(err, "sign in at "+identity)
 	}
 	s.tokens.current.Store(first)
 	if err := s.pinRegion(ctx, first); err != nil {
 		s.Close()
-		return nil, Wrap(err, doing)
+		return nil, apierror.Wrap(err, doing)
 	}
 	s.provider = newProvider(identity, &authTransport{tokens: s.tokens, next: chain}, opts.UserAgent)
-	s.version = &versionCache{read: s.readLoadBalancerVersion, age: opts.VersionAge, clock: opts.Clock, life: life}
-	if given := opts.LoadBalancerVersion; given != (Version{}) {
-		s.version.read = func(context.Context) (Version, error) { return given, nil }
-	}
+	s.versions = octavia.NewVersionReader(life, s, octavia.VersionOptions{
+		Fixed: opts.LoadBalancerVersion, Age: opts.VersionAge, Clock: opts.Clock,
+	})
 	s.background.Go(s.tokens.keepFresh)
 	return s, nil
 }
@@ -173,7 +172,25 @@ func newProvider(identity string, transport http.RoundTripper, userAgent string)
 	return provider
 }
 
-// ProjectID gives the project that the session works in.
+// Octavia returns a client of the load balancer service.
+func (s *Session) Octavia() *octavia.Client { return octavia.New(s) }
+
+// Neutron returns a client of the network service.
+func (s *Session) Neutron() *neutron.Client { return neutron.New(s) }
+
+// Nova returns a client of the compute service.
+func (s *Session) Nova() *nova.Client { return nova.New(s) }
+
+// Barbican returns a client of the key manager.
+func (s *Session) Barbican() *barbican.Client { return barbican.New(s) }
+
+// LoadBalancerVersion returns the newest version of the load balancer API that the
+// service speaks, as octavia.VersionReader does.
+func (s *Session) LoadBalancerVersion(ctx context.Context) (octavia.Version, error) {
+	return s.versions.Version(ctx)
+}
+
+// ProjectID returns the project that the session works in.
 func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID }
 
 // Refused gives why Keystone does not take our credentials, nil while it does or
@@ -181,7 +198,7 @@ func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID 
 // then.
 func (s *Session) Refused() error {
 	if last := s.tokens.failed.Load(); last.refused() {
-		return Wrap(last.err, "sign in at "+s.provider.IdentityEndpoint)
+		return apierror.Wrap(last.err, "sign in at "+s.provider.IdentityEndpoint)
 	}
 	return nil
 }

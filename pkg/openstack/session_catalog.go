@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // ErrNoEndpoint says that the service catalog has no endpoint for a service in the
@@ -177,7 +178,7 @@ func splitVersion(address *url.URL, version string) (root, base string) {
 	if n := len(segments); n > 0 && segments[n-1] == "lbaas" { // gophercloud adds it
 		segments = segments[:n-1]
 	}
-	at := slices.IndexFunc(segments, versionSegment.MatchString)
+	at := slices.IndexFunc(segments, request.IsVersion)
 	if at < 0 {
 		at = len(segments)
 		segments = append(segments, version)

@@ -222,3 +222,10 @@ func (c *instantClock) asked() []time.Duration {
 	defer c.mu.Unlock()
 	return append([]time.Duration(nil), c.waits...)
 }
+
+func answering(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}
+}

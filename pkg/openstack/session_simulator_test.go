@@ -3,6 +3,7 @@ package openstack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,10 +16,12 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simkeystone "github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 const lbRoute = "/load-balancer/v2.0/lbaas/loadbalancers"
@@ -49,7 +52,7 @@ func signIn(t *testing.T, cfg config.Global) *Session {
 	return s
 }
 
-func createLB(cloud *simulator.Cloud, s *Session, name string) (*LoadBalancer, error) {
+func createLB(cloud *simulator.Cloud, s *Session, name string) (*octavia.LoadBalancer, error) {
 	return s.Octavia().CreateLoadBalancer(context.Background(), loadbalancers.CreateOpts{Name: name, VipSubnetID: cloud.Subnet.ID})
 }
 
@@ -60,7 +63,7 @@ func TestRequestsOfASession(t *testing.T) {
 	if _, err := createLB(cloud, s, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := s.LoadBalancerVersion(ctx); err != nil || !v.AtLeast(VersionTags) {
+	if v, err := s.LoadBalancerVersion(ctx); err != nil || !v.AtLeast(octavia.VersionTags) {
 		t.Errorf("version %v, %v", v, err)
 	}
 	if _, err := s.Neutron().ExternalNetworks(ctx); err != nil {
@@ -117,11 +120,11 @@ func TestLostAnswersToWrites(t *testing.T) {
 		remove := cloud.Faults.Add(rule)
 		before := cloud.Books.Count(http.MethodPost, lbRoute)
 		_, err := createLB(cloud, s, name)
-		if sent := cloud.Books.Count(http.MethodPost, lbRoute) - before; !IsUnsure(err) || sent != 1 {
-			t.Errorf("%s: sent %d times, IsUnsure %t: %v", name, sent, IsUnsure(err), err)
+		if sent := cloud.Books.Count(http.MethodPost, lbRoute) - before; !apierror.IsUnsure(err) || sent != 1 {
+			t.Errorf("%s: sent %d times, IsUnsure %t: %v", name, sent, apierror.IsUnsure(err), err)
 		}
 		remove()
-		found, err := s.Octavia().LoadBalancers(context.Background(), LoadBalancerFilter{Name: name})
+		found, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{Name: name})
 		if err != nil || len(found) != 1 {
 			t.Errorf("%s: %d load balancers, %v", name, len(found), err)
 		}
@@ -134,7 +137,7 @@ func TestLostAnswersToReadsHeal(t *testing.T) {
 	for _, rule := range []faults.Rule{{Drop: true, Count: 2}, {Status: 503, Count: 3}, {Status: 429, Count: 1}} {
 		rule.Method = http.MethodGet
 		cloud.Faults.Add(rule)
-		if _, err := s.Octavia().LoadBalancers(context.Background(), LoadBalancerFilter{}); err != nil {
+		if _, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{}); err != nil {
 			t.Errorf("%+v: %v", rule, err)
 		}
 	}
@@ -144,7 +147,7 @@ func TestSimulatedRefusalsAreToldApart(t *testing.T) {
 	t.Parallel()
 	cloud, s := simulated(t, simulator.Options{
 		Quota:  map[string]int{"loadbalancer": 1},
-		Delays: map[string]octavia.Delays{"amphora": {Create: time.Hour}},
+		Delays: map[string]simoctavia.Delays{"amphora": {Create: time.Hour}},
 	})
 	ctx := context.Background()
 	lb, err := createLB(cloud, s, "a")
@@ -158,13 +161,13 @@ func TestSimulatedRefusalsAreToldApart(t *testing.T) {
 		listeners.CreateOpts{LoadbalancerID: lb.ID, Protocol: listeners.ProtocolTCP, ProtocolPort: 80})
 	_, refusals["400 invalid"] = s.Octavia().CreateLoadBalancer(ctx, loadbalancers.CreateOpts{Name: "no VIP", Provider: "nope", VipSubnetID: cloud.Subnet.ID})
 	for want, err := range refusals {
-		if got := properties(err); got != want || RequestID(err) == "" {
-			t.Errorf("%q, want %q, request %q: %v", got, want, RequestID(err), err)
+		if got := properties(err); got != want || apierror.RequestID(err) == "" {
+			t.Errorf("%q, want %q, request %q: %v", got, want, apierror.RequestID(err), err)
 		}
 	}
 	_, err = s.Neutron().CreateFloatingIP(ctx, floatingips.CreateOpts{FloatingNetworkID: cloud.Account.ProjectID})
-	if !IsNotFound(err) || NeutronType(err) == "" || IsUnsure(err) {
-		t.Errorf("%s, type %q: %v", properties(err), NeutronType(err), err)
+	if !apierror.IsNotFound(err) || apierror.NeutronType(err) == "" || apierror.IsUnsure(err) {
+		t.Errorf("%s, type %q: %v", properties(err), apierror.NeutronType(err), err)
 	}
 }
 
@@ -209,14 +212,32 @@ func TestWaysToSignIn(t *testing.T) {
 		if s.ProjectID() != account.ProjectID {
 			t.Errorf("%s: project %q, want %q", name, s.ProjectID(), account.ProjectID)
 		}
-		if _, err := s.Octavia().LoadBalancers(context.Background(), LoadBalancerFilter{}); err != nil {
+		if _, err := s.Octavia().LoadBalancers(context.Background(), octavia.LoadBalancerFilter{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	_, err = NewSession(context.Background(), config.Global{
 		AuthURL: cloud.AuthURL(), UserID: account.UserID, Password: "wr0ng", TenantID: account.ProjectID}, SessionOptions{})
-	var auth *AuthenticationError
+	var auth *apierror.AuthenticationError
 	if !errors.As(err, &auth) || strings.Contains(err.Error(), "wr0ng") {
 		t.Errorf("wrong password: %v", err)
 	}
+}
+
+// properties lists what the functions say of an error.
+func properties(err error) string {
+	var all []string
+	for _, p := range []struct {
+		name string
+		is   func(error) bool
+	}{
+		{"notfound", apierror.IsNotFound}, {"conflict", apierror.IsConflict}, {"locked", apierror.IsLocked}, {"quota", apierror.IsQuota},
+		{"forbidden", apierror.IsForbidden}, {"invalid", apierror.IsInvalid}, {"unsupported", apierror.IsUnsupported}, {"unsure", apierror.IsUnsure},
+		{"partsquota", apierror.IsPartsQuota}, {"crash", apierror.IsCrash}, {"sourcerangecrash", apierror.IsSourceRangeCrash},
+	} {
+		if p.is(err) {
+			all = append(all, p.name)
+		}
+	}
+	return fmt.Sprint(apierror.StatusCode(err), " ", strings.Join(all, " "))
 }

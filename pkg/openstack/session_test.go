@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 func TestOneTokenForAllServicesAndNoDiscovery(t *testing.T) {
@@ -162,7 +164,7 @@ func TestConcurrentUse(t *testing.T) {
 					cloud.revokeAll()
 				}
 				// Two revocations can hit one request: the second 401 is an answer.
-				if err := getServer(s); err != nil && StatusCode(err) != 401 {
+				if err := getServer(s); err != nil && apierror.StatusCode(err) != 401 {
 					t.Error(err)
 				}
 				if _, err := s.LoadBalancerVersion(context.Background()); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 const (
@@ -90,7 +91,7 @@ func newTLSConfig(cfg config.Global) (*tls.Config, error) {
 // into a read.
 func sameHostReads(req *http.Request, via []*http.Request) error {
 	first := via[0]
-	if isWrite(first.Method) || len(via) > maxRedirects ||
+	if request.IsWrite(first.Method) || len(via) > maxRedirects ||
 		req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme {
 		return http.ErrUseLastResponse
 	}

@@ -3,12 +3,13 @@ package openstack
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 const (
@@ -18,25 +19,6 @@ const (
 	// maxErrorBody bounds what is kept of an error's body.
 	maxErrorBody = 64 << 10
 )
-
-// TimeoutError is one attempt at a request that had no complete answer in time.
-type TimeoutError struct {
-	// After is the time that the attempt was given.
-	After time.Duration
-}
-
-func (e *TimeoutError) Error() string { return fmt.Sprintf("no answer within %s", e.After) }
-
-// Timeout marks the error as a timeout, as package net does.
-func (e *TimeoutError) Timeout() bool { return true }
-
-// TooLargeError is an answer that is longer than we are willing to read.
-type TooLargeError struct {
-	// Limit is in bytes.
-	Limit int64
-}
-
-func (e *TooLargeError) Error() string { return fmt.Sprintf("answer longer than %d bytes", e.Limit) }
 
 // exchange sends a request once and reads the whole answer. An answer that breaks
 // off is an error here already, where it is known whether a repetition is safe.
@@ -77,7 +59,7 @@ func (e *exchange) do(req *http.Request) (resp *http.Response, sent bool, err er
 	case parent.Err() != nil:
 		err = parent.Err()
 	case ctx.Err() != nil:
-		err = &TimeoutError{After: e.timeout}
+		err = &apierror.TimeoutError{After: e.timeout}
 		e.dropIdle()
 	}
 	return nil, connected.Load(), err
@@ -110,7 +92,7 @@ func (e *exchange) readAll(resp *http.Response) error {
 	case err != nil:
 		return err
 	case tooLarge:
-		return &TooLargeError{Limit: limit}
+		return &apierror.TooLargeError{Limit: limit}
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	resp.ContentLength = int64(len(body))

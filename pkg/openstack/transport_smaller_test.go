@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // silentPool never answers, and counts how often its connections are dropped.
@@ -28,7 +32,7 @@ func TestConnectionsAreNotUsedAgainAfterATimeout(t *testing.T) {
 	pool := &silentPool{}
 	e := &exchange{base: pool, timeout: time.Millisecond, maxBody: defaultMaxBody}
 	req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://octavia/", nil)
-	var timeout *TimeoutError
+	var timeout *apierror.TimeoutError
 	if _, _, err := e.do(req); !errors.As(err, &timeout) || pool.dropped != 1 {
 		t.Errorf("dropped %d times, want once: %v", pool.dropped, err)
 	}
@@ -47,7 +51,7 @@ func TestBarbicansPauseHoldsUpNoOtherService(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		t.Cleanup(cancel)
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://cloud"+path, nil)
-		return pacer.enter(req, kindOf(req.Method, req.URL.Path))
+		return pacer.enter(req, request.KindOf(req.Method, req.URL.Path))
 	}
 	secret, err := request("/key-manager/v1/secrets/1")
 	if err != nil {
@@ -66,8 +70,8 @@ func TestRedirectThatIsNotFollowedSaysSo(t *testing.T) {
 	cloud.services = answer(301, "Location", "https://cloud.example.org:8774/compute/secret?path=1")
 	err := getServer(cloud.session(t, cloud.config(), SessionOptions{}))
 	const want = "a redirect to https://cloud.example.org:8774, which is not followed: give that in auth-url, or in the service catalog"
-	if err == nil || !strings.Contains(Wrap(err, "read server 1").Error(), want) {
-		t.Errorf("%v", Wrap(err, "read server 1"))
+	if err == nil || !strings.Contains(apierror.Wrap(err, "read server 1").Error(), want) {
+		t.Errorf("%v", apierror.Wrap(err, "read server 1"))
 	}
 }
 
@@ -111,8 +115,8 @@ func TestOnlyNeutronKnowsNoAction(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		}
 		s := cloud.session(t, cloud.config(), SessionOptions{})
-		err := s.Neutron().AddRoutes(context.Background(), "r", []ExtraRoute{{"10.244.0.0/24", "10.0.0.5"}})
-		if got := IsUnknownAction(err); got != test.want {
+		err := s.Neutron().AddRoutes(context.Background(), "r", []neutron.ExtraRoute{{Destination: "10.244.0.0/24", NextHop: "10.0.0.5"}})
+		if got := apierror.IsUnknownAction(err); got != test.want {
 			t.Errorf("%s: unknown action %t, want %t: %v", body, got, test.want, err)
 		}
 	}

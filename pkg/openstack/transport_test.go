@@ -29,6 +29,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 type roundTripFunc func(*http.Request) (*http.Response, error)
@@ -90,7 +92,7 @@ func TestKindOf(t *testing.T) {
 		{"GET", "/v2.0/lbaas", "Octavia other_list (loadbalancer_read)"},
 	}
 	for _, test := range tests {
-		kind := kindOf(test.method, test.path)
+		kind := request.KindOf(test.method, test.path)
 		got := fmt.Sprintf("%s %s (%s)", kind.Service, kind.Name, kind.Class)
 		if got != test.want {
 			t.Errorf("%s %s\n got %s\nwant %s", test.method, test.path, got, test.want)
@@ -116,7 +118,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		return ex.do(req)
 	}
 	_, sent, err := get("/v2.0/ports")
-	var tooLarge *TooLargeError
+	var tooLarge *apierror.TooLargeError
 	if !errors.As(err, &tooLarge) || tooLarge.Limit != 1<<19 || !sent {
 		t.Errorf("sent %t, error %v; want a TooLargeError", sent, err)
 	}

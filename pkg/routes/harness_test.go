@@ -20,18 +20,19 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // cloud is a simulated one that many clusters can be on.
 type cloud struct {
 	*testing.T
 	*simulator.Cloud
-	network *openstack.Neutron
+	network *neutron.Client
 }
 
 func newCloud(t *testing.T, options simulator.Options) *cloud {
@@ -45,7 +46,7 @@ func newCloud(t *testing.T, options simulator.Options) *cloud {
 func dualStack() simulator.Options {
 	return simulator.Options{
 		Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"},
-		Neutron:  func(o *neutron.Options) { o.MaxRoutes = 1000 },
+		Neutron:  func(o *simneutron.Options) { o.MaxRoutes = 1000 },
 	}
 }
 
@@ -70,9 +71,9 @@ func (c *cloud) wantRoutes(want ...string) {
 // setRoutes is what somebody else does, each a destination and a next hop.
 func (c *cloud) setRoutes(routes ...[2]string) {
 	c.Helper()
-	var all []neutron.Route
+	var all []simneutron.Route
 	for _, r := range routes {
-		all = append(all, neutron.Route{Destination: r[0], NextHop: r[1]})
+		all = append(all, simneutron.Route{Destination: r[0], NextHop: r[1]})
 	}
 	if err := c.Neutron.SetRoutes(c.Router.ID, all); err != nil {
 		c.Fatal(err)

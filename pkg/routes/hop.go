@@ -7,7 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // hop is a route of a router: where to, and through whom. Neutron has nothing else
@@ -24,11 +24,11 @@ func (h hop) String() string { return h.to.String() + viaWord + h.via.String() }
 // parseHop reads what String writes.
 func parseHop(text string) (hop, error) {
 	to, via, _ := strings.Cut(text, viaWord)
-	return hopOf(openstack.ExtraRoute{Destination: to, NextHop: via})
+	return hopOf(neutron.ExtraRoute{Destination: to, NextHop: via})
 }
 
 // hopOf reads a route however it is spelled: IPv6 has many ways to be.
-func hopOf(route openstack.ExtraRoute) (hop, error) {
+func hopOf(route neutron.ExtraRoute) (hop, error) {
 	to, err := netip.ParsePrefix(route.Destination)
 	if err != nil {
 		return hop{}, fmt.Errorf("destination of a route: %w", err)
@@ -42,8 +42,8 @@ func hopOf(route openstack.ExtraRoute) (hop, error) {
 
 // hopsOf are the routes of a router with their own spelling, by which alone they can
 // be removed.
-func hopsOf(router *openstack.Router) map[hop]openstack.ExtraRoute {
-	hops := make(map[hop]openstack.ExtraRoute, len(router.Routes))
+func hopsOf(router *neutron.Router) map[hop]neutron.ExtraRoute {
+	hops := make(map[hop]neutron.ExtraRoute, len(router.Routes))
 	for _, route := range router.Routes {
 		if h, err := hopOf(route); err == nil {
 			hops[h] = route

@@ -7,28 +7,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // A port with port security sends and is sent nothing but its own addresses and its
 // allowed address pairs, so the node's port needs a pair for each of its pod CIDRs.
 
 // guarded tells whether a port needs pairs at all.
-func guarded(port *openstack.RoutedPort) bool {
+func guarded(port *neutron.RoutedPort) bool {
 	return port.AddressPairs != nil && (port.PortSecurity == nil || *port.PortSecurity)
 }
 
 // open tells whether pods of the CIDR are reached through the port. A wider pair,
 // which somebody else made, does as well.
-func open(port *openstack.RoutedPort, to netip.Prefix) bool {
-	return !guarded(port) || slices.ContainsFunc(*port.AddressPairs, func(pair openstack.AddressPair) bool {
+func open(port *neutron.RoutedPort, to netip.Prefix) bool {
+	return !guarded(port) || slices.ContainsFunc(*port.AddressPairs, func(pair neutron.AddressPair) bool {
 		has, ok := prefixOf(pair, port)
 		return ok && has.Bits() <= to.Bits() && has.Contains(to.Addr())
 	})
 }
 
 // prefixOf reads a pair of the port's own MAC.
-func prefixOf(pair openstack.AddressPair, port *openstack.RoutedPort) (netip.Prefix, bool) {
+func prefixOf(pair neutron.AddressPair, port *neutron.RoutedPort) (netip.Prefix, bool) {
 	if pair.MACAddress != "" && !strings.EqualFold(pair.MACAddress, port.MACAddress) {
 		return netip.Prefix{}, false
 	}
@@ -43,12 +44,12 @@ func prefixOf(pair openstack.AddressPair, port *openstack.RoutedPort) (netip.Pre
 }
 
 // addPairs lets pods of the CIDRs be reached through a port.
-func (t *Table) addPairs(ctx context.Context, port *openstack.RoutedPort, cidrs []netip.Prefix) error {
-	return t.changePairs(ctx, port, func(port *openstack.RoutedPort) []openstack.AddressPair {
+func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
+	return t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
 		pairs := slices.Clone(*port.AddressPairs)
 		for _, to := range cidrs {
 			if !open(port, to) {
-				pairs = append(pairs, openstack.AddressPair{IPAddress: to.String(), MACAddress: port.MACAddress})
+				pairs = append(pairs, neutron.AddressPair{IPAddress: to.String(), MACAddress: port.MACAddress})
 			}
 		}
 		return pairs
@@ -57,28 +58,28 @@ func (t *Table) addPairs(ctx context.Context, port *openstack.RoutedPort, cidrs 
 
 // removePairs takes back what addPairs has added. A port that is gone has none, and
 // one that we may not write has none of ours.
-func (t *Table) removePairs(ctx context.Context, port *openstack.RoutedPort, cidrs []netip.Prefix) error {
-	err := t.changePairs(ctx, port, func(port *openstack.RoutedPort) []openstack.AddressPair {
-		return slices.DeleteFunc(slices.Clone(*port.AddressPairs), func(pair openstack.AddressPair) bool {
+func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
+	err := t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
+		return slices.DeleteFunc(slices.Clone(*port.AddressPairs), func(pair neutron.AddressPair) bool {
 			has, ok := prefixOf(pair, port)
 			return ok && slices.Contains(cidrs, has)
 		})
 	})
-	if openstack.IsNotFound(err) || openstack.IsForbidden(err) {
+	if apierror.IsNotFound(err) || apierror.IsForbidden(err) {
 		return nil
 	}
 	return err
 }
 
 // changePairs reads the port again when somebody else has changed it.
-func (t *Table) changePairs(ctx context.Context, port *openstack.RoutedPort, wanted func(*openstack.RoutedPort) []openstack.AddressPair) error {
+func (t *Table) changePairs(ctx context.Context, port *neutron.RoutedPort, wanted func(*neutron.RoutedPort) []neutron.AddressPair) error {
 	for attempt := 1; guarded(port); attempt++ {
 		pairs := wanted(port)
 		if slices.Equal(pairs, *port.AddressPairs) {
 			return nil
 		}
 		err := t.network.SetAddressPairs(ctx, port, pairs)
-		if err == nil || !openstack.IsStale(err) {
+		if err == nil || !apierror.IsStale(err) {
 			return err
 		}
 		if attempt == attempts {
@@ -92,7 +93,7 @@ func (t *Table) changePairs(ctx context.Context, port *openstack.RoutedPort, wan
 }
 
 // portsOf finds ports by their addresses.
-func (t *Table) portsOf(ctx context.Context, addresses []netip.Addr) (map[netip.Addr][]*openstack.RoutedPort, error) {
+func (t *Table) portsOf(ctx context.Context, addresses []netip.Addr) (map[netip.Addr][]*neutron.RoutedPort, error) {
 	slices.SortFunc(addresses, netip.Addr.Compare)
 	var texts []string
 	for _, address := range slices.Compact(addresses) {
@@ -102,7 +103,7 @@ func (t *Table) portsOf(ctx context.Context, addresses []netip.Addr) (map[netip.
 	if err != nil {
 		return nil, err
 	}
-	ports, seen := map[netip.Addr][]*openstack.RoutedPort{}, map[string]bool{}
+	ports, seen := map[netip.Addr][]*neutron.RoutedPort{}, map[string]bool{}
 	for i := range found {
 		if seen[found[i].ID] { // once for each of its addresses
 			continue

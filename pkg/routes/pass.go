@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // pass is one batch at work. Routes go before routes come, which makes room for them.
@@ -18,8 +18,8 @@ import (
 // ListRoutes gives as gone has nothing left, and one that Neutron refuses costs the
 // port no write.
 type pass struct {
-	router *openstack.Router
-	has    map[hop]openstack.ExtraRoute
+	router *neutron.Router
+	has    map[hop]neutron.ExtraRoute
 	// owned is the record as it was at the start.
 	owned map[hop]string
 	// errs are why routes are not what they should be.
@@ -130,15 +130,15 @@ func (p *pass) stuckBy(drops map[hop]error) map[netip.Prefix]error {
 
 // inherited tells that the address of a route now is that of another port, which lets
 // the same pods through: another cluster's node, whose route is spelled like ours.
-func inherited(h hop, portID string, ports []*openstack.RoutedPort) bool {
-	return portID != "" && slices.ContainsFunc(ports, func(port *openstack.RoutedPort) bool {
+func inherited(h hop, portID string, ports []*neutron.RoutedPort) bool {
+	return portID != "" && slices.ContainsFunc(ports, func(port *neutron.RoutedPort) bool {
 		return port.ID != portID && guarded(port) && open(port, h.to)
 	})
 }
 
 // dropRoutes removes those of the routes whose pairs are gone.
 func (t *Table) dropRoutes(ctx context.Context, p *pass, drops map[hop]error, going map[hop]bool) {
-	var routes []openstack.ExtraRoute
+	var routes []neutron.ExtraRoute
 	var gone []hop
 	for h := range going {
 		if drops[h] = p.errs[h]; drops[h] != nil {
@@ -214,7 +214,7 @@ func addressesOf(adds map[*call]error) []netip.Addr {
 }
 
 // bring makes the routes whole.
-func (t *Table) bring(ctx context.Context, p *pass, known map[hop]string, ports map[netip.Addr][]*openstack.RoutedPort) {
+func (t *Table) bring(ctx context.Context, p *pass, known map[hop]string, ports map[netip.Addr][]*neutron.RoutedPort) {
 	var missing []hop
 	for h := range known {
 		if _, there := p.has[h]; !there {
@@ -231,7 +231,7 @@ func (t *Table) bring(ctx context.Context, p *pass, known map[hop]string, ports 
 	}
 	t.eachPort(ctx, p, there, ports, t.addPairs)
 	whole := map[hop]bool{}
-	var back []openstack.ExtraRoute
+	var back []neutron.ExtraRoute
 	for h := range there {
 		whole[h] = p.errs[h] == nil
 		if !whole[h] && p.added[h] {
@@ -254,10 +254,10 @@ func (t *Table) bring(ctx context.Context, p *pass, known map[hop]string, ports 
 // eachPort does something to the pairs of the ports that routes lead to, a port's at
 // once, and notes what becomes of it. Where the record knows the port, another one
 // that has got its address is not touched.
-func (t *Table) eachPort(ctx context.Context, p *pass, routes map[hop]bool, ports map[netip.Addr][]*openstack.RoutedPort,
-	do func(context.Context, *openstack.RoutedPort, []netip.Prefix) error,
+func (t *Table) eachPort(ctx context.Context, p *pass, routes map[hop]bool, ports map[netip.Addr][]*neutron.RoutedPort,
+	do func(context.Context, *neutron.RoutedPort, []netip.Prefix) error,
 ) {
-	byPort := map[*openstack.RoutedPort][]hop{}
+	byPort := map[*neutron.RoutedPort][]hop{}
 	for h := range routes {
 		for _, port := range ports[h.via] {
 			if p.owned[h] == port.ID || p.owned[h] == "" && len(ports[h.via]) == 1 {
@@ -289,7 +289,7 @@ func (t *Table) eachPort(ctx context.Context, p *pass, routes map[hop]bool, port
 
 // choose gives the route that a call asks for, and the ID of the port that it leads
 // to. A route that is there through any of the node's addresses is the one.
-func (t *Table) choose(p *pass, c *call, ports map[netip.Addr][]*openstack.RoutedPort) (hop, string, error) {
+func (t *Table) choose(p *pass, c *call, ports map[netip.Addr][]*neutron.RoutedPort) (hop, string, error) {
 	for _, via := range c.through {
 		h := hop{c.to, via}
 		if _, there := p.has[h]; there {
@@ -316,7 +316,7 @@ func (t *Table) choose(p *pass, c *call, ports map[netip.Addr][]*openstack.Route
 // portAt is the port with an address, in a subnet of the router; "" when there is
 // none. When the project does not see the router's own ports, the only port is taken
 // for the right one.
-func (t *Table) portAt(via netip.Addr, ports map[netip.Addr][]*openstack.RoutedPort) string {
+func (t *Table) portAt(via netip.Addr, ports map[netip.Addr][]*neutron.RoutedPort) string {
 	for _, port := range ports[via] {
 		for _, fixed := range port.FixedIPs {
 			if address, err := netip.ParseAddr(fixed.IPAddress); err == nil && address == via && t.subnets[fixed.SubnetID] {
@@ -332,7 +332,7 @@ func (t *Table) portAt(via netip.Addr, ports map[netip.Addr][]*openstack.RoutedP
 
 // learnSubnets looks which subnets the router is in. It looks again when a node is in
 // none of those that are known.
-func (t *Table) learnSubnets(ctx context.Context, adds map[*call]error, ports map[netip.Addr][]*openstack.RoutedPort) error {
+func (t *Table) learnSubnets(ctx context.Context, adds map[*call]error, ports map[netip.Addr][]*neutron.RoutedPort) error {
 	unplaced := func(c *call) bool {
 		return !slices.ContainsFunc(c.through, func(via netip.Addr) bool { return t.portAt(via, ports) != "" })
 	}

@@ -8,7 +8,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // attempts bounds how often a change is tried that somebody else prevents by one of theirs.
@@ -28,9 +29,9 @@ type routeLimit struct {
 	until time.Time
 }
 
-func (t *Table) readRouter(ctx context.Context) (*openstack.Router, error) {
+func (t *Table) readRouter(ctx context.Context) (*neutron.Router, error) {
 	router, err := t.network.Router(ctx, t.routerID)
-	if openstack.IsNoRouter(err) {
+	if apierror.IsNoRouter(err) {
 		return nil, fmt.Errorf("cloud.conf [Route] router-id names no router that this project has or may see: %w", err)
 	}
 	return router, err
@@ -38,7 +39,7 @@ func (t *Table) readRouter(ctx context.Context) (*openstack.Router, error) {
 
 // change adds routes to the router, or removes them. The router is what was read of
 // it last; it is brought up to date where that matters.
-func (t *Table) change(ctx context.Context, router *openstack.Router, add, remove []openstack.ExtraRoute) error {
+func (t *Table) change(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
 	if now := t.clock.Now(); now.UnixNano() >= t.wholeUntil.Load() {
 		var err error
 		if len(add) > 0 {
@@ -46,7 +47,7 @@ func (t *Table) change(ctx context.Context, router *openstack.Router, add, remov
 		} else {
 			err = t.network.RemoveRoutes(ctx, t.routerID, remove)
 		}
-		if !openstack.IsUnknownAction(err) {
+		if !apierror.IsUnknownAction(err) {
 			return err
 		}
 		klog.FromContext(ctx).Info("Neutron has no extension extraroute-atomic: routes are read and written back as a whole", "router", t.routerID)
@@ -57,9 +58,9 @@ func (t *Table) change(ctx context.Context, router *openstack.Router, add, remov
 
 // replace is for Neutron without extraroute-atomic. It writes the routes as a whole,
 // unless somebody else has changed the router since it was read.
-func (t *Table) replace(ctx context.Context, router *openstack.Router, add, remove []openstack.ExtraRoute) error {
+func (t *Table) replace(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
 	for attempt := 1; ; attempt++ {
-		routes := slices.DeleteFunc(slices.Clone(router.Routes), func(r openstack.ExtraRoute) bool { return slices.Contains(remove, r) })
+		routes := slices.DeleteFunc(slices.Clone(router.Routes), func(r neutron.ExtraRoute) bool { return slices.Contains(remove, r) })
 		for _, r := range add {
 			if !slices.Contains(routes, r) {
 				routes = append(routes, r)
@@ -70,7 +71,7 @@ func (t *Table) replace(ctx context.Context, router *openstack.Router, add, remo
 			*router = *written
 			return nil
 		}
-		if !openstack.IsStale(err) || attempt == attempts {
+		if !apierror.IsStale(err) || attempt == attempts {
 			return err
 		}
 		read, err := t.readRouter(ctx)
@@ -103,9 +104,9 @@ func (t *Table) add(ctx context.Context, p *pass, hops []hop) {
 
 // addSome gives an error when the router is full.
 func (t *Table) addSome(ctx context.Context, p *pass, hops []hop) error {
-	routes := make([]openstack.ExtraRoute, 0, len(hops))
+	routes := make([]neutron.ExtraRoute, 0, len(hops))
 	for _, h := range hops {
-		routes = append(routes, openstack.ExtraRoute{Destination: h.to.String(), NextHop: h.via.String()})
+		routes = append(routes, neutron.ExtraRoute{Destination: h.to.String(), NextHop: h.via.String()})
 	}
 	err := t.change(ctx, p.router, routes, nil)
 	switch {
@@ -114,7 +115,7 @@ func (t *Table) addSome(ctx context.Context, p *pass, hops []hop) error {
 			p.has[h], p.added[h] = routes[i], true
 		}
 		return nil
-	case openstack.IsInvalid(err) && len(hops) > 1:
+	case apierror.IsInvalid(err) && len(hops) > 1:
 		half := len(hops) / 2
 		full := t.addSome(ctx, p, hops[:half])
 		if full == nil {
@@ -124,7 +125,7 @@ func (t *Table) addSome(ctx context.Context, p *pass, hops []hop) error {
 			p.errs[h] = full
 		}
 		return full
-	case openstack.IsRouteLimit(err):
+	case apierror.IsRouteLimit(err):
 		t.limit = routeLimit{most: len(p.has), until: t.clock.Now().Add(limitAge)}
 		err = fmt.Errorf("%w: %w", t.fullError(t.limit.most), err)
 		p.errs[hops[0]] = err

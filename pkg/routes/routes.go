@@ -33,20 +33,20 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Network is what this package asks of Neutron; *openstack.Neutron does it.
+// Network is what this package asks of Neutron; *neutron.Client does it.
 type Network interface {
-	Router(ctx context.Context, id string) (*openstack.Router, error)
-	// AddRoutes and RemoveRoutes give openstack.IsUnknownAction where SetRoutes must do.
-	AddRoutes(ctx context.Context, routerID string, routes []openstack.ExtraRoute) error
-	RemoveRoutes(ctx context.Context, routerID string, routes []openstack.ExtraRoute) error
-	SetRoutes(ctx context.Context, router *openstack.Router, routes []openstack.ExtraRoute) (*openstack.Router, error)
-	RouterPorts(ctx context.Context, routerID string) ([]openstack.RoutedPort, error)
-	PortsWithAddresses(ctx context.Context, addresses []string) ([]openstack.RoutedPort, error)
-	RoutedPort(ctx context.Context, id string) (*openstack.RoutedPort, error)
-	SetAddressPairs(ctx context.Context, port *openstack.RoutedPort, pairs []openstack.AddressPair) error
+	Router(ctx context.Context, id string) (*neutron.Router, error)
+	// AddRoutes and RemoveRoutes give apierror.IsUnknownAction where SetRoutes must do.
+	AddRoutes(ctx context.Context, routerID string, routes []neutron.ExtraRoute) error
+	RemoveRoutes(ctx context.Context, routerID string, routes []neutron.ExtraRoute) error
+	SetRoutes(ctx context.Context, router *neutron.Router, routes []neutron.ExtraRoute) (*neutron.Router, error)
+	RouterPorts(ctx context.Context, routerID string) ([]neutron.RoutedPort, error)
+	PortsWithAddresses(ctx context.Context, addresses []string) ([]neutron.RoutedPort, error)
+	RoutedPort(ctx context.Context, id string) (*neutron.RoutedPort, error)
+	SetAddressPairs(ctx context.Context, port *neutron.RoutedPort, pairs []neutron.AddressPair) error
 }
 
 const (
@@ -178,7 +178,7 @@ func (t *Table) targets() (map[hop]target, error) {
 // adopt takes down the routes to our Nodes that are not in the record, such as those
 // of cloud-provider-openstack, and strikes what neither is nor shall be. It gives
 // all that is ours.
-func (t *Table) adopt(ctx context.Context, has map[hop]openstack.ExtraRoute, wanted map[hop]target, owned, ports map[hop]string) (map[hop]string, error) {
+func (t *Table) adopt(ctx context.Context, has map[hop]neutron.ExtraRoute, wanted map[hop]target, owned, ports map[hop]string) (map[hop]string, error) {
 	adopted, struck := map[hop]string{}, []hop(nil)
 	for h := range has {
 		port, known := owned[h]
@@ -201,7 +201,7 @@ func (t *Table) adopt(ctx context.Context, has map[hop]openstack.ExtraRoute, wan
 // wholeRoutes tells which routes to Nodes have all that they need, and which ports
 // they lead to. Between two looks at the ports that is what CreateRoute has brought
 // about.
-func (t *Table) wholeRoutes(ctx context.Context, has map[hop]openstack.ExtraRoute, wanted map[hop]target, owned map[hop]string) (whole map[hop]bool, ports map[hop]string, err error) {
+func (t *Table) wholeRoutes(ctx context.Context, has map[hop]neutron.ExtraRoute, wanted map[hop]target, owned map[hop]string) (whole map[hop]bool, ports map[hop]string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.clock.Since(t.checked) < t.pairsAge {
@@ -223,10 +223,10 @@ func (t *Table) wholeRoutes(ctx context.Context, has map[hop]openstack.ExtraRout
 			continue
 		}
 		at := found[h.via]
-		if i := slices.IndexFunc(at, func(port *openstack.RoutedPort) bool { return port.ID == owned[h] }); i >= 0 {
+		if i := slices.IndexFunc(at, func(port *neutron.RoutedPort) bool { return port.ID == owned[h] }); i >= 0 {
 			at = at[i : i+1]
 		}
-		whole[h] = !slices.ContainsFunc(at, func(port *openstack.RoutedPort) bool { return !open(port, h.to) })
+		whole[h] = !slices.ContainsFunc(at, func(port *neutron.RoutedPort) bool { return !open(port, h.to) })
 		if len(at) == 1 {
 			ports[h] = at[0].ID
 		}

@@ -157,7 +157,7 @@ func clusterBreaks() []Break {
 		{
 			Row: 106, What: "a server that is shelved and on no host is not shut down",
 			File:  "pkg/instances/instance.go",
-			Old:   `, openstack.ServerShelvedOffloaded:`,
+			Old:   `, nova.ServerShelvedOffloaded:`,
 			New:   `:`,
 			Tests: []string{"TestOnlyAServerThatIsOffIsShutDown"},
 		},

@@ -13,7 +13,7 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 78, What: "the groups of a port are written whatever others do",
-			File:  "pkg/openstack/neutron_security.go",
+			File:  "pkg/openstack/neutron/securitygroup.go",
 			Old:   `SecurityGroups: &groupIDs, RevisionNumber: port.Revision`,
 			New:   `SecurityGroups: &groupIDs`,
 			Tests: []string{"TestManyServicesAtOnceComeAndGoWithTheirSecurityGroups"},
@@ -21,15 +21,15 @@ func faultBreaks() []Break {
 		{
 			Row: 79, What: "it is an error at once",
 			File:  "pkg/loadbalancer/apply/apply.go",
-			Old:   `!openstack.IsLocked(err) || try == tries`,
+			Old:   `!apierror.IsLocked(err) || try == tries`,
 			New:   `err != nil || try == tries`,
 			Tests: []string{"TestLoadBalancerThatSomebodyElseHoldsIsWaitedFor"},
 		},
 		{
 			Row: 80, What: "Retry-After is not heard",
 			File:  "pkg/openstack/retry.go",
-			Old:   `retryAfter(out.resp.Header, now); ok {`,
-			New:   `retryAfter(out.resp.Header, now); ok && false {`,
+			Old:   `apierror.RetryAfterHeader(out.resp.Header, now); ok {`,
+			New:   `apierror.RetryAfterHeader(out.resp.Header, now); ok && false {`,
 			Tests: []string{"TestRetryAfterIsWaitedFor"},
 		},
 		{

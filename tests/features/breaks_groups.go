@@ -12,7 +12,7 @@ func groupBreaks() []Break {
 		},
 		{
 			Row: 86, What: "the groups of a port are written whatever has become of it",
-			File:  "pkg/openstack/neutron_security.go",
+			File:  "pkg/openstack/neutron/securitygroup.go",
 			Old:   `SecurityGroups: &groupIDs, RevisionNumber: port.Revision`,
 			New:   `SecurityGroups: &groupIDs`,
 			Tests: []string{"TestGroupsThatOthersPutOnAPortStay"},

@@ -78,7 +78,7 @@ func settingBreaks() []Break {
 		{
 			Row: 40, What: "names are not looked for",
 			File:  "pkg/loadbalancer/lookup/place.go",
-			Old:   `at = slices.IndexFunc(all, func(f openstack.Flavor) bool { return f.Name == asked })`,
+			Old:   `at = slices.IndexFunc(all, func(f octavia.Flavor) bool { return f.Name == asked })`,
 			New:   `at = -1`,
 			Tests: []string{"TestFlavorByIDOrNameAndAvailabilityZone"},
 		},

@@ -26,12 +26,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Octavia is what apply asks of the load balancer service.
 type Octavia interface {
-	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*openstack.LoadBalancer, error)
+	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octavia.LoadBalancer, error)
 	UpdateLoadBalancer(ctx context.Context, id string, opts loadbalancers.UpdateOptsBuilder) error
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
 	CreateListener(ctx context.Context, opts listeners.CreateOpts) (*listeners.Listener, error)
@@ -47,7 +48,7 @@ type Octavia interface {
 	AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (*pools.Member, error)
 	UpdateMember(ctx context.Context, poolID, memberID string, opts pools.UpdateMemberOptsBuilder) error
 	RemoveMember(ctx context.Context, poolID, memberID string) error
-	StatusTree(ctx context.Context, loadBalancerID string) (*openstack.StatusTree, error)
+	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 
 // Neutron is what apply asks of the network service.
@@ -178,7 +179,7 @@ func (a *Applier) Run(ctx context.Context, id ownership.Identity, observed *mode
 		logger.V(2).Info("Changing the cloud", "step", text)
 		r.made = ""
 		err := r.do(ctx, step)
-		if openstack.IsUnsupported(err) {
+		if apierror.IsUnsupported(err) {
 			return &RefusedError{step, err}
 		}
 		if err != nil {
@@ -227,7 +228,7 @@ func (r *run) do(ctx context.Context, step plan.Step) error {
 			return err
 		}
 		err := r.once(ctx, step)
-		if err == nil || !openstack.IsLocked(err) || try == tries {
+		if err == nil || !apierror.IsLocked(err) || try == tries {
 			return err
 		}
 		if err := r.unlocked(ctx, step); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // createLoadBalancer makes a load balancer with all that is in it. The caller has
@@ -20,7 +20,7 @@ func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer)
 	switch {
 	case err == nil:
 		r.observed.LoadBalancer = withMonitors(observe.Created(*created).Model(r.id), wanted)
-	case openstack.IsUnsure(err):
+	case apierror.IsUnsure(err):
 		made, err := r.lookForLoadBalancer(ctx, s, err)
 		if err != nil {
 			return err
@@ -61,7 +61,7 @@ func withMonitors(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 // contents but the port of its VIP: Octavia has Neutron make it before it looks at the
 // quotas of what is in the load balancer and asks the provider.
 func losesPort(err error) bool {
-	return openstack.IsPartsQuota(err) || openstack.IsUnsupported(err)
+	return apierror.IsPartsQuota(err) || apierror.IsUnsupported(err)
 }
 
 // lookForLoadBalancer looks, a few times, whether a creation without an answer
@@ -71,7 +71,7 @@ func losesPort(err error) bool {
 // not at it any more, and one look tells.
 func (r *run) lookForLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer, cause error) (*model.LoadBalancer, error) {
 	looks := 3
-	if openstack.IsCrash(cause) {
+	if apierror.IsCrash(cause) {
 		looks = 1
 	}
 	for i := range looks {
@@ -89,7 +89,7 @@ func (r *run) lookForLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer
 		}
 	}
 	switch {
-	case !openstack.IsCrash(cause):
+	case !apierror.IsCrash(cause):
 		return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, errUnfound)}
 	case len(s.LoadBalancer.Listeners) > 0:
 		return nil, &FullCreateError{s, cause}

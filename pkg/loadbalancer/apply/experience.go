@@ -8,7 +8,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // operation is what a cloud is waited for.
@@ -111,7 +111,7 @@ func (a *Applier) wait(ctx context.Context, id string, k kind) (watcher.Token, e
 	timing := a.Drivers.Timing(k.provider)
 	given := watcher.Every(map[operation]driver.PollInterval{creating: timing.Create, updating: timing.Update, deleting: timing.Delete}[k.operation])
 	given.Pending = map[operation]string{
-		creating: openstack.StatusPendingCreate, updating: openstack.StatusPendingUpdate, deleting: openstack.StatusPendingDelete,
+		creating: octavia.StatusPendingCreate, updating: octavia.StatusPendingUpdate, deleting: octavia.StatusPendingDelete,
 	}[k.operation]
 	began := a.Clock.Now()
 	token, err := a.Watcher.Settled(ctx, id, a.experience.pace(k, given))

@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // floatingIP carries out a step for a floating IP. None of them touches the load
@@ -67,7 +67,7 @@ func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, por
 	fip, err := r.newFloatingIP(ctx, s.FloatingIP, port)
 	switch {
 	case err == nil:
-	case !s.Beside && !openstack.IsExhausted(err) && (openstack.IsUnsure(err) || openstack.IsConflict(err)):
+	case !s.Beside && !apierror.IsExhausted(err) && (apierror.IsUnsure(err) || apierror.IsConflict(err)):
 		return r.adoptFloatingIP(ctx, err)
 	default:
 		return err
@@ -100,7 +100,7 @@ func (r *run) newFloatingIP(ctx context.Context, want model.FloatingIP, port str
 			Description:       want.Description,
 			PortID:            port,
 		})
-		if !openstack.IsExhausted(err) {
+		if !apierror.IsExhausted(err) {
 			return fip, err
 		}
 	}
@@ -112,7 +112,7 @@ func (r *run) newFloatingIP(ctx context.Context, want model.FloatingIP, port str
 
 // adoptFloatingIP takes the floating IP that is on the VIP after all.
 func (r *run) adoptFloatingIP(ctx context.Context, cause error) error {
-	if openstack.IsUnsure(cause) {
+	if apierror.IsUnsure(cause) {
 		if err := r.sleep(ctx, r.Drivers.Timing("").LostCreateRetry); err != nil {
 			return err
 		}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // unlucky are the ways in which a write can go wrong.
@@ -125,7 +125,7 @@ func TestACreationThatIsNotFoundIsNotRepeatedBlindly(t *testing.T) {
 	w := newWorld(t, simulator.Options{})
 	w.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true}))
 	_, _, err := w.pass(w.web(80))
-	if err == nil || !openstack.IsUnsure(err) {
+	if err == nil || !apierror.IsUnsure(err) {
 		t.Errorf("error %v, want the lost answer", err)
 	}
 	if n := w.writes(http.MethodPost, lbaas+"loadbalancers"); n != 1 {
@@ -142,7 +142,7 @@ func TestACreationThatCannotBeLookedForSaysBoth(t *testing.T) {
 	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers", Status: http.StatusForbidden})
 	observed := model.Observed{}
 	err := w.applier.Run(w.ctx, us(), &observed, plan.Diff(desired, observed, plan.Options{}))
-	if !openstack.IsUnsure(err) || !strings.Contains(fmt.Sprint(err), "cannot look for what became of it") {
+	if !apierror.IsUnsure(err) || !strings.Contains(fmt.Sprint(err), "cannot look for what became of it") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestAFloatingIPWithoutAnAnswerIsFound(t *testing.T) {
 			w.cloud.Faults.Add(once(http.MethodPost, floatingIPs, rule))
 			if rule.AfterWork {
 				w.reach(w.web(80)) // within one pass
-			} else if _, _, err := w.pass(w.web(80)); !openstack.IsUnsure(err) {
+			} else if _, _, err := w.pass(w.web(80)); !apierror.IsUnsure(err) {
 				t.Errorf("error %v, want the lost answer", err)
 			}
 			w.reach(w.web(80))
@@ -176,7 +176,7 @@ func TestAFloatingIPThatSomebodyElsePutOnTheVIPIsTaken(t *testing.T) {
 	internal.FloatingIP = nil
 	observed := w.reach(internal)
 	todo := plan.Diff(w.web(80), observed, plan.Options{})
-	theirs, err := w.cloud.Neutron.CreateFloatingIP(neutron.FloatingIPSpec{
+	theirs, err := w.cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
 		ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.ExternalNetwork.ID, PortID: observed.LoadBalancer.VIP.PortID,
 	})
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // loadBalancerOpts is the body of a fully populated create.
-func loadBalancerOpts(lb *model.LoadBalancer) openstack.LoadBalancerCreate {
-	opts := openstack.LoadBalancerCreate{PersistenceTimeouts: map[string]int{}}
+func loadBalancerOpts(lb *model.LoadBalancer) octavia.LoadBalancerCreate {
+	opts := octavia.LoadBalancerCreate{PersistenceTimeouts: map[string]int{}}
 	opts.CreateOpts = loadbalancers.CreateOpts{
 		Name:             lb.Name,
 		Description:      lb.Description,
@@ -41,7 +41,7 @@ func loadBalancerOpts(lb *model.LoadBalancer) openstack.LoadBalancerCreate {
 }
 
 // vipUpdate holds what differs.
-func vipUpdate(s plan.UpdateLoadBalancer) (opts openstack.VIPUpdate) {
+func vipUpdate(s plan.UpdateLoadBalancer) (opts octavia.VIPUpdate) {
 	from, to := s.From, s.To
 	opts.SwitchOn = s.SwitchOn
 	if from.QoSPolicyID != to.QoSPolicyID {
@@ -53,8 +53,8 @@ func vipUpdate(s plan.UpdateLoadBalancer) (opts openstack.VIPUpdate) {
 	return opts
 }
 
-func poolOpts(p model.Pool) openstack.PoolCreate {
-	opts := openstack.PoolCreate{PersistenceTimeout: p.PersistenceTimeout}
+func poolOpts(p model.Pool) octavia.PoolCreate {
+	opts := octavia.PoolCreate{PersistenceTimeout: p.PersistenceTimeout}
 	opts.CreateOpts = pools.CreateOpts{
 		Name:        p.Name,
 		Protocol:    pools.Protocol(p.Protocol),
@@ -86,8 +86,8 @@ func switched(from, to bool) *bool {
 }
 
 // poolUpdate holds what differs; nothing, when the pool only has to be brought back.
-func poolUpdate(from, to model.Pool) openstack.PoolUpdate {
-	var opts openstack.PoolUpdate
+func poolUpdate(from, to model.Pool) octavia.PoolUpdate {
+	var opts octavia.PoolUpdate
 	opts.AdminStateUp = switched(from.AdminDown, to.AdminDown)
 	if from.Algorithm != to.Algorithm {
 		opts.LBMethod = pools.LBMethod(to.Algorithm)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // listenerOpts leaves out the limits that nobody asks for: the cloud's operator has
@@ -55,8 +55,8 @@ func headers(names []string) map[string]string {
 
 // listenerUpdate holds what differs, but for the pool; nothing, when the listener
 // only has to be brought back.
-func listenerUpdate(s plan.UpdateListener) openstack.ListenerUpdate {
-	var opts openstack.ListenerUpdate
+func listenerUpdate(s plan.UpdateListener) octavia.ListenerUpdate {
+	var opts octavia.ListenerUpdate
 	from, to := s.From, s.To
 	opts.AdminStateUp = switched(from.AdminDown, to.AdminDown)
 	if !slices.Equal(from.AllowedCIDRs, to.AllowedCIDRs) {
@@ -79,7 +79,7 @@ func listenerUpdate(s plan.UpdateListener) openstack.ListenerUpdate {
 
 // limits adds the limits that differ, and the mark that remembers what was asked
 // for. What is not asked for any more goes back to what the cloud's operator chose.
-func limits(opts *openstack.ListenerUpdate, from, to model.Limits) {
+func limits(opts *octavia.ListenerUpdate, from, to model.Limits) {
 	changes := model.LimitChanges(from, to)
 	at := map[string]**int{
 		model.ConnectionLimit:      &opts.ConnLimit,

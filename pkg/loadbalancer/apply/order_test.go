@@ -13,15 +13,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
 // A load balancer serves until the one that takes its place is well in all its parts.
 func TestTheOldLoadBalancerStaysUntilItsReplacementIsWell(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{Quirks: octavia.Quirks{ChildrenStayPending: true}})
+	w := newWorld(t, simulator.Options{Quirks: simoctavia.Quirks{ChildrenStayPending: true}})
 	old := w.web(80)
 	old.Listeners = nil
 	observed := w.reach(old)
@@ -47,7 +47,7 @@ type creations struct {
 	seen  []int
 }
 
-func (c *creations) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*openstack.LoadBalancer, error) {
+func (c *creations) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octavia.LoadBalancer, error) {
 	c.seen = append(c.seen, c.there())
 	return c.Octavia.CreateLoadBalancer(ctx, opts)
 }
@@ -56,9 +56,9 @@ func (c *creations) CreateLoadBalancer(ctx context.Context, opts loadbalancers.C
 // both want the same address, and the quota may have room for one.
 func TestAFailedLoadBalancerIsGoneBeforeTheNextIsCreated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{Delays: map[string]octavia.Delays{octavia.ProviderAmphora: {Delete: 200 * time.Millisecond}}})
+	w := newWorld(t, simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {Delete: 200 * time.Millisecond}}})
 	observed := w.reach(w.web(80))
-	if err := w.cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, octavia.Error); err != nil {
+	if err := w.cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, simoctavia.Error); err != nil {
 		t.Fatal(err)
 	}
 	seen := &creations{Octavia: w.applier.Octavia, there: func() int { return len(w.cloud.Octavia.Snapshot()) }}

@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -56,7 +56,7 @@ func membersIn(s desire.Settings) string {
 func TestDesiredModels(t *testing.T) {
 	t.Parallel()
 	tcp, udp := v1.ProtocolTCP, v1.ProtocolUDP
-	ovn := driver.Of("ovn", openstack.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
 	nodesSubnet := conf(func(c *config.LoadBalancer) { c.SubnetID = "" })
 	for _, test := range []struct {
 		name string

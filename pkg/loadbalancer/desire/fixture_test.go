@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // service makes a Service default/web with HTTP on TCP.
@@ -94,7 +94,7 @@ func settings(t *testing.T, svc *v1.Service, cfg *config.Config) desire.Settings
 
 // today is what the provider amphora of a current Octavia can do.
 func today() driver.Driver {
-	return driver.Of("amphora", openstack.Version{Major: 2, Minor: 30})
+	return driver.Of("amphora", octavia.Version{Major: 2, Minor: 30})
 }
 
 // refused fails unless there is exactly one error, which has all these words.

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // FuzzService makes a whole Service of what is given: annotations line by line, ranges
@@ -46,7 +46,7 @@ func FuzzService(f *testing.F) {
 		}
 		drv, cfg := today(), conf(func(lb *config.LoadBalancer) { lb.DenyAnnotations = "vip-sg-ids,port-id" })
 		if ovn {
-			drv = driver.Of("ovn", openstack.Version{Major: 2, Minor: 30})
+			drv = driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
 		}
 		settings, notices, errs := desire.Read(svc, cfg)
 		var told []string

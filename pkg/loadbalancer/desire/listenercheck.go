@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
 )
 
 // validate refuses protocols that the provider or the release of Octavia does not
@@ -108,7 +108,7 @@ func (s ListenerSettings) validateTLS(svc *v1.Service, drv driver.Driver) field.
 
 // inBarbican tells whether a reference is one of Barbican's.
 func inBarbican(ref string) bool {
-	_, _, err := openstack.ParseSecretRef(ref)
+	_, _, err := barbican.ParseSecretRef(ref)
 	return err == nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 const certificate = "https://barbican.example.com/v1/containers/5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
@@ -103,7 +103,7 @@ func TestAppProtocolOfClassAndSection(t *testing.T) {
 func TestFeaturesOfListenersByVersion(t *testing.T) {
 	t.Parallel()
 	old := func(minor int) driver.Driver {
-		return driver.Of("amphora", openstack.Version{Major: 2, Minor: minor})
+		return driver.Of("amphora", octavia.Version{Major: 2, Minor: minor})
 	}
 	v2 := service(annotated(annotation.ProxyProtocol, "v2"))
 	refused(t, desire.Validate(v2, settings(t, v2, conf()), old(21)), annotation.ProxyProtocol, "2.21", "2.22")
@@ -127,7 +127,7 @@ func TestFeaturesOfListenersByVersion(t *testing.T) {
 		t.Errorf("limits %+v", limits)
 	}
 	sctp := func(provider string, minor int) bool {
-		drv := driver.Of(provider, openstack.Version{Major: 2, Minor: minor})
+		drv := driver.Of(provider, octavia.Version{Major: 2, Minor: minor})
 		return slices.Contains(drv.Protocols, v1.ProtocolSCTP)
 	}
 	if sctp("amphora", 22) || !sctp("amphora", 23) || sctp("ovn", 23) || !sctp("ovn", 24) || sctp("f5", 30) {
@@ -150,7 +150,7 @@ func TestAlgorithmOfAClass(t *testing.T) {
 	}{"ovn": {"SOURCE_IP_PORT", 0}, "odd": {"SOURCE_IP_PORT", 1}, "fine": {"LEAST_CONNECTIONS", 0}} {
 		svc := service(annotated(annotation.Class, class))
 		s := settings(t, svc, cfg)
-		drv := driver.Of(s.Provider, openstack.Version{Major: 2, Minor: 30})
+		drv := driver.Of(s.Provider, octavia.Version{Major: 2, Minor: 30})
 		if got := desired(t, svc, cfg, drv).Listeners[0].Pool.Algorithm; got != test.method {
 			t.Errorf("class %s: %s, want %s", class, got, test.method)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // A new Service is served with the default that cloud-provider-openstack takes, and told;
@@ -111,7 +111,7 @@ func TestMonitorsOfThePolicyLocalAreNoTypingError(t *testing.T) {
 // What a provider does not have stops no load balancer that is there.
 func TestWhatTheProviderLacksIsLeftOutOnALoadBalancerThatExists(t *testing.T) {
 	t.Parallel()
-	ovn := driver.Of("ovn", openstack.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }
 	for what, svc := range map[string]*v1.Service{
 		"algorithm":     service(annotated(annotation.Method, "ROUND_ROBIN")),

@@ -11,12 +11,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 func TestMonitorType(t *testing.T) {
 	t.Parallel()
-	v := func(minor int) openstack.Version { return openstack.Version{Major: 2, Minor: minor} }
+	v := func(minor int) octavia.Version { return octavia.Version{Major: 2, Minor: minor} }
 	amphora, old, ovn := driver.Of("amphora", v(23)), driver.Of("amphora", v(15)), driver.Of("ovn", v(30))
 	tcp, udp, sctp := ports(port(v1.ProtocolTCP, 53)), ports(port(v1.ProtocolUDP, 53)), ports(port(v1.ProtocolSCTP, 53))
 	asked, kubeProxy := annotated(annotation.Monitor, "true"), annotated(annotation.MonitorKubeProxy, "true")
@@ -103,7 +103,7 @@ func TestMonitorsThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	on := annotated(annotation.Monitor, "true")
 	udp := ports(port(v1.ProtocolUDP, 53))
-	v := func(minor int) openstack.Version { return openstack.Version{Major: 2, Minor: minor} }
+	v := func(minor int) octavia.Version { return octavia.Version{Major: 2, Minor: minor} }
 	ovn := driver.Of("ovn", v(30))
 	for _, test := range []struct {
 		what  string
@@ -196,7 +196,7 @@ func TestMonitorsAskByMethodsThatChangeNothing(t *testing.T) {
 func TestKubeProxyOfCloudConfGivesWay(t *testing.T) {
 	t.Parallel()
 	cfg := conf(func(c *config.LoadBalancer) { c.CreateMonitor, c.MonitorKubeProxy = true, true })
-	ovn := driver.Of("ovn", openstack.Version{Major: 2, Minor: 30})
+	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
 	for _, test := range []struct {
 		what string
 		svc  *v1.Service
@@ -240,7 +240,7 @@ func TestWhatMonitorsDoNotDoIsTold(t *testing.T) {
 // health.
 func TestDatagramsThatThePolicyLocalLosesAreTold(t *testing.T) {
 	t.Parallel()
-	v := func(minor int) openstack.Version { return openstack.Version{Major: 2, Minor: minor} }
+	v := func(minor int) octavia.Version { return octavia.Version{Major: 2, Minor: minor} }
 	udp := ports(port(v1.ProtocolUDP, 53))
 	for what, test := range map[string]struct {
 		svc  *v1.Service

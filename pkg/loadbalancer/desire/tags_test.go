@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // TestTagsComeFromAnnotationBeforeClassBeforeSection reads them from each place.
@@ -84,7 +84,7 @@ func TestSourceRangesThatAProviderMayIgnoreAreTold(t *testing.T) {
 	t.Parallel()
 	limited := service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })
 	for provider, want := range map[string]bool{"amphora": false, "octavia": false, "f5": false, "a10": true} {
-		drv := driver.Of(provider, openstack.Version{Major: 2, Minor: 30})
+		drv := driver.Of(provider, octavia.Version{Major: 2, Minor: 30})
 		told := desire.Ineffective(limited, settings(t, limited, conf()), drv)
 		if got := len(told) == 1 && told[0].Annotation == "spec.loadBalancerSourceRanges" && strings.Contains(told[0].Message, provider); got != want || !want && len(told) > 0 {
 			t.Errorf("%s: told %v", provider, told)
@@ -98,7 +98,7 @@ func TestSourceRangesThatAProviderMayIgnoreAreTold(t *testing.T) {
 func TestTagsWithoutEffectAreTold(t *testing.T) {
 	t.Parallel()
 	svc := service(annotated(annotation.Tags, "a"))
-	old := driver.Of("amphora", openstack.Version{Major: 2, Minor: 4})
+	old := driver.Of("amphora", octavia.Version{Major: 2, Minor: 4})
 	told := desire.Ineffective(svc, settings(t, svc, conf()), old)
 	if len(told) != 1 || told[0].Annotation != annotation.Tags || !strings.Contains(told[0].Message, "2.5") {
 		t.Errorf("told %v", told)

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 const (
@@ -53,7 +53,7 @@ func TestWhatTheVIPCannotHaveIsRefused(t *testing.T) {
 	qos, groups := annotated(annotation.VIPQoSPolicyID, policyA), annotated(annotation.VIPSecurityGroups, groupA)
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }
 	of := func(provider string, minor int) driver.Driver {
-		return driver.Of(provider, openstack.Version{Major: 2, Minor: minor})
+		return driver.Of(provider, octavia.Version{Major: 2, Minor: minor})
 	}
 	byOperator := conf(func(lb *config.LoadBalancer) { lb.VIPSecurityGroupIDs = groupA })
 	for _, test := range []struct {

@@ -10,7 +10,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Driver is what is known of the driver of a provider in a release of Octavia. It is a
@@ -20,7 +20,7 @@ type Driver struct {
 	// Name is the name of the provider, as Octavia has it.
 	Name string
 	// Version is the version of Octavia's API.
-	Version openstack.Version
+	Version octavia.Version
 	Choices
 	Quirks Quirks
 	Timing Timing
@@ -72,7 +72,7 @@ type Quirks struct {
 }
 
 // Of returns what the table has of a provider, without what it has refused.
-func Of(provider string, version openstack.Version) Driver {
+func Of(provider string, version octavia.Version) Driver {
 	p := profileOf(provider)
 	d := Driver{
 		Name: provider, Version: version,

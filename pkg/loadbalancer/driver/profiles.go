@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // family is a driver of the table, whatever name a provider has it by. The values are
@@ -31,10 +31,10 @@ type profile struct {
 	names   []string
 	choices Choices
 	// sctp is the version of the API from which on the driver serves SCTP, nil for never.
-	sctp   *openstack.Version
+	sctp   *octavia.Version
 	quirks Quirks
 	// soundMonitors is the version of the API from which on the quirk StaleMonitors is gone.
-	soundMonitors *openstack.Version
+	soundMonitors *octavia.Version
 	timing        Timing
 	// sourceKnown: what it lacks is in the table, and a 501 of it is about something else.
 	sourceKnown bool
@@ -52,7 +52,7 @@ var profiles = sync.OnceValue(func() []profile {
 				SameFamily: []v1.Protocol{v1.ProtocolUDP, v1.ProtocolSCTP}, // what does not go through HAProxy
 				Monitors:   allMonitors(),
 			},
-			sctp:        &openstack.VersionSCTP,
+			sctp:        &octavia.VersionSCTP,
 			timing:      usualTiming(),
 			sourceKnown: true,
 		},
@@ -66,7 +66,7 @@ var profiles = sync.OnceValue(func() []profile {
 				SameFamily: []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP},
 				Monitors:   []string{model.MonitorTCP, model.MonitorUDPConnect},
 			},
-			sctp: &openstack.VersionOVNSCTP,
+			sctp: &octavia.VersionOVNSCTP,
 			quirks: Quirks{
 				ActiveBeforeChildren: true, // a full create is several requests to the driver, and it answers each
 				AlwaysSendSubnet:     true,
@@ -77,7 +77,7 @@ var profiles = sync.OnceValue(func() []profile {
 			},
 			// The version of the driver shows in that of Octavia's API only, which is the
 			// same for 3.0 (Zed) and 4.0 (2023.1).
-			soundMonitors: &openstack.VersionSoundOVNMonitors,
+			soundMonitors: &octavia.VersionSoundOVNMonitors,
 			timing:        databaseTiming(),
 			sourceKnown:   true, // and it refuses a whole batch for one member
 		},
@@ -98,7 +98,7 @@ var profiles = sync.OnceValue(func() []profile {
 				Protocols:  []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP},
 				Monitors:   allMonitors(),
 			},
-			sctp:   &openstack.VersionSCTP,
+			sctp:   &octavia.VersionSCTP,
 			quirks: Quirks{UnprovenSourceRanges: true},
 			timing: usualTiming(),
 		},

@@ -3,7 +3,7 @@ package driver
 import (
 	"sync"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Settings are what an operator decides about drivers.
@@ -35,7 +35,7 @@ func NewRegistry(settings Settings) *Registry {
 }
 
 // For returns the driver of a provider in a release of Octavia.
-func (r *Registry) For(provider string, version openstack.Version) Driver {
+func (r *Registry) For(provider string, version octavia.Version) Driver {
 	d := Of(provider, version)
 	d.Timing = r.Timing(provider)
 	if r.settings.Serial {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // floating fills in where the floating IP comes from. One that is there and will do
@@ -38,14 +39,14 @@ func (r *Reader) floating(ctx context.Context, s desire.Settings, existing *mode
 // configured one, if it can give any, that of the configured subnet, or else the
 // default external network, or the first. It is nil where there is none, which
 // facts then tells.
-func (r *Reader) floatingNetwork(ctx context.Context, s desire.Settings, facts *desire.Facts) (*openstack.Network, error) {
+func (r *Reader) floatingNetwork(ctx context.Context, s desire.Settings, facts *desire.Facts) (*neutron.Network, error) {
 	id := s.Floating.NetworkID
 	if id == "" && s.Floating.SubnetID != "" {
 		subnet, err := r.subnet.get(ctx, s.Floating.SubnetID, r.neutron.Subnet)
 		switch {
 		case err == nil:
 			id = subnet.NetworkID
-		case !openstack.IsNotFound(err): // not found is usual: the subnets of external networks are shown to few
+		case !apierror.IsNotFound(err): // not found is usual: the subnets of external networks are shown to few
 			return nil, err
 		}
 	}
@@ -64,10 +65,10 @@ func (r *Reader) floatingNetwork(ctx context.Context, s desire.Settings, facts *
 
 // anyExternal gives the default external network, or the first. An ordinary tenant
 // does not see the subnets of external networks, so nothing is asked of them.
-func (r *Reader) anyExternal(ctx context.Context, facts *desire.Facts) (*openstack.Network, error) {
-	networks, err := r.external.get(ctx, "", func(ctx context.Context, _ string) ([]openstack.Network, error) {
+func (r *Reader) anyExternal(ctx context.Context, facts *desire.Facts) (*neutron.Network, error) {
+	networks, err := r.external.get(ctx, "", func(ctx context.Context, _ string) ([]neutron.Network, error) {
 		all, err := r.neutron.ExternalNetworks(ctx)
-		return slices.DeleteFunc(all, func(n openstack.Network) bool { return len(n.Subnets) == 0 }), err // of no use to anybody
+		return slices.DeleteFunc(all, func(n neutron.Network) bool { return len(n.Subnets) == 0 }), err // of no use to anybody
 	})
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func (r *Reader) anyExternal(ctx context.Context, facts *desire.Facts) (*opensta
 		facts.NoFloatingIP = "this project sees no external network, so the load balancer gets no floating IP and is reachable on its VIP only"
 		return nil, nil
 	}
-	if i := slices.IndexFunc(networks, func(n openstack.Network) bool { return n.IsDefault }); i >= 0 {
+	if i := slices.IndexFunc(networks, func(n neutron.Network) bool { return n.IsDefault }); i >= 0 {
 		return &networks[i], nil
 	}
 	if len(networks) > 1 {
@@ -89,7 +90,7 @@ func (r *Reader) anyExternal(ctx context.Context, facts *desire.Facts) (*opensta
 
 // floatingSubnets gives the subnets to take a floating IP from, as Neutron lists
 // them; none means any of the network's.
-func (r *Reader) floatingSubnets(ctx context.Context, f desire.FloatingSettings, network *openstack.Network) ([]string, error) {
+func (r *Reader) floatingSubnets(ctx context.Context, f desire.FloatingSettings, network *neutron.Network) ([]string, error) {
 	if f.SubnetID != "" {
 		return []string{f.SubnetID}, nil
 	}

@@ -19,55 +19,57 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // Neutron is what facts are asked of.
 type Neutron interface {
-	Network(ctx context.Context, id string) (*openstack.Network, error)
-	ExternalNetworks(ctx context.Context) ([]openstack.Network, error)
-	Subnets(ctx context.Context, networkID string) ([]openstack.Subnet, error)
-	Subnet(ctx context.Context, id string) (*openstack.Subnet, error)
-	Port(ctx context.Context, id string) (*openstack.Port, error)
-	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]openstack.Port, error)
-	PortsAt(ctx context.Context, address string) ([]openstack.Port, error)
+	Network(ctx context.Context, id string) (*neutron.Network, error)
+	ExternalNetworks(ctx context.Context) ([]neutron.Network, error)
+	Subnets(ctx context.Context, networkID string) ([]neutron.Subnet, error)
+	Subnet(ctx context.Context, id string) (*neutron.Subnet, error)
+	Port(ctx context.Context, id string) (*neutron.Port, error)
+	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]neutron.Port, error)
+	PortsAt(ctx context.Context, address string) ([]neutron.Port, error)
 }
 
 // Reader reads facts. Age is how long it keeps what it has read.
 type Reader struct {
 	neutron  Neutron
 	octavia  Octavia
-	flavors  *cache[[]openstack.Flavor]
-	zones    *cache[[]openstack.AvailabilityZone]
-	version  func(context.Context) (openstack.Version, error)
-	networks *cache[*openstack.Network]
-	external *cache[[]openstack.Network]
-	subnets  *cache[[]openstack.Subnet] // by network
-	subnet   *cache[*openstack.Subnet]
-	ports    *cache[[]openstack.Port] // by server
-	port     *cache[openstack.Port]   // by ID
+	flavors  *cache[[]octavia.Flavor]
+	zones    *cache[[]octavia.AvailabilityZone]
+	version  func(context.Context) (octavia.Version, error)
+	networks *cache[*neutron.Network]
+	external *cache[[]neutron.Network]
+	subnets  *cache[[]neutron.Subnet] // by network
+	subnet   *cache[*neutron.Subnet]
+	ports    *cache[[]neutron.Port] // by server
+	port     *cache[neutron.Port]   // by ID
 }
 
 // New makes a reader. Version gives the version of the load balancer API.
-func New(neutron Neutron, octavia Octavia, version func(context.Context) (openstack.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
+func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (octavia.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
 	return &Reader{
-		neutron:  neutron,
-		octavia:  octavia,
-		flavors:  newCache[[]openstack.Flavor](clk, age),
-		zones:    newCache[[]openstack.AvailabilityZone](clk, age),
+		neutron:  neutronAPI,
+		octavia:  octaviaAPI,
+		flavors:  newCache[[]octavia.Flavor](clk, age),
+		zones:    newCache[[]octavia.AvailabilityZone](clk, age),
 		version:  version,
-		networks: newCache[*openstack.Network](clk, age),
-		external: newCache[[]openstack.Network](clk, age),
-		subnets:  newCache[[]openstack.Subnet](clk, age),
-		subnet:   newCache[*openstack.Subnet](clk, age),
-		ports:    newCache[[]openstack.Port](clk, age),
-		port:     newCache[openstack.Port](clk, age),
+		networks: newCache[*neutron.Network](clk, age),
+		external: newCache[[]neutron.Network](clk, age),
+		subnets:  newCache[[]neutron.Subnet](clk, age),
+		subnet:   newCache[*neutron.Subnet](clk, age),
+		ports:    newCache[[]neutron.Port](clk, age),
+		port:     newCache[neutron.Port](clk, age),
 	}
 }
 
 // Version gives the version of the load balancer API.
-func (r *Reader) Version(ctx context.Context) (openstack.Version, error) { return r.version(ctx) }
+func (r *Reader) Version(ctx context.Context) (octavia.Version, error) { return r.version(ctx) }
 
 // Gather reads the facts for a Service. What a load balancer that exists has
 // settled is not asked again: existing is nil when there is none.
@@ -213,9 +215,9 @@ func (r *Reader) MemberSubnets(ctx context.Context, backends []desire.Backend) (
 	return found, nil
 }
 
-func (r *Reader) network(ctx context.Context, id string) (*openstack.Network, error) {
+func (r *Reader) network(ctx context.Context, id string) (*neutron.Network, error) {
 	network, err := r.networks.get(ctx, id, r.neutron.Network)
-	if openstack.IsNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return nil, &Error{fmt.Sprintf("there is no network %s, or this project cannot see it", id)}
 	}
 	return network, err

@@ -13,10 +13,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 func TestTheConfiguredSubnetIsAskedOfNobody(t *testing.T) {
@@ -263,7 +264,7 @@ func TestWhatExistsIsNotAskedAgain(t *testing.T) {
 func TestFreeVIP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{})
-	port, err := w.cloud.Neutron.CreatePort(neutron.PortSpec{
+	port, err := w.cloud.Neutron.CreatePort(simneutron.PortSpec{
 		ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.Network.ID, Address: "127.100.7.7", Name: "somebody's",
 	})
 	if err != nil {
@@ -289,7 +290,7 @@ func TestFreeVIP(t *testing.T) {
 		t.Errorf("an address that was freed: %v", err)
 	}
 	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: portsRoute, Status: http.StatusForbidden})
-	if err := w.reader.FreeVIP(t.Context(), at("127.100.7.8"), "spec.loadBalancerIP"); !openstack.IsForbidden(err) {
+	if err := w.reader.FreeVIP(t.Context(), at("127.100.7.8"), "spec.loadBalancerIP"); !apierror.IsForbidden(err) {
 		t.Errorf("no answer is taken for free: %v", err)
 	}
 }
@@ -298,7 +299,7 @@ func TestVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{})
 	version, err := w.reader.Version(t.Context())
-	if err != nil || !version.AtLeast(openstack.VersionTags) {
+	if err != nil || !version.AtLeast(octavia.VersionTags) {
 		t.Errorf("version %s, error %v", version, err)
 	}
 }
@@ -320,7 +321,7 @@ func TestFactsThatCannotBeHadAreErrors(t *testing.T) {
 		t.Run(fmt.Sprint(i, " ", test.route), func(t *testing.T) {
 			w.pass(2 * age)
 			remove := w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: test.route, Status: http.StatusForbidden})
-			if _, err := w.gather(test.settings, node); !openstack.IsForbidden(err) {
+			if _, err := w.gather(test.settings, node); !apierror.IsForbidden(err) {
 				t.Errorf("error %v, want the 403", err)
 			}
 			remove()

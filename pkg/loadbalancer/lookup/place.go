@@ -14,13 +14,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Octavia is what facts are asked of.
 type Octavia interface {
-	Flavors(ctx context.Context) ([]openstack.Flavor, error)
-	AvailabilityZones(ctx context.Context) ([]openstack.AvailabilityZone, error)
+	Flavors(ctx context.Context) ([]octavia.Flavor, error)
+	AvailabilityZones(ctx context.Context) ([]octavia.AvailabilityZone, error)
 }
 
 // place fills in what a load balancer is built like and where. For one that is to
@@ -50,16 +51,16 @@ func (r *Reader) flavor(ctx context.Context, asked string, isNew bool, facts *de
 	if asked == "" || isID && !isNew {
 		return nil
 	}
-	all, err := r.flavors.get(ctx, "", func(ctx context.Context, _ string) ([]openstack.Flavor, error) { return r.octavia.Flavors(ctx) })
-	if isID && (openstack.IsForbidden(err) || openstack.IsNotFound(err)) {
+	all, err := r.flavors.get(ctx, "", func(ctx context.Context, _ string) ([]octavia.Flavor, error) { return r.octavia.Flavors(ctx) })
+	if isID && (apierror.IsForbidden(err) || apierror.IsNotFound(err)) {
 		return nil // who may not list them may still use them
 	}
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(all, func(f openstack.Flavor) bool { return f.ID == asked })
+	at := slices.IndexFunc(all, func(f octavia.Flavor) bool { return f.ID == asked })
 	if at < 0 {
-		at = slices.IndexFunc(all, func(f openstack.Flavor) bool { return f.Name == asked })
+		at = slices.IndexFunc(all, func(f octavia.Flavor) bool { return f.Name == asked })
 	}
 	if at >= 0 && (all[at].Enabled || !isNew) {
 		facts.FlavorID = all[at].ID
@@ -75,10 +76,10 @@ func (r *Reader) flavor(ctx context.Context, asked string, isNew bool, facts *de
 }
 
 func (r *Reader) zone(ctx context.Context, asked string) error {
-	all, err := r.zones.get(ctx, "", func(ctx context.Context, _ string) ([]openstack.AvailabilityZone, error) {
+	all, err := r.zones.get(ctx, "", func(ctx context.Context, _ string) ([]octavia.AvailabilityZone, error) {
 		return r.octavia.AvailabilityZones(ctx)
 	})
-	if openstack.IsForbidden(err) || openstack.IsNotFound(err) {
+	if apierror.IsForbidden(err) || apierror.IsNotFound(err) {
 		return nil // who may not list them may still use them
 	}
 	if err != nil {
@@ -108,7 +109,7 @@ func orNone(names []string) string {
 func (r *Reader) ownPort(ctx context.Context, s desire.Settings) (subnet string, err error) {
 	port, err := r.neutron.Port(ctx, s.PortID)
 	switch {
-	case openstack.IsNotFound(err):
+	case apierror.IsNotFound(err):
 		return "", &Error{fmt.Sprintf("port-id: there is no port %s, or this project cannot see it", s.PortID)}
 	case err != nil:
 		return "", err

@@ -9,12 +9,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // NodePorts gives the ports of servers, by server: a request for 150 servers that
 // were not asked for lately. Each port is as it was last seen.
-func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]openstack.Port, error) {
+func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]neutron.Port, error) {
 	found, err := r.ports.getMany(ctx, servers, r.portsOf)
 	for server, ports := range found {
 		now := slices.Clone(ports)
@@ -44,10 +45,10 @@ func (r *Reader) NodeSubnets(ctx context.Context, servers []string) ([]string, e
 }
 
 // KnownPort gives a port as it was last seen, if that is not too long ago.
-func (r *Reader) KnownPort(id string) (openstack.Port, bool) { return r.port.kept(id) }
+func (r *Reader) KnownPort(id string) (neutron.Port, bool) { return r.port.kept(id) }
 
 // KeepPort notes how a port is now.
-func (r *Reader) KeepPort(port openstack.Port) { r.port.keep(port.ID, port) }
+func (r *Reader) KeepPort(port neutron.Port) { r.port.keep(port.ID, port) }
 
 // ForgetPorts has the ports of servers read anew.
 func (r *Reader) ForgetPorts(servers ...string) {
@@ -56,12 +57,12 @@ func (r *Reader) ForgetPorts(servers ...string) {
 	}
 }
 
-func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]openstack.Port, error) {
+func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]neutron.Port, error) {
 	ports, err := r.neutron.PortsOfDevices(ctx, servers)
 	if err != nil {
 		return nil, err
 	}
-	byServer := map[string][]openstack.Port{}
+	byServer := map[string][]neutron.Port{}
 	for _, port := range ports {
 		r.port.keepNewer(port.ID, port, newerPort)
 		byServer[port.DeviceID] = append(byServer[port.DeviceID], port)
@@ -71,7 +72,7 @@ func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]op
 
 // newerPort tells whether a is a later state of a port than b. A list may come in
 // after the answer to a change that it has not seen: Services come at the same time.
-func newerPort(a, b openstack.Port) bool {
+func newerPort(a, b neutron.Port) bool {
 	return a.Revision != nil && b.Revision != nil && *a.Revision > *b.Revision
 }
 
@@ -80,7 +81,7 @@ func newerPort(a, b openstack.Port) bool {
 func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
 	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
 	switch {
-	case openstack.IsNotFound(err):
+	case apierror.IsNotFound(err):
 		return "", nil
 	case err != nil:
 		return "", err

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -13,24 +13,24 @@ import (
 // the way.
 type slowList struct {
 	lookup.Neutron
-	port      openstack.Port
+	port      neutron.Port
 	meanwhile func()
 }
 
-func (s *slowList) PortsOfDevices(context.Context, []string) ([]openstack.Port, error) {
+func (s *slowList) PortsOfDevices(context.Context, []string) ([]neutron.Port, error) {
 	listed := s.port
 	s.meanwhile()
-	return []openstack.Port{listed}, nil
+	return []neutron.Port{listed}, nil
 }
 
 func TestListOfPortsThatComesLateDoesNotHideAChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{})
-	at := func(revision int, groups ...string) openstack.Port {
-		return openstack.Port{ID: "port", DeviceID: "server", Revision: &revision, SecurityGroups: groups}
+	at := func(revision int, groups ...string) neutron.Port {
+		return neutron.Port{ID: "port", DeviceID: "server", Revision: &revision, SecurityGroups: groups}
 	}
 	for name, c := range map[string]struct {
-		listed, kept openstack.Port
+		listed, kept neutron.Port
 		want         int
 	}{
 		"changed after the list was made":  {at(1), at(2, "ours"), 2},

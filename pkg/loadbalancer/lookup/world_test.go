@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 const (
@@ -111,9 +111,9 @@ func (w *world) refused(err error, words ...string) {
 }
 
 // subnet adds a subnet to a network of the tenant.
-func (w *world) subnet(networkID, cidr string) neutron.Subnet {
+func (w *world) subnet(networkID, cidr string) simneutron.Subnet {
 	w.t.Helper()
-	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{Name: "subnet " + cidr, NetworkID: networkID, CIDR: cidr})
+	subnet, err := w.cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: "subnet " + cidr, NetworkID: networkID, CIDR: cidr})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -121,8 +121,8 @@ func (w *world) subnet(networkID, cidr string) neutron.Subnet {
 }
 
 // network adds a network of the tenant.
-func (w *world) network(name string) neutron.Network {
-	return w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{Name: name, ProjectID: w.cloud.Account.ProjectID})
+func (w *world) network(name string) simneutron.Network {
+	return w.cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: name, ProjectID: w.cloud.Account.ProjectID})
 }
 
 // node adds a server and gives it as a member.

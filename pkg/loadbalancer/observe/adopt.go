@@ -9,7 +9,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // nameIt is how a Service gets a load balancer that nothing else proves to be its own.
@@ -61,7 +62,7 @@ func (o *Observer) adopt(ctx context.Context, id ownership.Identity, hints Hints
 
 // doubt tells of a load balancer of which nobody knows whose it is. Its ID is for the
 // operator: it may be another cluster's.
-func doubt(ctx context.Context, all []openstack.LoadBalancer, why string) error {
+func doubt(ctx context.Context, all []octavia.LoadBalancer, why string) error {
 	var ids []string
 	for _, lb := range all {
 		ids = append(ids, lb.ID)
@@ -74,12 +75,12 @@ func doubt(ctx context.Context, all []openstack.LoadBalancer, why string) error 
 }
 
 // wasAnother tells whether the Service says that its load balancer was none of these.
-func (h Hints) wasAnother(all []openstack.LoadBalancer) bool {
+func (h Hints) wasAnother(all []octavia.LoadBalancer) bool {
 	return slices.ContainsFunc([]string{h.LoadBalancerID, h.Written}, func(id string) bool { return id != "" && !holds(all, id) })
 }
 
 // inPlace gives those whose VIP is where load balancers of this cluster can be.
-func (h Hints) inPlace(ctx context.Context, all []openstack.LoadBalancer) ([]openstack.LoadBalancer, error) {
+func (h Hints) inPlace(ctx context.Context, all []octavia.LoadBalancer) ([]octavia.LoadBalancer, error) {
 	if len(all) == 0 || h.Place == nil {
 		return nil, nil
 	}
@@ -87,48 +88,48 @@ func (h Hints) inPlace(ctx context.Context, all []openstack.LoadBalancer) ([]ope
 	if err != nil {
 		return nil, fmt.Errorf("find out where load balancers of this cluster can be: %w", err)
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(lb openstack.LoadBalancer) bool { return !place.Has(lb.VipSubnetID, lb.VipNetworkID) }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(lb octavia.LoadBalancer) bool { return !place.Has(lb.VipSubnetID, lb.VipNetworkID) }), nil
 }
 
 // unclaimedAt lists the load balancers without a UID, and with a name of the Service's,
 // at an address. It also tells whether that is a floating IP.
-func (o *Observer) unclaimedAt(ctx context.Context, id ownership.Identity, address string) ([]openstack.LoadBalancer, bool, error) {
+func (o *Observer) unclaimedAt(ctx context.Context, id ownership.Identity, address string) ([]octavia.LoadBalancer, bool, error) {
 	at, floating, err := o.at(ctx, address)
-	return slices.DeleteFunc(at, func(lb openstack.LoadBalancer) bool { return !adoptable(id, lb) }), floating, err
+	return slices.DeleteFunc(at, func(lb octavia.LoadBalancer) bool { return !adoptable(id, lb) }), floating, err
 }
 
 // at lists the load balancers at an address: behind the floating IP that has it, or
 // with such a VIP.
-func (o *Observer) at(ctx context.Context, address string) (found []openstack.LoadBalancer, floating bool, err error) {
+func (o *Observer) at(ctx context.Context, address string) (found []octavia.LoadBalancer, floating bool, err error) {
 	if parsed, err := netip.ParseAddr(address); err == nil && parsed.Is4() {
-		fips, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Address: address})
+		fips, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Address: address})
 		if err != nil {
 			return nil, false, err
 		}
 		for _, fip := range fips {
 			if fip.PortID != "" {
-				found, err := o.Octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{VIPPortID: fip.PortID})
+				found, err := o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{VIPPortID: fip.PortID})
 				return found, true, err
 			}
 		}
 	}
-	found, err = o.Octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{VIPAddress: address})
+	found, err = o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{VIPAddress: address})
 	return found, false, err
 }
 
 // hasAddress tells whether a published address is a floating IP on a load balancer, or
 // its VIP where load balancers of this cluster can be.
-func (o *Observer) hasAddress(ctx context.Context, lb openstack.LoadBalancer, hints Hints) (bool, error) {
+func (o *Observer) hasAddress(ctx context.Context, lb octavia.LoadBalancer, hints Hints) (bool, error) {
 	if len(hints.Addresses) == 0 {
 		return false, nil
 	}
 	if slices.Contains(hints.Addresses, lb.VipAddress) {
-		here, err := hints.inPlace(ctx, []openstack.LoadBalancer{lb})
+		here, err := hints.inPlace(ctx, []octavia.LoadBalancer{lb})
 		if err != nil || len(here) > 0 {
 			return err == nil, err
 		}
 	}
-	fips, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VipPortID})
+	fips, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VipPortID})
 	if err != nil {
 		return false, err
 	}
@@ -142,8 +143,8 @@ func (o *Observer) hasAddress(ctx context.Context, lb openstack.LoadBalancer, hi
 
 // others gives the addresses that no load balancer of the Service's own accounts for:
 // one that has it as its VIP is why it was published.
-func others(addresses []string, own []openstack.LoadBalancer) []string {
+func others(addresses []string, own []octavia.LoadBalancer) []string {
 	return slices.DeleteFunc(slices.Clone(addresses), func(address string) bool {
-		return slices.ContainsFunc(own, func(lb openstack.LoadBalancer) bool { return lb.VipAddress == address })
+		return slices.ContainsFunc(own, func(lb octavia.LoadBalancer) bool { return lb.VipAddress == address })
 	})
 }

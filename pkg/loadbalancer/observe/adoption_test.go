@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // inherited is a cluster whose load balancers cloud-provider-openstack made.
@@ -33,18 +33,18 @@ type inherited struct {
 }
 
 var (
-	zed   = openstack.Version{Major: 2, Minor: 26} // the recorded cloud; members come from the status tree
-	today = openstack.Version{Major: 2, Minor: 30}
+	zed   = octavia.Version{Major: 2, Minor: 26} // the recorded cloud; members come from the status tree
+	today = octavia.Version{Major: 2, Minor: 30}
 )
 
-func inherit(t *testing.T, version openstack.Version) *inherited {
+func inherit(t *testing.T, version octavia.Version) *inherited {
 	t.Helper()
 	in := &inherited{t: t, cloud: &recorded{}}
 	readJSON(t, "openstack.json", in.cloud)
 	readJSON(t, "kubernetes.json", in)
 	in.observer = &observe.Observer{
 		Octavia: in.cloud, Neutron: in.cloud,
-		Version: func(context.Context) (openstack.Version, error) { return version, nil },
+		Version: func(context.Context) (octavia.Version, error) { return version, nil },
 	}
 	return in
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // choose brings several load balancers of a Service into order: the one that it is
@@ -18,7 +19,7 @@ func (o *Observer) choose(ctx context.Context, found Found, hints Hints) (Found,
 	found.floatingIPs = map[string][]floatingips.FloatingIP{}
 	var candidates []ownership.Candidate
 	for _, lb := range found.LoadBalancers {
-		attached, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VipPortID})
+		attached, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VipPortID})
 		if err != nil {
 			return Found{}, err
 		}
@@ -42,8 +43,8 @@ func (o *Observer) choose(ctx context.Context, found Found, hints Hints) (Found,
 }
 
 // candidate is what ownership looks at of a load balancer.
-func candidate(id ownership.Identity, lb openstack.LoadBalancer, attached []floatingips.FloatingIP) ownership.Candidate {
-	c := ownership.Candidate{ID: lb.ID, VIP: lb.VipAddress, Failed: lb.ProvisioningStatus == openstack.StatusError, CreatedAt: lb.CreatedAt}
+func candidate(id ownership.Identity, lb octavia.LoadBalancer, attached []floatingips.FloatingIP) ownership.Candidate {
+	c := ownership.Candidate{ID: lb.ID, VIP: lb.VipAddress, Failed: lb.ProvisioningStatus == octavia.StatusError, CreatedAt: lb.CreatedAt}
 	c.Replaces, _ = ownership.Replaces(lb.Tags)
 	for _, fip := range attached {
 		c.FloatingIPs = append(c.FloatingIPs, fip.FloatingIP)

@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Compare tells how the parts in a status tree differ from those of a model of the
 // same load balancer, "" when they do not: which listeners, pools, monitors and members
 // there are, by ID where the model has one. The tree has no settings, and no pools that
 // no listener sends clients to. What is on its way out does not count.
-func Compare(lb *model.LoadBalancer, tree *openstack.StatusTree) string {
+func Compare(lb *model.LoadBalancer, tree *octavia.StatusTree) string {
 	others := map[string]bool{}
 	for _, foreign := range lb.Foreign {
 		others[foreign.ID] = true
@@ -46,13 +46,13 @@ func Compare(lb *model.LoadBalancer, tree *openstack.StatusTree) string {
 	return ""
 }
 
-func leaving(n openstack.NodeStatus) bool {
-	return n.ProvisioningStatus == openstack.StatusPendingDelete || n.ProvisioningStatus == openstack.StatusDeleted
+func leaving(n octavia.NodeStatus) bool {
+	return n.ProvisioningStatus == octavia.StatusPendingDelete || n.ProvisioningStatus == octavia.StatusDeleted
 }
 
 // comparePools is Compare for the pools below a listener of ours: its own, and those
 // of others that L7 policies send clients to.
-func comparePools(l model.Listener, tree openstack.ListenerStatus, others map[string]bool) string {
+func comparePools(l model.Listener, tree octavia.ListenerStatus, others map[string]bool) string {
 	found := l.Pool.ID == ""
 	for _, pool := range tree.Pools {
 		switch {
@@ -72,7 +72,7 @@ func comparePools(l model.Listener, tree openstack.ListenerStatus, others map[st
 	return ""
 }
 
-func comparePool(l model.Listener, tree openstack.PoolStatus) string {
+func comparePool(l model.Listener, tree octavia.PoolStatus) string {
 	m, there := l.Pool.Monitor, tree.Monitor.ID != "" && !leaving(tree.Monitor.NodeStatus)
 	if (m != nil) != there || m != nil && m.ID != "" && m.ID != tree.Monitor.ID {
 		return fmt.Sprintf("health monitor of listener %s is another", l.Key())

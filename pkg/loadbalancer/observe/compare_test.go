@@ -6,24 +6,24 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // treeOf is the status tree of a load balancer with a listener of ours, one of somebody
 // else's, and a pool of somebody else's behind a policy of ours.
-func treeOf() *openstack.StatusTree {
-	node := func(id string) openstack.NodeStatus {
-		return openstack.NodeStatus{ID: id, Name: "name of " + id, ProvisioningStatus: "ACTIVE"}
+func treeOf() *octavia.StatusTree {
+	node := func(id string) octavia.NodeStatus {
+		return octavia.NodeStatus{ID: id, Name: "name of " + id, ProvisioningStatus: "ACTIVE"}
 	}
-	return &openstack.StatusTree{NodeStatus: node("lb"), Listeners: []openstack.ListenerStatus{
-		{NodeStatus: node("listener"), Pools: []openstack.PoolStatus{
-			{NodeStatus: node("policy's"), Members: []openstack.MemberStatus{{NodeStatus: node("x")}}},
+	return &octavia.StatusTree{NodeStatus: node("lb"), Listeners: []octavia.ListenerStatus{
+		{NodeStatus: node("listener"), Pools: []octavia.PoolStatus{
+			{NodeStatus: node("policy's"), Members: []octavia.MemberStatus{{NodeStatus: node("x")}}},
 			{
-				NodeStatus: node("pool"), Monitor: openstack.MonitorStatus{NodeStatus: node("monitor")},
-				Members: []openstack.MemberStatus{{NodeStatus: node("a"), Address: "10.0.0.1", Port: 30080}, {NodeStatus: node("b"), Address: "10.0.0.2", Port: 30080}},
+				NodeStatus: node("pool"), Monitor: octavia.MonitorStatus{NodeStatus: node("monitor")},
+				Members: []octavia.MemberStatus{{NodeStatus: node("a"), Address: "10.0.0.1", Port: 30080}, {NodeStatus: node("b"), Address: "10.0.0.2", Port: 30080}},
 			},
 		}},
-		{NodeStatus: node("somebody's"), Pools: []openstack.PoolStatus{{NodeStatus: node("y")}}},
+		{NodeStatus: node("somebody's"), Pools: []octavia.PoolStatus{{NodeStatus: node("y")}}},
 	}}
 }
 
@@ -43,46 +43,46 @@ func lbOf() *model.LoadBalancer {
 func TestWhichPartsOfAStatusTreeDiffer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(*model.LoadBalancer, *openstack.StatusTree)
+		change func(*model.LoadBalancer, *octavia.StatusTree)
 		want   string // "" for no difference
 	}{
-		"nothing": {func(*model.LoadBalancer, *openstack.StatusTree) {}, ""},
-		"a listener of ours went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+		"nothing": {func(*model.LoadBalancer, *octavia.StatusTree) {}, ""},
+		"a listener of ours went": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners = tree.Listeners[1:]
 		}, "listener TCP/80 is gone"},
-		"a listener of somebody's went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+		"a listener of somebody's went": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners = tree.Listeners[:1]
 		}, "listener somebody's is gone"},
-		"a listener came": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) { lb.Foreign = lb.Foreign[1:] }, "listener name of somebody's is new"},
-		"a pool came":     {func(lb *model.LoadBalancer, _ *openstack.StatusTree) { lb.Foreign = lb.Foreign[:1] }, "pool name of policy's of listener TCP/80 is new"},
-		"the pool went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+		"a listener came": {func(lb *model.LoadBalancer, _ *octavia.StatusTree) { lb.Foreign = lb.Foreign[1:] }, "listener name of somebody's is new"},
+		"a pool came":     {func(lb *model.LoadBalancer, _ *octavia.StatusTree) { lb.Foreign = lb.Foreign[:1] }, "pool name of policy's of listener TCP/80 is new"},
+		"the pool went": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools = tree.Listeners[0].Pools[:1]
 		}, "pool pool_0 of listener TCP/80 is gone"},
-		"a listener without a pool got one": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) {
+		"a listener without a pool got one": {func(lb *model.LoadBalancer, _ *octavia.StatusTree) {
 			lb.Listeners[0].Pool = model.Pool{}
 		}, "pool name of pool of listener TCP/80 is new"},
-		"the monitor went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
-			tree.Listeners[0].Pools[1].Monitor = openstack.MonitorStatus{}
+		"the monitor went": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
+			tree.Listeners[0].Pools[1].Monitor = octavia.MonitorStatus{}
 		}, "health monitor of listener TCP/80"},
-		"a monitor came": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) { lb.Listeners[0].Pool.Monitor = nil }, "health monitor of listener TCP/80"},
-		"the monitor is another": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+		"a monitor came": {func(lb *model.LoadBalancer, _ *octavia.StatusTree) { lb.Listeners[0].Pool.Monitor = nil }, "health monitor of listener TCP/80"},
+		"the monitor is another": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Monitor.ID = "another"
 		}, "health monitor of listener TCP/80"},
-		"the monitor's ID was not known": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) { lb.Listeners[0].Pool.Monitor.ID = "" }, ""},
-		"a member went": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+		"the monitor's ID was not known": {func(lb *model.LoadBalancer, _ *octavia.StatusTree) { lb.Listeners[0].Pool.Monitor.ID = "" }, ""},
+		"a member went": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members = tree.Listeners[0].Pools[1].Members[:1]
 		}, "member 10.0.0.2:30080"},
-		"a member is on its way out": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+		"a member is on its way out": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members[0].ProvisioningStatus = "PENDING_DELETE"
 		}, "member 10.0.0.1:30080"},
-		"a member that we took out is on its way": {func(lb *model.LoadBalancer, tree *openstack.StatusTree) {
+		"a member that we took out is on its way": {func(lb *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members[0].ProvisioningStatus = "PENDING_DELETE"
 			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members[1:]
 		}, ""},
-		"a member was made anew": {func(_ *model.LoadBalancer, tree *openstack.StatusTree) {
+		"a member was made anew": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members[0].ID = "another"
 		}, "member 10.0.0.1:30080"},
-		"a member came": {func(lb *model.LoadBalancer, _ *openstack.StatusTree) {
+		"a member came": {func(lb *model.LoadBalancer, _ *octavia.StatusTree) {
 			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members[:1]
 		}, "1 members of listener TCP/80 are new"},
 	} {

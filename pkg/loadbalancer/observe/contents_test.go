@@ -13,7 +13,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -235,7 +235,7 @@ func TestContentsThatCannotBeReadAreErrors(t *testing.T) {
 				t.Fatalf("found %d, error %v", len(found), err)
 			}
 			w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: test.route, Status: http.StatusForbidden})
-			if lb, err := w.observer.Contents(t.Context(), us(), found[0]); !openstack.IsForbidden(err) {
+			if lb, err := w.observer.Contents(t.Context(), us(), found[0]); !apierror.IsForbidden(err) {
 				t.Errorf("contents %+v, error %v", lb, err)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Model makes one model of the parts. What is not the Service's goes into
@@ -97,7 +97,7 @@ func (p Parts) listener(l listeners.Listener, id ownership.Identity) model.Liste
 		AdminDown:       !l.AdminStateUp,
 		Status:          model.Status{Provisioning: l.ProvisioningStatus, Operating: l.OperatingStatus},
 	}
-	if i := slices.IndexFunc(p.Pools, func(pool openstack.Pool) bool { return pool.ID == l.DefaultPoolID }); i >= 0 {
+	if i := slices.IndexFunc(p.Pools, func(pool octavia.Pool) bool { return pool.ID == l.DefaultPoolID }); i >= 0 {
 		converted.Pool = p.pool(p.Pools[i])
 	}
 	return converted
@@ -153,7 +153,7 @@ func insertedHeaders(all map[string]string) []string {
 	return on
 }
 
-func (p Parts) pool(pool openstack.Pool) model.Pool {
+func (p Parts) pool(pool octavia.Pool) model.Pool {
 	converted := model.Pool{
 		ID:          pool.ID,
 		Name:        pool.Name,
@@ -217,7 +217,7 @@ func monitor(m monitors.Monitor) *model.Monitor {
 // Statuses brings a model up to the status tree: the status of everything, and
 // the IDs of members, which a batch does not tell, and of monitors, which a fully
 // populated create does not tell on all releases.
-func Statuses(lb *model.LoadBalancer, tree *openstack.StatusTree) {
+func Statuses(lb *model.LoadBalancer, tree *octavia.StatusTree) {
 	lb.Status = status(tree.NodeStatus)
 	for _, listener := range tree.Listeners {
 		i := slices.IndexFunc(lb.Listeners, func(l model.Listener) bool { return l.ID == listener.ID })
@@ -233,12 +233,12 @@ func Statuses(lb *model.LoadBalancer, tree *openstack.StatusTree) {
 	}
 }
 
-func poolStatuses(pool *model.Pool, tree openstack.PoolStatus) {
+func poolStatuses(pool *model.Pool, tree octavia.PoolStatus) {
 	pool.Status = status(tree.NodeStatus)
 	if m := pool.Monitor; m != nil && (m.ID == "" || m.ID == tree.Monitor.ID) {
 		m.ID, m.Status = tree.Monitor.ID, status(tree.Monitor.NodeStatus)
 	}
-	members := make(map[model.MemberKey]openstack.MemberStatus, len(tree.Members))
+	members := make(map[model.MemberKey]octavia.MemberStatus, len(tree.Members))
 	for _, m := range tree.Members {
 		members[model.MemberKey{Address: m.Address, Port: m.Port}] = m
 	}
@@ -250,6 +250,6 @@ func poolStatuses(pool *model.Pool, tree openstack.PoolStatus) {
 	}
 }
 
-func status(n openstack.NodeStatus) model.Status {
+func status(n octavia.NodeStatus) model.Status {
 	return model.Status{Provisioning: n.ProvisioningStatus, Operating: n.OperatingStatus}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // BenchmarkModel makes a model of a load balancer with three listeners, as it was
@@ -35,7 +35,7 @@ func BenchmarkModel(b *testing.B) {
 func read(id ownership.Identity, ports, nodes int) observe.Parts {
 	const active, online = "ACTIVE", "ONLINE"
 	parts := observe.Parts{
-		LoadBalancer: openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
+		LoadBalancer: octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
 			ID: "lb", Name: id.Name(), Description: id.Description(), Tags: id.Tags(), Provider: "amphora",
 			ProvisioningStatus: active, OperatingStatus: online,
 		}},
@@ -47,7 +47,7 @@ func read(id ownership.Identity, ports, nodes int) observe.Parts {
 			ID: fmt.Sprintf("listener-%d", i), Name: id.ListenerName(i), Tags: id.Tags(), Protocol: "TCP", ProtocolPort: 80 + i,
 			DefaultPoolID: pool, ProvisioningStatus: active, OperatingStatus: online,
 		})
-		parts.Pools = append(parts.Pools, openstack.Pool{Pool: pools.Pool{
+		parts.Pools = append(parts.Pools, octavia.Pool{Pool: pools.Pool{
 			ID: pool, Name: id.PoolName(i), Tags: id.Tags(), Protocol: "TCP", LBMethod: "ROUND_ROBIN",
 			ProvisioningStatus: active, OperatingStatus: online,
 		}})

@@ -5,26 +5,27 @@ import (
 	"errors"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // trace is where a Service may have something: a load balancer, or the ID of one, and
 // whether it is known to be, or to have been, the Service's place.
 type trace struct {
 	id    string
-	lb    *openstack.LoadBalancer
+	lb    *octavia.LoadBalancer
 	known bool
 }
 
 // traces gives those with the Service's identity, those where listeners of it are, those
 // where it was before, and those at its published addresses.
-func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hints) ([]trace, []openstack.LoadBalancer, error) {
+func (o *Observer) traces(ctx context.Context, id ownership.Identity, hints Hints) ([]trace, []octavia.LoadBalancer, error) {
 	own, err := o.Claimed(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	var found []trace
-	add := func(all []openstack.LoadBalancer) {
+	add := func(all []octavia.LoadBalancer) {
 		for i := range all {
 			found = append(found, trace{id: all[i].ID, lb: &all[i]})
 		}
@@ -70,7 +71,7 @@ func (o *Observer) Elsewhere(ctx context.Context, id ownership.Identity, hints H
 		}
 		seen[t.id] = true
 		if t.lb == nil {
-			if t.lb, err = o.Octavia.LoadBalancer(ctx, t.id); openstack.IsNotFound(err) {
+			if t.lb, err = o.Octavia.LoadBalancer(ctx, t.id); apierror.IsNotFound(err) {
 				continue
 			} else if err != nil {
 				return nil, err
@@ -83,7 +84,7 @@ func (o *Observer) Elsewhere(ctx context.Context, id ownership.Identity, hints H
 		case err != nil:
 			return nil, err
 		default:
-			elsewhere = append(elsewhere, Found{LoadBalancers: []openstack.LoadBalancer{*t.lb}, As: as})
+			elsewhere = append(elsewhere, Found{LoadBalancers: []octavia.LoadBalancer{*t.lb}, As: as})
 		}
 	}
 	return elsewhere, nil

@@ -8,7 +8,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // NotOursError tells that a load balancer which the Service names can be neither its
@@ -53,7 +54,7 @@ type Hints struct {
 type Found struct {
 	// LoadBalancers are its own, or the one that it shares. The first is the one that
 	// serves it, or is to; see ownership.Choose.
-	LoadBalancers []openstack.LoadBalancer
+	LoadBalancers []octavia.LoadBalancer
 	// Replaces tells that the first is to take the place of the second.
 	Replaces bool
 	// As is who the Service is there: their contents are read with it.
@@ -104,18 +105,18 @@ func (o *Observer) find(ctx context.Context, id ownership.Identity, hints Hints)
 		return o.withReplaced(ctx, id, ours)
 	}
 	if remembered != nil {
-		return Found{LoadBalancers: []openstack.LoadBalancer{*remembered}, As: adopted(id, *remembered)}, nil
+		return Found{LoadBalancers: []octavia.LoadBalancer{*remembered}, As: adopted(id, *remembered)}, nil
 	}
 	return o.adopt(ctx, id, hints)
 }
 
-func holds(all []openstack.LoadBalancer, id string) bool {
-	return slices.ContainsFunc(all, func(lb openstack.LoadBalancer) bool { return lb.ID == id })
+func holds(all []octavia.LoadBalancer, id string) bool {
+	return slices.ContainsFunc(all, func(lb octavia.LoadBalancer) bool { return lb.ID == id })
 }
 
 // replacing gives those that were made to take the place of one.
-func replacing(all []openstack.LoadBalancer, id string) []openstack.LoadBalancer {
-	return slices.DeleteFunc(slices.Clone(all), func(lb openstack.LoadBalancer) bool {
+func replacing(all []octavia.LoadBalancer, id string) []octavia.LoadBalancer {
+	return slices.DeleteFunc(slices.Clone(all), func(lb octavia.LoadBalancer) bool {
 		replaced, _ := ownership.Replaces(lb.Tags)
 		return replaced != id
 	})
@@ -124,7 +125,7 @@ func replacing(all []openstack.LoadBalancer, id string) []openstack.LoadBalancer
 // withReplaced adds the load balancers whose place one of ours was made to take, as
 // long as they are there: one that cloud-provider-openstack made is not found by our
 // tags. Ours says that it was the Service's.
-func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours []openstack.LoadBalancer) (Found, error) {
+func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours []octavia.LoadBalancer) (Found, error) {
 	found := Found{LoadBalancers: ours, As: id}
 	for _, lb := range ours {
 		replaced, _ := ownership.Replaces(lb.Tags)
@@ -132,7 +133,7 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 			continue
 		}
 		old, err := o.Octavia.LoadBalancer(ctx, replaced)
-		if openstack.IsNotFound(err) {
+		if apierror.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
@@ -154,7 +155,7 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 func (o *Observer) named(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
 	lb, err := o.Octavia.LoadBalancer(ctx, hints.LoadBalancerID)
 	switch {
-	case openstack.IsNotFound(err):
+	case apierror.IsNotFound(err):
 		return Found{As: id}, nil
 	case err != nil:
 		return Found{}, err
@@ -163,7 +164,7 @@ func (o *Observer) named(ctx context.Context, id ownership.Identity, hints Hints
 	if err != nil {
 		return Found{}, err
 	}
-	return Found{LoadBalancers: []openstack.LoadBalancer{*lb}, As: as}, nil
+	return Found{LoadBalancers: []octavia.LoadBalancer{*lb}, As: as}, nil
 }
 
 // proof is what speaks for a load balancer without a UID being a Service's, beside its
@@ -184,7 +185,7 @@ type proof struct {
 //	none       the Service's                    its own if it is named or known, or has the published address, else refused
 //	none       the Service's, another cluster   its own if it is known, or has the published address, else refused
 //	none       any other                        shared
-func (o *Observer) relate(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer, hints Hints, p proof) (ownership.Identity, error) {
+func (o *Observer) relate(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer, hints Hints, p proof) (ownership.Identity, error) {
 	named, unclaimed := slices.Contains(id.Names(), lb.Name), adoptable(id, lb)
 	if id.Claim(lb.Tags, lb.Description) == ownership.Ours || unclaimed && (p.known || p.named && named) {
 		return adopted(id, lb), nil
@@ -208,7 +209,7 @@ func (o *Observer) relate(ctx context.Context, id ownership.Identity, lb opensta
 }
 
 // adopted is who the Service is on a load balancer of its own.
-func adopted(id ownership.Identity, lb openstack.LoadBalancer) ownership.Identity {
+func adopted(id ownership.Identity, lb octavia.LoadBalancer) ownership.Identity {
 	if id.Claim(lb.Tags, lb.Description) == ownership.Unclaimed && !slices.Contains(id.Names(), lb.Name) {
 		id.Former = lb.Name
 	}
@@ -218,17 +219,17 @@ func adopted(id ownership.Identity, lb openstack.LoadBalancer) ownership.Identit
 // Claimed lists the load balancers that carry our identity. Where there are no tags, the
 // description that carries it holds the name of the cluster too: one from before that
 // was changed is found among all load balancers.
-func (o *Observer) Claimed(ctx context.Context, id ownership.Identity) ([]openstack.LoadBalancer, error) {
-	filters := []openstack.LoadBalancerFilter{{Tags: []string{id.ServiceTag()}}}
+func (o *Observer) Claimed(ctx context.Context, id ownership.Identity) ([]octavia.LoadBalancer, error) {
+	filters := []octavia.LoadBalancerFilter{{Tags: []string{id.ServiceTag()}}}
 	if id.Untagged {
-		filters = []openstack.LoadBalancerFilter{{Description: id.Description()}, {}}
+		filters = []octavia.LoadBalancerFilter{{Description: id.Description()}, {}}
 	}
 	for _, filter := range filters {
 		found, err := o.Octavia.LoadBalancers(ctx, filter)
 		if err != nil {
 			return nil, err
 		}
-		ours := slices.DeleteFunc(found, func(lb openstack.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != ownership.Ours })
+		ours := slices.DeleteFunc(found, func(lb octavia.LoadBalancer) bool { return id.Claim(lb.Tags, lb.Description) != ownership.Ours })
 		if len(ours) > 0 {
 			return ours, nil
 		}
@@ -239,14 +240,14 @@ func (o *Observer) Claimed(ctx context.Context, id ownership.Identity) ([]openst
 // ours lists the load balancers that carry our identity. The list may come from a
 // replica that lags behind: the one that is remembered is asked for by its ID. It is
 // given apart where it carries none, because it was adopted.
-func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints) (ours []openstack.LoadBalancer, remembered *openstack.LoadBalancer, err error) {
+func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints) (ours []octavia.LoadBalancer, remembered *octavia.LoadBalancer, err error) {
 	ours, err = o.Claimed(ctx, id)
 	if err != nil || hints.Remembered == "" || hints.Remembered == hints.LoadBalancerID || holds(ours, hints.Remembered) {
 		return ours, nil, err
 	}
 	lb, err := o.Octavia.LoadBalancer(ctx, hints.Remembered)
 	switch {
-	case openstack.IsNotFound(err):
+	case apierror.IsNotFound(err):
 		return ours, nil, nil
 	case err != nil:
 		return nil, nil, err
@@ -261,6 +262,6 @@ func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints)
 
 // adoptable tells whether a load balancer carries no UID, but a name that the Service's
 // can have. Other clusters' can have it too.
-func adoptable(id ownership.Identity, lb openstack.LoadBalancer) bool {
+func adoptable(id ownership.Identity, lb octavia.LoadBalancer) bool {
 	return id.Claim(lb.Tags, lb.Description) == ownership.Unclaimed && (slices.Contains(id.Names(), lb.Name) || id.FormerlyOurs(lb.Name))
 }

@@ -13,9 +13,10 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // TestFind goes through what proves that a load balancer is ours, and what does
@@ -23,14 +24,14 @@ import (
 func TestFind(t *testing.T) {
 	t.Parallel()
 	const gone = "5b8e7a55-2b1c-4d0c-93b5-1d4a3c1f0a77"
-	named := func(lb *openstack.LoadBalancer) observe.Hints { return observe.Hints{LoadBalancerID: lb.ID} }
+	named := func(lb *octavia.LoadBalancer) observe.Hints { return observe.Hints{LoadBalancerID: lb.ID} }
 	published := func(address string) observe.Hints { return observe.Hints{Addresses: []string{address}} }
 	none := observe.Hints{}
 	restored := us() // a cluster restored from our backup: the same Service in another cluster
 	restored.ClusterID = "other-cluster"
 	renamed := us()
 	renamed.Service = "other"
-	type lbs = []*openstack.LoadBalancer
+	type lbs = []*octavia.LoadBalancer
 	for _, test := range []struct {
 		what  string
 		setUp func(*world) (found lbs, hints observe.Hints)
@@ -124,7 +125,7 @@ func TestWhatTheServiceNamesIsSharedWhereItIsNotItsOwn(t *testing.T) {
 	other := us()
 	other.Service, other.ServiceUID = "other", "another-service"
 	for what, test := range map[string]struct {
-		lb   *openstack.LoadBalancer
+		lb   *octavia.LoadBalancer
 		want ownership.Sharing
 	}{
 		"another cluster's": {w.ours(another()), ownership.Sharing{Owner: ownership.Owner{
@@ -261,8 +262,8 @@ func TestOursIsFoundUnderAnEarlierClusterNameWhereThereAreNoTags(t *testing.T) {
 func TestAnAddressThatTwoLoadBalancersHaveIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	network := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: w.cloud.Account.ProjectID, Name: "second"})
-	second, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: w.cloud.Account.ProjectID, NetworkID: network.ID, CIDR: w.cloud.Subnet.CIDR})
+	network := w.cloud.Neutron.AddNetwork(simneutron.NetworkSpec{ProjectID: w.cloud.Account.ProjectID, Name: "second"})
+	second, err := w.cloud.Neutron.AddSubnet(simneutron.SubnetSpec{ProjectID: w.cloud.Account.ProjectID, NetworkID: network.ID, CIDR: w.cloud.Subnet.CIDR})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +298,7 @@ func TestNoAnswerIsNotTakenForNothing(t *testing.T) {
 				hints.LoadBalancerID = lb.ID
 			}
 			w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: test.route, Status: http.StatusForbidden})
-			if found, err := w.find(us(), hints); !openstack.IsForbidden(err) {
+			if found, err := w.find(us(), hints); !apierror.IsForbidden(err) {
 				t.Errorf("found %v, error %v", found, err)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // FloatingIPHints are what is known of a Service's floating IP.
@@ -52,7 +52,7 @@ func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, obser
 		if lb == nil {
 			continue
 		}
-		attached, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VIP.PortID})
+		attached, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VIP.PortID})
 		if err != nil {
 			return err
 		}
@@ -66,19 +66,19 @@ func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, obser
 
 // spareFloatingIPs lists the floating IPs that the Service can have.
 func (o *Observer) spareFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
-	own, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Description: id.FloatingIPDescription()})
+	own, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: id.FloatingIPDescription()})
 	if err != nil {
 		return err
 	}
 	if len(hints.IDs) > 0 {
-		more, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{IDs: hints.IDs})
+		more, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{IDs: hints.IDs})
 		if err != nil {
 			return err
 		}
 		own = append(own, more...)
 	}
 	if observed.LoadBalancer == nil && hints.PortID != "" {
-		there, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: hints.PortID})
+		there, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: hints.PortID})
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (h FloatingIPHints) published(id ownership.Identity, fip floatingips.Floati
 // askedFloatingIP adds the one that the Service asks for, if it is there.
 func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
 	asked := hints.Asked
-	filter := openstack.FloatingIPFilter{Address: asked.Address, Tag: asked.Tag}
+	filter := neutron.FloatingIPFilter{Address: asked.Address, Tag: asked.Tag}
 	if asked.ID != "" {
 		filter.IDs = []string{asked.ID}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -47,7 +48,7 @@ func TestTheFloatingIPOnTheVIP(t *testing.T) {
 			w := newWorld(t, "")
 			made := w.ours
 			if test.legacy {
-				made = func(id ownership.Identity, _ ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
+				made = func(id ownership.Identity, _ ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
 					return w.legacy(id)
 				}
 			}
@@ -129,7 +130,7 @@ func TestFloatingIPsThatCannotBeReadAreErrors(t *testing.T) {
 	lb := w.contents(w.ours(us()).ID)
 	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/network/v2.0/floatingips", Status: http.StatusForbidden})
 	for _, observed := range []*model.Observed{{LoadBalancer: lb}, {}} {
-		if err := w.observer.FloatingIPs(t.Context(), us(), observed, observe.FloatingIPHints{}); !openstack.IsForbidden(err) {
+		if err := w.observer.FloatingIPs(t.Context(), us(), observed, observe.FloatingIPHints{}); !apierror.IsForbidden(err) {
 			t.Errorf("error %v", err)
 		}
 	}

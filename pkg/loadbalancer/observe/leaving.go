@@ -8,7 +8,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Outline reads of a load balancer of the Service's own what decides whether it can
@@ -16,7 +17,7 @@ import (
 // one is known to be ours that is no request; else it is a list of listeners, with one
 // of pools if there are any that no listener of ours uses. A model that Outline gives
 // has no members and no monitors. It reads all when there is something foreign.
-func (o *Observer) Outline(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer, known *model.LoadBalancer) (*model.LoadBalancer, error) {
+func (o *Observer) Outline(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer, known *model.LoadBalancer) (*model.LoadBalancer, error) {
 	parts := Parts{LoadBalancer: lb}
 	if knows(known, lb) {
 		return parts.Model(id), nil
@@ -40,7 +41,7 @@ func (o *Observer) Outline(ctx context.Context, id ownership.Identity, lb openst
 
 // knows tells whether every listener and pool of a load balancer is one that is known
 // to be ours.
-func knows(known *model.LoadBalancer, lb openstack.LoadBalancer) bool {
+func knows(known *model.LoadBalancer, lb octavia.LoadBalancer) bool {
 	ids := map[string]bool{}
 	if known != nil && known.ID == lb.ID && known.Shared == nil && len(known.Foreign) == 0 {
 		for _, l := range known.Listeners {
@@ -64,7 +65,7 @@ func knows(known *model.LoadBalancer, lb openstack.LoadBalancer) bool {
 // beside the one on the VIP. As a rule that is one request: all that carry the
 // Service's description.
 func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
-	own, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{Description: id.FloatingIPDescription()})
+	own, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: id.FloatingIPDescription()})
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity
 		return slices.ContainsFunc(own, func(fip floatingips.FloatingIP) bool { return fip.ID == known })
 	})
 	if len(hints.IDs) > 0 {
-		more, err := o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{IDs: hints.IDs})
+		more, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{IDs: hints.IDs})
 		if err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity
 		if lb.FloatingIP = attachedFloatingIP(id, lb, attached); lb.FloatingIP != nil && lb.FloatingIP.Owned {
 			continue
 		}
-		if attached, err = o.Neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{PortID: lb.VIP.PortID}); err != nil {
+		if attached, err = o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VIP.PortID}); err != nil {
 			return err
 		}
 		lb.FloatingIP = attachedFloatingIP(id, lb, attached)

@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // TestWhoAskedForLimits reads listeners with a timeout of 60 seconds and of 50, which
@@ -38,7 +38,7 @@ func TestWhoAskedForLimits(t *testing.T) {
 	} {
 		for _, provider := range []string{"amphora", "ovn"} {
 			lb := observe.Parts{
-				LoadBalancer: openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", Name: id.Name(), Provider: provider}},
+				LoadBalancer: octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", Name: id.Name(), Provider: provider}},
 				Listeners: []listeners.Listener{{
 					ID: "l", Name: id.ListenerName(0), Protocol: "TCP", ProtocolPort: 80, Tags: test.tags, Description: test.description,
 					ConnLimit: -1, TimeoutClientData: test.timeout, TimeoutMemberConnect: 5000, TimeoutMemberData: 50000,

@@ -11,27 +11,28 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Octavia is what observe asks of the load balancer service.
 type Octavia interface {
-	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error)
-	LoadBalancer(ctx context.Context, id string, fields ...string) (*openstack.LoadBalancer, error)
+	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
+	LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error)
 	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
 	ListenersTagged(ctx context.Context, tag string) ([]listeners.Listener, error)
-	Pools(ctx context.Context, loadBalancerID string) ([]openstack.Pool, error)
+	Pools(ctx context.Context, loadBalancerID string) ([]octavia.Pool, error)
 	Members(ctx context.Context, poolID string) ([]pools.Member, error)
 	MembersWith(ctx context.Context, poolID, setting, value string) ([]pools.Member, error)
 	MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error)
 	Monitor(ctx context.Context, id string) (*monitors.Monitor, error)
 	MonitorsTagged(ctx context.Context, tag string) ([]monitors.Monitor, error)
-	StatusTree(ctx context.Context, loadBalancerID string) (*openstack.StatusTree, error)
+	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 
 // Neutron is what observe asks of the network service.
 type Neutron interface {
-	FloatingIPs(ctx context.Context, filter openstack.FloatingIPFilter) ([]floatingips.FloatingIP, error)
+	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
 }
 
 // Observer reads load balancers and floating IPs.
@@ -39,5 +40,5 @@ type Observer struct {
 	Octavia Octavia
 	Neutron Neutron
 	// Version gives the version of the load balancer API.
-	Version func(context.Context) (openstack.Version, error)
+	Version func(context.Context) (octavia.Version, error)
 }

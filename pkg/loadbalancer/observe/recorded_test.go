@@ -15,15 +15,17 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // recorded answers what a real OpenStack answered after cloud-provider-openstack
 // had served four Services (see testdata/README.md).
 type recorded struct {
-	AllLoadBalancers []openstack.LoadBalancer  `json:"loadbalancers"`
+	AllLoadBalancers []octavia.LoadBalancer    `json:"loadbalancers"`
 	AllListeners     []listeners.Listener      `json:"listeners"`
-	AllPools         []openstack.Pool          `json:"pools"`
+	AllPools         []octavia.Pool            `json:"pools"`
 	AllMonitors      []monitors.Monitor        `json:"healthmonitors"`
 	MembersByPool    map[string][]pools.Member `json:"members"`
 	AllFloatingIPs   []floatingips.FloatingIP  `json:"floatingips"`
@@ -54,15 +56,15 @@ func containsAll(tags, wanted []string) bool {
 }
 
 // LoadBalancers implements observe.Octavia.
-func (r *recorded) LoadBalancers(_ context.Context, f openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error) {
-	return only(r.AllLoadBalancers, func(lb openstack.LoadBalancer) bool {
+func (r *recorded) LoadBalancers(_ context.Context, f octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
+	return only(r.AllLoadBalancers, func(lb octavia.LoadBalancer) bool {
 		return (f.Name == "" || f.Name == lb.Name) && (f.VIPPortID == "" || f.VIPPortID == lb.VipPortID) && (f.VIPAddress == "" || f.VIPAddress == lb.VipAddress) &&
 			(f.Description == "" || f.Description == lb.Description) && containsAll(lb.Tags, f.Tags)
 	}), nil
 }
 
 // LoadBalancer implements observe.Octavia.
-func (r *recorded) LoadBalancer(_ context.Context, id string, _ ...string) (*openstack.LoadBalancer, error) {
+func (r *recorded) LoadBalancer(_ context.Context, id string, _ ...string) (*octavia.LoadBalancer, error) {
 	for _, lb := range r.AllLoadBalancers {
 		if lb.ID == id {
 			return &lb, nil
@@ -72,7 +74,7 @@ func (r *recorded) LoadBalancer(_ context.Context, id string, _ ...string) (*ope
 }
 
 func notFound() error {
-	return openstack.Wrap(gophercloud.ErrUnexpectedResponseCode{
+	return apierror.Wrap(gophercloud.ErrUnexpectedResponseCode{
 		Method: http.MethodGet, Actual: http.StatusNotFound, ResponseHeader: http.Header{"X-Openstack-Request-Id": {"req-1"}},
 	}, "read")
 }
@@ -88,8 +90,8 @@ func (r *recorded) ListenersTagged(_ context.Context, tag string) ([]listeners.L
 }
 
 // Pools implements observe.Octavia.
-func (r *recorded) Pools(_ context.Context, lbID string) ([]openstack.Pool, error) {
-	return only(r.AllPools, func(p openstack.Pool) bool { return p.Loadbalancers[0].ID == lbID }), nil
+func (r *recorded) Pools(_ context.Context, lbID string) ([]octavia.Pool, error) {
+	return only(r.AllPools, func(p octavia.Pool) bool { return p.Loadbalancers[0].ID == lbID }), nil
 }
 
 // Members implements observe.Octavia.
@@ -125,15 +127,15 @@ func (r *recorded) MonitorsTagged(_ context.Context, tag string) ([]monitors.Mon
 }
 
 // StatusTree implements observe.Octavia.
-func (r *recorded) StatusTree(ctx context.Context, lbID string) (*openstack.StatusTree, error) {
+func (r *recorded) StatusTree(ctx context.Context, lbID string) (*octavia.StatusTree, error) {
 	lb, err := r.LoadBalancer(ctx, lbID)
 	if err != nil {
 		return nil, err
 	}
-	tree := &openstack.StatusTree{NodeStatus: node(lb.ID, lb.Name, lb.ProvisioningStatus, lb.OperatingStatus)}
+	tree := &octavia.StatusTree{NodeStatus: node(lb.ID, lb.Name, lb.ProvisioningStatus, lb.OperatingStatus)}
 	of, _ := r.Listeners(ctx, lbID)
 	for _, l := range of {
-		listener := openstack.ListenerStatus{NodeStatus: node(l.ID, l.Name, l.ProvisioningStatus, l.OperatingStatus)}
+		listener := octavia.ListenerStatus{NodeStatus: node(l.ID, l.Name, l.ProvisioningStatus, l.OperatingStatus)}
 		for _, p := range r.AllPools {
 			if p.ID == l.DefaultPoolID {
 				listener.Pools = append(listener.Pools, r.poolStatus(p))
@@ -144,27 +146,27 @@ func (r *recorded) StatusTree(ctx context.Context, lbID string) (*openstack.Stat
 	return tree, nil
 }
 
-func (r *recorded) poolStatus(p openstack.Pool) openstack.PoolStatus {
-	status := openstack.PoolStatus{NodeStatus: node(p.ID, p.Name, p.ProvisioningStatus, p.OperatingStatus)}
+func (r *recorded) poolStatus(p octavia.Pool) octavia.PoolStatus {
+	status := octavia.PoolStatus{NodeStatus: node(p.ID, p.Name, p.ProvisioningStatus, p.OperatingStatus)}
 	for _, m := range r.AllMonitors {
 		if m.ID == p.MonitorID {
-			status.Monitor = openstack.MonitorStatus{NodeStatus: node(m.ID, m.Name, m.ProvisioningStatus, m.OperatingStatus), Type: m.Type}
+			status.Monitor = octavia.MonitorStatus{NodeStatus: node(m.ID, m.Name, m.ProvisioningStatus, m.OperatingStatus), Type: m.Type}
 		}
 	}
 	for _, m := range r.MembersByPool[p.ID] {
-		status.Members = append(status.Members, openstack.MemberStatus{
+		status.Members = append(status.Members, octavia.MemberStatus{
 			NodeStatus: node(m.ID, m.Name, m.ProvisioningStatus, m.OperatingStatus), Address: m.Address, Port: m.ProtocolPort,
 		})
 	}
 	return status
 }
 
-func node(id, name, provisioning, operating string) openstack.NodeStatus {
-	return openstack.NodeStatus{ID: id, Name: name, ProvisioningStatus: provisioning, OperatingStatus: operating}
+func node(id, name, provisioning, operating string) octavia.NodeStatus {
+	return octavia.NodeStatus{ID: id, Name: name, ProvisioningStatus: provisioning, OperatingStatus: operating}
 }
 
 // FloatingIPs implements observe.Neutron.
-func (r *recorded) FloatingIPs(_ context.Context, f openstack.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+func (r *recorded) FloatingIPs(_ context.Context, f neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
 	return only(r.AllFloatingIPs, func(fip floatingips.FloatingIP) bool {
 		return (f.PortID == "" || f.PortID == fip.PortID) && (f.Address == "" || f.Address == fip.FloatingIP) &&
 			(f.Description == "" || f.Description == fip.Description)

@@ -8,7 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // OutOfService reads anew which members of a load balancer have the weight 0 or are
@@ -46,14 +46,14 @@ func byKey(members []pools.Member, err error) (map[model.MemberKey]pools.Member,
 // outOfService gives the members of a pool whose weight is 0 or that are
 // switched off, where their statuses do not rule it out: one that answers a health
 // monitor has a weight, and one that is switched off is OFFLINE.
-func (o *Observer) outOfService(ctx context.Context, poolID string, statuses []openstack.MemberStatus) (map[model.MemberKey]pools.Member, error) {
+func (o *Observer) outOfService(ctx context.Context, poolID string, statuses []octavia.MemberStatus) (map[model.MemberKey]pools.Member, error) {
 	found := map[model.MemberKey]pools.Member{}
 	for _, ask := range []struct {
 		setting, value string
-		perhaps        func(openstack.MemberStatus) bool
+		perhaps        func(octavia.MemberStatus) bool
 	}{
-		{"weight", "0", func(s openstack.MemberStatus) bool { return s.OperatingStatus != "ONLINE" }},
-		{"admin_state_up", "false", func(s openstack.MemberStatus) bool { return s.OperatingStatus == "OFFLINE" }},
+		{"weight", "0", func(s octavia.MemberStatus) bool { return s.OperatingStatus != "ONLINE" }},
+		{"admin_state_up", "false", func(s octavia.MemberStatus) bool { return s.OperatingStatus == "OFFLINE" }},
 	} {
 		if !slices.ContainsFunc(statuses, ask.perhaps) {
 			continue

@@ -10,18 +10,18 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Contents reads everything in a load balancer, whose own settings a list has
 // given: listeners, pools and monitors with a request each, members with one a
 // pool (see Members).
-func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer) (*model.LoadBalancer, error) {
+func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (*model.LoadBalancer, error) {
 	parts := Parts{LoadBalancer: lb}
 	if len(lb.Listeners) == 0 && len(lb.Pools) == 0 {
 		return parts.Model(id), nil
 	}
-	octavia, err := o.Version(ctx)
+	version, err := o.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb opens
 		return err
 	})
 	group.Go(func() (err error) {
-		parts.Members, parts.Sampled, err = o.members(grouped, lb.ID, parts.Pools, octavia)
+		parts.Members, parts.Sampled, err = o.members(grouped, lb.ID, parts.Pools, version)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -44,7 +44,7 @@ func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb opens
 }
 
 // Settings reads what Contents does, but for members: of those there are the IDs.
-func (o *Observer) Settings(ctx context.Context, id ownership.Identity, lb openstack.LoadBalancer) (Parts, error) {
+func (o *Observer) Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (Parts, error) {
 	parts := Parts{LoadBalancer: lb}
 	err := o.listenersAndPools(ctx, &parts)
 	if err == nil {
@@ -68,7 +68,7 @@ func (o *Observer) listenersAndPools(ctx context.Context, parts *Parts) error {
 
 // monitors reads the health monitors of pools: ours by their tag at once, those
 // of cloud-provider-openstack, which have none, one by one.
-func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []openstack.Pool) (map[string]monitors.Monitor, error) {
+func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []octavia.Pool) (map[string]monitors.Monitor, error) {
 	found := map[string]monitors.Monitor{}
 	missing := func() (ids []string) {
 		for _, p := range all {
@@ -103,10 +103,10 @@ func (o *Observer) monitors(ctx context.Context, id ownership.Identity, all []op
 // for the others, as all members of a pool are written alike, but for the subnet:
 // each has its node's, and but for those that somebody has taken out of service, which
 // are asked for where the tree does not rule them out.
-func (o *Observer) members(ctx context.Context, lbID string, all []openstack.Pool, octavia openstack.Version) (members map[string][]pools.Member, sampled map[string]bool, err error) {
+func (o *Observer) members(ctx context.Context, lbID string, all []octavia.Pool, version octavia.Version) (members map[string][]pools.Member, sampled map[string]bool, err error) {
 	found := make([][]pools.Member, len(all))
-	var tree map[string][]openstack.MemberStatus
-	if !octavia.AtLeast(openstack.VersionLinearMembers) {
+	var tree map[string][]octavia.MemberStatus
+	if !version.AtLeast(octavia.VersionLinearMembers) {
 		read, err := o.Octavia.StatusTree(ctx, lbID)
 		if err != nil {
 			return nil, nil, err
@@ -135,8 +135,8 @@ func (o *Observer) members(ctx context.Context, lbID string, all []openstack.Poo
 	return members, sampled, nil
 }
 
-func membersByPool(tree *openstack.StatusTree) map[string][]openstack.MemberStatus {
-	members := map[string][]openstack.MemberStatus{}
+func membersByPool(tree *octavia.StatusTree) map[string][]octavia.MemberStatus {
+	members := map[string][]octavia.MemberStatus{}
 	for _, listener := range tree.Listeners {
 		for _, pool := range listener.Pools {
 			members[pool.ID] = pool.Members
@@ -147,7 +147,7 @@ func membersByPool(tree *openstack.StatusTree) map[string][]openstack.MemberStat
 
 // sampled makes members of what the status tree says and of the settings of the
 // first of them.
-func (o *Observer) sampled(ctx context.Context, poolID string, statuses []openstack.MemberStatus) ([]pools.Member, error) {
+func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavia.MemberStatus) ([]pools.Member, error) {
 	if len(statuses) == 0 {
 		return nil, nil
 	}
@@ -182,9 +182,9 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []openst
 
 // Parts are the answers of the load balancer service about one load balancer.
 type Parts struct {
-	LoadBalancer openstack.LoadBalancer
+	LoadBalancer octavia.LoadBalancer
 	Listeners    []listeners.Listener
-	Pools        []openstack.Pool
+	Pools        []octavia.Pool
 	Monitors     map[string]monitors.Monitor // by ID
 	Members      map[string][]pools.Member   // by pool ID
 	// Sampled are the pools of which one member, the first, was read in full.
@@ -206,7 +206,7 @@ func (p Parts) MemberIDs(poolID string) []string {
 
 // Created gives the parts of the answer to a fully populated create, which holds
 // everything.
-func Created(lb openstack.LoadBalancer) Parts {
+func Created(lb octavia.LoadBalancer) Parts {
 	parts := Parts{
 		LoadBalancer: lb,
 		Listeners:    lb.Listeners,
@@ -214,8 +214,8 @@ func Created(lb openstack.LoadBalancer) Parts {
 		Members:      map[string][]pools.Member{},
 	}
 	for i, pool := range lb.Pools {
-		parts.Pools = append(parts.Pools, openstack.Pool{
-			Pool: pool, Persistence: openstack.SessionPersistence{SessionPersistence: pool.Persistence},
+		parts.Pools = append(parts.Pools, octavia.Pool{
+			Pool: pool, Persistence: octavia.SessionPersistence{SessionPersistence: pool.Persistence},
 		})
 		parts.Members[pool.ID] = pool.Members
 		if pool.Monitor.ID != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
@@ -55,7 +56,7 @@ func another() ownership.Identity {
 }
 
 // balancer makes a load balancer. Without an address the cloud chooses one.
-func (w *world) balancer(name, description string, tags []string, changes ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
+func (w *world) balancer(name, description string, tags []string, changes ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
 	w.t.Helper()
 	opts := loadbalancers.CreateOpts{Name: name, Description: description, Tags: tags, VipSubnetID: w.cloud.Subnet.ID}
 	for _, change := range changes {
@@ -70,13 +71,13 @@ func (w *world) balancer(name, description string, tags []string, changes ...fun
 }
 
 // ours makes the load balancer of an identity, as this controller does.
-func (w *world) ours(id ownership.Identity, changes ...func(*loadbalancers.CreateOpts)) *openstack.LoadBalancer {
+func (w *world) ours(id ownership.Identity, changes ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
 	w.t.Helper()
 	return w.balancer(id.Name(), id.Description(), id.Tags(), changes...)
 }
 
 // legacy makes one as cloud-provider-openstack does.
-func (w *world) legacy(id ownership.Identity) *openstack.LoadBalancer {
+func (w *world) legacy(id ownership.Identity) *octavia.LoadBalancer {
 	w.t.Helper()
 	return w.balancer(id.Name(), id.Description(), []string{id.Name()})
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 const (
@@ -54,7 +54,7 @@ func Retry(err error, timeout time.Duration) error {
 	switch {
 	case err != nil && timeout > 0:
 		return api.NewRetryError(fmt.Sprintf("the load balancer is not ready after %s, looking again in %s: %v", timeout, timeoutRetry, err), timeoutRetry)
-	case openstack.IsPartsQuota(err):
+	case apierror.IsPartsQuota(err):
 		return api.NewRetryError(fmt.Sprintf("%v; trying again in %s", err, quotaRetry), quotaRetry)
 	}
 	return err

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 // The reasons why Services are refused. They are label values of a metric.
@@ -43,7 +43,7 @@ func Reasons() []string {
 
 // ByCloud reports whether OpenStack has refused a change, so that a plan has ended in its
 // middle.
-func ByCloud(err error) bool { return openstack.IsRefused(err) }
+func ByCloud(err error) bool { return apierror.IsRefused(err) }
 
 // Reason returns why a Service is refused; "" where the error is no refusal, and another
 // attempt may succeed without any change.
@@ -82,13 +82,13 @@ func Reason(err error) string {
 		return Invalid
 	case errors.As(err, &unenforced):
 		return Unsupported
-	case errors.As(err, &limit), ByCloud(err) && openstack.IsQuota(err):
+	case errors.As(err, &limit), ByCloud(err) && apierror.IsQuota(err):
 		return Quota
 	case errors.As(err, &notOurs):
 		return NotOwned
-	case errors.As(err, &blocked) && !blocked.Failed, ByCloud(err) && openstack.IsConflict(err):
+	case errors.As(err, &blocked) && !blocked.Failed, ByCloud(err) && apierror.IsConflict(err):
 		return Conflict
-	case ByCloud(err) && openstack.IsUnsupported(err):
+	case ByCloud(err) && apierror.IsUnsupported(err):
 		return Unsupported
 	case ByCloud(err):
 		return Cloud

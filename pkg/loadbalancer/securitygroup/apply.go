@@ -10,7 +10,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // Open carries out what must be done before the load balancer sends anything. After
@@ -105,7 +106,7 @@ func (g *Groups) do(ctx context.Context, t *Task, step Step) error {
 // for it before anything else.
 func (g *Groups) createGroup(ctx context.Context, t *Task, s CreateGroup) error {
 	made, err := g.neutron.CreateSecurityGroup(ctx, s.Name, s.Description)
-	if openstack.IsUnsure(err) {
+	if apierror.IsUnsure(err) {
 		found, lookErr := g.neutron.SecurityGroupsNamed(ctx, s.Name)
 		if found = owned(found, t.id); g.mode == PerService && lookErr == nil && len(found) > 0 {
 			made, err = &found[0], nil
@@ -123,7 +124,7 @@ func (g *Groups) createGroup(ctx context.Context, t *Task, s CreateGroup) error 
 
 // quota says what helps against a quota that is used up.
 func quota(err error, help string) error {
-	if openstack.IsQuota(err) {
+	if apierror.IsQuota(err) {
 		return fmt.Errorf("%w: %s", err, help)
 	}
 	return err
@@ -143,7 +144,7 @@ func (g *Groups) addRules(ctx context.Context, t *Task) error {
 			t.state.Rules = slices.Concat(t.state.Rules, heldRules(made))
 			return nil
 		}
-		if !openstack.IsRuleThere(err) || try == tries {
+		if !apierror.IsRuleThere(err) || try == tries {
 			return quota(err, "raise the project's quota of security group rules")
 		}
 		if err := g.readRules(ctx, t); err != nil {
@@ -224,7 +225,7 @@ func (g *Groups) deleteGroup(ctx context.Context, id string) error {
 		if err == nil {
 			g.dropOther(id)
 		}
-		if !openstack.IsInUse(err) || try == tries {
+		if !apierror.IsInUse(err) || try == tries {
 			return err
 		}
 	}
@@ -235,7 +236,7 @@ func (g *Groups) dropOther(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for name, groups := range g.others {
-		left := slices.DeleteFunc(slices.Clone(groups), func(o openstack.SecurityGroup) bool { return o.ID == id })
+		left := slices.DeleteFunc(slices.Clone(groups), func(o neutron.SecurityGroup) bool { return o.ID == id })
 		if len(left) != len(groups) {
 			g.others[name] = left
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // Drifted looks at the rules and the ports of the project, with one request each,
@@ -66,7 +66,7 @@ func (g *Groups) sharedDrifted(look *surroundings, id string, ports []string, be
 // surroundings are the rules of groups and the groups of ports at one moment.
 type surroundings struct {
 	rules map[string][]string // IDs by group
-	ports map[string]openstack.Port
+	ports map[string]neutron.Port
 }
 
 func (g *Groups) lookAround(ctx context.Context) (*surroundings, error) {
@@ -78,7 +78,7 @@ func (g *Groups) lookAround(ctx context.Context) (*surroundings, error) {
 	if err != nil {
 		return nil, err
 	}
-	look := &surroundings{rules: rules, ports: make(map[string]openstack.Port, len(ports))}
+	look := &surroundings{rules: rules, ports: make(map[string]neutron.Port, len(ports))}
 	for _, port := range ports {
 		look.ports[port.ID] = port
 	}

@@ -15,34 +15,34 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // Neutron is what is asked of the network service.
 type Neutron interface {
-	AllSecurityGroups(ctx context.Context) ([]openstack.SecurityGroup, error)
-	SecurityGroupNames(ctx context.Context) ([]openstack.SecurityGroup, error)
-	SecurityGroupsNamed(ctx context.Context, name string) ([]openstack.SecurityGroup, error)
-	SecurityGroups(ctx context.Context, ids []string) ([]openstack.SecurityGroup, error)
-	CreateSecurityGroup(ctx context.Context, name, description string) (*openstack.SecurityGroup, error)
+	AllSecurityGroups(ctx context.Context) ([]neutron.SecurityGroup, error)
+	SecurityGroupNames(ctx context.Context) ([]neutron.SecurityGroup, error)
+	SecurityGroupsNamed(ctx context.Context, name string) ([]neutron.SecurityGroup, error)
+	SecurityGroups(ctx context.Context, ids []string) ([]neutron.SecurityGroup, error)
+	CreateSecurityGroup(ctx context.Context, name, description string) (*neutron.SecurityGroup, error)
 	TagSecurityGroup(ctx context.Context, id string, tags []string) error
 	DeleteSecurityGroup(ctx context.Context, id string) error
-	SecurityGroupRules(ctx context.Context, groupID string, descriptions ...string) ([]openstack.SecurityGroupRule, error)
-	SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]openstack.SecurityGroupRule, error)
-	CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]openstack.SecurityGroupRule, error)
+	SecurityGroupRules(ctx context.Context, groupID string, descriptions ...string) ([]neutron.SecurityGroupRule, error)
+	SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]neutron.SecurityGroupRule, error)
+	CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]neutron.SecurityGroupRule, error)
 	DeleteSecurityGroupRule(ctx context.Context, id string) error
 	SecurityGroupRuleIDs(ctx context.Context) (map[string][]string, error)
-	GroupsOfPorts(ctx context.Context) ([]openstack.Port, error)
-	Port(ctx context.Context, id string) (*openstack.Port, error)
-	PortsInGroup(ctx context.Context, groupID string) ([]openstack.Port, error)
-	SetPortGroups(ctx context.Context, port openstack.Port, groupIDs []string) (*openstack.Port, error)
+	GroupsOfPorts(ctx context.Context) ([]neutron.Port, error)
+	Port(ctx context.Context, id string) (*neutron.Port, error)
+	PortsInGroup(ctx context.Context, groupID string) ([]neutron.Port, error)
+	SetPortGroups(ctx context.Context, port neutron.Port, groupIDs []string) (*neutron.Port, error)
 }
 
 // Facts are what is asked of what others have read too.
 type Facts interface {
-	NodePorts(ctx context.Context, servers []string) (map[string][]openstack.Port, error)
-	KnownPort(id string) (openstack.Port, bool)
-	KeepPort(port openstack.Port)
+	NodePorts(ctx context.Context, servers []string) (map[string][]neutron.Port, error)
+	KnownPort(id string) (neutron.Port, bool)
+	KeepPort(port neutron.Port)
 	ForgetPorts(servers ...string)
 	SubnetCIDR(ctx context.Context, id string) (string, error)
 }
@@ -62,7 +62,7 @@ type Groups struct {
 	mu sync.Mutex
 	// others are the names of all groups when this process first looked. It makes
 	// groups of its own mode only, so those of other modes can only get fewer.
-	others map[string][]openstack.SecurityGroup
+	others map[string][]neutron.SecurityGroup
 	all    *everything
 	look   singleflight.Group
 
@@ -72,8 +72,8 @@ type Groups struct {
 }
 
 // New makes Groups. Mode is PerService, Shared or, for none, "".
-func New(neutron Neutron, facts Facts, store Store, clk clock.PassiveClock, mode string) *Groups {
-	return &Groups{neutron: neutron, facts: facts, store: store, clock: clk, mode: mode}
+func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, mode string) *Groups {
+	return &Groups{neutron: neutronAPI, facts: facts, store: store, clock: clk, mode: mode}
 }
 
 // Request is a Service whose groups are looked at.

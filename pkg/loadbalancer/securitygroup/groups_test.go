@@ -14,14 +14,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
 // network is the Neutron of a simulated cloud, as a test wants it to be.
 type network struct {
-	*openstack.Neutron
+	*neutron.Client
 	// unrevised has no revision_number, as a Neutron without that extension.
 	unrevised bool
 	// beforeDelete runs once, right before a group is deleted.
@@ -29,7 +30,7 @@ type network struct {
 	once         sync.Once
 }
 
-func (n *network) revise(ports []openstack.Port) []openstack.Port {
+func (n *network) revise(ports []neutron.Port) []neutron.Port {
 	for i := range ports {
 		if n.unrevised {
 			ports[i].Revision = nil
@@ -38,36 +39,36 @@ func (n *network) revise(ports []openstack.Port) []openstack.Port {
 	return ports
 }
 
-func (n *network) revised(port *openstack.Port, err error) (*openstack.Port, error) {
+func (n *network) revised(port *neutron.Port, err error) (*neutron.Port, error) {
 	if err == nil && n.unrevised {
 		port.Revision = nil
 	}
 	return port, err
 }
 
-func (n *network) PortsOfDevices(ctx context.Context, ids []string) ([]openstack.Port, error) {
-	ports, err := n.Neutron.PortsOfDevices(ctx, ids)
+func (n *network) PortsOfDevices(ctx context.Context, ids []string) ([]neutron.Port, error) {
+	ports, err := n.Client.PortsOfDevices(ctx, ids)
 	return n.revise(ports), err
 }
 
-func (n *network) PortsInGroup(ctx context.Context, id string) ([]openstack.Port, error) {
-	ports, err := n.Neutron.PortsInGroup(ctx, id)
+func (n *network) PortsInGroup(ctx context.Context, id string) ([]neutron.Port, error) {
+	ports, err := n.Client.PortsInGroup(ctx, id)
 	return n.revise(ports), err
 }
 
-func (n *network) Port(ctx context.Context, id string) (*openstack.Port, error) {
-	return n.revised(n.Neutron.Port(ctx, id))
+func (n *network) Port(ctx context.Context, id string) (*neutron.Port, error) {
+	return n.revised(n.Client.Port(ctx, id))
 }
 
-func (n *network) SetPortGroups(ctx context.Context, port openstack.Port, groups []string) (*openstack.Port, error) {
-	return n.revised(n.Neutron.SetPortGroups(ctx, port, groups))
+func (n *network) SetPortGroups(ctx context.Context, port neutron.Port, groups []string) (*neutron.Port, error) {
+	return n.revised(n.Client.SetPortGroups(ctx, port, groups))
 }
 
 func (n *network) DeleteSecurityGroup(ctx context.Context, id string) error {
 	if n.beforeDelete != nil {
 		n.once.Do(func() { n.beforeDelete(id) })
 	}
-	return n.Neutron.DeleteSecurityGroup(ctx, id)
+	return n.Client.DeleteSecurityGroup(ctx, id)
 }
 
 // world is a simulated cloud and the Groups that work on it.
@@ -82,7 +83,7 @@ func newWorld(t *testing.T, mode string, n *network) *world {
 	t.Helper()
 	cloud, conf := simulated.Cloud(t, simulator.Options{})
 	session := simulated.SignIn(t, conf, openstack.SessionOptions{})
-	n.Neutron = session.Neutron()
+	n.Client = session.Neutron()
 	reader := lookup.New(n, session.Octavia(), session.LoadBalancerVersion, clock.RealClock{}, time.Hour)
 	w := &world{t: t, cloud: cloud, groups: securitygroup.New(n, reader, state.New(clock.RealClock{}, nil), clock.RealClock{}, mode)}
 	for name, address := range map[string]string{"a": "127.100.1.1", "b": "127.100.1.2"} {
@@ -124,7 +125,7 @@ func (w *world) open(mode, service string, nodePort int) {
 // group makes a group of somebody else's.
 func (w *world) group(name string) string {
 	w.t.Helper()
-	group, err := w.cloud.Neutron.CreateSecurityGroup(neutron.SecurityGroupSpec{ProjectID: w.cloud.Account.ProjectID, Name: name})
+	group, err := w.cloud.Neutron.CreateSecurityGroup(simneutron.SecurityGroupSpec{ProjectID: w.cloud.Account.ProjectID, Name: name})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -132,16 +133,16 @@ func (w *world) group(name string) string {
 }
 
 // ports gives the ports of servers.
-func (w *world) ports() []neutron.Port {
-	return slices.DeleteFunc(w.cloud.Neutron.Ports(), func(p neutron.Port) bool {
+func (w *world) ports() []simneutron.Port {
+	return slices.DeleteFunc(w.cloud.Neutron.Ports(), func(p simneutron.Port) bool {
 		return !slices.ContainsFunc(w.nodes, func(n securitygroup.Node) bool { return n.Server == p.DeviceID })
 	})
 }
 
 // set gives a port these groups, as somebody else.
-func (w *world) set(port neutron.Port, groups ...string) {
+func (w *world) set(port simneutron.Port, groups ...string) {
 	w.t.Helper()
-	if _, err := w.cloud.Neutron.UpdatePort(port.ID, neutron.PortUpdate{SecurityGroups: &groups}); err != nil {
+	if _, err := w.cloud.Neutron.UpdatePort(port.ID, simneutron.PortUpdate{SecurityGroups: &groups}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -195,7 +196,7 @@ func TestANodeWhosePortWasReplacedGetsItsGroup(t *testing.T) {
 	w := newWorld(t, securitygroup.PerService, &network{})
 	w.open(securitygroup.PerService, "web", 30080)
 	node := &w.nodes[0]
-	port, err := w.cloud.Neutron.CreatePort(neutron.PortSpec{
+	port, err := w.cloud.Neutron.CreatePort(simneutron.PortSpec{
 		ProjectID: w.cloud.Account.ProjectID, SubnetID: w.cloud.Subnet.ID, Address: "127.100.1.77", DeviceID: node.Server,
 	})
 	if err != nil {

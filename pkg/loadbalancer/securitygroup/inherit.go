@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // everything is all security groups and who uses them, at one moment: a process that
 // starts meets all Services at once, and takes two requests for it.
 type everything struct {
 	began  time.Time
-	groups map[string][]openstack.SecurityGroup // by name
-	ports  map[string][]string                  // IDs by group
+	groups map[string][]neutron.SecurityGroup // by name
+	ports  map[string][]string                // IDs by group
 }
 
 // inherited gives what there is for a Service that this process has not worked on.
@@ -53,7 +53,7 @@ func (g *Groups) lookAtAll(ctx context.Context) (*everything, error) {
 }
 
 func (g *Groups) takeLook(ctx context.Context) (*everything, error) {
-	all := &everything{began: g.clock.Now(), groups: map[string][]openstack.SecurityGroup{}, ports: map[string][]string{}}
+	all := &everything{began: g.clock.Now(), groups: map[string][]neutron.SecurityGroup{}, ports: map[string][]string{}}
 	groups, err := g.neutron.AllSecurityGroups(ctx)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (g *Groups) takeLook(ctx context.Context) (*everything, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := map[string][]openstack.SecurityGroup{}
+	names := map[string][]neutron.SecurityGroup{}
 	for _, group := range groups {
 		all.groups[group.Name] = append(all.groups[group.Name], group)
 		group.Rules = nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // nodePorts finds the ports of the nodes.
@@ -45,7 +45,7 @@ func (g *Groups) nodePorts(ctx context.Context, w *Wish, t *Task) ([]NodePort, e
 
 // portsOf gives the ports of nodes by server. Those of a server that lacks one of
 // its node's addresses are read anew.
-func (g *Groups) portsOf(ctx context.Context, nodes []Node) (map[string][]openstack.Port, error) {
+func (g *Groups) portsOf(ctx context.Context, nodes []Node) (map[string][]neutron.Port, error) {
 	servers := make([]string, 0, len(nodes))
 	for _, node := range nodes {
 		if node.Server != "" {
@@ -70,10 +70,10 @@ func (g *Groups) portsOf(ctx context.Context, nodes []Node) (map[string][]openst
 }
 
 // at gives the ports that have one of the addresses.
-func at(ports []openstack.Port, addresses []string) []openstack.Port {
-	var found []openstack.Port
+func at(ports []neutron.Port, addresses []string) []neutron.Port {
+	var found []neutron.Port
 	for _, port := range ports {
-		if slices.ContainsFunc(port.FixedIPs, func(ip openstack.FixedIP) bool { return slices.Contains(addresses, ip.IPAddress) }) {
+		if slices.ContainsFunc(port.FixedIPs, func(ip neutron.FixedIP) bool { return slices.Contains(addresses, ip.IPAddress) }) {
 			found = append(found, port)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // observe gives what the cloud has for a Service. It is read once, and then
@@ -71,7 +71,7 @@ func (g *Groups) read(ctx context.Context, id ownership.Identity, inherited bool
 
 // readOwn reads the Service's own group: the first of its name. Further ones are
 // there after a creation whose answer was lost.
-func (g *Groups) readOwn(ctx context.Context, found []openstack.SecurityGroup, s *State) error {
+func (g *Groups) readOwn(ctx context.Context, found []neutron.SecurityGroup, s *State) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (g *Groups) readOwn(ctx context.Context, found []openstack.SecurityGroup, s
 	return err
 }
 
-func heldRules(rules []openstack.SecurityGroupRule) []Held {
+func heldRules(rules []neutron.SecurityGroupRule) []Held {
 	all := make([]Held, 0, len(rules))
 	for _, r := range rules {
 		h := held(r)
@@ -95,9 +95,9 @@ func heldRules(rules []openstack.SecurityGroupRule) []Held {
 }
 
 // owned keeps the groups that are the Service's own, in an order that stays.
-func owned(all []openstack.SecurityGroup, id ownership.Identity) []openstack.SecurityGroup {
-	ours := slices.DeleteFunc(slices.Clone(all), func(o openstack.SecurityGroup) bool { return !id.OwnsSecurityGroup(o.Name, o.Tags) })
-	slices.SortFunc(ours, func(a, b openstack.SecurityGroup) int { // the one that is in use comes first
+func owned(all []neutron.SecurityGroup, id ownership.Identity) []neutron.SecurityGroup {
+	ours := slices.DeleteFunc(slices.Clone(all), func(o neutron.SecurityGroup) bool { return !id.OwnsSecurityGroup(o.Name, o.Tags) })
+	slices.SortFunc(ours, func(a, b neutron.SecurityGroup) int { // the one that is in use comes first
 		return cmp.Or(cmp.Compare(ingress(b), ingress(a)), cmp.Compare(a.ID, b.ID))
 	})
 	return ours
@@ -105,7 +105,7 @@ func owned(all []openstack.SecurityGroup, id ownership.Identity) []openstack.Sec
 
 // ingress counts the rules that let something in: a group that was never finished
 // has none.
-func ingress(group openstack.SecurityGroup) int {
+func ingress(group neutron.SecurityGroup) int {
 	n := 0
 	for _, r := range group.Rules {
 		if r.Direction == "ingress" {
@@ -160,14 +160,14 @@ func (g *Groups) leftInShared(ctx context.Context, groupID string, id ownership.
 func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
 	const most = 50
 	rules, err := g.neutron.SomeSecurityGroupRules(ctx, groupID, most)
-	return len(rules) >= most || slices.ContainsFunc(rules, func(r openstack.SecurityGroupRule) bool {
+	return len(rules) >= most || slices.ContainsFunc(rules, func(r neutron.SecurityGroupRule) bool {
 		return !ownership.IsCommonRule(r.Description)
 	}), err
 }
 
 // lookAtOthers gives all groups of the project by name, as they were when this
 // process first looked, less what it has deleted.
-func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]openstack.SecurityGroup, error) {
+func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]neutron.SecurityGroup, error) {
 	g.mu.Lock()
 	others := g.others
 	g.mu.Unlock()
@@ -179,7 +179,7 @@ func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]openstack.Secur
 		if err != nil {
 			return nil, err
 		}
-		byName := map[string][]openstack.SecurityGroup{}
+		byName := map[string][]neutron.SecurityGroup{}
 		for _, group := range all {
 			byName[group.Name] = append(byName[group.Name], group)
 		}

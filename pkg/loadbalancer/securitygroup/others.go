@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // openToAll refuses source ranges that another group on the ports of the members
@@ -36,7 +36,7 @@ func (g *Groups) openToAll(ctx context.Context, t *Task) error {
 }
 
 // letsEverybodyIn tells whether a rule opens to all what a rule of ours opens to some.
-func letsEverybodyIn(r openstack.SecurityGroupRule, own Rule) bool {
+func letsEverybodyIn(r neutron.SecurityGroupRule, own Rule) bool {
 	prefix, ok := canonicalPrefix(r)
 	if r.Direction != "ingress" || r.EtherType != own.EtherType() || r.RemoteGroupID != "" || r.RemoteAddressGroupID != "" ||
 		!ok || prefix != everybody(own.EtherType() == "IPv6") {

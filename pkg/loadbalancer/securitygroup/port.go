@@ -8,7 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // portsAtOnce is how many ports of one Service change at a time.
@@ -36,7 +37,7 @@ func (g *Groups) changePorts(ctx context.Context, t *Task, which []NodePort, mem
 }
 
 // takeOff takes a group off ports that were just read.
-func (g *Groups) takeOff(ctx context.Context, groupID string, using []openstack.Port) error {
+func (g *Groups) takeOff(ctx context.Context, groupID string, using []neutron.Port) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(portsAtOnce)
 	for _, port := range using {
@@ -54,7 +55,7 @@ func (g *Groups) takeOff(ctx context.Context, groupID string, using []openstack.
 // changePort puts a group on a port or takes it off, and leaves every other group
 // of the port as it is: the whole list is written, but only if nobody has changed
 // the port since it was read. It is false when the port is gone.
-func (g *Groups) changePort(ctx context.Context, portID string, read *openstack.Port, groupID string, member bool) (there bool, err error) {
+func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Port, groupID string, member bool) (there bool, err error) {
 	lock := g.stripe(portID)
 	lock.Lock()
 	defer lock.Unlock()
@@ -86,9 +87,9 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *openstack.
 		case err == nil:
 			g.facts.KeepPort(*changed)
 			return true, nil
-		case openstack.IsStale(err) && try < tries:
+		case apierror.IsStale(err) && try < tries:
 			read = nil
-		case openstack.NeutronType(err) == "PortNotFound":
+		case apierror.NeutronType(err) == "PortNotFound":
 			return false, nil
 		default:
 			return false, err
@@ -98,7 +99,7 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *openstack.
 
 // ignoreGone makes nothing of a port that is not there any more: its server went.
 func ignoreGone(err error) error {
-	if openstack.IsNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return nil
 	}
 	return err

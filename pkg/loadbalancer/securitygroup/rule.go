@@ -21,7 +21,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // Opening is a port of a node that is opened.
@@ -86,7 +86,7 @@ func (h Held) String() string {
 }
 
 // held reads a rule of Neutron's.
-func held(r openstack.SecurityGroupRule) Held {
+func held(r neutron.SecurityGroupRule) Held {
 	h := Held{ID: r.ID, Text: fmt.Sprintf("%s %s %s", r.Direction, r.EtherType, cmp.Or(r.Protocol, "of any protocol"))}
 	protocol, ok := protocolName(r.Protocol)
 	prefix, canonical := canonicalPrefix(r)
@@ -98,7 +98,7 @@ func held(r openstack.SecurityGroupRule) Held {
 }
 
 // onePort gives the port of a rule that has one; ICMP has none.
-func onePort(r openstack.SecurityGroupRule, protocol string) (int, bool) {
+func onePort(r neutron.SecurityGroupRule, protocol string) (int, bool) {
 	if protocol == icmp {
 		return 0, r.PortRangeMin == nil && r.PortRangeMax == nil
 	}
@@ -126,7 +126,7 @@ func protocolName(text string) (string, bool) {
 
 // canonicalPrefix gives the prefix of a rule without host bits; none means all
 // addresses of its IP version.
-func canonicalPrefix(r openstack.SecurityGroupRule) (string, bool) {
+func canonicalPrefix(r neutron.SecurityGroupRule) (string, bool) {
 	if r.RemoteIPPrefix == "" {
 		return everybody(r.EtherType == "IPv6"), true
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // sharedGroup is the group of the cluster. Who adds to it holds it for reading; who
@@ -134,8 +134,8 @@ func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
 	if err != nil {
 		return err
 	}
-	found = slices.DeleteFunc(found, func(o openstack.SecurityGroup) bool { return !id.OwnsSharedGroup(o.Name, o.Tags) })
-	slices.SortFunc(found, func(a, b openstack.SecurityGroup) int { // the one that is in use comes first
+	found = slices.DeleteFunc(found, func(o neutron.SecurityGroup) bool { return !id.OwnsSharedGroup(o.Name, o.Tags) })
+	slices.SortFunc(found, func(a, b neutron.SecurityGroup) int { // the one that is in use comes first
 		return cmp.Or(cmp.Compare(serviceRules(b), serviceRules(a)), cmp.Compare(a.ID, b.ID))
 	})
 	if len(found) == 0 {
@@ -166,7 +166,7 @@ func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
 }
 
 // serviceRules counts the rules of Services in a group.
-func serviceRules(group openstack.SecurityGroup) int {
+func serviceRules(group neutron.SecurityGroup) int {
 	n := 0
 	for _, r := range group.Rules {
 		if ownership.IsServiceRule(r.Description) {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 func listener(protocol model.Protocol, nodePort, monitorPort int, monitor string) model.Listener {
@@ -133,27 +133,27 @@ func texts(rules []Rule) []string {
 func TestRulesOfNeutronAreReadInAnySpelling(t *testing.T) {
 	t.Parallel()
 	port, other := 30080, 30090
-	base := openstack.SecurityGroupRule{
+	base := neutron.SecurityGroupRule{
 		ID: "r", Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: &port, PortRangeMax: &port, RemoteIPPrefix: "10.6.0.0/16",
 	}
 	for name, c := range map[string]struct {
-		change func(*openstack.SecurityGroupRule)
+		change func(*neutron.SecurityGroupRule)
 		want   string
 	}{
-		"as we write it":     {func(*openstack.SecurityGroupRule) {}, "tcp/30080 from 10.6.0.0/16"},
-		"protocol by number": {func(r *openstack.SecurityGroupRule) { r.Protocol = "132" }, "sctp/30080 from 10.6.0.0/16"},
-		"host bits":          {func(r *openstack.SecurityGroupRule) { r.RemoteIPPrefix = "10.6.1.2/16" }, "tcp/30080 from 10.6.0.0/16"},
-		"everybody":          {func(r *openstack.SecurityGroupRule) { r.RemoteIPPrefix = "" }, "tcp/30080 from 0.0.0.0/0"},
-		"everybody, IPv6":    {func(r *openstack.SecurityGroupRule) { r.RemoteIPPrefix, r.EtherType = "", "IPv6" }, "tcp/30080 from ::/0"},
-		"egress":             {func(r *openstack.SecurityGroupRule) { r.Direction = "egress" }, "egress IPv4 tcp"},
-		"several ports":      {func(r *openstack.SecurityGroupRule) { r.PortRangeMax = &other }, "ingress IPv4 tcp"},
-		"all ports":          {func(r *openstack.SecurityGroupRule) { r.PortRangeMin, r.PortRangeMax = nil, nil }, "ingress IPv4 tcp"},
-		"from a group":       {func(r *openstack.SecurityGroupRule) { r.RemoteGroupID = "g" }, "ingress IPv4 tcp"},
-		"ICMP": {func(r *openstack.SecurityGroupRule) {
+		"as we write it":     {func(*neutron.SecurityGroupRule) {}, "tcp/30080 from 10.6.0.0/16"},
+		"protocol by number": {func(r *neutron.SecurityGroupRule) { r.Protocol = "132" }, "sctp/30080 from 10.6.0.0/16"},
+		"host bits":          {func(r *neutron.SecurityGroupRule) { r.RemoteIPPrefix = "10.6.1.2/16" }, "tcp/30080 from 10.6.0.0/16"},
+		"everybody":          {func(r *neutron.SecurityGroupRule) { r.RemoteIPPrefix = "" }, "tcp/30080 from 0.0.0.0/0"},
+		"everybody, IPv6":    {func(r *neutron.SecurityGroupRule) { r.RemoteIPPrefix, r.EtherType = "", "IPv6" }, "tcp/30080 from ::/0"},
+		"egress":             {func(r *neutron.SecurityGroupRule) { r.Direction = "egress" }, "egress IPv4 tcp"},
+		"several ports":      {func(r *neutron.SecurityGroupRule) { r.PortRangeMax = &other }, "ingress IPv4 tcp"},
+		"all ports":          {func(r *neutron.SecurityGroupRule) { r.PortRangeMin, r.PortRangeMax = nil, nil }, "ingress IPv4 tcp"},
+		"from a group":       {func(r *neutron.SecurityGroupRule) { r.RemoteGroupID = "g" }, "ingress IPv4 tcp"},
+		"ICMP": {func(r *neutron.SecurityGroupRule) {
 			r.Protocol, r.PortRangeMin, r.PortRangeMax = "1", nil, nil
 		}, "icmp from 10.6.0.0/16"},
-		"some of ICMP":        {func(r *openstack.SecurityGroupRule) { r.Protocol = "icmp" }, "ingress IPv4 icmp"},
-		"any protocol at all": {func(r *openstack.SecurityGroupRule) { r.Protocol = "" }, "ingress IPv4 of any protocol"},
+		"some of ICMP":        {func(r *neutron.SecurityGroupRule) { r.Protocol = "icmp" }, "ingress IPv4 icmp"},
+		"any protocol at all": {func(r *neutron.SecurityGroupRule) { r.Protocol = "" }, "ingress IPv4 of any protocol"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,17 +14,18 @@ import (
 	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Octavia is what is asked of the load balancer service.
 type Octavia interface {
-	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error)
+	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
 }
 
 // Neutron is what is asked of the network service.
 type Neutron interface {
-	FloatingIPs(ctx context.Context, filter openstack.FloatingIPFilter) ([]floatingips.FloatingIP, error)
+	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
 }
 
 // LoadBalancer is what a look tells of a load balancer.
@@ -145,7 +146,7 @@ func (i *Inventory) takeFloatingIPs(ctx context.Context) (map[string]FloatingIP,
 }
 
 func (i *Inventory) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
-	listed, err := i.neutron.FloatingIPs(ctx, openstack.FloatingIPFilter{})
+	listed, err := i.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{})
 	all := make([]FloatingIP, 0, len(listed))
 	for _, fip := range listed {
 		all = append(all, FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description})
@@ -166,8 +167,8 @@ type Inventory struct {
 }
 
 // New makes an inventory.
-func New(octavia Octavia, neutron Neutron, clk clock.PassiveClock) *Inventory {
-	return &Inventory{octavia: octavia, neutron: neutron, clock: clk}
+func New(octaviaAPI Octavia, neutronAPI Neutron, clk clock.PassiveClock) *Inventory {
+	return &Inventory{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
 }
 
 // Look gives a look that is no older than an age, taking one if need be.
@@ -194,7 +195,7 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 	var floatingIPs []FloatingIP
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		all, err := i.octavia.LoadBalancers(ctx, openstack.LoadBalancerFilter{Fields: fields()})
+		all, err := i.octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{Fields: fields()})
 		for _, lb := range all {
 			loadBalancers = append(loadBalancers, LoadBalancer{
 				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Operating: lb.OperatingStatus, Provider: lb.Provider,

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // ReasonChanged is the drift of a load balancer whose updated_at is another one than was
@@ -27,9 +27,9 @@ func (a *Applied) DriftIn(look *snapshot.Look) string {
 	switch {
 	case !there:
 		return "the load balancer is gone"
-	case lb.Status == openstack.StatusError:
+	case lb.Status == octavia.StatusError:
 		return "the load balancer is in ERROR"
-	case lb.Status != openstack.StatusActive:
+	case lb.Status != octavia.StatusActive:
 		return ""
 	case !lb.UpdatedAt.Equal(a.Seen.UpdatedAt):
 		return ReasonChanged
@@ -67,5 +67,5 @@ func (a *Applied) Confirmable(at time.Time) bool {
 // balancer with the updated_at that was seen last, so that its contents are worth reading.
 func (a *Applied) ConfirmableBy(look *snapshot.Look) bool {
 	lb := look.LoadBalancers[a.LoadBalancer.ID]
-	return a.Confirmable(look.Began) && lb.Status == openstack.StatusActive && lb.UpdatedAt.Equal(a.Seen.UpdatedAt)
+	return a.Confirmable(look.Began) && lb.Status == octavia.StatusActive && lb.UpdatedAt.Equal(a.Seen.UpdatedAt)
 }

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // fields are the attributes that a token is made of.
@@ -55,7 +56,7 @@ func (w *Watcher) filters(pending map[string]string) bool {
 func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 	answers := map[string]answer{}
 	for _, status := range slices.Sorted(maps.Keys(inverted(pending))) {
-		still, err := w.octavia.LoadBalancers(w.ctx, openstack.LoadBalancerFilter{Fields: fields(), ProvisioningStatus: status})
+		still, err := w.octavia.LoadBalancers(w.ctx, octavia.LoadBalancerFilter{Fields: fields(), ProvisioningStatus: status})
 		if err != nil {
 			return failed(pending, answers, err)
 		}
@@ -68,7 +69,7 @@ func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 }
 
 // note adds what a list tells.
-func note(answers map[string]answer, listed []openstack.LoadBalancer) {
+func note(answers map[string]answer, listed []octavia.LoadBalancer) {
 	for i := range listed {
 		answers[listed[i].ID] = answer{token: tokenOf(&listed[i])}
 	}
@@ -99,7 +100,7 @@ func inverted(pending map[string]string) map[string]bool {
 
 // askForAll reads load balancers with one list of all that there are.
 func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) map[string]answer {
-	listed, err := w.octavia.LoadBalancers(w.ctx, openstack.LoadBalancerFilter{Fields: fields()})
+	listed, err := w.octavia.LoadBalancers(w.ctx, octavia.LoadBalancerFilter{Fields: fields()})
 	if err != nil {
 		return failed(ids, answers, err)
 	}
@@ -124,10 +125,10 @@ func (w *Watcher) askForEach(ids map[string]string, answers map[string]answer) m
 }
 
 // Read asks for the state of one load balancer.
-func Read(ctx context.Context, octavia Octavia, id string) (Token, error) {
-	lb, err := octavia.LoadBalancer(ctx, id, fields()...)
+func Read(ctx context.Context, octaviaAPI Octavia, id string) (Token, error) {
+	lb, err := octaviaAPI.LoadBalancer(ctx, id, fields()...)
 	switch {
-	case openstack.IsNotFound(err):
+	case apierror.IsNotFound(err):
 		return Token{Gone: true}, nil
 	case err != nil:
 		return Token{}, err
@@ -135,9 +136,9 @@ func Read(ctx context.Context, octavia Octavia, id string) (Token, error) {
 	return tokenOf(lb), nil
 }
 
-func tokenOf(lb *openstack.LoadBalancer) Token {
+func tokenOf(lb *octavia.LoadBalancer) Token {
 	return Token{
-		Gone:      lb.ProvisioningStatus == openstack.StatusDeleted,
+		Gone:      lb.ProvisioningStatus == octavia.StatusDeleted,
 		Status:    model.Status{Provisioning: lb.ProvisioningStatus, Operating: lb.OperatingStatus},
 		UpdatedAt: lb.UpdatedAt,
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // Octavia is what the watcher asks of the load balancer service.
 type Octavia interface {
-	LoadBalancer(ctx context.Context, id string, fields ...string) (*openstack.LoadBalancer, error)
-	LoadBalancers(ctx context.Context, filter openstack.LoadBalancerFilter) ([]openstack.LoadBalancer, error)
+	LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error)
+	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
 }
 
 // ErrClosed tells that the process ends.
@@ -93,10 +94,10 @@ type answer struct {
 }
 
 // New makes a watcher. Close ends it, and every wait.
-func New(octavia Octavia, clk clock.WithTicker) *Watcher {
+func New(octaviaAPI Octavia, clk clock.WithTicker) *Watcher {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Watcher{
-		octavia: octavia,
+		octavia: octaviaAPI,
 		clock:   clk,
 		ctx:     ctx,
 		cancel:  cancel,
@@ -263,7 +264,7 @@ func (w *Watcher) due() (due, others []*waiter) {
 
 // final tells errors that the next request would meet too.
 func final(err error) bool {
-	return openstack.IsForbidden(err) || openstack.IsInvalid(err)
+	return apierror.IsForbidden(err) || apierror.IsInvalid(err)
 }
 
 // jitter spreads requests by a tenth to either side.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
 func TestOneWaiterAsksForItsLoadBalancerOnly(t *testing.T) {
@@ -229,7 +229,7 @@ func TestErrorsThatWouldComeAgainEndTheWait(t *testing.T) {
 		ended := w.waitAll("a", "b")
 		w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
 		for _, c := range ended {
-			if got := w.ended(c); openstack.StatusCode(got.err) != status {
+			if got := w.ended(c); apierror.StatusCode(got.err) != status {
 				t.Errorf("ended with %+v, want the %d", got, status)
 			}
 		}
@@ -245,7 +245,7 @@ func TestAnErrorForOneEndsNoOtherWait(t *testing.T) {
 		w.octavia.failFor("b", answer(http.StatusForbidden, "no"))
 		ended := w.waitAll("a", "b", "c")
 		w.passUntil("one has left", func() bool { return w.watcher.Parked() == 2 })
-		if got := w.ended(ended[1]); openstack.StatusCode(got.err) != http.StatusForbidden {
+		if got := w.ended(ended[1]); apierror.StatusCode(got.err) != http.StatusForbidden {
 			t.Errorf("ended with %+v, want the 403", got)
 		}
 		w.octavia.set("ACTIVE", "a", "c")
@@ -409,7 +409,7 @@ func TestAWatcherComesBackAfterAPause(t *testing.T) {
 // TestManyComeAndGo runs on the real clock and is for the race detector.
 func TestManyComeAndGo(t *testing.T) {
 	t.Parallel()
-	o := &octavia{clock: clock.RealClock{}, statuses: pending(names(10)...)}
+	o := &fakeOctavia{clock: clock.RealClock{}, statuses: pending(names(10)...)}
 	many := watcher.New(o, clock.RealClock{})
 	fast := watcher.Pace{First: time.Millisecond, Cap: 3 * time.Millisecond}
 	var all sync.WaitGroup

@@ -16,14 +16,15 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// octavia has load balancers in statuses that the test sets, and remembers what
+// fakeOctavia has load balancers in statuses that the test sets, and remembers what
 // it was asked, when.
-type octavia struct {
+type fakeOctavia struct {
 	clock clock.PassiveClock
 
 	mu       sync.Mutex
@@ -41,7 +42,7 @@ type request struct {
 	size   int    // how many load balancers a list has answered
 }
 
-func (o *octavia) set(status string, ids ...string) {
+func (o *fakeOctavia) set(status string, ids ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, id := range ids {
@@ -49,33 +50,33 @@ func (o *octavia) set(status string, ids ...string) {
 	}
 }
 
-func (o *octavia) failFor(id string, err error) {
+func (o *fakeOctavia) failFor(id string, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.refuses[id] = err
 }
 
-func (o *octavia) fail(err error) {
+func (o *fakeOctavia) fail(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.fails = err
 }
 
 // requests gives the requests for one ID, or the lists.
-func (o *octavia) requests(id string) []request {
+func (o *fakeOctavia) requests(id string) []request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(o.asked), func(r request) bool { return r.id != id })
 }
 
-func (o *octavia) all() int {
+func (o *fakeOctavia) all() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.asked)
 }
 
 // LoadBalancer implements wait.Octavia.
-func (o *octavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*openstack.LoadBalancer, error) {
+func (o *fakeOctavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*octavia.LoadBalancer, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked = append(o.asked, request{at: o.clock.Now(), id: id})
@@ -91,11 +92,11 @@ func (o *octavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*op
 	case !there:
 		return nil, answer(http.StatusNotFound, "Load Balancer "+id+" not found.")
 	}
-	return &openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}}, nil
+	return &octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}}, nil
 }
 
 // LoadBalancers implements wait.Octavia.
-func (o *octavia) LoadBalancers(_ context.Context, filter openstack.LoadBalancerFilter) (all []openstack.LoadBalancer, _ error) {
+func (o *fakeOctavia) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFilter) (all []octavia.LoadBalancer, _ error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer func() {
@@ -106,7 +107,7 @@ func (o *octavia) LoadBalancers(_ context.Context, filter openstack.LoadBalancer
 	}
 	for id, status := range o.statuses {
 		if !o.unlisted[id] && (filter.ProvisioningStatus == "" || filter.ProvisioningStatus == status) {
-			all = append(all, openstack.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}})
+			all = append(all, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}})
 		}
 	}
 	return all, nil
@@ -117,7 +118,7 @@ func updatedAt(id string) time.Time { return time.Unix(int64(len(id)), 0) }
 
 // answer is an error as the typed calls give it.
 func answer(status int, text string) error {
-	return openstack.Wrap(gophercloud.ErrUnexpectedResponseCode{
+	return apierror.Wrap(gophercloud.ErrUnexpectedResponseCode{
 		Method: http.MethodGet, URL: "http://cloud/load-balancer/v2.0/lbaas/loadbalancers", Actual: status,
 		Body:           []byte(fmt.Sprintf(`{"faultcode": "Client", "faultstring": %q, "debuginfo": null}`, text)),
 		ResponseHeader: http.Header{"X-Openstack-Request-Id": {"req-1"}},
@@ -128,14 +129,14 @@ func answer(status int, text string) error {
 type world struct {
 	t       *testing.T
 	clock   *clocktesting.FakeClock
-	octavia *octavia
+	octavia *fakeOctavia
 	watcher *watcher.Watcher
 }
 
 func newWorld(t *testing.T, statuses map[string]string) *world {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
-	o := &octavia{clock: clk, statuses: statuses, unlisted: map[string]bool{}, refuses: map[string]error{}}
+	o := &fakeOctavia{clock: clk, statuses: statuses, unlisted: map[string]bool{}, refuses: map[string]error{}}
 	w := &world{t: t, clock: clk, octavia: o, watcher: watcher.New(o, clk)}
 	t.Cleanup(w.watcher.Close)
 	return w

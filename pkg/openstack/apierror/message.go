@@ -1,0 +1,228 @@
+package apierror
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+)
+
+// maxMessage bounds what is told of a service's message, in characters. An event
+// of Kubernetes holds 1024 of them for everything.
+const maxMessage = 300
+
+// errorBody is the content of an error body.
+type errorBody struct {
+	// known is set for the shapes that OpenStack services answer in.
+	known bool
+	// unknownPath is set when the service does not know the URL.
+	unknownPath bool
+	message     string
+	neutronType string
+}
+
+// parseErrorBody reads the shapes of error bodies:
+//
+//	{"faultcode": …, "faultstring": TEXT, "debuginfo": …}        Octavia
+//	{"code": …, "title": …, "description": TEXT}                 Octavia, before its controllers
+//	{"NeutronError": {"type": TYPE, "message": TEXT, …}}         Neutron; also the text alone
+//	{"itemNotFound": {"code": …, "message": TEXT}}, {"error": …} Nova, Keystone and its middleware
+//	{"message": TEXT, …}                                         others
+//	text or HTML                                                 proxies, body size filter
+func parseErrorBody(body []byte) errorBody {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil {
+		return errorBody{message: oneLine(plainText(string(body)), maxMessage)}
+	}
+	parsed := readErrorFields(fields)
+	parsed.known = parsed.message != ""
+	parsed.message = oneLine(parsed.message, maxMessage)
+	return parsed
+}
+
+func readErrorFields(fields map[string]json.RawMessage) errorBody {
+	if text := stringField(fields, "faultstring"); text != "" {
+		return errorBody{message: text}
+	}
+	if neutron, ok := fields["NeutronError"]; ok {
+		return readNeutronError(neutron)
+	}
+	if description, ok := fields["description"]; ok {
+		text := ""
+		if json.Unmarshal(description, &text) == nil && text != "" {
+			return errorBody{message: text}
+		}
+		return errorBody{message: stringField(fields, "title"), unknownPath: true}
+	}
+	if text := stringField(fields, "message"); text != "" {
+		return errorBody{message: text}
+	}
+	keys := make([]string, 0, len(fields))
+	for key := range fields {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		var inner map[string]json.RawMessage
+		if json.Unmarshal(fields[key], &inner) != nil {
+			continue
+		}
+		if text := stringField(inner, "message"); text != "" {
+			return errorBody{message: text}
+		}
+	}
+	return errorBody{}
+}
+
+func readNeutronError(raw json.RawMessage) errorBody {
+	var details struct{ Type, Message string }
+	if json.Unmarshal(raw, &details) == nil {
+		return errorBody{message: details.Message, neutronType: oneLine(details.Type, 64)}
+	}
+	text := ""
+	if json.Unmarshal(raw, &text) != nil {
+		return errorBody{}
+	}
+	return errorBody{message: text}
+}
+
+func stringField(fields map[string]json.RawMessage, key string) string {
+	text := ""
+	if json.Unmarshal(fields[key], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+var (
+	htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+	htmlTag   = regexp.MustCompile(`(?s)<[^>]*>`)
+	// fernetToken is what Keystone's tokens look like: its errors may name one.
+	fernetToken = regexp.MustCompile(`gAAAA[A-Za-z0-9_=-]{16,}`)
+	// jwsToken is the other kind: three parts in base64url, of which the first is a
+	// JSON object.
+	jwsToken = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`)
+)
+
+// plainText takes the title of an HTML page, or else the text without tags.
+func plainText(text string) string {
+	if title := htmlTitle.FindStringSubmatch(text); title != nil {
+		return title[1]
+	}
+	return htmlTag.ReplaceAllString(text, " ")
+}
+
+// oneLine makes a text fit for an event: one line, no control characters, no
+// token, at most limit characters.
+func oneLine(text string, limit int) string {
+	text = fernetToken.ReplaceAllString(text, "(token)")
+	text = jwsToken.ReplaceAllString(text, "(token)")
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
+	runes := []rune(strings.Join(words, " "))
+	if len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
+	}
+	return string(runes)
+}
+
+// Message returns the service's own words for an error, in one bounded line; for an
+// error that is not an answer, what happened.
+func Message(err error) string {
+	if err == nil {
+		return ""
+	}
+	if resp := response(err); resp != nil {
+		if text := parseErrorBody(resp.Body).message; text != "" {
+			return text
+		}
+		return http.StatusText(resp.Actual)
+	}
+	return describe(err)
+}
+
+// CallError is a failed call with what it was to do.
+type CallError struct {
+	// Doing is the verb and the object: "create load balancer NAME".
+	Doing string
+	// Err is what gophercloud or net/http gave.
+	Err error
+}
+
+// Error is fit for an event: "create load balancer a: Octavia answered 403 Quota
+// has been met for resources: Load Balancer (request req-…)".
+func (e *CallError) Error() string { return e.Doing + ": " + describe(e.Err) }
+
+// Unwrap returns the underlying error, for the Is… functions.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Wrap adds to an error what the failed call was to do. It returns nil for nil. All
+// functions of this package that tell errors apart look through it.
+func Wrap(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	return &CallError{Doing: doing, Err: err}
+}
+
+// describe puts an error into one readable line. What net/http and gophercloud
+// say around the cause (method, URL, expected codes) is left out.
+func describe(err error) string {
+	var call *CallError
+	var auth *AuthenticationError
+	var silent *NoAnswerError
+	switch {
+	case errors.As(err, &call):
+		return err.Error()
+	case errors.As(err, &auth):
+		return auth.Error()
+	case errors.As(err, &silent):
+		return oneLine(silent.Error(), maxMessage)
+	}
+	if resp := response(err); resp != nil {
+		text := fmt.Sprintf("%s answered %d %s", serviceOf(resp.Method, resp.URL), resp.Actual, Message(err))
+		if to := redirect(resp); to != "" {
+			text += ", a redirect to " + to + ", which is not followed: give that in auth-url, or in the service catalog"
+		}
+		if id := RequestID(err); id != "" {
+			text += " (request " + id + ")"
+		}
+		return text
+	}
+	if IsUnreadable(err) {
+		return oneLine("the answer cannot be read: "+err.Error(), maxMessage)
+	}
+	return oneLine(err.Error(), maxMessage)
+}
+
+// redirect returns scheme and host that an answer redirects to, "" for any other
+// answer. The path may hold what is nobody's business.
+func redirect(resp *gophercloud.ErrUnexpectedResponseCode) string {
+	if resp.Actual < http.StatusMultipleChoices || resp.Actual >= http.StatusBadRequest {
+		return ""
+	}
+	to, err := url.Parse(resp.ResponseHeader.Get("Location"))
+	if err != nil || to.Host == "" {
+		return ""
+	}
+	return oneLine(to.Scheme+"://"+to.Host, 100)
+}
+
+// serviceOf returns the name of the service that a URL belongs to.
+func serviceOf(method, address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return request.OpenStack
+	}
+	return request.KindOf(method, parsed.Path).Service
+}

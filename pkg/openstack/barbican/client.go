@@ -1,0 +1,60 @@
+// Package barbican is a typed client of the key manager API.
+package barbican
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+
+	"github.com/google/uuid"
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// Session is the connection that a Client asks through.
+type Session interface {
+	// KeyManager returns a client of the key manager API, version 1.
+	KeyManager(ctx context.Context) (*gophercloud.ServiceClient, error)
+}
+
+// Client asks for certificates. It reads no secret: only whether there is one.
+type Client struct {
+	session Session
+}
+
+// New returns a client that asks through a session.
+func New(session Session) *Client { return &Client{session: session} }
+
+// Exists returns nil when the container or secret of a reference, such as
+// https://barbican.example.com/v1/secrets/ID, is there and ours to read. It asks the
+// key manager of the catalog, whatever host the reference names: the request carries
+// our token.
+func (c *Client) Exists(ctx context.Context, ref string) error {
+	kind, id, err := ParseSecretRef(ref)
+	if err != nil {
+		return err
+	}
+	client, err := c.session.KeyManager(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = client.Get(ctx, client.ServiceURL(kind, id), nil, nil)
+	return apierror.Wrap(err, "look for the certificate "+kind+"/"+id)
+}
+
+// ParseSecretRef reads the reference of a container or secret of Barbican: a URL that
+// ends in containers/ID or secrets/ID. Nothing else of it gets into a request. The
+// error does not repeat the reference.
+func ParseSecretRef(ref string) (kind, id string, err error) {
+	at, err := url.Parse(ref)
+	if err != nil || at.Host == "" {
+		return "", "", fmt.Errorf("the reference of a certificate is not a URL with a host")
+	}
+	kind, id = path.Base(path.Dir(at.Path)), path.Base(at.Path)
+	if kind != "containers" && kind != "secrets" || len(id) != 36 || uuid.Validate(id) != nil {
+		return "", "", fmt.Errorf("the reference of a certificate does not end in containers/ID or secrets/ID")
+	}
+	return kind, id, nil
+}

@@ -1,0 +1,190 @@
+// Package neutron is a typed client of the network API.
+package neutron
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
+)
+
+// Session is the connection that a Client asks through.
+type Session interface {
+	// Network returns a client of the network API, version 2.
+	Network(ctx context.Context) (*gophercloud.ServiceClient, error)
+	// ProjectID returns the project that lists are limited to, "" for no limit.
+	ProjectID() string
+}
+
+// Client reads and writes floating IPs, security groups and the routes of routers, and
+// reads networks, subnets and ports. A method is one request unless its comment names
+// more. Errors are those of apierror.Wrap.
+type Client struct {
+	session Session
+}
+
+// New returns a client that asks through a session.
+func New(session Session) *Client { return &Client{session: session} }
+
+// Network holds the attributes that are read of a network.
+type Network struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	External  bool     `json:"router:external"`
+	IsDefault bool     `json:"is_default"`
+	Subnets   []string `json:"subnets"`
+}
+
+// Subnet holds the attributes that are read of a subnet.
+type Subnet struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	NetworkID string   `json:"network_id"`
+	IPVersion int      `json:"ip_version"`
+	CIDR      string   `json:"cidr"`
+	Tags      []string `json:"tags"`
+}
+
+// Port holds the attributes that are read of a port.
+type Port struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	NetworkID   string    `json:"network_id"`
+	DeviceID    string    `json:"device_id"`
+	DeviceOwner string    `json:"device_owner"`
+	FixedIPs    []FixedIP `json:"fixed_ips"`
+	// SecurityGroups is nil when Neutron does not name them.
+	SecurityGroups []string `json:"security_groups"`
+	// Revision moves with every change of the port; nil in a Neutron without it.
+	Revision *int `json:"revision_number"`
+	// PortSecurity false lets everything through, whatever the security groups; nil
+	// in a Neutron that cannot switch it off.
+	PortSecurity *bool `json:"port_security_enabled"`
+}
+
+// UsesGroup reports whether a port is in a security group.
+func (p Port) UsesGroup(groupID string) bool { return slices.Contains(p.SecurityGroups, groupID) }
+
+// Filtered reports whether security groups decide what reaches the port.
+func (p Port) Filtered() bool { return p.PortSecurity == nil || *p.PortSecurity }
+
+// FixedIP is an address of a port.
+type FixedIP struct {
+	SubnetID  string `json:"subnet_id"`
+	IPAddress string `json:"ip_address"`
+}
+
+// portFields are the attributes of Port: a whole port is several times as big.
+func portFields() []string {
+	return []string{
+		"id", "name", "network_id", "device_id", "device_owner", "fixed_ips",
+		"security_groups", "revision_number", "port_security_enabled",
+	}
+}
+
+// ExternalNetworks lists the networks that can give floating IPs. An ordinary
+// tenant does not see their subnets.
+func (c *Client) ExternalNetworks(ctx context.Context) ([]Network, error) {
+	return c.networks(ctx, url.Values{"router:external": {"true"}})
+}
+
+// Network reads one network.
+func (c *Client) Network(ctx context.Context, id string) (*Network, error) {
+	var answer struct {
+		Network Network `json:"network"`
+	}
+	if err := c.get(ctx, "networks/"+url.PathEscape(id), nil, &answer); err != nil {
+		return nil, apierror.Wrap(err, "read network "+id)
+	}
+	return &answer.Network, nil
+}
+
+func (c *Client) networks(ctx context.Context, q url.Values) ([]Network, error) {
+	networks, err := list(ctx, c, "networks", q, func(found Network) string { return found.ID })
+	return networks, apierror.Wrap(err, "list networks")
+}
+
+// Subnets lists the subnets of a network that the tenant can see.
+func (c *Client) Subnets(ctx context.Context, networkID string) ([]Subnet, error) {
+	q := url.Values{"network_id": {networkID}}
+	subnets, err := list(ctx, c, "subnets", q, func(found Subnet) string { return found.ID })
+	return subnets, apierror.Wrap(err, "list subnets of network "+networkID)
+}
+
+// Subnet reads one subnet.
+func (c *Client) Subnet(ctx context.Context, id string) (*Subnet, error) {
+	var answer struct {
+		Subnet Subnet `json:"subnet"`
+	}
+	if err := c.get(ctx, "subnets/"+url.PathEscape(id), nil, &answer); err != nil {
+		return nil, apierror.Wrap(err, "read subnet "+id)
+	}
+	return &answer.Subnet, nil
+}
+
+// Port reads one port.
+func (c *Client) Port(ctx context.Context, id string) (*Port, error) {
+	var answer struct {
+		Port Port `json:"port"`
+	}
+	if err := c.get(ctx, "ports/"+url.PathEscape(id), url.Values{"fields": portFields()}, &answer); err != nil {
+		return nil, apierror.Wrap(err, "read port "+id)
+	}
+	return &answer.Port, nil
+}
+
+// PortsOfDevices lists the ports of servers: a request for every 150 of them, as
+// a URL holds no more than 8 KiB.
+func (c *Client) PortsOfDevices(ctx context.Context, deviceIDs []string) ([]Port, error) {
+	return inChunks(deviceIDs, func(chunk []string) ([]Port, error) {
+		return c.ports(ctx, url.Values{"device_id": chunk})
+	})
+}
+
+// PortsAt lists the ports of the project that have an address.
+func (c *Client) PortsAt(ctx context.Context, address string) ([]Port, error) {
+	return c.ports(ctx, url.Values{"fixed_ips": {"ip_address=" + address}})
+}
+
+func (c *Client) ports(ctx context.Context, q url.Values) ([]Port, error) {
+	return c.portsWith(ctx, q, portFields())
+}
+
+func (c *Client) portsWith(ctx context.Context, q url.Values, fields []string) ([]Port, error) {
+	return listPorts(ctx, c, q, fields, func(p Port) string { return p.ID })
+}
+
+// listPorts lists ports with these fields, in a type that has them.
+func listPorts[P any](ctx context.Context, c *Client, q url.Values, fields []string, id func(P) string) ([]P, error) {
+	q["fields"] = fields
+	found, err := list(ctx, c, "ports", q, id)
+	return found, apierror.Wrap(err, "list ports")
+}
+
+// list lists a collection. Neutron answers it at once, unless the operator
+// has set a limit, which no page may exceed.
+func list[T any](ctx context.Context, c *Client, path string, q url.Values, id func(T) string) ([]T, error) {
+	pages := paging.Collection[T]{Name: strings.ReplaceAll(path, "-", "_"), ID: id, Get: func(ctx context.Context, q url.Values, into any) error {
+		return c.get(ctx, path, q, into)
+	}}
+	return pages.All(ctx, q)
+}
+
+// get decodes the answer to a GET of a path below /v2.0.
+func (c *Client) get(ctx context.Context, path string, q url.Values, into any) error {
+	client, err := c.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	address := client.ServiceURL(path)
+	if len(q) > 0 {
+		address += "?" + q.Encode()
+	}
+	_, err = client.Get(ctx, address, into, &gophercloud.RequestOpts{})
+	return err
+}

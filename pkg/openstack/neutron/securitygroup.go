@@ -1,0 +1,247 @@
+package neutron
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/attributestags"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// SecurityGroup holds the attributes that are read of a security group.
+type SecurityGroup struct {
+	ID          string              `json:"id"`
+	Name        string              `json:"name"`
+	Description string              `json:"description"`
+	Tags        []string            `json:"tags"`
+	Rules       []SecurityGroupRule `json:"security_group_rules"`
+}
+
+// SecurityGroupRule is a rule of a security group. Nil ports and empty strings mean
+// any.
+type SecurityGroupRule struct {
+	ID                   string `json:"id"`
+	Description          string `json:"description"`
+	Direction            string `json:"direction"` // ingress or egress
+	EtherType            string `json:"ethertype"` // IPv4 or IPv6
+	Protocol             string `json:"protocol"`
+	PortRangeMin         *int   `json:"port_range_min"`
+	PortRangeMax         *int   `json:"port_range_max"`
+	RemoteIPPrefix       string `json:"remote_ip_prefix"`
+	RemoteGroupID        string `json:"remote_group_id"`
+	RemoteAddressGroupID string `json:"remote_address_group_id"`
+}
+
+// SecurityGroupsNamed lists the project's security groups of a name, with their
+// rules.
+func (c *Client) SecurityGroupsNamed(ctx context.Context, name string) ([]SecurityGroup, error) {
+	return c.securityGroups(ctx, url.Values{"name": {name}})
+}
+
+// AllSecurityGroups lists all security groups of the project, with their rules.
+func (c *Client) AllSecurityGroups(ctx context.Context) ([]SecurityGroup, error) {
+	return c.securityGroups(ctx, url.Values{})
+}
+
+// SecurityGroupNames lists all security groups of the project, without their rules.
+func (c *Client) SecurityGroupNames(ctx context.Context) ([]SecurityGroup, error) {
+	return c.securityGroups(ctx, url.Values{"fields": {"id", "name", "description", "tags"}})
+}
+
+// SecurityGroups lists security groups by ID, of whatever project, with their rules:
+// a request for every 150 of them.
+func (c *Client) SecurityGroups(ctx context.Context, ids []string) ([]SecurityGroup, error) {
+	return inChunks(ids, func(chunk []string) ([]SecurityGroup, error) {
+		return c.securityGroups(ctx, url.Values{"id": chunk})
+	})
+}
+
+func (c *Client) securityGroups(ctx context.Context, q url.Values) ([]SecurityGroup, error) {
+	if project := c.session.ProjectID(); project != "" && q.Get("id") == "" {
+		q.Set("project_id", project)
+	}
+	found, err := list(ctx, c, "security-groups", q, func(g SecurityGroup) string { return g.ID })
+	return found, apierror.Wrap(err, "list security groups")
+}
+
+// CreateSecurityGroup creates a security group. Neutron puts two rules into it that
+// let everything out. When apierror.IsUnsure(err) it may exist all the same.
+func (c *Client) CreateSecurityGroup(ctx context.Context, name, description string) (*SecurityGroup, error) {
+	client, err := c.session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Group SecurityGroup `json:"security_group"`
+	}
+	err = groups.Create(ctx, client, groups.CreateOpts{Name: name, Description: description}).ExtractInto(&answer)
+	if err != nil {
+		return nil, apierror.Wrap(err, "create security group "+name)
+	}
+	return &answer.Group, nil
+}
+
+// TagSecurityGroup replaces the tags of a security group; its creation takes none.
+func (c *Client) TagSecurityGroup(ctx context.Context, id string, tags []string) error {
+	client, err := c.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = attributestags.ReplaceAll(ctx, client, "security-groups", id, attributestags.ReplaceAllOpts{Tags: tags}).Extract()
+	if err != nil {
+		return apierror.Wrap(err, "tag security group "+id)
+	}
+	return nil
+}
+
+// DeleteSecurityGroup deletes a security group and its rules. Ports that use it
+// refuse: apierror.IsInUse(err).
+func (c *Client) DeleteSecurityGroup(ctx context.Context, id string) error {
+	client, err := c.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	return apierror.IgnoreNotFound(apierror.Wrap(groups.Delete(ctx, client, id).ExtractErr(), "delete security group "+id))
+}
+
+// SecurityGroupRules lists the rules of a group, only those that have one of the
+// descriptions if any are given.
+func (c *Client) SecurityGroupRules(ctx context.Context, groupID string, descriptions ...string) ([]SecurityGroupRule, error) {
+	q := url.Values{"security_group_id": {groupID}}
+	if len(descriptions) > 0 {
+		q["description"] = descriptions
+	}
+	found, err := list(ctx, c, "security-group-rules", q, func(r SecurityGroupRule) string { return r.ID })
+	return found, apierror.Wrap(err, "list rules of security group "+groupID)
+}
+
+// SomeSecurityGroupRules lists the first rules of a group that let something in.
+func (c *Client) SomeSecurityGroupRules(ctx context.Context, groupID string, most int) ([]SecurityGroupRule, error) {
+	q := url.Values{
+		"security_group_id": {groupID}, "direction": {"ingress"}, "limit": {strconv.Itoa(most)}, "fields": {"id", "description"},
+	}
+	var answer struct {
+		Rules []SecurityGroupRule `json:"security_group_rules"`
+	}
+	if err := c.get(ctx, "security-group-rules", q, &answer); err != nil {
+		return nil, apierror.Wrap(err, "list rules of security group "+groupID)
+	}
+	return answer.Rules, nil
+}
+
+// SecurityGroupRuleIDs lists the IDs of all rules of the project, by group.
+func (c *Client) SecurityGroupRuleIDs(ctx context.Context) (map[string][]string, error) {
+	type rule struct {
+		ID      string `json:"id"`
+		GroupID string `json:"security_group_id"`
+	}
+	q := url.Values{"fields": {"id", "security_group_id"}}
+	if project := c.session.ProjectID(); project != "" {
+		q.Set("project_id", project)
+	}
+	found, err := list(ctx, c, "security-group-rules", q, func(r rule) string { return r.ID })
+	if err != nil {
+		return nil, apierror.Wrap(err, "list security group rules")
+	}
+	byGroup := map[string][]string{}
+	for _, r := range found {
+		byGroup[r.GroupID] = append(byGroup[r.GroupID], r.ID)
+	}
+	return byGroup, nil
+}
+
+// CreateSecurityGroupRules adds rules to one group, all of them or none. A rule that
+// is there already refuses them all: apierror.IsRuleThere(err).
+func (c *Client) CreateSecurityGroupRules(ctx context.Context, groupID string, wanted []rules.CreateOpts) ([]SecurityGroupRule, error) {
+	client, err := c.session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range wanted {
+		wanted[i].SecGroupID = groupID
+	}
+	var answer struct {
+		Rules []SecurityGroupRule `json:"security_group_rules"`
+	}
+	if err := rules.CreateBulk(ctx, client, wanted).ExtractInto(&answer); err != nil {
+		return nil, apierror.Wrap(err, "add rules to security group "+groupID)
+	}
+	return answer.Rules, nil
+}
+
+// DeleteSecurityGroupRule deletes one rule; there is no call for several.
+func (c *Client) DeleteSecurityGroupRule(ctx context.Context, id string) error {
+	client, err := c.session.Network(ctx)
+	if err != nil {
+		return err
+	}
+	return apierror.IgnoreNotFound(apierror.Wrap(rules.Delete(ctx, client, id).ExtractErr(), "delete security group rule "+id))
+}
+
+// PortsInGroup lists the ports that use a security group. Not every Neutron can
+// filter by it, so what it answers is looked through again.
+func (c *Client) PortsInGroup(ctx context.Context, groupID string) ([]Port, error) {
+	all, err := c.ports(ctx, url.Values{"security_groups": {groupID}})
+	if apierror.IsInvalid(err) {
+		all, err = c.ports(ctx, url.Values{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	var using []Port
+	for _, port := range all {
+		if port.UsesGroup(groupID) {
+			using = append(using, port)
+		}
+	}
+	return using, nil
+}
+
+// GroupsOfPorts lists all ports of the project with nothing but their security
+// groups.
+func (c *Client) GroupsOfPorts(ctx context.Context) ([]Port, error) {
+	q := url.Values{}
+	if project := c.session.ProjectID(); project != "" {
+		q.Set("project_id", project)
+	}
+	return c.portsWith(ctx, q, []string{"id", "security_groups"})
+}
+
+// SetPortGroups replaces the security groups of a port, if nobody has changed the
+// port since it was read: else apierror.IsStale(err).
+func (c *Client) SetPortGroups(ctx context.Context, port Port, groupIDs []string) (*Port, error) {
+	client, err := c.session.Network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var changed Port
+	opts := ports.UpdateOpts{SecurityGroups: &groupIDs, RevisionNumber: port.Revision}
+	if err := ports.Update(ctx, client, port.ID, opts).ExtractInto(&changed); err != nil {
+		return nil, apierror.Wrap(err, "set the security groups of port "+port.ID)
+	}
+	return &changed, nil
+}
+
+// inChunks asks for many IDs in several requests: a URL holds no more than 8 KiB.
+func inChunks[T any](ids []string, ask func([]string) ([]T, error)) ([]T, error) {
+	return inChunksOf(150, ids, ask)
+}
+
+func inChunksOf[T any](perRequest int, values []string, ask func([]string) ([]T, error)) ([]T, error) {
+	var all []T
+	for len(values) > 0 {
+		chunk := values[:min(perRequest, len(values))]
+		values = values[len(chunk):]
+		found, err := ask(chunk)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}

@@ -1,0 +1,204 @@
+// Package nova is a typed client of the compute API.
+package nova
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// ErrServerNotFound is the error where Nova itself answered 404 for a server: the token
+// was accepted, the request reached Nova, and it has no such server in the
+// project. A 404 of a proxy or of a wrong endpoint is another error.
+var ErrServerNotFound = errors.New("no such server")
+
+// Session is the connection that a Client asks through.
+type Session interface {
+	// Compute returns a client of the compute API, version 2.1.
+	Compute(ctx context.Context) (*gophercloud.ServiceClient, error)
+}
+
+// Client reads servers. It remembers the microversion that the cloud accepts and the
+// names of flavors, so keep one for the life of the session. All methods may be called
+// at the same time. Errors are those of apierror.Wrap.
+type Client struct {
+	session Session
+	// version indexes microversions: the newest that the cloud may accept.
+	version atomic.Int32
+	// flavorNames by ID, for clouds older than 2.47. A flavor cannot be renamed.
+	flavorNames sync.Map
+}
+
+// New returns a client that asks through a session.
+func New(session Session) *Client { return &Client{session: session} }
+
+// pageSize is the number of servers that one list request asks for: the default of
+// Nova's max_limit.
+const pageSize = 1000
+
+// microversions are the ones asked for, best first: 2.69 (Stein) lists servers of
+// cells that are down, 2.47 (Pike) embeds the flavor's name; the last is Nova's default.
+func microversions() []string { return []string{"2.69", "2.47", ""} }
+
+// GetServer reads one server of the project. The error is ErrServerNotFound only
+// when Nova itself says that there is none.
+func (c *Client) GetServer(ctx context.Context, id string) (*Server, error) {
+	var answer struct {
+		Server Server `json:"server"`
+	}
+	if err := c.get(ctx, "servers/"+url.PathEscape(id), &answer); err != nil {
+		wrapped := apierror.Wrap(err, "read server "+id)
+		if isNovaNotFound(err) {
+			return nil, fmt.Errorf("%w: %w", ErrServerNotFound, wrapped)
+		}
+		return nil, wrapped
+	}
+	if answer.Server.ID == "" {
+		return nil, fmt.Errorf("read server %s: the answer is no server", id)
+	}
+	if err := c.nameFlavor(ctx, &answer.Server); err != nil {
+		return nil, err
+	}
+	return &answer.Server, nil
+}
+
+// FlavorID returns the ID of a server's flavor, which Nova names in answers of microversions
+// before 2.47 only.
+func (c *Client) FlavorID(ctx context.Context, serverID string) (string, error) {
+	var answer struct {
+		Server Server `json:"server"`
+	}
+	if err := c.ask(ctx, "", "servers/"+url.PathEscape(serverID), &answer); err != nil {
+		return "", apierror.Wrap(err, "read the flavor of server "+serverID)
+	}
+	if answer.Server.FlavorID == "" {
+		return "", fmt.Errorf("read the flavor of server %s: the answer names none", serverID)
+	}
+	return answer.Server.FlavorID, nil
+}
+
+// ServersByName lists the servers of the project with exactly this name. Servers
+// of a cell that is down are not among them.
+func (c *Client) ServersByName(ctx context.Context, name string) ([]Server, error) {
+	// Nova's name filter is a regular expression of its database.
+	found, err := c.list(ctx, url.Values{"name": {"^" + regexp.QuoteMeta(name) + "$"}})
+	if err != nil {
+		return nil, apierror.Wrap(err, "list servers named "+strconv.Quote(name))
+	}
+	var exact []Server
+	for _, server := range found {
+		if server.Name == name { // databases may compare without case
+			exact = append(exact, server)
+		}
+	}
+	return exact, nil
+}
+
+// list asks page after page, by the marker. Nova's own limit may be lower than ours, so
+// only its link announces another page.
+func (c *Client) list(ctx context.Context, query url.Values) (all []Server, err error) {
+	query.Set("limit", strconv.Itoa(pageSize))
+	for {
+		var page struct {
+			Servers []Server `json:"servers"`
+			Links   []struct {
+				Rel string `json:"rel"`
+			} `json:"servers_links"`
+		}
+		if err := c.get(ctx, "servers/detail?"+query.Encode(), &page); err != nil {
+			return nil, err
+		}
+		if page.Servers == nil {
+			return nil, errors.New("the answer has no servers")
+		}
+		for i := range page.Servers {
+			if err := c.nameFlavor(ctx, &page.Servers[i]); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, page.Servers...)
+		if len(page.Links) == 0 || len(page.Servers) == 0 {
+			return all, nil
+		}
+		marker := all[len(all)-1].ID
+		if marker == query.Get("marker") {
+			return nil, fmt.Errorf("the service answers the page after %s again", marker)
+		}
+		query.Set("marker", marker)
+	}
+}
+
+// get asks with the best microversion that the cloud accepts.
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	for {
+		at := c.version.Load()
+		microversion := microversions()[at]
+		err := c.ask(ctx, microversion, path, into)
+		if !gophercloud.ResponseCodeIs(err, http.StatusNotAcceptable) || microversion == "" {
+			return err
+		}
+		c.version.CompareAndSwap(at, at+1)
+	}
+}
+
+// ask asks with a microversion; "" is Nova's default.
+func (c *Client) ask(ctx context.Context, microversion, path string, into any) error {
+	shared, err := c.session.Compute(ctx)
+	if err != nil {
+		return err
+	}
+	client := *shared
+	client.Type = "compute" // the catalog may know it by an alias
+	client.Microversion = microversion
+	_, err = client.Get(ctx, client.ServiceURL(path), into, nil)
+	return err
+}
+
+// nameFlavor fills in the flavor's name where the cloud embedded only its ID. A
+// flavor that is gone leaves the name empty: the server outlives its flavor.
+func (c *Client) nameFlavor(ctx context.Context, server *Server) error {
+	if server.FlavorName != "" || server.FlavorID == "" {
+		return nil
+	}
+	if name, ok := c.flavorNames.Load(server.FlavorID); ok {
+		server.FlavorName, _ = name.(string)
+		return nil
+	}
+	var answer struct {
+		Flavor struct {
+			Name string `json:"name"`
+		} `json:"flavor"`
+	}
+	err := c.get(ctx, "flavors/"+url.PathEscape(server.FlavorID), &answer)
+	if err != nil && !isNovaNotFound(err) {
+		return apierror.Wrap(err, "read flavor "+server.FlavorID)
+	}
+	c.flavorNames.Store(server.FlavorID, answer.Flavor.Name)
+	server.FlavorName = answer.Flavor.Name
+	return nil
+}
+
+// isNovaNotFound reports whether an error is Nova's own 404: it has the fault
+// "itemNotFound" in its body (nova/api/openstack/wsgi.py).
+func isNovaNotFound(err error) bool {
+	var unexpected gophercloud.ErrUnexpectedResponseCode
+	if !errors.As(err, &unexpected) {
+		return false
+	}
+	var fault struct {
+		ItemNotFound *struct{} `json:"itemNotFound"`
+	}
+	return unexpected.Actual == http.StatusNotFound &&
+		json.Unmarshal(unexpected.Body, &fault) == nil && fault.ItemNotFound != nil
+}

@@ -1,0 +1,39 @@
+package octavia
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// Flavor is what a load balancer can be built like.
+type Flavor struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Enabled bool   `json:"enabled"`
+}
+
+// AvailabilityZone is where a load balancer can be built.
+type AvailabilityZone struct {
+	Name    string `json:"name"`
+	Enabled bool   `json:"enabled"`
+}
+
+// Flavors lists the flavors of load balancers. There are few, and they belong to no
+// project.
+func (c *Client) Flavors(ctx context.Context) ([]Flavor, error) {
+	return listAnyProject(ctx, c, "flavors", url.Values{}, func(f Flavor) string { return f.ID })
+}
+
+// AvailabilityZones lists the availability zones of load balancers. They have no ID:
+// Octavia answers 500 to a marker, so there is no page behind the first.
+func (c *Client) AvailabilityZones(ctx context.Context) ([]AvailabilityZone, error) {
+	var answer struct {
+		Zones []AvailabilityZone `json:"availability_zones"`
+	}
+	if err := c.get(ctx, "availabilityzones", &answer); err != nil {
+		return nil, apierror.Wrap(err, "list availability zones of load balancers")
+	}
+	return answer.Zones, nil
+}

@@ -1,0 +1,214 @@
+// Package octavia is a typed client of the load balancer API, and what is known of its
+// versions.
+package octavia
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
+)
+
+// pageSize is the number of objects that one list request asks for. It is the
+// default of Octavia's pagination_max_limit.
+const pageSize = 1000
+
+// Session is the connection that a Client asks through.
+type Session interface {
+	// LoadBalancer returns a client of the load balancer API, version 2.
+	LoadBalancer(ctx context.Context) (*gophercloud.ServiceClient, error)
+	// ProjectID returns the project that lists are limited to, "" for no limit.
+	ProjectID() string
+}
+
+// Client reads and writes load balancers and what belongs to them. A method is one
+// request unless its comment names more. Errors are those of apierror.Wrap.
+type Client struct {
+	session Session
+}
+
+// New returns a client that asks through a session.
+func New(session Session) *Client { return &Client{session: session} }
+
+// Provisioning statuses of Octavia's objects (API reference, "Provisioning
+// Status Codes").
+const (
+	StatusActive        = "ACTIVE"
+	StatusError         = "ERROR"
+	StatusPendingCreate = "PENDING_CREATE"
+	StatusPendingUpdate = "PENDING_UPDATE"
+	StatusPendingDelete = "PENDING_DELETE"
+	StatusDeleted       = "DELETED"
+)
+
+// LoadBalancerFilter selects the load balancers that LoadBalancers lists. Empty fields
+// do not filter; tags must all be there.
+type LoadBalancerFilter struct {
+	Name        string
+	Description string
+	// VIPPortID and VIPAddress are where the load balancer listens.
+	VIPPortID, VIPAddress string
+	Tags                  []string
+	// Fields are the attributes to answer with; none means all of them.
+	Fields []string
+	// ProvisioningStatus of those to list. Only one can be asked for at a time.
+	ProvisioningStatus string
+}
+
+func (f LoadBalancerFilter) query() url.Values {
+	q := url.Values{}
+	if f.Name != "" {
+		q.Set("name", f.Name)
+	}
+	if f.Description != "" {
+		q.Set("description", f.Description)
+	}
+	if f.VIPPortID != "" {
+		q.Set("vip_port_id", f.VIPPortID)
+	}
+	if f.VIPAddress != "" {
+		q.Set("vip_address", f.VIPAddress)
+	}
+	for _, tag := range f.Tags {
+		q.Add("tags", tag)
+	}
+	for _, field := range f.Fields {
+		q.Add("fields", field) // "fields=a,b" answers empty objects
+	}
+	if f.ProvisioningStatus != "" {
+		q.Set("provisioning_status", f.ProvisioningStatus)
+	}
+	return q
+}
+
+// LoadBalancers lists the load balancers of the session's project. Children are
+// IDs only. More than a page of them cost a request a page.
+func (c *Client) LoadBalancers(ctx context.Context, filter LoadBalancerFilter) ([]LoadBalancer, error) {
+	return listAll(ctx, c, "loadbalancers", filter.query(), func(lb LoadBalancer) string { return lb.ID })
+}
+
+// LoadBalancer reads one load balancer; with fields, only these attributes of it.
+func (c *Client) LoadBalancer(ctx context.Context, id string, fields ...string) (*LoadBalancer, error) {
+	var answer struct {
+		LoadBalancer LoadBalancer `json:"loadbalancer"`
+	}
+	path := "loadbalancers/" + url.PathEscape(id)
+	if len(fields) > 0 {
+		path += "?" + url.Values{"fields": fields}.Encode()
+	}
+	if err := c.get(ctx, path, &answer); err != nil {
+		return nil, apierror.Wrap(err, "read load balancer "+id)
+	}
+	return &answer.LoadBalancer, nil
+}
+
+// Listeners lists the listeners of a load balancer with all their settings.
+func (c *Client) Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error) {
+	q := url.Values{"loadbalancer_id": {loadBalancerID}}
+	return listAll(ctx, c, "listeners", q, func(l listeners.Listener) string { return l.ID })
+}
+
+// ListenersTagged lists the listeners with a tag, in all load balancers.
+func (c *Client) ListenersTagged(ctx context.Context, tag string) ([]listeners.Listener, error) {
+	return listAll(ctx, c, "listeners", url.Values{"tags": {tag}}, func(l listeners.Listener) string { return l.ID })
+}
+
+// Pools lists the pools of a load balancer; their members are IDs only.
+func (c *Client) Pools(ctx context.Context, loadBalancerID string) ([]Pool, error) {
+	q := url.Values{"loadbalancer_id": {loadBalancerID}}
+	return listAll(ctx, c, "pools", q, func(p Pool) string { return p.ID })
+}
+
+// Members lists the members of a pool. On Octavia before 16.0 the server's work
+// grows with the square of their number (LP#2019311): use StatusTree there.
+func (c *Client) Members(ctx context.Context, poolID string) ([]pools.Member, error) {
+	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", url.Values{}, func(m pools.Member) string { return m.ID })
+}
+
+// MembersWith lists the members of a pool that have a setting at a value, such as
+// "weight" at "0". It costs Octavia what these cost, however many others there are.
+func (c *Client) MembersWith(ctx context.Context, poolID, setting, value string) ([]pools.Member, error) {
+	q := url.Values{setting: {value}}
+	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", q, func(m pools.Member) string { return m.ID })
+}
+
+// MemberAt finds the members of a pool at one address and port: at most one.
+func (c *Client) MemberAt(ctx context.Context, poolID, address string, port int) ([]pools.Member, error) {
+	q := url.Values{"address": {address}, "protocol_port": {strconv.Itoa(port)}}
+	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", q, func(m pools.Member) string { return m.ID })
+}
+
+// Monitor reads one health monitor.
+func (c *Client) Monitor(ctx context.Context, id string) (*monitors.Monitor, error) {
+	var answer struct {
+		Monitor monitors.Monitor `json:"healthmonitor"`
+	}
+	if err := c.get(ctx, "healthmonitors/"+url.PathEscape(id), &answer); err != nil {
+		return nil, apierror.Wrap(err, "read health monitor "+id)
+	}
+	return &answer.Monitor, nil
+}
+
+// MonitorsTagged lists the health monitors that carry a tag. Octavia cannot list
+// them by load balancer.
+func (c *Client) MonitorsTagged(ctx context.Context, tag string) ([]monitors.Monitor, error) {
+	return listAll(ctx, c, "healthmonitors", url.Values{"tags": {tag}}, func(m monitors.Monitor) string { return m.ID })
+}
+
+// Providers returns the names of the providers that are enabled.
+func (c *Client) Providers(ctx context.Context) ([]string, error) {
+	var answer struct {
+		Providers []struct {
+			Name string `json:"name"`
+		} `json:"providers"`
+	}
+	if err := c.get(ctx, "providers", &answer); err != nil {
+		return nil, apierror.Wrap(err, "list providers")
+	}
+	names := make([]string, 0, len(answer.Providers))
+	for _, p := range answer.Providers {
+		names = append(names, p.Name)
+	}
+	return names, nil
+}
+
+// get decodes the answer to a GET of a path below the service's root.
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = client.Get(ctx, lbaas(client, path), into, nil)
+	return err
+}
+
+// lbaas returns the URL of a path of the load balancer API.
+func lbaas(client *gophercloud.ServiceClient, path string) string {
+	return client.ServiceURL("lbaas", path)
+}
+
+// listAll lists a collection of the session's project.
+func listAll[T any](ctx context.Context, c *Client, path string, q url.Values, id func(T) string) ([]T, error) {
+	if project := c.session.ProjectID(); project != "" {
+		q.Set("project_id", project)
+	}
+	return listAnyProject(ctx, c, path, q, id)
+}
+
+// listAnyProject lists a collection of whatever project. An answer holds it under
+// the last word of the path.
+func listAnyProject[T any](ctx context.Context, c *Client, path string, q url.Values, id func(T) string) ([]T, error) {
+	q.Set("limit", strconv.Itoa(pageSize))
+	pages := paging.Collection[T]{Name: lastWord(path), Size: pageSize, ID: id, Get: func(ctx context.Context, q url.Values, into any) error {
+		return c.get(ctx, path+"?"+q.Encode(), into)
+	}}
+	all, err := pages.All(ctx, q)
+	return all, apierror.Wrap(err, "list "+path)
+}

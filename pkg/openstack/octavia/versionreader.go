@@ -1,0 +1,193 @@
+package octavia
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"golang.org/x/sync/singleflight"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// VersionReader reads the newest version of the load balancer API that the service
+// speaks, and keeps it for a time.
+type VersionReader struct {
+	session Session
+	cache   versionCache
+	// told is set once Octavia has named its version; warning is for one that never
+	// does.
+	told    atomic.Bool
+	warning sync.Once
+}
+
+// VersionOptions tune a VersionReader.
+type VersionOptions struct {
+	// Fixed is taken for the version; zero: it is asked for.
+	Fixed Version
+	// Age is how long an answer is believed.
+	Age   time.Duration
+	Clock clock.Clock
+}
+
+// NewVersionReader returns a reader that asks through a session, until life ends.
+func NewVersionReader(life context.Context, session Session, options VersionOptions) *VersionReader {
+	r := &VersionReader{session: session}
+	r.cache = versionCache{read: r.read, age: options.Age, clock: options.Clock, life: life}
+	if fixed := options.Fixed; fixed != (Version{}) {
+		r.cache.read = func(context.Context) (Version, error) { return fixed, nil }
+	}
+	return r
+}
+
+// Version returns the newest version of the API that the service speaks. The answer is
+// kept for VersionOptions.Age, and callers at the same time share one request. When the
+// service cannot be asked, it is an error: no guess, and no answer that is too old. A
+// service that never names a version and otherwise works counts as OldestVersion.
+func (r *VersionReader) Version(ctx context.Context) (Version, error) { return r.cache.get(ctx) }
+
+// read asks for the root document. Octavia wants no token for it at some paths only
+// (octavia/common/keystone.py, _NOAUTH_PATHS), and gateways for nothing at all: it is
+// asked like everything else.
+func (r *VersionReader) read(ctx context.Context) (Version, error) {
+	client, err := r.session.LoadBalancer(ctx)
+	if err != nil {
+		return Version{}, err
+	}
+	v, err := readVersions(ctx, client, client.Endpoint)
+	if hasNoVersion(err) && !r.told.Load() {
+		return r.withoutVersions(ctx, client, err)
+	}
+	if err == nil {
+		r.told.Store(true)
+	}
+	return v, apierror.Wrap(err, "read the versions of the load balancer API")
+}
+
+// withoutVersions is for a service whose root has no version document for us, for
+// the reason given: another place may have it, and a service that answers to lists
+// all the same is one that never names its version.
+func (r *VersionReader) withoutVersions(ctx context.Context, client *gophercloud.ServiceClient, reason error) (Version, error) {
+	reason = apierror.Wrap(reason, "read the versions of the load balancer API")
+	if v, err := readVersions(ctx, client, client.ResourceBaseURL()); err == nil {
+		return v, nil
+	}
+	one := url.Values{"limit": {"1"}, "fields": {"id"}}
+	if _, err := client.Get(ctx, lbaas(client, "loadbalancers?"+one.Encode()), nil, nil); err != nil {
+		return Version{}, reason
+	}
+	r.warning.Do(func() {
+		klog.FromContext(r.cache.life).Error(reason, "Octavia does not tell its version: it counts as the oldest, and what came later is refused. "+
+			"Give the version in cloud.conf, [LoadBalancer] octavia-api-version", "version", OldestVersion)
+	})
+	return OldestVersion, nil
+}
+
+// readVersions reads a version document.
+func readVersions(ctx context.Context, client *gophercloud.ServiceClient, address string) (Version, error) {
+	var document json.RawMessage
+	opts := &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK, http.StatusMultipleChoices}}
+	if _, err := client.Get(ctx, address, &document, opts); err != nil {
+		return Version{}, err
+	}
+	return newestVersion(document)
+}
+
+// errNoVersion is the error of a version document without a version that we know.
+var errNoVersion = errors.New("the version document has no supported version")
+
+// hasNoVersion reports whether a service is in order and has no version document for
+// us, unlike one that cannot be asked just now.
+func hasNoVersion(err error) bool {
+	switch apierror.StatusCode(err) {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return !apierror.IsNotSignedIn(err)
+	case 0:
+		return errors.Is(err, errNoVersion) || apierror.IsUnreadable(err)
+	}
+	return false
+}
+
+// newestVersion reads a version document: {"versions": [{"id": "v2.0", "status":
+// "SUPPORTED"}, …]}. An entry that cannot be read is none.
+func newestVersion(document []byte) (Version, error) {
+	var answer struct {
+		Versions []struct{ ID, Status string }
+	}
+	if err := json.Unmarshal(document, &answer); err != nil {
+		return Version{}, fmt.Errorf("the version document cannot be read: %w", err)
+	}
+	var newest Version
+	for _, entry := range answer.Versions {
+		v, err := ParseVersion(entry.ID)
+		if err == nil && (entry.Status == "CURRENT" || entry.Status == "SUPPORTED") && v.AtLeast(newest) {
+			newest = v
+		}
+	}
+	if newest == (Version{}) {
+		return Version{}, errNoVersion
+	}
+	return newest, nil
+}
+
+// versionCache keeps a version for a time.
+type versionCache struct {
+	read  func(context.Context) (Version, error)
+	age   time.Duration
+	clock clock.Clock
+	// life ends with the session; a reading belongs to it and not to the caller that
+	// happens to be first.
+	life context.Context
+
+	flight singleflight.Group
+	mu     sync.Mutex
+	value  Version
+	// until is when value is too old; zero when there is none.
+	until time.Time
+}
+
+func (c *versionCache) get(ctx context.Context) (Version, error) {
+	if v, ok := c.cached(); ok {
+		return v, nil
+	}
+	done := c.flight.DoChan("", func() (any, error) {
+		if v, ok := c.cached(); ok {
+			return v, nil
+		}
+		v, err := c.read(c.life)
+		if err == nil {
+			c.keep(v)
+		}
+		return v, err
+	})
+	select {
+	case result := <-done:
+		if result.Err != nil {
+			return Version{}, result.Err
+		}
+		return result.Val.(Version), nil
+	case <-ctx.Done():
+		return Version{}, apierror.Wrap(ctx.Err(), "wait for the version of the load balancer API")
+	}
+}
+
+func (c *versionCache) cached() (Version, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.value, c.clock.Now().Before(c.until)
+}
+
+func (c *versionCache) keep(v Version) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.value, c.until = v, c.clock.Now().Add(c.age)
+}

@@ -1,0 +1,197 @@
+package octavia
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// CreateLoadBalancer creates a load balancer with everything in opts. The answer
+// holds the whole graph with all IDs; its arrays are in the service's order.
+// When apierror.IsUnsure(err) it may exist all the same: look before asking again.
+func (c *Client) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*LoadBalancer, error) {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var lb LoadBalancer
+	if err := loadbalancers.Create(ctx, client, opts).ExtractIntoStructPtr(&lb, "loadbalancer"); err != nil {
+		return nil, apierror.Wrap(err, "create load balancer "+nameOf(opts.ToLoadBalancerCreateMap))
+	}
+	return &lb, nil
+}
+
+// DeleteLoadBalancer deletes a load balancer, with cascade everything in it. The
+// service accepts and goes on in the background; one that is not there any more
+// is no error.
+func (c *Client) DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	err = loadbalancers.Delete(ctx, client, id, loadbalancers.DeleteOpts{Cascade: cascade}).ExtractErr()
+	return apierror.IgnoreNotFound(apierror.Wrap(err, "delete load balancer "+id))
+}
+
+// CreateListener creates a listener on an existing load balancer.
+func (c *Client) CreateListener(ctx context.Context, opts listeners.CreateOpts) (*listeners.Listener, error) {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listeners.Create(ctx, client, opts).Extract()
+	if err != nil {
+		return nil, apierror.Wrap(err, "create listener "+opts.Name)
+	}
+	return listener, nil
+}
+
+// UpdateListener changes the settings of a listener that opts has. The answer has
+// what those became that were reset.
+func (c *Client) UpdateListener(ctx context.Context, id string, opts listeners.UpdateOptsBuilder) (*listeners.Listener, error) {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listeners.Update(ctx, client, id, opts).Extract()
+	if err != nil {
+		return nil, apierror.Wrap(err, "update listener "+id)
+	}
+	return listener, nil
+}
+
+// DeleteListener deletes a listener; its pool stays.
+func (c *Client) DeleteListener(ctx context.Context, id string) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	return apierror.IgnoreNotFound(apierror.Wrap(listeners.Delete(ctx, client, id).ExtractErr(), "delete listener "+id))
+}
+
+// CreatePool creates an empty pool: members and monitor inside answer 500.
+func (c *Client) CreatePool(ctx context.Context, opts pools.CreateOptsBuilder) (*pools.Pool, error) {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pools.Create(ctx, client, opts).Extract()
+	if err != nil {
+		return nil, apierror.Wrap(err, "create pool "+nameOf(opts.ToPoolCreateMap))
+	}
+	return pool, nil
+}
+
+// UpdatePool changes the settings of a pool that opts has. With empty opts it
+// changes nothing but brings a pool in ERROR back.
+func (c *Client) UpdatePool(ctx context.Context, id string, opts pools.UpdateOptsBuilder) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = pools.Update(ctx, client, id, opts).Extract()
+	return apierror.Wrap(err, "update pool "+id)
+}
+
+// DeletePool deletes a pool with its members and its monitor.
+func (c *Client) DeletePool(ctx context.Context, id string) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	return apierror.IgnoreNotFound(apierror.Wrap(pools.Delete(ctx, client, id).ExtractErr(), "delete pool "+id))
+}
+
+// CreateMonitor creates the health monitor of a pool.
+func (c *Client) CreateMonitor(ctx context.Context, opts monitors.CreateOpts) (*monitors.Monitor, error) {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	monitor, err := monitors.Create(ctx, client, opts).Extract()
+	if err != nil {
+		return nil, apierror.Wrap(err, "create health monitor "+opts.Name)
+	}
+	return monitor, nil
+}
+
+// UpdateMonitor changes the settings of a health monitor that opts has.
+func (c *Client) UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOptsBuilder) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = monitors.Update(ctx, client, id, opts).Extract()
+	return apierror.Wrap(err, "update health monitor "+id)
+}
+
+// DeleteMonitor deletes a health monitor.
+func (c *Client) DeleteMonitor(ctx context.Context, id string) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	return apierror.IgnoreNotFound(apierror.Wrap(monitors.Delete(ctx, client, id).ExtractErr(), "delete health monitor "+id))
+}
+
+// SetMembers replaces the members of a pool; with additive, members that are not
+// named stay (Octavia 2.11). No address and port may be named twice: Octavia
+// up to 14.0.0 then hangs in PENDING_UPDATE for ever.
+func (c *Client) SetMembers(ctx context.Context, poolID string, members []pools.CreateMemberOpts, additive bool) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	path := "pools/" + url.PathEscape(poolID) + "/members"
+	if additive {
+		path += "?additive_only=true"
+	}
+	body := map[string]any{"members": members}
+	if len(members) == 0 {
+		body["members"] = []any{} // null is a 500
+	}
+	resp, err := client.Put(ctx, lbaas(client, path), body, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusAccepted}})
+	_, _, err = gophercloud.ParseResponse(resp, err)
+	return apierror.Wrap(err, "set members of pool "+poolID)
+}
+
+// AddMember adds one member to a pool.
+func (c *Client) AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (*pools.Member, error) {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	created, err := pools.CreateMember(ctx, client, poolID, member).Extract()
+	if err != nil {
+		return nil, apierror.Wrap(err, "add member "+member.Name+" to pool "+poolID)
+	}
+	return created, nil
+}
+
+// UpdateMember changes one member. Its address, port and subnet cannot change.
+func (c *Client) UpdateMember(ctx context.Context, poolID, memberID string, opts pools.UpdateMemberOptsBuilder) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = pools.UpdateMember(ctx, client, poolID, memberID, opts).Extract()
+	return apierror.Wrap(err, "update member "+memberID+" of pool "+poolID)
+}
+
+// RemoveMember takes one member out of a pool.
+func (c *Client) RemoveMember(ctx context.Context, poolID, memberID string) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	err = pools.DeleteMember(ctx, client, poolID, memberID).ExtractErr()
+	return apierror.IgnoreNotFound(apierror.Wrap(err, "remove member "+memberID+" from pool "+poolID))
+}

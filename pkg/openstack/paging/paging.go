@@ -1,0 +1,108 @@
+// Package paging reads lists that a service may answer in pages.
+package paging
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// listRestarts is how often a list begins anew because the object that a page was to
+// begin behind is gone.
+const listRestarts = 3
+
+// Collection is a list of a service that may answer in pages, whatever length the
+// operator gave them ([api_settings] or [DEFAULT] pagination_max_limit).
+type Collection[T any] struct {
+	// Name is the key of the objects in an answer; that of the links has "_links"
+	// behind it.
+	Name string
+	// Size is the length of page that is asked for, 0 for none.
+	Size int
+	// ID returns the ID of an object: the marker of the page behind it.
+	ID func(T) string
+	// Get decodes the answer to a query.
+	Get func(ctx context.Context, q url.Values, into any) error
+}
+
+// All reads page after page. Every page repeats the query with the last ID as
+// marker: the links of Octavia lose all filters, so that only their being there
+// counts.
+func (c Collection[T]) All(ctx context.Context, q url.Values) ([]T, error) {
+	for restarts := 0; ; restarts++ {
+		all, marker, err := c.once(ctx, q)
+		if marker == "" || restarts == listRestarts || !apierror.IsInvalid(err) && !apierror.IsNotFound(err) {
+			return all, err
+		}
+	}
+}
+
+// once reads all pages. marker is where it failed, "" on the first page.
+func (c Collection[T]) once(ctx context.Context, q url.Values) (all []T, marker string, err error) {
+	q.Del("marker")
+	for {
+		page, more, err := c.page(ctx, q)
+		if err != nil {
+			return nil, marker, err
+		}
+		all = append(all, page...)
+		if !more {
+			return all, "", nil
+		}
+		last := c.ID(page[len(page)-1])
+		if last == marker || last == "" {
+			return nil, "", fmt.Errorf("the service answers the same page again (marker %q)", last)
+		}
+		marker = last
+		q.Set("marker", marker)
+	}
+}
+
+// page reads one page, and whether there may be another. A service that knows no
+// pages answers everything at once, without links.
+func (c Collection[T]) page(ctx context.Context, q url.Values) (page []T, more bool, err error) {
+	var answer map[string]json.RawMessage
+	if err := c.Get(ctx, q, &answer); err != nil {
+		return nil, false, err
+	}
+	objects, ok := answer[c.Name]
+	if !ok {
+		return nil, false, fmt.Errorf("the answer has no %q", c.Name)
+	}
+	if err := json.Unmarshal(objects, &page); err != nil {
+		return nil, false, err
+	}
+	var links []pageLink
+	if text, ok := answer[c.Name+"_links"]; ok {
+		if err := json.Unmarshal(text, &links); err != nil {
+			return nil, false, fmt.Errorf("the links of the list: %w", err)
+		}
+	}
+	full := c.Size > 0 && len(page) == c.Size
+	return page, len(page) > 0 && (full || slices.ContainsFunc(links, pageLink.leadsOn)), nil
+}
+
+// pageLink is one link of a page.
+type pageLink struct {
+	Rel  string `json:"rel"`
+	HRef string `json:"href"`
+}
+
+// leadsOn reports whether there may be a page behind this one. An Octavia without a limit
+// (-1) answers everything and still names a next page, of limit -1 or None.
+func (l pageLink) leadsOn() bool {
+	if l.Rel != "next" {
+		return false
+	}
+	address, err := url.Parse(l.HRef)
+	if err != nil {
+		return true
+	}
+	limit := address.Query().Get("limit")
+	return limit != "None" && !strings.HasPrefix(limit, "-")
+}

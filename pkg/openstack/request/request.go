@@ -1,0 +1,277 @@
+// Package request classifies requests to OpenStack by method and path: the service
+// that answers, the name in metrics, the class that is limited together.
+package request
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+// The services that we talk to, by the names that users know them by.
+const (
+	Octavia   = "Octavia"
+	Neutron   = "Neutron"
+	Nova      = "Nova"
+	Barbican  = "Barbican"
+	Keystone  = "Keystone"
+	OpenStack = "OpenStack"
+)
+
+// Class is what a request is limited with: the value of the metrics' label
+// "class".
+type Class string
+
+const (
+	LoadBalancerCreate Class = "loadbalancer_create"
+	LoadBalancerDelete Class = "loadbalancer_delete"
+	// LoadBalancerUpdate is for all other writes to Octavia.
+	LoadBalancerUpdate Class = "loadbalancer_update"
+	LoadBalancerRead   Class = "loadbalancer_read"
+	NetworkWrite       Class = "network_write"
+	NetworkRead        Class = "network_read"
+	ServerRead         Class = "server_read"
+	// KeyManager is for all requests to Barbican.
+	KeyManager Class = "key_manager"
+	// Other is for version documents and what we do not know.
+	Other Class = "other"
+	Token Class = "token"
+)
+
+// Kind is what follows from method and path of a request.
+type Kind struct {
+	// Service answers it.
+	Service string
+	// Name is the metric label: resource and verb, without IDs, out of a fixed set. Where
+	// cloud-provider-openstack has a name for the same request, it is that one.
+	Name  string
+	Class Class
+}
+
+// resource is what a path, its IDs taken out, stands for.
+type resource struct {
+	service, name string
+	// verb overrules the one that follows from the method.
+	verb string
+}
+
+// versionSegment is the API version in a path: v3, v2.0, v2.1.
+var versionSegment = regexp.MustCompile(`^v[0-9]+(\.[0-9]+)?$`)
+
+// IsVersion reports whether a segment of a path is the API version: v3, v2.0, v2.1.
+func IsVersion(segment string) bool { return versionSegment.MatchString(segment) }
+
+// KindOf returns the kind of a request. What it does not know is "other_" and the verb, so
+// that the set of names stays small whatever the path.
+func KindOf(method, path string) Kind {
+	segments := belowVersion(path)
+	if len(segments) == 0 {
+		return Kind{Service: OpenStack, Name: "version_list", Class: Other}
+	}
+	res, single := resourceOf(segments)
+	verb := res.verb
+	if verb == "" {
+		verb = verbOf(method, single)
+	}
+	if res.name == "loadbalancer_member" && verb == "update" && !single {
+		res.name = "loadbalancer_members" // PUT of the collection sets all at once
+	}
+	name := res.name + "_" + verb
+	return Kind{Service: res.service, Name: name, Class: classOf(res.service, name, IsWrite(method))}
+}
+
+// belowVersion returns what follows the API version in a path, nothing for the
+// root documents.
+func belowVersion(path string) []string {
+	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for i, segment := range segments {
+		if IsVersion(segment) {
+			return segments[i+1:]
+		}
+	}
+	return nil
+}
+
+// resourceOf finds the resource of a path, and whether the path names a single
+// object of it. Names and IDs take turns: pools/{id}/members/{id}.
+func resourceOf(segments []string) (res resource, single bool) {
+	var found func(pattern string) (resource, bool)
+	switch segments[0] {
+	case "lbaas":
+		segments, found = segments[1:], octaviaResource
+		res = resource{service: Octavia, name: "other"}
+	case "auth":
+		segments, found = segments[1:], keystoneResource
+		res = resource{service: Keystone, name: "other"}
+	default:
+		segments, found = withoutProject(segments), networkOrComputeResource
+		res = resource{service: OpenStack, name: "other"}
+	}
+	pattern := make([]string, 0, 2)
+	for i := 0; i < len(segments); i += 2 {
+		pattern = append(pattern, segments[i])
+	}
+	single = len(segments) > 0 && len(segments)%2 == 0
+	if known, ok := found(strings.Join(pattern, "/")); ok {
+		res = known
+	}
+	switch {
+	case res.name == "token": // there is only the one that a header names
+		single = true
+	case len(segments) == 2 && segments[1] == "detail": // servers/detail is a list
+		single = false
+	}
+	return res, single
+}
+
+// withoutProject drops the project ID that some Nova endpoints have after the
+// version.
+func withoutProject(segments []string) []string {
+	if _, ok := networkOrComputeResource(segments[0]); !ok && len(segments) > 1 {
+		return segments[1:]
+	}
+	return segments
+}
+
+func verbOf(method string, single bool) string {
+	switch {
+	case method == http.MethodPost:
+		return "create"
+	case method == http.MethodDelete:
+		return "delete"
+	case method == http.MethodPut || method == http.MethodPatch:
+		return "update"
+	case single:
+		return "get"
+	default:
+		return "list"
+	}
+}
+
+func classOf(service, name string, write bool) Class {
+	switch {
+	case name == "token_create", name == "token_get":
+		return Token
+	case name == "loadbalancer_create":
+		return LoadBalancerCreate
+	case name == "loadbalancer_delete":
+		return LoadBalancerDelete
+	case service == Octavia && write:
+		return LoadBalancerUpdate
+	case service == Octavia:
+		return LoadBalancerRead
+	case service == Neutron && write:
+		return NetworkWrite
+	case service == Neutron:
+		return NetworkRead
+	case service == Nova && !write:
+		return ServerRead
+	case service == Barbican:
+		return KeyManager
+	default:
+		return Other
+	}
+}
+
+// IsWrite reports whether a method changes anything.
+func IsWrite(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, "":
+		return false
+	}
+	return true
+}
+
+// Creates reports whether a request of this kind creates something that outlives it; a
+// token does not count.
+func (k Kind) Creates(method string) bool { return method == http.MethodPost && k.Class != Token }
+
+// HasBody reports whether a request carries a body.
+func HasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+func octaviaResource(pattern string) (resource, bool) {
+	res := resource{service: Octavia}
+	switch pattern {
+	case "loadbalancers":
+		res.name = "loadbalancer"
+	case "loadbalancers/status", "loadbalancers/statuses":
+		res.name, res.verb = "loadbalancer_status", "get"
+	case "loadbalancers/stats":
+		res.name, res.verb = "loadbalancer_stats", "get"
+	case "loadbalancers/failover":
+		res.name, res.verb = "loadbalancer", "failover"
+	case "listeners":
+		res.name = "loadbalancer_listener"
+	case "listeners/stats":
+		res.name, res.verb = "loadbalancer_listener_stats", "get"
+	case "pools":
+		res.name = "loadbalancer_pool"
+	case "pools/members":
+		res.name = "loadbalancer_member"
+	case "healthmonitors":
+		res.name = "loadbalancer_healthmonitor"
+	case "l7policies":
+		res.name = "loadbalancer_l7policy"
+	case "l7policies/rules":
+		res.name = "loadbalancer_l7rule"
+	case "providers":
+		res.name = "loadbalancer_provider"
+	case "flavors":
+		res.name = "loadbalancer_flavor"
+	case "availabilityzones":
+		res.name = "loadbalancer_availability_zone"
+	case "quotas":
+		res.name = "loadbalancer_quota"
+	}
+	return res, res.name != ""
+}
+
+func keystoneResource(pattern string) (resource, bool) {
+	if pattern == "tokens" {
+		return resource{service: Keystone, name: "token"}, true
+	}
+	return resource{}, false
+}
+
+func networkOrComputeResource(pattern string) (resource, bool) {
+	res := resource{service: Neutron}
+	switch pattern {
+	case "floatingips":
+		res.name = "floating_ip"
+	case "floatingips/tags":
+		res.name = "floating_ip_tag"
+	case "ports":
+		res.name = "port"
+	case "ports/tags":
+		res.name = "port_tag"
+	case "networks":
+		res.name = "network"
+	case "subnets":
+		res.name = "subnet"
+	case "routers", "routers/add_extraroutes", "routers/remove_extraroutes":
+		res.name = "router"
+	case "security-groups":
+		res.name = "security_group"
+	case "security-groups/tags":
+		res.name = "security_group_tag"
+	case "security-group-rules":
+		res.name = "security_group_rule"
+	case "trunks":
+		res.name = "trunk"
+	case "address-groups":
+		res.name = "address_group"
+	case "extensions":
+		res.name = "network_extension"
+	case "servers":
+		res = resource{service: Nova, name: "server"}
+	case "servers/os-interface":
+		res = resource{service: Nova, name: "server_os_interface"}
+	case "flavors":
+		res = resource{service: Nova, name: "flavor"}
+	case "containers":
+		res = resource{service: Barbican, name: "container"}
+	case "secrets":
+		res = resource{service: Barbican, name: "secret"}
+	}
+	return res, res.name != ""
+}

@@ -1,0 +1,179 @@
+package openstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+func serveVersion(id string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"versions":[{"id":"v2.0","status":"SUPPORTED"},{"id":%q,"status":"CURRENT"}]}`, id)
+	}
+}
+
+func TestLoadBalancerVersionIsOneRequestPerAge(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	cloud.services = serveVersion("v2.26")
+	clk := clocktesting.NewFakeClock(time.Now())
+	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, VersionAge: 10 * time.Minute})
+
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+				t.Errorf("%v, %v", v, err)
+			}
+		})
+	}
+	all.Wait()
+	served := cloud.requests()
+	if len(served) != 1 || served[0].Path != "/load-balancer/" || served[0].Token != "token-1" {
+		t.Fatalf("requests %+v; want one for the root, signed", served)
+	}
+
+	cloud.set(func() { cloud.services = serveVersion("v2.30") })
+	clk.Step(9 * time.Minute)
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+		t.Errorf("within the age: %v, %v", v, err)
+	}
+	clk.Step(2 * time.Minute)
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 30}) {
+		t.Errorf("after the age: %v, %v", v, err)
+	}
+}
+
+// An old answer must not stand in for one that cannot be had.
+func TestLoadBalancerVersionFailsClosed(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	cloud.services = serveVersion("v2.26")
+	clk := clocktesting.NewFakeClock(time.Now())
+	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, Retry: RetryPolicy{Attempts: 1}})
+	if _, err := s.LoadBalancerVersion(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	clk.Step(11 * time.Minute)
+	cloud.set(func() { cloud.services = answer(503) })
+	v, err := s.LoadBalancerVersion(context.Background())
+	if v != (octavia.Version{}) || apierror.StatusCode(err) != 503 {
+		t.Errorf("%v, %v; want none and a 503", v, err)
+	}
+	cloud.set(func() { cloud.services = serveVersion("v2.26") })
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+		t.Errorf("the error was kept: %v, %v", v, err)
+	}
+}
+
+func TestVersionReaderOutlivesItsFirstCaller(t *testing.T) {
+	t.Parallel()
+	arrived, proceed := make(chan struct{}), make(chan struct{})
+	cloud := newFakeCloud(t)
+	cloud.services = func(w http.ResponseWriter, r *http.Request) {
+		close(arrived)
+		<-proceed
+		serveVersion("v2.26")(w, r)
+	}
+	s := cloud.session(t, cloud.config(), SessionOptions{})
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan error)
+	go func() {
+		_, err := s.LoadBalancerVersion(ctx)
+		first <- err
+	}()
+	<-arrived
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the cancelled caller got %v", err)
+	}
+	close(proceed)
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+		t.Errorf("%v, %v", v, err)
+	}
+	if n := len(cloud.requests()); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+}
+
+// behind answers the root document, the versioned root and lists.
+func behind(root, versioned, lists http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/load-balancer/":
+			root(w, r)
+		case "/load-balancer/v2.0/":
+			versioned(w, r)
+		default:
+			lists(w, r)
+		}
+	}
+}
+
+// Behind a gateway, or at a path of its own, Octavia may refuse to tell its version.
+// Services are served all the same, with what every Octavia can do.
+func TestOctaviaThatDoesNotTellItsVersion(t *testing.T) {
+	t.Parallel()
+	one := answering(200, `{"loadbalancers":[]}`)
+	for name, test := range map[string]struct {
+		services http.HandlerFunc
+		want     octavia.Version
+		status   int
+	}{
+		"401":                        {behind(answer(401), answer(401), one), octavia.OldestVersion, 0},
+		"403":                        {behind(answer(403), answer(403), one), octavia.OldestVersion, 0},
+		"404":                        {behind(answer(404), answering(200, `"v2"`), one), octavia.OldestVersion, 0},
+		"a portal's page":            {behind(answering(200, "<html>"), answer(404), one), octavia.OldestVersion, 0},
+		"nothing known":              {behind(answering(200, `{"versions":[{"id":"next","status":"CURRENT"}]}`), answer(404), one), octavia.OldestVersion, 0},
+		"below the version":          {behind(answer(404), serveVersion("v2.26"), one), octavia.Version{Major: 2, Minor: 26}, 0},
+		"nothing works":              {behind(answer(403), answer(403), answer(403)), octavia.Version{}, 403},
+		"a proxy without the server": {behind(answer(404), answer(404), answer(404)), octavia.Version{}, 404},
+		"out of order":               {behind(answer(500), serveVersion("v2.26"), one), octavia.Version{}, 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cloud := newFakeCloud(t)
+			cloud.services = test.services
+			s := cloud.session(t, cloud.config(), SessionOptions{Retry: RetryPolicy{Attempts: 1}})
+			v, err := s.LoadBalancerVersion(context.Background())
+			if v != test.want || apierror.StatusCode(err) != test.status || (err != nil) != (test.status != 0) {
+				t.Errorf("%v, status %d, want %v and %d: %v", v, apierror.StatusCode(err), test.want, test.status, err)
+			}
+		})
+	}
+}
+
+// One that has told its version and refuses to now is out of order, and no older.
+func TestOctaviaDoesNotGrowOlder(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	cloud.services = serveVersion("v2.26")
+	clk := clocktesting.NewFakeClock(time.Now())
+	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, VersionAge: time.Minute})
+	if _, err := s.LoadBalancerVersion(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	clk.Step(2 * time.Minute)
+	cloud.set(func() { cloud.services = behind(answer(404), answer(404), answering(200, `{"loadbalancers":[]}`)) })
+	if v, err := s.LoadBalancerVersion(context.Background()); v != (octavia.Version{}) || apierror.StatusCode(err) != 404 {
+		t.Errorf("%v, %v; want none and the 404", v, err)
+	}
+}
+
+func TestVersionFromTheConfigurationIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	cloud := newFakeCloud(t)
+	s := cloud.session(t, cloud.config(), SessionOptions{LoadBalancerVersion: octavia.Version{Major: 2, Minor: 20}})
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 20}) || len(cloud.requests()) != 0 {
+		t.Errorf("%v, %d requests: %v", v, len(cloud.requests()), err)
+	}
+}
