@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -121,22 +119,6 @@ func (p *pass) closeNodes(ctx context.Context) error {
 		}
 	}
 	return p.Reconciler.groups.Close(ctx, p.groups)
-}
-
-// lookAtGroups compares the security groups with what is remembered of them.
-func (r *Reconciler) lookAtGroups(ctx context.Context, drifted func(types.NamespacedName)) {
-	changed, err := r.groups.Drifted(ctx)
-	if err != nil {
-		klog.FromContext(ctx).Error(err, "Cannot look for changes of security groups that somebody else made")
-	}
-	for uid, why := range changed {
-		known := r.store.Get(types.UID(uid)).Applied
-		if known == nil || r.atWork(types.UID(uid), known) || !r.store.MarkDrifted(types.UID(uid), known, why) {
-			continue
-		}
-		klog.FromContext(ctx).Info("Somebody else changed a security group", "service", known.Service, "change", why)
-		drifted(known.Service)
-	}
 }
 
 // emitGroups emits what is going to change in the security groups, and which nodes they

@@ -470,12 +470,12 @@ func (p *pass) remember(address string, reported map[string]bool) {
 		Address:  address,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: p.settings.LoadBalancerID,
-			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: duplicatesOf(p.observed),
+			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(p.observed.Surplus),
 		},
 		Contents: model.Pack(lb),
 		Seen: state.Seen{
 			UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now,
-			Confirmed: !p.wrote && now.Sub(lb.UpdatedAt) > atRest,
+			Confirmed: !p.wrote && now.Sub(lb.UpdatedAt) > state.AtRest,
 		},
 		Annotated: state.Annotated{
 			Address: p.svc.Annotations[annotation.LoadBalancerID] == lb.ID && p.svc.Annotations[annotation.LoadBalancerAddress] == address,
@@ -487,4 +487,12 @@ func (p *pass) remember(address string, reported map[string]bool) {
 	}
 	p.store.SetApplied(p.svc.UID, applied)
 	p.store.RebaseOthers(p.svc.UID, p.began, lb, now)
+}
+
+func idsOf(all []model.LoadBalancer) []string {
+	var ids []string
+	for _, lb := range all {
+		ids = append(ids, lb.ID)
+	}
+	return ids
 }

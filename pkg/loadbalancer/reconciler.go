@@ -24,6 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
@@ -103,6 +104,8 @@ type Reconciler struct {
 	store   *state.Store
 	events  *events.Recorder
 	drivers *driver.Registry
+	// detector finds what other clients change.
+	detector *drift.Detector
 }
 
 // New makes a Reconciler. Close ends it. It is an error if cloud.conf names annotations
@@ -148,6 +151,7 @@ func New(options Options) (*Reconciler, error) {
 		},
 	}
 	r.actors = newActors(r)
+	r.detector = r.newDetector()
 	r.places.calls, r.places.own = async.NewPlaces(places), async.NewPlaces(places)
 	return r, nil
 }

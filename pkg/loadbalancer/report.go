@@ -2,13 +2,14 @@ package loadbalancer
 
 import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // reportFor returns what of a first plan is only reported.
 func (p *pass) reportFor(todo plan.Plan) plan.Report {
-	if p.options.Config.LoadBalancer.DriftPolicy != driftReport || p.observed.LoadBalancer == nil && p.drift.Before == nil {
+	if p.options.Config.LoadBalancer.DriftPolicy != drift.PolicyReport || p.observed.LoadBalancer == nil && p.drift.Before == nil {
 		return plan.Report{}
 	}
 	before := p.drift.Before

@@ -16,6 +16,10 @@ const ReasonChanged = "the load balancer was changed"
 // seconds: from then on it moves with every later change.
 const ConfirmAfter = 3 * time.Second
 
+// AtRest is the age of an updated_at beyond which its second was over when it was read,
+// however far the cloud's clock is from ours.
+const AtRest = 5 * time.Minute
+
 // DriftIn returns how a snapshot of the project differs from what was seen last; "" when
 // it does not, or when that cannot be said of a snapshot that began earlier, or of a load
 // balancer that is being changed.

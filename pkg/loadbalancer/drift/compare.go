@@ -1,0 +1,83 @@
+package drift
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// sameParts compares the parts of a load balancer with the status tree, and records their
+// statuses.
+func (d *Detector) sameParts(ctx context.Context, lb *model.LoadBalancer) (bool, error) {
+	tree, err := d.options.Octavia.StatusTree(ctx, lb.ID)
+	if err != nil || observe.Compare(lb, tree) != "" {
+		return false, err
+	}
+	observe.Statuses(lb, tree)
+	return lb.Status.Sound() && len(lb.Unsound()) == 0, nil
+}
+
+// sameSettings reads listeners, pools and monitors of a load balancer, whose own settings a
+// snapshot has shown, and compares them: nothing is left to be done to make them what was
+// applied, and no other client has added or removed anything.
+func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer) (bool, error) {
+	parts, err := d.options.Observer.Settings(ctx, id, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
+		ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider,
+	}})
+	if err != nil {
+		return false, err
+	}
+	read := parts.Model(id)
+	read.Status, read.VIP, read.FlavorID, read.AvailabilityZone = lb.Status, lb.VIP, lb.FlavorID, lb.AvailabilityZone
+	read.AdminDown = seen.AdminDown
+	read.VIP.VIPSettings = model.VIPSettings{QoSPolicyID: seen.VIPQoSPolicyID, SecurityGroupIDs: seen.VIPSecurityGroupIDs}
+	for _, l := range lb.Listeners {
+		if there := read.Listener(l.Key()); there != nil {
+			there.Pool.Members = withIDs(l.Pool.Members, parts.MemberIDs(there.Pool.ID))
+		}
+	}
+	wanted := *lb
+	wanted.FloatingIP = nil
+	todo := plan.Diff(&wanted, model.Observed{LoadBalancer: read}, plan.Options{})
+	return todo.Empty() && slices.Equal(partIDs(lb), partIDs(read)), nil
+}
+
+// withIDs returns those of the members that have one of the IDs, and a placeholder for every
+// other ID.
+func withIDs(members []model.Member, ids []string) []model.Member {
+	byID := make(map[string]model.Member, len(members))
+	for _, m := range members {
+		byID[m.ID] = m
+	}
+	there := make([]model.Member, 0, len(ids))
+	for _, id := range ids {
+		m, ok := byID[id]
+		if !ok {
+			m = model.Member{ID: id, Address: fmt.Sprintf("of member %s", id)}
+		}
+		there = append(there, m)
+	}
+	return there
+}
+
+// partIDs returns the IDs of listeners and pools, the Service's and others', sorted.
+func partIDs(lb *model.LoadBalancer) []string {
+	var ids []string
+	for _, l := range lb.Listeners {
+		ids = append(ids, l.ID, l.Pool.ID)
+	}
+	for _, foreign := range lb.Foreign {
+		ids = append(ids, foreign.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}

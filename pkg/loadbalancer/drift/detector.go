@@ -1,0 +1,156 @@
+// Package drift finds what other clients change in the cloud. A Detector takes snapshots of
+// the whole project at intervals, compares them with what was applied last, reads what a
+// snapshot does not show, and names the Services to repair. As nothing may be kept for the
+// next process before that has confirmed it, the Detector also hands out what is to be kept
+// in the annotations of Services.
+package drift
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// Values of drift-policy in cloud.conf.
+const (
+	PolicyReport = "report"
+	PolicyOff    = "off"
+)
+
+// Snapshots is what shows the whole project.
+type Snapshots interface {
+	// Look returns a snapshot that is no older than maxAge.
+	Look(ctx context.Context, maxAge time.Duration) (*snapshot.Look, error)
+}
+
+// Octavia is what is asked of the load balancer service.
+type Octavia interface {
+	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
+}
+
+// Observer reads what is in a load balancer.
+type Observer interface {
+	// Settings reads listeners, pools and monitors.
+	Settings(ctx context.Context, id ownership.Identity, lb octavia.LoadBalancer) (observe.Parts, error)
+	// OutOfService sets which members are out of service.
+	OutOfService(ctx context.Context, lb *model.LoadBalancer) error
+}
+
+// SecurityGroups are the security groups that the controller manages.
+type SecurityGroups interface {
+	// Drifted returns what another client has changed, by the UID of a Service that
+	// repairs it.
+	Drifted(ctx context.Context) (map[string]string, error)
+}
+
+// Options are what a Detector needs.
+type Options struct {
+	// ClusterID is the UID of the namespace kube-system, "" when it could not be read.
+	ClusterID string
+	// Interval is the time between two snapshots; 0: drift is not watched.
+	Interval       time.Duration
+	Store          *state.Store
+	Snapshots      Snapshots
+	Octavia        Octavia
+	Observer       Observer
+	SecurityGroups SecurityGroups
+	// Busy reports whether this process is changing something for a Service, or on its load
+	// balancer for another Service.
+	Busy  func(uid types.UID, loadBalancerID string) bool
+	Clock clock.WithTicker
+}
+
+// Detector finds drift. Watch and PersistRecords may run at the same time.
+type Detector struct {
+	options Options
+}
+
+// New returns a Detector.
+func New(options Options) *Detector { return &Detector{options} }
+
+// Watch compares the project with what was applied, now and at intervals: all load
+// balancers with one request, all floating IPs with another, and the rules and ports of
+// managed security groups with two more. It calls drifted for every Service that has to be
+// repaired, whose drift is in the Store then. Watch returns when the context ends, or at
+// once where drift is not watched.
+func (d *Detector) Watch(ctx context.Context, drifted func(types.NamespacedName)) {
+	if d.options.Interval == 0 {
+		return
+	}
+	for {
+		d.detect(ctx, drifted)
+		timer := d.options.Clock.NewTimer(jitter(d.options.Interval))
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// jitter varies an interval by a tenth to either side, so that many clusters do not ask at
+// the same time.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
+}
+
+// detect compares the project with what was applied, once.
+func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName)) {
+	look, err := d.options.Snapshots.Look(ctx, 0)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot look for changes that somebody else made")
+		return
+	}
+	d.options.Store.Sweep(look)
+	for uid, applied := range d.options.Store.AllApplied() {
+		if d.changing(uid, applied) {
+			continue
+		}
+		reason := cmp.Or(d.inspect(ctx, uid, applied, look), d.duplicate(uid, applied, look))
+		if reason != "" && d.mark(uid, applied, reason) {
+			klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
+			drifted(applied.Service)
+		}
+	}
+	d.detectSecurityGroups(ctx, drifted)
+}
+
+// detectSecurityGroups does the same for security groups.
+func (d *Detector) detectSecurityGroups(ctx context.Context, drifted func(types.NamespacedName)) {
+	changed, err := d.options.SecurityGroups.Drifted(ctx)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot look for changes of security groups that somebody else made")
+	}
+	for id, reason := range changed {
+		uid := types.UID(id)
+		if applied := d.options.Store.Get(uid).Applied; applied != nil && d.mark(uid, applied, reason) {
+			klog.FromContext(ctx).Info("Somebody else changed a security group", "service", applied.Service, "change", reason)
+			drifted(applied.Service)
+		}
+	}
+}
+
+// changing reports whether this process is changing something for a Service, or on its load
+// balancer, or has done so since the state was recorded: what differs is its own doing.
+func (d *Detector) changing(uid types.UID, applied *state.Applied) bool {
+	return d.options.Busy(uid, applied.LoadBalancer.ID) || d.options.Store.Get(uid).Applied != applied
+}
+
+// mark records drift, unless this process is changing something there. It reports whether
+// it has.
+func (d *Detector) mark(uid types.UID, applied *state.Applied, reason string) bool {
+	return !d.changing(uid, applied) && d.options.Store.MarkDrifted(uid, applied, reason)
+}

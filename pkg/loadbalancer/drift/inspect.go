@@ -1,0 +1,149 @@
+package drift
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// What is known of a load balancer is only as good as its updated_at. After a change of
+// ours that time is read when the change is done: another client can have changed something
+// in between, or within the same second, as Octavia's clock has seconds. The parts are
+// compared at once, in the status tree. The settings are read once, by the first snapshot
+// that comes when the second is over; until then no fingerprint is kept for the next
+// process.
+
+// inspect compares a load balancer with what was applied, and reads it where a snapshot does
+// not show enough. It returns how they differ, "" where they do not, or where that cannot be
+// said now.
+//
+//	the snapshot shows                        is read
+//	nothing changed, and it is confirmed      nothing
+//	nothing changed, and it is not            settings: then it is confirmed
+//	updated_at and operating status moved     the status tree: members' health has changed, which is no drift
+//	updated_at moved                          settings: health can have changed twice; and which members are out of
+//	                                          service, which is not repaired, and must be known; again when it is
+//	                                          confirmed, as statuses come late
+//	anything else                             nothing: it is drift
+func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, look *snapshot.Look) string {
+	reason := applied.DriftIn(look)
+	moved := reason == state.ReasonChanged && applied.Contents != nil && applied.FloatingIPDriftIn(look) == ""
+	if reason == "" && !applied.ConfirmableBy(look) || reason != "" && !moved {
+		return reason
+	}
+	seen := look.LoadBalancers[applied.LoadBalancer.ID]
+	i := inspection{
+		began: look.Began, seen: seen, contents: applied.Contents.Unpack(),
+		moved: moved, health: moved && seen.Operating != applied.Seen.OperatingStatus,
+		others: moved || applied.Seen.ChangedByOthers,
+	}
+	same, err := d.read(ctx, applied.Identity, i)
+	switch {
+	case err != nil:
+		klog.FromContext(ctx).V(2).Info("Cannot look closer at a load balancer, trying again at the next look", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "err", err)
+		return ""
+	case !same:
+		return state.ReasonChanged
+	}
+	d.options.Store.ReplaceApplied(uid, applied, i.confirm(applied, d.options.Clock.Now()))
+	return ""
+}
+
+// inspection is a load balancer that is read because a snapshot does not show enough.
+type inspection struct {
+	// began is when the snapshot began, seen what it shows.
+	began time.Time
+	seen  snapshot.LoadBalancer
+	// contents is what was applied; reading adds which members are out of service.
+	contents *model.LoadBalancer
+	// moved is set when updated_at has moved, health when that was the members' health.
+	moved, health bool
+	// others is set when another client has changed something since it was confirmed last.
+	others bool
+}
+
+// read reads a load balancer as far as the inspection asks for, and reports whether it is as
+// it was applied.
+func (d *Detector) read(ctx context.Context, id ownership.Identity, i inspection) (same bool, err error) {
+	if i.health {
+		same, err = d.sameParts(ctx, i.contents)
+	} else {
+		same, err = d.sameSettings(ctx, id, i.contents, i.seen)
+	}
+	if err != nil || !same || !i.others || i.health && !serviceChanged(i.contents) {
+		return same, err
+	}
+	return true, d.options.Observer.OutOfService(ctx, i.contents)
+}
+
+// confirm returns what is known of a load balancer that is as it was applied.
+func (i inspection) confirm(applied *state.Applied, now time.Time) *state.Applied {
+	known := *applied
+	known.Seen.UpdatedAt, known.Seen.OperatingStatus = i.seen.UpdatedAt, i.seen.Operating
+	if i.others {
+		i.contents.UpdatedAt = i.seen.UpdatedAt
+		known.Contents = model.Pack(i.contents)
+		if outOfService(i.contents) {
+			known.Digests.Nodeless = "" // which does not cover it
+		}
+	}
+	known.Seen.Confirmed = !i.health && (!i.moved || i.began.Sub(i.seen.UpdatedAt) > state.AtRest)
+	known.Seen.ChangedByOthers = i.others && !known.Seen.Confirmed
+	if i.moved {
+		known.Seen.Since, known.Annotated.Fingerprint = now, false
+	}
+	return &known
+}
+
+// serviceChanged reports whether the operating status of a member contradicts what is known
+// of whether it is out of service.
+func serviceChanged(lb *model.LoadBalancer) bool {
+	return anyMember(lb, func(m model.Member) bool {
+		switch m.Status.Operating {
+		case "ONLINE":
+			return m.Drained || m.AdminDown
+		case "DRAINING":
+			return !m.Drained
+		case "OFFLINE":
+			return !m.AdminDown
+		}
+		return false
+	})
+}
+
+// outOfService reports whether another client has taken a member out of service.
+func outOfService(lb *model.LoadBalancer) bool {
+	return anyMember(lb, func(m model.Member) bool { return m.Drained || m.AdminDown })
+}
+
+func anyMember(lb *model.LoadBalancer, is func(model.Member) bool) bool {
+	return slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool { return slices.ContainsFunc(l.Pool.Members, is) })
+}
+
+// duplicate returns that a snapshot shows a second load balancer of a Service; "" where
+// there is none, or it is known and left alone, or it is only being made.
+func (d *Detector) duplicate(uid types.UID, applied *state.Applied, look *snapshot.Look) string {
+	if applied.LoadBalancer.Shared != nil || look.Began.Before(applied.Seen.Since) {
+		return ""
+	}
+	id := ownership.Identity{ClusterID: d.options.ClusterID, ServiceUID: string(uid)}
+	for _, lb := range look.Tagged(id.ServiceTag()) {
+		replaced, _ := ownership.Replaces(lb.Tags)
+		switch {
+		case lb.ID == applied.LoadBalancer.ID, slices.Contains(applied.LoadBalancer.Duplicates, lb.ID), id.Claim(lb.Tags, "") != ownership.Ours:
+		case replaced == applied.LoadBalancer.ID: // it is about to take its place
+		case lb.Status == octavia.StatusActive, lb.Status == octavia.StatusError:
+			return "a second load balancer was made"
+		}
+	}
+	return ""
+}
