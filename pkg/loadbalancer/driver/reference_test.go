@@ -1,0 +1,200 @@
+package driver
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+var update = flag.Bool("update", false, "write docs/drivers.md")
+
+// The page for users says what the tables in the code say.
+func TestReference_IsUpToDate(t *testing.T) {
+	t.Parallel()
+	const page = "../../../docs/drivers.md"
+	introduction, err := os.ReadFile("testdata/introduction.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(introduction) + featureTable(t) + choiceTable(t) + quirkTable(t) + timingTable()
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Fatalf("%s is not like the code: run make generate (-want +got):\n%s", page, diff)
+	}
+}
+
+// title returns the column of a driver.
+func title(p profile) string {
+	if len(p.names) == 0 {
+		return "others"
+	}
+	return p.names[0]
+}
+
+func header(b *strings.Builder, heading, first string) {
+	columns := []string{first}
+	for _, p := range profiles() {
+		columns = append(columns, title(p))
+	}
+	fmt.Fprintf(b, "\n## %s\n\n| %s |\n|%s\n", heading, strings.Join(columns, " | "), strings.Repeat("---|", len(columns)))
+}
+
+func row(b *strings.Builder, first string, cell func(profile) string) {
+	fmt.Fprintf(b, "| %s |", first)
+	for _, p := range profiles() {
+		fmt.Fprintf(b, " %s |", cell(p))
+	}
+	fmt.Fprintln(b)
+}
+
+// release returns an API version, and the release of Octavia that brought it.
+func release(t *testing.T, since octavia.Version) string {
+	t.Helper()
+	name, known := map[octavia.Version]string{
+		{}:                               "any",
+		octavia.VersionTimeouts:          "3.0, Rocky",
+		octavia.VersionTags:              "4.0, Stein",
+		octavia.VersionFlavors:           "4.0, Stein",
+		octavia.VersionMonitorHTTP11:     "4.0, Stein",
+		octavia.VersionAllowedCIDRs:      "5.0, Train",
+		octavia.VersionZones:             "6.0, Ussuri",
+		octavia.VersionHTTPForUDP:        "6.0, Ussuri",
+		octavia.VersionProxyV2:           "7.0, Victoria",
+		octavia.VersionSCTP:              "7.0, Victoria",
+		octavia.VersionOVNSCTP:           "8.0, Wallaby",
+		octavia.VersionSoundOVNMonitors:  "13.0, 2023.2",
+		octavia.VersionVIPSecurityGroups: "16.0, 2025.1",
+	}[since]
+	switch {
+	case !known:
+		t.Errorf("the release of %s is not known here", since)
+	case since == octavia.Version{}:
+		return name
+	}
+	return fmt.Sprintf("%s (%s)", since, name)
+}
+
+func featureTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("\n## Features\n\n| feature | API version | amphora | ovn | f5 | others | a request for it all the same |\n|---|---|---|---|---|---|---|\n")
+	for f := range featureCount {
+		s := features()[f]
+		if s.name == "" {
+			t.Errorf("feature %d is not in the table", f)
+		}
+		fmt.Fprintf(&b, "| %s | %s |", s.name, release(t, s.since))
+		for _, p := range profiles() {
+			has := map[bool]string{true: "yes", false: "no"}[s.lacking&p.family == 0]
+			fmt.Fprintf(&b, " %s |", has)
+		}
+		fmt.Fprintf(&b, " %s |\n", s.otherwise)
+	}
+	return b.String()
+}
+
+func choiceTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	header(&b, "Choices", "setting")
+	row(&b, "other names of the driver", func(p profile) string {
+		if len(p.names) < 2 {
+			return ""
+		}
+		return strings.Join(p.names[1:], ", ")
+	})
+	row(&b, "algorithms", func(p profile) string { return strings.Join(p.choices.Algorithms, ", ") })
+	row(&b, "protocols", func(p profile) string {
+		text := join(p.choices.Protocols)
+		if p.sctp != nil {
+			text += "; SCTP from " + release(t, *p.sctp)
+		}
+		return text
+	})
+	row(&b, "protocols whose members must be of the VIP's IP family", func(p profile) string { return join(p.choices.SameFamily) })
+	row(&b, "health monitors", func(p profile) string { return strings.Join(p.choices.Monitors, ", ") })
+	return b.String()
+}
+
+func join(protocols []v1.Protocol) string {
+	var all []string
+	for _, p := range protocols {
+		all = append(all, string(p))
+	}
+	return strings.Join(all, ", ")
+}
+
+// quirkTable describes each quirk; one that it does not know is an error.
+func quirkTable(t *testing.T) string {
+	t.Helper()
+	texts := map[string]string{
+		"ActiveBeforeChildren":  "a load balancer is ACTIVE while what is in it is still being created: its children are waited for",
+		"AlwaysSendSubnet":      "a member that is sent with another subnet, or with none, is another member: every request names its subnet",
+		"NeedsAdminStateUp":     "an update of a pool without admin_state_up leaves its listeners PENDING_UPDATE: it is always sent",
+		"StaleMonitors":         "monitors of a full create are lost, and changes of monitors leave stale statuses: monitors follow one by one, and statuses are repaired",
+		"PreservesClientIP":     "members see the addresses of the clients: security groups of the nodes can enforce source ranges",
+		"IgnoresLimits":         "timeouts and connection limits of listeners are accepted, and have no effect",
+		"UnprovenSourceRanges":  "source ranges are accepted whether or not they are enforced: the Service is told",
+		"RangesBreakFullCreate": "",
+	}
+	var b strings.Builder
+	header(&b, "Quirks", "quirk")
+	for i := range reflect.TypeFor[Quirks]().NumField() {
+		name := reflect.TypeFor[Quirks]().Field(i).Name
+		text, known := texts[name]
+		if !known {
+			t.Errorf("the quirk %s is not described", name)
+		}
+		if text == "" {
+			continue // of no driver
+		}
+		row(&b, text, func(p profile) string {
+			if !reflect.ValueOf(p.quirks).Field(i).Bool() {
+				return ""
+			}
+			if name == "StaleMonitors" && p.soundMonitors != nil {
+				return "before " + release(t, *p.soundMonitors)
+			}
+			return "yes"
+		})
+	}
+	return b.String()
+}
+
+func timingTable() string {
+	var b strings.Builder
+	header(&b, "Timing", "time")
+	interval := func(of func(Timing) PollInterval) func(profile) string {
+		return func(p profile) string {
+			i := of(p.timing)
+			return fmt.Sprintf("%s, %s, %s", i.First, i.Step, i.Cap)
+		}
+	}
+	duration := func(of func(Timing) time.Duration) func(profile) string {
+		return func(p profile) string { return of(p.timing).String() }
+	}
+	row(&b, "polls of a creation: until the first, from there to the second, and the longest interval", interval(func(t Timing) PollInterval { return t.Create }))
+	row(&b, "polls of a change", interval(func(t Timing) PollInterval { return t.Update }))
+	row(&b, "polls of a deletion", interval(func(t Timing) PollInterval { return t.Delete }))
+	row(&b, "polls of what is PENDING below an ACTIVE load balancer", duration(func(t Timing) time.Duration { return t.ChildInterval }))
+	row(&b, "until that is taken to stay PENDING", duration(func(t Timing) time.Duration { return t.ChildTimeout }))
+	row(&b, "until a creation that was not answered is looked for", duration(func(t Timing) time.Duration { return t.LostCreateRetry }))
+	return b.String()
+}
