@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/hex"
 	"slices"
 	"time"
 	"unique"
@@ -11,20 +12,65 @@ import (
 // Packed is a load balancer as it is kept in memory. A thousand Services with three
 // ports on five hundred nodes have one and a half million members: here a member is
 // an ID and a reference to its node, a tenth of what it takes otherwise. A Packed never
-// changes; it shares everything but members with the load balancer that it was made of.
+// changes.
 type Packed struct {
-	// lb is the load balancer without the members that could be packed.
-	lb      LoadBalancer
-	members []packedMembers // by listener
+	lb      LoadBalancer // without the members of listeners
+	members []PackedMembers
 }
 
-// packedMembers are members of few kinds; those of one kind differ in ID and node
-// only. Several kinds come of their history: a subnet that is known of some.
-type packedMembers struct {
+// Pack returns the small form of a load balancer, and nil of nil. Only the operating
+// statuses of members are lost.
+func Pack(lb *LoadBalancer) *Packed {
+	if lb == nil {
+		return nil
+	}
+	outline, members := *lb, make([]PackedMembers, len(lb.Listeners))
+	outline.Listeners = slices.Clone(lb.Listeners)
+	for i := range outline.Listeners {
+		pool := &outline.Listeners[i].Pool
+		members[i], pool.Members = PackMembers(pool.Members), nil
+		if i > 0 && slices.Equal(members[i].nodes, members[i-1].nodes) {
+			members[i].nodes = members[i-1].nodes
+		}
+	}
+	return &Packed{lb: *outline.Clone(), members: members}
+}
+
+// Unpack returns the load balancer, as a value of the caller's own, and nil of nil.
+func (p *Packed) Unpack() *LoadBalancer {
+	if p == nil {
+		return nil
+	}
+	lb := p.lb.Clone()
+	for i := range lb.Listeners {
+		lb.Listeners[i].Pool.Members = p.members[i].Unpack()
+	}
+	return lb
+}
+
+// Outline returns the load balancer without the members of its listeners. It must not be
+// changed.
+func (p *Packed) Outline() *LoadBalancer { return &p.lb }
+
+// WithUpdatedAt returns the same load balancer with another updated_at.
+func (p *Packed) WithUpdatedAt(at time.Time) *Packed { return p.WithStatus(p.lb.Status, at) }
+
+// WithStatus returns the same load balancer with another status and updated_at.
+func (p *Packed) WithStatus(status Status, at time.Time) *Packed {
+	changed := *p
+	changed.lb.Status, changed.lb.UpdatedAt = status, at
+	return &changed
+}
+
+// PackedMembers are members of few kinds; those of one kind differ in ID and node
+// only. Several kinds come of their history: a subnet that is known of some. The zero
+// value has none.
+type PackedMembers struct {
 	kinds []Member
 	kind  []uint8                     // of each member; nil where there is one kind
 	nodes []unique.Handle[memberNode] // shared with the listeners that have the same ones
 	ids   []uuid.UUID                 // the nil UUID where the ID is not known
+	plain []Member                    // in place of all these, of members that cannot be packed
 }
 
 // maxKinds is how many kinds of members can be told apart in a byte.
@@ -34,87 +80,56 @@ const maxKinds = 256
 // has it.
 type memberNode struct{ name, address string }
 
-// Pack returns the small form of a load balancer, and nil of nil. Only the operating
-// statuses of members are lost. A pool whose members are of too many kinds, or have IDs
-// that are no UUIDs, is kept as it is.
-func Pack(lb *LoadBalancer) *Packed {
-	if lb == nil {
-		return nil
+// PackMembers returns the small form of members, without their operating statuses. Those
+// that are of too many kinds, or have IDs that are no UUIDs, are kept as they are.
+func PackMembers(members []Member) PackedMembers {
+	if len(members) == 0 {
+		return PackedMembers{plain: members}
 	}
-	p := &Packed{lb: *lb}
-	p.lb.Listeners = make([]Listener, len(lb.Listeners))
-	p.members = make([]packedMembers, len(lb.Listeners))
-	for i, l := range lb.Listeners {
-		if members, ok := packMembers(l.Pool.Members); ok {
-			if i > 0 && slices.Equal(members.nodes, p.members[i-1].nodes) {
-				members.nodes = p.members[i-1].nodes
-			}
-			p.members[i], l.Pool.Members = members, nil
+	p := PackedMembers{nodes: make([]unique.Handle[memberNode], 0, len(members)), ids: make([]uuid.UUID, 0, len(members))}
+	kinds := make([]uint8, 0, len(members))
+	for _, member := range members {
+		id, ok := packID(member.ID)
+		kind := p.addKind(member)
+		if !ok || kind >= maxKinds {
+			return PackedMembers{plain: slices.Clone(members)}
 		}
-		p.lb.Listeners[i] = l
+		kinds = append(kinds, uint8(kind))
+		p.nodes = append(p.nodes, unique.Make(memberNode{member.Name, member.Address}))
+		p.ids = append(p.ids, id)
+	}
+	if len(p.kinds) > 1 {
+		p.kind = kinds
 	}
 	return p
 }
 
-// Unpack returns the load balancer, with lists of listeners and members of its own, and
-// nil of nil.
-func (p *Packed) Unpack() *LoadBalancer {
-	if p == nil {
-		return nil
+// Unpack returns a list of the members.
+func (p PackedMembers) Unpack() []Member {
+	if len(p.ids) == 0 {
+		return slices.Clone(p.plain)
 	}
-	lb := p.lb
-	lb.Listeners = slices.Clone(p.lb.Listeners)
-	for i := range lb.Listeners {
-		pool := &lb.Listeners[i].Pool
-		if m := p.members[i]; len(m.ids) > 0 {
-			pool.Members = m.unpack()
-		} else {
-			pool.Members = slices.Clone(pool.Members)
+	members, ids := make([]Member, 0, len(p.ids)), unpackIDs(p.ids)
+	for i, node := range p.nodes {
+		member := p.kinds[0]
+		if p.kind != nil {
+			member = p.kinds[p.kind[i]]
 		}
+		member.ID, member.Name, member.Address = ids(i), node.Value().name, node.Value().address
+		members = append(members, member)
 	}
-	return &lb
+	return members
 }
 
-// Outline returns the load balancer without the members that were packed. It must not be
-// changed.
-func (p *Packed) Outline() *LoadBalancer { return &p.lb }
-
-// WithUpdatedAt returns the same load balancer with another updated_at.
-func (p *Packed) WithUpdatedAt(at time.Time) *Packed {
-	moved := *p
-	moved.lb.UpdatedAt = at
-	return &moved
-}
-
-// packMembers reports false when the members are of too many kinds, or have IDs that are
-// no UUIDs.
-func packMembers(members []Member) (packedMembers, bool) {
-	if len(members) == 0 {
-		return packedMembers{}, false
+// addKind returns the index of what a member shares with others. Whether it answers right
+// now does not matter.
+func (p *PackedMembers) addKind(m Member) int {
+	m.ID, m.Name, m.Address, m.Status.Operating = "", "", "", ""
+	i := slices.Index(p.kinds, m)
+	if i < 0 {
+		i, p.kinds = len(p.kinds), append(p.kinds, m)
 	}
-	m := packedMembers{nodes: make([]unique.Handle[memberNode], 0, len(members)), ids: make([]uuid.UUID, 0, len(members))}
-	kind := make([]uint8, 0, len(members))
-	for _, member := range members {
-		id, ok := packID(member.ID)
-		if !ok {
-			return packedMembers{}, false
-		}
-		of := kindOf(member)
-		i := slices.Index(m.kinds, of)
-		if i < 0 {
-			i, m.kinds = len(m.kinds), append(m.kinds, of)
-		}
-		if i >= maxKinds {
-			return packedMembers{}, false
-		}
-		kind = append(kind, uint8(i))
-		m.nodes = append(m.nodes, unique.Make(memberNode{member.Name, member.Address}))
-		m.ids = append(m.ids, id)
-	}
-	if len(m.kinds) > 1 {
-		m.kind = kind
-	}
-	return m, true
+	return i
 }
 
 // packID returns the nil UUID for an ID that is not known. It reports false for what would
@@ -127,30 +142,30 @@ func packID(id string) (uuid.UUID, bool) {
 	return packed, err == nil && packed != uuid.Nil && packed.String() == id
 }
 
-func unpackID(id uuid.UUID) string {
-	if id == uuid.Nil {
-		return ""
+// unpackIDs returns the IDs of members by their index. All are parts of one string: a
+// string for each would be most of the work of unpacking.
+func unpackIDs(ids []uuid.UUID) func(int) string {
+	const length = 36
+	text := make([]byte, 0, length*len(ids))
+	for _, id := range ids {
+		text = appendID(text, id)
 	}
-	return id.String()
-}
-
-// kindOf returns what a member shares with others. Whether it answers right now does not
-// matter.
-func kindOf(m Member) Member {
-	m.ID, m.Name, m.Address, m.Status.Operating = "", "", "", ""
-	return m
-}
-
-func (m packedMembers) unpack() []Member {
-	members := make([]Member, 0, len(m.ids))
-	for i, id := range m.ids {
-		member := m.kinds[0]
-		if m.kind != nil {
-			member = m.kinds[m.kind[i]]
+	all := string(text)
+	return func(i int) string {
+		if ids[i] == uuid.Nil {
+			return ""
 		}
-		node := m.nodes[i].Value()
-		member.ID, member.Name, member.Address = unpackID(id), node.name, node.address
-		members = append(members, member)
+		return all[i*length : (i+1)*length]
 	}
-	return members
+}
+
+// appendID appends an ID as in 01234567-89ab-cdef-0123-456789abcdef.
+func appendID(text []byte, id uuid.UUID) []byte {
+	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		if i > 0 {
+			text = append(text, '-')
+		}
+		text = hex.AppendEncode(text, part)
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,14 +57,28 @@ func TestPacked_UnpacksWhatWasPacked(t *testing.T) {
 	}
 }
 
-func TestPacked_UnpacksValueOfItsOwn(t *testing.T) {
+func TestPacked_IsAValueOfItsOwn(t *testing.T) {
 	t.Parallel()
-	p := Pack(balancerWith([]Member{packedMember(1), packedMember(2)}))
-	first := p.Unpack()
-	first.Listeners[0].Pool.Members[0].Name = "changed"
-	first.Listeners = first.Listeners[:0]
-	if again := p.Unpack(); again.Listeners[0].Pool.Members[0].Name != "node-1" {
-		t.Errorf("a change came through: %+v", again.Listeners[0].Pool.Members[0])
+	packed := []Member{packedMember(1), packedMember(2)}
+	plain := []Member{{ID: "no UUID", Name: "node-1"}}
+	sample := func() *LoadBalancer {
+		lb := balancerWith(slices.Clone(packed), slices.Clone(plain))
+		lb.Orphans = []Pool{{ID: "orphan", Members: slices.Clone(plain), Monitor: &Monitor{ID: "m"}}}
+		return lb
+	}
+	change := func(lb *LoadBalancer) {
+		for _, pool := range []*Pool{&lb.Listeners[0].Pool, &lb.Listeners[1].Pool, &lb.Orphans[0]} {
+			pool.ID, pool.Members[0].Name, pool.Monitor.ID = "changed", "changed", "changed"
+		}
+		lb.FloatingIP.ID = "changed"
+		lb.Listeners = lb.Listeners[:1]
+	}
+	original := sample()
+	p := Pack(original)
+	change(original)
+	change(p.Unpack())
+	if diff := cmp.Diff(sample(), p.Unpack()); diff != "" {
+		t.Errorf("a change came through: %s", diff)
 	}
 }
 
@@ -73,17 +88,17 @@ func TestPacked_NeedsLittleMemoryForMembers(t *testing.T) {
 	for n := range 500 {
 		members = append(members, packedMember(n))
 	}
-	if m, ok := packMembers(ofHistory(500)); !ok || len(m.kinds) != 3 || cap(m.kind)+cap(m.nodes)*8+cap(m.ids)*16 > 500*25 {
-		t.Errorf("%d kinds of members in %d + %d + %d elements, packed %v", len(m.kinds), cap(m.kind), cap(m.nodes), cap(m.ids), ok)
+	if p := PackMembers(ofHistory(500)); p.plain != nil || len(p.kinds) != 3 || cap(p.kind)+cap(p.nodes)*8+cap(p.ids)*16 > 500*25 {
+		t.Errorf("%d kinds of members in %d + %d + %d elements, %d not packed", len(p.kinds), cap(p.kind), cap(p.nodes), cap(p.ids), len(p.plain))
 	}
-	m, ok := packMembers(members)
-	if !ok {
+	p := PackMembers(members)
+	if p.plain != nil {
 		t.Fatal("members that are alike were not packed")
 	}
-	if m.kind != nil {
-		t.Error("members of one kind need none told")
+	if p.kind != nil {
+		t.Error("the kind of members that are alike is kept")
 	}
-	if bytes := cap(m.nodes)*8 + cap(m.ids)*16; bytes > 500*24 {
+	if bytes := cap(p.nodes)*8 + cap(p.ids)*16; bytes > 500*24 {
 		t.Errorf("%d bytes for 500 members", bytes)
 	}
 }

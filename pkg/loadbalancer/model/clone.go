@@ -1,0 +1,46 @@
+package model
+
+import "slices"
+
+// Clone returns a copy in which every load balancer, listener, pool, member, monitor and
+// floating IP can be changed without a change of the original.
+func (o Observed) Clone() Observed {
+	o.LoadBalancer, o.Retiring = o.LoadBalancer.Clone(), o.Retiring.Clone()
+	o.Surplus = slices.Clone(o.Surplus)
+	for i := range o.Surplus {
+		o.Surplus[i] = *o.Surplus[i].Clone()
+	}
+	o.Spare = slices.Clone(o.Spare)
+	return o
+}
+
+// Clone is Observed.Clone for one load balancer; nil is a copy of nil.
+func (lb *LoadBalancer) Clone() *LoadBalancer {
+	if lb == nil {
+		return nil
+	}
+	clone := *lb
+	if lb.FloatingIP != nil {
+		fip := *lb.FloatingIP
+		clone.FloatingIP = &fip
+	}
+	clone.Listeners, clone.Orphans = slices.Clone(lb.Listeners), slices.Clone(lb.Orphans)
+	for i := range clone.Listeners {
+		l := &clone.Listeners[i]
+		l.AllowedCIDRs, l.InsertHeaders = slices.Clone(l.AllowedCIDRs), slices.Clone(l.InsertHeaders) // Sort changes them
+		l.Pool = l.Pool.clone()
+	}
+	for i := range clone.Orphans {
+		clone.Orphans[i] = clone.Orphans[i].clone()
+	}
+	return &clone
+}
+
+func (p Pool) clone() Pool {
+	p.Members = slices.Clone(p.Members)
+	if p.Monitor != nil {
+		monitor := *p.Monitor
+		p.Monitor = &monitor
+	}
+	return p
+}
