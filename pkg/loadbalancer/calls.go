@@ -14,7 +14,6 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
@@ -164,16 +163,16 @@ func (r *Reconciler) serve(ctx context.Context, req request) (*v1.LoadBalancerSt
 		return nil, err
 	}
 	defer leave()
-	ctx = apply.Expecting(ctx, func(left time.Duration) { req.progress.expect(r.options.Clock.Now().Add(left)) })
+	progress := func(left time.Duration) { req.progress.expect(r.options.Clock.Now().Add(left)) }
 	if req.operation == operationDelete {
-		return nil, r.delete(ctx, req.svc)
+		return nil, r.delete(ctx, req.svc, progress)
 	}
 	svc, nodes, ok := r.newest(req)
 	if !ok {
 		return svc.Status.LoadBalancer.DeepCopy(), nil
 	}
 	drift := r.store.Get(svc.UID).Drift
-	return r.bring(ctx, svc, nodes, call{mayCreate: req.mayCreate, tells: req.operation == operationEnsure, drift: drift})
+	return r.bring(ctx, svc, nodes, call{mayCreate: req.mayCreate, tells: req.operation == operationEnsure, drift: drift, progress: progress})
 }
 
 // newest gives the Service of a request and its nodes as they are when its turn has
@@ -226,9 +225,9 @@ func (r *Reconciler) handBack(svc *v1.Service, req request) error {
 func (r *Reconciler) usual(svc *v1.Service, operation operation) time.Duration {
 	switch {
 	case operation == operationDelete:
-		return r.applier.ExpectDeletion()
+		return r.applier.EstimateDeletion()
 	case len(svc.Status.LoadBalancer.Ingress) == 0:
-		return r.applier.ExpectCreation(r.options.Config.LoadBalancer.LBProvider)
+		return r.applier.EstimateCreation(r.options.Config.LoadBalancer.LBProvider)
 	}
-	return time.Duration(len(svc.Spec.Ports)) * r.applier.ExpectChange(r.options.Config.LoadBalancer.LBProvider)
+	return time.Duration(len(svc.Spec.Ports)) * r.applier.EstimateChange(r.options.Config.LoadBalancer.LBProvider)
 }

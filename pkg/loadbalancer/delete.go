@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -105,11 +107,11 @@ func (r *Reconciler) deleted(svc *v1.Service) bool {
 	return ok && left.operation == operationDelete && err == nil
 }
 
-func (r *Reconciler) delete(ctx context.Context, svc *v1.Service) error {
+func (r *Reconciler) delete(ctx context.Context, svc *v1.Service, progress func(left time.Duration)) error {
 	before, known := r.before(svc), r.store.Get(svc.UID).Applied
 	r.store.StartDeletion(svc.UID)
 	for {
-		if err := r.remove(ctx, svc, before, known); err != nil {
+		if err := r.remove(ctx, svc, before, known, progress); err != nil {
 			return refusal.Retry(err, r.expired(ctx))
 		}
 		appeared, err := r.await(ctx, svc)
@@ -145,7 +147,7 @@ func (r *Reconciler) outline(known *state.Applied) depth {
 	}
 }
 
-func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []string, known *state.Applied) error {
+func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []string, known *state.Applied, progress func(left time.Duration)) error {
 	version, err := r.facts.Version(ctx)
 	if err != nil {
 		return err
@@ -180,13 +182,13 @@ func (r *Reconciler) remove(ctx context.Context, svc *v1.Service, before []strin
 	}
 	todo := plan.Delete(*observed, leaving.options)
 	r.events.Planned(svc, todo)
-	if err := r.applier.Run(ctx, as, observed, todo); err != nil {
+	if _, err := r.applier.Run(ctx, apply.Request{ID: as, Observed: *observed, Plan: todo, Progress: progress}); err != nil {
 		return err
 	}
 	if todo.DeletesLoadBalancer() {
 		r.store.CreationFound(svc)
 	}
-	if err := r.leave(ctx, svc, left, leaving.options, &h); err != nil {
+	if err := r.leave(ctx, svc, left, leaving.options, &h, progress); err != nil {
 		return err
 	}
 	if err := r.groups.Remove(ctx, id); err != nil {

@@ -63,7 +63,7 @@ func (r *Reconciler) keepAlive(ctx context.Context, svc *v1.Service, nodes []*v1
 // following is what a pass knows that keeps a load balancer as it is.
 type following struct {
 	// kept is what it stays like, but for its members; nil before it is known.
-	kept *model.LoadBalancer
+	kept *model.Packed
 	// unread is what cannot be read of the Service; capped is that of build.Followers.
 	unread desire.Unread
 	capped bool
@@ -206,9 +206,9 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	lb, how := p.observed.LoadBalancer, p.follows
 	p.known.Driver = p.driver(p.observed)
 	if how.kept == nil {
-		how.kept = lb
+		how.kept = model.Pack(lb)
 		if before := p.drift.Before; before != nil && before.Contents != nil && before.LoadBalancer.ID == lb.ID {
-			how.kept = before.Contents.Unpack()
+			how.kept = before.Contents
 		}
 	}
 	nodes := desire.Followers{Backends: p.backends, Unchosen: how.unread.Selector, Capped: how.capped}
@@ -218,12 +218,13 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 			return plan.Plan{}, err
 		}
 	}
+	kept := how.kept.Unpack()
 	there := model.Observed{LoadBalancer: new(model.LoadBalancer)}
 	*there.LoadBalancer = *lb
 	there.LoadBalancer.Orphans = slices.DeleteFunc(slices.Clone(lb.Orphans), func(pool model.Pool) bool {
-		return slices.ContainsFunc(how.kept.Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
+		return slices.ContainsFunc(kept.Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
 	})
-	p.wanted = desire.Follow(p.svc, how.kept, nodes)
+	p.wanted = desire.Follow(p.svc, kept, nodes)
 	if p.wanted.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && how.fip != nil {
 		p.wanted.FloatingIP, there.Spare = how.fip, p.observed.Spare
 	}

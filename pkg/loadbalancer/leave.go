@@ -3,10 +3,12 @@ package loadbalancer
 import (
 	"context"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -68,7 +70,7 @@ func (r *Reconciler) elsewhere(ctx context.Context, svc *v1.Service, id ownershi
 
 // leave takes everything of a Service off the load balancers where it has been
 // before, and deletes those that were its own.
-func (r *Reconciler) leave(ctx context.Context, svc *v1.Service, all []observe.Found, opts plan.Options, h *holder) error {
+func (r *Reconciler) leave(ctx context.Context, svc *v1.Service, all []observe.Found, opts plan.Options, h *holder, progress func(left time.Duration)) error {
 	opts.Cascade = r.options.Config.LoadBalancer.CascadeDelete
 	for _, found := range all {
 		if _, err := h.hold(ctx, &r.locks, found.LoadBalancers[0].ID); err != nil {
@@ -87,7 +89,7 @@ func (r *Reconciler) leave(ctx context.Context, svc *v1.Service, all []observe.F
 		observed.Spare = nil // those belong to where the Service is now
 		todo := plan.Delete(*observed, opts)
 		r.events.Planned(svc, todo)
-		if err := r.applier.Run(ctx, found.As, observed, todo); err != nil {
+		if _, err := r.applier.Run(ctx, apply.Request{ID: found.As, Observed: *observed, Plan: todo, Progress: progress}); err != nil {
 			return err
 		}
 	}

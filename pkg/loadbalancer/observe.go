@@ -120,22 +120,23 @@ func (r *Reconciler) contents(ctx context.Context, found observe.Found, inside d
 	if err != nil {
 		return nil, err
 	}
-	return observed, r.settleChildren(ctx, observed.LoadBalancer)
+	observed.LoadBalancer, err = r.settleChildren(ctx, observed.LoadBalancer)
+	return observed, err
 }
 
 // settleChildren waits for children that are still being made below an ACTIVE load
 // balancer. What is broken, or stays PENDING for ever, the plan brings back.
-func (r *Reconciler) settleChildren(ctx context.Context, lb *model.LoadBalancer) error {
+func (r *Reconciler) settleChildren(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
 	if !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
-		return nil
+		return lb, nil
 	}
-	err := r.applier.Settle(ctx, lb)
+	settled, err := r.applier.Settle(ctx, lb)
 	var broken *apply.ChildrenError
 	var changed *apply.ChangedError
 	if errors.As(err, &broken) || errors.As(err, &changed) { // what else changed meanwhile, updated_at tells
-		return nil
+		return settled, nil
 	}
-	return err
+	return settled, err
 }
 
 // settled waits until nothing works on a load balancer, and reads it again if it

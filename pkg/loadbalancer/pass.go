@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,6 +40,8 @@ type call struct {
 	quiet bool
 	// drift is what somebody else changed, if anything was noticed.
 	drift state.Drift
+	// progress is called with how long what is left usually takes; nil: nobody asks.
+	progress func(left time.Duration)
 }
 
 // pass is one way through the engine for one Service, whose lock it holds.
@@ -410,7 +413,7 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 	if todo.Creates() {
 		p.store.CreationSent(p.svc.UID)
 	}
-	err := p.applier.Run(ctx, p.id, p.observed, todo)
+	err := p.carryOut(ctx, todo)
 	var unsure *apply.UnsureCreationError
 	if errors.As(err, &unsure) {
 		p.store.CreationLost(p.svc.UID)
@@ -429,6 +432,16 @@ func (p *pass) apply(ctx context.Context, todo plan.Plan) error {
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
 		return nil
 	}
+	return err
+}
+
+// carryOut runs a plan. What was built and read to make it is dropped before: the run
+// may wait for minutes, as may a thousand others, and the next plan builds it anew.
+func (p *pass) carryOut(ctx context.Context, todo plan.Plan) error {
+	request := apply.Request{ID: p.id, Observed: *p.observed, Plan: todo, Progress: p.progress}
+	p.observed, p.wanted, p.known = nil, nil, desire.Facts{}
+	observed, err := p.applier.Run(ctx, request)
+	p.observed = &observed
 	return err
 }
 

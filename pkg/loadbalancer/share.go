@@ -226,15 +226,22 @@ func (p *pass) leaveOthers(ctx context.Context) error {
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	return p.leave(ctx, p.svc, left, plan.Options{KeepFloatingIP: p.settings.KeepFloatingIP}, &p.holder)
+	return p.leave(ctx, p.svc, left, plan.Options{KeepFloatingIP: p.settings.KeepFloatingIP}, &p.holder, p.progress)
 }
 
-// snapshot notes what the others on the load balancer see of ours, before a change.
+// snapshot notes what the others on the load balancer see of ours, before a change. It has
+// nothing but what carry compares.
 func (p *pass) snapshot() *model.LoadBalancer {
-	if p.observed.LoadBalancer == nil {
+	lb := p.observed.LoadBalancer
+	if lb == nil {
 		return nil
 	}
-	before := *p.observed.LoadBalancer
-	before.Listeners, before.Orphans = slices.Clone(before.Listeners), slices.Clone(before.Orphans)
-	return &before
+	before := &model.LoadBalancer{ID: lb.ID, UpdatedAt: lb.UpdatedAt, FloatingIP: lb.FloatingIP}
+	for _, l := range lb.Listeners {
+		before.Listeners = append(before.Listeners, model.Listener{ID: l.ID, Pool: model.Pool{ID: l.Pool.ID}})
+	}
+	for _, pool := range lb.Orphans {
+		before.Orphans = append(before.Orphans, model.Pool{ID: pool.ID})
+	}
+	return before
 }

@@ -26,7 +26,7 @@ func driftBreaks() []Break {
 		},
 		{
 			Row: 89, What: "what changes at the same time is taken for ours",
-			File:  "pkg/loadbalancer/apply/apply.go",
+			File:  "pkg/loadbalancer/apply/wait.go",
 			Old:   `case how != "":`,
 			New:   `case how != "" && false:`,
 			Tests: []string{"TestPartsThatSomebodyChangesDuringOurChangeAreFoundAtItsEnd"},

@@ -20,7 +20,7 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 79, What: "it is an error at once",
-			File:  "pkg/loadbalancer/apply/apply.go",
+			File:  "pkg/loadbalancer/apply/run.go",
 			Old:   `!apierror.IsLocked(err) || try == tries`,
 			New:   `err != nil || try == tries`,
 			Tests: []string{"TestLoadBalancerThatSomebodyElseHoldsIsWaitedFor"},
@@ -86,8 +86,8 @@ func faultBreaks() []Break {
 		{
 			Row: 75, What: "a wait goes on without anybody who waits",
 			File:  "pkg/loadbalancer/watcher/watcher.go",
-			Old:   `case <-ctx.Done():`,
-			New:   `case <-context.Background().Done():`,
+			Old:   "case <-ctx.Done():\n\t\treturn Token{}",
+			New:   "case <-context.Background().Done():\n\t\treturn Token{}",
 			Tests: []string{"TestTheContextEndsOneWait"},
 		},
 		{

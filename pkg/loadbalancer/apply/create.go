@@ -7,39 +7,52 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // createLoadBalancer makes a load balancer with all that is in it. The caller has
 // just looked that there is none.
-func (r *run) createLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer) error {
-	before := r.observed.LoadBalancer
-	wanted := fitting(s.LoadBalancer, driver.QuirksOf(s.LoadBalancer.Provider))
-	created, err := r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted))
-	switch {
-	case err == nil:
-		r.observed.LoadBalancer = withMonitors(observe.Created(*created).Model(r.id), wanted)
-	case apierror.IsUnsure(err):
-		made, err := r.lookForLoadBalancer(ctx, s, err)
-		if err != nil {
-			return err
-		}
-		r.observed.LoadBalancer = made
-	case losesPort(err) && len(wanted.Listeners) > 0:
-		return &FullCreateError{s, err}
-	default:
+func (r *run) createLoadBalancer(ctx context.Context, s packedCreation) error {
+	made, err := r.sendCreation(ctx, s)
+	if err != nil {
 		return err
 	}
+	observed := r.state.unpacked()
+	before := observed.LoadBalancer
+	observed.LoadBalancer = made
 	if s.Replaces != "" {
-		r.observed.Retiring = before
+		observed.Retiring = before
 	}
 	r.working = creating
 	return nil
 }
 
+// sendCreation returns what a creation has made.
+func (r *run) sendCreation(ctx context.Context, s packedCreation) (made *model.LoadBalancer, err error) {
+	late := r.senders.creation(ctx, func() {
+		wanted := s.loadBalancer.Unpack()
+		wanted = shrinkLoadBalancer(wanted, driver.QuirksOf(wanted.Provider))
+		var created *octavia.LoadBalancer
+		if created, err = r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted)); err == nil {
+			made = withMonitors(observe.Created(*created).Model(r.id), wanted)
+		}
+	})
+	switch {
+	case late != nil:
+		return nil, late
+	case err == nil:
+		return made, nil
+	case apierror.IsUnsure(err):
+		return r.findLostCreation(ctx, s, err)
+	case losesPort(err) && len(s.loadBalancer.Outline().Listeners) > 0:
+		return nil, &FullCreateError{s.unpack(), err}
+	}
+	return nil, err
+}
+
 // withMonitors adds the monitors that were asked for to the answer of a creation:
-// Octavia before 14.0 makes them but does not tell. The status tree gives their IDs.
+// Octavia before 14.0 makes them but leaves them out of the answer. The status tree has their IDs.
 func withMonitors(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 	for i := range made.Listeners {
 		pool := &made.Listeners[i].Pool
@@ -57,19 +70,19 @@ func withMonitors(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 	return made
 }
 
-// losesPort tells refusals after which nothing is left of a load balancer with
+// losesPort reports refusals after which nothing is left of a load balancer with
 // contents but the port of its VIP: Octavia has Neutron make it before it looks at the
 // quotas of what is in the load balancer and asks the provider.
 func losesPort(err error) bool {
 	return apierror.IsPartsQuota(err) || apierror.IsUnsupported(err)
 }
 
-// lookForLoadBalancer looks, a few times, whether a creation without an answer
+// findLostCreation looks, a few times, whether a creation without an answer
 // was carried out: the service may still be at it. When nothing shows up the
 // creation has failed as far as anyone can tell; it is not sent again before
 // another look at the next try. Where the service itself says that it failed, it is
 // not at it any more, and one look tells.
-func (r *run) lookForLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer, cause error) (*model.LoadBalancer, error) {
+func (r *run) findLostCreation(ctx context.Context, s packedCreation, cause error) (*model.LoadBalancer, error) {
 	looks := 3
 	if apierror.IsCrash(cause) {
 		looks = 1
@@ -83,16 +96,16 @@ func (r *run) lookForLoadBalancer(ctx context.Context, s plan.CreateLoadBalancer
 			return nil, &UnsureCreationError{fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)}
 		}
 		for _, lb := range found {
-			if known := r.observed.LoadBalancer; known == nil || known.ID != lb.ID {
+			if known := r.state.outline(); known == nil || known.ID != lb.ID {
 				return r.Observer.Contents(ctx, r.id, lb)
 			}
 		}
 	}
 	switch {
 	case !apierror.IsCrash(cause):
-		return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, errUnfound)}
-	case len(s.LoadBalancer.Listeners) > 0:
-		return nil, &FullCreateError{s, cause}
+		return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, errNotFoundYet)}
+	case len(s.loadBalancer.Outline().Listeners) > 0:
+		return nil, &FullCreateError{s.unpack(), cause}
 	}
 	return nil, cause
 }

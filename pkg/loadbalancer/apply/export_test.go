@@ -4,8 +4,8 @@ package apply
 const BodyLimit = bodyLimit
 
 var (
-	Chunks      = chunks
-	Fitting     = fitting
+	Batches     = batches
+	Shrink      = shrinkLoadBalancer
 	Size        = size
 	MembersOpts = membersOpts
 	CreateOpts  = loadBalancerOpts

@@ -17,7 +17,7 @@ import (
 // balancer, so none waits for it.
 func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 	var port string
-	if lb := r.observed.LoadBalancer; lb != nil {
+	if lb := r.state.outline(); lb != nil {
 		port = lb.VIP.PortID
 	}
 	var err error
@@ -25,11 +25,11 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 	case plan.CreateFloatingIP:
 		return r.createFloatingIP(ctx, s, port)
 	case plan.AssociateFloatingIP:
-		i := s.Find(r.observed.Spare)
+		i := s.Find(r.state.unpacked().Spare)
 		if i < 0 {
 			return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
 		}
-		err = r.putOn(ctx, port, r.observed.Spare[i].ID, s.Revision, s.Describe)
+		err = r.putOn(ctx, port, r.state.unpacked().Spare[i].ID, s.Revision, s.Describe)
 	case plan.MoveFloatingIP:
 		err = r.putOn(ctx, port, s.ID, s.Revision, s.Describe)
 	case plan.DisassociateFloatingIP:
@@ -40,10 +40,10 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 	if err != nil {
 		return err
 	}
-	plan.Advance(r.observed, step)
+	plan.Advance(r.state.unpacked(), step)
 	switch step.(type) {
 	case plan.AssociateFloatingIP, plan.MoveFloatingIP:
-		r.observed.LoadBalancer.FloatingIP.PortID = port
+		r.state.unpacked().LoadBalancer.FloatingIP.PortID = port
 	}
 	return nil
 }
@@ -72,10 +72,10 @@ func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, por
 	default:
 		return err
 	}
-	plan.Advance(r.observed, s)
-	made := r.observed.LoadBalancer.FloatingIP
+	plan.Advance(r.state.unpacked(), s)
+	made := r.state.unpacked().LoadBalancer.FloatingIP
 	if s.Beside {
-		made = &r.observed.Spare[len(r.observed.Spare)-1]
+		made = &r.state.unpacked().Spare[len(r.state.unpacked().Spare)-1]
 	}
 	made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
 	return nil
@@ -117,7 +117,7 @@ func (r *run) adoptFloatingIP(ctx context.Context, cause error) error {
 			return err
 		}
 	}
-	looked := model.Observed{LoadBalancer: r.observed.LoadBalancer}
+	looked := model.Observed{LoadBalancer: r.state.unpacked().LoadBalancer}
 	if err := r.Observer.FloatingIPs(ctx, r.id, &looked, observe.FloatingIPHints{}); err != nil {
 		return fmt.Errorf("%w, and cannot look for what became of it: %w", cause, err)
 	}

@@ -141,7 +141,7 @@ func TestACreationThatCannotBeLookedForSaysBoth(t *testing.T) {
 	w.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true, AfterWork: true}))
 	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers", Status: http.StatusForbidden})
 	observed := model.Observed{}
-	err := w.applier.Run(w.ctx, us(), &observed, plan.Diff(desired, observed, plan.Options{}))
+	_, err := w.run(observed, plan.Diff(desired, observed, plan.Options{}))
 	if !apierror.IsUnsure(err) || !strings.Contains(fmt.Sprint(err), "cannot look for what became of it") {
 		t.Errorf("error %v", err)
 	}
@@ -182,7 +182,8 @@ func TestAFloatingIPThatSomebodyElsePutOnTheVIPIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.applier.Run(w.ctx, us(), &observed, todo); err != nil {
+	observed, err = w.run(observed, todo)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if fip := observed.LoadBalancer.FloatingIP; fip == nil || fip.ID != theirs.ID || fip.Owned {

@@ -27,7 +27,7 @@ func TestTheOldLoadBalancerStaysUntilItsReplacementIsWell(t *testing.T) {
 	observed := w.reach(old)
 	next := w.web(80)
 	next.Tags = append(next.Tags, "kube_lb_replaces_"+observed.LoadBalancer.ID+"_wish")
-	err := w.applier.Run(w.ctx, us(), &observed, plan.Plan{Steps: []plan.Step{
+	_, err := w.run(observed, plan.Plan{Steps: []plan.Step{
 		plan.CreateLoadBalancer{LoadBalancer: next, Replaces: observed.LoadBalancer.ID},
 		plan.DeleteLoadBalancer{ID: observed.LoadBalancer.ID, Name: old.Name, Cascade: true, Succeeded: true},
 	}})
@@ -89,7 +89,7 @@ func TestAnAddressIsNotAskedForTogetherWithASubnet(t *testing.T) {
 	desired := w.web(80)
 	desired.FloatingIP.Address, desired.FloatingIP.SubnetIDs = "127.200.0.77", []string{w.cloud.Subnet.ID}
 	observed := model.Observed{}
-	_ = w.applier.Run(w.ctx, us(), &observed, plan.Diff(desired, observed, plan.Options{})) // not every tenant may
+	_, _ = w.run(observed, plan.Diff(desired, observed, plan.Options{})) // not every tenant may
 	if len(network.opts) != 1 || network.opts[0].SubnetID != "" || network.opts[0].FloatingIP != "127.200.0.77" {
 		t.Errorf("asked for %+v", network.opts)
 	}

@@ -136,7 +136,7 @@ func TestNothingToDoIsNoRequest(t *testing.T) {
 	w := newWorld(t, simulator.Options{})
 	observed := w.reach(w.web(80))
 	w.cloud.Books.Reset()
-	if err := w.applier.Run(w.ctx, us(), &observed, plan.Plan{}); err != nil {
+	if _, err := w.run(observed, plan.Plan{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.cloud.Books.Requests(); len(got) > 0 {
@@ -158,9 +158,11 @@ func TestTheFloatingIPIsMadeWhileTheLoadBalancerBoots(t *testing.T) {
 	w := newWorld(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Create: time.Hour}}})
 	ctx, cancel := context.WithCancel(w.ctx)
 	ended := make(chan error, 1)
-	observed := &model.Observed{}
-	desired := w.web(80)
-	go func() { ended <- w.applier.Run(ctx, us(), observed, plan.Diff(desired, *observed, plan.Options{})) }()
+	todo := plan.Diff(w.web(80), model.Observed{}, plan.Options{})
+	go func() {
+		_, err := w.applier.Run(ctx, apply.Request{ID: us(), Plan: todo})
+		ended <- err
+	}()
 	for len(w.cloud.Neutron.FloatingIPs()) == 0 && w.ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
@@ -188,7 +190,8 @@ func TestALoadBalancerThatFailsIsAnError(t *testing.T) {
 			desired.Listeners[0].Pool.Members = members(2, 81)
 			ended := make(chan error, 1)
 			go func() {
-				ended <- w.applier.Run(w.ctx, us(), &observed, plan.Diff(desired, observed, plan.Options{}))
+				_, err := w.run(observed, plan.Diff(desired, observed, plan.Options{}))
+				ended <- err
 			}()
 			for w.cloud.Octavia.Snapshot()[0].ProvisioningStatus != "PENDING_UPDATE" && w.ctx.Err() == nil {
 				time.Sleep(time.Millisecond)
@@ -209,7 +212,7 @@ func TestSettle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Options{})
 	lb := w.reach(w.web(80)).LoadBalancer
-	if err := w.applier.Settle(w.ctx, lb); err != nil {
+	if _, err := w.applier.Settle(w.ctx, lb); err != nil {
 		t.Errorf("when all is well: %v", err)
 	}
 	member := lb.Listeners[0].Pool.Members[1]
@@ -217,7 +220,7 @@ func TestSettle(t *testing.T) {
 		if err := w.cloud.Octavia.SetChildStatus(member.ID, status); err != nil {
 			t.Fatal(err)
 		}
-		err := w.applier.Settle(w.ctx, lb)
+		_, err := w.applier.Settle(w.ctx, lb)
 		var broken *apply.ChildrenError
 		if !errors.As(err, &broken) || len(broken.Children) != 1 || broken.Children[0].ID != member.ID || broken.Children[0].Status.Provisioning != status {
 			t.Errorf("a member in %s: %v", status, err)
@@ -227,7 +230,7 @@ func TestSettle(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers/{id}/status", Status: http.StatusForbidden})
-	if err := w.applier.Settle(w.ctx, lb); err == nil {
+	if _, err := w.applier.Settle(w.ctx, lb); err == nil {
 		t.Error("no answer is taken for well")
 	}
 }

@@ -100,7 +100,13 @@ func (w *world) pass(desired *model.LoadBalancer) (plan.Plan, model.Observed, er
 	if desired != nil {
 		todo = plan.Diff(desired, observed, plan.Options{Cascade: true})
 	}
-	return todo, observed, w.applier.Run(w.ctx, us(), &observed, todo)
+	after, err := w.run(observed, todo)
+	return todo, after, err
+}
+
+// run carries out a plan of the Service.
+func (w *world) run(observed model.Observed, todo plan.Plan) (model.Observed, error) {
+	return w.applier.Run(w.ctx, apply.Request{ID: us(), Observed: observed, Plan: todo})
 }
 
 // reach lets the cloud become what is desired, in one pass without any error, and

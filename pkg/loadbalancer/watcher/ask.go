@@ -16,7 +16,7 @@ func fields() []string {
 }
 
 // ask reads the load balancers of these waiters: with one request for one of them, and
-// with a few lists for many, however many. It gives an answer for each of them, and for
+// with a few lists for many, however many. It returns an answer for each of them, and for
 // whatever else the lists hold.
 func (w *Watcher) ask(due []*waiter) map[string]answer {
 	pending := map[string]string{}
@@ -24,7 +24,7 @@ func (w *Watcher) ask(due []*waiter) map[string]answer {
 		pending[p.id] = p.pending
 	}
 	switch {
-	case len(pending) == 1, len(pending) <= few && w.whole >= many:
+	case len(pending) == 1, len(pending) <= few && w.total >= many:
 		return w.askForEach(pending, map[string]answer{})
 	case w.filters(pending):
 		return w.askByStatus(pending)
@@ -39,7 +39,7 @@ const (
 	many = 100
 )
 
-// filters tells whether lists by status are the smaller answers: of many load
+// filters reports whether lists by status are the smaller answers: of many load
 // balancers, few are waited for, in a status that is known. A list of those that are
 // still PENDING costs Octavia milliseconds; one of a thousand in all costs a second.
 func (w *Watcher) filters(pending map[string]string) bool {
@@ -49,18 +49,18 @@ func (w *Watcher) filters(pending map[string]string) bool {
 			return false
 		}
 	}
-	return w.whole >= many && len(pending) < w.whole/part
+	return w.total >= many && len(pending) < w.total/part
 }
 
 // askByStatus lists what is still PENDING, by status, and then reads what is not.
 func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 	answers := map[string]answer{}
-	for _, status := range slices.Sorted(maps.Keys(inverted(pending))) {
+	for _, status := range slices.Sorted(maps.Keys(statusesOf(pending))) {
 		still, err := w.octavia.LoadBalancers(w.ctx, octavia.LoadBalancerFilter{Fields: fields(), ProvisioningStatus: status})
 		if err != nil {
 			return failed(pending, answers, err)
 		}
-		note(answers, still)
+		addAnswers(answers, still)
 	}
 	if rest := without(pending, answers); len(rest) > few {
 		return w.askForAll(rest, answers)
@@ -68,14 +68,14 @@ func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 	return w.askForEach(pending, answers)
 }
 
-// note adds what a list tells.
-func note(answers map[string]answer, listed []octavia.LoadBalancer) {
+// addAnswers adds the load balancers of a list.
+func addAnswers(answers map[string]answer, listed []octavia.LoadBalancer) {
 	for i := range listed {
 		answers[listed[i].ID] = answer{token: tokenOf(&listed[i])}
 	}
 }
 
-// without gives the load balancers that have no answer yet.
+// without returns the load balancers that have no answer yet.
 func without(ids map[string]string, answers map[string]answer) map[string]string {
 	rest := maps.Clone(ids)
 	maps.DeleteFunc(rest, func(id, _ string) bool { _, known := answers[id]; return known })
@@ -90,7 +90,8 @@ func failed(ids map[string]string, answers map[string]answer, err error) map[str
 	return answers
 }
 
-func inverted(pending map[string]string) map[string]bool {
+// statusesOf returns the statuses that occur.
+func statusesOf(pending map[string]string) map[string]bool {
 	statuses := map[string]bool{}
 	for _, status := range pending {
 		statuses[status] = true
@@ -104,8 +105,8 @@ func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) ma
 	if err != nil {
 		return failed(ids, answers, err)
 	}
-	w.whole = len(listed)
-	note(answers, listed)
+	w.total = len(listed)
+	addAnswers(answers, listed)
 	// A list can miss what is there: only a 404 says that it is gone.
 	return w.askForEach(ids, answers)
 }

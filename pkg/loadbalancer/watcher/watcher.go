@@ -23,9 +23,10 @@ import (
 type Octavia interface {
 	LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error)
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
+	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 
-// ErrClosed tells that the process ends.
+// ErrClosed reports that the process ends.
 var ErrClosed = errors.New("the controller is shutting down")
 
 // Pace is how often the watcher asks for a load balancer: first after First, then
@@ -45,7 +46,7 @@ func Every(interval driver.PollInterval) Pace {
 
 // Token is the state of a load balancer at one moment.
 type Token struct {
-	// Gone tells that there is no such load balancer (any more).
+	// Gone reports that there is no such load balancer (any more).
 	Gone   bool
 	Status model.Status
 	// UpdatedAt moves with every change of anything in the load balancer.
@@ -66,8 +67,8 @@ type Watcher struct {
 	wake   chan struct{}
 	done   sync.WaitGroup
 
-	// whole is how many load balancers the last list of all had; only rounds use it.
-	whole int
+	// total is how many load balancers the last list of all had; only rounds use it.
+	total int
 
 	mu      sync.Mutex
 	parked  map[*waiter]struct{}
@@ -84,7 +85,7 @@ type waiter struct {
 	limit    time.Duration
 	looked   bool        // its own first look is over
 	seen     time.Time   // when it was last seen PENDING
-	answer   chan answer // holds one, so that telling never blocks
+	answer   chan answer // holds one, so that a send never blocks
 	last     error       // of the last request that failed
 }
 
@@ -93,7 +94,7 @@ type answer struct {
 	err   error
 }
 
-// New makes a watcher. Close ends it, and every wait.
+// New returns a watcher. Close ends it, and every wait.
 func New(octaviaAPI Octavia, clk clock.WithTicker) *Watcher {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Watcher{
@@ -131,7 +132,35 @@ func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, err
 	case <-w.ctx.Done():
 		return Token{}, ErrClosed
 	case <-ctx.Done():
-		return Token{}, w.leave(me, ctx.Err())
+		return Token{}, w.unpark(me, ctx.Err())
+	}
+}
+
+// StatusTree returns the status tree of a load balancer as it is after a time, 0 for now.
+// This is the one wait that shares no requests: Octavia has no list of status trees. The
+// error is that of the request or of the context, or ErrClosed.
+func (w *Watcher) StatusTree(ctx context.Context, id string, after time.Duration) (*octavia.StatusTree, error) {
+	if err := w.sleep(ctx, after); err != nil {
+		return nil, err
+	}
+	return w.octavia.StatusTree(ctx, id)
+}
+
+// sleep waits as Settled does.
+func (w *Watcher) sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := w.clock.NewTimer(d)
+	defer timer.Stop()
+	defer async.Yield(ctx)()
+	select {
+	case <-timer.C():
+		return nil
+	case <-w.ctx.Done():
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -155,7 +184,8 @@ func (w *Watcher) park(me *waiter) {
 	go w.run()
 }
 
-func (w *Watcher) leave(me *waiter, why error) error {
+// unpark takes a waiter back, and returns why, with the error of its last request.
+func (w *Watcher) unpark(me *waiter, why error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.parked, me)
@@ -183,7 +213,7 @@ func (w *Watcher) run() {
 	}
 }
 
-// next gives the time of the next round. Without a waiter the watcher ends.
+// next returns the time of the next round. Without a waiter the watcher ends.
 func (w *Watcher) next() (time.Time, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -197,8 +227,8 @@ func (w *Watcher) next() (time.Time, bool) {
 	return first, w.running
 }
 
-// round asks for every load balancer that is due, or nearly. A list tells of others as
-// well: who waits for one that is ready is told, and who waits on need not ask soon.
+// round asks for every load balancer that is due, or nearly. A list has others as well:
+// waits for those that are ready end, and the others need not be asked for soon.
 func (w *Watcher) round() {
 	due, others := w.due()
 	if len(due) == 0 {
@@ -223,7 +253,7 @@ func (w *Watcher) round() {
 	}
 }
 
-// settle tells a waiter what ends its wait, if it does.
+// settle ends a wait if the answer does, and reports whether it does.
 func (w *Watcher) settle(p *waiter, got answer) bool {
 	switch {
 	case got.err != nil && !final(got.err):
@@ -245,8 +275,8 @@ func (w *Watcher) settle(p *waiter, got answer) bool {
 const visible = time.Second
 
 // due picks the waiters of this round: who would be due within a third of its
-// interval comes along, as one request serves all. The others are those whom its
-// answer may tell something.
+// interval comes along, as one request serves all. The others are those whose waits the
+// answer may end.
 func (w *Watcher) due() (due, others []*waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -262,7 +292,7 @@ func (w *Watcher) due() (due, others []*waiter) {
 	return due, others
 }
 
-// final tells errors that the next request would meet too.
+// final reports errors that the next request would meet too.
 func final(err error) bool {
 	return apierror.IsForbidden(err) || apierror.IsInvalid(err)
 }

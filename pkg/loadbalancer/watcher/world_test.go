@@ -75,7 +75,7 @@ func (o *fakeOctavia) all() int {
 	return len(o.asked)
 }
 
-// LoadBalancer implements wait.Octavia.
+// LoadBalancer implements watcher.Octavia.
 func (o *fakeOctavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*octavia.LoadBalancer, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -95,7 +95,7 @@ func (o *fakeOctavia) LoadBalancer(ctx context.Context, id string, _ ...string) 
 	return &octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}}, nil
 }
 
-// LoadBalancers implements wait.Octavia.
+// LoadBalancers implements watcher.Octavia.
 func (o *fakeOctavia) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFilter) (all []octavia.LoadBalancer, _ error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -111,6 +111,16 @@ func (o *fakeOctavia) LoadBalancers(_ context.Context, filter octavia.LoadBalanc
 		}
 	}
 	return all, nil
+}
+
+// StatusTree implements watcher.Octavia.
+func (o *fakeOctavia) StatusTree(_ context.Context, id string) (*octavia.StatusTree, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.asked = append(o.asked, request{at: o.clock.Now(), id: id})
+	tree := &octavia.StatusTree{}
+	tree.ProvisioningStatus = o.statuses[id]
+	return tree, o.fails
 }
 
 // updatedAt is another time for each load balancer.

@@ -16,41 +16,41 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 )
 
-func TestChunksFitARequest(t *testing.T) {
+func TestBatchesFitARequest(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 1000, 2000} {
 		all := apply.MembersOpts(members(n, 80))
 		var joined []pools.CreateMemberOpts
 		count := 0
-		for chunk := range apply.Chunks(all) {
-			if size := apply.Size(chunk); size > apply.BodyLimit || len(chunk) == 0 {
-				t.Errorf("of %d members: a chunk of %d with %d bytes", n, len(chunk), size)
+		for batch := range apply.Batches(all) {
+			if size := apply.Size(batch); size > apply.BodyLimit || len(batch) == 0 {
+				t.Errorf("of %d members: a batch of %d with %d bytes", n, len(batch), size)
 			}
-			joined = append(joined, chunk...)
+			joined = append(joined, batch...)
 			count++
 		}
 		if len(joined) != n || n > 0 && cmp.Diff(all, joined) != "" {
 			t.Errorf("of %d members: %d after cutting, or others", n, len(joined))
 		}
 		if least := apply.Size(all)/apply.BodyLimit + 1; n > 0 && count > 2*least {
-			t.Errorf("of %d members: %d chunks where %d would do", n, count, least)
+			t.Errorf("of %d members: %d batches where %d would do", n, count, least)
 		}
 	}
 }
 
-func TestChunksStopWhenToldTo(t *testing.T) {
+func TestBatchesEndWithTheLoop(t *testing.T) {
 	t.Parallel()
 	n := 0
-	for range apply.Chunks(apply.MembersOpts(members(2000, 80))) {
+	for range apply.Batches(apply.MembersOpts(members(2000, 80))) {
 		n++
 		break
 	}
 	if n != 1 {
-		t.Errorf("%d chunks after the first", n-1)
+		t.Errorf("%d batches after the first", n-1)
 	}
 }
 
-func TestFittingLeavesOutMembersOnly(t *testing.T) {
+func TestShrinkLeavesOutMembersOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Options{})
 	for _, test := range []struct {
@@ -66,9 +66,9 @@ func TestFittingLeavesOutMembersOnly(t *testing.T) {
 		for i := range lb.Listeners {
 			lb.Listeners[i].Pool.Members = members(test.members, lb.Listeners[i].Port)
 		}
-		fitting := apply.Fitting(lb, driver.Quirks{})
+		shrunk := apply.Shrink(lb, driver.Quirks{})
 		var left []int
-		for i, l := range fitting.Listeners {
+		for i, l := range shrunk.Listeners {
 			left = append(left, len(l.Pool.Members))
 			if len(lb.Listeners[i].Pool.Members) != test.members {
 				t.Fatal("the plan's load balancer lost its members")
@@ -86,7 +86,7 @@ func TestFittingLeavesOutMembersOnly(t *testing.T) {
 		if diff := cmp.Diff(test.left, left); diff != "" {
 			t.Errorf("of %d members: %s", test.members, diff)
 		}
-		if size := apply.Size(apply.CreateOpts(fitting)); size > apply.BodyLimit {
+		if size := apply.Size(apply.CreateOpts(shrunk)); size > apply.BodyLimit {
 			t.Errorf("of %d members: still %d bytes", test.members, size)
 		}
 	}

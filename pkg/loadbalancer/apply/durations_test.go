@@ -7,22 +7,22 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
-// usualPace is that of most changes.
-func usualPace() watcher.Pace {
+// usualIntervals is that of most changes.
+func usualIntervals() watcher.Pace {
 	return watcher.Pace{First: time.Second, Step: 500 * time.Millisecond, Cap: 3 * time.Second}
 }
 
 // watched waits for something of a kind, which takes a time, as the watcher does. It
 // gives how many looks that took, and how late the last one was.
-func watched(e *experience, k kind, takes time.Duration) (looks int, late time.Duration) {
-	pace := e.pace(k, usualPace())
+func watched(d *durations, k kind, takes time.Duration) (looks int, late time.Duration) {
+	pace := d.intervals(k, usualIntervals())
 	pending, at, interval := time.Duration(0), pace.First, pace.Step
 	for looks = 1; at < takes; looks++ {
 		pending = at
 		at += interval
 		interval = min(interval+interval/2, pace.Cap)
 	}
-	e.note(k, sample{pending: pending, done: at})
+	d.observe(k, sample{pending: pending, done: at})
 	return looks, at - takes
 }
 
@@ -30,19 +30,19 @@ func TestFirstLookComesWhenItIsUsuallyNearlyDone(t *testing.T) {
 	t.Parallel()
 	for _, takes := range []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 3 * time.Second, 8 * time.Second, 45 * time.Second} {
 		k := kind{"amphora", creating}
-		var e experience
-		if got := e.pace(k, usualPace()); got != usualPace() {
-			t.Errorf("without experience: %v", got)
+		var d durations
+		if got := d.intervals(k, usualIntervals()); got != usualIntervals() {
+			t.Errorf("before anything took any time: %v", got)
 		}
 		for range samples {
-			watched(&e, k, takes)
+			watched(&d, k, takes)
 		}
 		for range 20 {
-			if looks, late := watched(&e, k, takes); looks > 2 || late > 500*time.Millisecond {
+			if looks, late := watched(&d, k, takes); looks > 2 || late > 500*time.Millisecond {
 				t.Errorf("what always takes %s took %d looks, the last one %s late", takes, looks, late)
 			}
 		}
-		if got := e.pace(kind{"ovn", creating}, usualPace()); got != usualPace() {
+		if got := d.intervals(kind{"ovn", creating}, usualIntervals()); got != usualIntervals() {
 			t.Errorf("another provider's: %v", got)
 		}
 	}
@@ -53,13 +53,13 @@ func TestFirstLookComesWhenItIsUsuallyNearlyDone(t *testing.T) {
 func TestOneStuckLoadBalancerSlowsNoOther(t *testing.T) {
 	t.Parallel()
 	k := kind{"amphora", updating}
-	var e experience
+	var d durations
 	for range 50 {
-		watched(&e, k, 3*time.Second)
+		watched(&d, k, 3*time.Second)
 	}
-	watched(&e, k, 10*time.Minute)
+	watched(&d, k, 10*time.Minute)
 	for n := range 20 {
-		if _, late := watched(&e, k, 3*time.Second); late > 500*time.Millisecond {
+		if _, late := watched(&d, k, 3*time.Second); late > 500*time.Millisecond {
 			t.Errorf("change %d after it was looked at %s late", n+1, late)
 		}
 	}
@@ -67,26 +67,26 @@ func TestOneStuckLoadBalancerSlowsNoOther(t *testing.T) {
 
 // After an outage of Octavia nothing is known but that everything took long. A first
 // look that finds a change done halves the next, whatever it measured itself.
-func TestExperienceOfAnOutageIsOverAfterAFewChanges(t *testing.T) {
+func TestDurationsOfAnOutageIsOverAfterAFewChanges(t *testing.T) {
 	t.Parallel()
 	for operation, longest := range map[operation]time.Duration{creating: 45 * time.Second, updating: 10 * time.Second, deleting: 10 * time.Second} {
 		k := kind{"amphora", operation}
-		var e experience
+		var d durations
 		for range 50 {
-			watched(&e, k, 10*time.Minute)
+			watched(&d, k, 10*time.Minute)
 		}
-		if got := e.pace(k, usualPace()).First; got > longest {
+		if got := d.intervals(k, usualIntervals()).First; got > longest {
 			t.Errorf("%s: the first look comes after %s, want %s at most", operation, got, longest)
 		}
 		var late time.Duration
 		for range 5 {
-			_, late = watched(&e, k, 3*time.Second)
+			_, late = watched(&d, k, 3*time.Second)
 		}
 		if late > time.Second {
 			t.Errorf("%s: after five changes of 3 s each one is still looked at %s late", operation, late)
 		}
 		for range samples {
-			_, late = watched(&e, k, 3*time.Second)
+			_, late = watched(&d, k, 3*time.Second)
 		}
 		if late > 500*time.Millisecond {
 			t.Errorf("%s: in the end one is looked at %s late", operation, late)
@@ -99,11 +99,11 @@ func TestExperienceOfAnOutageIsOverAfterAFewChanges(t *testing.T) {
 func TestLooksAreNotLateWhereTimesDiffer(t *testing.T) {
 	t.Parallel()
 	k := kind{"amphora", creating}
-	var e experience
+	var d durations
 	times := []time.Duration{20, 34, 26, 55, 21, 48, 30, 60, 23, 41, 37}
 	lateOnes := 0
 	for i := range 10 * len(times) {
-		if _, late := watched(&e, k, times[i%len(times)]*time.Second); i > samples && late > usualPace().Cap {
+		if _, late := watched(&d, k, times[i%len(times)]*time.Second); i > samples && late > usualIntervals().Cap {
 			lateOnes++
 		}
 	}

@@ -1,0 +1,153 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// run is one plan being carried out.
+type run struct {
+	*Applier
+	id       ownership.Identity
+	progress func(left time.Duration)
+	state    state
+	// steps are those that are not done yet, packed.
+	steps []plan.Step
+	// working is what the last change has begun in the load balancer; empty when
+	// nothing works on it.
+	working operation
+	// deleting are load balancers that are going away.
+	deleting []string
+	// made is the ID of what the last step made in a load balancer, updated the listener
+	// as Octavia answered it.
+	made    string
+	updated *listeners.Listener
+}
+
+func newRun(a *Applier, req Request) *run {
+	r := &run{Applier: a, id: req.ID, progress: req.Progress, state: state{observed: req.Observed.Clone()}}
+	for _, step := range req.Plan.Steps {
+		r.steps = append(r.steps, packStep(step))
+	}
+	return r
+}
+
+// all carries out all steps, and waits until the cloud is done with them.
+func (r *run) all(ctx context.Context) error {
+	for len(r.steps) > 0 {
+		if err := r.next(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.gone(ctx); err != nil {
+		return err
+	}
+	return r.verify(ctx)
+}
+
+// next carries out one step. When another client holds the load balancer, it waits for
+// the end of that and tries again.
+func (r *run) next(ctx context.Context) error {
+	const tries = 5
+	for try := 1; ; try++ {
+		if err := r.ready(ctx, r.steps[0]); err != nil {
+			return err
+		}
+		err := r.send(ctx, r.steps[0])
+		switch {
+		case err == nil:
+			r.steps[0], r.steps = nil, r.steps[1:]
+			return nil
+		case apierror.IsUnsupported(err):
+			return &RefusedError{unpackStep(r.steps[0]), err}
+		case !apierror.IsLocked(err) || try == tries:
+			return err
+		}
+		if err := r.unlocked(ctx, r.steps[0]); err != nil {
+			return err
+		}
+	}
+}
+
+// send sends one step, and logs it.
+func (r *run) send(ctx context.Context, step plan.Step) error {
+	logger, text := klog.FromContext(ctx), textOf(step)
+	logger.V(2).Info("Changing the cloud", "step", text)
+	r.made = ""
+	if err := r.once(ctx, step); err != nil {
+		return err
+	}
+	logger.V(1).Info("Changed the cloud", append([]any{"step", text}, r.ids(step)...)...)
+	return nil
+}
+
+// ids returns the IDs of what a step has changed or made, for the log.
+func (r *run) ids(step plan.Step) []any {
+	var all []any
+	lb := r.state.outline()
+	switch s := step.(type) {
+	case plan.DeleteLoadBalancer:
+		return []any{"loadBalancer", s.ID}
+	case plan.DisassociateFloatingIP:
+		all = append(all, "floatingIP", s.ID)
+	case plan.DeleteFloatingIP:
+		all = append(all, "floatingIP", s.ID)
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP:
+		if lb != nil && lb.FloatingIP != nil {
+			all = append(all, "floatingIP", lb.FloatingIP.ID)
+		}
+	}
+	if lb != nil {
+		all = append(all, "loadBalancer", lb.ID)
+	}
+	if r.made != "" {
+		all = append(all, "made", r.made)
+	}
+	return all
+}
+
+// ready waits until the cloud can take a step: one change of a load balancer at a
+// time. Floating IPs need not wait for it.
+func (r *run) ready(ctx context.Context, step plan.Step) error {
+	switch s := step.(type) {
+	case plan.MoveFloatingIP:
+		return r.verify(ctx)
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP:
+		return nil
+	case plan.DeleteLoadBalancer:
+		if s.Succeeded {
+			return r.verify(ctx)
+		}
+		if s.Cascade {
+			return nil
+		}
+		return r.settle(ctx) // the last of its children must be gone
+	case packedCreation:
+		return r.gone(ctx)
+	}
+	created := r.working == creating
+	if err := r.settle(ctx); err != nil || !created || !driver.QuirksOf(r.state.outline().Provider).ActiveBeforeChildren {
+		return err
+	}
+	return r.settleChildren(ctx)
+}
+
+// unlocked waits for the end of a change that another client makes.
+func (r *run) unlocked(ctx context.Context, step plan.Step) error {
+	if s, ok := step.(plan.DeleteLoadBalancer); ok {
+		r.state.pack()
+		_, err := r.Watcher.Settled(ctx, s.ID, watcher.Every(r.Drivers.Timing("").Update))
+		return err
+	}
+	r.working = updating
+	return r.settle(ctx)
+}

@@ -1,0 +1,51 @@
+package apply
+
+import (
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
+)
+
+// state is what the cloud has, as far as a run knows. While the run waits it is packed:
+// a thousand of them may wait at the same time.
+type state struct {
+	// observed lacks the load balancers that are packed.
+	observed               model.Observed
+	loadBalancer, retiring *model.Packed
+}
+
+func (s *state) pack() {
+	if s.observed.LoadBalancer != nil {
+		s.loadBalancer, s.observed.LoadBalancer = model.Pack(s.observed.LoadBalancer), nil
+	}
+	if s.observed.Retiring != nil {
+		s.retiring, s.observed.Retiring = model.Pack(s.observed.Retiring), nil
+	}
+}
+
+// unpacked returns all of the state, which may be changed.
+func (s *state) unpacked() *model.Observed {
+	if s.loadBalancer != nil {
+		s.observed.LoadBalancer, s.loadBalancer = s.loadBalancer.Unpack(), nil
+	}
+	if s.retiring != nil {
+		s.observed.Retiring, s.retiring = s.retiring.Unpack(), nil
+	}
+	return &s.observed
+}
+
+// outline returns the load balancer, perhaps without members; nil where there is none.
+// It must not be changed.
+func (s *state) outline() *model.LoadBalancer {
+	if s.loadBalancer != nil {
+		return s.loadBalancer.Outline()
+	}
+	return s.observed.LoadBalancer
+}
+
+// settled notes what a wait has found of the load balancer, which is packed.
+func (s *state) settled(token watcher.Token) {
+	s.loadBalancer = s.loadBalancer.WithStatus(token.Status, token.UpdatedAt)
+}
+
+// replace makes another state of the load balancer the one that is known.
+func (s *state) replace(lb *model.LoadBalancer) { s.observed.LoadBalancer, s.loadBalancer = lb, nil }

@@ -1,0 +1,116 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// packedCreation is a creation that waits for its turn.
+type packedCreation struct {
+	plan.CreateLoadBalancer // without its load balancer
+	loadBalancer            *model.Packed
+	text                    string
+}
+
+// String implements plan.Step.
+func (s packedCreation) String() string { return s.text }
+
+func (s packedCreation) unpack() plan.CreateLoadBalancer {
+	s.LoadBalancer = s.loadBalancer.Unpack()
+	return s.CreateLoadBalancer
+}
+
+// packedBatch is a batch of members that waits for its turn.
+type packedBatch struct {
+	plan.SetMembers                  // without its lists
+	members, added, removed, changed model.PackedMembers
+	text                             string
+}
+
+// String implements plan.Step.
+func (s packedBatch) String() string { return s.text }
+
+func (s packedBatch) unpack() plan.SetMembers {
+	return plan.SetMembers{
+		Pool: s.Pool, Members: s.members.Unpack(), Added: s.added.Unpack(), Removed: s.removed.Unpack(), Changed: s.changed.Unpack(),
+	}
+}
+
+// packStep returns a step in the form in which it waits.
+func packStep(step plan.Step) plan.Step {
+	switch s := step.(type) {
+	case plan.CreateLoadBalancer:
+		packed := packedCreation{CreateLoadBalancer: s, loadBalancer: model.Pack(s.LoadBalancer), text: textOf(s)}
+		packed.LoadBalancer = nil
+		return packed
+	case plan.SetMembers:
+		return packedBatch{
+			SetMembers: plan.SetMembers{Pool: s.Pool}, text: textOf(s),
+			members: model.PackMembers(s.Members), added: model.PackMembers(s.Added),
+			removed: model.PackMembers(s.Removed), changed: model.PackMembers(s.Changed),
+		}
+	}
+	return step
+}
+
+// unpackStep returns a step as it was before packStep.
+func unpackStep(step plan.Step) plan.Step {
+	switch s := step.(type) {
+	case packedCreation:
+		return s.unpack()
+	case packedBatch:
+		return s.unpack()
+	}
+	return step
+}
+
+// textOf returns how a step prints, within bounds.
+func textOf(step plan.Step) string { return message.Truncate(step.String(), message.MaxEvent) }
+
+// senders bounds how many requests with many members are built and sent at the same time.
+// Such a request takes a hundred times the memory of what is packed, and the limiter of
+// requests comes after it is built. The numbers are above those of the limiter, so that it
+// always has something to send, and neither kind holds up the other. The zero value is
+// ready.
+type senders struct {
+	once               sync.Once
+	creations, batches *semaphore.Weighted
+}
+
+const (
+	maxCreationSenders = 16
+	maxBatchSenders    = 40
+)
+
+func (s *senders) init() {
+	s.creations, s.batches = semaphore.NewWeighted(maxCreationSenders), semaphore.NewWeighted(maxBatchSenders)
+}
+
+// creation waits until a creation may be built, and calls send, which builds and sends it.
+// The error is the context's: send was not called then.
+func (s *senders) creation(ctx context.Context, send func()) error {
+	s.once.Do(s.init)
+	return within(ctx, s.creations, send)
+}
+
+// batch is creation for a batch of members.
+func (s *senders) batch(ctx context.Context, send func()) error {
+	s.once.Do(s.init)
+	return within(ctx, s.batches, send)
+}
+
+func within(ctx context.Context, free *semaphore.Weighted, send func()) error {
+	if err := free.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("still waiting behind other requests: %w", err)
+	}
+	defer free.Release(1)
+	send()
+	return nil
+}
