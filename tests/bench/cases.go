@@ -59,7 +59,7 @@ func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = closing(err, w) }()
+	defer w.close()
 	l := &life{world: w, scale: s, service: newService("web", s.ports), nodes: w.nodes[:s.nodes]}
 	l.ensure(ctx, caseCreate)
 	l.ensure(ctx, caseNoop)
@@ -150,13 +150,6 @@ func serviceChanges(s scale) []serviceChange {
 		svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal
 		svc.Spec.HealthCheckNodePort = 31999
 	}})
-}
-
-func closing(err error, w *world) error {
-	if closeErr := w.close(); err == nil {
-		err = closeErr
-	}
-	return err
 }
 
 func (s scale) String() string {

@@ -34,7 +34,7 @@ func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = closing(err, w) }()
+	defer w.close()
 	c := &crowd{world: w, scale: s, services: newServices(s.services, s.ports), nodes: w.nodes[:s.nodes]}
 	ensure := func(ctx context.Context, svc *v1.Service) error { return c.controller.ensure(ctx, svc, c.nodes) }
 	c.each(ctx, caseCreateMany, ensure)

@@ -58,7 +58,8 @@ func newWorld(ctx context.Context, s scale, nodes int) (*world, error) {
 	}
 	err := w.start(ctx, s, nodes)
 	if err != nil {
-		return nil, errors.Join(err, w.close())
+		w.close()
+		return nil, err
 	}
 	return w, nil
 }
@@ -119,7 +120,7 @@ func (w *world) warmUp(ctx context.Context) error {
 	return nil
 }
 
-func (w *world) close() error {
+func (w *world) close() {
 	if w.controller != nil {
 		w.controller.close()
 	}
@@ -127,7 +128,6 @@ func (w *world) close() error {
 		w.cloud.Close()
 	}
 	w.clock.Close()
-	return nil
 }
 
 // rest lets a look for changes by others go by, as there is one every few minutes: it

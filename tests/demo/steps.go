@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -248,7 +249,7 @@ func (d *demo) account(ctx context.Context, what string) error {
 	}
 	var writes []string
 	for _, r := range b.Requests {
-		if r.Method != "GET" && !strings.HasSuffix(r.Route, "/auth/tokens") {
+		if r.Method != http.MethodGet && !strings.HasSuffix(r.Route, "/auth/tokens") {
 			writes = append(writes, fmt.Sprintf("%d %s %s", r.Count, r.Method, r.Route))
 		}
 	}

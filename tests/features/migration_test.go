@@ -76,7 +76,7 @@ func inSource(t *testing.T, text string) bool {
 	}
 	last := strings.TrimPrefix(text, "cloudprovider_openstack_reconcile_")
 	found := false
-	err := filepath.WalkDir("../../pkg", func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../../pkg", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || found || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}

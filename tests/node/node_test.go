@@ -161,7 +161,7 @@ func testDeleted(t *testing.T, plane *controlplane.ControlPlane) {
 	}
 	n, err := Start(t.Context(), plane.Config(), Options{
 		Name: name, Address: address, Heartbeat: 20 * time.Millisecond,
-		Logf: func(format string, args ...any) {
+		Logf: func(format string, _ ...any) {
 			if strings.Contains(format, "was deleted") {
 				close(noticed)
 			}

@@ -124,7 +124,7 @@ func TestDroppedConnectionIsBooked(t *testing.T) {
 		t.Fatal("created in spite of the fault")
 	}
 	booked := cloud.Books.Requests()
-	if last := booked[len(booked)-1]; last.Status != 0 || last.Method != "POST" || len(cloud.Octavia.Snapshot()) != 0 {
+	if last := booked[len(booked)-1]; last.Status != 0 || last.Method != http.MethodPost || len(cloud.Octavia.Snapshot()) != 0 {
 		t.Errorf("booked %+v", last)
 	}
 }

@@ -157,7 +157,7 @@ func (s *sandbox) own(directory string) error {
 // withPrefix is the same container without namespaces: a process of the test's own user,
 // whose arguments and variables name the files where they really are. It tells less.
 func (s *sandbox) withPrefix(f *facts, directory string) (argv, env []string, err error) {
-	real := func(value string) string {
+	actual := func(value string) string {
 		for path, source := range s.Mounts {
 			if rest, ok := strings.CutPrefix(value, path); ok {
 				return source + rest
@@ -169,7 +169,7 @@ func (s *sandbox) withPrefix(f *facts, directory string) (argv, env []string, er
 		name, value, given := strings.Cut(argument, "=")
 		switch {
 		case given:
-			argument = name + "=" + real(value)
+			argument = name + "=" + actual(value)
 		case n == 0:
 			argument = filepath.Join(s.Root, argument)
 		}

@@ -131,7 +131,7 @@ func TestUDPSessionMovesWhenItsMemberIsOut(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(t *testing.T, pool *Pool){
 		"member removed":  func(t *testing.T, pool *Pool) { pool.Members = []Member{udpBackend(t, "b")} },
-		"member in ERROR": func(t *testing.T, pool *Pool) { pool.Members[0].Status = StatusError },
+		"member in ERROR": func(_ *testing.T, pool *Pool) { pool.Members[0].Status = StatusError },
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -39,25 +39,7 @@ func (n *Neutron) routes() http.Handler {
 	handle("PUT /v2.0/floatingips/{id}", n.putFloatingIP)
 	handle("DELETE /v2.0/floatingips/{id}", n.deleteFloatingIP)
 
-	handle("GET /v2.0/security-groups", n.listSecurityGroups)
-	handle("POST /v2.0/security-groups", n.postSecurityGroup)
-	handle("GET /v2.0/security-groups/{id}", n.showSecurityGroup)
-	handle("PUT /v2.0/security-groups/{id}", n.putSecurityGroup)
-	handle("DELETE /v2.0/security-groups/{id}", n.deleteSecurityGroup)
-
-	handle("GET /v2.0/security-group-rules", n.listRules)
-	handle("POST /v2.0/security-group-rules", n.postRules)
-	handle("GET /v2.0/security-group-rules/{id}", n.showRule)
-	handle("DELETE /v2.0/security-group-rules/{id}", n.deleteRule)
-
-	handle("GET /v2.0/address-groups", n.listAddressGroups)
-	handle("POST /v2.0/address-groups", n.postAddressGroup)
-	handle("GET /v2.0/address-groups/{id}", n.showAddressGroup)
-	handle("PUT /v2.0/address-groups/{id}", n.putAddressGroup)
-	handle("DELETE /v2.0/address-groups/{id}", n.deleteAddressGroup)
-	handle("PUT /v2.0/address-groups/{id}/add_addresses", n.addAddresses)
-	handle("PUT /v2.0/address-groups/{id}/remove_addresses", n.removeAddresses)
-
+	n.groupRoutes(handle)
 	for path, collection := range emptyCollections() {
 		handle("GET /v2.0/"+path, func(*call) (int, any, error) {
 			return http.StatusOK, map[string]any{collection: []any{}}, nil
@@ -84,6 +66,28 @@ func (n *Neutron) routes() http.Handler {
 	})
 	handle("/", func(*call) (int, any, error) { return 0, nil, noSuchPage("") })
 	return mux
+}
+
+// groupRoutes are those of security groups and address groups.
+func (n *Neutron) groupRoutes(handle func(pattern string, h handler)) {
+	handle("GET /v2.0/security-groups", n.listSecurityGroups)
+	handle("POST /v2.0/security-groups", n.postSecurityGroup)
+	handle("GET /v2.0/security-groups/{id}", n.showSecurityGroup)
+	handle("PUT /v2.0/security-groups/{id}", n.putSecurityGroup)
+	handle("DELETE /v2.0/security-groups/{id}", n.deleteSecurityGroup)
+
+	handle("GET /v2.0/security-group-rules", n.listRules)
+	handle("POST /v2.0/security-group-rules", n.postRules)
+	handle("GET /v2.0/security-group-rules/{id}", n.showRule)
+	handle("DELETE /v2.0/security-group-rules/{id}", n.deleteRule)
+
+	handle("GET /v2.0/address-groups", n.listAddressGroups)
+	handle("POST /v2.0/address-groups", n.postAddressGroup)
+	handle("GET /v2.0/address-groups/{id}", n.showAddressGroup)
+	handle("PUT /v2.0/address-groups/{id}", n.putAddressGroup)
+	handle("DELETE /v2.0/address-groups/{id}", n.deleteAddressGroup)
+	handle("PUT /v2.0/address-groups/{id}/add_addresses", n.addAddresses)
+	handle("PUT /v2.0/address-groups/{id}/remove_addresses", n.removeAddresses)
 }
 
 // noSuchPage is the answer of the web framework, which knows no envelope.

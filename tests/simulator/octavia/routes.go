@@ -227,25 +227,31 @@ func (kind resource) route(c *call, method string, rest []string) (handler, *api
 	} else {
 		c.child = rest[0]
 	}
-	if len(rest) > 1 {
-		if part, known := kind.parts[rest[1]]; known {
-			if part.lookup != nil {
-				if failure := part.lookup(c); failure != nil {
-					failure.looked = true
-					return nil, failure
-				}
-			}
-			return part.route(c, method, rest[2:])
-		}
-		switch {
-		case kind.show == nil || method != http.MethodGet:
-			return nil, notAllowed(method)
-		case kind.whole:
-			return nil, missing(method)
-		}
-		c.fields = rest[1:] // what is below an object is taken for the fields to show
+	if len(rest) == 1 {
+		return kind.pick(method, true)
 	}
+	if part, known := kind.parts[rest[1]]; known {
+		return part.below(c, method, rest[2:])
+	}
+	switch {
+	case kind.show == nil || method != http.MethodGet:
+		return nil, notAllowed(method)
+	case kind.whole:
+		return nil, missing(method)
+	}
+	c.fields = rest[1:] // what is below an object is taken for the fields to show
 	return kind.pick(method, true)
+}
+
+// below routes what is below an object, which must be there.
+func (kind resource) below(c *call, method string, rest []string) (handler, *apiError) {
+	if kind.lookup != nil {
+		if failure := kind.lookup(c); failure != nil {
+			failure.looked = true
+			return nil, failure
+		}
+	}
+	return kind.route(c, method, rest)
 }
 
 func (kind resource) pick(method string, one bool) (handler, *apiError) {
