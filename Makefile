@@ -14,10 +14,11 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# One set of flags for all programs but race-detecting tests (also in tests/gobuild): what
-# they share is compiled once.
-GO_RUN := CGO_ENABLED=0 go run -trimpath
-GOBUILD := $(GO_RUN) ./tests/gobuild/cmd/gobuild
+# All but the race detector has these flags (tests/gobuild too), so that what programs and
+# tests share is compiled once.
+GO := CGO_ENABLED=0 GOFLAGS='$(GOFLAGS) -trimpath' go
+GOBUILD := $(GO) run ./tests/gobuild/cmd/gobuild
+FEATURES := out/features
 
 .PHONY: build
 build: ## Build the controller and the simulator into bin/
@@ -31,7 +32,7 @@ controlplane: ## Build the test control plane (some minutes, once)
 .PHONY: oldest
 oldest: controlplane ## Start everywhere on the oldest supported Kubernetes (builds it, many minutes)
 	@out/controlplane --build --oldest
-	go test -count=1 -v ./tests/startmatrix -oldest
+	$(GO) test -count=1 -v ./tests/startmatrix -oldest
 
 .PHONY: demo
 demo: ## See it work: a Service becomes a load balancer (a minute once built)
@@ -45,10 +46,14 @@ demo: ## See it work: a Service becomes a load balancer (a minute once built)
 WITHOUT_RACE := ^(TestStuckLoadBalancersHoldUpNeitherNodeChangesNorNewServices|TestTwoHundredServicesAtOnceGiveNoWarning|TestANewServiceHoldsUpNoNodeChangesOfOthers)$$
 
 .PHONY: test
-test: controlplane ## Run all tests with the race detector
+test: controlplane $(FEATURES) ## Run all tests with the race detector
 	@echo 'Running all tests with the race detector: about twelve minutes on two cores, and the time to compile them'
-	go run ./tests/features/cmd/features test -race -timeout 12m ./...
-	go test -timeout 12m ./pkg/loadbalancer -run '$(WITHOUT_RACE)'
+	@$(FEATURES) test -race -timeout 12m ./...
+	$(GO) test -timeout 12m ./pkg/loadbalancer -run '$(WITHOUT_RACE)'
+
+.PHONY: $(FEATURES)
+$(FEATURES):
+	@$(GOBUILD) -name 'the reporter of features' -o $@ ./tests/features/cmd/features
 
 .PHONY: verify
 verify: ## Check form, generated files and go.mod, without running the tests
@@ -60,19 +65,19 @@ tidy: ## Check that go.mod and go.sum name what is used
 
 .PHONY: vet
 vet:
-	go vet ./...
+	$(GO) vet ./...
 
 .PHONY: generated
 generated: ## Check that generated files are what `make generate` writes
-	go test ./pkg/config ./pkg/loadbalancer/annotation ./tests/features -run 'Reference|Features'
+	$(GO) test ./pkg/config ./pkg/loadbalancer/annotation ./tests/features -run 'Reference|Features'
 
 .PHONY: features
-features: ## Write docs/features.md from the results of the last make test
-	go run ./tests/features/cmd/features page
+features: $(FEATURES) ## Write docs/features.md from the results of the last make test
+	@$(FEATURES) page
 
 .PHONY: prove
-prove: ## Break each feature, and see its tests fail (ROWS=25,31 for some; JOBS at a time)
-	go run ./tests/features/cmd/features prove -rows '$(ROWS)' -jobs $(or $(JOBS),2)
+prove: $(FEATURES) ## Break each feature, and see its tests fail (ROWS=25,31 for some; JOBS at a time)
+	@$(FEATURES) prove -rows '$(ROWS)' -jobs $(or $(JOBS),2)
 
 .PHONY: mutate
 mutate: ## Let a tool change the engine, and count what its tests notice (PACKAGES; FILES of each)
