@@ -20,8 +20,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
 // process is what lives from start to exit.
@@ -62,7 +62,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	if err := legacyregistry.Register(p.build.metric()); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	reconciles, requests := cloudprovider.NewMetrics(clock.RealClock{}), openstack.NewMetrics()
+	reconciles, requests := cloudprovider.NewMetrics(clock.RealClock{}), transport.NewMetrics()
 	if err := reconciles.Register(legacyregistry.Register); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}

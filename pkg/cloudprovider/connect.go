@@ -20,6 +20,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
@@ -54,7 +56,7 @@ type Connection struct {
 	Stop    func(error)
 	// Metrics and APIMetrics; nil: none are kept.
 	Metrics    *Metrics
-	APIMetrics *openstack.Metrics
+	APIMetrics *transport.Metrics
 	Clock      clock.WithTicker
 }
 
@@ -109,8 +111,8 @@ func octaviaVersion(text string) (octavia.Version, error) {
 }
 
 // limits returns [Limits] of cloud.conf for a session.
-func limits(l config.Limits) openstack.Limits {
-	return openstack.Limits{
+func limits(l config.Limits) limiter.Limits {
+	return limiter.Limits{
 		LoadBalancerCreates: l.Creates,
 		LoadBalancerDeletes: l.Deletes,
 		LoadBalancerUpdates: l.Updates,

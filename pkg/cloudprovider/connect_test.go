@@ -17,9 +17,10 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -131,7 +132,7 @@ func TestConnect_OffersRoutesWhenARouterIsConfigured(t *testing.T) {
 
 func TestLimits_HaveTheirCounterparts(t *testing.T) {
 	t.Parallel()
-	want := openstack.Limits{LoadBalancerCreates: 1, LoadBalancerDeletes: 2, LoadBalancerUpdates: 3, Reads: 4, NetworkWrites: 5}
+	want := limiter.Limits{LoadBalancerCreates: 1, LoadBalancerDeletes: 2, LoadBalancerUpdates: 3, Reads: 4, NetworkWrites: 5}
 	if got := limits(config.Limits{Creates: 1, Deletes: 2, Updates: 3, Reads: 4, NetworkWrites: 5}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -226,7 +227,7 @@ func TestConnect_CountsRequestsAndCalls(t *testing.T) {
 	t.Parallel()
 	_, c := connection(t, func(*config.Config) {})
 	registry := metrics.NewKubeRegistry()
-	c.Metrics, c.APIMetrics = NewMetrics(c.Clock), openstack.NewMetrics()
+	c.Metrics, c.APIMetrics = NewMetrics(c.Clock), transport.NewMetrics()
 	if err := errors.Join(c.Metrics.Register(registry.Register), c.APIMetrics.Register(registry.Register)); err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
 
 // checkCertificates asks for each certificate that a plan brings to a listener,
@@ -23,7 +23,7 @@ func (p *pass) checkCertificates(ctx context.Context, todo plan.Plan) error {
 	}
 	for _, ref := range todo.Certificates() {
 		err := p.barbican.Exists(ctx, ref)
-		var none openstack.ErrNoEndpoint
+		var none auth.ErrNoEndpoint
 		switch {
 		case err == nil:
 		case errors.As(err, &none):

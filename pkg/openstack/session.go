@@ -1,25 +1,24 @@
-// Package openstack is our access to a cloud's API: a session that signs in and
-// stays signed in, a transport that measures, limits and repeats requests without
-// ever doing a write twice by accident, errors told apart by what to do about
-// them, and typed calls. It knows no Kubernetes.
+// Package openstack ties together what a process needs of a cloud: a transport, a
+// session that is signed in through it, and a client for each service. It knows no
+// Kubernetes.
 package openstack
 
 import (
 	"context"
-	"net/http"
-	"sync"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
 // SessionOptions tune a session. The zero value is good.
@@ -29,18 +28,16 @@ type SessionOptions struct {
 	UserAgent string
 	// Timeout is for one attempt at a request, with its answer: 60 s.
 	Timeout time.Duration
-	// Reread gives the configuration as it is now. It is asked when Keystone refuses
-	// the credentials, of which new ones are taken over; nothing else is. Nil: what
-	// NewSession was given is all there is.
+	// Reread returns the configuration as it is now: see auth.Options.
 	Reread func() (config.Global, error)
 	// Clock is the real one when nil.
 	Clock clock.Clock
 	// Metrics count the requests when not nil.
-	Metrics *Metrics
+	Metrics *transport.Metrics
 	// Limits bound the requests in flight.
-	Limits Limits
-	// Retry says how requests are repeated.
-	Retry RetryPolicy
+	Limits limiter.Limits
+	// Retry is how requests are repeated.
+	Retry transport.RetryPolicy
 	// MaxBodyBytes bounds an answer: 64 MiB.
 	MaxBodyBytes int64
 	// LoadBalancerVersion is taken for the version of the load balancer API; zero: it
@@ -54,20 +51,12 @@ func (o SessionOptions) withDefaults() SessionOptions {
 	if o.UserAgent == "" {
 		o.UserAgent = "openstack-cloud-controller-manager"
 	}
-	if o.Timeout == 0 {
-		o.Timeout = 60 * time.Second
-	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
-	}
-	if o.MaxBodyBytes == 0 {
-		o.MaxBodyBytes = defaultMaxBody
 	}
 	if o.VersionAge == 0 {
 		o.VersionAge = 10 * time.Minute
 	}
-	o.Limits = o.Limits.withDefaults()
-	o.Retry = o.Retry.withDefaults()
 	return o
 }
 
@@ -75,101 +64,40 @@ func (o SessionOptions) withDefaults() SessionOptions {
 // services share its token, its connections and its limits. It is safe for
 // concurrent use.
 type Session struct {
-	endpoints endpointChoice
-	tokens    *tokenSource
-	provider  *gophercloud.ProviderClient
+	*auth.Session
+
+	transport *transport.Transport
 	versions  *octavia.VersionReader
-
-	// refreshed is when the catalog was last read anew because it lacked a service.
-	refreshing sync.Mutex
-	refreshed  time.Time
-
-	drain       drain
-	connections *http.Transport
-	end         context.CancelFunc
-	background  sync.WaitGroup
+	end       context.CancelFunc
 }
 
-// NewSession signs in. ctx bounds that and gives the logger for later; the session
-// lives until Close. Errors are those of Wrap: an AuthenticationError inside says
-// that Keystone could not be asked or refused.
-func NewSession(ctx context.Context, cfg config.Global, opts SessionOptions) (*Session, error) {
-	const doing = "configure the cloud session"
-	opts = opts.withDefaults()
-	creds, err := newCredentials(cfg)
+// NewSession signs in. ctx bounds that and has the logger for later; the session
+// lives until Close. Errors are those of apierror.Wrap: an AuthenticationError inside
+// is of a Keystone that could not be asked or refused.
+func NewSession(ctx context.Context, cfg config.Global, options SessionOptions) (*Session, error) {
+	options = options.withDefaults()
+	carrier, err := transport.New(cfg, transport.Options{
+		Timeout: options.Timeout, MaxBodyBytes: options.MaxBodyBytes, Clock: options.Clock,
+		Metrics: options.Metrics, Limits: options.Limits, Retry: options.Retry,
+	})
 	if err != nil {
-		return nil, apierror.Wrap(err, doing)
-	}
-	identity, err := identityEndpoint(cfg.AuthURL)
-	if err != nil {
-		return nil, apierror.Wrap(err, doing)
-	}
-	endpoints, err := newEndpointChoice(cfg)
-	if err != nil {
-		return nil, apierror.Wrap(err, doing)
-	}
-	connections, err := newTransport(cfg, opts.Limits.perHost())
-	if err != nil {
-		return nil, apierror.Wrap(err, doing)
+		return nil, apierror.Wrap(err, "configure the cloud session")
 	}
 	if cfg.TLSInsecure {
 		klog.FromContext(ctx).Info("Certificates of the cloud's services are not verified: tls-insecure is set")
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Session{endpoints: endpoints, connections: connections, end: end}
-	chain := newChain(connections, opts, &s.drain)
-	keystone := newKeystone(identity, creds, chain, opts.UserAgent, opts.Clock)
-	s.tokens = &tokenSource{
-		issue:  keystone.issue,
-		reread: func(ctx context.Context) bool { return keystone.reread(ctx, opts.Reread) },
-		clock:  opts.Clock,
-		woken:  make(chan struct{}, 1),
-		life:   life,
-	}
-	first, err := s.tokens.issue(ctx)
-	if err != nil {
-		s.Close()
-		return nil, apierror.Wrap(err, "sign in at "+identity)
-	}
-	s.tokens.current.Store(first)
-	if err := s.pinRegion(ctx, first); err != nil {
-		s.Close()
-		return nil, apierror.Wrap(err, doing)
-	}
-	s.provider = newProvider(identity, &authTransport{tokens: s.tokens, next: chain}, opts.UserAgent)
-	s.versions = octavia.NewVersionReader(life, s, octavia.VersionOptions{
-		Fixed: opts.LoadBalancerVersion, Age: opts.VersionAge, Clock: opts.Clock,
+	signedIn, err := auth.SignIn(ctx, cfg, auth.Options{
+		Transport: carrier, UserAgent: options.UserAgent, Clock: options.Clock, Reread: options.Reread,
 	})
-	s.background.Go(s.tokens.keepFresh)
-	return s, nil
-}
-
-// newChain is the way of every request: measured, repeated, let in, sent.
-func newChain(base http.RoundTripper, opts SessionOptions, drain *drain) http.RoundTripper {
-	retry := &retryTransport{
-		exchange: &exchange{base: base, timeout: opts.Timeout, maxBody: opts.MaxBodyBytes},
-		pacer:    newPacer(opts.Limits, opts.Clock, opts.Metrics),
-		policy:   opts.Retry,
-		clock:    opts.Clock,
-		metrics:  opts.Metrics,
-		jitter:   fullJitter,
-		drain:    drain,
+	if err != nil {
+		carrier.CloseIdleConnections()
+		return nil, err
 	}
-	return &observeTransport{next: retry, metrics: opts.Metrics, clock: opts.Clock}
-}
-
-// newProvider makes gophercloud's client. It neither knows a token nor renews one:
-// that is the transport's work, as gophercloud holds up every request while it
-// renews, and fails them all when the one that began it is cancelled.
-func newProvider(identity string, transport http.RoundTripper, userAgent string) *gophercloud.ProviderClient {
-	provider := &gophercloud.ProviderClient{
-		IdentityBase:     identity,
-		IdentityEndpoint: identity,
-		HTTPClient:       http.Client{Transport: transport, CheckRedirect: sameHostReads},
-	}
-	provider.UseTokenLock()
-	provider.UserAgent.Prepend(userAgent)
-	return provider
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	versions := octavia.NewVersionReader(life, signedIn, octavia.VersionOptions{
+		Fixed: options.LoadBalancerVersion, Age: options.VersionAge, Clock: options.Clock,
+	})
+	return &Session{Session: signedIn, transport: carrier, versions: versions, end: end}, nil
 }
 
 // Octavia returns a client of the load balancer service.
@@ -190,40 +118,15 @@ func (s *Session) LoadBalancerVersion(ctx context.Context) (octavia.Version, err
 	return s.versions.Version(ctx)
 }
 
-// ProjectID returns the project that the session works in.
-func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID }
-
-// Refused gives why Keystone does not take our credentials, nil while it does or
-// cannot be asked. It goes on asking once a minute, with what the configuration has
-// then.
-func (s *Session) Refused() error {
-	if last := s.tokens.failed.Load(); last.refused() {
-		return apierror.Wrap(last.err, "sign in at "+s.provider.IdentityEndpoint)
-	}
-	return nil
-}
-
-// Region gives the configured region, "" when there is none.
-func (s *Session) Region() string { return s.endpoints.region }
-
-// PinnedRegion gives the region that the session works in for its whole life: the
-// configured one, or the one that was chosen from the catalog at sign-in. It is ""
-// when that catalog had no service of ours.
-func (s *Session) PinnedRegion() string { return s.endpoints.regionOf("") }
-
-func (s *Session) pinRegion(ctx context.Context, first *token) error {
-	pinned, warnings, err := s.endpoints.pin(first.catalog)
-	for _, warning := range warnings {
-		klog.FromContext(ctx).Error(nil, warning)
-	}
-	s.endpoints = pinned
-	return err
-}
+// Drain refuses requests that create something from now on, with
+// transport.ErrDraining, and waits until those under way have their answer. The error
+// is the context's.
+func (s *Session) Drain(ctx context.Context) error { return s.transport.Drain(ctx) }
 
 // Close ends what runs in the background, and waits for it. Requests in flight go
 // on; new ones work until the token expires.
 func (s *Session) Close() {
 	s.end()
-	s.background.Wait()
-	s.connections.CloseIdleConnections()
+	s.Session.Close()
+	s.transport.CloseIdleConnections()
 }

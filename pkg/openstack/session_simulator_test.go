@@ -18,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simkeystone "github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
@@ -43,7 +44,7 @@ func simulated(t *testing.T, options simulator.Options) (*simulator.Cloud, *Sess
 
 func signIn(t *testing.T, cfg config.Global) *Session {
 	t.Helper()
-	fast := RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}
+	fast := transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}
 	s, err := NewSession(context.Background(), cfg, SessionOptions{Retry: fast})
 	if err != nil {
 		t.Fatal(err)
@@ -240,4 +241,16 @@ func properties(err error) string {
 		}
 	}
 	return fmt.Sprint(apierror.StatusCode(err), " ", strings.Join(all, " "))
+}
+
+func TestADrainedSessionCreatesNothing(t *testing.T) {
+	t.Parallel()
+	_, session := simulated(t, simulator.Options{})
+	if err := session.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := session.Neutron().CreateFloatingIP(t.Context(), floatingips.CreateOpts{FloatingNetworkID: "network"})
+	if !errors.Is(err, transport.ErrDraining) || apierror.IsUnsure(err) {
+		t.Errorf("error %v, unsure %v", err, apierror.IsUnsure(err))
+	}
 }

@@ -2,7 +2,6 @@ package openstack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,158 +9,33 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
 )
-
-func TestOneTokenForAllServicesAndNoDiscovery(t *testing.T) {
-	t.Parallel()
-	cloud := newFakeCloud(t)
-	s := cloud.session(t, cloud.config(), SessionOptions{UserAgent: "openstack-cloud-controller-manager/v1.2.3"})
-	ctx := context.Background()
-	lb, err := s.LoadBalancer(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, err := s.Network(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	compute, err := s.Compute(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, url := range []string{lb.ServiceURL("lbaas", "loadbalancers"), network.ServiceURL("ports"), compute.ServiceURL("servers")} {
-		if _, err := lb.Get(ctx, url, nil, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var paths []string
-	for _, r := range cloud.requests() {
-		paths = append(paths, r.Path)
-		if r.Token != "token-1" || !strings.HasPrefix(r.UserAgent, "openstack-cloud-controller-manager/v1.2.3 gophercloud/") {
-			t.Errorf("token %q, user agent %q", r.Token, r.UserAgent)
-		}
-	}
-	want := []string{"/load-balancer/v2.0/lbaas/loadbalancers", "/network/v2.0/ports", "/compute/v2.1/servers"}
-	if diff := cmp.Diff(want, paths); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
-	if cloud.signInCount() != 1 {
-		t.Errorf("%d token requests, want 1", cloud.signInCount())
-	}
-}
-
-func TestEndpointsOfAllShapes(t *testing.T) {
-	t.Parallel()
-	tests := []struct{ service, path, root, base string }{
-		{"load-balancer", "", "/", "/v2.0/"},
-		{"load-balancer", "/", "/", "/v2.0/"},
-		{"load-balancer", "/load-balancer", "/load-balancer/", "/load-balancer/v2.0/"},
-		{"load-balancer", "/load-balancer/", "/load-balancer/", "/load-balancer/v2.0/"},
-		{"load-balancer", "/load-balancer/v2.0", "/load-balancer/", "/load-balancer/v2.0/"},
-		{"load-balancer", "/v2.0/", "/", "/v2.0/"},
-		{"load-balancer", "/v2", "/", "/v2/"},
-		{"load-balancer", "/v2.0/lbaas", "/", "/v2.0/"},
-		{"network", "", "/", "/v2.0/"},
-		{"network", "/networking/", "/networking/", "/networking/v2.0/"},
-		{"network", "/network/v2.0", "/network/", "/network/v2.0/"},
-		{"compute", "/v2.1/", "/", "/v2.1/"},
-		{"compute", "/compute/v2.1/project-1", "/compute/", "/compute/v2.1/project-1/"},
-		{"compute", "/v2/project-1/", "/", "/v2/project-1/"},
-		{"compute", "/compute", "/compute/", "/compute/v2.1/"},
-	}
-	for _, test := range tests {
-		cloud := newFakeCloud(t)
-		cloud.paths = map[string]string{test.service: test.path}
-		s := cloud.session(t, cloud.config(), SessionOptions{})
-		find := s.LoadBalancer
-		switch test.service {
-		case "network":
-			find = s.Network
-		case "compute":
-			find = s.Compute
-		}
-		client, err := find(context.Background())
-		if err != nil {
-			t.Errorf("%s %q: %v", test.service, test.path, err)
-			continue
-		}
-		if client.Endpoint != cloud.URL+test.root || client.ResourceBaseURL() != cloud.URL+test.base {
-			t.Errorf("%s %q: root %s, base %s", test.service, test.path, client.Endpoint, client.ResourceBaseURL())
-		}
-	}
-}
-
-func TestEndpointIsChosenByRegionAndInterface(t *testing.T) {
-	t.Parallel()
-	cloud := newFakeCloud(t)
-	cfg := cloud.config()
-	cfg.EndpointType = "internalURL"
-	client, err := cloud.session(t, cfg, SessionOptions{}).Network(context.Background())
-	if err != nil || client.Endpoint != "http://internal.invalid/network/" {
-		t.Errorf("internal endpoint %+v, %v", client, err)
-	}
-
-	cfg.EndpointType, cfg.Region = "admin", "Nowhere"
-	_, err = cloud.session(t, cfg, SessionOptions{}).LoadBalancer(context.Background())
-	want := ErrNoEndpoint{Service: "load-balancer", Region: "Nowhere", Interface: "admin",
-		Offered: []string{"RegionOne internal", "RegionOne public"}}
-	var got ErrNoEndpoint
-	if !errors.As(err, &got) {
-		t.Fatalf("not an ErrNoEndpoint: %v", err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	const text = "the service catalog has no admin endpoint of type load-balancer in region Nowhere; it has RegionOne internal, RegionOne public"
-	if got.Error() != text {
-		t.Errorf("text %q", got.Error())
-	}
-
-	cloud.set(func() { delete(cloud.paths, "load-balancer") })
-	cfg.Region = ""
-	_, err = cloud.session(t, cfg, SessionOptions{}).LoadBalancer(context.Background())
-	if err == nil || !strings.HasSuffix(err.Error(), "in any region; it has no endpoint at all") {
-		t.Errorf("text %v", err)
-	}
-}
-
-func TestNewCatalogComesWithTheToken(t *testing.T) {
-	t.Parallel()
-	cloud := newFakeCloud(t)
-	s := cloud.session(t, cloud.config(), SessionOptions{})
-	cloud.set(func() { cloud.paths["network"] = "/moved" })
-	cloud.revokeAll()
-	if err := getServer(s); err != nil {
-		t.Fatal(err)
-	}
-	client, err := s.Network(context.Background())
-	if err != nil || client.Endpoint != cloud.URL+"/moved/" {
-		t.Errorf("%+v, %v", client, err)
-	}
-}
 
 // All of it at once, for the race detector.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
-	cloud := newFakeCloud(t)
-	cloud.services = func(w http.ResponseWriter, r *http.Request) {
+	cloud := fakecloud.New(t)
+	cloud.Services = func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/load-balancer/" {
 			serveVersion("v2.26")(w, r)
 			return
 		}
 		fmt.Fprint(w, "{}")
 	}
-	s := cloud.session(t, cloud.config(), SessionOptions{Metrics: NewMetrics(), VersionAge: time.Nanosecond})
+	s := newSession(t, cloud.Config(), SessionOptions{Metrics: transport.NewMetrics(), VersionAge: time.Nanosecond})
 	var all sync.WaitGroup
 	for worker := range 16 {
 		all.Go(func() {
 			for round := range 20 {
 				if worker == 0 && round%5 == 0 {
-					cloud.revokeAll()
+					cloud.RevokeAll()
 				}
 				// Two revocations can hit one request: the second 401 is an answer.
 				if err := getServer(s); err != nil && apierror.StatusCode(err) != 401 {
@@ -178,9 +52,9 @@ func TestConcurrentUse(t *testing.T) {
 }
 
 func TestCloseLeavesNothingBehind(t *testing.T) {
-	cloud := newFakeCloud(t)
+	cloud := fakecloud.New(t)
 	before := goleak.IgnoreCurrent()
-	s, err := NewSession(context.Background(), cloud.config(), SessionOptions{})
+	s, err := NewSession(context.Background(), cloud.Config(), SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,21 +67,44 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-func TestSignInEndsWithItsContext(t *testing.T) {
+func TestMissingCredentialsAreNamed(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancel(context.Background())
-	cloud := newFakeCloud(t)
-	arrived := make(chan struct{}, 10)
-	go func() {
-		<-arrived
-		cancel()
-	}()
-	cloud.keystone = func(w http.ResponseWriter, r *http.Request) {
-		arrived <- struct{}{}
-		<-r.Context().Done()
+	const url = "http://127.0.0.1:1/v3"
+	tests := map[string]config.Global{
+		"no credentials: set password":                            {AuthURL: url},
+		"one of Username and UserID":                              {AuthURL: url, Password: "s3cret"},
+		"one of DomainID or DomainName":                           {AuthURL: url, Password: "s3cret", Username: "ccm"},
+		"Application Credential Secret":                           {AuthURL: url, ApplicationCredentialID: "a"},
+		"auth-url is not an http or https URL":                    {AuthURL: "keystone:5000", Password: "s3cret", UserID: "u1"},
+		`os-endpoint-type "secret": allowed are public, internal`: {AuthURL: url, Password: "s3cret", UserID: "u1", EndpointType: "secret"},
+		"read ca-file":                                            {AuthURL: url, Password: "s3cret", UserID: "u1", CAFile: "/does/not/exist"},
 	}
-	_, err := NewSession(ctx, cloud.config(), SessionOptions{})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+	for want, cfg := range tests {
+		_, err := NewSession(context.Background(), cfg, SessionOptions{})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("want %q, got %v", want, err)
+		}
 	}
+}
+
+// newSession signs in to a cloud. The session ends with the test.
+func newSession(t *testing.T, cfg config.Global, opts SessionOptions) *Session {
+	t.Helper()
+	silent := klog.NewContext(context.Background(), klog.Logger{})
+	s, err := NewSession(silent, cfg, opts)
+	if err != nil {
+		t.Fatalf("NewSession: %v", err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// getServer is a request like any other.
+func getServer(s *Session) error {
+	client, err := s.Compute(context.Background())
+	if err != nil {
+		return err
+	}
+	_, err = client.Get(context.Background(), client.ServiceURL("servers", "1"), nil, nil)
+	return err
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
 )
 
 func serveVersion(id string) http.HandlerFunc {
@@ -23,10 +25,10 @@ func serveVersion(id string) http.HandlerFunc {
 
 func TestLoadBalancerVersionIsOneRequestPerAge(t *testing.T) {
 	t.Parallel()
-	cloud := newFakeCloud(t)
-	cloud.services = serveVersion("v2.26")
+	cloud := fakecloud.New(t)
+	cloud.Services = serveVersion("v2.26")
 	clk := clocktesting.NewFakeClock(time.Now())
-	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, VersionAge: 10 * time.Minute})
+	s := newSession(t, cloud.Config(), SessionOptions{Clock: clk, VersionAge: 10 * time.Minute})
 
 	var all sync.WaitGroup
 	for range 20 {
@@ -37,12 +39,12 @@ func TestLoadBalancerVersionIsOneRequestPerAge(t *testing.T) {
 		})
 	}
 	all.Wait()
-	served := cloud.requests()
+	served := cloud.Requests()
 	if len(served) != 1 || served[0].Path != "/load-balancer/" || served[0].Token != "token-1" {
 		t.Fatalf("requests %+v; want one for the root, signed", served)
 	}
 
-	cloud.set(func() { cloud.services = serveVersion("v2.30") })
+	cloud.Set(func() { cloud.Services = serveVersion("v2.30") })
 	clk.Step(9 * time.Minute)
 	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
 		t.Errorf("within the age: %v, %v", v, err)
@@ -56,20 +58,20 @@ func TestLoadBalancerVersionIsOneRequestPerAge(t *testing.T) {
 // An old answer must not stand in for one that cannot be had.
 func TestLoadBalancerVersionFailsClosed(t *testing.T) {
 	t.Parallel()
-	cloud := newFakeCloud(t)
-	cloud.services = serveVersion("v2.26")
+	cloud := fakecloud.New(t)
+	cloud.Services = serveVersion("v2.26")
 	clk := clocktesting.NewFakeClock(time.Now())
-	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, Retry: RetryPolicy{Attempts: 1}})
+	s := newSession(t, cloud.Config(), SessionOptions{Clock: clk, Retry: transport.RetryPolicy{Attempts: 1}})
 	if _, err := s.LoadBalancerVersion(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	clk.Step(11 * time.Minute)
-	cloud.set(func() { cloud.services = answer(503) })
+	cloud.Set(func() { cloud.Services = fakecloud.Answer(503) })
 	v, err := s.LoadBalancerVersion(context.Background())
 	if v != (octavia.Version{}) || apierror.StatusCode(err) != 503 {
 		t.Errorf("%v, %v; want none and a 503", v, err)
 	}
-	cloud.set(func() { cloud.services = serveVersion("v2.26") })
+	cloud.Set(func() { cloud.Services = serveVersion("v2.26") })
 	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
 		t.Errorf("the error was kept: %v, %v", v, err)
 	}
@@ -78,13 +80,13 @@ func TestLoadBalancerVersionFailsClosed(t *testing.T) {
 func TestVersionReaderOutlivesItsFirstCaller(t *testing.T) {
 	t.Parallel()
 	arrived, proceed := make(chan struct{}), make(chan struct{})
-	cloud := newFakeCloud(t)
-	cloud.services = func(w http.ResponseWriter, r *http.Request) {
+	cloud := fakecloud.New(t)
+	cloud.Services = func(w http.ResponseWriter, r *http.Request) {
 		close(arrived)
 		<-proceed
 		serveVersion("v2.26")(w, r)
 	}
-	s := cloud.session(t, cloud.config(), SessionOptions{})
+	s := newSession(t, cloud.Config(), SessionOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	first := make(chan error)
 	go func() {
@@ -100,7 +102,7 @@ func TestVersionReaderOutlivesItsFirstCaller(t *testing.T) {
 	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
 		t.Errorf("%v, %v", v, err)
 	}
-	if n := len(cloud.requests()); n != 1 {
+	if n := len(cloud.Requests()); n != 1 {
 		t.Errorf("%d requests, want 1", n)
 	}
 }
@@ -123,27 +125,27 @@ func behind(root, versioned, lists http.HandlerFunc) http.HandlerFunc {
 // Services are served all the same, with what every Octavia can do.
 func TestOctaviaThatDoesNotTellItsVersion(t *testing.T) {
 	t.Parallel()
-	one := answering(200, `{"loadbalancers":[]}`)
+	one := fakecloud.AnswerBody(200, `{"loadbalancers":[]}`)
 	for name, test := range map[string]struct {
 		services http.HandlerFunc
 		want     octavia.Version
 		status   int
 	}{
-		"401":                        {behind(answer(401), answer(401), one), octavia.OldestVersion, 0},
-		"403":                        {behind(answer(403), answer(403), one), octavia.OldestVersion, 0},
-		"404":                        {behind(answer(404), answering(200, `"v2"`), one), octavia.OldestVersion, 0},
-		"a portal's page":            {behind(answering(200, "<html>"), answer(404), one), octavia.OldestVersion, 0},
-		"nothing known":              {behind(answering(200, `{"versions":[{"id":"next","status":"CURRENT"}]}`), answer(404), one), octavia.OldestVersion, 0},
-		"below the version":          {behind(answer(404), serveVersion("v2.26"), one), octavia.Version{Major: 2, Minor: 26}, 0},
-		"nothing works":              {behind(answer(403), answer(403), answer(403)), octavia.Version{}, 403},
-		"a proxy without the server": {behind(answer(404), answer(404), answer(404)), octavia.Version{}, 404},
-		"out of order":               {behind(answer(500), serveVersion("v2.26"), one), octavia.Version{}, 500},
+		"401":                        {behind(fakecloud.Answer(401), fakecloud.Answer(401), one), octavia.OldestVersion, 0},
+		"403":                        {behind(fakecloud.Answer(403), fakecloud.Answer(403), one), octavia.OldestVersion, 0},
+		"404":                        {behind(fakecloud.Answer(404), fakecloud.AnswerBody(200, `"v2"`), one), octavia.OldestVersion, 0},
+		"a portal's page":            {behind(fakecloud.AnswerBody(200, "<html>"), fakecloud.Answer(404), one), octavia.OldestVersion, 0},
+		"nothing known":              {behind(fakecloud.AnswerBody(200, `{"versions":[{"id":"next","status":"CURRENT"}]}`), fakecloud.Answer(404), one), octavia.OldestVersion, 0},
+		"below the version":          {behind(fakecloud.Answer(404), serveVersion("v2.26"), one), octavia.Version{Major: 2, Minor: 26}, 0},
+		"nothing works":              {behind(fakecloud.Answer(403), fakecloud.Answer(403), fakecloud.Answer(403)), octavia.Version{}, 403},
+		"a proxy without the server": {behind(fakecloud.Answer(404), fakecloud.Answer(404), fakecloud.Answer(404)), octavia.Version{}, 404},
+		"out of order":               {behind(fakecloud.Answer(500), serveVersion("v2.26"), one), octavia.Version{}, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cloud := newFakeCloud(t)
-			cloud.services = test.services
-			s := cloud.session(t, cloud.config(), SessionOptions{Retry: RetryPolicy{Attempts: 1}})
+			cloud := fakecloud.New(t)
+			cloud.Services = test.services
+			s := newSession(t, cloud.Config(), SessionOptions{Retry: transport.RetryPolicy{Attempts: 1}})
 			v, err := s.LoadBalancerVersion(context.Background())
 			if v != test.want || apierror.StatusCode(err) != test.status || (err != nil) != (test.status != 0) {
 				t.Errorf("%v, status %d, want %v and %d: %v", v, apierror.StatusCode(err), test.want, test.status, err)
@@ -155,15 +157,17 @@ func TestOctaviaThatDoesNotTellItsVersion(t *testing.T) {
 // One that has told its version and refuses to now is out of order, and no older.
 func TestOctaviaDoesNotGrowOlder(t *testing.T) {
 	t.Parallel()
-	cloud := newFakeCloud(t)
-	cloud.services = serveVersion("v2.26")
+	cloud := fakecloud.New(t)
+	cloud.Services = serveVersion("v2.26")
 	clk := clocktesting.NewFakeClock(time.Now())
-	s := cloud.session(t, cloud.config(), SessionOptions{Clock: clk, VersionAge: time.Minute})
+	s := newSession(t, cloud.Config(), SessionOptions{Clock: clk, VersionAge: time.Minute})
 	if _, err := s.LoadBalancerVersion(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	clk.Step(2 * time.Minute)
-	cloud.set(func() { cloud.services = behind(answer(404), answer(404), answering(200, `{"loadbalancers":[]}`)) })
+	cloud.Set(func() {
+		cloud.Services = behind(fakecloud.Answer(404), fakecloud.Answer(404), fakecloud.AnswerBody(200, `{"loadbalancers":[]}`))
+	})
 	if v, err := s.LoadBalancerVersion(context.Background()); v != (octavia.Version{}) || apierror.StatusCode(err) != 404 {
 		t.Errorf("%v, %v; want none and the 404", v, err)
 	}
@@ -171,9 +175,9 @@ func TestOctaviaDoesNotGrowOlder(t *testing.T) {
 
 func TestVersionFromTheConfigurationIsNotAskedFor(t *testing.T) {
 	t.Parallel()
-	cloud := newFakeCloud(t)
-	s := cloud.session(t, cloud.config(), SessionOptions{LoadBalancerVersion: octavia.Version{Major: 2, Minor: 20}})
-	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 20}) || len(cloud.requests()) != 0 {
-		t.Errorf("%v, %d requests: %v", v, len(cloud.requests()), err)
+	cloud := fakecloud.New(t)
+	s := newSession(t, cloud.Config(), SessionOptions{LoadBalancerVersion: octavia.Version{Major: 2, Minor: 20}})
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 20}) || len(cloud.Requests()) != 0 {
+		t.Errorf("%v, %d requests: %v", v, len(cloud.Requests()), err)
 	}
 }

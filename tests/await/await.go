@@ -45,3 +45,15 @@ func Eventually(t testing.TB, what string, check func(context.Context) error) {
 		t.Fatalf("%s: %v", what, err)
 	}
 }
+
+// Condition returns when the condition is true. It looks again at once and is for what
+// the test's own process does; the test fails when that takes minutes.
+func Condition(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if condition() {
+			return
+		}
+	}
+	t.Fatalf("never happened: %s", what)
+}

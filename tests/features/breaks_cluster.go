@@ -13,7 +13,7 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 95, What: "no application credential is sent",
-			File:  "pkg/openstack/auth.go",
+			File:  "pkg/openstack/auth/credentials.go",
 			Old:   `options.ApplicationCredentialID = cfg.ApplicationCredentialID`,
 			New:   `options.ApplicationCredentialID = ""`,
 			Tests: []string{"TestWaysToSignIn"},
@@ -114,14 +114,14 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 95, What: "no trust is asked for",
-			File:  "pkg/openstack/auth.go",
+			File:  "pkg/openstack/auth/credentials.go",
 			Old:   `tokens.Scope{TrustID: cfg.TrustID}`,
 			New:   `tokens.Scope{}`,
 			Tests: []string{"TestWaysToSignIn"},
 		},
 		{
 			Row: 95, What: "no client certificate is shown",
-			File:  "pkg/openstack/transport.go",
+			File:  "pkg/openstack/transport/connections.go",
 			Old:   `return &pair, nil`,
 			New:   `return &tls.Certificate{Leaf: pair.Leaf}, nil`,
 			Tests: []string{"TestClientCertificateIsShownAndReadAgain"},

@@ -6,7 +6,7 @@ func faultBreaks() []Break {
 	return []Break{
 		{
 			Row: 78, What: "all creations are sent at once",
-			File:  "pkg/openstack/limit.go",
+			File:  "pkg/openstack/transport/limiter/limits.go",
 			Old:   `{4, l.LoadBalancerCreates}`,
 			New:   `{100, 1000}`,
 			Tests: []string{"TestManyCreatesInABusyCloud"},
@@ -27,14 +27,14 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 80, What: "Retry-After is not heard",
-			File:  "pkg/openstack/retry.go",
+			File:  "pkg/openstack/transport/retry.go",
 			Old:   `apierror.RetryAfterHeader(out.resp.Header, now); ok {`,
 			New:   `apierror.RetryAfterHeader(out.resp.Header, now); ok && false {`,
 			Tests: []string{"TestRetryAfterIsWaitedFor"},
 		},
 		{
 			Row: 80, What: "a refusal for a quota is tried again at once",
-			File: "pkg/openstack/retry.go",
+			File: "pkg/openstack/transport/retry.go",
 			Old: `case http.StatusTooManyRequests:
 		return true`,
 			New: `case http.StatusTooManyRequests, http.StatusForbidden:

@@ -18,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
@@ -41,7 +42,7 @@ func newWorld(t *testing.T, options simulator.Options) *world {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	session := simulated.SignIn(t, conf, openstack.SessionOptions{
-		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 2 * time.Millisecond},
+		Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 2 * time.Millisecond},
 	})
 	if _, err := session.LoadBalancerVersion(ctx); err != nil { // as at start-up
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
@@ -43,7 +44,7 @@ func newWorld(t *testing.T, topology simulator.Topology) *world {
 	t.Helper()
 	cloud, conf := simulated.Cloud(t, simulator.Options{Topology: topology})
 	session := simulated.SignIn(t, conf, openstack.SessionOptions{
-		Retry: openstack.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
+		Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
 	})
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
 	w := &world{t: t, cloud: cloud, clock: clk, reader: lookup.New(session.Neutron(), session.Octavia(), session.LoadBalancerVersion, clk, age)}

@@ -1,11 +1,18 @@
 package neutron_test
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 )
 
@@ -56,5 +63,35 @@ func TestRoutersAreChangedForTheRevisionThatWasRead(t *testing.T) {
 	_, err = client.Router(t.Context(), "00000000-0000-4000-8000-000000000000")
 	if !apierror.IsNoRouter(err) || apierror.IsUnknownAction(err) {
 		t.Errorf("a router that is not there: error %v", err)
+	}
+}
+
+// The 404 of a proxy says nothing about the extensions of Neutron.
+func TestOnlyNeutronKnowsNoAction(t *testing.T) {
+	t.Parallel()
+	for body, test := range map[string]struct {
+		header string
+		want   bool
+	}{
+		`{"NeutronError":{"type":"HTTPNotFound","message":"The resource could not be found.","detail":""}}`: {"", true},
+		"<html><title>404 Not Found</title></html>":                                                         {"", false},
+		"404 page not found": {"req-1", true},
+		"":                   {"", false},
+		`{"NeutronError":{"type":"RouterNotFound","message":"Router r could not be found","detail":""}}`: {"req-1", false},
+	} {
+		cloud := fakecloud.New(t)
+		cloud.Services = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Del("X-Openstack-Request-Id")
+			if test.header != "" {
+				w.Header().Set("X-Openstack-Request-Id", test.header)
+			}
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, body)
+		}
+		client := simulated.SignIn(t, &config.Config{Global: cloud.Config()}, openstack.SessionOptions{}).Neutron()
+		err := client.AddRoutes(context.Background(), "r", []neutron.ExtraRoute{{Destination: "10.244.0.0/24", NextHop: "10.0.0.5"}})
+		if got := apierror.IsUnknownAction(err); got != test.want {
+			t.Errorf("%s: unknown action %t, want %t: %v", body, got, test.want, err)
+		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// listRestarts is how often a list begins anew because the object that a page was to
+// maxRestarts is how often a list begins anew because the object that a page was to
 // begin behind is gone.
-const listRestarts = 3
+const maxRestarts = 3
 
 // Collection is a list of a service that may answer in pages, whatever length the
 // operator gave them ([api_settings] or [DEFAULT] pagination_max_limit).
@@ -36,7 +36,7 @@ type Collection[T any] struct {
 func (c Collection[T]) All(ctx context.Context, q url.Values) ([]T, error) {
 	for restarts := 0; ; restarts++ {
 		all, marker, err := c.once(ctx, q)
-		if marker == "" || restarts == listRestarts || !apierror.IsInvalid(err) && !apierror.IsNotFound(err) {
+		if marker == "" || restarts == maxRestarts || !apierror.IsInvalid(err) && !apierror.IsNotFound(err) {
 			return all, err
 		}
 	}

@@ -1,0 +1,119 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+)
+
+// LoadBalancer returns the client of the load balancer API, version 2. It costs no
+// request where the catalog has that service; where it has not, the catalog is read
+// anew, at most once a minute. The client is of the moment: endpoints may change with
+// the next token.
+func (s *Session) LoadBalancer(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "v2.0", loadBalancerTypes())
+}
+
+// Network returns the client of the network API, version 2, as LoadBalancer does.
+func (s *Session) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "v2.0", networkTypes())
+}
+
+// Compute returns the client of the compute API, version 2.1, as LoadBalancer does.
+func (s *Session) Compute(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "v2.1", computeTypes())
+}
+
+// KeyManager returns the client of the key manager API, version 1, as LoadBalancer
+// does.
+func (s *Session) KeyManager(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, "v1", keyManagerTypes())
+}
+
+// service makes a client by hand: gophercloud's constructors ask the service for
+// its versions first, one request each.
+func (s *Session) service(ctx context.Context, version string, types []string) (*gophercloud.ServiceClient, error) {
+	address, err := s.endpoints.find(s.tokens.current.Load().catalog, types)
+	if err != nil && s.refreshCatalog(ctx) {
+		address, err = s.endpoints.find(s.tokens.current.Load().catalog, types)
+	}
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
+		return nil, fmt.Errorf("the service catalog has a bad URL %q for %s", address, types[0])
+	}
+	root, base := splitVersion(parsed, version)
+	return &gophercloud.ServiceClient{
+		ProviderClient: s.provider,
+		Endpoint:       root,
+		ResourceBase:   base,
+		Type:           types[0],
+	}, nil
+}
+
+// refreshAge is how long a catalog that lacks a service is believed: services appear,
+// and the endpoint of one may be made anew while we sign in.
+const refreshAge = time.Minute
+
+// refreshCatalog has Keystone give the service catalog anew, with a new token where
+// the credentials can get one. It returns false when that was done less than a minute
+// ago, or fails.
+func (s *Session) refreshCatalog(ctx context.Context) bool {
+	s.refreshing.Lock()
+	now := s.tokens.clock.Now()
+	due := s.refreshed.IsZero() || !now.Before(s.refreshed.Add(refreshAge))
+	if due {
+		s.refreshed = now
+	}
+	s.refreshing.Unlock()
+	if !due {
+		return false
+	}
+	current := s.tokens.current.Load()
+	var err error
+	if current.renewable {
+		_, err = s.tokens.renew(ctx, current)
+	} else if current, err = s.tokens.issue(ctx); err == nil {
+		s.tokens.current.Store(current)
+	}
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "Cannot read the service catalog anew")
+	}
+	return err == nil
+}
+
+// splitVersion returns the root of a service, where its version document is, and the
+// base of its API. Catalogs have URLs with and without a version, and with a
+// project after it:
+//
+//	http://host/load-balancer           root, base is root + version
+//	http://host/load-balancer/v2.0/     base, root is what goes before
+//	http://host:8774/v2.1/PROJECT       base, root is what goes before the version
+//
+// Both end in a slash.
+func splitVersion(address *url.URL, version string) (root, base string) {
+	plain := url.URL{Scheme: address.Scheme, Host: address.Host}
+	segments := strings.FieldsFunc(address.Path, func(r rune) bool { return r == '/' })
+	if n := len(segments); n > 0 && segments[n-1] == "lbaas" { // gophercloud adds it
+		segments = segments[:n-1]
+	}
+	at := slices.IndexFunc(segments, request.IsVersion)
+	if at < 0 {
+		at = len(segments)
+		segments = append(segments, version)
+	}
+	join := func(segments []string) string {
+		return plain.JoinPath(append(slices.Clone(segments), "/")...).String()
+	}
+	return join(segments[:at]), join(segments)
+}

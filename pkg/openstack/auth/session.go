@@ -1,0 +1,128 @@
+// Package auth signs in to Keystone and stays signed in. A Session adds its token to
+// every request, renews it before it ends and when a service refuses it, and finds the
+// services in the catalog.
+package auth
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+)
+
+// doing is what the errors of a configuration are wrapped with.
+const doing = "configure the cloud session"
+
+// Options are what a session is made of beside its credentials. All but Reread have to
+// be there.
+type Options struct {
+	// Transport carries the requests, those to Keystone as well.
+	Transport http.RoundTripper
+	// UserAgent goes before gophercloud's own.
+	UserAgent string
+	Clock     clock.Clock
+	// Reread returns the configuration as it is now. It is called when Keystone refuses
+	// the credentials, of which new ones are taken over; nothing else is. Nil: what
+	// SignIn was given is all there is.
+	Reread func() (config.Global, error)
+}
+
+// Session is signed in to one project in one region of a cloud. It is safe for
+// concurrent use.
+type Session struct {
+	endpoints endpointSelector
+	tokens    *tokenSource
+	provider  *gophercloud.ProviderClient
+
+	// refreshed is when the catalog was last read anew because it lacked a service.
+	refreshing sync.Mutex
+	refreshed  time.Time
+
+	end        context.CancelFunc
+	background sync.WaitGroup
+}
+
+// SignIn returns a session that lives until Close. ctx bounds the sign-in and has the
+// logger for later. Errors are those of apierror.Wrap: an AuthenticationError inside is
+// of a Keystone that could not be asked or refused.
+func SignIn(ctx context.Context, cfg config.Global, options Options) (*Session, error) {
+	creds, err := newCredentials(cfg)
+	if err != nil {
+		return nil, apierror.Wrap(err, doing)
+	}
+	identity, err := identityEndpoint(cfg.AuthURL)
+	if err != nil {
+		return nil, apierror.Wrap(err, doing)
+	}
+	endpoints, err := newEndpointSelector(cfg)
+	if err != nil {
+		return nil, apierror.Wrap(err, doing)
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	keystone := newKeystone(identity, creds, options)
+	s := &Session{end: end, tokens: &tokenSource{
+		issue:  keystone.issue,
+		reread: func(ctx context.Context) bool { return keystone.reread(ctx, options.Reread) },
+		clock:  options.Clock,
+		woken:  make(chan struct{}, 1),
+		life:   life,
+	}}
+	first, err := s.tokens.issue(ctx)
+	if err != nil {
+		end()
+		return nil, apierror.Wrap(err, "sign in at "+identity)
+	}
+	s.tokens.current.Store(first)
+	if s.endpoints, err = pinned(ctx, endpoints, first); err != nil {
+		end()
+		return nil, apierror.Wrap(err, doing)
+	}
+	s.provider = transport.NewClient(&authTransport{tokens: s.tokens, next: options.Transport}, options.UserAgent)
+	s.provider.IdentityBase, s.provider.IdentityEndpoint = identity, identity
+	s.background.Go(s.tokens.keepFresh)
+	return s, nil
+}
+
+// pinned returns the endpoints with the region fixed by the catalog of the first token.
+func pinned(ctx context.Context, endpoints endpointSelector, first *token) (endpointSelector, error) {
+	fixed, warnings, err := endpoints.pin(first.catalog)
+	for _, warning := range warnings {
+		klog.FromContext(ctx).Error(nil, warning)
+	}
+	return fixed, err
+}
+
+// ProjectID returns the project that the session works in.
+func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID }
+
+// Refused returns why Keystone does not take our credentials, nil while it does or
+// cannot be asked. It is asked again once a minute, with what the configuration has
+// then.
+func (s *Session) Refused() error {
+	if last := s.tokens.failed.Load(); last.refused() {
+		return apierror.Wrap(last.err, "sign in at "+s.provider.IdentityEndpoint)
+	}
+	return nil
+}
+
+// Region returns the configured region, "" when there is none.
+func (s *Session) Region() string { return s.endpoints.region }
+
+// PinnedRegion returns the region that the session works in for its whole life: the
+// configured one, or the one that was chosen from the catalog at sign-in. It is ""
+// when that catalog had no service of ours.
+func (s *Session) PinnedRegion() string { return s.endpoints.regionOf("") }
+
+// Close ends the renewals, and waits for it. Requests go on until the token expires.
+func (s *Session) Close() {
+	s.end()
+	s.background.Wait()
+}

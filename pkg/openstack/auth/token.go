@@ -1,0 +1,112 @@
+package auth
+
+import (
+	"errors"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// token is a signed-in state: the token, whose it is, and what it opens.
+type token struct {
+	id        string
+	projectID string
+	catalog   []tokens.CatalogEntry
+	renewable bool
+	asked     time.Time // on our own clock
+	// expires is on our own clock, whatever the service's says; zero when unknown.
+	expires time.Time
+	// renewAt is when most of its life is over.
+	renewAt time.Time
+	// replaced counts the tokens in a row before it that were replaced young.
+	replaced int
+}
+
+// expired reports whether the token is certainly refused by now.
+func (t *token) expired(now time.Time) bool {
+	return !t.expires.IsZero() && !now.Before(t.expires)
+}
+
+// young reports whether the token was issued a short time ago.
+func (t *token) young(now time.Time) bool { return now.Sub(t.asked) < youngToken }
+
+// due returns when to ask for the next token.
+func (t *token) due() time.Time {
+	switch {
+	case t.renewable:
+		return t.renewAt
+	case t.expires.IsZero():
+		return t.asked.Add(forever)
+	}
+	return t.expires
+}
+
+// cannotBeRenewed returns the error of a token that the configuration gave.
+func (t *token) cannotBeRenewed(now time.Time) error {
+	reason := &apierror.TokenExpiredError{}
+	if t.expired(now) {
+		reason.At = t.expires
+	}
+	return &apierror.AuthenticationError{Err: reason}
+}
+
+// renewAfter is the part of a token's life after which we ask for the next one. The
+// rest is for Keystone to be out of order in.
+const renewAfter = 0.85
+
+const (
+	// unknownLife is what a token counts as living when Keystone does not say.
+	unknownLife = time.Hour
+	// forever is longer than any process.
+	forever = 100 * 365 * 24 * time.Hour
+)
+
+func readToken(result interface {
+	ExtractInto(any) error
+	ExtractTokenID() (string, error)
+}, asked time.Time) (*token, error) {
+	var body struct {
+		IssuedAt  time.Time             `json:"issued_at"`
+		ExpiresAt time.Time             `json:"expires_at"`
+		Catalog   []tokens.CatalogEntry `json:"catalog"`
+		Project   struct {
+			ID string `json:"id"`
+		} `json:"project"`
+	}
+	if err := result.ExtractInto(&body); err != nil {
+		return nil, err
+	}
+	id, err := result.ExtractTokenID()
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return nil, errors.New("the answer of Keystone has no X-Subject-Token")
+	}
+	if body.Project.ID == "" {
+		return nil, errors.New("the token is for no project: set tenant-id, or tenant-name and its domain")
+	}
+	t := &token{id: id, projectID: body.Project.ID, catalog: body.Catalog, asked: asked}
+	if body.ExpiresAt.IsZero() {
+		t.renewAt = asked.Add(part(unknownLife))
+	} else {
+		t.setLife(asked, body.IssuedAt, body.ExpiresAt)
+	}
+	return t, nil
+}
+
+// setLife sets the times on our clock from the length of the life, so that a
+// clock that differs from Keystone's does no harm.
+func (t *token) setLife(asked, issued, expires time.Time) {
+	life := expires.Sub(issued)
+	if issued.IsZero() {
+		life = expires.Sub(asked)
+	}
+	t.expires = asked.Add(life)
+	t.renewAt = asked.Add(max(minRenewal, part(life)))
+}
+
+// part returns how much of a life goes by before a renewal.
+func part(life time.Duration) time.Duration { return time.Duration(float64(life) * renewAfter) }

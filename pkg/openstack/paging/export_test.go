@@ -1,0 +1,4 @@
+package paging
+
+// MaxRestarts is how often a list begins anew.
+const MaxRestarts = maxRestarts

@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+const (
+	// defaultMaxBody bounds an answer. The largest we ask for are pages of servers
+	// and trees of load balancers: a few MiB.
+	defaultMaxBody = 64 << 20
+	// maxErrorBody bounds what is kept of an error's body.
+	maxErrorBody = 64 << 10
+)
+
+// exchange sends a request once and reads the whole answer. An answer that breaks
+// off is an error here already, where it is known whether a repetition is safe.
+type exchange struct {
+	base http.RoundTripper
+	// timeout is for one attempt, from dialling to the last byte of the answer.
+	timeout time.Duration
+	maxBody int64
+}
+
+// do sends the request. sent reports whether any of it may have reached the
+// service: it is false only when no connection was there to write it to (name not
+// resolved, connection refused, TLS handshake failed).
+func (e *exchange) do(req *http.Request) (resp *http.Response, sent bool, err error) {
+	parent := req.Context()
+	if parent.Err() != nil {
+		return nil, false, parent.Err()
+	}
+	ctx, cancel := context.WithTimeout(parent, e.timeout)
+	defer cancel()
+
+	// net/http may look for a connection more than once for one request, and for a
+	// POST only when nothing was written to the one before. A base that does not
+	// trace counts as having sent.
+	var connected atomic.Bool
+	connected.Store(true)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { connected.Store(false) },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
+	resp, err = e.base.RoundTrip(req.WithContext(ctx))
+	if err == nil {
+		err = e.readAll(resp)
+	}
+	switch {
+	case err == nil:
+		return resp, true, nil
+	case parent.Err() != nil:
+		err = parent.Err()
+	case ctx.Err() != nil:
+		err = &apierror.TimeoutError{After: e.timeout}
+		e.dropIdle()
+	}
+	return nil, connected.Load(), err
+}
+
+// dropIdle closes the connections that nobody uses just now: when the address of a
+// service moves to another machine, those in the pool are as dead as the one that
+// gave no answer, and each would cost a timeout of its own.
+func (e *exchange) dropIdle() {
+	if pool, ok := e.base.(interface{ CloseIdleConnections() }); ok {
+		pool.CloseIdleConnections()
+	}
+}
+
+// readAll replaces the body of an answer by its bytes. Of an error's body, what
+// came is good enough: its status counts.
+func (e *exchange) readAll(resp *http.Response) error {
+	failed := resp.StatusCode >= http.StatusBadRequest
+	limit := e.maxBody
+	if failed {
+		limit = min(limit, maxErrorBody)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	resp.Body.Close()
+	tooLarge := int64(len(body)) > limit
+	switch {
+	case failed && tooLarge:
+		body = body[:limit]
+	case failed:
+	case err != nil:
+		return err
+	case tooLarge:
+		return &apierror.TooLargeError{Limit: limit}
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.ContentLength = int64(len(body))
+	return nil
+}

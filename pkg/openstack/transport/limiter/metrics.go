@@ -1,0 +1,77 @@
+package limiter
+
+import (
+	"time"
+
+	"k8s.io/component-base/metrics"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+)
+
+// Metrics show the queue and the limit of each class; cloud-provider-openstack has none
+// of them. A nil Metrics counts nothing.
+type Metrics struct {
+	queueDepth *metrics.GaugeVec
+	limit      *metrics.GaugeVec
+	throttles  *metrics.CounterVec
+	waits      *metrics.HistogramVec
+}
+
+// NewMetrics returns the metrics. They count nothing before Register.
+func NewMetrics() *Metrics {
+	class := []string{"class"}
+	return &Metrics{
+		queueDepth: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Name:           "openstack_api_queue_depth",
+			Help:           "Number of OpenStack API requests that wait for others to be answered first.",
+			StabilityLevel: metrics.ALPHA,
+		}, class),
+		limit: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Name:           "openstack_api_limit",
+			Help:           "Number of OpenStack API requests that may be in flight at a time; it adapts to what the cloud can bear.",
+			StabilityLevel: metrics.ALPHA,
+		}, class),
+		throttles: metrics.NewCounterVec(&metrics.CounterOpts{
+			Name: "openstack_api_throttled_total",
+			Help: "Number of times that fewer OpenStack API requests were let through than before: " +
+				"the limit was halved for a status code, for no answer or for latency, or all were held back for a Retry-After.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"class", "reason"}),
+		waits: metrics.NewHistogramVec(&metrics.HistogramOpts{
+			Name:           "openstack_api_wait_seconds",
+			Help:           "Time that OpenStack API requests waited for others to be answered first, for each attempt.",
+			Buckets:        []float64{.01, .1, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600},
+			StabilityLevel: metrics.ALPHA,
+		}, class),
+	}
+}
+
+// Register adds the metrics to a registry. It returns the first error.
+func (m *Metrics) Register(register func(metrics.Registerable) error) error {
+	for _, metric := range []metrics.Registerable{m.queueDepth, m.limit, m.throttles, m.waits} {
+		if err := register(metric); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// limited sets how many requests of a class wait, and how many may be in flight.
+func (m *Metrics) limited(class request.Class, depth, limit int) {
+	if m != nil {
+		m.queueDepth.WithLabelValues(string(class)).Set(float64(depth))
+		m.limit.WithLabelValues(string(class)).Set(float64(limit))
+	}
+}
+
+func (m *Metrics) throttled(class request.Class, reason string) {
+	if m != nil {
+		m.throttles.WithLabelValues(string(class), reason).Inc()
+	}
+}
+
+func (m *Metrics) waited(class request.Class, took time.Duration) {
+	if m != nil {
+		m.waits.WithLabelValues(string(class)).Observe(took.Seconds())
+	}
+}

@@ -1,0 +1,82 @@
+package limiter
+
+import linked "container/list"
+
+// waiter is a request that waits for a slot.
+type waiter struct {
+	priority Priority
+	arrival  uint64
+	element  *linked.Element
+	// granted is closed when the waiter has a slot.
+	granted chan struct{}
+	// look asks the waiter to look again: a pause has begun.
+	look chan struct{}
+}
+
+// fairTurn is how many times the request that has waited longest is passed over for a
+// higher priority until it is its turn: none waits for ever behind a stream of others.
+const fairTurn = 4
+
+// waitQueue orders waiters by priority, then by arrival, except for the fair turns.
+type waitQueue struct {
+	lines    [priorities]linked.List
+	length   int
+	arrivals uint64
+	passed   int
+}
+
+func (q *waitQueue) push(priority Priority) *waiter {
+	q.arrivals++
+	w := &waiter{
+		priority: priority, arrival: q.arrivals,
+		granted: make(chan struct{}), look: make(chan struct{}, 1),
+	}
+	w.element = q.lines[priority].PushBack(w)
+	q.length++
+	return w
+}
+
+func (q *waitQueue) remove(w *waiter) {
+	q.lines[w.priority].Remove(w.element)
+	q.length--
+}
+
+// pop takes out the next one; nil when nobody waits.
+func (q *waitQueue) pop() *waiter {
+	if q.length == 0 {
+		return nil
+	}
+	w, oldest := q.first(), q.oldest()
+	if w != oldest {
+		q.passed++
+	}
+	if q.passed == fairTurn {
+		w, q.passed = oldest, 0
+	}
+	q.remove(w)
+	return w
+}
+
+// first returns the one with the highest priority, nil when nobody waits.
+func (q *waitQueue) first() *waiter {
+	for i := range q.lines {
+		if front := q.lines[i].Front(); front != nil {
+			return front.Value.(*waiter)
+		}
+	}
+	return nil
+}
+
+func (q *waitQueue) oldest() *waiter {
+	var oldest *waiter
+	for i := range q.lines {
+		front := q.lines[i].Front()
+		if front == nil {
+			continue
+		}
+		if w := front.Value.(*waiter); oldest == nil || w.arrival < oldest.arrival {
+			oldest = w
+		}
+	}
+	return oldest
+}

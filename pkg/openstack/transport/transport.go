@@ -1,0 +1,93 @@
+// Package transport sends requests to OpenStack: measured, limited, and repeated where
+// that cannot carry out a write twice.
+package transport
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
+)
+
+// Options tune a transport. The zero value is good.
+type Options struct {
+	// Timeout is for one attempt at a request, with its answer: 60 s.
+	Timeout time.Duration
+	// MaxBodyBytes bounds an answer: 64 MiB.
+	MaxBodyBytes int64
+	// Clock is the real one when nil.
+	Clock clock.Clock
+	// Metrics count the requests when not nil.
+	Metrics *Metrics
+	// Limits bound the requests in flight.
+	Limits limiter.Limits
+	// Retry is how requests are repeated.
+	Retry RetryPolicy
+}
+
+func (o Options) withDefaults() Options {
+	if o.Timeout == 0 {
+		o.Timeout = 60 * time.Second
+	}
+	if o.MaxBodyBytes == 0 {
+		o.MaxBodyBytes = defaultMaxBody
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	o.Limits = o.Limits.WithDefaults()
+	o.Retry = o.Retry.withDefaults()
+	return o
+}
+
+// Transport is an http.RoundTripper for all services of a cloud, which share its
+// connections and its limits. It is safe for concurrent use.
+type Transport struct {
+	chain       http.RoundTripper
+	connections *http.Transport
+	drain       drain
+}
+
+// New returns a transport with TLS as the configuration has it. The error is that of a
+// file that cannot be read.
+func New(cfg config.Global, options Options) (*Transport, error) {
+	options = options.withDefaults()
+	connections, err := newConnections(cfg, options.Limits.PerHost())
+	if err != nil {
+		return nil, err
+	}
+	t := &Transport{connections: connections}
+	t.chain = newChain(connections, options, &t.drain)
+	return t, nil
+}
+
+// newChain returns the way of every request: measured, repeated, limited, sent.
+func newChain(base http.RoundTripper, options Options, drain *drain) http.RoundTripper {
+	retry := &retryTransport{
+		exchange: &exchange{base: base, timeout: options.Timeout, maxBody: options.MaxBodyBytes},
+		limiter:  limiter.New(options.Limits, options.Clock, options.Metrics.forLimiter()),
+		policy:   options.Retry,
+		clock:    options.Clock,
+		metrics:  options.Metrics,
+		jitter:   fullJitter,
+		drain:    drain,
+	}
+	return &observeTransport{next: retry, metrics: options.Metrics, clock: options.Clock}
+}
+
+// RoundTrip implements http.RoundTripper. Without an answer the error is an
+// apierror.NoAnswerError.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.chain.RoundTrip(req)
+}
+
+// Drain refuses requests that create something from now on, with ErrDraining, and
+// waits until those under way have their answer. The error is the context's.
+func (t *Transport) Drain(ctx context.Context) error { return t.drain.wait(ctx) }
+
+// CloseIdleConnections closes the connections that carry no request just now.
+func (t *Transport) CloseIdleConnections() { t.connections.CloseIdleConnections() }
