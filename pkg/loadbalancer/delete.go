@@ -8,14 +8,13 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -61,7 +60,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 		if err := r.observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
 			return nil, false, err
 		}
-		return status(observed, desire.Settings{Family: v1.IPv4Protocol}), true, nil
+		return status(observed, settings.Settings{Family: v1.IPv4Protocol}), true, nil
 	}
 	if wanted(svc) {
 		return &v1.LoadBalancerStatus{}, true, nil
@@ -215,10 +214,8 @@ type leaving struct {
 // leavingSettings reads it. A Service that says something wrong can be deleted all
 // the same; a floating IP that it perhaps means to keep is kept.
 func leavingSettings(svc *v1.Service) leaving {
-	values, _, _ := annotation.Parse(svc.Annotations)
-	var l leaving
-	l.loadBalancerID = desire.NamedLoadBalancer(svc, values)
-	l.asks = svc.Spec.LoadBalancerIP != "" || values.FloatingIPID != nil || values.FloatingIPTag != nil
-	l.options.KeepFloatingIP = values.KeepsFloatingIP()
+	d := settings.ParseDeletion(svc)
+	l := leaving{loadBalancerID: d.LoadBalancerID, asks: d.AsksFloatingIP}
+	l.options.KeepFloatingIP = d.KeepFloatingIP
 	return l
 }

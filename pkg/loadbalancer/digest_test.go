@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
 // A Service whose digest is as it was is left alone: so every field of what is desired
@@ -26,21 +26,21 @@ func TestEveryFieldOfWhatIsDesiredIsInTheDigest(t *testing.T) {
 		}},
 		FloatingIP: &model.FloatingIP{SubnetIDs: []string{"s"}, Tags: []string{"t"}},
 	}
-	settings, wish := desire.Settings{}, &securitygroup.Wish{}
-	before := digestOf(lb, settings, wish)
+	asked, wish := settings.Settings{}, &securitygroup.Wish{}
+	before := digestOf(lb, asked, wish)
 	seen := map[string]bool{before: true}
 	changed := 0
 	for name, undo := range changes(reflect.ValueOf(lb).Elem(), "LoadBalancer") {
 		changed++
-		if digest := digestOf(lb, settings, wish); seen[digest] {
+		if digest := digestOf(lb, asked, wish); seen[digest] {
 			t.Errorf("%s is not in the digest, or not told from another field", name)
 		} else {
 			seen[digest] = true
 		}
 		undo()
 	}
-	if changed < 50 || digestOf(lb, settings, wish) != before {
-		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, digestOf(lb, settings, wish) == before)
+	if changed < 50 || digestOf(lb, asked, wish) != before {
+		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, digestOf(lb, asked, wish) == before)
 	}
 }
 
@@ -84,31 +84,50 @@ func change(v reflect.Value, name string, yield func(string, func()) bool) bool 
 // not matter to a load balancer that is there. Who adds one has to say which.
 func TestEverySettingIsInTheDigestSomehow(t *testing.T) {
 	t.Parallel()
-	itself := map[string]func(*desire.Settings){
-		"Floating":         func(s *desire.Settings) { s.Floating.Pattern = "x" },
-		"FlavorID":         func(s *desire.Settings) { s.FlavorID = "x" },
-		"AvailabilityZone": func(s *desire.Settings) { s.AvailabilityZone = "x" },
-		"MemberSubnetID":   func(s *desire.Settings) { s.MemberSubnetID = "x" },
-		"AllowReplace":     func(s *desire.Settings) { s.AllowReplace = true },
+	itself := map[string]func(*settings.Settings){
+		"Floating.Pattern":              func(s *settings.Settings) { s.Floating.Pattern = "x" },
+		"Floating.Tags":                 func(s *settings.Settings) { s.Floating.Tags = "x" },
+		"LoadBalancer.FlavorID":         func(s *settings.Settings) { s.LoadBalancer.FlavorID = "x" },
+		"LoadBalancer.AvailabilityZone": func(s *settings.Settings) { s.LoadBalancer.AvailabilityZone = "x" },
+		"LoadBalancer.AllowReplace":     func(s *settings.Settings) { s.LoadBalancer.AllowReplace = true },
+		"Members.SubnetID":              func(s *settings.Settings) { s.Members.SubnetID = "x" },
 	}
 	known := strings.Fields(`
-		Family Internal LoadBalancerIP Provider Method SubnetID NetworkID PortID VIPAddress VIP Monitor Listeners servesTCP
-		NodeSelector MembersIn Seed MaxMembers SourceRanges SecurityGroups Tags`) // build makes the desired model, or the wish, of them
+		Family Internal LoadBalancerIP LoadBalancer.Provider LoadBalancer.Tags Pools.Algorithm Monitor Listeners
+		Traffic.Ports Traffic.Local Traffic.HealthCheckNodePort Traffic.ClientAffinity Traffic.AffinityTimeout
+		VIP.SubnetID VIP.NetworkID VIP.PortID VIP.Address VIP.VIPSettings Floating.ID Floating.Tag Floating.NetworkID Floating.SubnetID
+		Members.NodeSelector Members.DefaultSubnetID Members.Seed Members.Max Access.SourceRanges Access.SecurityGroupMode`) // desire makes the desired model, or the security groups, of them
 	known = append(known, strings.Fields(`
-		LoadBalancerID KeepFloatingIP Hostname HostnameSuffix ProviderAsked MethodAsked MethodOfClass
-		methodOtherwise rangesAnnotated Malformed exists`)...) // which load balancer it is; what becomes of it later, is published or told
+		LoadBalancer.ID LoadBalancer.ProviderAsked Floating.Keep Status.Hostname Status.HostnameSuffix Pools.AlgorithmAsked Pools.AlgorithmOfClass
+		Pools.algorithmOtherwise Access.annotated Malformed exists`)...) // which load balancer it is; what becomes of it later, is published or told
 	known = slices.AppendSeq(known, maps.Keys(itself))
-	of := reflect.TypeFor[desire.Settings]()
-	for i := range of.NumField() {
-		if name := of.Field(i).Name; !slices.Contains(known, name) {
-			t.Errorf("build.Settings.%s is new: a Service where it changes must get another digest, or not need one", name)
+	for _, name := range settingNames(reflect.TypeFor[settings.Settings](), known) {
+		if !slices.Contains(known, name) {
+			t.Errorf("settings.Settings.%s is new: a Service where it changes must get another digest, or not need one", name)
 		}
 	}
 	for name, change := range itself {
-		changed := desire.Settings{}
+		changed := settings.Settings{}
 		change(&changed)
-		if digestOf(&model.LoadBalancer{}, changed, nil) == digestOf(&model.LoadBalancer{}, desire.Settings{}, nil) {
+		if digestOf(&model.LoadBalancer{}, changed, nil) == digestOf(&model.LoadBalancer{}, settings.Settings{}, nil) {
 			t.Errorf("%s is not in the digest", name)
 		}
 	}
+}
+
+// settingNames returns the names of the settings, as group.name where those of a group are
+// not all alike.
+func settingNames(of reflect.Type, alike []string) []string {
+	var names []string
+	for i := range of.NumField() {
+		group := of.Field(i)
+		if group.Type.Kind() != reflect.Struct || slices.Contains(alike, group.Name) {
+			names = append(names, group.Name)
+			continue
+		}
+		for n := range group.Type.NumField() {
+			names = append(names, group.Name+"."+group.Type.Field(n).Name)
+		}
+	}
+	return names
 }

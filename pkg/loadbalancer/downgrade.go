@@ -15,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
@@ -40,7 +41,7 @@ func (p *pass) downgrade(ctx context.Context, err error) bool {
 	if !errors.As(err, &refused) {
 		return p.createEmpty(ctx, err)
 	}
-	provider := p.settings.Provider
+	provider := p.settings.LoadBalancer.Provider
 	if _, creates := refused.Step.(plan.CreateLoadBalancer); !creates {
 		provider = p.observed.LoadBalancer.Provider
 	}
@@ -88,37 +89,37 @@ func (p *pass) createEmpty(ctx context.Context, err error) bool {
 // checkProvider refuses a provider that the Service names for a new load balancer
 // and Octavia does not have.
 func (p *pass) checkProvider(ctx context.Context, observed *model.Observed) error {
-	if !p.settings.ProviderAsked || observed.LoadBalancer != nil {
+	if !p.settings.LoadBalancer.ProviderAsked || observed.LoadBalancer != nil {
 		return nil
 	}
 	enabled, err := p.octavia.Providers(ctx)
 	if err != nil {
 		return err
 	}
-	if slices.Contains(enabled, p.settings.Provider) {
+	if slices.Contains(enabled, p.settings.LoadBalancer.Provider) {
 		return nil
 	}
-	return field.NotSupported(annotation.Path(annotation.Provider), p.settings.Provider, enabled)
+	return field.NotSupported(annotation.Path(annotation.Provider), p.settings.LoadBalancer.Provider, enabled)
 }
 
 // checkFamilies refuses members that the provider cannot serve at the VIP, which is there
 // or goes where the Service or cloud.conf says: elsewhere it is of the members' family.
-func (p *pass) checkFamilies(ctx context.Context, settings desire.Settings, drv driver.Driver, known desire.Facts, existing *model.LoadBalancer) error {
-	if !desire.NeedsOneFamily(p.svc, drv) {
+func (p *pass) checkFamilies(ctx context.Context, settings settings.Settings, drv driver.Driver, known desire.Facts, existing *model.LoadBalancer) error {
+	if !settings.NeedsOneFamily(drv) {
 		return nil
 	}
 	vip := model.VIP{}
 	switch {
 	case existing != nil:
 		vip.Address = existing.VIP.Address
-	case settings.SubnetID != "":
+	case settings.VIP.SubnetID != "":
 		vip.SubnetID = known.VIPSubnetID
 	}
 	family, err := p.facts.Family(ctx, vip)
 	if err != nil {
 		return err
 	}
-	if errs := desire.ValidateFamilies(p.svc, settings, drv, family); len(errs) > 0 {
+	if errs := settings.ValidateFamilies(drv, family); len(errs) > 0 {
 		return message.Invalid(errs)
 	}
 	return nil

@@ -8,18 +8,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // readFloatingIPs reads the floating IPs of a Service. For a new one it asks only
 // when there can be any.
-func (r *Reconciler) readFloatingIPs(ctx context.Context, svc *v1.Service, id ownership.Identity, settings desire.Settings, observed *model.Observed) error {
-	hints := observe.FloatingIPHints{PortID: settings.PortID, MayTake: func(ctx context.Context, owner ownership.Owner) (bool, error) {
+func (r *Reconciler) readFloatingIPs(ctx context.Context, svc *v1.Service, id ownership.Identity, settings settings.Settings, observed *model.Observed) error {
+	hints := observe.FloatingIPHints{PortID: settings.VIP.PortID, MayTake: func(ctx context.Context, owner ownership.Owner) (bool, error) {
 		return r.lets(ctx, id, owner)
 	}}
 	hints.Asked, hints.AskedBy = settings.AskedFloatingIP()
@@ -114,7 +114,7 @@ func (p *pass) foreignFloatingIP() *model.FloatingIP {
 
 // fittingFloatingIP is a floating IP that is just what the Service asks for: it
 // stands for the one that is known to be there.
-func fittingFloatingIP(settings desire.Settings) *model.FloatingIP {
+func fittingFloatingIP(settings settings.Settings) *model.FloatingIP {
 	asked, _ := settings.AskedFloatingIP()
 	asked.Tags = []string{asked.Tag}
 	return &asked

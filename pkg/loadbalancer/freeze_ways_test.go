@@ -66,7 +66,10 @@ func waysOfRefusal() map[string]refusing {
 		"a limit of cloud.conf":        {prepare: func(w *world, _ *v1.Service) { w.conf.LoadBalancer.MaxPorts = 2 }, spoil: anotherPort, want: "max-ports", reason: "invalid"},
 		"an annotation that is denied": {spoil: annotated(annotation.FloatingIPID, absent), want: "deny-annotations", reason: "invalid"},
 		"a typing error":               {prepare: annotated(annotation.ClientData, "5000"), spoil: annotated(annotation.ClientData, "5s"), want: "would change the load balancer", reason: "invalid"},
-		"two ways to name a floating IP": {prepare: func(w *world, _ *v1.Service) { w.conf.LoadBalancer.DenyAnnotations = "" }, spoil: func(_ *world, svc *v1.Service) {
+		"two ways to name a floating IP": {prepare: func(w *world, _ *v1.Service) {
+			w.conf.LoadBalancer.DenyAnnotations = ""
+			w.restart() // it is read once
+		}, spoil: func(_ *world, svc *v1.Service) {
 			svc.Annotations[annotation.FloatingIPTag] = "x"
 			svc.Spec.LoadBalancerIP = "127.200.9.9"
 		}, want: "also named by", reason: "unsupported"},

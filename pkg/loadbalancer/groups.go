@@ -21,13 +21,13 @@ import (
 // wish gives what the load balancer needs of the nodes' security groups; nil when
 // they are not ours to manage.
 func (p *pass) wish(desired *model.LoadBalancer) *securitygroup.Wish {
-	if p.settings.SecurityGroups == "" {
+	if p.settings.Access.SecurityGroupMode == "" {
 		return nil
 	}
 	options := securitygroup.Options{
-		Mode:       p.settings.SecurityGroups,
+		Mode:       p.settings.Access.SecurityGroupMode,
 		Direct:     p.known.Driver.Quirks.PreservesClientIP,
-		Clients:    p.settings.SourceRanges,
+		Clients:    p.settings.Access.SourceRanges,
 		IPv6:       p.settings.Family == v1.IPv6Protocol,
 		HealthPort: int(p.svc.Spec.HealthCheckNodePort),
 	}
@@ -84,7 +84,7 @@ func (p *pass) wishThere() *securitygroup.Wish {
 		return wish
 	}
 	stay := p.wish(plan.KeepMembers(p.wanted, lb, p.planOptions(p.svc, p.settings, p.driver(p.observed))))
-	if p.settings.AllowReplace || p.observed.Retiring != nil {
+	if p.settings.LoadBalancer.AllowReplace || p.observed.Retiring != nil {
 		stay.Subnets = append(stay.Subnets, wish.Subnets...)
 		slices.Sort(stay.Subnets)
 		stay.Subnets = slices.Compact(stay.Subnets)

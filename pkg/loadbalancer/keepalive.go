@@ -11,12 +11,14 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
@@ -65,7 +67,7 @@ type following struct {
 	// kept is what it stays like, but for its members; nil before it is known.
 	kept *model.Packed
 	// unread is what cannot be read of the Service; capped is that of build.Followers.
-	unread desire.Unread
+	unread settings.Unread
 	capped bool
 	// without are the nodes that may not become members: source ranges would not be
 	// enforced there.
@@ -115,17 +117,17 @@ func (r *Reconciler) followAs(ctx context.Context, svc *v1.Service, nodes []*v1.
 
 // newFollowing is newPass for a Service that is refused.
 func (r *Reconciler) newFollowing(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call, how *following) (*pass, error) {
-	settings, unread := desire.Following(svc, r.options.Config)
+	settings, unread := r.parser.ParseKept(svc)
 	version, err := r.facts.Version(ctx)
 	if err != nil {
 		return nil, err
 	}
 	nodes = slices.DeleteFunc(slices.Clone(nodes), func(node *v1.Node) bool { return slices.Contains(how.without, node.Name) })
-	backends, _, err := desire.Backends(settings, nodes)
-	var none *desire.NoneSelectedError
+	backends, _, err := members.Select(settings, nodes)
+	var none *members.NoneSelectedError
 	if errors.As(err, &none) {
-		settings.NodeSelector, unread.Selector = labels.Everything(), true
-		backends, _, err = desire.Backends(settings, nodes)
+		settings.Members.NodeSelector, unread.Selector = labels.Everything(), true
+		backends, _, err = members.Select(settings, nodes)
 	}
 	if err != nil {
 		return nil, err
@@ -139,14 +141,14 @@ func (r *Reconciler) newFollowing(ctx context.Context, svc *v1.Service, nodes []
 
 // observeKept reads what a refused Service has: not where it newly wants to be, and of
 // two load balancers, one of which is to replace the other, the one that serves.
-func (p *pass) observeKept(ctx context.Context, svc *v1.Service, id ownership.Identity, settings desire.Settings, h *holder) (*model.Observed, ownership.Identity, error) {
+func (p *pass) observeKept(ctx context.Context, svc *v1.Service, id ownership.Identity, settings settings.Settings, h *holder) (*model.Observed, ownership.Identity, error) {
 	has := func(observed *model.Observed) bool {
 		lb := observed.LoadBalancer
 		return lb != nil && (lb.Shared == nil || len(lb.Listeners) > 0)
 	}
 	observed, as, err := p.observe(ctx, svc, id, settings, h)
-	if settings.LoadBalancerID != "" && (notOurs(err) || err == nil && !has(observed)) {
-		settings.LoadBalancerID = ""
+	if settings.LoadBalancer.ID != "" && (notOurs(err) || err == nil && !has(observed)) {
+		settings.LoadBalancer.ID = ""
 		observed, as, err = p.observe(ctx, svc, id, settings, h)
 	}
 	if err == nil && !has(observed) || notOurs(err) {
@@ -162,7 +164,7 @@ func (p *pass) observeKept(ctx context.Context, svc *v1.Service, id ownership.Id
 		}
 	}
 	observed.Retiring, observed.Surplus = nil, nil
-	p.settings.LoadBalancerID = settings.LoadBalancerID
+	p.settings.LoadBalancer.ID = settings.LoadBalancer.ID
 	return observed, as, p.lostFloatingIP(ctx, svc, as, observed)
 }
 
@@ -212,7 +214,7 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 		}
 	}
 	nodes := desire.Followers{Backends: p.backends, Unchosen: how.unread.Selector, Capped: how.capped}
-	if p.settings.NodesSubnets() {
+	if p.settings.Members.InNodeSubnets() {
 		var err error
 		if nodes.Subnets, err = p.facts.MemberSubnets(ctx, p.backends); err != nil {
 			return plan.Plan{}, err
@@ -224,7 +226,7 @@ func (p *pass) diffKept(ctx context.Context) (plan.Plan, error) {
 	there.LoadBalancer.Orphans = slices.DeleteFunc(slices.Clone(lb.Orphans), func(pool model.Pool) bool {
 		return slices.ContainsFunc(kept.Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
 	})
-	p.wanted = desire.Follow(p.svc, kept, nodes)
+	p.wanted = desire.Follow(p.svc.Spec.Ports, kept, nodes)
 	if p.wanted.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && how.fip != nil {
 		p.wanted.FloatingIP, there.Spare = how.fip, p.observed.Spare
 	}
@@ -242,7 +244,7 @@ func (p *pass) endKept(ctx context.Context) (*v1.LoadBalancerStatus, error) {
 	if err := p.closeNodes(ctx); err != nil {
 		return nil, err
 	}
-	p.settings.LoadBalancerID = p.observed.LoadBalancer.ID // a Service that names another one is still to go there
+	p.settings.LoadBalancer.ID = p.observed.LoadBalancer.ID // a Service that names another one is still to go there
 	address, published := servedAt(p.svc), p.svc.Status.LoadBalancer.DeepCopy()
 	if fip := p.observed.LoadBalancer.FloatingIP; fip != nil && p.follows.lost != "" && fip.Address != address {
 		address = fip.Address

@@ -7,25 +7,25 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
 // observe reads what the cloud has for a Service.
-func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id ownership.Identity, settings desire.Settings, h *holder) (*model.Observed, ownership.Identity, error) {
-	observed, as, err := r.read(ctx, svc, id, settings.LoadBalancerID, r.observer.Contents, h)
+func (r *Reconciler) observe(ctx context.Context, svc *v1.Service, id ownership.Identity, settings settings.Settings, h *holder) (*model.Observed, ownership.Identity, error) {
+	observed, as, err := r.read(ctx, svc, id, settings.LoadBalancer.ID, r.observer.Contents, h)
 	if err != nil {
 		return nil, as, err
 	}
 	if !settings.FloatingIP() && observed.LoadBalancer == nil {
 		return observed, as, nil
 	}
-	return observed, as, r.readFloatingIPs(ctx, svc, as, own(settings, observed), observed)
+	return observed, as, r.readFloatingIPs(ctx, svc, as, settings.On(observed.LoadBalancer), observed)
 }
 
 // unchanged asks whether the load balancer is still as it is remembered. Who asks

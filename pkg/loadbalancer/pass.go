@@ -19,12 +19,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -52,8 +54,8 @@ type pass struct {
 	id  ownership.Identity
 	// as is who the Service is on the load balancer that was observed.
 	as       ownership.Identity
-	settings desire.Settings
-	backends []desire.Backend
+	settings settings.Settings
+	backends []members.Backend
 	version  octavia.Version
 	// observed is what the cloud has, nil before it is read; fresh tells that it
 	// was read, or checked, in this pass.
@@ -93,7 +95,7 @@ const passes = 4
 
 // newPass reads what the Service asks for.
 func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*pass, error) {
-	settings, ignored, errs := desire.Read(svc, r.options.Config)
+	settings, ignored, errs := r.parser.Parse(svc)
 	if !c.quiet {
 		r.events.SettingsIgnored(svc, events.Settings, ignored)
 	}
@@ -104,7 +106,7 @@ func (r *Reconciler) newPass(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	if err != nil {
 		return nil, err
 	}
-	backends, without, err := desire.Backends(settings, nodes)
+	backends, without, err := members.Select(settings, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -192,10 +194,10 @@ func (p *pass) emit(todo, reported plan.Plan) {
 	if p.follows != nil {
 		return
 	}
-	settings, drv := own(p.settings, p.observed), p.driver(p.observed)
-	p.events.HealthMonitorMissing(p.svc, settings.Monitor.Missing(p.svc, drv))
+	settings, drv := p.settings.On(p.observed.LoadBalancer), p.driver(p.observed)
+	p.events.HealthMonitorMissing(p.svc, settings.MissingMonitors(drv))
 	if !p.quiet {
-		p.events.SettingsIgnored(p.svc, events.Provider, slices.Concat(p.known.Ignored, desire.Ineffective(p.svc, settings, drv)))
+		p.events.SettingsIgnored(p.svc, events.Provider, slices.Concat(p.known.Ignored, settings.Unused(drv)))
 	}
 	p.events.Chosen(p.svc, p.known, todo)
 	lb := p.observed.LoadBalancer
@@ -226,7 +228,7 @@ func (p *pass) recall(ctx context.Context) (*state.Applied, string, error) {
 			return nil, "", err
 		}
 	}
-	if named := p.settings.LoadBalancerID; named != known.LoadBalancer.Named && named != known.LoadBalancer.ID {
+	if named := p.settings.LoadBalancer.ID; named != known.LoadBalancer.Named && named != known.LoadBalancer.ID {
 		return nil, "", nil // it may be to move
 	}
 	digest, err := p.asksFor(ctx, known)
@@ -263,14 +265,14 @@ func (p *pass) asksFor(ctx context.Context, known *state.Applied) (string, error
 }
 
 // digestOf condenses what a Service asks for, once VIP and floating IP are there.
-func digestOf(desired *model.LoadBalancer, settings desire.Settings, wish *securitygroup.Wish) string {
+func digestOf(desired *model.LoadBalancer, settings settings.Settings, wish *securitygroup.Wish) string {
 	text, err := json.Marshal(struct {
 		*model.LoadBalancer
 		Subnets, Flavor, Zone string
 		MemberSubnet          string
 		AllowReplace          bool
 		Groups                *securitygroup.Wish `json:",omitempty"`
-	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.FlavorID, settings.AvailabilityZone, settings.MemberSubnetID, settings.AllowReplace, wish})
+	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone, settings.Members.SubnetID, settings.LoadBalancer.AllowReplace, wish})
 	if err != nil {
 		return "" // a struct of strings and numbers can be marshalled
 	}
@@ -349,16 +351,16 @@ func (p *pass) diff(ctx context.Context) (plan.Plan, error) {
 
 // desired builds what the Service asks for, given what exists.
 func (p *pass) desired(ctx context.Context, observed *model.Observed) (*model.LoadBalancer, error) {
-	return p.build(ctx, own(p.settings, observed), observed)
+	return p.build(ctx, p.settings.On(observed.LoadBalancer), observed)
 }
 
 // build builds what settings ask for, given what exists.
-func (p *pass) build(ctx context.Context, settings desire.Settings, observed *model.Observed) (*model.LoadBalancer, error) {
+func (p *pass) build(ctx context.Context, settings settings.Settings, observed *model.Observed) (*model.LoadBalancer, error) {
 	drv := p.driver(observed)
 	if observed.LoadBalancer != nil {
-		settings = desire.OnExisting(settings, drv)
+		settings = settings.OnExisting(drv)
 	}
-	if errs := desire.Validate(p.svc, settings, drv); len(errs) > 0 {
+	if errs := settings.Validate(drv); len(errs) > 0 {
 		return nil, message.Invalid(errs)
 	}
 	known, err := p.facts.Gather(ctx, settings, p.backends, drv, observed.LoadBalancer)
@@ -369,7 +371,7 @@ func (p *pass) build(ctx context.Context, settings desire.Settings, observed *mo
 	if err := p.checkFamilies(ctx, settings, drv, known, observed.LoadBalancer); err != nil {
 		return nil, err
 	}
-	desired := desire.LoadBalancer(p.svc, p.id, settings, p.backends, known)
+	desired := desire.LoadBalancer(p.id, settings, p.backends, known)
 	if lb := observed.LoadBalancer; lb != nil && lb.Shared != nil {
 		return onShared(desired), nil
 	}
@@ -482,7 +484,7 @@ func (p *pass) remember(address string, reported map[string]bool) {
 		Digests:  state.Digests{Full: p.digest(p.wanted), Nodeless: p.frame(p.wanted, lb)},
 		Address:  address,
 		LoadBalancer: state.LoadBalancer{
-			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: p.settings.LoadBalancerID,
+			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: p.settings.LoadBalancer.ID,
 			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(p.observed.Surplus),
 		},
 		Contents: model.Pack(lb),

@@ -61,7 +61,7 @@ func (p *pass) provenOwn(lb snapshot.LoadBalancer) bool {
 	case ownership.Ours:
 		return true
 	case ownership.Unclaimed:
-		return lb.ID == p.settings.LoadBalancerID && slices.Contains(p.id.Names(), lb.Name)
+		return lb.ID == p.settings.LoadBalancer.ID && slices.Contains(p.id.Names(), lb.Name)
 	default:
 		return false
 	}

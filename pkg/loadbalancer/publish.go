@@ -6,21 +6,21 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
 // status gives what to publish of a load balancer.
-func status(observed *model.Observed, settings desire.Settings) *v1.LoadBalancerStatus {
+func status(observed *model.Observed, settings settings.Settings) *v1.LoadBalancerStatus {
 	return publish(addressOf(observed, settings), settings)
 }
 
-func publish(address string, settings desire.Settings) *v1.LoadBalancerStatus {
+func publish(address string, settings settings.Settings) *v1.LoadBalancerStatus {
 	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{settings.Ingress(address)}}
 }
 
 // addressOf gives the address of a load balancer: the floating IP where there is one.
-func addressOf(observed *model.Observed, settings desire.Settings) string {
+func addressOf(observed *model.Observed, settings settings.Settings) string {
 	lb := observed.LoadBalancer
 	if settings.FloatingIP() && lb.FloatingIP != nil {
 		return lb.FloatingIP.Address

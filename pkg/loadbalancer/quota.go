@@ -1,7 +1,6 @@
 package loadbalancer
 
 import (
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -19,7 +18,7 @@ func (p *pass) withinLimits(todo plan.Plan) error {
 		_, adds := step.(securitygroup.AddRules)
 		opens = opens || adds
 	}
-	if err := message.Invalid(desire.Exceeds(p.settings, limits, p.wanted, p.observed.LoadBalancer, opens)); err != nil {
+	if err := message.Invalid(p.settings.Exceeds(limits, p.wanted, p.observed.LoadBalancer, opens)); err != nil {
 		return err
 	}
 	most := int(limits.MaxServicesPerNamespace)

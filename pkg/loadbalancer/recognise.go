@@ -25,7 +25,7 @@ func (p *pass) recognise(ctx context.Context) (*state.Applied, error) {
 	if !ok || written.Digests.Full == "" || written.Service != p.svc.UID || len(p.svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil, nil
 	}
-	if named := p.settings.LoadBalancerID; named != "" && named != written.LoadBalancerID {
+	if named := p.settings.LoadBalancer.ID; named != "" && named != written.LoadBalancerID {
 		return nil, nil // it is to move
 	}
 	look, err := p.inventory.Look(ctx, lookAge)
@@ -47,7 +47,7 @@ func (p *pass) recognise(ctx context.Context) (*state.Applied, error) {
 		Address:  lb.VIPAddress,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
-			FloatingIPID: written.FloatingIPID, Named: p.settings.LoadBalancerID,
+			FloatingIPID: written.FloatingIPID, Named: p.settings.LoadBalancer.ID,
 		},
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: look.Began, Confirmed: true},
 		Annotated: state.Annotated{Fingerprint: true, Address: true},
@@ -55,7 +55,7 @@ func (p *pass) recognise(ctx context.Context) (*state.Applied, error) {
 	if known.FloatingIPDriftIn(look) != "" {
 		return nil, nil // the floating IP is not as it was written down
 	}
-	if !p.settings.KeepFloatingIP && p.spareFloatingIP(look) {
+	if !p.settings.Floating.Keep && p.spareFloatingIP(look) {
 		p.store.SetSpareFloatingIP(p.svc.UID, true)
 		return nil, nil // left by a change of it that was not ended, and taken back since
 	}

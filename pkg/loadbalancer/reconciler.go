@@ -12,7 +12,6 @@ package loadbalancer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,9 +20,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
@@ -33,6 +30,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
@@ -86,6 +84,7 @@ const factsAge = 10 * time.Minute
 // from many goroutines.
 type Reconciler struct {
 	options   Options
+	parser    *settings.Parser
 	observer  *observe.Observer
 	facts     *lookup.Reader
 	groups    *securitygroup.Groups
@@ -111,8 +110,9 @@ type Reconciler struct {
 // New makes a Reconciler. Close ends it. It is an error if cloud.conf names annotations
 // that there are not.
 func New(options Options) (*Reconciler, error) {
-	if _, err := annotation.Denied(options.Config.LoadBalancer.DenyAnnotations); err != nil {
-		return nil, fmt.Errorf("[LoadBalancer] deny-annotations: %w", err)
+	parser, err := settings.NewParser(options.Config)
+	if err != nil {
+		return nil, err
 	}
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -135,6 +135,7 @@ func New(options Options) (*Reconciler, error) {
 	store := state.New(options.Clock, options.Refused)
 	r := &Reconciler{
 		options:   options,
+		parser:    parser,
 		store:     store,
 		events:    events.New(options.Recorder, store),
 		observer:  observer,
@@ -169,7 +170,7 @@ func (r *Reconciler) Name(svc *v1.Service) string {
 
 // SelectsNodes tells whether labels decide which nodes are members of a Service.
 func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
-	return desire.SelectsNodes(svc, r.options.Config)
+	return r.parser.SelectsNodes(svc)
 }
 
 func (r *Reconciler) identity(svc *v1.Service, version octavia.Version) ownership.Identity {
@@ -242,15 +243,15 @@ func (r *Reconciler) round(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	return published, err
 }
 
-func (r *Reconciler) planOptions(svc *v1.Service, settings desire.Settings, drv driver.Driver) plan.Options {
+func (r *Reconciler) planOptions(svc *v1.Service, settings settings.Settings, drv driver.Driver) plan.Options {
 	return plan.Options{
-		KeepFloatingIP: settings.KeepFloatingIP,
+		KeepFloatingIP: settings.Floating.Keep,
 		Published:      len(svc.Status.LoadBalancer.Ingress) > 0,
 		Addresses:      publishedAddresses(svc),
 		Cascade:        r.options.Config.LoadBalancer.CascadeDelete,
 		Driver:         drv,
-		MoveMembers:    settings.MemberSubnetID != "",
-		NodesSubnets:   settings.NodesSubnets(),
+		MoveMembers:    settings.Members.SubnetID != "",
+		NodesSubnets:   settings.Members.InNodeSubnets(),
 	}
 }
 

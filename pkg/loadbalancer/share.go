@@ -12,7 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -31,21 +31,6 @@ import (
 func onShared(desired *model.LoadBalancer) *model.LoadBalancer {
 	return &model.LoadBalancer{Name: desired.Name, Tags: desired.Tags, Listeners: desired.Listeners, Shared: &model.Shared{},
 		VIP: model.VIP{VIPSettings: desired.VIP.VIPSettings}} // which plan refuses, unless they are there
-}
-
-// own are the settings as far as they are for the load balancer that is there: on
-// another's, the Service asks for no floating IP and no address; on one that another
-// controller made without health monitors, its traffic policy asks for none.
-func own(s desire.Settings, observed *model.Observed) desire.Settings {
-	lb := observed.LoadBalancer
-	if lb == nil {
-		return s
-	}
-	if lb.Shared != nil {
-		s.Internal, s.LoadBalancerIP = true, ""
-	}
-	s.Monitor.Unmonitored = lb.Unmonitored()
-	return s
 }
 
 // mayShare refuses to put the Service on a load balancer that it may not share. A
@@ -156,7 +141,7 @@ func (r *Reconciler) allowedBy(ctx context.Context, namespace string) ([]string,
 // may know no more of it than its ID. The operator finds that in the log.
 func (p *pass) notShared(ctx context.Context, why string) error {
 	lb := p.observed.LoadBalancer
-	klog.FromContext(ctx).Info("Refused to share a load balancer", "loadBalancer", lb.ID, "owner", lb.Shared.Owner, "others", desire.Some(sharers(lb)), "why", why)
+	klog.FromContext(ctx).Info("Refused to share a load balancer", "loadBalancer", lb.ID, "owner", lb.Shared.Owner, "others", message.JoinLimited(sharers(lb)), "why", why)
 	return field.Invalid(annotation.Path(annotation.LoadBalancerID), lb.ID, "the load balancer cannot be shared: "+why)
 }
 
@@ -174,7 +159,7 @@ func (p *pass) sharesWithoutFloatingIP() bool {
 func (p *pass) asksForLess(ctx context.Context, known *state.Applied, all string) (string, error) {
 	wanted, facts := p.wanted, p.known
 	for _, on := range []struct{ shared, unmonitored bool }{{true, false}, {false, true}, {true, true}} {
-		if on.unmonitored && !p.settings.Monitor.ByPolicy(p.svc) {
+		if on.unmonitored && !p.settings.MonitoredByPolicy() {
 			continue
 		}
 		if known.LoadBalancer.Shared, known.LoadBalancer.Unmonitored = nil, on.unmonitored; on.shared {
@@ -226,7 +211,7 @@ func (p *pass) leaveOthers(ctx context.Context) error {
 	if err != nil || len(left) == 0 {
 		return err
 	}
-	return p.leave(ctx, p.svc, left, plan.Options{KeepFloatingIP: p.settings.KeepFloatingIP}, &p.holder, p.progress)
+	return p.leave(ctx, p.svc, left, plan.Options{KeepFloatingIP: p.settings.Floating.Keep}, &p.holder, p.progress)
 }
 
 // snapshot notes what the others on the load balancer see of ours, before a change. It has

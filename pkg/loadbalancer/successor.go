@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
 // replacement builds what takes the place of the load balancer that is there, as for a
@@ -20,24 +20,24 @@ func (p *pass) replacement(ctx context.Context, desired *model.LoadBalancer) (*p
 		return nil, nil
 	}
 	known := len(p.svc.Status.LoadBalancer.Ingress) > 0
-	allowed := p.settings.AllowReplace && !p.id.Untagged
+	allowed := p.settings.LoadBalancer.AllowReplace && !p.id.Untagged
 	gone := lb.Status.Failed() && (!known || allowed)
 	unfit := allowed && plan.Misfits(desired, lb)
 	if !gone && !unfit {
 		return nil, nil
 	}
 	place := p.settings
-	if place.PortID == lb.VIP.PortID {
-		place.PortID, place.SubnetID = "", lb.VIP.SubnetID // the port is in use, but by the one that goes
+	if place.VIP.PortID == lb.VIP.PortID {
+		place.VIP.PortID, place.VIP.SubnetID = "", lb.VIP.SubnetID // the port is in use, but by the one that goes
 	}
 	next, err := p.build(ctx, place, &model.Observed{})
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case place.PortID != p.settings.PortID:
-		next.VIP = model.VIP{PortID: p.settings.PortID}
-	case place.PortID == "" && place.SubnetID == "" && place.NetworkID == "":
+	case place.VIP.PortID != p.settings.VIP.PortID:
+		next.VIP = model.VIP{PortID: p.settings.VIP.PortID}
+	case place.VIP.PortID == "" && place.VIP.SubnetID == "" && place.VIP.NetworkID == "":
 		next.VIP.SubnetID, next.VIP.NetworkID = lb.VIP.SubnetID, ""
 	}
 	if known {
@@ -49,10 +49,10 @@ func (p *pass) replacement(ctx context.Context, desired *model.LoadBalancer) (*p
 
 // provider gives the provider whose abilities count: that of the load balancer that
 // exists, as it cannot change, unless another one may take its place.
-func (p *pass) provider(settings desire.Settings, observed *model.Observed) string {
+func (p *pass) provider(settings settings.Settings, observed *model.Observed) string {
 	lb := observed.LoadBalancer
-	if lb == nil || settings.AllowReplace && lb.Shared == nil && len(lb.Foreign) == 0 && !p.id.Untagged {
-		return settings.Provider
+	if lb == nil || settings.LoadBalancer.AllowReplace && lb.Shared == nil && len(lb.Foreign) == 0 && !p.id.Untagged {
+		return settings.LoadBalancer.Provider
 	}
 	return lb.Provider
 }

@@ -26,7 +26,7 @@ import (
 // node, what is there has other names than it would get today, or the nodes' security
 // groups are ours too.
 func (p *pass) frame(desired, observed *model.LoadBalancer) string {
-	if p.settings.SecurityGroups != "" || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
+	if p.settings.Access.SecurityGroupMode != "" || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
 		return ""
 	}
 	for _, want := range desired.Listeners {
@@ -84,7 +84,7 @@ func anyNode(m model.Member) model.Member {
 // known, if that is enough: else nil, and all of it has to be read.
 func (p *pass) unfold(ctx context.Context, known *state.Applied) (*model.Observed, error) {
 	frame, ok := withoutNodes(p.wanted)
-	if known.Contents != nil || known.Digests.Nodeless == "" || !ok || p.settings.SecurityGroups != "" || known.Digests.Nodeless != digestOf(frame, p.settings, nil) {
+	if known.Contents != nil || known.Digests.Nodeless == "" || !ok || p.settings.Access.SecurityGroupMode != "" || known.Digests.Nodeless != digestOf(frame, p.settings, nil) {
 		return nil, nil
 	}
 	look, err := p.inventory.Look(ctx, anyAge)

@@ -2,7 +2,7 @@ package features
 
 // addressBreaks are those of floating IPs and VIPs.
 func addressBreaks() []Break {
-	const desire, plan = "pkg/loadbalancer/desire/", "pkg/loadbalancer/plan/"
+	const desire, settings, plan = "pkg/loadbalancer/desire/", "pkg/loadbalancer/settings/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
 			Row: 101, What: "nobody is told of a new load balancer",
@@ -20,21 +20,21 @@ func addressBreaks() []Break {
 		},
 		{
 			Row: 18, What: "loadBalancerIP is not heard",
-			File:  desire + "floating.go",
+			File:  settings + "floating.go",
 			Old:   `return model.FloatingIP{Address: s.LoadBalancerIP},`,
 			New:   `return model.FloatingIP{},`,
 			Tests: []string{"TestFloatingIPNamedByTheService"},
 		},
 		{
 			Row: 19, What: "the ID is not heard",
-			File:  desire + "floating.go",
+			File:  settings + "floating.go",
 			Old:   `return model.FloatingIP{ID: s.Floating.ID},`,
 			New:   `return model.FloatingIP{},`,
 			Tests: []string{"TestFloatingIPNamedByTheService"},
 		},
 		{
 			Row: 19, What: "the tag is not heard",
-			File:  desire + "floating.go",
+			File:  settings + "floating.go",
 			Old:   `return model.FloatingIP{Tag: s.Floating.Tag},`,
 			New:   `return model.FloatingIP{},`,
 			Tests: []string{"TestFloatingIPNamedByTheService"},
@@ -62,7 +62,7 @@ func addressBreaks() []Break {
 		},
 		{
 			Row: 23, What: "patterns and tags choose nothing",
-			File:  desire + "floating.go",
+			File:  settings + "floating.go",
 			Old:   `return f.SubnetID == "" && (f.Pattern != "" || f.Tags != "")`,
 			New:   `return false`,
 			Tests: []string{"TestFloatingIPComesFromTheSubnetsThatFit"},
@@ -76,44 +76,44 @@ func addressBreaks() []Break {
 		},
 		{
 			Row: 25, What: "internal load balancers get a floating IP",
-			File:  desire + "floating.go",
+			File:  settings + "floating.go",
 			Old:   `return !s.Internal && s.Family`,
 			New:   `return s.Family`,
 			Tests: []string{"TestInternalServiceGetsNoFloatingIPAndPublishesTheVIP"},
 		},
 		{
 			Row: 26, What: "the address is not asked for",
-			File:  desire + "vip.go",
-			Old:   `first(v.Address, s.LoadBalancerIP)`,
+			File:  desire + "desire.go",
+			Old:   `cmp.Or(v.Address, s.LoadBalancerIP)`,
 			New:   `v.Address`,
 			Tests: []string{"TestAddressOfTheVIP"},
 		},
 		{
 			Row: 27, What: "the port is not asked for",
-			File:  desire + "vip.go",
-			Old:   `PortID: s.PortID, `,
+			File:  desire + "desire.go",
+			Old:   `PortID: s.VIP.PortID, `,
 			New:   ``,
 			Tests: []string{"TestVIPOnAPortOfTheUsersOwn"},
 		},
 		{
 			Row: 28, What: "neither is asked for",
-			File:  desire + "vip.go",
-			Old:   `Address: s.VIPAddress, VIPSettings: s.VIP}`,
-			New:   `Address: s.VIPAddress}`,
+			File:  desire + "desire.go",
+			Old:   `, VIPSettings: s.VIP.VIPSettings,`,
+			New:   `,`,
 			Tests: []string{"TestQoSPolicyAndSecurityGroupsOfTheVIPChangeInPlace", "TestOneRequestChangesTheVIP"},
 		},
 		{
 			Row: 30, What: "members get their IPv6 addresses",
-			File:  desire + "desire.go",
-			Old:   `sameFamily(address, wanted)`,
-			New:   `sameFamily(address, v1.IPv6Protocol)`,
+			File:  "pkg/loadbalancer/members/members.go",
+			Old:   `settings.InFamily(address, wanted)`,
+			New:   `settings.InFamily(address, v1.IPv6Protocol)`,
 			Tests: []string{"TestInternalAndIPv6ServicesMakeNoNoise"},
 		},
 		{
 			Row: 31, What: "members get their IPv4 addresses",
-			File:  desire + "desire.go",
-			Old:   `sameFamily(address, wanted)`,
-			New:   `sameFamily(address, v1.IPv4Protocol)`,
+			File:  "pkg/loadbalancer/members/members.go",
+			Old:   `settings.InFamily(address, wanted)`,
+			New:   `settings.InFamily(address, v1.IPv4Protocol)`,
 			Tests: []string{"TestInternalAndIPv6ServicesMakeNoNoise"},
 		},
 		{

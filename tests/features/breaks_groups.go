@@ -27,7 +27,7 @@ func groupBreaks() []Break {
 		{
 			Row: 87, What: "they are not managed",
 			File:  "pkg/loadbalancer/groups.go",
-			Old:   `if p.settings.SecurityGroups == "" {`,
+			Old:   `if p.settings.Access.SecurityGroupMode == "" {`,
 			New:   `if true {`,
 			Tests: []string{"TestAServiceGetsAGroupOfItsOwnOnThePortsOfItsNodes"},
 		},

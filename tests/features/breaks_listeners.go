@@ -2,7 +2,7 @@ package features
 
 // listenerBreaks are those of what clients see: listeners, protocols, limits.
 func listenerBreaks() []Break {
-	const desire, plan = "pkg/loadbalancer/desire/", "pkg/loadbalancer/plan/"
+	const desire, settings, plan = "pkg/loadbalancer/desire/", "pkg/loadbalancer/settings/", "pkg/loadbalancer/plan/"
 	return []Break{
 		{
 			Row: 1, What: "only the first port gets a listener",
@@ -13,7 +13,7 @@ func listenerBreaks() []Break {
 		},
 		{
 			Row: 2, What: "ports of UDP get listeners of TCP",
-			File: desire + "listeners.go",
+			File: settings + "listeners.go",
 			Old: `if port.Protocol != v1.ProtocolTCP {
 `,
 			New: `if port.Protocol == v1.ProtocolSCTP {
@@ -22,7 +22,7 @@ func listenerBreaks() []Break {
 		},
 		{
 			Row: 3, What: "ports of SCTP get listeners of TCP",
-			File: desire + "listeners.go",
+			File: settings + "listeners.go",
 			Old: `if port.Protocol != v1.ProtocolTCP {
 `,
 			New: `if port.Protocol == v1.ProtocolUDP {
@@ -31,56 +31,56 @@ func listenerBreaks() []Break {
 		},
 		{
 			Row: 4, What: "a port can be of one protocol only",
-			File:  desire + "validate.go",
+			File:  settings + "validate.go",
 			Old:   `key := fmt.Sprintf("%s/%d", port.Protocol, port.Port)`,
 			New:   `key := fmt.Sprint(port.Port)`,
 			Tests: []string{"TestProtocolsSideBySide"},
 		},
 		{
 			Row: 5, What: "appProtocol http is not known",
-			File:  desire + "listeners.go",
+			File:  settings + "listeners.go",
 			Old:   `case "http", "kubernetes.io/ws":`,
 			New:   `case "kubernetes.io/ws":`,
 			Tests: []string{"TestWhatDecidesOnProtocols"},
 		},
 		{
 			Row: 6, What: "listeners that end TLS have no certificate",
-			File:  desire + "listeners.go",
+			File:  desire + "desire.go",
 			Old:   `l.TLSContainerRef = s.Listeners.TLSContainerRef`,
 			New:   `l.TLSContainerRef = ""`,
 			Tests: []string{"TestTrafficShowsWhatWasAskedFor"},
 		},
 		{
 			Row: 7, What: "what is said of single ports is not heard",
-			File:  desire + "listeners.go",
-			Old:   `if said, ok := s.said(port); ok {`,
-			New:   `if said, ok := s.said(port); ok && false {`,
+			File:  settings + "listeners.go",
+			Old:   `if pair, ok := s.named(port); ok {`,
+			New:   `if pair, ok := s.named(port); ok && false {`,
 			Tests: []string{"TestWhatDecidesOnProtocols", "TestTrafficShowsWhatWasAskedFor"},
 		},
 		{
 			Row: 11, What: "X-Forwarded-For is not asked for",
-			File:  desire + "listeners.go",
+			File:  settings + "listeners.go",
 			Old:   `{headerFor, values.ForwardedFor}, `,
 			New:   ``,
 			Tests: []string{"TestTrafficShowsWhatWasAskedFor", "TestProtocolsOfListenersAndPools"},
 		},
 		{
 			Row: 12, What: "the port and the protocol are not asked for",
-			File:  desire + "listeners.go",
+			File:  settings + "listeners.go",
 			Old:   `, {headerPort, values.ForwardedPort}, {headerProto, values.ForwardedProto}}`,
 			New:   `}`,
 			Tests: []string{"TestTrafficShowsWhatWasAskedFor"},
 		},
 		{
 			Row: 13, What: "version 2 is version 1",
-			File:  desire + "listeners.go",
+			File:  settings + "listeners.go",
 			Old:   `s.Proxy = model.ProxyV2`,
 			New:   `s.Proxy = model.Proxy`,
 			Tests: []string{"TestTrafficShowsWhatWasAskedFor"},
 		},
 		{
 			Row: 13, What: "no PROXY headers at all",
-			File: desire + "listeners.go",
+			File: settings + "listeners.go",
 			Old: `case s.Proxy != "":
 `,
 			New: `case false:
@@ -89,56 +89,56 @@ func listenerBreaks() []Break {
 		},
 		{
 			Row: 14, What: "the mode is always VIP",
-			File:  desire + "status.go",
+			File:  settings + "status.go",
 			Old:   `mode = v1.LoadBalancerIPModeProxy`,
 			New:   `mode = v1.LoadBalancerIPModeVIP`,
 			Tests: []string{"TestWhatIsPublished"},
 		},
 		{
 			Row: 15, What: "the name that the Service gives is not published",
-			File:  desire + "status.go",
-			Old:   `case s.Hostname != "":`,
+			File:  settings + "status.go",
+			Old:   `case s.Status.Hostname != "":`,
 			New:   `case false:`,
 			Tests: []string{"TestWhatIsPublished"},
 		},
 		{
 			Row: 15, What: "no name is made of the address",
-			File:  desire + "status.go",
-			Old:   `case s.Proxied() && s.HostnameSuffix != "":`,
+			File:  settings + "status.go",
+			Old:   `case s.Proxied() && s.Status.HostnameSuffix != "":`,
 			New:   `case false:`,
 			Tests: []string{"TestWhatIsPublished"},
 		},
 		{
 			Row: 37, What: "the annotation is not heard",
-			File:  desire + "settings.go",
-			Old:   `first(value(values.Method), lb.LBMethod)`,
-			New:   `lb.LBMethod`,
+			File:  settings + "parse.go",
+			Old:   `cmp.Or(ptr.Deref(method, ""), r.conf.LBMethod)`,
+			New:   `r.conf.LBMethod`,
 			Tests: []string{"TestChangesOfAServiceAreAppliedAndThenNothingDiffers"},
 		},
 		{
 			Row: 42, What: "a timeout is not asked for",
-			File:  desire + "listeners.go",
-			Old:   `limit(values.TimeoutClientData, lb.TimeoutClientData)`,
+			File:  settings + "listeners.go",
+			Old:   `limit(values.TimeoutClientData, conf.TimeoutClientData)`,
 			New:   `limit(nil, nil)`,
 			Tests: []string{"TestLimitsOfCloudConfAndClass", "TestLimitsOfListenersChangeInPlace"},
 		},
 		{
 			Row: 42, What: "the connection limit is not asked for",
-			File:  desire + "listeners.go",
-			Old:   `limit(values.ConnectionLimit, lb.ConnectionLimit)`,
+			File:  settings + "listeners.go",
+			Old:   `limit(values.ConnectionLimit, conf.ConnectionLimit)`,
 			New:   `limit(nil, nil)`,
 			Tests: []string{"TestLimitsOfListenersChangeInPlace"},
 		},
 		{
 			Row: 43, What: "everybody may connect",
-			File:  desire + "sourceranges.go",
-			Old:   `return slices.Clone(s.SourceRanges)`,
+			File:  desire + "desire.go",
+			Old:   `return slices.Clone(s.Access.SourceRanges)`,
 			New:   `return slices.Clone([]string{})`,
 			Tests: []string{"TestChangesOfAServiceAreAppliedAndThenNothingDiffers", "TestWithoutOctaviasVersionNothingIsCreated"},
 		},
 		{
 			Row: 50, What: "clients are sent anywhere",
-			File:  desire + "listeners.go",
+			File:  desire + "desire.go",
 			Old:   `return model.SourceIP, timeout`,
 			New:   `return "", 0`,
 			Tests: []string{"TestSessionAffinityChangesInPlace"},
@@ -152,8 +152,8 @@ func listenerBreaks() []Break {
 		},
 		{
 			Row: 51, What: "its timeout is not asked for",
-			File:  desire + "listeners.go",
-			Old:   `timeout = asked`,
+			File:  desire + "desire.go",
+			Old:   `timeout = t.AffinityTimeout`,
 			New:   `timeout = 0`,
 			Tests: []string{"TestSessionAffinityChangesInPlace"},
 		},

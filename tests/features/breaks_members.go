@@ -7,14 +7,14 @@ func memberBreaks() []Break {
 		{
 			Row: 33, What: "the annotation and cloud.conf are not heard",
 			File:  "pkg/loadbalancer/lookup/lookup.go",
-			Old:   `case s.MemberSubnetID != "":`,
+			Old:   `case s.Members.SubnetID != "":`,
 			New:   `case false:`,
 			Tests: []string{"TestMembersMoveToAnotherSubnetAHalfAtATime"},
 		},
 		{
 			Row: 52, What: "all nodes are members",
-			File:  desire + "desire.go",
-			Old:   `if s.NodeSelector.Matches(labels.Set(node.Labels)) &&`,
+			File:  "pkg/loadbalancer/members/members.go",
+			Old:   `if s.Members.NodeSelector.Matches(labels.Set(node.Labels)) &&`,
 			New:   `if _ = labels.Set(node.Labels); true &&`,
 			Tests: []string{"TestNodeSelectorDecidesOnMembers"},
 		},

@@ -3,20 +3,20 @@ package features
 // settingBreaks are those of what cloud.conf, classes and annotations choose: providers,
 // flavors, monitors, tags.
 func settingBreaks() []Break {
-	const desire = "pkg/loadbalancer/desire/"
+	const desire, settings = "pkg/loadbalancer/desire/", "pkg/loadbalancer/settings/"
 	return []Break{
 		{
 			Row: 34, What: "no class is heard",
-			File:  desire + "settings.go",
-			Old:   `cfg.LoadBalancer.With(class)`,
-			New:   `cfg.LoadBalancer.With(&config.LoadBalancerClass{})`,
+			File:  settings + "parse.go",
+			Old:   `p.config.LoadBalancer.With(r.class)`,
+			New:   `p.config.LoadBalancer.With(&config.LoadBalancerClass{})`,
 			Tests: []string{"TestLimitsOfCloudConfAndClass", "TestAlgorithmOfAClass"},
 		},
 		{
 			Row: 38, What: "the annotation is not heard",
-			File:  desire + "settings.go",
-			Old:   `first(value(values.Provider), lb.LBProvider)`,
-			New:   `lb.LBProvider`,
+			File:  settings + "parse.go",
+			Old:   `cmp.Or(ptr.Deref(values.Provider, ""), r.conf.LBProvider)`,
+			New:   `r.conf.LBProvider`,
 			Tests: []string{"TestProviderPerService"},
 		},
 		{
@@ -35,43 +35,43 @@ func settingBreaks() []Break {
 		},
 		{
 			Row: 45, What: "monitors of UDP are those of TCP",
-			File:  desire + "monitor.go",
+			File:  settings + "monitor.go",
 			Old:   `return model.MonitorUDPConnect`,
 			New:   `return model.MonitorTCP`,
 			Tests: []string{"TestMonitorsOfEveryProtocolAreTaken"},
 		},
 		{
 			Row: 46, What: "monitors ask at the NodePort",
-			File:  desire + "monitor.go",
-			Old:   `case local(svc) && asksKubeProxy:`,
+			File:  settings + "monitor.go",
+			Old:   `case s.Traffic.Local && asksKubeProxy:`,
 			New:   `case false:`,
 			Tests: []string{"TestPolicyLocalAlwaysGetsAMonitorThatWorks"},
 		},
 		{
 			Row: 47, What: "it is without one where create-monitor is off",
-			File:  desire + "monitor.go",
-			Old:   `m.Enabled || m.ByPolicy(svc) && !m.Unmonitored`,
-			New:   `m.Enabled`,
+			File:  settings + "monitor.go",
+			Old:   `s.Monitor.Enabled || s.MonitoredByPolicy() && !s.Monitor.Unmonitored`,
+			New:   `s.Monitor.Enabled`,
 			Tests: []string{"TestPolicyLocalAlwaysGetsAMonitorThatWorks"},
 		},
 		{
 			Row: 48, What: "the path is not heard",
-			File:  desire + "monitor.go",
-			Old:   `value(values.MonitorPath)`,
+			File:  settings + "monitor.go",
+			Old:   `ptr.Deref(values.Path, "")`,
 			New:   `""`,
 			Tests: []string{"TestMonitorSettingsAreAppliedAtCreationAndLater"},
 		},
 		{
 			Row: 49, What: "kube-proxy is not asked",
-			File:  desire + "monitor.go",
-			Old:   `m.KubeProxy && !local(svc) && asksKubeProxy`,
+			File:  settings + "monitor.go",
+			Old:   `m.KubeProxy && !s.Traffic.Local && asksKubeProxy`,
 			New:   `false`,
 			Tests: []string{"TestMonitorKeysOfCloudConf"},
 		},
 		{
 			Row: 65, What: "they are left out",
-			File:  desire + "tags.go",
-			Old:   `slices.Concat(ours, s.Tags)`,
+			File:  desire + "desire.go",
+			Old:   `slices.Concat(ours, s.LoadBalancer.Tags)`,
 			New:   `slices.Concat(ours)`,
 			Tests: []string{"TestTagsOfTheUsersOwnAreOnWhatIsMadeAndNeverWrittenAgain"},
 		},
@@ -93,9 +93,9 @@ func settingBreaks() []Break {
 		},
 		{
 			Row: 92, What: "errors of annotations and fields are dropped",
-			File:  desire + "settings.go",
-			Old:   `floatingNotices(settings)...), errs`,
-			New:   `floatingNotices(settings)...), nil`,
+			File:  settings + "parse.go",
+			Old:   `return s, r.notices, r.errs`,
+			New:   `return s, r.notices, nil`,
 			Tests: []string{"TestBadInputIsRefusedBeforeTheFirstWriteAndHeals"},
 		},
 		{
@@ -107,9 +107,9 @@ func settingBreaks() []Break {
 		},
 		{
 			Row: 92, What: "what has no effect is not told",
-			File:  desire + "settings.go",
-			Old:   `return settings, append(notices, floatingNotices(settings)...), errs`,
-			New:   `return settings, nil, errs`,
+			File:  settings + "parse.go",
+			Old:   `return s, r.notices, r.errs`,
+			New:   `return s, nil, r.errs`,
 			Tests: []string{"TestSettingsWithoutEffectAreTold"},
 		},
 		{

@@ -6,8 +6,8 @@ func sharingBreaks() []Break {
 	return []Break{
 		{
 			Row: 58, What: "load-balancer-id is not heard",
-			File:  "pkg/loadbalancer/desire/named.go",
-			Old:   `return named`,
+			File:  "pkg/loadbalancer/settings/named.go",
+			Old:   `return id`,
 			New:   `return ""`,
 			Tests: []string{"TestServicesShareALoadBalancerAndItsFloatingIP"},
 		},

@@ -67,66 +67,6 @@ const (
 // on load balancers that were made for its own, comma-separated; "*" means all.
 const SharingFrom = Prefix + "allow-sharing-from"
 
-// Values are the annotations of one Service. Nil is an annotation that is not
-// there.
-type Values struct {
-	Internal, KeepFloatingIP, Monitor *bool
-	LoadBalancerID, Class, Provider   *string
-	SubnetID, NetworkID               *string
-	MemberSubnetID                    *string
-	FloatingNetworkID                 *string
-	FloatingSubnetID                  *string
-	FloatingPattern, FloatingTags     *string
-	FloatingIPID, FloatingIPTag       *string
-	PortID, VIPAddress                *string
-	VIPQoSPolicyID, VIPSecurityGroups *string // IDs, or "none"
-	AllowReplace                      *bool
-	Method                            *string
-	NodeSelector                      *string
-	FlavorID, AvailabilityZone        *string
-	SourceRanges                      []string
-	MonitorDelay, MonitorTimeout      *int // seconds
-	MonitorMaxRetries                 *int
-	MonitorMaxRetriesDown             *int
-	MonitorType, MonitorPath          *string
-	MonitorMethod, MonitorCodes       *string
-	MonitorVersion, MonitorDomain     *string
-	MonitorPort                       *int
-	MonitorKubeProxy                  *bool
-	MaxMembers                        *int
-	ConnectionLimit                   *int
-	TimeoutClientData                 *int // milliseconds, as the next three
-	TimeoutMemberConnect              *int
-	TimeoutMemberData                 *int
-	TimeoutTCPInspect                 *int
-	ProxyProtocol                     *string // "true", "v1", "v2" or "false"
-	ForwardedFor, ForwardedProto      *bool
-	ForwardedPort, AppProtocol        *bool
-	TLSContainerRef, Hostname         *string
-	Protocols                         []PortProtocol
-	// Tags are nil where the annotation is not there, and empty where it wants none.
-	Tags []string
-	// Malformed are values that are not allowed, and are not refused either.
-	Malformed []Malformed
-}
-
-// Malformed is a value that is not allowed of an annotation that
-// cloud-provider-openstack has too. It counts as not given, as there.
-type Malformed struct {
-	// Annotation is the name, Value what it says and Allowed what it may say.
-	Annotation, Value, Allowed string
-	// NewRefused tells that it is handed on there, and that OpenStack refuses it: no load
-	// balancer is made with it, and one that exists stays as it is.
-	NewRefused bool
-}
-
-// KeepsFloatingIP tells whether the floating IP outlives the Service, or may be meant
-// to: what is released cannot be had again.
-func (v Values) KeepsFloatingIP() bool {
-	return v.KeepFloatingIP != nil && *v.KeepFloatingIP ||
-		slices.ContainsFunc(v.Malformed, func(m Malformed) bool { return m.Annotation == KeepFloatingIP })
-}
-
 // Annotation declares one annotation.
 type Annotation struct {
 	Name string
@@ -158,26 +98,26 @@ type Value struct {
 	read func(*Values, string) bool
 	// exact tells that spaces around the value are part of it.
 	exact bool
-	// otherwise says what becomes of a value that is not allowed; nil: it is refused.
-	otherwise func(value string) fate
+	// onMalformed decides what becomes of a value that is not allowed; nil: it is refused.
+	onMalformed func(value string) handling
 }
 
-// fate is what becomes of a value that is not allowed, of an annotation that
+// handling is what becomes of a value that is not allowed, of an annotation that
 // cloud-provider-openstack has too.
-type fate int
+type handling int
 
 const (
 	// refused: the Service is.
-	refused fate = iota
-	// handedOn: cloud-provider-openstack hands it on, and OpenStack refuses it.
-	handedOn
-	// notGiven: it is as if it were not there.
-	notGiven
+	refuse handling = iota
+	// forward: cloud-provider-openstack hands it on, and OpenStack refuses it.
+	forward
+	// ignore: it is as if it were not there.
+	ignore
 )
 
 // Lenient tells whether a value that is not allowed counts as not given, at least for
 // a load balancer that exists.
-func (v Value) Lenient() bool { return v.otherwise != nil }
+func (v Value) Lenient() bool { return v.onMalformed != nil }
 
 // most is how many bytes the value of an annotation can have. That of source ranges
 // is more than Octavia takes in a request.
@@ -249,10 +189,10 @@ func (a Annotation) take(values *Values, value string) bool {
 	if a.read(values, text) {
 		return true
 	}
-	if a.otherwise == nil || a.otherwise(text) == refused {
+	if a.onMalformed == nil || a.onMalformed(text) == refuse {
 		return false
 	}
-	values.Malformed = append(values.Malformed, Malformed{a.Name, message.TruncateValue(value), a.Allowed, a.otherwise(text) == handedOn})
+	values.Malformed = append(values.Malformed, Malformed{a.Name, message.TruncateValue(value), a.Allowed, a.onMalformed(text) == forward})
 	return true
 }
 

@@ -17,74 +17,74 @@ func addressTable() []Annotation {
 	return []Annotation{
 		{
 			Name: Internal, Key: "internal-lb", Change: InPlace,
-			Value: theirs(boolean(func(v *Values) **bool { return &v.Internal })),
+			Value: cpo(boolean(func(v *Values) **bool { return &v.Internal })),
 			Doc:   "No floating IP: the load balancer is reachable on its VIP only. The key of cloud.conf makes all Services internal, whatever their annotations say.",
 		},
 		{
 			Name: SubnetID, Key: "subnet-id", Default: "the subnet of most nodes", Change: NeedsReplace,
-			Value: text("the ID of a subnet", func(v *Values) **string { return &v.SubnetID }),
+			Value: text("the ID of a subnet", func(v *Values) **string { return &v.VIP.SubnetID }),
 			Doc:   "The subnet of the VIP; also of the members, unless `member-subnet-id` or cloud.conf's `subnet-id` says otherwise.",
 		},
 		{
 			Name: NetworkID, Key: "network-id", Change: NeedsReplace,
-			Value: text("the ID of a network", func(v *Values) **string { return &v.NetworkID }),
+			Value: text("the ID of a network", func(v *Values) **string { return &v.VIP.NetworkID }),
 			Doc:   "The network of the VIP.",
 		},
 		{
 			Name: PortID, Change: NeedsReplace,
-			Value: text("the ID of a port of the project that no device uses", func(v *Values) **string { return &v.PortID }),
+			Value: text("the ID of a port of the project that no device uses", func(v *Values) **string { return &v.VIP.PortID }),
 			Doc:   "The port that becomes the VIP, with its address, in place of one of Octavia's. It is never deleted. Not for the provider ovn.",
 		},
 		{
 			Name: VIPAddress, Change: NeedsReplace,
-			Value: text("a free address in the subnet of the VIP", func(v *Values) **string { return &v.VIPAddress }),
+			Value: text("a free address in the subnet of the VIP", func(v *Values) **string { return &v.VIP.Address }),
 			Doc:   "The address of the VIP, also beside a floating IP. Where there is none, `spec.loadBalancerIP` does the same.",
 		},
 		{
 			Name: VIPQoSPolicyID, Key: "vip-qos-policy-id", Change: InPlace,
-			Value: ids("the ID of a QoS policy, or none", 1, func(v *Values) **string { return &v.VIPQoSPolicyID }),
+			Value: ids("the ID of a QoS policy, or none", 1, func(v *Values) **string { return &v.VIP.QoSPolicyID }),
 			Doc:   "The QoS policy of the VIP's ports. When it is not asked for any more it stays; `none` takes it away. Not for the providers ovn and f5. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
 		{
 			Name: VIPSecurityGroups, Key: "vip-sg-ids", Change: InPlace,
-			Value: ids("comma-separated IDs of security groups, or none", 100, func(v *Values) **string { return &v.VIPSecurityGroups }),
+			Value: ids("comma-separated IDs of security groups, or none", 100, func(v *Values) **string { return &v.VIP.SecurityGroups }),
 			Doc:   "The security groups of the VIP's ports, in place of the one that Octavia makes: they alone say who may connect, to which ports. When they are not asked for any more they stay; `none` takes them away. Not together with source ranges. Octavia 16.0 (2025.1), provider amphora only. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
 		{
 			Name: FloatingNetID, Key: "floating-network-id", EmptyIsNone: true, Default: "the default external network, else the first", Change: OnlyAtCreation,
-			Value: text("the ID of an external network", func(v *Values) **string { return &v.FloatingNetworkID }),
+			Value: text("the ID of an external network", func(v *Values) **string { return &v.Floating.NetworkID }),
 			Doc:   "Where the floating IP comes from.",
 		},
 		{
 			Name: FloatingSubnet, Key: "floating-subnet-id", Change: OnlyAtCreation,
-			Value: text("the ID of a subnet of the external network", func(v *Values) **string { return &v.FloatingSubnetID }),
+			Value: text("the ID of a subnet of the external network", func(v *Values) **string { return &v.Floating.SubnetID }),
 			Doc:   "The subnet that the floating IP comes from.",
 		},
 		{
 			Name: FloatingPattern, Key: "floating-subnet", Change: OnlyAtCreation,
 			Value: line("a pattern for names: a glob, or a regular expression after `~`; a leading `!` negates",
-				func(v *Values) **string { return &v.FloatingPattern }),
+				func(v *Values) **string { return &v.Floating.Pattern }),
 			Doc: "The subnets that the floating IP comes from, by name: the first that has a free address. `floating-subnet-id` goes before it. OpenStack shows the subnets of external networks to few.",
 		},
 		{
 			Name: FloatingTags, Key: "floating-subnet-tags", Change: OnlyAtCreation,
 			Value: line("comma-separated tags: any of them, all of them after `&`; a leading `!` negates",
-				func(v *Values) **string { return &v.FloatingTags }),
+				func(v *Values) **string { return &v.Floating.Tags }),
 			Doc: "The subnets that the floating IP comes from, by tag: the first that has a free address. Together with `floating-subnet` both must hold.",
 		},
 		{
 			Name: FloatingIPID, Change: InPlace,
-			Value: text("the ID of a floating IP of the project", func(v *Values) **string { return &v.FloatingIPID }),
+			Value: text("the ID of a floating IP of the project", func(v *Values) **string { return &v.Floating.ID }),
 			Doc:   "The floating IP to take. It must be free, and is never deleted. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
 		{
 			Name: FloatingIPTag, Change: InPlace,
-			Value: line("a tag of floating IPs of the project", func(v *Values) **string { return &v.FloatingIPTag }),
+			Value: line("a tag of floating IPs of the project", func(v *Values) **string { return &v.Floating.Tag }),
 			Doc:   "Takes a floating IP that carries the tag and is free, of several the first by address. It is never deleted. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
 		{
 			Name: KeepFloatingIP, Default: "false", Change: AtDeletion,
-			Value: theirs(boolean(func(v *Values) **bool { return &v.KeepFloatingIP })),
+			Value: cpo(boolean(func(v *Values) **bool { return &v.Floating.Keep })),
 			Doc:   "The floating IP outlives the Service. A value that is not allowed keeps it too.",
 		},
 		{

@@ -5,12 +5,12 @@ func listenerTable() []Annotation {
 	return append(append(limitTable(), protocolTable()...), []Annotation{
 		{
 			Name: SourceRanges, Default: "everybody", Change: InPlace,
-			Value: cidrs(func(v *Values) *[]string { return &v.SourceRanges }),
+			Value: cidrs(func(v *Values) *[]string { return &v.Listeners.SourceRanges }),
 			Doc:   "The clients that may connect, where spec.loadBalancerSourceRanges is empty.",
 		},
 		{
 			Name: Method, Key: "lb-method", Change: InPlace,
-			Value: theirWord(oneOf(func(v *Values) **string { return &v.Method }, "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT")),
+			Value: cpoChoice(oneOf(func(v *Values) **string { return &v.Members.Method }, "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT")),
 			Doc:   "How traffic spreads over the members.",
 		},
 	}...)
@@ -23,15 +23,15 @@ func limitTable() []Annotation {
 		return Annotation{Name: name, Key: key, Default: "what the cloud's operator chose", Change: InPlace, Value: value, Doc: doc}
 	}
 	return []Annotation{
-		limit(ConnLimit, "connection-limit", theirNumber(from(-1, maxInt32, func(v *Values) **int { return &v.ConnectionLimit })),
+		limit(ConnLimit, "connection-limit", cpoNumber(from(-1, maxInt32, func(v *Values) **int { return &v.Listeners.Limits.ConnectionLimit })),
 			"Connections that a port takes at a time; -1 means no limit."),
-		limit(ClientData, "timeout-client-data", milliseconds(func(v *Values) **int { return &v.TimeoutClientData }),
+		limit(ClientData, "timeout-client-data", milliseconds(func(v *Values) **int { return &v.Listeners.Limits.TimeoutClientData }),
 			"Time after which a client that says nothing is cut off."),
-		limit(MemberConnect, "timeout-member-connect", milliseconds(func(v *Values) **int { return &v.TimeoutMemberConnect }),
+		limit(MemberConnect, "timeout-member-connect", milliseconds(func(v *Values) **int { return &v.Listeners.Limits.TimeoutMemberConnect }),
 			"Time to connect to a member."),
-		limit(MemberData, "timeout-member-data", milliseconds(func(v *Values) **int { return &v.TimeoutMemberData }),
+		limit(MemberData, "timeout-member-data", milliseconds(func(v *Values) **int { return &v.Listeners.Limits.TimeoutMemberData }),
 			"Time after which a member that says nothing is cut off."),
-		limit(TCPInspect, "timeout-tcp-inspect", milliseconds(func(v *Values) **int { return &v.TimeoutTCPInspect }),
+		limit(TCPInspect, "timeout-tcp-inspect", milliseconds(func(v *Values) **int { return &v.Listeners.Limits.TimeoutTCPInspect }),
 			"Time to wait for more of a connection's first bytes."),
 	}
 }
@@ -45,28 +45,28 @@ func protocolTable() []Annotation {
 		}
 	}
 	return []Annotation{
-		header(ForwardedFor, "X-Forwarded-For", theirs(boolean(func(v *Values) **bool { return &v.ForwardedFor }))),
-		header(ForwardedProto, "X-Forwarded-Proto", boolean(func(v *Values) **bool { return &v.ForwardedProto })),
-		header(ForwardedPort, "X-Forwarded-Port", boolean(func(v *Values) **bool { return &v.ForwardedPort })),
+		header(ForwardedFor, "X-Forwarded-For", cpo(boolean(func(v *Values) **bool { return &v.Listeners.ForwardedFor }))),
+		header(ForwardedProto, "X-Forwarded-Proto", boolean(func(v *Values) **bool { return &v.Listeners.ForwardedProto })),
+		header(ForwardedPort, "X-Forwarded-Port", boolean(func(v *Values) **bool { return &v.Listeners.ForwardedPort })),
 		{
 			Name: ProxyProtocol, Default: "false", Change: InPlace,
-			Value: theirSwitch(func(v *Values) **string { return &v.ProxyProtocol }, "true", "v1", "v2", "false"),
+			Value: cpoSwitch(func(v *Values) **string { return &v.Listeners.ProxyProtocol }, "true", "v1", "v2", "false"),
 			Doc:   "Members of TCP ports get a PROXY header, of version 1 (`true`, `v1`) or 2, which names the client. Ports of UDP and SCTP do not take part.",
 		},
 		{
 			Name: TLSContainer, Key: "default-tls-container-ref", EmptyIsNone: true, Change: ReplacesChild,
-			Value: reference(func(v *Values) **string { return &v.TLSContainerRef }),
+			Value: reference(func(v *Values) **string { return &v.Listeners.TLSContainerRef }),
 			Doc:   "The listeners of TCP ports end TLS with this certificate. Another certificate is taken in place.",
 		},
 		{
 			Name: Protocols, Change: ReplacesChild,
-			Value: portProtocols(func(v *Values) *[]PortProtocol { return &v.Protocols }),
+			Value: portProtocols(func(v *Values) *[]PortProtocol { return &v.Listeners.Protocols }),
 			Doc: "The protocol of the listener of a port, by the port's name or number, before all else that is said of it. " +
 				"HTTPS hands TLS through, TERMINATED_HTTPS ends it.",
 		},
 		{
 			Name: AppProtocol, Key: "app-protocol", Default: "false", Change: ReplacesChild,
-			Value: boolean(func(v *Values) **bool { return &v.AppProtocol }),
+			Value: boolean(func(v *Values) **bool { return &v.Listeners.AppProtocol }),
 			Doc: "Ports whose appProtocol is http or kubernetes.io/ws get HTTP listeners, those with https or kubernetes.io/wss HTTPS ones. " +
 				"An appProtocol of `loadbalancer.openstack.org/http`, `/https`, `/terminated-https` or `/tcp` always counts.",
 		},

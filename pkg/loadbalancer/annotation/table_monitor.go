@@ -5,67 +5,67 @@ func monitorTable() []Annotation {
 	return []Annotation{
 		{
 			Name: Monitor, Key: "create-monitor", Change: InPlace,
-			Value: theirs(boolean(func(v *Values) **bool { return &v.Monitor })),
+			Value: cpo(boolean(func(v *Values) **bool { return &v.Monitor.Enabled })),
 			Doc:   "Health monitors for the pools. With externalTrafficPolicy Local there always are some, unless this says \"false\" or another controller made the load balancer without.",
 		},
 		{
 			Name: MonitorDelay, Key: "monitor-delay", Change: InPlace,
-			Value: seconds(func(v *Values) **int { return &v.MonitorDelay }),
+			Value: seconds(func(v *Values) **int { return &v.Monitor.Delay }),
 			Doc:   "Time between two probes of a member.",
 		},
 		{
 			Name: MonitorTimeout, Key: "monitor-timeout", Change: InPlace,
-			Value: seconds(func(v *Values) **int { return &v.MonitorTimeout }),
+			Value: seconds(func(v *Values) **int { return &v.Monitor.Timeout }),
 			Doc:   "How long a probe may take.",
 		},
 		{
 			Name: MonitorRetries, Key: "monitor-max-retries", Change: InPlace,
-			Value: retries(func(v *Values) **int { return &v.MonitorMaxRetries }),
+			Value: retries(func(v *Values) **int { return &v.Monitor.MaxRetries }),
 			Doc:   "Successful probes until a member is up.",
 		},
 		{
 			Name: MonitorDown, Key: "monitor-max-retries-down", Change: InPlace,
-			Value: retries(func(v *Values) **int { return &v.MonitorMaxRetriesDown }),
+			Value: retries(func(v *Values) **int { return &v.Monitor.MaxRetriesDown }),
 			Doc:   "Failed probes until a member is down.",
 		},
 		{
 			Name: MonitorType, Default: "TCP, UDP-CONNECT or SCTP, as the port; with externalTrafficPolicy Local HTTP", Change: ReplacesMonitor,
-			Value: oneOf(func(v *Values) **string { return &v.MonitorType }, "TCP", "HTTP", "HTTPS", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"),
+			Value: oneOf(func(v *Values) **string { return &v.Monitor.Type }, "TCP", "HTTP", "HTTPS", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"),
 			Doc:   "How members are probed: at their NodePort, or at `health-monitor-port`. Ports that cannot have such a monitor keep their usual one.",
 		},
 		{
 			Name: MonitorPath, Default: "/", Change: InPlace,
-			Value: path(func(v *Values) **string { return &v.MonitorPath }),
+			Value: path(func(v *Values) **string { return &v.Monitor.Path }),
 			Doc:   "The path that monitors of type HTTP (the type, if this is given) and HTTPS ask for.",
 		},
 		{
 			Name: MonitorMethod, Default: "GET", Change: InPlace,
-			Value: oneOf(func(v *Values) **string { return &v.MonitorMethod }, "GET", "HEAD", "OPTIONS"),
+			Value: oneOf(func(v *Values) **string { return &v.Monitor.HTTPMethod }, "GET", "HEAD", "OPTIONS"),
 			Doc:   "The method that they ask with: one that changes nothing where it is answered.",
 		},
 		{
 			Name: MonitorCodes, Default: "200", Change: InPlace,
-			Value: codes(func(v *Values) **string { return &v.MonitorCodes }),
+			Value: codes(func(v *Values) **string { return &v.Monitor.Codes }),
 			Doc:   "The answers that mean health to them.",
 		},
 		{
 			Name: MonitorVersion, Default: "Octavia's, which is 1.0", Change: InPlace,
-			Value: oneOf(func(v *Values) **string { return &v.MonitorVersion }, "1.0", "1.1"),
+			Value: oneOf(func(v *Values) **string { return &v.Monitor.HTTPVersion }, "1.0", "1.1"),
 			Doc:   "The version of HTTP that they speak. Some servers take no 1.0.",
 		},
 		{
 			Name: MonitorDomain, Change: InPlace,
-			Value: domain(func(v *Values) **string { return &v.MonitorDomain }),
+			Value: domain(func(v *Values) **string { return &v.Monitor.DomainName }),
 			Doc:   "The host that they ask for, by HTTP 1.1.",
 		},
 		{
 			Name: MonitorPort, Default: "the NodePort", Change: InPlace,
-			Value: from(1, 65535, func(v *Values) **int { return &v.MonitorPort }),
+			Value: from(1, 65535, func(v *Values) **int { return &v.Monitor.Port }),
 			Doc:   "The port of the nodes that is probed: one of the Service's own NodePorts, its healthCheckNodePort, 10256 (kube-proxy's healthz), or one that `monitor-ports` in cloud.conf lists. With `health-monitor-kube-proxy` it is that of kube-proxy.",
 		},
 		{
 			Name: MonitorKubeProxy, Key: "monitor-kube-proxy", Change: ReplacesMonitor,
-			Value: boolean(func(v *Values) **bool { return &v.MonitorKubeProxy }),
+			Value: boolean(func(v *Values) **bool { return &v.Monitor.KubeProxy }),
 			Doc:   "With externalTrafficPolicy Cluster, monitors ask kube-proxy's /healthz on port 10256: nodes that are about to go get no new connections while those they have go on (KEP-3836).",
 		},
 	}

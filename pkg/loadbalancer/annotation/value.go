@@ -33,7 +33,7 @@ func text(allowed string, at func(*Values) **string) Value {
 	})
 }
 
-// line reads any text of one line, which build then parses.
+// line reads any text of one line, which package settings then parses.
 func line(allowed string, at func(*Values) **string) Value {
 	return value("text", allowed, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, "\r\n") {
@@ -47,7 +47,7 @@ func line(allowed string, at func(*Values) **string) Value {
 // MaxSelector is how many bytes a selector of nodes can have.
 const MaxSelector = 1024
 
-// selector accepts what build then parses. Keys of labels hold slashes.
+// selector accepts what package settings then parses. Keys of labels hold slashes.
 func selector(at func(*Values) **string) Value {
 	return value("list", config.SelectorAllowed, func(v *Values, value string) bool {
 		if len(value) > MaxSelector {
@@ -71,13 +71,13 @@ func boolean(at func(*Values) **bool) Value {
 
 // seconds reads what Octavia takes for the delay and timeout of a monitor.
 func seconds(at func(*Values) **int) Value {
-	v := theirNumber(from(1, 3600, at))
+	v := cpoNumber(from(1, 3600, at))
 	v.Allowed += " (seconds)"
 	return v
 }
 
 // retries reads what Octavia takes for the retries of a monitor.
-func retries(at func(*Values) **int) Value { return theirNumber(from(1, 10, at)) }
+func retries(at func(*Values) **int) Value { return cpoNumber(from(1, 10, at)) }
 
 // from reads a number from the lowest to the highest.
 func from(lowest, highest int, at func(*Values) **int) Value {

@@ -62,7 +62,7 @@ const maxInt32 = math.MaxInt32
 // milliseconds reads what Octavia takes for the timeouts of listeners: up to a year.
 func milliseconds(at func(*Values) **int) Value {
 	const year = 365 * 24 * 3600 * 1000
-	return theirNumber(value("number", "0 to 31536000000 (milliseconds)", func(v *Values, value string) bool {
+	return cpoNumber(value("number", "0 to 31536000000 (milliseconds)", func(v *Values, value string) bool {
 		parsed, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || parsed < 0 || parsed > year {
 			return false

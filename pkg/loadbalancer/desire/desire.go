@@ -1,22 +1,23 @@
+// Package desire builds the load balancer that a Service asks for of its settings, its
+// backends and a few facts of the cloud. It is pure: it does no I/O, and it changes
+// nothing that it is given.
 package desire
 
 import (
-	"fmt"
-	"net/netip"
+	"cmp"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// Facts are what build has to know of the cloud.
+// Facts are what has to be known of the cloud; package lookup reads them.
 type Facts struct {
 	Driver driver.Driver
 	// VIPSubnetID and VIPNetworkID are where the VIP goes.
@@ -24,116 +25,32 @@ type Facts struct {
 	// FlavorID and AvailabilityZone are what the load balancer is built like, and
 	// where.
 	FlavorID, AvailabilityZone string
-	// Ignored are settings that this provider does not have.
+	// Ignored are settings that the driver does not have.
 	Ignored []annotation.Notice
 	// FloatingNetworkID is where the floating IP comes from, and FloatingSubnetIDs
 	// its subnets to try in turn; none means any of them.
 	FloatingNetworkID string
 	FloatingSubnetIDs []string
-	// NoFloatingIP says why the Service, though it is external, can have no floating
+	// NoFloatingIP is why the Service, though it is external, can have no floating
 	// IP in this cloud; empty when it can.
 	NoFloatingIP string
-	// Chosen says which of several external networks was taken, if nobody has chosen;
+	// Chosen is which of several external networks was taken, if nobody has chosen;
 	// ChosenSubnet the same of the VIP and the nodes' subnets.
 	Chosen, ChosenSubnet string
-	// MembersIn is the subnet of all members; where it is empty, MemberSubnets are those
-	// of their nodes, by address.
-	MembersIn     string
-	MemberSubnets map[string]string
+	// MemberSubnetID is the subnet of all members; where it is empty, MemberSubnets are
+	// those of their nodes, by address.
+	MemberSubnetID string
+	MemberSubnets  map[string]string
 }
 
-// Backend is a node with the address at which it is a member.
-type Backend struct {
-	Node    *v1.Node
-	Address string
-}
-
-// Backends picks the nodes that become members, ordered by name, each with its
-// address of the Service's family. It also gives the names of those left out for
-// want of one, and an error if that leaves none.
-func Backends(s Settings, nodes []*v1.Node) (backends []Backend, without []string, err error) {
-	selected := slices.Collect(func(yield func(*v1.Node) bool) {
-		for _, node := range nodes {
-			if s.NodeSelector.Matches(labels.Set(node.Labels)) && !yield(node) {
-				return
-			}
-		}
-	})
-	slices.SortFunc(selected, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
-	taken := map[string]bool{}
-	for _, node := range selected {
-		address := nodeAddress(node, s.Family)
-		switch {
-		case address == "":
-			without = append(without, node.Name)
-		case !taken[address]:
-			taken[address] = true
-			backends = append(backends, Backend{node, address})
-		}
-	}
-	if len(backends) > 0 {
-		return subset(backends, s.MaxMembers, s.Seed), without, nil
-	}
-	switch {
-	case len(nodes) == 0:
-		return nil, nil, fmt.Errorf("the cluster has no node that can be a member")
-	case len(selected) == 0:
-		return nil, nil, &NoneSelectedError{len(nodes), s.NodeSelector.String()}
-	default:
-		return nil, without, fmt.Errorf("no node has an address of family %s: %s", describe(s.Family), Some(without))
-	}
-}
-
-// NoneSelectedError tells that the node selector of a Service matches none of the nodes.
-type NoneSelectedError struct {
-	Nodes    int
-	Selector string
-}
-
-// Error implements error.
-func (e *NoneSelectedError) Error() string {
-	return fmt.Sprintf("none of %d nodes matches the node selector %q", e.Nodes, e.Selector)
-}
-
-// nodeAddress gives the first internal address of a family, else the first
-// external one.
-func nodeAddress(node *v1.Node, wanted v1.IPFamily) string {
-	for _, kind := range []v1.NodeAddressType{v1.NodeInternalIP, v1.NodeExternalIP} {
-		for _, a := range node.Status.Addresses {
-			if a.Type != kind {
-				continue
-			}
-			if address, err := netip.ParseAddr(a.Address); err == nil && address.Zone() == "" && sameFamily(address, wanted) {
-				return address.Unmap().String()
-			}
-		}
-	}
-	return ""
-}
-
-// Some joins names for a message, which stays short however many there are.
-func Some(names []string) string {
-	const most = 5
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
-
-// Validate refuses what cannot be served, before anything is read of the cloud
-// but the version of Octavia.
-func Validate(svc *v1.Service, s Settings, drv driver.Driver) field.ErrorList {
-	return append(validatePorts(svc, drv), validateSettings(svc, s, drv)...)
-}
-
-// LoadBalancer gives the load balancer that a Service asks for. The Service must
-// have passed Validate.
-func LoadBalancer(svc *v1.Service, id ownership.Identity, s Settings, backends []Backend, facts Facts) *model.LoadBalancer {
+// LoadBalancer returns the load balancer that a Service asks for. Its settings must have
+// passed Validate.
+func LoadBalancer(id ownership.Identity, s settings.Settings, backends []members.Backend, facts Facts) *model.LoadBalancer {
 	lb := &model.LoadBalancer{
 		Name:             id.Name(),
 		Description:      id.Description(),
-		Tags:             s.tagsOf(id),
-		Provider:         s.Provider,
+		Tags:             tags(id, s),
+		Provider:         s.LoadBalancer.Provider,
 		FlavorID:         facts.FlavorID,
 		AvailabilityZone: facts.AvailabilityZone,
 		VIP:              vip(s, facts),
@@ -141,29 +58,96 @@ func LoadBalancer(svc *v1.Service, id ownership.Identity, s Settings, backends [
 	if s.FloatingIP() && facts.NoFloatingIP == "" {
 		lb.FloatingIP = floatingIP(s, id.FloatingIPDescription(), facts)
 	}
-	for i, port := range svc.Spec.Ports {
+	for i, port := range s.Traffic.Ports {
 		l := listener(port, i, id, s, facts.Driver)
-		l.Pool = pool(svc, i, s.Listeners.poolProtocol(l.Protocol), id, s, backends, facts)
+		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, s, backends, facts)
 		lb.Listeners = append(lb.Listeners, l)
 	}
 	lb.Sort()
 	return lb
 }
 
-func pool(svc *v1.Service, i int, protocol model.Protocol, id ownership.Identity, s Settings, backends []Backend, facts Facts) model.Pool {
-	port := svc.Spec.Ports[i]
+// tags returns the tags of everything that is made for the Service: the user's beside
+// those that name its owner; none where Octavia has no tags.
+func tags(id ownership.Identity, s settings.Settings) []string {
+	ours := id.Tags()
+	if len(ours) == 0 {
+		return nil
+	}
+	return slices.Concat(ours, s.LoadBalancer.Tags)
+}
+
+// vip returns the VIP that a Service asks for.
+func vip(s settings.Settings, facts Facts) model.VIP {
+	v := model.VIP{
+		SubnetID: facts.VIPSubnetID, NetworkID: facts.VIPNetworkID,
+		PortID: s.VIP.PortID, Address: s.VIP.Address, VIPSettings: s.VIP.VIPSettings,
+	}
+	if (!s.FloatingIP() || facts.NoFloatingIP != "") && s.VIP.PortID == "" {
+		v.Address = cmp.Or(v.Address, s.LoadBalancerIP)
+	}
+	return v
+}
+
+// floatingIP returns the floating IP that a Service asks for.
+func floatingIP(s settings.Settings, description string, facts Facts) *model.FloatingIP {
+	fip, _ := s.AskedFloatingIP()
+	fip.NetworkID, fip.SubnetIDs, fip.Description = facts.FloatingNetworkID, facts.FloatingSubnetIDs, description
+	return &fip
+}
+
+// listener returns the listener of a port, without its pool.
+func listener(port v1.ServicePort, i int, id ownership.Identity, s settings.Settings, drv driver.Driver) model.Listener {
+	l := model.Listener{
+		Name:         id.ListenerName(i),
+		Protocol:     s.Listeners.Protocol(port),
+		Port:         int(port.Port),
+		Tags:         tags(id, s),
+		AllowedCIDRs: allowedCIDRs(s, drv),
+		Limits:       supportedLimits(s.Listeners.Limits, drv),
+	}
+	if l.Protocol == model.HTTP || l.Protocol == model.TerminatedHTTPS {
+		l.InsertHeaders = slices.Clone(s.Listeners.Headers)
+	}
+	if l.Protocol == model.TerminatedHTTPS {
+		l.TLSContainerRef = s.Listeners.TLSContainerRef
+	}
+	return l
+}
+
+// allowedCIDRs returns the clients that a listener lets in. Where it cannot choose, the
+// security groups of the nodes do.
+func allowedCIDRs(s settings.Settings, drv driver.Driver) []string {
+	if !drv.Supports(driver.SourceRanges) {
+		return nil
+	}
+	return slices.Clone(s.Access.SourceRanges)
+}
+
+// supportedLimits leaves out the limits that a driver does not keep.
+func supportedLimits(l model.Limits, drv driver.Driver) model.Limits {
+	for name, limit := range l.Named {
+		if !drv.Supports(settings.LimitFeature(name)) {
+			*limit = model.Limit{}
+		}
+	}
+	return l
+}
+
+// pool returns the pool of a port, with its members and its monitor.
+func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, s settings.Settings, backends []members.Backend, facts Facts) model.Pool {
 	p := model.Pool{
 		Name:      id.PoolName(i),
 		Protocol:  protocol,
-		Algorithm: s.Method,
-		Tags:      s.tagsOf(id),
+		Algorithm: s.Pools.Algorithm,
+		Tags:      tags(id, s),
 	}
-	if !slices.Contains(facts.Driver.Algorithms, s.Method) {
+	if !slices.Contains(facts.Driver.Algorithms, p.Algorithm) {
 		p.Algorithm = facts.Driver.Algorithms[0] // only a default comes this far
 	}
-	p.Persistence, p.PersistenceTimeout = affinity(svc, protocol)
+	p.Persistence, p.PersistenceTimeout = persistence(s.Traffic, protocol)
 	var monitorPort int
-	p.Monitor, monitorPort = monitor(svc, p.Protocol, s.Monitor, facts.Driver)
+	p.Monitor, monitorPort = s.HealthMonitor(p.Protocol, facts.Driver)
 	if p.Monitor != nil {
 		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
 	}
@@ -172,9 +156,21 @@ func pool(svc *v1.Service, i int, protocol model.Protocol, id ownership.Identity
 			Name:        b.Node.Name,
 			Address:     b.Address,
 			Port:        int(port.NodePort),
-			SubnetID:    first(facts.MembersIn, facts.MemberSubnets[b.Address]),
+			SubnetID:    cmp.Or(facts.MemberSubnetID, facts.MemberSubnets[b.Address]),
 			MonitorPort: monitorPort,
 		})
 	}
 	return p
+}
+
+// persistence returns the session persistence of a pool, and how long it lasts. Octavia
+// knows a time for UDP and SCTP only.
+func persistence(t settings.TrafficSettings, protocol model.Protocol) (kind string, timeout int) {
+	if !t.ClientAffinity {
+		return "", 0
+	}
+	if t.CustomAffinityTimeout() && protocol.Transport() != model.TCP {
+		timeout = t.AffinityTimeout
+	}
+	return model.SourceIP, timeout
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -33,7 +34,7 @@ func keptLoadBalancer(addresses ...string) *model.LoadBalancer {
 func followers(addresses ...string) desire.Followers {
 	var f desire.Followers
 	for _, address := range addresses {
-		f.Backends = append(f.Backends, desire.Backend{Node: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-" + address}}, Address: address})
+		f.Backends = append(f.Backends, members.Backend{Node: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-" + address}}, Address: address})
 	}
 	return f
 }
@@ -42,7 +43,7 @@ func followers(addresses ...string) desire.Followers {
 func followed(nodePort int32, nodes desire.Followers) []string {
 	svc := &v1.Service{Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: 80, NodePort: nodePort}}}}
 	var members []string
-	for _, m := range desire.Follow(svc, keptLoadBalancer("10.0.0.1", "10.0.0.2"), nodes).Listeners[0].Pool.Members {
+	for _, m := range desire.Follow(svc.Spec.Ports, keptLoadBalancer("10.0.0.1", "10.0.0.2"), nodes).Listeners[0].Pool.Members {
 		members = append(members, fmt.Sprintf("%s:%d %s %s monitor %d drained %t", m.Address, m.Port, m.Name, m.SubnetID, m.MonitorPort, m.Drained))
 	}
 	return members
@@ -83,7 +84,7 @@ func TestAKeptLoadBalancerIsAsItIs(t *testing.T) {
 	t.Parallel()
 	svc := &v1.Service{Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080}}}}
 	kept := keptLoadBalancer("10.0.0.1", "10.0.0.2")
-	wanted := desire.Follow(svc, kept, followers("10.0.0.1", "10.0.0.2"))
+	wanted := desire.Follow(svc.Spec.Ports, kept, followers("10.0.0.1", "10.0.0.2"))
 	kept.FloatingIP = nil
 	if todo := plan.Diff(wanted, model.Observed{LoadBalancer: kept}, plan.Options{Published: true}); !todo.Empty() {
 		t.Errorf("to be done:\n%s", todo)

@@ -11,6 +11,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -28,7 +30,7 @@ func FuzzService(f *testing.F) {
 	f.Add(annotation.Monitor+"=true\n"+annotation.MonitorPort+"=10250", "10.0.0.0/8,::/0", "192.0.2.1", "PQR", true, true)
 	f.Add("loadbalancer.openstack.org/subnet-idd=x", strings.Repeat("2001:db8::/48,", 2000), strings.Repeat("x", 5000), strings.Repeat("Pp", 300), false, false)
 	f.Fuzz(func(t *testing.T, annotations, ranges, address, portBytes string, policyLocal, ovn bool) {
-		svc := service(ports())
+		svc := fixture.Service(fixture.Ports())
 		for line := range strings.SplitSeq(annotations, "\n") {
 			name, value, _ := strings.Cut(line, "=")
 			svc.Annotations[name] = value
@@ -38,35 +40,35 @@ func FuzzService(f *testing.F) {
 		}
 		for _, b := range []byte(portBytes) {
 			protocol := []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP}[b%3]
-			svc.Spec.Ports = append(svc.Spec.Ports, port(protocol, int32(b)))
+			svc.Spec.Ports = append(svc.Spec.Ports, fixture.Port(protocol, int32(b)))
 		}
 		svc.Spec.LoadBalancerIP = address
 		if policyLocal {
-			local(svc)
+			fixture.Local(svc)
 		}
-		drv, cfg := today(), conf(func(lb *config.LoadBalancer) { lb.DenyAnnotations = "vip-sg-ids,port-id" })
+		drv, cfg := fixture.Amphora(), fixture.Config(func(lb *config.LoadBalancer) { lb.DenyAnnotations = "vip-sg-ids,port-id" })
 		if ovn {
 			drv = driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
 		}
-		settings, notices, errs := desire.Read(svc, cfg)
+		s, notices, errs := fixture.Parse(t, svc, cfg)
 		var told []string
-		for _, notice := range append(notices, desire.Ineffective(svc, settings, drv)...) {
+		for _, notice := range append(notices, s.Unused(drv)...) {
 			told = append(told, notice.Annotation+": "+notice.Message)
 		}
 		if text := message.Join(told, "; ", message.MaxEvent); len(text) > message.MaxEvent || !utf8.ValidString(text) {
 			t.Errorf("an event of %d bytes: %q", len(text), text)
 		}
-		if err := message.Invalid(append(errs, desire.Validate(svc, settings, drv)...)); err != nil {
+		if err := message.Invalid(append(errs, s.Validate(drv)...)); err != nil {
 			if text := err.Error(); len(text) > message.MaxError || !utf8.ValidString(text) || text == "" {
 				t.Errorf("an error of %d bytes: %q", len(text), text)
 			}
 			return
 		}
-		backends, _, err := desire.Backends(settings, []*v1.Node{node("a", "10.0.0.1", "fd00::1")})
+		backends, _, err := members.Select(s, []*v1.Node{fixture.Node("a", "10.0.0.1", "fd00::1")})
 		if err != nil {
 			return // no node is selected
 		}
-		lb := desire.LoadBalancer(svc, ownership.Identity{ClusterName: "c", ServiceUID: "uid", Namespace: "default", Service: "web"}, settings, backends, desire.Facts{Driver: drv})
+		lb := desire.LoadBalancer(ownership.Identity{ClusterName: "c", ServiceUID: "uid", Namespace: "default", Service: "web"}, s, backends, desire.Facts{Driver: drv})
 		if len(lb.Listeners) != len(svc.Spec.Ports) {
 			t.Errorf("%d listeners for %d ports", len(lb.Listeners), len(svc.Spec.Ports))
 		}

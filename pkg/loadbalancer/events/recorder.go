@@ -12,6 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -137,7 +138,7 @@ func (r *Recorder) SettingsIgnored(svc *v1.Service, subject string, ignored []an
 func (r *Recorder) NodesSkipped(svc *v1.Service, family v1.IPFamily, names []string) {
 	text := ""
 	if len(names) > 0 {
-		text = fmt.Sprintf("Not added as members because they have no %s address: %s", family, desire.Some(names))
+		text = fmt.Sprintf("Not added as members because they have no %s address: %s", family, message.JoinLimited(names))
 	}
 	r.emitChanged(svc, nodes, NodeSkipped, text)
 }
@@ -178,12 +179,12 @@ func (r *Recorder) ForeignFloatingIP(svc *v1.Service, fip model.FloatingIP, vip 
 // PortsNotFound emits which nodes the security groups do not open, as no Neutron port
 // with their address is found. A new Node that waits to be initialized is none of them:
 // which server it is comes later, and is reconciled then.
-func (r *Recorder) PortsNotFound(svc *v1.Service, names []string, backends []desire.Backend) {
+func (r *Recorder) PortsNotFound(svc *v1.Service, names []string, backends []members.Backend) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return slices.ContainsFunc(backends, func(b desire.Backend) bool { return b.Node.Name == name && uninitialized(b.Node) })
+		return slices.ContainsFunc(backends, func(b members.Backend) bool { return b.Node.Name == name && uninitialized(b.Node) })
 	})
 	if len(names) > 0 {
-		r.emitf(svc, PortNotFound, "No Neutron port of this project has the address of %s: open the NodePorts there to the load balancer yourself", desire.Some(names))
+		r.emitf(svc, PortNotFound, "No Neutron port of this project has the address of %s: open the NodePorts there to the load balancer yourself", message.JoinLimited(names))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -50,8 +51,8 @@ func published(addresses ...string) *v1.Service {
 	return svc
 }
 
-func backend(name string, taints ...v1.Taint) desire.Backend {
-	return desire.Backend{Node: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodeSpec{Taints: taints}}}
+func backend(name string, taints ...v1.Taint) members.Backend {
+	return members.Backend{Node: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodeSpec{Taints: taints}}}
 }
 
 func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
@@ -95,10 +96,10 @@ func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 			"Warning LoadBalancerForcedInternal no network\nNormal LoadBalancerSubnetChosen subnet-1\nNormal LoadBalancerExternalNetworkChosen network-1"},
 		"chosen before": {func(r *events.Recorder) { r.Chosen(svc, chosen, plan.Plan{}) }, ""},
 		"ports not found": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, []string{"node-1", "node-2"}, []desire.Backend{backend("node-1", waiting), backend("node-2")})
+			r.PortsNotFound(svc, []string{"node-1", "node-2"}, []members.Backend{backend("node-1", waiting), backend("node-2")})
 		}, "Warning SecurityGroupPortNotFound No Neutron port of this project has the address of node-2:"},
 		"only a node that waits": {func(r *events.Recorder) {
-			r.PortsNotFound(svc, []string{"node-1"}, []desire.Backend{backend("node-1", waiting)})
+			r.PortsNotFound(svc, []string{"node-1"}, []members.Backend{backend("node-1", waiting)})
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

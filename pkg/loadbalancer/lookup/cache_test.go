@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -26,10 +26,10 @@ func TestFactsAreKeptForAWhile(t *testing.T) {
 	node := w.node("a", "")
 	for _, test := range []struct {
 		what     string
-		settings desire.Settings
+		settings settings.Settings
 		requests int
 	}{
-		{"network and subnets", w.internal(inNetwork(w.cloud.Network.ID), func(s *desire.Settings) { s.MemberSubnetID = "m" }), 2},
+		{"network and subnets", w.internal(inNetwork(w.cloud.Network.ID), func(s *settings.Settings) { s.Members.SubnetID = "m" }), 2},
 		{"floating network", w.external(), 1},
 		{"external networks", w.external(floatingFrom("")), 1},
 		{"ports of nodes", w.internal(inSubnet("")), 1},

@@ -7,13 +7,14 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // floating fills in where the floating IP comes from. One that is there and will do
 // is not asked about, nor is one that the Service names: that is there or is not.
-func (r *Reader) floating(ctx context.Context, s desire.Settings, existing *model.LoadBalancer, facts *desire.Facts) error {
+func (r *Reader) floating(ctx context.Context, s settings.Settings, existing *model.LoadBalancer, facts *desire.Facts) error {
 	if !s.FloatingIP() {
 		return nil
 	}
@@ -39,7 +40,7 @@ func (r *Reader) floating(ctx context.Context, s desire.Settings, existing *mode
 // configured one, if it can give any, that of the configured subnet, or else the
 // default external network, or the first. It is nil where there is none, which
 // facts then tells.
-func (r *Reader) floatingNetwork(ctx context.Context, s desire.Settings, facts *desire.Facts) (*neutron.Network, error) {
+func (r *Reader) floatingNetwork(ctx context.Context, s settings.Settings, facts *desire.Facts) (*neutron.Network, error) {
 	id := s.Floating.NetworkID
 	if id == "" && s.Floating.SubnetID != "" {
 		subnet, err := r.subnet.get(ctx, s.Floating.SubnetID, r.neutron.Subnet)
@@ -90,7 +91,7 @@ func (r *Reader) anyExternal(ctx context.Context, facts *desire.Facts) (*neutron
 
 // floatingSubnets gives the subnets to take a floating IP from, as Neutron lists
 // them; none means any of the network's.
-func (r *Reader) floatingSubnets(ctx context.Context, f desire.FloatingSettings, network *neutron.Network) ([]string, error) {
+func (r *Reader) floatingSubnets(ctx context.Context, f settings.FloatingSettings, network *neutron.Network) ([]string, error) {
 	if f.SubnetID != "" {
 		return []string{f.SubnetID}, nil
 	}

@@ -18,7 +18,9 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -73,14 +75,14 @@ func (r *Reader) Version(ctx context.Context) (octavia.Version, error) { return 
 
 // Gather reads the facts for a Service. What a load balancer that exists has
 // settled is not asked again: existing is nil when there is none.
-func (r *Reader) Gather(ctx context.Context, s desire.Settings, backends []desire.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
+func (r *Reader) Gather(ctx context.Context, s settings.Settings, backends []members.Backend, drv driver.Driver, existing *model.LoadBalancer) (desire.Facts, error) {
 	facts := desire.Facts{Driver: drv}
 	var err error
-	if facts.MembersIn, err = r.membersIn(ctx, s); err != nil {
+	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
 		return facts, err
 	}
-	forVIP := existing == nil && s.SubnetID == "" && s.NetworkID == "" && s.PortID == ""
-	if facts.MembersIn == "" || forVIP {
+	forVIP := existing == nil && s.VIP.SubnetID == "" && s.VIP.NetworkID == "" && s.VIP.PortID == ""
+	if facts.MemberSubnetID == "" || forVIP {
 		if facts.MemberSubnets, err = r.MemberSubnets(ctx, backends); err != nil {
 			return facts, err
 		}
@@ -92,22 +94,22 @@ func (r *Reader) Gather(ctx context.Context, s desire.Settings, backends []desir
 		if err := r.vip(ctx, s, &facts); err != nil {
 			return facts, err
 		}
-	} else if s.PortID == "" {
-		facts.VIPSubnetID, facts.VIPNetworkID = s.SubnetID, s.NetworkID
+	} else if s.VIP.PortID == "" {
+		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
 	}
 	return facts, r.floating(ctx, s, existing, &facts)
 }
 
 // vip gives the subnet of the VIP: the configured one, the only one of the family
 // in the configured network, or the one that most nodes are in.
-func (r *Reader) vip(ctx context.Context, s desire.Settings, facts *desire.Facts) (err error) {
+func (r *Reader) vip(ctx context.Context, s settings.Settings, facts *desire.Facts) (err error) {
 	switch {
-	case s.PortID != "":
+	case s.VIP.PortID != "":
 		facts.VIPSubnetID, err = r.ownPort(ctx, s)
-	case s.SubnetID != "":
-		facts.VIPSubnetID, facts.VIPNetworkID = s.SubnetID, s.NetworkID
-	case s.NetworkID != "":
-		facts.VIPNetworkID = s.NetworkID
+	case s.VIP.SubnetID != "":
+		facts.VIPSubnetID, facts.VIPNetworkID = s.VIP.SubnetID, s.VIP.NetworkID
+	case s.VIP.NetworkID != "":
+		facts.VIPNetworkID = s.VIP.NetworkID
 		facts.VIPSubnetID, err = r.onlySubnet(ctx, s)
 	default:
 		facts.VIPSubnetID, facts.ChosenSubnet, err = ofMostNodes(facts.MemberSubnets)
@@ -115,35 +117,35 @@ func (r *Reader) vip(ctx context.Context, s desire.Settings, facts *desire.Facts
 	return err
 }
 
-// membersIn gives the subnet that all members are in, "" for that of each one's node:
+// memberSubnet returns the subnet that all members are in, "" for that of each one's node:
 // the one that is asked for, else that of cloud.conf, else that of the VIP, which the
 // Service or its class names. One of cloud.conf that is of another family than the
 // Service gives way to that of the VIP: nobody could be reached from there.
-func (r *Reader) membersIn(ctx context.Context, s desire.Settings) (string, error) {
+func (r *Reader) memberSubnet(ctx context.Context, s settings.Settings) (string, error) {
 	switch {
-	case s.MemberSubnetID != "":
-		return s.MemberSubnetID, nil
-	case s.MembersIn == "" || s.MembersIn == s.SubnetID:
-		return s.SubnetID, nil
-	case s.SubnetID == "":
-		return s.MembersIn, nil
+	case s.Members.SubnetID != "":
+		return s.Members.SubnetID, nil
+	case s.Members.DefaultSubnetID == "" || s.Members.DefaultSubnetID == s.VIP.SubnetID:
+		return s.VIP.SubnetID, nil
+	case s.VIP.SubnetID == "":
+		return s.Members.DefaultSubnetID, nil
 	}
-	family, err := r.Family(ctx, model.VIP{SubnetID: s.MembersIn})
+	family, err := r.Family(ctx, model.VIP{SubnetID: s.Members.DefaultSubnetID})
 	switch {
 	case err != nil:
 		return "", err
 	case family != "" && family != s.Family:
-		return s.SubnetID, nil
+		return s.VIP.SubnetID, nil
 	}
-	return s.MembersIn, nil
+	return s.Members.DefaultSubnetID, nil
 }
 
 // onlySubnet gives the only subnet of the Service's family in its network.
-func (r *Reader) onlySubnet(ctx context.Context, s desire.Settings) (string, error) {
-	if _, err := r.network(ctx, s.NetworkID); err != nil {
+func (r *Reader) onlySubnet(ctx context.Context, s settings.Settings) (string, error) {
+	if _, err := r.network(ctx, s.VIP.NetworkID); err != nil {
 		return "", err
 	}
-	subnets, err := r.subnets.get(ctx, s.NetworkID, r.neutron.Subnets)
+	subnets, err := r.subnets.get(ctx, s.VIP.NetworkID, r.neutron.Subnets)
 	if err != nil {
 		return "", err
 	}
@@ -157,10 +159,10 @@ func (r *Reader) onlySubnet(ctx context.Context, s desire.Settings) (string, err
 	case 1:
 		return ids[0], nil
 	case 0:
-		return "", &Error{fmt.Sprintf("network %s has no subnet of family %s for the VIP", s.NetworkID, s.Family)}
+		return "", &Error{fmt.Sprintf("network %s has no subnet of family %s for the VIP", s.VIP.NetworkID, s.Family)}
 	default:
 		return "", &Error{fmt.Sprintf("network %s has %d subnets of family %s (%s): name one with the annotation "+
-			"loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf", s.NetworkID, len(ids), s.Family, strings.Join(names, ", "))}
+			"loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf", s.VIP.NetworkID, len(ids), s.Family, strings.Join(names, ", "))}
 	}
 }
 
@@ -191,7 +193,7 @@ func ofMostNodes(memberSubnets map[string]string) (subnet, chosen string, err er
 // MemberSubnets finds the subnets of the nodes' addresses, as far as they are on ports
 // of this project: from the ports of their servers, a request for 150 nodes that were
 // not asked for lately.
-func (r *Reader) MemberSubnets(ctx context.Context, backends []desire.Backend) (map[string]string, error) {
+func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) (map[string]string, error) {
 	found := map[string]string{}
 	servers := map[string]string{} // server by address
 	for _, b := range backends {

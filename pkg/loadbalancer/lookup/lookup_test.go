@@ -12,7 +12,9 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -34,7 +36,7 @@ func TestTheOnlySubnetOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{IPv6CIDR: "fd00:6::/64"})
 	for _, test := range []struct {
-		settings desire.Settings
+		settings settings.Settings
 		want     string
 	}{
 		{w.internal(inNetwork(w.cloud.Network.ID)), w.cloud.Subnet.ID},
@@ -74,7 +76,7 @@ func TestANetworkThatIsNotThere(t *testing.T) {
 func TestTheSubnetThatAllNodesAreIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{IPv6CIDR: "fd00:6::/64"})
-	nodes := []desire.Backend{w.node("a", "127.100.1.1"), w.node("b", "127.100.1.2")}
+	nodes := []members.Backend{w.node("a", "127.100.1.1"), w.node("b", "127.100.1.2")}
 	elsewhere := backend("outside", "192.0.2.1", "")
 	known := w.must(w.internal(inSubnet("")), append(nodes, elsewhere)...)
 	want := desire.Facts{
@@ -93,10 +95,10 @@ func TestNodesInTwoSubnets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{})
 	other := w.subnet(w.cloud.Network.ID, "127.101.0.0/16")
-	nodes := []desire.Backend{w.node("a", "127.100.1.1"), w.node("b", "127.101.1.1"), w.node("c", "127.101.1.2")}
+	nodes := []members.Backend{w.node("a", "127.100.1.1"), w.node("b", "127.101.1.1"), w.node("c", "127.101.1.2")}
 	for n, want := range map[int]string{3: other.ID, 2: min(w.cloud.Subnet.ID, other.ID), 1: w.cloud.Subnet.ID} {
 		known := w.must(w.internal(inSubnet("")), nodes[:n]...)
-		if known.VIPSubnetID != want || known.MembersIn != "" || known.MemberSubnets["127.100.1.1"] != w.cloud.Subnet.ID {
+		if known.VIPSubnetID != want || known.MemberSubnetID != "" || known.MemberSubnets["127.100.1.1"] != w.cloud.Subnet.ID {
 			t.Errorf("of %d nodes: facts %+v, want the VIP in %s", n, known, want)
 		}
 		told := known.ChosenSubnet
@@ -132,13 +134,13 @@ func TestTheSubnetOfAllMembers(t *testing.T) {
 		{"", v6, "vip", v1.IPv6Protocol, v6},
 		{"", v4, "", v1.IPv4Protocol, v4}, // the class names a network
 	} {
-		known := w.must(w.internal(func(s *desire.Settings) {
-			s.MemberSubnetID, s.MembersIn, s.SubnetID, s.Family = test.asked, test.conf, test.vip, test.family
+		known := w.must(w.internal(func(s *settings.Settings) {
+			s.Members.SubnetID, s.Members.DefaultSubnetID, s.VIP.SubnetID, s.Family = test.asked, test.conf, test.vip, test.family
 			if test.vip == "" {
-				s.NetworkID = w.cloud.Network.ID
+				s.VIP.NetworkID = w.cloud.Network.ID
 			}
 		}), w.node("a", ""))
-		if known.MembersIn != test.want || known.MemberSubnets != nil {
+		if known.MemberSubnetID != test.want || known.MemberSubnets != nil {
 			t.Errorf("%+v: facts %+v", test, known)
 		}
 	}
@@ -150,7 +152,7 @@ func TestTheSubnetOfAllMembers(t *testing.T) {
 func TestASubnetForMembersLeavesTheVIPInTheNodesSubnet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{})
-	members := func(s *desire.Settings) { s.SubnetID, s.MemberSubnetID = "", "members" }
+	members := func(s *settings.Settings) { s.VIP.SubnetID, s.Members.SubnetID = "", "members" }
 	known := w.must(w.internal(members), w.node("a", ""))
 	if known.VIPSubnetID != w.cloud.Subnet.ID {
 		t.Errorf("facts %+v, want the VIP in %s", known, w.cloud.Subnet.ID)
@@ -172,7 +174,7 @@ func TestNodesWhoseServersAreNotKnown(t *testing.T) {
 			t.Errorf("%s: facts %+v", providerID, known)
 		}
 	}
-	for _, node := range []desire.Backend{
+	for _, node := range []members.Backend{
 		backend("a", "127.100.1.1", ""), backend("a", "127.100.1.1", "aws:///zone/"+server), backend("a", "127.100.1.1", "openstack:///"),
 		backend("a", "127.100.9.9", "openstack:///"+server), // an address that is not its port's
 		backend("a", "127.100.1.1", "openstack:///0d4c2a3e-6c3b-4f0e-8b5f-6c1b8d7f9a00"),
@@ -229,7 +231,7 @@ func (w *world) networksAnswer(body string) {
 func TestNoFloatingNetworkWithoutAFloatingIP(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulator.Topology{})
-	for what, s := range map[string]desire.Settings{"internal": w.internal(), "IPv6": w.external(ipv6)} {
+	for what, s := range map[string]settings.Settings{"internal": w.internal(), "IPv6": w.external(ipv6)} {
 		if got := w.must(s).FloatingNetworkID; got != "" {
 			t.Errorf("%s: floating IPs come from %s", what, got)
 		}
@@ -310,7 +312,7 @@ func TestFactsThatCannotBeHadAreErrors(t *testing.T) {
 	node := w.node("a", "")
 	for i, test := range []struct {
 		route    string
-		settings desire.Settings
+		settings settings.Settings
 	}{
 		{networkRoute, w.internal(inNetwork(w.cloud.Network.ID))},
 		{subnetsRoute, w.internal(inNetwork(w.cloud.Network.ID))},

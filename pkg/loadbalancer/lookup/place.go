@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -27,15 +28,15 @@ type Octavia interface {
 // place fills in what a load balancer is built like and where. For one that is to
 // be made, what does not exist is refused here. What the provider does not have is
 // left out and told.
-func (r *Reader) place(ctx context.Context, s desire.Settings, drv driver.Driver, isNew bool, facts *desire.Facts) error {
-	facts.AvailabilityZone = s.AvailabilityZone
-	if why := drv.Lacks(driver.AvailabilityZones); why != "" && s.AvailabilityZone != "" {
+func (r *Reader) place(ctx context.Context, s settings.Settings, drv driver.Driver, isNew bool, facts *desire.Facts) error {
+	facts.AvailabilityZone = s.LoadBalancer.AvailabilityZone
+	if why := drv.Lacks(driver.AvailabilityZones); why != "" && s.LoadBalancer.AvailabilityZone != "" {
 		facts.AvailabilityZone = ""
 		facts.Ignored = append(facts.Ignored, annotation.Notice{Annotation: annotation.AvailabilityZone, Message: "without effect: " + why})
 	}
-	if why := drv.Lacks(driver.Flavors); why != "" && s.FlavorID != "" {
+	if why := drv.Lacks(driver.Flavors); why != "" && s.LoadBalancer.FlavorID != "" {
 		facts.Ignored = append(facts.Ignored, annotation.Notice{Annotation: annotation.FlavorID, Message: "without effect: " + why})
-	} else if err := r.flavor(ctx, s.FlavorID, isNew, facts); err != nil {
+	} else if err := r.flavor(ctx, s.LoadBalancer.FlavorID, isNew, facts); err != nil {
 		return err
 	}
 	if !isNew || facts.AvailabilityZone == "" {
@@ -106,11 +107,11 @@ func orNone(names []string) string {
 
 // ownPort refuses a port that cannot be the VIP, and gives the subnet that the VIP
 // is in.
-func (r *Reader) ownPort(ctx context.Context, s desire.Settings) (subnet string, err error) {
-	port, err := r.neutron.Port(ctx, s.PortID)
+func (r *Reader) ownPort(ctx context.Context, s settings.Settings) (subnet string, err error) {
+	port, err := r.neutron.Port(ctx, s.VIP.PortID)
 	switch {
 	case apierror.IsNotFound(err):
-		return "", &Error{fmt.Sprintf("port-id: there is no port %s, or this project cannot see it", s.PortID)}
+		return "", &Error{fmt.Sprintf("port-id: there is no port %s, or this project cannot see it", s.VIP.PortID)}
 	case err != nil:
 		return "", err
 	case port.DeviceID != "":
@@ -119,7 +120,7 @@ func (r *Reader) ownPort(ctx context.Context, s desire.Settings) (subnet string,
 	}
 	for _, fixed := range port.FixedIPs {
 		address, err := netip.ParseAddr(fixed.IPAddress)
-		if err == nil && address.Is4() == (s.Family == v1.IPv4Protocol) && (s.SubnetID == "" || s.SubnetID == fixed.SubnetID) {
+		if err == nil && address.Is4() == (s.Family == v1.IPv4Protocol) && (s.VIP.SubnetID == "" || s.VIP.SubnetID == fixed.SubnetID) {
 			return fixed.SubnetID, nil
 		}
 	}

@@ -14,7 +14,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
@@ -56,8 +58,8 @@ func newWorld(t *testing.T, topology simulator.Topology) *world {
 }
 
 // external are settings of an external Service of IPv4 with all IDs.
-func (w *world) external(changes ...func(*desire.Settings)) desire.Settings {
-	s := desire.Settings{Family: v1.IPv4Protocol, SubnetID: w.cloud.Subnet.ID, Floating: desire.FloatingSettings{NetworkID: w.cloud.ExternalNetwork.ID}}
+func (w *world) external(changes ...func(*settings.Settings)) settings.Settings {
+	s := settings.Settings{Family: v1.IPv4Protocol, VIP: settings.VIPSettings{SubnetID: w.cloud.Subnet.ID}, Floating: settings.FloatingSettings{NetworkID: w.cloud.ExternalNetwork.ID}}
 	for _, change := range changes {
 		change(&s)
 	}
@@ -65,30 +67,30 @@ func (w *world) external(changes ...func(*desire.Settings)) desire.Settings {
 }
 
 // internal are settings of an internal one.
-func (w *world) internal(changes ...func(*desire.Settings)) desire.Settings {
-	return w.external(append([]func(*desire.Settings){func(s *desire.Settings) { s.Internal = true }}, changes...)...)
+func (w *world) internal(changes ...func(*settings.Settings)) settings.Settings {
+	return w.external(append([]func(*settings.Settings){func(s *settings.Settings) { s.Internal = true }}, changes...)...)
 }
 
-func inSubnet(id string) func(*desire.Settings) {
-	return func(s *desire.Settings) { s.SubnetID = id }
+func inSubnet(id string) func(*settings.Settings) {
+	return func(s *settings.Settings) { s.VIP.SubnetID = id }
 }
 
-func inNetwork(id string) func(*desire.Settings) {
-	return func(s *desire.Settings) { s.SubnetID, s.NetworkID = "", id }
+func inNetwork(id string) func(*settings.Settings) {
+	return func(s *settings.Settings) { s.VIP.SubnetID, s.VIP.NetworkID = "", id }
 }
 
-func floatingFrom(id string) func(*desire.Settings) {
-	return func(s *desire.Settings) { s.Floating.NetworkID = id }
+func floatingFrom(id string) func(*settings.Settings) {
+	return func(s *settings.Settings) { s.Floating.NetworkID = id }
 }
 
-func ipv6(s *desire.Settings) { s.Family = v1.IPv6Protocol }
+func ipv6(s *settings.Settings) { s.Family = v1.IPv6Protocol }
 
-func (w *world) gather(s desire.Settings, backends ...desire.Backend) (desire.Facts, error) {
+func (w *world) gather(s settings.Settings, backends ...members.Backend) (desire.Facts, error) {
 	w.t.Helper()
 	return w.reader.Gather(w.t.Context(), s, backends, driver.Driver{}, nil)
 }
 
-func (w *world) must(s desire.Settings, backends ...desire.Backend) desire.Facts {
+func (w *world) must(s settings.Settings, backends ...members.Backend) desire.Facts {
 	w.t.Helper()
 	known, err := w.gather(s, backends...)
 	if err != nil {
@@ -127,7 +129,7 @@ func (w *world) network(name string) simneutron.Network {
 }
 
 // node adds a server and gives it as a member.
-func (w *world) node(name, address string) desire.Backend {
+func (w *world) node(name, address string) members.Backend {
 	w.t.Helper()
 	server, err := w.cloud.AddServer(name, address)
 	if err != nil {
@@ -136,8 +138,8 @@ func (w *world) node(name, address string) desire.Backend {
 	return backend(name, server.Addresses[0], "openstack:///"+server.ID)
 }
 
-func backend(name, address, providerID string) desire.Backend {
-	return desire.Backend{
+func backend(name, address, providerID string) members.Backend {
+	return members.Backend{
 		Node:    &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodeSpec{ProviderID: providerID}},
 		Address: address,
 	}

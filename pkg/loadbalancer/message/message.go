@@ -70,6 +70,15 @@ func Join(reasons []string, separator string, most int) string {
 	return text.String()
 }
 
+// JoinLimited joins names: five at most, and then how many more there are.
+func JoinLimited(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
 // InvalidError lists what of a Service is invalid: each reason with its field, the value
 // and what is allowed.
 type InvalidError struct {

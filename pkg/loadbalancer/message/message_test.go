@@ -137,3 +137,13 @@ func TestLimitEvents_TruncatesMessages(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestJoinLimited_StaysShort(t *testing.T) {
+	t.Parallel()
+	names := strings.Split("a b c d e f g", " ")
+	for n, want := range map[int]string{0: "", 1: "a", 5: "a, b, c, d, e", 6: "a, b, c, d, e and 1 more", 7: "a, b, c, d, e and 2 more"} {
+		if got := message.JoinLimited(names[:n]); got != want {
+			t.Errorf("of %d: %q, want %q", n, got, want)
+		}
+	}
+}

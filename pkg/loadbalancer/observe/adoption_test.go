@@ -15,6 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -238,20 +240,20 @@ func TestNothingIsRewrittenAtTheTakeover(t *testing.T) {
 	}}
 	for _, name := range []string{"web-1", "local", "dns"} {
 		svc := in.service(name)
-		settings, notices, errs := desire.Read(svc, cfg)
+		s, notices, errs := fixture.Parse(t, svc, cfg)
 		if len(errs) > 0 || len(notices) > 0 {
 			t.Fatalf("%s: errors %v, notices %v", name, errs, notices)
 		}
 		drv := driver.Of("amphora", zed)
-		if errs := desire.Validate(svc, settings, drv); len(errs) > 0 {
+		if errs := s.Validate(drv); len(errs) > 0 {
 			t.Fatalf("%s: %v", name, errs)
 		}
-		backends, _, err := desire.Backends(settings, in.Nodes)
+		backends, _, err := members.Select(s, in.Nodes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		facts := desire.Facts{Driver: drv, VIPSubnetID: settings.SubnetID, VIPNetworkID: settings.NetworkID}
-		desired := desire.LoadBalancer(svc, in.identity(svc), settings, backends, facts)
+		facts := desire.Facts{Driver: drv, VIPSubnetID: s.VIP.SubnetID, VIPNetworkID: s.VIP.NetworkID}
+		desired := desire.LoadBalancer(in.identity(svc), s, backends, facts)
 		todo := plan.Diff(desired, model.Observed{LoadBalancer: in.adopt(svc)}, plan.Options{Published: true})
 		if !todo.Empty() || len(todo.Notices)+len(todo.Retained) > 0 {
 			t.Errorf("%s:\n%s%v", name, todo, todo.Notices)

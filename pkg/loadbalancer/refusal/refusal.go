@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -64,7 +64,7 @@ func Reason(err error) string {
 		invalid     *field.Error
 		unavailable *lookup.Error
 		floatingIP  *observe.FloatingIPError
-		noNode      *desire.NoneSelectedError
+		noNode      *members.NoneSelectedError
 		unenforced  *securitygroup.UnenforcedError
 		limit       *state.QuotaError
 		notOurs     *observe.NotOursError

@@ -26,7 +26,7 @@ type Fingerprint struct {
 
 // fingerprintVersion is the last word of a fingerprint. It goes up with what digests are
 // made of: those that another version wrote prove nothing. The first words are the same in
-// all versions; desire.NamedLoadBalancer reads them too.
+// all versions; package settings reads them too.
 const fingerprintVersion = "v2"
 
 // none stands for a word that is empty.

@@ -1,0 +1,133 @@
+package members_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
+)
+
+// addresses returns the backends as name=address.
+func addresses(backends []members.Backend) (all []string) {
+	for _, b := range backends {
+		all = append(all, b.Node.Name+"="+b.Address)
+	}
+	return all
+}
+
+func TestBackends(t *testing.T) {
+	t.Parallel()
+	v6 := fixture.Families(v1.IPv6Protocol)
+	for _, test := range []struct {
+		what    string
+		svc     *v1.Service
+		nodes   []*v1.Node
+		want    []string
+		without []string
+	}{
+		{
+			"ordered by name", fixture.Service(), []*v1.Node{fixture.Node("c", "10.0.0.1"), fixture.Node("a", "10.0.0.3"), fixture.Node("b", "10.0.0.2")},
+			[]string{"a=10.0.0.3", "b=10.0.0.2", "c=10.0.0.1"}, nil,
+		},
+		{
+			"the first internal address", fixture.Service(), []*v1.Node{fixture.Node("a", "external 203.0.113.1", "10.0.0.2", "10.0.0.1")},
+			[]string{"a=10.0.0.2"}, nil,
+		},
+		{
+			"an external one for want of an internal one", fixture.Service(), []*v1.Node{fixture.Node("a", "external 203.0.113.1")},
+			[]string{"a=203.0.113.1"}, nil,
+		},
+		{
+			"an external one of the family", v6service(), []*v1.Node{fixture.Node("a", "10.0.0.1", "external 2001:db8::1")},
+			[]string{"a=2001:db8::1"}, nil,
+		},
+		{
+			"of both families, IPv4", fixture.Service(), []*v1.Node{fixture.Node("a", "fd00::1", "10.0.0.1")},
+			[]string{"a=10.0.0.1"}, nil,
+		},
+		{
+			"of both families, IPv6", fixture.Service(v6), []*v1.Node{fixture.Node("a", "10.0.0.1", "fd00::1")},
+			[]string{"a=fd00::1"}, nil,
+		},
+		{
+			"in one spelling", fixture.Service(v6), []*v1.Node{fixture.Node("a", "FD00:0:0::1")},
+			[]string{"a=fd00::1"}, nil,
+		},
+		{
+			"IPv4 written as IPv6", fixture.Service(), []*v1.Node{fixture.Node("a", "::ffff:10.0.0.1")},
+			[]string{"a=10.0.0.1"}, nil,
+		},
+		{
+			"some without an address", fixture.Service(), []*v1.Node{fixture.Node("b", "fd00::1"), fixture.Node("a", "10.0.0.1"), fixture.Node("c"), fixture.Node("d", "web.example.com")},
+			[]string{"a=10.0.0.1"}, []string{"b", "c", "d"},
+		},
+		{
+			"only of one link", fixture.Service(v6), []*v1.Node{fixture.Node("a", "fe80::1%eth0"), fixture.Node("b", "fd00::1")},
+			[]string{"b=fd00::1"}, []string{"a"},
+		},
+		{
+			"two of one address are one member", fixture.Service(), []*v1.Node{fixture.Node("b", "10.0.0.1"), fixture.Node("a", "10.0.0.1"), fixture.Node("c", "10.0.0.2")},
+			[]string{"a=10.0.0.1", "c=10.0.0.2"}, nil,
+		},
+		{
+			"selected by label", fixture.Service(fixture.Annotated(annotation.NodeSelector, "kubernetes.io/hostname=b")),
+			[]*v1.Node{fixture.Node("a", "10.0.0.1"), fixture.Node("b", "10.0.0.2"), fixture.Node("c")}, []string{"b=10.0.0.2"}, nil,
+		},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			backends, without, err := members.Select(fixture.Settings(t, test.svc, fixture.Config()), test.nodes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, addresses(backends)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.without, without); diff != "" {
+				t.Errorf("without an address: %s", diff)
+			}
+		})
+	}
+}
+
+func v6service() *v1.Service { return fixture.Service(fixture.Families(v1.IPv6Protocol)) }
+
+func TestNoBackendIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		what  string
+		svc   *v1.Service
+		nodes []*v1.Node
+		want  string
+	}{
+		{"no nodes", fixture.Service(), nil, "the cluster has no node that can be a member"},
+		{
+			"none selected", fixture.Service(fixture.Annotated(annotation.NodeSelector, "pool=a")), []*v1.Node{fixture.Node("a", "10.0.0.1"), fixture.Node("b", "10.0.0.2")},
+			`none of 2 nodes matches the node selector "pool=a"`,
+		},
+		{"none of the family", v6service(), []*v1.Node{fixture.Node("a", "10.0.0.1"), fixture.Node("b")}, "no node has an address of family IPv6: a, b"},
+	} {
+		t.Run(test.what, func(t *testing.T) {
+			t.Parallel()
+			backends, _, err := members.Select(fixture.Settings(t, test.svc, fixture.Config()), test.nodes)
+			if len(backends) > 0 || err == nil || err.Error() != test.want {
+				t.Errorf("backends %v, error %v, want %q", addresses(backends), err, test.want)
+			}
+		})
+	}
+}
+
+func TestBackendsLeavesItsArgumentAlone(t *testing.T) {
+	t.Parallel()
+	nodes := []*v1.Node{fixture.Node("b", "10.0.0.2"), fixture.Node("a", "10.0.0.1")}
+	if _, _, err := members.Select(fixture.Settings(t, fixture.Service(), fixture.Config()), nodes); err != nil {
+		t.Fatal(err)
+	}
+	if nodes[0].Name != "b" {
+		t.Error("the caller's list of nodes is sorted: it is the informer's")
+	}
+}

@@ -1,0 +1,42 @@
+package settings
+
+import (
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// named returns the ID of the load balancer that the Service names. The controller writes
+// that annotation too, beside its last-applied: on a copy of the Service, which
+// last-applied gives away by the UID in it, it names nothing.
+func named(svc *v1.Service, values annotation.Values) string {
+	id := ptr.Deref(values.LoadBalancer.ID, "")
+	words := strings.Fields(svc.Annotations[annotation.Fingerprint])
+	if len(words) >= 4 && words[0] == id && words[3] != string(svc.UID) {
+		return ""
+	}
+	return id
+}
+
+// Deletion is what a Service that goes says of what it leaves behind.
+type Deletion struct {
+	// LoadBalancerID is the load balancer that it names.
+	LoadBalancerID string
+	// AsksFloatingIP is set where it asks for a certain floating IP, which existed before.
+	AsksFloatingIP bool
+	KeepFloatingIP bool
+}
+
+// ParseDeletion reads that. A Service that says something wrong can be deleted all the
+// same; a floating IP that it perhaps means to keep is kept.
+func ParseDeletion(svc *v1.Service) Deletion {
+	values, _, _ := annotation.Parse(svc.Annotations)
+	return Deletion{
+		LoadBalancerID: named(svc, values),
+		AsksFloatingIP: svc.Spec.LoadBalancerIP != "" || values.Floating.ID != nil || values.Floating.Tag != nil,
+		KeepFloatingIP: values.KeepsFloatingIP(),
+	}
+}

@@ -1,0 +1,62 @@
+package settings
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// defaultAffinity is the timeoutSeconds that Kubernetes writes into every Service with
+// sessionAffinity ClientIP that names none.
+const defaultAffinity = int(v1.DefaultClientIPServiceAffinitySeconds)
+
+// traffic returns what the spec of a Service says of its traffic.
+func traffic(svc *v1.Service) TrafficSettings {
+	t := TrafficSettings{
+		Ports:               svc.Spec.Ports,
+		Local:               local(svc),
+		HealthCheckNodePort: int(svc.Spec.HealthCheckNodePort),
+		ClientAffinity:      svc.Spec.SessionAffinity == v1.ServiceAffinityClientIP,
+		AffinityTimeout:     defaultAffinity,
+	}
+	if c := svc.Spec.SessionAffinityConfig; c != nil && c.ClientIP != nil && c.ClientIP.TimeoutSeconds != nil {
+		t.AffinityTimeout = int(*c.ClientIP.TimeoutSeconds)
+	}
+	return t
+}
+
+// CustomAffinityTimeout reports whether somebody asks for the timeout of the session
+// affinity: Kubernetes writes its default by itself, which cloud-provider-openstack never
+// sends.
+func (t TrafficSettings) CustomAffinityTimeout() bool { return t.AffinityTimeout != defaultAffinity }
+
+func (t TrafficSettings) hasTCP() bool {
+	return slices.ContainsFunc(t.Ports, func(p v1.ServicePort) bool { return p.Protocol == v1.ProtocolTCP })
+}
+
+func local(svc *v1.Service) bool {
+	return svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
+}
+
+// family returns the IP family that the Service is served in: its first.
+func family(svc *v1.Service) v1.IPFamily {
+	if len(svc.Spec.IPFamilies) > 0 {
+		return svc.Spec.IPFamilies[0]
+	}
+	if strings.Contains(svc.Spec.ClusterIP, ":") {
+		return v1.IPv6Protocol
+	}
+	return v1.IPv4Protocol
+}
+
+// InFamily reports whether an address is of an IP family. One of IPv4 that is written as
+// IPv6 is of IPv4.
+func InFamily(address netip.Addr, family v1.IPFamily) bool {
+	return address.Unmap().Is4() == (family == v1.IPv4Protocol)
+}
+
+// inSpec returns the path of a field of the Service's spec.
+func inSpec(name string) *field.Path { return field.NewPath("spec", name) }

@@ -1,0 +1,133 @@
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// vip reads what is asked of the VIP, but for its address.
+func (r *reading) vip() VIPSettings {
+	values := r.values.VIP
+	s := VIPSettings{PortID: ptr.Deref(values.PortID, "")}
+	s.SubnetID, s.NetworkID = r.vipPlace()
+	s.QoSPolicyID = strings.ToLower(cmp.Or(ptr.Deref(values.QoSPolicyID, ""), r.conf.VIPQoSPolicyID))
+	for id := range strings.SplitSeq(cmp.Or(ptr.Deref(values.SecurityGroups, ""), r.conf.VIPSecurityGroupIDs), ",") {
+		if id = strings.ToLower(strings.TrimSpace(id)); id != "" {
+			s.SecurityGroupIDs = append(s.SecurityGroupIDs, id)
+		}
+	}
+	slices.Sort(s.SecurityGroupIDs)
+	s.SecurityGroupIDs = slices.Compact(s.SecurityGroupIDs)
+	return s
+}
+
+// vipPlace returns subnet and network of the VIP from the first of annotation, class and
+// section that names either: a subnet of one and a network of another need not fit
+// together.
+func (r *reading) vipPlace() (subnet, network string) {
+	for _, place := range [][2]string{
+		{ptr.Deref(r.values.VIP.SubnetID, ""), ptr.Deref(r.values.VIP.NetworkID, "")},
+		{r.class.SubnetID, r.class.NetworkID},
+		{r.conf.SubnetID, r.conf.NetworkID},
+	} {
+		if place[0] != "" || place[1] != "" {
+			return place[0], place[1]
+		}
+	}
+	return "", ""
+}
+
+func (r *reading) loadBalancerIP(family v1.IPFamily) string {
+	text := r.svc.Spec.LoadBalancerIP
+	if text == "" {
+		return ""
+	}
+	path := inSpec("loadBalancerIP")
+	address, err := netip.ParseAddr(text)
+	switch {
+	case err != nil || address.Zone() != "":
+		r.refuse(field.Invalid(path, text, "must be an IP address"))
+		return ""
+	case !InFamily(address, family):
+		r.refuse(field.Invalid(path, text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
+		return ""
+	}
+	return address.Unmap().String()
+}
+
+// vipAddress reads the address that the VIP must have, where the Service asks for it
+// beside its floating IP.
+func (r *reading) vipAddress(family v1.IPFamily) string {
+	text := r.values.VIP.Address
+	if text == nil {
+		return ""
+	}
+	path := annotation.Path(annotation.VIPAddress)
+	address, err := netip.ParseAddr(*text)
+	switch {
+	case err != nil || address.Zone() != "":
+		r.refuse(field.Invalid(path, *text, "must be an IP address"))
+		return ""
+	case !InFamily(address, family):
+		r.refuse(field.Invalid(path, *text, fmt.Sprintf("must be of the Service's IP family, %s", family)))
+		return ""
+	case r.values.VIP.PortID != nil:
+		r.refuse(field.Forbidden(path, "the VIP is on the port that "+annotation.PortID+" names, and has the address of that"))
+		return ""
+	}
+	return address.Unmap().String()
+}
+
+// VIPAskedBy names the field or annotation that asks for the address of the VIP.
+func (s Settings) VIPAskedBy() string {
+	if s.VIP.Address != "" {
+		return annotation.Path(annotation.VIPAddress).String()
+	}
+	return inSpec("loadBalancerIP").String()
+}
+
+// validateVIPAddress refuses two addresses of the VIP.
+func (s Settings) validateVIPAddress() field.ErrorList {
+	if s.FloatingIP() || s.LoadBalancerIP == "" {
+		return nil
+	}
+	switch {
+	case s.VIP.Address != "" && s.VIP.Address != s.LoadBalancerIP:
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.VIPAddress), "spec.loadBalancerIP asks for another address of the VIP: "+s.LoadBalancerIP)}
+	case s.VIP.PortID != "":
+		return field.ErrorList{field.Forbidden(annotation.Path(annotation.PortID), "spec.loadBalancerIP asks for an address of the VIP, which the port decides")}
+	}
+	return nil
+}
+
+// validateVIP refuses what the driver does not have on a VIP, wherever it is asked for:
+// both are there to hold something off. None can always be had.
+func (s Settings) validateVIP(drv driver.Driver) field.ErrorList {
+	var errs field.ErrorList
+	asked := s.VIP.Settled()
+	if why := drv.Lacks(driver.VIPQoS); asked.QoSPolicyID != "" && why != "" {
+		errs = append(errs, field.Forbidden(annotation.Path(annotation.VIPQoSPolicyID), asked.QoSPolicyID+" cannot be: "+why))
+	}
+	if len(asked.SecurityGroupIDs) == 0 {
+		return errs
+	}
+	at, ids := annotation.Path(annotation.VIPSecurityGroups), strings.Join(asked.SecurityGroupIDs, ",")
+	if why := drv.Lacks(driver.VIPSecurityGroups); why != "" {
+		return append(errs, field.Forbidden(at, ids+" cannot be: "+why))
+	}
+	if len(s.Access.SourceRanges) > 0 {
+		errs = append(errs, field.Forbidden(at, ids+" and source ranges exclude each other: let the groups say who may connect, or ask for "+model.None))
+	}
+	return errs
+}
