@@ -115,8 +115,8 @@ func settingBreaks() []Break {
 		{
 			Row: 93, What: "nobody says what cannot change",
 			File:  "pkg/loadbalancer/plan/notice.go",
-			Old:   `range misfits(desired, observed) {`,
-			New:   `range misfits(desired, observed)[:0] {`,
+			Old:   `range mismatches(desired, observed) {`,
+			New:   `range mismatches(desired, observed)[:0] {`,
 			Tests: []string{"TestWhatOnlyANewLoadBalancerWouldDoIsToldAndDoneWhenPermitted"},
 		},
 		{

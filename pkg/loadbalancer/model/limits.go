@@ -15,15 +15,14 @@ type Limits struct {
 	TimeoutTCPInspect    Limit
 }
 
-// Limit is a setting that stands at what the cloud's operator chose unless the
-// Service asks for something else. Of a desired one that is not asked for, the
-// value means nothing.
+// Limit is a setting that is what the cloud's operator chose unless the Service asks for
+// something else. Of a desired one that is not asked for, the value has no meaning.
 type Limit struct {
 	Value int
 	Asked bool
 }
 
-// String prints the value, or that it is the cloud's.
+// String returns the value, or "default" where it is the cloud's.
 func (l Limit) String() string {
 	if !l.Asked && l.Value == UnknownLimit {
 		return "default"
@@ -43,7 +42,7 @@ const (
 	TimeoutTCPInspect    = "timeout_tcp_inspect"
 )
 
-// Named gives each limit by the name that Octavia has for it, in one order.
+// Named yields each limit with its name in Octavia, always in the same order.
 func (l *Limits) Named(yield func(name string, limit *Limit) bool) {
 	_ = yield(ConnectionLimit, &l.ConnectionLimit) &&
 		yield(TimeoutClientData, &l.TimeoutClientData) &&
@@ -52,7 +51,7 @@ func (l *Limits) Named(yield func(name string, limit *Limit) bool) {
 		yield(TimeoutTCPInspect, &l.TimeoutTCPInspect)
 }
 
-// Get finds a limit by its name.
+// Get returns the limit of a name, or nil.
 func (l *Limits) Get(name string) *Limit {
 	for known, limit := range l.Named {
 		if known == name {
@@ -62,19 +61,19 @@ func (l *Limits) Get(name string) *Limit {
 	return nil
 }
 
-// LimitChange is a limit that has to change; without Asked it goes back to what
-// the cloud's operator chose.
+// LimitChange is a limit that has to change; without Asked it is reset to what the cloud's
+// operator chose.
 type LimitChange struct {
 	Name     string
 	From, To Limit
 }
 
-// LimitChanges lists what differs.
+// LimitChanges returns the limits that differ.
 //
 //	asked for   there                     differs
 //	a value     the same value            no, whoever set it
 //	a value     another one               yes
-//	nothing     one that was asked for    yes: it goes back to the operator's
+//	nothing     one that was asked for    yes: it is reset to the operator's
 //	nothing     any other                 no: it is the operator's
 func LimitChanges(from, to Limits) []LimitChange {
 	var changes []LimitChange
@@ -91,8 +90,8 @@ func LimitChanges(from, to Limits) []LimitChange {
 	return changes
 }
 
-// Settled gives limits as they are once they were sent: what was not asked for is
-// the cloud's to choose.
+// Settled returns limits as they are once they were sent: the cloud chooses those that were
+// not asked for.
 func (l Limits) Settled() Limits {
 	for _, limit := range l.Named {
 		if !limit.Asked {
@@ -105,9 +104,8 @@ func (l Limits) Settled() Limits {
 // limitsMark begins the description of a listener on which limits were asked for.
 const limitsMark = "Set by Kubernetes: "
 
-// Mark gives the description of a listener whose limits were set, which remembers
-// what was asked for: Octavia does not tell a value that was asked for from the
-// operator's.
+// Mark returns the description of a listener whose limits were set, which records what was
+// asked for: Octavia does not distinguish a value that was asked for from the operator's.
 func (l Limits) Mark() string {
 	var asked []string
 	for name, limit := range l.Named {
@@ -121,7 +119,7 @@ func (l Limits) Mark() string {
 	return limitsMark + strings.Join(asked, ", ")
 }
 
-// Any tells whether anything is asked for.
+// Any reports whether any limit is asked for.
 func (l Limits) Any() bool {
 	for _, limit := range l.Named {
 		if limit.Asked {
@@ -131,8 +129,8 @@ func (l Limits) Any() bool {
 	return false
 }
 
-// ReadMark notes what the description of a listener says was asked for. It reports
-// whether it says anything about it.
+// ReadMark marks the limits as asked for that the description of a listener names. It
+// reports whether the description names any, or none on purpose.
 func (l *Limits) ReadMark(description string) bool {
 	list, marked := strings.CutPrefix(description, limitsMark)
 	asked := strings.Split(list, ", ")
@@ -152,9 +150,9 @@ func stockLimits() Limits {
 	}
 }
 
-// AskUnlessStock notes every limit as asked for that is not what Octavia starts
-// with: of a listener that cloud-provider-openstack has made, which always sends
-// all of them, with these for what no annotation says.
+// AskUnlessStock marks every limit as asked for that is not what Octavia starts with: for
+// listeners of cloud-provider-openstack, which always sends all of them, and these where no
+// annotation names one.
 func (l *Limits) AskUnlessStock() {
 	stock := stockLimits()
 	for name, limit := range l.Named {

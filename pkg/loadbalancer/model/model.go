@@ -1,7 +1,6 @@
-// Package model holds the one description of a load balancer that everything else
-// speaks: build makes it from a Service, observe from the cloud, plan compares the
-// two, apply makes the second like the first. It knows neither Kubernetes nor a
-// client of OpenStack.
+// Package model holds the one description of a load balancer that all stages share: desire
+// builds it from a Service, observe reads it from the cloud, plan compares the two, and
+// apply changes the cloud. It knows neither Kubernetes nor a client of OpenStack.
 package model
 
 import (
@@ -22,20 +21,20 @@ type LoadBalancer struct {
 	FlavorID         string
 	AvailabilityZone string
 	VIP              VIP
-	// AdminDown tells that somebody has switched it off (admin_state_up is false), as
-	// those of listener, pool and monitor do. Nothing that is desired is.
+	// AdminDown is set when it is administratively down (admin_state_up is false), as those
+	// of listener, pool and monitor are. Nothing that is desired is.
 	AdminDown bool
 	Listeners []Listener
 	// Orphans are pools of ours that no listener uses. A desired load balancer
 	// has none.
 	Orphans []Pool
-	// Foreign tells of listeners and pools that somebody else put here: as long
-	// as there are any, the load balancer is not ours alone to delete.
+	// Foreign are the listeners and pools of other owners: as long as there are any, the load
+	// balancer is not ours alone to delete.
 	Foreign []Foreign
-	// Adopted tells that another controller made what the Service has here.
+	// Adopted is set when another controller created what the Service has here.
 	Adopted bool
-	// Shared is set when the load balancer was not made for the Service: only its
-	// own listeners and pools are its business.
+	// Shared is set when the load balancer was not created for the Service: only its own
+	// listeners and pools are the Service's.
 	Shared *Shared
 	// MadeFor is the wish that it was made for in place of another one; empty when it
 	// was not. See plan.Wish.
@@ -48,21 +47,21 @@ type LoadBalancer struct {
 	UpdatedAt time.Time
 }
 
-// Ends tells whether a load balancer goes when the Service does: nobody else is on it
-// and it was made for the Service or, if it was made for another Service of the
+// Ends reports whether a load balancer is deleted with the Service: it has no other owner
+// and it was created for the Service or, if it was created for another Service of the
 // cluster, the Service is the last on it.
 func (lb *LoadBalancer) Ends() bool {
 	return len(lb.Foreign) == 0 && (lb.Shared == nil || lb.Shared.Removable && len(lb.Listeners) > 0)
 }
 
-// Unmonitored tells that another controller made the load balancer, and that the Service
+// Unmonitored reports whether another controller created the load balancer, and the Service
 // has no health monitor on it.
 func (lb *LoadBalancer) Unmonitored() bool {
 	return lb.Adopted && !slices.ContainsFunc(lb.Listeners, func(l Listener) bool { return l.Pool.Monitor != nil })
 }
 
-// OwnFloatingIP gives the floating IP on the VIP if it is the Service's business: on
-// another's load balancer it is not.
+// OwnFloatingIP returns the floating IP on the VIP, unless the load balancer is shared: then
+// that is its owner's.
 func (lb *LoadBalancer) OwnFloatingIP() *FloatingIP {
 	if lb.Shared != nil {
 		return nil
@@ -80,8 +79,8 @@ type VIP struct {
 	VIPSettings
 }
 
-// Listener is a port on which a load balancer accepts traffic, with the pool that
-// gets it.
+// Listener is a port on which a load balancer accepts traffic, with the pool that it sends
+// that to.
 type Listener struct {
 	ID       string
 	Name     string
@@ -107,7 +106,7 @@ type Pool struct {
 	Protocol    Protocol
 	Algorithm   string
 	Persistence string // session persistence: "" or SOURCE_IP
-	// PersistenceTimeout is how long a client that says nothing keeps its member, in
+	// PersistenceTimeout is how long a client that sends nothing keeps its member, in
 	// seconds; 0 leaves it to the provider. Only pools of UDP and SCTP have one.
 	PersistenceTimeout int
 	Tags               []string
@@ -124,16 +123,16 @@ type Member struct {
 	Address  string
 	Port     int
 	SubnetID string
-	// SubnetUnknown tells that nobody has read the subnet of a member that is there:
-	// SubnetID is empty then. No desired member is like this.
+	// SubnetUnknown is set when nobody has read the subnet of a member that exists: SubnetID
+	// is empty then. No desired member is like this.
 	SubnetUnknown bool
 	// MonitorPort is where the health monitor asks; 0 means at Port.
 	MonitorPort int
-	// Drained tells that the member's weight is 0, AdminDown that it is switched off
-	// (admin_state_up is false): somebody has taken it out of service, and it stays so
-	// (plan keeps it). No Service asks for either.
+	// Drained is set when the member's weight is 0, AdminDown when admin_state_up is false:
+	// an operator has taken it out of service, and it stays so (plan keeps it). No Service
+	// asks for either.
 	Drained, AdminDown bool
-	// Backup tells that it gets traffic only when all others are down. No desired member is.
+	// Backup is set when it gets traffic only when all others are down. No desired member is.
 	Backup bool
 	Status Status
 }
@@ -175,18 +174,18 @@ type FloatingIP struct {
 	Tags []string
 	// Revision counts the changes of one that is there; nil when it is not known.
 	Revision *int
-	// Owned tells that we made it for this Service and may delete it.
+	// Owned is set when it was created for this Service, so that it may be deleted.
 	Owned bool
-	// Kept tells that it was made for a Service of the same name that is gone, and
+	// Kept is set when it was created for a Service of the same name that was deleted, and
 	// was to outlive it.
 	Kept bool
 }
 
-// Asked tells whether a desired floating IP must be a certain one, or one of
-// certain ones.
+// Asked reports whether a desired floating IP must be a certain one, or one of certain
+// ones.
 func (f FloatingIP) Asked() bool { return f.ID != "" || f.Address != "" || f.Tag != "" }
 
-// Fits tells whether a floating IP that is there is one that is desired.
+// Fits reports whether a floating IP that exists is one that is desired.
 func (f FloatingIP) Fits(there FloatingIP) bool {
 	return (f.ID == "" || f.ID == there.ID) &&
 		(f.Address == "" || f.Address == there.Address) &&
@@ -200,13 +199,13 @@ type Foreign struct {
 	Name string
 	// Key is the port that a foreign listener holds.
 	Key ListenerKey
-	// Service is whom a foreign listener serves, "" if that cannot be told.
+	// Service is the one that a foreign listener serves, "" if that is not known.
 	Service string
 	// Monitored is the transport of its pool, if that has a health monitor.
 	Monitored Protocol
 }
 
-// String names it, and the Service that it serves where that can be told.
+// String returns its name, and the Service that it serves where that is known.
 func (f Foreign) String() string {
 	if f.Service != "" {
 		return fmt.Sprintf("%s %s of %s", f.Kind, f.ID, f.Service)
@@ -214,11 +213,11 @@ func (f Foreign) String() string {
 	return fmt.Sprintf("%s %s, which was not created for this Service", f.Kind, f.ID)
 }
 
-// Shared tells of a load balancer that was made for somebody else.
+// Shared describes a load balancer that was created for another owner.
 type Shared struct {
-	// Owner is whom it was made for, in words.
+	// Owner is the owner, in words.
 	Owner string
-	// Removable tells that it goes with the last Service on it.
+	// Removable is set when it is deleted with the last Service on it.
 	Removable bool
 }
 
@@ -238,7 +237,7 @@ const (
 	ProxyV2         Protocol = "PROXYV2" // of pools only
 )
 
-// Transport gives the transport protocol that a listener of this protocol binds:
+// Transport returns the transport protocol that a listener of this protocol binds:
 // two listeners of one load balancer cannot share transport and port.
 func (p Protocol) Transport() Protocol {
 	switch p {
@@ -267,23 +266,23 @@ type ListenerKey struct {
 	Port      int
 }
 
-// String prints a key as in "TCP/443".
+// String returns a key as in "TCP/443".
 func (k ListenerKey) String() string { return fmt.Sprintf("%s/%d", k.Transport, k.Port) }
 
-// Key gives the key of a listener.
+// Key returns the key of a listener.
 func (l Listener) Key() ListenerKey { return ListenerKey{l.Protocol.Transport(), l.Port} }
 
-// MemberKey is what no two members of a pool share. Octavia takes addresses by
-// the letter: another spelling of an IPv6 address is another member.
+// MemberKey is what no two members of a pool share. Octavia compares addresses by the
+// letter: another spelling of an IPv6 address is another member.
 type MemberKey struct {
 	Address string
 	Port    int
 }
 
-// Key gives the key of a member.
+// Key returns the key of a member.
 func (m Member) Key() MemberKey { return MemberKey{m.Address, m.Port} }
 
-// Listener finds a listener by its key.
+// Listener returns the listener with a key, or nil.
 func (lb *LoadBalancer) Listener(key ListenerKey) *Listener {
 	for i := range lb.Listeners {
 		if lb.Listeners[i].Key() == key {
@@ -293,7 +292,7 @@ func (lb *LoadBalancer) Listener(key ListenerKey) *Listener {
 	return nil
 }
 
-// Has tells whether a load balancer is one of those that were observed.
+// Has reports whether a load balancer is one of those that were observed.
 func (o *Observed) Has(id string) bool {
 	return o.LoadBalancer != nil && o.LoadBalancer.ID == id || o.Retiring != nil && o.Retiring.ID == id ||
 		slices.ContainsFunc(o.Surplus, func(lb LoadBalancer) bool { return lb.ID == id })
@@ -316,8 +315,8 @@ func (lb *LoadBalancer) Sort() {
 	}
 }
 
-// CanonicalCIDRs sorts CIDRs and drops doubles. A list that lets everybody in
-// becomes the empty list, which means the same.
+// CanonicalCIDRs returns CIDRs sorted, each once. A list that lets everybody in becomes the
+// empty list, which means the same.
 func CanonicalCIDRs(cidrs []string) []string {
 	if slices.Contains(cidrs, "0.0.0.0/0") || slices.Contains(cidrs, "::/0") {
 		return nil
@@ -337,10 +336,10 @@ func (p *Pool) sort() {
 type Observed struct {
 	// LoadBalancer is nil when there is none. Its FloatingIP is the one on its VIP.
 	LoadBalancer *LoadBalancer
-	// Retiring is the load balancer whose place LoadBalancer is to take: it serves
-	// until the floating IP is moved.
+	// Retiring is the load balancer that LoadBalancer is to replace: it serves until the
+	// floating IP is moved.
 	Retiring *LoadBalancer
-	// Surplus are further load balancers of the Service: two creations met. The
+	// Surplus are further load balancers of the Service: two creations at the same time. The
 	// one in LoadBalancer is kept. Each has the floating IP on its VIP.
 	Surplus []LoadBalancer
 	// Spare are floating IPs that the Service can have: its own, left over from an

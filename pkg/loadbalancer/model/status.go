@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Status is what the cloud says of an object.
+// Status is what the cloud reports of an object.
 type Status struct {
 	Provisioning string
 	Operating    string
 }
 
-// Pending tells that the cloud is still working on the object.
+// Pending reports whether the cloud is still working on the object.
 func (s Status) Pending() bool { return strings.HasPrefix(s.Provisioning, "PENDING_") }
 
-// Failed tells that the cloud's last work on the object went wrong.
+// Failed reports whether the cloud's last work on the object failed.
 func (s Status) Failed() bool { return s.Provisioning == "ERROR" }
 
-// Sound tells that the object is as it was last asked to be. A desired object,
-// which has no status, is sound.
+// Sound reports whether the object is as it was last requested. A desired object, which has
+// no status, is sound.
 func (s Status) Sound() bool { return s.Provisioning == "" || s.Provisioning == "ACTIVE" }
 
-// AnyPending tells whether the cloud is still working on one of the children.
+// AnyPending reports whether the cloud is still working on one of the children.
 func AnyPending(children []Child) bool {
 	return slices.ContainsFunc(children, func(c Child) bool { return c.Status.Pending() })
 }
@@ -32,7 +32,7 @@ type Child struct {
 	Status         Status
 }
 
-// Unsound lists the children that are not as they were asked to be. A load
+// Unsound returns the children that are not as they were requested. A load
 // balancer can be ACTIVE while some of them are in ERROR (a change that failed) or
 // still PENDING (ovn; Octavia 11.0 after a fully populated create). Pools that no
 // listener uses do not count.

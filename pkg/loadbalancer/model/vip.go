@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// None asks for no QoS policy, or for no security groups of the user's own: what is
-// there is taken away.
+// None asks for no QoS policy, or for no security groups of the user's own: what is there
+// is removed.
 const None = "none"
 
 // VIPSettings are what a load balancer has on its VIP and what can change of that.
@@ -12,18 +12,18 @@ const None = "none"
 //	asked for   there           differs
 //	a value     the same value  no, whoever set it
 //	a value     another, none   yes
-//	None        a value         yes: it is taken away
+//	None        a value         yes: it is removed
 //	nothing     anything        no: what is there is left alone
 //
-// One that is not asked for any more therefore stays until None is asked for: what
-// protects a load balancer does not go because somebody forgot to say it.
+// One that is not asked for any more therefore stays until None is asked for: what protects
+// a load balancer is not removed because a user forgot to name it.
 type VIPSettings struct {
 	QoSPolicyID string `json:",omitempty"`
 	// SecurityGroupIDs are sorted.
 	SecurityGroupIDs []string `json:",omitempty"`
 }
 
-// Settled gives the settings as the cloud has them once they were sent.
+// Settled returns the settings as the cloud has them once they were sent.
 func (s VIPSettings) Settled() VIPSettings {
 	if s.QoSPolicyID == None {
 		s.QoSPolicyID = ""
@@ -35,8 +35,8 @@ func (s VIPSettings) Settled() VIPSettings {
 	return s
 }
 
-// Over gives the settings once those that are asked for were sent to a load balancer
-// that has others.
+// Over returns the settings as they are once those that are asked for were sent to a load
+// balancer that has others.
 func (s VIPSettings) Over(there VIPSettings) VIPSettings {
 	if s.QoSPolicyID != "" {
 		there.QoSPolicyID = s.QoSPolicyID
@@ -47,7 +47,7 @@ func (s VIPSettings) Over(there VIPSettings) VIPSettings {
 	return there.Settled()
 }
 
-// Equal compares what the cloud has.
+// Equal reports whether the cloud has the same settings.
 func (s VIPSettings) Equal(other VIPSettings) bool {
 	return s.QoSPolicyID == other.QoSPolicyID && slices.Equal(s.SecurityGroupIDs, other.SecurityGroupIDs)
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// active is the status of what a step has made or changed with success.
+// active is the status of what a step has created or changed.
 func active() model.Status { return model.Status{Provisioning: "ACTIVE"} }
 
-// Advance changes a model as a step changes the cloud. What the cloud gives,
-// IDs and addresses, stays empty.
+// Advance changes a model as a step changes the cloud. What the cloud assigns, IDs and
+// addresses, stays empty.
 func Advance(observed *model.Observed, step Step) {
 	lb := observed.LoadBalancer
 	switch s := step.(type) {
@@ -46,7 +46,7 @@ func Advance(observed *model.Observed, step Step) {
 	}
 }
 
-// created is a desired load balancer once it is there.
+// created returns a desired load balancer as it is once it exists.
 func created(desired *model.LoadBalancer) *model.LoadBalancer {
 	lb := *desired
 	lb.FloatingIP, lb.Status = nil, active()
@@ -91,14 +91,14 @@ func removeLoadBalancer(observed *model.Observed, id string) {
 	}
 }
 
-// sent is a listener once the cloud has taken it.
+// sent returns a listener as it is once the cloud has accepted it.
 func sent(l model.Listener) model.Listener {
 	l.AllowedCIDRs, l.InsertHeaders = slices.Clone(l.AllowedCIDRs), slices.Clone(l.InsertHeaders)
 	l.Limits, l.Status = l.Limits.Settled(), active()
 	return l
 }
 
-// takeOrphan gives the pool that a listener now uses.
+// takeOrphan returns the pool that a listener now uses.
 func takeOrphan(lb *model.LoadBalancer, ref PoolRef, otherwise model.Pool) model.Pool {
 	i := slices.IndexFunc(lb.Orphans, ref.is)
 	if i < 0 {
@@ -133,8 +133,8 @@ func deleteListener(lb *model.LoadBalancer, id string) {
 	lb.Listeners = slices.Delete(lb.Listeners, i, i+1)
 }
 
-// is tells whether a pool is the one meant. One that a step has just made is known
-// by name and protocol: what it takes the place of has another protocol.
+// is reports whether a pool is the one meant. One that a step has just created is known by
+// name and protocol: what it replaces has another protocol.
 func (r PoolRef) is(pool model.Pool) bool {
 	if r.ID != "" {
 		return pool.ID == r.ID
@@ -142,7 +142,7 @@ func (r PoolRef) is(pool model.Pool) bool {
 	return pool.Name == r.Name && pool.Protocol == r.Protocol
 }
 
-// Find gives the pool of a load balancer that a step means, or nil.
+// Find returns the pool of a load balancer that a step means, or nil.
 func (r PoolRef) Find(lb *model.LoadBalancer) *model.Pool {
 	for i := range lb.Orphans {
 		if pool := &lb.Orphans[i]; r.is(*pool) {
@@ -198,7 +198,7 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 	}
 }
 
-// withIDs gives members the IDs of those that were there already.
+// withIDs returns members with the IDs of those that existed already.
 func withIDs(members, before []model.Member) []model.Member {
 	ids := make(map[model.MemberKey]string, len(before))
 	for _, m := range before {

@@ -52,8 +52,8 @@ func advanceFloatingIP(observed *model.Observed, step Step) {
 	}
 }
 
-// takeFloatingIP takes a floating IP off the load balancer that is not to have it any
-// more; false where none has it.
+// takeFloatingIP removes a floating IP from the load balancer that is not to have it any
+// more, and reports whether one has it.
 func takeFloatingIP(observed *model.Observed, id string) (model.FloatingIP, bool) {
 	observed.Surplus = slices.Clone(observed.Surplus)
 	others := []*model.LoadBalancer{observed.Retiring}
@@ -70,8 +70,8 @@ func takeFloatingIP(observed *model.Observed, id string) (model.FloatingIP, bool
 	return model.FloatingIP{}, false
 }
 
-// disassociated takes a floating IP off its port. Ours is a spare one then, and not
-// the one made last.
+// disassociated takes a floating IP off its port. One of ours is unattached then, and not
+// the one created last.
 func disassociated(observed *model.Observed, id string) {
 	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
 		if lb == nil || lb.FloatingIP == nil || lb.FloatingIP.ID != id {
@@ -91,18 +91,18 @@ func disassociated(observed *model.Observed, id string) {
 	}
 }
 
-// released is a floating IP that is on no port any more.
+// released returns a floating IP as it is once it is on no port any more.
 func released(fip model.FloatingIP) model.FloatingIP {
 	fip.PortID, fip.Revision = "", nil
 	return fip
 }
 
-// Find gives the index of the spare floating IP that a step means, or -1.
-func (s AssociateFloatingIP) Find(spare []model.FloatingIP) int {
+// Find returns the index of the unattached floating IP that a step means, or -1.
+func (s AssociateFloatingIP) Find(unattached []model.FloatingIP) int {
 	if s.ID == "" {
-		return len(spare) - 1
+		return len(unattached) - 1
 	}
-	return slices.IndexFunc(spare, func(fip model.FloatingIP) bool { return fip.ID == s.ID })
+	return slices.IndexFunc(unattached, func(fip model.FloatingIP) bool { return fip.ID == s.ID })
 }
 
 func withoutFloatingIP(fips []model.FloatingIP, id string) []model.FloatingIP {

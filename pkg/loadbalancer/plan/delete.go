@@ -4,9 +4,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Delete gives the steps that remove everything of ours.
+// Delete returns the steps that delete everything of ours.
 //
-//	the load balancer             goes with its floating IP
+//	the load balancer             is deleted with its floating IP
 //	ours alone                    yes
 //	holds what is not ours        no, only our listeners and pools do
 //	another's, we were the last   yes, if a Service of this cluster had it made
@@ -33,8 +33,8 @@ func Delete(observed model.Observed, opts Options) Plan {
 		}
 	}
 	opts.Addresses = nil // nobody is to be served any more
-	steps = append(steps, dropSurplus(nil, observed, opts)...)
-	return Plan{Steps: steps, Retained: retainedSurplus(steps, observed, opts)}
+	steps = append(steps, deleteDuplicates(nil, observed, opts)...)
+	return Plan{Steps: steps, Retained: retainedDuplicates(steps, observed, opts)}
 }
 
 func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {

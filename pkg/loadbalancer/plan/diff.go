@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -10,11 +12,11 @@ import (
 
 // Options are what a plan depends on beside the two models.
 type Options struct {
-	// KeepFloatingIP leaves a floating IP of ours in the project when the load
-	// balancer does not need it any more.
+	// KeepFloatingIP keeps a floating IP of ours in the project when the load balancer does
+	// not need it any more.
 	KeepFloatingIP bool
-	// Published tells that users know the address: the load balancer may carry
-	// traffic whatever its status says.
+	// Published is set when users know the address: the load balancer may carry traffic
+	// whatever its status is.
 	Published bool
 	// Addresses are the published ones: a load balancer that has one of them is not
 	// deleted because the Service has another one.
@@ -30,10 +32,10 @@ type Options struct {
 	// CreateEmpty leaves the listeners of a creation to later steps: Octavia has refused to
 	// create a load balancer like it with everything in it.
 	CreateEmpty bool
-	// MoveMembers makes members that are in another subnet than wanted move there.
+	// MoveMembers moves members that are in another subnet than the desired one.
 	MoveMembers bool
-	// NodesSubnets tells that the subnets of desired members are those that their nodes
-	// were found in, as nobody names one.
+	// NodesSubnets is set when the subnets of desired members are those that their nodes are
+	// in, as nobody names one.
 	NodesSubnets bool
 	// Replacement is what is created in place of a load balancer that cannot become what
 	// is desired, or is in ERROR; nil when none may be created.
@@ -52,7 +54,7 @@ func (o Options) forReplacement() Options {
 	return o
 }
 
-// Diff gives the steps that make the observed load balancer like the desired one.
+// Diff returns the steps from the observed load balancer to the desired one.
 //
 //	observed load balancer       plan
 //	none                         create, floating IP
@@ -61,17 +63,16 @@ func (o Options) forReplacement() Options {
 //	                             with a replacement, that takes its place
 //	cannot become what is        with a replacement, that takes its place: see startReplacement
 //	desired
-//	another's, ERROR             blocked: its owner brings it back
+//	another's, ERROR             blocked: its owner repairs it
 //	ACTIVE                       what differs; of another's, only what is the Service's own in it
 //
-// The order within the last: what lets fewer clients in comes first, what lets
-// more in comes last; a port that goes makes room before a port that comes. What the
-// Service has twice goes after all that.
+// The order within the last: what shuts clients out comes first, what lets more in comes
+// last; ports are deleted before others are created. Duplicates are deleted after all that.
 func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	plan := diff(desired, observed, opts)
 	if plan.Blocked == "" {
-		plan.Steps = append(plan.Steps, dropSurplus(plan.Steps, observed, opts)...)
-		plan.Retained = retainedSurplus(plan.Steps, observed, opts)
+		plan.Steps = append(plan.Steps, deleteDuplicates(plan.Steps, observed, opts)...)
+		plan.Retained = retainedDuplicates(plan.Steps, observed, opts)
 	}
 	return plan
 }
@@ -92,7 +93,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 	case lb.Status.Failed():
 		return replace(desired, observed, opts)
 	}
-	if blocked := or(conflict(desired, lb), guards(desired, lb)); blocked != "" {
+	if blocked := cmp.Or(conflict(desired, lb), restrictionConflict(desired, lb)); blocked != "" {
 		return Plan{Blocked: blocked}
 	}
 	if opts.Driver.Quirks.StaleMonitors {
@@ -100,33 +101,33 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 			return Plan{Blocked: blocked}
 		}
 	}
-	var told []Notice
+	var shared []Notice
 	if lb.Shared != nil { // the rest is its owner's
-		told = notOurs(desired, lb)
+		shared = sharedNotices(desired, lb)
 		desired = &model.LoadBalancer{Listeners: desired.Listeners}
 	}
 	d := contents(desired, lb, opts)
 	d.steps = append(detachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts), d.steps...)
-	if move, ok := moveFromSurplus(desired, observed); ok {
+	if move, ok := moveFromDuplicate(desired, observed); ok {
 		d.add(move)
-		d.add(dropSpare(observed.Spare, -1, opts)...)
+		d.add(deleteUnattached(observed.Spare, -1, opts)...)
 	} else {
 		d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
 	}
-	return Plan{Steps: d.steps, Notices: append(told, notices(desired, lb)...)}
+	return Plan{Steps: d.steps, Notices: append(shared, notices(desired, lb)...)}
 }
 
-// contents gives the steps for what is in a load balancer.
+// contents returns the differ with the steps for what is in a load balancer.
 func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	desired = KeepMembers(desired, lb, opts)
 	d := &differ{desired: desired, observed: lb, opts: opts, staleMonitors: opts.Driver.Quirks.StaleMonitors}
 	d.add(updateVIP(desired, lb)...)
-	d.tighten()
+	d.restrict()
 	d.dropListeners()
 	d.updatePools()
 	d.createListeners()
 	d.replaceListeners()
-	d.loosen()
+	d.relax()
 	d.add(d.last...)
 	if d.staleMonitors {
 		d.steps = repairStale(d.steps, desired)
@@ -135,12 +136,12 @@ func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	return d
 }
 
-// create makes a load balancer.
-func create(desired *model.LoadBalancer, spare []model.FloatingIP, opts Options) []Step {
-	steps := detachFloatingIP(desired, nil, spare, opts)
+// create returns the steps that create a load balancer.
+func create(desired *model.LoadBalancer, unattached []model.FloatingIP, opts Options) []Step {
+	steps := detachFloatingIP(desired, nil, unattached, opts)
 	made, rest := atOnce(desired, opts)
 	steps = append(steps, CreateLoadBalancer{LoadBalancer: made})
-	steps = append(steps, attachFloatingIP(desired, nil, spare, opts)...)
+	steps = append(steps, attachFloatingIP(desired, nil, unattached, opts)...)
 	return append(steps, rest...)
 }
 
@@ -181,14 +182,11 @@ func atOnce(desired *model.LoadBalancer, opts Options) (*model.LoadBalancer, []S
 //	yes            no                 no             any             in full
 func createsEmpty(desired *model.LoadBalancer, opts Options) bool {
 	return opts.CreateEmpty || !opts.Driver.Supports(driver.FullCreate) ||
-		opts.Driver.Quirks.RangesBreakFullCreate && hasSourceRanges(desired)
+		opts.Driver.Quirks.RangesBreakFullCreate && slices.ContainsFunc(desired.Listeners, hasSourceRanges)
 }
 
-func hasSourceRanges(lb *model.LoadBalancer) bool {
-	return slices.ContainsFunc(lb.Listeners, func(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 })
-}
-
-// replace starts anew: a load balancer that never came up is of no use to anyone.
+// replace returns the plan that deletes a load balancer that never came up, and creates it
+// again.
 func replace(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	lb := observed.LoadBalancer
 	if len(lb.Foreign) > 0 {
@@ -199,14 +197,14 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 		desired, opts = opts.Replacement.LoadBalancer, opts.forReplacement()
 	}
 	steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"}}
-	spare := observed.Spare
+	unattached := observed.Spare
 	if lb.FloatingIP != nil {
-		spare = append(slices.Clone(spare), released(*lb.FloatingIP)) // the VIP's port goes, the address stays
+		unattached = append(slices.Clone(unattached), released(*lb.FloatingIP)) // the VIP's port goes, the address stays
 	}
-	return Plan{Steps: append(steps, create(desired, spare, opts)...)}
+	return Plan{Steps: append(steps, create(desired, unattached, opts)...)}
 }
 
-// conflict tells of a port that somebody else's listener holds.
+// conflict returns why a port cannot be had: the listener of another owner holds it.
 func conflict(desired, lb *model.LoadBalancer) string {
 	for _, foreign := range lb.Foreign {
 		if foreign.Kind == "listener" && desired.Listener(foreign.Key) != nil {
@@ -239,11 +237,11 @@ func (d *differ) createMonitor(step CreateMonitor) {
 	}
 }
 
-// equalMonitors compares what can change of two monitors of one type.
+// equalMonitors reports whether two monitors of one type have the same settings.
 func equalMonitors(a, b model.Monitor) bool {
 	settings := func(m model.Monitor) model.Monitor {
 		m.ID, m.Name, m.Tags, m.Status = "", "", nil, model.Status{}
 		return m
 	}
-	return fmt.Sprint(settings(a)) == fmt.Sprint(settings(b))
+	return reflect.DeepEqual(settings(a), settings(b))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// KeepMembers gives what is desired with what its members take over from those that
-// are there. A member of the same address has
+// KeepMembers returns what is desired, with what its members take over from those that
+// exist. A member of the same address has
 //
 //   - its weight 0 and its administrative state: somebody has taken it out of service;
 //   - its subnet, unless members are to move (Options.MoveMembers).
@@ -22,14 +22,14 @@ func KeepMembers(desired, lb *model.LoadBalancer, opts Options) *model.LoadBalan
 	kept.Listeners = slices.Clone(desired.Listeners)
 	for i := range kept.Listeners {
 		l := &kept.Listeners[i]
-		l.Pool.Members = takeOver(l.Pool.Members, likeThem(lb, l.Key()), lb.VIP.SubnetID, opts)
+		l.Pool.Members = takeOver(l.Pool.Members, membersLike(lb, l.Key()), lb.VIP.SubnetID, opts)
 	}
 	return &kept
 }
 
-// likeThem gives the members that those of a listener are to be like: its own or, for
+// membersLike returns the members that those of a listener are to be like: its own or, for
 // want of any, those of all others.
-func likeThem(lb *model.LoadBalancer, key model.ListenerKey) []model.Member {
+func membersLike(lb *model.LoadBalancer, key model.ListenerKey) []model.Member {
 	if have := lb.Listener(key); have != nil && len(have.Pool.Members) > 0 {
 		return have.Pool.Members
 	}
@@ -40,7 +40,7 @@ func likeThem(lb *model.LoadBalancer, key model.ListenerKey) []model.Member {
 	return all
 }
 
-// takeOver gives desired members with what they take over from those that are there. One
+// takeOver returns the desired members with what they take over from those that exist. One
 // that names no subnet is in the VIP's.
 func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []model.Member {
 	at := make(map[string]model.Member, len(there))
@@ -79,8 +79,8 @@ func sentSubnet(subnet, wanted, vipSubnet string, opts Options) string {
 	return subnet
 }
 
-// usualSubnet gives the subnet that most members are in, of several the first by ID. It
-// is false where nobody has read the subnet of any.
+// usualSubnet returns the subnet that most members are in, of several the first by ID. It
+// reports whether the subnet of any has been read.
 func usualSubnet(members []model.Member) (subnet string, known bool) {
 	counts := map[string]int{}
 	for _, m := range members {

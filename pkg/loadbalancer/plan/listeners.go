@@ -7,101 +7,103 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// fate is what becomes of a port that the load balancer has and keeps.
+// listenerChange is the change of a listener whose port the load balancer keeps.
 //
 //	protocol of the listener   of the pool   steps
-//	the same                   the same      listener and pool change in place
-//	the same                   another       a new pool with members and monitor, the listener turns to it, the old one goes
-//	another                    the same      the listener makes room for its successor; the pool goes on
-//	another                    another       a new pool, then the listener makes room for its successor, the old pool goes
+//	the same                   the same      listener and pool are updated in place
+//	the same                   another       a new pool with members and monitor, the listener is switched to it, the old one is deleted
+//	another                    the same      the listener is deleted and created again; the pool stays
+//	another                    another       a new pool, then the listener is deleted and created again, the old pool is deleted
 //
-// A pool whose monitor the provider lost counts as one of another protocol.
+// A pool whose monitor the driver lost counts as one of another protocol.
 //
-// Protocols cannot change, and no two listeners share a port: only between the end
-// of a listener and its successor is nobody served.
-type fate struct {
+// Protocols cannot change, and no two listeners share a port: only between the deletion
+// of a listener and its creation is nobody served.
+type listenerChange struct {
 	want, have *model.Listener
 	lost       bool
 }
 
-func (d *differ) fate(want, have *model.Listener) fate { return fate{want, have, d.lost(have.Pool)} }
-
-// samePool tells that the pool goes on.
-func (f fate) samePool() bool {
-	return f.have.Pool.ID != "" && !f.lost && f.have.Pool.Protocol == f.want.Pool.Protocol
+func (d *differ) change(want, have *model.Listener) listenerChange {
+	return listenerChange{want, have, d.lost(have.Pool)}
 }
 
-func (f fate) sameListener() bool { return f.have.Protocol == f.want.Protocol }
+// samePool reports whether the pool stays.
+func (c listenerChange) samePool() bool {
+	return c.have.Pool.ID != "" && !c.lost && c.have.Pool.Protocol == c.want.Pool.Protocol
+}
 
-// tightens tells that some clients may not connect any more.
-func (f fate) tightens() bool {
-	from, to := f.have.AllowedCIDRs, f.want.AllowedCIDRs
+func (c listenerChange) sameListener() bool { return c.have.Protocol == c.want.Protocol }
+
+// restricts reports whether some clients may not connect any more.
+func (c listenerChange) restricts() bool {
+	from, to := c.have.AllowedCIDRs, c.want.AllowedCIDRs
 	return !slices.Equal(from, to) && !opens(from, to)
 }
 
-// differs tells that the listener itself changes, its clients left aside.
-func (f fate) differs() bool {
-	want, have := f.want, f.have
+// differs reports whether the listener itself changes, its clients left aside.
+func (c listenerChange) differs() bool {
+	want, have := c.want, c.have
 	return len(model.LimitChanges(have.Limits, want.Limits)) > 0 || want.TLSContainerRef != have.TLSContainerRef ||
 		!slices.Equal(want.InsertHeaders, have.InsertHeaders) || want.AdminDown != have.AdminDown
 }
 
-// stays gives the ports that the load balancer has and keeps.
-func (d *differ) stays(yield func(fate) bool) {
+// kept yields the listeners whose ports the load balancer has and keeps.
+func (d *differ) kept(yield func(listenerChange) bool) {
 	for i := range d.desired.Listeners {
 		want := &d.desired.Listeners[i]
-		if have := d.observed.Listener(want.Key()); have != nil && !yield(d.fate(want, have)) {
+		if have := d.observed.Listener(want.Key()); have != nil && !yield(d.change(want, have)) {
 			return
 		}
 	}
 }
 
-// tighten shuts out clients that may not connect any more. Whatever else changes
-// of the listener rides along, but for its pool, which is not there yet. Of a
-// listener that is replaced, the clients are all that changes.
-func (d *differ) tighten() {
-	for f := range d.stays {
-		if !f.tightens() {
+// restrict updates the listeners to which some clients may not connect any more. The
+// request has whatever else changes of the listener, except its pool, which does not exist
+// yet. Of a listener that is recreated, only the clients change.
+func (d *differ) restrict() {
+	for c := range d.kept {
+		if !c.restricts() {
 			continue
 		}
-		to := *f.want
-		if !f.sameListener() {
-			to = *f.have
-			to.AllowedCIDRs = f.want.AllowedCIDRs
+		to := *c.want
+		if !c.sameListener() {
+			to = *c.have
+			to.AllowedCIDRs = c.want.AllowedCIDRs
 		}
-		to.Pool = f.have.Pool
-		d.add(UpdateListener{f.have.ID, f.have.Key(), *f.have, to})
+		to.Pool = c.have.Pool
+		d.add(UpdateListener{c.have.ID, c.have.Key(), *c.have, to})
 	}
 }
 
-// loosen changes the listeners that let nobody out: more clients, limits, headers,
-// certificates, and the pool that they send clients to. It also brings broken ones
-// back.
-func (d *differ) loosen() {
-	for f := range d.stays {
-		if !f.sameListener() {
+// relax updates the listeners of which no client is shut out: more clients, limits,
+// headers, certificates, and the pool that they send clients to. It also repairs those that
+// are in ERROR.
+func (d *differ) relax() {
+	for c := range d.kept {
+		if !c.sameListener() {
 			continue
 		}
-		from := *f.have
-		changed := f.differs() || !slices.Equal(from.AllowedCIDRs, f.want.AllowedCIDRs) || !from.Status.Sound()
-		if f.tightens() { // done, but for the pool
-			from, changed = *f.want, false
-			from.Pool = f.have.Pool
+		from := *c.have
+		changed := c.differs() || !slices.Equal(from.AllowedCIDRs, c.want.AllowedCIDRs) || !from.Status.Sound()
+		if c.restricts() { // done, except the pool
+			from, changed = *c.want, false
+			from.Pool = c.have.Pool
 		}
-		to := *f.want
-		if f.samePool() {
-			to.Pool = f.have.Pool
+		to := *c.want
+		if c.samePool() {
+			to.Pool = c.have.Pool
 		}
-		if changed || !f.samePool() {
-			d.add(UpdateListener{f.have.ID, f.have.Key(), from, to})
+		if changed || !c.samePool() {
+			d.add(UpdateListener{c.have.ID, c.have.Key(), from, to})
 		}
-		if !f.samePool() {
-			d.dropPool(f.have)
+		if !c.samePool() {
+			d.dropPool(c.have)
 		}
 	}
 }
 
-// opens tells whether going from one list of clients to another shuts nobody out.
+// opens reports whether a change from one list of clients to another shuts nobody out.
 func opens(from, to []string) bool {
 	if len(to) == 0 {
 		return true
@@ -109,8 +111,8 @@ func opens(from, to []string) bool {
 	return len(from) > 0 && !slices.ContainsFunc(from, func(cidr string) bool { return !slices.Contains(to, cidr) })
 }
 
-// dropListeners deletes the listeners of ports that are gone, and the pools that
-// nobody uses.
+// dropListeners deletes the listeners of ports that are not desired, and the pools that
+// no listener uses.
 func (d *differ) dropListeners() {
 	for i := range d.observed.Listeners {
 		have := &d.observed.Listeners[i]
@@ -136,8 +138,8 @@ func (d *differ) dropPool(had *model.Listener) {
 	}
 }
 
-// dropMonitor deletes the monitor of a pool that goes, where that may not be left
-// to the end of the pool.
+// dropMonitor deletes the monitor of a pool that is deleted, where that may not be left to
+// the deletion of the pool.
 func (d *differ) dropMonitor(ref PoolRef, pool model.Pool) {
 	if pool.Monitor == nil || !d.staleMonitors || d.lost(pool) {
 		return
@@ -148,19 +150,19 @@ func (d *differ) dropMonitor(ref PoolRef, pool model.Pool) {
 	d.add(DeleteMonitor{ref, *pool.Monitor})
 }
 
-// updatePools changes the pools that go on. A monitor of another type goes before
-// the members change and comes back after: the old one would ask at the new ports,
-// or the new one at the old ports, and find all members down.
+// updatePools updates the pools that stay. A monitor of another type is deleted before the
+// members change and created after: the old one would ask at the new ports, or the new
+// one at the old ports, and find all members down.
 func (d *differ) updatePools() {
 	if d.staleMonitors {
 		d.recreated = d.monitorsToRecreate()
 	}
-	for f := range d.stays {
-		if !f.samePool() {
-			d.dropMonitor(poolFor(*f.have), f.have.Pool)
+	for c := range d.kept {
+		if !c.samePool() {
+			d.dropMonitor(poolFor(*c.have), c.have.Pool)
 			continue
 		}
-		d.updatePool(poolFor(*f.have), f.have.Pool, f.want.Pool)
+		d.updatePool(poolFor(*c.have), c.have.Pool, c.want.Pool)
 	}
 }
 
@@ -187,13 +189,13 @@ func poolDiffers(from, to model.Pool) bool {
 	return from.AdminDown != to.AdminDown || from.Algorithm != to.Algorithm || from.Persistence != to.Persistence || from.PersistenceTimeout != to.PersistenceTimeout
 }
 
-// createListeners makes what new ports need, the listener last: it must not send
-// clients to a pool without members. Ports that get another pool get it here.
+// createListeners creates what new ports need, the listener last: it must not send clients
+// to a pool without members. It also creates the pools of ports that get another one.
 func (d *differ) createListeners() {
 	for i := range d.desired.Listeners {
 		want := d.desired.Listeners[i]
 		have := d.observed.Listener(want.Key())
-		if have == nil || !d.fate(&want, have).samePool() {
+		if have == nil || !d.change(&want, have).samePool() {
 			d.createPool(want)
 		}
 		if have == nil {
@@ -202,7 +204,7 @@ func (d *differ) createListeners() {
 	}
 }
 
-// createPool makes a pool for a listener, with all that is in it.
+// createPool creates the pool of a listener, with all that is in it.
 func (d *differ) createPool(want model.Listener) {
 	d.add(CreatePool{want.Key(), want.Pool})
 	pool := poolFor(want)
@@ -216,24 +218,24 @@ func (d *differ) createPool(want model.Listener) {
 	}
 }
 
-// replaceListeners puts listeners of another protocol in the place of those that
-// are there. Their pools are ready.
+// replaceListeners deletes the listeners of another protocol and creates the desired ones.
+// Their pools exist.
 func (d *differ) replaceListeners() {
-	for f := range d.stays {
-		if f.sameListener() {
+	for c := range d.kept {
+		if c.sameListener() {
 			continue
 		}
-		d.add(DeleteListener{f.have.ID, f.have.Name, f.have.Key()})
-		want := *f.want
-		if f.samePool() {
-			want.Pool.ID = f.have.Pool.ID
+		d.add(DeleteListener{c.have.ID, c.have.Name, c.have.Key()})
+		want := *c.want
+		if c.samePool() {
+			want.Pool.ID = c.have.Pool.ID
 		}
-		if f.lost { // its successor can be of the same name and protocol
-			d.dropPool(f.have)
+		if c.lost { // the new pool can have the same name and protocol
+			d.dropPool(c.have)
 		}
 		d.add(CreateListener{want})
-		if !f.samePool() && !f.lost {
-			d.dropPool(f.have)
+		if !c.samePool() && !c.lost {
+			d.dropPool(c.have)
 		}
 	}
 }

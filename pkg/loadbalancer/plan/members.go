@@ -7,13 +7,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// members gives the steps from the members of one pool to those of another.
+// members returns the steps from the observed members of a pool to the desired ones.
 //
 //	differs                 steps
 //	nothing                 none: Octavia reloads for a batch that changes nothing
 //	one member is new       add it: the work does not grow with the pool
 //	one member is gone      remove it
-//	the subnet of members   they go and come back, a part at a time
+//	the subnet of members   they are removed and added again, a part at a time
 //	anything else           one batch with all members
 //
 // A driver without batches gets each change by itself.
@@ -30,13 +30,13 @@ func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
 	return steps
 }
 
-// moves tells whether a member has to go to another subnet: it is removed and added
-// again, as a change of the subnet would be written to Octavia's database only, and
-// not reach the data path. Only where members are told their subnet, by
-// member-subnet-id, are they moved; otherwise they stay in the one that they were
-// made in, by us or by another controller that found it in another way. One whose
-// subnet nobody has read moves along with those that are known to be elsewhere: all
-// of a pool were told the same.
+// moves returns a function that reports whether a member has to go to another subnet: it
+// is removed and added again, as a change of the subnet would be written to Octavia's
+// database only, and not reach the data path. Members are moved only where
+// member-subnet-id names their subnet; otherwise they stay in the one that they were
+// created in, by us or by another controller that found it in another way. One whose
+// subnet nobody has read is moved with those that are known to be elsewhere: all of a pool
+// were sent with the same.
 func (d *differ) moves(from, to []model.Member) func(old, want model.Member) bool {
 	if !d.opts.MoveMembers {
 		return func(_, _ model.Member) bool { return false }
@@ -44,7 +44,7 @@ func (d *differ) moves(from, to []model.Member) func(old, want model.Member) boo
 	elsewhere := func(old, want model.Member) bool {
 		return !old.SubnetUnknown && want.SubnetID != "" && old.SubnetID != want.SubnetID
 	}
-	wanted := byKey(to)
+	wanted := membersByKey(to)
 	known := slices.ContainsFunc(from, func(old model.Member) bool {
 		want, stays := wanted[old.Key()]
 		if !stays && len(to) > 0 {
@@ -57,11 +57,11 @@ func (d *differ) moves(from, to []model.Member) func(old, want model.Member) boo
 	}
 }
 
-// stages gives what the members of a pool are on the way, the end last. Members
-// that move go in two halves, so that half of them serve at any time; with as many
-// others that stay, they go at once.
+// stages returns the members that a pool has one after the other, the desired ones last.
+// Members that move do so in two halves, so that half of them serve at any time; with as
+// many others that stay, they move at once.
 func (d *differ) stages(from, to []model.Member) [][]model.Member {
-	have, moves := byKey(from), d.moves(from, to)
+	have, moves := membersByKey(from), d.moves(from, to)
 	var staying, moving []model.Member
 	for _, m := range to {
 		if old, there := have[m.Key()]; there && moves(old, m) {
@@ -85,10 +85,10 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 	return [][]model.Member{first, second, to}
 }
 
-// batch gives the batch that makes the members of a pool others. Those that stay
-// keep their subnet: ovn takes a member of another subnet for another member.
+// batch returns the step that replaces the members of a pool. Those that stay keep their
+// subnet: to some drivers one in another subnet is another member.
 func (d *differ) batch(pool PoolRef, from, to []model.Member) SetMembers {
-	have, wanted := byKey(from), byKey(to)
+	have, wanted := membersByKey(from), membersByKey(to)
 	set := SetMembers{Pool: pool}
 	for _, m := range to {
 		old, there := have[m.Key()]
@@ -124,10 +124,10 @@ func (d *differ) keepSubnet(old, want model.Member) model.Member {
 	return want
 }
 
-// oneByOne gives the same without batches: first what comes and changes, then what
-// goes.
+// oneByOne returns the same without batches: first members are added and updated, then
+// others removed.
 func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
-	have, wanted, moves := byKey(from), byKey(to), d.moves(from, to)
+	have, wanted, moves := membersByKey(from), membersByKey(to), d.moves(from, to)
 	var steps []Step
 	for _, m := range to {
 		old, there := have[m.Key()]
@@ -137,7 +137,7 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 		case moves(old, m):
 			steps = append(steps, RemoveMember{pool, old}, AddMember{pool, m})
 		case differs(old, m):
-			m.SubnetID, m.SubnetUnknown = old.SubnetID, old.SubnetUnknown // which the change of one does not tell
+			m.SubnetID, m.SubnetUnknown = old.SubnetID, old.SubnetUnknown // which the update of one does not send
 			steps = append(steps, UpdateMember{pool, old, m})
 		}
 	}
@@ -149,13 +149,13 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 	return steps
 }
 
-// differs tells whether a member that stays has to change, or to be brought back.
+// differs reports whether a member that stays has to be updated, or repaired.
 func differs(old, want model.Member) bool {
 	return old.MonitorPort != want.MonitorPort || old.Backup != want.Backup || !old.Status.Sound() ||
 		old.Drained != want.Drained || old.AdminDown != want.AdminDown
 }
 
-func byKey(members []model.Member) map[model.MemberKey]model.Member {
+func membersByKey(members []model.Member) map[model.MemberKey]model.Member {
 	all := make(map[model.MemberKey]model.Member, len(members))
 	for _, m := range members {
 		all[m.Key()] = m
@@ -163,7 +163,7 @@ func byKey(members []model.Member) map[model.MemberKey]model.Member {
 	return all
 }
 
-// smallest gives the cheapest step that does the same.
+// smallest returns the cheapest step that does the same.
 func (s SetMembers) smallest() []Step {
 	added, removed, changed := len(s.Added), len(s.Removed), len(s.Changed)
 	switch {

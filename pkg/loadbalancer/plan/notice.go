@@ -6,14 +6,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// notices tells of settings that cannot change on a load balancer, or a floating IP,
-// that exists.
+// notices returns a notice for each setting that cannot change on a load balancer, or a
+// floating IP, that exists.
 func notices(desired, observed *model.LoadBalancer) []Notice {
 	var found []Notice
-	for _, m := range misfits(desired, observed) {
+	for _, m := range mismatches(desired, observed) {
 		way := fmt.Sprintf("the annotation %s lets a new load balancer with %q take its place", allowReplace, m.want)
 		switch {
-		case madeFor(desired, observed):
+		case isReplacementFor(desired, observed):
 			way = fmt.Sprintf("it was made anew for %q, which did not help", m.want)
 		case !replaceable(observed):
 			way = fmt.Sprintf("%q is not possible as long as others are on it", m.want)

@@ -79,7 +79,7 @@ func (d *differ) monitorsToRecreate() map[string]bool {
 		want := d.desired.Listener(have.Key())
 		switch {
 		case !known:
-		case want == nil || !d.fate(want, have).samePool() || d.dropsMonitor(have.Pool, want.Pool):
+		case want == nil || !d.change(want, have).samePool() || d.dropsMonitor(have.Pool, want.Pool):
 			deleted[transport] = true
 		case keeps[transport] == "":
 			keeps[transport] = have.Pool.ID
@@ -88,7 +88,7 @@ func (d *differ) monitorsToRecreate() map[string]bool {
 	for i := range d.desired.Listeners {
 		want := &d.desired.Listeners[i]
 		have := d.observed.Listener(want.Key())
-		fresh := have == nil || !d.fate(want, have).samePool() || have.Pool.Monitor == nil || d.dropsMonitor(have.Pool, want.Pool)
+		fresh := have == nil || !d.change(want, have).samePool() || have.Pool.Monitor == nil || d.dropsMonitor(have.Pool, want.Pool)
 		if want.Pool.Monitor != nil && fresh {
 			made[want.Pool.Protocol.Transport()] = true
 		}

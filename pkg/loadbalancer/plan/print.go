@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -56,9 +57,9 @@ func (s UpdateListener) String() string {
 		changes.add(limit.Name, limit.From, limit.To)
 	}
 	changes.add("insert_headers", fmt.Sprint(from.InsertHeaders), fmt.Sprint(to.InsertHeaders))
-	changes.add("default_tls_container_ref", or(from.TLSContainerRef, "none"), or(to.TLSContainerRef, "none"))
+	changes.add("default_tls_container_ref", cmp.Or(from.TLSContainerRef, "none"), cmp.Or(to.TLSContainerRef, "none"))
 	if s.SwitchesPool() {
-		changes.add("default_pool", or(string(from.Pool.Protocol), "none"), "new "+string(to.Pool.Protocol))
+		changes.add("default_pool", cmp.Or(string(from.Pool.Protocol), "none"), "new "+string(to.Pool.Protocol))
 	}
 	return fmt.Sprintf("listener %s: %s", s.Key, changes)
 }
@@ -81,7 +82,7 @@ func affinity(p model.Pool) string {
 // persistence prints the session persistence of a pool, as in "SOURCE_IP for 60 s".
 func persistence(p model.Pool) string {
 	if p.PersistenceTimeout == 0 {
-		return or(p.Persistence, "none")
+		return cmp.Or(p.Persistence, "none")
 	}
 	return fmt.Sprintf("%s for %d s", p.Persistence, p.PersistenceTimeout)
 }
@@ -109,7 +110,7 @@ func (s SetMembers) String() string {
 			parts = append(parts, part.sign+list(part.members))
 		}
 	}
-	return fmt.Sprintf("pool %s: members %s (%d in all)", s.Pool, or(strings.Join(parts, " "), "as they are"), len(s.Members))
+	return fmt.Sprintf("pool %s: members %s (%d in all)", s.Pool, cmp.Or(strings.Join(parts, " "), "as they are"), len(s.Members))
 }
 
 // String implements Step.
@@ -146,8 +147,8 @@ func (s UpdateMonitor) String() string {
 	changes.add("http_method", s.From.HTTPMethod, s.To.HTTPMethod)
 	changes.add("url_path", s.From.URLPath, s.To.URLPath)
 	changes.add("expected_codes", s.From.ExpectedCodes, s.To.ExpectedCodes)
-	changes.add("http_version", or(s.From.HTTPVersion, "none"), or(s.To.HTTPVersion, "none"))
-	changes.add("domain_name", or(s.From.DomainName, "none"), or(s.To.DomainName, "none"))
+	changes.add("http_version", cmp.Or(s.From.HTTPVersion, "none"), cmp.Or(s.To.HTTPVersion, "none"))
+	changes.add("domain_name", cmp.Or(s.From.DomainName, "none"), cmp.Or(s.To.DomainName, "none"))
 	return fmt.Sprintf("monitor %s: %s", s.Pool, changes)
 }
 
@@ -167,7 +168,7 @@ func (s CreateFloatingIP) String() string {
 
 // String implements Step.
 func (s AssociateFloatingIP) String() string {
-	text := "floating IP " + or(s.Address, "made last") + ": associate"
+	text := "floating IP " + cmp.Or(s.Address, "made last") + ": associate"
 	if s.Describe != "" {
 		text += ", and take it over"
 	}
@@ -245,11 +246,4 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }

@@ -1,6 +1,6 @@
 // Package plan compares the load balancer that a Service asks for with the one
-// that is there, and gives the steps from the one to the other. It is pure: the
-// same two models give the same plan, in the same order.
+// that exists, and returns the steps from the one to the other. It is pure: the same two
+// models result in the same plan, in the same order.
 package plan
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// Plan is an ordered list of steps. Carried out one after another, each finds
-// what the ones before have left; after a crash between two of them, the plan
-// made anew goes on where it stopped.
+// Plan is an ordered list of steps. Carried out one after another, each finds what the ones
+// before have left; after a crash between two of them, a new plan continues where it
+// stopped.
 type Plan struct {
 	Steps []Step
-	// Notices tell of differences that no step removes.
+	// Notices are the differences that no step removes.
 	Notices []Notice
 	// Retained are messages on load balancers of the Service that are not needed, and stay:
 	// which, and why.
@@ -26,15 +26,15 @@ type Plan struct {
 	Blocked string
 }
 
-// Notice tells the user of a setting that the load balancer does not follow.
+// Notice is a setting that the load balancer does not follow.
 type Notice struct {
 	Setting, Message string
 }
 
-// Empty tells that there is nothing to do.
+// Empty reports whether there is nothing to do.
 func (p Plan) Empty() bool { return len(p.Steps) == 0 && p.Blocked == "" }
 
-// Creates tells that the plan makes a load balancer.
+// Creates reports whether the plan creates a load balancer.
 func (p Plan) Creates() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
 		_, creates := s.(CreateLoadBalancer)
@@ -42,7 +42,7 @@ func (p Plan) Creates() bool {
 	})
 }
 
-// DeletesLoadBalancer tells that the plan deletes a load balancer.
+// DeletesLoadBalancer reports whether the plan deletes a load balancer.
 func (p Plan) DeletesLoadBalancer() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
 		_, deletes := s.(DeleteLoadBalancer)
@@ -50,15 +50,15 @@ func (p Plan) DeletesLoadBalancer() bool {
 	})
 }
 
-// MakesFloatingIP tells that the plan takes a new address.
+// MakesFloatingIP reports whether the plan creates a floating IP.
 func (p Plan) MakesFloatingIP() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		_, makes := s.(CreateFloatingIP)
-		return makes
+		_, creates := s.(CreateFloatingIP)
+		return creates
 	})
 }
 
-// OnlyMembers gives the steps of the plan that change members.
+// OnlyMembers returns the steps of the plan that change members.
 func (p Plan) OnlyMembers() Plan {
 	var members Plan
 	for _, step := range p.Steps {
@@ -82,8 +82,8 @@ func Needs(step Step) (feature driver.Feature, optional bool) {
 	return 0, false
 }
 
-// Certificates gives the references of certificates that the plan brings to
-// listeners, each once.
+// Certificates returns the references of the certificates that the plan sets on listeners,
+// each once.
 func (p Plan) Certificates() []string {
 	var refs []string
 	add := func(l model.Listener) {
@@ -126,9 +126,8 @@ type Step interface {
 	step()
 }
 
-// PoolRef is the pool that a step means: the one with that ID or, where the ID is
-// not known when the plan is made, the one of that name and protocol that an
-// earlier step makes.
+// PoolRef is the pool that a step means: the one with that ID or, where the ID is not known
+// when the plan is made, the one of that name and protocol that an earlier step creates.
 type PoolRef struct {
 	ID, Name string
 	// Key is the listener that the pool serves.
@@ -145,8 +144,8 @@ func (r PoolRef) String() string {
 }
 
 type (
-	// CreateLoadBalancer makes a load balancer with everything in it; Replaces is the
-	// ID of the one whose place it is to take, and Why tells why.
+	// CreateLoadBalancer creates a load balancer with everything in it; Replaces is the ID
+	// of the one that it is to replace, and Why the reason.
 	CreateLoadBalancer struct {
 		LoadBalancer  *model.LoadBalancer
 		Replaces, Why string
@@ -156,18 +155,18 @@ type (
 	DeleteLoadBalancer struct {
 		ID, Name string
 		Cascade  bool
-		Why      string // why it has to go, when the Service stays
+		Why      string // the reason, when the Service stays
 		// Succeeded tells that another one serves in its place: once that is well.
 		Succeeded bool
 	}
 
-	// CreateListener makes a listener for the pool made for its key, or for the
-	// one whose ID it names.
+	// CreateListener creates a listener for the pool created for its key, or for the one
+	// whose ID it names.
 	CreateListener struct{ Listener model.Listener }
 
 	// UpdateListener changes what can change of a listener, in one request: its
 	// clients, limits, headers, certificate and pool. When From and To are equal it
-	// changes nothing and brings a broken listener back.
+	// changes nothing and repairs a listener in ERROR.
 	UpdateListener struct {
 		ID       string
 		Key      model.ListenerKey
@@ -180,14 +179,14 @@ type (
 		Key      model.ListenerKey
 	}
 
-	// CreatePool makes an empty pool for the listener of that key.
+	// CreatePool creates an empty pool for the listener of that key.
 	CreatePool struct {
 		Key  model.ListenerKey
 		Pool model.Pool
 	}
 
 	// UpdatePool changes the settings of a pool. When From and To are equal it
-	// changes nothing and brings a broken pool back.
+	// changes nothing and repairs a pool in ERROR.
 	UpdatePool struct {
 		Pool     PoolRef
 		From, To model.Pool
@@ -196,7 +195,7 @@ type (
 	// DeletePool deletes a pool with its members and monitor.
 	DeletePool struct{ ID, Name string }
 
-	// SetMembers makes the members of a pool these, in one request.
+	// SetMembers replaces the members of a pool by these, in one request.
 	SetMembers struct {
 		Pool                    PoolRef
 		Members                 []model.Member
@@ -209,27 +208,26 @@ type (
 		Member model.Member
 	}
 
-	// UpdateMember changes a member. When From and To are equal it brings a broken
-	// one back.
+	// UpdateMember changes a member. When From and To are equal it repairs one in ERROR.
 	UpdateMember struct {
 		Pool     PoolRef
 		From, To model.Member
 	}
 
-	// RemoveMember takes a member out of a pool.
+	// RemoveMember removes a member from a pool.
 	RemoveMember struct {
 		Pool   PoolRef
 		Member model.Member
 	}
 
-	// CreateMonitor makes the health monitor of a pool.
+	// CreateMonitor creates the health monitor of a pool.
 	CreateMonitor struct {
 		Pool    PoolRef
 		Monitor model.Monitor
 	}
 
 	// UpdateMonitor changes the settings of a health monitor; its type cannot
-	// change. When From and To are equal it brings a broken monitor back.
+	// change. When From and To are equal it repairs a monitor in ERROR.
 	UpdateMonitor struct {
 		Pool     PoolRef
 		From, To model.Monitor
@@ -241,25 +239,25 @@ type (
 		Monitor model.Monitor
 	}
 
-	// CreateFloatingIP makes a floating IP on the VIP; with Beside on no port, for
-	// the next step to put it on the VIP.
+	// CreateFloatingIP creates a floating IP on the VIP; with Beside on no port, for the next
+	// step to put it on the VIP.
 	CreateFloatingIP struct {
 		FloatingIP model.FloatingIP
 		Beside     bool
 	}
 
-	// AssociateFloatingIP puts a spare floating IP on the VIP; one without an ID is
-	// the one made last. Revision is that of the one that was seen: if somebody has
-	// changed it since, it stays where it is. Describe is its new description, when
-	// it becomes ours.
+	// AssociateFloatingIP puts an unattached floating IP on the VIP; one without an ID is
+	// the one created last. Revision is that of the one that was seen: if another client has
+	// changed it since, it stays where it is. Describe is its new description, when it
+	// becomes ours.
 	AssociateFloatingIP struct {
 		ID, Address string
 		Revision    *int
 		Describe    string
 	}
 
-	// MoveFloatingIP moves the floating IP from a load balancer of the Service that
-	// goes to the one that stays, in one request, once that is well.
+	// MoveFloatingIP moves the floating IP from a load balancer of the Service that is
+	// deleted to the one that stays, in one request, once that is ACTIVE with all its parts.
 	MoveFloatingIP struct {
 		ID, Address string
 		Revision    *int
@@ -269,17 +267,17 @@ type (
 	// DisassociateFloatingIP takes a floating IP off the VIP and keeps it.
 	DisassociateFloatingIP struct{ ID, Address string }
 
-	// DeleteFloatingIP gives a floating IP back.
+	// DeleteFloatingIP deletes a floating IP.
 	DeleteFloatingIP struct{ ID, Address string }
 )
 
-// Pool gives the pool that a new listener sends clients to.
+// Pool returns the pool that a new listener sends clients to.
 func (s CreateListener) Pool() PoolRef { return poolFor(s.Listener) }
 
-// SwitchesPool tells that the listener turns to another pool, which is NewPool.
+// SwitchesPool reports whether the listener is switched to another pool, which is NewPool.
 func (s UpdateListener) SwitchesPool() bool { return s.To.Pool.ID == "" && s.To.Pool.Name != "" }
 
-// NewPool gives the pool that the listener turns to.
+// NewPool returns the pool that the listener is switched to.
 func (s UpdateListener) NewPool() PoolRef { return poolFor(s.To) }
 
 func poolFor(l model.Listener) PoolRef {

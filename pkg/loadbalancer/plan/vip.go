@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,12 +23,12 @@ func (UpdateLoadBalancer) step() {}
 func (s UpdateLoadBalancer) String() string {
 	var changes changes
 	changes.switched(s.SwitchOn, false)
-	changes.add("vip_qos_policy_id", or(s.From.QoSPolicyID, model.None), or(s.To.QoSPolicyID, model.None))
+	changes.add("vip_qos_policy_id", cmp.Or(s.From.QoSPolicyID, model.None), cmp.Or(s.To.QoSPolicyID, model.None))
 	changes.add("vip_sg_ids", fmt.Sprint(s.From.SecurityGroupIDs), fmt.Sprint(s.To.SecurityGroupIDs))
 	return fmt.Sprintf("load balancer %s (%s): %s", s.Name, s.ID, changes)
 }
 
-// updateVIP gives the step that brings the VIP to what is asked for, if it differs.
+// updateVIP returns the step that updates the VIP to what is desired, if it differs.
 func updateVIP(desired, lb *model.LoadBalancer) []Step {
 	from := lb.VIP.VIPSettings
 	to := desired.VIP.Over(from)
@@ -37,8 +38,8 @@ func updateVIP(desired, lb *model.LoadBalancer) []Step {
 	return []Step{UpdateLoadBalancer{ID: lb.ID, Name: lb.Name, From: from, To: to}}
 }
 
-// switchOn gives the step that switches a load balancer on that somebody has switched
-// off. Another's is its owner's business.
+// switchOn returns the step that enables a load balancer that is administratively down,
+// unless another Service owns it.
 func switchOn(desired, lb *model.LoadBalancer) []Step {
 	if !lb.AdminDown || lb.Shared != nil {
 		return nil
@@ -47,28 +48,29 @@ func switchOn(desired, lb *model.LoadBalancer) []Step {
 	return []Step{UpdateLoadBalancer{ID: lb.ID, Name: lb.Name, From: settings, To: settings, SwitchOn: true}}
 }
 
-// guards tells why security groups of the VIP and source ranges are in each other's
-// way; empty when they are not. Octavia takes only one of the two. From the one to
-// the other there would be a moment at which everybody may connect: that is for
-// nobody but the user to decide, by asking for neither in between.
-func guards(desired, lb *model.LoadBalancer) string {
+// restrictionConflict returns why security groups of the VIP and source ranges conflict,
+// or "". Octavia accepts only one of the two. Between the one and the other there would be
+// a moment at which everybody may connect: the user alone decides that, by asking for
+// neither in between.
+func restrictionConflict(desired, lb *model.LoadBalancer) string {
 	want, have := desired.VIP.Settled().SecurityGroupIDs, lb.VIP.SecurityGroupIDs
 	switch {
 	case lb.Shared != nil && len(want) > 0 && !slices.Equal(want, have):
 		return fmt.Sprintf("load balancer %s was made for another and is shared: the security groups %s of its VIP are not for this Service to choose",
 			lb.ID, strings.Join(want, ", "))
-	case len(have) > 0 && slices.ContainsFunc(desired.Listeners, restricts):
+	case len(have) > 0 && slices.ContainsFunc(desired.Listeners, hasSourceRanges):
 		return fmt.Sprintf("load balancer %s (%s) has security groups on its VIP, beside which Octavia takes no source ranges: "+
 			"take them away first, with %s: %s and without source ranges", lb.Name, lb.ID, vipSecurityGroups, model.None)
-	case len(want) > 0 && !slices.Equal(want, have) && slices.ContainsFunc(lb.Listeners, restricts):
+	case len(want) > 0 && !slices.Equal(want, have) && slices.ContainsFunc(lb.Listeners, hasSourceRanges):
 		return fmt.Sprintf("load balancer %s (%s) has source ranges, beside which Octavia takes no security groups for its VIP: "+
 			"take the ranges away first, without %s", lb.Name, lb.ID, vipSecurityGroups)
 	}
 	return ""
 }
 
-// notOurs tells of a QoS policy for the VIP of a load balancer that is shared.
-func notOurs(desired, lb *model.LoadBalancer) []Notice {
+// sharedNotices returns a notice for a QoS policy of the VIP of a load balancer that is
+// shared.
+func sharedNotices(desired, lb *model.LoadBalancer) []Notice {
 	want, have := desired.VIP.Settled().QoSPolicyID, lb.VIP.QoSPolicyID
 	if want == "" || want == have {
 		return nil
@@ -76,7 +78,7 @@ func notOurs(desired, lb *model.LoadBalancer) []Notice {
 	return []Notice{{"QoS policy of the VIP", fmt.Sprintf("the QoS policy of the VIP stays as it is: load balancer %s was made for another and is shared", lb.ID)}}
 }
 
-func restricts(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 }
+func hasSourceRanges(l model.Listener) bool { return len(l.AllowedCIDRs) > 0 }
 
-// vipSecurityGroups is the annotation that asks for them.
+// vipSecurityGroups is the annotation for security groups of the VIP.
 const vipSecurityGroups = "loadbalancer.openstack.org/vip-sg-ids"

@@ -7,20 +7,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// A Service can have more than one load balancer: two creations met. One of them is
-// kept, see package ownership, and the others go last of all, with their floating IPs:
+// A Service can have more than one load balancer: two creations at the same time. One of
+// them is kept, see package ownership, and the duplicates are deleted last of all, with
+// their floating IPs:
 //
-//	a further load balancer                        is
-//	holds what is not ours                         left alone, and told
-//	has the published address                      left alone, and told, unless the address is moved in the same plan
-//	any other                                      deleted
+//	a duplicate                     is
+//	holds what is not ours          left alone, and reported
+//	has the published address       left alone, and reported, unless the address is moved in the same plan
+//	any other                       deleted
 //
-// Where the one that is kept needs a floating IP, it takes that of another one along.
+// Where the one that is kept needs a floating IP, it gets that of a duplicate.
 
-// moveFromSurplus gives the step that puts the floating IP of a further load balancer
-// on the one that is kept, if that has none and this one fits. It is false where there
-// is none to be moved.
-func moveFromSurplus(desired *model.LoadBalancer, observed model.Observed) (MoveFloatingIP, bool) {
+// moveFromDuplicate returns the step that moves a floating IP that fits from a duplicate to
+// the load balancer that is kept, if that has none. It reports whether there is one.
+func moveFromDuplicate(desired *model.LoadBalancer, observed model.Observed) (MoveFloatingIP, bool) {
 	want := desired.FloatingIP
 	if want == nil || observed.LoadBalancer.FloatingIP != nil {
 		return MoveFloatingIP{}, false
@@ -34,14 +34,14 @@ func moveFromSurplus(desired *model.LoadBalancer, observed model.Observed) (Move
 	return MoveFloatingIP(associate(want, *observed.Surplus[at].FloatingIP)), true
 }
 
-// dropSurplus gives the steps that delete the further load balancers, after others.
-func dropSurplus(before []Step, observed model.Observed, opts Options) []Step {
+// deleteDuplicates returns the steps that delete duplicates, after others.
+func deleteDuplicates(before []Step, observed model.Observed, opts Options) []Step {
 	var steps []Step
 	for _, lb := range observed.Surplus {
 		if takesFloatingIP(before, lb) {
 			lb.FloatingIP = nil
 		}
-		if stays(lb, opts) != "" {
+		if retained(lb, opts) != "" {
 			continue
 		}
 		steps = append(steps, DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "the Service has another one"})
@@ -52,7 +52,7 @@ func dropSurplus(before []Step, observed model.Observed, opts Options) []Step {
 	return steps
 }
 
-// takesFloatingIP tells whether one of the steps takes the floating IP off a load
+// takesFloatingIP reports whether one of the steps moves the floating IP off a load
 // balancer.
 func takesFloatingIP(steps []Step, lb model.LoadBalancer) bool {
 	return lb.FloatingIP != nil && slices.ContainsFunc(steps, func(step Step) bool {
@@ -61,8 +61,8 @@ func takesFloatingIP(steps []Step, lb model.LoadBalancer) bool {
 	})
 }
 
-// stays says why a further load balancer is not deleted; "" where it is.
-func stays(lb model.LoadBalancer, opts Options) string {
+// retained returns why a duplicate is not deleted, and "" where it is.
+func retained(lb model.LoadBalancer, opts Options) string {
 	serves := slices.Contains(opts.Addresses, lb.VIP.Address) || lb.FloatingIP != nil && slices.Contains(opts.Addresses, lb.FloatingIP.Address)
 	switch {
 	case len(lb.Foreign) > 0:
@@ -74,18 +74,18 @@ func stays(lb model.LoadBalancer, opts Options) string {
 	}
 }
 
-// retainedSurplus returns which of them stay, and why.
-func retainedSurplus(steps []Step, observed model.Observed, opts Options) []string {
+// retainedDuplicates returns which of them are not deleted, and why.
+func retainedDuplicates(steps []Step, observed model.Observed, opts Options) []string {
 	var texts []string
 	for _, lb := range observed.Surplus {
-		goes := slices.ContainsFunc(steps, func(step Step) bool {
+		deleted := slices.ContainsFunc(steps, func(step Step) bool {
 			d, ok := step.(DeleteLoadBalancer)
 			return ok && d.ID == lb.ID
 		})
-		if !goes {
+		if !deleted {
 			texts = append(texts, fmt.Sprintf(
 				"load balancer %s (%s) was made for the Service beside another one and is not needed; it is left alone, as %s: delete it by hand",
-				lb.Name, lb.ID, stays(lb, opts)))
+				lb.Name, lb.ID, retained(lb, opts)))
 		}
 	}
 	return texts
