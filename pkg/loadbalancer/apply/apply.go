@@ -82,13 +82,14 @@ type Request struct {
 // Run carries out a plan and returns what the cloud has then. It changes nothing of the
 // request. How much the state that it returns is worth depends on the error:
 //
-//	nil                what the cloud has
-//	*ChildrenError     what the cloud has: a plan made from it goes on
-//	*ChangedError,     IDs only: every step that was carried out is in it, but what the last one led to
-//	any other          is not known, and another client may be at it too. Read the cloud before the next plan.
+//	nil              what the cloud has
+//	*ChildrenError   what the cloud has: a plan made from it goes on
+//	any other        the IDs of what was made; what the last step led to is not known, and another
+//	                 client may be at it too: read the cloud before the next plan
 //
-// Other errors with a meaning are *LoadBalancerError, *RefusedError, *FullCreateError and
-// *UnsureCreationError; the rest are those of requests and of the context.
+// The others with a type are *ChangedError, *LoadBalancerError, *RefusedError,
+// *FullCreateError and *UnsureCreationError; the rest are those of requests and of the
+// context.
 func (a *Applier) Run(ctx context.Context, req Request) (model.Observed, error) {
 	r := newRun(a, req) // req is not used any more: what it holds need not outlive the steps
 	err := r.all(ctx)

@@ -80,8 +80,8 @@ func losesPort(err error) bool {
 // findLostCreation looks, a few times, whether a creation without an answer
 // was carried out: the service may still be at it. When nothing shows up the
 // creation has failed as far as anyone can tell; it is not sent again before
-// another look at the next try. Where the service itself says that it failed, it is
-// not at it any more, and one look tells.
+// another look at the next attempt. Where the service itself reports that it failed, one
+// look is enough.
 func (r *run) findLostCreation(ctx context.Context, s packedCreation, cause error) (*model.LoadBalancer, error) {
 	looks := 3
 	if apierror.IsCrash(cause) {

@@ -56,9 +56,9 @@ func (d *durations) observe(k kind, s sample) {
 	d.lately[k] = all[max(0, len(all)-samples):]
 }
 
-// intervals makes the first look come when the quickest of the last ones was nearly done, as
-// far as that was seen: so few looks are in vain, and none is late because some load
-// balancer was stuck. When a first look finds it done, when that was nobody knows: the
+// intervals makes the first poll come when the quickest of the last ones was nearly done, as
+// far as that was seen: so few polls are in vain, and none is late because some load
+// balancer was stuck. Where a first poll finds it done, the time of that is not known: the
 // next one comes after half the time. It never comes sooner than with the intervals that
 // are given; the second one does, as it may be near.
 func (d *durations) intervals(k kind, given watcher.Pace) watcher.Pace {

@@ -13,20 +13,20 @@ func usualIntervals() watcher.Pace {
 }
 
 // watched waits for something of a kind, which takes a time, as the watcher does. It
-// gives how many looks that took, and how late the last one was.
-func watched(d *durations, k kind, takes time.Duration) (looks int, late time.Duration) {
+// returns how many polls that took, and how late the last one was.
+func watched(d *durations, k kind, takes time.Duration) (polls int, late time.Duration) {
 	pace := d.intervals(k, usualIntervals())
 	pending, at, interval := time.Duration(0), pace.First, pace.Step
-	for looks = 1; at < takes; looks++ {
+	for polls = 1; at < takes; polls++ {
 		pending = at
 		at += interval
 		interval = min(interval+interval/2, pace.Cap)
 	}
 	d.observe(k, sample{pending: pending, done: at})
-	return looks, at - takes
+	return polls, at - takes
 }
 
-func TestFirstLookComesWhenItIsUsuallyNearlyDone(t *testing.T) {
+func TestDurations_FirstPollComesWhenMostAreNearlyDone(t *testing.T) {
 	t.Parallel()
 	for _, takes := range []time.Duration{500 * time.Millisecond, 1200 * time.Millisecond, 3 * time.Second, 8 * time.Second, 45 * time.Second} {
 		k := kind{"amphora", creating}
@@ -38,8 +38,8 @@ func TestFirstLookComesWhenItIsUsuallyNearlyDone(t *testing.T) {
 			watched(&d, k, takes)
 		}
 		for range 20 {
-			if looks, late := watched(&d, k, takes); looks > 2 || late > 500*time.Millisecond {
-				t.Errorf("what always takes %s took %d looks, the last one %s late", takes, looks, late)
+			if polls, late := watched(&d, k, takes); polls > 2 || late > 500*time.Millisecond {
+				t.Errorf("what always takes %s took %d polls, the last one %s late", takes, polls, late)
 			}
 		}
 		if got := d.intervals(kind{"ovn", creating}, usualIntervals()); got != usualIntervals() {
@@ -48,9 +48,9 @@ func TestFirstLookComesWhenItIsUsuallyNearlyDone(t *testing.T) {
 	}
 }
 
-// An amphora that Octavia cannot reach is PENDING for ten minutes: that says nothing of
+// An amphora that Octavia cannot reach is PENDING for ten minutes: that is no sign for
 // other load balancers.
-func TestOneStuckLoadBalancerSlowsNoOther(t *testing.T) {
+func TestDurations_IgnoreOneStuckLoadBalancer(t *testing.T) {
 	t.Parallel()
 	k := kind{"amphora", updating}
 	var d durations
@@ -66,8 +66,8 @@ func TestOneStuckLoadBalancerSlowsNoOther(t *testing.T) {
 }
 
 // After an outage of Octavia nothing is known but that everything took long. A first
-// look that finds a change done halves the next, whatever it measured itself.
-func TestDurationsOfAnOutageIsOverAfterAFewChanges(t *testing.T) {
+// poll that finds a change done halves the next, whatever it measured itself.
+func TestDurations_ForgetAnOutageAfterAFewChanges(t *testing.T) {
 	t.Parallel()
 	for operation, longest := range map[operation]time.Duration{creating: 45 * time.Second, updating: 10 * time.Second, deleting: 10 * time.Second} {
 		k := kind{"amphora", operation}
@@ -94,9 +94,9 @@ func TestDurationsOfAnOutageIsOverAfterAFewChanges(t *testing.T) {
 	}
 }
 
-// Times that differ from change to change: who waits is told at most a pace after the
+// Times that differ from change to change: a wait ends at most an interval after the
 // end, unless it took less time than any of late.
-func TestLooksAreNotLateWhereTimesDiffer(t *testing.T) {
+func TestDurations_PollInTimeWhereTimesDiffer(t *testing.T) {
 	t.Parallel()
 	k := kind{"amphora", creating}
 	var d durations
@@ -108,6 +108,6 @@ func TestLooksAreNotLateWhereTimesDiffer(t *testing.T) {
 		}
 	}
 	if lateOnes > 0 {
-		t.Errorf("%d looks were later than the longest pace", lateOnes)
+		t.Errorf("%d polls were later than the longest interval", lateOnes)
 	}
 }

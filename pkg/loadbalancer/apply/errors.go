@@ -20,7 +20,7 @@ func (e *LoadBalancerError) Error() string {
 	return fmt.Sprintf("load balancer %s (%s) is %s", e.Name, e.ID, e.Status)
 }
 
-// ChildrenError tells that a load balancer is ACTIVE, but parts of it did not
+// ChildrenError reports that a load balancer is ACTIVE, but parts of it did not
 // become what they were asked to be.
 type ChildrenError struct {
 	ID       string
@@ -40,8 +40,8 @@ func (e *ChildrenError) Error() string {
 	return fmt.Sprintf("load balancer %s is ACTIVE, but %s", e.ID, strings.Join(parts, ", "))
 }
 
-// ChangedError tells that a load balancer has other parts, after a change of ours, than
-// that change has left: somebody else was at it too. It must be read anew.
+// ChangedError reports that a load balancer has other parts, after a change of ours, than
+// that change has left: another client was at it too. It must be read anew.
 type ChangedError struct {
 	ID, How string
 }
@@ -51,7 +51,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("load balancer %s was changed by somebody else at the same time: %s", e.ID, e.How)
 }
 
-// RefusedError tells that the provider does not have what a step asks for (501).
+// RefusedError reports that the provider does not have what a step asks for (501).
 type RefusedError struct {
 	Step plan.Step
 	Err  error
@@ -60,20 +60,20 @@ type RefusedError struct {
 // Error implements error.
 func (e *RefusedError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the answer of the cloud.
+// Unwrap returns the answer of the cloud.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// UnsureCreationError tells that nobody knows whether a load balancer is being made:
+// UnsureCreationError reports that it is not known whether a load balancer is being made:
 // its creation had no answer, and it is not there so far.
 type UnsureCreationError struct{ Err error }
 
 // Error implements error.
 func (e *UnsureCreationError) Error() string { return e.Err.Error() }
 
-// Unwrap gives what there was in place of an answer.
+// Unwrap returns what there was in place of an answer.
 func (e *UnsureCreationError) Unwrap() error { return e.Err }
 
-// FullCreateError tells that a load balancer with contents was refused, for what is
+// FullCreateError reports that a load balancer with contents was refused, for what is
 // in it as it seems, after the port of its VIP was made: Octavia leaves that behind,
 // at each try. One that is made empty has a port that goes with it.
 type FullCreateError struct {
@@ -84,7 +84,7 @@ type FullCreateError struct {
 // Error implements error.
 func (e *FullCreateError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the answer of the cloud.
+// Unwrap returns the answer of the cloud.
 func (e *FullCreateError) Unwrap() error { return e.Err }
 
 // errNotFoundYet reports that a creation without an answer has left nothing so far.

@@ -54,46 +54,46 @@ func TestOneUnluckyWriteLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// liveWith goes through a life with a fault. It tells whether the fault happened.
+// liveWith goes through a life with a fault. It reports whether the fault happened.
 func liveWith(t *testing.T, rule faults.Rule) bool {
 	t.Helper()
-	w := newWorld(t, simulator.Options{})
+	e := newEnv(t, simulator.Options{})
 	for _, service := range []string{"/load-balancer/**", "/network/**"} {
 		rule.Route = service
-		w.cloud.Faults.Add(rule)
+		e.cloud.Faults.Add(rule)
 	}
-	changed := w.web(443, 8443)
+	changed := e.web(443, 8443)
 	changed.Listeners[0].Pool.Members = members(5, 444)
 	changed.Listeners[0].Pool.Monitor.Delay = 7
 	changed.Listeners[0].AllowedCIDRs = []string{"10.0.0.0/8"}
 	changed.FloatingIP = nil
-	for _, desired := range []*model.LoadBalancer{w.web(80, 443), changed, nil} {
-		w.eventually(desired, rule)
-		if n := len(w.cloud.Octavia.Snapshot()); desired != nil && n != 1 {
+	for _, desired := range []*model.LoadBalancer{e.web(80, 443), changed, nil} {
+		e.eventually(desired, rule)
+		if n := len(e.cloud.Octavia.Snapshot()); desired != nil && n != 1 {
 			t.Errorf("write %d: %d load balancers", rule.From, n)
 		}
-		if n := len(w.cloud.Neutron.FloatingIPs()); n > 1 {
+		if n := len(e.cloud.Neutron.FloatingIPs()); n > 1 {
 			t.Errorf("write %d: %d floating IPs", rule.From, n)
 		}
 	}
-	if left := len(w.cloud.Octavia.Snapshot()) + len(w.cloud.Neutron.FloatingIPs()); left > 0 {
+	if left := len(e.cloud.Octavia.Snapshot()) + len(e.cloud.Neutron.FloatingIPs()); left > 0 {
 		t.Errorf("write %d: %d objects are left", rule.From, left)
 	}
-	return w.cloud.Faults.Hits() > 0
+	return e.cloud.Faults.Hits() > 0
 }
 
 // eventually tries until nothing is to do, as the queue of Services does.
-func (w *world) eventually(desired *model.LoadBalancer, rule faults.Rule) {
-	w.t.Helper()
+func (e *env) eventually(desired *model.LoadBalancer, rule faults.Rule) {
+	e.t.Helper()
 	var last error
 	for range 4 {
-		todo, _, err := w.pass(desired)
+		todo, _, err := e.attempt(desired)
 		if err == nil && todo.Empty() {
 			return
 		}
 		last = err
 	}
-	w.t.Errorf("write %d: after four tries still not there; the last error: %v", rule.From, last)
+	e.t.Errorf("write %d: after four tries still not there; the last error: %v", rule.From, last)
 }
 
 // once is a fault that happens once.
@@ -102,7 +102,7 @@ func once(method, route string, rule faults.Rule) faults.Rule {
 	return rule
 }
 
-func TestACreationWithoutAnAnswerIsFound(t *testing.T) {
+func TestRun_FindsCreationWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for what, rule := range unlucky() {
 		if !rule.AfterWork {
@@ -110,79 +110,79 @@ func TestACreationWithoutAnAnswerIsFound(t *testing.T) {
 		}
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, simulator.Options{})
-			w.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", rule))
-			w.reach(w.web(80)) // within one pass
-			if n := w.writes(http.MethodPost, lbaas+"loadbalancers"); n != 1 {
+			e := newEnv(t, simulator.Options{})
+			e.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", rule))
+			e.reach(e.web(80)) // within one pass
+			if n := e.writes(http.MethodPost, lbaas+"loadbalancers"); n != 1 {
 				t.Errorf("%d creations", n)
 			}
 		})
 	}
 }
 
-func TestACreationThatIsNotFoundIsNotRepeatedBlindly(t *testing.T) {
+func TestRun_RepeatsNoCreationThatIsNotFound(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	w.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true}))
-	_, _, err := w.pass(w.web(80))
+	e := newEnv(t, simulator.Options{})
+	e.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true}))
+	_, _, err := e.attempt(e.web(80))
 	if err == nil || !apierror.IsUnsure(err) {
 		t.Errorf("error %v, want the lost answer", err)
 	}
-	if n := w.writes(http.MethodPost, lbaas+"loadbalancers"); n != 1 {
+	if n := e.writes(http.MethodPost, lbaas+"loadbalancers"); n != 1 {
 		t.Errorf("%d creations, want the next one only after another look", n)
 	}
-	w.reach(w.web(80))
+	e.reach(e.web(80))
 }
 
-func TestACreationThatCannotBeLookedForSaysBoth(t *testing.T) {
+func TestRun_ReturnsBothErrorsWhenACreationCannotBeLookedFor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	desired := w.web(80)
-	w.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true, AfterWork: true}))
-	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers", Status: http.StatusForbidden})
+	e := newEnv(t, simulator.Options{})
+	desired := e.web(80)
+	e.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true, AfterWork: true}))
+	e.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers", Status: http.StatusForbidden})
 	observed := model.Observed{}
-	_, err := w.run(observed, plan.Diff(desired, observed, plan.Options{}))
+	_, err := e.run(observed, plan.Diff(desired, observed, plan.Options{}))
 	if !apierror.IsUnsure(err) || !strings.Contains(fmt.Sprint(err), "cannot look for what became of it") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestAFloatingIPWithoutAnAnswerIsFound(t *testing.T) {
+func TestRun_FindsFloatingIPWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for what, rule := range unlucky() {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, simulator.Options{})
-			w.cloud.Faults.Add(once(http.MethodPost, floatingIPs, rule))
+			e := newEnv(t, simulator.Options{})
+			e.cloud.Faults.Add(once(http.MethodPost, floatingIPs, rule))
 			if rule.AfterWork {
-				w.reach(w.web(80)) // within one pass
-			} else if _, _, err := w.pass(w.web(80)); !apierror.IsUnsure(err) {
+				e.reach(e.web(80)) // within one pass
+			} else if _, _, err := e.attempt(e.web(80)); !apierror.IsUnsure(err) {
 				t.Errorf("error %v, want the lost answer", err)
 			}
-			w.reach(w.web(80))
-			if n := len(w.cloud.Neutron.FloatingIPs()); n != 1 {
+			e.reach(e.web(80))
+			if n := len(e.cloud.Neutron.FloatingIPs()); n != 1 {
 				t.Errorf("%d floating IPs", n)
 			}
 		})
 	}
 }
 
-// TestAFloatingIPThatSomebodyElsePutOnTheVIPIsTaken is about a person who was
+// TestRun_TakesFloatingIPThatAnotherClientPutOnTheVIP is about a person who was
 // quicker than the plan.
-func TestAFloatingIPThatSomebodyElsePutOnTheVIPIsTaken(t *testing.T) {
+func TestRun_TakesFloatingIPThatAnotherClientPutOnTheVIP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	internal := w.web(80)
+	e := newEnv(t, simulator.Options{})
+	internal := e.web(80)
 	internal.FloatingIP = nil
-	observed := w.reach(internal)
-	todo := plan.Diff(w.web(80), observed, plan.Options{})
-	theirs, err := w.cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
-		ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.ExternalNetwork.ID, PortID: observed.LoadBalancer.VIP.PortID,
+	observed := e.reach(internal)
+	todo := plan.Diff(e.web(80), observed, plan.Options{})
+	theirs, err := e.cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
+		ProjectID: e.cloud.Account.ProjectID, NetworkID: e.cloud.ExternalNetwork.ID, PortID: observed.LoadBalancer.VIP.PortID,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	observed, err = w.run(observed, todo)
+	observed, err = e.run(observed, todo)
 	if err != nil {
 		t.Fatal(err)
 	}

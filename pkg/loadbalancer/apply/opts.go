@@ -76,7 +76,7 @@ func persistence(p model.Pool) *pools.SessionPersistence {
 	return &pools.SessionPersistence{Type: p.Persistence}
 }
 
-// switched gives what is to be sent of the administrative state: nothing where it stays.
+// switched returns what is to be sent of the administrative state: nothing where it stays.
 func switched(from, to bool) *bool {
 	if from == to {
 		return nil
@@ -198,7 +198,7 @@ func (u monitorUpdate) ToMonitorUpdateMap() (map[string]any, error) {
 	return map[string]any{"healthmonitor": settings}, nil
 }
 
-// size gives the length of a value as JSON.
+// size returns the length of a value as JSON.
 func size(v any) int {
 	text, err := json.Marshal(v)
 	if err != nil {

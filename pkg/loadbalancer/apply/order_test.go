@@ -19,15 +19,15 @@ import (
 )
 
 // A load balancer serves until the one that takes its place is well in all its parts.
-func TestTheOldLoadBalancerStaysUntilItsReplacementIsWell(t *testing.T) {
+func TestRun_KeepsOldLoadBalancerUntilItsReplacementIsSound(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{Quirks: simoctavia.Quirks{ChildrenStayPending: true}})
-	old := w.web(80)
+	e := newEnv(t, simulator.Options{Quirks: simoctavia.Quirks{ChildrenStayPending: true}})
+	old := e.web(80)
 	old.Listeners = nil
-	observed := w.reach(old)
-	next := w.web(80)
+	observed := e.reach(old)
+	next := e.web(80)
 	next.Tags = append(next.Tags, "kube_lb_replaces_"+observed.LoadBalancer.ID+"_wish")
-	_, err := w.run(observed, plan.Plan{Steps: []plan.Step{
+	_, err := e.run(observed, plan.Plan{Steps: []plan.Step{
 		plan.CreateLoadBalancer{LoadBalancer: next, Replaces: observed.LoadBalancer.ID},
 		plan.DeleteLoadBalancer{ID: observed.LoadBalancer.ID, Name: old.Name, Cascade: true, Succeeded: true},
 	}})
@@ -35,12 +35,12 @@ func TestTheOldLoadBalancerStaysUntilItsReplacementIsWell(t *testing.T) {
 	if !errors.As(err, &broken) {
 		t.Errorf("error %v, want the parts that are not well", err)
 	}
-	if n := w.writes(http.MethodDelete, lbaas+"loadbalancers/{id}"); n > 0 || len(w.cloud.Octavia.Snapshot()) != 2 {
+	if n := e.writes(http.MethodDelete, lbaas+"loadbalancers/{id}"); n > 0 || len(e.cloud.Octavia.Snapshot()) != 2 {
 		t.Errorf("the old one was deleted, and its replacement has parts that are not well")
 	}
 }
 
-// creations tells what the cloud has when a load balancer is created.
+// creations records what the cloud has when a load balancer is created.
 type creations struct {
 	apply.Octavia
 	there func() int
@@ -54,16 +54,16 @@ func (c *creations) CreateLoadBalancer(ctx context.Context, opts loadbalancers.C
 
 // One that takes the place of a load balancer that failed is created when that is gone:
 // both want the same address, and the quota may have room for one.
-func TestAFailedLoadBalancerIsGoneBeforeTheNextIsCreated(t *testing.T) {
+func TestRun_CreatesAfterTheFailedLoadBalancerIsGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {Delete: 200 * time.Millisecond}}})
-	observed := w.reach(w.web(80))
-	if err := w.cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, simoctavia.Error); err != nil {
+	e := newEnv(t, simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {Delete: 200 * time.Millisecond}}})
+	observed := e.reach(e.web(80))
+	if err := e.cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, simoctavia.Error); err != nil {
 		t.Fatal(err)
 	}
-	seen := &creations{Octavia: w.applier.Octavia, there: func() int { return len(w.cloud.Octavia.Snapshot()) }}
-	w.applier.Octavia = seen
-	w.reach(w.web(80))
+	seen := &creations{Octavia: e.applier.Octavia, there: func() int { return len(e.cloud.Octavia.Snapshot()) }}
+	e.applier.Octavia = seen
+	e.reach(e.web(80))
 	if len(seen.seen) != 1 || seen.seen[0] != 0 {
 		t.Errorf("at the creations there were %v load balancers, want one creation, and none there", seen.seen)
 	}
@@ -81,15 +81,15 @@ func (a *asked) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpt
 }
 
 // An address is in the subnet that it is in: Neutron refuses it together with another.
-func TestAnAddressIsNotAskedForTogetherWithASubnet(t *testing.T) {
+func TestRun_SendsNoSubnetWithAnAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	network := &asked{Neutron: w.applier.Neutron}
-	w.applier.Neutron = network
-	desired := w.web(80)
-	desired.FloatingIP.Address, desired.FloatingIP.SubnetIDs = "127.200.0.77", []string{w.cloud.Subnet.ID}
+	e := newEnv(t, simulator.Options{})
+	network := &asked{Neutron: e.applier.Neutron}
+	e.applier.Neutron = network
+	desired := e.web(80)
+	desired.FloatingIP.Address, desired.FloatingIP.SubnetIDs = "127.200.0.77", []string{e.cloud.Subnet.ID}
 	observed := model.Observed{}
-	_, _ = w.run(observed, plan.Diff(desired, observed, plan.Options{})) // not every tenant may
+	_, _ = e.run(observed, plan.Diff(desired, observed, plan.Options{})) // not every tenant may
 	if len(network.opts) != 1 || network.opts[0].SubnetID != "" || network.opts[0].FloatingIP != "127.200.0.77" {
 		t.Errorf("asked for %+v", network.opts)
 	}

@@ -19,20 +19,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-func TestALifeInSteps(t *testing.T) {
+func TestRun_ReachesEachStateOfALife(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
+	e := newEnv(t, simulator.Options{})
 	change := func(what string, change func(*model.LoadBalancer)) {
 		t.Log(what)
-		desired := w.web(80, 443)
+		desired := e.web(80, 443)
 		change(desired)
 		desired.Sort()
-		w.reach(desired)
+		e.reach(desired)
 	}
 	first := func(change func(*model.Pool)) func(*model.LoadBalancer) {
 		return func(lb *model.LoadBalancer) { change(&lb.Listeners[0].Pool) }
 	}
-	w.reach(w.web(80))
+	e.reach(e.web(80))
 	change("a port more", func(*model.LoadBalancer) {})
 	change("a member more", first(func(p *model.Pool) { p.Members = members(4, 80) }))
 	change("a member less", func(*model.LoadBalancer) {})
@@ -52,33 +52,33 @@ func TestALifeInSteps(t *testing.T) {
 	change("all clients", func(*model.LoadBalancer) {})
 	change("no floating IP", func(lb *model.LoadBalancer) { lb.FloatingIP = nil })
 	change("a floating IP", func(*model.LoadBalancer) {})
-	w.reach(w.web(443))
-	w.reach(nil)
-	if left := len(w.cloud.Octavia.Snapshot()) + len(w.cloud.Neutron.FloatingIPs()); left > 0 {
+	e.reach(e.web(443))
+	e.reach(nil)
+	if left := len(e.cloud.Octavia.Snapshot()) + len(e.cloud.Neutron.FloatingIPs()); left > 0 {
 		t.Errorf("%d objects are left", left)
 	}
 }
 
-// TestRandomChangesEndWhereTheyShould goes from one random Service to the next.
-func TestRandomChangesEndWhereTheyShould(t *testing.T) {
+// TestRun_ReachesRandomStates goes from one random Service to the next.
+func TestRun_ReachesRandomStates(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, simulator.Options{})
+			e := newEnv(t, simulator.Options{})
 			r := rand.New(rand.NewPCG(seed, 1))
 			for range 8 {
-				w.reach(w.random(r))
+				e.reach(e.random(r))
 			}
-			w.reach(nil)
+			e.reach(nil)
 		})
 	}
 }
 
-func (w *world) random(r *rand.Rand) *model.LoadBalancer {
+func (e *env) random(r *rand.Rand) *model.LoadBalancer {
 	ports := []int{80, 443, 8080}
 	r.Shuffle(len(ports), func(i, j int) { ports[i], ports[j] = ports[j], ports[i] })
-	lb := w.web(ports[:1+r.IntN(3)]...)
+	lb := e.web(ports[:1+r.IntN(3)]...)
 	if r.IntN(3) == 0 {
 		lb.FloatingIP = nil
 	}
@@ -107,7 +107,7 @@ func (w *world) random(r *rand.Rand) *model.LoadBalancer {
 	return lb
 }
 
-// randomSettings gives a listener limits, headers and protocols.
+// randomSettings sets limits, headers and protocols of a listener.
 func randomSettings(r *rand.Rand, l *model.Listener) {
 	for _, limit := range l.Limits.Named {
 		if r.IntN(3) == 0 {
@@ -131,42 +131,42 @@ func randomSettings(r *rand.Rand, l *model.Listener) {
 	}
 }
 
-func TestNothingToDoIsNoRequest(t *testing.T) {
+func TestRun_SendsNothingForAnEmptyPlan(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	observed := w.reach(w.web(80))
-	w.cloud.Books.Reset()
-	if _, err := w.run(observed, plan.Plan{}); err != nil {
+	e := newEnv(t, simulator.Options{})
+	observed := e.reach(e.web(80))
+	e.cloud.Books.Reset()
+	if _, err := e.run(observed, plan.Plan{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.cloud.Books.Requests(); len(got) > 0 {
+	if got := e.cloud.Books.Requests(); len(got) > 0 {
 		t.Errorf("requests %v", got)
 	}
 }
 
-func TestCreationIsOneWriteBesideTheFloatingIP(t *testing.T) {
+func TestRun_CreatesInOneWriteBesideTheFloatingIP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	w.reach(w.web(80, 443))
-	if got := w.cloud.Books.Requests(books.Writes()); len(got) != 2 || got[0].Route != lbaas+"loadbalancers" || got[1].Route != floatingIPs {
+	e := newEnv(t, simulator.Options{})
+	e.reach(e.web(80, 443))
+	if got := e.cloud.Books.Requests(books.Writes()); len(got) != 2 || got[0].Route != lbaas+"loadbalancers" || got[1].Route != floatingIPs {
 		t.Errorf("writes %+v", got)
 	}
 }
 
-func TestTheFloatingIPIsMadeWhileTheLoadBalancerBoots(t *testing.T) {
+func TestRun_CreatesFloatingIPWhileTheLoadBalancerBoots(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Create: time.Hour}}})
-	ctx, cancel := context.WithCancel(w.ctx)
+	e := newEnv(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Create: time.Hour}}})
+	ctx, cancel := context.WithCancel(e.ctx)
 	ended := make(chan error, 1)
-	todo := plan.Diff(w.web(80), model.Observed{}, plan.Options{})
+	todo := plan.Diff(e.web(80), model.Observed{}, plan.Options{})
 	go func() {
-		_, err := w.applier.Run(ctx, apply.Request{ID: us(), Plan: todo})
+		_, err := e.applier.Run(ctx, apply.Request{ID: us(), Plan: todo})
 		ended <- err
 	}()
-	for len(w.cloud.Neutron.FloatingIPs()) == 0 && w.ctx.Err() == nil {
+	for len(e.cloud.Neutron.FloatingIPs()) == 0 && e.ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	if status := w.cloud.Octavia.Snapshot()[0].ProvisioningStatus; status != "PENDING_CREATE" {
+	if status := e.cloud.Octavia.Snapshot()[0].ProvisioningStatus; status != "PENDING_CREATE" {
 		t.Errorf("the floating IP waited until the load balancer was %s", status)
 	}
 	cancel()
@@ -175,28 +175,28 @@ func TestTheFloatingIPIsMadeWhileTheLoadBalancerBoots(t *testing.T) {
 	}
 }
 
-// TestALoadBalancerThatFailsIsAnError lets it fail, or vanish, while it is changed.
-func TestALoadBalancerThatFailsIsAnError(t *testing.T) {
+// TestRun_FailsWhenTheLoadBalancerFailsOrIsGone lets it fail, or vanish, while it is changed.
+func TestRun_FailsWhenTheLoadBalancerFailsOrIsGone(t *testing.T) {
 	t.Parallel()
-	for what, happens := range map[string]func(*world, string) error{
-		"is ERROR": func(w *world, id string) error { return w.cloud.Octavia.SetProvisioningStatus(id, "ERROR") },
-		"is gone":  func(w *world, id string) error { return w.cloud.Octavia.Remove(id) },
+	for what, happens := range map[string]func(*env, string) error{
+		"is ERROR": func(e *env, id string) error { return e.cloud.Octavia.SetProvisioningStatus(id, "ERROR") },
+		"is gone":  func(e *env, id string) error { return e.cloud.Octavia.Remove(id) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Update: time.Hour}}})
-			observed := w.reach(w.web(80))
-			desired := w.web(80)
+			e := newEnv(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Update: time.Hour}}})
+			observed := e.reach(e.web(80))
+			desired := e.web(80)
 			desired.Listeners[0].Pool.Members = members(2, 81)
 			ended := make(chan error, 1)
 			go func() {
-				_, err := w.run(observed, plan.Diff(desired, observed, plan.Options{}))
+				_, err := e.run(observed, plan.Diff(desired, observed, plan.Options{}))
 				ended <- err
 			}()
-			for w.cloud.Octavia.Snapshot()[0].ProvisioningStatus != "PENDING_UPDATE" && w.ctx.Err() == nil {
+			for e.cloud.Octavia.Snapshot()[0].ProvisioningStatus != "PENDING_UPDATE" && e.ctx.Err() == nil {
 				time.Sleep(time.Millisecond)
 			}
-			if err := happens(w, w.cloud.Octavia.Snapshot()[0].ID); err != nil {
+			if err := happens(e, e.cloud.Octavia.Snapshot()[0].ID); err != nil {
 				t.Fatal(err)
 			}
 			err := <-ended
@@ -208,34 +208,34 @@ func TestALoadBalancerThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+func TestSettle_FailsForChildrenThatAreBrokenOrStayPending(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	lb := w.reach(w.web(80)).LoadBalancer
-	if _, err := w.applier.Settle(w.ctx, lb); err != nil {
+	e := newEnv(t, simulator.Options{})
+	lb := e.reach(e.web(80)).LoadBalancer
+	if _, err := e.applier.Settle(e.ctx, lb); err != nil {
 		t.Errorf("when all is well: %v", err)
 	}
 	member := lb.Listeners[0].Pool.Members[1]
 	for _, status := range []string{"ERROR", "PENDING_CREATE"} {
-		if err := w.cloud.Octavia.SetChildStatus(member.ID, status); err != nil {
+		if err := e.cloud.Octavia.SetChildStatus(member.ID, status); err != nil {
 			t.Fatal(err)
 		}
-		_, err := w.applier.Settle(w.ctx, lb)
+		_, err := e.applier.Settle(e.ctx, lb)
 		var broken *apply.ChildrenError
 		if !errors.As(err, &broken) || len(broken.Children) != 1 || broken.Children[0].ID != member.ID || broken.Children[0].Status.Provisioning != status {
 			t.Errorf("a member in %s: %v", status, err)
 		}
 	}
-	if err := w.cloud.Octavia.SetChildStatus(member.ID, "ACTIVE"); err != nil {
+	if err := e.cloud.Octavia.SetChildStatus(member.ID, "ACTIVE"); err != nil {
 		t.Fatal(err)
 	}
-	w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers/{id}/status", Status: http.StatusForbidden})
-	if _, err := w.applier.Settle(w.ctx, lb); err == nil {
+	e.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers/{id}/status", Status: http.StatusForbidden})
+	if _, err := e.applier.Settle(e.ctx, lb); err == nil {
 		t.Error("no answer is taken for well")
 	}
 }
 
-func TestErrorsSayWhatIsWrong(t *testing.T) {
+func TestErrors_NameTheFirstChildren(t *testing.T) {
 	t.Parallel()
 	child := func(i int) model.Child {
 		return model.Child{Kind: "member", Name: fmt.Sprintf("node-%d", i), ID: fmt.Sprint(i), Status: model.Status{Provisioning: "ERROR"}}

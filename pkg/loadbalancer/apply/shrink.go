@@ -23,7 +23,7 @@ func shrinkLoadBalancer(lb *model.LoadBalancer, quirks driver.Quirks) *model.Loa
 		func(*model.Member) {},
 		func(m *model.Member) { m.Name = "" },
 		func(m *model.Member) {
-			// A member in the VIP's subnet is reached without being told.
+			// A member in the VIP's subnet is reached without naming it.
 			if !quirks.AlwaysSendSubnet && m.SubnetID == lb.VIP.SubnetID {
 				m.SubnetID = ""
 			}
@@ -101,7 +101,7 @@ func (r *run) setAllMembers(ctx context.Context, poolID string, packed packedBat
 
 // shrinkMembers returns all members of a batch, as small as the limit wants them: without
 // names, which nothing needs; then without their subnets, where they stay, as Octavia
-// keeps them, or are in the VIP's, unless the driver wants to be told it each time.
+// keeps them, or are in the VIP's, unless the driver wants it each time.
 func (r *run) shrinkMembers(s plan.SetMembers) []pools.CreateMemberOpts {
 	all := membersOpts(s.Members)
 	if size(all) <= bodyLimit {

@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 )
 
-func TestBatchesFitARequest(t *testing.T) {
+func TestBatches_FitARequest(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 1000, 2000} {
 		all := apply.MembersOpts(members(n, 80))
@@ -38,7 +38,7 @@ func TestBatchesFitARequest(t *testing.T) {
 	}
 }
 
-func TestBatchesEndWithTheLoop(t *testing.T) {
+func TestBatches_EndWithTheLoop(t *testing.T) {
 	t.Parallel()
 	n := 0
 	for range apply.Batches(apply.MembersOpts(members(2000, 80))) {
@@ -50,9 +50,9 @@ func TestBatchesEndWithTheLoop(t *testing.T) {
 	}
 }
 
-func TestShrinkLeavesOutMembersOnly(t *testing.T) {
+func TestShrink_LeavesOutMembersOnly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
+	e := newEnv(t, simulator.Options{})
 	for _, test := range []struct {
 		members int
 		left    []int // per listener
@@ -62,7 +62,7 @@ func TestShrinkLeavesOutMembersOnly(t *testing.T) {
 		{2000, []int{2000, 0}},    // one of two fits
 		{4000, []int{0, 0}},
 	} {
-		lb := w.web(80, 443)
+		lb := e.web(80, 443)
 		for i := range lb.Listeners {
 			lb.Listeners[i].Pool.Members = members(test.members, lb.Listeners[i].Port)
 		}
@@ -92,24 +92,24 @@ func TestShrinkLeavesOutMembersOnly(t *testing.T) {
 	}
 }
 
-// TestMembersBeyondTheLimitOfARequest goes from a few members to very many, some
+// TestRun_SendsMembersBeyondTheLimitInBatches goes from a few members to very many, some
 // of them new and some gone, in a cloud that refuses long requests.
-func TestMembersBeyondTheLimitOfARequest(t *testing.T) {
+func TestRun_SendsMembersBeyondTheLimitInBatches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	few := w.web(80)
+	e := newEnv(t, simulator.Options{})
+	few := e.web(80)
 	few.Listeners[0].Pool.Members = members(5, 80)
-	w.reach(few)
-	w.cloud.Books.Reset()
-	many := w.web(80)
+	e.reach(few)
+	e.cloud.Books.Reset()
+	many := e.web(80)
 	many.Listeners[0].Pool.Members = members(4000, 80)[2:]
-	todo, observed, err := w.pass(many)
+	todo, observed, err := e.attempt(many)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, todo)
 	}
-	w.nothingToDo(many, observed)
-	w.nothingToDo(many, w.observe())
-	writes := w.cloud.Books.Requests(books.Writes())
+	e.nothingToDo(many, observed)
+	e.nothingToDo(many, e.observe())
+	writes := e.cloud.Books.Requests(books.Writes())
 	batches := slices.DeleteFunc(slices.Clone(writes), func(r books.Request) bool { return r.Method != http.MethodPut })
 	if len(batches) < 2 || len(batches) > 3 || len(writes)-len(batches) != 2 {
 		t.Errorf("%d batches and %d other writes, want 2 and 2: %+v", len(batches), len(writes)-len(batches), writes)
@@ -121,18 +121,18 @@ func TestMembersBeyondTheLimitOfARequest(t *testing.T) {
 	}
 }
 
-func TestMembersWithinTheLimitAreOneBatch(t *testing.T) {
+func TestRun_SendsMembersWithinTheLimitInOneBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	w.reach(w.web(80))
-	w.cloud.Books.Reset()
-	desired := w.web(80)
+	e := newEnv(t, simulator.Options{})
+	e.reach(e.web(80))
+	e.cloud.Books.Reset()
+	desired := e.web(80)
 	desired.Listeners[0].Pool.Members = slices.DeleteFunc(members(300, 80), func(m model.Member) bool { return m.Name == "node-1" })
-	if _, _, err := w.pass(desired); err != nil {
+	if _, _, err := e.attempt(desired); err != nil {
 		t.Fatal(err)
 	}
-	if writes := w.cloud.Books.Requests(books.Writes()); len(writes) != 1 {
+	if writes := e.cloud.Books.Requests(books.Writes()); len(writes) != 1 {
 		t.Errorf("writes %+v", writes)
 	}
-	w.nothingToDo(desired, w.observe())
+	e.nothingToDo(desired, e.observe())
 }

@@ -33,22 +33,22 @@ func copied[T any](t *testing.T, original T) (clone T) {
 
 func TestRun_ChangesNothingOfItsRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	first, other := w.web(80, 443), w.web(443, 8443)
+	e := newEnv(t, simulator.Options{})
+	first, other := e.web(80, 443), e.web(443, 8443)
 	other.FloatingIP = nil
 	other.Listeners[0].AllowedCIDRs = []string{"10.0.0.0/8"}
 	other.Listeners[0].Pool.Members = members(9, 444)
 	other.Listeners[0].Pool.Monitor.Delay = 30
 	other.Listeners[1].Pool.Members = members(1, 8443)
 	for i, desired := range []*model.LoadBalancer{first, other} {
-		observed := w.observe()
+		observed := e.observe()
 		before, asked := copied(t, observed), copied(t, desired)
 		todo := plan.Diff(desired, observed, plan.Options{})
-		after, err := w.run(observed, todo)
+		after, err := e.run(observed, todo)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.nothingToDo(desired, after)
+		e.nothingToDo(desired, after)
 		if diff := cmp.Diff(before, observed, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("plan %d: what was observed has changed: %s", i, diff)
 		}
@@ -60,14 +60,14 @@ func TestRun_ChangesNothingOfItsRequest(t *testing.T) {
 
 func TestRun_ReturnsWhatTheCloudHasBesideAnErrorOfChildren(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{Quirks: octavia.Quirks{ChildrenStayPending: true}})
-	desired := w.web(80)
-	after, err := w.run(model.Observed{}, plan.Diff(desired, model.Observed{}, plan.Options{}))
+	e := newEnv(t, simulator.Options{Quirks: octavia.Quirks{ChildrenStayPending: true}})
+	desired := e.web(80)
+	after, err := e.run(model.Observed{}, plan.Diff(desired, model.Observed{}, plan.Options{}))
 	var broken *apply.ChildrenError
 	if !errors.As(err, &broken) {
 		t.Fatalf("error %v, want the parts that are not well", err)
 	}
-	made := w.cloud.Octavia.Snapshot()[0]
+	made := e.cloud.Octavia.Snapshot()[0]
 	if lb := after.LoadBalancer; lb == nil || lb.ID != made.ID || lb.Status.Provisioning != made.ProvisioningStatus || lb.FloatingIP == nil {
 		t.Fatalf("the state has %+v", lb)
 	}
@@ -78,13 +78,13 @@ func TestRun_ReturnsWhatTheCloudHasBesideAnErrorOfChildren(t *testing.T) {
 
 func TestRun_ReturnsWhatWasMadeBesideAnyError(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	w.cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: floatingIPs, Status: http.StatusForbidden})
-	after, err := w.run(model.Observed{}, plan.Diff(w.web(80), model.Observed{}, plan.Options{}))
+	e := newEnv(t, simulator.Options{})
+	e.cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: floatingIPs, Status: http.StatusForbidden})
+	after, err := e.run(model.Observed{}, plan.Diff(e.web(80), model.Observed{}, plan.Options{}))
 	if err == nil {
 		t.Fatal("no error, want that of the floating IP")
 	}
-	if made := w.cloud.Octavia.Snapshot(); len(made) != 1 || after.LoadBalancer == nil || after.LoadBalancer.ID != made[0].ID {
+	if made := e.cloud.Octavia.Snapshot(); len(made) != 1 || after.LoadBalancer == nil || after.LoadBalancer.ID != made[0].ID {
 		t.Errorf("the state has %+v, the cloud %d load balancers", after.LoadBalancer, len(made))
 	}
 }
@@ -93,25 +93,25 @@ func TestRun_ReturnsWhatWasMadeBesideAnyError(t *testing.T) {
 // the small form, and is carried out as it was planned.
 func TestRun_CarriesOutBatchesThatHaveWaited(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	w.reach(w.web(80, 443, 8443))
-	desired := w.web(80, 443, 8443)
+	e := newEnv(t, simulator.Options{})
+	e.reach(e.web(80, 443, 8443))
+	desired := e.web(80, 443, 8443)
 	for i := range desired.Listeners {
 		desired.Listeners[i].Pool.Members = members(30, desired.Listeners[i].Port)[2:]
 	}
-	w.reach(desired)
+	e.reach(desired)
 }
 
 func TestRun_ReportsProgressBeforeEachWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Options{})
-	w.reach(w.web(80, 443))
-	desired, observed := w.web(80, 443), w.observe()
+	e := newEnv(t, simulator.Options{})
+	e.reach(e.web(80, 443))
+	desired, observed := e.web(80, 443), e.observe()
 	for i := range desired.Listeners {
 		desired.Listeners[i].Pool.Monitor.Delay = 30
 	}
 	var left []time.Duration
-	_, err := w.applier.Run(w.ctx, apply.Request{
+	_, err := e.applier.Run(e.ctx, apply.Request{
 		ID: us(), Observed: observed, Plan: plan.Diff(desired, observed, plan.Options{}),
 		Progress: func(d time.Duration) { left = append(left, d) },
 	})

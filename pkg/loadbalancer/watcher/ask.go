@@ -107,7 +107,7 @@ func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) ma
 	}
 	w.total = len(listed)
 	addAnswers(answers, listed)
-	// A list can miss what is there: only a 404 says that it is gone.
+	// A list can miss what is there: only a 404 means that it is gone.
 	return w.askForEach(ids, answers)
 }
 

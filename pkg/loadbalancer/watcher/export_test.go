@@ -1,6 +1,6 @@
 package watcher
 
-// Parked tells how many wait, so that tests begin when all do.
+// Parked returns how many wait, so that tests begin when all do.
 func (w *Watcher) Parked() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

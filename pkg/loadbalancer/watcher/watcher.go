@@ -52,11 +52,11 @@ type Token struct {
 	// UpdatedAt moves with every change of anything in the load balancer.
 	UpdatedAt time.Time
 	// PendingAt is when a wait last saw that something works on the load balancer; zero
-	// when the first look found that nothing does.
+	// when the first poll found that nothing does.
 	PendingAt time.Time
 }
 
-// Watcher asks for load balancers that somebody waits for. Its zero value is not
+// Watcher asks for load balancers that are waited for. Its zero value is not
 // usable: see New.
 type Watcher struct {
 	octavia Octavia
@@ -83,7 +83,7 @@ type waiter struct {
 	due      time.Time
 	interval time.Duration
 	limit    time.Duration
-	looked   bool        // its own first look is over
+	polled   bool        // its own first poll is over
 	seen     time.Time   // when it was last seen PENDING
 	answer   chan answer // holds one, so that a send never blocks
 	last     error       // of the last request that failed
@@ -240,14 +240,14 @@ func (w *Watcher) round() {
 	for _, p := range due {
 		got := answers[p.id]
 		if !w.settle(p, got) {
-			p.looked, p.last = true, got.err
+			p.polled, p.last = true, got.err
 			p.due = w.clock.Now().Add(jitter(p.interval))
 			p.interval = min(p.interval+p.interval/2, p.limit)
 		}
 	}
 	for _, p := range others {
 		got, listed := answers[p.id]
-		if listed && got.err == nil && !w.settle(p, got) && p.looked {
+		if listed && got.err == nil && !w.settle(p, got) && p.polled {
 			p.due = w.clock.Now().Add(jitter(p.interval))
 		}
 	}
@@ -270,7 +270,7 @@ func (w *Watcher) settle(p *waiter, got answer) bool {
 	return true
 }
 
-// visible is how long after a change a look may still show what was there before it,
+// visible is how long after a change a poll may still show what was there before it,
 // where the database has replicas.
 const visible = time.Second
 
@@ -285,7 +285,7 @@ func (w *Watcher) due() (due, others []*waiter) {
 		switch {
 		case !p.due.After(now.Add(p.interval / 3)):
 			due = append(due, p)
-		case p.looked || now.Sub(p.parked) >= visible:
+		case p.polled || now.Sub(p.parked) >= visible:
 			others = append(others, p)
 		}
 	}

@@ -15,56 +15,56 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-func TestOneWaiterAsksForItsLoadBalancerOnly(t *testing.T) {
+func TestSettled_ReadsOneLoadBalancerForOneWaiter(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a", "b"))
-	ended := w.waitAll("a")
-	w.passUntil("asked three times", func() bool { return len(w.octavia.requests("a")) == 3 })
-	w.octavia.set("ACTIVE", "a")
-	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
-	got := w.ended(ended[0])
+	e := newEnv(t, pending("a", "b"))
+	ended := e.waitAll("a")
+	e.advanceUntil("asked three times", func() bool { return len(e.octavia.requests("a")) == 3 })
+	e.octavia.set("ACTIVE", "a")
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	got := e.ended(ended[0])
 	if got.err != nil || got.token.Gone || got.token.Status.Provisioning != "ACTIVE" || !got.token.UpdatedAt.Equal(updatedAt("a")) {
 		t.Errorf("ended with %+v", got)
 	}
-	if lists, others := len(w.octavia.requests("")), len(w.octavia.requests("b")); lists+others > 0 {
+	if lists, others := len(e.octavia.requests("")), len(e.octavia.requests("b")); lists+others > 0 {
 		t.Errorf("%d lists and %d requests for another load balancer", lists, others)
 	}
 }
 
-func TestManyWaitersShareOneRequestARound(t *testing.T) {
+func TestSettled_SharesOneRequestARound(t *testing.T) {
 	t.Parallel()
 	const many = 200
 	ids := names(many)
-	w := newWorld(t, pending(ids...))
-	ended := w.waitAll(ids...)
-	w.pass(time.Minute)
-	lists := w.octavia.requests("")
-	if all := w.octavia.all(); all != len(lists) {
+	e := newEnv(t, pending(ids...))
+	ended := e.waitAll(ids...)
+	e.advance(time.Minute)
+	lists := e.octavia.requests("")
+	if all := e.octavia.all(); all != len(lists) {
 		t.Errorf("%d requests beside the lists", all-len(lists))
 	}
 	// Alone each would have asked some ten times in this minute.
 	if len(lists) < 5 || len(lists) > 25 {
 		t.Errorf("%d lists in a minute for %d waiters", len(lists), many)
 	}
-	w.octavia.set("ACTIVE", ids...)
-	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	e.octavia.set("ACTIVE", ids...)
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
 	for i, c := range ended {
-		if got := w.ended(c); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
+		if got := e.ended(c); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
 			t.Fatalf("%s ended with %+v", ids[i], got)
 		}
 	}
 }
 
-func TestOfManyLoadBalancersOnlyThosePendingAreListed(t *testing.T) {
+func TestSettled_ListsOnlyPendingOfManyLoadBalancers(t *testing.T) {
 	t.Parallel()
 	ids := names(500)
-	w := newWorld(t, pending(ids...))
-	w.octavia.set("ACTIVE", ids[40:]...)
-	ended := w.waitAll(ids[:40]...)
-	w.passUntil("the first round", func() bool { return w.octavia.all() > 0 }) // it tells how many there are
-	w.pass(time.Minute)
-	asked := w.octavia.requests("")
-	if all := w.octavia.all(); all != len(asked) || all > 25 {
+	e := newEnv(t, pending(ids...))
+	e.octavia.set("ACTIVE", ids[40:]...)
+	ended := e.waitAll(ids[:40]...)
+	e.advanceUntil("the first round", func() bool { return e.octavia.all() > 0 }) // which finds how many there are
+	e.advance(time.Minute)
+	asked := e.octavia.requests("")
+	if all := e.octavia.all(); all != len(asked) || all > 25 {
 		t.Errorf("%d requests in a minute, %d of them lists", all, len(asked))
 	}
 	for _, list := range asked[1:] {
@@ -72,51 +72,51 @@ func TestOfManyLoadBalancersOnlyThosePendingAreListed(t *testing.T) {
 			t.Errorf("a list of %q gave %d", list.status, list.size)
 		}
 	}
-	before := w.octavia.all()
-	w.octavia.set("ACTIVE", ids[:2]...)
-	w.passUntil("two have left", func() bool { return w.watcher.Parked() == 38 })
-	w.octavia.set("PENDING_DELETE", ids[2])
-	w.octavia.set("ACTIVE", ids[3:40]...)
-	w.passUntil("one is left", func() bool { return w.watcher.Parked() == 1 })
-	w.octavia.set("ERROR", ids[2])
-	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	before := e.octavia.all()
+	e.octavia.set("ACTIVE", ids[:2]...)
+	e.advanceUntil("two have left", func() bool { return e.watcher.Parked() == 38 })
+	e.octavia.set("PENDING_DELETE", ids[2])
+	e.octavia.set("ACTIVE", ids[3:40]...)
+	e.advanceUntil("one is left", func() bool { return e.watcher.Parked() == 1 })
+	e.octavia.set("ERROR", ids[2])
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
 	for i, c := range ended {
 		want := "ACTIVE"
 		if i == 2 {
 			want = "ERROR"
 		}
-		if got := w.ended(c); got.err != nil || got.token.Status.Provisioning != want || !got.token.UpdatedAt.Equal(updatedAt(ids[i])) {
+		if got := e.ended(c); got.err != nil || got.token.Status.Provisioning != want || !got.token.UpdatedAt.Equal(updatedAt(ids[i])) {
 			t.Errorf("%s ended with %+v", ids[i], got)
 		}
 	}
-	if n := w.octavia.all() - before; n > 10 {
+	if n := e.octavia.all() - before; n > 10 {
 		t.Errorf("%d requests to see 40 load balancers end", n)
 	}
 }
 
-func TestTwoWaitersForOneLoadBalancerAreOne(t *testing.T) {
+func TestSettled_ReadsOnceForTwoWaitersOfOneLoadBalancer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a"))
-	ended := w.waitAll("a", "a")
-	w.octavia.set("ERROR", "a")
-	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+	e := newEnv(t, pending("a"))
+	ended := e.waitAll("a", "a")
+	e.octavia.set("ERROR", "a")
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
 	for _, c := range ended {
-		if got := w.ended(c); got.err != nil || got.token.Status.Provisioning != "ERROR" {
+		if got := e.ended(c); got.err != nil || got.token.Status.Provisioning != "ERROR" {
 			t.Errorf("ended with %+v", got)
 		}
 	}
-	if asked := w.octavia.all(); asked != 1 || len(w.octavia.requests("a")) != 1 {
+	if asked := e.octavia.all(); asked != 1 || len(e.octavia.requests("a")) != 1 {
 		t.Errorf("%d requests, want one for the load balancer", asked)
 	}
 }
 
-func TestEachWaiterEndsWhenItsOwnLoadBalancerIsReady(t *testing.T) {
+func TestSettled_EndsEachWaitWithItsOwnLoadBalancer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a", "b"))
-	ended := w.waitAll("a", "b")
-	w.octavia.set("ACTIVE", "b")
-	w.passUntil("one has left", func() bool { return w.watcher.Parked() == 1 })
-	w.ended(ended[1])
+	e := newEnv(t, pending("a", "b"))
+	ended := e.waitAll("a", "b")
+	e.octavia.set("ACTIVE", "b")
+	e.advanceUntil("one has left", func() bool { return e.watcher.Parked() == 1 })
+	e.ended(ended[1])
 	select {
 	case got := <-ended[0]:
 		t.Errorf("the other ended too, with %+v", got)
@@ -127,11 +127,11 @@ func TestEachWaiterEndsWhenItsOwnLoadBalancerIsReady(t *testing.T) {
 //proves:74
 func TestQuestionsComeSoonAndThenAtACappedPace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a"))
-	start := w.clock.Now()
-	w.waitAll("a")
-	w.pass(3 * time.Minute)
-	asked := w.octavia.requests("a")
+	e := newEnv(t, pending("a"))
+	start := e.clock.Now()
+	e.waitAll("a")
+	e.advance(3 * time.Minute)
+	asked := e.octavia.requests("a")
 	if len(asked) < 15 || len(asked) > 30 {
 		t.Errorf("asked %d times in three minutes", len(asked))
 	}
@@ -150,86 +150,86 @@ func TestQuestionsComeSoonAndThenAtACappedPace(t *testing.T) {
 	}
 }
 
-// TestALongStartNeedNotMeanALongPace is about what takes a known time at least, and
+// TestSettled_PollsSoonAfterALateFirstPoll is about what takes a known time at least, and
 // is then nearly done.
-func TestALongStartNeedNotMeanALongPace(t *testing.T) {
+func TestSettled_PollsSoonAfterALateFirstPoll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a"))
-	start := w.clock.Now()
+	e := newEnv(t, pending("a"))
+	start := e.clock.Now()
 	go func() {
-		_, _ = w.watcher.Settled(t.Context(), "a", watcher.Pace{First: 30 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second})
+		_, _ = e.watcher.Settled(t.Context(), "a", watcher.Pace{First: 30 * time.Second, Step: 2 * time.Second, Cap: 10 * time.Second})
 	}()
-	w.until("it is parked", func() bool { return w.watcher.Parked() == 1 })
-	w.passUntil("asked twice", func() bool { return w.octavia.all() == 2 })
-	asked := w.octavia.requests("a")
+	e.until("it is parked", func() bool { return e.watcher.Parked() == 1 })
+	e.advanceUntil("asked twice", func() bool { return e.octavia.all() == 2 })
+	asked := e.octavia.requests("a")
 	if first, second := asked[0].at.Sub(start), asked[1].at.Sub(asked[0].at); first < 30*time.Second || second > 3*time.Second {
 		t.Errorf("asked after %s, and again after %s", first, second)
 	}
 }
 
-func TestA404IsGone(t *testing.T) {
+func TestSettled_ReportsGoneFor404(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
-	ended := w.waitAll("a")
-	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
-	if got := w.ended(ended[0]); got.err != nil || !got.token.Gone {
+	e := newEnv(t, nil)
+	ended := e.waitAll("a")
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	if got := e.ended(ended[0]); got.err != nil || !got.token.Gone {
 		t.Errorf("ended with %+v", got)
 	}
 }
 
-func TestDeletedIsGone(t *testing.T) {
+func TestSettled_ReportsGoneForDeleted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, map[string]string{"a": "DELETED"})
-	ended := w.waitAll("a")
-	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
-	if got := w.ended(ended[0]); got.err != nil || !got.token.Gone {
+	e := newEnv(t, map[string]string{"a": "DELETED"})
+	ended := e.waitAll("a")
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	if got := e.ended(ended[0]); got.err != nil || !got.token.Gone {
 		t.Errorf("ended with %+v", got)
 	}
 }
 
-func TestOneMissingFromAListIsGoneOnlyAfterA404(t *testing.T) {
+func TestSettled_ReportsGoneAfter404OfOneMissingFromAList(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a", "hidden"))
-	w.octavia.unlisted["hidden"] = true
-	ended := w.waitAll("a", "hidden", "gone")
-	w.passUntil("one has left", func() bool { return w.watcher.Parked() == 2 })
-	if got := w.ended(ended[2]); got.err != nil || !got.token.Gone {
+	e := newEnv(t, pending("a", "hidden"))
+	e.octavia.unlisted["hidden"] = true
+	ended := e.waitAll("a", "hidden", "gone")
+	e.advanceUntil("one has left", func() bool { return e.watcher.Parked() == 2 })
+	if got := e.ended(ended[2]); got.err != nil || !got.token.Gone {
 		t.Errorf("the one that is gone ended with %+v", got)
 	}
-	w.octavia.set("ACTIVE", "hidden")
-	w.passUntil("another has left", func() bool { return w.watcher.Parked() == 1 })
-	if got := w.ended(ended[1]); got.err != nil || got.token.Gone || got.token.Status.Provisioning != "ACTIVE" {
+	e.octavia.set("ACTIVE", "hidden")
+	e.advanceUntil("another has left", func() bool { return e.watcher.Parked() == 1 })
+	if got := e.ended(ended[1]); got.err != nil || got.token.Gone || got.token.Status.Provisioning != "ACTIVE" {
 		t.Errorf("the one that lists miss ended with %+v", got)
 	}
 }
 
-func TestErrorsThatPassAreWaitedOut(t *testing.T) {
+func TestSettled_WaitsOutErrorsThatPass(t *testing.T) {
 	t.Parallel()
 	for _, ids := range [][]string{{"a"}, {"a", "b"}} {
-		w := newWorld(t, pending(ids...))
-		w.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
-		ended := w.waitAll(ids...)
-		w.passUntil("several have failed", func() bool { return w.octavia.all() > 5 })
-		w.octavia.set("ACTIVE", ids...)
-		w.octavia.fail(nil)
-		w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+		e := newEnv(t, pending(ids...))
+		e.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
+		ended := e.waitAll(ids...)
+		e.advanceUntil("several have failed", func() bool { return e.octavia.all() > 5 })
+		e.octavia.set("ACTIVE", ids...)
+		e.octavia.fail(nil)
+		e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
 		for _, c := range ended {
-			if got := w.ended(c); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
+			if got := e.ended(c); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
 				t.Errorf("ended with %+v", got)
 			}
 		}
 	}
 }
 
-func TestErrorsThatWouldComeAgainEndTheWait(t *testing.T) {
+func TestSettled_FailsForErrorsThatWouldComeAgain(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusForbidden, http.StatusBadRequest} {
-		w := newWorld(t, pending("a", "b"))
-		w.octavia.fail(answer(status, "no"))
-		ended := w.waitAll("a", "b")
-		w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+		e := newEnv(t, pending("a", "b"))
+		e.octavia.fail(answer(status, "no"))
+		ended := e.waitAll("a", "b")
+		e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
 		for _, c := range ended {
-			if got := w.ended(c); apierror.StatusCode(got.err) != status {
+			if got := e.ended(c); apierror.StatusCode(got.err) != status {
 				t.Errorf("ended with %+v, want the %d", got, status)
 			}
 		}
@@ -237,21 +237,21 @@ func TestErrorsThatWouldComeAgainEndTheWait(t *testing.T) {
 }
 
 // What is wrong with one load balancer ends its own wait only.
-func TestAnErrorForOneEndsNoOtherWait(t *testing.T) {
+func TestSettled_EndsNoOtherWaitForAnErrorOfOne(t *testing.T) {
 	t.Parallel()
 	for range 10 { // the order is that of a map
-		w := newWorld(t, pending("a", "b", "c"))
-		w.octavia.unlisted["a"], w.octavia.unlisted["b"], w.octavia.unlisted["c"] = true, true, true
-		w.octavia.failFor("b", answer(http.StatusForbidden, "no"))
-		ended := w.waitAll("a", "b", "c")
-		w.passUntil("one has left", func() bool { return w.watcher.Parked() == 2 })
-		if got := w.ended(ended[1]); apierror.StatusCode(got.err) != http.StatusForbidden {
+		e := newEnv(t, pending("a", "b", "c"))
+		e.octavia.unlisted["a"], e.octavia.unlisted["b"], e.octavia.unlisted["c"] = true, true, true
+		e.octavia.failFor("b", answer(http.StatusForbidden, "no"))
+		ended := e.waitAll("a", "b", "c")
+		e.advanceUntil("one has left", func() bool { return e.watcher.Parked() == 2 })
+		if got := e.ended(ended[1]); apierror.StatusCode(got.err) != http.StatusForbidden {
 			t.Errorf("ended with %+v, want the 403", got)
 		}
-		w.octavia.set("ACTIVE", "a", "c")
-		w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
+		e.octavia.set("ACTIVE", "a", "c")
+		e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
 		for _, i := range []int{0, 2} {
-			if got := w.ended(ended[i]); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
+			if got := e.ended(ended[i]); got.err != nil || got.token.Status.Provisioning != "ACTIVE" {
 				t.Errorf("another ended with %+v", got)
 			}
 		}
@@ -260,57 +260,57 @@ func TestAnErrorForOneEndsNoOtherWait(t *testing.T) {
 
 // Ten load balancers that are ready one after the other: each wait ends with the first
 // look after that, and one list serves all.
-func TestOfManyWaitsEachEndsWithTheNextLook(t *testing.T) {
+func TestSettled_EndsEachOfManyWaitsWithTheNextPoll(t *testing.T) {
 	t.Parallel()
 	const many = 10
 	ids := names(many)
-	w := newWorld(t, pending(ids...))
+	e := newEnv(t, pending(ids...))
 	pace := watcher.Pace{First: 20 * time.Second, Step: time.Second, Cap: 2700 * time.Millisecond}
 	ended := make([]chan time.Time, many)
 	for i, id := range ids {
 		ended[i] = make(chan time.Time, 1)
 		go func() {
-			if _, err := w.watcher.Settled(t.Context(), id, pace); err == nil {
-				ended[i] <- w.clock.Now()
+			if _, err := e.watcher.Settled(t.Context(), id, pace); err == nil {
+				ended[i] <- e.clock.Now()
 			}
 		}()
-		w.until("it is parked", func() bool { return w.watcher.Parked() == i+1 })
-		w.pass(5 * time.Second)
+		e.until("it is parked", func() bool { return e.watcher.Parked() == i+1 })
+		e.advance(5 * time.Second)
 	}
-	w.pass(15 * time.Second)
-	before := w.octavia.all()
+	e.advance(15 * time.Second)
+	before := e.octavia.all()
 	for i := range ids {
-		w.pass(time.Duration(700*(i%4)) * time.Millisecond)
-		ready := w.clock.Now()
-		w.octavia.set("ACTIVE", ids[i])
-		w.passUntil("it has left", func() bool { return w.watcher.Parked() == many-i-1 })
+		e.advance(time.Duration(700*(i%4)) * time.Millisecond)
+		ready := e.clock.Now()
+		e.octavia.set("ACTIVE", ids[i])
+		e.advanceUntil("it has left", func() bool { return e.watcher.Parked() == many-i-1 })
 		if late := (<-ended[i]).Sub(ready); late > 3200*time.Millisecond { // the clock's steps are of 0.1 s
-			t.Errorf("%s was told %s after the end", ids[i], late)
+			t.Errorf("%s ended %s late", ids[i], late)
 		}
 	}
-	if rounds := w.octavia.all() - before; rounds > 25 {
+	if rounds := e.octavia.all() - before; rounds > 25 {
 		t.Errorf("%d requests for ten waits in half a minute", rounds)
 	}
 }
 
 // A list may show what was there before a change where the database has replicas: who
-// waits for one is told after a second at the earliest.
-func TestAListTellsNobodyWhoHasJustCome(t *testing.T) {
+// waits for one returns after a second at the earliest.
+func TestSettled_EndsNoFreshWaitWithAnEarlierList(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a", "b"))
-	w.waitAll("a", "b")
-	w.passUntil("both were looked at", func() bool { return w.octavia.all() > 2 })
-	w.octavia.set("ACTIVE", "new") // as it was before the change: a replica lags behind
+	e := newEnv(t, pending("a", "b"))
+	e.waitAll("a", "b")
+	e.advanceUntil("both were looked at", func() bool { return e.octavia.all() > 2 })
+	e.octavia.set("ACTIVE", "new") // as it was before the change: a replica lags behind
 	slow := make(chan error, 1)
 	go func() {
-		_, err := w.watcher.Settled(t.Context(), "new", watcher.Pace{First: time.Minute, Cap: time.Minute})
+		_, err := e.watcher.Settled(t.Context(), "new", watcher.Pace{First: time.Minute, Cap: time.Minute})
 		slow <- err
 	}()
-	w.until("it is parked", func() bool { return w.watcher.Parked() == 3 })
-	came := w.clock.Now()
-	w.passUntil("it was told", func() bool { return w.watcher.Parked() == 2 })
-	if waited := w.clock.Now().Sub(came); waited < time.Second || waited > 15*time.Second {
-		t.Errorf("told after %s, want the first list after a second", waited)
+	e.until("it is parked", func() bool { return e.watcher.Parked() == 3 })
+	came := e.clock.Now()
+	e.advanceUntil("its wait has ended", func() bool { return e.watcher.Parked() == 2 })
+	if waited := e.clock.Now().Sub(came); waited < time.Second || waited > 15*time.Second {
+		t.Errorf("it ended after %s, want the first list after a second", waited)
 	}
 	if err := <-slow; err != nil {
 		t.Error(err)
@@ -323,13 +323,13 @@ func TestAListTellsNobodyWhoHasJustCome(t *testing.T) {
 //proves:74
 func TestIntervalsAreSpread(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a"))
+	e := newEnv(t, pending("a"))
 	go func() {
-		_, _ = w.watcher.Settled(t.Context(), "a", watcher.Pace{First: 20 * time.Second, Cap: 20 * time.Second})
+		_, _ = e.watcher.Settled(t.Context(), "a", watcher.Pace{First: 20 * time.Second, Cap: 20 * time.Second})
 	}()
-	w.until("it is parked", func() bool { return w.watcher.Parked() == 1 })
-	w.passUntil("asked eight times", func() bool { return w.octavia.all() == 8 })
-	asked, least, most := w.octavia.requests("a"), time.Hour, time.Duration(0)
+	e.until("it is parked", func() bool { return e.watcher.Parked() == 1 })
+	e.advanceUntil("asked eight times", func() bool { return e.octavia.all() == 8 })
+	asked, least, most := e.octavia.requests("a"), time.Hour, time.Duration(0)
 	for i := 1; i < len(asked); i++ {
 		gap := asked[i].at.Sub(asked[i-1].at)
 		least, most = min(least, gap), max(most, gap)
@@ -342,72 +342,72 @@ func TestIntervalsAreSpread(t *testing.T) {
 //proves:75
 func TestTheContextEndsOneWait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a", "b"))
+	e := newEnv(t, pending("a", "b"))
 	ctx, cancel := context.WithCancel(t.Context())
-	leaving := w.wait(ctx, "a")
-	w.until("it is parked", func() bool { return w.watcher.Parked() == 1 })
-	staying := w.wait(t.Context(), "b")
-	w.until("both are parked", func() bool { return w.watcher.Parked() == 2 })
+	leaving := e.wait(ctx, "a")
+	e.until("it is parked", func() bool { return e.watcher.Parked() == 1 })
+	staying := e.wait(t.Context(), "b")
+	e.until("both are parked", func() bool { return e.watcher.Parked() == 2 })
 	cancel()
-	if got := w.ended(leaving); !errors.Is(got.err, context.Canceled) {
+	if got := e.ended(leaving); !errors.Is(got.err, context.Canceled) {
 		t.Errorf("ended with %+v", got)
 	}
-	w.octavia.set("ACTIVE", "b")
-	w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
-	if got := w.ended(staying); got.err != nil {
+	e.octavia.set("ACTIVE", "b")
+	e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+	if got := e.ended(staying); got.err != nil {
 		t.Errorf("the other ended with %+v", got)
 	}
-	if n := len(w.octavia.requests("a")); n > 0 {
+	if n := len(e.octavia.requests("a")); n > 0 {
 		t.Errorf("%d questions for one that nobody waits for", n)
 	}
 }
 
-func TestTheErrorOfAWaitSaysWhatFailedLast(t *testing.T) {
+func TestSettled_ReturnsTheErrorOfTheLastRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a"))
-	w.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
+	e := newEnv(t, pending("a"))
+	e.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := w.wait(ctx, "a")
-	w.until("it is parked", func() bool { return w.watcher.Parked() == 1 })
-	w.passUntil("several have failed", func() bool { return w.octavia.all() > 2 })
+	ended := e.wait(ctx, "a")
+	e.until("it is parked", func() bool { return e.watcher.Parked() == 1 })
+	e.advanceUntil("several have failed", func() bool { return e.octavia.all() > 2 })
 	cancel()
-	got := w.ended(ended)
+	got := e.ended(ended)
 	if !errors.Is(got.err, context.Canceled) || !strings.Contains(got.err.Error(), "come back later") {
 		t.Errorf("ended with %v", got.err)
 	}
 }
 
-func TestCloseEndsAllWaits(t *testing.T) {
+func TestClose_EndsAllWaits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a", "b", "c"))
-	ended := w.waitAll("a", "b", "c")
-	w.watcher.Close()
+	e := newEnv(t, pending("a", "b", "c"))
+	ended := e.waitAll("a", "b", "c")
+	e.watcher.Close()
 	for _, c := range ended {
-		if got := w.ended(c); !errors.Is(got.err, watcher.ErrClosed) {
+		if got := e.ended(c); !errors.Is(got.err, watcher.ErrClosed) {
 			t.Errorf("ended with %+v", got)
 		}
 	}
-	if got := w.ended(w.wait(t.Context(), "a")); !errors.Is(got.err, watcher.ErrClosed) {
+	if got := e.ended(e.wait(t.Context(), "a")); !errors.Is(got.err, watcher.ErrClosed) {
 		t.Errorf("a wait after the end: %+v", got)
 	}
-	w.watcher.Close() // again is no harm
+	e.watcher.Close() // again is no harm
 }
 
-func TestAWatcherComesBackAfterAPause(t *testing.T) {
+func TestWatcher_StartsAgainAfterAPause(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, pending("a"))
-	w.octavia.set("ACTIVE", "a")
+	e := newEnv(t, pending("a"))
+	e.octavia.set("ACTIVE", "a")
 	for range 5 {
-		ended := w.waitAll("a")
-		w.passUntil("nobody waits", func() bool { return w.watcher.Parked() == 0 })
-		if got := w.ended(ended[0]); got.err != nil {
+		ended := e.waitAll("a")
+		e.advanceUntil("nobody waits", func() bool { return e.watcher.Parked() == 0 })
+		if got := e.ended(ended[0]); got.err != nil {
 			t.Fatalf("ended with %+v", got)
 		}
 	}
 }
 
-// TestManyComeAndGo runs on the real clock and is for the race detector.
-func TestManyComeAndGo(t *testing.T) {
+// TestWatcher_ServesManyThatComeAndGo runs on the real clock and is for the race detector.
+func TestWatcher_ServesManyThatComeAndGo(t *testing.T) {
 	t.Parallel()
 	o := &fakeOctavia{clock: clock.RealClock{}, statuses: pending(names(10)...)}
 	many := watcher.New(o, clock.RealClock{})
@@ -434,17 +434,60 @@ func TestManyComeAndGo(t *testing.T) {
 	many.Close()
 }
 
-func TestRead(t *testing.T) {
+func TestRead_ReturnsToken(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, map[string]string{"a": "ERROR"})
-	if token, err := watcher.Read(t.Context(), w.octavia, "a"); err != nil || token.Gone || token.Status.Provisioning != "ERROR" {
+	e := newEnv(t, map[string]string{"a": "ERROR"})
+	if token, err := watcher.Read(t.Context(), e.octavia, "a"); err != nil || token.Gone || token.Status.Provisioning != "ERROR" {
 		t.Errorf("one in ERROR: %+v, %v", token, err)
 	}
-	if token, err := watcher.Read(t.Context(), w.octavia, "b"); err != nil || !token.Gone {
+	if token, err := watcher.Read(t.Context(), e.octavia, "b"); err != nil || !token.Gone {
 		t.Errorf("none: %+v, %v", token, err)
 	}
-	w.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
-	if token, err := watcher.Read(t.Context(), w.octavia, "b"); err == nil || token.Gone {
+	e.octavia.fail(answer(http.StatusServiceUnavailable, "come back later"))
+	if token, err := watcher.Read(t.Context(), e.octavia, "b"); err == nil || token.Gone {
 		t.Errorf("no answer is taken for gone: %+v", token)
+	}
+}
+
+func TestStatusTree_IsReadAtOnceOrAfterATime(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t, pending("a"))
+	if tree, err := e.watcher.StatusTree(t.Context(), "a", 0); err != nil || tree.ProvisioningStatus != "PENDING_UPDATE" {
+		t.Errorf("got %+v, error %v", tree, err)
+	}
+	read := make(chan error, 1)
+	go func() {
+		_, err := e.watcher.StatusTree(t.Context(), "a", time.Second)
+		read <- err
+	}()
+	e.until("it waits", e.clock.HasWaiters)
+	if n := len(e.octavia.requests("a")); n != 1 {
+		t.Errorf("%d requests before the time has passed, want that of the first call", n)
+	}
+	e.clock.Step(time.Second)
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStatusTree_EndsWithTheWatcherOrTheContext(t *testing.T) {
+	t.Parallel()
+	for want, end := range map[error]func(e *env, cancel context.CancelFunc){
+		watcher.ErrClosed: func(e *env, _ context.CancelFunc) { e.watcher.Close() },
+		context.Canceled:  func(_ *env, cancel context.CancelFunc) { cancel() },
+	} {
+		e := newEnv(t, pending("a"))
+		ctx, cancel := context.WithCancel(t.Context())
+		read := make(chan error, 1)
+		go func() {
+			_, err := e.watcher.StatusTree(ctx, "a", time.Hour)
+			read <- err
+		}()
+		e.until("it waits", e.clock.HasWaiters)
+		end(e, cancel)
+		if err := <-read; !errors.Is(err, want) {
+			t.Errorf("error %v, want %v", err, want)
+		}
+		cancel()
 	}
 }

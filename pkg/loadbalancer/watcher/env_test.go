@@ -62,7 +62,7 @@ func (o *fakeOctavia) fail(err error) {
 	o.fails = err
 }
 
-// requests gives the requests for one ID, or the lists.
+// requests returns the requests for one ID, or the lists.
 func (o *fakeOctavia) requests(id string) []request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,21 +135,21 @@ func answer(status int, text string) error {
 	}, "read load balancers")
 }
 
-// world is a watcher with a clock that stands still until it is told to go on.
-type world struct {
+// env is a watcher with a clock that stands still until advance.
+type env struct {
 	t       *testing.T
 	clock   *clocktesting.FakeClock
 	octavia *fakeOctavia
 	watcher *watcher.Watcher
 }
 
-func newWorld(t *testing.T, statuses map[string]string) *world {
+func newEnv(t *testing.T, statuses map[string]string) *env {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
 	o := &fakeOctavia{clock: clk, statuses: statuses, unlisted: map[string]bool{}, refuses: map[string]error{}}
-	w := &world{t: t, clock: clk, octavia: o, watcher: watcher.New(o, clk)}
-	t.Cleanup(w.watcher.Close)
-	return w
+	e := &env{t: t, clock: clk, octavia: o, watcher: watcher.New(o, clk)}
+	t.Cleanup(e.watcher.Close)
+	return e
 }
 
 func pace() watcher.Pace {
@@ -163,70 +163,70 @@ type result struct {
 }
 
 // wait waits for a load balancer in the background.
-func (w *world) wait(ctx context.Context, id string) <-chan result {
+func (e *env) wait(ctx context.Context, id string) <-chan result {
 	ended := make(chan result, 1)
 	go func() {
-		token, err := w.watcher.Settled(ctx, id, pace())
+		token, err := e.watcher.Settled(ctx, id, pace())
 		ended <- result{token, err}
 	}()
 	return ended
 }
 
 // waitAll begins one wait for each ID, and returns when all are parked.
-func (w *world) waitAll(ids ...string) []<-chan result {
-	w.t.Helper()
+func (e *env) waitAll(ids ...string) []<-chan result {
+	e.t.Helper()
 	var ended []<-chan result
 	for _, id := range ids {
-		ended = append(ended, w.wait(w.t.Context(), id))
+		ended = append(ended, e.wait(e.t.Context(), id))
 	}
-	w.until("all are parked", func() bool { return w.watcher.Parked() == len(ids) })
+	e.until("all are parked", func() bool { return e.watcher.Parked() == len(ids) })
 	return ended
 }
 
 // until waits for something that happens in real time, without the clock.
-func (w *world) until(what string, holds func() bool) {
-	w.t.Helper()
+func (e *env) until(what string, holds func() bool) {
+	e.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for !holds() {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("%s: not after 20 s", what)
+			e.t.Fatalf("%s: not after 20 s", what)
 		}
 		time.Sleep(50 * time.Microsecond)
 	}
 }
 
-// pass lets the clock go on in small steps. Before each, the watcher has done what
+// advance lets the clock go on in small steps. Before each, the watcher has done what
 // was due and sleeps again, or has nothing to do.
-func (w *world) pass(d time.Duration) {
-	w.t.Helper()
+func (e *env) advance(d time.Duration) {
+	e.t.Helper()
 	const step = 100 * time.Millisecond
 	for ; d > 0; d -= step {
-		w.until("the watcher sleeps", func() bool { return w.clock.HasWaiters() || w.watcher.Parked() == 0 })
-		w.clock.Step(step)
+		e.until("the watcher sleeps", func() bool { return e.clock.HasWaiters() || e.watcher.Parked() == 0 })
+		e.clock.Step(step)
 	}
-	w.until("the watcher sleeps", func() bool { return w.clock.HasWaiters() || w.watcher.Parked() == 0 })
+	e.until("the watcher sleeps", func() bool { return e.clock.HasWaiters() || e.watcher.Parked() == 0 })
 }
 
-// passUntil lets the clock go on until something is the case.
-func (w *world) passUntil(what string, holds func() bool) {
-	w.t.Helper()
+// advanceUntil lets the clock go on until something is the case.
+func (e *env) advanceUntil(what string, holds func() bool) {
+	e.t.Helper()
 	for range 3000 { // five minutes
 		if holds() {
 			return
 		}
-		w.pass(100 * time.Millisecond)
+		e.advance(100 * time.Millisecond)
 	}
-	w.t.Fatalf("%s: not after five minutes", what)
+	e.t.Fatalf("%s: not after five minutes", what)
 }
 
-// ended gives the result of a wait that must have ended.
-func (w *world) ended(c <-chan result) result {
-	w.t.Helper()
+// ended returns the result of a wait that must have ended.
+func (e *env) ended(c <-chan result) result {
+	e.t.Helper()
 	select {
 	case r := <-c:
 		return r
 	case <-time.After(20 * time.Second):
-		w.t.Fatal("the wait goes on")
+		e.t.Fatal("the wait goes on")
 		return result{}
 	}
 }

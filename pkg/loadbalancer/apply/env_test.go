@@ -28,15 +28,15 @@ const (
 	floatingIPs = "/network/v2.0/floatingips"
 )
 
-// world is a simulated cloud and an applier that works on it.
-type world struct {
+// env is a simulated cloud and an applier that works on it.
+type env struct {
 	t       *testing.T
 	ctx     context.Context
 	cloud   *simulator.Cloud
 	applier *apply.Applier
 }
 
-func newWorld(t *testing.T, options simulator.Options) *world {
+func newEnv(t *testing.T, options simulator.Options) *env {
 	t.Helper()
 	cloud, conf := simulated.Cloud(t, options)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -51,7 +51,7 @@ func newWorld(t *testing.T, options simulator.Options) *world {
 	shared := watcher.New(lb, clock.RealClock{})
 	t.Cleanup(shared.Close)
 	fast := driver.PollInterval{First: time.Millisecond, Cap: 5 * time.Millisecond}
-	return &world{t: t, ctx: ctx, cloud: cloud, applier: &apply.Applier{
+	return &env{t: t, ctx: ctx, cloud: cloud, applier: &apply.Applier{
 		Octavia: lb, Neutron: network, Watcher: shared, Clock: clock.RealClock{},
 		Observer: &observe.Observer{Octavia: lb, Neutron: network, Version: session.LoadBalancerVersion},
 		Drivers: driver.NewRegistry(driver.Settings{Timing: driver.Timing{
@@ -66,20 +66,20 @@ func us() ownership.Identity {
 }
 
 // observe reads what the cloud has, as after a restart.
-func (w *world) observe() model.Observed {
-	w.t.Helper()
-	if err := w.cloud.WaitSettled(w.ctx); err != nil {
-		w.t.Fatal(err)
+func (e *env) observe() model.Observed {
+	e.t.Helper()
+	if err := e.cloud.WaitSettled(e.ctx); err != nil {
+		e.t.Fatal(err)
 	}
 	var observed model.Observed
-	found, err := w.applier.Observer.Find(w.ctx, us(), observe.Hints{})
+	found, err := e.applier.Observer.Find(e.ctx, us(), observe.Hints{})
 	if err != nil {
-		w.t.Fatal(err)
+		e.t.Fatal(err)
 	}
 	for i, lb := range found.LoadBalancers {
-		read, err := w.applier.Observer.Contents(w.ctx, us(), lb)
+		read, err := e.applier.Observer.Contents(e.ctx, us(), lb)
 		if err != nil {
-			w.t.Fatal(err)
+			e.t.Fatal(err)
 		}
 		if i == 0 {
 			observed.LoadBalancer = read
@@ -87,42 +87,42 @@ func (w *world) observe() model.Observed {
 			observed.Surplus = append(observed.Surplus, *read)
 		}
 	}
-	if err := w.applier.Observer.FloatingIPs(w.ctx, us(), &observed, observe.FloatingIPHints{}); err != nil {
-		w.t.Fatal(err)
+	if err := e.applier.Observer.FloatingIPs(e.ctx, us(), &observed, observe.FloatingIPHints{}); err != nil {
+		e.t.Fatal(err)
 	}
 	return observed
 }
 
-// pass is one look, plan and run. The plan is empty when nothing was to do.
-func (w *world) pass(desired *model.LoadBalancer) (plan.Plan, model.Observed, error) {
-	w.t.Helper()
-	observed := w.observe()
+// attempt is one look, plan and run. The plan is empty when nothing was to do.
+func (e *env) attempt(desired *model.LoadBalancer) (plan.Plan, model.Observed, error) {
+	e.t.Helper()
+	observed := e.observe()
 	todo := plan.Delete(observed, plan.Options{Cascade: true})
 	if desired != nil {
 		todo = plan.Diff(desired, observed, plan.Options{Cascade: true})
 	}
-	after, err := w.run(observed, todo)
+	after, err := e.run(observed, todo)
 	return todo, after, err
 }
 
 // run carries out a plan of the Service.
-func (w *world) run(observed model.Observed, todo plan.Plan) (model.Observed, error) {
-	return w.applier.Run(w.ctx, apply.Request{ID: us(), Observed: observed, Plan: todo})
+func (e *env) run(observed model.Observed, todo plan.Plan) (model.Observed, error) {
+	return e.applier.Run(e.ctx, apply.Request{ID: us(), Observed: observed, Plan: todo})
 }
 
 // reach lets the cloud become what is desired, in one pass without any error, and
 // checks that the applier knows what the cloud has then.
-func (w *world) reach(desired *model.LoadBalancer) model.Observed {
-	w.t.Helper()
-	todo, observed, err := w.pass(desired)
+func (e *env) reach(desired *model.LoadBalancer) model.Observed {
+	e.t.Helper()
+	todo, observed, err := e.attempt(desired)
 	if err != nil {
-		w.t.Fatalf("%v\n%s", err, todo)
+		e.t.Fatalf("%v\n%s", err, todo)
 	}
-	read := w.observe()
+	read := e.observe()
 	if diff := cmp.Diff(read, observed, ignoring()); diff != "" {
-		w.t.Errorf("after\n%sthe applier knows something else than the cloud has: %s", todo, diff)
+		e.t.Errorf("after\n%sthe applier knows something else than the cloud has: %s", todo, diff)
 	}
-	w.nothingToDo(desired, read)
+	e.nothingToDo(desired, read)
 	return observed
 }
 
@@ -135,27 +135,27 @@ func ignoring() cmp.Option {
 	}
 }
 
-func (w *world) nothingToDo(desired *model.LoadBalancer, observed model.Observed) {
-	w.t.Helper()
+func (e *env) nothingToDo(desired *model.LoadBalancer, observed model.Observed) {
+	e.t.Helper()
 	todo := plan.Delete(observed, plan.Options{Cascade: true})
 	if desired != nil {
 		todo = plan.Diff(desired, observed, plan.Options{})
 	}
 	if !todo.Empty() {
-		w.t.Errorf("still to do:\n%s", todo)
+		e.t.Errorf("still to do:\n%s", todo)
 	}
 }
 
 // writes counts the requests of a method to a route, which may hold {id}.
-func (w *world) writes(method, route string) int { return w.cloud.Books.Count(method, route) }
+func (e *env) writes(method, route string) int { return e.cloud.Books.Count(method, route) }
 
 // web is what a Service with these ports of TCP asks for.
-func (w *world) web(ports ...int) *model.LoadBalancer {
+func (e *env) web(ports ...int) *model.LoadBalancer {
 	id := us()
 	lb := &model.LoadBalancer{
 		Name: id.Name(), Description: id.Description(), Tags: id.Tags(), Provider: "amphora",
-		VIP:        model.VIP{SubnetID: w.cloud.Subnet.ID},
-		FloatingIP: &model.FloatingIP{NetworkID: w.cloud.ExternalNetwork.ID, Description: id.FloatingIPDescription()},
+		VIP:        model.VIP{SubnetID: e.cloud.Subnet.ID},
+		FloatingIP: &model.FloatingIP{NetworkID: e.cloud.ExternalNetwork.ID, Description: id.FloatingIPDescription()},
 	}
 	for i, port := range ports {
 		lb.Listeners = append(lb.Listeners, model.Listener{
