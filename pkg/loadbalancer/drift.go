@@ -3,7 +3,6 @@ package loadbalancer
 import (
 	"context"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
@@ -11,16 +10,16 @@ import (
 )
 
 func (r *Reconciler) newDetector() *drift.Detector {
-	lb := r.options.Config.LoadBalancer
-	interval := lb.DriftInterval.Duration
-	if lb.DriftPolicy == drift.PolicyOff {
+	conf, cloud := r.options.Config.LoadBalancer, r.engine.Cloud
+	interval := conf.DriftInterval.Duration
+	if conf.DriftPolicy == drift.PolicyOff {
 		interval = 0
 	}
 	return drift.New(drift.Options{
 		ClusterID: r.options.ClusterID, Interval: interval, Store: r.store, Clock: r.options.Clock,
-		Snapshots: r.inventory, Octavia: r.octavia, Observer: r.observer, SecurityGroups: r.groups,
+		Snapshots: cloud.Snapshots, Octavia: cloud.Octavia, Observer: cloud.Observer, SecurityGroups: r.engine.Groups,
 		Busy: func(uid types.UID, loadBalancerID string) bool {
-			return r.actors.Busy(string(uid)) || r.locks.Held(loadBalancerID)
+			return r.dispatcher.Busy(string(uid)) || r.locks.Held(loadBalancerID)
 		},
 	})
 }
@@ -35,11 +34,4 @@ func (r *Reconciler) WatchDrift(ctx context.Context, drifted func(types.Namespac
 // the context ends.
 func (r *Reconciler) PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	r.detector.PersistRecords(ctx, write)
-}
-
-// Repair brings back what another client changed, as Ensure would; the Service is one that
-// WatchDrift has named. A load balancer that is gone is recreated, if exists reports, right
-// before, that the Service is still there. It returns the address to publish.
-func (r *Reconciler) Repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node, exists func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
-	return r.own(ctx, request{operation: operationRepair, svc: svc, nodes: nodes, mayCreate: exists})
 }

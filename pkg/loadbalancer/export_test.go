@@ -1,4 +1,59 @@
 package loadbalancer
 
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
 // Known returns the number of Services of which something is known.
 func (r *Reconciler) Known() int { return r.store.Len() }
+
+// Stages counts how often a round has gone through stages.
+type Stages struct {
+	goal.Goal
+	Desired, Planned, Observed int
+}
+
+// Desire implements goal.Goal.
+func (s *Stages) Desire(ctx context.Context, r goal.Round) (*goal.Desired, error) {
+	s.Desired++
+	return s.Goal.Desire(ctx, r)
+}
+
+// Plan implements goal.Goal.
+func (s *Stages) Plan(ctx context.Context, r goal.Round) (plan.Plan, error) {
+	s.Planned++
+	return s.Goal.Plan(ctx, r)
+}
+
+// Observe implements goal.Goal.
+func (s *Stages) Observe(ctx context.Context, lock *async.Guard) (goal.Observation, error) {
+	s.Observed++
+	return s.Goal.Observe(ctx, lock)
+}
+
+// Recall implements goal.Goal. What a Service asks for is made once for what is compared.
+func (s *Stages) Recall(ctx context.Context, lock *async.Guard) (goal.Known, error) {
+	known, err := s.Goal.Recall(ctx, lock)
+	if known.Want != nil {
+		s.Desired++
+	}
+	return known, err
+}
+
+// CountStages reconciles a Service towards what it asks for.
+func (r *Reconciler) CountStages(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (Stages, error) {
+	asked, err := r.engine.NewAsked(ctx, goal.Subject{Service: svc, Nodes: nodes}, false)
+	if err != nil {
+		return Stages{}, err
+	}
+	counted := &Stages{Goal: asked}
+	_, err = r.reconcile(ctx, counted, dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always})
+	return *counted, err
+}

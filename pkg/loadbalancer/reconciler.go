@@ -1,12 +1,14 @@
 // Package loadbalancer makes the load balancer in OpenStack what a Service of type
-// LoadBalancer asks for. It is the shell around the engine:
+// LoadBalancer asks for. reconcile.go is the whole of it on one screen:
 //
-//	Service, Nodes, Config ──build──▶ desired ─┐
+//	Service, Nodes, Config ──goal──▶ desired ──┐
 //	                                           ├─plan──▶ steps ──apply──▶ OpenStack
-//	OpenStack ──observe──────────▶ observed ───┘
+//	state, OpenStack ──observe────▶ observed ──┘                           │
+//	     ▲                                                                 │
+//	     └──────────────────────────commit─────────────────────────────────┘
 //
-// One call works on one Service at a time; calls for different Services do not
-// hold each other up, and share one watcher to wait for load balancers.
+// One round works on one Service at a time; rounds of different Services do not hold each
+// other up, and share one watcher to wait for load balancers.
 package loadbalancer
 
 import (
@@ -21,21 +23,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
@@ -57,14 +58,14 @@ type Options struct {
 	Clock    clock.WithTicker
 	// Timing replaces that of every driver, unless it is zero.
 	Timing driver.Timing
-	// Patience is how long the work of one call goes on before it is given up until
-	// the next call; 0 means 15 minutes.
+	// Patience is how long one round goes on before it is given up until the next call; 0
+	// means 15 minutes.
 	Patience time.Duration
 	// Workers is how many workers the service controller has (--concurrent-service-syncs);
 	// 0 means that they are always plentiful.
 	Workers int
 	// Hold is how long a call of Ensure or Delete may hold its worker while workers are
-	// plentiful: past that its work goes on by itself. 0 means async.MostHeld.
+	// plentiful: past that the round goes on by itself. 0 means async.MostHeld.
 	Hold time.Duration
 	// Newest gives a Service and the nodes that can be its members as they are now, nil
 	// when there is no such Service any more. What it gives is not changed. Nil: what a
@@ -76,38 +77,22 @@ type Options struct {
 	Refused func(reason string, services int)
 }
 
-// factsAge is how long networks, subnets and the nodes' ports are taken to stay as
-// they were read.
-const factsAge = 10 * time.Minute
+// lookupAge is how long networks, subnets and the nodes' ports are taken to stay as they
+// were read.
+const lookupAge = 10 * time.Minute
 
-// Reconciler implements the life of load balancers. Its methods may be called
-// from many goroutines.
+// Reconciler implements the life of load balancers. Its methods may be called from many
+// goroutines.
 type Reconciler struct {
-	options   Options
-	parser    *settings.Parser
-	observer  *observe.Observer
-	facts     *lookup.Reader
-	groups    *securitygroup.Groups
-	applier   *apply.Applier
-	watcher   *watcher.Watcher
-	octavia   *octavia.Client
-	barbican  *barbican.Client
-	inventory *snapshot.Inventory
-	// actors do the work of Services, places bounds how many at the same time, and
-	// workers how long a call waits for it. locks are of load balancers.
-	actors  *actors
-	workers *async.Workers
-	places  struct{ calls, own *async.Places }
-	locks   async.Locks
-	// store has what is known of each Service.
-	store   *state.Store
-	events  *events.Recorder
-	drivers *driver.Registry
-	// detector finds what other clients change.
-	detector *drift.Detector
+	options    Options
+	engine     *goal.Engine
+	store      *state.Store
+	dispatcher *dispatch.Dispatcher
+	detector   *drift.Detector
+	locks      async.Locks // of load balancers
 }
 
-// New makes a Reconciler. Close ends it. It is an error if cloud.conf names annotations
+// New returns a Reconciler. Close ends it. It is an error if cloud.conf names annotations
 // that there are not.
 func New(options Options) (*Reconciler, error) {
 	parser, err := settings.NewParser(options.Config)
@@ -123,145 +108,150 @@ func New(options Options) (*Reconciler, error) {
 	if options.Hold == 0 {
 		options.Hold = async.MostHeld
 	}
-	octaviaAPI, neutronAPI := options.Session.Octavia(), options.Session.Neutron()
-	observer := &observe.Observer{Octavia: octaviaAPI, Neutron: neutronAPI, Version: options.Session.LoadBalancerVersion}
-	watcher := watcher.New(octaviaAPI, options.Clock)
-	drivers := driver.NewRegistry(driver.Settings{
-		DefaultProvider: options.Config.LoadBalancer.LBProvider,
-		Serial:          options.Config.LoadBalancer.ProviderRequiresSerialAPICalls,
-		Timing:          options.Timing,
+	r := &Reconciler{options: options, store: state.New(options.Clock, options.Refused)}
+	r.engine = r.newEngine(parser)
+	r.dispatcher = dispatch.New(dispatch.Options{
+		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
+		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Served: r.store,
 	})
-	reader := lookup.New(neutronAPI, octaviaAPI, options.Session.LoadBalancerVersion, options.Clock, factsAge)
-	store := state.New(options.Clock, options.Refused)
-	r := &Reconciler{
-		options:   options,
-		parser:    parser,
-		store:     store,
-		events:    events.New(options.Recorder, store),
-		observer:  observer,
-		facts:     reader,
-		groups:    securitygroup.New(neutronAPI, reader, store, options.Clock, options.Config.LoadBalancer.SecurityGroups()),
-		watcher:   watcher,
-		workers:   async.NewWorkers(options.Workers, options.Clock),
-		drivers:   drivers,
-		octavia:   octaviaAPI,
-		barbican:  options.Session.Barbican(),
-		inventory: snapshot.New(octaviaAPI, neutronAPI, options.Clock),
-		applier: &apply.Applier{
-			Octavia: octaviaAPI, Neutron: neutronAPI, Observer: observer, Watcher: watcher, Clock: options.Clock, Drivers: drivers,
-		},
-	}
-	r.actors = newActors(r)
 	r.detector = r.newDetector()
-	r.places.calls, r.places.own = async.NewPlaces(places), async.NewPlaces(places)
 	return r, nil
 }
 
-// Close ends all work and every wait.
-func (r *Reconciler) Close() {
-	r.actors.Close()
-	r.watcher.Close()
-}
-
-// Name gives the name of a Service's load balancer in OpenStack.
-func (r *Reconciler) Name(svc *v1.Service) string {
-	return r.identity(svc, octavia.VersionTags).Name()
-}
-
-// SelectsNodes tells whether labels decide which nodes are members of a Service.
-func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
-	return r.parser.SelectsNodes(svc)
-}
-
-func (r *Reconciler) identity(svc *v1.Service, version octavia.Version) ownership.Identity {
-	return ownership.Identity{
-		ClusterName: r.options.ClusterName,
-		ClusterID:   r.options.ClusterID,
-		ServiceUID:  string(svc.UID),
-		Namespace:   svc.Namespace,
-		Service:     svc.Name,
-		Untagged:    !version.AtLeast(octavia.VersionTags),
+func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
+	options, conf := r.options, r.options.Config.LoadBalancer
+	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
+	drivers := driver.NewRegistry(driver.Settings{
+		DefaultProvider: conf.LBProvider, Serial: conf.ProviderRequiresSerialAPICalls, Timing: options.Timing,
+	})
+	reader := lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, lookupAge)
+	shared := watcher.New(octavia, options.Clock)
+	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
+	return &goal.Engine{
+		Config:   options.Config,
+		Cluster:  goal.Cluster{Name: options.ClusterName, ID: options.ClusterID, Nodes: options.Nodes},
+		Clock:    options.Clock,
+		Settings: parser,
+		Cloud: goal.Cloud{
+			Octavia: octavia, Barbican: options.Session.Barbican(), Observer: observer, Watcher: shared,
+			Applier:   &apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers},
+			Snapshots: snapshot.New(octavia, neutron, options.Clock), Locks: &r.locks,
+		},
+		Lookup:  reader,
+		Groups:  securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups()),
+		Drivers: drivers,
+		Sharing: sharing.Policy{Config: conf, Namespace: options.Namespace},
+		Store:   r.store,
+		Events:  events.New(options.Recorder, r.store),
 	}
 }
 
-// Ensure makes the load balancer what the Service asks for and gives its address.
-// A Service that asks for what cannot be is an error that names the field, before
-// the first write; where its load balancer is kept alive meanwhile, the status is what to
-// publish of it. When the worker is wanted back before the end it is an
-// *api.RetryError: see Options.Hold.
-func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-	return r.call(ctx, request{operation: operationEnsure, svc: svc, nodes: nodes, mayCreate: always})
+// Close ends all rounds and every wait.
+func (r *Reconciler) Close() {
+	r.dispatcher.Close()
+	r.engine.Cloud.Watcher.Close()
 }
 
-// Update brings an existing load balancer to these nodes, and to whatever else the
-// Service asks for, and returns at the end. It never makes one: the Service may be
-// deleted already. Where there is none it is an error.
+// Name returns the name of a Service's load balancer in OpenStack.
+func (r *Reconciler) Name(svc *v1.Service) string {
+	return r.engine.Identity(svc, octavia.VersionTags).Name()
+}
+
+// SelectsNodes reports whether labels decide which nodes are members of a Service.
+func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
+	return r.engine.Settings.SelectsNodes(svc)
+}
+
+// Actors returns how many Services are being worked on, and of how many there is a result
+// that no call has fetched yet.
+func (r *Reconciler) Actors() (working, left int) { return r.dispatcher.Size() }
+
+// Ensure makes the load balancer what the Service asks for and returns its address. A
+// Service that asks for what cannot be is an error that names the field, before the first
+// write; where its load balancer is kept alive meanwhile, the status is what to publish of
+// it. When the worker is wanted back before the end it is an *api.RetryError: see
+// Options.Hold.
+func (r *Reconciler) Ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
+	status, err := r.dispatcher.Call(ctx, dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always})
+	return status, closed(err)
+}
+
+// Update brings an existing load balancer to these nodes, and to whatever else the Service
+// asks for, and returns at the end. It never creates one: the Service may be deleted
+// already. Where there is none it is ErrNoLoadBalancer.
 func (r *Reconciler) Update(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	_, err := r.own(ctx, request{operation: operationUpdate, svc: svc, nodes: nodes, mayCreate: never})
-	return err
+	_, err := r.dispatcher.Wait(ctx, dispatch.Request{Operation: dispatch.Update, Service: svc, Nodes: nodes, MayCreate: never})
+	return closed(err)
+}
+
+// Repair brings back what another client changed, as Ensure would; the Service is one that
+// WatchDrift has named. A load balancer that is gone is created again, if alive says, right
+// before, that the Service is still there. It returns the status to publish.
+func (r *Reconciler) Repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node, alive func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
+	status, err := r.dispatcher.Wait(ctx, dispatch.Request{Operation: dispatch.Repair, Service: svc, Nodes: nodes, MayCreate: alive})
+	return status, closed(err)
+}
+
+// Delete removes everything that was made for the Service, and returns when it is gone.
+// Where the creation of its load balancer had no answer it waits until that can have none
+// any more. The service controller does not heed what an error of this call asks for: it
+// calls again after five seconds, then ten, and so on.
+func (r *Reconciler) Delete(ctx context.Context, svc *v1.Service) error {
+	_, err := r.dispatcher.Call(ctx, dispatch.Request{Operation: dispatch.Delete, Service: svc})
+	return closed(err)
 }
 
 func always(context.Context) (bool, error) { return true, nil }
 func never(context.Context) (bool, error)  { return false, nil }
 
-// bring makes the load balancer of a Service, whose turn it is, what the Service asks
-// for, and gives the address to publish. Where that cannot be it keeps alive what the
-// Service has; then it is an error of Ensure alone, where that tells it and tries again, as
-// nobody else can do more. The address comes with that error too.
-func (r *Reconciler) bring(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
-	published, err := r.round(ctx, svc, nodes, c)
-	reason := refusal.Reason(err)
-	if err == nil {
-		r.store.Accept(svc)
+// closed returns one error for the end of the process.
+func closed(err error) error {
+	if errors.Is(err, async.ErrClosed) {
+		return watcher.ErrClosed
 	}
-	if reason == "" {
-		return published, refusal.Retry(err, r.expired(ctx))
-	}
-	told := r.store.Refuse(svc.UID, reason, c.tells)
-	wasGood := r.store.Get(svc.UID).Accepted != nil // else Ensure is still to come for it, after a restart
-	published, failure := r.keepAlive(ctx, svc, nodes, c, err)
-	if failure == nil {
-		r.store.DropDrift(svc.UID)
-		if !c.tells && (told || !wasGood) {
-			return published, nil
-		}
-	}
-	return published, refusal.Explain(err, failure, r.expired(ctx))
+	return err
 }
 
-// round makes one pass for a Service.
-func (r *Reconciler) round(ctx context.Context, svc *v1.Service, nodes []*v1.Node, c call) (*v1.LoadBalancerStatus, error) {
-	p, err := r.newPass(ctx, svc, nodes, c)
+// Get reports whether anything that was made for the Service is left. The service
+// controller asks before it deletes, and never deletes once the answer is no; so it is yes
+// until load balancer, floating IP and security groups are gone, and no load balancer can
+// appear any more that was asked for without an answer.
+//
+// It also asks when an Update failed, and gives up on a no. For a Service that wants a load
+// balancer the answer then is yes, so that it is created again.
+//
+// While something is being done for the Service, which may create a load balancer, the
+// answer is yes, at once.
+func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancerStatus, bool, error) {
+	wanted := dispatch.Wanted(svc)
+	if r.dispatcher.Busy(string(svc.UID)) {
+		return svc.Status.LoadBalancer.DeepCopy(), true, nil
+	}
+	if !wanted && r.dispatcher.Deleted(string(svc.UID)) {
+		return &v1.LoadBalancerStatus{}, false, nil
+	}
+	if r.store.Get(svc.UID).Applied != nil || !r.store.CreationUntil(svc).IsZero() {
+		return svc.Status.LoadBalancer.DeepCopy(), true, nil
+	}
+	gone, err := r.engine.NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine.Previous(svc))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	defer p.holder.letGo()
-	published, err := p.run(ctx)
-	if err != nil && (p.wrote || refusal.Reason(err) == "") {
-		r.store.DropApplied(svc.UID)
+	status, exists, err := gone.Exists(ctx, wanted)
+	if !exists && err == nil {
+		r.store.Forget(svc) // the service controller never asks for it again
 	}
-	return published, err
+	return status, exists, err
 }
 
-func (r *Reconciler) planOptions(svc *v1.Service, settings settings.Settings, drv driver.Driver) plan.Options {
-	return plan.Options{
-		KeepFloatingIP: settings.Floating.Keep,
-		Published:      len(svc.Status.LoadBalancer.Ingress) > 0,
-		Addresses:      publishedAddresses(svc),
-		Cascade:        r.options.Config.LoadBalancer.CascadeDelete,
-		Driver:         drv,
-		MoveMembers:    settings.Members.SubnetID != "",
-		NodesSubnets:   settings.Members.InNodeSubnets(),
+// usual returns how long a round for a request usually takes.
+func (r *Reconciler) usual(req dispatch.Request) time.Duration {
+	applier, provider := r.engine.Cloud.Applier, r.options.Config.LoadBalancer.LBProvider
+	switch {
+	case req.Operation == dispatch.Delete:
+		return applier.EstimateDeletion()
+	case len(req.Service.Status.LoadBalancer.Ingress) == 0:
+		return applier.EstimateCreation(provider)
 	}
-}
-
-// errPatience ends a call that has waited long enough.
-var errPatience = errors.New("patience is at its end")
-
-// expired returns the time after which a call has been ended, 0 where it has not.
-func (r *Reconciler) expired(ctx context.Context) time.Duration {
-	if errors.Is(context.Cause(ctx), errPatience) {
-		return r.options.Patience
-	}
-	return 0
+	return time.Duration(len(req.Service.Spec.Ports)) * applier.EstimateChange(provider)
 }

@@ -106,9 +106,9 @@ func faultBreaks() []Break {
 		},
 		{
 			Row: 76, What: "there is none",
-			File:  "pkg/loadbalancer/hold.go",
-			Old:   `locks.Lock(ctx, id)`,
-			New:   `new(async.Locks).Lock(ctx, id)`,
+			File:  "pkg/async/guard.go",
+			Old:   `locks.Lock(ctx, key)`,
+			New:   `new(Locks).Lock(ctx, key)`,
 			Tests: []string{"TestServicesOnOneLoadBalancerDoNotWriteAtOnce"},
 		},
 		{

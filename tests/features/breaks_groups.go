@@ -26,8 +26,8 @@ func groupBreaks() []Break {
 		},
 		{
 			Row: 87, What: "they are not managed",
-			File:  "pkg/loadbalancer/groups.go",
-			Old:   `if p.settings.Access.SecurityGroupMode == "" {`,
+			File:  "pkg/loadbalancer/goal/securitygroups.go",
+			Old:   `if in.Settings.Access.SecurityGroupMode == "" {`,
 			New:   `if true {`,
 			Tests: []string{"TestAServiceGetsAGroupOfItsOwnOnThePortsOfItsNodes"},
 		},

@@ -41,16 +41,16 @@ func memberBreaks() []Break {
 		},
 		{
 			Row: 71, What: "nothing is remembered",
-			File:  "pkg/loadbalancer/pass.go",
-			Old:   `	p.store.SetApplied(p.svc.UID, applied)`,
+			File:  "pkg/loadbalancer/goal/commit.go",
+			Old:   `	e.Store.SetApplied(svc.UID, applied)`,
 			New:   ``,
 			Tests: []string{"TestEnsureWithNothingChangedCostsNothing"},
 		},
 		{
 			Row: 72, What: "load-balancer-id, once written, is read as a wish to move",
-			File:  "pkg/loadbalancer/pass.go",
-			Old:   `named != known.LoadBalancer.Named && named != known.LoadBalancer.ID`,
-			New:   `named != known.LoadBalancer.Named`,
+			File:  "pkg/loadbalancer/goal/recall.go",
+			Old:   `named != applied.LoadBalancer.Named && named != applied.LoadBalancer.ID`,
+			New:   `named != applied.LoadBalancer.Named`,
 			Tests: []string{"TestAnnotationsThatAreWrittenCostNoRequest"},
 		},
 	}

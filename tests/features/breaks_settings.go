@@ -100,8 +100,8 @@ func settingBreaks() []Break {
 		},
 		{
 			Row: 92, What: "the default of a wrong value is acted on",
-			File:  "pkg/loadbalancer/pass.go",
-			Old:   `return todo, p.unsettled(desired, todo, p.driver(p.observed))`,
+			File:  "pkg/loadbalancer/goal/asked.go",
+			Old:   `return todo, a.unsettled(r, todo)`,
 			New:   `return todo, nil`,
 			Tests: []string{"TestMalformedAnnotationKeepsTheLastGoodState"},
 		},

@@ -20,15 +20,15 @@ func sharingBreaks() []Break {
 		},
 		{
 			Row: 59, What: "nothing is published where there is no floating IP",
-			File:  "pkg/loadbalancer/publish.go",
+			File:  "pkg/loadbalancer/goal/address.go",
 			Old:   `	return lb.VIP.Address`,
 			New:   `	return ""`,
 			Tests: []string{"TestInternalLoadBalancersAndThoseWithoutFloatingIPAreShared"},
 		},
 		{
 			Row: 61, What: "no other namespace is asked for its consent",
-			File:  "pkg/loadbalancer/share.go",
-			Old:   `return slices.Contains(allowed, "*") || slices.Contains(allowed, id.Namespace), err`,
+			File:  "pkg/loadbalancer/sharing/sharing.go",
+			Old:   `return slices.Contains(allowed, "*") || slices.Contains(allowed, of.Namespace), err`,
 			New:   `return allowed != nil || err == nil, err`,
 			Tests: []string{"TestAnotherNamespacesLoadBalancerIsSharedByConsentOnly"},
 		},

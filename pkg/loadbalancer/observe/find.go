@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,6 +27,12 @@ func (e *NotOursError) Error() string {
 		return "the load balancer at the Service's address may be its own or another cluster's: " + e.Why
 	}
 	return fmt.Sprintf("load balancer %s is not this Service's: %s", e.ID, e.Why)
+}
+
+// IsNotOurs reports whether an error is a *NotOursError.
+func IsNotOurs(err error) bool {
+	var notOurs *NotOursError
+	return errors.As(err, &notOurs)
 }
 
 // Hints are what the Service says of its load balancer.

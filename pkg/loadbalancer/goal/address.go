@@ -1,4 +1,4 @@
-package loadbalancer
+package goal
 
 import (
 	"net/netip"
@@ -10,25 +10,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// status gives what to publish of a load balancer.
-func status(observed *model.Observed, settings settings.Settings) *v1.LoadBalancerStatus {
-	return publish(addressOf(observed, settings), settings)
-}
-
+// publish returns the status of a Service that is reachable at an address.
 func publish(address string, settings settings.Settings) *v1.LoadBalancerStatus {
 	return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{settings.Ingress(address)}}
 }
 
-// addressOf gives the address of a load balancer: the floating IP where there is one.
-func addressOf(observed *model.Observed, settings settings.Settings) string {
-	lb := observed.LoadBalancer
+// addressOf returns the address of a load balancer: the floating IP where there is one.
+func addressOf(lb *model.LoadBalancer, settings settings.Settings) string {
 	if settings.FloatingIP() && lb.FloatingIP != nil {
 		return lb.FloatingIP.Address
 	}
 	return lb.VIP.Address
 }
 
-// publishedAddresses gives the addresses in the status of a Service, which the
+// publishedAddresses returns the addresses in the status of a Service, which the
 // controller alone writes.
 func publishedAddresses(svc *v1.Service) []string {
 	var addresses []string
@@ -40,16 +35,7 @@ func publishedAddresses(svc *v1.Service) []string {
 	return addresses
 }
 
-// statusAddress returns the address that the status of a Service has, be it in a host
-// name; "" where there is none.
-func statusAddress(svc *v1.Service) string {
-	for _, address := range append(publishedAddresses(svc), namedAddresses(svc)...) {
-		return address
-	}
-	return ""
-}
-
-// namedAddresses gives the addresses that stand in host names in the status, such as
+// namedAddresses returns the addresses that stand in host names in the status, such as
 // 203.0.113.7.nip.io. They prove nothing: the annotation hostname of the Service can ask
 // for any name.
 func namedAddresses(svc *v1.Service) []string {

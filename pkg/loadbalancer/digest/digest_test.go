@@ -1,4 +1,4 @@
-package loadbalancer
+package digest
 
 import (
 	"fmt"
@@ -27,20 +27,20 @@ func TestEveryFieldOfWhatIsDesiredIsInTheDigest(t *testing.T) {
 		FloatingIP: &model.FloatingIP{SubnetIDs: []string{"s"}, Tags: []string{"t"}},
 	}
 	asked, wish := settings.Settings{}, &securitygroup.Wish{}
-	before := digestOf(lb, asked, wish)
+	before := Of(lb, asked, wish)
 	seen := map[string]bool{before: true}
 	changed := 0
 	for name, undo := range changes(reflect.ValueOf(lb).Elem(), "LoadBalancer") {
 		changed++
-		if digest := digestOf(lb, asked, wish); seen[digest] {
+		if now := Of(lb, asked, wish); seen[now] {
 			t.Errorf("%s is not in the digest, or not told from another field", name)
 		} else {
-			seen[digest] = true
+			seen[now] = true
 		}
 		undo()
 	}
-	if changed < 50 || digestOf(lb, asked, wish) != before {
-		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, digestOf(lb, asked, wish) == before)
+	if changed < 50 || Of(lb, asked, wish) != before {
+		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, Of(lb, asked, wish) == before)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestEverySettingIsInTheDigestSomehow(t *testing.T) {
 	for name, change := range itself {
 		changed := settings.Settings{}
 		change(&changed)
-		if digestOf(&model.LoadBalancer{}, changed, nil) == digestOf(&model.LoadBalancer{}, settings.Settings{}, nil) {
+		if Of(&model.LoadBalancer{}, changed, nil) == Of(&model.LoadBalancer{}, settings.Settings{}, nil) {
 			t.Errorf("%s is not in the digest", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package loadbalancer
+package goal
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -26,25 +27,23 @@ func (project) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatin
 	return nil, nil
 }
 
-// The look that is taken can be a later one than what was written down was compared
-// with: the floating IP can have gone in between.
-func TestNothingIsUnfoldedFromALaterLookWithoutTheFloatingIP(t *testing.T) {
+// The look that is taken can be a later one than what was written down was compared with:
+// the floating IP can have gone in between.
+func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 	t.Parallel()
 	there := project{octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: "lb", VipPortID: "vip", ProvisioningStatus: octavia.StatusActive}}}
 	member := model.Member{Name: "node", Address: "10.0.0.1", Port: 30080}
-	p := &pass{
-		Reconciler: &Reconciler{inventory: snapshot.New(there, there, clock.RealClock{})}, // without an Octavia to read a tree from
-		wanted:     &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: []model.Member{member}}}}},
-	}
-	frame, ok := withoutNodes(p.wanted)
+	a := &Asked{e: &Engine{Cloud: Cloud{Snapshots: snapshot.New(there, there, clock.RealClock{})}}} // without an Octavia to read a tree from
+	want := &Desired{LoadBalancer: &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: []model.Member{member}}}}}}
+	template, ok := digest.Template(want.LoadBalancer)
 	if !ok {
-		t.Fatal("the members are not alike")
+		t.Fatal("there is no template")
 	}
-	known := &state.Applied{
+	observed, err := a.rebuild(t.Context(), &state.Applied{
 		LoadBalancer: state.LoadBalancer{ID: "lb", FloatingIPID: "fip"},
-		Digests:      state.Digests{Nodeless: digestOf(frame, p.settings, nil)},
-	}
-	if observed, err := p.unfold(t.Context(), known); observed != nil || err != nil {
-		t.Errorf("unfolded %+v, error %v, want neither", observed, err)
+		Digests:      state.Digests{Nodeless: digest.Of(template, a.in.Settings, nil)},
+	}, want)
+	if observed != nil || err != nil {
+		t.Errorf("rebuilt %v, %v", observed, err)
 	}
 }

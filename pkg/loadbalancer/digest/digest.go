@@ -1,0 +1,93 @@
+// Package digest condenses what a Service asks for, so that two states of it can be compared
+// without the load balancer: by this process, and, as it is written down in the Service, by
+// the next one. It is pure.
+package digest
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+)
+
+// Of condenses what a Service asks for, once VIP and floating IP are there: the load
+// balancer, the settings that it does not show, and what it needs of the nodes' security
+// groups, nil where that is not ours to manage.
+func Of(desired *model.LoadBalancer, settings settings.Settings, spec *securitygroup.Wish) string {
+	text, err := json.Marshal(struct {
+		*model.LoadBalancer
+		Subnets, Flavor, Zone string
+		MemberSubnet          string
+		AllowReplace          bool
+		Groups                *securitygroup.Wish `json:",omitempty"`
+	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone, settings.Members.SubnetID, settings.LoadBalancer.AllowReplace, spec})
+	if err != nil {
+		return "" // a struct of strings and numbers can be marshaled
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// Nodeless condenses what a Service asks for but for which nodes are members. Together with
+// the status tree it tells what is in the load balancer. It is "" where it does not: members
+// differ in more than their node, what is there has other names than it would get today, or
+// the nodes' security groups are ours too.
+func Nodeless(desired, observed *model.LoadBalancer, settings settings.Settings) string {
+	if settings.Access.SecurityGroupMode != "" || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
+		return ""
+	}
+	for _, want := range desired.Listeners {
+		have := observed.Listener(want.Key())
+		if have == nil || have.Name != want.Name || have.Pool.Name != want.Pool.Name || hasStrays(want.Pool, have.Pool, observed.VIP.SubnetID) {
+			return ""
+		}
+	}
+	template, ok := Template(desired)
+	if !ok {
+		return ""
+	}
+	return Of(template, settings, nil)
+}
+
+// hasStrays reports whether a pool has members that are not as they would be made today,
+// and stay so: out of service, or in another subnet. A member that names none is in the
+// VIP's.
+func hasStrays(want, have model.Pool, vipSubnet string) bool {
+	subnets := make(map[string]string, len(want.Members))
+	for _, m := range want.Members {
+		subnets[m.Address] = cmp.Or(m.SubnetID, vipSubnet)
+	}
+	return slices.ContainsFunc(have.Members, func(m model.Member) bool {
+		return m.Drained || m.AdminDown || !m.SubnetUnknown && cmp.Or(m.SubnetID, vipSubnet) != subnets[m.Address]
+	})
+}
+
+// Template returns a load balancer with one member in each pool, which stands for all. It
+// is false where members differ in more than their node, or a pool has none.
+func Template(lb *model.LoadBalancer) (*model.LoadBalancer, bool) {
+	template := *lb
+	template.Listeners = slices.Clone(lb.Listeners)
+	for i := range template.Listeners {
+		pool := &template.Listeners[i].Pool
+		if len(pool.Members) == 0 {
+			return nil, false
+		}
+		like := ofAnyNode(pool.Members[0])
+		if slices.ContainsFunc(pool.Members, func(m model.Member) bool { return ofAnyNode(m) != like }) {
+			return nil, false
+		}
+		pool.Members = []model.Member{like}
+	}
+	return &template, true
+}
+
+// ofAnyNode returns a member without what its node decides.
+func ofAnyNode(m model.Member) model.Member {
+	m.ID, m.Name, m.Address, m.SubnetID, m.Status.Operating = "", "", "", "", ""
+	return m
+}

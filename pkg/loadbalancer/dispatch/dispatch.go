@@ -1,0 +1,193 @@
+// Package dispatch turns calls for Services into rounds of reconciliation: one round at a
+// time for each Service, begun with the newest state of it, shared by the calls that ask
+// for the same. It bounds how many rounds are at work, and how long a call holds the worker
+// that makes it. What a round does is not its business.
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+)
+
+// ErrTimeout is the cause of the end of a round's context when the round has taken longer
+// than Options.Timeout.
+var ErrTimeout = errors.New("reconcile timeout exceeded")
+
+// rounds is how many rounds are at work at the same time, those of the service controller
+// and those of our own; rounds that wait for the cloud do not count.
+const rounds = 300
+
+// Options are what a Dispatcher needs.
+type Options struct {
+	Clock clock.WithTicker
+	// Timeout is how long a round may take.
+	Timeout time.Duration
+	// Workers is how many workers the service controller has; 0: they are always
+	// plentiful. Hold is how long a call may hold one of them.
+	Workers int
+	Hold    time.Duration
+	// Newest returns a Service and its nodes as they are now, nil when there is no such
+	// Service any more. Nil: what a call is given is the newest.
+	Newest func(*v1.Service) (*v1.Service, []*v1.Node)
+	// Reconcile does one round, and calls Request.Progress while it waits. The status is
+	// what to publish, also beside an error.
+	Reconcile func(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error)
+	// Usual returns how long a round for a request usually takes.
+	Usual func(Request) time.Duration
+	// Served remembers the resource version of each Service that a round was begun with.
+	Served Versions
+}
+
+// Versions remembers resource versions by Service.
+type Versions interface {
+	// Advance remembers the version of a Service. It is false where a newer one is
+	// remembered already.
+	Advance(svc *v1.Service) bool
+}
+
+// Dispatcher serves requests. Its methods may be called from many goroutines.
+type Dispatcher struct {
+	options    Options
+	actors     *async.Actors[Request, *v1.LoadBalancerStatus]
+	workers    *async.Workers
+	calls, own *async.Places
+}
+
+// New returns a Dispatcher. Close ends it.
+func New(options Options) *Dispatcher {
+	d := &Dispatcher{
+		options: options,
+		workers: async.NewWorkers(options.Workers, options.Clock),
+		calls:   async.NewPlaces(rounds), own: async.NewPlaces(rounds),
+	}
+	d.actors = async.NewActors(async.Behavior[Request, *v1.LoadBalancerStatus]{Serve: d.serve, Merge: merge, Joins: joins})
+	return d
+}
+
+// Close ends all rounds, and waits for their end.
+func (d *Dispatcher) Close() { d.actors.Close() }
+
+// Busy reports whether a round of a Service is under way or waits for its turn.
+func (d *Dispatcher) Busy(uid string) bool { return d.actors.Busy(uid) }
+
+// Size returns how many Services have a round under way, and of how many there is a result
+// that no call has fetched yet.
+func (d *Dispatcher) Size() (working, unfetched int) { return d.actors.Size() }
+
+// Deleted reports whether a deletion has succeeded whose result no call has fetched yet.
+// It counts as fetched then.
+func (d *Dispatcher) Deleted(uid string) bool {
+	request, _, err, ok := d.actors.Left(uid)
+	return ok && request.Operation == Delete && err == nil
+}
+
+// Call serves a call that holds a worker of the service controller, and waits for its end
+// as long as the call may hold it. Past that the round goes on by itself, and the call ends
+// with an *api.RetryError that asks for the next call at about the time of its end; that
+// one has the result. Calls of the same kind that come meanwhile wait for the same end. The
+// error is async.ErrClosed after Close.
+func (d *Dispatcher) Call(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
+	key := string(r.Service.UID)
+	before, status, err, ok := d.actors.Left(key)
+	if ok && before.Operation == r.Operation && (r.Operation == Delete || before.asksFor(r.Service)) {
+		return status, err
+	}
+	task, err := d.submit(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	back, release := d.workers.Hold(ctx, r.Service.Namespace, d.options.Hold)
+	defer release()
+	status, ended, err := task.Wait(ctx, back)
+	if !ended {
+		return nil, d.requeue(r.Service, task.Request())
+	}
+	return status, err
+}
+
+// Wait serves a request of our own controller, which holds no worker of anybody: it
+// returns at the end of the round.
+func (d *Dispatcher) Wait(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
+	task, err := d.submit(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	status, _, err := task.Wait(ctx, nil)
+	return status, err
+}
+
+func (d *Dispatcher) submit(ctx context.Context, r Request) (*async.Task[Request, *v1.LoadBalancerStatus], error) {
+	r.Service = r.Service.DeepCopy()
+	r.progress = &progress{clock: d.options.Clock, began: d.options.Clock.Now()}
+	return d.actors.Submit(ctx, string(r.Service.UID), r)
+}
+
+// serve does the round of a request when the turn of its Service has come.
+func (d *Dispatcher) serve(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.options.Timeout, ErrTimeout)
+	defer cancel()
+	places := d.calls
+	if r.Operation == Repair || r.Operation == Update {
+		places = d.own
+	}
+	ctx, leave, err := places.Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if r.Operation != Delete {
+		var due bool
+		if r.Service, r.Nodes, due = d.newest(r); !due {
+			return r.Service.Status.LoadBalancer.DeepCopy(), nil
+		}
+	}
+	return d.options.Reconcile(ctx, r)
+}
+
+// newest returns the Service of a request and its nodes as they are now. It is false where
+// nothing is to be done: the Service does not want a load balancer any more, or a newer
+// state of it has been served.
+func (d *Dispatcher) newest(r Request) (*v1.Service, []*v1.Node, bool) {
+	svc, nodes := r.Service, r.Nodes
+	if d.options.Newest != nil {
+		switch now, all := d.options.Newest(svc); {
+		case now == nil && nodes == nil:
+			return svc, nil, false
+		case now != nil && !Older(now, svc):
+			svc, nodes = now, all
+		}
+	}
+	return svc, nodes, Wanted(svc) && d.options.Served.Advance(svc)
+}
+
+// requeue returns the error that asks for the next call, which is to have the result.
+func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
+	now := d.options.Clock.Now()
+	left := d.options.Usual(Request{Operation: r.Operation, Service: svc}) // unless it waits for the cloud by now
+	if at := r.progress.expected(); !at.IsZero() {
+		left = at.Sub(now)
+	}
+	doing := "brought up to date"
+	switch {
+	case r.Operation == Delete:
+		doing = "deleted"
+	case len(svc.Status.LoadBalancer.Ingress) == 0:
+		doing = "created"
+	}
+	const margin, soonest, latest = time.Second, 3 * time.Second, 5 * time.Minute
+	if left > 0 {
+		again := max(left+margin, soonest).Round(time.Second)
+		return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, which goes on by itself: looking again in %s", doing, again), again)
+	}
+	again := min(max(soonest, -left), latest).Round(time.Second) // twice as late at most
+	return api.NewRetryError(fmt.Sprintf("the load balancer is still being %s, after %s, which is longer than usual: looking again in %s",
+		doing, now.Sub(r.progress.began).Round(time.Second), again), again)
+}

@@ -1,0 +1,105 @@
+package dispatch
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/clock"
+)
+
+// Operation is what a request wants done.
+type Operation string
+
+// The operations. Ensure and Delete are calls of the service controller, Update and
+// Repair those of our own controller.
+const (
+	Ensure Operation = "ensure"
+	Update Operation = "update"
+	Repair Operation = "repair"
+	Delete Operation = "delete"
+)
+
+// Request asks for one round of reconciliation of a Service.
+type Request struct {
+	Operation Operation
+	Service   *v1.Service
+	Nodes     []*v1.Node
+	// MayCreate reports whether a load balancer may be made where there is none. It is
+	// asked right before that.
+	MayCreate func(context.Context) (bool, error)
+
+	progress *progress
+}
+
+// Progress says how long the rest of the round is expected to take. Of a request that no
+// Dispatcher serves nobody asks.
+func (r Request) Progress(left time.Duration) {
+	if r.progress != nil {
+		r.progress.expect(left)
+	}
+}
+
+// progress is when a request began, and when it is expected to end.
+type progress struct {
+	clock clock.PassiveClock
+	began time.Time
+
+	mu  sync.Mutex
+	end time.Time // zero as long as nobody knows
+}
+
+func (p *progress) expect(left time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end = p.clock.Now().Add(left)
+}
+
+func (p *progress) expected() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.end
+}
+
+// merge returns one request for two that wait for the same turn: the newer Service and
+// its nodes count, and what may make a load balancer. It is false where one of them
+// alone is a deletion.
+func merge(queued, later Request) (Request, bool) {
+	if (queued.Operation == Delete) != (later.Operation == Delete) {
+		return queued, false
+	}
+	if Older(later.Service, queued.Service) {
+		later.Service = queued.Service
+	}
+	if queued.Operation == Ensure {
+		later.Operation, later.MayCreate = queued.Operation, queued.MayCreate
+	}
+	later.progress = queued.progress
+	return later, true
+}
+
+// joins reports whether a request that is being served answers a later one too.
+func joins(serving, later Request) bool {
+	return serving.Operation == later.Operation &&
+		(later.Operation == Delete || later.Operation == Ensure && serving.asksFor(later.Service))
+}
+
+// asksFor reports whether a Service asks for what it asks for in the request.
+func (r Request) asksFor(svc *v1.Service) bool {
+	return reflect.DeepEqual(r.Service.Spec, svc.Spec) && maps.Equal(r.Service.Annotations, svc.Annotations)
+}
+
+// Older reports whether a Service is surely older than another state of it.
+func Older(a, b *v1.Service) bool {
+	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
+	return err == nil && order < 0
+}
+
+// Wanted reports whether a Service is to have a load balancer of ours.
+func Wanted(svc *v1.Service) bool {
+	return svc.DeletionTimestamp == nil && svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil
+}

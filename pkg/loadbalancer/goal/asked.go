@@ -1,0 +1,218 @@
+package goal
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+// Asked is what a Service asks for.
+type Asked struct {
+	e  *Engine
+	in Inputs
+	// quiet leaves settings without effect unreported: they are not those that the Service
+	// has now.
+	quiet bool
+}
+
+// NewAsked reads what a Service asks for. The error is a refusal where that cannot be. Quiet
+// says that these are not the settings that the Service has now.
+func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, error) {
+	svc := of.Service
+	settings, ignored, errs := e.Settings.Parse(svc)
+	if !quiet {
+		e.Events.SettingsIgnored(svc, events.Settings, ignored)
+	}
+	if len(errs) > 0 {
+		return nil, message.Invalid(errs)
+	}
+	version, err := e.Lookup.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	backends, without, err := members.Select(settings, of.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	e.Events.NodesSkipped(svc, settings.Family, without)
+	return &Asked{e: e, quiet: quiet, in: Inputs{
+		Service: svc, Nodes: of.Nodes, Backends: backends, Settings: settings,
+		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress,
+	}}, nil
+}
+
+// Inputs implements Goal.
+func (a *Asked) Inputs() Inputs { return a.in }
+
+// Owner implements Goal.
+func (a *Asked) Owner(Round) ownership.Identity { return a.in.ID }
+
+// Recall returns what this process has applied last, or what the one before has written
+// down. Where the Service asks for the same as then, and nobody is known to have changed
+// anything, nothing is to be done.
+func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
+	applied, want, err := a.lastApplied(ctx)
+	if err != nil || applied == nil {
+		return Known{}, err
+	}
+	if applied.Digests.Full == a.e.digest(a.in, want) {
+		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Service, 0) // it has one: no limit
+	}
+	have, err := a.e.unpack(ctx, a.in, applied, lock)
+	if err == nil && have.Observed == nil {
+		have.Observed, err = a.rebuild(ctx, applied, want)
+	}
+	if err == nil && have.Observed != nil {
+		err = a.authorize(ctx, have)
+	}
+	return Known{Applied: applied, Have: have, Want: want}, err
+}
+
+// Observe reads load balancer and floating IPs. The error is a refusal where the Service
+// may not share the load balancer that it names.
+func (a *Asked) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
+	have, err := a.e.observe(ctx, a.in, a.in.Settings, lock)
+	if err != nil {
+		return have, err
+	}
+	return have, a.authorize(ctx, have)
+}
+
+func (a *Asked) authorize(ctx context.Context, have Observation) error {
+	return a.e.Sharing.Authorize(ctx, have.As, a.in.Settings.LoadBalancerIP, have.LoadBalancer)
+}
+
+// Verify reads floating IPs when the one that is known to be there is not the one that is
+// wanted.
+func (a *Asked) Verify(ctx context.Context, r Round) (Observation, bool, error) {
+	have, lb := r.Have, r.Have.LoadBalancer
+	if lb.Shared != nil {
+		return have, false, nil // it is the owner's
+	}
+	asked, _ := a.in.Settings.AskedFloatingIP()
+	if a.in.Settings.FloatingIP() == (lb.FloatingIP != nil) && (lb.FloatingIP == nil || asked.Fits(*lb.FloatingIP)) {
+		return have, false, nil
+	}
+	if plan.ForeignFloatingIP(r.Want.LoadBalancer, lb, plan.Options{Given: a.given()}) != nil {
+		return have, false, nil // it stays
+	}
+	observed := *have.Observed
+	observed.Spare = nil
+	have.Observed = &observed
+	return have, true, a.e.readFloatingIPs(ctx, a.in, a.in.ID, a.in.Settings, &observed)
+}
+
+// Desire returns what the Service asks for on the load balancer that is there.
+func (a *Asked) Desire(ctx context.Context, r Round) (*Desired, error) {
+	return a.desire(ctx, r.Have.LoadBalancer)
+}
+
+func (a *Asked) desire(ctx context.Context, existing *model.LoadBalancer) (*Desired, error) {
+	return a.e.desire(ctx, a.in, a.in.Settings.On(existing), existing, "")
+}
+
+// Plan compares what the Service asks for with what it has.
+func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
+	options := a.e.planOptions(a.in, r.Have.LoadBalancer)
+	options.Given = a.given()
+	options.CreateEmpty = a.e.Store.Get(a.in.Service.UID).Made.CreateEmpty
+	var err error
+	if options.Replacement, err = a.replacement(ctx, r.Have, r.Want); err != nil {
+		return plan.Plan{}, err
+	}
+	todo := plan.Diff(r.Want.LoadBalancer, *r.Have.Observed, options)
+	if todo.Blocked != "" {
+		a.e.Events.Planned(a.in.Service, todo)
+		return todo, &refusal.BlockedError{Why: todo.Blocked, Failed: r.Have.LoadBalancer.Status.Failed()}
+	}
+	return todo, a.unsettled(r, todo)
+}
+
+// Begin implements Goal.
+func (a *Asked) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGroups, plan.Report, error) {
+	groups, err := a.e.planGroups(ctx, a.in, r, nil)
+	return groups, a.e.report(a.in, r, first, groups), err
+}
+
+// Announce emits what is going to be done, and what has no effect.
+func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
+	svc, emit, lb := a.in.Service, a.e.Events, r.Have.LoadBalancer
+	a.e.announce(a.in, r, todo, reported)
+	settings := a.in.Settings.On(lb)
+	emit.HealthMonitorMissing(svc, settings.MissingMonitors(r.Want.Driver))
+	if !a.quiet {
+		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Driver)))
+	}
+	emit.Chosen(svc, r.Want.Facts, todo)
+	if fip := a.newForeignFloatingIP(r); fip != nil {
+		emit.ForeignFloatingIP(svc, *fip, lb.VIP.Address)
+	}
+	if !todo.Empty() && lb != nil && lb.Shared != nil && lb.FloatingIP == nil && a.in.Settings.FloatingIP() {
+		emit.SharedWithoutFloatingIP(svc, lb.VIP.Address)
+	}
+}
+
+// newForeignFloatingIP returns a floating IP that another client put on the VIP of a
+// Service that is to have none, when it is seen for the first time: it is left alone.
+func (a *Asked) newForeignFloatingIP(r Round) *model.FloatingIP {
+	if r.Have.LoadBalancer == nil {
+		return nil
+	}
+	fip := plan.ForeignFloatingIP(r.Want.LoadBalancer, r.Have.LoadBalancer, plan.Options{Given: a.given()})
+	written, _ := state.ParseFingerprint(a.in.Service.Annotations[annotation.Fingerprint])
+	if fip == nil || fip.ID == written.FloatingIPID || r.Applied != nil && fip.ID == r.Applied.LoadBalancer.FloatingIPID {
+		return nil
+	}
+	return fip
+}
+
+// Prepare refuses a plan for the limits of cloud.conf, and for certificates that are not
+// there.
+func (a *Asked) Prepare(ctx context.Context, r Round, todo plan.Plan) error {
+	limits := a.e.Config.LoadBalancer
+	opens := slices.ContainsFunc(r.Groups.Open, func(step securitygroup.Step) bool { _, adds := step.(securitygroup.AddRules); return adds })
+	if err := message.Invalid(a.in.Settings.Exceeds(limits, r.Want.LoadBalancer, r.Have.LoadBalancer, opens)); err != nil {
+		return err
+	}
+	most := int(limits.MaxServicesPerNamespace)
+	if r.Have.LoadBalancer != nil || !todo.Creates() {
+		most = 0
+	}
+	if err := a.e.Store.Count(a.in.Service, most); err != nil {
+		return err
+	}
+	return a.e.checkCertificates(ctx, a.in, todo)
+}
+
+// Commit takes the Service off the load balancers where it was before, closes the security
+// groups, and remembers how it is. Where steps were only reported, nothing is published anew.
+func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error) {
+	svc, lb, named := a.in.Service, r.Have.LoadBalancer, a.in.Settings.LoadBalancer.ID
+	if r.Report.All() || !reported.Empty() {
+		return a.e.commitReported(a.in, r, reported), nil
+	}
+	if err := a.leaveOthers(ctx, r, lock); err != nil {
+		return nil, err
+	}
+	if err := a.e.closeGroups(ctx, a.in, r, nil); err != nil {
+		return nil, err
+	}
+	address := addressOf(lb, a.in.Settings)
+	a.e.Events.Ready(svc, lb, address)
+	a.e.Events.AddressChanged(svc, servedAt(svc), address)
+	a.e.remember(a.in, r, address, named, nil)
+	return publish(address, a.in.Settings), nil
+}

@@ -1,0 +1,122 @@
+package goal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
+)
+
+// BeginChange records that a plan is about to be applied: from now on what was applied last
+// says no more than where to look.
+func (e *Engine) BeginChange(in Inputs, r *Round, todo plan.Plan) {
+	uid, first := in.Service.UID, !r.Wrote
+	r.Wrote = true
+	if r.Want.LoadBalancer == nil { // all of that was dropped when the deletion began
+		if todo.DeletesLoadBalancer() {
+			e.Store.CreationFound(in.Service)
+		}
+		return
+	}
+	if first {
+		e.Store.DropDrift(uid)
+	}
+	e.Store.MarkTouched(uid)
+	if todo.Creates() {
+		e.Store.CreationSent(uid)
+	}
+}
+
+// EndChange records what has come of a plan: what is there now, and how applying it ended.
+func (e *Engine) EndChange(in Inputs, now model.Observed, err error) {
+	var unsure *apply.UnsureCreationError
+	if errors.As(err, &unsure) {
+		e.Store.CreationLost(in.Service.UID)
+	}
+	if lb := now.LoadBalancer; lb != nil && lb.Shared == nil && lb.ID != "" {
+		e.Store.SetLoadBalancerID(in.Service.UID, lb.ID)
+	}
+}
+
+// Downgrade takes from an error what the provider, or Octavia, does not do. It reports
+// whether a new plan, from what is then there, does without.
+func (e *Engine) Downgrade(ctx context.Context, in Inputs, now model.Observed, err error) bool {
+	var refused *apply.RefusedError
+	if !errors.As(err, &refused) {
+		return e.createEmpty(ctx, in, err)
+	}
+	provider := in.Settings.LoadBalancer.Provider
+	if _, creates := refused.Step.(plan.CreateLoadBalancer); !creates && now.LoadBalancer != nil {
+		provider = now.LoadBalancer.Provider
+	}
+	if !noteRefusal(e.Drivers, provider, refused.Step) {
+		return e.createEmpty(ctx, in, err)
+	}
+	klog.FromContext(ctx).Info("The provider has refused this, doing it in single steps from now on", "provider", provider, "step", refused.Step.String(), "err", refused.Err)
+	return true
+}
+
+// noteRefusal notes that a provider has refused a step with 501, and reports whether the
+// same can be done without.
+//
+//	step                          what it shows
+//	full create                   the provider has no full creates
+//	creation of an empty one      nothing of full creates: one that was refused before was refused for something else
+//	batch of members              the provider has no batches
+//	any other                     nothing
+func noteRefusal(drivers *driver.Registry, provider string, step plan.Step) bool {
+	feature, optional := plan.Needs(step)
+	if _, creates := step.(plan.CreateLoadBalancer); creates && !optional {
+		drivers.Retract(provider, driver.FullCreate)
+	}
+	return optional && drivers.Refuse(provider, feature)
+}
+
+// createEmpty notes that a load balancer was refused with everything in it, so that it is
+// created empty from now on. It reports whether that is likely to help at once: what a
+// quota or the provider refuses, they refuse afterwards too.
+func (e *Engine) createEmpty(ctx context.Context, in Inputs, err error) bool {
+	var refused *apply.FullCreateError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	klog.FromContext(ctx).Info("Octavia has refused the load balancer with everything in it, making it empty first from now on", "err", refused.Err)
+	e.Store.MarkCreateEmpty(in.Service.UID)
+	if apierror.IsSourceRangeCrash(err) {
+		e.Drivers.RefuseRanges()
+	}
+	return apierror.IsCrash(err)
+}
+
+// checkCertificates asks for each certificate that a plan brings to a listener, before
+// anything is changed: Octavia would refuse one that is not there in the middle of the plan.
+func (e *Engine) checkCertificates(ctx context.Context, in Inputs, todo plan.Plan) error {
+	if in.Settings.Listeners.ExternalStore {
+		return nil
+	}
+	for _, ref := range todo.Certificates() {
+		err := e.Cloud.Barbican.Exists(ctx, ref)
+		var none auth.ErrNoEndpoint
+		switch {
+		case err == nil:
+		case errors.As(err, &none):
+			return &refusal.CertificateError{Err: fmt.Errorf("cannot look for the certificate %s: %w; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", ref, err)}
+		case apierror.IsNotFound(err):
+			return field.NotFound(annotation.Path(annotation.TLSContainer), ref)
+		default:
+			return &refusal.CertificateError{Err: err}
+		}
+	}
+	return nil
+}

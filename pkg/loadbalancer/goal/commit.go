@@ -1,0 +1,125 @@
+package goal
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+// remember keeps what the cloud has now, so that nothing has to be read as long as nothing
+// changes. Reported are the steps that were only reported.
+func (e *Engine) remember(in Inputs, r Round, address, named string, reported map[string]bool) {
+	svc, lb := in.Service, r.Have.LoadBalancer
+	now := e.Clock.Now()
+	applied := &state.Applied{
+		Service:  types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
+		Identity: r.Have.As,
+		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: digest.Nodeless(r.Want.LoadBalancer, lb, in.Settings)},
+		Address:  address,
+		LoadBalancer: state.LoadBalancer{
+			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
+			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(r.Have.Surplus),
+		},
+		Contents:  model.Pack(lb),
+		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now, Confirmed: !r.Wrote && now.Sub(lb.UpdatedAt) > state.AtRest},
+		Annotated: state.Annotated{Address: svc.Annotations[annotation.LoadBalancerID] == lb.ID && svc.Annotations[annotation.LoadBalancerAddress] == address},
+		Reported:  reported,
+	}
+	if lb.FloatingIP != nil {
+		applied.LoadBalancer.FloatingIPID = lb.FloatingIP.ID
+	}
+	e.Store.SetApplied(svc.UID, applied)
+	e.Store.RebaseOthers(svc.UID, r.Before, lb, now)
+}
+
+// digest condenses what is desired of a Service.
+func (e *Engine) digest(in Inputs, want *Desired) string {
+	return digest.Of(want.LoadBalancer, in.Settings, e.spec(in, want.LoadBalancer, want.Driver.Quirks.PreservesClientIP))
+}
+
+func idsOf(all []model.LoadBalancer) []string {
+	var ids []string
+	for _, lb := range all {
+		ids = append(ids, lb.ID)
+	}
+	return ids
+}
+
+// leaveOthers takes the Service off the load balancers where it was before.
+func (a *Asked) leaveOthers(ctx context.Context, r Round, lock *async.Guard) error {
+	left, err := a.e.elsewhere(ctx, a.in, r.Have.LoadBalancer)
+	left = slices.DeleteFunc(left, func(f observe.Found) bool { return r.Have.Has(f.LoadBalancers[0].ID) }) // what the plan leaves alone
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return a.e.leave(ctx, a.in, left, plan.Options{KeepFloatingIP: a.in.Settings.Floating.Keep}, lock)
+}
+
+// settledOn reports whether a Service surely has nothing on any load balancer but this one:
+// what is known or written down of it, or its published address, is there. Both come after
+// the old one has been left.
+func settledOn(lb *model.LoadBalancer, in Inputs) bool {
+	published := publishedAddresses(in.Service)
+	switch {
+	case lb == nil:
+		return len(in.Previous) == 0 && len(published) == 0
+	case len(in.Previous) > 0:
+		return !slices.ContainsFunc(in.Previous, func(id string) bool { return id != lb.ID })
+	case len(published) == 0:
+		return lb.Shared == nil // it may have had its own before it came to this one
+	}
+	return slices.Contains(published, lb.VIP.Address) || lb.FloatingIP != nil && slices.Contains(published, lb.FloatingIP.Address)
+}
+
+// elsewhere looks for what a Service has left behind on load balancers other than the one
+// that it is on now, which may be nil.
+func (e *Engine) elsewhere(ctx context.Context, in Inputs, lb *model.LoadBalancer) ([]observe.Found, error) {
+	if settledOn(lb, in) {
+		return nil, nil
+	}
+	except := ""
+	if lb != nil {
+		except = lb.ID
+	}
+	hints := e.hints(in.Service, "")
+	hints.Before = in.Previous
+	return e.Cloud.Observer.Elsewhere(ctx, in.ID, hints, except)
+}
+
+// leave takes everything of a Service off the load balancers where it has been before, and
+// deletes those that were its own.
+func (e *Engine) leave(ctx context.Context, in Inputs, all []observe.Found, options plan.Options, lock *async.Guard) error {
+	options.Cascade = e.Config.LoadBalancer.CascadeDelete
+	for _, found := range all {
+		if _, err := lock.Acquire(ctx, e.Cloud.Locks, found.LoadBalancers[0].ID); err != nil {
+			return err
+		}
+		observed, err := e.contents(ctx, found, e.outline(nil))
+		if err != nil {
+			return err
+		}
+		if observed.LoadBalancer == nil {
+			continue
+		}
+		if err := e.Cloud.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
+			return err
+		}
+		observed.Spare = nil // those belong to where the Service is now
+		todo := plan.Delete(*observed, options)
+		e.Events.Planned(in.Service, todo)
+		if _, err := e.Cloud.Applier.Run(ctx, apply.Request{ID: found.As, Observed: *observed, Plan: todo, Progress: in.Progress}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package goal
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+)
+
+// desire returns what settings ask for, given the load balancer that is there, nil for
+// none. VIP is an address that is not asked for in Neutron, as a load balancer of the
+// Service has it. Everything that a Service can be refused for without a look at its load
+// balancer is found here.
+func (e *Engine) desire(ctx context.Context, in Inputs, settings settings.Settings, existing *model.LoadBalancer, vip string) (*Desired, error) {
+	can := e.driver(in, existing)
+	want := &Desired{Basis: BasisOf(in, existing), Driver: can}
+	if existing != nil {
+		settings = settings.OnExisting(can)
+	}
+	if errs := settings.Validate(can); len(errs) > 0 {
+		return want, message.Invalid(errs)
+	}
+	var err error
+	if want.Facts, err = e.Lookup.Gather(ctx, settings, in.Backends, can, existing); err != nil {
+		return want, err
+	}
+	if err := e.checkFamilies(ctx, in, settings, can, want.Facts, existing); err != nil {
+		return want, err
+	}
+	want.LoadBalancer = desire.LoadBalancer(in.ID, settings, in.Backends, want.Facts)
+	switch {
+	case existing == nil:
+		err = e.checkNew(ctx, in, want.LoadBalancer, vip)
+	case existing.Shared != nil:
+		want.LoadBalancer = onShared(want.LoadBalancer)
+	}
+	return want, err
+}
+
+// BasisOf returns what of the load balancer that is there decides on what the Service is to
+// have.
+func BasisOf(in Inputs, existing *model.LoadBalancer) Basis {
+	b := Basis{Provider: providerOf(in, existing)}
+	if existing == nil {
+		return b
+	}
+	b.Exists, b.Shared, b.Unmonitored, b.VIPAddress = true, existing.Shared != nil, existing.Unmonitored(), existing.VIP.Address
+	if asked, _ := in.Settings.AskedFloatingIP(); existing.FloatingIP != nil {
+		b.FloatingIPFits = asked.Fits(*existing.FloatingIP)
+	}
+	return b
+}
+
+// onShared leaves of what a Service asks for its listeners: the load balancer itself is
+// another's.
+func onShared(desired *model.LoadBalancer) *model.LoadBalancer {
+	return &model.LoadBalancer{Name: desired.Name, Tags: desired.Tags, Listeners: desired.Listeners, Shared: &model.Shared{},
+		VIP: model.VIP{VIPSettings: desired.VIP.VIPSettings}} // which plan refuses, unless they are there
+}
+
+// providerOf returns the provider whose abilities count: that of the load balancer that
+// exists, as it cannot change, unless another one may take its place.
+func providerOf(in Inputs, existing *model.LoadBalancer) string {
+	if existing == nil || in.Settings.LoadBalancer.AllowReplace && existing.Shared == nil && len(existing.Foreign) == 0 && !in.ID.Untagged {
+		return in.Settings.LoadBalancer.Provider
+	}
+	return existing.Provider
+}
+
+// driver returns what the provider can do whose abilities count.
+func (e *Engine) driver(in Inputs, existing *model.LoadBalancer) driver.Driver {
+	return e.Drivers.For(providerOf(in, existing), in.Version)
+}
+
+// checkNew refuses a provider that Octavia does not have, and an address that somebody has
+// in the subnet of the VIP, where a load balancer is to be made.
+func (e *Engine) checkNew(ctx context.Context, in Inputs, desired *model.LoadBalancer, vip string) error {
+	if in.Settings.LoadBalancer.ProviderAsked {
+		enabled, err := e.Cloud.Octavia.Providers(ctx)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(enabled, in.Settings.LoadBalancer.Provider) {
+			return field.NotSupported(annotation.Path(annotation.Provider), in.Settings.LoadBalancer.Provider, enabled)
+		}
+	}
+	if desired.VIP.Address == "" || desired.VIP.Address == vip {
+		return nil
+	}
+	return e.Lookup.FreeVIP(ctx, desired.VIP, in.Settings.VIPAskedBy())
+}
+
+// checkFamilies refuses members that the provider cannot serve at the VIP, which is there
+// or goes where the Service or cloud.conf says: elsewhere it is of the members' family.
+func (e *Engine) checkFamilies(ctx context.Context, in Inputs, settings settings.Settings, can driver.Driver, facts desire.Facts, existing *model.LoadBalancer) error {
+	if !settings.NeedsOneFamily(can) {
+		return nil
+	}
+	vip := model.VIP{}
+	switch {
+	case existing != nil:
+		vip.Address = existing.VIP.Address
+	case settings.VIP.SubnetID != "":
+		vip.SubnetID = facts.VIPSubnetID
+	}
+	family, err := e.Lookup.Family(ctx, vip)
+	if err != nil {
+		return err
+	}
+	if errs := settings.ValidateFamilies(can, family); len(errs) > 0 {
+		return message.Invalid(errs)
+	}
+	return nil
+}
+
+// planOptions returns what a plan depends on beside the two models. Its driver is that of
+// the load balancer that exists, whether or not another one may take its place.
+func (e *Engine) planOptions(in Inputs, existing *model.LoadBalancer) plan.Options {
+	provider := in.Settings.LoadBalancer.Provider
+	if existing != nil {
+		provider = existing.Provider
+	}
+	return plan.Options{
+		Driver:         e.Drivers.For(provider, in.Version),
+		KeepFloatingIP: in.Settings.Floating.Keep,
+		Published:      len(in.Service.Status.LoadBalancer.Ingress) > 0,
+		Addresses:      publishedAddresses(in.Service),
+		Cascade:        e.Config.LoadBalancer.CascadeDelete,
+		MoveMembers:    in.Settings.Members.SubnetID != "",
+		NodesSubnets:   in.Settings.Members.InNodeSubnets(),
+	}
+}

@@ -1,0 +1,140 @@
+package goal
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/barbican"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
+)
+
+// Cluster is who we are.
+type Cluster struct {
+	// Name is --cluster-name; ID is the UID of the namespace kube-system, empty when it
+	// could not be read.
+	Name, ID string
+	// Nodes lists the nodes of the cluster, for the subnets that its load balancers can be
+	// in; nil: only what cloud.conf says counts.
+	Nodes func(ctx context.Context) ([]v1.Node, error)
+}
+
+// Engine is what goals are reached with: what is known, and what reads and writes the
+// cloud. It has no state of its own.
+type Engine struct {
+	Config  *config.Config
+	Cluster Cluster
+	Clock   clock.WithTicker
+	// Settings reads Services, Config has the rest.
+	Settings *settings.Parser
+	Cloud    Cloud
+	Lookup   *lookup.Reader
+	Groups   *securitygroup.Groups
+	Drivers  *driver.Registry
+	Sharing  sharing.Policy
+	Store    *state.Store
+	Events   *events.Recorder
+}
+
+// Cloud reads and writes load balancers and floating IPs.
+type Cloud struct {
+	Octavia   *octavia.Client
+	Barbican  *barbican.Client
+	Observer  *observe.Observer
+	Watcher   *watcher.Watcher
+	Applier   *apply.Applier
+	Snapshots *snapshot.Inventory
+	// Locks are of load balancers, as Services share them.
+	Locks *async.Locks
+}
+
+// Identity returns who a Service is to the cloud.
+func (e *Engine) Identity(svc *v1.Service, version octavia.Version) ownership.Identity {
+	return ownership.Identity{
+		ClusterName: e.Cluster.Name,
+		ClusterID:   e.Cluster.ID,
+		ServiceUID:  string(svc.UID),
+		Namespace:   svc.Namespace,
+		Service:     svc.Name,
+		Untagged:    !version.AtLeast(octavia.VersionTags),
+	}
+}
+
+// Previous returns the load balancers that a Service is known to have had: what this
+// process knows, and what the last one has written down.
+func (e *Engine) Previous(svc *v1.Service) []string {
+	var ids []string
+	if applied := e.Store.Get(svc.UID).Applied; applied != nil {
+		ids = append(ids, applied.LoadBalancer.ID)
+	}
+	if written, ok := Written(svc); ok {
+		ids = append(ids, written.LoadBalancerID)
+	}
+	return ids
+}
+
+// Written returns what was written down of a Service; false where that is nothing, or a
+// copy of another Service's.
+func Written(svc *v1.Service) (state.Fingerprint, bool) {
+	written, ok := state.ParseFingerprint(svc.Annotations[annotation.Fingerprint])
+	return written, ok && written.Service == svc.UID
+}
+
+// hints returns what is known of a Service's load balancer before the cloud is asked, given
+// the one that the Service names.
+func (e *Engine) hints(svc *v1.Service, named string) observe.Hints {
+	hints := observe.Hints{
+		LoadBalancerID: named,
+		Remembered:     e.Store.Get(svc.UID).Made.LoadBalancerID,
+		Addresses:      publishedAddresses(svc),
+		NamedAddresses: namedAddresses(svc),
+		Place:          e.place,
+	}
+	if written, ok := Written(svc); ok {
+		hints.Written = written.LoadBalancerID
+	}
+	return hints
+}
+
+// place returns where load balancers of this cluster can be.
+func (e *Engine) place(ctx context.Context) (ownership.Place, error) {
+	conf := e.Config
+	place := ownership.Place{Subnets: []string{conf.LoadBalancer.SubnetID}, Networks: []string{conf.LoadBalancer.NetworkID}}
+	for _, class := range conf.LoadBalancerClass {
+		place.Subnets, place.Networks = append(place.Subnets, class.SubnetID), append(place.Networks, class.NetworkID)
+	}
+	if e.Cluster.Nodes == nil {
+		return place, nil
+	}
+	nodes, err := e.Cluster.Nodes(ctx)
+	if err != nil {
+		return place, fmt.Errorf("list nodes: %w", err)
+	}
+	var servers []string
+	for _, node := range nodes {
+		if server := providerid.Server(node.Spec.ProviderID); server != "" {
+			servers = append(servers, server)
+		}
+	}
+	subnets, err := e.Lookup.NodeSubnets(ctx, servers)
+	place.Subnets = append(place.Subnets, subnets...)
+	return place, err
+}

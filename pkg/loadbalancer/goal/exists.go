@@ -1,0 +1,68 @@
+package goal
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+)
+
+// Claimed reports whether a load balancer carries the identity of a Service.
+func (e *Engine) Claimed(ctx context.Context, svc *v1.Service) (bool, error) {
+	version, err := e.Lookup.Version(ctx)
+	if err != nil {
+		return false, err
+	}
+	found, err := e.Cloud.Observer.Claimed(ctx, e.Identity(svc, version))
+	return len(found) > 0, err
+}
+
+// Exists reports whether anything that was made for a Service is left: load balancer,
+// floating IP, security groups. The status is what to publish of it; it is empty where the
+// Service wants a load balancer that is not there.
+func (g *Gone) Exists(ctx context.Context, wanted bool) (*v1.LoadBalancerStatus, bool, error) {
+	svc := g.in.Service
+	found, err := g.e.Cloud.Observer.Find(ctx, g.in.ID, g.e.hints(svc, g.in.Settings.LoadBalancer.ID))
+	if observe.IsNotOurs(err) {
+		found, err = g.e.Cloud.Observer.Find(ctx, g.in.ID, g.e.hints(svc, "")) // its own one, whatever it names
+	}
+	if err != nil && !observe.IsNotOurs(err) {
+		return nil, false, err
+	}
+	if len(found.LoadBalancers) > 0 {
+		status, err := g.status(ctx, found)
+		return status, err == nil, err
+	}
+	if wanted {
+		return &v1.LoadBalancerStatus{}, true, nil
+	}
+	have := nothing(g.in.ID)
+	if have.Elsewhere, err = g.e.elsewhere(ctx, g.in, nil); err != nil {
+		return nil, false, err
+	}
+	if err := g.readFloatingIPs(ctx, have); err != nil {
+		return nil, false, err
+	}
+	left, err := g.Plan(ctx, Round{Have: have, Want: &Desired{}})
+	if err != nil || len(have.Elsewhere) > 0 || !left.Empty() {
+		return &v1.LoadBalancerStatus{}, err == nil, err
+	}
+	exists, err := g.e.Groups.Exists(ctx, g.in.ID)
+	return &v1.LoadBalancerStatus{}, exists, err
+}
+
+// status returns what to publish of a load balancer that was found.
+func (g *Gone) status(ctx context.Context, found observe.Found) (*v1.LoadBalancerStatus, error) {
+	if svc := g.in.Service; len(svc.Status.LoadBalancer.Ingress) > 0 {
+		return svc.Status.LoadBalancer.DeepCopy(), nil
+	}
+	observed := &model.Observed{LoadBalancer: observe.Parts{LoadBalancer: found.LoadBalancers[0]}.Model(found.As)}
+	if err := g.e.Cloud.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
+		return nil, err
+	}
+	settings := settings.Settings{Family: v1.IPv4Protocol}
+	return publish(addressOf(observed.LoadBalancer, settings), settings), nil
+}

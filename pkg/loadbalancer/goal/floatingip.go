@@ -1,0 +1,93 @@
+package goal
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+)
+
+// observe reads load balancer and floating IPs of a Service, where settings say.
+func (e *Engine) observe(ctx context.Context, in Inputs, settings settings.Settings, lock *async.Guard) (Observation, error) {
+	have, err := e.read(ctx, in, settings.LoadBalancer.ID, e.Cloud.Observer.Contents, lock)
+	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil {
+		return have, err
+	}
+	return have, e.readFloatingIPs(ctx, in, have.As, settings.On(have.LoadBalancer), have.Observed)
+}
+
+// readFloatingIPs reads the floating IPs of a Service. For a new one it asks only when
+// there can be any.
+func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Identity, settings settings.Settings, observed *model.Observed) error {
+	svc := in.Service
+	hints := observe.FloatingIPHints{PortID: settings.VIP.PortID, MayTake: func(ctx context.Context, owner ownership.Owner) (bool, error) {
+		return e.Sharing.Allows(ctx, as, owner)
+	}}
+	hints.Asked, hints.AskedBy = settings.AskedFloatingIP()
+	if !hints.Asked.Asked() {
+		hints.Published = publishedAddresses(svc)
+	}
+	known, complete, err := e.knownFloatingIPs(ctx, svc, as, hints.Published)
+	if err != nil {
+		return err
+	}
+	hints.IDs = known
+	if observed.LoadBalancer == nil && complete && len(known) == 0 && !hints.Asked.Asked() && hints.PortID == "" {
+		return nil
+	}
+	hints.Spare = e.Store.Get(svc.UID).Made.SpareFloatingIP
+	err = e.Cloud.Observer.FloatingIPs(ctx, as, observed, hints)
+	if err == nil {
+		e.Store.SetSpareFloatingIP(svc.UID, false)
+	}
+	return err
+}
+
+// knownFloatingIPs returns the IDs of the floating IPs that may be a Service's by the first
+// look of this process at the cloud, or by what this process has retained for a Service of
+// its name since. It is complete when there are surely no others.
+func (e *Engine) knownFloatingIPs(ctx context.Context, svc *v1.Service, as ownership.Identity, published []string) (ids []string, complete bool, err error) {
+	first, err := e.Cloud.Snapshots.FirstFloatingIPs(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	found := e.Store.RetainedFloatingIPs(types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name})
+	for _, fip := range first {
+		legacy := fip.Description == as.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)
+		if as.OwnsFloatingIP(fip.Description) || as.KeptFloatingIP(fip.Description) || legacy {
+			found = append(found, fip.ID)
+		}
+	}
+	slices.Sort(found)
+	found = slices.Compact(found)
+	return found[:min(len(found), 100)], !e.Store.Get(svc.UID).Made.Touched, nil
+}
+
+// given returns the addresses that the Service had while it was not internal: a floating IP
+// of such an address is on the VIP because the Service asked for it.
+func (a *Asked) given() []string {
+	if !a.in.Settings.Internal {
+		return nil
+	}
+	addresses := publishedAddresses(a.in.Service)
+	if written := a.in.Service.Annotations[annotation.LoadBalancerAddress]; written != "" { // where a host name is published
+		addresses = append(addresses, written)
+	}
+	return addresses
+}
+
+// fittingFloatingIP is a floating IP that is just what the Service asks for: it stands for
+// the one that is known to be there.
+func fittingFloatingIP(settings settings.Settings) *model.FloatingIP {
+	asked, _ := settings.AskedFloatingIP()
+	asked.Tags = []string{asked.Tag}
+	return &asked
+}

@@ -1,0 +1,162 @@
+package goal
+
+import (
+	"context"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+// Gone is nothing: all that was made for a Service is removed.
+type Gone struct {
+	e  *Engine
+	in Inputs
+	// known is what was applied last, which tells what is whose in the load balancer.
+	known *model.LoadBalancer
+	// asksFloatingIP is set where the Service asks for a certain floating IP, which was
+	// there before.
+	asksFloatingIP bool
+}
+
+// NewGone reads of a Service what it says of what it leaves behind. One that says something
+// wrong can be deleted all the same; a floating IP that it perhaps means to keep is kept.
+// Applied is what was applied last, nil where nobody knows, previous the load balancers
+// that the Service is known to have been on.
+func (e *Engine) NewGone(ctx context.Context, of Subject, applied *state.Applied, previous []string) (*Gone, error) {
+	svc := of.Service
+	version, err := e.Lookup.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	says := settings.ParseDeletion(svc)
+	g := &Gone{e: e, in: Inputs{Service: svc, ID: e.Identity(svc, version), Version: version, Previous: previous, Progress: of.Progress}}
+	g.in.Settings.LoadBalancer.ID, g.in.Settings.Floating.Keep = says.LoadBalancerID, says.KeepFloatingIP
+	g.asksFloatingIP = says.AsksFloatingIP
+	if applied != nil && applied.Contents != nil {
+		g.known = applied.Contents.Outline()
+	}
+	return g, nil
+}
+
+// Inputs implements Goal.
+func (g *Gone) Inputs() Inputs { return g.in }
+
+// Owner implements Goal.
+func (g *Gone) Owner(r Round) ownership.Identity { return r.Have.As }
+
+// Recall knows nothing: what is to be deleted is read.
+func (g *Gone) Recall(context.Context, *async.Guard) (Known, error) { return Known{}, nil }
+
+// Observe reads of the Service's load balancers as much as it takes to delete them, all its
+// floating IPs, and what it has elsewhere. A load balancer that may be another's is left
+// alone.
+func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
+	have, err := g.e.read(ctx, g.in, g.in.Settings.LoadBalancer.ID, g.e.outline(g.known), lock)
+	if observe.IsNotOurs(err) { // its own one, whatever it names
+		have, err = g.e.read(ctx, g.in, "", g.e.outline(g.known), lock)
+	}
+	if observe.IsNotOurs(err) {
+		g.e.Events.NotDeleted(g.in.Service, err)
+		have, err = nothing(g.in.ID), nil
+	}
+	if err != nil {
+		return have, err
+	}
+	if err := g.readFloatingIPs(ctx, have); err != nil {
+		return have, err
+	}
+	have.Elsewhere, err = g.e.elsewhere(ctx, g.in, have.LoadBalancer)
+	have.Elsewhere = slices.DeleteFunc(have.Elsewhere, func(f observe.Found) bool { return have.Has(f.LoadBalancers[0].ID) })
+	return have, err
+}
+
+// readFloatingIPs reads all floating IPs of the Service, also spare ones beside the one on
+// the VIP.
+func (g *Gone) readFloatingIPs(ctx context.Context, have Observation) error {
+	var hints observe.FloatingIPHints
+	if !g.asksFloatingIP {
+		hints.Published = publishedAddresses(g.in.Service)
+	}
+	var err error
+	if hints.IDs, _, err = g.e.knownFloatingIPs(ctx, g.in.Service, have.As, hints.Published); err != nil {
+		return err
+	}
+	return g.e.Cloud.Observer.LeavingFloatingIPs(ctx, have.As, have.Observed, hints)
+}
+
+// Verify implements Goal: all of it was read.
+func (g *Gone) Verify(_ context.Context, r Round) (Observation, bool, error) {
+	return r.Have, false, nil
+}
+
+// Desire implements Goal: nothing is desired.
+func (g *Gone) Desire(_ context.Context, r Round) (*Desired, error) {
+	want := &Desired{Basis: BasisOf(g.in, r.Have.LoadBalancer)}
+	if lb := r.Have.LoadBalancer; lb != nil {
+		want.Driver = g.e.Drivers.For(lb.Provider, g.in.Version)
+	}
+	return want, nil
+}
+
+// Plan implements Goal.
+func (g *Gone) Plan(_ context.Context, r Round) (plan.Plan, error) {
+	return plan.Delete(*r.Have.Observed, plan.Options{
+		KeepFloatingIP: g.in.Settings.Floating.Keep,
+		Cascade:        g.e.Config.LoadBalancer.CascadeDelete,
+		Driver:         r.Want.Driver,
+	}), nil
+}
+
+// Begin implements Goal: security groups are removed in the end.
+func (g *Gone) Begin(context.Context, Round, plan.Plan) (SecurityGroups, plan.Report, error) {
+	return SecurityGroups{Task: &securitygroup.Task{}}, plan.Report{}, nil
+}
+
+// Announce emits what is going to be removed.
+func (g *Gone) Announce(_ Round, todo, _ plan.Plan) {
+	g.e.Events.Planned(g.in.Service, todo)
+}
+
+// Prepare notes the floating IPs that outlive the Service, for the next one of its name.
+func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
+	if !g.in.Settings.Floating.Keep {
+		return nil
+	}
+	name := types.NamespacedName{Namespace: g.in.Service.Namespace, Name: g.in.Service.Name}
+	all := slices.Clone(r.Have.Spare)
+	for _, lb := range append([]model.LoadBalancer{ptr.Deref(r.Have.LoadBalancer, model.LoadBalancer{}), ptr.Deref(r.Have.Retiring, model.LoadBalancer{})}, r.Have.Surplus...) {
+		if lb.FloatingIP != nil {
+			all = append(all, *lb.FloatingIP)
+		}
+	}
+	for _, fip := range all {
+		if fip.Owned {
+			g.e.Store.RetainFloatingIP(name, fip.ID)
+		}
+	}
+	return nil
+}
+
+// Commit removes what the Service has elsewhere, and its security groups.
+func (g *Gone) Commit(ctx context.Context, r Round, _ plan.Plan, lock *async.Guard) (*v1.LoadBalancerStatus, error) {
+	keep := g.in.Settings.Floating.Keep
+	if err := g.e.leave(ctx, g.in, r.Have.Elsewhere, plan.Options{KeepFloatingIP: keep}, lock); err != nil {
+		return nil, err
+	}
+	if err := g.e.Groups.Remove(ctx, g.in.ID); err != nil {
+		return nil, err
+	}
+	g.e.Store.MarkRemoved(g.in.Service.UID, keep)
+	return nil, nil
+}

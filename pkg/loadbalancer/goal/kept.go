@@ -1,0 +1,256 @@
+package goal
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// Kept is what a refused Service has: as it is in the cloud or, where others have changed it
+// since it was seen first, as it was then; but for its members, which follow the nodes.
+// Pools that a refused plan has left without a listener stay for the next one.
+type Kept struct {
+	e      *Engine
+	in     Inputs
+	unread settings.Unread
+	limits Limits
+	// like is what the load balancer stays like: what a round has seen first.
+	like *model.LoadBalancer
+}
+
+// Limits are what earlier attempts to keep a load balancer have found.
+type Limits struct {
+	// Without are the nodes that may not become members: source ranges would not be
+	// enforced there.
+	Without []string
+	// Full tells that there is no quota for more members.
+	Full bool
+}
+
+// Learn returns the limits of another attempt after an error of one. It is false where
+// another attempt would end like that too.
+func (l Limits) Learn(err error) (Limits, bool) {
+	var open *securitygroup.UnenforcedError
+	switch {
+	case errors.As(err, &open) && len(open.Nodes) > 0 && !slices.Contains(l.Without, open.Nodes[0]):
+		return Limits{Without: slices.Concat(l.Without, open.Nodes), Full: l.Full}, true
+	case apierror.IsPartsQuota(err) && !l.Full:
+		return Limits{Without: l.Without, Full: true}, true
+	}
+	return l, false
+}
+
+// NewKept reads of a refused Service what can be read.
+func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept, error) {
+	svc := of.Service
+	settings, unread := e.Settings.ParseKept(svc)
+	version, err := e.Lookup.Version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes := slices.DeleteFunc(slices.Clone(of.Nodes), func(node *v1.Node) bool { return slices.Contains(limits.Without, node.Name) })
+	backends, _, err := members.Select(settings, nodes)
+	var none *members.NoneSelectedError
+	if errors.As(err, &none) {
+		settings.Members.NodeSelector, unread.Selector = labels.Everything(), true
+		backends, _, err = members.Select(settings, nodes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Kept{e: e, unread: unread, limits: limits, in: Inputs{
+		Service: svc, Nodes: nodes, Backends: backends, Settings: settings,
+		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress,
+	}}, nil
+}
+
+// Inputs implements Goal.
+func (k *Kept) Inputs() Inputs { return k.in }
+
+// Owner implements Goal.
+func (k *Kept) Owner(Round) ownership.Identity { return k.in.ID }
+
+// Recall returns what this process has applied last, to be compared.
+func (k *Kept) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
+	applied := k.e.Store.Get(k.in.Service.UID).Applied
+	have, err := k.e.unpack(ctx, k.in, applied, lock)
+	return Known{Applied: applied, Have: have}, err
+}
+
+// Observe reads what the Service has: not where it newly wants to be, and of two load
+// balancers, one of which is to replace the other, the one that serves. It is
+// refusal.ErrNothingKept where there is none.
+func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
+	has := func(have Observation) bool {
+		return have.LoadBalancer != nil && (have.LoadBalancer.Shared == nil || len(have.LoadBalancer.Listeners) > 0)
+	}
+	settings := k.in.Settings
+	have, err := k.e.observe(ctx, k.in, settings, lock)
+	if settings.LoadBalancer.ID != "" && (observe.IsNotOurs(err) || err == nil && !has(have)) {
+		settings.LoadBalancer.ID = ""
+		have, err = k.e.observe(ctx, k.in, settings, lock)
+	}
+	if err == nil && !has(have) || observe.IsNotOurs(err) {
+		err = refusal.ErrNothingKept
+	}
+	if err != nil {
+		return have, err
+	}
+	if old := have.Retiring; old != nil {
+		have.Replaced = true
+		if have.LoadBalancer.FloatingIP == nil && !slices.Contains(publishedAddresses(k.in.Service), have.LoadBalancer.VIP.Address) {
+			have.LoadBalancer = old
+		}
+	}
+	have.Retiring, have.Surplus = nil, nil
+	return k.restoreFloatingIP(ctx, have, settings)
+}
+
+// restoreFloatingIP looks for what takes the place of a floating IP that the load balancer
+// has lost: the same one, else one that comes from where the Service's are to come from.
+func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings settings.Settings) (Observation, error) {
+	lb, address := have.LoadBalancer, servedAt(k.in.Service)
+	if lb.Shared != nil || lb.FloatingIP != nil || !settings.FloatingIP() || address == "" || address == lb.VIP.Address {
+		return have, nil
+	}
+	have.Lost = address
+	asked := settings
+	asked.LoadBalancerIP = address
+	err := k.e.readFloatingIPs(ctx, k.in, have.As, asked, have.Observed)
+	var unavailable *observe.FloatingIPError
+	if err != nil && !errors.As(err, &unavailable) {
+		return have, err
+	}
+	same := func(fip model.FloatingIP) bool { return fip.Address == address }
+	restored := &model.FloatingIP{Description: k.in.ID.FloatingIPDescription()}
+	if slices.ContainsFunc(have.Spare, same) {
+		restored.Address = address
+	} else if facts, err := k.e.Lookup.Gather(ctx, settings, nil, k.e.driver(k.in, lb), lb); err == nil && facts.FloatingNetworkID != "" {
+		restored.NetworkID, restored.SubnetIDs = facts.FloatingNetworkID, facts.FloatingSubnetIDs
+	} else {
+		klog.FromContext(ctx).Info("Cannot restore the floating IP of a Service that is refused", "address", address, "err", err, "why", facts.NoFloatingIP)
+		return have, nil
+	}
+	have.Restored = restored
+	return have, nil
+}
+
+// Verify implements Goal: the floating IP stays.
+func (k *Kept) Verify(_ context.Context, r Round) (Observation, bool, error) {
+	return r.Have, false, nil
+}
+
+// Desire returns what is there, or was there before another client changed it, with the
+// members that the nodes make. What a round keeps stays the same until its end.
+func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
+	lb := r.Have.LoadBalancer
+	want := &Desired{Basis: BasisOf(k.in, lb), Driver: k.e.driver(k.in, lb)}
+	if k.like == nil {
+		k.like = k.before(lb)
+	}
+	nodes := desire.Followers{Backends: k.in.Backends, Unchosen: k.unread.Selector, Capped: k.limits.Full}
+	if k.in.Settings.Members.InNodeSubnets() {
+		var err error
+		if nodes.Subnets, err = k.e.Lookup.MemberSubnets(ctx, k.in.Backends); err != nil {
+			return want, err
+		}
+	}
+	want.LoadBalancer = desire.Follow(k.in.Service.Spec.Ports, k.like, nodes)
+	return want, nil
+}
+
+// before returns the load balancer as it was before another client changed it.
+func (k *Kept) before(lb *model.LoadBalancer) *model.LoadBalancer {
+	before := k.in.Drift.Before
+	if before != nil && before.Contents != nil && before.LoadBalancer.ID == lb.ID {
+		return before.Contents.Unpack()
+	}
+	return lb
+}
+
+// Plan compares what is kept with what is there. Pools that a refused plan has left without
+// a listener stay for the next one.
+func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
+	lb := r.Have.LoadBalancer
+	there := model.Observed{LoadBalancer: new(model.LoadBalancer)}
+	*there.LoadBalancer = *lb
+	there.LoadBalancer.Orphans = slices.DeleteFunc(slices.Clone(lb.Orphans), func(pool model.Pool) bool {
+		return slices.ContainsFunc(k.like.Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
+	})
+	want := *r.Want.LoadBalancer
+	if want.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && r.Have.Restored != nil {
+		want.FloatingIP, there.Spare = r.Have.Restored, r.Have.Spare
+	}
+	options := k.e.planOptions(k.in, lb)
+	options.MoveMembers = false
+	todo := plan.Diff(&want, there, options)
+	if todo.Blocked != "" {
+		return todo, &refusal.BlockedError{Why: todo.Blocked, Failed: lb.Status.Failed()}
+	}
+	return todo, nil
+}
+
+// Begin implements Goal.
+func (k *Kept) Begin(ctx context.Context, r Round, first plan.Plan) (SecurityGroups, plan.Report, error) {
+	groups, err := k.e.planGroups(ctx, k.in, r, &k.unread)
+	return groups, k.e.report(k.in, r, first, groups), err
+}
+
+// Announce emits what is going to be done.
+func (k *Kept) Announce(r Round, todo, reported plan.Plan) {
+	k.e.announce(k.in, r, todo, reported)
+}
+
+// Prepare refuses a plan for certificates that are not there.
+func (k *Kept) Prepare(ctx context.Context, _ Round, todo plan.Plan) error {
+	return k.e.checkCertificates(ctx, k.in, todo)
+}
+
+// Commit closes the security groups, and remembers how the load balancer is. The status is
+// as it was, unless the floating IP could not be restored and is another one.
+func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
+	svc, lb := k.in.Service, r.Have.LoadBalancer
+	if r.Report.All() || !reported.Empty() {
+		return k.e.commitReported(k.in, r, reported), nil
+	}
+	if err := k.e.closeGroups(ctx, k.in, r, &k.unread); err != nil {
+		return nil, err
+	}
+	address, status := servedAt(svc), svc.Status.LoadBalancer.DeepCopy()
+	if fip := lb.FloatingIP; fip != nil && r.Have.Lost != "" && fip.Address != address {
+		address = fip.Address
+		k.e.Events.AddressChanged(svc, servedAt(svc), address)
+		status = publish(address, k.in.Settings)
+	}
+	k.e.remember(k.in, r, address, lb.ID, nil)   // a Service that names another one is still to go there
+	if r.Have.Replaced || !settledOn(lb, k.in) { // there is another one, of which that says nothing
+		k.e.Store.DropApplied(svc.UID)
+	}
+	return status, nil
+}
+
+// servedAt returns the address that clients know, "" where nobody knows it.
+func servedAt(svc *v1.Service) string {
+	addresses := append(publishedAddresses(svc), namedAddresses(svc)...)
+	if len(addresses) == 0 {
+		return svc.Annotations[annotation.LoadBalancerAddress]
+	}
+	return addresses[0]
+}

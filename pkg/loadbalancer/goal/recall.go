@@ -1,0 +1,185 @@
+package goal
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// maxSnapshotAge is how old a look at the whole cloud may be for Services of a process that
+// has just started: they share one.
+const maxSnapshotAge = time.Minute
+
+// lastApplied returns what was applied last, by this process or by the one before, and what
+// the Service asks for now on a load balancer like that. It is nil where the load balancer
+// is to be read.
+func (a *Asked) lastApplied(ctx context.Context) (*state.Applied, *Desired, error) {
+	named := a.in.Settings.LoadBalancer.ID
+	moves := func(applied *state.Applied) bool {
+		return named != applied.LoadBalancer.Named && named != applied.LoadBalancer.ID
+	}
+	if applied := a.e.Store.Get(a.in.Service.UID).Applied; applied != nil {
+		if moves(applied) {
+			return nil, nil, nil
+		}
+		want, err := a.desire(ctx, a.standIn(applied))
+		return applied, want, err
+	}
+	applied, err := a.restore(ctx)
+	if err != nil || applied == nil || moves(applied) {
+		return nil, nil, err
+	}
+	applied, want, err := a.alike(ctx, applied)
+	if err != nil {
+		return nil, nil, err
+	}
+	if applied.Digests.Full != a.e.digest(a.in, want) {
+		klog.FromContext(ctx).V(2).Info("The Service asks for something else than was written down, reading its load balancer")
+		return applied, want, nil
+	}
+	if kept, err := a.securityGroupsKept(ctx, want, applied.LoadBalancer.VIPSubnetID); err != nil || !kept {
+		return nil, nil, err
+	}
+	a.e.Store.SetApplied(a.in.Service.UID, applied)
+	return applied, want, nil
+}
+
+// alike compares what the Service asks for with what was written down. Whether that was of
+// a load balancer that is another's, or that another controller made without health
+// monitors, only the digest of what the Service asks for there can tell.
+func (a *Asked) alike(ctx context.Context, restored *state.Applied) (*state.Applied, *Desired, error) {
+	var first *Desired
+	for _, on := range []struct{ shared, unmonitored bool }{{}, {true, false}, {false, true}, {true, true}} {
+		if on.unmonitored && !a.in.Settings.MonitoredByPolicy() {
+			continue
+		}
+		applied := *restored
+		if applied.LoadBalancer.Unmonitored = on.unmonitored; on.shared {
+			applied.LoadBalancer.Shared = &model.Shared{}
+		}
+		want, err := a.desire(ctx, a.standIn(&applied))
+		if err != nil || a.e.digest(a.in, want) == applied.Digests.Full {
+			return &applied, want, err
+		}
+		first = cmp.Or(first, want)
+	}
+	return restored, first, nil
+}
+
+// standIn is a load balancer like the one that is known, as far as what the Service asks
+// for depends on it.
+func (a *Asked) standIn(applied *state.Applied) *model.LoadBalancer {
+	known := applied.LoadBalancer
+	lb := model.LoadBalancer{Provider: known.Provider, Shared: known.Shared, Adopted: known.Unmonitored}
+	if applied.Contents != nil {
+		lb = *applied.Contents.Outline()
+	}
+	if lb.FloatingIP = nil; known.FloatingIPID != "" {
+		lb.FloatingIP = fittingFloatingIP(a.in.Settings)
+	}
+	return &lb
+}
+
+// restore returns what the last process has written down of the Service, if the cloud is
+// still like that, else nil.
+func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
+	svc, settings := a.in.Service, a.in.Settings
+	written, ok := Written(svc)
+	if !ok || written.Digests.Full == "" || len(svc.Status.LoadBalancer.Ingress) == 0 {
+		return nil, nil
+	}
+	if settings.LoadBalancer.ID != "" && settings.LoadBalancer.ID != written.LoadBalancerID {
+		return nil, nil // it is to move
+	}
+	look, err := a.e.Cloud.Snapshots.Look(ctx, maxSnapshotAge)
+	if err != nil {
+		return nil, err
+	}
+	lb, there := look.LoadBalancers[written.LoadBalancerID]
+	if !there || lb.Status != octavia.StatusActive || !lb.UpdatedAt.Equal(written.UpdatedAt) {
+		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.UpdatedAt)
+		return nil, nil
+	}
+	if a.e.Store.Get(svc.UID).Made.Touched || look.Named(lb.Name) > 1 {
+		return nil, nil // something was begun, by this process or the last one, and perhaps not ended
+	}
+	applied := &state.Applied{
+		Service:  types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
+		Identity: a.in.ID,
+		Digests:  written.Digests,
+		Address:  lb.VIPAddress,
+		LoadBalancer: state.LoadBalancer{
+			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
+			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID,
+		},
+		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: look.Began, Confirmed: true},
+		Annotated: state.Annotated{Fingerprint: true, Address: true},
+	}
+	if applied.FloatingIPDriftIn(look) != "" {
+		return nil, nil // the floating IP is not as it was written down
+	}
+	if !settings.Floating.Keep && a.spareFloatingIP(look) {
+		a.e.Store.SetSpareFloatingIP(svc.UID, true)
+		return nil, nil // left by a change of it that was not ended, and taken back since
+	}
+	if settings.FloatingIP() && written.FloatingIPID != "" {
+		applied.Address = look.FloatingIPs[written.FloatingIPID].Address
+	}
+	want, have := settings.Ingress(applied.Address), svc.Status.LoadBalancer.Ingress[0]
+	if want.IP != have.IP || want.Hostname != have.Hostname {
+		return nil, nil // the status says something else
+	}
+	return applied, nil
+}
+
+// spareFloatingIP reports whether a look shows a floating IP of the Service's on no port.
+func (a *Asked) spareFloatingIP(look *snapshot.Look) bool {
+	return slices.ContainsFunc(look.Described(a.in.ID.FloatingIPDescription()), func(fip snapshot.FloatingIP) bool { return fip.PortID == "" })
+}
+
+// securityGroupsKept reports whether the security groups of a Service that asks for what
+// was written down of it are as it needs them. All such Services share the requests.
+func (a *Asked) securityGroupsKept(ctx context.Context, want *Desired, vipSubnet string) (bool, error) {
+	spec := a.e.spec(a.in, want.LoadBalancer, want.Driver.Quirks.PreservesClientIP)
+	if spec == nil {
+		return true, nil
+	}
+	task, err := a.e.Groups.Plan(ctx, securitygroup.Request{ID: a.in.ID, Wish: spec, VIPSubnet: vipSubnet, Before: true})
+	if err != nil || !task.Empty() {
+		return false, err
+	}
+	return true, a.e.Groups.Close(ctx, task)
+}
+
+// unpack returns what was applied last as what is there, once it has the lock of the load
+// balancer: who had it before may have changed what is known. Observed is nil where all of
+// it has to be read.
+func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, lock *async.Guard) (Observation, error) {
+	have := Observation{As: in.ID}
+	if applied == nil {
+		return have, nil
+	}
+	if _, err := lock.Acquire(ctx, e.Cloud.Locks, applied.LoadBalancer.ID); err != nil {
+		return have, err
+	}
+	if now := e.Store.Get(in.Service.UID).Applied; now != nil {
+		applied = now
+	}
+	if applied.Contents != nil {
+		have.Observed = &model.Observed{LoadBalancer: applied.Contents.Unpack()}
+		have.As = applied.Identity
+	}
+	have.As.Sharing.Is = applied.LoadBalancer.Shared != nil
+	return have, nil
+}

@@ -1,0 +1,47 @@
+package goal
+
+import (
+	"context"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// replacement returns what takes the place of the load balancer that is there, as for a
+// Service that has none: where it cannot become what is desired, or is in ERROR, and the
+// Service permits it, or nobody knows its address. It is nil where the one that is there
+// stays.
+func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired) (*plan.Replacement, error) {
+	lb, settings := have.LoadBalancer, a.in.Settings
+	if lb == nil || lb.Shared != nil || len(lb.Foreign) > 0 {
+		return nil, nil
+	}
+	published := len(a.in.Service.Status.LoadBalancer.Ingress) > 0
+	allowed := settings.LoadBalancer.AllowReplace && !a.in.ID.Untagged
+	failed := lb.Status.Failed() && (!published || allowed)
+	unfit := allowed && plan.Misfits(want.LoadBalancer, lb)
+	if !failed && !unfit {
+		return nil, nil
+	}
+	if settings.VIP.PortID == lb.VIP.PortID {
+		settings.VIP.PortID, settings.VIP.SubnetID = "", lb.VIP.SubnetID // the port is in use, but by the one that goes
+	}
+	made, err := a.e.desire(ctx, a.in, settings, nil, lb.VIP.Address)
+	if err != nil {
+		return nil, err
+	}
+	next := made.LoadBalancer
+	switch {
+	case settings.VIP.PortID != a.in.Settings.VIP.PortID:
+		next.VIP = model.VIP{PortID: a.in.Settings.VIP.PortID}
+	case settings.VIP.PortID == "" && settings.VIP.SubnetID == "" && settings.VIP.NetworkID == "":
+		next.VIP.SubnetID, next.VIP.NetworkID = lb.VIP.SubnetID, ""
+	}
+	if published {
+		next.MadeFor = plan.Wish(want.LoadBalancer)
+		next.Tags = append(slices.Clone(next.Tags), ownership.ReplacesTag(lb.ID, next.MadeFor))
+	}
+	return &plan.Replacement{LoadBalancer: next, Driver: made.Driver}, nil
+}

@@ -1,0 +1,68 @@
+package goal
+
+import (
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+// report returns what of the plans of a round is only reported.
+func (e *Engine) report(in Inputs, r Round, first plan.Plan, groups SecurityGroups) plan.Report {
+	before := r.lastApplied(in.Drift)
+	if e.Config.LoadBalancer.DriftPolicy != drift.PolicyReport || r.Have.LoadBalancer == nil && in.Drift.Before == nil {
+		return plan.Report{}
+	}
+	last := plan.Applied{Same: e.appliedLast(in, r)}
+	if before != nil {
+		last.Reported = before.Reported
+		if in.Drift.Before != nil && before.Contents != nil && r.Have.LoadBalancer != nil {
+			last.Revert = plan.Diff(before.Contents.Unpack(), *r.Have.Observed, e.planOptions(in, r.Have.LoadBalancer))
+		}
+	}
+	return plan.NewReport(last, !first.Empty() || groups.Task != nil && !groups.Empty())
+}
+
+// appliedLast reports whether the Service asks for what was applied last, by this process
+// or, as long as this one has begun nothing, by the one before.
+func (e *Engine) appliedLast(in Inputs, r Round) bool {
+	if before := r.lastApplied(in.Drift); before != nil {
+		return before.Digests.Full == e.digest(in, r.Want)
+	}
+	written, ok := Written(in.Service)
+	return ok && written.Digests.Full != "" && written.Digests.Full == e.digest(in, r.Want) && !e.Store.Get(in.Service.UID).Made.Touched
+}
+
+// announce emits what is going to be done to load balancer and security groups, and what of
+// it reverts changes of another client, or would.
+func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
+	svc, drift := in.Service, in.Drift.Reason
+	if drift == "" && r.Report.Drifted() {
+		drift = state.ReasonChanged
+	}
+	e.Events.PortsNotFound(svc, r.Groups.Unfound, in.Backends)
+	if groups := events.Summary(r.Groups.Steps()); r.Report.All() {
+		e.Events.DriftReported(svc, drift, groups)
+	} else {
+		e.Events.DriftReverted(svc, drift, groups)
+		e.Events.Changing(svc, groups)
+	}
+	e.Events.Planned(svc, todo)
+	if r.Report.Enabled() {
+		e.Events.DriftReported(svc, drift, events.Summary(reported.Steps))
+	} else {
+		e.Events.DriftReverted(svc, in.Drift.Reason, events.Summary(todo.Steps))
+	}
+}
+
+// commitReported remembers what of a round was only reported. What is published stays.
+func (e *Engine) commitReported(in Inputs, r Round, reported plan.Plan) *v1.LoadBalancerStatus {
+	if r.Have.LoadBalancer == nil { // it is gone
+		e.Store.DropApplied(in.Service.UID)
+	} else {
+		e.remember(in, r, addressOf(r.Have.LoadBalancer, in.Settings), in.Settings.LoadBalancer.ID, reported.Lines())
+	}
+	return &in.Service.Status.LoadBalancer
+}

@@ -1,0 +1,111 @@
+package goal
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
+)
+
+// The security groups of the nodes go beside the load balancer: they are planned when the
+// load balancer is, opened before it changes, and closed when it is done.
+
+// spec returns what a load balancer needs of the nodes' security groups; nil when they are
+// not ours to manage.
+func (e *Engine) spec(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Wish {
+	if in.Settings.Access.SecurityGroupMode == "" {
+		return nil
+	}
+	options := securitygroup.Options{
+		Mode:       in.Settings.Access.SecurityGroupMode,
+		Direct:     direct,
+		Clients:    in.Settings.Access.SourceRanges,
+		IPv6:       in.Settings.Family == v1.IPv6Protocol,
+		HealthPort: int(in.Service.Spec.HealthCheckNodePort),
+		Members:    make([]securitygroup.Node, 0, len(in.Backends)),
+	}
+	for _, b := range in.Backends {
+		options.Members = append(options.Members, securitygroup.Node{
+			Name: b.Node.Name, Server: providerid.Server(b.Node.Spec.ProviderID), Addresses: []string{b.Address},
+		})
+	}
+	if options.Mode == securitygroup.Shared {
+		for _, node := range in.Nodes {
+			options.Others = append(options.Others, securitygroup.Node{
+				Name: node.Name, Server: providerid.Server(node.Spec.ProviderID), Addresses: addressesOf(node),
+			})
+		}
+	}
+	slices.SortFunc(options.Others, func(a, b securitygroup.Node) int { return strings.Compare(a.Name, b.Name) })
+	return securitygroup.Read(lb, options)
+}
+
+func addressesOf(node *v1.Node) []string {
+	var all []string
+	for _, a := range node.Status.Addresses {
+		if a.Type == v1.NodeInternalIP || a.Type == v1.NodeExternalIP {
+			all = append(all, a.Address)
+		}
+	}
+	return all
+}
+
+// specWhereMembersAre is spec for members in the subnets that they stay in, whatever the
+// Service says of new ones; also in those, where another load balancer may come.
+func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired) *securitygroup.Wish {
+	direct := want.Driver.Quirks.PreservesClientIP
+	spec, lb := e.spec(in, want.LoadBalancer, direct), have.LoadBalancer
+	if spec == nil || lb == nil {
+		return spec
+	}
+	stay := e.spec(in, plan.KeepMembers(want.LoadBalancer, lb, e.planOptions(in, lb)), direct)
+	if in.Settings.LoadBalancer.AllowReplace || have.Retiring != nil {
+		stay.Subnets = append(stay.Subnets, spec.Subnets...)
+		slices.Sort(stay.Subnets)
+		stay.Subnets = slices.Compact(stay.Subnets)
+	}
+	return stay
+}
+
+// vipSubnet returns the subnet of the VIP, "" where the cloud is to choose it.
+func vipSubnet(have Observation, want *Desired) string {
+	if lb := have.LoadBalancer; lb != nil {
+		return lb.VIP.SubnetID
+	}
+	return want.LoadBalancer.VIP.SubnetID
+}
+
+// planGroups plans the security groups for what a load balancer is to be. Unread is what
+// cannot be read of a refused Service, nil where it is not refused: the same clients are let
+// in as are now.
+func (e *Engine) planGroups(ctx context.Context, in Inputs, r Round, unread *settings.Unread) (SecurityGroups, error) {
+	spec := e.specWhereMembersAre(in, r.Have, r.Want)
+	published := len(in.Service.Status.LoadBalancer.Ingress) > 0
+	subnet := vipSubnet(r.Have, r.Want)
+	task, err := e.Groups.Plan(ctx, securitygroup.Request{
+		ID: in.ID, Wish: spec, VIPSubnet: subnet, Before: published && (spec != nil || !r.Recalled),
+		Kept: unread != nil, Unread: unread != nil && unread.Ranges,
+	})
+	return SecurityGroups{task, subnet}, err
+}
+
+// closeGroups ends what planGroups began, now that the load balancer is done.
+func (e *Engine) closeGroups(ctx context.Context, in Inputs, r Round, unread *settings.Unread) error {
+	if r.Groups.VIPSubnet != r.Have.LoadBalancer.VIP.SubnetID { // the cloud has chosen it
+		var err error
+		if r.Groups, err = e.planGroups(ctx, in, r, unread); err != nil {
+			return err
+		}
+		if err := e.Groups.Open(ctx, r.Groups.Task); err != nil {
+			return err
+		}
+	}
+	return e.Groups.Close(ctx, r.Groups.Task)
+}
