@@ -24,7 +24,7 @@ import (
 //	accessIPv4, accessIPv6                    ExternalIP
 //	metadata "hostname"                       Hostname
 //
-// Without that metadata there is no Hostname, and upstream keeps the kubelet's:
+// Without that metadata there is no Hostname, and the kubelet's is kept:
 // the API server may reach the kubelet by it, and a server's name need not
 // resolve.
 type addressRules struct {
@@ -50,19 +50,19 @@ func newAddressRules(networking config.Networking) (addressRules, error) {
 	return rules, nil
 }
 
-// of gives the node addresses of a server without duplicates: those that the node has
+// of returns the node addresses of a server without duplicates: those that the node has
 // in the order that it has them in, then internal ones in the order of the server's
 // ports, then external ones. Much depends on the first address (the API server dials it,
 // network plugins route to it), and neither Nova nor Neutron promises an order.
-func (r addressRules) of(server *nova.Server, known []v1.NodeAddress) []v1.NodeAddress {
+func (r addressRules) of(server *nova.Server, current []v1.NodeAddress) []v1.NodeAddress {
 	addresses := r.all(server)
-	place := func(address v1.NodeAddress) int {
-		if at := slices.Index(known, address); at >= 0 {
+	position := func(address v1.NodeAddress) int {
+		if at := slices.Index(current, address); at >= 0 {
 			return at
 		}
-		return len(known)
+		return len(current)
 	}
-	slices.SortStableFunc(addresses, func(a, b v1.NodeAddress) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortStableFunc(addresses, func(a, b v1.NodeAddress) int { return cmp.Compare(position(a), position(b)) })
 	r.sort(addresses)
 	return addresses
 }
@@ -126,7 +126,7 @@ func hasIP(addresses []v1.NodeAddress) bool {
 	return slices.ContainsFunc(addresses, func(address v1.NodeAddress) bool { return address.Type != v1.NodeHostName })
 }
 
-// printed shows a server's addresses to a reader of an error.
+// printed returns a server's addresses as an error shows them.
 func printed(addresses []nova.ServerAddress) string {
 	if len(addresses) == 0 {
 		return "none"

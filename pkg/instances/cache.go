@@ -11,8 +11,8 @@ import (
 )
 
 // cache keeps answers of the cloud for a short while, and asks once for all who ask
-// at the same time: upstream's questions about one node in a row (exists? shut
-// down? addresses?) cost one request, and so does a list that many nodes need. A
+// at the same time: the questions about one node in a row (exists? shut down?
+// addresses?) cost one request, and so does a list that many nodes need. A
 // refusal, and that a server is not there, are never kept.
 type cache[T any] struct {
 	clock  clock.PassiveClock
@@ -32,7 +32,7 @@ func newCache[T any](clock clock.PassiveClock, age time.Duration) *cache[T] {
 	return &cache[T]{clock: clock, age: age, entries: map[string]entry[T]{}}
 }
 
-// get gives the answer kept under the key, or fetches it. Nobody may change it.
+// get returns the answer kept under the key, or fetches it. It must not be changed.
 func (c *cache[T]) get(ctx context.Context, key string, fetch func(context.Context) (T, error)) (T, error) {
 	var none T
 	for {

@@ -16,8 +16,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
-// find gives the node's server. cloudprovider.InstanceNotFound is proof that
-// there is none; any other error leaves it open.
+// find returns the node's server. cloudprovider.InstanceNotFound is proof that there
+// is none; any other error leaves it open.
 //
 //	node has a provider ID     the server with this ID; proof is Nova's own 404
 //	none, one server by name   that one
@@ -27,19 +27,19 @@ import (
 //
 // A server that was deleted but can still be restored counts as gone. A node without a
 // provider ID may be a machine outside of the project, or of another region whose
-// cloud-controller-manager has yet to initialise it, so that nothing that the project
+// cloud-controller-manager has yet to initialize it, so that nothing that the project
 // lacks proves anything about it (as in cloud-provider-openstack 1.36). Where provider
 // IDs have regions, one cluster may be in several: there, a node with a provider ID
 // that names none is ours only if its region label says so.
 func (i *Instances) find(ctx context.Context, node *v1.Node) (*nova.Server, error) {
-	labelled := node.Labels[v1.LabelTopologyRegion]
-	if i.regional && labelled != "" && labelled != labelValue(i.region) {
+	labeled := node.Labels[v1.LabelTopologyRegion]
+	if i.regional && labeled != "" && labeled != labelValue(i.region) {
 		return nil, fmt.Errorf("node %s: its label %s is %q, and this cloud-controller-manager serves region %q",
-			node.Name, v1.LabelTopologyRegion, labelled, i.region)
+			node.Name, v1.LabelTopologyRegion, labeled, i.region)
 	}
 	if node.Spec.ProviderID == "" {
 		return i.cache.get(ctx, "name/"+node.Name, func(ctx context.Context) (*nova.Server, error) {
-			return i.lookUpByName(ctx, node)
+			return i.findByName(ctx, node)
 		})
 	}
 	region, id, err := providerid.Parse(node.Spec.ProviderID)
@@ -51,16 +51,16 @@ func (i *Instances) find(ctx context.Context, node *v1.Node) (*nova.Server, erro
 			node.Name, node.Spec.ProviderID, region, i.region)
 	}
 	server, err := i.cache.get(ctx, "id/"+id, func(ctx context.Context) (*nova.Server, error) {
-		return i.lookUpByID(ctx, node, id)
+		return i.findByID(ctx, node, id)
 	})
-	if i.regional && region == "" && labelled == "" && errors.Is(err, cloudprovider.InstanceNotFound) {
+	if i.regional && region == "" && labeled == "" && errors.Is(err, cloudprovider.InstanceNotFound) {
 		return nil, fmt.Errorf("node %s: region %q has no server %s, but neither the node's provider ID nor a label %s says that it is of this region: "+
 			"it is left alone", node.Name, i.region, id, v1.LabelTopologyRegion)
 	}
 	return server, err
 }
 
-func (i *Instances) lookUpByID(ctx context.Context, node *v1.Node, id string) (*nova.Server, error) {
+func (i *Instances) findByID(ctx context.Context, node *v1.Node, id string) (*nova.Server, error) {
 	server, err := i.servers.GetServer(ctx, id)
 	if errors.Is(err, nova.ErrServerNotFound) {
 		return nil, fmt.Errorf("node %s: %w: %w", node.Name, cloudprovider.InstanceNotFound, err)
@@ -74,7 +74,7 @@ func (i *Instances) lookUpByID(ctx context.Context, node *v1.Node, id string) (*
 	return server, nil
 }
 
-func (i *Instances) lookUpByName(ctx context.Context, node *v1.Node) (*nova.Server, error) {
+func (i *Instances) findByName(ctx context.Context, node *v1.Node) (*nova.Server, error) {
 	named, err := i.servers.ServersByName(ctx, node.Name)
 	if err != nil {
 		return nil, fmt.Errorf("node %s has no provider ID: %w", node.Name, err)
@@ -92,14 +92,14 @@ func (i *Instances) lookUpByName(ctx context.Context, node *v1.Node) (*nova.Serv
 		return nil, fmt.Errorf("node %s has no provider ID and %d servers have its name (%s): give the kubelet --provider-id=%s",
 			node.Name, len(candidates), ids(candidates), providerid.Of("ID"))
 	}
-	return i.lookUpBySystemUUID(ctx, node)
+	return i.findBySystemUUID(ctx, node)
 }
 
-// lookUpBySystemUUID is the last resort: Nova gives a server its own ID as the
+// findBySystemUUID is the last resort: Nova gives a server its own ID as the
 // UUID of the machine's firmware, which the kubelet reports.
-func (i *Instances) lookUpBySystemUUID(ctx context.Context, node *v1.Node) (*nova.Server, error) {
+func (i *Instances) findBySystemUUID(ctx context.Context, node *v1.Node) (*nova.Server, error) {
 	if id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != "" {
-		server, err := i.lookUpByID(ctx, node, id)
+		server, err := i.findByID(ctx, node, id)
 		if err == nil {
 			klog.FromContext(ctx).Info("No server has the node's name; taking the one with its system UUID", "node", klog.KObj(node), "server", server.ID, "serverName", server.Name)
 			return server, nil
@@ -111,7 +111,7 @@ func (i *Instances) lookUpBySystemUUID(ctx context.Context, node *v1.Node) (*nov
 	return nil, fmt.Errorf("node %s has no provider ID, and no server of the project has its name or system UUID: it is left alone", node.Name)
 }
 
-// uninitialized tells whether upstream's node controller has yet to describe the node
+// uninitialized reports whether the node controller has yet to describe the node
 // (the kubelet runs with --cloud-provider=external and has just joined).
 func uninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })

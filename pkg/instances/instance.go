@@ -1,6 +1,6 @@
-// Package instance tells Kubernetes about the Nova servers behind its nodes:
-// whether they exist, whether they are shut down, and their addresses, flavor,
-// zone and region. It implements cloudprovider.InstancesV2.
+// Package instances describes the Nova servers of nodes to Kubernetes: whether they
+// exist, whether they are shut down, and their addresses, flavor, zone and region. It
+// implements cloudprovider.InstancesV2.
 package instances
 
 import (
@@ -23,28 +23,28 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
-// Servers is what this package asks of Nova; *nova.Client does it.
+// Servers is what this package needs of Nova; *nova.Client implements it.
 type Servers interface {
-	// GetServer gives nova.ErrServerNotFound only when Nova says so itself.
+	// GetServer returns nova.ErrServerNotFound only for a 404 of Nova itself.
 	GetServer(ctx context.Context, id string) (*nova.Server, error)
-	// ServersByName gives the servers with exactly this name; it may miss some.
+	// ServersByName returns the servers with exactly this name; it may miss some.
 	ServersByName(ctx context.Context, name string) ([]nova.Server, error)
-	// FlavorID gives the ID of a server's flavor.
+	// FlavorID returns the ID of a server's flavor.
 	FlavorID(ctx context.Context, serverID string) (string, error)
 }
 
-// Subports is what this package asks of Neutron; *neutron.Client does it.
+// Subports is what this package needs of Neutron; *neutron.Client implements it.
 type Subports interface {
-	// SubportAddresses gives the addresses of all trunk subports, by server ID.
+	// SubportAddresses returns the addresses of all trunk subports, by server ID.
 	SubportAddresses(ctx context.Context) (map[string][]neutron.SubportAddress, error)
 }
 
-// subportAge is how long all nodes are described with one look at the trunks.
+// subportAge is how long all nodes are described with one list of the trunks.
 const subportAge = 30 * time.Second
 
 // DefaultCacheAge is how long an answer of Nova serves further questions about
-// the same node. It is shorter than upstream's period of looking at a node that
-// is not ready (--node-monitor-period, 5s), so each look is a fresh one.
+// the same node. It is shorter than the period in which k8s.io/cloud-provider checks
+// a node that is not ready (--node-monitor-period, 5s), so each check is a fresh one.
 const DefaultCacheAge = 3 * time.Second
 
 // flavorAge is how long the ID of a flavor is known by the flavor's name.
@@ -82,7 +82,8 @@ type Instances struct {
 
 var _ cloudprovider.InstancesV2 = (*Instances)(nil)
 
-// New makes Instances. It fails when address-sort-order is no list of CIDRs.
+// New returns Instances. The error is for an address-sort-order that is no list of
+// CIDRs.
 func New(options Options) (*Instances, error) {
 	rules, err := newAddressRules(options.Networking)
 	if err != nil {
@@ -106,9 +107,9 @@ func New(options Options) (*Instances, error) {
 	}, nil
 }
 
-// InstanceExists says whether the node's server exists. Upstream deletes the
-// Node on false, so false is said only on proof (see find); whatever leaves a
-// doubt is an error, on which upstream does nothing.
+// InstanceExists reports whether the node's server exists. k8s.io/cloud-provider
+// deletes the Node on false, so it returns false only on proof (see find); whatever
+// leaves a doubt is an error, on which nothing happens.
 func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	_, err := i.find(ctx, node)
 	if errors.Is(err, cloudprovider.InstanceNotFound) {
@@ -117,7 +118,7 @@ func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 	return err == nil, err
 }
 
-// InstanceShutdown says whether the node's server is switched off, so that its
+// InstanceShutdown reports whether the node's server is switched off, so that its
 // volumes may be attached elsewhere: SHUTOFF, or shelved, for which Nova switches it
 // off first. A suspended or paused server keeps its memory and goes on where it was,
 // pods and all, so it is not shut down.
@@ -133,8 +134,8 @@ func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, 
 	return false, nil
 }
 
-// InstanceMetadata describes the node's server. It never gives nil without an
-// error, which crashes upstream, and never a description without addresses.
+// InstanceMetadata describes the node's server. It never returns nil without
+// an error, which crashes k8s.io/cloud-provider, nor a description without addresses.
 func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
 	server, err := i.find(ctx, node)
 	if err != nil {
@@ -146,7 +147,7 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 	if server, err = i.withSubports(ctx, server); err != nil {
 		return nil, fmt.Errorf("node %s: %w", node.Name, err)
 	}
-	addresses := i.addresses.of(server, known(node))
+	addresses := i.addresses.of(server, described(node))
 	if err := checkAddresses(node, server, addresses); err != nil {
 		return nil, err
 	}
@@ -163,16 +164,16 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 	}, nil
 }
 
-// known are the addresses that a node was described with. A node that was not is
-// described anew, whatever the kubelet took for its addresses.
-func known(node *v1.Node) []v1.NodeAddress {
+// described returns the addresses that a node was described with. None of a node that
+// was not: what the kubelet took for its addresses does not count.
+func described(node *v1.Node) []v1.NodeAddress {
 	if uninitialized(node) {
 		return nil
 	}
 	return node.Status.Addresses
 }
 
-// providerID is the provider ID of a node on the server.
+// providerID returns the provider ID of a node on the server.
 func (i *Instances) providerID(serverID string) string {
 	if i.regional {
 		return providerid.OfRegion(i.region, serverID)
@@ -180,7 +181,7 @@ func (i *Instances) providerID(serverID string) string {
 	return providerid.Of(serverID)
 }
 
-// instanceType is the flavor's name, or its ID where the name is no label value, as
+// instanceType returns the flavor's name, or its ID where the name is no label value, as
 // cloud-provider-openstack has it.
 func (i *Instances) instanceType(ctx context.Context, server *nova.Server) (string, error) {
 	if len(validation.IsValidLabelValue(server.FlavorName)) == 0 {
@@ -195,7 +196,7 @@ func (i *Instances) instanceType(ctx context.Context, server *nova.Server) (stri
 	return labelValue(id), err
 }
 
-// withSubports gives the server with the addresses of its trunk subports after its own.
+// withSubports returns the server with the addresses of its trunk subports after its own.
 func (i *Instances) withSubports(ctx context.Context, server *nova.Server) (*nova.Server, error) {
 	if i.subports == nil {
 		return server, nil
@@ -204,16 +205,16 @@ func (i *Instances) withSubports(ctx context.Context, server *nova.Server) (*nov
 	if err != nil || len(all[server.ID]) == 0 {
 		return server, err
 	}
-	whole := *server
-	whole.Addresses = slices.Clone(server.Addresses)
+	complete := *server
+	complete.Addresses = slices.Clone(server.Addresses)
 	for _, subport := range all[server.ID] {
-		whole.Addresses = append(whole.Addresses, nova.ServerAddress{Network: subport.Network, Address: subport.Address})
+		complete.Addresses = append(complete.Addresses, nova.ServerAddress{Network: subport.Network, Address: subport.Address})
 	}
-	return &whole, nil
+	return &complete, nil
 }
 
 // checkAddresses refuses addresses that a node cannot be initialised with: none,
-// or not the one that the kubelet was told to use (--node-ip).
+// or not the one that the kubelet was given (--node-ip).
 func checkAddresses(node *v1.Node, server *nova.Server, addresses []v1.NodeAddress) error {
 	if !hasIP(addresses) {
 		return fmt.Errorf("node %s: server %s (status %s) has no address that [Networking] of cloud.conf lets through; Nova names %s",

@@ -9,99 +9,100 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// call is one CreateRoute or DeleteRoute.
-type call struct {
+// operation is one CreateRoute or DeleteRoute.
+type operation struct {
 	ctx  context.Context
 	done chan error
 
-	// drop is the route to remove; if it is the zero one, a route is to be added:
-	drop hop
-	node string
-	to   netip.Prefix
+	// remove is the route to remove; if it is the zero one, a route is to be added:
+	remove hop
+	node   string
+	to     netip.Prefix
 	// through are the node's addresses, the best first.
 	through []netip.Addr
 }
 
-// batcher gathers calls that come shortly after one another, as upstream's do, and
-// has each group carried out at once, one group after the other: all of them are
+// batcher gathers operations that come shortly after one another, as those of the route
+// controller do, and runs them in batches, one batch after the other: all of them are
 // about the same router.
 type batcher struct {
 	clock  clock.Clock
 	gather time.Duration
-	// run carries calls out and gives the error of each.
-	run func(context.Context, []*call) []error
+	// run carries out operations and returns the error of each.
+	run func(context.Context, []*operation) []error
 
-	turn sync.Mutex
-	mu   sync.Mutex
-	next *batch // nil when nobody waits
+	// running is held by the batch that is carried out.
+	running sync.Mutex
+	mu      sync.Mutex
+	next    *batch // nil when none waits
 }
 
-// batch ends when all who wait for it have left.
+// batch is canceled when all callers that wait for it have gone.
 type batch struct {
-	ctx     context.Context
-	cancel  context.CancelFunc
-	calls   []*call
-	waiting int
+	ctx        context.Context
+	cancel     context.CancelFunc
+	operations []*operation
+	waiting    int
 }
 
-// do returns when the call is carried out, or with its context.
-func (b *batcher) do(ctx context.Context, c *call) error {
+// do returns when the operation is carried out, or with the error of its context.
+func (b *batcher) do(ctx context.Context, c *operation) error {
 	c.ctx, c.done = ctx, make(chan error, 1)
 	joined := b.join(c)
 	select {
 	case err := <-c.done:
 		return err
 	case <-ctx.Done():
-		b.leave(joined)
+		b.detach(joined)
 		return ctx.Err()
 	}
 }
 
-func (b *batcher) join(c *call) *batch {
+func (b *batcher) join(c *operation) *batch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.next == nil {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
 		b.next = &batch{ctx: ctx, cancel: cancel}
-		go b.carryOut(b.next)
+		go b.execute(b.next)
 	}
-	b.next.calls = append(b.next.calls, c)
+	b.next.operations = append(b.next.operations, c)
 	b.next.waiting++
 	return b.next
 }
 
-func (b *batcher) leave(left *batch) {
+func (b *batcher) detach(from *batch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if left.waiting--; left.waiting > 0 {
+	if from.waiting--; from.waiting > 0 {
 		return
 	}
-	left.cancel()
-	if b.next == left {
+	from.cancel()
+	if b.next == from {
 		b.next = nil
 	}
 }
 
-func (b *batcher) carryOut(group *batch) {
+func (b *batcher) execute(group *batch) {
 	defer group.cancel()
 	select {
 	case <-b.clock.After(b.gather):
 	case <-group.ctx.Done():
 		return
 	}
-	b.turn.Lock()
-	defer b.turn.Unlock()
+	b.running.Lock()
+	defer b.running.Unlock()
 	for i, err := range b.run(group.ctx, b.close(group)) {
-		group.calls[i].done <- err
+		group.operations[i].done <- err
 	}
 }
 
-// close lets nobody else join.
-func (b *batcher) close(group *batch) []*call {
+// close ends the joining of a batch and returns its operations.
+func (b *batcher) close(group *batch) []*operation {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.next == group {
 		b.next = nil
 	}
-	return group.calls
+	return group.operations
 }

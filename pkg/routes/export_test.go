@@ -8,12 +8,12 @@ import (
 )
 
 // CreateTogether carries out the creation of routes in one batch, each asked for with
-// its own context, and gives their errors.
+// its own context, and returns their errors.
 func (t *Table) CreateTogether(ctx context.Context, asked []context.Context, routes []*cloudprovider.Route) []error {
-	var calls []*call
+	var operations []*operation
 	for i, route := range routes {
 		to := netip.MustParsePrefix(route.DestinationCIDR)
-		calls = append(calls, &call{ctx: asked[i], node: string(route.TargetNode), to: to, through: nextHops(route.TargetNodeAddresses, to)})
+		operations = append(operations, &operation{ctx: asked[i], node: string(route.TargetNode), to: to, through: nextHops(route.TargetNodeAddresses, to)})
 	}
-	return t.carryOut(ctx, calls)
+	return t.reconcile(ctx, operations)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// hop is a route of a router: where to, and through whom. Neutron has nothing else
-// of it, so two hops that are equal are one route.
+// hop is a route of a router: its destination and its next hop. Neutron has nothing
+// else of it, so two hops that are equal are one route.
 type hop struct {
 	to  netip.Prefix
 	via netip.Addr
@@ -40,7 +40,7 @@ func hopOf(route neutron.ExtraRoute) (hop, error) {
 	return hop{to.Masked(), via}, nil
 }
 
-// hopsOf are the routes of a router with their own spelling, by which alone they can
+// hopsOf returns the routes of a router with their own spelling, by which alone they can
 // be removed.
 func hopsOf(router *neutron.Router) map[hop]neutron.ExtraRoute {
 	hops := make(map[hop]neutron.ExtraRoute, len(router.Routes))
@@ -58,7 +58,7 @@ type target struct {
 	cidr string
 }
 
-// targets are all hops that lead to a pod CIDR of a node through an address of that
+// targets returns all hops that lead to a pod CIDR of a node through an address of that
 // same node. One for each pod CIDR is enough.
 func targets(nodes []*v1.Node) map[hop]target {
 	all := map[hop]target{}
@@ -66,7 +66,7 @@ func targets(nodes []*v1.Node) map[hop]target {
 		for _, cidr := range node.Spec.PodCIDRs {
 			to, err := netip.ParsePrefix(cidr)
 			if err != nil {
-				continue // upstream tells
+				continue // the route controller reports it
 			}
 			for _, via := range nextHops(node.Status.Addresses, to) {
 				all[hop{to.Masked(), via}] = target{node, cidr}
@@ -76,7 +76,7 @@ func targets(nodes []*v1.Node) map[hop]target {
 	return all
 }
 
-// nextHops are the addresses of a node that a route to the CIDR can lead through, the
+// nextHops returns the addresses of a node that a route to the CIDR can lead through, the
 // best ones first.
 func nextHops(addresses []v1.NodeAddress, to netip.Prefix) []netip.Addr {
 	var found []netip.Addr

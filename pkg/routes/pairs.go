@@ -14,15 +14,15 @@ import (
 // A port with port security sends and is sent nothing but its own addresses and its
 // allowed address pairs, so the node's port needs a pair for each of its pod CIDRs.
 
-// guarded tells whether a port needs pairs at all.
-func guarded(port *neutron.RoutedPort) bool {
+// needsPairs reports whether a port needs pairs at all.
+func needsPairs(port *neutron.RoutedPort) bool {
 	return port.AddressPairs != nil && (port.PortSecurity == nil || *port.PortSecurity)
 }
 
-// open tells whether pods of the CIDR are reached through the port. A wider pair,
-// which somebody else made, does as well.
-func open(port *neutron.RoutedPort, to netip.Prefix) bool {
-	return !guarded(port) || slices.ContainsFunc(*port.AddressPairs, func(pair neutron.AddressPair) bool {
+// admits reports whether pods of the CIDR are reached through the port. A wider pair,
+// which another client made, does as well.
+func admits(port *neutron.RoutedPort, to netip.Prefix) bool {
+	return !needsPairs(port) || slices.ContainsFunc(*port.AddressPairs, func(pair neutron.AddressPair) bool {
 		has, ok := prefixOf(pair, port)
 		return ok && has.Bits() <= to.Bits() && has.Contains(to.Addr())
 	})
@@ -48,7 +48,7 @@ func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []
 	return t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
 		pairs := slices.Clone(*port.AddressPairs)
 		for _, to := range cidrs {
-			if !open(port, to) {
+			if !admits(port, to) {
 				pairs = append(pairs, neutron.AddressPair{IPAddress: to.String(), MACAddress: port.MACAddress})
 			}
 		}
@@ -56,7 +56,7 @@ func (t *Table) addPairs(ctx context.Context, port *neutron.RoutedPort, cidrs []
 	})
 }
 
-// removePairs takes back what addPairs has added. A port that is gone has none, and
+// removePairs removes what addPairs has added. A port that is gone has none, and
 // one that we may not write has none of ours.
 func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs []netip.Prefix) error {
 	err := t.changePairs(ctx, port, func(port *neutron.RoutedPort) []neutron.AddressPair {
@@ -71,9 +71,9 @@ func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs
 	return err
 }
 
-// changePairs reads the port again when somebody else has changed it.
+// changePairs reads the port again when another client has changed it.
 func (t *Table) changePairs(ctx context.Context, port *neutron.RoutedPort, wanted func(*neutron.RoutedPort) []neutron.AddressPair) error {
-	for attempt := 1; guarded(port); attempt++ {
+	for attempt := 1; needsPairs(port); attempt++ {
 		pairs := wanted(port)
 		if slices.Equal(pairs, *port.AddressPairs) {
 			return nil

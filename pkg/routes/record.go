@@ -17,16 +17,16 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RecordName is the ConfigMap in kube-system that says which routes are ours.
+// RecordName is the ConfigMap in kube-system with the routes that are ours.
 const RecordName = "openstack-routes"
 
-// clusterKey holds whose record it is: one that was restored in another cluster
+// clusterKey holds the owner of the record: one that was restored in another cluster
 // proves nothing there. It is empty where the cluster's identity could not be read;
 // such a record is believed, and gets the identity when there is one.
 const clusterKey = "cluster"
 
 // record is the proof that a route is ours when the Node that it led to is gone. It
-// is written before the router is, and says too much rather than too little. Without
+// is written before the router is, and has too many routes rather than too few. Without
 // the right to write it, it lasts as long as the process.
 type record struct {
 	maps            corev1.ConfigMapInterface
@@ -36,14 +36,14 @@ type record struct {
 	loaded bool
 	// stored is nil before the ConfigMap is there.
 	stored *v1.ConfigMap
-	// denied says that we may not keep one; foreign that the stored one is of a cluster
+	// denied is set when we may not keep one; foreign when the stored one is of a cluster
 	// that may be ours: our own identity cannot be read.
 	denied, foreign bool
 	// ports are those of our routes, by route; "" where none is known.
 	ports map[hop]string
 }
 
-// read gives all routes of ours, each with the ID of the port that it leads to.
+// read returns all routes of ours, each with the ID of the port that it leads to.
 func (r *record) read(ctx context.Context) (map[hop]string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +89,8 @@ func (r *record) load(ctx context.Context) error {
 
 const portWord = " port "
 
-// write adds and drops routes, and stores that if it is anything new.
-func (r *record) write(ctx context.Context, add map[hop]string, drop []hop) error {
+// write adds and removes routes, and stores the record if that changes it.
+func (r *record) write(ctx context.Context, add map[hop]string, remove []hop) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -101,7 +101,7 @@ func (r *record) write(ctx context.Context, add map[hop]string, drop []hop) erro
 		}
 		before := maps.Clone(r.ports)
 		maps.Copy(r.ports, add)
-		for _, h := range drop {
+		for _, h := range remove {
 			delete(r.ports, h)
 		}
 		if maps.Equal(before, r.ports) {
@@ -140,7 +140,7 @@ func (r *record) store(ctx context.Context) (err error) {
 	case apierrors.IsForbidden(err):
 		r.deny(ctx, err)
 		return nil
-	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // somebody was quicker
+	case apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err): // another client was quicker
 		return apierrors.NewConflict(v1.Resource("configmaps"), RecordName, errors.New("it came or went meanwhile"))
 	case apierrors.IsConflict(err):
 		return err

@@ -12,16 +12,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// attempts bounds how often a change is tried that somebody else prevents by one of theirs.
+// attempts bounds how often a change is tried that another client's change prevents.
 const attempts = 10
 
 // limitAge is how long it is believed that a router that was full takes no more than
 // it had then.
 const limitAge = time.Minute
 
-// wholeAge is how long it is believed that Neutron does not know extraroute-atomic.
-// It may learn it, or the answer was of one that does not belong to the others.
-const wholeAge = 10 * time.Minute
+// nonAtomicAge is how long it is believed that Neutron does not know extraroute-atomic.
+// It may get it, or the answer was of an API server that is unlike the others.
+const nonAtomicAge = 10 * time.Minute
 
 // routeLimit is how many routes Neutron was seen to let the router have.
 type routeLimit struct {
@@ -37,10 +37,10 @@ func (t *Table) readRouter(ctx context.Context) (*neutron.Router, error) {
 	return router, err
 }
 
-// change adds routes to the router, or removes them. The router is what was read of
-// it last; it is brought up to date where that matters.
+// change additions routes to the router, or removes them. The router is what was read of
+// it last; it is updated where that matters.
 func (t *Table) change(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
-	if now := t.clock.Now(); now.UnixNano() >= t.wholeUntil.Load() {
+	if now := t.clock.Now(); now.UnixNano() >= t.nonAtomicUntil.Load() {
 		var err error
 		if len(add) > 0 {
 			err = t.network.AddRoutes(ctx, t.routerID, add)
@@ -51,13 +51,13 @@ func (t *Table) change(ctx context.Context, router *neutron.Router, add, remove 
 			return err
 		}
 		klog.FromContext(ctx).Info("Neutron has no extension extraroute-atomic: routes are read and written back as a whole", "router", t.routerID)
-		t.wholeUntil.Store(now.Add(wholeAge).UnixNano())
+		t.nonAtomicUntil.Store(now.Add(nonAtomicAge).UnixNano())
 	}
 	return t.replace(ctx, router, add, remove)
 }
 
 // replace is for Neutron without extraroute-atomic. It writes the routes as a whole,
-// unless somebody else has changed the router since it was read.
+// unless another client has changed the router since it was read.
 func (t *Table) replace(ctx context.Context, router *neutron.Router, add, remove []neutron.ExtraRoute) error {
 	for attempt := 1; ; attempt++ {
 		routes := slices.DeleteFunc(slices.Clone(router.Routes), func(r neutron.ExtraRoute) bool { return slices.Contains(remove, r) })
@@ -82,57 +82,57 @@ func (t *Table) replace(ctx context.Context, router *neutron.Router, add, remove
 	}
 }
 
-// add adds routes in as few requests as it can. Neutron takes all of a request or
+// add additions routes in as few requests as it can. Neutron takes all of a request or
 // nothing: what it refuses is tried in halves, until it is known which routes it
-// does not take. The error is that of each route that did not come to be.
-func (t *Table) add(ctx context.Context, p *pass, hops []hop) {
+// does not take. The errors are those of the routes that were not added.
+func (t *Table) add(ctx context.Context, r *reconciliation, hops []hop) {
 	var full error
 	room := len(hops)
 	if limit := t.limit; t.clock.Now().Before(limit.until) {
-		room = min(room, max(0, limit.most-len(p.has)))
+		room = min(room, max(0, limit.most-len(r.has)))
 		full = t.fullError(limit.most)
 	}
 	if room > 0 {
-		if refused := t.addSome(ctx, p, hops[:room]); refused != nil {
+		if refused := t.addSome(ctx, r, hops[:room]); refused != nil {
 			full = refused
 		}
 	}
 	for _, h := range hops[room:] {
-		p.errs[h] = full
+		r.errs[h] = full
 	}
 }
 
-// addSome gives an error when the router is full.
-func (t *Table) addSome(ctx context.Context, p *pass, hops []hop) error {
+// addSome returns an error when the router is full.
+func (t *Table) addSome(ctx context.Context, r *reconciliation, hops []hop) error {
 	routes := make([]neutron.ExtraRoute, 0, len(hops))
 	for _, h := range hops {
 		routes = append(routes, neutron.ExtraRoute{Destination: h.to.String(), NextHop: h.via.String()})
 	}
-	err := t.change(ctx, p.router, routes, nil)
+	err := t.change(ctx, r.router, routes, nil)
 	switch {
 	case err == nil:
 		for i, h := range hops {
-			p.has[h], p.added[h] = routes[i], true
+			r.has[h], r.added[h] = routes[i], true
 		}
 		return nil
 	case apierror.IsInvalid(err) && len(hops) > 1:
 		half := len(hops) / 2
-		full := t.addSome(ctx, p, hops[:half])
+		full := t.addSome(ctx, r, hops[:half])
 		if full == nil {
-			return t.addSome(ctx, p, hops[half:])
+			return t.addSome(ctx, r, hops[half:])
 		}
 		for _, h := range hops[half:] {
-			p.errs[h] = full
+			r.errs[h] = full
 		}
 		return full
 	case apierror.IsRouteLimit(err):
-		t.limit = routeLimit{most: len(p.has), until: t.clock.Now().Add(limitAge)}
+		t.limit = routeLimit{most: len(r.has), until: t.clock.Now().Add(limitAge)}
 		err = fmt.Errorf("%w: %w", t.fullError(t.limit.most), err)
-		p.errs[hops[0]] = err
+		r.errs[hops[0]] = err
 		return err
 	}
 	for _, h := range hops {
-		p.errs[h] = err
+		r.errs[h] = err
 	}
 	return nil
 }

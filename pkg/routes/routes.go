@@ -1,6 +1,6 @@
-// Package route leads the networks of pods through a Neutron router: each pod CIDR
+// Package routes leads the networks of pods through a Neutron router: each pod CIDR
 // of a node is a route of the router whose next hop is the node. It implements
-// cloudprovider.Routes, which upstream's route controller calls.
+// cloudprovider.Routes, which the route controller of k8s.io/cloud-provider calls.
 //
 // Routes have no tags, and several clusters may share a router, so a route is ours
 // only when it is proven to be:
@@ -9,8 +9,9 @@
 //	it is in our record (a ConfigMap): we made it, or it once was the above  ours
 //	anything else                                                            never touched
 //
-// What is ours and leads to no Node any more is a blackhole to upstream, which has it
-// deleted. A pod CIDR that somebody else's route leads elsewhere is an error.
+// What is ours and leads to no Node any more is a blackhole to the route
+// controller, which has it deleted. A pod CIDR that another client's route leads
+// elsewhere is an error.
 package routes
 
 import (
@@ -36,10 +37,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// Network is what this package asks of Neutron; *neutron.Client does it.
+// Network is what this package asks of Neutron; *neutron.Client implements it.
 type Network interface {
 	Router(ctx context.Context, id string) (*neutron.Router, error)
-	// AddRoutes and RemoveRoutes give apierror.IsUnknownAction where SetRoutes must do.
+	// AddRoutes and RemoveRoutes return apierror.IsUnknownAction where SetRoutes must do.
 	AddRoutes(ctx context.Context, routerID string, routes []neutron.ExtraRoute) error
 	RemoveRoutes(ctx context.Context, routerID string, routes []neutron.ExtraRoute) error
 	SetRoutes(ctx context.Context, router *neutron.Router, routes []neutron.ExtraRoute) (*neutron.Router, error)
@@ -50,8 +51,8 @@ type Network interface {
 }
 
 const (
-	// DefaultGather is how long calls are gathered into one: upstream makes up to 200
-	// at the same moment.
+	// DefaultGather is how long operations are gathered into a batch: the route
+	// controller makes up to 200 at the same moment.
 	DefaultGather = 100 * time.Millisecond
 	// DefaultPairsAge is how long the allowed address pairs of nodes' ports are
 	// believed to be what they were.
@@ -88,23 +89,23 @@ type Table struct {
 	pairsAge time.Duration
 	record   *record
 	batcher  *batcher
-	// wholeUntil is until when Neutron is taken to have no extraroute-atomic, in
+	// nonAtomicUntil is until when Neutron is taken to have no extraroute-atomic, in
 	// nanoseconds of Unix.
-	wholeUntil atomic.Int64
+	nonAtomicUntil atomic.Int64
 
-	// Only one batch is at work at a time, and these are its own.
+	// Only one batch is carried out at a time, and these are its own.
 	limit   routeLimit
 	subnets map[string]bool
 
 	mu sync.Mutex
-	// whole are the routes that are there with all that they need.
-	whole   map[hop]bool
-	checked time.Time
+	// complete are the routes that are there with all that they need.
+	complete map[hop]bool
+	checked  time.Time
 }
 
 var _ cloudprovider.Routes = (*Table)(nil)
 
-// New makes a Table. It asks nobody anything.
+// New returns a Table. It sends no request.
 func New(options Options) *Table {
 	if options.Gather == 0 {
 		options.Gather = DefaultGather
@@ -117,17 +118,17 @@ func New(options Options) *Table {
 	}
 	t := &Table{
 		network: options.Network, routerID: options.RouterID, nodes: options.Nodes, synced: options.Synced,
-		clock: options.Clock, pairsAge: options.PairsAge, whole: map[hop]bool{},
+		clock: options.Clock, pairsAge: options.PairsAge, complete: map[hop]bool{},
 		record: &record{maps: options.ConfigMaps, cluster: options.ClusterID, router: options.RouterID},
 	}
-	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.carryOut}
+	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.reconcile}
 	return t
 }
 
-// ListRoutes gives the routes that are ours: those of Nodes that are all they should
-// be, and as blackholes those that lead to no Node. A route whose port lacks its
-// allowed address pair is left out, upon which upstream calls CreateRoute. It costs
-// one request, and a look at the nodes' ports every few minutes.
+// ListRoutes returns the routes that are ours: those of Nodes that are complete, and as
+// blackholes those that lead to no Node. A route whose port lacks its
+// allowed address pair is left out, upon which CreateRoute is called. It costs one
+// request, and a list of the nodes' ports every few minutes.
 func (t *Table) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
 	wanted, err := t.targets()
 	if err != nil {
@@ -142,7 +143,7 @@ func (t *Table) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rout
 	if err != nil {
 		return nil, err
 	}
-	whole, ports, err := t.wholeRoutes(ctx, has, wanted, owned)
+	complete, ports, err := t.completeRoutes(ctx, has, wanted, owned)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func (t *Table) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rout
 		_, ours := owned[h]
 		at, leads := wanted[h]
 		switch {
-		case leads && whole[h]:
+		case leads && complete[h]:
 			routes = append(routes, &cloudprovider.Route{
 				Name: h.String(), TargetNode: types.NodeName(at.node.Name), DestinationCIDR: at.cidr,
 				TargetNodeAddresses: at.node.Status.Addresses,
@@ -166,7 +167,7 @@ func (t *Table) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rout
 	return routes, nil
 }
 
-// targets are where routes of this cluster should lead.
+// targets returns where routes of this cluster should lead.
 func (t *Table) targets() (map[hop]target, error) {
 	if !t.synced() {
 		return nil, errors.New("the cluster's nodes are not known yet")
@@ -175,11 +176,11 @@ func (t *Table) targets() (map[hop]target, error) {
 	return targets(nodes), err
 }
 
-// adopt takes down the routes to our Nodes that are not in the record, such as those
-// of cloud-provider-openstack, and strikes what neither is nor shall be. It gives
-// all that is ours.
+// adopt records the routes to our Nodes that are not in the record, such as those of
+// cloud-provider-openstack, and removes from it what neither is there nor wanted. It
+// returns all that is ours.
 func (t *Table) adopt(ctx context.Context, has map[hop]neutron.ExtraRoute, wanted map[hop]target, owned, ports map[hop]string) (map[hop]string, error) {
-	adopted, struck := map[hop]string{}, []hop(nil)
+	adopted, obsolete := map[hop]string{}, []hop(nil)
 	for h := range has {
 		port, known := owned[h]
 		if _, leads := wanted[h]; leads && (!known || ports[h] != "" && ports[h] != port) {
@@ -189,23 +190,22 @@ func (t *Table) adopt(ctx context.Context, has map[hop]neutron.ExtraRoute, wante
 	for h := range owned {
 		_, there := has[h]
 		if _, leads := wanted[h]; !there && !leads {
-			struck = append(struck, h)
+			obsolete = append(obsolete, h)
 		}
 	}
-	if err := t.record.write(ctx, adopted, struck); err != nil {
+	if err := t.record.write(ctx, adopted, obsolete); err != nil {
 		return nil, err
 	}
 	return t.record.read(ctx)
 }
 
-// wholeRoutes tells which routes to Nodes have all that they need, and which ports
-// they lead to. Between two looks at the ports that is what CreateRoute has brought
-// about.
-func (t *Table) wholeRoutes(ctx context.Context, has map[hop]neutron.ExtraRoute, wanted map[hop]target, owned map[hop]string) (whole map[hop]bool, ports map[hop]string, err error) {
+// completeRoutes returns which routes to Nodes have all that they need, and which ports
+// they lead to. Between two lists of the ports that is what CreateRoute has achieved.
+func (t *Table) completeRoutes(ctx context.Context, has map[hop]neutron.ExtraRoute, wanted map[hop]target, owned map[hop]string) (complete map[hop]bool, ports map[hop]string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.clock.Since(t.checked) < t.pairsAge {
-		return maps.Clone(t.whole), nil, nil
+		return maps.Clone(t.complete), nil, nil
 	}
 	var vias []netip.Addr
 	for h := range has {
@@ -217,7 +217,7 @@ func (t *Table) wholeRoutes(ctx context.Context, has map[hop]neutron.ExtraRoute,
 	if err != nil {
 		return nil, nil, err
 	}
-	whole, ports = map[hop]bool{}, map[hop]string{}
+	complete, ports = map[hop]bool{}, map[hop]string{}
 	for h := range has {
 		if _, leads := wanted[h]; !leads {
 			continue
@@ -226,18 +226,18 @@ func (t *Table) wholeRoutes(ctx context.Context, has map[hop]neutron.ExtraRoute,
 		if i := slices.IndexFunc(at, func(port *neutron.RoutedPort) bool { return port.ID == owned[h] }); i >= 0 {
 			at = at[i : i+1]
 		}
-		whole[h] = !slices.ContainsFunc(at, func(port *neutron.RoutedPort) bool { return !open(port, h.to) })
+		complete[h] = !slices.ContainsFunc(at, func(port *neutron.RoutedPort) bool { return !admits(port, h.to) })
 		if len(at) == 1 {
 			ports[h] = at[0].ID
 		}
 	}
-	t.whole, t.checked = whole, t.clock.Now()
-	return maps.Clone(whole), ports, nil
+	t.complete, t.checked = complete, t.clock.Now()
+	return maps.Clone(complete), ports, nil
 }
 
 // CreateRoute adds the route to a pod CIDR of a node, and lets its pods be reached
-// through the node's port. What is there already is left as it is. Calls at the same
-// time are carried out together.
+// through the node's port. What is there already is left as it is. Operations at the
+// same time are carried out together.
 func (t *Table) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
 	to, err := netip.ParsePrefix(route.DestinationCIDR)
 	if err != nil {
@@ -248,26 +248,26 @@ func (t *Table) CreateRoute(ctx context.Context, _, _ string, route *cloudprovid
 		return fmt.Errorf("node %s has the pod CIDR %s, but no address of its IP family that a router could lead to: it has %s",
 			route.TargetNode, to, printed(route.TargetNodeAddresses))
 	}
-	return t.batcher.do(ctx, &call{node: string(route.TargetNode), to: to.Masked(), through: through})
+	return t.batcher.do(ctx, &operation{node: string(route.TargetNode), to: to.Masked(), through: through})
 }
 
-// DeleteRoute removes a route that ListRoutes gave, and what CreateRoute let through
+// DeleteRoute removes a route that ListRoutes returned, and what CreateRoute let through
 // the node's port. What is gone already is no error.
 func (t *Table) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
 	h, err := parseHop(route.Name)
 	if err != nil {
 		return fmt.Errorf("the name of route %q is not one that the controller gave it: %w", route.Name, err)
 	}
-	return t.batcher.do(ctx, &call{drop: h})
+	return t.batcher.do(ctx, &operation{remove: h})
 }
 
-// setWhole notes what a batch has done to routes.
-func (t *Table) setWhole(ctx context.Context, routes map[hop]bool) {
+// setComplete records what a batch has done to routes.
+func (t *Table) setComplete(ctx context.Context, routes map[hop]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for h, whole := range routes {
-		t.whole[h] = whole
-		klog.FromContext(ctx).V(1).Info("Changed a route", "router", t.routerID, "route", h.String(), "leads", whole)
+	for h, complete := range routes {
+		t.complete[h] = complete
+		klog.FromContext(ctx).V(1).Info("Changed a route", "router", t.routerID, "route", h.String(), "leads", complete)
 	}
 }
 

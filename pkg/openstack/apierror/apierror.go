@@ -81,7 +81,7 @@ func IsConflict(err error) bool {
 }
 
 // IsLocked reports whether a load balancer, or a pool in ERROR, takes no change in its
-// present state. Octavia says so in words only, and the words are the same since
+// present state. Only the words of the message show it, which are the same since
 // the Rocky release.
 func IsLocked(err error) bool {
 	r := refusalOf(err)
@@ -152,7 +152,7 @@ func IsInvalid(err error) bool {
 func IsUnsupported(err error) bool { return refusalOf(err).status == http.StatusNotImplemented }
 
 // IsUnsure reports whether a write may have been carried out although it failed: there
-// was no (whole) answer after it was sent, or one that does not tell, as 500, 502,
+// was no (whole) answer after it was sent, or one that leaves it open, as 500, 502,
 // 503 and 504. Look for its result before asking again. It is false for reads, for
 // refusals (4xx, 501) and for what surely did not arrive.
 func IsUnsure(err error) bool {

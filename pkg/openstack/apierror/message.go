@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-// maxMessage bounds what is told of a service's message, in characters. An event
+// maxMessage bounds what is shown of a service's message, in characters. An event
 // of Kubernetes holds 1024 of them for everything.
 const maxMessage = 300
 
@@ -167,7 +167,7 @@ func (e *CallError) Error() string { return e.Doing + ": " + describe(e.Err) }
 func (e *CallError) Unwrap() error { return e.Err }
 
 // Wrap adds to an error what the failed call was to do. It returns nil for nil. All
-// functions of this package that tell errors apart look through it.
+// functions of this package that classify errors look through it.
 func Wrap(err error, doing string) error {
 	if err == nil {
 		return nil
@@ -206,7 +206,7 @@ func describe(err error) string {
 }
 
 // redirect returns scheme and host that an answer redirects to, "" for any other
-// answer. The path may hold what is nobody's business.
+// answer. The path may hold a secret.
 func redirect(resp *gophercloud.ErrUnexpectedResponseCode) string {
 	if resp.Actual < http.StatusMultipleChoices || resp.Actual >= http.StatusBadRequest {
 		return ""

@@ -16,7 +16,7 @@ import (
 
 // LoadBalancer returns the client of the load balancer API, version 2. It costs no
 // request where the catalog has that service; where it has not, the catalog is read
-// anew, at most once a minute. The client is of the moment: endpoints may change with
+// again, at most once a minute. The client is of the moment: endpoints may change with
 // the next token.
 func (s *Session) LoadBalancer(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	return s.service(ctx, "v2.0", loadBalancerTypes())
@@ -62,10 +62,10 @@ func (s *Session) service(ctx context.Context, version string, types []string) (
 }
 
 // refreshAge is how long a catalog that lacks a service is believed: services appear,
-// and the endpoint of one may be made anew while we sign in.
+// and the endpoint of one may be recreated while we sign in.
 const refreshAge = time.Minute
 
-// refreshCatalog has Keystone give the service catalog anew, with a new token where
+// refreshCatalog reads the service catalog again, with a new token where
 // the credentials can get one. It returns false when that was done less than a minute
 // ago, or fails.
 func (s *Session) refreshCatalog(ctx context.Context) bool {

@@ -10,7 +10,7 @@ import (
 // The pause after a sign-in that failed doubles from the first to the longest with
 // every further failure. Whoever is refused begins with the longest: Keystone locks
 // the account of those who try a wrong password too often ([security_compliance]
-// lockout_failure_attempts), for everybody who uses it.
+// lockout_failure_attempts), for all who use it.
 const (
 	firstSignInPause   = time.Second
 	longestSignInPause = time.Minute

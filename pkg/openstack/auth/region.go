@@ -26,7 +26,7 @@ func keyManagerTypes() []string   { return []string{"key-manager"} }
 //	in others only (a key manager of the whole site)   the first of those, with a warning
 //
 // It refuses a catalog whose first endpoints are of several regions though one region
-// has them all: which is meant cannot be told.
+// has them all: it is not clear which is meant.
 func (c endpointSelector) pin(catalog []tokens.CatalogEntry) (fixed endpointSelector, warnings []string, err error) {
 	if c.region != "" {
 		return c, nil, nil

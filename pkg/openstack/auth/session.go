@@ -21,7 +21,7 @@ import (
 // doing is what the errors of a configuration are wrapped with.
 const doing = "configure the cloud session"
 
-// Options are what a session is made of beside its credentials. All but Reread have to
+// Options are what a session needs beside its credentials. All but Reread have to
 // be there.
 type Options struct {
 	// Transport carries the requests, those to Keystone as well.
@@ -42,7 +42,7 @@ type Session struct {
 	tokens    *tokenSource
 	provider  *gophercloud.ProviderClient
 
-	// refreshed is when the catalog was last read anew because it lacked a service.
+	// refreshed is when the catalog was last read again because it lacked a service.
 	refreshing sync.Mutex
 	refreshed  time.Time
 

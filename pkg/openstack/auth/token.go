@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// token is a signed-in state: the token, whose it is, and what it opens.
+// token is a token of Keystone with its project and its catalog.
 type token struct {
 	id        string
 	projectID string

@@ -33,7 +33,7 @@ const (
 // tokenSource has the token that all requests carry. It renews it before it
 // expires, and when a service refuses it; many who need a new one share one
 // request for it. A sign-in that failed is remembered: until it is time for the
-// next one, everybody who needs a token gets its error.
+// next one, whoever needs a token gets its error.
 type tokenSource struct {
 	issue func(context.Context) (*token, error)
 	// reread takes over the credentials that the configuration has by now, and reports
@@ -119,7 +119,7 @@ func (s *tokenSource) signIn(stale *token) (*token, error) {
 	return t, nil
 }
 
-// tryCredentials asks for a token. Credentials that Keystone refuses are read anew.
+// tryCredentials asks for a token. Credentials that Keystone refuses are read again.
 func (s *tokenSource) tryCredentials(stale *token, last *failedSignIn) (*token, error) {
 	if (last.refused() || !stale.renewable) && s.reread(s.life) {
 		s.others = true
@@ -173,7 +173,7 @@ func (s *tokenSource) keepFresh() {
 	}
 }
 
-// untilRenewal returns the time until somebody should ask for a token.
+// untilRenewal returns the time until it is time to ask for a token.
 func (s *tokenSource) untilRenewal() time.Duration {
 	due := s.current.Load().due()
 	if last := s.failed.Load(); last != nil {

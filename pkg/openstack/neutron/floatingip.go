@@ -64,8 +64,8 @@ func (c *Client) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOp
 
 // UpdateFloatingIP puts a floating IP on a port, or takes it off, and changes its
 // description, in one request. Neutron moves a floating IP that is on another port
-// without a word: with RevisionNumber it does so only if nobody has changed it since
-// it was read, and answers 412 otherwise.
+// without a word: with RevisionNumber it answers 412 instead when the floating IP was
+// changed since it was read.
 func (c *Client) UpdateFloatingIP(ctx context.Context, id string, opts floatingips.UpdateOpts) (*floatingips.FloatingIP, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {

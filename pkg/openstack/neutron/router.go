@@ -86,8 +86,8 @@ func (c *Client) RemoveRoutes(ctx context.Context, routerID string, routes []Ext
 	return apierror.Wrap(extraroutes.Remove(ctx, client, routerID, extraroutes.Opts{Routes: &given}).Err, "remove routes from router "+routerID)
 }
 
-// SetRoutes replaces the routes of a router, if nobody has changed the router since
-// it was read: else apierror.IsStale(err). It returns the router as it then is.
+// SetRoutes replaces the routes of a router, unless the router was changed since it
+// was read: then apierror.IsStale(err). It returns the router as it then is.
 func (c *Client) SetRoutes(ctx context.Context, router *Router, routes []ExtraRoute) (*Router, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {
@@ -144,8 +144,8 @@ func (c *Client) RoutedPort(ctx context.Context, id string) (*RoutedPort, error)
 	return &answer.Port, nil
 }
 
-// SetAddressPairs replaces the allowed address pairs of a port, if nobody has
-// changed the port since it was read: else apierror.IsStale(err).
+// SetAddressPairs replaces the allowed address pairs of a port, unless the port
+// was changed since it was read: then apierror.IsStale(err).
 func (c *Client) SetAddressPairs(ctx context.Context, port *RoutedPort, pairs []AddressPair) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {

@@ -212,8 +212,8 @@ func (c *Client) GroupsOfPorts(ctx context.Context) ([]Port, error) {
 	return c.portsWith(ctx, q, []string{"id", "security_groups"})
 }
 
-// SetPortGroups replaces the security groups of a port, if nobody has changed the
-// port since it was read: else apierror.IsStale(err).
+// SetPortGroups replaces the security groups of a port, unless the port was changed
+// since it was read: then apierror.IsStale(err).
 func (c *Client) SetPortGroups(ctx context.Context, port Port, groupIDs []string) (*Port, error) {
 	client, err := c.session.Network(ctx)
 	if err != nil {

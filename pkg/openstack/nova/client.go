@@ -52,7 +52,7 @@ const pageSize = 1000
 func microversions() []string { return []string{"2.69", "2.47", ""} }
 
 // GetServer reads one server of the project. The error is ErrServerNotFound only
-// when Nova itself says that there is none.
+// when Nova itself answers that there is none.
 func (c *Client) GetServer(ctx context.Context, id string) (*Server, error) {
 	var answer struct {
 		Server Server `json:"server"`

@@ -68,7 +68,7 @@ type PoolUpdate struct {
 	// PersistenceTimeout is in seconds. It counts where UpdateOpts names a session
 	// persistence; 0 then leaves it to the provider.
 	PersistenceTimeout int `json:"-"`
-	// ClearTimeout says null instead of nothing for a timeout of 0.
+	// ClearTimeout sends null instead of nothing for a timeout of 0.
 	ClearTimeout bool `json:"-"`
 }
 
@@ -107,7 +107,7 @@ func (opts ListenerUpdate) ToListenerUpdateMap() (map[string]any, error) {
 	return body, nil
 }
 
-// nameOf gives the name in the body of a creation, for messages.
+// nameOf returns the name in the body of a creation, for messages.
 func nameOf(toMap func() (map[string]any, error)) string {
 	body, err := toMap()
 	if err != nil {

@@ -64,7 +64,7 @@ func (c *Client) StatusTree(ctx context.Context, loadBalancerID string) (*Status
 	return &answer.Statuses.LoadBalancer, nil
 }
 
-// lastWord gives what follows the last slash.
+// lastWord returns what follows the last slash.
 func lastWord(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }

@@ -24,9 +24,9 @@ import (
 type VersionReader struct {
 	session Session
 	cache   versionCache
-	// told is set once Octavia has named its version; warning is for one that never
+	// named is set once Octavia has named its version; warning is for one that never
 	// does.
-	told    atomic.Bool
+	named   atomic.Bool
 	warning sync.Once
 }
 
@@ -64,11 +64,11 @@ func (r *VersionReader) read(ctx context.Context) (Version, error) {
 		return Version{}, err
 	}
 	v, err := readVersions(ctx, client, client.Endpoint)
-	if hasNoVersion(err) && !r.told.Load() {
+	if hasNoVersion(err) && !r.named.Load() {
 		return r.withoutVersions(ctx, client, err)
 	}
 	if err == nil {
-		r.told.Store(true)
+		r.named.Store(true)
 	}
 	return v, apierror.Wrap(err, "read the versions of the load balancer API")
 }

@@ -1,0 +1,161 @@
+package routes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+)
+
+// addAll additions routes and fills in their errors.
+func (t *Table) addAll(ctx context.Context, r *reconciliation, additions map[*operation]error) {
+	if len(additions) == 0 {
+		return
+	}
+	fail := func(err error) {
+		for c := range additions {
+			if additions[c] == nil {
+				additions[c] = err
+			}
+		}
+	}
+	ports, err := t.portsOf(ctx, addressesOf(additions))
+	if err == nil {
+		err = t.readSubnets(ctx, additions, ports)
+	}
+	if err != nil {
+		fail(err)
+		return
+	}
+	chosen, known := map[*operation]hop{}, map[hop]string{}
+	for c := range additions {
+		h, port, err := t.choose(r, c, ports)
+		if err != nil {
+			additions[c] = err
+			continue
+		}
+		chosen[c], known[h] = h, port
+	}
+	if err := t.record.write(ctx, known, nil); err != nil {
+		fail(err)
+		return
+	}
+	t.addMissing(ctx, r, known, ports)
+	for c, h := range chosen {
+		additions[c] = r.errs[h]
+	}
+}
+
+func addressesOf(additions map[*operation]error) []netip.Addr {
+	var all []netip.Addr
+	for c := range additions {
+		all = append(all, c.through...)
+	}
+	return all
+}
+
+// addMissing additions the routes that are not there, and the pairs of all.
+func (t *Table) addMissing(ctx context.Context, r *reconciliation, known map[hop]string, ports map[netip.Addr][]*neutron.RoutedPort) {
+	var missing []hop
+	for h := range known {
+		if _, there := r.has[h]; !there {
+			missing = append(missing, h)
+		}
+	}
+	slices.SortFunc(missing, func(a, b hop) int { return a.via.Compare(b.via) })
+	t.add(ctx, r, missing)
+	there := map[hop]bool{}
+	for h, port := range known {
+		if r.errs[h] == nil {
+			there[h], r.owned[h] = true, port
+		}
+	}
+	t.eachPort(ctx, r, there, ports, t.addPairs)
+	complete := map[hop]bool{}
+	var back []neutron.ExtraRoute
+	for h := range there {
+		complete[h] = r.errs[h] == nil
+		if !complete[h] && r.added[h] {
+			back = append(back, r.has[h])
+		}
+	}
+	t.setComplete(ctx, complete)
+	if len(back) == 0 {
+		return
+	}
+	if err := t.change(ctx, r.router, nil, back); err != nil {
+		for h := range there {
+			if !complete[h] {
+				r.errs[h] = fmt.Errorf("%w; the route stays: %w", r.errs[h], err)
+			}
+		}
+	}
+}
+
+// choose returns the route that a call asks for, and the ID of the port that it leads
+// to. A route that is there through any of the node's addresses is the one.
+func (t *Table) choose(r *reconciliation, c *operation, ports map[netip.Addr][]*neutron.RoutedPort) (hop, string, error) {
+	for _, via := range c.through {
+		h := hop{c.to, via}
+		if _, there := r.has[h]; there {
+			return h, t.portAt(via, ports), nil
+		}
+	}
+	for h := range r.has {
+		if _, ours := r.owned[h]; h.to == c.to && !ours {
+			return hop{}, "", fmt.Errorf("router %s leads %s to %s, which is no address of node %s, and nothing proves that this route is ours: "+
+				"if no other cluster has it, remove it from the router", t.routerID, c.to, h.via, c.node)
+		}
+	}
+	if err := r.stuck[c.to]; err != nil {
+		return hop{}, "", fmt.Errorf("the route to %s of node %s waits: %w", c.to, c.node, err)
+	}
+	for _, via := range c.through {
+		if id := t.portAt(via, ports); id != "" {
+			return hop{c.to, via}, id, nil
+		}
+	}
+	return hop{}, "", fmt.Errorf("no port with an address of node %s (%v) is in a subnet of router %s", c.node, c.through, t.routerID)
+}
+
+// portAt returns the ID of the port with an address, in a subnet of the router; "" when there is
+// none. When the project does not see the router's own ports, the only port is taken
+// for the right one.
+func (t *Table) portAt(via netip.Addr, ports map[netip.Addr][]*neutron.RoutedPort) string {
+	for _, port := range ports[via] {
+		for _, fixed := range port.FixedIPs {
+			if address, err := netip.ParseAddr(fixed.IPAddress); err == nil && address == via && t.subnets[fixed.SubnetID] {
+				return port.ID
+			}
+		}
+	}
+	if len(t.subnets) == 0 && len(ports[via]) == 1 {
+		return ports[via][0].ID
+	}
+	return ""
+}
+
+// readSubnets reads which subnets the router is in. It reads them again when a node is in
+// none of those that are known.
+func (t *Table) readSubnets(ctx context.Context, additions map[*operation]error, ports map[netip.Addr][]*neutron.RoutedPort) error {
+	unknown := func(c *operation) bool {
+		return !slices.ContainsFunc(c.through, func(via netip.Addr) bool { return t.portAt(via, ports) != "" })
+	}
+	if t.subnets != nil && !slices.ContainsFunc(slices.Collect(maps.Keys(additions)), unknown) {
+		return nil
+	}
+	own, err := t.network.RouterPorts(ctx, t.routerID)
+	if err != nil {
+		return err
+	}
+	t.subnets = map[string]bool{}
+	for _, port := range own {
+		for _, fixed := range port.FixedIPs {
+			t.subnets[fixed.SubnetID] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package routes
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+)
+
+// removeAll removes routes and sets their errors.
+func (t *Table) removeAll(ctx context.Context, r *reconciliation, removals map[hop]error) {
+	if len(removals) == 0 {
+		return
+	}
+	wanted, err := t.targets()
+	fail := func(err error) {
+		for h := range removals {
+			if removals[h] == nil {
+				removals[h] = err
+			}
+		}
+	}
+	if err != nil {
+		fail(err)
+		return
+	}
+	obsolete := map[hop]bool{}
+	var vias []netip.Addr
+	for h := range removals {
+		_, ours := r.owned[h]
+		_, leads := wanted[h]
+		switch {
+		case !ours:
+			removals[h] = fmt.Errorf("route %s of router %s is left alone: nothing proves that it is ours", h, t.routerID)
+		case !leads: // else its Node has come back
+			obsolete[h] = true
+			vias = append(vias, h.via)
+		}
+	}
+	if len(obsolete) == 0 {
+		return
+	}
+	ports, err := t.portsOf(ctx, vias)
+	if err != nil {
+		fail(err)
+		return
+	}
+	for h := range obsolete {
+		if inherited(h, r.owned[h], ports[h.via]) {
+			delete(r.has, h) // so that it is struck from the record only
+		}
+	}
+	t.eachPort(ctx, r, obsolete, ports, t.removePairs)
+	t.removeRoutes(ctx, r, removals, obsolete)
+}
+
+// stuckBy returns the pod CIDRs that still lead to where they must not: a second next
+// hop beside that one would lose half of the packets.
+func (r *reconciliation) stuckBy(removals map[hop]error) map[netip.Prefix]error {
+	stuck := map[netip.Prefix]error{}
+	for h, err := range removals {
+		if _, there := r.has[h]; there && err != nil {
+			stuck[h.to] = fmt.Errorf("it still leads to %s: %w", h.via, err)
+		}
+	}
+	return stuck
+}
+
+// inherited reports whether the address of a route now is that of another port, which lets
+// the same pods through: another cluster's node, whose route is spelled like ours.
+func inherited(h hop, portID string, ports []*neutron.RoutedPort) bool {
+	return portID != "" && slices.ContainsFunc(ports, func(port *neutron.RoutedPort) bool {
+		return port.ID != portID && needsPairs(port) && admits(port, h.to)
+	})
+}
+
+// removeRoutes removes those of the routes whose pairs are gone.
+func (t *Table) removeRoutes(ctx context.Context, r *reconciliation, removals map[hop]error, obsolete map[hop]bool) {
+	var routes []neutron.ExtraRoute
+	var gone []hop
+	for h := range obsolete {
+		if removals[h] = r.errs[h]; removals[h] != nil {
+			continue
+		}
+		gone = append(gone, h)
+		if route, there := r.has[h]; there {
+			routes = append(routes, route)
+		}
+	}
+	var err error
+	if len(routes) > 0 {
+		err = t.change(ctx, r.router, nil, routes)
+	}
+	if err == nil {
+		err = t.record.write(ctx, nil, gone)
+	}
+	done := map[hop]bool{}
+	for _, h := range gone {
+		if removals[h] = err; err == nil {
+			done[h] = false
+			delete(r.has, h)
+		}
+	}
+	t.setComplete(ctx, done)
+}
