@@ -54,7 +54,7 @@ type Task[Req, Res any] struct {
 	waiting int
 }
 
-// NewActors gives Actors without work.
+// NewActors returns Actors without work.
 func NewActors[Req, Res any](behavior Behavior[Req, Res]) *Actors[Req, Res] {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Actors[Req, Res]{
@@ -86,7 +86,7 @@ func (a *Actors[Req, Res]) Submit(ctx context.Context, key string, request Req) 
 	return task, nil
 }
 
-// join gives the task of a key that serves a request too; nil: there is none.
+// join returns the task of a key that serves a request too; nil: there is none.
 func (a *Actors[Req, Res]) join(key string, request Req) *Task[Req, Res] {
 	line := a.lines[key]
 	switch len(line) {
@@ -165,7 +165,7 @@ func (a *Actors[Req, Res]) Left(key string) (request Req, result Res, err error,
 	return task.request, task.result, task.err, true
 }
 
-// Size gives the number of keys with work, and with a result that nobody has heard of.
+// Size returns the number of keys with work, and with a result that nobody has heard of.
 func (a *Actors[Req, Res]) Size() (working, left int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -202,7 +202,7 @@ func (t *Task[Req, Res]) Wait(ctx context.Context, back <-chan struct{}) (result
 	return t.result, true, t.err
 }
 
-// Request gives what the task was asked for, with whatever was merged into it.
+// Request returns what the task was asked for, with whatever was merged into it.
 func (t *Task[Req, Res]) Request() Req {
 	t.actors.mu.Lock()
 	defer t.actors.mu.Unlock()

@@ -33,7 +33,7 @@ type stage struct {
 	let   chan error // what the request that is served ends with
 }
 
-// newStage gives Actors that merge words into "a+b", and answer a word with what is
+// newStage returns Actors that merge words into "a+b", and answer a word with what is
 // served when both are the same.
 func newStage(t *testing.T) *stage {
 	t.Helper()
@@ -295,7 +295,7 @@ func TestWhoWaitsGivesItsPlaceAway(t *testing.T) {
 	Yield(t.Context())() // without a place it does nothing
 }
 
-// wanted gives which of some holds are to be given back, once so many are.
+// wanted returns which of some holds are to be given back, once so many are.
 func wanted(t *testing.T, holds map[string]<-chan struct{}, want ...string) {
 	t.Helper()
 	var got []string

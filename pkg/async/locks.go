@@ -58,7 +58,7 @@ func (l *Locks) queue(key string) (t *turn, waits bool) {
 	return t, len(l.lines[key]) > 1
 }
 
-// leave gives the place in a line up, and the lock with it.
+// leave returns the place in a line up, and the lock with it.
 func (l *Locks) leave(key string, t *turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

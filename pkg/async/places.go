@@ -12,7 +12,7 @@ type Places struct {
 	free *semaphore.Weighted
 }
 
-// NewPlaces gives so many places.
+// NewPlaces returns so many places.
 func NewPlaces(n int) *Places { return &Places{free: semaphore.NewWeighted(int64(n))} }
 
 // placeKey is the key of a context for the place that its work has.
@@ -27,7 +27,7 @@ func (p *Places) Enter(ctx context.Context) (with context.Context, leave func(),
 	return context.WithValue(ctx, placeKey{}, p), func() { p.free.Release(1) }, nil
 }
 
-// Yield gives the place of the work away that is done with a context, until resume is
+// Yield returns the place of the work away that is done with a context, until resume is
 // called, which waits for another one. Resume must be called, and has got the place
 // even when the context has ended. For work without a place Yield does nothing.
 func Yield(ctx context.Context) (resume func()) {

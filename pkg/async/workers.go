@@ -39,7 +39,7 @@ type hold struct {
 	wanted chan struct{} // closed when the worker is wanted back
 }
 
-// NewWorkers gives Workers for so many; 0 and less: nobody counts them, and they are
+// NewWorkers returns Workers for so many; 0 and less: nobody counts them, and they are
 // always plentiful.
 func NewWorkers(workers int, clk clock.WithTicker) *Workers {
 	spare := -1
@@ -84,7 +84,7 @@ func (w *Workers) add(group string) *hold {
 	return h
 }
 
-// longest gives the oldest hold of the group that has most; of several groups, the
+// longest returns the oldest hold of the group that has most; of several groups, the
 // oldest of all.
 func (w *Workers) longest() *hold {
 	var most []*hold

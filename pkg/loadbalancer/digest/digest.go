@@ -18,13 +18,13 @@ import (
 // Of condenses what a Service asks for, once VIP and floating IP are there: the load
 // balancer, the settings that it does not show, and what it needs of the nodes' security
 // groups, nil where that is not ours to manage.
-func Of(desired *model.LoadBalancer, settings settings.Settings, spec *securitygroup.Wish) string {
+func Of(desired *model.LoadBalancer, settings settings.Settings, spec *securitygroup.Spec) string {
 	text, err := json.Marshal(struct {
 		*model.LoadBalancer
 		Subnets, Flavor, Zone string
 		MemberSubnet          string
 		AllowReplace          bool
-		Groups                *securitygroup.Wish `json:",omitempty"`
+		Groups                *securitygroup.Spec `json:",omitempty"`
 	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone, settings.Members.SubnetID, settings.LoadBalancer.AllowReplace, spec})
 	if err != nil {
 		return "" // a struct of strings and numbers can be marshaled

@@ -26,21 +26,21 @@ func TestEveryFieldOfWhatIsDesiredIsInTheDigest(t *testing.T) {
 		}},
 		FloatingIP: &model.FloatingIP{SubnetIDs: []string{"s"}, Tags: []string{"t"}},
 	}
-	asked, wish := settings.Settings{}, &securitygroup.Wish{}
-	before := Of(lb, asked, wish)
+	asked, spec := settings.Settings{}, &securitygroup.Spec{}
+	before := Of(lb, asked, spec)
 	seen := map[string]bool{before: true}
 	changed := 0
 	for name, undo := range changes(reflect.ValueOf(lb).Elem(), "LoadBalancer") {
 		changed++
-		if now := Of(lb, asked, wish); seen[now] {
+		if now := Of(lb, asked, spec); seen[now] {
 			t.Errorf("%s is not in the digest, or not told from another field", name)
 		} else {
 			seen[now] = true
 		}
 		undo()
 	}
-	if changed < 50 || Of(lb, asked, wish) != before {
-		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, Of(lb, asked, wish) == before)
+	if changed < 50 || Of(lb, asked, spec) != before {
+		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, Of(lb, asked, spec) == before)
 	}
 }
 

@@ -155,7 +155,7 @@ func (a *Asked) securityGroupsKept(ctx context.Context, want *Desired, vipSubnet
 	if spec == nil {
 		return true, nil
 	}
-	task, err := a.e.Groups.Plan(ctx, securitygroup.Request{ID: a.in.ID, Wish: spec, VIPSubnet: vipSubnet, Before: true})
+	task, err := a.e.Groups.Plan(ctx, securitygroup.Request{ID: a.in.ID, Spec: spec, VIPSubnet: vipSubnet, Before: true})
 	if err != nil || !task.Empty() {
 		return false, err
 	}

@@ -19,7 +19,7 @@ import (
 
 // spec returns what a load balancer needs of the nodes' security groups; nil when they are
 // not ours to manage.
-func (e *Engine) spec(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Wish {
+func (e *Engine) spec(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec {
 	if in.Settings.Access.SecurityGroupMode == "" {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (e *Engine) spec(in Inputs, lb *model.LoadBalancer, direct bool) *securityg
 		}
 	}
 	slices.SortFunc(options.Others, func(a, b securitygroup.Node) int { return strings.Compare(a.Name, b.Name) })
-	return securitygroup.Read(lb, options)
+	return securitygroup.SpecOf(lb, options)
 }
 
 func addressesOf(node *v1.Node) []string {
@@ -59,7 +59,7 @@ func addressesOf(node *v1.Node) []string {
 
 // specWhereMembersAre is spec for members in the subnets that they stay in, whatever the
 // Service says of new ones; also in those, where another load balancer may come.
-func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired) *securitygroup.Wish {
+func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired) *securitygroup.Spec {
 	direct := want.Driver.Quirks.PreservesClientIP
 	spec, lb := e.spec(in, want.LoadBalancer, direct), have.LoadBalancer
 	if spec == nil || lb == nil {
@@ -90,7 +90,7 @@ func (e *Engine) planGroups(ctx context.Context, in Inputs, r Round, unread *set
 	published := len(in.Service.Status.LoadBalancer.Ingress) > 0
 	subnet := vipSubnet(r.Have, r.Want)
 	task, err := e.Groups.Plan(ctx, securitygroup.Request{
-		ID: in.ID, Wish: spec, VIPSubnet: subnet, Before: published && (spec != nil || !r.Recalled),
+		ID: in.ID, Spec: spec, VIPSubnet: subnet, Before: published && (spec != nil || !r.Recalled),
 		Kept: unread != nil, Unread: unread != nil && unread.Ranges,
 	})
 	return SecurityGroups{task, subnet}, err

@@ -31,7 +31,7 @@ type Known struct {
 	Addresses []string
 }
 
-// Choice gives the indices of the candidates by what becomes of them.
+// Choice returns the indices of the candidates by what becomes of them.
 type Choice struct {
 	// Chosen is the Service's load balancer.
 	Chosen int

@@ -16,7 +16,7 @@ const (
 	other     = "203.0.113.8"
 )
 
-// day gives a time, the later the higher the number.
+// day returns a time, the later the higher the number.
 func day(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 
 // TestWhichLoadBalancerIsTheServices is the truth table of Choose.

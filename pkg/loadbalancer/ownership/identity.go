@@ -45,7 +45,7 @@ type Identity struct {
 	Sharing Sharing
 }
 
-// Description gives the description of the load balancer.
+// Description returns the description of the load balancer.
 func (i Identity) Description() string {
 	const head = "Kubernetes "
 	if i.Untagged {
@@ -54,7 +54,7 @@ func (i Identity) Description() string {
 	return i.describe(head, "")
 }
 
-// Tags gives the tags of everything that can carry tags when it is created.
+// Tags returns the tags of everything that can carry tags when it is created.
 func (i Identity) Tags() []string {
 	if i.Untagged {
 		return nil
@@ -66,10 +66,10 @@ func (i Identity) Tags() []string {
 	return append(tags, i.ServiceTag())
 }
 
-// ServiceTag gives the tag by which everything made for the Service is found.
+// ServiceTag returns the tag by which everything made for the Service is found.
 func (i Identity) ServiceTag() string { return serviceTagPrefix + i.ServiceUID }
 
-// FloatingIPDescription gives the description of a floating IP made for the
+// FloatingIPDescription returns the description of a floating IP made for the
 // Service. Neutron takes no tags at the creation of a floating IP, so the identity
 // stands here, within "Floating IP for Kubernetes … from cluster NAME".
 func (i Identity) FloatingIPDescription() string {
@@ -100,7 +100,7 @@ func (i Identity) proof(head string) string {
 	return full
 }
 
-// OwnsFloatingIP tells whether a floating IP with this description was made for
+// OwnsFloatingIP reports whether a floating IP with this description was made for
 // the Service: exactly its UID, and no other cluster's.
 func (i Identity) OwnsFloatingIP(description string) bool {
 	return i.owns(floatingIPProof, description)
@@ -114,7 +114,7 @@ func (i Identity) owns(proof *regexp.Regexp, description string) bool {
 	return match != nil && match[1] == i.ServiceUID && (match[2] == "" || i.ClusterID == "" || match[2] == i.ClusterID)
 }
 
-// KeptFloatingIP tells whether a floating IP with this description was made for an
+// KeptFloatingIP reports whether a floating IP with this description was made for an
 // earlier Service of the same name in this cluster, one that is gone: two Services
 // of one name cannot be there at a time. Exactly that name: one that was cut is no
 // proof.
@@ -136,7 +136,7 @@ var (
 	floatingIPProof   = regexp.MustCompile(`^Floating IP for Kubernetes .*\(uid ([^ )]+)(?: in ([^ )]+))?\) from cluster `)
 )
 
-// OwnsFloatingIPOnVIP tells whether a floating IP on the VIP of our load balancer
+// OwnsFloatingIPOnVIP reports whether a floating IP on the VIP of our load balancer
 // was made for the Service. Where cloud-provider-openstack made the load balancer, its
 // description, which is the same in every cluster, proves enough; on one that we made
 // it proves nothing: the Service has asked for one that was kept. On a load balancer

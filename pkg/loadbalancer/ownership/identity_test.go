@@ -98,7 +98,7 @@ func TestOnlyTheNameTagLooksLikeAServiceSharingTheLoadBalancer(t *testing.T) {
 	}
 }
 
-// longest gives an identity with the longest names that Kubernetes allows.
+// longest returns an identity with the longest names that Kubernetes allows.
 func longest(clusterName int, untagged bool) ownership.Identity {
 	return ownership.Identity{
 		ClusterName: strings.Repeat("c", clusterName-1) + "C", ClusterID: clusterUID, ServiceUID: serviceUID,

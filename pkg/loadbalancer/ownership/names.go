@@ -11,18 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// Name gives the name of the load balancer. One that is too long ends with a hash
+// Name returns the name of the load balancer. One that is too long ends with a hash
 // of the whole, so that no two Services share it; all the same a name never proves
 // anything alone, as another cluster may have the same.
 func (i Identity) Name() string { return short(i.fullName()) }
 
-// ListenerName gives the name of the listener for the Service's n-th port.
+// ListenerName returns the name of the listener for the Service's n-th port.
 func (i Identity) ListenerName(n int) string { return i.child("listener", n) }
 
-// PoolName gives the name of the pool for the Service's n-th port.
+// PoolName returns the name of the pool for the Service's n-th port.
 func (i Identity) PoolName(n int) string { return i.child("pool", n) }
 
-// MonitorName gives the name of the health monitor for the Service's n-th port.
+// MonitorName returns the name of the health monitor for the Service's n-th port.
 func (i Identity) MonitorName(n int) string { return i.child("monitor", n) }
 
 func (i Identity) fullName() string {
@@ -76,7 +76,7 @@ func (i Identity) Names() []string {
 	return names
 }
 
-// FormerlyOurs tells whether a load balancer's name is the Service's under another
+// FormerlyOurs reports whether a load balancer's name is the Service's under another
 // --cluster-name. Another cluster's Service of that name has it too: it takes more
 // to prove it ours.
 func (i Identity) FormerlyOurs(name string) bool {
@@ -85,7 +85,7 @@ func (i Identity) FormerlyOurs(name string) bool {
 
 const namePrefix = "kube_service_"
 
-// OwnsChild tells whether a listener or pool of a load balancer is this Service's:
+// OwnsChild reports whether a listener or pool of a load balancer is this Service's:
 // by our tag, by the load balancer's name as its tag (listeners of
 // cloud-provider-openstack), or, for want of any tag, by its name (pools of
 // cloud-provider-openstack). On a load balancer that we share, names alone prove
@@ -108,7 +108,7 @@ func (i Identity) OwnsChild(name string, tags []string) bool {
 	return i.isChild(name) || slices.ContainsFunc(names, func(of string) bool { return isChildOf(name, of) })
 }
 
-// isChild tells whether a name is one that we give.
+// isChild reports whether a name is one that we give.
 func (i Identity) isChild(name string) bool {
 	match := childName.FindStringSubmatch(name)
 	if match == nil {
@@ -125,7 +125,7 @@ var (
 	legacyChildName = regexp.MustCompile(`^(?:listener|pool|monitor)_(a[0-9a-f]{1,31})_\d+$`)
 )
 
-// isChildOf tells whether a name is that of a child of the load balancer of a name,
+// isChildOf reports whether a name is that of a child of the load balancer of a name,
 // perhaps cut.
 func isChildOf(name, of string) bool {
 	if match := legacyChildName.FindStringSubmatch(name); match != nil && match[1] == of {

@@ -70,7 +70,7 @@ func (o Owner) String() string {
 	}
 }
 
-// InThisCluster tells whether a Service of our cluster had it made: by the UID of
+// InThisCluster reports whether a Service of our cluster had it made: by the UID of
 // the cluster or, where cloud-provider-openstack made it, by the cluster's name.
 func (i Identity) InThisCluster(o Owner) bool {
 	switch {
@@ -83,7 +83,7 @@ func (i Identity) InThisCluster(o Owner) bool {
 	}
 }
 
-// OwnsFloatingIPOf tells whether a floating IP on the VIP of a load balancer was made
+// OwnsFloatingIPOf reports whether a floating IP on the VIP of a load balancer was made
 // for its owner.
 func (o Owner) OwnsFloatingIPOf(description string) bool {
 	if match := floatingIPProof.FindStringSubmatch(description); match != nil {

@@ -8,7 +8,7 @@ type Place struct {
 	Subnets, Networks []string
 }
 
-// Has tells whether a VIP in a subnet of a network can be of a load balancer of this
+// Has reports whether a VIP in a subnet of a network can be of a load balancer of this
 // cluster. Only there does its address prove anything: another network of the project
 // may have the same range of addresses.
 func (p Place) Has(subnetID, networkID string) bool {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// SecurityGroupName gives the name of the security group that is made for the
+// SecurityGroupName returns the name of the security group that is made for the
 // Service alone. It is cloud-provider-openstack's, and holds the UID of the Service.
 func (i Identity) SecurityGroupName() string {
 	return cut(fmt.Sprintf("lb-sg-%s-%s-%s", i.ServiceUID, i.Namespace, i.Service))
 }
 
-// SecurityGroupDescription gives the description of that group.
+// SecurityGroupDescription returns the description of that group.
 func (i Identity) SecurityGroupDescription() string {
 	return cut(fmt.Sprintf("Security Group for %s/%s Service LoadBalancer in cluster %s", i.Namespace, i.Service, i.ClusterName))
 }
 
-// SecurityGroupTags gives the tags of that group. They are for others to find it
+// SecurityGroupTags returns the tags of that group. They are for others to find it
 // by; that it is ours is proven by the UID in its name, if no tag speaks against it.
 func (i Identity) SecurityGroupTags() []string {
 	if i.ClusterID == "" {
@@ -26,13 +26,13 @@ func (i Identity) SecurityGroupTags() []string {
 	return []string{clusterTagPrefix + i.ClusterID, i.ServiceTag()}
 }
 
-// OwnsSecurityGroup tells whether a security group is the Service's own. A cluster
+// OwnsSecurityGroup reports whether a security group is the Service's own. A cluster
 // that was restored from our backup has Services of the same UIDs: its tags tell.
 func (i Identity) OwnsSecurityGroup(name string, tags []string) bool {
 	return name == i.SecurityGroupName() && i.claim(tags) != Theirs
 }
 
-// SharedGroupName gives the name of the security group that all Services of the
+// SharedGroupName returns the name of the security group that all Services of the
 // cluster share; "" when the cluster has no identity to tell it from others by.
 func (i Identity) SharedGroupName() string {
 	if i.ClusterID == "" {
@@ -41,15 +41,15 @@ func (i Identity) SharedGroupName() string {
 	return "lb-sg-cluster-" + i.ClusterID
 }
 
-// SharedGroupDescription gives the description of that group.
+// SharedGroupDescription returns the description of that group.
 func (i Identity) SharedGroupDescription() string {
 	return cut("Security Group for the nodes behind LoadBalancer Services in cluster " + i.ClusterName)
 }
 
-// SharedGroupTags gives the tags of that group.
+// SharedGroupTags returns the tags of that group.
 func (i Identity) SharedGroupTags() []string { return []string{clusterTagPrefix + i.ClusterID} }
 
-// OwnsSharedGroup tells whether a security group is the cluster's shared one.
+// OwnsSharedGroup reports whether a security group is the cluster's shared one.
 func (i Identity) OwnsSharedGroup(name string, tags []string) bool {
 	clusters := tagged(tags, clusterTagPrefix)
 	return i.ClusterID != "" && name == i.SharedGroupName() && (len(clusters) == 0 || slices.Contains(clusters, i.ClusterID))
@@ -57,7 +57,7 @@ func (i Identity) OwnsSharedGroup(name string, tags []string) bool {
 
 const ruleHead = "LoadBalancer Service "
 
-// RuleDescription gives the description of the Service's rules in the shared group,
+// RuleDescription returns the description of the Service's rules in the shared group,
 // by which they are found: rules have no names and no tags at their creation.
 func (i Identity) RuleDescription() string {
 	return cut(ruleHead + i.Namespace + "/" + i.Service + " (uid " + i.ServiceUID + ")")
@@ -67,8 +67,8 @@ func (i Identity) RuleDescription() string {
 // need, such as one for a port that health monitors ask on every node.
 const CommonRuleDescription = "LoadBalancer Services, health checks"
 
-// IsCommonRule tells whether a rule of the shared group is of no Service alone.
+// IsCommonRule reports whether a rule of the shared group is of no Service alone.
 func IsCommonRule(description string) bool { return description == CommonRuleDescription }
 
-// IsServiceRule tells whether a rule of the shared group is a Service's.
+// IsServiceRule reports whether a rule of the shared group is a Service's.
 func IsServiceRule(description string) bool { return strings.HasPrefix(description, ruleHead) }

@@ -153,7 +153,7 @@ func (g *Groups) addRules(ctx context.Context, t *Task) error {
 	}
 }
 
-// ruleOpts gives what is to be added.
+// ruleOpts returns what is to be added.
 func (g *Groups) ruleOpts(t *Task) []rules.CreateOpts {
 	var opts []rules.CreateOpts
 	add := func(wanted []Rule, description string) {

@@ -39,7 +39,7 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 	return found, nil
 }
 
-// sharedDrifted tells whether ports have lost the shared group: any Service brings
+// sharedDrifted reports whether ports have lost the shared group: any Service brings
 // it back to all of them.
 func (g *Groups) sharedDrifted(look *surroundings, id string, ports []string, before map[string]*State) (uid, why string) {
 	if g.mode != Shared || id == "" {

@@ -22,7 +22,7 @@ func (e *UnenforcedError) Error() string {
 }
 
 // enforceable refuses source ranges that some node would not keep.
-func enforceable(w *Wish, t *Task) error {
+func enforceable(w *Spec, t *Task) error {
 	switch {
 	case !w.Restricted():
 		return nil
@@ -34,26 +34,26 @@ func enforceable(w *Wish, t *Task) error {
 	return nil
 }
 
-// keepClients gives a wish that lets in the clients that are let in now. Where there are no
+// keepClients returns a spec that lets in the clients that are let in now. Where there are no
 // rules to tell, it lets in those that it names: an error where it names none for want of
 // knowing.
-func (g *Groups) keepClients(ctx context.Context, r Request) (*Wish, error) {
+func (g *Groups) keepClients(ctx context.Context, r Request) (*Spec, error) {
 	s, err := g.observe(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	kept := *r.Wish
-	seen := clients(s.Rules, r.Wish.NodePorts, r.Wish.IPv6)
+	kept := *r.Spec
+	seen := clients(s.Rules, r.Spec.NodePorts, r.Spec.IPv6)
 	switch {
 	case len(seen) > 0:
-		kept.Clients = slices.DeleteFunc(seen, func(prefix string) bool { return prefix == everybody(r.Wish.IPv6) })
+		kept.Clients = slices.DeleteFunc(seen, func(prefix string) bool { return prefix == everybody(r.Spec.IPv6) })
 	case r.Unread:
 		return nil, fmt.Errorf("the security group of the Service is gone, and its source ranges cannot be read: whom to let in is not known")
 	}
 	return &kept, nil
 }
 
-// clients gives the prefixes that rules let in to any of some ports, everybody alone where
+// clients returns the prefixes that rules let in to any of some ports, everybody alone where
 // one of them lets everybody in.
 func clients(rules []Held, ports []Opening, ipv6 bool) []string {
 	var seen []string

@@ -79,16 +79,16 @@ func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, m
 // Request is a Service whose groups are looked at.
 type Request struct {
 	ID ownership.Identity
-	// Wish is nil when nothing is wanted.
-	Wish *Wish
+	// Spec is nil when nothing is wanted.
+	Spec *Spec
 	// VIPSubnet is the subnet of the VIP, "" when it is not known yet.
 	VIPSubnet string
 	// Before tells that the Service may have been served by an earlier process, whose
 	// configuration may have been another.
 	Before bool
-	// Kept has the same clients let in as are now, whatever the Wish says, and does not ask
+	// Kept has the same clients let in as are now, whatever the Spec says, and does not ask
 	// what other groups let in: the Service is refused, and goes on with what it has.
-	// Unread tells that the Wish does not say whom it wants to let in.
+	// Unread tells that the Spec does not say whom it wants to let in.
 	Kept, Unread bool
 }
 
@@ -111,31 +111,31 @@ type Task struct {
 func (g *Groups) Plan(ctx context.Context, r Request) (*Task, error) {
 	t := &Task{id: r.ID, beside: map[string]bool{}}
 	var err error
-	if r.Kept && r.Wish != nil && r.Wish.Direct {
-		if r.Wish, err = g.keepClients(ctx, r); err != nil {
+	if r.Kept && r.Spec != nil && r.Spec.Direct {
+		if r.Spec, err = g.keepClients(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	if r.Wish != nil {
+	if r.Spec != nil {
 		if g.mode == Shared && r.ID.SharedGroupName() == "" {
 			return nil, fmt.Errorf("security-group-mode=%s needs to tell clusters apart: let the controller read the namespace kube-system", Shared)
 		}
 		if t.desired, err = g.desire(ctx, r, t); err != nil {
 			return nil, err
 		}
-		if err := enforceable(r.Wish, t); err != nil {
+		if err := enforceable(r.Spec, t); err != nil {
 			return nil, err
 		}
 	}
 	if t.state, err = g.observe(ctx, r); err != nil {
 		return nil, err
 	}
-	if r.Wish != nil && r.Wish.Restricted() && !r.Kept {
+	if r.Spec != nil && r.Spec.Restricted() && !r.Kept {
 		if err := g.openToAll(ctx, t); err != nil {
 			return nil, err
 		}
 	}
-	if r.Wish != nil || !r.Kept { // groups that a refused Service has are not given up: cloud.conf may be what is wrong
+	if r.Spec != nil || !r.Kept { // groups that a refused Service has are not given up: cloud.conf may be what is wrong
 		t.Plan = Diff(t.desired, *t.state)
 	}
 	return t, nil
@@ -149,7 +149,7 @@ func names(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// desire gives what a Service needs in the cloud.
+// desire returns what a Service needs in the cloud.
 func (g *Groups) desire(ctx context.Context, r Request, t *Task) (*Desired, error) {
 	nearby, err := g.nearby(ctx, r)
 	if err != nil {
@@ -158,22 +158,22 @@ func (g *Groups) desire(ctx context.Context, r Request, t *Task) (*Desired, erro
 	d := &Desired{
 		Name: r.ID.SecurityGroupName(), Description: r.ID.SecurityGroupDescription(), Tags: r.ID.SecurityGroupTags(),
 	}
-	own, common := r.Wish.Rules(nearby)
+	own, common := r.Spec.Rules(nearby)
 	if g.mode == Shared {
 		d.Name, d.Description, d.Tags = r.ID.SharedGroupName(), r.ID.SharedGroupDescription(), r.ID.SharedGroupTags()
 		d.Own, d.Common = own, common
 	} else {
 		d.Own = sortRules(slices.Concat(own, common))
 	}
-	d.Ports, err = g.nodePorts(ctx, r.Wish, t)
+	d.Ports, err = g.nodePorts(ctx, r.Spec, t)
 	return d, err
 }
 
-// nearby gives the CIDRs that the load balancer sends from: the subnets of members
+// nearby returns the CIDRs that the load balancer sends from: the subnets of members
 // and VIP.
 func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
 	var cidrs []string
-	for _, id := range append(slices.Clone(r.Wish.Subnets), r.VIPSubnet) {
+	for _, id := range append(slices.Clone(r.Spec.Subnets), r.VIPSubnet) {
 		if id == "" {
 			continue
 		}
@@ -181,20 +181,20 @@ func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if prefix, err := netip.ParsePrefix(cidr); err == nil && prefix.Addr().Is6() == r.Wish.IPv6 {
+		if prefix, err := netip.ParsePrefix(cidr); err == nil && prefix.Addr().Is6() == r.Spec.IPv6 {
 			cidrs = append(cidrs, prefix.Masked().String())
 		} else if cidr == "" && id != r.VIPSubnet {
 			return nil, fmt.Errorf("there is no subnet %s for members, or this project cannot see it", id)
 		}
 	}
-	if len(cidrs) == 0 && !r.Wish.Direct {
+	if len(cidrs) == 0 && !r.Spec.Direct {
 		return nil, fmt.Errorf("it is not known from which subnet the load balancer reaches the nodes: name it with member-subnet-id")
 	}
 	slices.Sort(cidrs)
 	return slices.Compact(cidrs), nil
 }
 
-// stripe gives the lock of a port. Some ports share one.
+// stripe returns the lock of a port. Some ports share one.
 func (g *Groups) stripe(portID string) *sync.Mutex {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(portID)) // never fails

@@ -106,7 +106,7 @@ func id(service string) ownership.Identity {
 // plan looks at what a Service at a NodePort needs.
 func (w *world) plan(mode, service string, nodePort int) *securitygroup.Task {
 	w.t.Helper()
-	task, err := w.groups.Plan(w.t.Context(), securitygroup.Request{ID: id(service), VIPSubnet: w.cloud.Subnet.ID, Wish: &securitygroup.Wish{
+	task, err := w.groups.Plan(w.t.Context(), securitygroup.Request{ID: id(service), VIPSubnet: w.cloud.Subnet.ID, Spec: &securitygroup.Spec{
 		Mode: mode, NodePorts: []securitygroup.Opening{{Protocol: "tcp", Port: nodePort}}, Subnets: []string{w.cloud.Subnet.ID}, Members: w.nodes,
 	}})
 	if err != nil {
@@ -132,14 +132,14 @@ func (w *world) group(name string) string {
 	return group.ID
 }
 
-// ports gives the ports of servers.
+// ports returns the ports of servers.
 func (w *world) ports() []simneutron.Port {
 	return slices.DeleteFunc(w.cloud.Neutron.Ports(), func(p simneutron.Port) bool {
 		return !slices.ContainsFunc(w.nodes, func(n securitygroup.Node) bool { return n.Server == p.DeviceID })
 	})
 }
 
-// set gives a port these groups, as somebody else.
+// set returns a port these groups, as somebody else.
 func (w *world) set(port simneutron.Port, groups ...string) {
 	w.t.Helper()
 	if _, err := w.cloud.Neutron.UpdatePort(port.ID, simneutron.PortUpdate{SecurityGroups: &groups}); err != nil {

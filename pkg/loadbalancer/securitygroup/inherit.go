@@ -17,7 +17,7 @@ type everything struct {
 	ports  map[string][]string                // IDs by group
 }
 
-// inherited gives what there is for a Service that this process has not worked on.
+// inherited returns what there is for a Service that this process has not worked on.
 func (g *Groups) inherited(ctx context.Context, id ownership.Identity) (*State, error) {
 	all, err := g.lookAtAll(ctx)
 	if err != nil {

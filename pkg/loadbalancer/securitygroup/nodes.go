@@ -9,7 +9,7 @@ import (
 )
 
 // nodePorts finds the ports of the nodes.
-func (g *Groups) nodePorts(ctx context.Context, w *Wish, t *Task) ([]NodePort, error) {
+func (g *Groups) nodePorts(ctx context.Context, w *Spec, t *Task) ([]NodePort, error) {
 	nodes := w.Members
 	if g.mode == Shared {
 		nodes = slices.Concat(w.Members, w.Others)
@@ -43,7 +43,7 @@ func (g *Groups) nodePorts(ctx context.Context, w *Wish, t *Task) ([]NodePort, e
 	return all, nil
 }
 
-// portsOf gives the ports of nodes by server. Those of a server that lacks one of
+// portsOf returns the ports of nodes by server. Those of a server that lacks one of
 // its node's addresses are read anew.
 func (g *Groups) portsOf(ctx context.Context, nodes []Node) (map[string][]neutron.Port, error) {
 	servers := make([]string, 0, len(nodes))
@@ -69,7 +69,7 @@ func (g *Groups) portsOf(ctx context.Context, nodes []Node) (map[string][]neutro
 	return g.facts.NodePorts(ctx, servers)
 }
 
-// at gives the ports that have one of the addresses.
+// at returns the ports that have one of the addresses.
 func at(ports []neutron.Port, addresses []string) []neutron.Port {
 	var found []neutron.Port
 	for _, port := range ports {

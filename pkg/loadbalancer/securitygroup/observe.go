@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// observe gives what the cloud has for a Service. It is read once, and then
+// observe returns what the cloud has for a Service. It is read once, and then
 // remembered as we leave it.
 func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 	s := g.known(r.ID.ServiceUID)
@@ -144,7 +144,7 @@ func (g *Groups) leftovers(ctx context.Context, id ownership.Identity, s *State)
 	return nil
 }
 
-// leftInShared tells whether the shared group has rules of the Service, or has lost
+// leftInShared reports whether the shared group has rules of the Service, or has lost
 // its last Service and is still there.
 func (g *Groups) leftInShared(ctx context.Context, groupID string, id ownership.Identity) (bool, error) {
 	own, err := g.neutron.SecurityGroupRules(ctx, groupID, id.RuleDescription())
@@ -155,7 +155,7 @@ func (g *Groups) leftInShared(ctx context.Context, groupID string, id ownership.
 	return err == nil && !used, err
 }
 
-// inUse tells whether the shared group has rules of any Service, or of somebody
+// inUse reports whether the shared group has rules of any Service, or of somebody
 // else. Common rules are few.
 func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
 	const most = 50
@@ -165,7 +165,7 @@ func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
 	}), err
 }
 
-// lookAtOthers gives all groups of the project by name, as they were when this
+// lookAtOthers returns all groups of the project by name, as they were when this
 // process first looked, less what it has deleted.
 func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]neutron.SecurityGroup, error) {
 	g.mu.Lock()
@@ -193,7 +193,7 @@ func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]neutron.Securit
 	return g.others, err
 }
 
-// Exists tells whether a security group, or a rule, that was made for a Service is
+// Exists reports whether a security group, or a rule, that was made for a Service is
 // left.
 func (g *Groups) Exists(ctx context.Context, id ownership.Identity) (bool, error) {
 	s, err := g.remains(ctx, id)
@@ -203,7 +203,7 @@ func (g *Groups) Exists(ctx context.Context, id ownership.Identity) (bool, error
 	return len(s.Obsolete) > 0 || s.ObsoleteRules != "", nil
 }
 
-// remains gives all that there is of a Service, in any mode, as not needed any more.
+// remains returns all that there is of a Service, in any mode, as not needed any more.
 func (g *Groups) remains(ctx context.Context, id ownership.Identity) (*State, error) {
 	s := &State{}
 	switch g.mode {

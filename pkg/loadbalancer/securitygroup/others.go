@@ -35,7 +35,7 @@ func (g *Groups) openToAll(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// letsEverybodyIn tells whether a rule opens to all what a rule of ours opens to some.
+// letsEverybodyIn reports whether a rule opens to all what a rule of ours opens to some.
 func letsEverybodyIn(r neutron.SecurityGroupRule, own Rule) bool {
 	prefix, ok := canonicalPrefix(r)
 	if r.Direction != "ingress" || r.EtherType != own.EtherType() || r.RemoteGroupID != "" || r.RemoteAddressGroupID != "" ||

@@ -62,7 +62,7 @@ func (p Plan) Creates() bool {
 	})
 }
 
-// Steps gives all steps in order.
+// Steps returns all steps in order.
 func (p Plan) Steps() []Step { return slices.Concat(p.Open, p.Close) }
 
 // Step is one change of the cloud. String prints it in one line.
@@ -147,7 +147,7 @@ func (s LeaveShared) String() string {
 	return fmt.Sprintf("security group %s: delete the Service's rules", s.ID)
 }
 
-// Diff gives the steps from what is there to what is wanted; nil wants nothing.
+// Diff returns the steps from what is there to what is wanted; nil wants nothing.
 //
 //	rule that is there                       step
 //	wanted                                   none
@@ -191,14 +191,14 @@ func Diff(d *Desired, s State) Plan {
 	return p
 }
 
-// missing gives the rules that are wanted and not there.
+// missing returns the rules that are wanted and not there.
 func missing(wanted []Rule, have []Held) []Rule {
 	return slices.DeleteFunc(slices.Clone(wanted), func(r Rule) bool {
 		return slices.ContainsFunc(have, func(h Held) bool { return h.Text == "" && h.Rule == r })
 	})
 }
 
-// surplus gives the rules that are there and not wanted.
+// surplus returns the rules that are there and not wanted.
 func surplus(d *Desired, have []Held) (tighten, drop []Held) {
 	for _, h := range have {
 		switch {
@@ -212,7 +212,7 @@ func surplus(d *Desired, have []Held) (tighten, drop []Held) {
 	return tighten, drop
 }
 
-// ports gives the ports that must get the group, and those that must lose it.
+// ports returns the ports that must get the group, and those that must lose it.
 func ports(wanted []NodePort, have []string) (join, leave []NodePort) {
 	keep := map[string]bool{}
 	for _, port := range wanted {

@@ -105,7 +105,7 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// list gives the groups of a port with one more, or one less.
+// list returns the groups of a port with one more, or one less.
 func list(groups []string, groupID string, member bool) []string {
 	others := slices.DeleteFunc(slices.Clone(groups), func(id string) bool { return id == groupID })
 	if member {

@@ -1,6 +1,6 @@
 // Package securitygroup lets load balancers, or their clients, reach the NodePorts
 // of the nodes. It has the shape of the engine beside it: what a Service asks for
-// (wish.go) becomes what is wanted in the cloud, the cloud is read into a State
+// (spec.go) becomes what is wanted in the cloud, the cloud is read into a State
 // (observe.go), Diff (plan.go) compares the two without a look at anything else, and
 // apply.go alone writes.
 //
@@ -48,7 +48,7 @@ type Rule struct {
 // String prints a rule as in "tcp/30080 from 10.6.0.0/16".
 func (r Rule) String() string { return fmt.Sprintf("%s from %s", r.Opening, r.Prefix) }
 
-// EtherType gives Neutron's word for the IP version.
+// EtherType returns Neutron's word for the IP version.
 func (r Rule) EtherType() string {
 	if prefix, err := netip.ParsePrefix(r.Prefix); err == nil && prefix.Addr().Is4() {
 		return "IPv4"
@@ -56,7 +56,7 @@ func (r Rule) EtherType() string {
 	return "IPv6"
 }
 
-// neutronProtocol gives Neutron's word for the protocol.
+// neutronProtocol returns Neutron's word for the protocol.
 func (r Rule) neutronProtocol() string {
 	if r.Protocol == icmp && r.EtherType() == "IPv6" {
 		return "ipv6-icmp"
@@ -97,7 +97,7 @@ func held(r neutron.SecurityGroupRule) Held {
 	return h
 }
 
-// onePort gives the port of a rule that has one; ICMP has none.
+// onePort returns the port of a rule that has one; ICMP has none.
 func onePort(r neutron.SecurityGroupRule, protocol string) (int, bool) {
 	if protocol == icmp {
 		return 0, r.PortRangeMin == nil && r.PortRangeMax == nil
@@ -108,7 +108,7 @@ func onePort(r neutron.SecurityGroupRule, protocol string) (int, bool) {
 	return *r.PortRangeMin, true
 }
 
-// protocolName gives the name of a protocol, which Neutron keeps as it was given:
+// protocolName returns the name of a protocol, which Neutron keeps as it was given:
 // also as a number.
 func protocolName(text string) (string, bool) {
 	switch text {
@@ -124,7 +124,7 @@ func protocolName(text string) (string, bool) {
 	return "", false
 }
 
-// canonicalPrefix gives the prefix of a rule without host bits; none means all
+// canonicalPrefix returns the prefix of a rule without host bits; none means all
 // addresses of its IP version.
 func canonicalPrefix(r neutron.SecurityGroupRule) (string, bool) {
 	if r.RemoteIPPrefix == "" {

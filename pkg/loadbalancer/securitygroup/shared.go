@@ -45,7 +45,7 @@ func (s *sharedGroup) ready() bool {
 	return s.known && s.id != "" && len(s.stray)+len(s.spare) == 0
 }
 
-// snapshot gives ID and ports.
+// snapshot returns ID and ports.
 func (s *sharedGroup) snapshot() (id string, ports []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,14 +67,14 @@ func (s *sharedGroup) unset() {
 	s.known, s.rules = false, nil
 }
 
-// is tells whether a group is the shared one.
+// is reports whether a group is the shared one.
 func (s *sharedGroup) is(groupID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.known && s.id == groupID
 }
 
-// has tells whether a port uses the shared group.
+// has reports whether a port uses the shared group.
 func (s *sharedGroup) has(groupID, portID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func with(sorted []string, id string, member bool) []string {
 	}
 }
 
-// take gives the rules of a Service as they were read lately. They are given once:
+// take returns the rules of a Service as they were read lately. They are given once:
 // after that they may be others.
 func (s *sharedGroup) take(description string, now time.Time) ([]Held, bool) {
 	s.mu.Lock()
@@ -176,7 +176,7 @@ func serviceRules(group neutron.SecurityGroup) int {
 	return n
 }
 
-// using gives the IDs of the ports that use a group, sorted.
+// using returns the IDs of the ports that use a group, sorted.
 func (g *Groups) using(ctx context.Context, groupID string) ([]string, error) {
 	ports, err := g.neutron.PortsInGroup(ctx, groupID)
 	if err != nil {

@@ -89,7 +89,7 @@ func NewLook(began time.Time, loadBalancers []LoadBalancer, floatingIPs []Floati
 	return look
 }
 
-// Tagged gives the load balancers that carry a tag.
+// Tagged returns the load balancers that carry a tag.
 func (l *Look) Tagged(tag string) []LoadBalancer {
 	var found []LoadBalancer
 	for _, id := range l.tagged[tag] {
@@ -98,7 +98,7 @@ func (l *Look) Tagged(tag string) []LoadBalancer {
 	return found
 }
 
-// Described gives the floating IPs of a description.
+// Described returns the floating IPs of a description.
 func (l *Look) Described(description string) []FloatingIP {
 	var found []FloatingIP
 	for _, id := range l.described[description] {
@@ -113,7 +113,7 @@ func (l *Look) Named(name string) int { return l.named[name] }
 // OnPort finds the floating IPs on a port.
 func (l *Look) OnPort(portID string) []FloatingIP { return l.onPort[portID] }
 
-// FirstFloatingIPs gives the floating IPs that there were at the first look of this
+// FirstFloatingIPs returns the floating IPs that there were at the first look of this
 // process, or, when it has taken none, at the first call.
 func (i *Inventory) FirstFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
 	i.mu.Lock()
@@ -171,7 +171,7 @@ func New(octaviaAPI Octavia, neutronAPI Neutron, clk clock.PassiveClock) *Invent
 	return &Inventory{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
 }
 
-// Look gives a look that is no older than an age, taking one if need be.
+// Look returns a look that is no older than an age, taking one if need be.
 func (i *Inventory) Look(ctx context.Context, age time.Duration) (*Look, error) {
 	i.mu.Lock()
 	last := i.last

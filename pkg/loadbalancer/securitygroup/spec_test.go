@@ -107,7 +107,7 @@ func TestWhatIsOpenedWhen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := Read(&model.LoadBalancer{Listeners: c.listeners}, c.options)
+			w := SpecOf(&model.LoadBalancer{Listeners: c.listeners}, c.options)
 			own, common := w.Rules(c.nearby)
 			if diff := cmp.Diff(c.own, texts(own)); diff != "" {
 				t.Errorf("own (-want +got):\n%s", diff)

@@ -13,10 +13,10 @@ const (
 	Shared     = "shared"
 )
 
-// Wish is what a Service asks of the nodes' security groups. It is made without a
+// Spec is what a Service asks of the nodes' security groups. It is made without a
 // look at the cloud, so that two of them tell whether anything has to be done.
 // Subnets stand in it by ID: their CIDRs never change.
-type Wish struct {
+type Spec struct {
 	// Mode is PerService or Shared.
 	Mode string
 	// NodePorts are where traffic goes, HealthPorts where monitors ask beside them
@@ -44,7 +44,7 @@ type Node struct {
 	Addresses []string
 }
 
-// Options are what a Wish needs beside the load balancer.
+// Options are what a Spec needs beside the load balancer.
 type Options struct {
 	Mode    string
 	Direct  bool
@@ -56,9 +56,9 @@ type Options struct {
 	Others     []Node
 }
 
-// Read gives what a load balancer needs of the nodes' security groups.
-func Read(lb *model.LoadBalancer, o Options) *Wish {
-	w := &Wish{Mode: o.Mode, Direct: o.Direct, IPv6: o.IPv6, Members: o.Members, Others: o.Others}
+// Read returns what a load balancer needs of the nodes' security groups.
+func SpecOf(lb *model.LoadBalancer, o Options) *Spec {
+	w := &Spec{Mode: o.Mode, Direct: o.Direct, IPv6: o.IPv6, Members: o.Members, Others: o.Others}
 	if o.Direct {
 		w.Clients = o.Clients
 	}
@@ -102,7 +102,7 @@ func Read(lb *model.LoadBalancer, o Options) *Wish {
 	return w
 }
 
-// transport gives Neutron's word for what a listener's pool speaks.
+// transport returns Neutron's word for what a listener's pool speaks.
 func transport(p model.Protocol) string {
 	switch p.Transport() {
 	case model.UDP:
@@ -114,7 +114,7 @@ func transport(p model.Protocol) string {
 	}
 }
 
-// probe gives what a monitor of a type speaks.
+// probe returns what a monitor of a type speaks.
 func probe(monitor string) string {
 	switch monitor {
 	case model.MonitorUDPConnect:
@@ -143,16 +143,16 @@ func unique(openings []Opening) []Opening {
 }
 
 // Restricted tells that the security groups are what keeps other clients out.
-func (w *Wish) Restricted() bool { return w.Direct && len(w.Clients) > 0 }
+func (w *Spec) Restricted() bool { return w.Direct && len(w.Clients) > 0 }
 
-// Rules gives the rules that are needed: own are the Service's, common may be
+// Rules returns the rules that are needed: own are the Service's, common may be
 // needed by others too. Nearby are the CIDRs of the subnets of members and VIP:
 //
 //	who reaches the node          NodePort from           other monitor port from
 //	the load balancer             nearby                  nearby
 //	clients, ranges are given     the ranges; nearby for monitors, where no range covers it
 //	clients, no ranges            everywhere              nearby
-func (w *Wish) Rules(nearby []string) (own, common []Rule) {
+func (w *Spec) Rules(nearby []string) (own, common []Rule) {
 	from := nearby
 	if w.Direct {
 		if from = w.Clients; len(from) == 0 {
@@ -176,7 +176,7 @@ func cross(openings []Opening, prefixes []string) []Rule {
 	return rules
 }
 
-// uncovered gives the prefixes that are not within one of the others.
+// uncovered returns the prefixes that are not within one of the others.
 func uncovered(prefixes, others []string) []string {
 	within := func(text string) bool {
 		inner, err := netip.ParsePrefix(text)
