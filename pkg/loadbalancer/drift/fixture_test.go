@@ -1,0 +1,227 @@
+package drift_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+const (
+	uid      = types.UID("uid")
+	interval = 5 * time.Minute
+)
+
+func web() types.NamespacedName { return types.NamespacedName{Namespace: "default", Name: "web"} }
+
+func identity() ownership.Identity {
+	return ownership.Identity{ClusterName: "kubernetes", ClusterID: "cluster", ServiceUID: string(uid), Namespace: "default", Service: "web"}
+}
+
+// fakeCloud has one load balancer, with a listener, a pool and two members. It records what
+// is read.
+type fakeCloud struct {
+	// seen is what snapshots show of the load balancer; others are further ones.
+	seen        snapshot.LoadBalancer
+	others      []snapshot.LoadBalancer
+	floatingIPs []snapshot.FloatingIP
+	parts       observe.Parts
+	tree        octavia.StatusTree
+	// groups is what another client has changed of security groups.
+	groups map[string]string
+	// lookErr, readErr and groupsErr are returned by snapshots, reads and the security groups.
+	lookErr, readErr, groupsErr error
+	// drained are the members that OutOfService finds.
+	drained []string
+	// reading, when set, is called by reads of settings.
+	reading func()
+
+	mu    sync.Mutex
+	looks []time.Time
+	reads []string
+}
+
+func newCloud() *fakeCloud {
+	id := identity()
+	active := func(id, operating string) octavia.NodeStatus {
+		return octavia.NodeStatus{ID: id, ProvisioningStatus: octavia.StatusActive, OperatingStatus: operating}
+	}
+	return &fakeCloud{
+		seen: snapshot.LoadBalancer{ID: "lb", Name: id.Name(), Status: octavia.StatusActive, Operating: "ONLINE", Tags: id.Tags(), UpdatedAt: time.Now()},
+		parts: observe.Parts{
+			LoadBalancer: octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
+				ID: "lb", Name: id.Name(), Tags: id.Tags(), Provider: "amphora", AdminStateUp: true, ProvisioningStatus: octavia.StatusActive,
+			}},
+			Listeners: []listeners.Listener{{
+				ID: "listener", Name: id.ListenerName(0), Tags: id.Tags(), Protocol: "TCP", ProtocolPort: 80, DefaultPoolID: "pool",
+				AdminStateUp: true, ProvisioningStatus: octavia.StatusActive,
+			}},
+			Pools: []octavia.Pool{{Pool: pools.Pool{
+				ID: "pool", Name: id.PoolName(0), Tags: id.Tags(), Protocol: "TCP", LBMethod: "ROUND_ROBIN", AdminStateUp: true,
+				ProvisioningStatus: octavia.StatusActive, Members: []pools.Member{{ID: "a"}, {ID: "b"}},
+			}}},
+		},
+		tree: octavia.StatusTree{NodeStatus: active("lb", "ONLINE"), Listeners: []octavia.ListenerStatus{{
+			NodeStatus: active("listener", "ONLINE"), Pools: []octavia.PoolStatus{{NodeStatus: active("pool", "ONLINE"), Members: []octavia.MemberStatus{
+				{NodeStatus: active("a", "ONLINE"), Address: "10.0.0.1", Port: 30080},
+				{NodeStatus: active("b", "ONLINE"), Address: "10.0.0.2", Port: 30080},
+			}}},
+		}}},
+	}
+}
+
+// contents is the load balancer as it was applied.
+func (c *fakeCloud) contents() *model.LoadBalancer {
+	lb := c.parts.Model(identity())
+	for i, id := range []string{"a", "b"} {
+		lb.Listeners[0].Pool.Members = append(lb.Listeners[0].Pool.Members, model.Member{
+			ID: id, Address: []string{"10.0.0.1", "10.0.0.2"}[i], Port: 30080, Status: model.Status{Provisioning: octavia.StatusActive},
+		})
+	}
+	return lb
+}
+
+func (c *fakeCloud) record(read string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reads = append(c.reads, read)
+	return c.readErr
+}
+
+func (c *fakeCloud) Look(context.Context, time.Duration) (*snapshot.Look, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.looks = append(c.looks, time.Now())
+	if c.lookErr != nil {
+		return nil, c.lookErr
+	}
+	all := slices.Clone(c.others)
+	if c.seen.ID != "" {
+		all = append(all, c.seen)
+	}
+	return snapshot.NewLook(time.Now(), all, c.floatingIPs), nil
+}
+
+func (c *fakeCloud) StatusTree(context.Context, string) (*octavia.StatusTree, error) {
+	return &c.tree, c.record("status tree")
+}
+
+func (c *fakeCloud) Settings(context.Context, ownership.Identity, octavia.LoadBalancer) (observe.Parts, error) {
+	if c.reading != nil {
+		c.reading()
+	}
+	return c.parts, c.record("settings")
+}
+
+func (c *fakeCloud) OutOfService(_ context.Context, lb *model.LoadBalancer) error {
+	members := lb.Listeners[0].Pool.Members
+	for i := range members {
+		members[i].Drained = slices.Contains(c.drained, members[i].ID)
+	}
+	return c.record("members out of service")
+}
+
+func (c *fakeCloud) Drifted(context.Context) (map[string]string, error) { return c.groups, c.groupsErr }
+
+// fixture is a Detector that watches a fakeCloud, in a bubble of testing/synctest.
+type fixture struct {
+	t        *testing.T
+	cloud    *fakeCloud
+	store    *state.Store
+	detector *drift.Detector
+	// busy are the Services and load balancers that this process is changing.
+	busy    map[string]bool
+	drifted []types.NamespacedName
+}
+
+// run calls a test with a Detector in a bubble. What was applied last is what the cloud has,
+// and was confirmed five minutes ago.
+func run(t *testing.T, interval time.Duration, test func(*fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fixture{t: t, cloud: newCloud(), busy: map[string]bool{}, store: state.New(clock.RealClock{}, nil)}
+		f.detector = drift.New(drift.Options{
+			ClusterID: "cluster", Interval: interval, Store: f.store, Clock: clock.RealClock{},
+			Snapshots: f.cloud, Octavia: f.cloud, Observer: f.cloud, SecurityGroups: f.cloud,
+			Busy: func(uid types.UID, loadBalancerID string) bool { return f.busy[string(uid)] || f.busy[loadBalancerID] },
+		})
+		f.store.SetApplied(uid, &state.Applied{
+			Service: web(), Identity: identity(), Address: "192.0.2.1",
+			Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
+			LoadBalancer: state.LoadBalancer{ID: "lb", Provider: "amphora"},
+			Contents:     model.Pack(f.cloud.contents()),
+			Seen:         state.Seen{UpdatedAt: f.cloud.seen.UpdatedAt, OperatingStatus: "ONLINE", Since: time.Now(), Confirmed: true},
+			Annotated:    state.Annotated{Fingerprint: true, Address: true},
+		})
+		time.Sleep(5 * time.Minute)
+		test(f)
+	})
+}
+
+// background runs work until the end of the test.
+func (f *fixture) background(work func(context.Context)) {
+	ctx, cancel := context.WithCancel(f.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { work(ctx) })
+	f.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	synctest.Wait()
+}
+
+// watch runs Watch until the end of the test, and returns after its first snapshot.
+func (f *fixture) watch() {
+	f.background(func(ctx context.Context) {
+		f.detector.Watch(ctx, func(service types.NamespacedName) { f.drifted = append(f.drifted, service) })
+	})
+}
+
+// advance lets time pass, and waits until all that is due is done.
+func (f *fixture) advance(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (f *fixture) applied() *state.Applied { return f.store.Get(uid).Applied }
+
+// change replaces what was applied last.
+func (f *fixture) change(change func(*state.Applied)) {
+	changed := *f.applied()
+	change(&changed)
+	f.store.SetApplied(uid, &changed)
+}
+
+// assertDrift compares the drift of the Service, "" for none.
+func (f *fixture) assertDrift(want string) {
+	f.t.Helper()
+	if got := f.store.Get(uid).Drift.Reason; got != want {
+		f.t.Errorf("drift %q, want %q", got, want)
+	}
+	if reported := slices.Equal(f.drifted, []types.NamespacedName{web()}); reported != (want != "") || len(f.drifted) > 1 {
+		f.t.Errorf("reported are %v", f.drifted)
+	}
+}
+
+func (f *fixture) assertReads(want ...string) {
+	f.t.Helper()
+	if !slices.Equal(f.cloud.reads, want) {
+		f.t.Errorf("read %q, want %q", f.cloud.reads, want)
+	}
+}

@@ -1,0 +1,178 @@
+package drift_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// What is read of a load balancer that a snapshot shows, and what is known of it then.
+func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
+	t.Parallel()
+	const tree, settings, members = "status tree", "settings", "members out of service"
+	unconfirmed := func(f *fixture) {
+		f.change(func(a *state.Applied) { a.Seen.Confirmed, a.Annotated.Fingerprint = false, false })
+	}
+	moved := func(f *fixture) { f.cloud.seen.UpdatedAt = time.Now().Add(-time.Minute) }
+	health := func(f *fixture) {
+		moved(f)
+		f.cloud.seen.Operating = "DEGRADED"
+	}
+	for name, test := range map[string]struct {
+		given     []func(*fixture)
+		reads     []string
+		drift     string
+		confirmed bool
+	}{
+		"nothing changed":                  {confirmed: true},
+		"not confirmed yet":                {given: given(unconfirmed), reads: []string{settings}, confirmed: true},
+		"not confirmed, and changed":       {given: given(unconfirmed, foreignListener), reads: []string{settings}, drift: state.ReasonChanged},
+		"not confirmed, changed just now":  {given: given(unconfirmed, justNow)},
+		"not confirmed, after a restart":   {given: given(unconfirmed, noContents)},
+		"updated_at moved":                 {given: given(moved), reads: []string{settings, members}},
+		"it moved long ago":                {given: given(longAgo), reads: []string{settings, members}, confirmed: true},
+		"it moved, another listener":       {given: given(moved, foreignListener), reads: []string{settings}, drift: state.ReasonChanged},
+		"it moved, a setting":              {given: given(moved, otherProtocolPort), reads: []string{settings}, drift: state.ReasonChanged},
+		"it moved, a member is new":        {given: given(moved, newMember), reads: []string{settings}, drift: state.ReasonChanged},
+		"it moved, the VIP's policy":       {given: given(withPolicy, moved), reads: []string{settings}, drift: state.ReasonChanged},
+		"it moved, with a floating IP":     {given: given(withFloatingIP, moved), reads: []string{settings, members}},
+		"it moved, and the floating IP":    {given: given(withFloatingIP, moved, floatingIPGone), drift: state.ReasonChanged},
+		"it moved, switched off":           {given: given(moved, switchedOff), reads: []string{settings}, drift: state.ReasonChanged},
+		"it moved, after a restart":        {given: given(moved, noContents), drift: state.ReasonChanged},
+		"it moved, the read fails":         {given: given(moved, failingReads), reads: []string{settings}, confirmed: true},
+		"health moved too":                 {given: given(health), reads: []string{tree}},
+		"health, long ago":                 {given: given(health, longAgo), reads: []string{tree}},
+		"health, a member is switched off": {given: given(health, offlineInTree), reads: []string{tree, members}},
+		"health, a drained member":         {given: given(withDrained, health, drainedInTree), reads: []string{tree}},
+		"health, a drained one is back":    {given: given(withDrained, health), reads: []string{tree, members}},
+		"health, it is in ERROR itself":    {given: given(health, errorInTree), reads: []string{tree}, drift: state.ReasonChanged},
+		"health, a member is drained":      {given: given(health, drainedInTree), reads: []string{tree, members}},
+		"health, a member is gone":         {given: given(health, goneInTree), reads: []string{tree}, drift: state.ReasonChanged},
+		"health, a part is in ERROR":       {given: given(health, brokenInTree), reads: []string{tree}, drift: state.ReasonChanged},
+		"health, the read fails":           {given: given(health, failingReads), reads: []string{tree}, confirmed: true},
+		"it is gone":                       {given: given(gone), drift: "the load balancer is gone"},
+		"another client is changing it":    {given: given(pending), confirmed: true},
+		"others changed it, not confirmed": {given: given(unconfirmed, byOthers), reads: []string{settings, members}, confirmed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, interval, func(f *fixture) {
+				for _, change := range test.given {
+					change(f)
+				}
+				f.watch()
+				f.assertReads(test.reads...)
+				f.assertDrift(test.drift)
+				switch known := f.applied(); {
+				case (known == nil) != (test.drift != ""):
+					t.Errorf("known is %+v", known)
+				case known != nil && known.Seen.Confirmed != test.confirmed:
+					t.Errorf("confirmed is %v, want %v", known.Seen.Confirmed, test.confirmed)
+				case test.confirmed && known.Seen.ChangedByOthers:
+					t.Error("it is confirmed, and changed by others")
+				}
+			})
+		})
+	}
+}
+
+func given(changes ...func(*fixture)) []func(*fixture) { return changes }
+
+func justNow(f *fixture) { f.change(func(a *state.Applied) { a.Seen.Since = time.Now() }) }
+
+func noContents(f *fixture) { f.change(func(a *state.Applied) { a.Contents = nil }) }
+
+func byOthers(f *fixture) { f.change(func(a *state.Applied) { a.Seen.ChangedByOthers = true }) }
+
+func longAgo(f *fixture) { f.cloud.seen.UpdatedAt = time.Now().Add(-state.AtRest - time.Second) }
+
+func foreignListener(f *fixture) {
+	f.cloud.parts.Listeners = append(f.cloud.parts.Listeners, listeners.Listener{ID: "theirs", Name: "theirs", Protocol: "TCP", ProtocolPort: 9000, AdminStateUp: true})
+}
+
+func otherProtocolPort(f *fixture) { f.cloud.parts.Listeners[0].ProtocolPort = 81 }
+
+func newMember(f *fixture) {
+	f.cloud.parts.Pools[0].Members = append(f.cloud.parts.Pools[0].Members, pools.Member{ID: "theirs"})
+}
+
+func switchedOff(f *fixture) { f.cloud.seen.AdminDown = true }
+
+func failingReads(f *fixture) { f.cloud.readErr = errors.New("broken") }
+
+func gone(f *fixture) { f.cloud.seen.ID = "" }
+
+func pending(f *fixture) {
+	f.cloud.seen.Status, f.cloud.seen.UpdatedAt = octavia.StatusPendingUpdate, time.Now()
+}
+
+// withContents replaces the contents that were applied.
+func (f *fixture) withContents(change func(*model.LoadBalancer)) {
+	lb := f.cloud.contents()
+	change(lb)
+	f.change(func(a *state.Applied) { a.Contents = model.Pack(lb) })
+}
+
+func withPolicy(f *fixture) {
+	f.withContents(func(lb *model.LoadBalancer) { lb.VIP.QoSPolicyID = "policy" })
+}
+
+func withDrained(f *fixture) {
+	f.withContents(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.Members[0].Drained = true })
+}
+
+func withFloatingIP(f *fixture) {
+	f.withContents(func(lb *model.LoadBalancer) { lb.FloatingIP = &model.FloatingIP{ID: "fip"} })
+	f.change(func(a *state.Applied) { a.LoadBalancer.FloatingIPID = "fip" })
+	f.cloud.seen.VIPPortID = "vip"
+	f.cloud.floatingIPs = []snapshot.FloatingIP{{ID: "fip", PortID: "vip"}}
+}
+
+func floatingIPGone(f *fixture) { f.cloud.floatingIPs = nil }
+
+func errorInTree(f *fixture) { f.cloud.tree.ProvisioningStatus = octavia.StatusError }
+
+func offlineInTree(f *fixture) {
+	f.cloud.tree.Listeners[0].Pools[0].Members[0].OperatingStatus = "OFFLINE"
+}
+
+func drainedInTree(f *fixture) {
+	f.cloud.tree.Listeners[0].Pools[0].Members[0].OperatingStatus = "DRAINING"
+}
+
+func goneInTree(f *fixture) {
+	pool := &f.cloud.tree.Listeners[0].Pools[0]
+	pool.Members = pool.Members[:1]
+}
+
+func brokenInTree(f *fixture) {
+	f.cloud.tree.Listeners[0].ProvisioningStatus = octavia.StatusError
+}
+
+// The digest without nodes does not cover who is out of service, and the fingerprint is of
+// another updated_at.
+func TestWatch_KnowsMembersThatAreOutOfService(t *testing.T) {
+	t.Parallel()
+	run(t, interval, func(f *fixture) {
+		at := time.Now()
+		f.cloud.seen.UpdatedAt, f.cloud.drained = at, []string{"b"}
+		f.watch()
+		f.assertDrift("")
+		known := f.applied()
+		if !known.Seen.UpdatedAt.Equal(at) || !known.Seen.Since.Equal(at) || !known.Seen.ChangedByOthers || known.Annotated.Fingerprint || known.Digests.Nodeless != "" {
+			t.Errorf("known is %+v", known)
+		}
+		lb := known.Contents.Unpack()
+		if members := lb.Listeners[0].Pool.Members; members[0].Drained || !members[1].Drained || !lb.UpdatedAt.Equal(at) {
+			t.Errorf("contents are %+v", lb)
+		}
+	})
+}
