@@ -26,12 +26,13 @@ const (
 	// Nodes of a growing cluster come in groups; each costs one request.
 	defaultNodeSyncs = 50
 
-	// Hundreds of workers with an event and a status each want more of the API
-	// server than upstream's 20 requests a second.
+	// Hundreds of workers with an event and a status each need more of the API server
+	// than the 20 requests a second of k8s.io/cloud-provider.
 	defaultQPS, defaultBurst = 100, 200
 )
 
-// newCommand makes upstream's command with our defaults, flags and provider.
+// newCommand returns the command of k8s.io/cloud-provider with our defaults, flags and
+// provider.
 func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	opts, err := options.NewCloudControllerManagerOptions()
 	if err != nil {
@@ -48,9 +49,9 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 
 	command := app.NewCloudControllerManagerCommand(opts, p.initCloud, p.controllers(),
 		names.CCMControllerAliases(), flags, p.ctx.Done())
-	command.Flags().Lookup("concurrent-service-syncs").Usage = "The number of Services that are worked on at a time. " +
-		"A Service holds its worker for at most half a second times this number; past that the work goes on by itself, " +
-		"and the Service comes back to the queue for its end, with an event."
+	command.Flags().Lookup("concurrent-service-syncs").Usage = "The number of Services that are reconciled at a time. " +
+		"A Service holds its worker for at most two minutes, and for less when workers become scarce; past that the operation " +
+		"continues in the background, and the Service is requeued until the operation completes, with an event."
 	command.Use = programName
 	command.Long = programName + ` connects a Kubernetes cluster to the OpenStack that it
 runs on. It reads cloud.conf (--cloud-config), or the OS_* environment variables
@@ -60,24 +61,24 @@ when it is given none.`
 		return fmt.Errorf("%w (--help lists all flags)", err)
 	})
 	gates := tolerateUnknownGates(command.Flags(), utilfeature.DefaultMutableFeatureGate)
-	runUpstream := command.RunE
+	runManager := command.RunE
 	command.RunE = func(command *cobra.Command, arguments []string) error {
 		switch command.Flags().Lookup("version").Value.String() {
-		case "true", "raw": // upstream would tell the version of its libraries, as "Kubernetes"
+		case "true", "raw": // else it is the version of the libraries, as "Kubernetes"
 			_, err := fmt.Fprintf(out, "%s %s\n", programName, p.build)
 			return err
 		}
-		if err := p.begin(command.Flags(), gates.unknown); err != nil {
+		if err := p.start(command.Flags(), gates.unknown); err != nil {
 			return err
 		}
-		return runUpstream(command, arguments)
+		return runManager(command, arguments)
 	}
 	return command, nil
 }
 
-// begin is what comes before everything of upstream's: our line is the first of the
+// start does what comes before the controller manager starts: our line is the first of the
 // log.
-func (p *process) begin(flags *pflag.FlagSet, unknownGates []string) error {
+func (p *process) start(flags *pflag.FlagSet, unknownGates []string) error {
 	if err := startLogging(flags); err != nil {
 		return err
 	}
@@ -87,11 +88,11 @@ func (p *process) begin(flags *pflag.FlagSet, unknownGates []string) error {
 	if len(unknownGates) > 0 {
 		klog.InfoS("Ignored feature gates in --feature-gates that this program does not have", "ignored", unknownGates)
 	}
-	return takeFromEnvironment(flags, p.env)
+	return setFromEnvironment(flags, p.env)
 }
 
-// initCloud is called by upstream once the flags are parsed; it cannot fail other
-// than by ending the process.
+// initCloud returns the provider once the flags are parsed. It has no error to return: where
+// there is no provider, it ends the process.
 func (p *process) initCloud(completed *appconfig.CompletedConfig) upstream.Interface {
 	cloud, err := p.connect(completed)
 	if errors.Is(context.Cause(p.ctx), errSignalled) {

@@ -22,8 +22,8 @@ func command(t *testing.T, arguments ...string) (*cobra.Command, *process, *byte
 	return command, p, &out
 }
 
-// The peer's users replace the image and nothing else.
-func TestEveryFlagOfThePeerIsTaken(t *testing.T) {
+// Users of cloud-provider-openstack replace the image and nothing else.
+func TestCommand_AcceptsFlagsOfCloudProviderOpenStack(t *testing.T) {
 	t.Parallel()
 	command, p, _ := command(t)
 	err := command.ParseFlags([]string{
@@ -48,7 +48,7 @@ func TestEveryFlagOfThePeerIsTaken(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
+func TestCommand_HasDefaults(t *testing.T) {
 	t.Parallel()
 	command, _, _ := command(t)
 	for flag, want := range map[string]string{
@@ -78,7 +78,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestUserAgentNamesUsAfterTheOperatorsAdditions(t *testing.T) {
+func TestUserAgent_EndsWithTheProgram(t *testing.T) {
 	t.Parallel()
 	for want, additions := range map[string][]string{
 		"openstack-cloud-controller-manager/v1":                    nil,

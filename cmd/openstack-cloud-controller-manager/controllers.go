@@ -12,14 +12,14 @@ import (
 	"k8s.io/controller-manager/controller"
 )
 
-// controllers are upstream's. The service controller starts when the cloud has what it
-// needs, which upstream looks at only once.
+// controllers returns those of k8s.io/cloud-provider. The service controller starts when the
+// cloud has a load balancer service, which it would look for only once.
 func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	all := maps.Clone(app.DefaultInitFuncConstructors)
 	services := all[names.ServiceLBController]
-	upstream := services.Constructor
+	construct := services.Constructor
 	services.Constructor = func(initial app.ControllerInitContext, completed *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
-		start := upstream(initial, completed, cloud)
+		start := construct(initial, completed, cloud)
 		return func(ctx context.Context, shared controllermanager.ControllerContext) (controller.Interface, bool, error) {
 			enabled, err := p.provider.Load().StartServices(func() (bool, error) {
 				_, enabled, err := start(ctx, shared) // it has no health check of its own

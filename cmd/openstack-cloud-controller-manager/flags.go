@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// ownArguments leaves out a first argument that is the path of the program itself.
+// ownArguments returns the arguments without a first one that is the path of the program itself.
 // The manifests and the chart of cloud-provider-openstack, whose image has no
 // entrypoint, begin the container's args with it.
 func ownArguments(arguments []string) []string {
@@ -24,24 +24,23 @@ func ownArguments(arguments []string) []string {
 	return arguments
 }
 
-// fromEnvironment are the variables that cloud-provider-openstack's manifests give
-// the container, for $(CLOUD_CONFIG) and $(CLUSTER_NAME) in its args.
-var fromEnvironment = map[string]string{"cloud-config": "CLOUD_CONFIG", "cluster-name": "CLUSTER_NAME"}
+// environmentFlags are the flags that have a variable: the manifests of
+// cloud-provider-openstack set these for $(CLOUD_CONFIG) and $(CLUSTER_NAME) in its args.
+var environmentFlags = map[string]string{"cloud-config": "CLOUD_CONFIG", "cluster-name": "CLUSTER_NAME"}
 
-// takeFromEnvironment sets the flags that have a variable, when none of them is
-// given. One of them alone is no reason to look: a cluster that was named
-// "kubernetes" by the flag's default must not get another name from a variable that
-// nobody has read so far.
-func takeFromEnvironment(flags *pflag.FlagSet, env config.Environment) error {
+// setFromEnvironment sets the environmentFlags from their variables, unless one of them is
+// given: a cluster that was named "kubernetes" by the flag's default must not get another
+// name from a variable that nobody has read so far.
+func setFromEnvironment(flags *pflag.FlagSet, env config.Environment) error {
 	if env == nil {
 		return nil
 	}
-	for name := range fromEnvironment {
+	for name := range environmentFlags {
 		if flags.Changed(name) {
 			return nil
 		}
 	}
-	for name, variable := range fromEnvironment {
+	for name, variable := range environmentFlags {
 		value, _ := env(variable)
 		if value == "" {
 			continue
@@ -53,20 +52,21 @@ func takeFromEnvironment(flags *pflag.FlagSet, env config.Environment) error {
 	return nil
 }
 
-// gatesFlag is the name of upstream's flag for feature gates.
+// gatesFlag is the name of the flag for feature gates.
 const gatesFlag = "feature-gates"
 
-// lenientGates is the value of --feature-gates. It leaves out gates that are not
-// known here: cloud-provider-openstack knows all those of Kubernetes, and
-// installations hand the same list to all components.
+// lenientGates is the value of --feature-gates. It ignores gates that this program does not
+// have: cloud-provider-openstack has all those of Kubernetes, and installations pass the
+// same list to all components.
 type lenientGates struct {
 	pflag.Value
 	gates featuregate.MutableFeatureGate
-	// unknown are those that were left out.
+	// unknown are those that were ignored.
 	unknown []string
 }
 
-// tolerateUnknownGates makes --feature-gates, which sets the gates, lenient.
+// tolerateUnknownGates replaces the value of --feature-gates, which sets the gates, by a
+// lenient one, and returns it.
 func tolerateUnknownGates(flags *pflag.FlagSet, gates featuregate.MutableFeatureGate) *lenientGates {
 	flag := flags.Lookup(gatesFlag)
 	lenient := &lenientGates{Value: flag.Value, gates: gates}
@@ -93,8 +93,8 @@ func (l *lenientGates) knows(name string) bool {
 	return known
 }
 
-// startLogging does what upstream does as its first, so that something of ours can be
-// logged before its flags are: it applies the flags of the log.
+// startLogging applies the flags for logging. The controller manager does the same as its
+// first step, and then logs its flags: our line is to come before them.
 func startLogging(flags *pflag.FlagSet) error {
 	logging := logsapi.NewLoggingConfiguration()
 	same := pflag.NewFlagSet(programName, pflag.ContinueOnError)
@@ -108,6 +108,6 @@ func startLogging(flags *pflag.FlagSet) error {
 	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 		return errs[i]
 	}
-	logsapi.ReapplyHandling = logsapi.ReapplyHandlingIgnoreUnchanged // upstream does it again
+	logsapi.ReapplyHandling = logsapi.ReapplyHandlingIgnoreUnchanged // the controller manager does it again
 	return logsapi.ValidateAndApply(logging, utilfeature.DefaultFeatureGate)
 }

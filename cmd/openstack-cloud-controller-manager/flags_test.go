@@ -12,7 +12,7 @@ import (
 
 // cloud-provider-openstack's image has no entrypoint: in its manifests and its chart
 // the args begin with the path of the program, in other places the command does.
-func TestAFirstArgumentThatIsTheProgramIsLeftOut(t *testing.T) {
+func TestOwnArguments_OmitsThePathOfTheProgram(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ given, want []string }{
 		{[]string{"/bin/openstack-cloud-controller-manager", "--v=1"}, []string{"--v=1"}},
@@ -28,7 +28,7 @@ func TestAFirstArgumentThatIsTheProgramIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentIsAskedOnlyWithoutFlags(t *testing.T) {
+func TestSetFromEnvironment_OnlyWithoutFlags(t *testing.T) {
 	t.Parallel()
 	both := map[string]string{"CLOUD_CONFIG": "/etc/config/cloud.conf", "CLUSTER_NAME": "prod"}
 	for name, test := range map[string]struct {
@@ -48,7 +48,7 @@ func TestTheEnvironmentIsAskedOnlyWithoutFlags(t *testing.T) {
 		if err := command.ParseFlags(test.args); err != nil {
 			t.Fatal(err)
 		}
-		if err := takeFromEnvironment(command.Flags(), p.env); err != nil {
+		if err := setFromEnvironment(command.Flags(), p.env); err != nil {
 			t.Fatal(err)
 		}
 		got := []string{command.Flags().Lookup("cloud-config").Value.String(), command.Flags().Lookup("cluster-name").Value.String()}
@@ -58,7 +58,7 @@ func TestTheEnvironmentIsAskedOnlyWithoutFlags(t *testing.T) {
 	}
 }
 
-func TestFeatureGatesOfOtherComponentsAreLeftOut(t *testing.T) {
+func TestLenientGates_IgnoresGatesOfOtherComponents(t *testing.T) {
 	t.Parallel()
 	flags, own := pflag.NewFlagSet("", pflag.ContinueOnError), utilfeature.DefaultMutableFeatureGate.DeepCopy()
 	own.AddFlag(flags)

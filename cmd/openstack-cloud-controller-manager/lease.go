@@ -17,23 +17,23 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// leaseReadPatience is how long the start of the controllers waits for the read
-// that lets us give the lease back one day.
-const leaseReadPatience = 5 * time.Second
+// leaseReadTimeout is how long the start of the controllers waits for the read of the
+// lease, which is needed to release it.
+const leaseReadTimeout = 5 * time.Second
 
-// giveBackPatience is how long the lease may take to be given back. An API server that
-// is away does not hold up the end: the lease expires soon enough.
-const giveBackPatience = 3 * time.Second
+// leaseReleaseTimeout is how long the release of the lease may take. An API server that is
+// away does not hold up the shutdown: the lease expires soon enough.
+const leaseReleaseTimeout = 3 * time.Second
 
-// lease is the leader election lease, to be given back at the end. Upstream's
-// election cannot do it: it never ends before the process. A nil lease is that of
-// a process without leader election.
+// lease is the leader election lease, which is released at the shutdown. The leader election
+// of the controller manager cannot do it: it never ends before the process. A nil lease is
+// that of a process without leader election.
 type lease struct {
 	leases coordination.LeaseInterface
 	name   string
 
 	mu sync.Mutex
-	// holder is our name in the lease, once we lead.
+	// holder is the identity of this process in the lease, once it leads.
 	holder string
 }
 
@@ -45,13 +45,14 @@ func newLease(completed *appconfig.CompletedConfig) *lease {
 	return &lease{leases: completed.Client.CoordinationV1().Leases(election.ResourceNamespace), name: election.ResourceName}
 }
 
-// learnHolder notes our own name. Upstream makes it up and tells nobody, but when
-// it starts us, we have just become the holder.
-func (l *lease) learnHolder(ctx context.Context) {
+// readHolder reads the identity of this process from the lease. The leader election generates
+// it and does not expose it, but this process has just become the holder when its provider
+// is initialized.
+func (l *lease) readHolder(ctx context.Context) {
 	if l == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, leaseReadPatience)
+	ctx, cancel := context.WithTimeout(ctx, leaseReadTimeout)
 	defer cancel()
 	host, err := os.Hostname()
 	if err != nil {
@@ -69,8 +70,8 @@ func (l *lease) learnHolder(ctx context.Context) {
 	}
 }
 
-// release gives the lease back if we hold it. The process must end right after it,
-// or upstream's election takes the lease again.
+// release releases the lease if this process holds it. The process must end right after
+// that, or its leader election acquires the lease again.
 func (l *lease) release(ctx context.Context) error {
 	if l == nil {
 		return nil
@@ -80,7 +81,7 @@ func (l *lease) release(ctx context.Context) error {
 	if l.holder == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, giveBackPatience)
+	ctx, cancel := context.WithTimeout(ctx, leaseReleaseTimeout)
 	defer cancel()
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		held, err := l.leases.Get(ctx, l.name, metav1.GetOptions{})
@@ -95,7 +96,7 @@ func (l *lease) release(ctx context.Context) error {
 		return err
 	})
 	if err == nil {
-		err = ctx.Err() // which the retry takes for the end of its own patience
+		err = ctx.Err() // which the retry takes for its own timeout
 	}
 	if err != nil {
 		return fmt.Errorf("give back lease %s: %w", l.name, err)

@@ -18,8 +18,8 @@ import (
 
 const leaseName = "cloud-controller-manager"
 
-// held gives a cluster whose lease is held by holder, and our view of it.
-func held(holder string) (*fake.Clientset, *lease) {
+// heldBy returns a cluster whose lease is held by holder, and our view of it.
+func heldBy(holder string) (*fake.Clientset, *lease) {
 	client := fake.NewClientset(&coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: leaseName},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To(holder), LeaseDurationSeconds: ptr.To[int32](15), LeaseTransitions: ptr.To[int32](4)},
@@ -36,7 +36,7 @@ func spec(t *testing.T, client *fake.Clientset) coordinationv1.LeaseSpec {
 	return got.Spec
 }
 
-func ourName(t *testing.T) string {
+func ownHolder(t *testing.T) string {
 	t.Helper()
 	host, err := os.Hostname()
 	if err != nil {
@@ -45,10 +45,10 @@ func ourName(t *testing.T) string {
 	return host + "_a5b0"
 }
 
-func TestTheLeaseIsGivenBack(t *testing.T) {
+func TestLease_IsReleased(t *testing.T) {
 	t.Parallel()
-	client, l := held(ourName(t))
-	l.learnHolder(t.Context())
+	client, l := heldBy(ownHolder(t))
+	l.readHolder(t.Context())
 	if err := l.release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,15 +58,15 @@ func TestTheLeaseIsGivenBack(t *testing.T) {
 	}
 }
 
-func TestALeaseThatIsNotOursIsLeftAlone(t *testing.T) {
+func TestLease_OfAnotherHolderIsKept(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ whenLeading, atTheEnd string }{
 		"another host leads":      {"elsewhere_1", "elsewhere_1"},
-		"another took it over":    {ourName(t), "elsewhere_1"},
-		"another of our own host": {ourName(t), ourName(t) + "b"},
+		"another took it over":    {ownHolder(t), "elsewhere_1"},
+		"another of our own host": {ownHolder(t), ownHolder(t) + "b"},
 	} {
-		client, l := held(test.whenLeading)
-		l.learnHolder(t.Context())
+		client, l := heldBy(test.whenLeading)
+		l.readHolder(t.Context())
 		taken, _ := client.CoordinationV1().Leases("kube-system").Get(t.Context(), leaseName, metav1.GetOptions{})
 		taken.Spec.HolderIdentity = ptr.To(test.atTheEnd)
 		if _, err := client.CoordinationV1().Leases("kube-system").Update(t.Context(), taken, metav1.UpdateOptions{}); err != nil {
@@ -81,23 +81,23 @@ func TestALeaseThatIsNotOursIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestAReplicaThatNeverLedGivesNothingBack(t *testing.T) {
+func TestLease_IsNotReleasedByReplicaThatNeverLed(t *testing.T) {
 	t.Parallel()
-	client, l := held(ourName(t))
+	client, l := heldBy(ownHolder(t))
 	if err := l.release(t.Context()); err != nil || len(client.Actions()) != 0 {
 		t.Errorf("error %v, requests %v", err, client.Actions())
 	}
 	var none *lease
-	none.learnHolder(t.Context())
+	none.readHolder(t.Context())
 	if err := none.release(t.Context()); err != nil {
 		t.Errorf("without leader election: %v", err)
 	}
 }
 
-func TestARenewalInBetweenIsNoObstacle(t *testing.T) {
+func TestLease_IsReleasedDespiteConflicts(t *testing.T) {
 	t.Parallel()
-	client, l := held(ourName(t))
-	l.learnHolder(t.Context())
+	client, l := heldBy(ownHolder(t))
+	l.readHolder(t.Context())
 	conflicts := 2
 	client.PrependReactor("update", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
 		conflicts--
@@ -111,13 +111,13 @@ func TestARenewalInBetweenIsNoObstacle(t *testing.T) {
 	}
 }
 
-func TestALeaseThatCannotBeReadIsNoReasonNotToStart(t *testing.T) {
+func TestLease_MayBeUnreadable(t *testing.T) {
 	t.Parallel()
-	client, l := held(ourName(t))
+	client, l := heldBy(ownHolder(t))
 	client.PrependReactor("get", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, nil, context.DeadlineExceeded
 	})
-	l.learnHolder(t.Context())
+	l.readHolder(t.Context())
 	if l.holder != "" {
 		t.Errorf("holder %q out of nothing", l.holder)
 	}

@@ -21,19 +21,19 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-// shutdownPatience is how long calls may take to return once they were told to
-// end, with those that create something in the cloud. It is below the 30 s that the
+// shutdownTimeout is how long calls may take to return after the shutdown has begun,
+// including those that create something in the cloud. It is below the 30 s that the
 // kubelet gives a pod.
-const shutdownPatience = 25 * time.Second
+const shutdownTimeout = 25 * time.Second
 
-// errSignalled is the cause of an end that was asked for.
+// errSignalled is the cause of a shutdown that a signal has asked for.
 var errSignalled = errors.New("asked to stop by a signal")
 
 func main() {
 	os.Exit(run(os.Args[1:], os.LookupEnv, os.Stdout))
 }
 
-// run is the program: it gives the exit code.
+// run runs the program and returns its exit code.
 func run(arguments []string, env config.Environment, out io.Writer) int {
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
@@ -49,7 +49,7 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 	if code != 0 {
 		return code
 	}
-	p.finish()
+	p.shutdown()
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSignalled) {
 		klog.ErrorS(cause, "Stopped")
 		klog.Flush()
@@ -59,13 +59,13 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 	return 0
 }
 
-// upstreamPatience is how long upstream may take to notice the end. It waits for an API
-// server that is away without listening.
-const upstreamPatience = 2 * time.Second
+// managerStopTimeout is how long the controller manager of k8s.io/cloud-provider may take to
+// stop. It does not listen to its context while it waits for an API server that is away.
+const managerStopTimeout = 2 * time.Second
 
-// stopOnSignal ends the process in order at the first SIGTERM or SIGINT, and at
-// once at the second. It logs, and so begins after the log is set up; a signal before
-// that ends the process as it is.
+// stopOnSignal shuts the process down gracefully at the first SIGTERM or SIGINT, and ends it
+// at once at the second. It logs, and so is called after logging is set up; a signal before
+// that ends the process at once.
 func (p *process) stopOnSignal() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
@@ -81,8 +81,8 @@ func (p *process) stopOnSignal() {
 		}
 		select {
 		case <-p.returned:
-		case <-time.After(upstreamPatience):
-			p.finish()
+		case <-time.After(managerStopTimeout):
+			p.shutdown()
 			klog.FlushAndExit(klog.ExitFlushTimeout, 0)
 		}
 	}()

@@ -32,8 +32,8 @@ type outcome struct {
 	out, errors string
 }
 
-// program runs the program until it ends by itself, with this environment alone.
-func program(t *testing.T, env []string, arguments ...string) outcome {
+// runProgram runs the program until it ends by itself, with this environment alone.
+func runProgram(t *testing.T, env []string, arguments ...string) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -63,8 +63,8 @@ func overwrite(t *testing.T, path, text string) {
 	}
 }
 
-// cluster gives the flags for an API server that nobody needs to answer.
-func cluster(t *testing.T) []string {
+// clusterFlags returns the flags for an API server that nobody needs to answer.
+func clusterFlags(t *testing.T) []string {
 	t.Helper()
 	return []string{"--kubeconfig=" + kubeconfigOf(t, "127.0.0.1:1"), "--secure-port=0", "--leader-elect=false"}
 }
@@ -84,22 +84,22 @@ const password = "correct horse battery staple"
 
 // The version stands alone, for scripts; what follows in parentheses is for people who
 // look for the cause of something.
-func TestTheVersionIsPrinted(t *testing.T) {
+func TestProgram_PrintsItsVersion(t *testing.T) {
 	t.Parallel()
-	got := program(t, nil, "--version")
+	got := runProgram(t, nil, "--version")
 	want := regexp.MustCompile(`^openstack-cloud-controller-manager \S+ \(commit \S+, go1\S+, Kubernetes libraries v0\.\d+\.\d+\)\n$`)
 	if got.code != 0 || !want.MatchString(got.out) {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestTheLogBeginsWithTheVersion(t *testing.T) {
+func TestProgram_LogsItsVersionFirst(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{
 		"text": `^I\d.*"Starting" program="openstack-cloud-controller-manager" version="\S+" commit="\S+" go="go1\S+" kubernetesLibraries="v0\.\d+\.\d+"$`,
 		"json": `^{.*"msg":"Starting","v":0,"program":"openstack-cloud-controller-manager","version":"[^"]+","commit":"[^"]+","go":"go1[^"]+","kubernetesLibraries":"v0[^"]+"}$`,
 	} {
-		got := program(t, nil, append(cluster(t), "--cloud-provider=aws", "--v=1", "--logging-format="+format)...)
+		got := runProgram(t, nil, append(clusterFlags(t), "--cloud-provider=aws", "--v=1", "--logging-format="+format)...)
 		first, rest, _ := strings.Cut(got.errors, "\n")
 		if strings.Contains(first, "Data race detection enabled") { // as it is in tests, never in an image
 			first, _, _ = strings.Cut(rest, "\n")
@@ -110,9 +110,9 @@ func TestTheLogBeginsWithTheVersion(t *testing.T) {
 	}
 }
 
-func TestAnUnknownFlagIsTheOnlyThingThatIsSaid(t *testing.T) {
+func TestProgram_ReportsUnknownFlagOnly(t *testing.T) {
 	t.Parallel()
-	got := program(t, nil, "/bin/openstack-cloud-controller-manager", "--cloud-confg=/etc/config/cloud.conf")
+	got := runProgram(t, nil, "/bin/openstack-cloud-controller-manager", "--cloud-confg=/etc/config/cloud.conf")
 	if want := "Error: unknown flag: --cloud-confg (--help lists all flags)\n"; got.code != 1 || got.errors+got.out != want {
 		t.Errorf("exit code %d, said\n%s", got.code, got.errors+got.out)
 	}
@@ -123,7 +123,7 @@ func signInAt(authURL string) string {
 	return "[Global]\nauth-url=" + authURL + "\nusername=u\npassword=\"" + password + "\"\ntenant-name=p\ndomain-name=d\n"
 }
 
-// refusingKeystone is in order, and knows nobody.
+// refusingKeystone returns the URL of a Keystone that works, and refuses everybody.
 func refusingKeystone(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -134,7 +134,7 @@ func refusingKeystone(t *testing.T) string {
 	return server.URL + "/v3"
 }
 
-func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
+func TestProgram_ReportsWhatIsWrongWithTheConfiguration(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		conf string
@@ -159,11 +159,11 @@ func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			arguments := append(cluster(t), test.args...)
+			arguments := append(clusterFlags(t), test.args...)
 			if test.conf != "" {
 				arguments = append(arguments, "--cloud-config="+file(t, "cloud.conf", test.conf))
 			}
-			got := program(t, test.env, append(arguments, "--v=8")...)
+			got := runProgram(t, test.env, append(arguments, "--v=8")...)
 			if got.code != 1 {
 				t.Errorf("exit code %d, want 1", got.code)
 			}
@@ -180,9 +180,9 @@ func TestWhatIsWrongWithTheConfigurationIsSaid(t *testing.T) {
 }
 
 //proves:102
-func TestLogsAreJSONWhenAskedFor(t *testing.T) {
+func TestProgram_LogsJSONWhenAsked(t *testing.T) {
 	t.Parallel()
-	got := program(t, nil, append(cluster(t), "--logging-format=json", "--cloud-provider=aws")...)
+	got := runProgram(t, nil, append(clusterFlags(t), "--logging-format=json", "--cloud-provider=aws")...)
 	if got.code != 1 || !strings.Contains(got.errors, `"msg":"--cloud-provider is`) {
 		t.Errorf("exit code %d, log:\n%s", got.code, got.errors)
 	}

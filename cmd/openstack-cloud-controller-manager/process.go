@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	apiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/cloud-provider/app"
@@ -20,29 +19,28 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
-// process is what lives from start to exit.
+// process is the state of the program from start to exit.
 type process struct {
-	// ctx ends when the process is to end, which stop does.
+	// ctx ends when the process is to shut down, which stop has it do.
 	ctx        context.Context
 	stop       context.CancelCauseFunc
 	env        config.Environment
 	build      build
 	userAgents []string
 
-	// lease belongs to the provider, which is nil until upstream has asked for it and
-	// Keystone has answered.
+	// lease belongs to the provider, which is nil until the controller manager has asked for
+	// it and Keystone has answered.
 	lease    *lease
 	provider atomic.Pointer[cloudprovider.Provider]
-	// returned is closed when upstream has come to its end; finished is the rest of ours.
-	returned chan struct{}
-	finished sync.Once
+	// returned is closed when the controller manager has stopped.
+	returned     chan struct{}
+	shutdownOnce sync.Once
 }
 
-// connect reads cloud.conf and signs in.
+// connect reads cloud.conf, signs in and returns the provider.
 func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.Provider, error) {
 	shared := completed.ComponentConfig.KubeCloudShared
 	if shared.CloudProvider.Name != cloudprovider.Name {
@@ -80,7 +78,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		RegionalIDs:    p.env.RegionalIDs(),
 		CloudRoutes:    routes,
 		Recorder:       completed.EventRecorder,
-		Leading:        p.lease.learnHolder,
+		Leading:        p.lease.readHolder,
 		Stop:           p.stop,
 		Metrics:        reconciles,
 		APIMetrics:     requests,
@@ -89,39 +87,20 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	if err != nil {
 		return nil, err
 	}
-	tellReadiness(&completed.Authentication, connected.Ready)
+	addReadiness(&completed.Authentication, connected.Ready)
 	p.provider.Store(connected)
 	return connected, nil
 }
 
-// The pause between two sign-ins at the start doubles from the first to the longest.
-const firstSignInPause, longestSignInPause = time.Second, 30 * time.Second
-
-// signIn connects to the cloud. As long as Keystone is away it tries again, with what
-// [Global] says by then: this process takes no part in the election meanwhile, is alive
-// and not ready. Everything else is an error, as are refused credentials.
+// signIn connects to the cloud, and answers probes as long as that takes. A process that waits
+// for Keystone takes no part in the leader election, is alive and not ready.
 func (p *process) signIn(serving *apiserver.SecureServingInfo, c cloudprovider.Connection) (*cloudprovider.Provider, error) {
-	handOver := serveWaiting(serving)
-	defer handOver()
-	for pause := firstSignInPause; ; pause = min(2*pause, longestSignInPause) {
-		connected, err := cloudprovider.Connect(p.ctx, c)
-		if err == nil || !apierror.IsKeystoneAway(err) || p.ctx.Err() != nil {
-			return connected, err
-		}
-		klog.ErrorS(err, "Waiting for Keystone: not ready, and not a candidate for the leader until it answers", "again", pause)
-		select {
-		case <-p.ctx.Done():
-			return nil, context.Cause(p.ctx)
-		case <-c.Clock.After(pause):
-		}
-		if global, err := c.Reread(); err == nil {
-			c.Config.Global = global
-		}
-	}
+	stop := serveWaiting(serving)
+	defer stop()
+	return cloudprovider.ConnectWhenAvailable(p.ctx, c)
 }
 
-// rereadGlobal reads the configuration once more. What it warns of was told at the
-// start.
+// rereadGlobal reads [Global] of the configuration again. Warnings were logged at the start.
 func rereadGlobal(path string, env config.Environment) (config.Global, error) {
 	conf, _, err := config.LoadFile(path, env)
 	if err != nil {
@@ -130,15 +109,15 @@ func rereadGlobal(path string, env config.Environment) (config.Global, error) {
 	return conf.Global, nil
 }
 
-// cloudRoutes says whether upstream's route controller will ask for routes.
+// cloudRoutes reports whether the route controller will ask for routes.
 func cloudRoutes(completed *appconfig.CompletedConfig) bool {
 	conf := completed.ComponentConfig
 	return conf.KubeCloudShared.ConfigureCloudRoutes &&
 		controllermanager.IsControllerEnabled(names.NodeRouteController, app.ControllersDisabledByDefault, conf.Generic.Controllers)
 }
 
-// checkRoutes says what is missing where upstream's route controller would end the
-// process over an "invalid CIDR address".
+// checkRoutes returns an error that names what is missing where the route controller would
+// end the process over an "invalid CIDR address".
 func checkRoutes(routerID string, cloudRoutes bool, clusterCIDR string) error {
 	if routerID == "" || !cloudRoutes || clusterCIDR != "" {
 		return nil
@@ -147,16 +126,17 @@ func checkRoutes(routerID string, cloudRoutes bool, clusterCIDR string) error {
 		"as the kube-controller-manager has it, or switch routes off with --configure-cloud-routes=false or --controllers=*,-route")
 }
 
-// finish ends the calls that still run and then gives the lease back, so that
-// another replica goes on at once. The lease of a process that still works on
-// something is left to expire. It returns when that is done, whoever began it.
-func (p *process) finish() {
-	p.finished.Do(func() {
+// shutdown ends the calls that still run and then releases the lease, so that another
+// replica takes over at once. The lease of a process that is still changing something is
+// left to expire. It returns when that is done, also when it is called a second time
+// meanwhile.
+func (p *process) shutdown() {
+	p.shutdownOnce.Do(func() {
 		connected := p.provider.Load()
 		if connected == nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), shutdownPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), shutdownTimeout)
 		defer cancel()
 		if err := connected.Shutdown(ctx); err != nil {
 			klog.ErrorS(err, "Stopping without giving back the leader election lease")
@@ -168,12 +148,13 @@ func (p *process) finish() {
 	})
 }
 
-// userAgent is what we call ourselves to OpenStack, after what the operator adds.
+// userAgent returns the User-Agent of requests to OpenStack: ours, after the operator's
+// additions.
 func userAgent(version string, additions []string) string {
 	return strings.Join(append(additions[:len(additions):len(additions)], programName+"/"+version), " ")
 }
 
-// logProblems logs an error that may be many, one in each line.
+// logProblems logs an error that may consist of many, each by itself.
 func logProblems(err error) {
 	for problem := range strings.Lines(err.Error()) {
 		klog.Error(strings.TrimSpace(problem))

@@ -9,7 +9,7 @@ import (
 
 // cloud.conf is often shared with what needs its router: it must not keep a controller
 // from starting that does nothing with routes.
-func TestARouterNeedsPodNetworksOnlyWhereRoutesAreServed(t *testing.T) {
+func TestCheckRoutes_NeedsPodNetworksOnlyWhereRoutesAreServed(t *testing.T) {
 	t.Parallel()
 	const route, nodes = "node-route-controller", "cloud-node-controller"
 	for name, test := range map[string]struct {

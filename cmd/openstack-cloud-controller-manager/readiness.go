@@ -7,25 +7,25 @@ import (
 	apiserver "k8s.io/apiserver/pkg/server"
 )
 
-// readyPath tells whether this replica could do its work. healthPath, which upstream
-// serves, tells whether it lives: refused credentials are no reason to start it
-// again.
+// readyPath is for readiness probes: it fails while this replica could not do its work.
+// healthPath, which the controller manager serves, is for liveness probes: refused
+// credentials are no reason to restart.
 const (
 	readyPath  = "/readyz"
 	healthPath = "/healthz"
 )
 
-// tellReadiness adds readyPath to the HTTP server. Upstream makes that server itself
-// and lets nobody add to it; the only thing of ours that sees a request before it is
-// served is what authenticates it.
-func tellReadiness(auth *apiserver.AuthenticationInfo, ready func() error) {
+// addReadiness adds readyPath to the HTTP server. The controller manager creates that server
+// and has no way to add a path; the only thing of ours that sees a request before it is
+// served is its authenticator.
+func addReadiness(auth *apiserver.AuthenticationInfo, ready func() error) {
 	if auth.Authenticator != nil {
 		auth.Authenticator = &readiness{next: auth.Authenticator, ready: ready}
 	}
 }
 
-// readiness answers requests for readyPath as those for healthPath as long as we are
-// ready, and turns them away with 401 while we are not.
+// readiness has requests for readyPath answered as those for healthPath while ready returns
+// nil, and else with 401.
 type readiness struct {
 	next  authenticator.Request
 	ready func() error

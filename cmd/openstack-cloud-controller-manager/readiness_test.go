@@ -17,15 +17,15 @@ import (
 
 // A replica whose credentials are refused is not ready, leader or not, and is not
 // killed for it.
-func TestRefusedCredentialsMakeThePodNotReady(t *testing.T) {
+func TestReadiness_FailsWhileCredentialsAreRefused(t *testing.T) {
 	t.Parallel()
-	allowed, err := path.NewAuthorizer([]string{"/healthz", "/readyz", "/livez"}) // upstream's default
+	allowed, err := path.NewAuthorizer([]string{"/healthz", "/readyz", "/livez"}) // the default
 	if err != nil {
 		t.Fatal(err)
 	}
 	var refused error
 	auth := apiserver.AuthenticationInfo{Authenticator: anonymous.NewAuthenticator(nil)}
-	tellReadiness(&auth, func() error { return refused })
+	addReadiness(&auth, func() error { return refused })
 	server := genericapp.BuildHandlerChain(
 		genericapp.NewBaseHandler(&componentconfig.DebuggingConfiguration{}, healthz.NewMutableHealthzHandler()),
 		&apiserver.AuthorizationInfo{Authorizer: allowed}, &auth)

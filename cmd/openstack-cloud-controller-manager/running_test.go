@@ -20,11 +20,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
-// standby are the flags of a process that never leads, as its API server is away, and
+// standbyFlags returns the flags of a process that never leads, as its API server is away, and
 // that listens where running looks for it.
-func standby(t *testing.T) []string {
+func standbyFlags(t *testing.T) []string {
 	t.Helper()
-	return append(cluster(t), "--leader-elect=true", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", freePort(t)),
+	return append(clusterFlags(t), "--leader-elect=true", "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", freePort(t)),
 		"--webhook-secure-port=0", "--cert-dir="+filepath.Join(t.TempDir(), "certs"))
 }
 
@@ -74,7 +74,7 @@ func startProgram(t *testing.T, env []string, arguments ...string) *running {
 	return r
 }
 
-// awaitLog waits until the log says something.
+// awaitLog waits until the log contains a text.
 func (r *running) awaitLog(t *testing.T, text string) {
 	t.Helper()
 	await.Eventually(t, "log of "+text, func(context.Context) error {
@@ -85,7 +85,7 @@ func (r *running) awaitLog(t *testing.T, text string) {
 	})
 }
 
-// answers waits until the program answers so.
+// answers waits until the program answers with a status.
 func (r *running) answers(t *testing.T, path string, want int) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
@@ -107,19 +107,19 @@ func (r *running) answers(t *testing.T, path string, want int) {
 	})
 }
 
-// terminate asks it to end, and gives its exit code. It fails the test where the end
+// terminate sends SIGTERM, and returns the exit code. It fails the test where the shutdown
 // takes as long as that of calls that hang.
 func (r *running) terminate(t *testing.T) int {
 	t.Helper()
 	if err := r.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), shutdownPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), shutdownTimeout)
 	defer cancel()
 	select {
 	case <-r.ended:
 	case <-ctx.Done():
-		t.Fatalf("it still runs %s after SIGTERM:\n%s", shutdownPatience, r.log())
+		t.Fatalf("it still runs %s after SIGTERM:\n%s", shutdownTimeout, r.log())
 	}
 	return r.command.ProcessState.ExitCode()
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// A process that waits for the lease says on its own port that it lives and is ready.
-func TestAStandbyTellsThatItIsReady(t *testing.T) {
+// A process that waits for the lease is alive and ready.
+func TestProgram_IsReadyAsStandby(t *testing.T) {
 	t.Parallel()
 	cloud, err := simulator.Start(simulator.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cloud.Close)
-	p := startProgram(t, nil, append(standby(t), "--cloud-config="+file(t, "cloud.conf", cloud.CloudConf()))...)
+	p := startProgram(t, nil, append(standbyFlags(t), "--cloud-config="+file(t, "cloud.conf", cloud.CloudConf()))...)
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/livez": 404} {
 		p.answers(t, path, want)
 	}
 }
 
-// freePort gives a port that nobody listens on just now.
+// freePort returns a port that nobody listens on just now.
 func freePort(t *testing.T) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

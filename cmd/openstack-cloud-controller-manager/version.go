@@ -18,13 +18,13 @@ var version, commit string
 // v0.36.3 is that of Kubernetes 1.36.3.
 const kubernetesLibrary = "k8s.io/cloud-provider"
 
-// build is what a program was made from.
+// build is what a program was built from.
 type build struct {
 	version, commit, toolchain, libraries string
 }
 
-// thisBuild gives what was linked, else what the Go toolchain noted of the module and
-// its repository.
+// thisBuild returns what was set at link time, else what the Go toolchain has recorded of
+// the module and its repository.
 func thisBuild() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -65,14 +65,14 @@ func repositoryCommit(info *debug.BuildInfo) string {
 	return found
 }
 
-// String gives all of it: the version comes first.
+// String returns all of it: the version comes first.
 func (b build) String() string {
 	return fmt.Sprintf("%s (commit %s, %s, Kubernetes libraries %s)", b.version, b.commit, b.toolchain, b.libraries)
 }
 
-// metric makes kubernetes_build_info as all components of Kubernetes have it, of our
-// version and commit. Kubernetes' own cannot be told them: the variables that it takes
-// them from also choose the release whose feature gates are in force.
+// metric returns kubernetes_build_info, which all components of Kubernetes have, with our
+// version and commit. That of component-base cannot be used: the variables behind it also
+// select the release whose feature gates are in force.
 func (b build) metric() *metrics.GaugeVec {
 	libraries := strings.Split(b.libraries, ".") // v0.36.3 are those of Kubernetes 1.36.3
 	minor := ""

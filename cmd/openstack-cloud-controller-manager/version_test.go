@@ -8,7 +8,7 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-func TestTheBuildIsWhatWasLinkedElseWhatTheToolchainNoted(t *testing.T) {
+func TestBuild_PrefersWhatWasLinked(t *testing.T) {
 	t.Parallel()
 	repository := &debug.BuildInfo{
 		GoVersion: "go1.26.0", Main: debug.Module{Version: "v0.0.0-20260101000000-0123456789ab"},
@@ -32,7 +32,7 @@ func TestTheBuildIsWhatWasLinkedElseWhatTheToolchainNoted(t *testing.T) {
 	}
 }
 
-func TestTheBuildInfoAmongTheMetricsIsOurs(t *testing.T) {
+func TestBuild_MetricHasOurVersion(t *testing.T) {
 	t.Parallel()
 	registry := metrics.NewKubeRegistry()
 	registry.MustRegister(build{"v1.2.3", "fedcba", "go1.26.0", "v0.36.3"}.metric())

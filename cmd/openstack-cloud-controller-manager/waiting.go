@@ -11,20 +11,20 @@ import (
 	apiserver "k8s.io/apiserver/pkg/server"
 )
 
-// serveWaiting answers on the program's port until the returned function is called:
-// it lives, and is not ready. Upstream serves there only once we have signed in; until
-// then the kubelet would find nobody, and start the container again in the middle of an
-// outage of Keystone. The port is handed over without being closed. Without a port,
-// nothing is served.
-func serveWaiting(serving *apiserver.SecureServingInfo) (handOver func()) {
+// serveWaiting answers probes on the port of the controller manager until the returned
+// function is called: the process is alive and not ready. The controller manager serves
+// there only after the sign-in; without an answer the kubelet would restart the container in
+// the middle of an outage of Keystone. The port stays open for the controller manager.
+// Without a port, nothing is served.
+func serveWaiting(serving *apiserver.SecureServingInfo) (stop func()) {
 	if serving == nil || serving.Cert == nil {
 		return func() {}
 	}
-	own, ok := serving.Listener.(interruptible)
+	own, ok := serving.Listener.(deadlineListener)
 	if !ok {
 		return func() {}
 	}
-	port := &lentListener{interruptible: own, returned: make(chan struct{})}
+	port := &borrowedListener{deadlineListener: own, returned: make(chan struct{})}
 	server := &http.Server{
 		Handler:           http.HandlerFunc(answerWaiting),
 		TLSConfig:         &tls.Config{GetCertificate: currentCertificate(serving), MinVersion: tls.VersionTLS12},
@@ -34,17 +34,17 @@ func serveWaiting(serving *apiserver.SecureServingInfo) (handOver func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.ServeTLS(port, "", "") // ends with the hand-over
+		_ = server.ServeTLS(port, "", "") // ends when the port is returned
 	}()
 	return func() {
 		port.giveBack()
 		<-ended
-		_ = server.Close() // whoever is still connected comes again
+		_ = server.Close() // clients that are still connected try again
 		_ = own.SetDeadline(time.Time{})
 	}
 }
 
-// answerWaiting answers as upstream's server does, as far as that can be said yet.
+// answerWaiting answers as the controller manager will, as far as that is known yet.
 func answerWaiting(w http.ResponseWriter, request *http.Request) {
 	if request.URL.Path != healthPath {
 		http.Error(w, "waiting for Keystone, see the log", http.StatusServiceUnavailable)
@@ -60,25 +60,25 @@ func currentCertificate(serving *apiserver.SecureServingInfo) func(*tls.ClientHe
 	}
 }
 
-// interruptible is a listener that can be told to stop waiting, as those of TCP can.
-type interruptible interface {
+// deadlineListener is a listener whose Accept can be interrupted, as that of TCP can.
+type deadlineListener interface {
 	net.Listener
 	SetDeadline(time.Time) error
 }
 
-// lentListener is a listener that is used for a while, and stays open after it.
-type lentListener struct {
-	interruptible
+// borrowedListener is a listener that is used for a while, and stays open after that.
+type borrowedListener struct {
+	deadlineListener
 	returned chan struct{}
 }
 
 // Accept implements net.Listener.
-func (l *lentListener) Accept() (net.Conn, error) {
-	conn, err := l.interruptible.Accept()
+func (l *borrowedListener) Accept() (net.Conn, error) {
+	conn, err := l.deadlineListener.Accept()
 	select {
 	case <-l.returned:
 		if err == nil {
-			_ = conn.Close() // who asks again reaches the next server
+			_ = conn.Close() // the client tries again, and reaches the next server
 		}
 		return nil, net.ErrClosed
 	default:
@@ -86,11 +86,11 @@ func (l *lentListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener: it is not ours to close.
-func (l *lentListener) Close() error { return nil }
+// Close implements net.Listener: the owner closes it.
+func (l *borrowedListener) Close() error { return nil }
 
-// giveBack ends Accept.
-func (l *lentListener) giveBack() {
+// giveBack ends Accept for good.
+func (l *borrowedListener) giveBack() {
 	close(l.returned)
 	_ = l.SetDeadline(time.Unix(1, 0))
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// An outage of Keystone is none of ours: no probe starts the container again, and no
-// restart with its growing pauses is needed when it is over.
-func TestTheStartWaitsForKeystone(t *testing.T) {
+// During an outage of Keystone no probe restarts the container, and no restart with its
+// growing delays is needed when it is over.
+func TestProgram_WaitsForKeystone(t *testing.T) {
 	t.Parallel()
 	address := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	conf := signInAt("http://" + address + "/identity/v3")
 	path := file(t, "cloud.conf", conf)
-	p := startProgram(t, nil, append(standby(t), "--cloud-config="+path, "--v=8")...)
+	p := startProgram(t, nil, append(standbyFlags(t), "--cloud-config="+path, "--v=8")...)
 	p.awaitLog(t, "Waiting for Keystone")
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 503, "/metrics": 503} {
 		p.answers(t, path, want)
@@ -43,10 +43,10 @@ func TestTheStartWaitsForKeystone(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentCanStandInForCloudConf(t *testing.T) {
+func TestProgram_ReadsTheEnvironmentWithoutCloudConf(t *testing.T) {
 	t.Parallel()
 	p := startProgram(t, []string{"OS_AUTH_URL=http://127.0.0.1:1/v3", "OS_USERNAME=u", "OS_PASSWORD=" + password,
-		"OS_PROJECT_NAME=p", "OS_USER_DOMAIN_NAME=d", "OS_PROJECT_DOMAIN_NAME=d"}, append(cluster(t), "--v=8")...)
+		"OS_PROJECT_NAME=p", "OS_USER_DOMAIN_NAME=d", "OS_PROJECT_DOMAIN_NAME=d"}, append(clusterFlags(t), "--v=8")...)
 	p.awaitLog(t, "Waiting for Keystone")
 	if log := p.log(); !strings.Contains(log, "http://127.0.0.1:1/v3") || strings.Contains(log, password) {
 		t.Errorf("the log says nothing of the URL, or the password:\n%s", log)
@@ -56,8 +56,8 @@ func TestTheEnvironmentCanStandInForCloudConf(t *testing.T) {
 	}
 }
 
-// silent accepts connections, and says nothing.
-func silent(t *testing.T) string {
+// silentServer accepts connections, and never answers.
+func silentServer(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,8 +67,8 @@ func silent(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// Whatever upstream does when the API server is away, SIGTERM is heard.
-func TestTheEndDoesNotWaitForTheAPIServer(t *testing.T) {
+// Whatever the controller manager does while the API server is away, SIGTERM ends it.
+func TestProgram_StopsWhileTheAPIServerIsAway(t *testing.T) {
 	t.Parallel()
 	cloud, err := simulator.Start(simulator.Options{})
 	if err != nil {
@@ -80,10 +80,10 @@ func TestTheEndDoesNotWaitForTheAPIServer(t *testing.T) {
 		arguments []string
 		after     string
 	}{
-		"it refuses, a standby":        {append(standby(t), conf), "Attempting to acquire leader lease"},
-		"it refuses, without lease":    {append(cluster(t), conf), "Version:"},
-		"it is silent, from the start": {append(standby(t), conf, "--kubeconfig="+kubeconfigOf(t, silent(t))), `"Starting"`},
-		"it is silent, without lease":  {append(cluster(t), conf, "--kubeconfig="+kubeconfigOf(t, silent(t))), "Version:"},
+		"it refuses, a standby":        {append(standbyFlags(t), conf), "Attempting to acquire leader lease"},
+		"it refuses, without lease":    {append(clusterFlags(t), conf), "Version:"},
+		"it is silent, from the start": {append(standbyFlags(t), conf, "--kubeconfig="+kubeconfigOf(t, silentServer(t))), `"Starting"`},
+		"it is silent, without lease":  {append(clusterFlags(t), conf, "--kubeconfig="+kubeconfigOf(t, silentServer(t))), "Version:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +96,7 @@ func TestTheEndDoesNotWaitForTheAPIServer(t *testing.T) {
 	}
 }
 
-func TestTheLeaseIsLeftToExpireWhenTheAPIServerIsAway(t *testing.T) {
+func TestLease_IsLeftToExpireWhileTheAPIServerIsAway(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(server.Close)
@@ -104,7 +104,7 @@ func TestTheLeaseIsLeftToExpireWhenTheAPIServerIsAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lease{leases: client.CoordinationV1().Leases("kube-system"), name: leaseName, holder: ourName(t)}
+	l := &lease{leases: client.CoordinationV1().Leases("kube-system"), name: leaseName, holder: ownHolder(t)}
 	if err := l.release(t.Context()); err == nil || !strings.Contains(err.Error(), leaseName) {
 		t.Errorf("got %v", err)
 	}

@@ -1,0 +1,44 @@
+package cloudprovider
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// The delay between two sign-ins doubles from the first to the longest.
+const firstSignInDelay, longestSignInDelay = time.Second, 30 * time.Second
+
+// ConnectWhenAvailable connects as Connect does. While Keystone is away it tries again, with
+// what Reread returns by then. Every other error is returned, as that of refused
+// credentials, and so is the cause of the context's end.
+func ConnectWhenAvailable(ctx context.Context, c Connection) (*Provider, error) {
+	for delay := firstSignInDelay; ; delay = min(2*delay, longestSignInDelay) {
+		connected, err := Connect(ctx, c)
+		if err == nil || !apierror.IsKeystoneAway(err) || ctx.Err() != nil {
+			return connected, err
+		}
+		klog.FromContext(ctx).Error(err, "Waiting for Keystone: not ready, and not a candidate for the leader until it answers", "again", delay)
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-c.Clock.After(delay):
+		}
+		c.reread()
+	}
+}
+
+// reread replaces [Global] of the configuration by what it is now, if that can be read.
+func (c *Connection) reread() {
+	if c.Reread == nil {
+		return
+	}
+	if global, err := c.Reread(); err == nil {
+		changed := *c.Config
+		changed.Global = global
+		c.Config = &changed
+	}
+}
