@@ -243,7 +243,7 @@ func (a *anywhere) CloudConf() string {
 
 func (a *anywhere) API() *API                { return a.api }
 func (a *anywhere) Prefix() string           { return a.place.Prefix }
-func (a *anywhere) Patience() time.Duration  { return 10 * time.Minute }
+func (a *anywhere) Lease() time.Duration     { return 12 * time.Second }
 func (a *anywhere) KubeProxy() string        { return "" }
 func (a *anywhere) Traffic(string) bool      { return false }
 func (a *anywhere) Outside() netns.Namespace { return "" }
@@ -252,6 +252,11 @@ func (a *anywhere) SubnetV6() string         { return a.subnetV6 }
 func (a *anywhere) Pause() time.Duration     { return 2 * time.Second }
 func (a *anywhere) Crowd() int               { return 30 }
 func (a *anywhere) Nature() Nature           { return nil }
+
+// Patience implements Cloud.
+func (a *anywhere) Patience() Patience {
+	return Patience{Standstill: 10 * time.Minute, Most: time.Hour}
+}
 
 // Unused implements Cloud with addresses that nobody has anywhere (RFC 5737).
 func (a *anywhere) Unused(n int) string { return fmt.Sprintf("198.51.100.%d", 1+n) }
@@ -288,7 +293,7 @@ func (a *anywhere) RemoveMachine(ctx context.Context, name string) error {
 
 // Close deletes all that is left of what was made.
 func (a *anywhere) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), a.Patience())
+	ctx, cancel := context.WithTimeout(context.Background(), a.Patience().Standstill)
 	defer cancel()
 	return a.clear(ctx)
 }

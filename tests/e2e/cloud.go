@@ -46,7 +46,11 @@ type Cloud interface {
 	// Crowd is how many Services may come at once.
 	Crowd() int
 	// Patience is how long most changes may take.
-	Patience() time.Duration
+	Patience() Patience
+	// Lease is how long a controller that was killed keeps the next one from leading. One
+	// that cannot renew its lease for two thirds of that time ends: it is to be longer
+	// than the machine may stand still.
+	Lease() time.Duration
 	// Nature is what only the owner of a cloud can do; nil when nobody can.
 	Nature() Nature
 	// Close ends what the suite has started.

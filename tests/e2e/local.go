@@ -166,9 +166,15 @@ func (t *tenant) Pause() time.Duration     { return 500 * time.Millisecond }
 // Crowd is half of that of other clouds: Octavia makes those of a project one after
 // another, and this one waits for a Neutron that has two cores for all, up to ten
 // seconds each.
-func (t *tenant) Crowd() int              { return 15 }
-func (t *tenant) Patience() time.Duration { return 2 * time.Minute }
-func (t *tenant) Nature() Nature          { return t }
+func (t *tenant) Crowd() int { return 15 }
+
+// Patience implements Cloud: on a busy machine Octavia takes minutes for a load balancer.
+func (t *tenant) Patience() Patience {
+	return Patience{Standstill: 2 * time.Minute, Most: 15 * time.Minute}
+}
+
+func (t *tenant) Lease() time.Duration { return 12 * time.Second }
+func (t *tenant) Nature() Nature       { return t }
 
 // namespace is that of a machine.
 func (t *tenant) namespace(machine string) netns.Namespace {
@@ -276,7 +282,7 @@ func (t *tenant) RevokeTokens(ctx context.Context) error {
 
 // Close deletes the servers.
 func (t *tenant) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), t.Patience().Standstill)
 	defer cancel()
 	t.mutex.Lock()
 	names := make([]string, 0, len(t.machines))

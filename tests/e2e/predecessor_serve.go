@@ -115,6 +115,8 @@ func (l *legacy) serve(ctx context.Context, svc *corev1.Service) error {
 
 // active waits until a load balancer is.
 func (l *legacy) active(ctx context.Context, id string) (lb *loadbalancers.LoadBalancer, err error) {
+	ctx, cancel := l.patient(ctx, l.patience)
+	defer cancel()
 	return lb, await.Every(ctx, l.Cloud.Pause(), func(ctx context.Context) error {
 		if lb, err = loadbalancers.Get(ctx, l.Cloud.API().LoadBalancer, id).Extract(); err == nil && lb.ProvisioningStatus != "ACTIVE" {
 			err = fmt.Errorf("load balancer %s is %s", lb.Name, lb.ProvisioningStatus)

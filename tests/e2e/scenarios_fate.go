@@ -22,7 +22,7 @@ func many(s *scene) {
 	if room < count {
 		s.Skipf("there is room for %d load balancers only", room)
 	}
-	s.patience *= 4 // an Octavia on a small machine makes one at a time
+	s.patience = s.patience.times(4) // an Octavia on a small machine makes one at a time
 	var services []*service
 	for i := range count {
 		services = append(services, s.create(fmt.Sprintf("web-%d-x", i), nil, "node-1"))
@@ -42,7 +42,7 @@ func many(s *scene) {
 
 // hundredNodes takes a hundred Nodes in by one batch for each port.
 func hundredNodes(s *scene) {
-	s.patience *= 3 // ovn works on a batch one by one
+	s.patience = s.patience.times(3) // ovn works on a batch one by one
 	web := s.create("web", nil, "node-1")
 	web.address()
 	const count = 100
@@ -213,7 +213,7 @@ func tokenRevoked(s *scene) {
 	other := s.create("other", nil, "node-1")
 	other.address()
 	web.has(map[string]int{"TCP/8080": s.countNodes(), "TCP/9090": s.countNodes()})
-	for _, event := range s.events("type=" + corev1.EventTypeWarning) {
+	for _, event := range s.warnings() {
 		s.Error(event)
 	}
 	if !s.CCM.Running() {

@@ -75,7 +75,7 @@ func inheritedServices(provider, address string) []inherited {
 // from there: all nodes are replaced, Services change, and go. Nobody comes after it: the
 // nodes are others then.
 func switched(s *scene) {
-	s.patience *= 2 // there are many, and Octavia makes one after another
+	s.patience = s.patience.times(2) // there are many, and Octavia makes one after another
 	defer s.restartWith("")
 	s.StopCCM()
 	before := s.startLegacy()
@@ -327,15 +327,21 @@ func (s *scene) events(selector string) (said []string) {
 	return said
 }
 
+// warnings are the events of that type, but for those that Octavia is slow, which it can
+// be on a busy machine.
+func (s *scene) warnings() []string {
+	s.Helper()
+	return slices.DeleteFunc(s.events("type="+corev1.EventTypeWarning), func(event string) bool {
+		return strings.Contains(event, "which is longer than usual")
+	})
+}
+
 // onlyWarnings judges that nobody was warned but of what was to be.
 func (s *scene) onlyWarnings(kinds []inherited) {
 	s.Helper()
 	told := map[string]bool{}
-	for _, event := range s.events("type=" + corev1.EventTypeWarning) {
+	for _, event := range s.warnings() {
 		name, text, _ := strings.Cut(event, ": ")
-		if strings.Contains(text, "which is longer than usual") {
-			continue // so slow can Octavia be on a busy machine
-		}
 		at := slices.IndexFunc(kinds, func(k inherited) bool { return k.name == name })
 		if at < 0 || kinds[at].warned == "" || !strings.Contains(text, kinds[at].warned) {
 			s.Error(event)

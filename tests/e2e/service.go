@@ -10,14 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
@@ -26,7 +24,7 @@ type scene struct {
 	*testing.T
 	*World
 	namespace string
-	patience  time.Duration
+	patience  Patience
 }
 
 // service is a Service of the scene. It can be spoken to by name.
@@ -38,9 +36,9 @@ type service struct {
 // eventually fails the test when check does not come true with patience.
 func (s *scene) eventually(what string, check func(context.Context) error) {
 	s.Helper()
-	ctx, cancel := context.WithTimeoutCause(s.Context(), s.patience, errors.New("not in time"))
+	ctx, cancel := s.patient(s.Context(), s.patience)
 	defer cancel()
-	if err := await.Every(ctx, s.Cloud.Pause(), check); err != nil {
+	if err := s.await(ctx, check); err != nil {
 		s.Fatalf("%s: %v", what, err)
 	}
 }

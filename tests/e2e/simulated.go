@@ -72,8 +72,13 @@ func (s *simulated) SubnetV6() string         { return "" }
 func (s *simulated) Prefix() string           { return "" }
 func (s *simulated) Pause() time.Duration     { return 20 * time.Millisecond }
 func (s *simulated) Crowd() int               { return 30 }
-func (s *simulated) Patience() time.Duration  { return 2 * time.Minute }
+func (s *simulated) Lease() time.Duration     { return 3 * time.Second }
 func (s *simulated) Nature() Nature           { return s }
+
+// Patience implements Cloud: the simulator is never busy.
+func (s *simulated) Patience() Patience {
+	return Patience{Standstill: 2 * time.Minute, Most: 2 * time.Minute}
+}
 
 // Router implements Cloud.
 func (s *simulated) Router(context.Context) (string, error) { return s.cloud.Router.ID, nil }

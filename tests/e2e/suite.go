@@ -14,8 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // scenario is one story. Those that change the world for all others are alone.
@@ -68,6 +66,9 @@ const logLines = 300
 // Run plays all scenarios on a world.
 func Run(t *testing.T, w *World) {
 	t.Helper()
+	if end, limited := t.Deadline(); limited {
+		w.deadline = end.Add(-closing)
+	}
 	leakedBefore, err := w.Cloud.API().LeakedPorts(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +99,7 @@ func Run(t *testing.T, w *World) {
 	})
 	for _, s := range scenarios() {
 		if s.alone {
+			w.revive(t)
 			t.Run(s.name, func(t *testing.T) {
 				report.follow(t, s.name)
 				play(t, w, s)
@@ -137,7 +139,24 @@ func (p *progress) follow(t *testing.T, name string) {
 	})
 }
 
+// revive starts the controller again if it has ended by itself, so that the scenarios to
+// come do not fail for that, too. None may be at work.
+func (w *World) revive(t *testing.T) {
+	t.Helper()
+	err := w.CCM.Err()
+	if err == nil {
+		return
+	}
+	t.Errorf("%v and is started again; the end of its log:\n%s", err, w.CCM.Log(logLines))
+	if err := w.StartCCM(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func play(t *testing.T, w *World, s scenario) {
+	if !w.deadline.IsZero() && time.Now().After(w.deadline) {
+		t.Fatal(errTimeUp)
+	}
 	namespace := w.Cloud.Prefix() + strings.ToLower(s.name)
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if _, err := w.Client().CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
@@ -145,7 +164,8 @@ func play(t *testing.T, w *World, s scenario) {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			if err := removeServices(context.WithoutCancel(t.Context()), w, namespace); err != nil {
+			ctx := context.WithoutCancel(t.Context())
+			if err := removeServices(ctx, w, namespace); err != nil {
 				t.Errorf("remove what it has left: %v", err)
 			}
 		}
@@ -156,7 +176,7 @@ func play(t *testing.T, w *World, s scenario) {
 // removeServices deletes what a scenario that failed has left, since the changes of
 // others' nodes would be made there, too.
 func removeServices(ctx context.Context, w *World, namespace string) error {
-	ctx, cancel := context.WithTimeout(ctx, w.Cloud.Patience())
+	ctx, cancel := w.patient(ctx, w.Cloud.Patience())
 	defer cancel()
 	services := w.Client().CoreV1().Services(namespace)
 	left, err := services.List(ctx, metav1.ListOptions{})
@@ -168,7 +188,7 @@ func removeServices(ctx context.Context, w *World, namespace string) error {
 			return err
 		}
 	}
-	return await.Every(ctx, w.Cloud.Pause(), func(ctx context.Context) error {
+	return w.await(ctx, func(ctx context.Context) error {
 		left, err := services.List(ctx, metav1.ListOptions{})
 		if err == nil && len(left.Items) > 0 {
 			err = fmt.Errorf("%d Services are there", len(left.Items))

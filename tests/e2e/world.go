@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/node"
@@ -24,12 +23,14 @@ type World struct {
 	Provider string
 
 	recorder  *Recorder   // nil when nobody wants a recording
+	activity  *activity   // of the cloud
+	deadline  time.Time   // when the suite gives up waiting; zero for never
 	elsewhere atomic.Bool // the machines are where nothing of theirs can answer
 }
 
 // StartWorld starts a cluster without nodes. The recorder may be nil.
 func StartWorld(ctx context.Context, cloud Cloud, provider string, recorder *Recorder, logf func(string, ...any)) (*World, error) {
-	w := &World{Cloud: cloud, Provider: provider, recorder: recorder}
+	w := &World{Cloud: cloud, Provider: provider, recorder: recorder, activity: &activity{look: cloud.API().fingerprint}}
 	// Nodes that are silent are found out soon.
 	manager := []string{"--node-monitor-grace-period=10s", "--node-monitor-period=1s"}
 	if cloud.SubnetV6() == "" {
@@ -43,7 +44,8 @@ func StartWorld(ctx context.Context, cloud Cloud, provider string, recorder *Rec
 		ControlPlane: controlplane.Options{ControllerManagerArgs: manager},
 		CCMArgs: []string{
 			// Else another process waits fifteen seconds until it leads.
-			"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms",
+			"--leader-elect-lease-duration=" + cloud.Lease().String(), "--leader-elect-renew-deadline=" + (cloud.Lease() * 2 / 3).String(),
+			"--leader-elect-retry-period=500ms",
 			// Whether there are any routes is for cloud.conf to say.
 			"--configure-cloud-routes=true", "--cluster-cidr=" + controlplane.PodNetworks, "--route-reconciliation-period=2s",
 			"--v=2",
@@ -84,8 +86,15 @@ func (w *World) RestartWith(ctx context.Context, keys string) error {
 // AddNode adds a server and the node that runs on it, and returns when the cloud
 // controller manager has initialized it.
 func (w *World) AddNode(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, w.Cloud.Patience(), fmt.Errorf("node %s is not ready in time", name))
+	ctx, cancel := w.patient(ctx, w.Cloud.Patience())
 	defer cancel()
+	if err := w.addNode(ctx, name); err != nil {
+		return fmt.Errorf("add node %s: %w", name, err)
+	}
+	return nil
+}
+
+func (w *World) addNode(ctx context.Context, name string) error {
 	machine, err := w.Cloud.AddMachine(ctx, name)
 	if err != nil {
 		return err
@@ -101,5 +110,5 @@ func (w *World) AddNode(ctx context.Context, name string) error {
 	if err := w.StartNode(ctx, options); err != nil {
 		return err
 	}
-	return await.Success(ctx, func(ctx context.Context) error { return cluster.Initialized(ctx, w.Client(), name) })
+	return w.await(ctx, func(ctx context.Context) error { return cluster.Initialized(ctx, w.Client(), name) })
 }

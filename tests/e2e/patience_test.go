@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// counting is a cloud that changes at each look until it has been looked at so often.
+func counting(changes int64) (*activity, *atomic.Int64) {
+	looks := &atomic.Int64{}
+	return &activity{look: func(context.Context) (string, error) {
+		return strings.Repeat("x", int(min(looks.Add(1), changes))), nil
+	}}, looks
+}
+
+// waited returns how long a patient context lasts, and why it ends.
+func waited(t *testing.T, a *activity, patience Patience) (time.Duration, error) {
+	t.Helper()
+	start := time.Now()
+	ctx, cancel := a.patient(t.Context(), patience)
+	defer cancel()
+	<-ctx.Done()
+	return time.Since(start), context.Cause(ctx)
+}
+
+func TestPatience_EndsWithAStandstillOfTheCloud(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := counting(5)
+		took, why := waited(t, a, Patience{Standstill: time.Minute, Most: time.Hour})
+		if took != 5*5*time.Second+time.Minute || !strings.Contains(why.Error(), "nothing in the cloud has changed") {
+			t.Errorf("it ended after %s: %v; want a minute after the fifth look", took, why)
+		}
+	})
+}
+
+func TestPatience_EndsAtLastInACloudThatAlwaysChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := counting(1e6)
+		if took, why := waited(t, a, Patience{Standstill: time.Minute, Most: 10 * time.Minute}); took != 10*time.Minute || !strings.Contains(why.Error(), "not within 10m0s") {
+			t.Errorf("it ended after %s: %v", took, why)
+		}
+	})
+}
+
+func TestPatience_OfOneLengthLooksAtNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, looks := counting(1e6)
+		if took, _ := waited(t, a, Patience{Standstill: time.Minute, Most: time.Minute}); took != time.Minute || looks.Load() > 0 {
+			t.Errorf("it ended after %s and %d looks", took, looks.Load())
+		}
+	})
+}
+
+func TestPatience_EndsWhenTheCloudDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &activity{look: func(context.Context) (string, error) { return "", errors.New("away") }}
+		if took, _ := waited(t, a, Patience{Standstill: time.Minute, Most: time.Hour}); took != time.Minute {
+			t.Errorf("it ended after %s", took)
+		}
+	})
+}
+
+func TestActivity_IsLookedAtOnceForAllWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, looks := counting(1)
+		for range 10 {
+			_, cancel := a.patient(t.Context(), Patience{Standstill: time.Minute, Most: time.Hour})
+			defer cancel()
+		}
+		time.Sleep(31 * time.Second) // of the bubble's clock
+		if have := looks.Load(); have != 6 {
+			t.Errorf("%d looks in half a minute, want one every five seconds", have)
+		}
+	})
+}
