@@ -2,6 +2,8 @@
 # The whole of `make e2e`: an OpenStack comes up on this machine, the suite runs on
 # it, and it goes down again, however it ends. E2E_KEEP=1 leaves it up. With
 # E2E_CLOUD the suite runs on that cloud of clouds.yaml (docs/testing.md).
+# With an argument, PROVIDER or PROVIDER/SCENARIO, it runs that part of the suite on the
+# OpenStack that is up, and leaves it up.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 mkdir -p out/e2e
@@ -10,19 +12,26 @@ build() { # the control plane, and with further flags further programs
     CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath" go run ./tests/controlplane/cmd/controlplane --build "$@" || exit 1
 }
 
-play() { # TIMEOUT TEST: all that the suite prints is in out/e2e/suite.log; here, a line per scenario
+play() { # TIMEOUT TEST PARALLEL: all that the suite prints is in out/e2e/suite.log; here, a line per scenario
     echo "compiling the suite, then playing its scenarios; all output is in out/e2e/suite.log"
-    go test -v -count=1 -timeout "$1" ./tests/e2e -run "$2" -parallel 8 2>&1 |
+    rm -rf out/e2e/failed
+    go test -v -count=1 -timeout "$1" ./tests/e2e -run "$2" -parallel "$3" 2>&1 |
         tee out/e2e/suite.log | { grep --line-buffered -E '^(e2e |PASS|FAIL|ok|panic|#)' || true; }
     local result=${PIPESTATUS[0]}
     [ "$result" = 0 ] || grep -A 12 -e '^ *--- FAIL' out/e2e/suite.log
+    [ ! -d out/e2e/failed ] || echo "what explains the failures of scenarios is in out/e2e/failed" >&2
     return "$result"
 }
 
+part='' # of the tests below that of a cloud; scenarios that are not alone are in a group
+if [ $# -gt 0 ]; then
+    case $1 in */*) scenario=${1#*/} ;; *) scenario='' ;; esac
+    part="/^${1%%/*}\$/^(Together|$scenario)/$scenario"
+fi
 if [ -n "${E2E_CLOUD:-}" ]; then
     echo "make e2e plays the suite in a project of the cloud $E2E_CLOUD: from twenty minutes to hours, with how long it takes to boot an amphora"
     build
-    play "${E2E_TIMEOUT:-3h}" TestOnAnyOpenStack
+    play "${E2E_TIMEOUT:-3h}" "TestOnAnyOpenStack$part" 8
     exit
 fi
 if [ "$(id -u)" != 0 ] || ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
@@ -31,6 +40,11 @@ if [ "$(id -u)" != 0 ] || ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-releas
     exit 2
 fi
 export E2E_STATE=${E2E_STATE:-/var/tmp/openstack-ccm-e2e}
+# Both providers together have so many scenarios at work. Everything here is bound by CPU:
+# more of them make each other slow, and end no sooner.
+parallel=$(($(nproc) * 2))
+[ $parallel -le 8 ] || parallel=8
+[ $# = 0 ] || E2E_KEEP=1
 finish() {
     local result=$?
     if [ $result != 0 ] && [ -d "$E2E_STATE/log" ]; then
@@ -41,8 +55,15 @@ finish() {
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
-echo "make e2e installs packages, builds Kubernetes' programs, brings up an OpenStack in $E2E_STATE, plays the suite"
-echo "and takes the OpenStack down again: about twelve minutes on two cores, half an hour the first time"
+if [ $# -gt 0 ]; then
+    if [ ! -e "$E2E_STATE/info.json" ]; then
+        echo "There is no OpenStack in $E2E_STATE: bring it up with 'make e2e-up', or keep that of a run with 'E2E_KEEP=1 make e2e'." >&2
+        exit 2
+    fi
+else
+    echo "make e2e installs packages, builds Kubernetes' programs, brings up an OpenStack in $E2E_STATE, plays the suite"
+    echo "and takes the OpenStack down again: about twelve minutes on two idle cores, half an hour the first time"
+fi
 build --kube-proxy
-tests/e2e/openstack/up.sh || exit 1
-play 30m TestOnAnOpenStack
+[ $# -gt 0 ] || tests/e2e/openstack/up.sh || exit 1
+play "${E2E_TIMEOUT:-90m}" "TestOnAnOpenStack$part" $parallel

@@ -165,6 +165,11 @@ func play(t *testing.T, w *World, s scenario) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			ctx := context.WithoutCancel(t.Context())
+			if directory, err := w.keepArtifacts(ctx, t.Name(), namespace); err != nil {
+				t.Errorf("keep what explains the failure: %v", err)
+			} else {
+				t.Logf("the log and the metrics of the controller and the events of the scenario are in %s", directory)
+			}
 			if err := removeServices(ctx, w, namespace); err != nil {
 				t.Errorf("remove what it has left: %v", err)
 			}
