@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 )
 
-// askAll asks all that upstream asks about a node, in its order.
+// askAll asks all that the controllers ask about a node, in their order.
 func askAll(t *testing.T, instances *Instances, node *v1.Node) {
 	t.Helper()
 	if exists, err := instances.InstanceExists(t.Context(), node); err != nil || !exists {

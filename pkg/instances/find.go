@@ -95,7 +95,7 @@ func (i *Instances) findByName(ctx context.Context, node *v1.Node) (*nova.Server
 	return i.findBySystemUUID(ctx, node)
 }
 
-// findBySystemUUID is the last resort: Nova gives a server its own ID as the
+// findBySystemUUID is the last resort: Nova uses the ID of a server as the
 // UUID of the machine's firmware, which the kubelet reports.
 func (i *Instances) findBySystemUUID(ctx context.Context, node *v1.Node) (*nova.Server, error) {
 	if id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != "" {

@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
-// cloudOf is a cloud provider of which upstream sees the instances only. It counts
+// cloudOf is a cloud provider with nothing but instances. It counts
 // the questions about one node.
 type cloudOf struct {
 	cloudfake.Cloud
@@ -45,7 +45,7 @@ func (c *cloudOf) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudpr
 	return c.servers.InstanceMetadata(ctx, node)
 }
 
-// notReady is a node that upstream's node lifecycle controller asks about.
+// notReady is a node that the node lifecycle controller asks about.
 func notReady(name, providerID string) *v1.Node {
 	node := named(name)
 	node.Spec.ProviderID = providerID

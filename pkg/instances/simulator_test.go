@@ -57,7 +57,7 @@ func (s site) add(t *testing.T, spec simnova.ServerSpec) simnova.Server {
 
 func named(name string) *v1.Node { return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
 
-// joining is a node that upstream has not initialised yet.
+// joining is a node that the node controller has not initialized yet.
 func joining(name string) *v1.Node {
 	node := named(name)
 	node.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}

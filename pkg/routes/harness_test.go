@@ -68,7 +68,7 @@ func (c *cloud) wantRoutes(want ...string) {
 	}
 }
 
-// setRoutes is what somebody else does, each a destination and a next hop.
+// setRoutes is what another client does, each a destination and a next hop.
 func (c *cloud) setRoutes(routes ...[2]string) {
 	c.Helper()
 	var all []simneutron.Route
@@ -80,7 +80,7 @@ func (c *cloud) setRoutes(routes ...[2]string) {
 	}
 }
 
-// spent gives the requests to Neutron since the last call.
+// spent returns the requests to Neutron since the last call.
 func (c *cloud) spent() []string {
 	var texts []string
 	for _, r := range c.Books.Requests(books.Under("/network")) {
@@ -135,7 +135,7 @@ func (k *cluster) restart() {
 	})
 }
 
-// patientClock tells the time of the test, and waits in true time.
+// patientClock has the time of the test, and waits in true time.
 type patientClock struct{ *clocktesting.FakeClock }
 
 func (patientClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
@@ -214,8 +214,8 @@ func (k *cluster) list() map[string]*cloudprovider.Route {
 	return byName
 }
 
-// sync does what upstream's route controller does in one round, and gives the errors
-// of the calls, which upstream makes at the same time.
+// sync does what the route controller does in one round, and returns the errors of the
+// calls, which it makes at the same time.
 func (k *cluster) sync() []error {
 	k.Helper()
 	var calls []func(context.Context) error

@@ -20,7 +20,7 @@ import (
 )
 
 // Not the destination but the Node makes a route ours: one to the network of pods may
-// be another cluster's, or somebody's own.
+// be another cluster's, or a person's own.
 //
 //proves:111
 func TestRoutesOfOthersOnTheSameRouterStay(t *testing.T) {
@@ -75,7 +75,7 @@ func TestTwoClustersOnOneRouterLeaveEachOtherAlone(t *testing.T) {
 	c.wantRoutes("10.244.1.0/24 via "+b.address(late), "10.244.2.0/24 via "+b.address(second))
 }
 
-// What somebody adds beside ours is told to nobody, and taken from nobody.
+// What another client adds beside ours is neither reported nor removed.
 func TestASecondNextHopOfSomebodysStays(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")

@@ -44,7 +44,7 @@ func TestPortsAreOnlyWrittenWherePortSecurityAsksForIt(t *testing.T) {
 	}{
 		"no allowed address pairs in this cloud": {without("allowed-address-pairs"), func(*cluster) {}, nil},
 		"no port security on the port":           {simulator.Options{}, func(k *cluster) { k.unguard("node-1") }, nil},
-		"a wider pair of somebody's": {simulator.Options{}, func(k *cluster) {
+		"another client's wider pair": {simulator.Options{}, func(k *cluster) {
 			k.update("node-1", neutron.PortUpdate{AddressPairs: &[]neutron.AddressPair{{Address: "10.244.0.0/16"}}})
 		}, []string{"10.244.0.0/16"}},
 	} {
@@ -101,7 +101,7 @@ func TestAPairThatSomebodyRemovedComesBack(t *testing.T) {
 	}
 }
 
-// What somebody else writes to the port between our read and our write is kept.
+// What another client writes to the port between our read and our write is kept.
 func TestAPortThatChangesMeanwhileIsReadAgain(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")

@@ -16,7 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-// refused is what gophercloud gives for an answer.
+// refused returns the error that gophercloud makes of an answer.
 func refused(method, path string, status int, body string) gophercloud.ErrUnexpectedResponseCode {
 	return gophercloud.ErrUnexpectedResponseCode{
 		Method: method, URL: "http://127.0.0.1" + path, Actual: status, Body: []byte(body),

@@ -24,7 +24,7 @@ func TestRefusalsOfWritesAreToldFromWhatEndsByItself(t *testing.T) {
 		"a value":                 {answer(http.MethodPut, http.StatusBadRequest, `{"faultstring": "no"}`), true},
 		"an option":               {answer(http.MethodPost, http.StatusNotImplemented, `{"faultstring": "no"}`), true},
 		"a role":                  {answer(http.MethodPost, http.StatusForbidden, `{"faultstring": "Policy does not allow this request to be performed."}`), true},
-		"somebody changes it":     {answer(http.MethodPut, http.StatusConflict, `{"faultstring": "Load Balancer x is immutable and cannot be updated."}`), false},
+		"it is being changed":     {answer(http.MethodPut, http.StatusConflict, `{"faultstring": "Load Balancer x is immutable and cannot be updated."}`), false},
 		"it is gone":              {answer(http.MethodPut, http.StatusNotFound, `{"faultstring": "no"}`), false},
 		"busy":                    {answer(http.MethodPost, http.StatusServiceUnavailable, `{"faultstring": "Project busy."}`), false},
 		"too many requests":       {answer(http.MethodPost, http.StatusTooManyRequests, ""), false},

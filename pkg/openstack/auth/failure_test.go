@@ -24,13 +24,14 @@ func refusing(w http.ResponseWriter, _ *http.Request) {
 // reason to lock the account.
 func TestFailedSignInsArePacedForEverybody(t *testing.T) {
 	t.Parallel()
+	const s = time.Second
 	for name, test := range map[string]struct {
 		keystone http.HandlerFunc
 		pauses   []time.Duration
 	}{
 		"refused":             {refusing, []time.Duration{time.Minute, time.Minute}},
 		"forbidden":           {fakecloud.Answer(403), []time.Duration{time.Minute}},
-		"out of order":        {fakecloud.Answer(500), []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}},
+		"out of order":        {fakecloud.Answer(500), []time.Duration{s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, time.Minute, time.Minute}},
 		"overloaded, a while": {fakecloud.Answer(429, "Retry-After", "45"), []time.Duration{45 * time.Second, 45 * time.Second}},
 		"overloaded, a day":   {fakecloud.Answer(503, "Retry-After", "86400"), []time.Duration{limiter.LongestPause}},
 	} {
@@ -41,9 +42,6 @@ func TestFailedSignInsArePacedForEverybody(t *testing.T) {
 			cloud.RevokeAll()
 			cloud.Set(func() { cloud.Keystone = test.keystone })
 			for n, pause := range test.pauses {
-				if pause < time.Second {
-					pause *= time.Second
-				}
 				var all sync.WaitGroup
 				for range 300 {
 					all.Go(func() {

@@ -18,7 +18,7 @@ import (
 func TestSignInErrorsHaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
-	cloud.Keystone = func(w http.ResponseWriter, r *http.Request) {
+	cloud.Keystone = func(w http.ResponseWriter, _ *http.Request) {
 		body, _ := json.Marshal(cloud.SignIns[len(cloud.SignIns)-1])
 		text, _ := json.Marshal("refused: " + string(body))
 		w.WriteHeader(http.StatusUnauthorized)
@@ -77,7 +77,7 @@ func TestSignInEndsWithItsContext(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	cloud.Keystone = func(w http.ResponseWriter, r *http.Request) {
+	cloud.Keystone = func(_ http.ResponseWriter, r *http.Request) {
 		arrived <- struct{}{}
 		<-r.Context().Done()
 	}

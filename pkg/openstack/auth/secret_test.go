@@ -50,7 +50,7 @@ func asciiJSON(text, unit string) string {
 	return out.String()
 }
 
-// quotations are the ways in which a service may quote what it got: each gives the
+// quotations are the ways in which a service may quote what it got: each returns the
 // body of an answer.
 func quotations() map[string]func(secret string) string {
 	message := func(quoted string) string {

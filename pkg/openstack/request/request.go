@@ -22,6 +22,7 @@ const (
 // "class".
 type Class string
 
+// The classes of requests.
 const (
 	LoadBalancerCreate Class = "loadbalancer_create"
 	LoadBalancerDelete Class = "loadbalancer_delete"

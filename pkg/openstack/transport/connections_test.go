@@ -80,7 +80,7 @@ func (p *testPKI) issue(name, subject string) tls.Certificate {
 }
 
 // newTLSCloud serves a fake cloud over TLS to clients with a certificate of the CA,
-// and tells who they were.
+// and sends their names.
 func newTLSCloud(t *testing.T, p *testPKI, change func(*tls.Config)) (*httptest.Server, chan string) {
 	t.Helper()
 	names := make(chan string, 10)

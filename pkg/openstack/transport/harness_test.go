@@ -18,7 +18,7 @@ import (
 )
 
 // lose closes a connection without an answer, after the request was read.
-func lose(w http.ResponseWriter, r *http.Request) {
+func lose(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	panic(http.ErrAbortHandler)
 }

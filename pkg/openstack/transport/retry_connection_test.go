@@ -109,7 +109,7 @@ func TestTLSHandshakeFailureIsNotSent(t *testing.T) {
 	}
 }
 
-// A base that tells nothing of its connections must not pass for "not sent".
+// A base that does not trace its connections must not pass for "not sent".
 func TestUntracedBaseCountsAsSent(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

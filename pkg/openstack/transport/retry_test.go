@@ -121,7 +121,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != 503 || server.hits.Load() != 5 {
+	if resp.StatusCode != http.StatusServiceUnavailable || server.hits.Load() != 5 {
 		t.Errorf("status %d after %d attempts, want 503 after 5", resp.StatusCode, server.hits.Load())
 	}
 }

@@ -33,7 +33,7 @@ func (g *gate) RoundTrip(*http.Request) (*http.Response, error) {
 	g.mu.Lock()
 	g.inFlight--
 	g.mu.Unlock()
-	return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
 func (g *gate) now() int {
