@@ -22,7 +22,7 @@ func (r *run) createLoadBalancer(ctx context.Context, s packedCreation) error {
 	before := observed.LoadBalancer
 	observed.LoadBalancer = made
 	if s.Replaces != "" {
-		observed.Retiring = before
+		observed.Outgoing = before
 	}
 	r.working = creating
 	return nil

@@ -84,7 +84,7 @@ func (e *env) observe() model.Observed {
 		if i == 0 {
 			observed.LoadBalancer = read
 		} else {
-			observed.Surplus = append(observed.Surplus, *read)
+			observed.Duplicates = append(observed.Duplicates, *read)
 		}
 	}
 	if err := e.applier.Observer.FloatingIPs(e.ctx, us(), &observed, observe.FloatingIPHints{}); err != nil {

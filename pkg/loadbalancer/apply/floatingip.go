@@ -25,11 +25,11 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 	case plan.CreateFloatingIP:
 		return r.createFloatingIP(ctx, s, port)
 	case plan.AssociateFloatingIP:
-		i := s.Find(r.state.unpacked().Spare)
+		i := s.Find(r.state.unpacked().UnattachedFloatingIPs)
 		if i < 0 {
 			return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
 		}
-		err = r.putOn(ctx, port, r.state.unpacked().Spare[i].ID, s.Revision, s.Describe)
+		err = r.putOn(ctx, port, r.state.unpacked().UnattachedFloatingIPs[i].ID, s.Revision, s.Describe)
 	case plan.MoveFloatingIP:
 		err = r.putOn(ctx, port, s.ID, s.Revision, s.Describe)
 	case plan.DisassociateFloatingIP:
@@ -75,7 +75,7 @@ func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, por
 	plan.Advance(r.state.unpacked(), s)
 	made := r.state.unpacked().LoadBalancer.FloatingIP
 	if s.Beside {
-		made = &r.state.unpacked().Spare[len(r.state.unpacked().Spare)-1]
+		made = &r.state.unpacked().UnattachedFloatingIPs[len(r.state.unpacked().UnattachedFloatingIPs)-1]
 	}
 	made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
 	return nil

@@ -29,7 +29,7 @@ func TestRun_KeepsOldLoadBalancerUntilItsReplacementIsSound(t *testing.T) {
 	next.Tags = append(next.Tags, "kube_lb_replaces_"+observed.LoadBalancer.ID+"_wish")
 	_, err := e.run(observed, plan.Plan{Steps: []plan.Step{
 		plan.CreateLoadBalancer{LoadBalancer: next, Replaces: observed.LoadBalancer.ID},
-		plan.DeleteLoadBalancer{ID: observed.LoadBalancer.ID, Name: old.Name, Cascade: true, Succeeded: true},
+		plan.DeleteLoadBalancer{ID: observed.LoadBalancer.ID, Name: old.Name, Cascade: true, Replaced: true},
 	}})
 	var broken *apply.ChildrenError
 	if !errors.As(err, &broken) {

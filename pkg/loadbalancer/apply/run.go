@@ -124,7 +124,7 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP:
 		return nil
 	case plan.DeleteLoadBalancer:
-		if s.Succeeded {
+		if s.Replaced {
 			return r.verify(ctx)
 		}
 		if s.Cascade {

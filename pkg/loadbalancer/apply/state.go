@@ -17,8 +17,8 @@ func (s *state) pack() {
 	if s.observed.LoadBalancer != nil {
 		s.loadBalancer, s.observed.LoadBalancer = model.Pack(s.observed.LoadBalancer), nil
 	}
-	if s.observed.Retiring != nil {
-		s.retiring, s.observed.Retiring = model.Pack(s.observed.Retiring), nil
+	if s.observed.Outgoing != nil {
+		s.retiring, s.observed.Outgoing = model.Pack(s.observed.Outgoing), nil
 	}
 }
 
@@ -28,7 +28,7 @@ func (s *state) unpacked() *model.Observed {
 		s.observed.LoadBalancer, s.loadBalancer = s.loadBalancer.Unpack(), nil
 	}
 	if s.retiring != nil {
-		s.observed.Retiring, s.retiring = s.retiring.Unpack(), nil
+		s.observed.Outgoing, s.retiring = s.retiring.Unpack(), nil
 	}
 	return &s.observed
 }

@@ -158,7 +158,7 @@ func (r *Recorder) Chosen(svc *v1.Service, facts desire.Facts, p plan.Plan) {
 	if facts.ChosenSubnet != "" && p.Creates() {
 		r.emit(svc, SubnetChosen, facts.ChosenSubnet)
 	}
-	if facts.Chosen != "" && p.MakesFloatingIP() {
+	if facts.Chosen != "" && p.CreatesFloatingIP() {
 		r.emit(svc, ExternalNetworkChosen, facts.Chosen)
 	}
 }

@@ -110,7 +110,7 @@ func (a *Asked) Verify(ctx context.Context, r Round) (Observation, bool, error) 
 		return have, false, nil // it stays
 	}
 	observed := *have.Observed
-	observed.Spare = nil
+	observed.UnattachedFloatingIPs = nil
 	have.Observed = &observed
 	return have, true, a.e.readFloatingIPs(ctx, a.in, a.in.ID, a.in.Settings, &observed)
 }

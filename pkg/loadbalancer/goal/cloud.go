@@ -107,7 +107,7 @@ func (e *Engine) readReplaced(ctx context.Context, found observe.Found, inside d
 	if observed.LoadBalancer == nil {
 		observed.LoadBalancer = there.LoadBalancer
 	} else {
-		observed.Retiring = there.LoadBalancer
+		observed.Outgoing = there.LoadBalancer
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (e *Engine) readDuplicates(ctx context.Context, id ownership.Identity, foun
 			return err
 		}
 		found.Attach(duplicate)
-		observed.Surplus = append(observed.Surplus, *duplicate)
+		observed.Duplicates = append(observed.Duplicates, *duplicate)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 		Address:  address,
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
-			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(r.Have.Surplus),
+			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(r.Have.Duplicates),
 		},
 		Contents:  model.Pack(lb),
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now, Confirmed: !r.Wrote && now.Sub(lb.UpdatedAt) > state.AtRest},
@@ -114,7 +114,7 @@ func (e *Engine) leave(ctx context.Context, in Inputs, all []observe.Found, opti
 		if err := e.Cloud.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
 			return err
 		}
-		observed.Spare = nil // those belong to where the Service is now
+		observed.UnattachedFloatingIPs = nil // those belong to where the Service is now
 		todo := plan.Delete(*observed, options)
 		e.Events.Planned(in.Service, todo)
 		if _, err := e.Cloud.Applier.Run(ctx, apply.Request{ID: found.As, Observed: *observed, Plan: todo, Progress: in.Progress}); err != nil {

@@ -134,8 +134,8 @@ func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 		return nil
 	}
 	name := types.NamespacedName{Namespace: g.in.Service.Namespace, Name: g.in.Service.Name}
-	all := slices.Clone(r.Have.Spare)
-	for _, lb := range append([]model.LoadBalancer{ptr.Deref(r.Have.LoadBalancer, model.LoadBalancer{}), ptr.Deref(r.Have.Retiring, model.LoadBalancer{})}, r.Have.Surplus...) {
+	all := slices.Clone(r.Have.UnattachedFloatingIPs)
+	for _, lb := range append([]model.LoadBalancer{ptr.Deref(r.Have.LoadBalancer, model.LoadBalancer{}), ptr.Deref(r.Have.Outgoing, model.LoadBalancer{})}, r.Have.Duplicates...) {
 		if lb.FloatingIP != nil {
 			all = append(all, *lb.FloatingIP)
 		}

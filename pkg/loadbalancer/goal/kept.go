@@ -113,13 +113,13 @@ func (k *Kept) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	if err != nil {
 		return have, err
 	}
-	if old := have.Retiring; old != nil {
+	if old := have.Outgoing; old != nil {
 		have.Replaced = true
 		if have.LoadBalancer.FloatingIP == nil && !slices.Contains(publishedAddresses(k.in.Service), have.LoadBalancer.VIP.Address) {
 			have.LoadBalancer = old
 		}
 	}
-	have.Retiring, have.Surplus = nil, nil
+	have.Outgoing, have.Duplicates = nil, nil
 	return k.restoreFloatingIP(ctx, have, settings)
 }
 
@@ -140,7 +140,7 @@ func (k *Kept) restoreFloatingIP(ctx context.Context, have Observation, settings
 	}
 	same := func(fip model.FloatingIP) bool { return fip.Address == address }
 	restored := &model.FloatingIP{Description: k.in.ID.FloatingIPDescription()}
-	if slices.ContainsFunc(have.Spare, same) {
+	if slices.ContainsFunc(have.UnattachedFloatingIPs, same) {
 		restored.Address = address
 	} else if facts, err := k.e.Lookup.Gather(ctx, settings, nil, k.e.driver(k.in, lb), lb); err == nil && facts.FloatingNetworkID != "" {
 		restored.NetworkID, restored.SubnetIDs = facts.FloatingNetworkID, facts.FloatingSubnetIDs
@@ -196,7 +196,7 @@ func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	})
 	want := *r.Want.LoadBalancer
 	if want.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && r.Have.Restored != nil {
-		want.FloatingIP, there.Spare = r.Have.Restored, r.Have.Spare
+		want.FloatingIP, there.UnattachedFloatingIPs = r.Have.Restored, r.Have.UnattachedFloatingIPs
 	}
 	options := k.e.planOptions(k.in, lb)
 	options.MoveMembers = false

@@ -21,7 +21,7 @@ func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired
 	published := len(a.in.Service.Status.LoadBalancer.Ingress) > 0
 	allowed := settings.LoadBalancer.AllowReplace && !a.in.ID.Untagged
 	failed := lb.Status.Failed() && (!published || allowed)
-	unfit := allowed && plan.Misfits(want.LoadBalancer, lb)
+	unfit := allowed && plan.NeedsReplacement(want.LoadBalancer, lb)
 	if !failed && !unfit {
 		return nil, nil
 	}
@@ -40,8 +40,8 @@ func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired
 		next.VIP.SubnetID, next.VIP.NetworkID = lb.VIP.SubnetID, ""
 	}
 	if published {
-		next.MadeFor = plan.Wish(want.LoadBalancer)
-		next.Tags = append(slices.Clone(next.Tags), ownership.ReplacesTag(lb.ID, next.MadeFor))
+		next.ReplacementHash = plan.ReplacementHash(want.LoadBalancer)
+		next.Tags = append(slices.Clone(next.Tags), ownership.ReplacesTag(lb.ID, next.ReplacementHash))
 	}
 	return &plan.Replacement{LoadBalancer: next, Driver: made.Driver}, nil
 }

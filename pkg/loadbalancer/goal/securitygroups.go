@@ -66,7 +66,7 @@ func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired)
 		return spec
 	}
 	stay := e.spec(in, plan.KeepMembers(want.LoadBalancer, lb, e.planOptions(in, lb)), direct)
-	if in.Settings.LoadBalancer.AllowReplace || have.Retiring != nil {
+	if in.Settings.LoadBalancer.AllowReplace || have.Outgoing != nil {
 		stay.Subnets = append(stay.Subnets, spec.Subnets...)
 		slices.Sort(stay.Subnets)
 		stay.Subnets = slices.Compact(stay.Subnets)

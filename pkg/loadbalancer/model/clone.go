@@ -5,12 +5,12 @@ import "slices"
 // Clone returns a copy in which every load balancer, listener, pool, member, monitor and
 // floating IP can be changed without a change of the original.
 func (o Observed) Clone() Observed {
-	o.LoadBalancer, o.Retiring = o.LoadBalancer.Clone(), o.Retiring.Clone()
-	o.Surplus = slices.Clone(o.Surplus)
-	for i := range o.Surplus {
-		o.Surplus[i] = *o.Surplus[i].Clone()
+	o.LoadBalancer, o.Outgoing = o.LoadBalancer.Clone(), o.Outgoing.Clone()
+	o.Duplicates = slices.Clone(o.Duplicates)
+	for i := range o.Duplicates {
+		o.Duplicates[i] = *o.Duplicates[i].Clone()
 	}
-	o.Spare = slices.Clone(o.Spare)
+	o.UnattachedFloatingIPs = slices.Clone(o.UnattachedFloatingIPs)
 	return o
 }
 

@@ -17,7 +17,7 @@ func observedSample() model.Observed {
 		}
 	}
 	return model.Observed{
-		LoadBalancer: lb("lb"), Retiring: lb("old"), Surplus: []model.LoadBalancer{*lb("surplus")}, Spare: []model.FloatingIP{{ID: "spare"}},
+		LoadBalancer: lb("lb"), Outgoing: lb("old"), Duplicates: []model.LoadBalancer{*lb("surplus")}, UnattachedFloatingIPs: []model.FloatingIP{{ID: "spare"}},
 	}
 }
 
@@ -34,7 +34,7 @@ func TestObserved_CloneSharesNothingThatCanBeChanged(t *testing.T) {
 	t.Parallel()
 	original := observedSample()
 	clone := original.Clone()
-	for _, lb := range []*model.LoadBalancer{clone.LoadBalancer, clone.Retiring, &clone.Surplus[0]} {
+	for _, lb := range []*model.LoadBalancer{clone.LoadBalancer, clone.Outgoing, &clone.Duplicates[0]} {
 		lb.ID, lb.FloatingIP.ID = "changed", "changed"
 		l := &lb.Listeners[0]
 		l.Port, l.AllowedCIDRs[0], l.InsertHeaders[0] = 81, "changed", "changed"
@@ -42,7 +42,7 @@ func TestObserved_CloneSharesNothingThatCanBeChanged(t *testing.T) {
 			pool.ID, pool.Members[0].Address, pool.Monitor.Delay = "changed", "changed", 6
 		}
 	}
-	clone.Spare[0].ID = "changed"
+	clone.UnattachedFloatingIPs[0].ID = "changed"
 	if diff := cmp.Diff(observedSample(), original); diff != "" {
 		t.Errorf("a change came through: %s", diff)
 	}

@@ -36,9 +36,9 @@ type LoadBalancer struct {
 	// Shared is set when the load balancer was not created for the Service: only its own
 	// listeners and pools are the Service's.
 	Shared *Shared
-	// MadeFor is the wish that it was made for in place of another one; empty when it
-	// was not. See plan.Wish.
-	MadeFor string
+	// ReplacementHash is that of the settings for which it was created in place of another
+	// one, and empty when it was not. See plan.ReplacementHash.
+	ReplacementHash string
 	// FloatingIP is nil when none is wanted, or none is there.
 	FloatingIP *FloatingIP
 	Status     Status
@@ -176,9 +176,9 @@ type FloatingIP struct {
 	Revision *int
 	// Owned is set when it was created for this Service, so that it may be deleted.
 	Owned bool
-	// Kept is set when it was created for a Service of the same name that was deleted, and
+	// Retained is set when it was created for a Service of the same name that was deleted, and
 	// was to outlive it.
-	Kept bool
+	Retained bool
 }
 
 // Asked reports whether a desired floating IP must be a certain one, or one of certain
@@ -294,8 +294,8 @@ func (lb *LoadBalancer) Listener(key ListenerKey) *Listener {
 
 // Has reports whether a load balancer is one of those that were observed.
 func (o *Observed) Has(id string) bool {
-	return o.LoadBalancer != nil && o.LoadBalancer.ID == id || o.Retiring != nil && o.Retiring.ID == id ||
-		slices.ContainsFunc(o.Surplus, func(lb LoadBalancer) bool { return lb.ID == id })
+	return o.LoadBalancer != nil && o.LoadBalancer.ID == id || o.Outgoing != nil && o.Outgoing.ID == id ||
+		slices.ContainsFunc(o.Duplicates, func(lb LoadBalancer) bool { return lb.ID == id })
 }
 
 // Sort brings listeners, members, tags and CIDRs into one order, so that equal
@@ -336,15 +336,15 @@ func (p *Pool) sort() {
 type Observed struct {
 	// LoadBalancer is nil when there is none. Its FloatingIP is the one on its VIP.
 	LoadBalancer *LoadBalancer
-	// Retiring is the load balancer that LoadBalancer is to replace: it serves until the
+	// Outgoing is the load balancer that LoadBalancer is to replace: it serves until the
 	// floating IP is moved.
-	Retiring *LoadBalancer
-	// Surplus are further load balancers of the Service: two creations at the same time. The
+	Outgoing *LoadBalancer
+	// Duplicates are further load balancers of the Service: two creations at the same time. The
 	// one in LoadBalancer is kept. Each has the floating IP on its VIP.
-	Surplus []LoadBalancer
-	// Spare are floating IPs that the Service can have: its own, left over from an
+	Duplicates []LoadBalancer
+	// UnattachedFloatingIPs are floating IPs that the Service can have: its own, left over from an
 	// interrupted creation or an earlier load balancer; those that a Service of its
 	// name has kept; and the one it asks for. They are on no port, or on that which
 	// is to be the VIP.
-	Spare []FloatingIP
+	UnattachedFloatingIPs []FloatingIP
 }

@@ -42,7 +42,7 @@ func (p Parts) Model(id ownership.Identity) *model.LoadBalancer {
 	if id.Sharing.Is {
 		lb.Shared = &model.Shared{Owner: id.Sharing.Owner.String(), Removable: id.Sharing.Removable}
 	}
-	_, lb.MadeFor = ownership.Replaces(p.LoadBalancer.Tags)
+	_, lb.ReplacementHash = ownership.Replaces(p.LoadBalancer.Tags)
 	used := map[string]bool{}
 	for _, l := range p.Listeners {
 		converted := p.listener(l, id)

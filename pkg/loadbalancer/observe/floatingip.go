@@ -48,7 +48,7 @@ type FloatingIPHints struct {
 //
 // It is a *FloatingIPError when the Service cannot have the one that it asks for.
 func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
-	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
+	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Outgoing} {
 		if lb == nil {
 			continue
 		}
@@ -93,7 +93,7 @@ func (o *Observer) spare(id ownership.Identity, observed *model.Observed, all []
 	for _, fip := range all {
 		spare := floatingIP(id, fip)
 		spare.Owned = spare.Owned || hints.published(id, fip)
-		if fip.PortID == "" && (spare.Owned || spare.Kept) || fip.PortID != "" && fip.PortID == hints.PortID {
+		if fip.PortID == "" && (spare.Owned || spare.Retained) || fip.PortID != "" && fip.PortID == hints.PortID {
 			addSpare(observed, spare)
 		}
 	}
@@ -134,7 +134,7 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, o
 			"loadbalancer.openstack.org/allow-sharing-from, or shared-lb-scope in cloud.conf, lets others have it", hints.AskedBy, cmp.Or(asked.ID, asked.Address))}
 	case asked.Tag != "":
 		return &FloatingIPError{fmt.Sprintf("%s: none of %d floating IPs with the tag %q is free: add one, or free one", hints.AskedBy, len(found), asked.Tag)}
-	case len(found) > 0 && onSurplus(observed, found[0].PortID):
+	case len(found) > 0 && onDuplicate(observed, found[0].PortID):
 		return nil // the plan moves it
 	case len(found) > 0:
 		klog.FromContext(ctx).Info("The floating IP that a Service asks for is in use", "floatingIP", found[0].ID, "address", found[0].FloatingIP, "port", found[0].PortID)
@@ -169,18 +169,18 @@ func (h FloatingIPHints) free(ctx context.Context, id ownership.Identity, found 
 	return nil, kept, nil
 }
 
-// onSurplus tells whether a port is the VIP of a further load balancer of the Service.
-func onSurplus(observed *model.Observed, portID string) bool {
-	return slices.ContainsFunc(observed.Surplus, func(lb model.LoadBalancer) bool { return lb.VIP.PortID == portID })
+// onDuplicate reports whether a port is the VIP of a duplicate.
+func onDuplicate(observed *model.Observed, portID string) bool {
+	return slices.ContainsFunc(observed.Duplicates, func(lb model.LoadBalancer) bool { return lb.VIP.PortID == portID })
 }
 
 func hasSpare(observed *model.Observed, id string) bool {
-	return slices.ContainsFunc(observed.Spare, func(fip model.FloatingIP) bool { return fip.ID == id })
+	return slices.ContainsFunc(observed.UnattachedFloatingIPs, func(fip model.FloatingIP) bool { return fip.ID == id })
 }
 
 func addSpare(observed *model.Observed, fip model.FloatingIP) {
 	if !hasSpare(observed, fip.ID) {
-		observed.Spare = append(observed.Spare, fip)
+		observed.UnattachedFloatingIPs = append(observed.UnattachedFloatingIPs, fip)
 	}
 }
 
@@ -217,6 +217,6 @@ func floatingIP(id ownership.Identity, fip floatingips.FloatingIP) model.Floatin
 		Tags:        fip.Tags,
 		Revision:    &fip.RevisionNumber,
 		Owned:       id.OwnsFloatingIP(fip.Description),
-		Kept:        id.KeptFloatingIP(fip.Description),
+		Retained:    id.KeptFloatingIP(fip.Description),
 	}
 }

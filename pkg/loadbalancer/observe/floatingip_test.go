@@ -60,8 +60,8 @@ func TestTheFloatingIPOnTheVIP(t *testing.T) {
 				ID: fip.ID, NetworkID: w.cloud.ExternalNetwork.ID, Address: fip.FloatingIP, Description: test.description,
 				PortID: lb.VIP.PortID, Owned: test.owned,
 			}
-			if diff := cmp.Diff(want, observed.LoadBalancer.FloatingIP, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(model.FloatingIP{}, "Revision")); diff != "" || len(observed.Spare) > 0 {
-				t.Errorf("spare %v; attached: %s", observed.Spare, diff)
+			if diff := cmp.Diff(want, observed.LoadBalancer.FloatingIP, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(model.FloatingIP{}, "Revision")); diff != "" || len(observed.UnattachedFloatingIPs) > 0 {
+				t.Errorf("spare %v; attached: %s", observed.UnattachedFloatingIPs, diff)
 			}
 			if got := w.reads(); got["/network/v2.0/floatingips"] != 1 {
 				t.Errorf("requests %v", got)
@@ -80,8 +80,8 @@ func TestSpareFloatingIPs(t *testing.T) {
 	w.floatingIP(another().FloatingIPDescription(), "")
 	w.floatingIP(us().FloatingIPDescription(), elsewhere.VipPortID) // somebody has put it there
 	for _, observed := range []*model.Observed{w.floatingIPs(lb, ""), w.floatingIPs(nil, "")} {
-		if len(observed.Spare) != 1 || observed.Spare[0].ID != left.ID || !observed.Spare[0].Owned {
-			t.Errorf("spare: %+v, want %s", observed.Spare, left.ID)
+		if len(observed.UnattachedFloatingIPs) != 1 || observed.UnattachedFloatingIPs[0].ID != left.ID || !observed.UnattachedFloatingIPs[0].Owned {
+			t.Errorf("spare: %+v, want %s", observed.UnattachedFloatingIPs, left.ID)
 		}
 	}
 }
@@ -94,18 +94,18 @@ func TestTheAddressAskedFor(t *testing.T) {
 	reserved := w.floatingIP("reserved for the web", "")
 	attached := w.floatingIP(us().FloatingIPDescription(), lb.VIP.PortID)
 
-	if observed := w.floatingIPs(lb, attached.FloatingIP); len(observed.Spare) > 0 || observed.LoadBalancer.FloatingIP.ID != attached.ID {
+	if observed := w.floatingIPs(lb, attached.FloatingIP); len(observed.UnattachedFloatingIPs) > 0 || observed.LoadBalancer.FloatingIP.ID != attached.ID {
 		t.Errorf("it is there already: %+v", observed)
 	}
 	observed := w.floatingIPs(lb, reserved.FloatingIP)
-	if len(observed.Spare) != 2 || observed.Spare[1].ID != reserved.ID || observed.Spare[1].Owned {
-		t.Errorf("it is reserved: spare %+v", observed.Spare)
+	if len(observed.UnattachedFloatingIPs) != 2 || observed.UnattachedFloatingIPs[1].ID != reserved.ID || observed.UnattachedFloatingIPs[1].Owned {
+		t.Errorf("it is reserved: spare %+v", observed.UnattachedFloatingIPs)
 	}
-	if observed := w.floatingIPs(lb, own.FloatingIP); len(observed.Spare) != 1 || observed.Spare[0].ID != own.ID {
-		t.Errorf("it is a spare one of ours: %+v", observed.Spare)
+	if observed := w.floatingIPs(lb, own.FloatingIP); len(observed.UnattachedFloatingIPs) != 1 || observed.UnattachedFloatingIPs[0].ID != own.ID {
+		t.Errorf("it is a spare one of ours: %+v", observed.UnattachedFloatingIPs)
 	}
-	if observed := w.floatingIPs(nil, "127.200.9.9"); len(observed.Spare) != 1 {
-		t.Errorf("it is free: spare %+v", observed.Spare)
+	if observed := w.floatingIPs(nil, "127.200.9.9"); len(observed.UnattachedFloatingIPs) != 1 {
+		t.Errorf("it is free: spare %+v", observed.UnattachedFloatingIPs)
 	}
 }
 

@@ -80,7 +80,7 @@ func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity
 		own = append(own, more...)
 	}
 	o.spare(id, observed, own, hints)
-	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
+	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Outgoing} {
 		if lb == nil {
 			continue
 		}

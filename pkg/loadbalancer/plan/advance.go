@@ -16,7 +16,7 @@ func Advance(observed *model.Observed, step Step) {
 	switch s := step.(type) {
 	case CreateLoadBalancer:
 		if s.Replaces != "" {
-			observed.Retiring = lb
+			observed.Outgoing = lb
 		}
 		observed.LoadBalancer = created(s.LoadBalancer)
 	case DeleteLoadBalancer:
@@ -76,18 +76,18 @@ func soundMembers(members []model.Member) []model.Member {
 
 func removeLoadBalancer(observed *model.Observed, id string) {
 	var gone *model.LoadBalancer
-	if at := slices.IndexFunc(observed.Surplus, func(lb model.LoadBalancer) bool { return lb.ID == id }); at >= 0 {
-		gone = &model.LoadBalancer{FloatingIP: observed.Surplus[at].FloatingIP}
-		observed.Surplus = slices.Delete(slices.Clone(observed.Surplus), at, at+1)
+	if at := slices.IndexFunc(observed.Duplicates, func(lb model.LoadBalancer) bool { return lb.ID == id }); at >= 0 {
+		gone = &model.LoadBalancer{FloatingIP: observed.Duplicates[at].FloatingIP}
+		observed.Duplicates = slices.Delete(slices.Clone(observed.Duplicates), at, at+1)
 	}
-	switch lb, old := observed.LoadBalancer, observed.Retiring; {
+	switch lb, old := observed.LoadBalancer, observed.Outgoing; {
 	case old != nil && old.ID == id:
-		gone, observed.Retiring = old, nil
+		gone, observed.Outgoing = old, nil
 	case lb != nil && lb.ID == id:
-		gone, observed.LoadBalancer, observed.Retiring = lb, old, nil
+		gone, observed.LoadBalancer, observed.Outgoing = lb, old, nil
 	}
 	if gone != nil && gone.FloatingIP != nil { // the port of the VIP goes, the floating IP stays
-		observed.Spare = append(slices.Clone(observed.Spare), released(*gone.FloatingIP))
+		observed.UnattachedFloatingIPs = append(slices.Clone(observed.UnattachedFloatingIPs), released(*gone.FloatingIP))
 	}
 }
 

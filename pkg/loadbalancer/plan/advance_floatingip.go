@@ -14,22 +14,22 @@ func advanceFloatingIP(observed *model.Observed, step Step) {
 		fip := s.FloatingIP
 		fip.Owned, fip.SubnetIDs = true, nil
 		if s.Beside {
-			observed.Spare = append(slices.Clone(observed.Spare), fip)
+			observed.UnattachedFloatingIPs = append(slices.Clone(observed.UnattachedFloatingIPs), fip)
 		} else {
 			lb.FloatingIP = &fip
 		}
 	case AssociateFloatingIP:
-		i := s.Find(observed.Spare)
+		i := s.Find(observed.UnattachedFloatingIPs)
 		if i < 0 {
 			return
 		}
-		fip := observed.Spare[i]
+		fip := observed.UnattachedFloatingIPs[i]
 		fip.Revision = nil
 		if s.Describe != "" {
-			fip.Description, fip.Owned, fip.Kept = s.Describe, true, false
+			fip.Description, fip.Owned, fip.Retained = s.Describe, true, false
 		}
 		lb.FloatingIP = &fip
-		observed.Spare = slices.Delete(slices.Clone(observed.Spare), i, i+1)
+		observed.UnattachedFloatingIPs = slices.Delete(slices.Clone(observed.UnattachedFloatingIPs), i, i+1)
 	case MoveFloatingIP:
 		fip, ok := takeFloatingIP(observed, s.ID)
 		if !ok {
@@ -37,28 +37,28 @@ func advanceFloatingIP(observed *model.Observed, step Step) {
 		}
 		fip.Revision = nil
 		if s.Describe != "" {
-			fip.Description, fip.Owned, fip.Kept = s.Describe, true, false
+			fip.Description, fip.Owned, fip.Retained = s.Describe, true, false
 		}
 		lb.FloatingIP = &fip
 	case DisassociateFloatingIP:
 		disassociated(observed, s.ID)
 	case DeleteFloatingIP:
-		for _, lb := range []*model.LoadBalancer{lb, observed.Retiring} {
+		for _, lb := range []*model.LoadBalancer{lb, observed.Outgoing} {
 			if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID {
 				lb.FloatingIP = nil
 			}
 		}
-		observed.Spare = withoutFloatingIP(observed.Spare, s.ID)
+		observed.UnattachedFloatingIPs = withoutFloatingIP(observed.UnattachedFloatingIPs, s.ID)
 	}
 }
 
 // takeFloatingIP removes a floating IP from the load balancer that is not to have it any
 // more, and reports whether one has it.
 func takeFloatingIP(observed *model.Observed, id string) (model.FloatingIP, bool) {
-	observed.Surplus = slices.Clone(observed.Surplus)
-	others := []*model.LoadBalancer{observed.Retiring}
-	for i := range observed.Surplus {
-		others = append(others, &observed.Surplus[i])
+	observed.Duplicates = slices.Clone(observed.Duplicates)
+	others := []*model.LoadBalancer{observed.Outgoing}
+	for i := range observed.Duplicates {
+		others = append(others, &observed.Duplicates[i])
 	}
 	for _, lb := range others {
 		if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == id {
@@ -73,20 +73,20 @@ func takeFloatingIP(observed *model.Observed, id string) (model.FloatingIP, bool
 // disassociated takes a floating IP off its port. One of ours is unattached then, and not
 // the one created last.
 func disassociated(observed *model.Observed, id string) {
-	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Retiring} {
+	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Outgoing} {
 		if lb == nil || lb.FloatingIP == nil || lb.FloatingIP.ID != id {
 			continue
 		}
 		if lb.FloatingIP.Owned {
-			observed.Spare = append([]model.FloatingIP{released(*lb.FloatingIP)}, observed.Spare...)
+			observed.UnattachedFloatingIPs = append([]model.FloatingIP{released(*lb.FloatingIP)}, observed.UnattachedFloatingIPs...)
 		}
 		lb.FloatingIP = nil
 		return
 	}
-	observed.Spare = slices.Clone(observed.Spare)
-	for i := range observed.Spare {
-		if observed.Spare[i].ID == id {
-			observed.Spare[i] = released(observed.Spare[i])
+	observed.UnattachedFloatingIPs = slices.Clone(observed.UnattachedFloatingIPs)
+	for i := range observed.UnattachedFloatingIPs {
+		if observed.UnattachedFloatingIPs[i].ID == id {
+			observed.UnattachedFloatingIPs[i] = released(observed.UnattachedFloatingIPs[i])
 		}
 	}
 }

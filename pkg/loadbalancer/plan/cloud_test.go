@@ -62,7 +62,7 @@ func (c *cloud) check(step plan.Step) error {
 	case plan.CreateFloatingIP:
 		return refuse(lb.FloatingIP != nil && !s.Beside, "the VIP has a floating IP")
 	case plan.AssociateFloatingIP:
-		return refuse(lb.FloatingIP != nil || s.Find(c.observed.Spare) < 0, "the VIP has a floating IP, or this one is not spare")
+		return refuse(lb.FloatingIP != nil || s.Find(c.observed.UnattachedFloatingIPs) < 0, "the VIP has a floating IP, or this one is not spare")
 	case plan.MoveFloatingIP:
 		return refuse(lb.FloatingIP != nil || !c.onAnother(s.ID), "the VIP has a floating IP, or no other load balancer has this one")
 	case plan.DisassociateFloatingIP:
@@ -75,7 +75,7 @@ func (c *cloud) check(step plan.Step) error {
 }
 
 func (c *cloud) checkDelete(s plan.DeleteLoadBalancer) error {
-	for _, surplus := range c.observed.Surplus {
+	for _, surplus := range c.observed.Duplicates {
 		if surplus.ID == s.ID {
 			return nil
 		}
@@ -92,15 +92,15 @@ func (c *cloud) checkDelete(s plan.DeleteLoadBalancer) error {
 
 // onAnother tells whether a floating IP is on a load balancer that goes.
 func (c *cloud) onAnother(id string) bool {
-	others := c.observed.Surplus
-	if old := c.observed.Retiring; old != nil {
+	others := c.observed.Duplicates
+	if old := c.observed.Outgoing; old != nil {
 		others = append([]model.LoadBalancer{*old}, others...)
 	}
 	return slices.ContainsFunc(others, func(lb model.LoadBalancer) bool { return lb.FloatingIP != nil && lb.FloatingIP.ID == id })
 }
 
 func (c *cloud) spare(id string) bool {
-	for _, fip := range c.observed.Spare {
+	for _, fip := range c.observed.UnattachedFloatingIPs {
 		if fip.ID == id {
 			return true
 		}
@@ -301,9 +301,9 @@ func (c *cloud) identify() {
 	for i := range lb.Orphans {
 		c.identifyPool(&lb.Orphans[i])
 	}
-	for i := range c.observed.Spare {
-		c.fill(&c.observed.Spare[i].ID, "fip")
-		c.fill(&c.observed.Spare[i].Address, "address")
+	for i := range c.observed.UnattachedFloatingIPs {
+		c.fill(&c.observed.UnattachedFloatingIPs[i].ID, "fip")
+		c.fill(&c.observed.UnattachedFloatingIPs[i].Address, "address")
 	}
 	if lb.FloatingIP != nil {
 		c.fill(&lb.FloatingIP.ID, "fip")

@@ -15,7 +15,7 @@ import (
 func Delete(observed model.Observed, opts Options) Plan {
 	var steps []Step
 	lb := observed.LoadBalancer
-	if old := observed.Retiring; old != nil && len(old.Foreign) == 0 {
+	if old := observed.Outgoing; old != nil && len(old.Foreign) == 0 {
 		steps = append(steps, DeleteLoadBalancer{ID: old.ID, Name: old.Name, Cascade: true})
 		if old.FloatingIP != nil && old.FloatingIP.Owned && !opts.KeepFloatingIP {
 			steps = append(steps, DeleteFloatingIP{old.FloatingIP.ID, old.FloatingIP.Address})
@@ -27,7 +27,7 @@ func Delete(observed model.Observed, opts Options) Plan {
 	if lb != nil && lb.Ends() && lb.FloatingIP != nil && lb.FloatingIP.Owned && !opts.KeepFloatingIP {
 		steps = append(steps, DeleteFloatingIP{lb.FloatingIP.ID, lb.FloatingIP.Address})
 	}
-	for _, fip := range observed.Spare {
+	for _, fip := range observed.UnattachedFloatingIPs {
 		if fip.Owned && !opts.KeepFloatingIP {
 			steps = append(steps, DeleteFloatingIP{fip.ID, fip.Address})
 		}

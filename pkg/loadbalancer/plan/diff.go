@@ -80,13 +80,13 @@ func Diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
 	lb := observed.LoadBalancer
 	switch {
-	case observed.Retiring != nil:
+	case observed.Outgoing != nil:
 		return finishReplacement(desired, observed, opts)
 	case lb == nil:
-		return Plan{Steps: create(desired, observed.Spare, opts)}
+		return Plan{Steps: create(desired, observed.UnattachedFloatingIPs, opts)}
 	case lb.Shared != nil && lb.Status.Failed():
 		return Plan{Blocked: fmt.Sprintf("load balancer %s, which was made for another and is shared, is in ERROR", lb.ID)}
-	case opts.Replacement != nil && (Misfits(desired, lb) || lb.Status.Failed() && opts.Published && replaceable(lb)):
+	case opts.Replacement != nil && (NeedsReplacement(desired, lb) || lb.Status.Failed() && opts.Published && replaceable(lb)):
 		return startReplacement(desired, observed, opts)
 	case lb.Status.Failed() && opts.Published:
 		return Plan{Blocked: inError(lb)}
@@ -107,12 +107,12 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 		desired = &model.LoadBalancer{Listeners: desired.Listeners}
 	}
 	d := contents(desired, lb, opts)
-	d.steps = append(detachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts), d.steps...)
+	d.steps = append(detachFloatingIP(desired, lb.OwnFloatingIP(), observed.UnattachedFloatingIPs, opts), d.steps...)
 	if move, ok := moveFromDuplicate(desired, observed); ok {
 		d.add(move)
-		d.add(deleteUnattached(observed.Spare, -1, opts)...)
+		d.add(deleteUnattached(observed.UnattachedFloatingIPs, -1, opts)...)
 	} else {
-		d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.Spare, opts)...)
+		d.add(attachFloatingIP(desired, lb.OwnFloatingIP(), observed.UnattachedFloatingIPs, opts)...)
 	}
 	return Plan{Steps: d.steps, Notices: append(shared, notices(desired, lb)...)}
 }
@@ -197,7 +197,7 @@ func replace(desired *model.LoadBalancer, observed model.Observed, opts Options)
 		desired, opts = opts.Replacement.LoadBalancer, opts.forReplacement()
 	}
 	steps := []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"}}
-	unattached := observed.Spare
+	unattached := observed.UnattachedFloatingIPs
 	if lb.FloatingIP != nil {
 		unattached = append(slices.Clone(unattached), released(*lb.FloatingIP)) // the VIP's port goes, the address stays
 	}

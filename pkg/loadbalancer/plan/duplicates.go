@@ -25,19 +25,19 @@ func moveFromDuplicate(desired *model.LoadBalancer, observed model.Observed) (Mo
 	if want == nil || observed.LoadBalancer.FloatingIP != nil {
 		return MoveFloatingIP{}, false
 	}
-	at := slices.IndexFunc(observed.Surplus, func(lb model.LoadBalancer) bool {
+	at := slices.IndexFunc(observed.Duplicates, func(lb model.LoadBalancer) bool {
 		return len(lb.Foreign) == 0 && fits(want, lb.FloatingIP) && (want.Asked() || lb.FloatingIP.Owned)
 	})
 	if at < 0 {
 		return MoveFloatingIP{}, false
 	}
-	return MoveFloatingIP(associate(want, *observed.Surplus[at].FloatingIP)), true
+	return MoveFloatingIP(associate(want, *observed.Duplicates[at].FloatingIP)), true
 }
 
 // deleteDuplicates returns the steps that delete duplicates, after others.
 func deleteDuplicates(before []Step, observed model.Observed, opts Options) []Step {
 	var steps []Step
-	for _, lb := range observed.Surplus {
+	for _, lb := range observed.Duplicates {
 		if takesFloatingIP(before, lb) {
 			lb.FloatingIP = nil
 		}
@@ -77,7 +77,7 @@ func retained(lb model.LoadBalancer, opts Options) string {
 // retainedDuplicates returns which of them are not deleted, and why.
 func retainedDuplicates(steps []Step, observed model.Observed, opts Options) []string {
 	var texts []string
-	for _, lb := range observed.Surplus {
+	for _, lb := range observed.Duplicates {
 		deleted := slices.ContainsFunc(steps, func(step Step) bool {
 			d, ok := step.(DeleteLoadBalancer)
 			return ok && d.ID == lb.ID

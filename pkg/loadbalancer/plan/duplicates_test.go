@@ -16,7 +16,7 @@ func TestFurtherLoadBalancersWithForeignPartsStay(t *testing.T) {
 	if err := c.run(plan.Diff(web(), c.observed, plan.Options{}).Steps); err != nil {
 		t.Fatal(err)
 	}
-	c.observed.Surplus = []model.LoadBalancer{
+	c.observed.Duplicates = []model.LoadBalancer{
 		{ID: "theirs-too", Name: "web", Foreign: []model.Foreign{{Kind: "pool", ID: "p-9", Name: "somebody's"}}},
 		{ID: "ours", Name: "web"},
 	}

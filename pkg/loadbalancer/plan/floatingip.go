@@ -98,7 +98,7 @@ func attachFloatingIP(desired *model.LoadBalancer, attached *model.FloatingIP, u
 // Service did not ask for, but may have, becomes its own.
 func associate(want *model.FloatingIP, unattached model.FloatingIP) AssociateFloatingIP {
 	step := AssociateFloatingIP{ID: unattached.ID, Address: unattached.Address, Revision: unattached.Revision}
-	if !want.Asked() && (unattached.Owned || unattached.Kept) && unattached.Description != want.Description {
+	if !want.Asked() && (unattached.Owned || unattached.Retained) && unattached.Description != want.Description {
 		step.Describe = want.Description
 	}
 	return step
@@ -142,7 +142,7 @@ func rankOf(want *model.FloatingIP, fip model.FloatingIP) int {
 		return 3
 	case fip.PortID != "":
 		return 2
-	case fip.Kept && (want.NetworkID == "" || want.NetworkID == fip.NetworkID):
+	case fip.Retained && (want.NetworkID == "" || want.NetworkID == fip.NetworkID):
 		return 1
 	default:
 		return 0

@@ -153,8 +153,8 @@ func troubles(t *testing.T) []situation {
 		return observed
 	}
 	twice := made(t, web())
-	twice.Surplus = []model.LoadBalancer{{ID: "lb-77", Name: twice.LoadBalancer.Name}}
-	leftover := model.Observed{Spare: []model.FloatingIP{
+	twice.Duplicates = []model.LoadBalancer{{ID: "lb-77", Name: twice.LoadBalancer.Name}}
+	leftover := model.Observed{UnattachedFloatingIPs: []model.FloatingIP{
 		{ID: "fip-8", Address: "203.0.113.8", Owned: true}, {ID: "fip-9", Address: "203.0.113.9", Owned: true},
 	}}
 	monitored := web(monitor(model.MonitorTCP))

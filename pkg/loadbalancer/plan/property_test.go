@@ -155,10 +155,10 @@ func TestDeleteLeavesNothingOfOurs(t *testing.T) {
 
 // leftovers names something of ours that is left.
 func leftovers(observed model.Observed, opts plan.Options) string {
-	if len(observed.Surplus) > 0 {
-		return "load balancer " + observed.Surplus[0].ID
+	if len(observed.Duplicates) > 0 {
+		return "load balancer " + observed.Duplicates[0].ID
 	}
-	for _, fip := range observed.Spare {
+	for _, fip := range observed.UnattachedFloatingIPs {
 		if fip.Owned && !opts.KeepFloatingIP {
 			return "floating IP " + fip.Address
 		}

@@ -144,13 +144,13 @@ func (m maker) cloud(opts plan.Options) *cloud {
 func (m maker) observed() model.Observed {
 	c := &cloud{}
 	for i := range pickOne(m, 0, 0, 0, 1, 2) {
-		c.observed.Surplus = append(c.observed.Surplus, m.surplus(i, name))
+		c.observed.Duplicates = append(c.observed.Duplicates, m.surplus(i, name))
 	}
 	addresses := []string{"203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"}
 	m.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] })
 	for _, address := range addresses[:pickOne(m, 0, 0, 1, 2, 3)] {
 		// Another's floating IP is spare only when the Service asks for its address.
-		c.observed.Spare = append(c.observed.Spare, model.FloatingIP{ID: "fip-" + address, Address: address, Owned: true})
+		c.observed.UnattachedFloatingIPs = append(c.observed.UnattachedFloatingIPs, model.FloatingIP{ID: "fip-" + address, Address: address, Owned: true})
 	}
 	if m.chance(15) {
 		return c.observed

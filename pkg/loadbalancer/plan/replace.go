@@ -50,10 +50,10 @@ func mismatches(desired, observed *model.LoadBalancer) []mismatch {
 	return found
 }
 
-// Misfits tells whether a load balancer cannot become what is desired, and can be
-// replaced for that: nobody else is on it, it was made for the Service, and not for
-// this very wish.
-func Misfits(desired, observed *model.LoadBalancer) bool {
+// NeedsReplacement reports whether a load balancer cannot become what is desired, and can be
+// replaced for that: it has no other owner, it was created for the Service, and not in place
+// of another one for just what is desired.
+func NeedsReplacement(desired, observed *model.LoadBalancer) bool {
 	return replaceable(observed) && len(mismatches(desired, observed)) > 0 && !isReplacementFor(desired, observed)
 }
 
@@ -62,11 +62,12 @@ func replaceable(lb *model.LoadBalancer) bool { return len(lb.Foreign) == 0 && l
 // isReplacementFor reports whether a load balancer was created in place of another one for
 // just what is desired: that it still differs would not change if it were created again.
 func isReplacementFor(desired, observed *model.LoadBalancer) bool {
-	return observed.MadeFor != "" && observed.MadeFor == Wish(desired)
+	return observed.ReplacementHash != "" && observed.ReplacementHash == ReplacementHash(desired)
 }
 
-// Wish condenses what of the desired load balancer one that exists cannot become.
-func Wish(desired *model.LoadBalancer) string {
+// ReplacementHash returns a hash of the settings that cannot change on a load balancer that
+// exists.
+func ReplacementHash(desired *model.LoadBalancer) string {
 	vip := desired.VIP
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		driver.Canonical(desired.Provider), desired.FlavorID, desired.AvailabilityZone, vip.PortID, vip.SubnetID, vip.NetworkID, vip.Address,
@@ -82,7 +83,7 @@ func startReplacement(desired *model.LoadBalancer, observed model.Observed, opts
 		why = fmt.Sprintf("its %s cannot change from %q to %q", found[0].name, found[0].have, found[0].want)
 	}
 	if sameVIP(next.VIP, lb.VIP) {
-		unattached := observed.Spare
+		unattached := observed.UnattachedFloatingIPs
 		if lb.FloatingIP != nil {
 			unattached = append(slices.Clone(unattached), released(*lb.FloatingIP))
 		}
@@ -101,7 +102,7 @@ func sameVIP(a, b model.VIP) bool {
 // finishReplacement returns the plan that lets a load balancer take the place of the one
 // that it was created to replace.
 func finishReplacement(desired *model.LoadBalancer, observed model.Observed, opts Options) Plan {
-	lb, old := observed.LoadBalancer, observed.Retiring
+	lb, old := observed.LoadBalancer, observed.Outgoing
 	inUse := lb.FloatingIP != nil
 	switch {
 	case lb.Status.Failed() && !inUse:
@@ -118,14 +119,14 @@ func finishReplacement(desired *model.LoadBalancer, observed model.Observed, opt
 		return Plan{Blocked: blocked}
 	}
 	d := contents(desired, lb, opts)
-	d.steps = append(detachFloatingIP(desired, cmp.Or(lb.FloatingIP, old.FloatingIP), observed.Spare, opts), d.steps...)
+	d.steps = append(detachFloatingIP(desired, cmp.Or(lb.FloatingIP, old.FloatingIP), observed.UnattachedFloatingIPs, opts), d.steps...)
 	want := desired.FloatingIP
 	if want != nil && !fits(want, lb.FloatingIP) && fits(want, old.FloatingIP) && lb.FloatingIP == nil {
 		d.add(MoveFloatingIP(associate(want, *old.FloatingIP)))
 	} else {
-		d.add(attachFloatingIP(desired, lb.FloatingIP, observed.Spare, opts)...)
+		d.add(attachFloatingIP(desired, lb.FloatingIP, observed.UnattachedFloatingIPs, opts)...)
 	}
-	d.add(DeleteLoadBalancer{ID: old.ID, Name: old.Name, Cascade: true, Why: "another one has taken its place", Succeeded: true})
+	d.add(DeleteLoadBalancer{ID: old.ID, Name: old.Name, Cascade: true, Why: "another one has taken its place", Replaced: true})
 	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
 }
 

@@ -50,8 +50,8 @@ func (p Plan) DeletesLoadBalancer() bool {
 	})
 }
 
-// MakesFloatingIP reports whether the plan creates a floating IP.
-func (p Plan) MakesFloatingIP() bool {
+// CreatesFloatingIP reports whether the plan creates a floating IP.
+func (p Plan) CreatesFloatingIP() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
 		_, creates := s.(CreateFloatingIP)
 		return creates
@@ -156,8 +156,9 @@ type (
 		ID, Name string
 		Cascade  bool
 		Why      string // the reason, when the Service stays
-		// Succeeded tells that another one serves in its place: once that is well.
-		Succeeded bool
+		// Replaced is set when another one serves in its place: it is deleted once that is
+		// ACTIVE with all its parts.
+		Replaced bool
 	}
 
 	// CreateListener creates a listener for the pool created for its key, or for the one

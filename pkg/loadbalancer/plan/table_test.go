@@ -30,7 +30,7 @@ func TestFloatingIPs(t *testing.T) {
 		return &model.FloatingIP{ID: "id-" + address, Address: address, Description: "ours, in a cluster of another name", Owned: true}
 	}
 	kept := func(address string) *model.FloatingIP {
-		return &model.FloatingIP{ID: "id-" + address, NetworkID: "public", Address: address, Kept: true}
+		return &model.FloatingIP{ID: "id-" + address, NetworkID: "public", Address: address, Retained: true}
 	}
 	onPort := func(address string) *model.FloatingIP {
 		return &model.FloatingIP{ID: "id-" + address, Address: address, PortID: "port"}
@@ -126,7 +126,7 @@ func TestFloatingIPs(t *testing.T) {
 			t.Parallel()
 			desired := web(floatingIP(test.want))
 			observed := made(t, web(floatingIP(nil)))
-			observed.LoadBalancer.FloatingIP, observed.Spare = test.attached, test.spare
+			observed.LoadBalancer.FloatingIP, observed.UnattachedFloatingIPs = test.attached, test.spare
 			if diff := cmp.Diff(test.steps, lines(plan.Diff(desired, observed, plan.Options{}))); diff != "" {
 				t.Error(diff)
 			}
@@ -322,11 +322,11 @@ func TestWhatALoadBalancerInErrorMeans(t *testing.T) {
 	}
 }
 
-func TestABlockedPlanKeepsSurplusLoadBalancers(t *testing.T) {
+func TestABlockedPlanKeepsDuplicates(t *testing.T) {
 	t.Parallel()
 	observed := made(t, web())
 	observed.LoadBalancer.Status.Provisioning = "ERROR"
-	observed.Surplus = []model.LoadBalancer{{ID: "other"}}
+	observed.Duplicates = []model.LoadBalancer{{ID: "other"}}
 	if todo := plan.Diff(web(), observed, plan.Options{Published: true}); len(todo.Steps) > 0 {
 		t.Errorf("one of them may be what is left:\n%s", todo)
 	}
