@@ -79,7 +79,7 @@ type Annotation struct {
 	Key string
 	// Default says what stands without annotation and key; empty means nothing.
 	Default string
-	// EmptyIsNone tells that an empty value takes away what cloud.conf says. Others
+	// EmptyIsNone is set where an empty value takes away what cloud.conf sets. Others
 	// that are empty are not given.
 	EmptyIsNone bool
 	// Change says what becomes of a later change.
@@ -96,7 +96,7 @@ type Value struct {
 	Allowed string
 	// read stores the value; it reports whether it is one of the allowed.
 	read func(*Values, string) bool
-	// exact tells that spaces around the value are part of it.
+	// exact is set where spaces around the value are part of it.
 	exact bool
 	// onMalformed decides what becomes of a value that is not allowed; nil: it is refused.
 	onMalformed func(value string) handling
@@ -107,7 +107,7 @@ type Value struct {
 type handling int
 
 const (
-	// refused: the Service is.
+	// refuse: the Service is refused.
 	refuse handling = iota
 	// forward: cloud-provider-openstack hands it on, and OpenStack refuses it.
 	forward
@@ -115,7 +115,7 @@ const (
 	ignore
 )
 
-// Lenient tells whether a value that is not allowed counts as not given, at least for
+// Lenient reports whether a value that is not allowed counts as not given, at least for
 // a load balancer that exists.
 func (v Value) Lenient() bool { return v.onMalformed != nil }
 
@@ -144,7 +144,7 @@ const (
 	Written         Change = "for reading only"
 )
 
-// Notice tells the user of an annotation that has no effect.
+// Notice is an annotation that has no effect, and why.
 type Notice struct {
 	Annotation, Message string
 }
@@ -196,7 +196,7 @@ func (a Annotation) take(values *Values, value string) bool {
 	return true
 }
 
-// Path gives the field path of an annotation, for errors.
+// Path returns the field path of an annotation, for errors.
 func Path(name string) *field.Path {
 	return field.NewPath("metadata", "annotations").Key(name)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
 )
 
-// Denied gives the annotations that a list of names, such as deny-annotations of
+// Denied returns the annotations that a list of names, such as deny-annotations of
 // cloud.conf, means: comma-separated, each whole or without what is before its "/". An
 // error names one that there is not, so that nothing stays allowed by a typing error,
 // or that the controller itself writes.
@@ -44,5 +44,5 @@ func shortNames(table []Annotation) []string {
 	return names
 }
 
-// shortName gives the name of an annotation without what is before its "/".
+// shortName returns the name of an annotation without what is before its "/".
 func shortName(name string) string { return name[strings.LastIndex(name, "/")+1:] }

@@ -15,7 +15,7 @@ const (
 	othersDomains = "kubernetes.io"
 )
 
-// unknown says that there is no such annotation, and which one was perhaps meant.
+// unknown returns that there is no such annotation, and which one was perhaps meant.
 // It is false for names that are none of ours:
 //
 //	name                                          ours
@@ -71,7 +71,7 @@ const none = "there is no such annotation"
 
 func meant(name string) string { return fmt.Sprintf("%s: did you mean %q?", none, name) }
 
-// sameStart tells whether two names begin with the same word, or with one spelt
+// sameStart reports whether two names begin with the same word, or with one spelt
 // like it: other clouds begin theirs with their own.
 func sameStart(a, b string) bool {
 	wordA, _, _ := strings.Cut(a, "-")

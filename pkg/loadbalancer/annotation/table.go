@@ -12,7 +12,7 @@ type Group struct {
 	Annotations []Annotation
 }
 
-// Groups gives all annotations, by concern. Each concern's file holds its own.
+// Groups returns all annotations, by concern. Each concern's file holds its own.
 func Groups() []Group {
 	groups := []Group{
 		{"The load balancer", balancerTable()},
@@ -28,7 +28,7 @@ func Groups() []Group {
 	return groups
 }
 
-// Table gives all annotations, by name. It is everybody's: it must not be changed.
+// Table returns all annotations, by name. It is shared and must not be changed.
 func Table() []Annotation { return table() }
 
 // table is made once, as each look at a Service reads it.

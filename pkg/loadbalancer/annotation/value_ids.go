@@ -20,5 +20,5 @@ func ids(allowed string, most int, at func(*Values) **string) Value {
 	})
 }
 
-// isID tells whether a text is an ID as OpenStack writes them.
+// isID reports whether a text is an ID as OpenStack writes them.
 func isID(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }

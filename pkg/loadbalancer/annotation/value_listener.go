@@ -15,7 +15,7 @@ type PortProtocol struct {
 	Protocol string
 }
 
-// ListenerProtocols gives the protocols that a listener of a TCP port can have.
+// ListenerProtocols returns the protocols that a listener of a TCP port can have.
 func ListenerProtocols() []string { return []string{"TCP", "HTTP", "HTTPS", "TERMINATED_HTTPS"} }
 
 // ListenerProtocol reads a protocol, whatever its letters' case and whether its

@@ -3,19 +3,15 @@ package goal
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 )
 
 // BeginChange records that a plan is about to be applied: from now on what was applied last
@@ -105,18 +101,5 @@ func (e *Engine) checkCertificates(ctx context.Context, in Inputs, todo plan.Pla
 	if in.Settings.Listeners.ExternalStore {
 		return nil
 	}
-	for _, ref := range todo.Certificates() {
-		err := e.Cloud.Barbican.Exists(ctx, ref)
-		var none auth.ErrNoEndpoint
-		switch {
-		case err == nil:
-		case errors.As(err, &none):
-			return &refusal.CertificateError{Err: fmt.Errorf("cannot look for the certificate %s: %w; where certificates are not in Barbican, cloud.conf needs container-store=external, for which ask the cluster's operator", ref, err)}
-		case apierror.IsNotFound(err):
-			return field.NotFound(annotation.Path(annotation.TLSContainer), ref)
-		default:
-			return &refusal.CertificateError{Err: err}
-		}
-	}
-	return nil
+	return lookup.Certificates(ctx, e.Cloud.Barbican, todo.Certificates())
 }

@@ -2,11 +2,7 @@ package goal
 
 import (
 	"context"
-	"slices"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
@@ -32,7 +28,7 @@ func (e *Engine) desire(ctx context.Context, in Inputs, settings settings.Settin
 	if want.Facts, err = e.Lookup.Gather(ctx, settings, in.Backends, can, existing); err != nil {
 		return want, err
 	}
-	if err := e.checkFamilies(ctx, in, settings, can, want.Facts, existing); err != nil {
+	if err := e.Lookup.Families(ctx, settings, want.Facts, existing); err != nil {
 		return want, err
 	}
 	want.LoadBalancer = desire.LoadBalancer(in.ID, settings, in.Backends, want.Facts)
@@ -83,42 +79,13 @@ func (e *Engine) driver(in Inputs, existing *model.LoadBalancer) driver.Driver {
 // checkNew refuses a provider that Octavia does not have, and an address that somebody has
 // in the subnet of the VIP, where a load balancer is to be made.
 func (e *Engine) checkNew(ctx context.Context, in Inputs, desired *model.LoadBalancer, vip string) error {
-	if in.Settings.LoadBalancer.ProviderAsked {
-		enabled, err := e.Cloud.Octavia.Providers(ctx)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(enabled, in.Settings.LoadBalancer.Provider) {
-			return field.NotSupported(annotation.Path(annotation.Provider), in.Settings.LoadBalancer.Provider, enabled)
-		}
+	if err := e.Lookup.Provider(ctx, in.Settings); err != nil {
+		return err
 	}
 	if desired.VIP.Address == "" || desired.VIP.Address == vip {
 		return nil
 	}
 	return e.Lookup.FreeVIP(ctx, desired.VIP, in.Settings.VIPAskedBy())
-}
-
-// checkFamilies refuses members that the provider cannot serve at the VIP, which is there
-// or goes where the Service or cloud.conf says: elsewhere it is of the members' family.
-func (e *Engine) checkFamilies(ctx context.Context, in Inputs, settings settings.Settings, can driver.Driver, facts desire.Facts, existing *model.LoadBalancer) error {
-	if !settings.NeedsOneFamily(can) {
-		return nil
-	}
-	vip := model.VIP{}
-	switch {
-	case existing != nil:
-		vip.Address = existing.VIP.Address
-	case settings.VIP.SubnetID != "":
-		vip.SubnetID = facts.VIPSubnetID
-	}
-	family, err := e.Lookup.Family(ctx, vip)
-	if err != nil {
-		return err
-	}
-	if errs := settings.ValidateFamilies(can, family); len(errs) > 0 {
-		return message.Invalid(errs)
-	}
-	return nil
 }
 
 // planOptions returns what a plan depends on beside the two models. Its driver is that of

@@ -31,7 +31,7 @@ func newCache[T any](clk clock.PassiveClock, age time.Duration) *cache[T] {
 	return &cache[T]{clock: clk, age: age, entries: map[string]entry[T]{}}
 }
 
-// get gives what is kept under a key, or reads it. Callers at the same time share
+// get returns what is kept under a key, or reads it. Callers at the same time share
 // one read; one that gives up does not end it for the others.
 func (c *cache[T]) get(ctx context.Context, key string, read func(context.Context, string) (T, error)) (T, error) {
 	if value, ok := c.kept(key); ok {
@@ -55,7 +55,7 @@ func (c *cache[T]) get(ctx context.Context, key string, read func(context.Contex
 	}
 }
 
-// getMany gives what is kept under many keys, and reads the rest at once.
+// getMany returns what is kept under many keys, and reads the rest at once.
 func (c *cache[T]) getMany(ctx context.Context, keys []string, read func(context.Context, []string) (map[string]T, error)) (map[string]T, error) {
 	found := map[string]T{}
 	var missing []string

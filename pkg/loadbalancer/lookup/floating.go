@@ -36,10 +36,10 @@ func (r *Reader) floating(ctx context.Context, s settings.Settings, existing *mo
 	return err
 }
 
-// floatingNetwork gives the network that the floating IP comes from: the
+// floatingNetwork returns the network that the floating IP comes from: the
 // configured one, if it can give any, that of the configured subnet, or else the
 // default external network, or the first. It is nil where there is none, which
-// facts then tells.
+// facts then say.
 func (r *Reader) floatingNetwork(ctx context.Context, s settings.Settings, facts *desire.Facts) (*neutron.Network, error) {
 	id := s.Floating.NetworkID
 	if id == "" && s.Floating.SubnetID != "" {
@@ -59,12 +59,12 @@ func (r *Reader) floatingNetwork(ctx context.Context, s settings.Settings, facts
 		return nil, err
 	}
 	if !network.External {
-		return nil, &Error{fmt.Sprintf("network %s is not external: floating IPs cannot come from it", network.ID)}
+		return nil, &Error{Message: fmt.Sprintf("network %s is not external: floating IPs cannot come from it", network.ID)}
 	}
 	return network, nil
 }
 
-// anyExternal gives the default external network, or the first. An ordinary tenant
+// anyExternal returns the default external network, or the first. An ordinary tenant
 // does not see the subnets of external networks, so nothing is asked of them.
 func (r *Reader) anyExternal(ctx context.Context, facts *desire.Facts) (*neutron.Network, error) {
 	networks, err := r.external.get(ctx, "", func(ctx context.Context, _ string) ([]neutron.Network, error) {
@@ -89,7 +89,7 @@ func (r *Reader) anyExternal(ctx context.Context, facts *desire.Facts) (*neutron
 	return &networks[0], nil
 }
 
-// floatingSubnets gives the subnets to take a floating IP from, as Neutron lists
+// floatingSubnets returns the subnets to take a floating IP from, as Neutron lists
 // them; none means any of the network's.
 func (r *Reader) floatingSubnets(ctx context.Context, f settings.FloatingSettings, network *neutron.Network) ([]string, error) {
 	if f.SubnetID != "" {
@@ -119,9 +119,9 @@ func (r *Reader) floatingSubnets(ctx context.Context, f settings.FloatingSetting
 	case len(ids) > 0:
 		return ids, nil
 	case len(subnets) == 0:
-		return nil, &Error{fmt.Sprintf("%s: this project sees no subnet of the external network %s, as most clouds show them to administrators only: "+
+		return nil, &Error{Message: fmt.Sprintf("%s: this project sees no subnet of the external network %s, as most clouds show them to administrators only: "+
 			"name the subnet with floating-subnet-id, or leave the choice to the network", asked, network.ID)}
 	default:
-		return nil, &Error{fmt.Sprintf("%s: no IPv4 subnet of network %s fits, of %d", asked, network.ID, len(subnets))}
+		return nil, &Error{Message: fmt.Sprintf("%s: no IPv4 subnet of network %s fits, of %d", asked, network.ID, len(subnets))}
 	}
 }

@@ -1,7 +1,7 @@
-// Package lookup reads what desire has to know of the cloud: what the provider can
-// do, where the VIP goes, where floating IPs come from, in which subnets the nodes
-// are. What seldom changes is kept for a while and shared by all Services; a fact
-// that cannot be had is an error, never a guess.
+// Package lookup reads what package desire has to know of the cloud: where the VIP goes,
+// where floating IPs come from, in which subnets the nodes are; and checks before the
+// first write that what a Service names exists. What seldom changes is cached for a while
+// and shared by all Services; a fact that cannot be had is an error, never a guess.
 package lookup
 
 import (
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
@@ -27,7 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
-// Neutron is what facts are asked of.
+// Neutron is where networks, subnets and ports are read.
 type Neutron interface {
 	Network(ctx context.Context, id string) (*neutron.Network, error)
 	ExternalNetworks(ctx context.Context) ([]neutron.Network, error)
@@ -38,7 +37,7 @@ type Neutron interface {
 	PortsAt(ctx context.Context, address string) ([]neutron.Port, error)
 }
 
-// Reader reads facts. Age is how long it keeps what it has read.
+// Reader reads facts. Its methods may be called at the same time.
 type Reader struct {
 	neutron  Neutron
 	octavia  Octavia
@@ -53,7 +52,8 @@ type Reader struct {
 	port     *cache[neutron.Port]   // by ID
 }
 
-// New makes a reader. Version gives the version of the load balancer API.
+// New returns a Reader that keeps for age what it has read. Version returns the version of
+// the load balancer API.
 func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (octavia.Version, error), clk clock.PassiveClock, age time.Duration) *Reader {
 	return &Reader{
 		neutron:  neutronAPI,
@@ -70,7 +70,7 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 	}
 }
 
-// Version gives the version of the load balancer API.
+// Version returns the version of the load balancer API.
 func (r *Reader) Version(ctx context.Context) (octavia.Version, error) { return r.version(ctx) }
 
 // Gather reads the facts for a Service. What a load balancer that exists has
@@ -100,8 +100,8 @@ func (r *Reader) Gather(ctx context.Context, s settings.Settings, backends []mem
 	return facts, r.floating(ctx, s, existing, &facts)
 }
 
-// vip gives the subnet of the VIP: the configured one, the only one of the family
-// in the configured network, or the one that most nodes are in.
+// vip fills in the subnet of the VIP: the configured one, the only one of the family in
+// the configured network, or the one that most nodes are in.
 func (r *Reader) vip(ctx context.Context, s settings.Settings, facts *desire.Facts) (err error) {
 	switch {
 	case s.VIP.PortID != "":
@@ -140,7 +140,7 @@ func (r *Reader) memberSubnet(ctx context.Context, s settings.Settings) (string,
 	return s.Members.DefaultSubnetID, nil
 }
 
-// onlySubnet gives the only subnet of the Service's family in its network.
+// onlySubnet returns the only subnet of the Service's family in its network.
 func (r *Reader) onlySubnet(ctx context.Context, s settings.Settings) (string, error) {
 	if _, err := r.network(ctx, s.VIP.NetworkID); err != nil {
 		return "", err
@@ -159,15 +159,15 @@ func (r *Reader) onlySubnet(ctx context.Context, s settings.Settings) (string, e
 	case 1:
 		return ids[0], nil
 	case 0:
-		return "", &Error{fmt.Sprintf("network %s has no subnet of family %s for the VIP", s.VIP.NetworkID, s.Family)}
+		return "", &Error{Message: fmt.Sprintf("network %s has no subnet of family %s for the VIP", s.VIP.NetworkID, s.Family)}
 	default:
-		return "", &Error{fmt.Sprintf("network %s has %d subnets of family %s (%s): name one with the annotation "+
+		return "", &Error{Message: fmt.Sprintf("network %s has %d subnets of family %s (%s): name one with the annotation "+
 			"loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf", s.VIP.NetworkID, len(ids), s.Family, strings.Join(names, ", "))}
 	}
 }
 
-// ofMostNodes gives the subnet that most nodes are in, of several the first by ID, and
-// what is to be told where there are others.
+// ofMostNodes returns the subnet that most nodes are in, of several the first by ID, and
+// a message about the choice where there are others.
 func ofMostNodes(memberSubnets map[string]string) (subnet, chosen string, err error) {
 	const way = "name one with the annotation loadbalancer.openstack.org/subnet-id, or with subnet-id in cloud.conf"
 	nodes := map[string]int{}
@@ -175,7 +175,7 @@ func ofMostNodes(memberSubnets map[string]string) (subnet, chosen string, err er
 		nodes[in]++
 	}
 	if len(nodes) == 0 {
-		return "", "", &Error{"no subnet for the VIP: none of the nodes' addresses is on a port of this project; " + way}
+		return "", "", &Error{Message: "no subnet for the VIP: none of the nodes' addresses is on a port of this project; " + way}
 	}
 	var counts []string
 	for _, in := range slices.Sorted(maps.Keys(nodes)) {
@@ -190,7 +190,7 @@ func ofMostNodes(memberSubnets map[string]string) (subnet, chosen string, err er
 	return subnet, chosen, nil
 }
 
-// MemberSubnets finds the subnets of the nodes' addresses, as far as they are on ports
+// MemberSubnets returns the subnets of the nodes' addresses, as far as they are on ports
 // of this project: from the ports of their servers, a request for 150 nodes that were
 // not asked for lately.
 func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) (map[string]string, error) {
@@ -220,34 +220,7 @@ func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) 
 func (r *Reader) network(ctx context.Context, id string) (*neutron.Network, error) {
 	network, err := r.networks.get(ctx, id, r.neutron.Network)
 	if apierror.IsNotFound(err) {
-		return nil, &Error{fmt.Sprintf("there is no network %s, or this project cannot see it", id)}
+		return nil, &Error{Message: fmt.Sprintf("there is no network %s, or this project cannot see it", id)}
 	}
 	return network, err
 }
-
-// FreeVIP refuses an address for the VIP that a port in its subnet already has:
-// Octavia before 17.0 answers 500 to it, and what it tries leaves ports behind. The
-// same address in another subnet of the project is another one. Whose the port is, the
-// operator finds in the log: it may be anybody's.
-func (r *Reader) FreeVIP(ctx context.Context, vip model.VIP, askedBy string) error {
-	ports, err := r.neutron.PortsAt(ctx, vip.Address)
-	if err != nil {
-		return err
-	}
-	for _, port := range ports {
-		for _, fixed := range port.FixedIPs {
-			if fixed.IPAddress != vip.Address || vip.SubnetID != "" && fixed.SubnetID != vip.SubnetID {
-				continue
-			}
-			klog.FromContext(ctx).Info("The address that a Service asks for is in use", "address", vip.Address, "port", port.ID, "name", port.Name)
-			return &Error{fmt.Sprintf("%s: %s is in use in the subnet of the VIP: choose another, or free it", askedBy, vip.Address)}
-		}
-	}
-	return nil
-}
-
-// Error tells the user what the cloud or the configuration lacks.
-type Error struct{ Message string }
-
-// Error implements error.
-func (e *Error) Error() string { return e.Message }

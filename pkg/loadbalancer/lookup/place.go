@@ -19,15 +19,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// Octavia is what facts are asked of.
+// Octavia is where flavors, availability zones and providers are read.
 type Octavia interface {
+	Providers(ctx context.Context) ([]string, error)
 	Flavors(ctx context.Context) ([]octavia.Flavor, error)
 	AvailabilityZones(ctx context.Context) ([]octavia.AvailabilityZone, error)
 }
 
-// place fills in what a load balancer is built like and where. For one that is to
-// be made, what does not exist is refused here. What the provider does not have is
-// left out and told.
+// place fills in flavor and availability zone. For a new load balancer, what does not
+// exist is refused here. What the driver does not have is left out, with a notice.
 func (r *Reader) place(ctx context.Context, s settings.Settings, drv driver.Driver, isNew bool, facts *desire.Facts) error {
 	facts.AvailabilityZone = s.LoadBalancer.AvailabilityZone
 	if why := drv.Lacks(driver.AvailabilityZones); why != "" && s.LoadBalancer.AvailabilityZone != "" {
@@ -45,7 +45,7 @@ func (r *Reader) place(ctx context.Context, s settings.Settings, drv driver.Driv
 	return r.zone(ctx, facts.AvailabilityZone)
 }
 
-// flavor finds the ID of a flavor that is named by its ID or its name.
+// flavor fills in the ID of a flavor that is named by its ID or its name.
 func (r *Reader) flavor(ctx context.Context, asked string, isNew bool, facts *desire.Facts) error {
 	isID := uuid.Validate(asked) == nil
 	facts.FlavorID = asked
@@ -73,7 +73,7 @@ func (r *Reader) flavor(ctx context.Context, asked string, isNew bool, facts *de
 			names = append(names, f.Name)
 		}
 	}
-	return &Error{fmt.Sprintf("flavor-id: there is no flavor %q of load balancers that can be used: there are %s", asked, orNone(names))}
+	return &Error{Message: fmt.Sprintf("flavor-id: there is no flavor %q of load balancers that can be used: there are %s", asked, orNone(names))}
 }
 
 func (r *Reader) zone(ctx context.Context, asked string) error {
@@ -95,7 +95,7 @@ func (r *Reader) zone(ctx context.Context, asked string) error {
 	if slices.Contains(names, asked) {
 		return nil
 	}
-	return &Error{fmt.Sprintf("availability-zone: there is no availability zone %q of load balancers that can be used: there are %s", asked, orNone(names))}
+	return &Error{Message: fmt.Sprintf("availability-zone: there is no availability zone %q of load balancers that can be used: there are %s", asked, orNone(names))}
 }
 
 func orNone(names []string) string {
@@ -105,18 +105,18 @@ func orNone(names []string) string {
 	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// ownPort refuses a port that cannot be the VIP, and gives the subnet that the VIP
-// is in.
+// ownPort refuses a port that cannot be the VIP, and returns the subnet that the VIP is
+// in.
 func (r *Reader) ownPort(ctx context.Context, s settings.Settings) (subnet string, err error) {
 	port, err := r.neutron.Port(ctx, s.VIP.PortID)
 	switch {
 	case apierror.IsNotFound(err):
-		return "", &Error{fmt.Sprintf("port-id: there is no port %s, or this project cannot see it", s.VIP.PortID)}
+		return "", &Error{Message: fmt.Sprintf("port-id: there is no port %s, or this project cannot see it", s.VIP.PortID)}
 	case err != nil:
 		return "", err
 	case port.DeviceID != "":
 		klog.FromContext(ctx).Info("The port that a Service asks for is in use", "port", port.ID, "name", port.Name, "device", port.DeviceID)
-		return "", &Error{fmt.Sprintf("port-id: port %s is in use by a device: name another, or free it", port.ID)}
+		return "", &Error{Message: fmt.Sprintf("port-id: port %s is in use by a device: name another, or free it", port.ID)}
 	}
 	for _, fixed := range port.FixedIPs {
 		address, err := netip.ParseAddr(fixed.IPAddress)
@@ -124,5 +124,5 @@ func (r *Reader) ownPort(ctx context.Context, s settings.Settings) (subnet strin
 			return fixed.SubnetID, nil
 		}
 	}
-	return "", &Error{fmt.Sprintf("port-id: port %s has no address of family %s in the subnet of the VIP", port.ID, s.Family)}
+	return "", &Error{Message: fmt.Sprintf("port-id: port %s has no address of family %s in the subnet of the VIP", port.ID, s.Family)}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// NodePorts gives the ports of servers, by server: a request for 150 servers that
+// NodePorts returns the ports of servers, by server: a request for 150 servers that
 // were not asked for lately. Each port is as it was last seen.
 func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]neutron.Port, error) {
 	found, err := r.ports.getMany(ctx, servers, r.portsOf)
@@ -29,7 +29,7 @@ func (r *Reader) NodePorts(ctx context.Context, servers []string) (map[string][]
 	return found, err
 }
 
-// NodeSubnets gives the subnets that the ports of servers are in.
+// NodeSubnets returns the subnets that the ports of servers are in.
 func (r *Reader) NodeSubnets(ctx context.Context, servers []string) ([]string, error) {
 	found, err := r.NodePorts(ctx, servers)
 	var subnets []string
@@ -44,13 +44,13 @@ func (r *Reader) NodeSubnets(ctx context.Context, servers []string) ([]string, e
 	return slices.Compact(subnets), err
 }
 
-// KnownPort gives a port as it was last seen, if that is not too long ago.
+// KnownPort returns a port as it was last seen, if that is not too long ago.
 func (r *Reader) KnownPort(id string) (neutron.Port, bool) { return r.port.kept(id) }
 
-// KeepPort notes how a port is now.
+// KeepPort caches a port as it is now.
 func (r *Reader) KeepPort(port neutron.Port) { r.port.keep(port.ID, port) }
 
-// ForgetPorts has the ports of servers read anew.
+// ForgetPorts drops the ports of servers from the cache.
 func (r *Reader) ForgetPorts(servers ...string) {
 	for _, server := range servers {
 		r.ports.forget(server)
@@ -70,13 +70,13 @@ func (r *Reader) portsOf(ctx context.Context, servers []string) (map[string][]ne
 	return byServer, nil
 }
 
-// newerPort tells whether a is a later state of a port than b. A list may come in
+// newerPort reports whether a is a later state of a port than b. A list may come in
 // after the answer to a change that it has not seen: Services come at the same time.
 func newerPort(a, b neutron.Port) bool {
 	return a.Revision != nil && b.Revision != nil && *a.Revision > *b.Revision
 }
 
-// SubnetCIDR gives the CIDR of a subnet; "" when there is none that the project can
+// SubnetCIDR returns the CIDR of a subnet; "" when there is none that the project can
 // see.
 func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
 	subnet, err := r.subnet.get(ctx, id, r.neutron.Subnet)
@@ -89,8 +89,8 @@ func (r *Reader) SubnetCIDR(ctx context.Context, id string) (string, error) {
 	return subnet.CIDR, nil
 }
 
-// Family gives the IP family of a VIP, by its address or else by its subnet; it is empty
-// where neither tells. A subnet that the project cannot see is Octavia's to refuse.
+// Family returns the IP family of a VIP, by its address or else by its subnet; it is empty
+// where neither shows it. A subnet that the project cannot see is Octavia's to refuse.
 func (r *Reader) Family(ctx context.Context, vip model.VIP) (v1.IPFamily, error) {
 	text := vip.Address
 	if text == "" && vip.SubnetID != "" {

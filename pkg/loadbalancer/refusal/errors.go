@@ -15,13 +15,3 @@ type BlockedError struct {
 
 // Error implements error.
 func (e *BlockedError) Error() string { return e.Why }
-
-// CertificateError says that it cannot be found out whether a certificate exists: the
-// Service waits for it, with what it has.
-type CertificateError struct{ Err error }
-
-// Error implements error.
-func (e *CertificateError) Error() string { return e.Err.Error() }
-
-// Unwrap returns why.
-func (e *CertificateError) Unwrap() error { return e.Err }

@@ -69,14 +69,13 @@ func Reason(err error) string {
 		limit       *state.QuotaError
 		notOurs     *observe.NotOursError
 		blocked     *BlockedError
-		certificate *CertificateError
 	)
 	switch {
 	case err == nil:
 		return ""
 	case errors.As(err, &invalid):
 		return reasonOfField(invalid)
-	case errors.As(err, &unavailable), errors.As(err, &floatingIP), errors.As(err, &certificate):
+	case errors.As(err, &unavailable), errors.As(err, &floatingIP):
 		return Unavailable
 	case errors.As(err, &noNode):
 		return Invalid

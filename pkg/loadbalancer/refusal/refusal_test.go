@@ -57,7 +57,7 @@ func TestReason_TruthTable(t *testing.T) {
 		"many fields: the first":         {message.Invalid(field.ErrorList{field.Forbidden(port, ""), field.Invalid(port, 0, "")}), refusal.Unsupported},
 		"no network":                     {&lookup.Error{Message: "none"}, refusal.Unavailable},
 		"no floating IP":                 {&observe.FloatingIPError{Message: "in use"}, refusal.Unavailable},
-		"no answer about a certificate":  {&refusal.CertificateError{Err: certificate}, refusal.Unavailable},
+		"no answer about a certificate":  {&lookup.Error{Message: certificate.Error(), Err: certificate}, refusal.Unavailable},
 		"no node matches":                {&members.NoneSelectedError{Nodes: 1, Selector: "a=b"}, refusal.Invalid},
 		"source ranges are not enforced": {&securitygroup.UnenforcedError{}, refusal.Unsupported},
 		"a limit of cloud.conf":          {&state.QuotaError{Namespace: "default", Most: 1}, refusal.Quota},
@@ -143,7 +143,7 @@ func TestExplain_WrapsRefusalAndFailure(t *testing.T) {
 		t.Errorf("%v wraps the refusal: %v, the failure: %v", err, errors.Is(err, refused), errors.Is(err, failure))
 	}
 	certificate := errors.New("Barbican does not answer")
-	if err := refusal.Explain(&refusal.CertificateError{Err: certificate}, nil, 0); !errors.Is(err, certificate) {
+	if err := refusal.Explain(&lookup.Error{Message: certificate.Error(), Err: certificate}, nil, 0); !errors.Is(err, certificate) {
 		t.Errorf("%v does not wrap its cause", err)
 	}
 	invalid := field.Invalid(field.NewPath("spec"), "x", "not allowed")

@@ -49,8 +49,8 @@ func (r *reading) hostname() string {
 func (s Settings) Proxied() bool { return s.Listeners.Proxy != "" && s.Traffic.hasTCP() }
 
 // Ingress returns what to publish of an address. Where members get PROXY headers, no
-// connection within the cluster may take a shortcut past the load balancer: the mode
-// Proxy tells kube-proxy so, or the lack of an address, for those that know no modes.
+// connection within the cluster may take a shortcut past the load balancer: kube-proxy
+// goes by the mode Proxy or, where it knows no modes, by the lack of an address.
 //
 //	the Service names a host name               the name
 //	PROXY headers, and cloud.conf makes names   the address and the suffix as a name
