@@ -12,7 +12,7 @@ import (
 // A thousand Services may wait for their load balancers at the same time, for minutes:
 // each keeps little more then than what is kept of it when it is done. The test does not
 // run in parallel with others, as it measures the memory of the process.
-func TestServicesThatWaitForTheCloudTakeLittleMemory(t *testing.T) { //nolint:paralleltest // see above
+func TestServicesThatWaitForTheCloudTakeLittleMemory(t *testing.T) {
 	const services, ports, half, most = 12, 3, 100, 100 << 10
 	w, pass := slowWorld(t)
 	var nodes []*v1.Node

@@ -132,6 +132,9 @@ func (p *PackedMembers) addKind(m Member) int {
 	return i
 }
 
+// idLength is that of a UUID in its usual form.
+const idLength = 36
+
 // packID returns the nil UUID for an ID that is not known. It reports false for what would
 // not come back as it was.
 func packID(id string) (uuid.UUID, bool) {
@@ -139,14 +142,14 @@ func packID(id string) (uuid.UUID, bool) {
 		return uuid.Nil, true
 	}
 	packed, err := uuid.Parse(id)
-	return packed, err == nil && packed != uuid.Nil && packed.String() == id
+	var text [idLength]byte
+	return packed, err == nil && packed != uuid.Nil && string(appendID(text[:0], packed)) == id
 }
 
 // unpackIDs returns the IDs of members by their index. All are parts of one string: a
 // string for each would be most of the work of unpacking.
 func unpackIDs(ids []uuid.UUID) func(int) string {
-	const length = 36
-	text := make([]byte, 0, length*len(ids))
+	text := make([]byte, 0, idLength*len(ids))
 	for _, id := range ids {
 		text = appendID(text, id)
 	}
@@ -155,7 +158,7 @@ func unpackIDs(ids []uuid.UUID) func(int) string {
 		if ids[i] == uuid.Nil {
 			return ""
 		}
-		return all[i*length : (i+1)*length]
+		return all[i*idLength : (i+1)*idLength]
 	}
 }
 

@@ -103,6 +103,20 @@ func TestPacked_NeedsLittleMemoryForMembers(t *testing.T) {
 	}
 }
 
+// Packing and unpacking come with each wait: no member may cost an allocation of its own.
+// Not parallel: the allocations of others would be counted.
+func TestPacked_AllocatesNothingPerMember(t *testing.T) {
+	lb := balancerWith(ofHistory(500))
+	p := Pack(lb) // which keeps the names of nodes alive
+	const most = 40
+	if n := testing.AllocsPerRun(10, func() { Pack(lb) }); n > most {
+		t.Errorf("%v allocations to pack 500 members, want %d at most", n, most)
+	}
+	if n := testing.AllocsPerRun(10, func() { p.Unpack() }); n > most {
+		t.Errorf("%v allocations to unpack 500 members, want %d at most", n, most)
+	}
+}
+
 // ofHistory makes members of a pool that was made in parts, read in part, and has got
 // nodes since.
 func ofHistory(n int) []Member {
