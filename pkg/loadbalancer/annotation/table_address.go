@@ -1,5 +1,7 @@
 package annotation
 
+import "slices"
+
 // Names that code outside of the table needs.
 const (
 	FloatingPattern   = Prefix + "floating-subnet"
@@ -13,7 +15,10 @@ const (
 )
 
 // addressTable holds what decides on VIP and floating IP.
-func addressTable() []Annotation {
+func addressTable() []Annotation { return slices.Concat(vipTable(), floatingTable()) }
+
+// vipTable holds what decides on the VIP.
+func vipTable() []Annotation {
 	return []Annotation{
 		{
 			Name: Internal, Key: "internal-lb", Change: InPlace,
@@ -50,6 +55,12 @@ func addressTable() []Annotation {
 			Value: ids("comma-separated IDs of security groups, or none", 100, func(v *Values) **string { return &v.VIP.SecurityGroups }),
 			Doc:   "The security groups of the VIP's ports, in place of the one that Octavia makes: they alone say who may connect, to which ports. When they are not asked for any more they stay; `none` takes them away. Not together with source ranges. Octavia 16.0 (2025.1), provider amphora only. Only where `deny-annotations` of cloud.conf lets Services use it.",
 		},
+	}
+}
+
+// floatingTable holds what decides on the floating IP, and on what is published.
+func floatingTable() []Annotation {
+	return []Annotation{
 		{
 			Name: FloatingNetID, Key: "floating-network-id", EmptyIsNone: true, Default: "the default external network, else the first", Change: OnlyAtCreation,
 			Value: text("the ID of an external network", func(v *Values) **string { return &v.Floating.NetworkID }),

@@ -1,7 +1,12 @@
 package annotation
 
+import "slices"
+
 // monitorTable holds what decides on health monitors.
-func monitorTable() []Annotation {
+func monitorTable() []Annotation { return slices.Concat(timingTable(), probeTable()) }
+
+// timingTable holds whether members are probed, how often, and how many answers count.
+func timingTable() []Annotation {
 	return []Annotation{
 		{
 			Name: Monitor, Key: "create-monitor", Change: InPlace,
@@ -28,6 +33,12 @@ func monitorTable() []Annotation {
 			Value: retries(func(v *Values) **int { return &v.Monitor.MaxRetriesDown }),
 			Doc:   "Failed probes until a member is down.",
 		},
+	}
+}
+
+// probeTable holds what a probe is, where it is not the usual one.
+func probeTable() []Annotation {
+	return []Annotation{
 		{
 			Name: MonitorType, Default: "TCP, UDP-CONNECT or SCTP, as the port; with externalTrafficPolicy Local HTTP", Change: ReplacesMonitor,
 			Value: oneOf(func(v *Values) **string { return &v.Monitor.Type }, "TCP", "HTTP", "HTTPS", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"),
