@@ -100,10 +100,10 @@ func TestDurations_PollInTimeWhereTimesDiffer(t *testing.T) {
 	t.Parallel()
 	k := kind{"amphora", creating}
 	var d durations
-	times := []time.Duration{20, 34, 26, 55, 21, 48, 30, 60, 23, 41, 37}
+	times := []int{20, 34, 26, 55, 21, 48, 30, 60, 23, 41, 37}
 	lateOnes := 0
 	for i := range 10 * len(times) {
-		if _, late := watched(&d, k, times[i%len(times)]*time.Second); i > samples && late > usualIntervals().Cap {
+		if _, late := watched(&d, k, time.Duration(times[i%len(times)])*time.Second); i > samples && late > usualIntervals().Cap {
 			lateOnes++
 		}
 	}
