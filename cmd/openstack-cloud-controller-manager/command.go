@@ -53,9 +53,9 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 		"A Service holds its worker for at most two minutes, and for less when workers become scarce; past that the operation " +
 		"continues in the background, and the Service is requeued until the operation completes, with an event."
 	command.Use = programName
-	command.Long = programName + ` connects a Kubernetes cluster to the OpenStack that it
-runs on. It reads cloud.conf (--cloud-config), or the OS_* environment variables
-when it is given none.`
+	command.Long = programName + ` connects a Kubernetes cluster to the OpenStack cloud
+that it runs on. It reads cloud.conf (--cloud-config), or the OS_* environment
+variables if no file is given.`
 	command.SilenceUsage = true // its 170 lines would hide what is wrong
 	command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return fmt.Errorf("%w (--help lists all flags)", err)

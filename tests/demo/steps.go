@@ -48,7 +48,7 @@ func (d *demo) story() []chapter {
 		{"The cloud controller manager starts", patience, d.startCCM},
 		{"Three nodes join", patience, d.startNodes},
 		{"A Service of type LoadBalancer is created", patience, d.createService},
-		{"Everybody may ask it", patience, d.askEverybody},
+		{"Clients send requests", patience, d.askEverybody},
 		{"A fourth node joins", patience, d.addFourthNode},
 		{"externalTrafficPolicy: Local, with pods on node-2 alone", patience, d.goLocal},
 		{"The Service is deleted", patience, d.deleteService},
@@ -152,7 +152,7 @@ func (d *demo) addFourthNode(ctx context.Context) error {
 	if err := d.awaitAnswers(ctx, "node-1", "node-2", "node-3", "node-4"); err != nil {
 		return err
 	}
-	return d.account(ctx, "Growing it")
+	return d.account(ctx, "Adding the node")
 }
 
 func (d *demo) goLocal(ctx context.Context) error {
@@ -253,7 +253,7 @@ func (d *demo) account(ctx context.Context, what string) error {
 			writes = append(writes, fmt.Sprintf("%d %s %s", r.Count, r.Method, r.Route))
 		}
 	}
-	d.out.say("books    %s took %d requests, %d of them writes, and %d PENDING cycles:", what, b.Total, b.Writes, b.TotalCycles)
+	d.out.say("requests %s took %d requests, %d of them writes, and %d PENDING cycles:", what, b.Total, b.Writes, b.TotalCycles)
 	for _, write := range writes {
 		d.out.say("           %s", write)
 	}

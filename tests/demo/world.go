@@ -143,7 +143,7 @@ func (d *demo) startCloud(ctx context.Context) (err error) {
 		return err
 	}
 	d.out.say("Keystone, Nova, Neutron and Octavia answer at %s", d.cloud.url)
-	d.out.say("servers live in %s, floating IPs in %s", d.network.CIDR, d.network.ExternalCIDR)
+	d.out.say("servers are in %s, floating IPs in %s", d.network.CIDR, d.network.ExternalCIDR)
 	return nil
 }
 
@@ -202,5 +202,5 @@ func (d *demo) servicePort() int32 {
 }
 
 func (d *demo) summary() string {
-	return fmt.Sprintf("created, served, grew, went Local and vanished with %d writes and %d PENDING cycles", d.requests, d.cycles)
+	return fmt.Sprintf("created, scaled, switched to Local and deleted with %d writes and %d PENDING cycles", d.requests, d.cycles)
 }
