@@ -67,9 +67,15 @@ tidy: ## Check that go.mod and go.sum name what is used
 vet:
 	$(GO) vet ./...
 
+# The packages whose tests compare a page or golden files with what they are made from.
+GENERATED := $(addprefix ./,pkg/config pkg/loadbalancer/annotation pkg/loadbalancer/driver pkg/loadbalancer/settings \
+	pkg/loadbalancer/plan pkg/loadbalancer/desire tests/layers)
+REFERENCES := Reference|TestPlans|TestDesiredModels
+
 .PHONY: generated
 generated: ## Check that generated files are what `make generate` writes
-	$(GO) test ./pkg/config ./pkg/loadbalancer/annotation ./tests/features -run 'Reference|Features'
+	$(GO) test $(GENERATED) -run '$(REFERENCES)'
+	$(GO) test ./tests/layers ./tests/features
 
 .PHONY: features
 features: $(FEATURES) ## Write docs/features.md from the results of the last make test
@@ -110,9 +116,8 @@ $(GOLANGCI_LINT):
 	GOBIN=$(dir $@) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 
 .PHONY: generate
-generate: ## Write anew what is made from the code: docs (but features.md) and golden files
-	go test ./pkg/config -run TestReference -update
-	go test ./pkg/loadbalancer/... -run 'Golden|Reference' -update
+generate: ## Write what is made from the code: pages (but features.md) and golden files
+	$(GO) test $(GENERATED) -run '$(REFERENCES)' -update
 
 .PHONY: image
 image: ## Build the container image

@@ -1,4 +1,4 @@
-// Package providerid reads and writes what Kubernetes knows a server by.
+// Package providerid parses and formats the provider IDs of servers.
 package providerid
 
 import (

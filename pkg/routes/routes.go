@@ -1,4 +1,4 @@
-// Package routes leads the networks of pods through a Neutron router: each pod CIDR
+// Package routes connects the pod networks through a Neutron router: each pod CIDR
 // of a node is a route of the router whose next hop is the node. It implements
 // cloudprovider.Routes, which the route controller of k8s.io/cloud-provider calls.
 //

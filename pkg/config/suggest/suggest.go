@@ -1,4 +1,4 @@
-// Package spelling finds the word that was perhaps meant.
+// Package suggest finds the known word that is closest to a misspelled one.
 package suggest
 
 import "strings"

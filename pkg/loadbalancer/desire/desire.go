@@ -1,4 +1,4 @@
-// Package desire builds the load balancer that a Service asks for of its settings, its
+// Package desire builds the desired load balancer of a Service from its settings, its
 // backends and a few facts of the cloud. It is pure: it does no I/O, and it changes
 // nothing that it is given.
 package desire

@@ -1,6 +1,5 @@
-// Package observe reads what the cloud has for a Service: whose a load balancer
-// is, and what is in it. It only reads. An answer that fails is an error, never
-// taken for "nothing there".
+// Package observe reads what the cloud has for a Service: its load balancer, and what is
+// in it. It only reads. A failed read is an error, never taken for "nothing there".
 package observe
 
 import (

@@ -1,6 +1,6 @@
-// Package ownership names the load balancer of a Service, reports whose a load balancer,
-// listener, pool or floating IP is, and decides which of several load balancers is a
-// Service's. It is pure: observe reads what it needs.
+// Package ownership names the load balancer of a Service, reports the owner of a load
+// balancer, listener, pool or floating IP, and decides which of several load balancers
+// belongs to a Service. It is pure: observe reads what it needs.
 //
 // The names, descriptions and the first tag are those of kubernetes/cloud-provider-openstack,
 // because others find load balancers by them (Magnum deletes a cluster's load

@@ -1,6 +1,6 @@
-// Package refusal classifies why Services are refused: what a Service asks for is not
-// possible until somebody changes the Service, the configuration or the cloud. It also
-// composes the error that the service controller reports, and says when to try again.
+// Package refusal classifies why Services are refused: what a Service requests is not
+// possible until the Service, the configuration or the cloud changes. It also composes
+// the error that the service controller reports, and decides when to try again.
 package refusal
 
 import (

@@ -1,5 +1,5 @@
-// Package settings reads what a Service asks for: its fields and annotations, and the
-// class and cloud.conf where they are silent. It refuses what no load balancer could
+// Package settings reads what a Service requests: its fields and annotations, and the
+// defaults of its class and of cloud.conf. It refuses what no load balancer could
 // serve, and what the driver or the release of Octavia does not support, before anything
 // is written. It is pure: it does no I/O, and it changes nothing that it is given.
 package settings

@@ -1,6 +1,6 @@
-// Package snapshot looks at all load balancers and floating IPs of the project at
-// once: a request for a thousand load balancers and one for the floating IPs, in
-// place of several for each Service.
+// Package snapshot reads all load balancers and floating IPs of the project at once: one
+// request for a thousand load balancers and one for the floating IPs, instead of several
+// for each Service.
 package snapshot
 
 import (

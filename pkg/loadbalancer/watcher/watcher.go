@@ -1,5 +1,5 @@
-// Package watcher lets any number of workers wait for load balancers with few
-// requests: they park here, and one watcher asks for all of them.
+// Package watcher polls the load balancers that operations wait for: one request for
+// all of them, however many operations wait.
 package watcher
 
 import (
