@@ -58,17 +58,17 @@ type Global struct {
 	AuthURL string `gcfg:"auth-url" form:"url" env:"OS_AUTH_URL" clouds:"auth.auth_url"`
 	// Name of the user; needs a user domain.
 	Username string `gcfg:"username" env:"OS_USERNAME" clouds:"auth.username"`
-	// ID of the user; wins over the name.
+	// ID of the user; takes precedence over the name.
 	UserID string `gcfg:"user-id" env:"OS_USER_ID" clouds:"auth.user_id"`
 	// Password of the user.
 	Password string `gcfg:"password" env:"OS_PASSWORD" clouds:"auth.password" secret:"yes"`
-	// ID of the project; wins over the name.
+	// ID of the project; takes precedence over the name.
 	TenantID string `gcfg:"tenant-id" env:"OS_PROJECT_ID,OS_TENANT_ID" clouds:"auth.project_id"`
 	// Name of the project; needs a project domain.
 	TenantName string `gcfg:"tenant-name" env:"OS_PROJECT_NAME,OS_TENANT_NAME" clouds:"auth.project_name"`
-	// ID of the domain of user and project where they have none of their own. OS_DEFAULT_DOMAIN and `auth.default_domain` stand in for it.
+	// ID of the domain of user and project if they have no own domain. OS_DEFAULT_DOMAIN and `auth.default_domain` are alternatives.
 	DomainID string `gcfg:"domain-id" env:"OS_DOMAIN_ID" clouds:"auth.domain_id"`
-	// Name of the domain of user and project where they have none of their own.
+	// Name of the domain of user and project if they have no own domain.
 	DomainName string `gcfg:"domain-name" env:"OS_DOMAIN_NAME" clouds:"auth.domain_name"`
 	// ID of the project's domain.
 	TenantDomainID string `gcfg:"tenant-domain-id" env:"OS_PROJECT_DOMAIN_ID,OS_TENANT_DOMAIN_ID" clouds:"auth.project_domain_id"`
@@ -90,7 +90,7 @@ type Global struct {
 	ApplicationCredentialName string `gcfg:"application-credential-name" env:"OS_APPLICATION_CREDENTIAL_NAME" clouds:"auth.application_credential_name"`
 	// Secret of the application credential.
 	ApplicationCredentialSecret string `gcfg:"application-credential-secret" env:"OS_APPLICATION_CREDENTIAL_SECRET" clouds:"auth.application_credential_secret" secret:"yes"`
-	// A token made elsewhere. It cannot be renewed: once it expires every call fails.
+	// An existing token. It cannot be renewed: once it expires every call fails.
 	Token string `gcfg:"token" env:"OS_TOKEN,OS_AUTH_TOKEN" clouds:"auth.token" secret:"yes"`
 	// Region to look up in the catalog; also the region of nodes. When empty, the region of the first compute endpoint at sign-in is kept until the process ends.
 	Region string `gcfg:"region" env:"OS_REGION_NAME" clouds:"region_name"`
@@ -118,25 +118,25 @@ type LoadBalancer struct {
 	Enabled bool `gcfg:"enabled" default:"true"`
 	// Version of the load-balancer API; there is only one.
 	LBVersion string `gcfg:"lb-version" oneof:"v2"`
-	// Version of Octavia's API, such as `2.26` (`openstack versions show --service load-balancer`), for a cloud that does not tell it. Empty means that Octavia is asked; one that never tells counts as 2.0, and what came later is refused.
+	// Version of Octavia's API, such as `2.26` (`openstack versions show --service load-balancer`), for a cloud that does not report it. Empty means that Octavia is queried; if it reports none, 2.0 is assumed, and later features are refused.
 	OctaviaAPIVersion string `gcfg:"octavia-api-version" form:"api-version"`
-	// Octavia provider. Others than amphora, amphorav2, octavia, ovn and f5 are used as they are, with a warning. Empty (`lb-provider=`) means the one that Octavia takes by itself.
+	// Octavia provider. Providers other than amphora, amphorav2, octavia, ovn and f5 are used as given, with a warning. Empty (`lb-provider=`) means Octavia's default.
 	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider" empty:"the provider that Octavia takes by itself"`
-	// Algorithm of every pool. Provider ovn knows only SOURCE_IP_PORT, which is its default.
+	// Algorithm of every pool. Provider ovn only supports SOURCE_IP_PORT, which is its default.
 	LBMethod string `gcfg:"lb-method" default:"ROUND_ROBIN" oneof:"ROUND_ROBIN,LEAST_CONNECTIONS,SOURCE_IP,SOURCE_IP_PORT"`
-	// Subnet of the members unless `member-subnet-id` is given, and of the VIP where neither the Service nor its class names another. Empty means the subnet of most nodes.
+	// Subnet of the members unless `member-subnet-id` is set, and of the VIP unless the Service or its class names another. Empty means the subnet of most nodes.
 	SubnetID string `gcfg:"subnet-id"`
-	// Subnet in which members are reached.
+	// Subnet of the members.
 	MemberSubnetID string `gcfg:"member-subnet-id"`
 	// Network of the VIP.
 	NetworkID string `gcfg:"network-id"`
 	// Network of floating IPs. Empty means the first external network.
 	FloatingNetworkID string `gcfg:"floating-network-id"`
-	// Subnet of floating IPs; wins over the pattern and the tags.
+	// Subnet of floating IPs; takes precedence over the pattern and the tags.
 	FloatingSubnetID string `gcfg:"floating-subnet-id"`
-	// Names of the subnets to take floating IPs from.
+	// Names of the subnets for floating IPs.
 	FloatingSubnet string `gcfg:"floating-subnet" form:"subnet-pattern"`
-	// Tags of the subnets to take floating IPs from.
+	// Tags of the subnets for floating IPs.
 	FloatingSubnetTags string `gcfg:"floating-subnet-tags" form:"subnet-tags"`
 	// Give every pool a health monitor.
 	CreateMonitor bool `gcfg:"create-monitor" default:"false"`
@@ -148,71 +148,71 @@ type LoadBalancer struct {
 	MonitorMaxRetries uint `gcfg:"monitor-max-retries" default:"1" min:"1" max:"10"`
 	// Failed probes until a member is in ERROR.
 	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" default:"3" min:"1" max:"10"`
-	// Health monitors of Services with externalTrafficPolicy Cluster ask kube-proxy's `/healthz` on port 10256 of the nodes instead of the NodePort: nodes that are about to go get no new connections (KEP-3836). Not for provider ovn, whose monitors ask no other ports.
+	// Health monitors of Services with externalTrafficPolicy Cluster probe kube-proxy's `/healthz` on port 10256 of the nodes instead of the NodePort: nodes that are about to be removed get no new connections (KEP-3836). Not with provider ovn, whose monitors cannot probe other ports.
 	MonitorKubeProxy bool `gcfg:"monitor-kube-proxy" default:"false"`
-	// Ports of the nodes that health monitors of Services may ask, beside the Service's own NodePorts, its healthCheckNodePort and kube-proxy's healthz (10256). With `manage-security-groups` they are opened to the load balancers; see `docs/security.md`.
+	// Ports of the nodes that health monitors of Services may probe, in addition to the Service's own NodePorts, its healthCheckNodePort and kube-proxy's healthz (10256). With `manage-security-groups` they are opened to the load balancers; see `docs/security.md`.
 	MonitorPorts string `gcfg:"monitor-ports" form:"ports"`
-	// Let load balancers reach the nodes by security groups; see `docs/security-groups.md`.
+	// Manage security groups that let load balancers reach the nodes; see `docs/security-groups.md`.
 	ManageSecurityGroups bool `gcfg:"manage-security-groups" default:"false"`
 	// With `manage-security-groups`: a group for each Service on the ports of its nodes, or one group for the cluster on the ports of all nodes, with the rules of all Services.
 	SecurityGroupMode string `gcfg:"security-group-mode" default:"per-service" oneof:"per-service,shared"`
-	// Make every Service internal, whatever its annotations say.
+	// Make every Service internal, whatever its annotations are.
 	InternalLB bool `gcfg:"internal-lb" default:"false"`
 	// Labels that a node must have to become a member.
 	NodeSelector string `gcfg:"node-selector" form:"selector"`
-	// Delete a load balancer and all below it in one call.
+	// Delete a load balancer and its parts in one call.
 	CascadeDelete bool `gcfg:"cascade-delete" default:"true"`
 	// Octavia flavor of new load balancers, by ID or name.
 	FlavorID string `gcfg:"flavor-id"`
 	// Octavia availability zone of new load balancers.
 	AvailabilityZone string `gcfg:"availability-zone"`
-	// QoS policy of the VIP's ports, by ID; `none` takes away what is there, without it that stays. A Service whose provider has none (ovn, f5) is refused.
+	// QoS policy of the VIP's ports, by ID; `none` removes it; without the key it is left unchanged. A Service whose provider does not support it (ovn, f5) is refused.
 	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id"`
-	// Security groups of the VIP's ports, in place of the one that Octavia makes, by ID; `none` takes away what is there, without it that stays. A Service with source ranges, or of another provider than amphora, is refused unless its annotation says none; needs Octavia 16.0 (2025.1).
+	// Security groups of the VIP's ports, by ID, instead of the one that Octavia creates; `none` removes it; without the key it is left unchanged. A Service with source ranges, or with a provider other than amphora, is refused unless its annotation is none; needs Octavia 16.0 (2025.1).
 	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids"`
-	// Publish a host name instead of the address where PROXY protocol is in use.
+	// Publish a host name instead of the address if PROXY protocol is used.
 	EnableIngressHostname bool `gcfg:"enable-ingress-hostname" default:"false"`
 	// The host name is the address, a dot and this suffix.
 	IngressHostnameSuffix string `gcfg:"ingress-hostname-suffix" default:"nip.io" form:"domain"`
-	// How many Services may share one load balancer.
+	// Maximum number of Services on one load balancer.
 	MaxSharedLB int `gcfg:"max-shared-lb" default:"2" min:"1"`
-	// Whose load balancers a Service may share by naming one in its annotation `load-balancer-id`: those made for its own namespace, and for namespaces that allow it with the annotation `loadbalancer.openstack.org/allow-sharing-from` (`namespace`); all of the cluster (`cluster`); or also those of other clusters (`project`). A floating IP that a Service of another namespace has left with `keep-floatingip` can be had under the same conditions. A Service that is on a load balancer already stays there.
+	// Which load balancers a Service may share by naming one in its annotation `load-balancer-id`: those of its own namespace, and of namespaces that allow it with the annotation `loadbalancer.openstack.org/allow-sharing-from` (`namespace`); all of the cluster (`cluster`); or also those of other clusters (`project`). A floating IP that a Service of another namespace has left with `keep-floatingip` can be had under the same conditions. A Service that is on a load balancer already stays there.
 	SharedLBScope string `gcfg:"shared-lb-scope" default:"namespace" oneof:"namespace,cluster,project"`
-	// Services may share a load balancer that no cluster has made, such as that of an API server, if their annotation `load-balancer-id` names it. As it is with cloud-provider-openstack; whoever may write Services needs only its ID.
+	// Services may share a load balancer that no cluster created, such as that of an API server, if their annotation `load-balancer-id` names it. This is the behavior of cloud-provider-openstack; anyone who may write Services only needs its ID.
 	SharedLBUnmanaged bool `gcfg:"shared-lb-unmanaged" default:"true"`
-	// Barbican container that makes the listeners of every Service end TLS.
+	// Barbican container with which the listeners of every Service terminate TLS.
 	DefaultTLSContainerRef string `gcfg:"default-tls-container-ref"`
 	// Where TLS containers are; external ones are not looked up.
 	ContainerStore string `gcfg:"container-store" default:"barbican" oneof:"barbican,external"`
-	// Make one change at a time, for providers that can do neither a fully populated create nor a batch of members.
+	// Make one change at a time, for providers that support neither fully populated creation nor batches of members.
 	ProviderRequiresSerialAPICalls bool `gcfg:"provider-requires-serial-api-calls" default:"false"`
-	// What is done about changes that somebody else makes to load balancers and floating IPs of Services: repair brings them back, report only tells, off does not look.
+	// How changes of other clients to load balancers and floating IPs of Services are handled: repair reverts them, report only reports them, off does not check.
 	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off"`
-	// Time between two looks for such changes; each is one request for a thousand load balancers and one for the floating IPs, and with `manage-security-groups` two more.
+	// Interval between checks for such changes; each takes one request for a thousand load balancers and one for the floating IPs, and with `manage-security-groups` two more.
 	DriftInterval Duration `gcfg:"drift-interval" default:"5m"`
-	// Most nodes that become members of a Service with externalTrafficPolicy Cluster; 0 means all of them. Every Service gets nodes of its own choice, which hardly changes when nodes come and go.
+	// Maximum number of nodes that become members of a Service with externalTrafficPolicy Cluster; 0 means all. Each Service gets its own selection, which hardly changes when nodes are added or removed.
 	MaxMembers uint `gcfg:"max-members" default:"0"`
-	// Connections that a port takes at a time; -1 means no limit. Not given: what the cloud's operator chose.
+	// Maximum number of concurrent connections per port; -1 means no limit. Not set: the default of the cloud's operator.
 	ConnectionLimit *int `gcfg:"connection-limit" min:"-1"`
-	// Time in milliseconds after which a client that says nothing is cut off. Not given: what the cloud's operator chose.
+	// Time in milliseconds after which an idle client is disconnected. Not set: the default of the cloud's operator.
 	TimeoutClientData *int `gcfg:"timeout-client-data" max:"31536000000"`
-	// Time in milliseconds to connect to a member. Not given: what the cloud's operator chose.
+	// Time in milliseconds to connect to a member. Not set: the default of the cloud's operator.
 	TimeoutMemberConnect *int `gcfg:"timeout-member-connect" max:"31536000000"`
-	// Time in milliseconds after which a member that says nothing is cut off. Not given: what the cloud's operator chose.
+	// Time in milliseconds after which an idle member is disconnected. Not set: the default of the cloud's operator.
 	TimeoutMemberData *int `gcfg:"timeout-member-data" max:"31536000000"`
-	// Time in milliseconds to wait for more of a connection's first bytes. Not given: what the cloud's operator chose.
+	// Time in milliseconds to wait for more of a connection's first bytes. Not set: the default of the cloud's operator.
 	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000"`
-	// Ports whose appProtocol is http or https get HTTP listeners, or HTTPS ones that hand TLS through. Those of the form `loadbalancer.openstack.org/…` always count. Off, as cloud-provider-openstack takes no notice of appProtocol: its load balancers would be rebuilt.
+	// Ports whose appProtocol is http or https get HTTP listeners, or HTTPS ones that pass TLS through. Values of the form `loadbalancer.openstack.org/…` always apply. Off by default, because cloud-provider-openstack ignores appProtocol: its load balancers would be rebuilt.
 	AppProtocol bool `gcfg:"app-protocol" default:"false"`
-	// Tags for load balancers, listeners, pools and monitors, beside the controller's own. A change counts for those made from then on: nothing is written for it.
+	// Tags for load balancers, listeners, pools and monitors, in addition to the controller's own. A change applies to new ones only; existing ones are not updated.
 	Tags string `gcfg:"tags" form:"tags"`
-	// Annotations that Services may not use, by their names with or without what is before the `/`; a Service that has one is refused. Classes may set the same. The default has those that name what may be another's, or take off what the operator has put on, and which cloud-provider-openstack does not know; empty allows all. See `docs/security.md`.
+	// Annotations that Services may not use, by name with or without the prefix; a Service that has one is refused. Classes may set the same. The default lists those that can refer to objects of others, or remove what the operator has set, and that cloud-provider-openstack does not have; empty allows all. See `docs/security.md`.
 	DenyAnnotations string `gcfg:"deny-annotations" default:"floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids" form:"annotations" empty:"all are allowed"`
-	// Most ports of a Service; 0 means any number. A load balancer that has more keeps them.
+	// Maximum number of ports of a Service; 0 means no limit. A load balancer that has more keeps them.
 	MaxPorts uint `gcfg:"max-ports" default:"100"`
-	// Most source ranges of a Service; 0 means any number. A load balancer that has more keeps them. With provider ovn each is a rule of the nodes' security groups for each port, of which a project has 100 by default: choose less there.
+	// Maximum number of source ranges of a Service; 0 means no limit. A load balancer that has more keeps them. With provider ovn each one is a rule of the nodes' security groups per port, of which a project has 100 by default: use a lower limit there.
 	MaxSourceRanges uint `gcfg:"max-source-ranges" default:"1000"`
-	// Most Services of a namespace that get load balancers; 0 means any number. Those that have one keep it. A ResourceQuota of `services.loadbalancers` refuses more of them at once, and knows all: this counts those that the controller has seen since it started.
+	// Maximum number of Services per namespace that get load balancers; 0 means no limit. Those that have one keep it. A ResourceQuota of `services.loadbalancers` rejects more immediately, and counts all: this counts those that the controller has seen since it started.
 	MaxServicesPerNamespace uint `gcfg:"max-services-per-namespace" default:"0"`
 }
 
@@ -235,19 +235,19 @@ func (l LoadBalancer) SecurityGroups() string {
 type LoadBalancerClass struct {
 	// Network of floating IPs.
 	FloatingNetworkID string `gcfg:"floating-network-id"`
-	// Subnet of floating IPs; wins over the pattern and the tags.
+	// Subnet of floating IPs; takes precedence over the pattern and the tags.
 	FloatingSubnetID string `gcfg:"floating-subnet-id"`
-	// Names of the subnets to take floating IPs from.
+	// Names of the subnets for floating IPs.
 	FloatingSubnet string `gcfg:"floating-subnet" form:"subnet-pattern"`
-	// Tags of the subnets to take floating IPs from.
+	// Tags of the subnets for floating IPs.
 	FloatingSubnetTags string `gcfg:"floating-subnet-tags" form:"subnet-tags"`
 	// Network of the VIP.
 	NetworkID string `gcfg:"network-id"`
 	// Subnet of the VIP. Also of the members, unless `member-subnet-id` or [LoadBalancer] names one.
 	SubnetID string `gcfg:"subnet-id"`
-	// Subnet in which members are reached.
+	// Subnet of the members.
 	MemberSubnetID string `gcfg:"member-subnet-id"`
-	// Most nodes that become members; 0 means what [LoadBalancer] says.
+	// Maximum number of nodes that become members; 0 means that of [LoadBalancer].
 	MaxMembers uint `gcfg:"max-members"`
 	// Octavia provider of new load balancers.
 	LBProvider string `gcfg:"lb-provider" form:"provider"`
@@ -261,7 +261,7 @@ type LoadBalancerClass struct {
 	VIPQoSPolicyID string `gcfg:"vip-qos-policy-id" form:"id"`
 	// Security groups of the VIP's ports, by ID, or `none`.
 	VIPSecurityGroupIDs string `gcfg:"vip-sg-ids" form:"ids"`
-	// Make the Services of the class internal, whatever their annotations say; false lets them choose even where [LoadBalancer] does not.
+	// Make the Services of the class internal, whatever their annotations say; false lets them choose even if [LoadBalancer] does not.
 	InternalLB *bool `gcfg:"internal-lb"`
 	// Give every pool a health monitor.
 	CreateMonitor *bool `gcfg:"create-monitor"`
@@ -273,21 +273,21 @@ type LoadBalancerClass struct {
 	MonitorMaxRetries uint `gcfg:"monitor-max-retries" min:"1" max:"10"`
 	// Failed probes until a member is in ERROR.
 	MonitorMaxRetriesDown uint `gcfg:"monitor-max-retries-down" min:"1" max:"10"`
-	// Health monitors ask kube-proxy's `/healthz`.
+	// Health monitors probe kube-proxy's `/healthz`.
 	MonitorKubeProxy *bool `gcfg:"monitor-kube-proxy"`
-	// Connections that a port takes at a time; -1 means no limit.
+	// Maximum number of concurrent connections per port; -1 means no limit.
 	ConnectionLimit *int `gcfg:"connection-limit" min:"-1"`
-	// Time in milliseconds after which a client that says nothing is cut off.
+	// Time in milliseconds after which an idle client is disconnected.
 	TimeoutClientData *int `gcfg:"timeout-client-data" max:"31536000000"`
 	// Time in milliseconds to connect to a member.
 	TimeoutMemberConnect *int `gcfg:"timeout-member-connect" max:"31536000000"`
-	// Time in milliseconds after which a member that says nothing is cut off.
+	// Time in milliseconds after which an idle member is disconnected.
 	TimeoutMemberData *int `gcfg:"timeout-member-data" max:"31536000000"`
 	// Time in milliseconds to wait for more of a connection's first bytes.
 	TimeoutTCPInspect *int `gcfg:"timeout-tcp-inspect" max:"31536000000"`
 	// Let the appProtocol of ports choose the protocol of listeners.
 	AppProtocol *bool `gcfg:"app-protocol"`
-	// Tags for load balancers and their parts, in place of those of [LoadBalancer].
+	// Tags for load balancers and their parts, instead of those of [LoadBalancer].
 	Tags string `gcfg:"tags" form:"tags"`
 }
 

@@ -13,11 +13,11 @@ func Document(rows []Row, proofs []Proof, results Results) string {
 	var b strings.Builder
 	b.WriteString(`# Features
 
-What users of clusters on OpenStack have, miss or ask for, and what this project has of it. A
-row says "yes" when its tests ran and passed, "partly" with what is missing, and "on a real
-OpenStack only" when its tests were skipped because there was none. This page is made from the
-results of ` + "`make test`, which fails when they are others, by `make features`; `make prove`" + ` shows
-for each row with "yes" that its tests fail without the feature ([testing.md](testing.md)).
+Features that users of Kubernetes on OpenStack have, miss or ask for, and whether this project has them. A
+row is "yes" if its tests ran and passed, "partly" with what is missing, and "on a real OpenStack only" if
+its tests were skipped because there was none. ` + "`make features`" + ` generates this page from the results of
+` + "`make test`, which fails if they differ; `make prove`" + ` shows for each row with "yes" that its tests fail
+without the feature ([testing.md](testing.md)).
 
 | n | feature | yes / partly / no | tests |
 |---|---|---|---|

@@ -136,11 +136,11 @@ type Change string
 const (
 	InPlace         Change = "applied in place"
 	ReplacesChild   Change = "applied; the part of the load balancer is replaced, traffic pauses for a moment"
-	ReplacesMonitor Change = "applied; a monitor of another type is deleted and made anew, meanwhile all members count as healthy"
-	NeedsReplace    Change = "told by an event; applied by a new load balancer, which `allow-replace` permits"
-	OnlyAtCreation  Change = "told by an event; applied when the Service is created anew"
-	ForNew          Change = "counts for parts of the load balancer made from then on; those that are there keep their tags"
-	AtDeletion      Change = "counts when the Service goes, or gives its address up"
+	ReplacesMonitor Change = "applied; a monitor of another type is deleted and recreated; meanwhile all members are considered healthy"
+	NeedsReplace    Change = "reported by an event; applied by a new load balancer if `allow-replace` permits it"
+	OnlyAtCreation  Change = "reported by an event; applied when the Service is recreated"
+	ForNew          Change = "applied to new parts of the load balancer; existing ones keep their tags"
+	AtDeletion      Change = "applied when the Service is deleted, or releases its address"
 	Written         Change = "for reading only"
 )
 

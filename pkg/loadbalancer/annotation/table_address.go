@@ -38,22 +38,22 @@ func vipTable() []Annotation {
 		{
 			Name: PortID, Change: NeedsReplace,
 			Value: text("the ID of a port of the project that no device uses", func(v *Values) **string { return &v.VIP.PortID }),
-			Doc:   "The port that becomes the VIP, with its address, in place of one of Octavia's. It is never deleted. Not for the provider ovn.",
+			Doc:   "The port that becomes the VIP, with its address, instead of one that Octavia creates. It is never deleted. Not for the provider ovn.",
 		},
 		{
 			Name: VIPAddress, Change: NeedsReplace,
 			Value: text("a free address in the subnet of the VIP", func(v *Values) **string { return &v.VIP.Address }),
-			Doc:   "The address of the VIP, also beside a floating IP. Where there is none, `spec.loadBalancerIP` does the same.",
+			Doc:   "The address of the VIP, also in addition to a floating IP. Without a floating IP, `spec.loadBalancerIP` does the same.",
 		},
 		{
 			Name: VIPQoSPolicyID, Key: "vip-qos-policy-id", Change: InPlace,
 			Value: ids("the ID of a QoS policy, or none", 1, func(v *Values) **string { return &v.VIP.QoSPolicyID }),
-			Doc:   "The QoS policy of the VIP's ports. When it is not asked for any more it stays; `none` takes it away. Not for the providers ovn and f5. Only where `deny-annotations` of cloud.conf lets Services use it.",
+			Doc:   "The QoS policy of the VIP's ports. When the annotation is removed it stays; `none` removes it. Not for the providers ovn and f5. Only if `deny-annotations` in cloud.conf permits it.",
 		},
 		{
 			Name: VIPSecurityGroups, Key: "vip-sg-ids", Change: InPlace,
 			Value: ids("comma-separated IDs of security groups, or none", 100, func(v *Values) **string { return &v.VIP.SecurityGroups }),
-			Doc:   "The security groups of the VIP's ports, in place of the one that Octavia makes: they alone say who may connect, to which ports. When they are not asked for any more they stay; `none` takes them away. Not together with source ranges. Octavia 16.0 (2025.1), provider amphora only. Only where `deny-annotations` of cloud.conf lets Services use it.",
+			Doc:   "The security groups of the VIP's ports, instead of the one that Octavia creates: they alone determine who may connect, to which ports. When the annotation is removed they stay; `none` removes them. Not together with source ranges. Octavia 16.0 (2025.1), provider amphora only. Only if `deny-annotations` in cloud.conf permits it.",
 		},
 	}
 }
@@ -64,44 +64,44 @@ func floatingTable() []Annotation {
 		{
 			Name: FloatingNetID, Key: "floating-network-id", EmptyIsNone: true, Default: "the default external network, else the first", Change: OnlyAtCreation,
 			Value: text("the ID of an external network", func(v *Values) **string { return &v.Floating.NetworkID }),
-			Doc:   "Where the floating IP comes from.",
+			Doc:   "The network of the floating IP.",
 		},
 		{
 			Name: FloatingSubnet, Key: "floating-subnet-id", Change: OnlyAtCreation,
 			Value: text("the ID of a subnet of the external network", func(v *Values) **string { return &v.Floating.SubnetID }),
-			Doc:   "The subnet that the floating IP comes from.",
+			Doc:   "The subnet of the floating IP.",
 		},
 		{
 			Name: FloatingPattern, Key: "floating-subnet", Change: OnlyAtCreation,
 			Value: line("a pattern for names: a glob, or a regular expression after `~`; a leading `!` negates",
 				func(v *Values) **string { return &v.Floating.Pattern }),
-			Doc: "The subnets that the floating IP comes from, by name: the first that has a free address. `floating-subnet-id` goes before it. OpenStack shows the subnets of external networks to few.",
+			Doc: "The subnets for the floating IP, by name: the first with a free address is used. `floating-subnet-id` takes precedence. Most clouds show the subnets of external networks to administrators only.",
 		},
 		{
 			Name: FloatingTags, Key: "floating-subnet-tags", Change: OnlyAtCreation,
 			Value: line("comma-separated tags: any of them, all of them after `&`; a leading `!` negates",
 				func(v *Values) **string { return &v.Floating.Tags }),
-			Doc: "The subnets that the floating IP comes from, by tag: the first that has a free address. Together with `floating-subnet` both must hold.",
+			Doc: "The subnets for the floating IP, by tag: the first with a free address is used. With `floating-subnet`, both must match.",
 		},
 		{
 			Name: FloatingIPID, Change: InPlace,
 			Value: text("the ID of a floating IP of the project", func(v *Values) **string { return &v.Floating.ID }),
-			Doc:   "The floating IP to take. It must be free, and is never deleted. Only where `deny-annotations` of cloud.conf lets Services use it.",
+			Doc:   "The floating IP to use. It must be free, and is never deleted. Only if `deny-annotations` in cloud.conf permits it.",
 		},
 		{
 			Name: FloatingIPTag, Change: InPlace,
 			Value: line("a tag of floating IPs of the project", func(v *Values) **string { return &v.Floating.Tag }),
-			Doc:   "Takes a floating IP that carries the tag and is free, of several the first by address. It is never deleted. Only where `deny-annotations` of cloud.conf lets Services use it.",
+			Doc:   "Uses a free floating IP with that tag, the first by address if there are several. It is never deleted. Only if `deny-annotations` in cloud.conf permits it.",
 		},
 		{
 			Name: KeepFloatingIP, Default: "false", Change: AtDeletion,
 			Value: cpo(boolean(func(v *Values) **bool { return &v.Floating.Keep })),
-			Doc:   "The floating IP outlives the Service. A value that is not allowed keeps it too.",
+			Doc:   "The floating IP outlives the Service. An invalid value keeps it, too.",
 		},
 		{
 			Name: Hostname, Change: InPlace,
 			Value: text("a DNS name", func(v *Values) **string { return &v.Hostname }),
-			Doc:   "The name to publish in the Service's status in place of the address.",
+			Doc:   "The name to publish in the Service's status instead of the address.",
 		},
 	}
 }

@@ -16,32 +16,32 @@ func balancerTable() []Annotation {
 		{
 			Name: Class, Change: InPlace,
 			Value: text("the name of a [LoadBalancerClass] of cloud.conf", func(v *Values) **string { return &v.LoadBalancer.Class }),
-			Doc:   "Takes the settings of that section; each changes as its own annotation does.",
+			Doc:   "Uses the settings of that section; each one behaves like its own annotation when it changes.",
 		},
 		{
 			Name: Provider, Key: "lb-provider", Change: NeedsReplace,
 			Value: text("the name of a provider that Octavia has, such as amphora or ovn", func(v *Values) **string { return &v.LoadBalancer.Provider }),
-			Doc:   "The driver of Octavia that makes a new load balancer.",
+			Doc:   "The Octavia provider of a new load balancer.",
 		},
 		{
 			Name: FlavorID, Key: "flavor-id", EmptyIsNone: true, Change: NeedsReplace,
 			Value: line("the ID or the name of a flavor of Octavia", func(v *Values) **string { return &v.LoadBalancer.FlavorID }),
-			Doc:   "What a new load balancer is built like.",
+			Doc:   "The flavor of a new load balancer.",
 		},
 		{
 			Name: AvailabilityZone, Key: "availability-zone", EmptyIsNone: true, Change: NeedsReplace,
 			Value: text("the name of an availability zone of Octavia", func(v *Values) **string { return &v.LoadBalancer.AvailabilityZone }),
-			Doc:   "Where a new load balancer is built.",
+			Doc:   "The availability zone of a new load balancer.",
 		},
 		{
 			Name: AllowReplace, Default: "false", Change: InPlace,
 			Value: boolean(func(v *Values) **bool { return &v.LoadBalancer.AllowReplace }),
-			Doc:   "Permits to make a new load balancer, and delete the old one, where only that can do what is asked for: see [addresses.md](addresses.md).",
+			Doc:   "Permits replacing the load balancer by a new one if a change is not possible otherwise: see [addresses.md](addresses.md).",
 		},
 		{
 			Name: Tags, Key: "tags", EmptyIsNone: true, Change: ForNew,
 			Value: tags(func(v *Values) *[]string { return &v.LoadBalancer.Tags }),
-			Doc:   "Tags for the load balancer, its listeners, pools and monitors, beside the controller's own; in place of those of cloud.conf.",
+			Doc:   "Tags for the load balancer, its listeners, pools and monitors, in addition to the controller's own; instead of those in cloud.conf.",
 		},
 		{
 			Name: LoadBalancerID, Change: InPlace,

@@ -6,12 +6,12 @@ func listenerTable() []Annotation {
 		{
 			Name: SourceRanges, Default: "everybody", Change: InPlace,
 			Value: cidrs(func(v *Values) *[]string { return &v.Listeners.SourceRanges }),
-			Doc:   "The clients that may connect, where spec.loadBalancerSourceRanges is empty.",
+			Doc:   "The clients that may connect, if spec.loadBalancerSourceRanges is empty.",
 		},
 		{
 			Name: Method, Key: "lb-method", Change: InPlace,
 			Value: cpoChoice(oneOf(func(v *Values) **string { return &v.Members.Method }, "ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT")),
-			Doc:   "How traffic spreads over the members.",
+			Doc:   "How traffic is distributed to the members.",
 		},
 	}...)
 }
@@ -20,17 +20,17 @@ func listenerTable() []Annotation {
 // sent then.
 func limitTable() []Annotation {
 	limit := func(name, key string, value Value, doc string) Annotation {
-		return Annotation{Name: name, Key: key, Default: "what the cloud's operator chose", Change: InPlace, Value: value, Doc: doc}
+		return Annotation{Name: name, Key: key, Default: "the default of the cloud's operator", Change: InPlace, Value: value, Doc: doc}
 	}
 	return []Annotation{
 		limit(ConnLimit, "connection-limit", cpoNumber(from(-1, maxInt32, func(v *Values) **int { return &v.Listeners.Limits.ConnectionLimit })),
-			"Connections that a port takes at a time; -1 means no limit."),
+			"Maximum number of concurrent connections per port; -1 means no limit."),
 		limit(ClientData, "timeout-client-data", milliseconds(func(v *Values) **int { return &v.Listeners.Limits.TimeoutClientData }),
-			"Time after which a client that says nothing is cut off."),
+			"Time after which an idle client is disconnected."),
 		limit(MemberConnect, "timeout-member-connect", milliseconds(func(v *Values) **int { return &v.Listeners.Limits.TimeoutMemberConnect }),
 			"Time to connect to a member."),
 		limit(MemberData, "timeout-member-data", milliseconds(func(v *Values) **int { return &v.Listeners.Limits.TimeoutMemberData }),
-			"Time after which a member that says nothing is cut off."),
+			"Time after which an idle member is disconnected."),
 		limit(TCPInspect, "timeout-tcp-inspect", milliseconds(func(v *Values) **int { return &v.Listeners.Limits.TimeoutTCPInspect }),
 			"Time to wait for more of a connection's first bytes."),
 	}
@@ -41,7 +41,7 @@ func protocolTable() []Annotation {
 	header := func(name, header string, value Value) Annotation {
 		return Annotation{
 			Name: name, Default: "false", Change: ReplacesChild, Value: value,
-			Doc: "Requests get the header `" + header + "`. Ports of TCP for which nothing else is said become HTTP listeners.",
+			Doc: "Requests get the header `" + header + "`. TCP ports without another protocol setting become HTTP listeners.",
 		}
 	}
 	return []Annotation{
@@ -51,24 +51,24 @@ func protocolTable() []Annotation {
 		{
 			Name: ProxyProtocol, Default: "false", Change: InPlace,
 			Value: cpoSwitch(func(v *Values) **string { return &v.Listeners.ProxyProtocol }, "true", "v1", "v2", "false"),
-			Doc:   "Members of TCP ports get a PROXY header, of version 1 (`true`, `v1`) or 2, which names the client. Ports of UDP and SCTP do not take part.",
+			Doc:   "Members of TCP ports get a PROXY header, of version 1 (`true`, `v1`) or 2, with the client's address. UDP and SCTP ports are not affected.",
 		},
 		{
 			Name: TLSContainer, Key: "default-tls-container-ref", EmptyIsNone: true, Change: ReplacesChild,
 			Value: reference(func(v *Values) **string { return &v.Listeners.TLSContainerRef }),
-			Doc:   "The listeners of TCP ports end TLS with this certificate. Another certificate is taken in place.",
+			Doc:   "The listeners of TCP ports terminate TLS with this certificate. A change of the certificate is applied in place.",
 		},
 		{
 			Name: Protocols, Change: ReplacesChild,
 			Value: portProtocols(func(v *Values) *[]PortProtocol { return &v.Listeners.Protocols }),
-			Doc: "The protocol of the listener of a port, by the port's name or number, before all else that is said of it. " +
-				"HTTPS hands TLS through, TERMINATED_HTTPS ends it.",
+			Doc: "The protocol of the listener of a port, by the port's name or number; it takes precedence over all other settings. " +
+				"HTTPS passes TLS through, TERMINATED_HTTPS terminates it.",
 		},
 		{
 			Name: AppProtocol, Key: "app-protocol", Default: "false", Change: ReplacesChild,
 			Value: boolean(func(v *Values) **bool { return &v.Listeners.AppProtocol }),
 			Doc: "Ports whose appProtocol is http or kubernetes.io/ws get HTTP listeners, those with https or kubernetes.io/wss HTTPS ones. " +
-				"An appProtocol of `loadbalancer.openstack.org/http`, `/https`, `/terminated-https` or `/tcp` always counts.",
+				"An appProtocol of `loadbalancer.openstack.org/http`, `/https`, `/terminated-https` or `/tcp` always applies.",
 		},
 	}
 }

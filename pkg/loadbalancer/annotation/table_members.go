@@ -6,7 +6,7 @@ func memberTable() []Annotation {
 		{
 			Name: MemberSubnetID, Key: "member-subnet-id", Default: "`subnet-id` of [LoadBalancer], else that of the VIP, else that of each node", Change: InPlace,
 			Value: text("the ID of a subnet", func(v *Values) **string { return &v.Members.SubnetID }),
-			Doc:   "The subnet in which the load balancer finds the nodes.",
+			Doc:   "The subnet in which the load balancer reaches the nodes.",
 		},
 		{
 			Name: NodeSelector, Key: "node-selector", EmptyIsNone: true, Change: InPlace,
@@ -16,7 +16,7 @@ func memberTable() []Annotation {
 		{
 			Name: MaxMembers, Key: "max-members", Change: InPlace,
 			Value: from(0, 10000, func(v *Values) **int { return &v.Members.Max }),
-			Doc:   "Most nodes that become members, with externalTrafficPolicy Cluster; 0 means all.",
+			Doc:   "Maximum number of nodes that become members, with externalTrafficPolicy Cluster; 0 means all.",
 		},
 	}
 }

@@ -11,7 +11,7 @@ func timingTable() []Annotation {
 		{
 			Name: Monitor, Key: "create-monitor", Change: InPlace,
 			Value: cpo(boolean(func(v *Values) **bool { return &v.Monitor.Enabled })),
-			Doc:   "Health monitors for the pools. With externalTrafficPolicy Local there always are some, unless this says \"false\" or another controller made the load balancer without.",
+			Doc:   "Health monitors for the pools. With externalTrafficPolicy Local they are always created, unless this is \"false\" or another controller created the load balancer without them.",
 		},
 		{
 			Name: MonitorDelay, Key: "monitor-delay", Change: InPlace,
@@ -21,7 +21,7 @@ func timingTable() []Annotation {
 		{
 			Name: MonitorTimeout, Key: "monitor-timeout", Change: InPlace,
 			Value: seconds(func(v *Values) **int { return &v.Monitor.Timeout }),
-			Doc:   "How long a probe may take.",
+			Doc:   "Timeout of a probe.",
 		},
 		{
 			Name: MonitorRetries, Key: "monitor-max-retries", Change: InPlace,
@@ -40,44 +40,44 @@ func timingTable() []Annotation {
 func probeTable() []Annotation {
 	return []Annotation{
 		{
-			Name: MonitorType, Default: "TCP, UDP-CONNECT or SCTP, as the port; with externalTrafficPolicy Local HTTP", Change: ReplacesMonitor,
+			Name: MonitorType, Default: "TCP, UDP-CONNECT or SCTP, like the port; with externalTrafficPolicy Local HTTP", Change: ReplacesMonitor,
 			Value: oneOf(func(v *Values) **string { return &v.Monitor.Type }, "TCP", "HTTP", "HTTPS", "TLS-HELLO", "PING", "UDP-CONNECT", "SCTP"),
-			Doc:   "How members are probed: at their NodePort, or at `health-monitor-port`. Ports that cannot have such a monitor keep their usual one.",
+			Doc:   "How members are probed, on their NodePort or on `health-monitor-port`. Ports that do not support the type keep their default one.",
 		},
 		{
 			Name: MonitorPath, Default: "/", Change: InPlace,
 			Value: path(func(v *Values) **string { return &v.Monitor.Path }),
-			Doc:   "The path that monitors of type HTTP (the type, if this is given) and HTTPS ask for.",
+			Doc:   "The path that monitors of type HTTP (the default type if this is set) and HTTPS request.",
 		},
 		{
 			Name: MonitorMethod, Default: "GET", Change: InPlace,
 			Value: oneOf(func(v *Values) **string { return &v.Monitor.HTTPMethod }, "GET", "HEAD", "OPTIONS"),
-			Doc:   "The method that they ask with: one that changes nothing where it is answered.",
+			Doc:   "The HTTP method of probes; only safe methods are allowed.",
 		},
 		{
 			Name: MonitorCodes, Default: "200", Change: InPlace,
 			Value: codes(func(v *Values) **string { return &v.Monitor.Codes }),
-			Doc:   "The answers that mean health to them.",
+			Doc:   "The status codes that are considered healthy.",
 		},
 		{
 			Name: MonitorVersion, Default: "Octavia's, which is 1.0", Change: InPlace,
 			Value: oneOf(func(v *Values) **string { return &v.Monitor.HTTPVersion }, "1.0", "1.1"),
-			Doc:   "The version of HTTP that they speak. Some servers take no 1.0.",
+			Doc:   "The HTTP version of probes. Some servers do not accept 1.0.",
 		},
 		{
 			Name: MonitorDomain, Change: InPlace,
 			Value: domain(func(v *Values) **string { return &v.Monitor.DomainName }),
-			Doc:   "The host that they ask for, by HTTP 1.1.",
+			Doc:   "The host name in probes, with HTTP 1.1.",
 		},
 		{
 			Name: MonitorPort, Default: "the NodePort", Change: InPlace,
 			Value: from(1, 65535, func(v *Values) **int { return &v.Monitor.Port }),
-			Doc:   "The port of the nodes that is probed: one of the Service's own NodePorts, its healthCheckNodePort, 10256 (kube-proxy's healthz), or one that `monitor-ports` in cloud.conf lists. With `health-monitor-kube-proxy` it is that of kube-proxy.",
+			Doc:   "The port of the nodes that is probed: one of the Service's own NodePorts, its healthCheckNodePort, 10256 (kube-proxy's healthz), or one that `monitor-ports` in cloud.conf lists. With `health-monitor-kube-proxy` it is kube-proxy's port.",
 		},
 		{
 			Name: MonitorKubeProxy, Key: "monitor-kube-proxy", Change: ReplacesMonitor,
 			Value: boolean(func(v *Values) **bool { return &v.Monitor.KubeProxy }),
-			Doc:   "With externalTrafficPolicy Cluster, monitors ask kube-proxy's /healthz on port 10256: nodes that are about to go get no new connections while those they have go on (KEP-3836).",
+			Doc:   "With externalTrafficPolicy Cluster, monitors probe kube-proxy's /healthz on port 10256: nodes that are about to be removed get no new connections while existing ones continue (KEP-3836).",
 		},
 	}
 }

@@ -34,7 +34,7 @@ func TestTheEffortIsInProportionToWhatAServiceSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, make := range map[string]func(n int) *v1.Service{
+	for what, build := range map[string]func(n int) *v1.Service{
 		"source ranges of the other family": func(n int) *v1.Service {
 			svc := fixture.Service()
 			for i := range n {
@@ -67,7 +67,7 @@ func TestTheEffortIsInProportionToWhatAServiceSays(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return after.TotalAlloc - before.TotalAlloc
 		}
-		if once, twice := bytes(make(n)), bytes(make(2*n)); twice > 3*once {
+		if once, twice := bytes(build(n)), bytes(build(2*n)); twice > 3*once {
 			t.Errorf("%d %s take %d bytes, %d take %d", n, what, once, 2*n, twice)
 		}
 	}

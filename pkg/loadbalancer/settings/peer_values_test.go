@@ -172,13 +172,13 @@ func TestReferenceOfValuesThatMeanSomethingElse(t *testing.T) {
 func differenceTable(t *testing.T, differs map[difference][]string) string {
 	t.Helper()
 	shown := map[string]string{
-		"empty": "an empty value", "spaces": "a value of spaces alone", "huge": "a number of 20 digits", "unicode": "letters that are not ASCII",
-		"newline": "a value that ends in a line feed", "true": "the word `true`", "True": "the word `True`", "1": "the number `1`", "yes": "the word `yes`",
+		"empty": "an empty value", "spaces": "only spaces", "huge": "a number of 20 digits", "unicode": "non-ASCII letters",
+		"newline": "a trailing line feed", "true": "the word `true`", "True": "the word `True`", "1": "the number `1`", "yes": "the word `yes`",
 		"-1": "the number `-1`", "0": "the number `0`",
 	}
 	says := map[string]string{
-		"-": "as without the annotation", "none": "takes away what cloud.conf says", "=": "is handed on as it is", "!": "the Service is refused",
-		"?": "is handed on, and refused by OpenStack", "0": "no node is selected: the pools are empty", "trimmed": "the same without it",
+		"-": "as without the annotation", "none": "overrides the value in cloud.conf", "=": "is passed on unchanged", "!": "the Service is refused",
+		"?": "is passed on, and rejected by OpenStack", "0": "no node is selected: the pools are empty", "trimmed": "the same without the line feed",
 		"kept": "the floating IP is kept, and an event says so",
 	}
 	rows := map[string][]string{}
