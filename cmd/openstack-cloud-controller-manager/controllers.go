@@ -21,7 +21,7 @@ func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	services.Constructor = func(initial app.ControllerInitContext, completed *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
 		start := construct(initial, completed, cloud)
 		return func(ctx context.Context, shared controllermanager.ControllerContext) (controller.Interface, bool, error) {
-			enabled, err := p.provider.Load().StartServices(func() (bool, error) {
+			enabled, err := p.provider.Load().StartServices(func() (bool, error) { //nolint:contextcheck // it ends with the process, as all calls of the provider
 				_, enabled, err := start(ctx, shared) // it has no health check of its own
 				return enabled, err
 			})

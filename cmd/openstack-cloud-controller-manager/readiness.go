@@ -20,7 +20,7 @@ const (
 // served is its authenticator.
 func addReadiness(auth *apiserver.AuthenticationInfo, ready func() error) {
 	if auth.Authenticator != nil {
-		auth.Authenticator = &readiness{next: auth.Authenticator, ready: ready}
+		auth.Authenticator = &readiness{next: auth.Authenticator, ready: func() bool { return ready() == nil }}
 	}
 }
 
@@ -28,13 +28,13 @@ func addReadiness(auth *apiserver.AuthenticationInfo, ready func() error) {
 // nil, and else with 401.
 type readiness struct {
 	next  authenticator.Request
-	ready func() error
+	ready func() bool
 }
 
 // AuthenticateRequest implements authenticator.Request.
 func (r *readiness) AuthenticateRequest(req *http.Request) (*authenticator.Response, bool, error) {
 	if req.URL.Path == readyPath {
-		if r.ready() != nil {
+		if !r.ready() {
 			return nil, false, nil // why is in the log
 		}
 		req.URL.Path = healthPath

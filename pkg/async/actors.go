@@ -56,7 +56,7 @@ type Task[Req, Res any] struct {
 
 // NewActors returns Actors without work.
 func NewActors[Req, Res any](behavior Behavior[Req, Res]) *Actors[Req, Res] {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	return &Actors[Req, Res]{
 		behavior: behavior, ctx: ctx, cancel: cancel,
 		lines: map[string][]*Task[Req, Res]{}, left: map[string]*Task[Req, Res]{},
@@ -75,7 +75,7 @@ func (a *Actors[Req, Res]) Submit(ctx context.Context, key string, request Req) 
 	task := a.join(key, request)
 	if task == nil {
 		task = &Task[Req, Res]{actors: a, key: key, request: request, done: make(chan struct{})}
-		task.ctx, task.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		task.ctx, task.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // run calls it when the task is done
 		a.lines[key] = append(a.lines[key], task)
 		if len(a.lines[key]) == 1 {
 			a.running.Add(1)

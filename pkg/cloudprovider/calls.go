@@ -33,7 +33,7 @@ type calls struct {
 // waits until nothing is being created any more.
 func newCalls(ctx context.Context, drain func(context.Context) error) *calls {
 	c := &calls{parent: ctx}
-	c.process, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.process, c.stop = context.WithCancel(context.WithoutCancel(ctx)) //nolint:contextcheck // it ends later than its parent
 	c.end = sync.OnceFunc(func() {
 		c.mu.Lock()
 		c.draining = true

@@ -49,7 +49,7 @@ func (w *world) killedWhileCreating(svc *v1.Service, nodes []*v1.Node) {
 		time.Sleep(time.Millisecond)
 	}
 	kill()
-	_ = <-done
+	<-done
 	w.restart()
 }
 

@@ -76,6 +76,7 @@ func change(v reflect.Value, name string, yield func(string, func()) bool) bool 
 				return false
 			}
 		}
+	default: // no setting is of another kind
 	}
 	return true
 }

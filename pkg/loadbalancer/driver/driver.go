@@ -111,8 +111,9 @@ func (d Driver) Lacks(f Feature) string {
 		return fmt.Sprintf("this Octavia has API version %s, %s need %s", d.Version, f, features()[f].since)
 	case lackedByAnswer:
 		return fmt.Sprintf("the provider %s has refused %s", d.Name, f)
+	default:
+		return ""
 	}
-	return ""
 }
 
 // Without returns the driver as one that has refused some features.

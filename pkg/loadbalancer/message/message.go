@@ -58,7 +58,7 @@ func Join(reasons []string, separator string, most int) string {
 	for i, reason := range reasons {
 		reason = Truncate(reason, maxReason)
 		last := i == len(reasons)-1
-		if i == MaxReasons || text.Len()+len(reason)+len(separator) > most-reserve && !(last && text.Len()+len(reason) <= most) {
+		if i == MaxReasons || text.Len()+len(reason)+len(separator) > most-reserve && (!last || text.Len()+len(reason) > most) {
 			fmt.Fprintf(&text, "and %d more", len(reasons)-i)
 			break
 		}
