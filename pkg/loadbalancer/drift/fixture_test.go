@@ -52,9 +52,17 @@ type fakeCloud struct {
 	// reading, when set, is called by reads of settings.
 	reading func()
 
+	// mu is held by the test while it looks and changes: timers of a bubble wake others
+	// without the race detector knowing what came before.
 	mu    sync.Mutex
 	looks []time.Time
 	reads []string
+}
+
+// after has what follows come after what the test has done.
+func (c *fakeCloud) after() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 }
 
 func newCloud() *fakeCloud {
@@ -123,6 +131,7 @@ func (c *fakeCloud) StatusTree(context.Context, string) (*octavia.StatusTree, er
 }
 
 func (c *fakeCloud) Settings(context.Context, ownership.Identity, octavia.LoadBalancer) (observe.Parts, error) {
+	c.after()
 	if c.reading != nil {
 		c.reading()
 	}
@@ -130,6 +139,7 @@ func (c *fakeCloud) Settings(context.Context, ownership.Identity, octavia.LoadBa
 }
 
 func (c *fakeCloud) OutOfService(_ context.Context, lb *model.LoadBalancer) error {
+	c.after()
 	members := lb.Listeners[0].Pool.Members
 	for i := range members {
 		members[i].Drained = slices.Contains(c.drained, members[i].ID)
@@ -137,7 +147,10 @@ func (c *fakeCloud) OutOfService(_ context.Context, lb *model.LoadBalancer) erro
 	return c.record("members out of service")
 }
 
-func (c *fakeCloud) Drifted(context.Context) (map[string]string, error) { return c.groups, c.groupsErr }
+func (c *fakeCloud) Drifted(context.Context) (map[string]string, error) {
+	c.after()
+	return c.groups, c.groupsErr
+}
 
 // fixture is a Detector that watches a fakeCloud, in a bubble of testing/synctest.
 type fixture struct {
@@ -159,7 +172,10 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 		f.detector = drift.New(drift.Options{
 			ClusterID: "cluster", Interval: interval, Store: f.store, Clock: clock.RealClock{},
 			Snapshots: f.cloud, Octavia: f.cloud, Observer: f.cloud, SecurityGroups: f.cloud,
-			Busy: func(uid types.UID, loadBalancerID string) bool { return f.busy[string(uid)] || f.busy[loadBalancerID] },
+			Busy: func(uid types.UID, loadBalancerID string) bool {
+				f.cloud.after()
+				return f.busy[string(uid)] || f.busy[loadBalancerID]
+			},
 		})
 		f.store.SetApplied(uid, &state.Applied{
 			Service: web(), Identity: identity(), Address: "192.0.2.1",
@@ -170,6 +186,8 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 			Annotated:    state.Annotated{Fingerprint: true, Address: true},
 		})
 		time.Sleep(5 * time.Minute)
+		f.cloud.mu.Lock()
+		defer f.cloud.mu.Unlock()
 		test(f)
 	})
 }
@@ -178,25 +196,32 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 func (f *fixture) background(work func(context.Context)) {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	var running sync.WaitGroup
+	f.cloud.mu.Unlock()
 	running.Go(func() { work(ctx) })
 	f.t.Cleanup(func() {
 		cancel()
 		running.Wait()
 	})
 	synctest.Wait()
+	f.cloud.mu.Lock()
 }
 
 // watch runs Watch until the end of the test, and returns after its first snapshot.
 func (f *fixture) watch() {
 	f.background(func(ctx context.Context) {
-		f.detector.Watch(ctx, func(service types.NamespacedName) { f.drifted = append(f.drifted, service) })
+		f.detector.Watch(ctx, func(service types.NamespacedName) {
+			f.cloud.after()
+			f.drifted = append(f.drifted, service)
+		})
 	})
 }
 
 // advance lets time pass, and waits until all that is due is done.
 func (f *fixture) advance(d time.Duration) {
+	f.cloud.mu.Unlock()
 	time.Sleep(d)
 	synctest.Wait()
+	f.cloud.mu.Lock()
 }
 
 func (f *fixture) applied() *state.Applied { return f.store.Get(uid).Applied }

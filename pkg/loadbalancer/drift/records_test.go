@@ -18,6 +18,7 @@ func (f *fixture) records(fail func() error) *[]annotation.Record {
 	var written []annotation.Record
 	f.background(func(ctx context.Context) {
 		f.detector.PersistRecords(ctx, func(_ context.Context, service types.NamespacedName, of types.UID, record annotation.Record) error {
+			f.cloud.after()
 			if service != web() || of != uid {
 				f.t.Errorf("written on %s %s", service, of)
 			}
