@@ -33,7 +33,7 @@ type calls struct {
 // waits until nothing is being created any more.
 func newCalls(ctx context.Context, drain func(context.Context) error) *calls {
 	c := &calls{parent: ctx}
-	c.process, c.stop = context.WithCancel(context.WithoutCancel(ctx)) //nolint:contextcheck // it ends later than its parent
+	c.process, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	c.end = sync.OnceFunc(func() {
 		c.mu.Lock()
 		c.draining = true
@@ -41,7 +41,7 @@ func newCalls(ctx context.Context, drain func(context.Context) error) *calls {
 		if drain != nil {
 			bounded, cancel := context.WithTimeout(c.process, drainTimeout)
 			defer cancel()
-			if err := drain(bounded); err != nil {
+			if err := drain(bounded); err != nil { //nolint:contextcheck // the parent has ended by then
 				klog.FromContext(ctx).Info("Stopping while something is still being created: the next leader looks for it", "err", err)
 			}
 		}

@@ -28,7 +28,7 @@ func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 			want:  "the cluster has no node that can be a member",
 		},
 		"no node with an address of the family": {
-			spoil: func(w *world, _ *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *world, _ *v1.Service, nodes []*v1.Node) []*v1.Node {
 				bad := nodes[0].DeepCopy()
 				bad.Status.Addresses[0].Address = "fd00:6::5"
 				return []*v1.Node{bad}
@@ -104,7 +104,7 @@ func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 			want: `spec.loadBalancerIP: Invalid value: "2001:db8::5": must be of the Service's IP family, IPv4`,
 		},
 		"loadBalancerIP of the VIP in use": {
-			spoil: func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Annotations[annotation.Internal] = "true"
 				svc.Spec.LoadBalancerIP = nodes[0].Status.Addresses[0].Address
 				return nodes

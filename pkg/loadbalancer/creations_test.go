@@ -49,7 +49,7 @@ func (w *world) killedWhileCreating(svc *v1.Service, nodes []*v1.Node) {
 		time.Sleep(time.Millisecond)
 	}
 	kill()
-	<-done
+	w.t.Log("the call that was killed: ", <-done)
 	w.restart()
 }
 

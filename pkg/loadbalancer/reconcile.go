@@ -33,11 +33,7 @@ func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Re
 	var lock async.Guard
 	defer lock.Release()
 	var round goal.Round
-	defer func() {
-		if err != nil && (round.Wrote || refusal.Reason(err) == "") {
-			r.store.DropApplied(req.Service.UID) // the cloud is to be read next time
-		}
-	}()
+	defer func() { r.distrust(req, round, err) }()
 	known, err := g.Recall(ctx, &lock)
 	if err != nil || known.Status != nil {
 		return known.Status, err
@@ -70,6 +66,13 @@ func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Re
 		if downgraded {
 			attempt-- // the same again, with requests that the provider takes
 		}
+	}
+}
+
+// distrust has the cloud read next time, after a round that ended halfway.
+func (r *Reconciler) distrust(req dispatch.Request, round goal.Round, err error) {
+	if err != nil && (round.Wrote || refusal.Reason(err) == "") {
+		r.store.DropApplied(req.Service.UID)
 	}
 }
 

@@ -56,7 +56,7 @@ type Options struct {
 	Others     []Node
 }
 
-// Read returns what a load balancer needs of the nodes' security groups.
+// SpecOf returns what a load balancer needs of the nodes' security groups.
 func SpecOf(lb *model.LoadBalancer, o Options) *Spec {
 	w := &Spec{Mode: o.Mode, Direct: o.Direct, IPv6: o.IPv6, Members: o.Members, Others: o.Others}
 	if o.Direct {

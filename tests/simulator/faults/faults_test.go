@@ -87,7 +87,7 @@ func TestHeadersOfAFault(t *testing.T) {
 	s := newService(t, clock.RealClock{})
 	s.Add(faults.Rule{Status: 429, Header: http.Header{"retry-after": {"7"}}})
 	answer := httptest.NewRecorder()
-	s.Inject(http.NotFoundHandler()).ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
+	s.Inject(http.NotFoundHandler()).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", nil))
 	if answer.Header().Get("Retry-After") != "7" {
 		t.Errorf("headers %v", answer.Header())
 	}
