@@ -20,7 +20,7 @@ import (
 // what the lists show with what was loaded.
 func TestARestoredCloudShowsWhatWasRecorded(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "loadbalancer", "testdata", "peer-state", "openstack.json"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "pkg", "loadbalancer", "testdata", "peer-state", "openstack.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
