@@ -3,6 +3,7 @@ package securitygroup
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
@@ -231,14 +232,13 @@ func (g *Groups) deleteGroup(ctx context.Context, id string) error {
 	}
 }
 
-// dropOther notes that a group is gone.
+// dropOther notes that a group is gone. Others may be reading the map, which is replaced.
 func (g *Groups) dropOther(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for name, groups := range g.others {
-		left := slices.DeleteFunc(slices.Clone(groups), func(o neutron.SecurityGroup) bool { return o.ID == id })
-		if len(left) != len(groups) {
-			g.others[name] = left
-		}
+	others := maps.Clone(g.others)
+	for name, groups := range others {
+		others[name] = slices.DeleteFunc(slices.Clone(groups), func(o neutron.SecurityGroup) bool { return o.ID == id })
 	}
+	g.others = others
 }
