@@ -2,8 +2,10 @@ package async
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/semaphore"
+	"k8s.io/utils/clock"
 )
 
 // Places bounds how many pieces of work are done at the same time. Who waits for
@@ -25,6 +27,20 @@ func (p *Places) Enter(ctx context.Context) (with context.Context, leave func(),
 		return nil, nil, err
 	}
 	return context.WithValue(ctx, placeKey{}, p), func() { p.free.Release(1) }, nil
+}
+
+// Sleep waits for some time; the place of the work (see Yield) is given away meanwhile. The
+// error is the context's.
+func Sleep(ctx context.Context, clk clock.WithTicker, d time.Duration) error {
+	timer := clk.NewTimer(d)
+	defer timer.Stop()
+	defer Yield(ctx)()
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Yield returns the place of the work away that is done with a context, until resume is

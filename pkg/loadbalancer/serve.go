@@ -150,7 +150,7 @@ func (r *Reconciler) awaitLostCreation(ctx context.Context, svc *v1.Service) (bo
 			return false, nil
 		}
 		klog.FromContext(ctx).V(2).Info("Waiting for a load balancer that may still appear: its creation had no answer", "until", until)
-		if err := r.sleep(ctx, interval); err != nil {
+		if err := async.Sleep(ctx, r.options.Clock, interval); err != nil {
 			return false, err
 		}
 		found, err := r.engine.Claimed(ctx, svc)
@@ -166,17 +166,4 @@ func (r *Reconciler) expired(ctx context.Context) time.Duration {
 		return r.options.Patience
 	}
 	return 0
-}
-
-// sleep waits; the place of the round is given away meanwhile.
-func (r *Reconciler) sleep(ctx context.Context, d time.Duration) error {
-	timer := r.options.Clock.NewTimer(d)
-	defer timer.Stop()
-	defer async.Yield(ctx)()
-	select {
-	case <-timer.C():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -88,7 +89,7 @@ func (r *run) findLostCreation(ctx context.Context, s packedCreation, cause erro
 		looks = 1
 	}
 	for i := range looks {
-		if err := r.sleep(ctx, r.Drivers.Timing("").LostCreateRetry<<i); err != nil {
+		if err := async.Sleep(ctx, r.Clock, r.Drivers.Timing("").LostCreateRetry<<i); err != nil {
 			return nil, &UnsureCreationError{fmt.Errorf("%w: %w", cause, err)}
 		}
 		found, err := r.Observer.Claimed(ctx, r.id)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -113,7 +114,7 @@ func (r *run) newFloatingIP(ctx context.Context, want model.FloatingIP, port str
 // adoptFloatingIP takes the floating IP that is on the VIP after all.
 func (r *run) adoptFloatingIP(ctx context.Context, cause error) error {
 	if apierror.IsUnsure(cause) {
-		if err := r.sleep(ctx, r.Drivers.Timing("").LostCreateRetry); err != nil {
+		if err := async.Sleep(ctx, r.Clock, r.Drivers.Timing("").LostCreateRetry); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -142,17 +141,4 @@ func (r *run) estimate(of kind) time.Duration {
 		}
 	}
 	return left
-}
-
-// sleep waits where nothing but time can pass: for a creation that was not answered.
-func (a *Applier) sleep(ctx context.Context, d time.Duration) error {
-	timer := a.Clock.NewTimer(d)
-	defer timer.Stop()
-	defer async.Yield(ctx)()
-	select {
-	case <-timer.C():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

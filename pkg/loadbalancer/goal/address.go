@@ -1,11 +1,13 @@
 package goal
 
 import (
+	"cmp"
 	"net/netip"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
@@ -48,7 +50,22 @@ func namedAddresses(svc *v1.Service) []string {
 	return addresses
 }
 
-// addressIn reads the address that a name begins with, as build.Settings.Ingress
+// statusAddress returns the address in the status of a Service, be it in a host name; ""
+// where there is none.
+func statusAddress(svc *v1.Service) string {
+	for _, address := range append(publishedAddresses(svc), namedAddresses(svc)...) {
+		return address
+	}
+	return ""
+}
+
+// servedAt returns the address that clients know, "" where nobody knows it: where the status
+// has none, it is the one that was written down.
+func servedAt(svc *v1.Service) string {
+	return cmp.Or(statusAddress(svc), svc.Annotations[annotation.LoadBalancerAddress])
+}
+
+// addressIn reads the address that a name begins with, as settings.Settings.Ingress
 // writes it.
 func addressIn(name string) (string, bool) {
 	labels := strings.Split(name, ".")

@@ -64,11 +64,11 @@ func (a *Asked) Owner(Round) ownership.Identity { return a.in.ID }
 // down. Where the Service asks for the same as then, and nobody is known to have changed
 // anything, nothing is to be done.
 func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
-	applied, want, err := a.lastApplied(ctx)
+	applied, want, same, err := a.lastApplied(ctx)
 	if err != nil || applied == nil {
 		return Known{}, err
 	}
-	if applied.Digests.Full == a.e.digest(a.in, want) {
+	if same {
 		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Service, 0) // it has one: no limit
 	}
 	have, err := a.e.unpack(ctx, a.in, applied, lock)
@@ -152,9 +152,9 @@ func (a *Asked) Announce(r Round, todo, reported plan.Plan) {
 	svc, emit, lb := a.in.Service, a.e.Events, r.Have.LoadBalancer
 	a.e.announce(a.in, r, todo, reported)
 	settings := a.in.Settings.On(lb)
-	emit.HealthMonitorMissing(svc, settings.MissingMonitors(r.Want.Driver))
+	emit.HealthMonitorMissing(svc, settings.MissingMonitors(r.Want.Facts.Driver))
 	if !a.quiet {
-		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Driver)))
+		emit.SettingsIgnored(svc, events.Provider, slices.Concat(r.Want.Facts.Ignored, settings.Unused(r.Want.Facts.Driver)))
 	}
 	emit.Chosen(svc, r.Want.Facts, todo)
 	if fip := a.newForeignFloatingIP(r); fip != nil {
@@ -212,7 +212,7 @@ func (a *Asked) Commit(ctx context.Context, r Round, reported plan.Plan, lock *a
 	}
 	address := addressOf(lb, a.in.Settings)
 	a.e.Events.Ready(svc, lb, address)
-	a.e.Events.AddressChanged(svc, servedAt(svc), address)
+	a.e.Events.AddressChanged(svc, statusAddress(svc), address)
 	a.e.remember(a.in, r, address, named, nil)
 	return publish(address, a.in.Settings), nil
 }

@@ -44,7 +44,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 
 // digest condenses what is desired of a Service.
 func (e *Engine) digest(in Inputs, want *Desired) string {
-	return digest.Of(want.LoadBalancer, in.Settings, e.spec(in, want.LoadBalancer, want.Driver.Quirks.PreservesClientIP))
+	return digest.Of(want.LoadBalancer, in.Settings, e.spec(in, want.LoadBalancer, want.Facts.Driver.Quirks.PreservesClientIP))
 }
 
 func idsOf(all []model.LoadBalancer) []string {

@@ -17,7 +17,7 @@ import (
 // balancer is found here.
 func (e *Engine) desire(ctx context.Context, in Inputs, settings settings.Settings, existing *model.LoadBalancer, vip string) (*Desired, error) {
 	can := e.driver(in, existing)
-	want := &Desired{Basis: BasisOf(in, existing), Driver: can}
+	want := &Desired{Basis: BasisOf(in, existing)}
 	if existing != nil {
 		settings = settings.OnExisting(can)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
@@ -125,8 +124,8 @@ type Known struct {
 type Desired struct {
 	// LoadBalancer is nil where nothing is to be left.
 	LoadBalancer *model.LoadBalancer
-	Facts        desire.Facts
-	Driver       driver.Driver
+	// Facts are what the cloud has decided; of one that is kept or goes, its driver.
+	Facts desire.Facts
 	// Basis is what of the load balancer that is there has entered.
 	Basis Basis
 }
@@ -179,22 +178,18 @@ func (r *Round) Release() { r.Have.Observed, r.Want = nil, nil }
 // applied last; nil where nobody knows.
 func (r Round) lastApplied(drift state.Drift) *state.Applied { return cmp.Or(drift.Before, r.Applied) }
 
-// parts returns a load balancer without members, nil of nil.
-func parts(lb *model.LoadBalancer) *model.LoadBalancer {
-	if lb == nil {
+// Outline returns what is there but for members; nil where no load balancer is.
+func (o Observation) Outline() *model.LoadBalancer {
+	if o.LoadBalancer == nil {
 		return nil
 	}
-	parts := *lb
-	parts.Listeners = slices.Clone(lb.Listeners)
-	for i := range parts.Listeners {
-		parts.Listeners[i].Pool.Members = nil
+	outline := *o.LoadBalancer
+	outline.Listeners, outline.Orphans = slices.Clone(outline.Listeners), slices.Clone(outline.Orphans)
+	for i := range outline.Listeners {
+		outline.Listeners[i].Pool.Members = nil
 	}
-	parts.Orphans = slices.Clone(lb.Orphans)
-	for i := range parts.Orphans {
-		parts.Orphans[i].Members = nil
+	for i := range outline.Orphans {
+		outline.Orphans[i].Members = nil
 	}
-	return &parts
+	return &outline
 }
-
-// Outline returns what is there but for members; nil where no load balancer is.
-func (o Observation) Outline() *model.LoadBalancer { return parts(o.LoadBalancer) }

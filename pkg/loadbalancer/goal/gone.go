@@ -104,7 +104,7 @@ func (g *Gone) Verify(_ context.Context, r Round) (Observation, bool, error) {
 func (g *Gone) Desire(_ context.Context, r Round) (*Desired, error) {
 	want := &Desired{Basis: BasisOf(g.in, r.Have.LoadBalancer)}
 	if lb := r.Have.LoadBalancer; lb != nil {
-		want.Driver = g.e.Drivers.For(lb.Provider, g.in.Version)
+		want.Facts.Driver = g.e.Drivers.For(lb.Provider, g.in.Version)
 	}
 	return want, nil
 }
@@ -114,7 +114,7 @@ func (g *Gone) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	return plan.Delete(*r.Have.Observed, plan.Options{
 		KeepFloatingIP: g.in.Settings.Floating.Keep,
 		Cascade:        g.e.Config.LoadBalancer.CascadeDelete,
-		Driver:         r.Want.Driver,
+		Driver:         r.Want.Facts.Driver,
 	}), nil
 }
 

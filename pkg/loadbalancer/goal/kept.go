@@ -10,7 +10,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -31,8 +30,9 @@ type Kept struct {
 	in     Inputs
 	unread settings.Unread
 	limits Limits
-	// like is what the load balancer stays like: what a round has seen first.
-	like *model.LoadBalancer
+	// like is what the load balancer stays like: what a round has seen first. It is packed,
+	// as it is kept while the round waits for the cloud.
+	like *model.Packed
 }
 
 // Limits are what earlier attempts to keep a load balancer have found.
@@ -161,7 +161,7 @@ func (k *Kept) Verify(_ context.Context, r Round) (Observation, bool, error) {
 // members that the nodes make. What a round keeps stays the same until its end.
 func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	lb := r.Have.LoadBalancer
-	want := &Desired{Basis: BasisOf(k.in, lb), Driver: k.e.driver(k.in, lb)}
+	want := &Desired{Basis: BasisOf(k.in, lb), Facts: desire.Facts{Driver: k.e.driver(k.in, lb)}}
 	if k.like == nil {
 		k.like = k.before(lb)
 	}
@@ -172,17 +172,17 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 			return want, err
 		}
 	}
-	want.LoadBalancer = desire.Follow(k.in.Service.Spec.Ports, k.like, nodes)
+	want.LoadBalancer = desire.Follow(k.in.Service.Spec.Ports, k.like.Unpack(), nodes)
 	return want, nil
 }
 
 // before returns the load balancer as it was before another client changed it.
-func (k *Kept) before(lb *model.LoadBalancer) *model.LoadBalancer {
+func (k *Kept) before(lb *model.LoadBalancer) *model.Packed {
 	before := k.in.Drift.Before
 	if before != nil && before.Contents != nil && before.LoadBalancer.ID == lb.ID {
-		return before.Contents.Unpack()
+		return before.Contents
 	}
-	return lb
+	return model.Pack(lb)
 }
 
 // Plan compares what is kept with what is there. Pools that a refused plan has left without
@@ -192,7 +192,7 @@ func (k *Kept) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	there := model.Observed{LoadBalancer: new(model.LoadBalancer)}
 	*there.LoadBalancer = *lb
 	there.LoadBalancer.Orphans = slices.DeleteFunc(slices.Clone(lb.Orphans), func(pool model.Pool) bool {
-		return slices.ContainsFunc(k.like.Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
+		return slices.ContainsFunc(k.like.Outline().Orphans, func(was model.Pool) bool { return was.ID == pool.ID })
 	})
 	want := *r.Want.LoadBalancer
 	if want.FloatingIP = lb.FloatingIP; lb.FloatingIP == nil && r.Have.Restored != nil {
@@ -236,7 +236,7 @@ func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async
 	address, status := servedAt(svc), svc.Status.LoadBalancer.DeepCopy()
 	if fip := lb.FloatingIP; fip != nil && r.Have.Lost != "" && fip.Address != address {
 		address = fip.Address
-		k.e.Events.AddressChanged(svc, servedAt(svc), address)
+		k.e.Events.AddressChanged(svc, statusAddress(svc), address)
 		status = publish(address, k.in.Settings)
 	}
 	k.e.remember(k.in, r, address, lb.ID, nil)   // a Service that names another one is still to go there
@@ -244,13 +244,4 @@ func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async
 		k.e.Store.DropApplied(svc.UID)
 	}
 	return status, nil
-}
-
-// servedAt returns the address that clients know, "" where nobody knows it.
-func servedAt(svc *v1.Service) string {
-	addresses := append(publishedAddresses(svc), namedAddresses(svc)...)
-	if len(addresses) == 0 {
-		return svc.Annotations[annotation.LoadBalancerAddress]
-	}
-	return addresses[0]
 }

@@ -21,44 +21,52 @@ import (
 // has just started: they share one.
 const maxSnapshotAge = time.Minute
 
-// lastApplied returns what was applied last, by this process or by the one before, and what
-// the Service asks for now on a load balancer like that. It is nil where the load balancer
-// is to be read.
-func (a *Asked) lastApplied(ctx context.Context) (*state.Applied, *Desired, error) {
+// lastApplied returns what was applied last, by this process or by the one before, what the
+// Service asks for now on a load balancer like that, and whether that is the same. It is nil
+// where the load balancer is to be read.
+func (a *Asked) lastApplied(ctx context.Context) (applied *state.Applied, want *Desired, same bool, err error) {
 	named := a.in.Settings.LoadBalancer.ID
 	moves := func(applied *state.Applied) bool {
 		return named != applied.LoadBalancer.Named && named != applied.LoadBalancer.ID
 	}
-	if applied := a.e.Store.Get(a.in.Service.UID).Applied; applied != nil {
+	if applied = a.e.Store.Get(a.in.Service.UID).Applied; applied != nil {
 		if moves(applied) {
-			return nil, nil, nil
+			return nil, nil, false, nil
 		}
-		want, err := a.desire(ctx, a.standIn(applied))
-		return applied, want, err
+		want, same, err = a.compare(ctx, applied)
+		return applied, want, same, err
 	}
-	applied, err := a.restore(ctx)
+	applied, err = a.restore(ctx)
 	if err != nil || applied == nil || moves(applied) {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
-	applied, want, err := a.alike(ctx, applied)
-	if err != nil {
-		return nil, nil, err
+	if applied, want, same, err = a.alike(ctx, applied); err != nil {
+		return nil, nil, false, err
 	}
-	if applied.Digests.Full != a.e.digest(a.in, want) {
+	if !same {
 		klog.FromContext(ctx).V(2).Info("The Service asks for something else than was written down, reading its load balancer")
-		return applied, want, nil
+		return applied, want, false, nil
 	}
 	if kept, err := a.securityGroupsKept(ctx, want, applied.LoadBalancer.VIPSubnetID); err != nil || !kept {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	a.e.Store.SetApplied(a.in.Service.UID, applied)
-	return applied, want, nil
+	return applied, want, true, nil
+}
+
+// compare returns what the Service asks for now on a load balancer like the one that is
+// known, and whether that is what was applied.
+func (a *Asked) compare(ctx context.Context, applied *state.Applied) (want *Desired, same bool, err error) {
+	if want, err = a.desire(ctx, a.standIn(applied)); err != nil {
+		return nil, false, err
+	}
+	return want, a.e.digest(a.in, want) == applied.Digests.Full, nil
 }
 
 // alike compares what the Service asks for with what was written down. Whether that was of
 // a load balancer that is another's, or that another controller made without health
 // monitors, only the digest of what the Service asks for there can tell.
-func (a *Asked) alike(ctx context.Context, restored *state.Applied) (*state.Applied, *Desired, error) {
+func (a *Asked) alike(ctx context.Context, restored *state.Applied) (applied *state.Applied, want *Desired, same bool, err error) {
 	var first *Desired
 	for _, on := range []struct{ shared, unmonitored bool }{{}, {true, false}, {false, true}, {true, true}} {
 		if on.unmonitored && !a.in.Settings.MonitoredByPolicy() {
@@ -68,13 +76,13 @@ func (a *Asked) alike(ctx context.Context, restored *state.Applied) (*state.Appl
 		if applied.LoadBalancer.Unmonitored = on.unmonitored; on.shared {
 			applied.LoadBalancer.Shared = &model.Shared{}
 		}
-		want, err := a.desire(ctx, a.standIn(&applied))
-		if err != nil || a.e.digest(a.in, want) == applied.Digests.Full {
-			return &applied, want, err
+		want, same, err := a.compare(ctx, &applied)
+		if err != nil || same {
+			return &applied, want, same, err
 		}
 		first = cmp.Or(first, want)
 	}
-	return restored, first, nil
+	return restored, first, false, nil
 }
 
 // standIn is a load balancer like the one that is known, as far as what the Service asks
@@ -151,7 +159,7 @@ func (a *Asked) spareFloatingIP(look *snapshot.Look) bool {
 // securityGroupsKept reports whether the security groups of a Service that asks for what
 // was written down of it are as it needs them. All such Services share the requests.
 func (a *Asked) securityGroupsKept(ctx context.Context, want *Desired, vipSubnet string) (bool, error) {
-	spec := a.e.spec(a.in, want.LoadBalancer, want.Driver.Quirks.PreservesClientIP)
+	spec := a.e.spec(a.in, want.LoadBalancer, want.Facts.Driver.Quirks.PreservesClientIP)
 	if spec == nil {
 		return true, nil
 	}

@@ -43,5 +43,5 @@ func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired
 		next.ReplacementHash = plan.ReplacementHash(want.LoadBalancer)
 		next.Tags = append(slices.Clone(next.Tags), ownership.ReplacesTag(lb.ID, next.ReplacementHash))
 	}
-	return &plan.Replacement{LoadBalancer: next, Driver: made.Driver}, nil
+	return &plan.Replacement{LoadBalancer: next, Driver: made.Facts.Driver}, nil
 }

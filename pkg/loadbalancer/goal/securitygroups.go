@@ -60,7 +60,7 @@ func addressesOf(node *v1.Node) []string {
 // specWhereMembersAre is spec for members in the subnets that they stay in, whatever the
 // Service says of new ones; also in those, where another load balancer may come.
 func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired) *securitygroup.Spec {
-	direct := want.Driver.Quirks.PreservesClientIP
+	direct := want.Facts.Driver.Quirks.PreservesClientIP
 	spec, lb := e.spec(in, want.LoadBalancer, direct), have.LoadBalancer
 	if spec == nil || lb == nil {
 		return spec

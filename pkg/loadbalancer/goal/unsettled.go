@@ -16,10 +16,10 @@ func (a *Asked) unsettled(r Round, todo plan.Plan) error {
 	if lb == nil || len(todo.Steps) == len(todo.OnlyMembers().Steps) || len(a.in.Service.Status.LoadBalancer.Ingress) == 0 {
 		return nil
 	}
-	if errs := a.in.Settings.Opens(want.Driver, want.LoadBalancer, lb); len(errs) > 0 {
+	if errs := a.in.Settings.Opens(want.Facts.Driver, want.LoadBalancer, lb); len(errs) > 0 {
 		return message.Invalid(errs)
 	}
-	settings := a.in.Settings.On(lb).OnExisting(want.Driver)
+	settings := a.in.Settings.On(lb).OnExisting(want.Facts.Driver)
 	if len(settings.Malformed) == 0 || a.servedSo(settings.Malformed, r) {
 		return nil
 	}

@@ -1,0 +1,33 @@
+package goal
+
+import (
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// What was written down is where clients look, but no address that was published.
+func TestAddressesOfAServiceThatIsServed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		ingress        []v1.LoadBalancerIngress
+		status, served string
+	}{
+		"published":         {[]v1.LoadBalancerIngress{{IP: "203.0.113.7"}}, "203.0.113.7", "203.0.113.7"},
+		"in a host name":    {[]v1.LoadBalancerIngress{{Hostname: "203.0.113.7.nip.io"}}, "203.0.113.7", "203.0.113.7"},
+		"another host name": {[]v1.LoadBalancerIngress{{Hostname: "www.example.org"}}, "", "203.0.113.9"},
+		"none":              {nil, "", "203.0.113.9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			svc := &v1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation.LoadBalancerAddress: "203.0.113.9"}}}
+			svc.Status.LoadBalancer.Ingress = test.ingress
+			if status, served := statusAddress(svc), servedAt(svc); status != test.status || served != test.served {
+				t.Errorf("published %q, served at %q, want %q, %q", status, served, test.status, test.served)
+			}
+		})
+	}
+}
