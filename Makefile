@@ -43,7 +43,7 @@ demo: ## See it work: a Service becomes a load balancer (a minute once built)
 
 # Tests with upstream's service controller in the same process, which has a data race of
 # its own.
-WITHOUT_RACE := ^(TestStuckLoadBalancersHoldUpNeitherNodeChangesNorNewServices|TestTwoHundredServicesAtOnceGiveNoWarning|TestANewServiceHoldsUpNoNodeChangesOfOthers)$$
+WITHOUT_RACE := ^(TestServiceController_IsNotHeldUpByStuckLoadBalancers|TestServiceController_WarnsOfNothingForTwoHundredServicesAtOnce|TestServiceController_AppliesNodeChangesBesideSlowNewService)$$
 
 .PHONY: test
 test: controlplane $(FEATURES) ## Run all tests with the race detector
@@ -70,7 +70,7 @@ vet:
 # The packages whose tests compare a page or golden files with what they are made from.
 GENERATED := $(addprefix ./,pkg/config pkg/loadbalancer/annotation pkg/loadbalancer/driver pkg/loadbalancer/settings \
 	pkg/loadbalancer/plan pkg/loadbalancer/desire tests/layers)
-REFERENCES := Reference|TestPlans|TestDesiredModels
+REFERENCES := Reference|Golden
 
 .PHONY: generated
 generated: ## Check that generated files are what `make generate` writes

@@ -22,7 +22,7 @@ func taint(key, value string, effect v1.TaintEffect) v1.Taint {
 // runs on all of those nodes, before anything else does, and on no other.
 //
 //proves:98
-func TestThePodRunsOnEveryControlPlaneAndNowhereElse(t *testing.T) {
+func TestPod_RunsOnEveryControlPlaneAndNowhereElse(t *testing.T) {
 	t.Parallel()
 	pod := only[*appsv1.DaemonSet](t).Spec.Template.Spec
 	for name, test := range map[string]struct {

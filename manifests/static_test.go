@@ -96,7 +96,7 @@ func printed(rules []rbacv1.PolicyRule) []string {
 // Whoever adds a right here says in rbac.yaml what needs it.
 //
 //proves:97
-func TestRightsInTheCluster(t *testing.T) {
+func TestRBAC_GrantsOnlyListedRightsInCluster(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"authentication.k8s.io/tokenreviews: create",
@@ -113,7 +113,7 @@ func TestRightsInTheCluster(t *testing.T) {
 	}
 }
 
-func TestRightsInKubeSystem(t *testing.T) {
+func TestRBAC_GrantsOnlyListedRightsInKubeSystem(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"configmaps [" + cloudscope.RecordName + " " + routes.RecordName + "]: get update",
@@ -125,7 +125,7 @@ func TestRightsInKubeSystem(t *testing.T) {
 	}
 }
 
-func TestEveryBindingIsForTheServiceAccountOfThePod(t *testing.T) {
+func TestRBAC_BindsOnlyServiceAccountOfPod(t *testing.T) {
 	t.Parallel()
 	account := only[*v1.ServiceAccount](t)
 	if pod := only[*appsv1.DaemonSet](t); pod.Spec.Template.Spec.ServiceAccountName != account.Name || pod.Namespace != account.Namespace {
@@ -152,7 +152,7 @@ func TestEveryBindingIsForTheServiceAccountOfThePod(t *testing.T) {
 }
 
 //proves:98
-func TestThePodIsConfined(t *testing.T) {
+func TestPod_IsConfined(t *testing.T) {
 	t.Parallel()
 	pod := only[*appsv1.DaemonSet](t).Spec.Template.Spec
 	wantPod := &v1.PodSecurityContext{
@@ -182,7 +182,7 @@ func TestThePodIsConfined(t *testing.T) {
 }
 
 //proves:98
-func TestThePodRunsWhereNothingElseCanYet(t *testing.T) {
+func TestPod_RunsBeforePodNetworkAndDNS(t *testing.T) {
 	t.Parallel()
 	pod := only[*appsv1.DaemonSet](t).Spec.Template.Spec
 	if !pod.HostNetwork || pod.DNSPolicy != v1.DNSDefault {
@@ -197,7 +197,7 @@ func TestThePodRunsWhereNothingElseCanYet(t *testing.T) {
 	}
 }
 
-func TestTheExampleSecretIsWhatThePodMounts(t *testing.T) {
+func TestSecret_IsTheOneThatPodMounts(t *testing.T) {
 	t.Parallel()
 	secret := only[*v1.Secret](t)
 	pod := only[*appsv1.DaemonSet](t).Spec.Template.Spec
@@ -211,7 +211,7 @@ func TestTheExampleSecretIsWhatThePodMounts(t *testing.T) {
 
 // A reader who forgets to replace a value must be told, and nothing in the
 // example may be a real one.
-func TestTheExampleIsReadableAndNamesNothingReal(t *testing.T) {
+func TestSecret_LoadsWhenFilledInAndNamesNothingReal(t *testing.T) {
 	t.Parallel()
 	text := only[*v1.Secret](t).StringData["cloud.conf"]
 	for line := range strings.Lines(text) {
@@ -231,7 +231,7 @@ func TestTheExampleIsReadableAndNamesNothingReal(t *testing.T) {
 }
 
 //proves:119
-func TestTheKustomizationNamesWhatIsThere(t *testing.T) {
+func TestKustomization_NamesExistingResourcesAndImage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("static/kustomization.yaml")
 	if err != nil {

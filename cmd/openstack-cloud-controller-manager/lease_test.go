@@ -58,7 +58,7 @@ func TestLease_IsReleased(t *testing.T) {
 	}
 }
 
-func TestLease_OfAnotherHolderIsKept(t *testing.T) {
+func TestLease_OfAnotherProcessIsKept(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ whenLeading, atTheEnd string }{
 		"another host leads":      {"elsewhere_1", "elsewhere_1"},

@@ -75,7 +75,7 @@ func (p *process) end(signal os.Signal) error {
 	return p.Wait()
 }
 
-func TestTheProgramFromStartToEnd(t *testing.T) {
+func TestProgram_ServesUntilSignalAndExitsSilently(t *testing.T) {
 	t.Parallel()
 	path := build(t)
 	for name, signal := range map[string]os.Signal{"SIGINT": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
@@ -106,7 +106,7 @@ func TestTheProgramFromStartToEnd(t *testing.T) {
 	}
 }
 
-func TestTheProgramRefusesBadFlags(t *testing.T) {
+func TestProgram_RefusesBadFlags(t *testing.T) {
 	t.Parallel()
 	command := command()
 	var said bytes.Buffer
@@ -118,7 +118,7 @@ func TestTheProgramRefusesBadFlags(t *testing.T) {
 	}
 }
 
-func TestAPortInUseIsAnError(t *testing.T) {
+func TestProgram_FailsOnPortInUse(t *testing.T) {
 	t.Parallel()
 	sim := startSim(t)
 	chosen := parse(t, "--listen", strings.TrimPrefix(sim.url, "http://"))
@@ -128,7 +128,7 @@ func TestAPortInUseIsAnError(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeWrittenIsAnError(t *testing.T) {
+func TestProgram_FailsOnFileThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing", "cloud.conf")
 	for _, flag := range []string{"--cloud-conf", "--clouds-yaml"} {
@@ -139,7 +139,7 @@ func TestAFileThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 }
 
-func TestFilesAreForTheOwnersEyesOnly(t *testing.T) {
+func TestProgram_WritesFilesThatOnlyTheirOwnerReads(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	conf, yaml := filepath.Join(directory, "cloud.conf"), filepath.Join(directory, "clouds.yaml")

@@ -20,7 +20,7 @@ func replayed(t *testing.T, args ...string) (out, problems string, err error) {
 	return said.String(), complained.String(), err
 }
 
-func TestReplayEndsWithWhatPassed(t *testing.T) {
+func TestReplay_EndsWithCountOfSuccesses(t *testing.T) {
 	t.Parallel()
 	out, _, err := replayed(t, "--release=2024.1", recording(t, `
 {"method":"GET","path":"/v2.0/lbaas/loadbalancers","roles":"member,load-balancer_member","body":null,"status":200,`+
@@ -30,7 +30,7 @@ func TestReplayEndsWithWhatPassed(t *testing.T) {
 	}
 }
 
-func TestReplayPrintsEveryMismatch(t *testing.T) {
+func TestReplay_PrintsEveryMismatch(t *testing.T) {
 	t.Parallel()
 	request := `{"method":"GET","path":"/v2.0/lbaas/pools/x","roles":"member,load-balancer_member","body":null,`
 	path := recording(t, strings.Join([]string{
@@ -58,7 +58,7 @@ func TestReplayPrintsEveryMismatch(t *testing.T) {
 	}
 }
 
-func TestReplayRefusesWhatItCannotRead(t *testing.T) {
+func TestReplay_RefusesUnreadableRecordingAndUnknownRelease(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing.jsonl")
 	for name, test := range map[string]struct {

@@ -19,7 +19,7 @@ func parse(t *testing.T, args ...string) settings {
 	return s
 }
 
-func TestGoodFlagsAreAccepted(t *testing.T) {
+func TestFlags_AreAcceptedWhenGood(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{},
@@ -37,7 +37,7 @@ func TestGoodFlagsAreAccepted(t *testing.T) {
 	}
 }
 
-func TestBadFlagsAreNamedWithWhatIsAllowed(t *testing.T) {
+func TestFlags_AreNamedWithAllowedValuesWhenBad(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ arg, want string }{
 		{"--listen=0.0.0.0:8080", "loopback address"},
@@ -75,7 +75,7 @@ func TestBadFlagsAreNamedWithWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestSeveralBadFlagsAreToldTogether(t *testing.T) {
+func TestFlags_AreNamedTogetherWhenSeveralAreBad(t *testing.T) {
 	t.Parallel()
 	s := parse(t, "--servers=-1", "--provider=f5")
 	if err := s.check(); err == nil || strings.Count(err.Error(), "--") < 2 {

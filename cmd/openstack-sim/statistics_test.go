@@ -24,7 +24,7 @@ func (c *client) counted(t *testing.T, path string) map[string]int {
 	return answer.Stats
 }
 
-func TestStatisticsCountWhatGoesThrough(t *testing.T) {
+func TestStatistics_CountConnectionsAndBytes(t *testing.T) {
 	t.Parallel()
 	c := startSim(t, "--servers=1").client(t)
 	vip := c.balance(t, "", "HTTP", web(t, c.servers(t)[0].Address, "hello"), nil)
@@ -51,7 +51,7 @@ func TestStatisticsCountWhatGoesThrough(t *testing.T) {
 	}
 }
 
-func TestTheStatusTreeTellsWhatTheMonitorFinds(t *testing.T) {
+func TestStatusTree_ShowsWhatMonitorFinds(t *testing.T) {
 	t.Parallel()
 	c := startSim(t, "--servers=2").client(t)
 	servers := c.servers(t)
@@ -89,7 +89,7 @@ func TestTheStatusTreeTellsWhatTheMonitorFinds(t *testing.T) {
 	}
 }
 
-func TestAVIPPortTakesItsTime(t *testing.T) {
+func TestFlags_SetVIPPortDelayOfCloud(t *testing.T) {
 	t.Parallel()
 	chosen := parse(t, "--vip-port-delay=2s")
 	options, err := chosen.cloud()

@@ -12,7 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 )
 
-func TestALoadBalancerMadeByAPIAnswersOnVIPAndFloatingIP(t *testing.T) {
+func TestTraffic_ReachesLoadBalancerOnVIPAndFloatingIP(t *testing.T) {
 	t.Parallel()
 	sim := startSim(t, "--servers=1")
 	c := sim.client(t)
@@ -64,7 +64,7 @@ func (c *client) removeAll(t *testing.T, id string) {
 	})
 }
 
-func TestMembersSeeTheVIPOfAnAmphoraAndTheClientOfOVN(t *testing.T) {
+func TestTraffic_ComesFromVIPOfAmphoraAndFromClientOfOVN(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"amphora", "ovn"} {
 		t.Run(provider, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestMembersSeeTheVIPOfAnAmphoraAndTheClientOfOVN(t *testing.T) {
 	}
 }
 
-func TestAMonitorDrivesOperatingStatusAndTraffic(t *testing.T) {
+func TestTraffic_AvoidsMemberThatMonitorPutsInError(t *testing.T) {
 	t.Parallel()
 	c := startSim(t, "--servers=2").client(t)
 	servers := c.servers(t)
@@ -116,7 +116,7 @@ func TestAMonitorDrivesOperatingStatusAndTraffic(t *testing.T) {
 	}
 }
 
-func TestWithoutDataPathNothingIsListenedOn(t *testing.T) {
+func TestTraffic_FindsNoListenerWithoutDataPath(t *testing.T) {
 	t.Parallel()
 	c := startSim(t, "--servers=1", "--data-path=false").client(t)
 	vip := c.balance(t, "", "TCP", web(t, c.servers(t)[0].Address, "hello"), nil)

@@ -64,7 +64,7 @@ func (s *stage) submit(t *testing.T, key, request string) *Task[string, string] 
 	return task
 }
 
-func TestRequestsOfAKeyAreServedInTheirOrder(t *testing.T) {
+func TestActors_ServeRequestsOfAKeyInOrder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	first, second := s.submit(t, "a", "one"), s.submit(t, "a", "two")
@@ -92,7 +92,7 @@ func TestRequestsOfAKeyAreServedInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestARequestJoinsTheSameOneThatIsBeingServed(t *testing.T) {
+func TestActors_JoinRequestToSameOneBeingServed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	first := s.submit(t, "a", "one")
@@ -109,7 +109,7 @@ func TestARequestJoinsTheSameOneThatIsBeingServed(t *testing.T) {
 	}
 }
 
-func TestAResultThatNobodyWaitedForIsGivenOnce(t *testing.T) {
+func TestActors_ReturnUnawaitedResultOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	task := s.submit(t, "a", "one")
@@ -138,7 +138,7 @@ func TestAResultThatNobodyWaitedForIsGivenOnce(t *testing.T) {
 	}
 }
 
-func TestWorkEndsWithTheOnlyCallerThatWaits(t *testing.T) {
+func TestActors_EndWorkWithItsLastWaitingCaller(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	ctx, end := context.WithCancel(t.Context())
@@ -164,7 +164,7 @@ func TestWorkEndsWithTheOnlyCallerThatWaits(t *testing.T) {
 	}
 }
 
-func TestCloseEndsAllWork(t *testing.T) {
+func TestActors_EndAllWorkOnClose(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	one, two := s.submit(t, "a", "one"), s.submit(t, "a", "two")
@@ -180,7 +180,7 @@ func TestCloseEndsAllWork(t *testing.T) {
 	}
 }
 
-func TestAKeyHasOneActorHoweverManyAsk(t *testing.T) {
+func TestActors_ServeOneRequestOfAKeyAtATime(t *testing.T) {
 	t.Parallel()
 	var working, most atomic.Int32
 	a := NewActors(Behavior[int, int]{
@@ -212,7 +212,7 @@ func TestAKeyHasOneActorHoweverManyAsk(t *testing.T) {
 	}
 }
 
-func TestWhoComesFirstHasTheLockFirst(t *testing.T) {
+func TestLocks_AreGrantedInOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	var locks Locks
 	unlock, waited, err := locks.Lock(t.Context(), "a")
@@ -265,7 +265,7 @@ func TestWhoComesFirstHasTheLockFirst(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsGivesItsPlaceAway(t *testing.T) {
+func TestYield_FreesPlaceUntilResumed(t *testing.T) {
 	t.Parallel()
 	places := NewPlaces(1)
 	ctx, leave, err := places.Enter(t.Context())
@@ -316,7 +316,7 @@ func wanted(t *testing.T, holds map[string]<-chan struct{}, want ...string) {
 	}
 }
 
-func TestWorkersAreHeldForTwoMinutesWhileTheyArePlentiful(t *testing.T) {
+func TestWorkers_AreHeldForTwoMinutesWhilePlentiful(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
 	w := NewWorkers(300, clock)
@@ -343,7 +343,7 @@ func TestWorkersAreHeldForTwoMinutesWhileTheyArePlentiful(t *testing.T) {
 }
 
 //proves:73
-func TestScarceWorkersComeBackFromWhoHasMost(t *testing.T) {
+func TestWorkers_ReturnFromGroupThatHoldsMostWhenScarce(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
 	w := NewWorkers(6, clock) // five may be held
@@ -367,7 +367,7 @@ func TestScarceWorkersComeBackFromWhoHasMost(t *testing.T) {
 	wanted(t, holds, "other")
 }
 
-func TestAWorkerIsHeldForHalfASecondAtLeast(t *testing.T) {
+func TestWorkers_AreHeldForHalfASecondAtLeast(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
 	w := NewWorkers(1, clock)

@@ -73,7 +73,7 @@ func TestConnect_AsksOnlyKeystoneAtTheStart(t *testing.T) {
 	if enabled, err := p.StartServices(func() (bool, error) { return true, nil }); !enabled || err != nil {
 		t.Errorf("Services are served: %v, %v", enabled, err)
 	}
-	for _, request := range cloud.Books.Requests() {
+	for _, request := range cloud.RequestLog.Requests() {
 		if !strings.HasPrefix(request.Path, "/identity/") {
 			t.Errorf("asked at the start: %s %s", request.Method, request.Path)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestEveryKeyOfAClassIsOneOfTheSection(t *testing.T) {
+func TestClass_HasOnlyKeysOfSection(t *testing.T) {
 	t.Parallel()
 	section, class := reflect.TypeFor[LoadBalancer](), reflect.TypeFor[LoadBalancerClass]()
 	for i := range class.NumField() {
@@ -19,10 +19,10 @@ func TestEveryKeyOfAClassIsOneOfTheSection(t *testing.T) {
 	}
 }
 
-// TestClassGoesBeforeSection sets every key of a class, and each by itself.
+// TestClass_OverridesSection sets every key of a class, and each by itself.
 //
 //proves:34
-func TestClassGoesBeforeSection(t *testing.T) {
+func TestClass_OverridesSection(t *testing.T) {
 	t.Parallel()
 	conf := mustLoad(t, signIn+`[LoadBalancer]
 lb-provider=amphora

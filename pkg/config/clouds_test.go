@@ -40,7 +40,7 @@ func passwordGlobal(change func(*Global)) Global {
 	return g
 }
 
-func TestCloudsFillWhatCloudConfLeavesOpen(t *testing.T) {
+func TestClouds_FillWhatCloudConfLeavesOpen(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		keys  []string
@@ -134,7 +134,7 @@ clouds:
 	}
 }
 
-func TestCloudIsChosenByName(t *testing.T) {
+func TestClouds_AreChosenByName(t *testing.T) {
 	t.Parallel()
 	folder := cloudsFolder(t, map[string]string{"clouds.yaml": `
 clouds:
@@ -178,7 +178,7 @@ clouds:
 	}
 }
 
-func TestUsualPlacesAreSearchedForClouds(t *testing.T) {
+func TestClouds_AreSearchedForInUsualPlaces(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		file string
@@ -210,7 +210,7 @@ func TestUsualPlacesAreSearchedForClouds(t *testing.T) {
 	}
 }
 
-func TestProblemsOfCloudsAreTold(t *testing.T) {
+func TestClouds_ReportProblems(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		keys  []string
@@ -253,7 +253,7 @@ func TestProblemsOfCloudsAreTold(t *testing.T) {
 	}
 }
 
-func TestNoCloudsAnywhereIsAnError(t *testing.T) {
+func TestClouds_FailWhereNoFileExists(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	a, b := filepath.Join(folder, "a.yaml"), filepath.Join(folder, "b.yaml")

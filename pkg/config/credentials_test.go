@@ -12,7 +12,7 @@ func global(keys ...string) string {
 	return "[Global]\nauth-url=https://keystone.example.com/v3\n" + strings.Join(keys, "\n") + "\n"
 }
 
-func TestCompleteCredentialsAreAccepted(t *testing.T) {
+func TestCredentials_AreAcceptedWhenComplete(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text string
@@ -39,7 +39,7 @@ func TestCompleteCredentialsAreAccepted(t *testing.T) {
 	}
 }
 
-func TestMissingPieceOfCredentialsIsNamed(t *testing.T) {
+func TestCredentials_NameMissingPiece(t *testing.T) {
 	t.Parallel()
 	const userDomain = "user-domain-id or user-domain-name or domain-id or domain-name"
 	const tenantDomain = "tenant-domain-id or tenant-domain-name or domain-id or domain-name"
@@ -79,7 +79,7 @@ func TestMissingPieceOfCredentialsIsNamed(t *testing.T) {
 	}
 }
 
-func TestIdleCredentialsAreWarnedOf(t *testing.T) {
+func TestCredentials_WarnOfUnusedOnes(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text   string
@@ -117,7 +117,7 @@ func TestIdleCredentialsAreWarnedOf(t *testing.T) {
 	}
 }
 
-func TestUserIsTheTrusteeOfATrust(t *testing.T) {
+func TestCredentials_TakeUserAsTrusteeOfTrust(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		global             Global
@@ -140,7 +140,7 @@ func TestUserIsTheTrusteeOfATrust(t *testing.T) {
 	}
 }
 
-func TestOwnDomainWinsOverTheCommonOne(t *testing.T) {
+func TestCredentials_PreferOwnDomainToCommonOne(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		global Global
@@ -165,7 +165,7 @@ func TestOwnDomainWinsOverTheCommonOne(t *testing.T) {
 	}
 }
 
-func TestAuthTypeNamesTheWayToSignIn(t *testing.T) {
+func TestCredentials_MapAuthTypeToAuthMethod(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]AuthMethod{
 		"": AuthNone, "password": AuthPassword, "v3password": AuthPassword, "token": AuthToken, "v3token": AuthToken,

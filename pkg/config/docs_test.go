@@ -16,9 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write docs/configuration.md anew")
 
-// TestReferenceIsUpToDate compares docs/configuration.md with the table of
+// TestReference_IsUpToDate compares docs/configuration.md with the table of
 // settings. Run with -update to write it.
-func TestReferenceIsUpToDate(t *testing.T) {
+func TestReference_IsUpToDate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "..", "docs", "configuration.md")
 	want := reference(t)
@@ -36,9 +36,9 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	}
 }
 
-// TestTableOfSettingsIsWellFormed guards what the table cannot check itself:
+// TestConfig_HasWellFormedTableOfSettings guards what the table cannot check itself:
 // that tags name what exists and that each setting has a comment.
-func TestTableOfSettingsIsWellFormed(t *testing.T) {
+func TestConfig_HasWellFormedTableOfSettings(t *testing.T) {
 	t.Parallel()
 	comments := fieldComments(t)
 	for _, s := range sections() {

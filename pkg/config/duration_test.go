@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestDurationTakesSecondsAndGoForm(t *testing.T) {
+func TestDuration_AcceptsSecondsAndGoSyntax(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
 		"5": 5 * time.Second, "0": 0, "5s": 5 * time.Second, " 5 ": 5 * time.Second, "1.5": 1500 * time.Millisecond,
@@ -19,7 +19,7 @@ func TestDurationTakesSecondsAndGoForm(t *testing.T) {
 	}
 }
 
-func TestDurationThatIsNoneIsRefused(t *testing.T) {
+func TestDuration_RefusesOtherText(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", " ", "-1", "-1s", "5 s", "s", ".", "five", "1e3", "5d", "1:30", "99999999999", "99999999999s", "0x5", "٥"} {
 		d := Duration{time.Minute}

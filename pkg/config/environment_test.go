@@ -9,7 +9,7 @@ import (
 )
 
 //proves:96
-func TestEnvironmentStandsInForTheFile(t *testing.T) {
+func TestEnvironment_ReplacesMissingFile(t *testing.T) {
 	t.Parallel()
 	const url = "https://keystone.example.com/v3"
 	tests := map[string]struct {
@@ -86,7 +86,7 @@ func TestEnvironmentStandsInForTheFile(t *testing.T) {
 	}
 }
 
-func TestProblemsOfTheEnvironmentNameVariables(t *testing.T) {
+func TestEnvironment_NamesVariablesInProblems(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		env  map[string]string
@@ -117,7 +117,7 @@ func TestProblemsOfTheEnvironmentNameVariables(t *testing.T) {
 	}
 }
 
-func TestEnvironmentIsNotReadBesideAFile(t *testing.T) {
+func TestEnvironment_IsIgnoredBesideFile(t *testing.T) {
 	t.Parallel()
 	env := environment(map[string]string{"OS_REGION_NAME": "R1", "OS_CLOUD": "c", "OS_PASSWORD": "other"})
 	config, _, err := Load(strings.NewReader(signIn), env)
@@ -129,7 +129,7 @@ func TestEnvironmentIsNotReadBesideAFile(t *testing.T) {
 	}
 }
 
-func TestCloudsFileWithoutCloudIsWarnedOf(t *testing.T) {
+func TestEnvironment_WarnsOfCloudsFileWithoutCloud(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := LoadFile("", environment(map[string]string{
 		"OS_AUTH_URL": "https://keystone.example.com/v3", "OS_USER_ID": "u", "OS_PASSWORD": "p", "OS_PROJECT_ID": "t",
@@ -143,7 +143,7 @@ func TestCloudsFileWithoutCloudIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestEnvironmentOfTheProcessIsNotRead(t *testing.T) {
+func TestEnvironment_IsNotReadFromProcess(t *testing.T) {
 	t.Setenv("OS_AUTH_URL", "https://process.example.com")
 	t.Setenv("OS_CLOUD", "process")
 	t.Setenv("OS_CLIENT_CONFIG_FILE", "/nonexistent/clouds.yaml")
@@ -155,7 +155,7 @@ func TestEnvironmentOfTheProcessIsNotRead(t *testing.T) {
 	}
 }
 
-func TestRegionsInProviderIDsAreAskedForByOneWordOnly(t *testing.T) {
+func TestEnvironment_EnablesRegionalIDsOnlyByTrue(t *testing.T) {
 	t.Parallel()
 	const region = "region=RegionOne\n"
 	for name, test := range map[string]struct {

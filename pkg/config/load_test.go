@@ -60,7 +60,7 @@ func lines(err error) []string {
 
 func seconds(n int) Duration { return Duration{time.Duration(n) * time.Second} }
 
-func TestDefaultsAreThoseOfThePeer(t *testing.T) {
+func TestLoad_UsesDefaultsOfCloudProviderOpenStack(t *testing.T) {
 	t.Parallel()
 	want := &Config{
 		Global: Global{AuthURL: "https://keystone.example.com/v3", UserID: "u1", Password: "pw", TenantID: "t1"},
@@ -79,7 +79,7 @@ func TestDefaultsAreThoseOfThePeer(t *testing.T) {
 	}
 }
 
-func TestEveryKeyIsRead(t *testing.T) {
+func TestLoad_ReadsEveryKey(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join("testdata", "full.conf"))
 	if err != nil {
@@ -150,7 +150,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestFileFormIsThatOfGcfg(t *testing.T) {
+func TestLoad_AcceptsSyntaxOfGcfg(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text string
@@ -185,7 +185,7 @@ func TestFileFormIsThatOfGcfg(t *testing.T) {
 	}
 }
 
-func TestSyntaxErrorTellsTheLine(t *testing.T) {
+func TestLoad_NamesLineOfSyntaxErrorWithoutItsText(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"underscore in a key":   "[Global]\nregion=R1\nauth_url=x\n",
@@ -208,7 +208,7 @@ func TestSyntaxErrorTellsTheLine(t *testing.T) {
 	}
 }
 
-func TestHugeFileIsRefused(t *testing.T) {
+func TestLoad_RefusesHugeFile(t *testing.T) {
 	t.Parallel()
 	_, _, err := Load(strings.NewReader(signIn+strings.Repeat("#", maxFileSize)), nil)
 	if err == nil || err.Error() != "the file is larger than 1048576 bytes" {
@@ -220,14 +220,14 @@ type brokenReader struct{ error }
 
 func (r brokenReader) Read([]byte) (int, error) { return 0, r.error }
 
-func TestReadErrorIsKept(t *testing.T) {
+func TestLoad_ReturnsReadError(t *testing.T) {
 	t.Parallel()
 	if _, _, err := Load(brokenReader{io.ErrUnexpectedEOF}, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestLoadFileNamesTheFile(t *testing.T) {
+func TestLoadFile_NamesFileInErrors(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cloud.conf")
 	if _, _, err := LoadFile(path, nil); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
@@ -250,7 +250,7 @@ func writeFile(t *testing.T, path, content string) {
 	}
 }
 
-func TestClassIsFoundByName(t *testing.T) {
+func TestClass_IsFoundByName(t *testing.T) {
 	t.Parallel()
 	config := mustLoad(t, signIn+`
 [LoadBalancerClass "silver"]

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
-func TestPortsAreReadOneByOneAndInRanges(t *testing.T) {
+func TestParsePorts_ReadsPortsAndRanges(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]int{
 		"":                   nil,

@@ -31,7 +31,7 @@ func secretConfig() *Config {
 	return c
 }
 
-func TestSecretsAreKnown(t *testing.T) {
+func TestConfig_KnowsItsSecrets(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, o := range globalSection().options {
@@ -45,7 +45,7 @@ func TestSecretsAreKnown(t *testing.T) {
 	}
 }
 
-func TestSecretsAreNotPrinted(t *testing.T) {
+func TestConfig_PrintsNoSecrets(t *testing.T) {
 	t.Parallel()
 	config := secretConfig()
 	forms := map[string]any{
@@ -104,7 +104,7 @@ func checkPrinted(t *testing.T, how, text string) {
 	}
 }
 
-func TestPrintedConfigReadsLikeTheFile(t *testing.T) {
+func TestConfig_PrintsWhatLoadReadsBack(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join("testdata", "full.conf"))
 	if err != nil {
@@ -135,7 +135,7 @@ func TestPrintedConfigReadsLikeTheFile(t *testing.T) {
 	}
 }
 
-func TestJSONHasTheKeysOfTheFile(t *testing.T) {
+func TestConfig_MarshalsJSONWithKeysOfFile(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(Global{Username: "u", Password: "p", TLSInsecure: true})
 	if err != nil {
@@ -146,7 +146,7 @@ func TestJSONHasTheKeysOfTheFile(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoURLIsHidden(t *testing.T) {
+func TestConfig_RedactsUserOfURLAndMalformedURL(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"https://keystone/v3":     "https://keystone/v3",

@@ -10,7 +10,7 @@ import (
 
 // A list of labels means what it means to cloud-provider-openstack; the rest is a
 // selector of Kubernetes.
-func TestSelectorIsAListOfLabels(t *testing.T) {
+func TestParseSelector_ReadsLabelsAndKubernetesSelectors(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, want string }{
 		"nothing":             {"", ""},
@@ -47,7 +47,7 @@ func TestSelectorIsAListOfLabels(t *testing.T) {
 
 // "env=" is what charts write for "has the label": cloud-provider-openstack looks at no
 // value there.
-func TestSelectorWithoutValueMeansAnyValue(t *testing.T) {
+func TestParseSelector_TakesEmptyValueAsAnyValue(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"env", "env=", "env=,", "env=, !spot"} {
 		selector, err := ParseSelector(text)
@@ -65,7 +65,7 @@ func TestSelectorWithoutValueMeansAnyValue(t *testing.T) {
 	}
 }
 
-func TestSelectorThatIsNoneIsRefused(t *testing.T) {
+func TestParseSelector_RefusesOtherText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"=b":                           "a label without a key",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSubnetsAreMatchedByName(t *testing.T) {
+func TestSubnetMatcher_MatchesByName(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		pattern  string
@@ -52,7 +52,7 @@ func TestSubnetsAreMatchedByName(t *testing.T) {
 	}
 }
 
-func TestSubnetsAreMatchedByTags(t *testing.T) {
+func TestSubnetMatcher_MatchesByTags(t *testing.T) {
 	t.Parallel()
 	// Which of the tag sets none, a, b, and a with b are matched.
 	tests := map[string]struct{ none, a, b, ab bool }{
@@ -85,7 +85,7 @@ func TestSubnetsAreMatchedByTags(t *testing.T) {
 	}
 }
 
-func TestNameAndTagsMustBothMatch(t *testing.T) {
+func TestSubnetMatcher_NeedsNameAndTagsToMatch(t *testing.T) {
 	t.Parallel()
 	matcher, err := NewSubnetMatcher("public-*", "a")
 	if err != nil {
@@ -109,7 +109,7 @@ func TestNameAndTagsMustBothMatch(t *testing.T) {
 	}
 }
 
-func TestSubnetPatternThatIsNoneIsRefused(t *testing.T) {
+func TestSubnetMatcher_RefusesMalformedPattern(t *testing.T) {
 	t.Parallel()
 	for _, pattern := range []string{"!", "~", "!~", "~(", "~)(", "~a)|(b", "~[", "[", "public-[0-9", "{a,b", "a}", "[]", "[z-a]", "a\xff"} {
 		if _, err := NewSubnetMatcher(pattern, ""); err == nil || !strings.Contains(err.Error(), "reading subnet pattern") {

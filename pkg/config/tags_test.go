@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTagsAreReadOneByOne(t *testing.T) {
+func TestParseTags_ReadsCommaSeparatedTags(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		"":                         nil,
@@ -23,7 +23,7 @@ func TestTagsAreReadOneByOne(t *testing.T) {
 	}
 }
 
-func TestTagsThatOctaviaOrWeWouldStumbleOnAreRefused(t *testing.T) {
+func TestParseTags_RefusesInvalidAndReservedTags(t *testing.T) {
 	t.Parallel()
 	var many []string
 	for i := range 21 {

@@ -8,7 +8,7 @@ import (
 )
 
 //proves:91
-func TestUnknownNamesAreWarnedOf(t *testing.T) {
+func TestLoad_WarnsOfUnknownNames(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text string
@@ -89,7 +89,7 @@ func TestUnknownNamesAreWarnedOf(t *testing.T) {
 	}
 }
 
-func TestEveryUnknownNameOfAFileIsWarnedOf(t *testing.T) {
+func TestLoad_WarnsOfAllUnknownNamesInFile(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := Load(strings.NewReader(signIn+`regoin=R1
 [LoadBalancer]
@@ -125,7 +125,7 @@ lb-methd=x
 	}
 }
 
-func TestWarningsComeWithErrors(t *testing.T) {
+func TestLoad_ReturnsWarningsBesideErrors(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(signIn, "auth-url", "auth-ulr", 1)
 	_, warnings, err := Load(strings.NewReader(text), nil)
@@ -138,7 +138,7 @@ func TestWarningsComeWithErrors(t *testing.T) {
 	}
 }
 
-func TestWarningOfUnknownTextIsPassedOn(t *testing.T) {
+func TestParseUnknown_RejectsUnfamiliarText(t *testing.T) {
 	t.Parallel()
 	if got, ok := parseUnknown("something new"); ok {
 		t.Errorf("read %+v", got)

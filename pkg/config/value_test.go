@@ -9,7 +9,7 @@ import (
 )
 
 //proves:91
-func TestBadValuesAreRefused(t *testing.T) {
+func TestLoad_RefusesBadValues(t *testing.T) {
 	t.Parallel()
 	number := func(key, value, allowed string) (string, string) {
 		return "[LoadBalancer]\n" + key + "=" + value + "\n",
@@ -146,7 +146,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-func TestAuthURLMustBeOneOfKeystone(t *testing.T) {
+func TestLoad_RefusesMalformedAuthURL(t *testing.T) {
 	t.Parallel()
 	for text, reason := range map[string]string{
 		"keystone.example.com":         "it does not start with http:// or https://",
@@ -177,7 +177,7 @@ func TestAuthURLMustBeOneOfKeystone(t *testing.T) {
 
 // A wrong value of [LoadBalancer] must not keep nodes from joining. Who uses load
 // balancers is told what it is, and the settings have their defaults meanwhile.
-func TestWrongValuesOfLoadBalancersAreKeptForThoseWhoUseThem(t *testing.T) {
+func TestLoad_DefersWrongLoadBalancerValuesToTheirUsers(t *testing.T) {
 	t.Parallel()
 	config, _, err := Load(strings.NewReader(signIn+`[LoadBalancer]
 lb-method=fastest
@@ -211,7 +211,7 @@ subnet-id=s3
 }
 
 // Templates render keys that nobody has filled in.
-func TestEmptyValuesAreNotGiven(t *testing.T) {
+func TestLoad_TreatsEmptyValuesAsNotGiven(t *testing.T) {
 	t.Parallel()
 	defaults := mustLoad(t, signIn)
 	for _, s := range sections() {
@@ -251,7 +251,7 @@ func TestEmptyValuesAreNotGiven(t *testing.T) {
 	}
 }
 
-func TestAllProblemsAreToldAtOnce(t *testing.T) {
+func TestLoad_ReportsAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := Load(strings.NewReader(`[Global]
 auth-url=keystone
@@ -294,7 +294,7 @@ address-sort-order=all
 	}
 }
 
-func TestErrorsAreToldApartByType(t *testing.T) {
+func TestLoad_DistinguishesErrorsByType(t *testing.T) {
 	t.Parallel()
 	_, _, err := Load(strings.NewReader("[Global]\nauth-url=x\n[LoadBalancer]\nlb-method=x\n"), nil)
 	var value *ValueError
@@ -307,7 +307,7 @@ func TestErrorsAreToldApartByType(t *testing.T) {
 	}
 }
 
-func TestSurprisingValuesAreWarnedOf(t *testing.T) {
+func TestLoad_WarnsOfSurprisingValues(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text string

@@ -27,7 +27,7 @@ func askAll(t *testing.T, instances *Instances, node *v1.Node) {
 	}
 }
 
-func TestQuestionsAboutOneNodeInARowCostOneRequest(t *testing.T) {
+func TestCache_AnswersConsecutiveQuestionsWithOneRequest(t *testing.T) {
 	t.Parallel()
 	for name, node := range map[string]*v1.Node{"by ID": nodeOn("openstack:///" + serverA), "by name": nodeNamed("node-1")} {
 		cloud := &servers{all: []nova.Server{active(serverA, "node-1")}}
@@ -44,7 +44,7 @@ func TestQuestionsAboutOneNodeInARowCostOneRequest(t *testing.T) {
 	}
 }
 
-func TestThatAServerIsGoneIsAlwaysAskedAnew(t *testing.T) {
+func TestCache_NeverKeepsThatServerIsGone(t *testing.T) {
 	t.Parallel()
 	cloud := &servers{}
 	instances, _ := newInstances(t, cloud)
@@ -63,7 +63,7 @@ func TestThatAServerIsGoneIsAlwaysAskedAnew(t *testing.T) {
 	}
 }
 
-func TestAFailureIsNotKept(t *testing.T) {
+func TestCache_KeepsNoFailure(t *testing.T) {
 	t.Parallel()
 	cloud := &servers{all: []nova.Server{active(serverA, "node-1")}, getErr: errors.New("503")}
 	instances, _ := newInstances(t, cloud)
@@ -77,7 +77,7 @@ func TestAFailureIsNotKept(t *testing.T) {
 	}
 }
 
-func TestOldEntriesLeaveTheCache(t *testing.T) {
+func TestCache_DropsOldEntries(t *testing.T) {
 	t.Parallel()
 	cloud := &servers{all: []nova.Server{active(serverA, "node-1"), active(serverB, "node-2")}}
 	instances, clock := newInstances(t, cloud)
@@ -99,7 +99,7 @@ func waitUntil(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func TestQuestionsAtTheSameTimeShareOneRequest(t *testing.T) {
+func TestCache_AnswersConcurrentQuestionsWithOneRequest(t *testing.T) {
 	t.Parallel()
 	cloud := &servers{all: []nova.Server{active(serverA, "node-1")}, gate: make(chan struct{})}
 	instances, _ := newInstances(t, cloud)
@@ -119,7 +119,7 @@ func TestQuestionsAtTheSameTimeShareOneRequest(t *testing.T) {
 	}
 }
 
-func TestACallerThatLeavesTakesNobodyWithIt(t *testing.T) {
+func TestCache_ServesOthersWhenOneCallerLeaves(t *testing.T) {
 	t.Parallel()
 	cloud := &servers{all: []nova.Server{active(serverA, "node-1")}, gate: make(chan struct{})}
 	instances, _ := newInstances(t, cloud)
@@ -144,7 +144,7 @@ func TestACallerThatLeavesTakesNobodyWithIt(t *testing.T) {
 }
 
 // What nothing could prove is not looked for.
-func TestANodeThatIsNotOursCostsNoList(t *testing.T) {
+func TestInstanceExists_CostsOneRequestForForeignNode(t *testing.T) {
 	t.Parallel()
 	cloud := &servers{}
 	instances, _ := newInstances(t, cloud)

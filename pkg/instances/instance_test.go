@@ -145,7 +145,7 @@ func withSystemUUID(node *v1.Node, id string) *v1.Node {
 // Upstream deletes the Node on (false, nil), so this table is what keeps nodes.
 //
 //proves:104,109
-func TestANodeIsGoneOnlyOnProof(t *testing.T) {
+func TestInstanceExists_ReportsNodeGoneOnlyOnProof(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("403")
 	for name, test := range map[string]struct {
@@ -199,7 +199,7 @@ func TestANodeIsGoneOnlyOnProof(t *testing.T) {
 // (OS_CCM_REGIONAL): each of them has an honest 404 for the nodes of the others.
 //
 //proves:109
-func TestNodesOfOtherRegionsAreNeverTouched(t *testing.T) {
+func TestInstances_LeaveNodesOfOtherRegionsAlone(t *testing.T) {
 	t.Parallel()
 	labelled := func(node *v1.Node, region string) *v1.Node {
 		node.Labels = map[string]string{v1.LabelTopologyRegion: region}
@@ -256,7 +256,7 @@ func TestNodesOfOtherRegionsAreNeverTouched(t *testing.T) {
 }
 
 // cloud-provider-openstack writes an empty region then.
-func TestProviderIDsWithoutARegionToName(t *testing.T) {
+func TestInstanceMetadata_OmitsUnknownRegionFromProviderID(t *testing.T) {
 	t.Parallel()
 	instances, err := New(Options{Servers: &servers{all: []nova.Server{active(serverA, "node-1")}}, RegionalIDs: true})
 	if err != nil {
@@ -269,7 +269,7 @@ func TestProviderIDsWithoutARegionToName(t *testing.T) {
 }
 
 //proves:106
-func TestOnlyAServerThatIsOffIsShutDown(t *testing.T) {
+func TestInstanceShutdown_ReportsOnlyServersThatAreOff(t *testing.T) {
 	t.Parallel()
 	for status, shutdown := range map[string]bool{
 		"SHUTOFF": true, "SHELVED": true, "SHELVED_OFFLOADED": true,
@@ -285,7 +285,7 @@ func TestOnlyAServerThatIsOffIsShutDown(t *testing.T) {
 	}
 }
 
-func TestShutdownOfAServerThatIsGoneIsAnError(t *testing.T) {
+func TestInstanceShutdown_FailsForServerThatIsGone(t *testing.T) {
 	t.Parallel()
 	instances, _ := newInstances(t, &servers{})
 	if _, err := instances.InstanceShutdown(t.Context(), nodeOn("openstack:///"+serverA)); !errors.Is(err, cloudprovider.InstanceNotFound) {
@@ -293,7 +293,7 @@ func TestShutdownOfAServerThatIsGoneIsAnError(t *testing.T) {
 	}
 }
 
-func TestMetadataDescribesTheServer(t *testing.T) {
+func TestInstanceMetadata_DescribesServer(t *testing.T) {
 	t.Parallel()
 	server := active(serverA, "node-1")
 	server.FlavorName, server.Zone = "m1 large (SSD)", "Zürich/1"
@@ -327,7 +327,7 @@ func TestMetadataDescribesTheServer(t *testing.T) {
 	}
 }
 
-func TestMetadataThatCannotInitialiseANodeIsAnError(t *testing.T) {
+func TestInstanceMetadata_FailsWhereItCannotInitializeNode(t *testing.T) {
 	t.Parallel()
 	bare := active(serverA, "node-1")
 	bare.Addresses = nil
@@ -363,7 +363,7 @@ func TestMetadataThatCannotInitialiseANodeIsAnError(t *testing.T) {
 	}
 }
 
-func TestAProvidedNodeIPOfTheServerIsAccepted(t *testing.T) {
+func TestInstanceMetadata_AcceptsProvidedNodeIPOfServer(t *testing.T) {
 	t.Parallel()
 	instances, _ := newInstances(t, &servers{all: []nova.Server{active(serverA, "node-1")}})
 	node := nodeOn("openstack:///" + serverA)
@@ -375,7 +375,7 @@ func TestAProvidedNodeIPOfTheServerIsAccepted(t *testing.T) {
 
 // A Node keeps the label that it was given when it joined, and those that join later get
 // theirs from us: these are cloud-provider-openstack's for each flavor.
-func TestInstanceTypesAreThoseOfTheNodesThatAreThere(t *testing.T) {
+func TestInstanceMetadata_KeepsInstanceTypesOfExistingNodes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		name, embedded, asked string
@@ -412,7 +412,7 @@ func TestInstanceTypesAreThoseOfTheNodesThatAreThere(t *testing.T) {
 	}
 }
 
-func TestABadSortOrderIsRefused(t *testing.T) {
+func TestNew_RefusesBadSortOrder(t *testing.T) {
 	t.Parallel()
 	_, err := New(Options{Networking: config.Networking{AddressSortOrder: "10.0.0.0/8, 192.168.0.0"}})
 	if err == nil || !strings.Contains(err.Error(), `"192.168.0.0"`) || !strings.Contains(err.Error(), "address-sort-order") {

@@ -57,7 +57,7 @@ func notReady(name, providerID string) *v1.Node {
 // its kubelet would not register again.
 //
 //proves:109
-func TestUpstreamDeletesOnlyNodesWhoseServerIsGone(t *testing.T) {
+func TestLifecycleController_DeletesOnlyNodesWhoseServerIsGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	deleted := s.add(t, nova.ServerSpec{Name: "deleted"})

@@ -28,7 +28,7 @@ func everything() *nova.Server {
 }
 
 //proves:107
-func TestAddressesOfANode(t *testing.T) {
+func TestAddresses_FollowNetworkingSettings(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		networking config.Networking
@@ -84,7 +84,7 @@ func TestAddressesOfANode(t *testing.T) {
 
 // What is first is what the API server dials and network plugins route to: it must not
 // move because another controller wrote the addresses, or Nova names them in another order.
-func TestANodesAddressesKeepTheirOrder(t *testing.T) {
+func TestAddresses_KeepOrderOfNode(t *testing.T) {
 	t.Parallel()
 	parse := func(texts ...string) (addresses []v1.NodeAddress) {
 		for _, text := range texts {
@@ -129,7 +129,7 @@ func TestANodesAddressesKeepTheirOrder(t *testing.T) {
 
 // Only what a node was described with has an order to keep: a kubelet may have put a
 // guess of its own on one that has just joined.
-func TestTheOrderOfANodeThatJoinsIsTheClouds(t *testing.T) {
+func TestAddresses_HaveOrderOfCloudForJoiningNode(t *testing.T) {
 	t.Parallel()
 	server := active(serverA, "node-1")
 	server.Addresses = nova.ServerAddresses{{Network: "a", Address: "10.0.0.5"}, {Network: "b", Address: "10.1.0.5"}}
@@ -143,7 +143,7 @@ func TestTheOrderOfANodeThatJoinsIsTheClouds(t *testing.T) {
 	}
 }
 
-func TestAddressesHaveNoDuplicatesAndNoNonsense(t *testing.T) {
+func TestAddresses_HaveNoDuplicatesOrInvalidEntries(t *testing.T) {
 	t.Parallel()
 	server := &nova.Server{
 		AccessIPv4: "198.51.100.7", AccessIPv6: "none",
@@ -161,7 +161,7 @@ func TestAddressesHaveNoDuplicatesAndNoNonsense(t *testing.T) {
 // What is here without a remark is what cloud-provider-openstack makes of the name of a
 // zone: it takes each run of other characters for one "-", trims "-", "_" and "." from
 // both ends and then cuts after 63 bytes.
-func TestLabelValues(t *testing.T) {
+func TestLabelValue_MakesLabelOfAnyName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"Zürich / 1":                        "Z-rich-1",

@@ -13,10 +13,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	simnova "github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // site is a simulated cloud and the instances that a session sees there.
@@ -81,7 +81,7 @@ func (s site) exists(t *testing.T, node *v1.Node) bool {
 }
 
 //proves:103
-func TestANodeIsInitialisedFromItsServer(t *testing.T) {
+func TestInstanceMetadata_InitializesNodeFromItsServer(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	server := s.add(t, simnova.ServerSpec{Name: "node-1", Address: "127.100.0.77", Flavor: "m1.large", Zone: "az-1"})
@@ -106,7 +106,7 @@ func TestANodeIsInitialisedFromItsServer(t *testing.T) {
 	}
 }
 
-func TestAFlavorWhoseNameIsNoLabelIsAskedForItsID(t *testing.T) {
+func TestInstanceMetadata_UsesFlavorIDWhereNameIsNoLabel(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	server := s.add(t, simnova.ServerSpec{Name: "node-1", Flavor: "m1 large (SSD)"})
@@ -122,7 +122,7 @@ func TestAFlavorWhoseNameIsNoLabelIsAskedForItsID(t *testing.T) {
 	t.Errorf("the instance type is %q, want the ID of the flavor: %+v", got.InstanceType, s.cloud.Nova.Flavors())
 }
 
-func TestTheLifeOfANodesServer(t *testing.T) {
+func TestInstances_FollowStatusOfServer(t *testing.T) {
 	t.Parallel()
 	for _, status := range []struct {
 		name             string
@@ -145,14 +145,14 @@ func TestTheLifeOfANodesServer(t *testing.T) {
 			if got, err := s.instances.InstanceShutdown(t.Context(), on(server.ID)); err != nil || got != status.shutdown {
 				t.Errorf("shut down: %v, %v", got, err)
 			}
-			if requests := s.cloud.Books.Requests(books.Method("GET")); len(requests) != 1 {
+			if requests := s.cloud.RequestLog.Requests(requestlog.Method("GET")); len(requests) != 1 {
 				t.Errorf("%d requests for one node: %+v", len(requests), requests)
 			}
 		})
 	}
 }
 
-func TestADeletedServersNodeIsGone(t *testing.T) {
+func TestInstanceExists_ReportsNodeOfDeletedServerGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	server := s.add(t, simnova.ServerSpec{Name: "node-1"})
@@ -167,7 +167,7 @@ func TestADeletedServersNodeIsGone(t *testing.T) {
 }
 
 // Another project's server of that name is no proof of anything.
-func TestServersOfOtherProjectsAreNotSeen(t *testing.T) {
+func TestInstanceExists_IgnoresServersOfOtherProjects(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	other := s.cloud.AddAccount("other", "other")
@@ -179,7 +179,7 @@ func TestServersOfOtherProjectsAreNotSeen(t *testing.T) {
 
 // A cell of Nova that is down hides servers from lists. No node may be deleted
 // for that.
-func TestACellThatIsDownDeletesNoNode(t *testing.T) {
+func TestInstanceExists_ReportsNoNodeGoneWhileItsCellIsDown(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	server := s.add(t, simnova.ServerSpec{Name: "node-1", Cell: "far"})
@@ -195,7 +195,7 @@ func TestACellThatIsDownDeletesNoNode(t *testing.T) {
 	}
 }
 
-func TestAFailingNovaDeletesNoNode(t *testing.T) {
+func TestInstanceExists_ReturnsErrorWhileNovaFails(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]struct {
 		status int

@@ -9,10 +9,10 @@ import (
 	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // vlan adds a network, and a port there with an address for each of the servers, as a
@@ -40,7 +40,7 @@ func (s site) vlan(t *testing.T, servers ...nova.Server) (addresses []string) {
 // A kubelet that runs with --node-ip on the VLAN could not be initialised without it.
 //
 //proves:107
-func TestAddressesOfTrunkSubportsAreTheNodes(t *testing.T) {
+func TestTrunks_AddSubportAddressesToNode(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	server := s.add(t, nova.ServerSpec{Name: "node-1", Address: "127.100.0.77"})
@@ -66,7 +66,7 @@ func TestAddressesOfTrunkSubportsAreTheNodes(t *testing.T) {
 	}
 }
 
-func TestTrunksOfManyNodesCostFewRequests(t *testing.T) {
+func TestTrunks_CostThreeRequestsForManyNodes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var servers []nova.Server
@@ -79,12 +79,12 @@ func TestTrunksOfManyNodesCostFewRequests(t *testing.T) {
 			t.Fatalf("%+v, %v", metadata, err)
 		}
 	}
-	if asked := s.cloud.Books.Requests(books.Under("/network")); len(asked) != 3 {
+	if asked := s.cloud.RequestLog.Requests(requestlog.Under("/network")); len(asked) != 3 {
 		t.Errorf("%d requests to Neutron for 40 nodes, want one each for trunks, ports and networks: %+v", len(asked), asked)
 	}
 }
 
-func TestACloudWithoutTrunksServesNodes(t *testing.T) {
+func TestTrunks_MayBeMissingOrForbiddenButNotUnreadable(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		options simulator.Options

@@ -12,13 +12,13 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // inherited is the cluster that cloud-provider-openstack left behind in a real
 // OpenStack (testdata/peer-state), in a simulated one.
 type inherited struct {
-	*world
+	*environment
 	ClusterUID string        `json:"kube-system-uid"`
 	Nodes      []*v1.Node    `json:"nodes"`
 	Services   []*v1.Service `json:"services"`
@@ -36,53 +36,53 @@ func readTestdata(t *testing.T, name string) []byte {
 // inherit loads that state, with the cloud.conf that was in use.
 func inherit(t *testing.T) *inherited {
 	t.Helper()
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Release: "zed"}})
-	if err := w.cloud.Restore(readTestdata(t, "openstack.json")); err != nil {
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "zed"}})
+	if err := env.Cloud.Restore(readTestdata(t, "openstack.json")); err != nil {
 		t.Fatal(err)
 	}
 	_, keys, _ := strings.Cut(string(readTestdata(t, "cloud.conf")), "[LoadBalancer]")
-	credentials, _, _ := strings.Cut(w.cloud.CloudConf(), "[LoadBalancer]")
-	in := &inherited{world: w}
+	credentials, _, _ := strings.Cut(env.Cloud.CloudConf(), "[LoadBalancer]")
+	in := &inherited{environment: env}
 	if err := json.Unmarshal(readTestdata(t, "kubernetes.json"), in); err != nil {
 		t.Fatal(err)
 	}
 	for _, node := range in.Nodes {
-		w.members = append(w.members, *node)
+		env.members = append(env.members, *node)
 	}
-	interval := w.conf.LoadBalancer.DriftInterval
-	w.conf = readConf(t, credentials+"[LoadBalancer]"+keys)
-	w.conf.LoadBalancer.DriftInterval = interval
-	w.clusterName, w.clusterUID = "rig", in.ClusterUID
-	w.restart()
-	w.cloud.Books.Reset()
+	interval := env.Conf.LoadBalancer.DriftInterval
+	env.Conf = readConf(t, credentials+"[LoadBalancer]"+keys)
+	env.Conf.LoadBalancer.DriftInterval = interval
+	env.clusterName, env.clusterUID = "rig", in.ClusterUID
+	env.restart()
+	env.Cloud.RequestLog.Reset()
 	return in
 }
 
 func (in *inherited) service(name string) *v1.Service {
-	in.t.Helper()
+	in.T.Helper()
 	for _, svc := range in.Services {
 		if svc.Name == name {
 			return svc
 		}
 	}
-	in.t.Fatalf("no Service %s", name)
+	in.T.Fatalf("no Service %s", name)
 	return nil
 }
 
 // adopt ensures every Service for the first time.
 func (in *inherited) adopt() {
-	in.t.Helper()
+	in.T.Helper()
 	for _, svc := range in.Services {
 		before := svc.Status.LoadBalancer.DeepCopy()
 		in.ensure(svc, in.Nodes)
 		if got := svc.Status.LoadBalancer.Ingress; len(got) != 1 || got[0].IP != before.Ingress[0].IP {
-			in.t.Errorf("%s: the address is %v, was %v", svc.Name, got, before.Ingress)
+			in.T.Errorf("%s: the address is %v, was %v", svc.Name, got, before.Ingress)
 		}
 	}
 }
 
 //proves:120
-func TestTheTakeoverOfARealClusterWritesNothingAndKeepsEveryAddress(t *testing.T) {
+func TestAdoption_WritesNothingAndKeepsAddressesOfRealCluster(t *testing.T) {
 	t.Parallel()
 	in := inherit(t)
 	in.adopt()
@@ -91,9 +91,9 @@ func TestTheTakeoverOfARealClusterWritesNothingAndKeepsEveryAddress(t *testing.T
 		t.Errorf("warned:\n%s", told)
 	}
 	// Nor does the second look of the same process, or the first of another.
-	in.cloud.Books.Reset()
+	in.Cloud.RequestLog.Reset()
 	in.adopt()
-	if all := in.cloud.Books.Requests(); len(all) > 0 {
+	if all := in.Cloud.RequestLog.Requests(); len(all) > 0 {
 		t.Errorf("%d requests for what has not changed:\n%s", len(all), printed(all))
 	}
 	in.restart()
@@ -102,7 +102,7 @@ func TestTheTakeoverOfARealClusterWritesNothingAndKeepsEveryAddress(t *testing.T
 }
 
 //proves:120
-func TestWhatWasTakenOverCanBeChangedAndGoesWithoutATrace(t *testing.T) {
+func TestAdoption_AllowsChangesAndDeletionWithoutTrace(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string][]string{
 		"the owner of the shared load balancer goes first": {"web-1", "web-shared", "local", "dns"},
@@ -129,38 +129,38 @@ func TestWhatWasTakenOverCanBeChangedAndGoesWithoutATrace(t *testing.T) {
 
 // nothingLeft checks that all that was made for Services is gone, and no more.
 func (in *inherited) nothingLeft() {
-	in.t.Helper()
+	in.T.Helper()
 	in.loadBalancers(0)
 	in.floatingIPs(0)
 	theirs := in.group() // of whoever made the nodes
 	if theirs.Name != "k8s-nodes" {
-		in.t.Errorf("security group %s is left", theirs.Name)
+		in.T.Errorf("security group %s is left", theirs.Name)
 	}
-	for _, p := range in.cloud.Neutron.Ports() {
+	for _, p := range in.Cloud.Neutron.Ports() {
 		if p.DeviceOwner == "compute:nova" && (len(p.SecurityGroups) != 1 || p.SecurityGroups[0] != theirs.ID) {
-			in.t.Errorf("port %s of a node has the security groups %v", p.ID, p.SecurityGroups)
+			in.T.Errorf("port %s of a node has the security groups %v", p.ID, p.SecurityGroups)
 		}
 		if p.DeviceOwner == "Octavia" && !strings.Contains(p.Name, "vrrp") {
-			in.t.Errorf("port %s is left", p.Name)
+			in.T.Errorf("port %s is left", p.Name)
 		}
 	}
 }
 
 //proves:85,87
-func TestWhatWasTakenOverLosesItsSecurityGroupOnNodesThatLeave(t *testing.T) {
+func TestAdoption_TakesSecurityGroupsOffNodesThatLeave(t *testing.T) {
 	t.Parallel()
 	in := inherit(t)
 	in.adopt()
-	in.cloud.Books.Reset()
+	in.Cloud.RequestLog.Reset()
 	for _, svc := range in.Services {
 		in.ensure(svc, in.Nodes[1:])
 	}
-	if n := in.cloud.Books.Count(http.MethodPut, portRoute); n != len(in.Services) {
-		t.Errorf("%d ports of nodes were changed, want one for each Service:\n%s", n, printed(in.cloud.Books.Requests(books.Under("/network"))))
+	if n := in.Cloud.RequestLog.Count(http.MethodPut, portRoute); n != len(in.Services) {
+		t.Errorf("%d ports of nodes were changed, want one for each Service:\n%s", n, printed(in.Cloud.RequestLog.Requests(requestlog.Under("/network"))))
 	}
 	for _, g := range in.groups() {
 		using := 0
-		for _, p := range in.cloud.Neutron.Ports() {
+		for _, p := range in.Cloud.Neutron.Ports() {
 			if p.DeviceOwner == "compute:nova" && slices.Contains(p.SecurityGroups, g.ID) {
 				using++
 			}

@@ -16,19 +16,19 @@ import (
 // nothing behind, and heals when the cause is gone.
 //
 //proves:92
-func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
+func TestEnsure_RefusesBadInputBeforeFirstWriteAndHeals(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		options     worldOptions
-		spoil, mend func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node
+		options     environmentOptions
+		spoil, mend func(env *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node
 		want        string
 	}{
 		"no node": {
-			spoil: func(*world, *v1.Service, []*v1.Node) []*v1.Node { return nil },
+			spoil: func(*environment, *v1.Service, []*v1.Node) []*v1.Node { return nil },
 			want:  "the cluster has no node that can be a member",
 		},
 		"no node with an address of the family": {
-			spoil: func(_ *world, _ *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, _ *v1.Service, nodes []*v1.Node) []*v1.Node {
 				bad := nodes[0].DeepCopy()
 				bad.Status.Addresses[0].Address = "fd00:6::5"
 				return []*v1.Node{bad}
@@ -36,75 +36,75 @@ func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 			want: "no node has an address of family IPv4: node-0",
 		},
 		"two subnets of the family": {
-			options: worldOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}},
-			spoil: func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
-				_, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{
-					ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.Network.ID, Name: "second", CIDR: "127.101.0.0/16",
+			options: environmentOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}},
+			spoil: func(env *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				_, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{
+					ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.Network.ID, Name: "second", CIDR: "127.101.0.0/16",
 				})
 				if err != nil {
-					w.t.Fatal(err)
+					env.T.Fatal(err)
 				}
-				svc.Annotations[annotation.NetworkID] = w.cloud.Network.ID
+				svc.Annotations[annotation.NetworkID] = env.Cloud.Network.ID
 				return nodes
 			},
-			mend: func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
-				svc.Annotations[annotation.SubnetID] = w.cloud.Subnet.ID
+			mend: func(env *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.SubnetID] = env.Cloud.Subnet.ID
 				return nodes
 			},
 			want: "has 2 subnets of family IPv4",
 		},
 		"unknown network of the VIP": {
-			options: worldOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}},
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			options: environmentOptions{simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}}},
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Annotations[annotation.NetworkID] = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
 				return nodes
 			},
 			want: "there is no network 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f",
 		},
 		"unknown floating network": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Annotations[annotation.FloatingNetID] = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
 				return nodes
 			},
 			want: "there is no network 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f",
 		},
 		"floating network that is not external": {
-			spoil: func(w *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
-				svc.Annotations[annotation.FloatingNetID] = w.cloud.Network.ID
+			spoil: func(env *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+				svc.Annotations[annotation.FloatingNetID] = env.Cloud.Network.ID
 				return nodes
 			},
 			want: "is not external",
 		},
 		"port out of range": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Spec.Ports[0].Port = 70000
 				return nodes
 			},
 			want: "spec.ports[0].port: Invalid value: 70000: must be one port from 1 to 65535",
 		},
 		"protocol": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Spec.Ports[0].Protocol = "DCCP"
 				return nodes
 			},
 			want: `spec.ports[0].protocol: Unsupported value: "DCCP": supported values: "TCP", "UDP", "SCTP"`,
 		},
 		"no node ports": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Spec.Ports[0].NodePort = 0
 				return nodes
 			},
 			want: "spec.ports[0].nodePort: Required value",
 		},
 		"loadBalancerIP of the other family": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Spec.LoadBalancerIP = "2001:db8::5"
 				return nodes
 			},
 			want: `spec.loadBalancerIP: Invalid value: "2001:db8::5": must be of the Service's IP family, IPv4`,
 		},
 		"loadBalancerIP of the VIP in use": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Annotations[annotation.Internal] = "true"
 				svc.Spec.LoadBalancerIP = nodes[0].Status.Addresses[0].Address
 				return nodes
@@ -112,36 +112,36 @@ func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 			want: "is in use in the subnet of the VIP",
 		},
 		"source ranges that the provider does not enforce": {
-			options: worldOptions{keys: map[string]string{"lb-provider": "ovn"}},
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			options: environmentOptions{keys: map[string]string{"lb-provider": "ovn"}},
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
 				return nodes
 			},
 			want: "spec.loadBalancerSourceRanges: Forbidden: cannot be enforced",
 		},
 		"source range of the other family": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Spec.LoadBalancerSourceRanges = []string{"fd00::/8"}
 				return nodes
 			},
 			want: `spec.loadBalancerSourceRanges[0]: Invalid value: "fd00::/8"`,
 		},
 		"malformed annotation": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Annotations[annotation.AllowReplace] = "maybe"
 				return nodes
 			},
 			want: `metadata.annotations[` + annotation.AllowReplace + `]: Invalid value: "maybe": allowed: "true" or "false"`,
 		},
 		"annotation of cloud-provider-openstack that OpenStack refuses there": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Annotations[annotation.MonitorDelay] = "0"
 				return nodes
 			},
 			want: `metadata.annotations[` + annotation.MonitorDelay + `]: Invalid value: "0": allowed: 1 to 3600 (seconds)`,
 		},
 		"unknown class": {
-			spoil: func(_ *world, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
+			spoil: func(_ *environment, svc *v1.Service, nodes []*v1.Node) []*v1.Node {
 				svc.Annotations[annotation.Class] = "gold"
 				return nodes
 			},
@@ -150,45 +150,45 @@ func TestBadInputIsRefusedBeforeTheFirstWriteAndHeals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, c.options)
-			nodes, svc := w.nodes(2), service("web", 1)
-			ports := len(w.cloud.Neutron.Ports())
+			env := newEnvironment(t, c.options)
+			nodes, svc := env.nodes(2), service("web", 1)
+			ports := len(env.Cloud.Neutron.Ports())
 			bad := svc.DeepCopy()
-			spoiled := c.spoil(w, bad, nodes)
-			w.cloud.Books.Reset()
-			w.refused(bad, spoiled, c.want)
-			w.writes(0)
-			if left := len(w.cloud.Neutron.Ports()); left != ports {
+			spoiled := c.spoil(env, bad, nodes)
+			env.Cloud.RequestLog.Reset()
+			env.refused(bad, spoiled, c.want)
+			env.writes(0)
+			if left := len(env.Cloud.Neutron.Ports()); left != ports {
 				t.Errorf("%d ports are left, there were %d", left, ports)
 			}
 			if c.mend != nil {
-				nodes = c.mend(w, svc, nodes)
+				nodes = c.mend(env, svc, nodes)
 			}
-			w.ensure(svc, nodes)
-			w.unchanged(svc, nodes)
+			env.ensure(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
 
 //proves:43
-func TestWithoutOctaviasVersionNothingIsCreated(t *testing.T) {
+func TestEnsure_CreatesNothingForSourceRangesWhileVersionIsUnknown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(1), service("web", 1)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
-	w.conf.LoadBalancer.LBProvider = "amphora"
-	engine := w.coldController()
-	w.cloud.Faults.Add(faultRootDocument())
-	w.cloud.Books.Reset()
-	if _, err := engine.Ensure(w.ctx, svc, nodes); err == nil {
+	env.Conf.LoadBalancer.LBProvider = "amphora"
+	engine := env.coldController()
+	env.Cloud.Faults.Add(faultRootDocument())
+	env.Cloud.RequestLog.Reset()
+	if _, err := engine.Ensure(env.ctx, svc, nodes); err == nil {
 		t.Error("Ensure succeeded without knowing whether source ranges are enforced")
 	}
-	w.writes(0)
-	w.cloud.Faults.Clear()
-	if _, err := engine.Ensure(w.ctx, svc, nodes); err != nil {
+	env.writes(0)
+	env.Cloud.Faults.Clear()
+	if _, err := engine.Ensure(env.ctx, svc, nodes); err != nil {
 		t.Errorf("does not heal: %v", err)
 	}
-	if got := w.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
+	if got := env.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
 		t.Errorf("allowed_cidrs %v", got)
 	}
 }
@@ -198,94 +198,94 @@ func TestWithoutOctaviasVersionNothingIsCreated(t *testing.T) {
 // not after a restart. The error becomes the event of the service controller.
 //
 //proves:92
-func TestMalformedAnnotationKeepsTheLastGoodState(t *testing.T) {
+func TestRefusal_KeepsLastGoodStateWhenAnnotationIsMalformed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
-	nodes, svc := w.nodes(3), service("web", 1)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+	nodes, svc := env.nodes(3), service("web", 1)
 	svc.Annotations[annotation.MonitorDelay] = "30"
-	w.ensure(svc, nodes[:2])
-	before := w.loadBalancer()
+	env.ensure(svc, nodes[:2])
+	before := env.loadBalancer()
 
 	const want = `metadata.annotations[` + annotation.MonitorDelay + `]: Invalid value: "30s": allowed: 1 to 3600 (seconds)`
 	svc.Annotations[annotation.MonitorDelay] = "30s"
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
-	w.cloud.Books.Reset()
-	w.refused(svc, nodes[:2], want)
-	w.writes(0)
-	if after := w.loadBalancer(); !after.UpdatedAt.Equal(before.UpdatedAt) {
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes[:2], want)
+	env.writes(0)
+	if after := env.loadBalancer(); !after.UpdatedAt.Equal(before.UpdatedAt) {
 		t.Errorf("the load balancer has changed: %+v", after)
 	}
-	if err := w.engine.Update(w.ctx, svc, nodes); err != nil {
+	if err := env.engine.Update(env.ctx, svc, nodes); err != nil {
 		t.Errorf("Update: %v", err)
 	}
-	w.restart()
-	w.refused(svc, nodes, want)
-	w.writes(1) // the node that came
-	if after := w.loadBalancer(); len(after.Listeners) != 1 || after.Pools[0].Monitor.Delay != 30 || len(after.Pools[0].Members) != 3 {
+	env.restart()
+	env.refused(svc, nodes, want)
+	env.writes(1) // the node that came
+	if after := env.loadBalancer(); len(after.Listeners) != 1 || after.Pools[0].Monitor.Delay != 30 || len(after.Pools[0].Members) != 3 {
 		t.Errorf("the load balancer has changed: %+v", after)
 	}
 
 	svc.Annotations[annotation.MonitorDelay] = "31"
-	w.ensure(svc, nodes)
-	if lb := w.loadBalancer(); len(lb.Listeners) != 2 || lb.Pools[0].Monitor.Delay != 31 || len(lb.Pools[0].Members) != 3 {
+	env.ensure(svc, nodes)
+	if lb := env.loadBalancer(); len(lb.Listeners) != 2 || lb.Pools[0].Monitor.Delay != 31 || len(lb.Pools[0].Members) != 3 {
 		t.Errorf("does not heal: %+v", lb)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 	svc.Annotations[annotation.MonitorDelay] = "soon"
-	w.delete(svc)
-	w.loadBalancers(0)
+	env.delete(svc)
+	env.loadBalancers(0)
 }
 
 // A name that is none is told with the nearest that is one, and a setting that
 // cannot change is told as well.
 //
 //proves:92,93
-func TestSettingsWithoutEffectAreTold(t *testing.T) {
+func TestEnsure_ReportsSettingsWithoutEffect(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
 	svc.Annotations["loadbalancer.openstack.org/floating-netwrok-id"] = "x"
-	w.ensure(svc, nodes)
-	if told := w.told(); !strings.Contains(told, `did you mean "loadbalancer.openstack.org/floating-network-id"?`) {
+	env.ensure(svc, nodes)
+	if told := env.told(); !strings.Contains(told, `did you mean "loadbalancer.openstack.org/floating-network-id"?`) {
 		t.Errorf("events:\n%s", told)
 	}
 	svc.Annotations = map[string]string{annotation.SubnetID: "another-subnet"}
-	w.ensure(svc, nodes)
-	if told := w.told(); !strings.Contains(told, "the subnet of the VIP stays") {
+	env.ensure(svc, nodes)
+	if told := env.told(); !strings.Contains(told, "the subnet of the VIP stays") {
 		t.Errorf("events:\n%s", told)
 	}
 }
 
-func TestNodeWithoutAddressIsLeftOutAndTold(t *testing.T) {
+func TestMembers_LeaveOutAndReportNodeWithoutAddress(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
 	nodes[1].Status.Addresses = nil
-	w.ensure(svc, nodes)
-	if n := len(w.loadBalancer().Pools[0].Members); n != 1 {
+	env.ensure(svc, nodes)
+	if n := len(env.loadBalancer().Pools[0].Members); n != 1 {
 		t.Errorf("%d members", n)
 	}
-	if told := w.told(); !strings.Contains(told, "no IPv4 address: node-1") {
+	if told := env.told(); !strings.Contains(told, "no IPv4 address: node-1") {
 		t.Errorf("events:\n%s", told)
 	}
 }
 
-func TestPoolIsNotDrainedWhenNoNodeIsLeft(t *testing.T) {
+func TestUpdate_DrainsNoPoolWhenNoNodeIsLeft(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	w.cloud.Books.Reset()
-	if err := w.engine.Update(w.ctx, svc, nil); err == nil {
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	env.Cloud.RequestLog.Reset()
+	if err := env.engine.Update(env.ctx, svc, nil); err == nil {
 		t.Error("Update without nodes succeeded")
 	}
-	w.writes(0)
-	if n := len(w.loadBalancer().Pools[0].Members); n != 2 {
+	env.writes(0)
+	if n := len(env.loadBalancer().Pools[0].Members); n != 2 {
 		t.Errorf("%d members are left", n)
 	}
 }
 
-func TestFailedReadIsNotTakenForNothingThere(t *testing.T) {
+func TestEnsure_WritesNothingWhenReadFails(t *testing.T) {
 	t.Parallel()
 	for _, route := range []string{
 		lbRoute, "/load-balancer/v2.0/lbaas/listeners", "/load-balancer/v2.0/lbaas/pools",
@@ -293,18 +293,18 @@ func TestFailedReadIsNotTakenForNothingThere(t *testing.T) {
 	} {
 		t.Run(route, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			nodes, svc := w.nodes(2), service("web", 1)
-			w.ensure(svc, nodes)
-			w.restart()
-			w.cloud.Faults.Add(faultOn(http.MethodGet, route, http.StatusInternalServerError))
-			w.cloud.Books.Reset()
-			if _, err := w.engine.Ensure(w.ctx, svc, nodes); err == nil {
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := env.nodes(2), service("web", 1)
+			env.ensure(svc, nodes)
+			env.restart()
+			env.Cloud.Faults.Add(faultOn(http.MethodGet, route, http.StatusInternalServerError))
+			env.Cloud.RequestLog.Reset()
+			if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
 				t.Error("Ensure succeeded")
 			}
-			w.writes(0)
-			w.cloud.Faults.Clear()
-			w.unchanged(svc, nodes)
+			env.writes(0)
+			env.Cloud.Faults.Clear()
+			env.unchanged(svc, nodes)
 		})
 	}
 }

@@ -12,13 +12,13 @@ import (
 // Whatever became of a Service, nothing is kept of it when it is gone: one that was
 // served, one that was refused by us, and one that Octavia has refused in part. Upstream
 // calls Delete only where Get has said that there is something.
-func TestNothingIsRememberedOfServicesThatAreGone(t *testing.T) {
+func TestDelete_LeavesNoStateOfServiceInMemory(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{
+	env := newEnvironment(t, environmentOptions{
 		keys:      map[string]string{"manage-security-groups": "true"},
 		simulator: simulator.Options{Quota: map[string]int{"listener": 1}},
 	})
-	nodes := w.nodes(2)
+	nodes := env.nodes(2)
 	for name, c := range map[string]struct {
 		ports   int
 		refused string
@@ -36,18 +36,18 @@ func TestNothingIsRememberedOfServicesThatAreGone(t *testing.T) {
 			c.change(svc)
 		}
 		if c.refused == "" {
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 		} else {
-			w.refused(svc, nodes, c.refused)
+			env.refused(svc, nodes, c.refused)
 		}
 		svc = leaving(svc)
-		if w.exists(svc) {
-			w.delete(svc)
-			if w.exists(svc) {
+		if env.exists(svc) {
+			env.delete(svc)
+			if env.exists(svc) {
 				t.Errorf("%s: something is left", name)
 			}
 		}
-		if n := w.engine.Known(); n > 0 {
+		if n := env.engine.Known(); n > 0 {
 			t.Errorf("%s: something is still known of %d Services", name, n)
 		}
 	}

@@ -13,71 +13,71 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // slowWorld is a cloud in which nothing gets done before pass, under a controller
 // whose calls may hold their workers for a moment only.
-func slowWorld(t *testing.T) (w *world, pass func()) {
+func slowWorld(t *testing.T) (env *environment, pass func()) {
 	t.Helper()
 	clock := clocktesting.NewFakeClock(time.Now())
 	minute := octavia.Delays{Create: time.Minute, Update: time.Minute, Delete: time.Minute}
-	w = newWorld(t, worldOptions{
+	env = newEnvironment(t, environmentOptions{
 		simulator: simulator.Options{Clock: clock, Delays: map[string]octavia.Delays{"": minute}},
 		hold:      time.Millisecond,
 	})
-	return w, func() { clock.Step(time.Minute) }
+	return env, func() { clock.Step(time.Minute) }
 }
 
 // until asks again and again.
-func (w *world) until(what string, done func() bool) {
-	w.t.Helper()
+func (env *environment) until(what string, done func() bool) {
+	env.T.Helper()
 	for !done() {
-		if w.ctx.Err() != nil {
-			w.t.Fatalf("never: %s", what)
+		if env.ctx.Err() != nil {
+			env.T.Fatalf("never: %s", what)
 		}
 		time.Sleep(time.Millisecond)
 	}
 }
 
 // handedBack fails unless a call asks to be repeated later.
-func (w *world) handedBack(err error, text string) *api.RetryError {
-	w.t.Helper()
+func (env *environment) handedBack(err error, text string) *api.RetryError {
+	env.T.Helper()
 	var later *api.RetryError
 	if !errors.As(err, &later) || !strings.Contains(later.Error(), text) {
-		w.t.Fatalf("got %v, want an error with %q that asks for another call", err, text)
+		env.T.Fatalf("got %v, want an error with %q that asks for another call", err, text)
 	}
 	return later
 }
 
 // writesReach waits for the writes of calls that have ended.
-func (w *world) writesReach(n int) {
-	w.t.Helper()
-	w.until(itoa(n)+" writes", func() bool { return len(w.cloud.Books.Requests(books.Writes())) >= n })
+func (env *environment) writesReach(n int) {
+	env.T.Helper()
+	env.until(itoa(n)+" writes", func() bool { return len(env.Cloud.RequestLog.Requests(requestlog.Writes())) >= n })
 }
 
 //proves:73
-func TestOneWorkerBeginsWithAllServicesWhileTheirLoadBalancersAreBuilt(t *testing.T) {
+func TestEnsure_LetsOneWorkerStartAllServicesDuringCreations(t *testing.T) {
 	t.Parallel()
-	w, pass := slowWorld(t)
-	nodes := w.nodes(3)
+	env, pass := slowWorld(t)
+	nodes := env.nodes(3)
 	const many = 20
 	var services []*v1.Service
-	w.cloud.Books.Reset()
+	env.Cloud.RequestLog.Reset()
 	for i := range many {
 		services = append(services, service("web"+itoa(i), 2))
-		_, err := w.engine.Ensure(w.ctx, services[i], nodes)
-		later := w.handedBack(err, "the load balancer is being created, which goes on by itself: looking again in ")
+		_, err := env.engine.Ensure(env.ctx, services[i], nodes)
+		later := env.handedBack(err, "the load balancer is being created, which goes on by itself: looking again in ")
 		if later.RetryAfter() < 3*time.Second || later.RetryAfter() > time.Minute {
 			t.Errorf("looking again in %s", later.RetryAfter())
 		}
 	}
-	w.writesReach(2 * many)
+	env.writesReach(2 * many)
 	pass()
 	for _, svc := range services {
-		w.until("ready", func() bool {
-			status, err := w.engine.Ensure(w.ctx, svc, nodes)
+		env.until("ready", func() bool {
+			status, err := env.engine.Ensure(env.ctx, svc, nodes)
 			if err == nil {
 				svc.Status.LoadBalancer = *status
 			}
@@ -87,212 +87,212 @@ func TestOneWorkerBeginsWithAllServicesWhileTheirLoadBalancersAreBuilt(t *testin
 			t.Errorf("%s has the addresses %v", svc.Name, svc.Status.LoadBalancer.Ingress)
 		}
 	}
-	w.writes(2 * many)
-	w.loadBalancers(many)
-	w.floatingIPs(many)
+	env.writes(2 * many)
+	env.loadBalancers(many)
+	env.floatingIPs(many)
 }
 
-func TestToComeBackCostsNothing(t *testing.T) {
+func TestEnsure_CostsNoRequestWhenRepeatedDuringCreation(t *testing.T) {
 	t.Parallel()
-	w, pass := slowWorld(t)
-	nodes, svc := w.nodes(3), service("web", 2)
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	_ = w.handedBack(err, "created")
-	w.writesReach(2)
+	env, pass := slowWorld(t)
+	nodes, svc := env.nodes(3), service("web", 2)
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	_ = env.handedBack(err, "created")
+	env.writesReach(2)
 	beside := func() int {
-		return len(w.cloud.Books.Requests(func(r books.Request) bool { return !strings.Contains(r.Path, "provisioning_status") }))
+		return len(env.Cloud.RequestLog.Requests(func(r requestlog.Request) bool { return !strings.Contains(r.Path, "provisioning_status") }))
 	}
 	before := beside()
 	for range 50 {
-		_, err := w.engine.Ensure(w.ctx, svc, nodes)
-		_ = w.handedBack(err, "created")
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
+		_ = env.handedBack(err, "created")
 	}
 	if after := beside(); after != before {
 		t.Errorf("%d requests beside those of the watcher", after-before)
 	}
 	pass()
-	w.until("ready", func() bool { _, err := w.engine.Ensure(w.ctx, svc, nodes); return err == nil })
-	w.writes(2)
+	env.until("ready", func() bool { _, err := env.engine.Ensure(env.ctx, svc, nodes); return err == nil })
+	env.writes(2)
 	if n := beside() - before; n > 1 { // the status tree
 		t.Errorf("%d requests beside those of the watcher, want one", n)
 	}
 }
 
-func TestChangesGoOnWithoutTheirWorker(t *testing.T) {
+func TestEnsure_ContinuesChangeAfterWorkerReturns(t *testing.T) {
 	t.Parallel()
-	w, pass := slowWorld(t)
-	nodes, svc := w.nodes(3), service("web", 2)
+	env, pass := slowWorld(t)
+	nodes, svc := env.nodes(3), service("web", 2)
 	ensure := func(want int) {
 		t.Helper()
-		w.until("ready", func() bool {
+		env.until("ready", func() bool {
 			pass()
-			status, err := w.engine.Ensure(w.ctx, svc, nodes)
+			status, err := env.engine.Ensure(env.ctx, svc, nodes)
 			if err == nil {
 				svc.Status.LoadBalancer = *status
 			}
 			return err == nil
 		})
-		w.writes(want)
+		env.writes(want)
 	}
 	ensure(2)
-	w.cloud.Books.Reset()
+	env.Cloud.RequestLog.Reset()
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	_ = w.handedBack(err, "being brought up to date")
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	_ = env.handedBack(err, "being brought up to date")
 	ensure(2)
-	for _, listener := range w.loadBalancer().Listeners {
+	for _, listener := range env.loadBalancer().Listeners {
 		if len(listener.AllowedCIDRs) != 1 {
 			t.Errorf("the listener has %v", listener.AllowedCIDRs)
 		}
 	}
 }
 
-func TestDeletionGoesOnWithoutItsWorker(t *testing.T) {
+func TestDelete_ContinuesAfterWorkerReturns(t *testing.T) {
 	t.Parallel()
-	w, pass := slowWorld(t)
-	nodes, svc := w.nodes(3), service("web", 2)
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	_ = w.handedBack(err, "created")
+	env, pass := slowWorld(t)
+	nodes, svc := env.nodes(3), service("web", 2)
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	_ = env.handedBack(err, "created")
 	leaving := svc.DeepCopy()
 	now := nowTime()
 	leaving.DeletionTimestamp = &now
-	w.until("gone", func() bool {
-		_, exists, err := w.engine.Get(w.ctx, leaving)
+	env.until("gone", func() bool {
+		_, exists, err := env.engine.Get(env.ctx, leaving)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !exists {
 			return true
 		}
-		err = w.engine.Delete(w.ctx, leaving)
+		err = env.engine.Delete(env.ctx, leaving)
 		if err != nil {
-			_ = w.handedBack(err, "the load balancer is")
+			_ = env.handedBack(err, "the load balancer is")
 		}
 		pass()
 		return err == nil
 	})
-	w.loadBalancers(0)
-	w.floatingIPs(0)
-	if _, exists, err := w.engine.Get(w.ctx, leaving); exists || err != nil {
+	env.loadBalancers(0)
+	env.floatingIPs(0)
+	if _, exists, err := env.engine.Get(env.ctx, leaving); exists || err != nil {
 		t.Errorf("Get: exists %v, error %v", exists, err)
 	}
-	if n := w.cloud.Books.Count(http.MethodPost, lbRoute); n != 1 {
+	if n := env.Cloud.RequestLog.Count(http.MethodPost, lbRoute); n != 1 {
 		t.Errorf("%d load balancers were made, want 1", n)
 	}
 }
 
-func TestWhatFailsLaterIsToldToTheNextCall(t *testing.T) {
+func TestEnsure_ReturnsLaterFailureToNextCall(t *testing.T) {
 	t.Parallel()
-	w, pass := slowWorld(t)
-	nodes, svc := w.nodes(3), service("web", 1)
-	w.cloud.Octavia.FailNext(octavia.OperationCreate, 1)
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	_ = w.handedBack(err, "created")
-	w.writesReach(2)
+	env, pass := slowWorld(t)
+	nodes, svc := env.nodes(3), service("web", 1)
+	env.Cloud.Octavia.FailNext(octavia.OperationCreate, 1)
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	_ = env.handedBack(err, "created")
+	env.writesReach(2)
 	pass()
 	var later *api.RetryError
-	w.until("told", func() bool {
-		_, err = w.engine.Ensure(w.ctx, svc, nodes)
+	env.until("told", func() bool {
+		_, err = env.engine.Ensure(env.ctx, svc, nodes)
 		return !errors.As(err, &later)
 	})
 	if err == nil || !strings.Contains(err.Error(), "is ERROR") {
 		t.Errorf("got %v, want that it is in ERROR", err)
 	}
-	w.until("replaced", func() bool {
+	env.until("replaced", func() bool {
 		pass()
-		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
 		return err == nil
 	})
-	w.loadBalancers(1)
-	w.floatingIPs(1)
+	env.loadBalancers(1)
+	env.floatingIPs(1)
 }
 
-func TestAnErrorOfWhatTheServiceAskedBeforeIsNotTold(t *testing.T) {
+func TestEnsure_DropsErrorOfFormerSpec(t *testing.T) {
 	t.Parallel()
-	w, pass := slowWorld(t)
-	nodes, svc := w.nodes(3), service("web", 1)
-	w.cloud.Octavia.FailNext(octavia.OperationCreate, 1)
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	_ = w.handedBack(err, "created")
-	w.writesReach(2)
+	env, pass := slowWorld(t)
+	nodes, svc := env.nodes(3), service("web", 1)
+	env.Cloud.Octavia.FailNext(octavia.OperationCreate, 1)
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	_ = env.handedBack(err, "created")
+	env.writesReach(2)
 	svc.Spec.Ports[0].NodePort++
-	w.until("ready", func() bool {
+	env.until("ready", func() bool {
 		pass()
-		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
 		if err != nil {
-			_ = w.handedBack(err, "created")
+			_ = env.handedBack(err, "created")
 		}
 		return err == nil
 	})
 }
 
-func TestTheEndOfTheControllerEndsWhatGoesOnByItself(t *testing.T) {
+func TestClose_EndsBackgroundWork(t *testing.T) {
 	t.Parallel()
-	w, _ := slowWorld(t)
-	nodes, svc := w.nodes(3), service("web", 1)
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	_ = w.handedBack(err, "created")
-	w.writesReach(2)
-	w.engine.Close()
-	if _, err := w.engine.Ensure(w.ctx, service("other", 1), nodes); err == nil || strings.Contains(err.Error(), "goes on by itself") {
+	env, _ := slowWorld(t)
+	nodes, svc := env.nodes(3), service("web", 1)
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	_ = env.handedBack(err, "created")
+	env.writesReach(2)
+	env.engine.Close()
+	if _, err := env.engine.Ensure(env.ctx, service("other", 1), nodes); err == nil || strings.Contains(err.Error(), "goes on by itself") {
 		t.Errorf("after the end a call gives %v", err)
 	}
-	w.writes(2)
+	env.writes(2)
 }
 
 // A creation that went on without its worker, and began late, is not overtaken by the
 // deletion: the load balancer would be made after it, and stay.
-func TestADeletionNeverOvertakesACreation(t *testing.T) {
+func TestDelete_NeverOvertakesCreation(t *testing.T) {
 	t.Parallel()
-	w, pass := slowWorld(t)
-	nodes, svc := w.nodes(1), service("web", 1)
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	_ = w.handedBack(err, "created")
-	_ = w.handedBack(w.engine.Delete(w.ctx, svc), "deleted")
-	w.until("deleted", func() bool {
+	env, pass := slowWorld(t)
+	nodes, svc := env.nodes(1), service("web", 1)
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	_ = env.handedBack(err, "created")
+	_ = env.handedBack(env.engine.Delete(env.ctx, svc), "deleted")
+	env.until("deleted", func() bool {
 		pass()
-		return w.engine.Delete(w.ctx, svc) == nil
+		return env.engine.Delete(env.ctx, svc) == nil
 	})
-	w.loadBalancers(0)
-	w.floatingIPs(0)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
 }
 
 // Upstream takes the finalizer off once Get says no, and never asks again.
 // A deletion that has ended well is the answer of the next Get: nothing is read for it.
-func TestGetTrustsADeletionThatHasJustEnded(t *testing.T) {
+func TestGet_TrustsDeletionThatHasJustEnded(t *testing.T) {
 	t.Parallel()
-	w, pass := slowWorld(t)
-	nodes, svc := w.nodes(1), service("web", 1)
-	w.until("made", func() bool {
+	env, pass := slowWorld(t)
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.until("made", func() bool {
 		pass()
-		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
 		return err == nil
 	})
 	svc = leaving(svc)
-	_ = w.handedBack(w.engine.Delete(w.ctx, svc), "deleted")
-	w.until("the deletion has ended", func() bool {
+	_ = env.handedBack(env.engine.Delete(env.ctx, svc), "deleted")
+	env.until("the deletion has ended", func() bool {
 		pass()
-		working, _ := w.engine.Actors()
+		working, _ := env.engine.Actors()
 		return working == 0
 	})
-	w.cloud.Books.Reset()
-	if w.exists(svc) {
+	env.Cloud.RequestLog.Reset()
+	if env.exists(svc) {
 		t.Error("Get says that something is left")
 	}
-	if all := w.cloud.Books.Requests(); len(all) > 0 {
+	if all := env.Cloud.RequestLog.Requests(); len(all) > 0 {
 		t.Errorf("requests:\n%swant none", printed(all))
 	}
 }
 
-func TestNothingIsKeptOfServicesThatAreGone(t *testing.T) {
+func TestDelete_LeavesNoActorOrResultOfService(t *testing.T) {
 	t.Parallel()
-	w, pass := slowWorld(t)
-	nodes := w.nodes(1)
+	env, pass := slowWorld(t)
+	nodes := env.nodes(1)
 	for i := range 5 {
 		svc := service("web-"+itoa(i), 1)
-		w.until("made", func() bool {
+		env.until("made", func() bool {
 			pass()
-			status, err := w.engine.Ensure(w.ctx, svc, nodes)
+			status, err := env.engine.Ensure(env.ctx, svc, nodes)
 			if err == nil {
 				svc.Status.LoadBalancer = *status
 			}
@@ -300,53 +300,53 @@ func TestNothingIsKeptOfServicesThatAreGone(t *testing.T) {
 		})
 		now := nowTime()
 		svc.DeletionTimestamp = &now
-		w.until("gone", func() bool {
-			_, exists, err := w.engine.Get(w.ctx, svc)
+		env.until("gone", func() bool {
+			_, exists, err := env.engine.Get(env.ctx, svc)
 			if err == nil && exists {
-				_ = w.engine.Delete(w.ctx, svc)
+				_ = env.engine.Delete(env.ctx, svc)
 			}
 			pass()
 			return err == nil && !exists
 		})
 	}
-	if working, left := w.engine.Actors(); working+left > 0 {
+	if working, left := env.engine.Actors(); working+left > 0 {
 		t.Errorf("of Services that are gone %d are worked on and %d results are kept", working, left)
 	}
 }
 
 // While a creation waits for the cloud, Get and deletions of others are answered.
-func TestGetAnswersAtOnceWhileSomethingIsBeingDone(t *testing.T) {
+func TestGet_AnswersWithoutRequestDuringCreation(t *testing.T) {
 	t.Parallel()
-	w, _ := slowWorld(t)
-	nodes, svc := w.nodes(1), service("web", 1)
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
-	_ = w.handedBack(err, "created")
-	w.writesReach(2)
-	w.cloud.Books.Reset()
-	if _, exists, err := w.engine.Get(w.ctx, svc); !exists || err != nil {
+	env, _ := slowWorld(t)
+	nodes, svc := env.nodes(1), service("web", 1)
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	_ = env.handedBack(err, "created")
+	env.writesReach(2)
+	env.Cloud.RequestLog.Reset()
+	if _, exists, err := env.engine.Get(env.ctx, svc); !exists || err != nil {
 		t.Errorf("exists %v, error %v", exists, err)
 	}
-	if asked := w.cloud.Books.Requests(func(r books.Request) bool { return !strings.Contains(r.Path, "provisioning_status") }); len(asked) > 0 {
+	if asked := env.Cloud.RequestLog.Requests(func(r requestlog.Request) bool { return !strings.Contains(r.Path, "provisioning_status") }); len(asked) > 0 {
 		t.Errorf("it asked the cloud:\n%s", printed(asked))
 	}
 }
 
 // With the number of workers that there are by default, a load balancer that stays
 // PENDING gives its worker back after two minutes, and not before.
-func TestAStuckLoadBalancerHoldsItsWorkerForTwoMinutes(t *testing.T) {
+func TestEnsure_ReleasesWorkerOfStuckLoadBalancerAfterTwoMinutes(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
-	w := newWorld(t, worldOptions{
+	env := newEnvironment(t, environmentOptions{
 		simulator: simulator.Options{Clock: clock, Delays: map[string]octavia.Delays{"": {Create: time.Hour}}},
 		clock:     clock, workers: 300,
 	})
-	nodes, svc := w.nodes(1), service("web", 1)
+	nodes, svc := env.nodes(1), service("web", 1)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
 		ended <- err
 	}()
-	w.writesReach(2)
+	env.writesReach(2)
 	for range 23 {
 		clock.Step(5 * time.Second)
 		time.Sleep(time.Millisecond)
@@ -357,7 +357,7 @@ func TestAStuckLoadBalancerHoldsItsWorkerForTwoMinutes(t *testing.T) {
 	default:
 	}
 	var err error
-	w.until("the worker is back", func() bool {
+	env.until("the worker is back", func() bool {
 		clock.Step(5 * time.Second)
 		select {
 		case err = <-ended:
@@ -366,52 +366,52 @@ func TestAStuckLoadBalancerHoldsItsWorkerForTwoMinutes(t *testing.T) {
 			return false
 		}
 	})
-	_ = w.handedBack(err, "the load balancer is still being created")
+	_ = env.handedBack(err, "the load balancer is still being created")
 }
 
 // Whoever reads a Service, and waits for its turn while it changes, has an old one.
-func TestAnOlderServiceIsNeverServedAfterANewerOne(t *testing.T) {
+func TestRepair_IgnoresServiceOlderThanLastServed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
 	svc.ResourceVersion = "9"
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	old := svc.DeepCopy()
 	svc.ResourceVersion = "10"
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
-	w.ensure(svc, nodes)
-	if _, err := w.engine.Repair(w.ctx, old, nodes, func(context.Context) (bool, error) { return true, nil }); err != nil {
+	env.ensure(svc, nodes)
+	if _, err := env.engine.Repair(env.ctx, old, nodes, func(context.Context) (bool, error) { return true, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
+	if got := env.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
 		t.Errorf("allowed CIDRs are %v: the load balancer is open to all again", got)
 	}
 }
 
-func TestServiceAndNodesAreReadWhenTheirTurnComes(t *testing.T) {
+func TestReconcile_ReadsServiceAndNodesWhenTurnComes(t *testing.T) {
 	t.Parallel()
 	now := service("web", 1)
 	var nodes []*v1.Node
-	w := newWorld(t, worldOptions{newest: func(*v1.Service) (*v1.Service, []*v1.Node) { return now, nodes }})
-	nodes = w.nodes(2)
-	w.ensure(now, nodes[:1])
-	if n := len(w.loadBalancer().Pools[0].Members); n != 2 {
+	env := newEnvironment(t, environmentOptions{newest: func(*v1.Service) (*v1.Service, []*v1.Node) { return now, nodes }})
+	nodes = env.nodes(2)
+	env.ensure(now, nodes[:1])
+	if n := len(env.loadBalancer().Pools[0].Members); n != 2 {
 		t.Errorf("%d members, want the 2 that there are by now", n)
 	}
 	now = now.DeepCopy()
 	now.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
 	old := service("web", 1)
 	old.Status = now.Status
-	if _, err := w.engine.Repair(w.ctx, old, nil, func(context.Context) (bool, error) { return true, nil }); err != nil {
+	if _, err := env.engine.Repair(env.ctx, old, nil, func(context.Context) (bool, error) { return true, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
+	if got := env.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
 		t.Errorf("allowed CIDRs are %v, want those that the Service asks for by now", got)
 	}
 	now = nil // it is deleted
-	w.cloud.Books.Reset()
-	if _, err := w.engine.Repair(w.ctx, old, nil, func(context.Context) (bool, error) { return true, nil }); err != nil {
+	env.Cloud.RequestLog.Reset()
+	if _, err := env.engine.Repair(env.ctx, old, nil, func(context.Context) (bool, error) { return true, nil }); err != nil {
 		t.Fatal(err)
 	}
-	w.writes(0)
+	env.writes(0)
 }

@@ -18,162 +18,162 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // slow replaces the controller by one that looks a second after a change whether it is
 // done.
-func (w *world) slow() {
-	w.t.Helper()
-	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+func (env *environment) slow() {
+	env.T.Helper()
+	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	w.t.Cleanup(session.Close)
+	env.T.Cleanup(session.Close)
 	timing := fastTiming()
 	timing.Update = driver.PollInterval{First: time.Second, Step: time.Second, Cap: time.Second}
-	w.events = record.NewFakeRecorder(1000)
-	w.engine, err = loadbalancer.New(loadbalancer.Options{
-		Config: &w.conf, Session: session, ClusterName: w.clusterName, ClusterID: w.clusterUID,
-		Recorder: w.events, Clock: clock.RealClock{}, Timing: timing, Patience: time.Minute,
+	env.events = record.NewFakeRecorder(1000)
+	env.engine, err = loadbalancer.New(loadbalancer.Options{
+		Config: env.Conf, Session: session, ClusterName: env.clusterName, ClusterID: env.clusterUID,
+		Recorder: env.events, Clock: clock.RealClock{}, Timing: timing, Patience: time.Minute,
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	w.t.Cleanup(w.engine.Close)
+	env.T.Cleanup(env.engine.Close)
 }
 
 // ensureMeanwhile ensures a Service, and lets somebody else do something between the
 // end of the change and the look that finds it done.
-func (w *world) ensureMeanwhile(svc *v1.Service, nodes []*v1.Node, meanwhile func(*openstack.Session, simoctavia.LoadBalancer) error) {
-	w.t.Helper()
-	w.cloud.Books.Reset()
+func (env *environment) ensureMeanwhile(svc *v1.Service, nodes []*v1.Node, meanwhile func(*openstack.Session, simoctavia.LoadBalancer) error) {
+	env.T.Helper()
+	env.Cloud.RequestLog.Reset()
 	done := make(chan error, 1)
-	go func() { _, err := w.engine.Ensure(w.ctx, svc, nodes); done <- err }()
-	for len(w.cloud.Books.Requests(books.Writes())) == 0 && w.ctx.Err() == nil {
+	go func() { _, err := env.engine.Ensure(env.ctx, svc, nodes); done <- err }()
+	for len(env.Cloud.RequestLog.Requests(requestlog.Writes())) == 0 && env.ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	if err := meanwhile(octaviaAsSomebodyElse(w.t, w), w.loadBalancer()); err != nil {
-		w.t.Fatal(err)
+	if err := meanwhile(octaviaAsSomebodyElse(env.T, env), env.loadBalancer()); err != nil {
+		env.T.Fatal(err)
 	}
 	if err := <-done; err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	w.loadBalancer()
+	env.loadBalancer()
 }
 
 // Parts that somebody else takes away or adds while we wait for our own change are
 // found at its end.
 //
 //proves:89
-func TestPartsThatSomebodyChangesDuringOurChangeAreFoundAtItsEnd(t *testing.T) {
+func TestDrift_OfPartsDuringOwnChangeIsRepairedAtItsEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(3), service("web", 1)
-	w.ensure(svc, nodes[:2])
-	w.slow()
-	w.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb simoctavia.LoadBalancer) error {
-		return s.Octavia().RemoveMember(w.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(3), service("web", 1)
+	env.ensure(svc, nodes[:2])
+	env.slow()
+	env.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb simoctavia.LoadBalancer) error {
+		return s.Octavia().RemoveMember(env.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID)
 	})
-	if n := len(w.loadBalancer().Pools[0].Members); n != 3 {
+	if n := len(env.loadBalancer().Pools[0].Members); n != 3 {
 		t.Errorf("the pool has %d members, want 3", n)
 	}
-	if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") {
+	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") {
 		t.Errorf("events %q, want one of drift", told)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
 // Settings that somebody else changes then are found by the first look, and by the next
 // process if it comes before.
 //
 //proves:89
-func TestSettingsThatSomebodyChangesDuringOurChangeAreFoundByTheFirstLook(t *testing.T) {
+func TestDrift_OfSettingsDuringOwnChangeIsFoundByFirstLook(t *testing.T) {
 	t.Parallel()
 	for _, by := range []string{"the first look", "the next process"} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			nodes, svc := w.nodes(3), service("web", 1)
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := env.nodes(3), service("web", 1)
 			svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
-			w.ensure(svc, nodes[:2])
-			w.writeDown(svc)
-			w.slow()
-			w.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb simoctavia.LoadBalancer) error {
+			env.ensure(svc, nodes[:2])
+			env.writeDown(svc)
+			env.slow()
+			env.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb simoctavia.LoadBalancer) error {
 				open := []string{}
-				_, err := s.Octavia().UpdateListener(w.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{AllowedCIDRs: &open})
+				_, err := s.Octavia().UpdateListener(env.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{AllowedCIDRs: &open})
 				return err
 			})
 			if by == "the first look" {
-				w.repair(svc, nodes)
+				env.repair(svc, nodes)
 			} else {
-				w.restart()
-				w.ensure(svc, nodes)
+				env.restart()
+				env.ensure(svc, nodes)
 			}
-			if got := w.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
+			if got := env.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
 				t.Errorf("allowed CIDRs are %v: it is open to all", got)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
 
 // What a change costs in the background: the first look reads the settings once, and
 // then the next process believes them.
-func TestAChangeIsConfirmedOnceByTheNextLook(t *testing.T) {
+func TestRecord_OfChangeIsConfirmedOnceByNextLook(t *testing.T) {
 	t.Parallel()
 	for monitors, want := range map[string]int{"false": 2, "true": 3} {
-		w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": monitors}})
-		nodes, svc := w.nodes(3), service("web", 2)
-		w.ensure(svc, nodes)
-		w.cloud.Books.Reset()
-		w.writeDown(svc)
-		if reads := w.contentReads(); len(reads) != want {
+		env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": monitors}})
+		nodes, svc := env.nodes(3), service("web", 2)
+		env.ensure(svc, nodes)
+		env.Cloud.RequestLog.Reset()
+		env.writeDown(svc)
+		if reads := env.contentReads(); len(reads) != want {
 			t.Errorf("with monitors %s: read\n%swant %d", monitors, printed(reads), want)
 		}
-		w.writes(0)
-		w.cloud.Books.Reset()
-		w.look()
-		if reads := w.contentReads(); len(reads) != 0 {
+		env.writes(0)
+		env.Cloud.RequestLog.Reset()
+		env.look()
+		if reads := env.contentReads(); len(reads) != 0 {
 			t.Errorf("read once more:\n%s", printed(reads))
 		}
 	}
 }
 
 // Without drift-policy nobody looks, and what was written down is confirmed all the same.
-func TestWhatIsWrittenDownIsConfirmedWhereNobodyWatches(t *testing.T) {
+func TestRecord_IsConfirmedWhenDriftPolicyIsOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"drift-policy": "off"}})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	w.writeDown(svc)
-	if reads := w.contentReads(); len(reads) == 0 {
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "off"}})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	env.writeDown(svc)
+	if reads := env.contentReads(); len(reads) == 0 {
 		t.Error("nothing was read")
 	}
-	w.restart()
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	if reads := w.contentReads(); len(reads) != 0 {
+	env.restart()
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	if reads := env.contentReads(); len(reads) != 0 {
 		t.Errorf("read after a restart:\n%s", printed(reads))
 	}
 }
 
 // Nor is anything asked for ever there, when somebody else has changed a load balancer.
-func TestWhereNobodyWatchesAChangeOfOthersIsForgottenOnce(t *testing.T) {
+func TestRecord_IsDroppedAfterOneLookAtForeignChangeWhenPolicyIsOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"drift-policy": "off"}})
-	nodes, svc := w.nodes(3), service("web", 1)
-	w.ensure(svc, nodes)
-	lb := w.loadBalancer()
-	if err := octaviaAsSomebodyElse(t, w).Octavia().RemoveMember(w.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID); err != nil {
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "off"}})
+	nodes, svc := env.nodes(3), service("web", 1)
+	env.ensure(svc, nodes)
+	lb := env.loadBalancer()
+	if err := octaviaAsSomebodyElse(t, env).Octavia().RemoveMember(env.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	w.loadBalancer()
-	w.cloud.Books.Reset()
-	ctx, stop := context.WithCancel(w.ctx)
+	env.loadBalancer()
+	env.Cloud.RequestLog.Reset()
+	ctx, stop := context.WithCancel(env.ctx)
 	defer stop()
-	looks := func() int { return w.cloud.Books.Count(http.MethodGet, lbRoute) }
+	looks := func() int { return env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) }
 	go func() {
 		for looks() == 0 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
@@ -181,7 +181,7 @@ func TestWhereNobodyWatchesAChangeOfOthersIsForgottenOnce(t *testing.T) {
 		time.Sleep(3 * time.Second) // time for more of them
 		stop()
 	}()
-	w.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text annotation.Record) error {
+	env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text annotation.Record) error {
 		if text.Fingerprint != "" {
 			t.Errorf("written down: %s", text.Fingerprint)
 		}
@@ -190,27 +190,27 @@ func TestWhereNobodyWatchesAChangeOfOthersIsForgottenOnce(t *testing.T) {
 	if n := looks(); n != 1 {
 		t.Errorf("%d looks, want 1", n)
 	}
-	w.ensure(svc, nodes) // which reads it
-	if n := len(w.loadBalancer().Pools[0].Members); n != 3 {
+	env.ensure(svc, nodes) // which reads it
+	if n := len(env.loadBalancer().Pools[0].Members); n != 3 {
 		t.Errorf("%d members, want 3", n)
 	}
 }
 
 // The ID and the address do not wait for that.
-func TestIDAndAddressAreWrittenSoon(t *testing.T) {
+func TestRecord_OfIDAndAddressPrecedesConfirmation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	ctx, stop := context.WithCancel(w.ctx)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	ctx, stop := context.WithCancel(env.ctx)
 	defer stop()
 	var all []annotation.Record
-	w.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text annotation.Record) error {
+	env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text annotation.Record) error {
 		all = append(all, text)
 		stop()
 		return nil
 	})
-	want := annotation.Record{LoadBalancerID: w.loadBalancer().ID, Address: svc.Status.LoadBalancer.Ingress[0].IP}
+	want := annotation.Record{LoadBalancerID: env.loadBalancer().ID, Address: svc.Status.LoadBalancer.Ingress[0].IP}
 	if len(all) != 1 || all[0] != want {
 		t.Errorf("written %+v, want %+v", all, want)
 	}
@@ -220,27 +220,27 @@ func TestIDAndAddressAreWrittenSoon(t *testing.T) {
 // else's.
 //
 //proves:89
-func TestOurOwnChangesAreNotTakenForDrift(t *testing.T) {
+func TestDrift_IgnoresOwnChanges(t *testing.T) {
 	t.Parallel()
 	d := simoctavia.Delays{Create: 20 * time.Millisecond, Update: 30 * time.Millisecond, Delete: 5 * time.Millisecond}
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: d}}})
-	nodes, owner, guest := w.nodes(4), service("a", 8), service("b", 1)
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: d}}})
+	nodes, owner, guest := env.nodes(4), service("a", 8), service("b", 1)
 	guest.Spec.Ports[0] = port(v1.ProtocolTCP, 9000)
-	w.ensure(owner, nodes[:2])
-	guest.Annotations[annotation.LoadBalancerID] = w.loadBalancer().ID
-	w.ensure(guest, nodes[:2])
-	w.ensure(owner, nodes[:3]) // it knows of its guest
-	ctx, stop := context.WithCancel(w.ctx)
+	env.ensure(owner, nodes[:2])
+	guest.Annotations[annotation.LoadBalancerID] = env.loadBalancer().ID
+	env.ensure(guest, nodes[:2])
+	env.ensure(owner, nodes[:3]) // it knows of its guest
+	ctx, stop := context.WithCancel(env.ctx)
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
-		w.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by somebody else", name) })
+		env.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by somebody else", name) })
 	}()
-	looks := func() int { return w.cloud.Books.Count(http.MethodGet, lbRoute) }
+	looks := func() int { return env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) }
 	for looks() < 2 && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	w.ensure(owner, nodes)
+	env.ensure(owner, nodes)
 	for before := looks(); looks() < before+3 && ctx.Err() == nil; {
 		time.Sleep(time.Millisecond)
 	}
@@ -250,38 +250,38 @@ func TestOurOwnChangesAreNotTakenForDrift(t *testing.T) {
 
 // Health that changes is nobody's doing: the status tree is read, and that is all. It is
 // found also when health is as it was by the time of the look, for the settings then.
-func TestAChangeOfHealthAloneIsOneRead(t *testing.T) {
+func TestDrift_ReadsLittleAndReportsNothingWhenOnlyHealthChanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}, simulator: simulator.Options{Release: "2024.2"}})
-	nodes, svc := w.nodes(3), service("web", 3)
-	w.ensure(svc, nodes)
-	w.writeDown(svc)
-	w.told()
-	member := w.loadBalancer().Pools[0].Members[0].ID
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}, simulator: simulator.Options{Release: "2024.2"}})
+	nodes, svc := env.nodes(3), service("web", 3)
+	env.ensure(svc, nodes)
+	env.writeDown(svc)
+	env.told()
+	member := env.loadBalancer().Pools[0].Members[0].ID
 	health := func(status string) {
 		t.Helper()
-		if err := w.cloud.Octavia.SetMemberOperatingStatus(member, status); err != nil {
+		if err := env.Cloud.Octavia.SetMemberOperatingStatus(member, status); err != nil {
 			t.Fatal(err)
 		}
 	}
 	quietly := func(what string, want int) {
 		t.Helper()
-		w.cloud.Books.Reset()
-		ctx, stop := context.WithCancel(w.ctx)
+		env.Cloud.RequestLog.Reset()
+		ctx, stop := context.WithCancel(env.ctx)
 		watching := make(chan struct{})
 		go func() {
 			defer close(watching)
-			w.engine.WatchDrift(ctx, func(types.NamespacedName) { t.Errorf("%s: somebody is accused", what) })
+			env.engine.WatchDrift(ctx, func(types.NamespacedName) { t.Errorf("%s: somebody is accused", what) })
 		}()
-		for w.cloud.Books.Count(http.MethodGet, lbRoute) < 4 && ctx.Err() == nil {
+		for env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) < 4 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		stop()
 		<-watching
-		if reads := w.contentReads(); len(reads) != want {
+		if reads := env.contentReads(); len(reads) != want {
 			t.Errorf("%s: read\n%swant %d", what, printed(reads), want)
 		}
-		if told := w.told(); told != "" {
+		if told := env.told(); told != "" {
 			t.Errorf("%s: events %q", what, told)
 		}
 	}
@@ -291,10 +291,10 @@ func TestAChangeOfHealthAloneIsOneRead(t *testing.T) {
 	health(simoctavia.Online)
 	health(simoctavia.Error)
 	quietly("it came back and failed again", 5) // and who is out of service: the tree, and the weights of its pool
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	if all := w.cloud.Books.Requests(); len(all) != 0 {
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	if all := env.Cloud.RequestLog.Requests(); len(all) != 0 {
 		t.Errorf("then a sync costs\n%s", printed(all))
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }

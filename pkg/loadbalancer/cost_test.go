@@ -7,48 +7,48 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // A Service with any number of ports is one creation and one floating IP.
 //
 //proves:17,68
-func TestCreationIsOneLoadBalancerPostAndOneFloatingIPPost(t *testing.T) {
+func TestEnsure_CreatesWithOneLoadBalancerPostAndOneFloatingIPPost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(100), service("web", 3)
-	w.restart() // cold caches
-	w.cloud.Books.Reset()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(100), service("web", 3)
+	env.restart() // cold caches
+	env.Cloud.RequestLog.Reset()
 
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 
-	lb := w.loadBalancer()
-	w.writes(2)
-	if n := w.cloud.Books.Count(http.MethodPost, lbRoute); n != 1 {
+	lb := env.loadBalancer()
+	env.writes(2)
+	if n := env.Cloud.RequestLog.Count(http.MethodPost, lbRoute); n != 1 {
 		t.Errorf("%d POSTs of a load balancer, want 1", n)
 	}
-	if n := w.cloud.Books.Count(http.MethodPost, fipRoute); n != 1 {
+	if n := env.Cloud.RequestLog.Count(http.MethodPost, fipRoute); n != 1 {
 		t.Errorf("%d POSTs of a floating IP, want 1", n)
 	}
-	if n := w.cloud.Books.PendingCycles(lb.ID); n != 1 {
+	if n := env.Cloud.RequestLog.PendingCycles(lb.ID); n != 1 {
 		t.Errorf("%d PENDING cycles, want 1", n)
 	}
-	others := w.cloud.Books.Requests(books.Reads(), func(r books.Request) bool { return r.LoadBalancerID != lb.ID })
+	others := env.Cloud.RequestLog.Requests(requestlog.Reads(), func(r requestlog.Request) bool { return r.LoadBalancerID != lb.ID })
 	if len(others) > 3 {
 		t.Errorf("%d requests beside the writes and the wait, want at most 3:\n%s", len(others), printed(others))
 	}
 }
 
-func TestCreationWhenWarmReadsOnceBesideTheWait(t *testing.T) {
+func TestEnsure_ReadsAtMostOnceBesideWaitOfWarmCreation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, first, svc := w.nodes(3), service("first", 1), service("web", 3)
-	w.ensure(first, nodes)
-	w.look()
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	w.writes(2)
-	beside := w.cloud.Books.Requests(books.Reads(), func(r books.Request) bool {
+	env := newEnvironment(t, environmentOptions{})
+	nodes, first, svc := env.nodes(3), service("first", 1), service("web", 3)
+	env.ensure(first, nodes)
+	env.look()
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.writes(2)
+	beside := env.Cloud.RequestLog.Requests(requestlog.Reads(), func(r requestlog.Request) bool {
 		watching := strings.Contains(r.Path, "provisioning_status") || strings.HasSuffix(r.Route, "/status")
 		looking := r.Route == fipRoute && !strings.Contains(r.Path, "description") && !strings.Contains(r.Path, "port_id")
 		return !watching && !looking // the last look at the whole cloud may still be under way
@@ -59,90 +59,90 @@ func TestCreationWhenWarmReadsOnceBesideTheWait(t *testing.T) {
 }
 
 //proves:71
-func TestEnsureWithNothingChangedCostsNothing(t *testing.T) {
+func TestEnsure_CostsNothingWhenNothingChanged(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(3), service("web", 3)
-	w.ensure(svc, nodes)
-	w.cloud.Books.Reset()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(3), service("web", 3)
+	env.ensure(svc, nodes)
+	env.Cloud.RequestLog.Reset()
 
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 
-	if all := w.cloud.Books.Requests(); len(all) != 0 {
+	if all := env.Cloud.RequestLog.Requests(); len(all) != 0 {
 		t.Errorf("requests:\n%swant none", printed(all))
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
-func TestAddedOrRemovedNodeIsOneMemberWritePerPort(t *testing.T) {
+func TestUpdate_WritesOneMemberPerPortWhenNodeComesOrGoes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(4), service("web", 3)
-	w.ensure(svc, nodes[:3])
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(4), service("web", 3)
+	env.ensure(svc, nodes[:3])
 
-	w.cloud.Books.Reset()
-	if err := w.engine.Update(w.ctx, svc, nodes); err != nil {
+	env.Cloud.RequestLog.Reset()
+	if err := env.engine.Update(env.ctx, svc, nodes); err != nil {
 		t.Fatal(err)
 	}
-	w.writes(3)
-	if n := w.cloud.Books.Count(http.MethodPost, "/load-balancer/v2.0/lbaas/pools/{id}/members"); n != 3 {
+	env.writes(3)
+	if n := env.Cloud.RequestLog.Count(http.MethodPost, "/load-balancer/v2.0/lbaas/pools/{id}/members"); n != 3 {
 		t.Errorf("%d members added one by one, want 3", n)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 
-	w.cloud.Books.Reset()
-	if err := w.engine.Update(w.ctx, svc, nodes[1:]); err != nil {
+	env.Cloud.RequestLog.Reset()
+	if err := env.engine.Update(env.ctx, svc, nodes[1:]); err != nil {
 		t.Fatal(err)
 	}
-	w.writes(3)
-	w.unchanged(svc, nodes[1:])
+	env.writes(3)
+	env.unchanged(svc, nodes[1:])
 }
 
 // However many nodes change, each pool is written to once.
 //
 //proves:70
-func TestManyNodesChangeInOneBatchPerPort(t *testing.T) {
+func TestUpdate_WritesOneBatchPerPortWhenManyNodesChange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(20), service("web", 2)
-	w.ensure(svc, nodes[:10])
-	w.cloud.Books.Reset()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(20), service("web", 2)
+	env.ensure(svc, nodes[:10])
+	env.Cloud.RequestLog.Reset()
 
-	if err := w.engine.Update(w.ctx, svc, nodes[5:]); err != nil {
+	if err := env.engine.Update(env.ctx, svc, nodes[5:]); err != nil {
 		t.Fatal(err)
 	}
 
-	w.writes(2)
-	if n := w.cloud.Books.Count(http.MethodPut, "/load-balancer/v2.0/lbaas/pools/{id}/members"); n != 2 {
+	env.writes(2)
+	if n := env.Cloud.RequestLog.Count(http.MethodPut, "/load-balancer/v2.0/lbaas/pools/{id}/members"); n != 2 {
 		t.Errorf("%d batches, want 2", n)
 	}
-	for _, pool := range w.loadBalancer().Pools {
+	for _, pool := range env.loadBalancer().Pools {
 		if len(pool.Members) != 15 {
 			t.Errorf("%d members, want 15", len(pool.Members))
 		}
 	}
-	w.unchanged(svc, nodes[5:])
+	env.unchanged(svc, nodes[5:])
 }
 
-func TestDeletionIsTwoWritesAndLeavesNothing(t *testing.T) {
+func TestDelete_TakesTwoWritesAndLeavesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(3), service("web", 3)
-	w.ensure(svc, nodes)
-	ports := len(w.cloud.Neutron.Ports())
-	w.cloud.Books.Reset()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(3), service("web", 3)
+	env.ensure(svc, nodes)
+	ports := len(env.Cloud.Neutron.Ports())
+	env.Cloud.RequestLog.Reset()
 
-	w.delete(svc)
+	env.delete(svc)
 
-	w.writes(2)
-	w.loadBalancers(0)
-	w.floatingIPs(0)
-	if left := len(w.cloud.Neutron.Ports()); left != ports-2 { // the VIP's and the floating IP's
+	env.writes(2)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
+	if left := len(env.Cloud.Neutron.Ports()); left != ports-2 { // the VIP's and the floating IP's
 		t.Errorf("%d ports are left of %d", left, ports)
 	}
 	leaving := svc.DeepCopy()
 	leaving.Spec.Type = v1.ServiceTypeClusterIP
-	if _, exists, err := w.engine.Get(w.ctx, leaving); exists || err != nil {
+	if _, exists, err := env.engine.Get(env.ctx, leaving); exists || err != nil {
 		t.Errorf("Get: exists %v, error %v", exists, err)
 	}
 }

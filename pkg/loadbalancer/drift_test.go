@@ -23,9 +23,9 @@ import (
 )
 
 // octaviaAsSomebodyElse is a client that is not the controller's.
-func octaviaAsSomebodyElse(t *testing.T, w *world) *openstack.Session {
+func octaviaAsSomebodyElse(t *testing.T, env *environment) *openstack.Session {
 	t.Helper()
-	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func octaviaAsSomebodyElse(t *testing.T, w *world) *openstack.Session {
 }
 
 //proves:89
-func TestWhatSomebodyElseChangesComesBack(t *testing.T) {
+func TestDrift_RestoresPartsDeletedByOthers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(context.Context, *openstack.Session, simoctavia.LoadBalancer) error
@@ -63,31 +63,31 @@ func TestWhatSomebodyElseChangesComesBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
-			nodes, svc := w.nodes(3), service("web", 2)
-			w.ensure(svc, nodes)
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+			nodes, svc := env.nodes(3), service("web", 2)
+			env.ensure(svc, nodes)
 			address := svc.Status.LoadBalancer.Ingress[0].IP
-			w.told()
-			if err := c.spoil(w.ctx, octaviaAsSomebodyElse(t, w), w.loadBalancer()); err != nil {
+			env.told()
+			if err := c.spoil(env.ctx, octaviaAsSomebodyElse(t, env), env.loadBalancer()); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.cloud.WaitSettled(w.ctx); err != nil {
+			if err := env.Cloud.WaitSettled(env.ctx); err != nil {
 				t.Fatal(err)
 			}
-			w.repair(svc, nodes)
-			lb := w.loadBalancer()
+			env.repair(svc, nodes)
+			lb := env.loadBalancer()
 			if len(lb.Listeners) != 2 || len(lb.Pools[0].Members) != 3 || lb.Pools[0].Monitor == nil {
 				t.Errorf("the load balancer is\n%+v", lb)
 			}
 			if got := svc.Status.LoadBalancer.Ingress[0].IP; got != address {
 				t.Errorf("address %s became %s", address, got)
 			}
-			told := w.told()
+			told := env.told()
 			if !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
 				t.Errorf("events:\n%s\nwant one of drift with %q", told, c.told)
 			}
-			w.floatingIPs(1)
-			w.unchanged(svc, nodes)
+			env.floatingIPs(1)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
@@ -96,7 +96,7 @@ func TestWhatSomebodyElseChangesComesBack(t *testing.T) {
 // switched on again, and told.
 //
 //proves:89
-func TestWhatSomebodySwitchesOffIsSwitchedOnAgain(t *testing.T) {
+func TestDrift_SwitchesOnWhatOthersSwitchedOff(t *testing.T) {
 	t.Parallel()
 	down := false
 	for name, c := range map[string]struct {
@@ -133,94 +133,94 @@ func TestWhatSomebodySwitchesOffIsSwitchedOnAgain(t *testing.T) {
 		for _, by := range []string{"the watch", "the next process"} {
 			t.Run(name+" by "+by, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
-				nodes, svc := w.nodes(2), service("web", 1)
-				w.ensure(svc, nodes)
-				w.told()
-				if err := c.off(w.ctx, octaviaAsSomebodyElse(t, w).Octavia(), w.loadBalancer()); err != nil {
+				env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+				nodes, svc := env.nodes(2), service("web", 1)
+				env.ensure(svc, nodes)
+				env.told()
+				if err := c.off(env.ctx, octaviaAsSomebodyElse(t, env).Octavia(), env.loadBalancer()); err != nil {
 					t.Fatal(err)
 				}
-				if c.on(w.loadBalancer()) {
+				if c.on(env.loadBalancer()) {
 					t.Fatal("it is not off")
 				}
-				w.cloud.Books.Reset()
+				env.Cloud.RequestLog.Reset()
 				if by == "the watch" {
-					w.repair(svc, nodes)
+					env.repair(svc, nodes)
 				} else {
-					w.restart()
-					w.ensure(svc, nodes)
+					env.restart()
+					env.ensure(svc, nodes)
 				}
-				w.writes(1)
-				if !c.on(w.loadBalancer()) {
+				env.writes(1)
+				if !c.on(env.loadBalancer()) {
 					t.Error("it is still off")
 				}
-				if told, want := w.told(), c.told; !strings.Contains(told, want) || !strings.Contains(told, "admin_state_up false → true") {
+				if told, want := env.told(), c.told; !strings.Contains(told, want) || !strings.Contains(told, "admin_state_up false → true") {
 					t.Errorf("events %q, want one that names %q and admin_state_up", told, want)
 				}
-				w.unchanged(svc, nodes)
+				env.unchanged(svc, nodes)
 			})
 		}
 	}
 }
 
 //proves:89
-func TestFloatingIPThatSomebodyElseTookComesBack(t *testing.T) {
+func TestDrift_RestoresFloatingIPTakenOffByOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(1), service("web", 1)
-	w.ensure(svc, nodes)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
 	address := svc.Status.LoadBalancer.Ingress[0].IP
-	if _, err := w.cloud.Neutron.AssociateFloatingIP(w.cloud.Neutron.FloatingIPs()[0].ID, "", ""); err != nil {
+	if _, err := env.Cloud.Neutron.AssociateFloatingIP(env.Cloud.Neutron.FloatingIPs()[0].ID, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	w.repair(svc, nodes)
-	w.floatingIPs(1)
+	env.repair(svc, nodes)
+	env.floatingIPs(1)
 	if got := svc.Status.LoadBalancer.Ingress[0].IP; got != address {
 		t.Errorf("address %s became %s", address, got)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
-func TestDriftIsOnlyToldWhenThatIsThePolicy(t *testing.T) {
+func TestDrift_IsOnlyReportedWhenPolicyIsReport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"drift-policy": "report"}})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	lb := w.loadBalancer()
-	if err := octaviaAsSomebodyElse(t, w).Octavia().RemoveMember(w.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID); err != nil {
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "report"}})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	lb := env.loadBalancer()
+	if err := octaviaAsSomebodyElse(t, env).Octavia().RemoveMember(env.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.cloud.WaitSettled(w.ctx); err != nil {
+	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
 		t.Fatal(err)
 	}
-	w.cloud.Books.Reset()
-	w.repair(svc, nodes)
-	w.writes(0)
-	if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") {
+	env.Cloud.RequestLog.Reset()
+	env.repair(svc, nodes)
+	env.writes(0)
+	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") {
 		t.Errorf("events:\n%s", told)
 	}
 }
 
-func TestLoadBalancerOfAServiceThatIsGoneDoesNotComeBack(t *testing.T) {
+func TestRepair_RestoresNoLoadBalancerOfDeletedService(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(1), service("web", 1)
-	w.ensure(svc, nodes)
-	if err := w.cloud.Octavia.Remove(w.loadBalancer().ID); err != nil {
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	if err := env.Cloud.Octavia.Remove(env.loadBalancer().ID); err != nil {
 		t.Fatal(err)
 	}
-	w.notice(svc)
+	env.notice(svc)
 	gone := func(context.Context) (bool, error) { return false, nil }
-	if _, err := w.engine.Repair(w.ctx, svc, nodes, gone); err == nil {
+	if _, err := env.engine.Repair(env.ctx, svc, nodes, gone); err == nil {
 		t.Error("Repair succeeded")
 	}
-	w.loadBalancers(0)
+	env.loadBalancers(0)
 }
 
 // fingerprint runs WriteDown until the Service's fingerprint is written.
-func (w *world) writeDown(services ...*v1.Service) {
-	w.t.Helper()
-	ctx, stop := context.WithCancel(w.ctx)
+func (env *environment) writeDown(services ...*v1.Service) {
+	env.T.Helper()
+	ctx, stop := context.WithCancel(env.ctx)
 	defer stop()
 	left := map[types.UID]*v1.Service{}
 	for _, svc := range services {
@@ -231,9 +231,9 @@ func (w *world) writeDown(services ...*v1.Service) {
 	defer stop()
 	go func() { // which confirms what is to be written
 		defer close(watching)
-		w.engine.WatchDrift(ctx, func(types.NamespacedName) {})
+		env.engine.WatchDrift(ctx, func(types.NamespacedName) {})
 	}()
-	w.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, text annotation.Record) error {
+	env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, text annotation.Record) error {
 		if svc := left[uid]; svc != nil && text.Fingerprint != "" {
 			svc.Annotations[annotation.Fingerprint] = text.Fingerprint
 			svc.Annotations[annotation.LoadBalancerID] = text.LoadBalancerID
@@ -248,102 +248,102 @@ func (w *world) writeDown(services ...*v1.Service) {
 }
 
 //proves:71
-func TestRestartWithManyUnchangedServicesCostsAFewRequests(t *testing.T) {
+func TestRestart_CostsFewRequestsForManyUnchangedServices(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{simulator: simulator.Options{
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{
 		Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {}},
 	}})
-	w.cloud.Neutron.SetQuota(w.cloud.Account.ProjectID, "port", -1)
-	w.cloud.Neutron.SetQuota(w.cloud.Account.ProjectID, "floatingip", -1)
-	nodes := w.nodes(3)
+	env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, "port", -1)
+	env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, "floatingip", -1)
+	nodes := env.nodes(3)
 	var services []*v1.Service
 	for i := range 60 {
 		svc := service("web-"+itoa(i), 2)
 		services = append(services, svc)
-		w.ensure(svc, nodes)
+		env.ensure(svc, nodes)
 	}
-	w.writeDown(services...)
-	w.restart()
-	w.cloud.Books.Reset()
+	env.writeDown(services...)
+	env.restart()
+	env.Cloud.RequestLog.Reset()
 	for _, svc := range services {
 		before := svc.Status.LoadBalancer.DeepCopy()
-		w.ensure(svc, nodes)
+		env.ensure(svc, nodes)
 		if svc.Status.LoadBalancer.Ingress[0].IP != before.Ingress[0].IP {
 			t.Errorf("address %v became %v", before, svc.Status.LoadBalancer)
 		}
 	}
-	w.writes(0)
-	if all := w.cloud.Books.Requests(); len(all) > 4 {
+	env.writes(0)
+	if all := env.Cloud.RequestLog.Requests(); len(all) > 4 {
 		t.Errorf("%d requests for 60 unchanged Services:\n%s", len(all), printed(all))
 	}
 	// What changes afterwards is still done.
-	if err := w.engine.Update(w.ctx, services[7], nodes[:2]); err != nil {
+	if err := env.engine.Update(env.ctx, services[7], nodes[:2]); err != nil {
 		t.Fatal(err)
 	}
-	w.unchanged(services[7], nodes[:2])
+	env.unchanged(services[7], nodes[:2])
 }
 
-func TestFingerprintOfAnotherServiceOrAChangedLoadBalancerIsNotBelieved(t *testing.T) {
+func TestRecord_OfOtherServiceOrChangedLoadBalancerIsNotTrusted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	w.writeDown(svc)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	env.writeDown(svc)
 	copied := service("copy", 1)
 	copied.Annotations = svc.Annotations
 	copied.Status = *svc.Status.DeepCopy()
-	w.restart()
-	w.ensure(copied, nodes)
-	w.loadBalancers(2)
+	env.restart()
+	env.ensure(copied, nodes)
+	env.loadBalancers(2)
 
-	lb := w.cloud.Octavia.Snapshot()
+	lb := env.Cloud.Octavia.Snapshot()
 	i := slices.IndexFunc(lb, func(lb simoctavia.LoadBalancer) bool { return strings.HasSuffix(lb.Name, "_web") })
-	if err := octaviaAsSomebodyElse(t, w).Octavia().RemoveMember(w.ctx, lb[i].Pools[0].ID, lb[i].Pools[0].Members[0].ID); err != nil {
+	if err := octaviaAsSomebodyElse(t, env).Octavia().RemoveMember(env.ctx, lb[i].Pools[0].ID, lb[i].Pools[0].Members[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.cloud.WaitSettled(w.ctx); err != nil {
+	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
 		t.Fatal(err)
 	}
-	w.restart()
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	w.writes(1)
-	w.unchanged(svc, nodes)
+	env.restart()
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.writes(1)
+	env.unchanged(svc, nodes)
 }
 
-func TestLookThatFailsIsNotTakenForDrift(t *testing.T) {
+func TestDrift_IsNotReportedWhenLookFails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(1), service("web", 1)
-	w.ensure(svc, nodes)
-	w.cloud.Faults.Add(faultOn(http.MethodGet, lbRoute, http.StatusInternalServerError))
-	ctx, stop := context.WithTimeout(w.ctx, 200*time.Millisecond)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	env.Cloud.Faults.Add(faultOn(http.MethodGet, lbRoute, http.StatusInternalServerError))
+	ctx, stop := context.WithTimeout(env.ctx, 200*time.Millisecond)
 	defer stop()
-	w.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("drift of %s", name) })
+	env.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("drift of %s", name) })
 }
 
-func TestMembersAreASubsetOfTheNodesWhenAskedFor(t *testing.T) {
+func TestMembers_AreSubsetOfNodesWhenMaxMembersIsSet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"max-members": "4"}})
-	nodes, svc := w.nodes(12), service("web", 1)
-	w.ensure(svc, nodes)
-	if n := len(w.loadBalancer().Pools[0].Members); n != 4 {
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"max-members": "4"}})
+	nodes, svc := env.nodes(12), service("web", 1)
+	env.ensure(svc, nodes)
+	if n := len(env.loadBalancer().Pools[0].Members); n != 4 {
 		t.Errorf("%d members, want 4", n)
 	}
 	chosen := map[string]bool{}
-	for _, m := range w.loadBalancer().Pools[0].Members {
+	for _, m := range env.loadBalancer().Pools[0].Members {
 		chosen[m.Name] = true
 	}
 	// Nodes that are no members may go for nothing.
 	others := slices.DeleteFunc(slices.Clone(nodes), func(n *v1.Node) bool { return !chosen[n.Name] })
-	w.cloud.Books.Reset()
-	if err := w.engine.Update(w.ctx, svc, others); err != nil {
+	env.Cloud.RequestLog.Reset()
+	if err := env.engine.Update(env.ctx, svc, others); err != nil {
 		t.Fatal(err)
 	}
-	w.writes(0)
+	env.writes(0)
 	svc.Annotations[annotation.MaxMembers] = "0"
-	w.ensure(svc, nodes)
-	if n := len(w.loadBalancer().Pools[0].Members); n != 12 {
+	env.ensure(svc, nodes)
+	if n := len(env.loadBalancer().Pools[0].Members); n != 12 {
 		t.Errorf("%d members, want all 12", n)
 	}
 }
@@ -351,56 +351,56 @@ func TestMembersAreASubsetOfTheNodesWhenAskedFor(t *testing.T) {
 // What is written on the Service makes upstream call Ensure.
 //
 //proves:72
-func TestAnnotationsThatAreWrittenCostNoRequest(t *testing.T) {
+func TestRecord_OnServiceCostsNextEnsureNoRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	w.writeDown(svc)
-	if got, want := svc.Annotations[annotation.LoadBalancerID], w.loadBalancer().ID; got != want {
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	env.writeDown(svc)
+	if got, want := svc.Annotations[annotation.LoadBalancerID], env.loadBalancer().ID; got != want {
 		t.Errorf("load-balancer-id %q, want %q", got, want)
 	}
 	if got, want := svc.Annotations[annotation.LoadBalancerAddress], svc.Status.LoadBalancer.Ingress[0].IP; got != want {
 		t.Errorf("load-balancer-address %q, want %q", got, want)
 	}
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	if all := w.cloud.Books.Requests(); len(all) != 0 {
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	if all := env.Cloud.RequestLog.Requests(); len(all) != 0 {
 		t.Errorf("requests:\n%s", printed(all))
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
 // Tags are never written again. Where somebody takes them off, ID and names still tell
 // whose it is, and the Service goes on.
 //
 //proves:89
-func TestAServiceGoesOnWhereSomebodyTakesTagsOff(t *testing.T) {
+func TestDrift_OfTagsCostsNoWriteAndServiceGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"load balancer", "listener"} {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			nodes, svc := w.nodes(2), service("web", 1)
-			w.ensure(svc, nodes)
-			w.writeDown(svc)
-			lb, o, none := w.loadBalancer(), octaviaAsSomebodyElse(t, w).Octavia(), []string{}
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := env.nodes(2), service("web", 1)
+			env.ensure(svc, nodes)
+			env.writeDown(svc)
+			lb, o, none := env.loadBalancer(), octaviaAsSomebodyElse(t, env).Octavia(), []string{}
 			var err error
 			if part == "listener" {
-				_, err = o.UpdateListener(w.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{Tags: &none})
+				_, err = o.UpdateListener(env.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{Tags: &none})
 			} else {
-				err = o.UpdateLoadBalancer(w.ctx, lb.ID, loadbalancers.UpdateOpts{Tags: &none})
+				err = o.UpdateLoadBalancer(env.ctx, lb.ID, loadbalancers.UpdateOpts{Tags: &none})
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.loadBalancer()
-			w.restart()
-			w.cloud.Books.Reset()
-			w.ensure(svc, nodes)
-			w.writes(0)
-			w.ensure(svc, nodes[:1])
-			if n := len(w.loadBalancer().Pools[0].Members); n != 1 {
+			env.loadBalancer()
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			env.writes(0)
+			env.ensure(svc, nodes[:1])
+			if n := len(env.loadBalancer().Pools[0].Members); n != 1 {
 				t.Errorf("%d members, want 1", n)
 			}
 		})

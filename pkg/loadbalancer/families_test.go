@@ -15,7 +15,7 @@ import (
 // balancer has been made: so it is refused before the first write.
 //
 //proves:2
-func TestMembersOfAnotherFamilyAreRefusedBeforeTheFirstWrite(t *testing.T) {
+func TestMembers_OfFamilyNotServedAreRefusedBeforeFirstWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		provider string
@@ -33,36 +33,36 @@ func TestMembersOfAnotherFamilyAreRefusedBeforeTheFirstWrite(t *testing.T) {
 			if c.provider == octavia.ProviderOVN {
 				keys["lb-method"] = "SOURCE_IP_PORT"
 			}
-			w := newWorld(t, worldOptions{keys: keys, simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
-			nodes, svc := w.nodes(1), service("web", 1)
+			env := newEnvironment(t, environmentOptions{keys: keys, simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
+			nodes, svc := env.nodes(1), service("web", 1)
 			svc.Spec.Ports = append(svc.Spec.Ports, port(c.protocol, 53))
 			svc.Annotations[annotation.Internal] = "true"
-			svc.Annotations[annotation.SubnetID] = w.cloud.SubnetV6.ID
-			w.cloud.Books.Reset()
+			svc.Annotations[annotation.SubnetID] = env.Cloud.SubnetV6.ID
+			env.Cloud.RequestLog.Reset()
 			if c.refused == "" {
-				w.ensure(svc, nodes)
+				env.ensure(svc, nodes)
 				return
 			}
-			w.refused(svc, nodes, c.refused)
-			w.writes(0)
-			svc.Annotations[annotation.SubnetID] = w.cloud.Subnet.ID
-			w.ensure(svc, nodes)
+			env.refused(svc, nodes, c.refused)
+			env.writes(0)
+			svc.Annotations[annotation.SubnetID] = env.Cloud.Subnet.ID
+			env.ensure(svc, nodes)
 		})
 	}
 }
 
 // The load balancer that is there decides, when a Service comes to ask for UDP.
-func TestPortThatCannotBeAddedToALoadBalancerOfAnotherFamilyIsRefused(t *testing.T) {
+func TestEnsure_RefusesPortThatLoadBalancerOfOtherFamilyCannotServe(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
-	nodes, svc := w.nodes(1), service("web", 1)
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
+	nodes, svc := env.nodes(1), service("web", 1)
 	svc.Annotations[annotation.Internal] = "true"
-	svc.Annotations[annotation.SubnetID] = w.cloud.SubnetV6.ID
-	w.ensure(svc, nodes)
+	svc.Annotations[annotation.SubnetID] = env.Cloud.SubnetV6.ID
+	env.ensure(svc, nodes)
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 53))
 	for range 2 { // from memory, and when it has been read
-		w.cloud.Books.Reset()
-		w.refused(svc, nodes, "spec.ports[1].protocol")
-		w.writes(0)
+		env.Cloud.RequestLog.Reset()
+		env.refused(svc, nodes, "spec.ports[1].protocol")
+		env.writes(0)
 	}
 }

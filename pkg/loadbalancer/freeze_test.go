@@ -19,9 +19,9 @@ import (
 )
 
 // nodePorts gives the IDs of the ports of servers.
-func (w *world) nodePorts() []string {
+func (env *environment) nodePorts() []string {
 	var ids []string
-	for _, port := range w.cloud.Neutron.Ports() {
+	for _, port := range env.Cloud.Neutron.Ports() {
 		if strings.HasPrefix(port.DeviceOwner, "compute") {
 			ids = append(ids, port.ID)
 		}
@@ -33,7 +33,7 @@ func (w *world) nodePorts() []string {
 // replaced, its members and their security groups are the new ones; an address that
 // is taken off is put back; and when it is deleted, nothing is left. Also if the
 // controller is started anew in between, and knows nothing but what it sees.
-func TestWhatARefusedServiceHasIsKeptAlive(t *testing.T) {
+func TestRefusal_KeepsAliveWhatServiceHas(t *testing.T) {
 	t.Parallel()
 	for name, way := range waysOfRefusal() {
 		for _, restart := range []bool{false, true} {
@@ -46,42 +46,42 @@ func TestWhatARefusedServiceHasIsKeptAlive(t *testing.T) {
 }
 
 func keptAlive(t *testing.T, way refusing, restart bool) {
-	w := newWorld(t, worldOptions{keys: managed("per-service", "create-monitor", "true")})
-	nodes, svc := w.nodes(3), service("web", 2)
+	env := newEnvironment(t, environmentOptions{keys: managed("per-service", "create-monitor", "true")})
+	nodes, svc := env.nodes(3), service("web", 2)
 	if way.prepare != nil {
-		way.prepare(w, svc)
+		way.prepare(env, svc)
 	}
-	w.ensure(svc, nodes)
-	address, id := svc.Status.LoadBalancer.Ingress[0].IP, w.loadBalancer().ID
-	way.spoil(w, svc)
+	env.ensure(svc, nodes)
+	address, id := svc.Status.LoadBalancer.Ingress[0].IP, env.loadBalancer().ID
+	way.spoil(env, svc)
 	begin := func() {
 		if restart {
-			w.restart()
+			env.restart()
 		}
 	}
-	others := len(w.cloud.Octavia.Snapshot()) - 1
+	others := len(env.Cloud.Octavia.Snapshot()) - 1
 	refusal := func(nodes []*v1.Node) {
 		t.Helper()
-		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
 		if err == nil || !strings.Contains(err.Error(), way.want) || !strings.Contains(err.Error(), "follows the nodes") {
 			t.Fatalf("got %v, want that %q is refused, and that the nodes are followed", err, way.want)
 		}
-		if got := w.refusedFor(); got != way.reason {
+		if got := env.refusedFor(); got != way.reason {
 			t.Errorf("counted as %q, want %q", got, way.reason)
 		}
 	}
 	refusal(nodes)
 
 	begin()
-	replaced := []*v1.Node{w.node(3), w.node(4), w.node(5)}
-	if _, err := w.engine.Repair(w.ctx, svc, replaced, there); err != nil {
+	replaced := []*v1.Node{env.node(3), env.node(4), env.node(5)}
+	if _, err := env.engine.Repair(env.ctx, svc, replaced, there); err != nil {
 		t.Fatalf("the change of nodes: %v", err)
 	}
-	w.kept(id, replaced, address)
+	env.kept(id, replaced, address)
 
-	for _, fip := range w.cloud.Neutron.FloatingIPs() {
+	for _, fip := range env.Cloud.Neutron.FloatingIPs() {
 		if fip.Address == address {
-			if _, err := w.cloud.Neutron.AssociateFloatingIP(fip.ID, "", ""); err != nil {
+			if _, err := env.Cloud.Neutron.AssociateFloatingIP(fip.ID, "", ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -90,131 +90,131 @@ func keptAlive(t *testing.T, way refusing, restart bool) {
 	if restart {
 		refusal(replaced)
 	} else {
-		w.notice(svc)
-		if _, err := w.engine.Repair(w.ctx, svc, replaced, there); err != nil {
+		env.notice(svc)
+		if _, err := env.engine.Repair(env.ctx, svc, replaced, there); err != nil {
 			t.Fatalf("the lost address: %v", err)
 		}
 	}
-	w.kept(id, replaced, address)
-	w.cloud.Books.Reset()
-	if _, err := w.engine.Repair(w.ctx, svc, replaced, there); err != nil {
+	env.kept(id, replaced, address)
+	env.Cloud.RequestLog.Reset()
+	if _, err := env.engine.Repair(env.ctx, svc, replaced, there); err != nil {
 		t.Errorf("once more: %v", err)
 	}
 	if !way.byCloud {
-		w.writes(0)
+		env.writes(0)
 	}
 
 	begin()
 	leaving := svc.DeepCopy()
 	now := nowTime()
 	leaving.DeletionTimestamp = &now
-	w.delete(leaving)
+	env.delete(leaving)
 	if way.shared {
-		if left := ports(w.loadBalancer()); len(left) != 1 {
+		if left := ports(env.loadBalancer()); len(left) != 1 {
 			t.Errorf("listeners %v are left", left)
 		}
-		if left := w.groups(); len(left) > 0 {
+		if left := env.groups(); len(left) > 0 {
 			t.Errorf("security groups are left: %v", left)
 		}
 	} else {
-		w.loadBalancers(others)
-		if _, left := w.addresses()[address]; left {
+		env.loadBalancers(others)
+		if _, left := env.addresses()[address]; left {
 			t.Error("the floating IP is left")
 		}
-		w.goneWithGroups(leaving)
+		env.goneWithGroups(leaving)
 	}
-	if got := w.refusedFor(); got != "" {
+	if got := env.refusedFor(); got != "" {
 		t.Errorf("a Service that is gone counts as %q", got)
 	}
 }
 
 // kept fails unless a load balancer serves these nodes, which its security group is
 // on, at its address, with monitors.
-func (w *world) kept(id string, nodes []*v1.Node, address string) {
-	w.t.Helper()
-	if err := w.cloud.WaitSettled(w.ctx); err != nil {
-		w.t.Fatal(err)
+func (env *environment) kept(id string, nodes []*v1.Node, address string) {
+	env.T.Helper()
+	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
+		env.T.Fatal(err)
 	}
-	lb, ok := w.find(id)
+	lb, ok := env.find(id)
 	if !ok {
-		w.t.Fatal("the load balancer is gone")
+		env.T.Fatal("the load balancer is gone")
 	}
-	if got := w.addresses()[address]; got != lb.VIP.PortID {
-		w.t.Errorf("address %s is on port %q, want the VIP", address, got)
+	if got := env.addresses()[address]; got != lb.VIP.PortID {
+		env.T.Errorf("address %s is on port %q, want the VIP", address, got)
 	}
 	for _, listener := range lb.Listeners {
 		if listener.ProtocolPort > 81 {
 			continue
 		}
 		at := slices.IndexFunc(lb.Pools, func(p *octavia.Pool) bool { return p.ID == listener.DefaultPoolID })
-		w.poolIs(lb.Pools[at], nodes)
+		env.poolIs(lb.Pools[at], nodes)
 		if lb.Pools[at].Monitor == nil {
-			w.t.Errorf("port %d has lost its monitor", listener.ProtocolPort)
+			env.T.Errorf("port %d has lost its monitor", listener.ProtocolPort)
 		}
 	}
-	w.uses(w.group().ID, nodes...)
+	env.uses(env.group().ID, nodes...)
 }
 
 // After a restart nobody knows what was last good: it is what is seen first. What
 // others change from then on is brought back.
-func TestDriftOfARefusedServiceIsRepaired(t *testing.T) {
+func TestRefusal_StillRepairsDrift(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(*world, octavia.LoadBalancer) error
+		spoil func(*environment, octavia.LoadBalancer) error
 		told  string
 	}{
-		"a listener deleted": {func(w *world, lb octavia.LoadBalancer) error {
-			return octaviaAsSomebodyElse(w.t, w).Octavia().DeleteListener(w.ctx, lb.Listeners[0].ID)
+		"a listener deleted": {func(env *environment, lb octavia.LoadBalancer) error {
+			return octaviaAsSomebodyElse(env.T, env).Octavia().DeleteListener(env.ctx, lb.Listeners[0].ID)
 		}, "listener TCP/"},
-		"a monitor deleted": {func(w *world, lb octavia.LoadBalancer) error {
-			return octaviaAsSomebodyElse(w.t, w).Octavia().DeleteMonitor(w.ctx, lb.Pools[0].Monitor.ID)
+		"a monitor deleted": {func(env *environment, lb octavia.LoadBalancer) error {
+			return octaviaAsSomebodyElse(env.T, env).Octavia().DeleteMonitor(env.ctx, lb.Pools[0].Monitor.ID)
 		}, "create TCP every"},
-		"a security group taken off": {func(w *world, _ octavia.LoadBalancer) error {
-			for _, id := range w.nodePorts() {
-				if _, err := w.cloud.Neutron.UpdatePort(id, neutron.PortUpdate{SecurityGroups: &[]string{w.defaultGroup()}}); err != nil {
+		"a security group taken off": {func(env *environment, _ octavia.LoadBalancer) error {
+			for _, id := range env.nodePorts() {
+				if _, err := env.Cloud.Neutron.UpdatePort(id, neutron.PortUpdate{SecurityGroups: &[]string{env.defaultGroup()}}); err != nil {
 					return err
 				}
 			}
 			return nil
 		}, "security group"},
-		"the floating IP deleted": {func(w *world, _ octavia.LoadBalancer) error {
-			return w.cloud.Neutron.ReleaseFloatingIP(w.cloud.Neutron.FloatingIPs()[0].ID)
+		"the floating IP deleted": {func(env *environment, _ octavia.LoadBalancer) error {
+			return env.Cloud.Neutron.ReleaseFloatingIP(env.Cloud.Neutron.FloatingIPs()[0].ID)
 		}, "floating IP"},
 	} {
 		for _, restart := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: ", after a restart"}[restart], func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, worldOptions{keys: managed("per-service", "create-monitor", "true")})
-				nodes, svc := w.nodes(3), service("web", 2)
-				w.ensure(svc, nodes)
+				env := newEnvironment(t, environmentOptions{keys: managed("per-service", "create-monitor", "true")})
+				nodes, svc := env.nodes(3), service("web", 2)
+				env.ensure(svc, nodes)
 				svc.Annotations[annotation.MaxMembers] = "many"
 				if restart {
-					w.restart()
+					env.restart()
 				}
-				w.refused(svc, nodes, "follows the nodes")
-				lb := w.loadBalancer()
-				w.told()
-				if err := c.spoil(w, lb); err != nil {
+				env.refused(svc, nodes, "follows the nodes")
+				lb := env.loadBalancer()
+				env.told()
+				if err := c.spoil(env, lb); err != nil {
 					t.Fatal(err)
 				}
-				if err := w.cloud.WaitSettled(w.ctx); err != nil {
+				if err := env.Cloud.WaitSettled(env.ctx); err != nil {
 					t.Fatal(err)
 				}
-				w.repair(svc, nodes)
-				w.kept(lb.ID, nodes, svc.Status.LoadBalancer.Ingress[0].IP)
-				if got := ports(w.loadBalancer()); !slices.Equal(got, ports(lb)) {
+				env.repair(svc, nodes)
+				env.kept(lb.ID, nodes, svc.Status.LoadBalancer.Ingress[0].IP)
+				if got := ports(env.loadBalancer()); !slices.Equal(got, ports(lb)) {
 					t.Errorf("listeners %v, were %v", got, ports(lb))
 				}
-				w.floatingIPs(1)
-				if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
+				env.floatingIPs(1)
+				if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
 					t.Errorf("events:\n%s\nwant one of drift with %q", told, c.told)
 				}
 				delete(svc.Annotations, annotation.MaxMembers)
-				w.ensure(svc, nodes)
-				if got := w.refusedFor(); got != "" {
+				env.ensure(svc, nodes)
+				if got := env.refusedFor(); got != "" {
 					t.Errorf("a Service that is good again counts as %q", got)
 				}
-				w.unchanged(svc, nodes)
+				env.unchanged(svc, nodes)
 			})
 		}
 	}
@@ -222,114 +222,114 @@ func TestDriftOfARefusedServiceIsRepaired(t *testing.T) {
 
 // The status that comes with the refusal is to be published: clients would go to an
 // address that is somebody else's by then.
-func TestARefusedServiceWhoseFloatingIPIsGoneGetsAnother(t *testing.T) {
+func TestRefusal_ReplacesLostFloatingIP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	before := w.cloud.Neutron.FloatingIPs()[0]
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	before := env.Cloud.Neutron.FloatingIPs()[0]
 	svc.Annotations[annotation.MaxMembers] = "many"
-	w.restart()
-	w.floatingIP("127.200.7.7", "somebody's")
-	if err := w.cloud.Neutron.ReleaseFloatingIP(before.ID); err != nil {
+	env.restart()
+	env.floatingIP("127.200.7.7", "somebody's")
+	if err := env.Cloud.Neutron.ReleaseFloatingIP(before.ID); err != nil {
 		t.Fatal(err)
 	}
-	status, err := w.engine.Ensure(w.ctx, svc, nodes)
+	status, err := env.engine.Ensure(env.ctx, svc, nodes)
 	if err == nil || status == nil || len(status.Ingress) != 1 {
 		t.Fatalf("status %v, error %v", status, err)
 	}
-	if got, want := w.addresses()[status.Ingress[0].IP], w.loadBalancer().VIP.PortID; got != want {
+	if got, want := env.addresses()[status.Ingress[0].IP], env.loadBalancer().VIP.PortID; got != want {
 		t.Errorf("address %s is on port %q, want %s", status.Ingress[0].IP, got, want)
 	}
-	w.floatingIPs(2)
+	env.floatingIPs(2)
 }
 
 // The load balancer of a refused Service that is deleted by somebody else is made anew
 // as it was last good, as long as that is known.
-func TestARefusedServiceGetsItsLoadBalancerBack(t *testing.T) {
+func TestRefusal_RestoresDeletedLoadBalancer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 2)
-	w.ensure(svc, nodes)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 2)
+	env.ensure(svc, nodes)
 	address := svc.Status.LoadBalancer.Ingress[0].IP
 	svc.Annotations[annotation.MaxMembers] = "many"
-	w.refused(svc, nodes, "many")
-	if err := octaviaAsSomebodyElse(t, w).Octavia().DeleteLoadBalancer(w.ctx, w.loadBalancer().ID, true); err != nil {
+	env.refused(svc, nodes, "many")
+	if err := octaviaAsSomebodyElse(t, env).Octavia().DeleteLoadBalancer(env.ctx, env.loadBalancer().ID, true); err != nil {
 		t.Fatal(err)
 	}
-	w.loadBalancers(0)
-	w.repair(svc, nodes)
-	if lb := w.loadBalancer(); len(lb.Listeners) != 2 || w.addresses()[address] != lb.VIP.PortID {
-		t.Errorf("listeners %v, addresses %v", ports(lb), w.addresses())
+	env.loadBalancers(0)
+	env.repair(svc, nodes)
+	if lb := env.loadBalancer(); len(lb.Listeners) != 2 || env.addresses()[address] != lb.VIP.PortID {
+		t.Errorf("listeners %v, addresses %v", ports(lb), env.addresses())
 	}
 }
 
 // A new load balancer that cannot be finished in the place of the old one does not take
 // the nodes away from that.
-func TestALoadBalancerThatIsBeingReplacedFollowsItsNodes(t *testing.T) {
+func TestReplacement_LetsOldLoadBalancerFollowNodes(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {
 		t.Run(map[bool]string{true: "after a restart"}[restart], func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: map[string]string{"provider-requires-serial-api-calls": "true"}})
-			nodes, svc := w.nodes(3), service("web", 1)
-			w.ensure(svc, nodes)
-			old, address := w.loadBalancer().ID, svc.Status.LoadBalancer.Ingress[0].IP
-			svc.Annotations[annotation.AllowReplace], svc.Annotations[annotation.FlavorID] = "true", w.catalogue().ID
-			w.cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: listenersRoute, Status: http.StatusForbidden,
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"provider-requires-serial-api-calls": "true"}})
+			nodes, svc := env.nodes(3), service("web", 1)
+			env.ensure(svc, nodes)
+			old, address := env.loadBalancer().ID, svc.Status.LoadBalancer.Ingress[0].IP
+			svc.Annotations[annotation.AllowReplace], svc.Annotations[annotation.FlavorID] = "true", env.catalogue().ID
+			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: listenersRoute, Status: http.StatusForbidden,
 				Body: `{"faultcode": "Client", "faultstring": "Quota has been met for resources: Listener"}`})
-			w.refused(svc, nodes, "follows the nodes")
-			w.loadBalancers(2)
+			env.refused(svc, nodes, "follows the nodes")
+			env.loadBalancers(2)
 			if restart {
-				w.restart()
+				env.restart()
 			}
-			replaced := []*v1.Node{w.node(3), w.node(4)}
-			if _, err := w.engine.Repair(w.ctx, svc, replaced, there); err != nil {
+			replaced := []*v1.Node{env.node(3), env.node(4)}
+			if _, err := env.engine.Repair(env.ctx, svc, replaced, there); err != nil {
 				t.Fatal(err)
 			}
-			w.loadBalancers(2)
-			lb, _ := w.find(old)
-			w.poolIs(lb.Pools[0], replaced)
-			if w.addresses()[address] != lb.VIP.PortID {
-				t.Errorf("addresses %v", w.addresses())
+			env.loadBalancers(2)
+			lb, _ := env.find(old)
+			env.poolIs(lb.Pools[0], replaced)
+			if env.addresses()[address] != lb.VIP.PortID {
+				t.Errorf("addresses %v", env.addresses())
 			}
-			w.cloud.Faults.Clear()
-			w.ensure(svc, replaced)
-			if lb := w.loadBalancer(); lb.ID == old || w.addresses()[address] != lb.VIP.PortID {
-				t.Errorf("it is not replaced: %v", w.addresses())
+			env.Cloud.Faults.Clear()
+			env.ensure(svc, replaced)
+			if lb := env.loadBalancer(); lb.ID == old || env.addresses()[address] != lb.VIP.PortID {
+				t.Errorf("it is not replaced: %v", env.addresses())
 			}
-			w.membersAre(replaced)
+			env.membersAre(replaced)
 		})
 	}
 }
 
 // Where the quota of members does not let a pool grow, those that are gone make room.
-func TestMembersThatAreGoneMakeRoomInTheirQuota(t *testing.T) {
+func TestQuota_OfMembersIsFreedByNodesThatAreGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Quota: map[string]int{"member": 3}}})
-	nodes, svc := w.nodes(3), service("web", 1)
-	w.ensure(svc, nodes)
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Quota: map[string]int{"member": 3}}})
+	nodes, svc := env.nodes(3), service("web", 1)
+	env.ensure(svc, nodes)
 	var grown []*v1.Node
 	for i := range 5 {
-		grown = append(grown, w.node(3+i))
+		grown = append(grown, env.node(3+i))
 	}
 	for range 2 { // nobody else tells it, nor tries again
-		if _, err := w.engine.Repair(w.ctx, svc, grown, there); err == nil || !strings.Contains(err.Error(), "follows the nodes") {
+		if _, err := env.engine.Repair(env.ctx, svc, grown, there); err == nil || !strings.Contains(err.Error(), "follows the nodes") {
 			t.Errorf("got %v, want the refusal", err)
 		}
-		w.membersAre(grown[:3])
-		if got := w.refusedFor(); got != "quota" {
+		env.membersAre(grown[:3])
+		if got := env.refusedFor(); got != "quota" {
 			t.Errorf("counted as %q", got)
 		}
 	}
-	w.refused(svc, grown, "follows the nodes")
-	if _, err := w.engine.Repair(w.ctx, svc, grown, there); err != nil {
+	env.refused(svc, grown, "follows the nodes")
+	if _, err := env.engine.Repair(env.ctx, svc, grown, there); err != nil {
 		t.Errorf("told twice: %v", err)
 	}
-	w.cloud.Octavia.SetQuota(w.cloud.Account.ProjectID, "member", -1)
-	w.ensure(svc, grown)
-	w.membersAre(grown)
-	if got := w.refusedFor(); got != "" {
+	env.Cloud.Octavia.SetQuota(env.Cloud.Account.ProjectID, "member", -1)
+	env.ensure(svc, grown)
+	env.membersAre(grown)
+	if got := env.refusedFor(); got != "" {
 		t.Errorf("counted as %q", got)
 	}
 }
@@ -337,82 +337,82 @@ func TestMembersThatAreGoneMakeRoomInTheirQuota(t *testing.T) {
 // With provider ovn the security group is what keeps clients out: it stays as it is while
 // nobody knows whom the Service lets in, and nodes on which it would be of no use stay
 // out.
-func TestARefusedServiceIsOpenedNoWider(t *testing.T) {
+func TestRefusal_OpensServiceNoWider(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: managed("per-service", "lb-provider", "ovn")})
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{keys: managed("per-service", "lb-provider", "ovn")})
+	nodes, svc := env.nodes(2), service("web", 1)
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "192.0.2.0/24"}
-	w.ensure(svc, nodes)
-	rules := rulesOf(w.group())
+	env.ensure(svc, nodes)
+	rules := rulesOf(env.group())
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "all"}
-	w.restart()
-	replaced := []*v1.Node{w.node(2), w.node(3)}
-	w.refused(svc, replaced, "follows the nodes")
-	w.membersAre(replaced)
-	w.rules(w.group(), rules...)
-	w.uses(w.group().ID, replaced...)
+	env.restart()
+	replaced := []*v1.Node{env.node(2), env.node(3)}
+	env.refused(svc, replaced, "follows the nodes")
+	env.membersAre(replaced)
+	env.rules(env.group(), rules...)
+	env.uses(env.group().ID, replaced...)
 
-	open, off := w.node(4), false
-	for _, p := range w.cloud.Neutron.Ports() {
+	open, off := env.node(4), false
+	for _, p := range env.Cloud.Neutron.Ports() {
 		if p.FixedIPs[0].Address == open.Status.Addresses[0].Address {
-			if _, err := w.cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{SecurityGroups: &[]string{}, PortSecurity: &off}); err != nil {
+			if _, err := env.Cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{SecurityGroups: &[]string{}, PortSecurity: &off}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "192.0.2.0/24"}
-	w.refused(svc, []*v1.Node{replaced[1], open}, "follows the nodes")
-	w.membersAre(replaced[1:])
-	w.rules(w.group(), rules...)
+	env.refused(svc, []*v1.Node{replaced[1], open}, "follows the nodes")
+	env.membersAre(replaced[1:])
+	env.rules(env.group(), rules...)
 }
 
 // Who shares a load balancer is kept alive there as well.
-func TestARefusedServiceOnASharedLoadBalancerFollowsItsNodes(t *testing.T) {
+func TestRefusal_FollowsNodesOnSharedLoadBalancer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes := w.nodes(2)
-	w.ensure(service("owner", 1), nodes)
-	guest := onto("guest", w.loadBalancer(), 443)
-	w.ensure(guest, nodes)
+	env := newEnvironment(t, environmentOptions{})
+	nodes := env.nodes(2)
+	env.ensure(service("owner", 1), nodes)
+	guest := onto("guest", env.loadBalancer(), 443)
+	env.ensure(guest, nodes)
 	guest.Annotations[annotation.MaxMembers] = "many"
-	w.restart()
-	replaced := []*v1.Node{w.node(2), w.node(3)}
-	w.refused(guest, replaced, "follows the nodes")
-	lb := w.loadBalancer()
+	env.restart()
+	replaced := []*v1.Node{env.node(2), env.node(3)}
+	env.refused(guest, replaced, "follows the nodes")
+	lb := env.loadBalancer()
 	for _, pool := range lb.Pools {
 		if strings.Contains(pool.Name, "guest") {
-			w.poolIs(pool, replaced)
+			env.poolIs(pool, replaced)
 		} else {
-			w.poolIs(pool, nodes)
+			env.poolIs(pool, nodes)
 		}
 	}
-	w.delete(guest)
-	if left := ports(w.loadBalancer()); len(left) != 1 {
+	env.delete(guest)
+	if left := ports(env.loadBalancer()); len(left) != 1 {
 		t.Errorf("listeners %v are left", left)
 	}
 }
 
 // A refusal is one event, and so is what else is told: however often it is tried
 // again, and whatever is tried in between.
-func TestARefusalIsToldOnce(t *testing.T) {
+func TestRefusal_RepeatsNoEventAndIsRetriedSlowly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
 	svc.Annotations[annotation.MaxMembers] = "many"
 	svc.Annotations["loadbalancer.openstack.org/floating-netwrok-id"] = "x"
-	w.told()
+	env.told()
 	for range 3 {
-		_, err := w.engine.Ensure(w.ctx, svc, nodes)
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
 		var later *api.RetryError
 		if !errors.As(err, &later) || later.RetryAfter() < time.Minute {
 			t.Errorf("it is tried again at once: %v", err)
 		}
-		if _, err := w.engine.Repair(w.ctx, svc, nodes, there); err != nil {
+		if _, err := env.engine.Repair(env.ctx, svc, nodes, there); err != nil {
 			t.Error(err)
 		}
 	}
-	if told := w.told(); strings.Count(told, "\n") != 0 || !strings.Contains(told, "did you mean") {
+	if told := env.told(); strings.Count(told, "\n") != 0 || !strings.Contains(told, "did you mean") {
 		t.Errorf("events:\n%s\nwant one", told)
 	}
 }

@@ -14,7 +14,7 @@ import (
 type refusing struct {
 	// prepare comes before there is a load balancer, spoil when it is there; either may be
 	// nil.
-	prepare, spoil func(w *world, svc *v1.Service)
+	prepare, spoil func(w *environment, svc *v1.Service)
 	// want is in the error, reason is that of the metric.
 	want, reason string
 	// byCloud tells that the cloud refuses it, after the first write; shared, that somebody
@@ -27,26 +27,26 @@ const (
 	absent         = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
 )
 
-func annotated(name, value string) func(*world, *v1.Service) {
-	return func(_ *world, svc *v1.Service) { svc.Annotations[name] = value }
+func annotated(name, value string) func(*environment, *v1.Service) {
+	return func(_ *environment, svc *v1.Service) { svc.Annotations[name] = value }
 }
 
 // anotherPort has the Service ask for one port more.
-func anotherPort(_ *world, svc *v1.Service) {
+func anotherPort(_ *environment, svc *v1.Service) {
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
 }
 
 // answered has the cloud answer so to a kind of request from now on, and the Service ask
 // for something that needs it.
-func answered(method, route string, status int, body string, ask func(*world, *v1.Service)) func(*world, *v1.Service) {
-	return func(w *world, svc *v1.Service) {
-		w.cloud.Faults.Add(faults.Rule{Method: method, Route: route, Status: status, Body: body, Worded: body == ""})
-		ask(w, svc)
+func answered(method, route string, status int, body string, ask func(*environment, *v1.Service)) func(*environment, *v1.Service) {
+	return func(env *environment, svc *v1.Service) {
+		env.Cloud.Faults.Add(faults.Rule{Method: method, Route: route, Status: status, Body: body, Worded: body == ""})
+		ask(env, svc)
 	}
 }
 
-func classed(w *world, svc *v1.Service) {
-	w.conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"gold": {FloatingNetworkID: w.cloud.ExternalNetwork.ID}}
+func classed(env *environment, svc *v1.Service) {
+	env.Conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"gold": {FloatingNetworkID: env.Cloud.ExternalNetwork.ID}}
 	svc.Annotations[annotation.Class] = "gold"
 }
 
@@ -61,59 +61,59 @@ func waysOfRefusal() map[string]refusing {
 		"a selector that is none":      {spoil: annotated(annotation.NodeSelector, "a in ("), want: annotation.NodeSelector, reason: "invalid"},
 		"a selector that matches none": {spoil: annotated(annotation.NodeSelector, "zone=nowhere"), want: "none of 3 nodes", reason: "invalid"},
 		"a host name that is none":     {spoil: annotated(annotation.Hostname, "a b"), want: annotation.Hostname, reason: "invalid"},
-		"a port without a NodePort":    {spoil: func(w *world, svc *v1.Service) { anotherPort(w, svc); svc.Spec.Ports[2].NodePort = 0 }, want: "nodePort", reason: "invalid"},
-		"a source range that is none":  {spoil: func(_ *world, svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"all"} }, want: "all", reason: "invalid"},
-		"a limit of cloud.conf":        {prepare: func(w *world, _ *v1.Service) { w.conf.LoadBalancer.MaxPorts = 2 }, spoil: anotherPort, want: "max-ports", reason: "invalid"},
+		"a port without a NodePort":    {spoil: func(env *environment, svc *v1.Service) { anotherPort(env, svc); svc.Spec.Ports[2].NodePort = 0 }, want: "nodePort", reason: "invalid"},
+		"a source range that is none":  {spoil: func(_ *environment, svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"all"} }, want: "all", reason: "invalid"},
+		"a limit of cloud.conf":        {prepare: func(env *environment, _ *v1.Service) { env.Conf.LoadBalancer.MaxPorts = 2 }, spoil: anotherPort, want: "max-ports", reason: "invalid"},
 		"an annotation that is denied": {spoil: annotated(annotation.FloatingIPID, absent), want: "deny-annotations", reason: "invalid"},
 		"a typing error":               {prepare: annotated(annotation.ClientData, "5000"), spoil: annotated(annotation.ClientData, "5s"), want: "would change the load balancer", reason: "invalid"},
-		"two ways to name a floating IP": {prepare: func(w *world, _ *v1.Service) {
-			w.conf.LoadBalancer.DenyAnnotations = ""
-			w.restart() // it is read once
-		}, spoil: func(_ *world, svc *v1.Service) {
+		"two ways to name a floating IP": {prepare: func(env *environment, _ *v1.Service) {
+			env.Conf.LoadBalancer.DenyAnnotations = ""
+			env.restart() // it is read once
+		}, spoil: func(_ *environment, svc *v1.Service) {
 			svc.Annotations[annotation.FloatingIPTag] = "x"
 			svc.Spec.LoadBalancerIP = "127.200.9.9"
 		}, want: "also named by", reason: "unsupported"},
 		"a class that is not there":  {spoil: annotated(annotation.Class, "gone"), want: "gone", reason: "unavailable"},
-		"a class that is gone":       {prepare: classed, spoil: func(w *world, _ *v1.Service) { w.conf.LoadBalancerClass = nil }, want: "gold", reason: "unavailable"},
+		"a class that is gone":       {prepare: classed, spoil: func(env *environment, _ *v1.Service) { env.Conf.LoadBalancerClass = nil }, want: "gold", reason: "unavailable"},
 		"a flavor that is not there": {spoil: annotated(annotation.FlavorID, "no-such-flavor"), want: "no-such-flavor", reason: "unavailable"},
-		"a certificate that is not there": {spoil: func(w *world, svc *v1.Service) {
-			svc.Annotations[annotation.TLSContainer] = w.cloud.URL() + "/key-manager/v1/secrets/" + absent
+		"a certificate that is not there": {spoil: func(env *environment, svc *v1.Service) {
+			svc.Annotations[annotation.TLSContainer] = env.Cloud.URL() + "/key-manager/v1/secrets/" + absent
 		}, want: "Not found", reason: "unavailable"},
 		"a certificate that has vanished": {
-			prepare: func(w *world, svc *v1.Service) { svc.Annotations[annotation.TLSContainer] = w.certificate() },
+			prepare: func(env *environment, svc *v1.Service) { svc.Annotations[annotation.TLSContainer] = env.certificate() },
 			spoil:   answered(http.MethodGet, "/key-manager/v1/secrets/**", http.StatusNotFound, "", anotherPort), want: "Not found", reason: "unavailable"},
 		"a certificate that nobody can look for": {
-			spoil: answered(http.MethodGet, "/key-manager/v1/secrets/**", http.StatusForbidden, "", func(w *world, svc *v1.Service) {
-				svc.Annotations[annotation.TLSContainer] = w.certificate()
+			spoil: answered(http.MethodGet, "/key-manager/v1/secrets/**", http.StatusForbidden, "", func(env *environment, svc *v1.Service) {
+				svc.Annotations[annotation.TLSContainer] = env.certificate()
 			}), want: "403", reason: "unavailable"},
-		"an address that is in use": {spoil: func(w *world, svc *v1.Service) {
-			used := w.floatingIP("127.200.7.7", "somebody's")
-			if _, err := w.cloud.Neutron.AssociateFloatingIP(used.ID, w.nodePorts()[0], ""); err != nil {
-				w.t.Fatal(err)
+		"an address that is in use": {spoil: func(env *environment, svc *v1.Service) {
+			used := env.floatingIP("127.200.7.7", "somebody's")
+			if _, err := env.Cloud.Neutron.AssociateFloatingIP(used.ID, env.nodePorts()[0], ""); err != nil {
+				env.T.Fatal(err)
 			}
 			svc.Spec.LoadBalancerIP = "127.200.7.7"
 		}, want: "in use", reason: "unavailable"},
-		"another's load balancer": {spoil: func(w *world, svc *v1.Service) {
-			svc.Annotations[annotation.LoadBalancerID] = w.byHand("kube_service_other_default_web", "Kubernetes external service default/web from cluster other").ID
+		"another's load balancer": {spoil: func(env *environment, svc *v1.Service) {
+			svc.Annotations[annotation.LoadBalancerID] = env.byHand("kube_service_other_default_web", "Kubernetes external service default/web from cluster other").ID
 		}, want: "is not this Service's", reason: "not_owned"},
-		"a port that is taken": {spoil: func(w *world, svc *v1.Service) {
-			foreignListener(w.t, w, w.loadBalancer().ID, 443)
-			anotherPort(w, svc)
+		"a port that is taken": {spoil: func(env *environment, svc *v1.Service) {
+			foreignListener(env.T, env, env.loadBalancer().ID, 443)
+			anotherPort(env, svc)
 		}, want: "is taken", reason: "conflict", shared: true},
 		"a quota of listeners": {spoil: answered(http.MethodPost, listenersRoute, http.StatusForbidden, quotaMet("Listener"), anotherPort), want: "Quota has been met", reason: "quota", byCloud: true},
 		"a quota of pools":     {spoil: answered(http.MethodPost, "/load-balancer/v2.0/lbaas/pools", http.StatusForbidden, quotaMet("Pool"), anotherPort), want: "Quota has been met", reason: "quota", byCloud: true},
 		"a quota of monitors": {spoil: answered(http.MethodPost, "/load-balancer/v2.0/lbaas/healthmonitors", http.StatusForbidden, quotaMet("Health Monitor"), anotherPort),
 			want: "Quota has been met", reason: "quota", byCloud: true},
-		"a quota of load balancers": {spoil: answered(http.MethodPost, lbRoute, http.StatusForbidden, quotaMet("Load Balancer"), func(w *world, svc *v1.Service) {
+		"a quota of load balancers": {spoil: answered(http.MethodPost, lbRoute, http.StatusForbidden, quotaMet("Load Balancer"), func(env *environment, svc *v1.Service) {
 			svc.Annotations[annotation.AllowReplace] = "true"
-			svc.Annotations[annotation.FlavorID] = w.catalogue().ID
+			svc.Annotations[annotation.FlavorID] = env.catalogue().ID
 		}), want: "Quota has been met", reason: "quota", byCloud: true},
 		"a quota of floating IPs": {spoil: answered(http.MethodPost, fipRoute, http.StatusConflict, `{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['floatingip'].", "detail": ""}}`,
-			func(_ *world, svc *v1.Service) { svc.Spec.LoadBalancerIP = "127.200.7.7" }), want: "Quota exceeded", reason: "quota", byCloud: true},
+			func(_ *environment, svc *v1.Service) { svc.Spec.LoadBalancerIP = "127.200.7.7" }), want: "Quota exceeded", reason: "quota", byCloud: true},
 		"a quota of rules": {spoil: answered(http.MethodPost, rulesRoute, http.StatusConflict, `{"NeutronError": {"type": "OverQuota", "message": "Quota exceeded for resources: ['security_group_rule'].", "detail": ""}}`, anotherPort),
 			want: "security_group_rule", reason: "quota", byCloud: true},
 		"a full subnet": {spoil: answered(http.MethodPost, fipRoute, http.StatusConflict, `{"NeutronError": {"type": "IpAddressGenerationFailure", "message": "No more IP addresses available on network x.", "detail": ""}}`,
-			func(_ *world, svc *v1.Service) { svc.Spec.LoadBalancerIP = "127.200.7.7" }), want: "No more IP addresses", reason: "quota", byCloud: true},
+			func(_ *environment, svc *v1.Service) { svc.Spec.LoadBalancerIP = "127.200.7.7" }), want: "No more IP addresses", reason: "quota", byCloud: true},
 		"a conflict that stays": {spoil: answered(http.MethodPost, listenersRoute, http.StatusConflict, `{"faultcode": "Client", "faultstring": "Another Listener on this Load Balancer is already using protocol_port 443"}`, anotherPort),
 			want: "already using", reason: "conflict", byCloud: true},
 		"a value that the cloud refuses": {spoil: answered(http.MethodPut, listenersRoute+"/*", http.StatusBadRequest, `{"faultcode": "Client", "faultstring": "Invalid input for field/attribute timeout_client_data"}`,

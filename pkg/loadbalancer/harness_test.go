@@ -26,10 +26,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 const (
@@ -38,18 +39,16 @@ const (
 	fipRoute  = "/network/v2.0/floatingips"
 )
 
-// world is a simulated cloud and a Reconciler that works on it.
-type world struct {
-	t      *testing.T
-	cloud  *simulator.Cloud
+// environment is a simulated cloud and a Reconciler that works on it.
+type environment struct {
+	*simulated.Environment
 	engine *loadbalancer.Reconciler
 	events *record.FakeRecorder
 	ctx    context.Context
-	conf   config.Config
 	// clusterName is --cluster-name; clusterUID is the UID of kube-system.
 	clusterName, clusterUID string
 	clock                   clock.WithTicker
-	options                 worldOptions
+	options                 environmentOptions
 	// members are the nodes of the cluster.
 	members []v1.Node
 	// sharing are the annotations of namespaces that say whom they let share.
@@ -59,8 +58,8 @@ type world struct {
 	counted *sync.Map
 }
 
-// worldOptions change what newWorld sets up.
-type worldOptions struct {
+// environmentOptions change what newEnvironment sets up.
+type environmentOptions struct {
 	simulator simulator.Options
 	// keys are lines of [LoadBalancer].
 	keys map[string]string
@@ -92,131 +91,122 @@ func fastTiming() driver.Timing {
 	}
 }
 
-func newWorld(t *testing.T, options worldOptions) *world {
+func newEnvironment(t *testing.T, options environmentOptions) *environment {
 	t.Helper()
 	if options.simulator.Delays == nil {
 		options.simulator.Delays = fastDelays()
 	}
 	options.simulator.Config.LoadBalancer = options.keys
-	cloud, err := simulator.Start(options.simulator)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cloud.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	w := &world{t: t, cloud: cloud, ctx: ctx, conf: readConf(t, cloud.CloudConf()), clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
+	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
 		clock: cmp.Or[clock.WithTicker](options.clock, clock.RealClock{}), options: options}
-	w.conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
-	w.engine, w.events = w.controller(w.clusterUID)
-	return w
+	env.Conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
+	env.engine, env.events = env.controller(env.clusterUID)
+	return env
 }
 
-func readConf(t *testing.T, text string) config.Config {
+func readConf(t *testing.T, text string) *config.Config {
 	t.Helper()
 	conf, _, err := config.Load(strings.NewReader(text), os.LookupEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return *conf
+	return conf
 }
 
 // controller starts another controller, of this or another cluster, on the cloud.
 // As at start-up, it has asked for the version of Octavia.
-func (w *world) controller(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder) {
-	w.t.Helper()
-	engine, recorder, session := w.newController(cluster)
-	if _, err := session.LoadBalancerVersion(w.ctx); err != nil {
-		w.t.Fatal(err)
+func (env *environment) controller(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder) {
+	env.T.Helper()
+	engine, recorder, session := env.newController(cluster)
+	if _, err := session.LoadBalancerVersion(env.ctx); err != nil {
+		env.T.Fatal(err)
 	}
 	return engine, recorder
 }
 
 // coldController has asked for nothing yet.
-func (w *world) coldController() *loadbalancer.Reconciler {
-	engine, _, _ := w.newController(w.clusterUID)
+func (env *environment) coldController() *loadbalancer.Reconciler {
+	engine, _, _ := env.newController(env.clusterUID)
 	return engine
 }
 
-func (w *world) newController(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder, *openstack.Session) {
-	w.t.Helper()
-	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{
+func (env *environment) newController(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder, *openstack.Session) {
+	env.T.Helper()
+	session := env.SignIn(openstack.SessionOptions{
 		Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(session.Close)
 	recorder := record.NewFakeRecorder(1000)
 	counted := &sync.Map{}
-	w.counted = counted
+	env.counted = counted
 	engine, err := loadbalancer.New(loadbalancer.Options{
-		Config:      &w.conf,
+		Config:      env.Conf,
 		Session:     session,
-		ClusterName: w.clusterName,
+		ClusterName: env.clusterName,
 		Namespace: func(_ context.Context, name string) (*v1.Namespace, error) {
-			return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{annotation.SharingFrom: w.sharing[name]}}}, nil
+			return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{annotation.SharingFrom: env.sharing[name]}}}, nil
 		},
 		ClusterID: cluster,
-		Nodes:     func(context.Context) ([]v1.Node, error) { return w.members, nil },
+		Nodes:     func(context.Context) ([]v1.Node, error) { return env.members, nil },
 		Recorder:  recorder,
-		Clock:     w.clock,
-		Timing:    w.timing,
+		Clock:     env.clock,
+		Timing:    env.timing,
 		Patience:  2 * time.Minute,
-		Hold:      w.options.hold,
-		Workers:   w.options.workers,
-		Newest:    w.options.newest,
+		Hold:      env.options.hold,
+		Workers:   env.options.workers,
+		Newest:    env.options.newest,
 		Refused:   func(reason string, services int) { counted.Store(reason, services) },
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	w.t.Cleanup(engine.Close)
+	env.T.Cleanup(engine.Close)
 	return engine, recorder, session
 }
 
 // restart replaces the controller by a new one, which knows nothing.
-func (w *world) restart() {
-	w.t.Helper()
-	w.engine, w.events = w.controller(w.clusterUID)
+func (env *environment) restart() {
+	env.T.Helper()
+	env.engine, env.events = env.controller(env.clusterUID)
 }
 
 // stuckSoon starts a controller anew that soon takes a part that stays PENDING to be
 // stuck. Others wait for minutes, so that a slow machine is not taken for that.
-func (w *world) stuckSoon() {
-	w.t.Helper()
-	w.timing.ChildTimeout = 500 * time.Millisecond
-	w.restart()
+func (env *environment) stuckSoon() {
+	env.T.Helper()
+	env.timing.ChildTimeout = 500 * time.Millisecond
+	env.restart()
 }
 
 // nodes makes n nodes with servers in the cloud.
-func (w *world) nodes(n int) []*v1.Node {
-	w.t.Helper()
+func (env *environment) nodes(n int) []*v1.Node {
+	env.T.Helper()
 	var nodes []*v1.Node
 	for i := range n {
-		nodes = append(nodes, w.node(i))
+		nodes = append(nodes, env.node(i))
 	}
 	return nodes
 }
 
-func (w *world) node(i int) *v1.Node {
-	w.t.Helper()
-	return w.nodeAt(fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.1.%d", 10+i))
+func (env *environment) node(i int) *v1.Node {
+	env.T.Helper()
+	return env.nodeAt(fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.1.%d", 10+i))
 }
 
 // nodeAt makes a node with a server of an address.
-func (w *world) nodeAt(name, address string) *v1.Node {
-	w.t.Helper()
-	server, err := w.cloud.AddServer(name, address)
+func (env *environment) nodeAt(name, address string) *v1.Node {
+	env.T.Helper()
+	server, err := env.Cloud.AddServer(name, address)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	node := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       v1.NodeSpec{ProviderID: "openstack:///" + server.ID},
 		Status:     v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: address}}},
 	}
-	w.members = append(w.members, *node)
+	env.members = append(env.members, *node)
 	return node
 }
 
@@ -246,11 +236,11 @@ func port(protocol v1.Protocol, number int) v1.ServicePort {
 
 // ensure calls Ensure, publishes the status as the service controller does, and
 // checks that nothing differs when the cloud is read anew.
-func (w *world) ensure(svc *v1.Service, nodes []*v1.Node) *v1.LoadBalancerStatus {
-	w.t.Helper()
-	status, err := w.engine.Ensure(w.ctx, svc, nodes)
+func (env *environment) ensure(svc *v1.Service, nodes []*v1.Node) *v1.LoadBalancerStatus {
+	env.T.Helper()
+	status, err := env.engine.Ensure(env.ctx, svc, nodes)
 	if err != nil {
-		w.t.Fatalf("Ensure: %v", err)
+		env.T.Fatalf("Ensure: %v", err)
 	}
 	svc.Status.LoadBalancer = *status
 	return status
@@ -258,89 +248,89 @@ func (w *world) ensure(svc *v1.Service, nodes []*v1.Node) *v1.LoadBalancerStatus
 
 // repair waits until the controller notices that somebody else changed the
 // Service's load balancer, and lets it bring it back.
-func (w *world) repair(svc *v1.Service, nodes []*v1.Node) {
-	w.t.Helper()
-	w.notice(svc)
+func (env *environment) repair(svc *v1.Service, nodes []*v1.Node) {
+	env.T.Helper()
+	env.notice(svc)
 	alive := func(context.Context) (bool, error) { return true, nil }
-	status, err := w.engine.Repair(w.ctx, svc, nodes, alive)
+	status, err := env.engine.Repair(env.ctx, svc, nodes, alive)
 	if err != nil {
-		w.t.Fatalf("Repair: %v", err)
+		env.T.Fatalf("Repair: %v", err)
 	}
 	svc.Status.LoadBalancer = *status
 }
 
 // notice waits until the controller names the Service as changed by somebody else.
-func (w *world) notice(svc *v1.Service) {
-	w.t.Helper()
-	ctx, stop := context.WithCancel(w.ctx)
+func (env *environment) notice(svc *v1.Service) {
+	env.T.Helper()
+	ctx, stop := context.WithCancel(env.ctx)
 	found := make(chan types.NamespacedName, 100)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.engine.WatchDrift(ctx, func(name types.NamespacedName) { found <- name })
+		env.engine.WatchDrift(ctx, func(name types.NamespacedName) { found <- name })
 	}()
 	select {
 	case name := <-found:
 		if name.Name != svc.Name {
-			w.t.Errorf("drift of %s, want %s", name, svc.Name)
+			env.T.Errorf("drift of %s, want %s", name, svc.Name)
 		}
 	case <-ctx.Done():
-		w.t.Fatal("nobody noticed")
+		env.T.Fatal("nobody noticed")
 	}
 	stop()
 	<-done
 }
 
-func (w *world) refused(svc *v1.Service, nodes []*v1.Node, text string) {
-	w.t.Helper()
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
+func (env *environment) refused(svc *v1.Service, nodes []*v1.Node, text string) {
+	env.T.Helper()
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
 	if err == nil || !strings.Contains(err.Error(), text) {
-		w.t.Fatalf("Ensure: got error %v, want one with %q", err, text)
+		env.T.Fatalf("Ensure: got error %v, want one with %q", err, text)
 	}
 }
 
-func (w *world) delete(svc *v1.Service) {
-	w.t.Helper()
-	if err := w.engine.Delete(w.ctx, svc); err != nil {
-		w.t.Fatalf("Delete: %v", err)
+func (env *environment) delete(svc *v1.Service) {
+	env.T.Helper()
+	if err := env.engine.Delete(env.ctx, svc); err != nil {
+		env.T.Fatalf("Delete: %v", err)
 	}
 }
 
 // loadBalancers gives what the cloud has, once nothing works on it any more.
-func (w *world) loadBalancers(want int) []simoctavia.LoadBalancer {
-	w.t.Helper()
-	if err := w.cloud.WaitSettled(w.ctx); err != nil {
-		w.t.Fatal(err)
+func (env *environment) loadBalancers(want int) []simoctavia.LoadBalancer {
+	env.T.Helper()
+	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
+		env.T.Fatal(err)
 	}
-	all := w.cloud.Octavia.Snapshot()
+	all := env.Cloud.Octavia.Snapshot()
 	if len(all) != want {
-		w.t.Fatalf("the cloud has %d load balancers, want %d", len(all), want)
+		env.T.Fatalf("the cloud has %d load balancers, want %d", len(all), want)
 	}
 	return all
 }
 
-func (w *world) loadBalancer() simoctavia.LoadBalancer {
-	w.t.Helper()
-	return w.loadBalancers(1)[0]
+func (env *environment) loadBalancer() simoctavia.LoadBalancer {
+	env.T.Helper()
+	return env.loadBalancers(1)[0]
 }
 
-func (w *world) floatingIPs(want int) {
-	w.t.Helper()
-	if all := w.cloud.Neutron.FloatingIPs(); len(all) != want {
-		w.t.Fatalf("the cloud has %d floating IPs, want %d", len(all), want)
+func (env *environment) floatingIPs(want int) {
+	env.T.Helper()
+	if all := env.Cloud.Neutron.FloatingIPs(); len(all) != want {
+		env.T.Fatalf("the cloud has %d floating IPs, want %d", len(all), want)
 	}
 }
 
-// writes fails unless exactly so many writes are in the books since the last
+// writes fails unless exactly so many writes are in the request log since the last
 // reset.
-func (w *world) writes(want int) {
-	w.t.Helper()
-	if got := w.cloud.Books.Requests(books.Writes()); len(got) != want {
-		w.t.Fatalf("%d writes, want %d:\n%s", len(got), want, printed(got))
+func (env *environment) writes(want int) {
+	env.T.Helper()
+	if got := env.Cloud.RequestLog.Requests(requestlog.Writes()); len(got) != want {
+		env.T.Fatalf("%d writes, want %d:\n%s", len(got), want, printed(got))
 	}
 }
 
-func printed(requests []books.Request) string {
+func printed(requests []requestlog.Request) string {
 	var b strings.Builder
 	for _, r := range requests {
 		fmt.Fprintf(&b, "%s %s %d\n", r.Method, r.Path, r.Status)
@@ -350,23 +340,23 @@ func printed(requests []books.Request) string {
 
 // unchanged fails if the Service, ensured once more by this controller and by a
 // new one, costs any write.
-func (w *world) unchanged(svc *v1.Service, nodes []*v1.Node) {
-	w.t.Helper()
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	w.writes(0)
-	w.restart()
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	w.writes(0)
+func (env *environment) unchanged(svc *v1.Service, nodes []*v1.Node) {
+	env.T.Helper()
+	before := len(env.Cloud.RequestLog.Requests(requestlog.Writes()))
+	env.ensure(svc, nodes)
+	env.writes(before)
+	env.restart()
+	before = len(env.Cloud.RequestLog.Requests(requestlog.Writes())) // a new controller signs in
+	env.ensure(svc, nodes)
+	env.writes(before)
 }
 
 // told gives all events so far.
-func (w *world) told() string {
+func (env *environment) told() string {
 	var all []string
 	for {
 		select {
-		case event := <-w.events.Events:
+		case event := <-env.events.Events:
 			all = append(all, event)
 		default:
 			return strings.Join(all, "\n")
@@ -379,20 +369,20 @@ func itoa(n int) string { return strconv.Itoa(n) }
 func nowTime() metav1.Time { return metav1.Now() }
 
 // foreignListener adds a listener to a load balancer as somebody else would.
-func foreignListener(t *testing.T, w *world, loadBalancerID string, number int) {
+func foreignListener(t *testing.T, env *environment, loadBalancerID string, number int) {
 	t.Helper()
-	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	_, err = session.Octavia().CreateListener(w.ctx, listeners.CreateOpts{
+	_, err = session.Octavia().CreateListener(env.ctx, listeners.CreateOpts{
 		LoadbalancerID: loadBalancerID, Name: "somebody's", Protocol: listeners.ProtocolTCP, ProtocolPort: number,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.cloud.WaitSettled(w.ctx); err != nil {
+	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -409,16 +399,16 @@ func faultRootDocument() faults.Rule {
 
 // look lets the controller look at the whole cloud, as it does from its start on:
 // the second look begins when the first is over.
-func (w *world) look() {
-	w.t.Helper()
-	before := w.cloud.Books.Count(http.MethodGet, lbRoute)
-	ctx, stop := context.WithCancel(w.ctx)
+func (env *environment) look() {
+	env.T.Helper()
+	before := env.Cloud.RequestLog.Count(http.MethodGet, lbRoute)
+	ctx, stop := context.WithCancel(env.ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.engine.WatchDrift(ctx, func(types.NamespacedName) {})
+		env.engine.WatchDrift(ctx, func(types.NamespacedName) {})
 	}()
-	for w.cloud.Books.Count(http.MethodGet, lbRoute) < before+2 && ctx.Err() == nil {
+	for env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) < before+2 && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	stop()
@@ -427,9 +417,9 @@ func (w *world) look() {
 
 // refusedFor gives the reasons for which the controller counts refused Services, and
 // how many where there is more than one.
-func (w *world) refusedFor() string {
+func (env *environment) refusedFor() string {
 	var all []string
-	w.counted.Range(func(reason, services any) bool {
+	env.counted.Range(func(reason, services any) bool {
 		switch services {
 		case 0:
 		case 1:

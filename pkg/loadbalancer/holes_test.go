@@ -9,7 +9,7 @@ import (
 
 // What cannot be read is not taken for nothing: cloud-provider-openstack rewrites all
 // members when it cannot list them.
-func TestMembersThatCannotBeReadAreLeftAlone(t *testing.T) {
+func TestMembers_StayWhenLoadBalancerCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ release, route string }{
 		"the list of members":         {"2026.1", "/load-balancer/v2.0/lbaas/pools/{id}/members"},
@@ -24,39 +24,39 @@ func TestMembersThatCannotBeReadAreLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{simulator: simulator.Options{Release: test.release}, keys: map[string]string{"create-monitor": "true"}})
-			nodes, svc := w.nodes(3), service("web", 1)
-			w.ensure(svc, nodes)
-			w.engine = w.coldController()
-			w.cloud.Faults.Add(faultOn(http.MethodGet, test.route, http.StatusInternalServerError))
-			w.cloud.Books.Reset()
-			if _, err := w.engine.Ensure(w.ctx, svc, nodes[:2]); err == nil {
+			env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: test.release}, keys: map[string]string{"create-monitor": "true"}})
+			nodes, svc := env.nodes(3), service("web", 1)
+			env.ensure(svc, nodes)
+			env.engine = env.coldController()
+			env.Cloud.Faults.Add(faultOn(http.MethodGet, test.route, http.StatusInternalServerError))
+			env.Cloud.RequestLog.Reset()
+			if _, err := env.engine.Ensure(env.ctx, svc, nodes[:2]); err == nil {
 				t.Error("no error")
 			}
-			w.writes(0)
-			w.cloud.Faults.Clear()
-			w.ensure(svc, nodes[:2])
-			w.unchanged(svc, nodes[:2])
+			env.writes(0)
+			env.Cloud.Faults.Clear()
+			env.ensure(svc, nodes[:2])
+			env.unchanged(svc, nodes[:2])
 		})
 	}
 }
 
 // cloud-provider-openstack asks for a subnet without an ID at the second sync of such a
 // Service, when it manages security groups.
-func TestANetworkWithoutASubnetIsEnough(t *testing.T) {
+func TestVIP_NeedsNoSubnetWhenNetworkIsNamed(t *testing.T) {
 	t.Parallel()
 	for _, groups := range []string{"true", "false"} {
-		w := newWorld(t, worldOptions{})
-		w.conf.LoadBalancer.SubnetID, w.conf.LoadBalancer.NetworkID = "", w.cloud.Network.ID
-		w.conf.LoadBalancer.ManageSecurityGroups = groups == "true"
-		w.restart()
-		nodes, svc := w.nodes(2), service("web", 1)
-		w.ensure(svc, nodes)
-		w.unchanged(svc, nodes)
-		w.ensure(svc, nodes[:1])
-		w.unchanged(svc, nodes[:1])
-		w.delete(svc)
-		w.loadBalancers(0)
-		w.floatingIPs(0)
+		env := newEnvironment(t, environmentOptions{})
+		env.Conf.LoadBalancer.SubnetID, env.Conf.LoadBalancer.NetworkID = "", env.Cloud.Network.ID
+		env.Conf.LoadBalancer.ManageSecurityGroups = groups == "true"
+		env.restart()
+		nodes, svc := env.nodes(2), service("web", 1)
+		env.ensure(svc, nodes)
+		env.unchanged(svc, nodes)
+		env.ensure(svc, nodes[:1])
+		env.unchanged(svc, nodes[:1])
+		env.delete(svc)
+		env.loadBalancers(0)
+		env.floatingIPs(0)
 	}
 }

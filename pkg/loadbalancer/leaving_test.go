@@ -8,71 +8,71 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // leave does what the service controller does with a Service that is deleted. It
 // gives the reads beside those of the watcher.
-func (w *world) leave(svc *v1.Service) []books.Request {
-	w.t.Helper()
+func (env *environment) leave(svc *v1.Service) []requestlog.Request {
+	env.T.Helper()
 	leaving := svc.DeepCopy()
 	now := nowTime()
 	leaving.DeletionTimestamp = &now
-	w.cloud.Books.Reset()
-	_, exists, err := w.engine.Get(w.ctx, leaving)
+	env.Cloud.RequestLog.Reset()
+	_, exists, err := env.engine.Get(env.ctx, leaving)
 	if !exists || err != nil {
-		w.t.Fatalf("Get: exists %v, error %v", exists, err)
+		env.T.Fatalf("Get: exists %v, error %v", exists, err)
 	}
-	w.delete(leaving)
-	return w.cloud.Books.Requests(books.Reads(), func(r books.Request) bool {
+	env.delete(leaving)
+	return env.Cloud.RequestLog.Requests(requestlog.Reads(), func(r requestlog.Request) bool {
 		// Security groups are listed once for all Services.
 		return !strings.Contains(r.Path, "fields=provisioning_status&fields=operating") && !strings.Contains(r.Path, "/security-groups?fields=")
 	})
 }
 
-func TestDeletionReadsTwoListsWhenWarm(t *testing.T) {
+func TestDelete_ReadsAtMostTwoListsWhenWarm(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
-	nodes, svc := w.nodes(3), service("web", 3)
-	w.ensure(svc, nodes)
-	reads := w.leave(svc)
-	w.writes(2)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+	nodes, svc := env.nodes(3), service("web", 3)
+	env.ensure(svc, nodes)
+	reads := env.leave(svc)
+	env.writes(2)
 	if len(reads) > 2 { // load balancers with its tag, floating IPs with its description
 		t.Errorf("read\n%swant two lists", printed(reads))
 	}
-	w.loadBalancers(0)
-	w.floatingIPs(0)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
 }
 
-func TestDeletionAfterARestartReadsNoMembers(t *testing.T) {
+func TestDelete_ReadsNoMembersAfterRestart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
-	nodes, svc := w.nodes(3), service("web", 3)
-	w.ensure(svc, nodes)
-	w.restart()
-	reads := w.leave(svc)
-	w.writes(2)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+	nodes, svc := env.nodes(3), service("web", 3)
+	env.ensure(svc, nodes)
+	env.restart()
+	reads := env.leave(svc)
+	env.writes(2)
 	for _, r := range reads {
 		if strings.Contains(r.Path, "/members") || strings.Contains(r.Path, "/pools") || strings.Contains(r.Path, "/healthmonitors") {
 			t.Errorf("read %s", r.Path)
 		}
 	}
-	w.loadBalancers(0)
-	w.floatingIPs(0)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
 }
 
-func TestDeletionLeavesWhatIsNotOursWhatEverIsRemembered(t *testing.T) {
+func TestDelete_LeavesForeignListenerWhateverIsRemembered(t *testing.T) {
 	t.Parallel()
 	for _, restart := range []bool{false, true} {
-		w := newWorld(t, worldOptions{})
-		nodes, svc := w.nodes(3), service("web", 2)
-		w.ensure(svc, nodes)
-		foreignListener(t, w, w.loadBalancer().ID, 9000)
+		env := newEnvironment(t, environmentOptions{})
+		nodes, svc := env.nodes(3), service("web", 2)
+		env.ensure(svc, nodes)
+		foreignListener(t, env, env.loadBalancer().ID, 9000)
 		if restart {
-			w.restart()
+			env.restart()
 		}
-		w.leave(svc)
-		lb := w.loadBalancer()
+		env.leave(svc)
+		lb := env.loadBalancer()
 		if len(lb.Listeners) != 1 || lb.Listeners[0].ProtocolPort != 9000 || len(lb.Pools) != 0 {
 			t.Errorf("left are %d listeners and %d pools", len(lb.Listeners), len(lb.Pools))
 		}
@@ -81,45 +81,45 @@ func TestDeletionLeavesWhatIsNotOursWhatEverIsRemembered(t *testing.T) {
 
 // second makes another load balancer for a Service, as a creation whose answer came
 // too late does.
-func (w *world) second() (id string) {
-	w.t.Helper()
-	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+func (env *environment) second() (id string) {
+	env.T.Helper()
+	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	defer session.Close()
-	first := w.loadBalancer()
-	made, err := session.Octavia().CreateLoadBalancer(w.ctx, loadbalancers.CreateOpts{
+	first := env.loadBalancer()
+	made, err := session.Octavia().CreateLoadBalancer(env.ctx, loadbalancers.CreateOpts{
 		Name: first.Name, Tags: first.Tags, VipSubnetID: first.VIP.SubnetID,
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	if err := w.cloud.WaitSettled(w.ctx); err != nil {
-		w.t.Fatal(err)
+	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
+		env.T.Fatal(err)
 	}
 	return made.ID
 }
 
-func TestASecondLoadBalancerGoesUnlessItHoldsWhatIsNotOurs(t *testing.T) {
+func TestDuplicate_IsDeletedUnlessItHasForeignListener(t *testing.T) {
 	t.Parallel()
 	for _, foreign := range []bool{false, true} {
-		w := newWorld(t, worldOptions{})
-		nodes, svc := w.nodes(3), service("web", 2)
-		w.ensure(svc, nodes)
-		second, left := w.second(), 1
+		env := newEnvironment(t, environmentOptions{})
+		nodes, svc := env.nodes(3), service("web", 2)
+		env.ensure(svc, nodes)
+		second, left := env.second(), 1
 		if foreign {
-			foreignListener(t, w, second, 9000)
+			foreignListener(t, env, second, 9000)
 			left = 2
 		}
-		w.restart()
-		w.ensure(svc, nodes)
-		w.loadBalancers(left)
-		if told := strings.Contains(w.told(), "is left alone, as it holds listener "); told != foreign {
+		env.restart()
+		env.ensure(svc, nodes)
+		env.loadBalancers(left)
+		if told := strings.Contains(env.told(), "is left alone, as it holds listener "); told != foreign {
 			t.Errorf("told that it is left alone: %v, want %v", told, foreign)
 		}
-		w.leave(svc)
-		w.loadBalancers(left - 1)
-		w.floatingIPs(0)
+		env.leave(svc)
+		env.loadBalancers(left - 1)
+		env.floatingIPs(0)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// TestChangesOfAServiceAreAppliedAndThenNothingDiffers, each with as many writes as
+// TestEnsure_AppliesChangesOfServiceUntilNothingDiffers, each with as many writes as
 // it needs.
 //
 //proves:25,37,43,51
-func TestChangesOfAServiceAreAppliedAndThenNothingDiffers(t *testing.T) {
+func TestEnsure_AppliesChangesOfServiceUntilNothingDiffers(t *testing.T) {
 	t.Parallel()
 	local := func(svc *v1.Service) {
 		svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyLocal, 32000
@@ -134,61 +134,61 @@ func TestChangesOfAServiceAreAppliedAndThenNothingDiffers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			nodes, svc := w.nodes(3), service("web", 2)
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := env.nodes(3), service("web", 2)
 			if c.before != nil {
 				c.before(svc)
 			}
-			w.ensure(svc, nodes)
-			w.cloud.Books.Reset()
+			env.ensure(svc, nodes)
+			env.Cloud.RequestLog.Reset()
 
 			c.after(svc)
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 
-			w.writes(c.writes)
-			if lb := w.loadBalancer(); !c.check(lb) {
+			env.writes(c.writes)
+			if lb := env.loadBalancer(); !c.check(lb) {
 				t.Errorf("the load balancer is\n%+v", lb)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
 
 //proves:25
-func TestInternalServiceGetsNoFloatingIPAndPublishesTheVIP(t *testing.T) {
+func TestVIP_IsPublishedWithoutFloatingIPForInternalService(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
 	svc.Annotations[annotation.Internal] = "true"
 
-	status := w.ensure(svc, nodes)
+	status := env.ensure(svc, nodes)
 
-	w.floatingIPs(0)
-	if got, want := status.Ingress[0].IP, w.loadBalancer().VIP.Address; got != want {
+	env.floatingIPs(0)
+	if got, want := status.Ingress[0].IP, env.loadBalancer().VIP.Address; got != want {
 		t.Errorf("published %s, want the VIP %s", got, want)
 	}
 	if mode := status.Ingress[0].IPMode; mode == nil || *mode != v1.LoadBalancerIPModeVIP {
 		t.Errorf("ipMode %v, want VIP", mode)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 	delete(svc.Annotations, annotation.Internal)
-	external := w.ensure(svc, nodes)
+	external := env.ensure(svc, nodes)
 	if external.Ingress[0].IP == status.Ingress[0].IP {
 		t.Error("still publishes the VIP after becoming external")
 	}
-	w.floatingIPs(1)
+	env.floatingIPs(1)
 }
 
-func TestServiceOfOvn(t *testing.T) {
+func TestOVN_ServesServiceWithItsAlgorithmAndMonitors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": "ovn", "create-monitor": "true"}})
-	nodes, svc := w.nodes(4), service("web", 2)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": "ovn", "create-monitor": "true"}})
+	nodes, svc := env.nodes(4), service("web", 2)
 	svc.Spec.Ports[1].Protocol = v1.ProtocolUDP
 	svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyLocal, 32000
-	w.ensure(svc, nodes[:3])
+	env.ensure(svc, nodes[:3])
 
-	lb := w.loadBalancer()
-	if n := w.cloud.Books.PendingCycles(lb.ID); n != 1 {
+	lb := env.loadBalancer()
+	if n := env.Cloud.RequestLog.PendingCycles(lb.ID); n != 1 {
 		t.Errorf("%d PENDING cycles, want 1", n)
 	}
 	types := map[string]string{}
@@ -204,58 +204,58 @@ func TestServiceOfOvn(t *testing.T) {
 	if types["TCP"] != "TCP" || types["UDP"] != "UDP-CONNECT" {
 		t.Errorf("monitors %v", types)
 	}
-	w.unchanged(svc, nodes[:3])
-	w.ensure(svc, nodes)
-	w.ensure(svc, nodes[2:])
-	w.unchanged(svc, nodes[2:])
-	w.delete(svc)
-	w.loadBalancers(0)
+	env.unchanged(svc, nodes[:3])
+	env.ensure(svc, nodes)
+	env.ensure(svc, nodes[2:])
+	env.unchanged(svc, nodes[2:])
+	env.delete(svc)
+	env.loadBalancers(0)
 }
 
-func TestOldOctaviaIsReadWithoutListsOfMembers(t *testing.T) {
+func TestRestart_ListsNoMembersOfOldOctavia(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Release: "zed"}})
-	nodes, svc := w.nodes(3), service("web", 2)
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "zed"}})
+	nodes, svc := env.nodes(3), service("web", 2)
 	svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyLocal, 32000
-	w.ensure(svc, nodes)
-	w.unchanged(svc, nodes)
+	env.ensure(svc, nodes)
+	env.unchanged(svc, nodes)
 	svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyCluster, 0
-	w.restart()
-	w.ensure(svc, nodes)
-	w.unchanged(svc, nodes)
-	for _, r := range w.cloud.Books.Requests() {
+	env.restart()
+	env.ensure(svc, nodes)
+	env.unchanged(svc, nodes)
+	for _, r := range env.Cloud.RequestLog.Requests() {
 		if strings.HasSuffix(r.Route, "/members") && r.Method == http.MethodGet && !strings.Contains(r.Path, "address=") && !strings.Contains(r.Path, "weight=0") {
 			t.Errorf("lists members: %s", r.Path)
 		}
 	}
 }
 
-func TestVIPAndMembersAreFoundFromTheNodes(t *testing.T) {
+func TestVIP_AndMembersAreInSubnetFoundFromNodes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{simulator: simulator.Options{
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{
 		Config: simulator.Config{OmitSubnet: true, OmitFloatingNetwork: true},
 	}})
-	nodes, svc := w.nodes(3), service("web", 1)
-	w.ensure(svc, nodes)
-	lb := w.loadBalancer()
-	if lb.VIP.SubnetID != w.cloud.Subnet.ID {
-		t.Errorf("VIP on subnet %s, want %s", lb.VIP.SubnetID, w.cloud.Subnet.ID)
+	nodes, svc := env.nodes(3), service("web", 1)
+	env.ensure(svc, nodes)
+	lb := env.loadBalancer()
+	if lb.VIP.SubnetID != env.Cloud.Subnet.ID {
+		t.Errorf("VIP on subnet %s, want %s", lb.VIP.SubnetID, env.Cloud.Subnet.ID)
 	}
-	if got := lb.Pools[0].Members[0].SubnetID; got != w.cloud.Subnet.ID {
-		t.Errorf("members on subnet %s, want %s", got, w.cloud.Subnet.ID)
+	if got := lb.Pools[0].Members[0].SubnetID; got != env.Cloud.Subnet.ID {
+		t.Errorf("members on subnet %s, want %s", got, env.Cloud.Subnet.ID)
 	}
-	w.floatingIPs(1)
-	w.unchanged(svc, nodes)
+	env.floatingIPs(1)
+	env.unchanged(svc, nodes)
 }
 
 // What does not fit into the one creation follows in batches.
 //
 //proves:68,70
-func TestThousandNodesAreCreatedInPartsThatFitARequest(t *testing.T) {
+func TestMembers_OfThousandNodesAreCreatedInPartsThatFitRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
+	env := newEnvironment(t, environmentOptions{})
 	var nodes []*v1.Node
-	first := w.node(0)
+	first := env.node(0)
 	for i := range 1000 {
 		node := first.DeepCopy()
 		node.Name = "worker-with-a-name-" + strings.Repeat("x", i%7) + string(rune('a'+i%26))
@@ -263,21 +263,21 @@ func TestThousandNodesAreCreatedInPartsThatFitARequest(t *testing.T) {
 		nodes = append(nodes, node)
 	}
 	svc := service("web", 3)
-	w.ensure(svc, nodes)
-	for _, pool := range w.loadBalancer().Pools {
+	env.ensure(svc, nodes)
+	for _, pool := range env.loadBalancer().Pools {
 		if len(pool.Members) != 1000 {
 			t.Errorf("%d members, want 1000", len(pool.Members))
 		}
 	}
-	w.writes(3) // load balancer with the members of two pools, floating IP, a batch for the third
+	env.writes(3) // load balancer with the members of two pools, floating IP, a batch for the third
 	svc.Spec.Ports[0].NodePort = 31999
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	w.writes(1)
-	for _, r := range w.cloud.Books.Requests() {
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.writes(1)
+	for _, r := range env.Cloud.RequestLog.Requests() {
 		if r.Status == http.StatusRequestEntityTooLarge {
 			t.Errorf("%s %s is too large", r.Method, r.Path)
 		}
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }

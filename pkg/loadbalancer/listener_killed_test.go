@@ -8,12 +8,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// TestKilledDuringAChangeOfProtocols: every request of the change is, in turn, the
+// TestCrash_DuringProtocolChangeIsFinishedByNextProcess: every request of the change is, in turn, the
 // last one of a controller that is killed. The next one ends it, nothing is left over,
 // and a listener that keeps its protocol has been there all the time.
 //
 //proves:11,13
-func TestKilledDuringAChangeOfProtocols(t *testing.T) {
+func TestCrash_DuringProtocolChangeIsFinishedByNextProcess(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*v1.Service)
@@ -30,24 +30,24 @@ func TestKilledDuringAChangeOfProtocols(t *testing.T) {
 					if n > 100 {
 						t.Fatal("a change takes more than 100 requests")
 					}
-					w := newWorld(t, worldOptions{})
-					nodes, svc := w.nodes(2), service("web", 1)
+					env := newEnvironment(t, environmentOptions{})
+					nodes, svc := env.nodes(2), service("web", 1)
 					svc.Annotations[annotation.Monitor] = "true"
-					w.ensure(svc, nodes)
-					before := w.loadBalancer().Listeners[0].ID
+					env.ensure(svc, nodes)
+					before := env.loadBalancer().Listeners[0].ID
 					c.change(svc)
-					killed = w.killed(svc, nodes, n, afterWork)
+					killed = env.killed(svc, nodes, n, afterWork)
 					if c.keeps {
-						if l := w.loadBalancer().Listeners; len(l) != 1 || l[0].ID != before {
+						if l := env.loadBalancer().Listeners; len(l) != 1 || l[0].ID != before {
 							t.Fatalf("killed at request %d: the listeners are %v", n, l)
 						}
 					}
-					w.restart()
-					w.ensure(svc, nodes)
-					if problem := speak(c.want)(w.loadBalancer()); problem != "" {
+					env.restart()
+					env.ensure(svc, nodes)
+					if problem := speak(c.want)(env.loadBalancer()); problem != "" {
 						t.Fatalf("killed at request %d: %s", n, problem)
 					}
-					w.unchanged(svc, nodes)
+					env.unchanged(svc, nodes)
 				}
 			})
 		}

@@ -26,24 +26,24 @@ type change struct {
 
 // run makes a Service with two ports of TCP, changes it, counts the writes and sees
 // that nothing differs then.
-func (c change) run(t *testing.T, options worldOptions) {
+func (c change) run(t *testing.T, options environmentOptions) {
 	t.Helper()
-	w := newWorld(t, options)
-	nodes, svc := w.nodes(3), service("web", 2)
+	env := newEnvironment(t, options)
+	nodes, svc := env.nodes(3), service("web", 2)
 	if c.before != nil {
 		c.before(svc)
 	}
-	w.ensure(svc, nodes)
-	w.cloud.Books.Reset()
+	env.ensure(svc, nodes)
+	env.Cloud.RequestLog.Reset()
 
 	c.after(svc)
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 
-	w.writes(c.writes)
-	if problem := c.check(w.loadBalancer()); problem != "" {
+	env.writes(c.writes)
+	if problem := c.check(env.loadBalancer()); problem != "" {
 		t.Error(problem)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
 func set(pairs ...string) func(*v1.Service) {
@@ -100,10 +100,10 @@ func each(check func(*octavia.Listener) string) func(octavia.LoadBalancer) strin
 	}
 }
 
-// TestLimitsOfListenersChangeInPlace: a PUT for each port, whatever changes of it.
+// TestListeners_ChangeLimitsInPlace: a PUT for each port, whatever changes of it.
 //
 //proves:42
-func TestLimitsOfListenersChangeInPlace(t *testing.T) {
+func TestListeners_ChangeLimitsInPlace(t *testing.T) {
 	t.Parallel()
 	all := set(annotation.ConnLimit, "1000", annotation.ClientData, "60000", annotation.MemberConnect, "6000",
 		annotation.MemberData, "0", annotation.TCPInspect, "10")
@@ -131,16 +131,16 @@ func TestLimitsOfListenersChangeInPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, worldOptions{})
+			c.run(t, environmentOptions{})
 		})
 	}
 }
 
-// TestLimitsThatNobodyAsksForAreTheOperators: they are not sent, and a limit that is
+// TestListeners_ReturnToOperatorLimitsWhenNoneIsAskedFor: they are not sent, and a limit that is
 // not asked for any more goes back to what the operator has configured.
 //
 //proves:42
-func TestLimitsThatNobodyAsksForAreTheOperators(t *testing.T) {
+func TestListeners_ReturnToOperatorLimitsWhenNoneIsAskedFor(t *testing.T) {
 	t.Parallel()
 	c := change{
 		before: set(annotation.MemberConnect, "5000"),
@@ -153,24 +153,24 @@ func TestLimitsThatNobodyAsksForAreTheOperators(t *testing.T) {
 	operator := func(o *octavia.Options) {
 		o.Timeouts = &octavia.Timeouts{ClientData: 1000, MemberConnect: 2000, MemberData: 3000, TCPInspect: 4}
 	}
-	c.run(t, worldOptions{simulator: simulator.Options{Octavia: operator}})
+	c.run(t, environmentOptions{simulator: simulator.Options{Octavia: operator}})
 }
 
-// TestLimitsOfCloudConfAndClass: annotation before class before section.
+// TestCloudConf_YieldsToClassWhichYieldsToAnnotation: annotation before class before section.
 //
 //proves:34,42
-func TestLimitsOfCloudConfAndClass(t *testing.T) {
+func TestCloudConf_YieldsToClassWhichYieldsToAnnotation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"timeout-client-data": "1000", "timeout-member-data": "2000", "timeout-tcp-inspect": "30"}})
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"timeout-client-data": "1000", "timeout-member-data": "2000", "timeout-tcp-inspect": "30"}})
 	yes := true
-	w.conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"slow": {
+	env.Conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"slow": {
 		TimeoutClientData: number(3000), TimeoutMemberData: number(4000), ConnectionLimit: number(7), LBMethod: "SOURCE_IP",
 		InternalLB: &yes, CreateMonitor: &yes, MonitorDelay: config.Duration{Duration: 9 * time.Second},
 	}}
-	nodes, svc := w.nodes(2), service("web", 1)
+	nodes, svc := env.nodes(2), service("web", 1)
 	set(annotation.Class, "slow", annotation.ClientData, "5000")(svc)
-	w.ensure(svc, nodes)
-	lb := w.loadBalancer()
+	env.ensure(svc, nodes)
+	lb := env.loadBalancer()
 	l, pool := lb.Listeners[0], lb.Pools[0]
 	got := []int{l.TimeoutClientData, l.TimeoutMemberData, l.TimeoutTCPInspect, l.ConnectionLimit, pool.Monitor.Delay}
 	if diff := cmp.Diff([]int{5000, 4000, 30, 7, 9}, got); diff != "" {
@@ -179,11 +179,11 @@ func TestLimitsOfCloudConfAndClass(t *testing.T) {
 	if pool.Algorithm != "SOURCE_IP" {
 		t.Errorf("algorithm %s", pool.Algorithm)
 	}
-	w.floatingIPs(0)
+	env.floatingIPs(0)
 
 	delete(svc.Annotations, annotation.Class)
-	w.ensure(svc, nodes)
-	lb = w.loadBalancer()
+	env.ensure(svc, nodes)
+	lb = env.loadBalancer()
 	l, pool = lb.Listeners[0], lb.Pools[0]
 	if got := []int{l.TimeoutClientData, l.TimeoutMemberData, l.TimeoutTCPInspect, l.ConnectionLimit}; !slices.Equal(got, []int{5000, 2000, 30, -1}) {
 		t.Errorf("without the class: %v", got)
@@ -191,15 +191,15 @@ func TestLimitsOfCloudConfAndClass(t *testing.T) {
 	if pool.Monitor != nil || pool.Algorithm != "ROUND_ROBIN" {
 		t.Errorf("without the class: %+v", pool)
 	}
-	w.floatingIPs(1)
-	w.unchanged(svc, nodes)
+	env.floatingIPs(1)
+	env.unchanged(svc, nodes)
 }
 
-// TestProtocolsOfListenersAndPools counts the writes for changes of protocols. A
+// TestListeners_ChangeProtocolsWithNoMoreWritesThanNeeded counts the writes for changes of protocols. A
 // change of the pool's alone never takes a listener away.
 //
 //proves:5,6,7,11,12,13
-func TestProtocolsOfListenersAndPools(t *testing.T) {
+func TestListeners_ChangeProtocolsWithNoMoreWritesThanNeeded(t *testing.T) {
 	t.Parallel()
 	udp := func(svc *v1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 80)) }
 	const ref = "https://elsewhere.example.com/v1/secrets/a"
@@ -264,17 +264,17 @@ func TestProtocolsOfListenersAndPools(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, worldOptions{keys: map[string]string{"container-store": "external"}})
+			c.run(t, environmentOptions{keys: map[string]string{"container-store": "external"}})
 		})
 	}
 }
 
-// TestSessionAffinityChangesInPlace. Kubernetes writes a timeout of 10800 seconds
-// into every Service that names none, so that one means nobody's wish; others are kept
+// Kubernetes writes a timeout of 10800 seconds into every Service that names none, so
+// nobody has asked for that one; others are kept
 // for UDP and SCTP, for which alone Octavia knows one.
 //
 //proves:37,50,51
-func TestSessionAffinityChangesInPlace(t *testing.T) {
+func TestEnsure_ChangesSessionAffinityInPlace(t *testing.T) {
 	t.Parallel()
 	affinity := func(seconds int32) func(*v1.Service) {
 		return func(svc *v1.Service) {
@@ -309,16 +309,16 @@ func TestSessionAffinityChangesInPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, worldOptions{})
+			c.run(t, environmentOptions{})
 		})
 	}
 	t.Run("told for TCP", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, worldOptions{})
-		nodes, svc := w.nodes(1), service("web", 2)
+		env := newEnvironment(t, environmentOptions{})
+		nodes, svc := env.nodes(1), service("web", 2)
 		affinity(600)(svc)
-		w.ensure(svc, nodes)
-		if told := w.told(); !strings.Contains(told, "timeoutSeconds: has no effect on ports of TCP") {
+		env.ensure(svc, nodes)
+		if told := env.told(); !strings.Contains(told, "timeoutSeconds: has no effect on ports of TCP") {
 			t.Errorf("nobody says so in\n%s", told)
 		}
 	})
@@ -328,75 +328,76 @@ func text(s string) *string { return &s }
 
 func number(n int) *int { return &n }
 
-// TestProtocolsSideBySide makes TCP, UDP and SCTP at once, on one port.
+// TestListeners_OfTCPUDPAndSCTPShareOnePort makes TCP, UDP and SCTP at once, on one port.
 //
 //proves:1,2,3,4
-func TestProtocolsSideBySide(t *testing.T) {
+func TestListeners_OfTCPUDPAndSCTPShareOnePort(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"amphora", "ovn"} {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": provider}})
-			nodes, svc := w.nodes(2), service("web", 0)
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": provider}})
+			nodes, svc := env.nodes(2), service("web", 0)
 			for i, protocol := range []v1.Protocol{v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP} {
 				p := port(protocol, 5000)
 				p.Name, p.NodePort = strings.ToLower(string(protocol)), int32(31000+i)
 				svc.Spec.Ports = append(svc.Spec.Ports, p)
 			}
-			w.ensure(svc, nodes)
-			if problem := speak("5000 SCTP→SCTP", "5000 TCP→TCP", "5000 UDP→UDP")(w.loadBalancer()); problem != "" {
+			env.ensure(svc, nodes)
+			if problem := speak("5000 SCTP→SCTP", "5000 TCP→TCP", "5000 UDP→UDP")(env.loadBalancer()); problem != "" {
 				t.Error(problem)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 
 			svc.Spec.Ports = svc.Spec.Ports[:2]
-			w.ensure(svc, nodes)
-			if problem := speak("5000 TCP→TCP", "5000 UDP→UDP")(w.loadBalancer()); problem != "" {
+			env.ensure(svc, nodes)
+			if problem := speak("5000 TCP→TCP", "5000 UDP→UDP")(env.loadBalancer()); problem != "" {
 				t.Error(problem)
 			}
 		})
 	}
 }
 
-// TestCertificatesAreLookedForBeforeTheFirstWrite also at a change, and only then.
+// Certificates are looked for at a creation and at a change, and only then.
 //
 //proves:6
-func TestCertificatesAreLookedForBeforeTheFirstWrite(t *testing.T) {
+func TestTLS_LooksForCertificateBeforeFirstWrite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	secrets := w.cloud.URL() + "/key-manager/v1/secrets/"
-	stored := w.cloud.Barbican.AddSecret(barbican.Secret{ProjectID: w.cloud.Account.ProjectID, Type: "opaque", Payload: []byte("PKCS #12")})
+	env := newEnvironment(t, environmentOptions{})
+	secrets := env.Cloud.URL() + "/key-manager/v1/secrets/"
+	stored := env.Cloud.Barbican.AddSecret(barbican.Secret{ProjectID: env.Cloud.Account.ProjectID, Type: "opaque", Payload: []byte("PKCS #12")})
 	const nothing = "00000000-0000-0000-0000-000000000000"
-	nodes, svc := w.nodes(2), service("web", 1)
+	nodes, svc := env.nodes(2), service("web", 1)
 	for _, bad := range []string{"a name", secrets + nothing, "https://barbican/v1/orders/" + nothing, "https://barbican/v1/secrets/1"} {
 		svc.Annotations[annotation.TLSContainer] = bad
-		w.refused(svc, nodes, "metadata.annotations["+annotation.TLSContainer+"]")
+		env.refused(svc, nodes, "metadata.annotations["+annotation.TLSContainer+"]")
 	}
-	w.writes(0)
+	env.writes(0)
 
 	svc.Annotations[annotation.TLSContainer] = secrets + stored.ID
-	w.ensure(svc, nodes)
-	if problem := speak("80 TERMINATED_HTTPS→HTTP")(w.loadBalancer()); problem != "" {
+	env.ensure(svc, nodes)
+	if problem := speak("80 TERMINATED_HTTPS→HTTP")(env.loadBalancer()); problem != "" {
 		t.Error(problem)
 	}
-	w.cloud.Books.Reset()
+	env.Cloud.RequestLog.Reset()
 	svc.Annotations[annotation.TLSContainer] = secrets + nothing
-	w.refused(svc, nodes, "Not found")
-	w.writes(0)
+	env.refused(svc, nodes, "Not found")
+	env.writes(0)
 
 	svc.Annotations[annotation.TLSContainer] = secrets + stored.ID
-	w.unchanged(svc, nodes)
-	for _, r := range w.cloud.Books.Requests() {
+	env.Cloud.RequestLog.Reset()
+	env.unchanged(svc, nodes)
+	for _, r := range env.Cloud.RequestLog.Requests() {
 		if strings.Contains(r.Path, "/key-manager/") {
 			t.Errorf("asks again: %s %s", r.Method, r.Path)
 		}
 	}
 }
 
-// TestWhatProtocolsCannotBeIsRefused before the first write, with the way out.
+// The refusal says what to do instead.
 //
 //proves:7,13,115
-func TestWhatProtocolsCannotBeIsRefused(t *testing.T) {
+func TestListeners_RefuseImpossibleProtocolsBeforeFirstWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		provider string
@@ -422,28 +423,28 @@ func TestWhatProtocolsCannotBeIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": c.provider}})
-			nodes, svc := w.nodes(2), service("web", 2)
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": c.provider}})
+			nodes, svc := env.nodes(2), service("web", 2)
 			c.change(svc)
-			w.refused(svc, nodes, c.want)
-			w.writes(0)
+			env.refused(svc, nodes, c.want)
+			env.writes(0)
 		})
 	}
 }
 
-// TestWhatTheProviderDoesNotDoIsTold for settings that open nothing.
+// Settings without which nothing more is open are ignored with an event.
 //
 //proves:42,115
-func TestWhatTheProviderDoesNotDoIsTold(t *testing.T) {
+func TestProvider_ReportsSettingsItDoesNotSupport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": "ovn"}})
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": "ovn"}})
+	nodes, svc := env.nodes(2), service("web", 1)
 	set(annotation.ClientData, "1000", annotation.ConnLimit, "5")(svc)
-	w.ensure(svc, nodes)
-	if l := w.loadBalancer().Listeners[0]; l.TimeoutClientData != 50000 || l.ConnectionLimit != -1 {
+	env.ensure(svc, nodes)
+	if l := env.loadBalancer().Listeners[0]; l.TimeoutClientData != 50000 || l.ConnectionLimit != -1 {
 		t.Errorf("sent all the same: %+v", l)
 	}
-	told := w.told()
+	told := env.told()
 	for _, want := range []string{
 		annotation.ClientData + ": has no effect: the provider ovn has no timeouts of listeners",
 		annotation.ConnLimit + ": has no effect: the provider ovn has no connection limits",
@@ -452,5 +453,5 @@ func TestWhatTheProviderDoesNotDoIsTold(t *testing.T) {
 			t.Errorf("nobody says %q in\n%s", want, told)
 		}
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }

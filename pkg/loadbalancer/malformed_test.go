@@ -13,7 +13,7 @@ import (
 // then, change nothing when it is replaced, and the Services are served in full.
 //
 //proves:120
-func TestMalformedValuesChangeNothingAtTheTakeover(t *testing.T) {
+func TestAdoption_WritesNothingForMalformedValues(t *testing.T) {
 	t.Parallel()
 	in := inherit(t)
 	for _, svc := range in.Services {
@@ -35,58 +35,58 @@ func TestMalformedValuesChangeNothingAtTheTakeover(t *testing.T) {
 }
 
 // An internal Service does not get a public address by a typing error.
-func TestATypingErrorPublishesNoInternalService(t *testing.T) {
+func TestRefusal_KeepsServiceInternalWhenAnnotationIsMalformed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(3), service("web", 1)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(3), service("web", 1)
 	svc.Annotations[annotation.Internal] = "true"
-	w.ensure(svc, nodes[:2])
+	env.ensure(svc, nodes[:2])
 	svc.Annotations[annotation.Internal] = "True"
 	for _, restart := range []bool{false, true} {
 		if restart {
-			w.restart()
+			env.restart()
 		}
-		w.cloud.Books.Reset()
-		w.refused(svc, nodes[:2], `"True": allowed: "true" or "false"; false, which counts without the annotation, would change the load balancer`)
-		w.writes(0)
+		env.Cloud.RequestLog.Reset()
+		env.refused(svc, nodes[:2], `"True": allowed: "true" or "false"; false, which counts without the annotation, would change the load balancer`)
+		env.writes(0)
 	}
-	w.floatingIPs(0)
-	w.refused(svc, nodes, "follows the nodes")
-	w.membersAre(nodes)
+	env.floatingIPs(0)
+	env.refused(svc, nodes, "follows the nodes")
+	env.membersAre(nodes)
 	svc.Annotations[annotation.Internal] = "false"
-	w.ensure(svc, nodes)
-	w.floatingIPs(1)
+	env.ensure(svc, nodes)
+	env.floatingIPs(1)
 }
 
 // What the provider does not have stops no load balancer that is there, and opens
 // nothing new.
-func TestWhatTheProviderLacksStopsNoLoadBalancerThatExists(t *testing.T) {
+func TestProvider_WithoutFeatureStopsNoExistingLoadBalancer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": "ovn"}})
-	nodes, svc := w.nodes(3), service("web", 1)
-	w.ensure(svc, nodes[:2])
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": "ovn"}})
+	nodes, svc := env.nodes(3), service("web", 1)
+	env.ensure(svc, nodes[:2])
 	svc.Annotations[annotation.Method] = "ROUND_ROBIN"
 	svc.Annotations[annotation.PortID] = "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"
 	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "fd00::/8"}
-	w.restart()
-	w.cloud.Books.Reset()
-	w.told()
-	w.ensure(svc, nodes[:2])
-	w.writes(0)
-	w.ensure(svc, nodes)
-	w.membersAre(nodes)
-	told := w.told()
+	env.restart()
+	env.Cloud.RequestLog.Reset()
+	env.told()
+	env.ensure(svc, nodes[:2])
+	env.writes(0)
+	env.ensure(svc, nodes)
+	env.membersAre(nodes)
+	told := env.told()
 	for _, want := range []string{annotation.Method, annotation.PortID, "everybody may connect as before", "fd00::/8"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("events:\n%s\nsay nothing of %q", told, want)
 		}
 	}
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
-	w.refused(svc, nodes[:1], "so port TCP/443 is not opened")
-	w.membersAre(nodes[:1])
-	if got := len(w.loadBalancer().Listeners); got != 1 {
+	env.refused(svc, nodes[:1], "so port TCP/443 is not opened")
+	env.membersAre(nodes[:1])
+	if got := len(env.loadBalancer().Listeners); got != 1 {
 		t.Errorf("%d listeners", got)
 	}
 	svc.Spec.LoadBalancerSourceRanges = nil
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // subnet makes another subnet of the nodes' network.
-func (w *world) subnet(cidr string) string {
-	w.t.Helper()
-	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{
-		ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.Network.ID, Name: "other", CIDR: cidr,
+func (env *environment) subnet(cidr string) string {
+	env.T.Helper()
+	subnet, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{
+		ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.Network.ID, Name: "other", CIDR: cidr,
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	return subnet.ID
 }
@@ -37,7 +37,7 @@ func memberIDs(pool *octavia.Pool) []string {
 // write a change to its database only; half of them serve meanwhile.
 //
 //proves:33
-func TestMembersMoveToAnotherSubnetAHalfAtATime(t *testing.T) {
+func TestMembers_MoveToOtherSubnetInBatchesOrOneByOne(t *testing.T) {
 	t.Parallel()
 	const batches = "PUT members, PUT members, PUT members"
 	for provider, want := range map[string]string{
@@ -47,35 +47,35 @@ func TestMembersMoveToAnotherSubnetAHalfAtATime(t *testing.T) {
 	} {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
-			var w *world
+			var env *environment
 			if provider == "f5" {
-				w = vendorWorld(t, provider, map[string]string{"provider-requires-serial-api-calls": "true"})
+				env = vendorWorld(t, provider, map[string]string{"provider-requires-serial-api-calls": "true"})
 			} else {
-				w = newWorld(t, worldOptions{keys: map[string]string{"lb-provider": provider}})
+				env = newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": provider}})
 			}
-			other := w.subnet("127.101.0.0/16")
-			nodes, svc := w.nodes(5), service("web", 1)
-			w.ensure(svc, nodes[:4])
-			before := memberIDs(w.loadBalancer().Pools[0])
+			other := env.subnet("127.101.0.0/16")
+			nodes, svc := env.nodes(5), service("web", 1)
+			env.ensure(svc, nodes[:4])
+			before := memberIDs(env.loadBalancer().Pools[0])
 
-			w.cloud.Books.Reset()
+			env.Cloud.RequestLog.Reset()
 			svc.Annotations[annotation.MemberSubnetID] = other
-			w.ensure(svc, nodes[:4])
+			env.ensure(svc, nodes[:4])
 
-			if got := childWrites(w); got != want {
+			if got := childWrites(env); got != want {
 				t.Errorf("the move is %s, want %s", got, want)
 			}
-			for _, m := range w.loadBalancer().Pools[0].Members {
+			for _, m := range env.loadBalancer().Pools[0].Members {
 				if m.SubnetID != other || slices.Contains(before, m.ID) {
 					t.Errorf("member %+v is not a new one in the other subnet", m)
 				}
 			}
-			w.unchanged(svc, nodes[:4])
-			w.ensure(svc, nodes) // a node that comes goes there as well
-			if pool := w.loadBalancer().Pools[0]; len(pool.Members) != 5 || pool.Members[4].SubnetID != other {
+			env.unchanged(svc, nodes[:4])
+			env.ensure(svc, nodes) // a node that comes goes there as well
+			if pool := env.loadBalancer().Pools[0]; len(pool.Members) != 5 || pool.Members[4].SubnetID != other {
 				t.Errorf("members %+v", pool.Members)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
@@ -83,120 +83,120 @@ func TestMembersMoveToAnotherSubnetAHalfAtATime(t *testing.T) {
 // Killed while members move, the next process finishes it.
 //
 //proves:33
-func TestKilledWhileMembersMoveGoesOn(t *testing.T) {
+func TestCrash_DuringMoveOfMembersIsFinishedByNextProcess(t *testing.T) {
 	t.Parallel()
 	for last, more := 1, true; more; last++ {
-		w := newWorld(t, worldOptions{})
-		other := w.subnet("127.101.0.0/16")
-		nodes, svc := w.nodes(3), service("web", 1)
-		w.ensure(svc, nodes)
+		env := newEnvironment(t, environmentOptions{})
+		other := env.subnet("127.101.0.0/16")
+		nodes, svc := env.nodes(3), service("web", 1)
+		env.ensure(svc, nodes)
 		svc.Annotations[annotation.MemberSubnetID] = other
-		more = w.killed(svc, nodes, last, last%2 == 0)
-		w.restart()
-		w.ensure(svc, nodes)
-		for _, m := range w.loadBalancer().Pools[0].Members {
+		more = env.killed(svc, nodes, last, last%2 == 0)
+		env.restart()
+		env.ensure(svc, nodes)
+		for _, m := range env.loadBalancer().Pools[0].Members {
 			if m.SubnetID != other {
 				t.Errorf("killed at request %d: member %+v", last, m)
 			}
 		}
-		w.unchanged(svc, nodes)
-		w.cloud.Close()
+		env.unchanged(svc, nodes)
+		env.Cloud.Close()
 	}
 }
 
 // Octavia before 16.0 tells the subnet of one member of a pool: the others are not
 // written as if they were there too.
-func TestMembersInTwoSubnetsEachKeepTheirOwn(t *testing.T) {
+func TestMembers_OfTwoSubnetsEachKeepTheirOwn(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{octavia.ProviderAmphora, octavia.ProviderOVN} {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
-			w, other := twoSubnets(t, provider)
+			env, other := twoSubnets(t, provider)
 			nodes := []*v1.Node{
-				w.nodeAt("a", "127.100.1.1"), w.nodeAt("b", "127.101.1.2"), w.nodeAt("c", "127.100.1.3"), w.nodeAt("d", "127.101.1.4"),
+				env.nodeAt("a", "127.100.1.1"), env.nodeAt("b", "127.101.1.2"), env.nodeAt("c", "127.100.1.3"), env.nodeAt("d", "127.101.1.4"),
 			}
 			svc := service("web", 1)
 			svc.Annotations[annotation.Internal] = "true"
-			w.ensure(svc, nodes[:3])
-			w.restart() // nothing is known: it is all read
-			w.ensure(svc, nodes[:3])
-			w.ensure(svc, []*v1.Node{nodes[0], nodes[1], nodes[3]})
-			want := map[string]string{"127.100.1.1": w.cloud.Subnet.ID, "127.101.1.2": other, "127.101.1.4": other}
-			for _, m := range w.loadBalancer().Pools[0].Members {
+			env.ensure(svc, nodes[:3])
+			env.restart() // nothing is known: it is all read
+			env.ensure(svc, nodes[:3])
+			env.ensure(svc, []*v1.Node{nodes[0], nodes[1], nodes[3]})
+			want := map[string]string{"127.100.1.1": env.Cloud.Subnet.ID, "127.101.1.2": other, "127.101.1.4": other}
+			for _, m := range env.loadBalancer().Pools[0].Members {
 				if m.SubnetID != want[m.Address] {
 					t.Errorf("member %s is in subnet %s, want %s", m.Address, m.SubnetID, want[m.Address])
 				}
 			}
-			w.unchanged(svc, []*v1.Node{nodes[0], nodes[1], nodes[3]})
+			env.unchanged(svc, []*v1.Node{nodes[0], nodes[1], nodes[3]})
 		})
 	}
 }
 
 // twoSubnets makes an Octavia of 2024.2 whose VIPs have a network of their own, beside
 // the nodes' subnet and another one, which it names.
-func twoSubnets(t *testing.T, provider string) (w *world, other string) {
+func twoSubnets(t *testing.T, provider string) (env *environment, other string) {
 	t.Helper()
 	keys := map[string]string{"lb-provider": provider}
 	if provider == octavia.ProviderOVN {
 		keys["lb-method"] = "SOURCE_IP_PORT"
 	}
-	w = newWorld(t, worldOptions{keys: keys, simulator: simulator.Options{Release: "2024.2", Config: simulator.Config{OmitSubnet: true}}})
-	vips := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: w.cloud.Account.ProjectID, Name: "vips"})
-	if _, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: w.cloud.Account.ProjectID, NetworkID: vips.ID, CIDR: "127.110.0.0/16"}); err != nil {
+	env = newEnvironment(t, environmentOptions{keys: keys, simulator: simulator.Options{Release: "2024.2", Config: simulator.Config{OmitSubnet: true}}})
+	vips := env.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: env.Cloud.Account.ProjectID, Name: "vips"})
+	if _, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: env.Cloud.Account.ProjectID, NetworkID: vips.ID, CIDR: "127.110.0.0/16"}); err != nil {
 		t.Fatal(err)
 	}
-	w.conf.LoadBalancer.NetworkID = vips.ID
-	w.restart()
-	return w, w.subnet("127.101.0.0/16")
+	env.Conf.LoadBalancer.NetworkID = vips.ID
+	env.restart()
+	return env, env.subnet("127.101.0.0/16")
 }
 
 // On such an Octavia members still move when the Service names another subnet, also
 // when that happened while nothing ran.
 //
 //proves:33
-func TestMembersOfWhichOneIsReadMoveToAnotherSubnet(t *testing.T) {
+func TestMembers_MoveToOtherSubnetWhereOnlyOneIsRead(t *testing.T) {
 	t.Parallel()
 	for _, written := range []bool{false, true} {
-		w := newWorld(t, worldOptions{simulator: simulator.Options{Release: "2024.2"}})
-		other := w.subnet("127.101.0.0/16")
-		nodes, svc := w.nodes(4), service("web", 1)
-		w.ensure(svc, nodes)
+		env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "2024.2"}})
+		other := env.subnet("127.101.0.0/16")
+		nodes, svc := env.nodes(4), service("web", 1)
+		env.ensure(svc, nodes)
 		if written {
-			w.writeDown(svc)
+			env.writeDown(svc)
 		}
-		w.restart()
+		env.restart()
 		svc.Annotations[annotation.MemberSubnetID] = other
-		w.ensure(svc, nodes)
-		for _, m := range w.loadBalancer().Pools[0].Members {
+		env.ensure(svc, nodes)
+		for _, m := range env.loadBalancer().Pools[0].Members {
 			if m.SubnetID != other {
 				t.Errorf("written down %v: member %s is in subnet %s, want %s", written, m.Address, m.SubnetID, other)
 			}
 		}
-		w.unchanged(svc, nodes)
+		env.unchanged(svc, nodes)
 	}
 }
 
 // Where nobody names a subnet for members, they stay in the one they are in: it was
 // found from the nodes, by us or by the controller before us.
-func TestMembersStayInTheirSubnetWhereNoneIsNamed(t *testing.T) {
+func TestMembers_StayInSubnetWhenNoneIsNamed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	other := w.subnet("127.101.0.0/16")
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{})
+	other := env.subnet("127.101.0.0/16")
+	nodes, svc := env.nodes(2), service("web", 1)
 	svc.Annotations[annotation.MemberSubnetID] = other
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	delete(svc.Annotations, annotation.MemberSubnetID)
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
 // The selector of cloud.conf, its annotation, and an annotation that lifts it all
 // decide on members, at creation and later.
 //
 //proves:52
-func TestNodeSelectorDecidesOnMembers(t *testing.T) {
+func TestMembers_FollowNodeSelector(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"node-selector": "pool=web"}})
-	nodes, svc := w.nodes(4), service("web", 1)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"node-selector": "pool=web"}})
+	nodes, svc := env.nodes(4), service("web", 1)
 	for i, pool := range []string{"web", "web", "db", ""} {
 		if nodes[i].Labels = map[string]string{}; pool != "" {
 			nodes[i].Labels["pool"] = pool
@@ -204,7 +204,7 @@ func TestNodeSelectorDecidesOnMembers(t *testing.T) {
 	}
 	members := func() string {
 		var names []string
-		for _, m := range w.loadBalancer().Pools[0].Members {
+		for _, m := range env.loadBalancer().Pools[0].Members {
 			names = append(names, m.Name)
 		}
 		slices.Sort(names)
@@ -222,20 +222,20 @@ func TestNodeSelectorDecidesOnMembers(t *testing.T) {
 		{func() { delete(svc.Annotations, annotation.NodeSelector) }, "node-0 node-1"},
 	} {
 		step.change()
-		w.ensure(svc, nodes)
+		env.ensure(svc, nodes)
 		if got := members(); got != step.want {
 			t.Errorf("members %s, want %s", got, step.want)
 		}
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 	// A selector that picks nobody drains nothing: it is refused.
 	svc.Annotations[annotation.NodeSelector] = "pool=none"
-	w.cloud.Books.Reset()
-	w.refused(svc, nodes, `none of 4 nodes matches the node selector "pool=none"`)
-	w.writes(0)
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, `none of 4 nodes matches the node selector "pool=none"`)
+	env.writes(0)
 	for text, want := range map[string]bool{"pool=none": true, "": false} {
 		svc.Annotations[annotation.NodeSelector] = text
-		if got := w.engine.SelectsNodes(svc); got != want {
+		if got := env.engine.SelectsNodes(svc); got != want {
 			t.Errorf("selector %q: labels of nodes matter %v, want %v", text, got, want)
 		}
 	}

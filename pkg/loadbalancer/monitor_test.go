@@ -32,7 +32,7 @@ func annotate(pairs ...string) func(*v1.Service) {
 // with the members changed between the old one and the new one.
 //
 //proves:45,48,49
-func TestMonitorSettingsAreAppliedAtCreationAndLater(t *testing.T) {
+func TestMonitors_ApplySettingsAtCreationAndLater(t *testing.T) {
 	t.Parallel()
 	on := annotate(annotation.Monitor, "true")
 	for name, c := range map[string]struct {
@@ -68,70 +68,70 @@ func TestMonitorSettingsAreAppliedAtCreationAndLater(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			nodes, created := w.nodes(2), service("created", 1)
+			env := newEnvironment(t, environmentOptions{})
+			nodes, created := env.nodes(2), service("created", 1)
 			on(created)
 			c.setting(created)
-			w.cloud.Books.Reset()
-			w.ensure(created, nodes)
-			w.writes(2) // load balancer and floating IP
-			if pool := w.loadBalancer().Pools[0]; !c.check(pool) {
+			env.Cloud.RequestLog.Reset()
+			env.ensure(created, nodes)
+			env.writes(2) // load balancer and floating IP
+			if pool := env.loadBalancer().Pools[0]; !c.check(pool) {
 				t.Errorf("created: %+v, monitor %+v", pool, pool.Monitor)
 			}
-			w.unchanged(created, nodes)
-			w.delete(created)
+			env.unchanged(created, nodes)
+			env.delete(created)
 
 			changed := service("changed", 1)
 			on(changed)
-			w.ensure(changed, nodes)
-			w.cloud.Books.Reset()
+			env.ensure(changed, nodes)
+			env.Cloud.RequestLog.Reset()
 			c.setting(changed)
-			w.ensure(changed, nodes)
-			if steps := childWrites(w); steps != c.steps {
+			env.ensure(changed, nodes)
+			if steps := childWrites(env); steps != c.steps {
 				t.Errorf("the change is %s, want %s", steps, c.steps)
 			}
-			if pool := w.loadBalancer().Pools[0]; !c.check(pool) {
+			if pool := env.loadBalancer().Pools[0]; !c.check(pool) {
 				t.Errorf("changed: %+v, monitor %+v", pool, pool.Monitor)
 			}
-			w.unchanged(changed, nodes)
+			env.unchanged(changed, nodes)
 
 			changed.Annotations = map[string]string{annotation.Monitor: "true"} // and back
-			w.ensure(changed, nodes)
-			if pool := w.loadBalancer().Pools[0]; c.check(pool) || pool.Monitor.Type != "TCP" || pool.Monitor.Delay != 5 {
+			env.ensure(changed, nodes)
+			if pool := env.loadBalancer().Pools[0]; c.check(pool) || pool.Monitor.Type != "TCP" || pool.Monitor.Delay != 5 {
 				t.Errorf("does not go back: %+v", pool.Monitor)
 			}
-			w.unchanged(changed, nodes)
+			env.unchanged(changed, nodes)
 		})
 	}
 }
 
 // What Octavia has no default for is taken back by null, in place.
-func TestHostOfAMonitorChangesInPlaceAndGoes(t *testing.T) {
+func TestMonitors_ChangeAndRemoveHostInPlace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
 	annotate(annotation.Monitor, "true", annotation.MonitorType, "HTTP", annotation.MonitorDomain, "a.example.com")(svc)
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	for _, domain := range []string{"b.example.com", ""} {
 		if svc.Annotations[annotation.MonitorDomain] = domain; domain == "" {
 			delete(svc.Annotations, annotation.MonitorDomain)
 		}
-		w.cloud.Books.Reset()
-		w.ensure(svc, nodes)
-		if steps := childWrites(w); steps != "PUT healthmonitors" {
+		env.Cloud.RequestLog.Reset()
+		env.ensure(svc, nodes)
+		if steps := childWrites(env); steps != "PUT healthmonitors" {
 			t.Errorf("%q: the change is %s", domain, steps)
 		}
-		if m := w.loadBalancer().Pools[0].Monitor; m.DomainName != domain || (m.HTTPVersion == "") != (domain == "") {
+		if m := env.loadBalancer().Pools[0].Monitor; m.DomainName != domain || (m.HTTPVersion == "") != (domain == "") {
 			t.Errorf("%q: monitor %+v", domain, m)
 		}
-		w.unchanged(svc, nodes)
+		env.unchanged(svc, nodes)
 	}
 }
 
 // childWrites prints the kinds of writes to children of load balancers, in order.
-func childWrites(w *world) string {
+func childWrites(env *environment) string {
 	var writes []string
-	for _, r := range w.cloud.Books.Requests() {
+	for _, r := range env.Cloud.RequestLog.Requests() {
 		parts := strings.Split(strings.TrimSuffix(strings.TrimPrefix(r.Route, "/load-balancer/v2.0/lbaas/"), "/{id}"), "/")
 		if r.Method != http.MethodGet {
 			writes = append(writes, r.Method+" "+parts[len(parts)-1])
@@ -144,7 +144,7 @@ func childWrites(w *world) string {
 // protocol, whatever create-monitor says.
 //
 //proves:45,46,47
-func TestPolicyLocalAlwaysGetsAMonitorThatWorks(t *testing.T) {
+func TestMonitors_AreAlwaysMadeForPolicyLocalAndSuitProvider(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		release, provider string
@@ -159,15 +159,15 @@ func TestPolicyLocalAlwaysGetsAMonitorThatWorks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{
+			env := newEnvironment(t, environmentOptions{
 				simulator: simulator.Options{Release: c.release},
 				keys:      map[string]string{"lb-provider": c.provider, "create-monitor": "false"},
 			})
-			nodes, svc := w.nodes(2), service("web", 2)
+			nodes, svc := env.nodes(2), service("web", 2)
 			svc.Spec.Ports[1].Protocol = v1.ProtocolUDP
 			policyLocal(svc)
-			w.ensure(svc, nodes)
-			for _, p := range w.loadBalancer().Pools {
+			env.ensure(svc, nodes)
+			for _, p := range env.loadBalancer().Pools {
 				kind, port := c.tcp, c.port
 				if p.Protocol == "UDP" {
 					kind, port = c.udp, c.udpPort
@@ -176,7 +176,7 @@ func TestPolicyLocalAlwaysGetsAMonitorThatWorks(t *testing.T) {
 					t.Errorf("%s: monitor %+v at %d, want %s at %d", p.Protocol, p.Monitor, p.Members[0].MonitorPort, kind, port)
 				}
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
@@ -185,62 +185,62 @@ func TestPolicyLocalAlwaysGetsAMonitorThatWorks(t *testing.T) {
 // and later.
 //
 //proves:47
-func TestPolicyLocalWithoutMonitorIsToldWhatItMeans(t *testing.T) {
+func TestMonitors_ReportConsequenceWhenPolicyLocalHasNone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+	nodes, svc := env.nodes(2), service("web", 1)
 	policyLocal(svc)
 	annotate(annotation.Monitor, "false")(svc)
-	w.ensure(svc, nodes)
-	if m := w.loadBalancer().Pools[0].Monitor; m != nil {
+	env.ensure(svc, nodes)
+	if m := env.loadBalancer().Pools[0].Monitor; m != nil {
 		t.Errorf("monitor %+v", m)
 	}
-	if told := w.told(); !strings.Contains(told, "nodes without endpoints get them and drop them") {
+	if told := env.told(); !strings.Contains(told, "nodes without endpoints get them and drop them") {
 		t.Errorf("events:\n%s", told)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 	delete(svc.Annotations, annotation.Monitor)
-	w.ensure(svc, nodes)
-	if w.loadBalancer().Pools[0].Monitor == nil {
+	env.ensure(svc, nodes)
+	if env.loadBalancer().Pools[0].Monitor == nil {
 		t.Error("no monitor")
 	}
 	annotate(annotation.Monitor, "false")(svc)
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	if steps := childWrites(w); steps != "DELETE healthmonitors, PUT members" {
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	if steps := childWrites(env); steps != "DELETE healthmonitors, PUT members" {
 		t.Errorf("switching it off is %s", steps)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
 // All keys of cloud.conf reach the monitor, and annotations win over them.
 //
 //proves:45,49
-func TestMonitorKeysOfCloudConf(t *testing.T) {
+func TestMonitors_TakeKeysOfCloudConfUnlessAnnotated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{
 		"create-monitor": "true", "monitor-delay": "20s", "monitor-timeout": "11s", "monitor-max-retries": "4",
 		"monitor-max-retries-down": "6", "monitor-kube-proxy": "true",
 	}})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	m := w.loadBalancer().Pools[0].Monitor
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	m := env.loadBalancer().Pools[0].Monitor
 	if m.Delay != 20 || m.Timeout != 11 || m.MaxRetries != 4 || m.MaxRetriesDown != 6 || m.Type != "HTTP" {
 		t.Errorf("monitor %+v", m)
 	}
 	annotate(annotation.MonitorDelay, "21", annotation.MonitorKubeProxy, "false")(svc)
-	w.ensure(svc, nodes)
-	if m := w.loadBalancer().Pools[0].Monitor; m.Delay != 21 || m.Timeout != 11 || m.Type != "TCP" {
+	env.ensure(svc, nodes)
+	if m := env.loadBalancer().Pools[0].Monitor; m.Delay != 21 || m.Timeout != 11 || m.Type != "TCP" {
 		t.Errorf("with annotations: monitor %+v", m)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
 // Whatever the protocols of the ports and what the listeners make of them, Octavia
 // takes the monitors, and then nothing differs.
 //
 //proves:45,46
-func TestMonitorsOfEveryProtocolAreTaken(t *testing.T) {
+func TestMonitors_AreAcceptedForEveryProtocol(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		provider string
@@ -260,13 +260,13 @@ func TestMonitorsOfEveryProtocolAreTaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": c.provider, "create-monitor": "true"}})
-			nodes, svc := w.nodes(2), service("web", 3)
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": c.provider, "create-monitor": "true"}})
+			nodes, svc := env.nodes(2), service("web", 3)
 			svc.Spec.Ports[1].Protocol, svc.Spec.Ports[2].Protocol = v1.ProtocolUDP, v1.ProtocolSCTP
 			c.change(svc)
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 			var got []string
-			for _, p := range w.loadBalancer().Pools {
+			for _, p := range env.loadBalancer().Pools {
 				kind := "none"
 				if p.Monitor != nil {
 					kind = p.Monitor.Type
@@ -277,7 +277,7 @@ func TestMonitorsOfEveryProtocolAreTaken(t *testing.T) {
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("monitors %v, want %s", got, c.want)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }

@@ -16,32 +16,32 @@ import (
 )
 
 // memberOf gives the member of a node in the first pool.
-func (w *world) memberOf(name string) *octavia.Member {
-	w.t.Helper()
-	members := w.loadBalancer().Pools[0].Members
+func (env *environment) memberOf(name string) *octavia.Member {
+	env.T.Helper()
+	members := env.loadBalancer().Pools[0].Members
 	i := slices.IndexFunc(members, func(m *octavia.Member) bool { return m.Name == name })
 	if i < 0 {
-		w.t.Fatalf("no member %s", name)
+		env.T.Fatalf("no member %s", name)
 	}
 	return members[i]
 }
 
 // changeMember changes a member as somebody else would.
-func (w *world) changeMember(name string, change func(*pools.CreateMemberOpts)) {
-	w.t.Helper()
-	m := w.memberOf(name)
+func (env *environment) changeMember(name string, change func(*pools.CreateMemberOpts)) {
+	env.T.Helper()
+	m := env.memberOf(name)
 	opts := pools.CreateMemberOpts{Name: m.Name, Address: m.Address, ProtocolPort: m.ProtocolPort}
 	change(&opts)
-	if err := octaviaAsSomebodyElse(w.t, w).Octavia().SetMembers(w.ctx, w.loadBalancer().Pools[0].ID, []pools.CreateMemberOpts{opts}, true); err != nil {
-		w.t.Fatal(err)
+	if err := octaviaAsSomebodyElse(env.T, env).Octavia().SetMembers(env.ctx, env.loadBalancer().Pools[0].ID, []pools.CreateMemberOpts{opts}, true); err != nil {
+		env.T.Fatal(err)
 	}
-	w.loadBalancer()
+	env.loadBalancer()
 }
 
 // nextSecond waits until a change gets another updated_at than the last one.
-func (w *world) nextSecond() {
-	w.t.Helper()
-	for last := w.loadBalancer().UpdatedAt; !time.Now().Truncate(time.Second).After(last) && w.ctx.Err() == nil; {
+func (env *environment) nextSecond() {
+	env.T.Helper()
+	for last := env.loadBalancer().UpdatedAt; !time.Now().Truncate(time.Second).After(last) && env.ctx.Err() == nil; {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -51,7 +51,7 @@ func (w *world) nextSecond() {
 // down; while the pool changes around it and is repaired; until it is set back.
 //
 //proves:89
-func TestMembersThatSomebodyTakesOutOfServiceStaySo(t *testing.T) {
+func TestMembers_StayOutOfServiceWhenOthersTakeThemOut(t *testing.T) {
 	t.Parallel()
 	zero, down := func(m *pools.CreateMemberOpts) { m.Weight = new(int) }, func(m *pools.CreateMemberOpts) { m.AdminStateUp = new(bool) }
 	for _, c := range []struct {
@@ -68,51 +68,51 @@ func TestMembersThatSomebodyTakesOutOfServiceStaySo(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s on %s, monitors %s, %s", c.name, c.release, c.monitor, c.by), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{simulator: simulator.Options{Release: c.release}, keys: map[string]string{"create-monitor": c.monitor}})
-			nodes, svc := w.nodes(7), service("web", 1)
+			env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: c.release}, keys: map[string]string{"create-monitor": c.monitor}})
+			nodes, svc := env.nodes(7), service("web", 1)
 			stays := func(when string) {
 				t.Helper()
-				if m := w.memberOf("node-1"); m.AdminStateUp != (c.name != "admin down") || (m.Weight == 0) != (c.name == "weight 0") {
+				if m := env.memberOf("node-1"); m.AdminStateUp != (c.name != "admin down") || (m.Weight == 0) != (c.name == "weight 0") {
 					t.Errorf("%s: weight %d, admin_state_up %v", when, m.Weight, m.AdminStateUp)
 				}
 			}
-			w.ensure(svc, nodes[:3])
-			w.nextSecond()
-			w.changeMember("node-1", c.out)
-			w.told()
-			w.cloud.Books.Reset()
+			env.ensure(svc, nodes[:3])
+			env.nextSecond()
+			env.changeMember("node-1", c.out)
+			env.told()
+			env.Cloud.RequestLog.Reset()
 			if c.by == "the watch" {
-				w.look()
+				env.look()
 			} else {
-				w.restart()
+				env.restart()
 			}
-			w.ensure(svc, nodes[:3])
-			w.writes(0)
-			if told := w.told(); strings.Contains(told, "Drifted") {
+			env.ensure(svc, nodes[:3])
+			env.writes(0)
+			if told := env.told(); strings.Contains(told, "Drifted") {
 				t.Errorf("events:\n%s", told)
 			}
-			w.ensure(svc, nodes[1:5]) // a batch
+			env.ensure(svc, nodes[1:5]) // a batch
 			stays("after other nodes came and went")
 			if c.written {
-				w.writeDown(svc)
+				env.writeDown(svc)
 			}
-			w.restart()
-			w.ensure(svc, nodes[1:])
+			env.restart()
+			env.ensure(svc, nodes[1:])
 			stays("after a restart and more nodes")
-			w.changeMember("node-2", func(m *pools.CreateMemberOpts) { yes := true; m.Backup = &yes })
-			w.restart()
-			w.ensure(svc, nodes[1:])
-			if w.memberOf("node-2").Backup && c.release == "2026.1" { // before, that is read of one member only
+			env.changeMember("node-2", func(m *pools.CreateMemberOpts) { yes := true; m.Backup = &yes })
+			env.restart()
+			env.ensure(svc, nodes[1:])
+			if env.memberOf("node-2").Backup && c.release == "2026.1" { // before, that is read of one member only
 				t.Error("the member that was made a backup still is one")
 			}
 			stays("after the repair of another")
 			svc.Spec.Ports[0].NodePort = 31999
-			w.ensure(svc, nodes[1:])
+			env.ensure(svc, nodes[1:])
 			stays("with another NodePort")
-			w.unchanged(svc, nodes[1:])
-			w.ensure(svc, nodes[2:])
-			w.ensure(svc, nodes)
-			if m := w.memberOf("node-1"); m.Weight != 1 || !m.AdminStateUp {
+			env.unchanged(svc, nodes[1:])
+			env.ensure(svc, nodes[2:])
+			env.ensure(svc, nodes)
+			if m := env.memberOf("node-1"); m.Weight != 1 || !m.AdminStateUp {
 				t.Errorf("a node that came back is out of service: %+v", m)
 			}
 		})
@@ -122,23 +122,23 @@ func TestMembersThatSomebodyTakesOutOfServiceStaySo(t *testing.T) {
 // What is taken over keeps what was drained before, also in the first batch.
 //
 //proves:120
-func TestMembersThatWereDrainedBeforeTheSwitchStaySo(t *testing.T) {
+func TestAdoption_KeepsMembersDrained(t *testing.T) {
 	t.Parallel()
 	for _, release := range []string{"2024.2", "2026.1"} {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{simulator: simulator.Options{Release: release}})
-			nodes, svc := w.nodes(5), service("web", 1)
-			w.inherit(peers("kubernetes", svc), svc, nodes[:3])
-			w.changeMember("node-1", func(m *pools.CreateMemberOpts) { m.Weight = new(int) })
-			w.cloud.Books.Reset()
-			w.ensure(svc, nodes[:3])
-			w.writes(0)
-			w.ensure(svc, nodes)
-			if m := w.memberOf("node-1"); m.Weight != 0 {
+			env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: release}})
+			nodes, svc := env.nodes(5), service("web", 1)
+			env.inherit(peers("kubernetes", svc), svc, nodes[:3])
+			env.changeMember("node-1", func(m *pools.CreateMemberOpts) { m.Weight = new(int) })
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:3])
+			env.writes(0)
+			env.ensure(svc, nodes)
+			if m := env.memberOf("node-1"); m.Weight != 0 {
 				t.Errorf("weight %d", m.Weight)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
@@ -147,19 +147,19 @@ func TestMembersThatWereDrainedBeforeTheSwitchStaySo(t *testing.T) {
 // where its port is closed, all members would go down. What to do is told once.
 //
 //proves:47,120
-func TestALoadBalancerThatIsTakenOverGetsNoMonitorUnasked(t *testing.T) {
+func TestAdoption_AddsNoMonitorUnasked(t *testing.T) {
 	t.Parallel()
 	for _, release := range []string{"2024.2", "2026.1"} {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{simulator: simulator.Options{Release: release}})
-			nodes, svc := w.nodes(4), service("web", 1)
+			env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: release}})
+			nodes, svc := env.nodes(4), service("web", 1)
 			policyLocal(svc)
-			w.inherit(peers("kubernetes", svc), svc, nodes[:2])
+			env.inherit(peers("kubernetes", svc), svc, nodes[:2])
 			monitors := func(want string) {
 				t.Helper()
 				got := ""
-				for _, p := range w.loadBalancer().Pools {
+				for _, p := range env.loadBalancer().Pools {
 					if p.Monitor == nil {
 						got += "none "
 					} else {
@@ -170,42 +170,42 @@ func TestALoadBalancerThatIsTakenOverGetsNoMonitorUnasked(t *testing.T) {
 					t.Errorf("monitors %s, want %s", got, want)
 				}
 			}
-			w.cloud.Books.Reset()
-			w.ensure(svc, nodes[:2])
-			w.writes(0)
-			if told := w.told(); strings.Count(told, "Normal LoadBalancerHealthMonitorMissing") != 1 ||
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:2])
+			env.writes(0)
+			if told := env.told(); strings.Count(told, "Normal LoadBalancerHealthMonitorMissing") != 1 ||
 				!strings.Contains(told, annotation.Monitor+`: "true"`) || !strings.Contains(told, "port 32000") || strings.Contains(told, "Warning") {
 				t.Errorf("events:\n%s", told)
 			}
-			w.ensure(svc, nodes[:3])
+			env.ensure(svc, nodes[:3])
 			monitors("none")
 			written := release == "2026.1"
 			if written {
-				w.writeDown(svc)
+				env.writeDown(svc)
 			}
-			w.restart()
-			w.cloud.Books.Reset()
-			w.ensure(svc, nodes[:3])
-			w.writes(0)
-			if n := len(w.cloud.Books.Requests()); n > 3 && written {
-				t.Errorf("%d requests for what is as it was written down:\n%s", n, printed(w.cloud.Books.Requests()))
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[:3])
+			env.writes(0)
+			if n := len(env.Cloud.RequestLog.Requests()); n > 3 && written {
+				t.Errorf("%d requests for what is as it was written down:\n%s", n, printed(env.Cloud.RequestLog.Requests()))
 			}
 			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443)) // is served as the others are
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 			monitors("none none")
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 
 			svc.Annotations[annotation.Monitor] = "true"
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 			monitors("HTTP at 32000 HTTP at 32000")
 			delete(svc.Annotations, annotation.Monitor) // what it has, it keeps
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 			monitors("HTTP at 32000 HTTP at 32000")
 			svc.Annotations[annotation.Monitor] = "false"
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 			monitors("none none")
 			delete(svc.Annotations, annotation.Monitor)
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
@@ -214,7 +214,7 @@ func TestALoadBalancerThatIsTakenOverGetsNoMonitorUnasked(t *testing.T) {
 // would have been added there.
 //
 //proves:47
-func TestMonitorsThatSomebodyAsksForAreAddedAtTheSwitch(t *testing.T) {
+func TestAdoption_AddsMonitorsThatAreAskedFor(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		keys map[string]string
@@ -224,19 +224,19 @@ func TestMonitorsThatSomebodyAsksForAreAddedAtTheSwitch(t *testing.T) {
 		"the annotation": {nil, annotate(annotation.Monitor, "true")},
 	} {
 		for _, change := range []func(*v1.Service){policyLocal, func(*v1.Service) {}} {
-			w := newWorld(t, worldOptions{keys: c.keys})
-			nodes, svc := w.nodes(2), service("web", 1)
-			w.inherit(peers("kubernetes", svc), svc, nodes)
+			env := newEnvironment(t, environmentOptions{keys: c.keys})
+			nodes, svc := env.nodes(2), service("web", 1)
+			env.inherit(peers("kubernetes", svc), svc, nodes)
 			c.set(svc)
 			change(svc)
-			w.ensure(svc, nodes)
-			if w.loadBalancer().Pools[0].Monitor == nil {
+			env.ensure(svc, nodes)
+			if env.loadBalancer().Pools[0].Monitor == nil {
 				t.Errorf("%s: no monitor", what)
 			}
-			if told := w.told(); strings.Contains(told, "HealthMonitorMissing") {
+			if told := env.told(); strings.Contains(told, "HealthMonitorMissing") {
 				t.Errorf("%s: events:\n%s", what, told)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		}
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // ovnOfZed is a cloud whose provider ovn loses the monitors of full creates, hangs
 // when a listener is made beside a monitor, and forgets listeners and pools when
 // monitors change.
-func ovnOfZed(t *testing.T) *world {
+func ovnOfZed(t *testing.T) *environment {
 	t.Helper()
-	return newWorld(t, worldOptions{
+	return newEnvironment(t, environmentOptions{
 		simulator: simulator.Options{Release: "zed"},
 		keys:      map[string]string{"lb-provider": "ovn", "create-monitor": "true"},
 	})
@@ -31,50 +31,50 @@ func ovnOfZed(t *testing.T) *world {
 
 // sound fails unless everything in the load balancer is ACTIVE, with so many
 // monitors.
-func (w *world) sound(monitors int) {
-	w.t.Helper()
-	if unsettled := w.cloud.Octavia.Unsettled(); len(unsettled) > 0 {
-		w.t.Fatalf("left in a PENDING state: %v", unsettled)
+func (env *environment) sound(monitors int) {
+	env.T.Helper()
+	if unsettled := env.Cloud.Octavia.Unsettled(); len(unsettled) > 0 {
+		env.T.Fatalf("left in a PENDING state: %v", unsettled)
 	}
-	for _, pool := range w.loadBalancer().Pools {
+	for _, pool := range env.loadBalancer().Pools {
 		if pool.Monitor != nil {
 			monitors--
 		}
 	}
 	if monitors != 0 {
-		w.t.Errorf("%d monitors are missing", monitors)
+		env.T.Errorf("%d monitors are missing", monitors)
 	}
 }
 
 // asked counts writes below a collection: "POST healthmonitors" and the like.
-func (w *world) asked() map[string]int {
+func (env *environment) asked() map[string]int {
 	counts := map[string]int{}
-	for _, r := range w.cloud.Books.Requests(books.Writes(), books.Under("/load-balancer")) {
+	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Writes(), requestlog.Under("/load-balancer")) {
 		counts[r.Method+" "+strings.TrimPrefix(r.Route, "/load-balancer/v2.0/lbaas/")]++
 	}
 	return counts
 }
 
-func TestOvnOfZedGetsMonitorsAfterTheLoadBalancer(t *testing.T) {
+func TestOVN_OfZedGetsMonitorsAfterLoadBalancer(t *testing.T) {
 	t.Parallel()
-	w := ovnOfZed(t)
-	nodes, svc := w.nodes(2), service("web", 2)
-	w.ensure(svc, nodes)
-	w.sound(2)
-	w.writes(6) // load balancer, floating IP; a monitor and its pool brought back for each port
-	w.unchanged(svc, nodes)
+	env := ovnOfZed(t)
+	nodes, svc := env.nodes(2), service("web", 2)
+	env.ensure(svc, nodes)
+	env.sound(2)
+	env.writes(6) // load balancer, floating IP; a monitor and its pool brought back for each port
+	env.unchanged(svc, nodes)
 }
 
-func TestOvnOfZedGetsNoListenerBesideAMonitor(t *testing.T) {
+func TestOVN_OfZedGetsNoListenerBesideMonitor(t *testing.T) {
 	t.Parallel()
-	w := ovnOfZed(t)
-	nodes, svc := w.nodes(2), service("web", 2)
-	w.ensure(svc, nodes)
-	w.cloud.Books.Reset()
+	env := ovnOfZed(t)
+	nodes, svc := env.nodes(2), service("web", 2)
+	env.ensure(svc, nodes)
+	env.Cloud.RequestLog.Reset()
 	svc.Spec.Ports = append(svc.Spec.Ports[1:], port(v1.ProtocolTCP, 8080))
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	monitors := 2
-	for _, r := range w.cloud.Books.Requests() {
+	for _, r := range env.Cloud.RequestLog.Requests() {
 		switch r.Method + " " + strings.TrimPrefix(r.Route, "/load-balancer/v2.0/lbaas/") {
 		case "POST healthmonitors":
 			monitors++
@@ -86,42 +86,42 @@ func TestOvnOfZedGetsNoListenerBesideAMonitor(t *testing.T) {
 			}
 		}
 	}
-	w.sound(2)
-	w.unchanged(svc, nodes)
+	env.sound(2)
+	env.unchanged(svc, nodes)
 }
 
-func TestOvnOfZedGetsAListenerBesideAMonitorOfAnotherProtocol(t *testing.T) {
+func TestOVN_OfZedGetsListenerBesideMonitorOfOtherProtocol(t *testing.T) {
 	t.Parallel()
-	w := ovnOfZed(t)
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	w.cloud.Books.Reset()
+	env := ovnOfZed(t)
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	env.Cloud.RequestLog.Reset()
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 53))
-	w.ensure(svc, nodes)
-	if n := w.asked()["DELETE healthmonitors/{id}"]; n > 0 {
+	env.ensure(svc, nodes)
+	if n := env.asked()["DELETE healthmonitors/{id}"]; n > 0 {
 		t.Errorf("%d monitors are deleted that are in nobody's way", n)
 	}
-	w.sound(2)
-	w.unchanged(svc, nodes)
+	env.sound(2)
+	env.unchanged(svc, nodes)
 }
 
 // A guest's listener would hang the load balancer beside a monitor of the owner.
 //
 //proves:58
-func TestOvnOfZedTakesNoGuestBesideAMonitor(t *testing.T) {
+func TestOVN_OfZedTakesNoGuestBesideMonitorOfSameProtocol(t *testing.T) {
 	t.Parallel()
-	w := ovnOfZed(t)
-	nodes, owner := w.nodes(2), service("owner", 1)
-	w.ensure(owner, nodes)
-	w.refused(onto("guest", w.loadBalancer(), 443), nodes, "created beside a health monitor, that of listener ")
-	udp := onto("guest", w.loadBalancer(), 53)
+	env := ovnOfZed(t)
+	nodes, owner := env.nodes(2), service("owner", 1)
+	env.ensure(owner, nodes)
+	env.refused(onto("guest", env.loadBalancer(), 443), nodes, "created beside a health monitor, that of listener ")
+	udp := onto("guest", env.loadBalancer(), 53)
 	udp.Spec.Ports[0].Protocol = v1.ProtocolUDP
-	w.ensure(udp, nodes)
-	w.sound(2)
-	w.unchanged(owner, nodes)
+	env.ensure(udp, nodes)
+	env.sound(2)
+	env.unchanged(owner, nodes)
 }
 
-func TestOvnOfZedForgetsNothingWhenAServiceChanges(t *testing.T) {
+func TestOVN_OfZedForgetsNothingWhenServiceChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change   func(*v1.Service)
@@ -135,47 +135,47 @@ func TestOvnOfZedForgetsNothingWhenAServiceChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := ovnOfZed(t)
-			nodes, svc := w.nodes(2), service("web", 2)
-			w.ensure(svc, nodes)
-			w.cloud.Books.Reset()
+			env := ovnOfZed(t)
+			nodes, svc := env.nodes(2), service("web", 2)
+			env.ensure(svc, nodes)
+			env.Cloud.RequestLog.Reset()
 			test.change(svc)
-			w.ensure(svc, nodes)
-			w.writes(test.writes)
-			w.sound(test.monitors)
-			w.unchanged(svc, nodes)
+			env.ensure(svc, nodes)
+			env.writes(test.writes)
+			env.sound(test.monitors)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
 
 // Its driver lets all monitors of a transport go blind when one is deleted.
-func TestMonitorsOfOvnOfZedSeeAfterAPortIsGone(t *testing.T) {
+func TestOVN_OfZedMonitorsStillSeeAfterPortIsGone(t *testing.T) {
 	t.Parallel()
-	w := ovnOfZed(t)
-	nodes, svc := w.nodes(2), service("web", 3)
-	w.ensure(svc, nodes)
+	env := ovnOfZed(t)
+	nodes, svc := env.nodes(2), service("web", 3)
+	env.ensure(svc, nodes)
 	svc.Spec.Ports = svc.Spec.Ports[1:]
-	w.ensure(svc, nodes)
-	for _, pool := range w.loadBalancer().Pools {
-		if err := w.cloud.Octavia.SetMemberOperatingStatus(pool.Members[0].ID, simoctavia.Error); err != nil {
+	env.ensure(svc, nodes)
+	for _, pool := range env.loadBalancer().Pools {
+		if err := env.Cloud.Octavia.SetMemberOperatingStatus(pool.Members[0].ID, simoctavia.Error); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, pool := range w.loadBalancer().Pools {
+	for _, pool := range env.loadBalancer().Pools {
 		if got := pool.Members[0].OperatingStatus; got != simoctavia.Error {
 			t.Errorf("member of %s is %s", pool.Name, got)
 		}
 	}
 }
 
-func TestOvnOfZedIsLeftWellAfterACrashAnywhere(t *testing.T) {
+func TestOVN_OfZedRecoversWhenChangeOfMonitorsFails(t *testing.T) {
 	t.Parallel()
-	w := ovnOfZed(t)
-	w.stuckSoon()
-	nodes, svc := w.nodes(2), service("web", 2)
-	w.ensure(svc, nodes)
+	env := ovnOfZed(t)
+	env.stuckSoon()
+	nodes, svc := env.nodes(2), service("web", 2)
+	env.ensure(svc, nodes)
 	svc.Annotations[annotation.Monitor] = "false"
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	for _, last := range []struct {
 		method, route string
 		from          int
@@ -184,56 +184,56 @@ func TestOvnOfZedIsLeftWellAfterACrashAnywhere(t *testing.T) {
 	} {
 		fault := faultOn(last.method, "/load-balancer/v2.0/lbaas/"+last.route, http.StatusForbidden)
 		fault.From = last.from
-		w.cloud.Faults.Add(fault)
+		env.Cloud.Faults.Add(fault)
 		svc.Annotations[annotation.Monitor] = "true"
-		if _, err := w.engine.Ensure(w.ctx, svc, nodes); err == nil {
+		if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
 			t.Errorf("no crash at %s %s", last.method, last.route)
 		}
-		w.cloud.Faults.Clear()
-		w.restart()
-		w.ensure(svc, nodes)
-		w.sound(2)
+		env.Cloud.Faults.Clear()
+		env.restart()
+		env.ensure(svc, nodes)
+		env.sound(2)
 		svc.Annotations[annotation.Monitor] = "false"
-		w.ensure(svc, nodes)
-		w.sound(0)
+		env.ensure(svc, nodes)
+		env.sound(0)
 	}
 }
 
 // A load balancer that somebody made in one request has monitors that ovn of Zed
 // never heard of: they do nothing, and changing or deleting one hangs the load
 // balancer. Their pools are replaced.
-func TestMonitorsThatOvnOfZedLostAreMadeAnew(t *testing.T) {
+func TestOVN_OfZedHasLostMonitorsRecreated(t *testing.T) {
 	t.Parallel()
-	w := ovnOfZed(t)
-	w.stuckSoon()
-	nodes, svc := w.nodes(2), service("web", 2)
-	svc.Annotations[annotation.LoadBalancerID] = fullByHand(t, w, svc, nodes)
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	for _, r := range w.cloud.Books.Requests(books.Writes()) {
+	env := ovnOfZed(t)
+	env.stuckSoon()
+	nodes, svc := env.nodes(2), service("web", 2)
+	svc.Annotations[annotation.LoadBalancerID] = fullByHand(t, env, svc, nodes)
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Writes()) {
 		if strings.Contains(r.Path, "/healthmonitors/") {
 			t.Errorf("the load balancer hangs after %s %s", r.Method, r.Path)
 		}
 	}
-	w.sound(2)
-	if n := len(w.loadBalancer().Pools); n != 2 {
+	env.sound(2)
+	if n := len(env.loadBalancer().Pools); n != 2 {
 		t.Errorf("%d pools", n)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 8080))
-	w.ensure(svc, nodes)
-	w.sound(3)
+	env.ensure(svc, nodes)
+	env.sound(3)
 }
 
 // fullByHand makes what a Service needs in one request, monitors included.
-func fullByHand(t *testing.T, w *world, svc *v1.Service, nodes []*v1.Node) string {
+func fullByHand(t *testing.T, env *environment, svc *v1.Service, nodes []*v1.Node) string {
 	t.Helper()
-	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	opts := loadbalancers.CreateOpts{Name: "kube_service_kubernetes_default_web", Provider: "ovn", VipSubnetID: w.cloud.Subnet.ID}
+	opts := loadbalancers.CreateOpts{Name: "kube_service_kubernetes_default_web", Provider: "ovn", VipSubnetID: env.Cloud.Subnet.ID}
 	for _, p := range svc.Spec.Ports {
 		pool := pools.CreateOpts{
 			Name: "pool_" + p.Name, Protocol: pools.ProtocolTCP, LBMethod: "SOURCE_IP_PORT",
@@ -241,7 +241,7 @@ func fullByHand(t *testing.T, w *world, svc *v1.Service, nodes []*v1.Node) strin
 		}
 		for _, node := range nodes {
 			pool.Members = append(pool.Members, pools.CreateMemberOpts{
-				Name: node.Name, Address: node.Status.Addresses[0].Address, ProtocolPort: int(p.NodePort), SubnetID: w.cloud.Subnet.ID,
+				Name: node.Name, Address: node.Status.Addresses[0].Address, ProtocolPort: int(p.NodePort), SubnetID: env.Cloud.Subnet.ID,
 			})
 		}
 		opts.Listeners = append(opts.Listeners, listeners.CreateOpts{
@@ -249,7 +249,7 @@ func fullByHand(t *testing.T, w *world, svc *v1.Service, nodes []*v1.Node) strin
 			Tags: []string{opts.Name},
 		})
 	}
-	made, err := session.Octavia().CreateLoadBalancer(w.ctx, opts)
+	made, err := session.Octavia().CreateLoadBalancer(env.ctx, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

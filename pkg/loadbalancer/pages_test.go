@@ -13,38 +13,38 @@ import (
 
 // An operator may have made the pages of Octavia and Neutron short: what is beyond
 // the first one is there all the same.
-func TestShortPagesHideNothing(t *testing.T) {
+func TestReconcile_SeesEverythingWhenPagesAreShort(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{
+	env := newEnvironment(t, environmentOptions{
 		keys: map[string]string{"create-monitor": "true", "manage-security-groups": "true"},
 		simulator: simulator.Options{
 			Octavia: func(o *octavia.Options) { o.PageLimit = 2 },
 			Neutron: func(o *neutron.Options) { o.MaxPageSize = 2 },
 		},
 	})
-	nodes := w.nodes(5)
+	nodes := env.nodes(5)
 	var services []*v1.Service
 	for i := range 4 {
 		services = append(services, service(fmt.Sprintf("web-%d", i), 3))
-		w.ensure(services[i], nodes)
+		env.ensure(services[i], nodes)
 	}
-	for _, lb := range w.loadBalancers(4) {
+	for _, lb := range env.loadBalancers(4) {
 		if len(lb.Listeners) != 3 || len(lb.Pools) != 3 || len(lb.Pools[2].Members) != 5 {
 			t.Errorf("%d listeners, %d pools", len(lb.Listeners), len(lb.Pools))
 		}
 	}
 	for _, svc := range services {
-		w.unchanged(svc, nodes)
-		if status, exists, err := w.engine.Get(w.ctx, svc); err != nil || !exists || len(status.Ingress) != 1 {
+		env.unchanged(svc, nodes)
+		if status, exists, err := env.engine.Get(env.ctx, svc); err != nil || !exists || len(status.Ingress) != 1 {
 			t.Errorf("%s: %v, exists %t: %v", svc.Name, status, exists, err)
 		}
 	}
 	for i, svc := range services {
-		w.delete(svc)
-		w.loadBalancers(3 - i)
-		w.floatingIPs(3 - i)
+		env.delete(svc)
+		env.loadBalancers(3 - i)
+		env.floatingIPs(3 - i)
 	}
-	for _, group := range w.groups() {
+	for _, group := range env.groups() {
 		if group.Name != "default" {
 			t.Errorf("security group %s is left", group.Name)
 		}

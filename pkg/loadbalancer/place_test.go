@@ -14,43 +14,43 @@ import (
 )
 
 // catalogue lets the cloud offer flavors and zones.
-func (w *world) catalogue() (big octavia.Flavor) {
-	w.t.Helper()
-	big = w.cloud.Octavia.AddFlavor(octavia.Flavor{Name: "big/x4", Enabled: true, Provider: "amphora"})
-	w.cloud.Octavia.AddFlavor(octavia.Flavor{Name: "small", Enabled: true, Provider: "amphora"})
-	w.cloud.Octavia.AddFlavor(octavia.Flavor{Name: "old", Provider: "amphora"})
-	w.cloud.Octavia.AddAvailabilityZone(octavia.AvailabilityZone{Name: "az1", Enabled: true, Provider: "amphora"})
-	w.cloud.Octavia.AddAvailabilityZone(octavia.AvailabilityZone{Name: "az2", Provider: "amphora"})
+func (env *environment) catalogue() (big octavia.Flavor) {
+	env.T.Helper()
+	big = env.Cloud.Octavia.AddFlavor(octavia.Flavor{Name: "big/x4", Enabled: true, Provider: "amphora"})
+	env.Cloud.Octavia.AddFlavor(octavia.Flavor{Name: "small", Enabled: true, Provider: "amphora"})
+	env.Cloud.Octavia.AddFlavor(octavia.Flavor{Name: "old", Provider: "amphora"})
+	env.Cloud.Octavia.AddAvailabilityZone(octavia.AvailabilityZone{Name: "az1", Enabled: true, Provider: "amphora"})
+	env.Cloud.Octavia.AddAvailabilityZone(octavia.AvailabilityZone{Name: "az2", Provider: "amphora"})
 	return big
 }
 
 //proves:39,40
-func TestFlavorByIDOrNameAndAvailabilityZone(t *testing.T) {
+func TestEnsure_TakesFlavorByIDOrNameAndAvailabilityZone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	big := w.catalogue()
-	nodes := w.nodes(1)
+	env := newEnvironment(t, environmentOptions{})
+	big := env.catalogue()
+	nodes := env.nodes(1)
 	for name, flavor := range map[string]string{"by-id": big.ID, "by-name": "big/x4"} {
 		svc := service(name, 1)
 		svc.Annotations[annotation.FlavorID], svc.Annotations[annotation.AvailabilityZone] = flavor, "az1"
-		w.ensure(svc, nodes)
-		if lb := w.loadBalancer(); lb.FlavorID != big.ID || lb.AvailabilityZone != "az1" {
+		env.ensure(svc, nodes)
+		if lb := env.loadBalancer(); lb.FlavorID != big.ID || lb.AvailabilityZone != "az1" {
 			t.Errorf("%s: flavor %s, zone %s", name, lb.FlavorID, lb.AvailabilityZone)
 		}
-		w.unchanged(svc, nodes)
-		w.delete(svc)
+		env.unchanged(svc, nodes)
+		env.delete(svc)
 	}
-	if n := w.cloud.Books.Count(http.MethodGet, "/load-balancer/v2.0/lbaas/flavors"); n > 4 {
+	if n := env.Cloud.RequestLog.Count(http.MethodGet, "/load-balancer/v2.0/lbaas/flavors"); n > 4 {
 		t.Errorf("%d lists of flavors by three controllers", n)
 	}
 }
 
 //proves:39,40
-func TestFlavorAndZoneThatAreNotThereAreRefusedBeforeTheFirstWrite(t *testing.T) {
+func TestEnsure_RefusesUnavailableFlavorOrZoneBeforeFirstWrite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	w.catalogue()
-	nodes := w.nodes(1)
+	env := newEnvironment(t, environmentOptions{})
+	env.catalogue()
+	nodes := env.nodes(1)
 	for name, c := range map[string]struct{ annotation, value, says string }{
 		"no-such-name":  {annotation.FlavorID, "huge", `no flavor "huge" of load balancers that can be used: there are big/x4, small`},
 		"no-such-id":    {annotation.FlavorID, "4a3e2c1b-0000-4000-8000-000000000000", "there are big/x4, small"},
@@ -60,85 +60,85 @@ func TestFlavorAndZoneThatAreNotThereAreRefusedBeforeTheFirstWrite(t *testing.T)
 	} {
 		svc := service(name, 1)
 		svc.Annotations[c.annotation] = c.value
-		w.refused(svc, nodes, c.says)
+		env.refused(svc, nodes, c.says)
 	}
-	w.writes(0)
+	env.writes(0)
 }
 
 //proves:39
-func TestFlavorAndZoneThatTheProviderDoesNotHaveAreTold(t *testing.T) {
+func TestProvider_ReportsFlavorAndZoneItDoesNotHave(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": "ovn"}})
-	nodes, svc := w.nodes(1), service("web", 1)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": "ovn"}})
+	nodes, svc := env.nodes(1), service("web", 1)
 	svc.Annotations[annotation.FlavorID], svc.Annotations[annotation.AvailabilityZone] = "big", "az1"
-	w.ensure(svc, nodes)
-	told := w.told()
+	env.ensure(svc, nodes)
+	told := env.told()
 	for _, says := range []string{"flavor-id: without effect: the provider ovn has no flavors", "availability-zone: without effect: the provider ovn has no availability zones"} {
 		if !strings.Contains(told, says) {
 			t.Errorf("events %s\nsay nothing of %q", told, says)
 		}
 	}
-	w.ensure(svc, nodes)
-	if again := w.told(); again != "" {
+	env.ensure(svc, nodes)
+	if again := env.told(); again != "" {
 		t.Errorf("told again: %s", again)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
 // port adds a port of the user's own.
-func (w *world) port(address, device string) neutron.Port {
-	w.t.Helper()
-	port, err := w.cloud.Neutron.CreatePort(neutron.PortSpec{
-		ProjectID: w.cloud.Account.ProjectID, SubnetID: w.cloud.Subnet.ID, Address: address, DeviceID: device, Name: "mine",
+func (env *environment) port(address, device string) neutron.Port {
+	env.T.Helper()
+	port, err := env.Cloud.Neutron.CreatePort(neutron.PortSpec{
+		ProjectID: env.Cloud.Account.ProjectID, SubnetID: env.Cloud.Subnet.ID, Address: address, DeviceID: device, Name: "mine",
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	return port
 }
 
 //proves:27
-func TestVIPOnAPortOfTheUsersOwn(t *testing.T) {
+func TestVIP_UsesNamedPortWhichOutlivesService(t *testing.T) {
 	t.Parallel()
 	for _, attached := range []bool{false, true} {
-		w := newWorld(t, worldOptions{})
-		mine := w.port("127.100.9.9", "")
-		nodes, svc := w.nodes(1), service("web", 1)
+		env := newEnvironment(t, environmentOptions{})
+		mine := env.port("127.100.9.9", "")
+		nodes, svc := env.nodes(1), service("web", 1)
 		svc.Annotations[annotation.PortID] = mine.ID
-		fip := w.floatingIP("127.200.7.7", "mine")
+		fip := env.floatingIP("127.200.7.7", "mine")
 		if attached {
-			if _, err := w.cloud.Neutron.AssociateFloatingIP(fip.ID, mine.ID, ""); err != nil {
+			if _, err := env.Cloud.Neutron.AssociateFloatingIP(fip.ID, mine.ID, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
-		w.ensure(svc, nodes)
-		if lb := w.loadBalancer(); lb.VIP.PortID != mine.ID || lb.VIP.Address != "127.100.9.9" {
+		env.ensure(svc, nodes)
+		if lb := env.loadBalancer(); lb.VIP.PortID != mine.ID || lb.VIP.Address != "127.100.9.9" {
 			t.Errorf("the VIP is on port %s with address %s", lb.VIP.PortID, lb.VIP.Address)
 		}
 		if attached {
-			w.serves(svc, "127.200.7.7")
+			env.serves(svc, "127.200.7.7")
 		} else {
-			w.serves(svc, "", "127.200.7.7")
+			env.serves(svc, "", "127.200.7.7")
 		}
-		w.unchanged(svc, nodes)
-		w.delete(svc)
-		w.loadBalancers(0)
-		w.floatingIPs(1)
-		if _, err := w.cloud.Neutron.Port(mine.ID); err != nil {
+		env.unchanged(svc, nodes)
+		env.delete(svc)
+		env.loadBalancers(0)
+		env.floatingIPs(1)
+		if _, err := env.Cloud.Neutron.Port(mine.ID); err != nil {
 			t.Errorf("the port was deleted: %v", err)
 		}
 	}
 }
 
 //proves:27
-func TestPortThatCannotBeTheVIPIsRefusedBeforeTheFirstWrite(t *testing.T) {
+func TestVIP_RefusesUnusablePortBeforeFirstWrite(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
-	nodes := w.nodes(1)
-	used, free := w.port("127.100.9.8", "a-server"), w.port("127.100.9.9", "")
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
+	nodes := env.nodes(1)
+	used, free := env.port("127.100.9.8", "a-server"), env.port("127.100.9.9", "")
 	six := func(svc *v1.Service) {
 		svc.Spec.IPFamilies = []v1.IPFamily{v1.IPv6Protocol}
-		svc.Annotations[annotation.SubnetID] = w.cloud.SubnetV6.ID
+		svc.Annotations[annotation.SubnetID] = env.Cloud.SubnetV6.ID
 	}
 	nodes[0].Status.Addresses = append(nodes[0].Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "fd00:6::10"})
 	for name, c := range map[string]struct {
@@ -146,7 +146,7 @@ func TestPortThatCannotBeTheVIPIsRefusedBeforeTheFirstWrite(t *testing.T) {
 		change     func(*v1.Service)
 	}{
 		"in use":         {used.ID, "port-id: port " + used.ID + " is in use by a device: name another", nil},
-		"not there":      {w.cloud.Network.ID, "port-id: there is no port", nil},
+		"not there":      {env.Cloud.Network.ID, "port-id: there is no port", nil},
 		"another family": {free.ID, "has no address of family IPv6", six},
 		"two addresses": {free.ID, "spec.loadBalancerIP asks for an address of the VIP", func(svc *v1.Service) {
 			svc.Annotations[annotation.Internal], svc.Spec.LoadBalancerIP = "true", "127.100.9.7"
@@ -157,10 +157,10 @@ func TestPortThatCannotBeTheVIPIsRefusedBeforeTheFirstWrite(t *testing.T) {
 		if c.change != nil {
 			c.change(svc)
 		}
-		w.refused(svc, nodes, c.says)
+		env.refused(svc, nodes, c.says)
 	}
-	w.writes(0)
-	ovn := newWorld(t, worldOptions{keys: map[string]string{"lb-provider": "ovn"}})
+	env.writes(0)
+	ovn := newEnvironment(t, environmentOptions{keys: map[string]string{"lb-provider": "ovn"}})
 	svc := service("web", 1)
 	svc.Annotations[annotation.PortID] = ovn.port("127.100.9.9", "").ID
 	ovn.refused(svc, ovn.nodes(1), "port-id]: Forbidden: the provider ovn has no VIPs on ports of the user's own")
@@ -168,10 +168,10 @@ func TestPortThatCannotBeTheVIPIsRefusedBeforeTheFirstWrite(t *testing.T) {
 }
 
 //proves:26
-func TestAddressOfTheVIP(t *testing.T) {
+func TestVIP_HasAddressThatServiceAsksForUnlessInUse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
-	nodes := w.nodes(1)
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}})
+	nodes := env.nodes(1)
 	nodes[0].Status.Addresses = append(nodes[0].Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "fd00:6::10"})
 	for name, c := range map[string]struct {
 		address  string
@@ -183,21 +183,21 @@ func TestAddressOfTheVIP(t *testing.T) {
 		}},
 		"IPv6": {"fd00:6::9:2", 0, func(svc *v1.Service) {
 			svc.Spec.IPFamilies, svc.Spec.LoadBalancerIP = []v1.IPFamily{v1.IPv6Protocol}, "fd00:6::9:2"
-			svc.Annotations[annotation.SubnetID] = w.cloud.SubnetV6.ID
+			svc.Annotations[annotation.SubnetID] = env.Cloud.SubnetV6.ID
 		}},
 		"beside a floating IP": {"127.100.9.3", 1, func(svc *v1.Service) { svc.Annotations[annotation.VIPAddress] = "127.100.9.3" }},
 	} {
 		svc := service(strings.ReplaceAll(strings.ToLower(name), " ", "-"), 1)
 		c.change(svc)
-		w.ensure(svc, nodes)
-		if got := w.loadBalancer().VIP.Address; got != c.address {
+		env.ensure(svc, nodes)
+		if got := env.loadBalancer().VIP.Address; got != c.address {
 			t.Errorf("%s: the VIP is %s, want %s", name, got, c.address)
 		}
-		w.floatingIPs(c.floating)
-		w.unchanged(svc, nodes)
+		env.floatingIPs(c.floating)
+		env.unchanged(svc, nodes)
 		second := service("second", 1)
 		c.change(second)
-		w.refused(second, nodes, c.address+" is in use in the subnet of the VIP")
-		w.delete(svc)
+		env.refused(second, nodes, c.address+" is in use in the subnet of the VIP")
+		env.delete(svc)
 	}
 }

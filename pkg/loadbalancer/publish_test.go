@@ -10,11 +10,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-// TestWhatIsPublished of an address; a change of it alone costs no write, and a new
-// controller, which finds the address in a name only, recognises it.
+// A change of the host name alone costs no write, and a new controller, which finds the
+// address in a name only, recognizes it.
 //
 //proves:14,15
-func TestWhatIsPublished(t *testing.T) {
+func TestEnsure_PublishesAddressOrHostname(t *testing.T) {
 	t.Parallel()
 	vip, proxy := v1.LoadBalancerIPModeVIP, v1.LoadBalancerIPModeProxy
 	names := map[string]string{"enable-ingress-hostname": "true", "ingress-hostname-suffix": "example.org"}
@@ -35,26 +35,26 @@ func TestWhatIsPublished(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: c.keys})
-			nodes, svc := w.nodes(2), service("web", 1)
+			env := newEnvironment(t, environmentOptions{keys: c.keys})
+			nodes, svc := env.nodes(2), service("web", 1)
 			c.change(svc)
-			got := w.ensure(svc, nodes).Ingress[0]
-			address := w.loadBalancer().VIP.Address
-			if fips := w.cloud.Neutron.FloatingIPs(); len(fips) > 0 {
+			got := env.ensure(svc, nodes).Ingress[0]
+			address := env.loadBalancer().VIP.Address
+			if fips := env.Cloud.Neutron.FloatingIPs(); len(fips) > 0 {
 				address = fips[0].Address
 			}
 			want := c.want(address)
 			if got.IP != want.IP || got.Hostname != want.Hostname || (got.IPMode == nil) != (want.IPMode == nil) || got.IPMode != nil && *got.IPMode != *want.IPMode {
 				t.Errorf("published %+v, want %+v", got, want)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 
-			w.cloud.Books.Reset()
+			env.Cloud.RequestLog.Reset()
 			set(annotation.Hostname, "other.example.com")(svc)
-			if got := w.ensure(svc, nodes).Ingress[0]; got.Hostname != "other.example.com" || got.IP != "" {
+			if got := env.ensure(svc, nodes).Ingress[0]; got.Hostname != "other.example.com" || got.IP != "" {
 				t.Errorf("then published %+v", got)
 			}
-			w.writes(0)
+			env.writes(0)
 		})
 	}
 }
@@ -63,26 +63,26 @@ func TestWhatIsPublished(t *testing.T) {
 // the events.
 //
 //proves:101
-func TestTheLoadBalancerOfANewServiceIsNamedWithItsAddress(t *testing.T) {
+func TestEnsure_ReportsNewLoadBalancerWithAddressOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc, internal := w.nodes(2), service("web", 1), service("internal", 1)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc, internal := env.nodes(2), service("web", 1), service("internal", 1)
 	set(annotation.Internal, "true")(internal)
-	address := w.ensure(svc, nodes).Ingress[0].IP
-	lb, told := w.loadBalancer(), w.told()
+	address := env.ensure(svc, nodes).Ingress[0].IP
+	lb, told := env.loadBalancer(), env.told()
 	ready := fmt.Sprintf("Normal LoadBalancerReady Load balancer %s (%s) serves the Service at %s, floating IP of its VIP %s",
 		lb.Name, lb.ID, address, lb.VIP.Address)
 	steps := fmt.Sprintf("Normal ChangingLoadBalancer load balancer %s: create (amphora) with TCP/", lb.Name)
 	if strings.Count(told, ready) != 1 || !strings.Contains(told, steps) {
 		t.Errorf("want once %q, and %q; told:\n%s", ready, steps, told)
 	}
-	w.ensure(svc, nodes[:1])
-	w.restart()
-	w.ensure(svc, nodes)
-	if told := w.told(); strings.Contains(told, "LoadBalancerReady") {
+	env.ensure(svc, nodes[:1])
+	env.restart()
+	env.ensure(svc, nodes)
+	if told := env.told(); strings.Contains(told, "LoadBalancerReady") {
 		t.Errorf("told again:\n%s", told)
 	}
-	if address, told := w.ensure(internal, nodes).Ingress[0].IP, w.told(); !strings.Contains(told, "serves the Service at "+address) || strings.Contains(told, "floating IP of") {
+	if address, told := env.ensure(internal, nodes).Ingress[0].IP, env.told(); !strings.Contains(told, "serves the Service at "+address) || strings.Contains(told, "floating IP of") {
 		t.Errorf("of an internal one:\n%s", told)
 	}
 }

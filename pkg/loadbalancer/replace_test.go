@@ -13,22 +13,22 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // elsewhere adds a network of the tenant with a subnet that the router knows.
-func (w *world) elsewhere() simneutron.Subnet {
-	w.t.Helper()
-	network := w.cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: "elsewhere", ProjectID: w.cloud.Account.ProjectID})
-	subnet, err := w.cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: "elsewhere", NetworkID: network.ID, CIDR: "127.110.0.0/16"})
+func (env *environment) elsewhere() simneutron.Subnet {
+	env.T.Helper()
+	network := env.Cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: "elsewhere", ProjectID: env.Cloud.Account.ProjectID})
+	subnet, err := env.Cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: "elsewhere", NetworkID: network.ID, CIDR: "127.110.0.0/16"})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	if err := w.cloud.Neutron.AddRouterInterface(w.cloud.Router.ID, subnet.ID); err != nil {
-		w.t.Fatal(err)
+	if err := env.Cloud.Neutron.AddRouterInterface(env.Cloud.Router.ID, subnet.ID); err != nil {
+		env.T.Fatal(err)
 	}
 	return subnet
 }
@@ -36,40 +36,44 @@ func (w *world) elsewhere() simneutron.Subnet {
 // Only a new load balancer would do. First nothing permits that.
 //
 //proves:39,93
-func TestWhatOnlyANewLoadBalancerWouldDoIsToldAndDoneWhenPermitted(t *testing.T) {
+func TestReplacement_IsReportedAndDoneWhenPermitted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change  func(*world, *v1.Service)
+		change  func(*environment, *v1.Service)
 		told    string
 		address string // of the VIP, when it is known
 		check   func(simoctavia.LoadBalancer) bool
 	}{
 		"flavor": {
-			func(_ *world, svc *v1.Service) { svc.Annotations[annotation.FlavorID] = "big/x4" }, "the flavor stays", "",
+			func(_ *environment, svc *v1.Service) { svc.Annotations[annotation.FlavorID] = "big/x4" }, "the flavor stays", "",
 			func(lb simoctavia.LoadBalancer) bool { return lb.FlavorID != "" },
 		},
 		"availability zone": {
-			func(_ *world, svc *v1.Service) { svc.Annotations[annotation.AvailabilityZone] = "az1" }, "the availability zone stays", "",
+			func(_ *environment, svc *v1.Service) { svc.Annotations[annotation.AvailabilityZone] = "az1" }, "the availability zone stays", "",
 			func(lb simoctavia.LoadBalancer) bool { return lb.AvailabilityZone == "az1" },
 		},
 		"subnet": {
-			func(w *world, svc *v1.Service) { svc.Annotations[annotation.SubnetID] = w.elsewhere().ID }, "the subnet of the VIP stays", "127.110.",
+			func(env *environment, svc *v1.Service) { svc.Annotations[annotation.SubnetID] = env.elsewhere().ID }, "the subnet of the VIP stays", "127.110.",
 			func(simoctavia.LoadBalancer) bool { return true },
 		},
 		"network": {
-			func(w *world, svc *v1.Service) { svc.Annotations[annotation.NetworkID] = w.elsewhere().NetworkID }, "the network of the VIP stays", "127.110.",
+			func(env *environment, svc *v1.Service) {
+				svc.Annotations[annotation.NetworkID] = env.elsewhere().NetworkID
+			}, "the network of the VIP stays", "127.110.",
 			func(simoctavia.LoadBalancer) bool { return true },
 		},
 		"port": {
-			func(w *world, svc *v1.Service) { svc.Annotations[annotation.PortID] = w.port("127.100.9.9", "").ID }, "the port of the VIP stays", "127.100.9.9",
+			func(env *environment, svc *v1.Service) {
+				svc.Annotations[annotation.PortID] = env.port("127.100.9.9", "").ID
+			}, "the port of the VIP stays", "127.100.9.9",
 			func(simoctavia.LoadBalancer) bool { return true },
 		},
 		"address": {
-			func(_ *world, svc *v1.Service) { svc.Annotations[annotation.VIPAddress] = "127.100.9.9" }, "the address of the VIP stays", "127.100.9.9",
+			func(_ *environment, svc *v1.Service) { svc.Annotations[annotation.VIPAddress] = "127.100.9.9" }, "the address of the VIP stays", "127.100.9.9",
 			func(simoctavia.LoadBalancer) bool { return true },
 		},
 		"provider": {
-			func(_ *world, svc *v1.Service) { svc.Annotations[annotation.Provider] = "ovn" }, "the provider stays", "",
+			func(_ *environment, svc *v1.Service) { svc.Annotations[annotation.Provider] = "ovn" }, "the provider stays", "",
 			func(lb simoctavia.LoadBalancer) bool {
 				return lb.Provider == "ovn" && lb.Pools[0].Algorithm == "SOURCE_IP_PORT"
 			},
@@ -77,42 +81,42 @@ func TestWhatOnlyANewLoadBalancerWouldDoIsToldAndDoneWhenPermitted(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			w.catalogue()
-			nodes, svc := w.nodes(2), service("web", 2)
-			w.ensure(svc, nodes)
-			before, address := w.loadBalancer(), svc.Status.LoadBalancer.Ingress[0].IP
-			ports := len(w.cloud.Neutron.Ports())
-			c.change(w, svc)
-			w.told()
-			w.ensure(svc, nodes)
-			if told := w.told(); !strings.Contains(told, c.told) || !strings.Contains(told, `loadbalancer.openstack.org/allow-replace: "true"`) {
+			env := newEnvironment(t, environmentOptions{})
+			env.catalogue()
+			nodes, svc := env.nodes(2), service("web", 2)
+			env.ensure(svc, nodes)
+			before, address := env.loadBalancer(), svc.Status.LoadBalancer.Ingress[0].IP
+			ports := len(env.Cloud.Neutron.Ports())
+			c.change(env, svc)
+			env.told()
+			env.ensure(svc, nodes)
+			if told := env.told(); !strings.Contains(told, c.told) || !strings.Contains(told, `loadbalancer.openstack.org/allow-replace: "true"`) {
 				t.Errorf("told %q", told)
 			}
-			w.ensure(svc, nodes)
-			if told := w.told(); told != "" {
+			env.ensure(svc, nodes)
+			if told := env.told(); told != "" {
 				t.Errorf("told again %q", told)
 			}
-			if got := w.loadBalancer(); got.ID != before.ID {
+			if got := env.loadBalancer(); got.ID != before.ID {
 				t.Fatal("it was replaced without permission")
 			}
 
 			svc.Annotations[annotation.AllowReplace] = "true"
-			w.cloud.Books.Reset()
-			w.ensure(svc, nodes)
-			lb := w.loadBalancer()
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			lb := env.loadBalancer()
 			if lb.ID == before.ID || !c.check(lb) || !strings.HasPrefix(lb.VIP.Address, c.address) {
 				t.Errorf("load balancer %+v", lb)
 			}
-			w.serves(svc, address)
-			w.inOrder("POST loadbalancers", "PUT floatingips/{id}", "DELETE loadbalancers/{id}")
-			w.unchanged(svc, nodes)
+			env.serves(svc, address)
+			env.inOrder("POST loadbalancers", "PUT floatingips/{id}", "DELETE loadbalancers/{id}")
+			env.unchanged(svc, nodes)
 			delete(svc.Annotations, annotation.AllowReplace)
-			w.unchanged(svc, nodes)
-			w.delete(svc)
-			w.loadBalancers(0)
-			w.floatingIPs(0)
-			if left := len(w.cloud.Neutron.Ports()); name != "subnet" && name != "network" && name != "port" && left != ports-2 {
+			env.unchanged(svc, nodes)
+			env.delete(svc)
+			env.loadBalancers(0)
+			env.floatingIPs(0)
+			if left := len(env.Cloud.Neutron.Ports()); name != "subnet" && name != "network" && name != "port" && left != ports-2 {
 				t.Errorf("%d ports are left of %d", left, ports)
 			}
 		})
@@ -120,10 +124,10 @@ func TestWhatOnlyANewLoadBalancerWouldDoIsToldAndDoneWhenPermitted(t *testing.T)
 }
 
 // inOrder fails unless these are the first writes of their kinds, one after another.
-func (w *world) inOrder(want ...string) {
-	w.t.Helper()
+func (env *environment) inOrder(want ...string) {
+	env.T.Helper()
 	var got []string
-	for _, r := range w.cloud.Books.Requests(books.Writes()) {
+	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Writes()) {
 		words := strings.Split(r.Route, "/")
 		name := r.Method + " " + words[len(words)-1]
 		if words[len(words)-1] == "{id}" {
@@ -134,58 +138,60 @@ func (w *world) inOrder(want ...string) {
 		}
 	}
 	if !slices.Equal(got, want) {
-		w.t.Errorf("writes %v, want %v", got, want)
+		env.T.Errorf("writes %v, want %v", got, want)
 	}
 }
 
 //proves:93
-func TestReplacedLoadBalancerWithoutAFloatingIPChangesItsAddressAndSaysSo(t *testing.T) {
+func TestReplacement_WithoutFloatingIPChangesAddressAndReportsIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	w.catalogue()
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{})
+	env.catalogue()
+	nodes, svc := env.nodes(2), service("web", 1)
 	svc.Annotations[annotation.Internal] = "true"
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	before := svc.Status.LoadBalancer.Ingress[0].IP
 	svc.Annotations[annotation.FlavorID], svc.Annotations[annotation.AllowReplace] = "big/x4", "true"
-	w.told()
-	w.ensure(svc, nodes)
+	env.told()
+	env.ensure(svc, nodes)
 	now := svc.Status.LoadBalancer.Ingress[0].IP
-	if now != w.loadBalancer().VIP.Address || now == before {
+	if now != env.loadBalancer().VIP.Address || now == before {
 		t.Errorf("published %s, before %s", now, before)
 	}
-	if told := w.told(); !strings.Contains(told, "The address changed from "+before+" to "+now) {
+	if told := env.told(); !strings.Contains(told, "The address changed from "+before+" to "+now) {
 		t.Errorf("told %q", told)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
 // With a VIP that can be there only once, the old one has to go first.
 //
 //proves:26,27,93
-func TestReplacedLoadBalancerKeepsTheVIPThatTheServiceAsksFor(t *testing.T) {
+func TestReplacement_KeepsVIPThatServiceAsksFor(t *testing.T) {
 	t.Parallel()
-	for name, ask := range map[string]func(*world, *v1.Service){
-		"port": func(w *world, svc *v1.Service) { svc.Annotations[annotation.PortID] = w.port("127.100.9.9", "").ID },
-		"address": func(_ *world, svc *v1.Service) {
+	for name, ask := range map[string]func(*environment, *v1.Service){
+		"port": func(env *environment, svc *v1.Service) {
+			svc.Annotations[annotation.PortID] = env.port("127.100.9.9", "").ID
+		},
+		"address": func(_ *environment, svc *v1.Service) {
 			svc.Annotations[annotation.Internal], svc.Spec.LoadBalancerIP = "true", "127.100.9.9"
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			w.catalogue()
-			nodes, svc := w.nodes(2), service("web", 1)
-			ask(w, svc)
-			w.ensure(svc, nodes)
+			env := newEnvironment(t, environmentOptions{})
+			env.catalogue()
+			nodes, svc := env.nodes(2), service("web", 1)
+			ask(env, svc)
+			env.ensure(svc, nodes)
 			before := svc.Status.LoadBalancer.Ingress[0].IP
 			svc.Annotations[annotation.FlavorID], svc.Annotations[annotation.AllowReplace] = "big/x4", "true"
-			w.ensure(svc, nodes)
-			lb := w.loadBalancer()
+			env.ensure(svc, nodes)
+			lb := env.loadBalancer()
 			if lb.FlavorID == "" || lb.VIP.Address != "127.100.9.9" || svc.Status.LoadBalancer.Ingress[0].IP != before {
 				t.Errorf("published %s, VIP %s, flavor %q", svc.Status.LoadBalancer.Ingress[0].IP, lb.VIP.Address, lb.FlavorID)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
@@ -193,24 +199,24 @@ func TestReplacedLoadBalancerKeepsTheVIPThatTheServiceAsksFor(t *testing.T) {
 // A published load balancer in ERROR is left alone, unless it may be replaced.
 //
 //proves:82
-func TestLoadBalancerInErrorIsReplacedWhenPermitted(t *testing.T) {
+func TestReplacement_OfLoadBalancerInErrorNeedsPermission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	before, address := w.loadBalancer(), svc.Status.LoadBalancer.Ingress[0].IP
-	if err := w.cloud.Octavia.SetProvisioningStatus(before.ID, simoctavia.Error); err != nil {
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	before, address := env.loadBalancer(), svc.Status.LoadBalancer.Ingress[0].IP
+	if err := env.Cloud.Octavia.SetProvisioningStatus(before.ID, simoctavia.Error); err != nil {
 		t.Fatal(err)
 	}
-	w.restart()
-	w.refused(svc, nodes, `allow-replace: "true"`)
+	env.restart()
+	env.refused(svc, nodes, `allow-replace: "true"`)
 	svc.Annotations[annotation.AllowReplace] = "true"
-	w.ensure(svc, nodes)
-	if w.loadBalancer().ID == before.ID {
+	env.ensure(svc, nodes)
+	if env.loadBalancer().ID == before.ID {
 		t.Error("it is the same")
 	}
-	w.serves(svc, address)
-	w.unchanged(svc, nodes)
+	env.serves(svc, address)
+	env.unchanged(svc, nodes)
 }
 
 // Every request of a replacement is, in turn, the last one of a controller that is
@@ -218,7 +224,7 @@ func TestLoadBalancerInErrorIsReplacedWhenPermitted(t *testing.T) {
 // or the user wants the old one back, or the Service goes.
 //
 //proves:93
-func TestKilledDuringAReplacementLeavesOneLoadBalancerWithTheSameFloatingIP(t *testing.T) {
+func TestCrash_DuringReplacementLeavesOneLoadBalancerWithSameFloatingIP(t *testing.T) {
 	t.Parallel()
 	for _, legacy := range []bool{false, true} {
 		for _, then := range []string{"finished", "taken back", "deleted"} {
@@ -241,31 +247,31 @@ func TestKilledDuringAReplacementLeavesOneLoadBalancerWithTheSameFloatingIP(t *t
 
 func replacementKilledAt(t *testing.T, n int, afterWork, legacy bool, then string) bool {
 	t.Helper()
-	w := newWorld(t, worldOptions{})
-	w.catalogue()
-	nodes, svc := w.nodes(1), service("web", 1)
-	w.ensure(svc, nodes)
+	env := newEnvironment(t, environmentOptions{})
+	env.catalogue()
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
 	address := svc.Status.LoadBalancer.Ingress[0].IP
 	if legacy {
-		w.asLeftByThePeer()
-		svc.Annotations[annotation.LoadBalancerID] = w.loadBalancer().ID
+		env.asLeftByThePeer()
+		svc.Annotations[annotation.LoadBalancerID] = env.loadBalancer().ID
 	}
 	wanted := svc.DeepCopy()
 	wanted.Annotations[annotation.FlavorID], wanted.Annotations[annotation.AllowReplace] = "big/x4", "true"
-	w.restart()
-	ctx, kill := context.WithCancel(w.ctx)
+	env.restart()
+	ctx, kill := context.WithCancel(env.ctx)
 	defer kill()
-	remove := w.cloud.Faults.Add(faults.Rule{Route: "/**", From: n, AfterWork: afterWork, Drop: true})
+	remove := env.Cloud.Faults.Add(faults.Rule{Route: "/**", From: n, AfterWork: afterWork, Drop: true})
 	go func() {
-		for w.cloud.Faults.Hits() == 0 && ctx.Err() == nil {
+		for env.Cloud.Faults.Hits() == 0 && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		kill()
 	}()
-	_, err := w.engine.Ensure(ctx, wanted, nodes)
-	killed := w.cloud.Faults.Hits() > 0
+	_, err := env.engine.Ensure(ctx, wanted, nodes)
+	killed := env.Cloud.Faults.Hits() > 0
 	if killed {
-		w.buried()
+		env.buried()
 	}
 	remove()
 	if !killed {
@@ -274,45 +280,45 @@ func replacementKilledAt(t *testing.T, n int, afterWork, legacy bool, then strin
 	if err == nil {
 		t.Fatalf("request %d: Ensure succeeded without an answer", n)
 	}
-	w.restart()
+	env.restart()
 	switch then {
 	case "finished":
-		w.ensure(wanted, nodes)
-		if w.loadBalancer().FlavorID == "" {
+		env.ensure(wanted, nodes)
+		if env.loadBalancer().FlavorID == "" {
 			t.Errorf("request %d: no flavor", n)
 		}
 		svc = wanted
 	case "taken back":
-		w.ensure(svc, nodes)
+		env.ensure(svc, nodes)
 	}
 	if then != "deleted" {
-		w.serves(svc, address)
-		w.unchanged(svc, nodes)
+		env.serves(svc, address)
+		env.unchanged(svc, nodes)
 	}
-	w.delete(svc)
-	w.loadBalancers(0)
-	w.floatingIPs(0)
+	env.delete(svc)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
 	return true
 }
 
 // asLeftByThePeer makes load balancer and floating IP look as if
 // cloud-provider-openstack had made them.
-func (w *world) asLeftByThePeer() {
-	w.t.Helper()
-	lb := w.loadBalancer()
+func (env *environment) asLeftByThePeer() {
+	env.T.Helper()
+	lb := env.loadBalancer()
 	name := "kube_service_kubernetes_default_web"
-	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	defer session.Close()
-	octaviaAPI, err := session.LoadBalancer(w.ctx)
+	octaviaAPI, err := session.LoadBalancer(env.ctx)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	neutronAPI, err := session.Network(w.ctx)
+	neutronAPI, err := session.Network(env.ctx)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	for _, write := range []struct {
 		client *gophercloud.ServiceClient
@@ -322,15 +328,15 @@ func (w *world) asLeftByThePeer() {
 		{octaviaAPI, "lbaas/loadbalancers/" + lb.ID, map[string]any{"loadbalancer": map[string]any{"tags": []string{name}}}},
 		{octaviaAPI, "lbaas/listeners/" + lb.Listeners[0].ID, map[string]any{"listener": map[string]any{"tags": []string{name}}}},
 		{octaviaAPI, "lbaas/pools/" + lb.Pools[0].ID, map[string]any{"pool": map[string]any{"tags": []string{}}}},
-		{neutronAPI, "floatingips/" + w.cloud.Neutron.FloatingIPs()[0].ID, map[string]any{"floatingip": map[string]any{"description": legacyDescription}}},
+		{neutronAPI, "floatingips/" + env.Cloud.Neutron.FloatingIPs()[0].ID, map[string]any{"floatingip": map[string]any{"description": legacyDescription}}},
 	} {
-		answer, err := write.client.Put(w.ctx, write.client.ServiceURL(write.path), write.body, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
+		answer, err := write.client.Put(env.ctx, write.client.ServiceURL(write.path), write.body, nil, &gophercloud.RequestOpts{OkCodes: []int{http.StatusOK}})
 		if err != nil {
-			w.t.Fatal(err)
+			env.T.Fatal(err)
 		}
 		_ = answer.Body.Close()
-		if err := w.cloud.WaitSettled(w.ctx); err != nil {
-			w.t.Fatal(err)
+		if err := env.Cloud.WaitSettled(env.ctx); err != nil {
+			env.T.Fatal(err)
 		}
 	}
 }

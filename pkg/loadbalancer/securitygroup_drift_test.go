@@ -10,14 +10,14 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // somebody is another client of the cloud.
-func somebody(t *testing.T, w *world) *neutron.Client {
+func somebody(t *testing.T, env *environment) *neutron.Client {
 	t.Helper()
-	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,28 +26,28 @@ func somebody(t *testing.T, w *world) *neutron.Client {
 }
 
 //proves:89
-func TestSecurityGroupsThatSomebodyElseChangedAreRepaired(t *testing.T) {
+func TestSecurityGroups_AreRepairedWhenOthersChangeThem(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		for name, c := range map[string]struct {
-			change func(t *testing.T, w *world, g simneutron.SecurityGroup)
+			change func(t *testing.T, env *environment, g simneutron.SecurityGroup)
 			told   string
 		}{
 			"a rule is deleted": {
-				change: func(t *testing.T, w *world, g simneutron.SecurityGroup) {
+				change: func(t *testing.T, env *environment, g simneutron.SecurityGroup) {
 					t.Helper()
-					if err := somebody(t, w).DeleteSecurityGroupRule(w.ctx, g.Rules[0].ID); err != nil {
+					if err := somebody(t, env).DeleteSecurityGroupRule(env.ctx, g.Rules[0].ID); err != nil {
 						t.Fatal(err)
 					}
 				},
 				told: "allow tcp/30080",
 			},
 			"the group is taken off a port": {
-				change: func(t *testing.T, w *world, g simneutron.SecurityGroup) {
+				change: func(t *testing.T, env *environment, g simneutron.SecurityGroup) {
 					t.Helper()
-					for _, p := range w.cloud.Neutron.Ports() {
+					for _, p := range env.Cloud.Neutron.Ports() {
 						if slices.Contains(p.SecurityGroups, g.ID) {
-							if _, err := w.cloud.Neutron.UpdatePort(p.ID, simneutron.PortUpdate{SecurityGroups: &[]string{w.defaultGroup()}}); err != nil {
+							if _, err := env.Cloud.Neutron.UpdatePort(p.ID, simneutron.PortUpdate{SecurityGroups: &[]string{env.defaultGroup()}}); err != nil {
 								t.Fatal(err)
 							}
 							return
@@ -57,9 +57,9 @@ func TestSecurityGroupsThatSomebodyElseChangedAreRepaired(t *testing.T) {
 				told: "put on the ports of node-",
 			},
 			"a rule is added": {
-				change: func(t *testing.T, w *world, g simneutron.SecurityGroup) {
+				change: func(t *testing.T, env *environment, g simneutron.SecurityGroup) {
 					t.Helper()
-					_, err := w.cloud.Neutron.AddSecurityGroupRules(g.ID, simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp"})
+					_, err := env.Cloud.Neutron.AddSecurityGroupRules(g.ID, simneutron.SecurityGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp"})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -72,26 +72,26 @@ func TestSecurityGroupsThatSomebodyElseChangedAreRepaired(t *testing.T) {
 			}
 			t.Run(mode+", "+name, func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, worldOptions{keys: managed(mode)})
-				nodes, svc := w.nodes(2), service("web", 1)
-				w.ensure(svc, nodes)
-				g := w.group()
-				c.change(t, w, g)
-				w.told()
-				w.repair(svc, nodes)
-				w.rules(w.group(), nodePort(w, "tcp", 30080))
-				w.uses(g.ID, nodes...)
-				if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
+				env := newEnvironment(t, environmentOptions{keys: managed(mode)})
+				nodes, svc := env.nodes(2), service("web", 1)
+				env.ensure(svc, nodes)
+				g := env.group()
+				c.change(t, env, g)
+				env.told()
+				env.repair(svc, nodes)
+				env.rules(env.group(), nodePort(env, "tcp", 30080))
+				env.uses(g.ID, nodes...)
+				if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || !strings.Contains(told, c.told) {
 					t.Errorf("told:\n%s", told)
 				}
-				w.unchanged(svc, nodes)
+				env.unchanged(svc, nodes)
 			})
 		}
 	}
 }
 
 //proves:44
-func TestSourceRangesThatAnotherGroupMakesVoidAreRefused(t *testing.T) {
+func TestSecurityGroups_RefuseSourceRangesThatOtherGroupMakesVoid(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rule    simneutron.SecurityGroupRule
@@ -106,72 +106,72 @@ func TestSourceRangesThatAnotherGroupMakesVoidAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: managed("per-service", "lb-provider", "ovn")})
-			nodes, svc := w.nodes(2), service("web", 1)
-			if _, err := w.cloud.Neutron.AddSecurityGroupRules(w.defaultGroup(), c.rule); err != nil {
+			env := newEnvironment(t, environmentOptions{keys: managed("per-service", "lb-provider", "ovn")})
+			nodes, svc := env.nodes(2), service("web", 1)
+			if _, err := env.Cloud.Neutron.AddSecurityGroupRules(env.defaultGroup(), c.rule); err != nil {
 				t.Fatal(err)
 			}
-			w.ensure(svc, nodes) // everybody may
+			env.ensure(svc, nodes) // everybody may
 			svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
 			if c.refused {
-				w.refused(svc, nodes, "lets everybody reach tcp/30080")
+				env.refused(svc, nodes, "lets everybody reach tcp/30080")
 				return
 			}
-			w.ensure(svc, nodes)
-			w.unchanged(svc, nodes)
+			env.ensure(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
 
 //proves:71,86
-func TestARestartReadsTheSecurityGroupsOfAllServicesTogether(t *testing.T) {
+func TestRestart_ReadsSecurityGroupsOfAllServicesTogether(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: managed(mode)})
-			nodes := w.nodes(2)
+			env := newEnvironment(t, environmentOptions{keys: managed(mode)})
+			nodes := env.nodes(2)
 			var all []*v1.Service
 			for i := range 5 {
 				svc := service(fmt.Sprintf("web-%d", i), 1)
 				svc.Spec.Ports[0] = port(v1.ProtocolTCP, 100+i)
-				w.ensure(svc, nodes)
+				env.ensure(svc, nodes)
 				all = append(all, svc)
 			}
-			w.writeDown(all...)
-			w.restart()
-			w.cloud.Books.Reset()
+			env.writeDown(all...)
+			env.restart()
+			env.Cloud.RequestLog.Reset()
 			for _, svc := range all {
-				w.ensure(svc, nodes)
+				env.ensure(svc, nodes)
 			}
 			// Load balancers, floating IPs; groups, their ports, names; nodes' ports, subnet.
-			if asked := w.cloud.Books.Requests(books.Under("/network"), books.Reads()); len(asked) > 6 {
+			if asked := env.Cloud.RequestLog.Requests(requestlog.Under("/network"), requestlog.Reads()); len(asked) > 6 {
 				t.Errorf("%d requests, want at most 6 for all of them:\n%s", len(asked), printed(asked))
 			}
-			w.writes(0)
+			env.writes(0)
 		})
 	}
 }
 
 //proves:87,89
-func TestARestartRepairsSecurityGroupsOfServicesThatHaveNotChanged(t *testing.T) {
+func TestRestart_RepairsSecurityGroupsOfUnchangedServices(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: managed(mode)})
-			nodes, svc := w.nodes(2), service("web", 2)
-			w.ensure(svc, nodes)
-			w.writeDown(svc)
-			if err := somebody(t, w).DeleteSecurityGroupRule(w.ctx, w.group().Rules[0].ID); err != nil {
+			env := newEnvironment(t, environmentOptions{keys: managed(mode)})
+			nodes, svc := env.nodes(2), service("web", 2)
+			env.ensure(svc, nodes)
+			env.writeDown(svc)
+			if err := somebody(t, env).DeleteSecurityGroupRule(env.ctx, env.group().Rules[0].ID); err != nil {
 				t.Fatal(err)
 			}
-			w.restart()
-			w.cloud.Books.Reset()
-			w.ensure(svc, nodes)
-			w.writes(1)
-			w.rules(w.group(), nodePort(w, "tcp", 30080), nodePort(w, "tcp", 30081))
-			w.unchanged(svc, nodes)
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			env.writes(1)
+			env.rules(env.group(), nodePort(env, "tcp", 30080), nodePort(env, "tcp", 30081))
+			env.unchanged(svc, nodes)
 		})
 	}
 }

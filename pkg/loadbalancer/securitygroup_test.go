@@ -31,16 +31,16 @@ func managed(mode string, more ...string) map[string]string {
 }
 
 // groups gives the security groups but the project's default one.
-func (w *world) groups() []neutron.SecurityGroup {
-	return slices.DeleteFunc(w.cloud.Neutron.SecurityGroups(), func(g neutron.SecurityGroup) bool { return g.Name == "default" })
+func (env *environment) groups() []neutron.SecurityGroup {
+	return slices.DeleteFunc(env.Cloud.Neutron.SecurityGroups(), func(g neutron.SecurityGroup) bool { return g.Name == "default" })
 }
 
 // group gives the only group.
-func (w *world) group() neutron.SecurityGroup {
-	w.t.Helper()
-	all := w.groups()
+func (env *environment) group() neutron.SecurityGroup {
+	env.T.Helper()
+	all := env.groups()
 	if len(all) != 1 {
-		w.t.Fatalf("the cloud has the security groups %v, want one", all)
+		env.T.Fatalf("the cloud has the security groups %v, want one", all)
 	}
 	return all[0]
 }
@@ -57,210 +57,210 @@ func rulesOf(g neutron.SecurityGroup) []string {
 
 // uses checks which nodes' ports use a group, and that each has the project's default
 // group, as before.
-func (w *world) uses(groupID string, nodes ...*v1.Node) {
-	w.t.Helper()
+func (env *environment) uses(groupID string, nodes ...*v1.Node) {
+	env.T.Helper()
 	var want, got []string
 	for _, node := range nodes {
 		want = append(want, node.Status.Addresses[0].Address)
 	}
-	for _, port := range w.cloud.Neutron.Ports() {
+	for _, port := range env.Cloud.Neutron.Ports() {
 		if slices.Contains(port.SecurityGroups, groupID) {
 			got = append(got, port.FixedIPs[0].Address)
 		}
-		if strings.HasPrefix(port.DeviceOwner, "compute") && !slices.Contains(port.SecurityGroups, w.defaultGroup()) {
-			w.t.Errorf("port %s has lost the group that it had: %v", port.FixedIPs[0].Address, port.SecurityGroups)
+		if strings.HasPrefix(port.DeviceOwner, "compute") && !slices.Contains(port.SecurityGroups, env.defaultGroup()) {
+			env.T.Errorf("port %s has lost the group that it had: %v", port.FixedIPs[0].Address, port.SecurityGroups)
 		}
 	}
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
-		w.t.Errorf("ports %v use the group, want %v", got, want)
+		env.T.Errorf("ports %v use the group, want %v", got, want)
 	}
 }
 
-func (w *world) defaultGroup() string {
-	for _, g := range w.cloud.Neutron.SecurityGroups() {
-		if g.Name == "default" && g.ProjectID == w.cloud.Account.ProjectID {
+func (env *environment) defaultGroup() string {
+	for _, g := range env.Cloud.Neutron.SecurityGroups() {
+		if g.Name == "default" && g.ProjectID == env.Cloud.Account.ProjectID {
 			return g.ID
 		}
 	}
-	w.t.Fatal("no default group")
+	env.T.Fatal("no default group")
 	return ""
 }
 
-func (w *world) rules(g neutron.SecurityGroup, want ...string) {
-	w.t.Helper()
+func (env *environment) rules(g neutron.SecurityGroup, want ...string) {
+	env.T.Helper()
 	slices.Sort(want)
 	if got := rulesOf(g); !slices.Equal(got, want) {
-		w.t.Errorf("rules:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		env.T.Errorf("rules:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 // gone checks that Get says no, and that no group is left.
-func (w *world) goneWithGroups(svc *v1.Service) {
-	w.t.Helper()
+func (env *environment) goneWithGroups(svc *v1.Service) {
+	env.T.Helper()
 	leaving := svc.DeepCopy()
 	leaving.Spec.Type = v1.ServiceTypeClusterIP
-	if _, exists, err := w.engine.Get(w.ctx, leaving); exists || err != nil {
-		w.t.Errorf("Get: exists %v, error %v after everything is gone", exists, err)
+	if _, exists, err := env.engine.Get(env.ctx, leaving); exists || err != nil {
+		env.T.Errorf("Get: exists %v, error %v after everything is gone", exists, err)
 	}
-	if left := w.groups(); len(left) > 0 {
-		w.t.Errorf("security groups are left: %v", left)
+	if left := env.groups(); len(left) > 0 {
+		env.T.Errorf("security groups are left: %v", left)
 	}
 }
 
-func nodePort(w *world, protocol string, port int) string {
-	return fmt.Sprintf("ingress IPv4 %s %d-%d %s", protocol, port, port, w.cloud.Subnet.CIDR)
+func nodePort(env *environment, protocol string, port int) string {
+	return fmt.Sprintf("ingress IPv4 %s %d-%d %s", protocol, port, port, env.Cloud.Subnet.CIDR)
 }
 
 //proves:87
-func TestAServiceGetsAGroupOfItsOwnOnThePortsOfItsNodes(t *testing.T) {
+func TestSecurityGroups_PerServiceAreOnPortsOfItsNodes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: managed("per-service")})
-	nodes, svc := w.nodes(3), service("web", 2)
+	env := newEnvironment(t, environmentOptions{keys: managed("per-service")})
+	nodes, svc := env.nodes(3), service("web", 2)
 	svc.Spec.Ports[1].Protocol = v1.ProtocolUDP
 	svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyLocal, 32000
 
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 
-	g := w.group()
+	g := env.group()
 	if g.Name != "lb-sg-uid-of-web-default-web" || g.Description != "Security Group for default/web Service LoadBalancer in cluster kubernetes" {
 		t.Errorf("group %q, described as %q", g.Name, g.Description)
 	}
-	w.rules(g, nodePort(w, "tcp", 30080), nodePort(w, "udp", 30081), nodePort(w, "tcp", 32000))
-	w.uses(g.ID, nodes...)
-	if n := w.cloud.Books.Count(http.MethodPost, rulesRoute); n != 1 {
+	env.rules(g, nodePort(env, "tcp", 30080), nodePort(env, "udp", 30081), nodePort(env, "tcp", 32000))
+	env.uses(g.ID, nodes...)
+	if n := env.Cloud.RequestLog.Count(http.MethodPost, rulesRoute); n != 1 {
 		t.Errorf("%d requests add rules, want 1", n)
 	}
-	w.unchanged(svc, nodes)
-	w.delete(svc)
-	w.uses(g.ID)
-	w.goneWithGroups(svc)
+	env.unchanged(svc, nodes)
+	env.delete(svc)
+	env.uses(g.ID)
+	env.goneWithGroups(svc)
 }
 
 //proves:86
-func TestTheSharedGroupTakesTheRulesOfAllServices(t *testing.T) {
+func TestSecurityGroups_SharedTakeRulesOfAllServices(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: managed("shared")})
-	nodes, first, second := w.nodes(3), service("web", 2), service("dns", 1)
+	env := newEnvironment(t, environmentOptions{keys: managed("shared")})
+	nodes, first, second := env.nodes(3), service("web", 2), service("dns", 1)
 	second.Spec.Ports[0] = port(v1.ProtocolUDP, 53)
-	w.ensure(first, nodes)
-	w.cloud.Books.Reset()
+	env.ensure(first, nodes)
+	env.Cloud.RequestLog.Reset()
 
-	w.ensure(second, nodes)
+	env.ensure(second, nodes)
 
-	if n := w.cloud.Books.Count(http.MethodPut, portRoute); n != 0 {
+	if n := env.Cloud.RequestLog.Count(http.MethodPut, portRoute); n != 0 {
 		t.Errorf("the second Service changes %d ports of nodes, want none", n)
 	}
-	if n := w.cloud.Books.Count(http.MethodPost, rulesRoute); n != 1 {
+	if n := env.Cloud.RequestLog.Count(http.MethodPost, rulesRoute); n != 1 {
 		t.Errorf("%d requests add rules, want 1", n)
 	}
-	w.writes(3) // rules, load balancer, floating IP
-	g := w.group()
-	w.rules(g, nodePort(w, "tcp", 30080), nodePort(w, "tcp", 30081), nodePort(w, "udp", 30053))
-	w.uses(g.ID, nodes...)
-	w.unchanged(first, nodes)
-	w.unchanged(second, nodes)
+	env.writes(3) // rules, load balancer, floating IP
+	g := env.group()
+	env.rules(g, nodePort(env, "tcp", 30080), nodePort(env, "tcp", 30081), nodePort(env, "udp", 30053))
+	env.uses(g.ID, nodes...)
+	env.unchanged(first, nodes)
+	env.unchanged(second, nodes)
 
-	w.delete(first)
-	g = w.group()
-	w.rules(g, nodePort(w, "udp", 30053))
-	w.uses(g.ID, nodes...)
-	w.delete(second)
-	w.uses(g.ID)
-	w.goneWithGroups(second)
-	w.goneWithGroups(first)
+	env.delete(first)
+	g = env.group()
+	env.rules(g, nodePort(env, "udp", 30053))
+	env.uses(g.ID, nodes...)
+	env.delete(second)
+	env.uses(g.ID)
+	env.goneWithGroups(second)
+	env.goneWithGroups(first)
 }
 
 //proves:85,86
-func TestANodeThatComesOrGoesCostsOneChangeOfItsPort(t *testing.T) {
+func TestSecurityGroups_CostOnePortChangeWhenNodeComesOrGoes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: managed(mode)})
-			nodes, svc := w.nodes(4), service("web", 1)
-			w.ensure(svc, nodes[:3])
-			g := w.group()
-			w.uses(g.ID, nodes[:3]...)
+			env := newEnvironment(t, environmentOptions{keys: managed(mode)})
+			nodes, svc := env.nodes(4), service("web", 1)
+			env.ensure(svc, nodes[:3])
+			g := env.group()
+			env.uses(g.ID, nodes[:3]...)
 			for _, now := range [][]*v1.Node{nodes, nodes[1:]} {
-				w.cloud.Books.Reset()
-				if err := w.engine.Update(w.ctx, svc, now); err != nil {
+				env.Cloud.RequestLog.Reset()
+				if err := env.engine.Update(env.ctx, svc, now); err != nil {
 					t.Fatal(err)
 				}
-				w.uses(g.ID, now...)
-				w.writes(2) // member, port
-				w.unchanged(svc, now)
+				env.uses(g.ID, now...)
+				env.writes(2) // member, port
+				env.unchanged(svc, now)
 			}
 			// Nodes are left out by a label, too.
 			nodes[2].Labels = map[string]string{"role": "edge"}
 			if mode == "per-service" {
 				svc.Annotations[annotation.NodeSelector] = "role=edge"
-				w.ensure(svc, nodes[1:])
-				w.uses(g.ID, nodes[2])
-				w.unchanged(svc, nodes[1:])
+				env.ensure(svc, nodes[1:])
+				env.uses(g.ID, nodes[2])
+				env.unchanged(svc, nodes[1:])
 			}
-			w.delete(svc)
-			w.goneWithGroups(svc)
+			env.delete(svc)
+			env.goneWithGroups(svc)
 		})
 	}
 }
 
 //proves:87
-func TestChangesOfAServiceChangeTheRules(t *testing.T) {
+func TestSecurityGroups_ChangeRulesWithService(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: managed(mode)})
-			nodes, svc := w.nodes(2), service("web", 2)
-			w.ensure(svc, nodes)
+			env := newEnvironment(t, environmentOptions{keys: managed(mode)})
+			nodes, svc := env.nodes(2), service("web", 2)
+			env.ensure(svc, nodes)
 			svc.Spec.Ports = svc.Spec.Ports[:1]
 			svc.Spec.Ports[0].NodePort = 31999
-			w.cloud.Books.Reset()
-			w.ensure(svc, nodes)
-			w.rules(w.group(), nodePort(w, "tcp", 31999))
-			if n := w.cloud.Books.Count(http.MethodPut, portRoute); n != 0 {
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			env.rules(env.group(), nodePort(env, "tcp", 31999))
+			if n := env.Cloud.RequestLog.Count(http.MethodPut, portRoute); n != 0 {
 				t.Errorf("%d ports of nodes change, want none", n)
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
 
 //proves:44
-func TestSourceRangesOfOvnAreEnforcedByTheNodesGroups(t *testing.T) {
+func TestSecurityGroups_EnforceSourceRangesOfOVN(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: managed(mode, "lb-provider", "ovn", "create-monitor", "true")})
-			nodes, svc := w.nodes(2), service("web", 1)
-			w.ensure(svc, nodes)
-			everybody, monitors := "ingress IPv4 tcp 30080-30080 0.0.0.0/0", nodePort(w, "tcp", 30080)
-			w.rules(w.group(), everybody)
-			w.unchanged(svc, nodes)
+			env := newEnvironment(t, environmentOptions{keys: managed(mode, "lb-provider", "ovn", "create-monitor", "true")})
+			nodes, svc := env.nodes(2), service("web", 1)
+			env.ensure(svc, nodes)
+			everybody, monitors := "ingress IPv4 tcp 30080-30080 0.0.0.0/0", nodePort(env, "tcp", 30080)
+			env.rules(env.group(), everybody)
+			env.unchanged(svc, nodes)
 
 			svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24", "198.51.100.7/32"}
-			w.ensure(svc, nodes)
-			w.rules(w.group(), monitors, "ingress IPv4 tcp 30080-30080 192.0.2.0/24", "ingress IPv4 tcp 30080-30080 198.51.100.7/32")
-			w.unchanged(svc, nodes)
+			env.ensure(svc, nodes)
+			env.rules(env.group(), monitors, "ingress IPv4 tcp 30080-30080 192.0.2.0/24", "ingress IPv4 tcp 30080-30080 198.51.100.7/32")
+			env.unchanged(svc, nodes)
 
 			svc.Spec.LoadBalancerSourceRanges = nil
-			w.ensure(svc, nodes)
-			w.rules(w.group(), everybody)
-			w.delete(svc)
-			w.goneWithGroups(svc)
+			env.ensure(svc, nodes)
+			env.rules(env.group(), everybody)
+			env.delete(svc)
+			env.goneWithGroups(svc)
 		})
 	}
 }
 
 //proves:44
-func TestSourceRangesThatNothingEnforcesAreRefused(t *testing.T) {
+func TestEnsure_RefusesSourceRangesThatNothingEnforces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		keys  map[string]string
-		spoil func(w *world, nodes []*v1.Node)
+		spoil func(env *environment, nodes []*v1.Node)
 		want  string
 	}{
 		"security groups are not managed": {
@@ -269,12 +269,12 @@ func TestSourceRangesThatNothingEnforcesAreRefused(t *testing.T) {
 		},
 		"a port without port security": {
 			keys: managed("per-service", "lb-provider", "ovn"),
-			spoil: func(w *world, nodes []*v1.Node) {
-				for _, p := range w.cloud.Neutron.Ports() {
+			spoil: func(env *environment, nodes []*v1.Node) {
+				for _, p := range env.Cloud.Neutron.Ports() {
 					if p.FixedIPs[0].Address == nodes[1].Status.Addresses[0].Address {
 						off := false
-						if _, err := w.cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{SecurityGroups: &[]string{}, PortSecurity: &off}); err != nil {
-							w.t.Fatal(err)
+						if _, err := env.Cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{SecurityGroups: &[]string{}, PortSecurity: &off}); err != nil {
+							env.T.Fatal(err)
 						}
 					}
 				}
@@ -283,125 +283,125 @@ func TestSourceRangesThatNothingEnforcesAreRefused(t *testing.T) {
 		},
 		"a node whose port cannot be found": {
 			keys:  managed("shared", "lb-provider", "ovn"),
-			spoil: func(_ *world, nodes []*v1.Node) { nodes[1].Spec.ProviderID = "other:///1" },
+			spoil: func(_ *environment, nodes []*v1.Node) { nodes[1].Spec.ProviderID = "other:///1" },
 			want:  "no port of this project has the address of node-1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: c.keys})
-			nodes, svc := w.nodes(2), service("web", 1)
+			env := newEnvironment(t, environmentOptions{keys: c.keys})
+			nodes, svc := env.nodes(2), service("web", 1)
 			svc.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
 			if c.spoil != nil {
-				c.spoil(w, nodes)
+				c.spoil(env, nodes)
 			}
-			w.cloud.Books.Reset()
-			w.refused(svc, nodes, c.want)
-			w.writes(0)
+			env.Cloud.RequestLog.Reset()
+			env.refused(svc, nodes, c.want)
+			env.writes(0)
 		})
 	}
 }
 
 //proves:87
-func TestTheSubnetOfTheVIPIsOpenedBesideThatOfTheMembers(t *testing.T) {
+func TestSecurityGroups_OpenSubnetOfVIPBesideThatOfMembers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: managed("per-service")})
-	nodes, svc := w.nodes(1), service("web", 1)
-	second, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{
-		ProjectID: w.cloud.Account.ProjectID, NetworkID: w.cloud.Network.ID, Name: "vip", CIDR: "127.101.0.0/16",
+	env := newEnvironment(t, environmentOptions{keys: managed("per-service")})
+	nodes, svc := env.nodes(1), service("web", 1)
+	second, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{
+		ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.Network.ID, Name: "vip", CIDR: "127.101.0.0/16",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	svc.Annotations[annotation.Internal] = "true"
-	svc.Annotations[annotation.SubnetID], svc.Annotations[annotation.MemberSubnetID] = second.ID, w.cloud.Subnet.ID
-	w.ensure(svc, nodes)
-	w.rules(w.group(), nodePort(w, "tcp", 30080), "ingress IPv4 tcp 30080-30080 127.101.0.0/16")
-	w.unchanged(svc, nodes)
+	svc.Annotations[annotation.SubnetID], svc.Annotations[annotation.MemberSubnetID] = second.ID, env.Cloud.Subnet.ID
+	env.ensure(svc, nodes)
+	env.rules(env.group(), nodePort(env, "tcp", 30080), "ingress IPv4 tcp 30080-30080 127.101.0.0/16")
+	env.unchanged(svc, nodes)
 }
 
 // Members that stay in their subnet, as nobody asks them to move, are reached from there.
 //
 //proves:87
-func TestTheSubnetThatMembersStayInIsOpened(t *testing.T) {
+func TestSecurityGroups_OpenSubnetThatMembersStayIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: managed("per-service")})
-	other := w.subnet("127.101.0.0/16")
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{keys: managed("per-service")})
+	other := env.subnet("127.101.0.0/16")
+	nodes, svc := env.nodes(2), service("web", 1)
 	svc.Annotations[annotation.MemberSubnetID] = other
-	w.ensure(svc, nodes[:1])
-	want := []string{nodePort(w, "tcp", 30080), "ingress IPv4 tcp 30080-30080 127.101.0.0/16"}
-	w.rules(w.group(), want...)
+	env.ensure(svc, nodes[:1])
+	want := []string{nodePort(env, "tcp", 30080), "ingress IPv4 tcp 30080-30080 127.101.0.0/16"}
+	env.rules(env.group(), want...)
 	delete(svc.Annotations, annotation.MemberSubnetID)
-	w.ensure(svc, nodes)
-	w.rules(w.group(), want...)
-	w.unchanged(svc, nodes)
-	svc.Annotations[annotation.MemberSubnetID] = w.cloud.Subnet.ID
-	w.ensure(svc, nodes)
-	w.rules(w.group(), want[0])
-	w.unchanged(svc, nodes)
+	env.ensure(svc, nodes)
+	env.rules(env.group(), want...)
+	env.unchanged(svc, nodes)
+	svc.Annotations[annotation.MemberSubnetID] = env.Cloud.Subnet.ID
+	env.ensure(svc, nodes)
+	env.rules(env.group(), want[0])
+	env.unchanged(svc, nodes)
 }
 
 //proves:87
-func TestIPv6ServicesOpenIPv6(t *testing.T) {
+func TestSecurityGroups_OpenIPv6ForIPv6Services(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{
+	env := newEnvironment(t, environmentOptions{
 		simulator: simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}},
 		keys:      managed("per-service"),
 	})
-	nodes, svc := w.nodes(1), service("web", 1)
+	nodes, svc := env.nodes(1), service("web", 1)
 	svc.Spec.IPFamilies = []v1.IPFamily{v1.IPv6Protocol}
-	svc.Annotations[annotation.SubnetID] = w.cloud.SubnetV6.ID
-	for _, p := range w.cloud.Neutron.Ports() {
+	svc.Annotations[annotation.SubnetID] = env.Cloud.SubnetV6.ID
+	for _, p := range env.Cloud.Neutron.Ports() {
 		if p.FixedIPs[0].Address == nodes[0].Status.Addresses[0].Address {
-			fixed := append(p.FixedIPs[:1:1], neutron.FixedIP{SubnetID: w.cloud.SubnetV6.ID, Address: "fd00:6::42"})
-			if _, err := w.cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{FixedIPs: &fixed}); err != nil {
+			fixed := append(p.FixedIPs[:1:1], neutron.FixedIP{SubnetID: env.Cloud.SubnetV6.ID, Address: "fd00:6::42"})
+			if _, err := env.Cloud.Neutron.UpdatePort(p.ID, neutron.PortUpdate{FixedIPs: &fixed}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	nodes[0].Status.Addresses = append(nodes[0].Status.Addresses, v1.NodeAddress{Type: v1.NodeInternalIP, Address: "fd00:6::42"})
-	w.ensure(svc, nodes)
-	g := w.group()
-	w.rules(g, "ingress IPv6 tcp 30080-30080 fd00:6::/64")
-	w.uses(g.ID, nodes...)
-	w.unchanged(svc, nodes)
+	env.ensure(svc, nodes)
+	g := env.group()
+	env.rules(g, "ingress IPv6 tcp 30080-30080 fd00:6::/64")
+	env.uses(g.ID, nodes...)
+	env.unchanged(svc, nodes)
 }
 
 //proves:86,87
-func TestPortsThatMonitorsOfSeveralServicesAskAreOpenedOnce(t *testing.T) {
+func TestSecurityGroups_OpenMonitorPortOfSeveralServicesOnce(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"per-service", "shared"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: managed(mode, "create-monitor", "true", "monitor-kube-proxy", "true")})
-			nodes, first, second := w.nodes(2), service("web", 1), service("api", 1)
+			env := newEnvironment(t, environmentOptions{keys: managed(mode, "create-monitor", "true", "monitor-kube-proxy", "true")})
+			nodes, first, second := env.nodes(2), service("web", 1), service("api", 1)
 			second.Spec.Ports[0] = port(v1.ProtocolTCP, 443)
 			ping := service("ping", 1)
 			ping.Spec.Ports[0] = port(v1.ProtocolTCP, 444)
 			ping.Annotations[annotation.MonitorType] = "PING"
 			all := []*v1.Service{first, second, ping}
 			for _, svc := range all {
-				w.ensure(svc, nodes)
+				env.ensure(svc, nodes)
 			}
-			kubeProxy, echo := nodePort(w, "tcp", 10256), "ingress IPv4 icmp 0-0 "+w.cloud.Subnet.CIDR
+			kubeProxy, echo := nodePort(env, "tcp", 10256), "ingress IPv4 icmp 0-0 "+env.Cloud.Subnet.CIDR
 			if mode == "shared" {
-				w.rules(w.group(), nodePort(w, "tcp", 30080), nodePort(w, "tcp", 30443), nodePort(w, "tcp", 30444), kubeProxy, echo)
+				env.rules(env.group(), nodePort(env, "tcp", 30080), nodePort(env, "tcp", 30443), nodePort(env, "tcp", 30444), kubeProxy, echo)
 			} else {
-				groups := w.groups()
-				w.rules(groups[0], nodePort(w, "tcp", 30080), kubeProxy)
-				w.rules(groups[1], nodePort(w, "tcp", 30443), kubeProxy)
-				w.rules(groups[2], nodePort(w, "tcp", 30444), echo)
+				groups := env.groups()
+				env.rules(groups[0], nodePort(env, "tcp", 30080), kubeProxy)
+				env.rules(groups[1], nodePort(env, "tcp", 30443), kubeProxy)
+				env.rules(groups[2], nodePort(env, "tcp", 30444), echo)
 			}
 			for _, svc := range all {
-				w.unchanged(svc, nodes)
+				env.unchanged(svc, nodes)
 			}
-			w.delete(first)
+			env.delete(first)
 			for _, svc := range all[1:] {
-				w.unchanged(svc, nodes)
-				w.delete(svc)
+				env.unchanged(svc, nodes)
+				env.delete(svc)
 			}
-			w.goneWithGroups(ping)
+			env.goneWithGroups(ping)
 		})
 	}
 }
@@ -409,58 +409,58 @@ func TestPortsThatMonitorsOfSeveralServicesAskAreOpenedOnce(t *testing.T) {
 // With cloud-provider-openstack, the second sync of such a Service panics or fails.
 //
 //proves:87
-func TestServiceInANetworkWithoutASubnetNamedGetsItsGroup(t *testing.T) {
+func TestSecurityGroups_AreMadeWhenNetworkIsNamedWithoutSubnet(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{
+	env := newEnvironment(t, environmentOptions{
 		simulator: simulator.Options{Config: simulator.Config{OmitSubnet: true}},
 		keys:      managed("per-service"),
 	})
-	nodes, svc := w.nodes(2), service("web", 1)
-	svc.Annotations[annotation.NetworkID] = w.cloud.Network.ID
-	w.ensure(svc, nodes)
-	g := w.group()
-	w.rules(g, nodePort(w, "tcp", 30080))
-	w.uses(g.ID, nodes...)
-	w.unchanged(svc, nodes)
+	nodes, svc := env.nodes(2), service("web", 1)
+	svc.Annotations[annotation.NetworkID] = env.Cloud.Network.ID
+	env.ensure(svc, nodes)
+	g := env.group()
+	env.rules(g, nodePort(env, "tcp", 30080))
+	env.uses(g.ID, nodes...)
+	env.unchanged(svc, nodes)
 }
 
 //proves:89
-func TestPolicyReportOnlyTellsOfSecurityGroupsThatSomebodyElseChanged(t *testing.T) {
+func TestSecurityGroups_ChangedByOthersAreOnlyReportedByPolicyReport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: managed("per-service", "drift-policy", "report")})
-	nodes, svc := w.nodes(1), service("web", 1)
-	w.ensure(svc, nodes)
-	if err := somebody(t, w).DeleteSecurityGroupRule(w.ctx, w.group().Rules[0].ID); err != nil {
+	env := newEnvironment(t, environmentOptions{keys: managed("per-service", "drift-policy", "report")})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	if err := somebody(t, env).DeleteSecurityGroupRule(env.ctx, env.group().Rules[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	w.told()
-	w.cloud.Books.Reset()
-	w.repair(svc, nodes)
-	w.writes(0)
-	if told := w.told(); !strings.Contains(told, "LoadBalancerDrifted") || strings.Contains(told, "ChangingLoadBalancer") {
+	env.told()
+	env.Cloud.RequestLog.Reset()
+	env.repair(svc, nodes)
+	env.writes(0)
+	if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") || strings.Contains(told, "ChangingLoadBalancer") {
 		t.Errorf("told:\n%s", told)
 	}
 }
 
 // A Node is a member as soon as it is there. Its server, and so its port, is known when
 // it is initialized: until then there is nothing to do about it.
-func TestANodeThatWaitsToBeInitializedIsNotToldAsUnreached(t *testing.T) {
+func TestSecurityGroups_WarnOfNoNodeThatAwaitsInitialization(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: managed("per-service")})
-	nodes, svc := w.nodes(2), service("web", 1)
+	env := newEnvironment(t, environmentOptions{keys: managed("per-service")})
+	nodes, svc := env.nodes(2), service("web", 1)
 	id := nodes[1].Spec.ProviderID
 	nodes[1].Spec.ProviderID = ""
 	nodes[1].Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
-	w.ensure(svc, nodes)
-	if told := w.told(); strings.Contains(told, "Warning") {
+	env.ensure(svc, nodes)
+	if told := env.told(); strings.Contains(told, "Warning") {
 		t.Errorf("warned of a new node:\n%s", told)
 	}
 	nodes[1].Spec.ProviderID, nodes[1].Spec.Taints = id, nil
-	w.ensure(svc, nodes)
-	w.uses(w.group().ID, nodes...)
+	env.ensure(svc, nodes)
+	env.uses(env.group().ID, nodes...)
 	nodes[1].Spec.ProviderID = "" // nobody will ever initialize this one
-	w.ensure(svc, nodes)
-	if told := w.told(); !strings.Contains(told, "has the address of node-1") {
+	env.ensure(svc, nodes)
+	if told := env.told(); !strings.Contains(told, "has the address of node-1") {
 		t.Errorf("told:\n%s", told)
 	}
 }

@@ -6,17 +6,17 @@ import "testing"
 // no more often than it must, once for the plan, and once to see that it has arrived.
 func TestReconcile_DesiresAndPlansTwiceAtMostWhereANodeIsAdded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(3), service("web", 3)
-	w.ensure(svc, nodes[:2])
-	stages, err := w.engine.CountStages(w.ctx, svc, nodes)
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(3), service("web", 3)
+	env.ensure(svc, nodes[:2])
+	stages, err := env.engine.CountStages(env.ctx, svc, nodes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if stages.Desired > 2 || stages.Planned > 2 || stages.Observed > 0 {
 		t.Errorf("desired %d times, planned %d times, observed %d times", stages.Desired, stages.Planned, stages.Observed)
 	}
-	if stages, err = w.engine.CountStages(w.ctx, svc, nodes); err != nil || stages.Desired+stages.Planned+stages.Observed > 0 {
+	if stages, err = env.engine.CountStages(env.ctx, svc, nodes); err != nil || stages.Desired+stages.Planned+stages.Observed > 0 {
 		t.Errorf("where nothing has changed: %+v, %v", stages, err)
 	}
 }

@@ -10,42 +10,42 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// TestTagsOfTheUsersOwnAreOnWhatIsMadeAndNeverWrittenAgain gives a Service tags, takes
+// TestTags_OfUserAreSetAtCreationAndNeverRewritten gives a Service tags, takes
 // others, and adds a port: what was there keeps its tags, what is new has the new ones.
 //
 //proves:65
-func TestTagsOfTheUsersOwnAreOnWhatIsMadeAndNeverWrittenAgain(t *testing.T) {
+func TestTags_OfUserAreSetAtCreationAndNeverRewritten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"tags": "section", "create-monitor": "true"}})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
-	for part, tags := range tagsIn(w.loadBalancer()) {
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"tags": "section", "create-monitor": "true"}})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
+	for part, tags := range tagsIn(env.loadBalancer()) {
 		if !slices.Contains(tags, "section") || !slices.Contains(tags, "kube_svc_uid_"+string(svc.UID)) {
 			t.Errorf("%s has tags %q", part, tags)
 		}
 	}
 	svc.Annotations[annotation.Tags] = "team-a, cost=7"
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolUDP, 53))
-	w.ensure(svc, nodes)
-	for part, tags := range tagsIn(w.loadBalancer()) {
+	env.ensure(svc, nodes)
+	for part, tags := range tagsIn(env.loadBalancer()) {
 		old, young := slices.Contains(tags, "section"), slices.Contains(tags, "team-a") && slices.Contains(tags, "cost=7")
 		if isNew := part == "UDP listener" || part == "UDP pool" || part == "UDP-CONNECT monitor"; old == isNew || young != isNew {
 			t.Errorf("%s has tags %q", part, tags)
 		}
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 
 	delete(svc.Annotations, annotation.Tags)
-	w.conf.LoadBalancer.Tags = ""
-	w.unchanged(svc, nodes)
+	env.Conf.LoadBalancer.Tags = ""
+	env.unchanged(svc, nodes)
 	svc.Annotations[annotation.Tags] = "kube_svc_uid_of-another"
-	w.cloud.Books.Reset()
-	w.refused(svc, nodes, `"kube_svc_uid_of-another"`)
-	w.writes(0)
-	w.delete(svc)
-	w.loadBalancers(0)
+	env.Cloud.RequestLog.Reset()
+	env.refused(svc, nodes, `"kube_svc_uid_of-another"`)
+	env.writes(0)
+	env.delete(svc)
+	env.loadBalancers(0)
 }
 
 // tagsIn gives the tags of the parts of a load balancer with a listener of TCP and one

@@ -47,14 +47,14 @@ func (i inheritance) untagged() inheritance {
 
 // inherit makes it, with a listener for each port of the Service and a floating IP, and
 // lets the Service publish that.
-func (w *world) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node) simoctavia.LoadBalancer {
-	w.t.Helper()
-	session, err := openstack.NewSession(w.ctx, w.conf.Global, openstack.SessionOptions{})
+func (env *environment) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node) simoctavia.LoadBalancer {
+	env.T.Helper()
+	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	defer session.Close()
-	opts := loadbalancers.CreateOpts{Name: i.name, Description: i.description, Tags: i.tags, VipSubnetID: w.cloud.Subnet.ID}
+	opts := loadbalancers.CreateOpts{Name: i.name, Description: i.description, Tags: i.tags, VipSubnetID: env.Cloud.Subnet.ID}
 	for n, p := range svc.Spec.Ports {
 		pool := &pools.CreateOpts{Name: cut(fmt.Sprintf(i.pool, n, i.name)), Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin}
 		if i.protocol == listeners.ProtocolHTTP {
@@ -62,31 +62,31 @@ func (w *world) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node) simoct
 		}
 		for _, node := range nodes {
 			pool.Members = append(pool.Members, pools.CreateMemberOpts{
-				Name: node.Name, Address: node.Status.Addresses[0].Address, ProtocolPort: int(p.NodePort), SubnetID: w.cloud.Subnet.ID,
+				Name: node.Name, Address: node.Status.Addresses[0].Address, ProtocolPort: int(p.NodePort), SubnetID: env.Cloud.Subnet.ID,
 			})
 		}
 		opts.Listeners = append(opts.Listeners, listeners.CreateOpts{
 			Name: cut(fmt.Sprintf(i.listener, n, i.name)), Protocol: i.protocol, ProtocolPort: int(p.Port), Tags: i.tags, DefaultPool: pool,
 		})
 	}
-	made, err := session.Octavia().CreateLoadBalancer(w.ctx, opts)
+	made, err := session.Octavia().CreateLoadBalancer(env.ctx, opts)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	if err := w.cloud.WaitSettled(w.ctx); err != nil {
-		w.t.Fatal(err)
+	if err := env.Cloud.WaitSettled(env.ctx); err != nil {
+		env.T.Fatal(err)
 	}
-	fip := w.floatingIP("", cut("Floating IP for "+i.description))
-	if _, err := w.cloud.Neutron.AssociateFloatingIP(fip.ID, made.VipPortID, ""); err != nil {
-		w.t.Fatal(err)
+	fip := env.floatingIP("", cut("Floating IP for "+i.description))
+	if _, err := env.Cloud.Neutron.AssociateFloatingIP(fip.ID, made.VipPortID, ""); err != nil {
+		env.T.Fatal(err)
 	}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: fip.Address}}
-	for _, lb := range w.cloud.Octavia.Snapshot() {
+	for _, lb := range env.Cloud.Octavia.Snapshot() {
 		if lb.ID == made.ID {
 			return lb
 		}
 	}
-	w.t.Fatal("it is gone")
+	env.T.Fatal("it is gone")
 	return simoctavia.LoadBalancer{}
 }
 
@@ -94,29 +94,29 @@ func (w *world) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node) simoct
 // still cloud-provider-openstack's.
 //
 //proves:63
-func TestAnotherClustersLoadBalancerOfOurNameIsNotTakenOver(t *testing.T) {
+func TestAdoption_LeavesSameNamedLoadBalancerOfOtherCluster(t *testing.T) {
 	t.Parallel()
 	for what, tags := range map[string]bool{"tagged": true, "without tags": false} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			nodes := w.nodes(2)
+			env := newEnvironment(t, environmentOptions{})
+			nodes := env.nodes(2)
 			theirs, ours := service("web", 1), service("web", 1)
 			left := peers("kubernetes", theirs)
 			if !tags {
 				left = left.untagged()
 			}
-			before := w.inherit(left, theirs, nodes[:1])
-			w.ensure(ours, nodes[1:])
-			w.loadBalancers(2)
-			w.floatingIPs(2)
-			w.unchanged(ours, nodes[1:])
-			w.delete(ours)
-			after := w.loadBalancer()
+			before := env.inherit(left, theirs, nodes[:1])
+			env.ensure(ours, nodes[1:])
+			env.loadBalancers(2)
+			env.floatingIPs(2)
+			env.unchanged(ours, nodes[1:])
+			env.delete(ours)
+			after := env.loadBalancer()
 			if after.ID != before.ID || !after.UpdatedAt.Equal(before.UpdatedAt) || len(after.Pools[0].Members) != 1 {
 				t.Errorf("their load balancer was touched: %v", ports(after))
 			}
-			w.floatingIPs(1)
+			env.floatingIPs(1)
 		})
 	}
 }
@@ -125,57 +125,57 @@ func TestAnotherClustersLoadBalancerOfOurNameIsNotTakenOver(t *testing.T) {
 // Service, when there were no tags.
 //
 //proves:58,63
-func TestAServiceThatNamesAnothersLoadBalancerWithoutTagsCannotDeleteIt(t *testing.T) {
+func TestDelete_LeavesUntaggedLoadBalancerOfOtherService(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"shared-lb-scope": "project"}})
-	nodes := w.nodes(1)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"shared-lb-scope": "project"}})
+	nodes := env.nodes(1)
 	victim := service("victim", 1)
-	before := w.inherit(peers("kubernetes", victim).untagged(), victim, nodes)
+	before := env.inherit(peers("kubernetes", victim).untagged(), victim, nodes)
 	for _, number := range []int{80, 443} {
 		intruder := onto(fmt.Sprintf("intruder-%d", number), before, number)
 		if number == 80 {
-			w.refused(intruder, nodes, " of default/victim: choose another port")
+			env.refused(intruder, nodes, " of default/victim: choose another port")
 		} else {
-			w.ensure(intruder, nodes)
+			env.ensure(intruder, nodes)
 		}
-		w.delete(intruder)
-		if after := w.loadBalancer(); after.ID != before.ID || !slices.Equal(ports(after), ports(before)) {
+		env.delete(intruder)
+		if after := env.loadBalancer(); after.ID != before.ID || !slices.Equal(ports(after), ports(before)) {
 			t.Errorf("left: %v, was %v", ports(after), ports(before))
 		}
-		w.floatingIPs(1)
+		env.floatingIPs(1)
 	}
-	w.ensure(victim, nodes)
-	w.unchanged(victim, nodes)
-	w.delete(victim)
-	w.loadBalancers(0)
-	w.floatingIPs(0)
+	env.ensure(victim, nodes)
+	env.unchanged(victim, nodes)
+	env.delete(victim)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
 }
 
 // A listener of HTTP holds the port of TCP: a Service of another namespace cannot take
 // it over by asking for the one or the other.
 //
 //proves:58,61
-func TestAListenerOfAnotherProtocolOnThePortIsNotTakenOver(t *testing.T) {
+func TestOwnership_LeavesListenerOfOtherProtocolOnPortAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes := w.nodes(1)
+	env := newEnvironment(t, environmentOptions{})
+	nodes := env.nodes(1)
 	victim := service("victim", 1)
 	left := peers("kubernetes", victim)
 	left.protocol = listeners.ProtocolHTTP
-	before := w.inherit(left, victim, nodes)
+	before := env.inherit(left, victim, nodes)
 	for _, scope := range []string{"namespace", "cluster"} {
-		w.conf.LoadBalancer.SharedLBScope = scope
-		w.restart()
+		env.Conf.LoadBalancer.SharedLBScope = scope
+		env.restart()
 		intruder := onto("intruder-"+scope, before, 80)
 		intruder.Namespace = "shop"
-		w.cloud.Books.Reset()
-		if _, err := w.engine.Ensure(w.ctx, intruder, nodes); err == nil {
+		env.Cloud.RequestLog.Reset()
+		if _, err := env.engine.Ensure(env.ctx, intruder, nodes); err == nil {
 			t.Errorf("scope %s: not refused", scope)
 		}
-		w.delete(intruder)
-		w.writes(0)
+		env.delete(intruder)
+		env.writes(0)
 	}
-	after := w.loadBalancer()
+	after := env.loadBalancer()
 	if !slices.Equal(after.Tags, before.Tags) || !slices.Equal(after.Listeners[0].Tags, before.Listeners[0].Tags) {
 		t.Errorf("tags %v and %v, were %v and %v", after.Tags, after.Listeners[0].Tags, before.Tags, before.Listeners[0].Tags)
 	}
@@ -185,29 +185,29 @@ func TestAListenerOfAnotherProtocolOnThePortIsNotTakenOver(t *testing.T) {
 // the other has on it.
 //
 //proves:67
-func TestALoadBalancerOfAClusterOfAnotherNameIsNeverRenamed(t *testing.T) {
+func TestSharing_NeverRenamesLoadBalancerOfClusterOfOtherName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"shared-lb-scope": "project"}})
-	nodes := w.nodes(1)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"shared-lb-scope": "project"}})
+	nodes := env.nodes(1)
 	theirs := service("web", 1)
-	before := w.inherit(peers("other", theirs), theirs, nodes)
+	before := env.inherit(peers("other", theirs), theirs, nodes)
 	same := onto("web", before, 443) // a Service of the same name as theirs
-	w.cloud.Books.Reset()
-	w.refused(same, nodes, "for a Service of the same name in a cluster of another name")
-	w.delete(same)
-	w.writes(0)
+	env.Cloud.RequestLog.Reset()
+	env.refused(same, nodes, "for a Service of the same name in a cluster of another name")
+	env.delete(same)
+	env.writes(0)
 	ours := onto("ours", before, 443)
-	w.ensure(ours, nodes)
-	w.unchanged(ours, nodes)
-	after := w.loadBalancer()
+	env.ensure(ours, nodes)
+	env.unchanged(ours, nodes)
+	after := env.loadBalancer()
 	if after.Name != before.Name || !slices.Equal(after.Tags, before.Tags) || after.Description != before.Description {
 		t.Errorf("the load balancer became %s %v", after.Name, after.Tags)
 	}
 	if got := ports(after); !slices.Contains(got, "TCP/80 listener_0_kube_service_other_default_web") || len(got) != 2 {
 		t.Errorf("listeners %v", got)
 	}
-	w.delete(ours)
-	if got := ports(w.loadBalancer()); !slices.Equal(got, ports(before)) {
+	env.delete(ours)
+	if got := ports(env.loadBalancer()); !slices.Equal(got, ports(before)) {
 		t.Errorf("left %v, was %v", got, ports(before))
 	}
 }
@@ -216,7 +216,7 @@ func TestALoadBalancerOfAClusterOfAnotherNameIsNeverRenamed(t *testing.T) {
 // whatever name it was made, and deleted with the Service.
 //
 //proves:63,64,67,120
-func TestLoadBalancersOfAllAgesAreTakenOver(t *testing.T) {
+func TestAdoption_TakesLoadBalancersOfAllAges(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long-", 50)
 	for name, test := range map[string]struct {
@@ -237,31 +237,31 @@ func TestLoadBalancersOfAllAgesAreTakenOver(t *testing.T) {
 		for _, named := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, named by the Service %v", name, named), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, worldOptions{simulator: simulator.Options{Release: "zed"}})
-				w.clusterName = test.cluster
-				w.restart()
-				nodes, svc := w.nodes(2), service("web", 2)
+				env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "zed"}})
+				env.clusterName = test.cluster
+				env.restart()
+				nodes, svc := env.nodes(2), service("web", 2)
 				svc.UID = "83edf9cb-240e-4ea1-8c14-28551499e9bf"
-				lb := w.inherit(test.left(svc), svc, nodes)
+				lb := env.inherit(test.left(svc), svc, nodes)
 				address := svc.Status.LoadBalancer.Ingress[0].IP
 				if named {
 					svc.Annotations[annotation.LoadBalancerID] = lb.ID
 				}
-				w.cloud.Books.Reset()
-				if got := w.ensure(svc, nodes).Ingress[0].IP; got != address {
+				env.Cloud.RequestLog.Reset()
+				if got := env.ensure(svc, nodes).Ingress[0].IP; got != address {
 					t.Errorf("published %s, was %s", got, address)
 				}
-				w.writes(0)
-				w.unchanged(svc, nodes)
+				env.writes(0)
+				env.unchanged(svc, nodes)
 				svc.Spec.Ports[0] = port(v1.ProtocolTCP, 8080)
-				w.ensure(svc, nodes[:1])
-				w.unchanged(svc, nodes[:1])
-				if after := w.loadBalancer(); after.Name != lb.Name || !slices.Equal(after.Tags, lb.Tags) || len(after.Listeners) != 2 {
+				env.ensure(svc, nodes[:1])
+				env.unchanged(svc, nodes[:1])
+				if after := env.loadBalancer(); after.Name != lb.Name || !slices.Equal(after.Tags, lb.Tags) || len(after.Listeners) != 2 {
 					t.Errorf("it became %s %v with %v", after.Name, after.Tags, ports(after))
 				}
-				w.delete(svc)
-				w.loadBalancers(0)
-				w.floatingIPs(0)
+				env.delete(svc)
+				env.loadBalancers(0)
+				env.floatingIPs(0)
 			})
 		}
 	}
@@ -270,69 +270,69 @@ func TestLoadBalancersOfAllAgesAreTakenOver(t *testing.T) {
 // What we made is known by its tags: the cluster may be given any name.
 //
 //proves:67
-func TestAnotherClusterNameChangesNothingOfWhatIsOurs(t *testing.T) {
+func TestOwnership_SurvivesChangeOfClusterName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
-	nodes, svc := w.nodes(2), service("web", 2)
-	w.ensure(svc, nodes)
-	guest := onto("guest", w.loadBalancer(), 443)
-	w.ensure(guest, nodes)
-	before := w.loadBalancer()
-	w.clusterName = "renamed"
-	w.restart()
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	w.ensure(guest, nodes)
-	w.writes(0)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+	nodes, svc := env.nodes(2), service("web", 2)
+	env.ensure(svc, nodes)
+	guest := onto("guest", env.loadBalancer(), 443)
+	env.ensure(guest, nodes)
+	before := env.loadBalancer()
+	env.clusterName = "renamed"
+	env.restart()
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.ensure(guest, nodes)
+	env.writes(0)
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 9000))
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	guest.Spec.Ports[0].NodePort = 32323
-	w.ensure(guest, nodes)
-	w.unchanged(svc, nodes)
-	w.unchanged(guest, nodes)
-	if after := w.loadBalancer(); after.Name != before.Name || !slices.Equal(after.Tags, before.Tags) || len(after.Listeners) != 4 {
+	env.ensure(guest, nodes)
+	env.unchanged(svc, nodes)
+	env.unchanged(guest, nodes)
+	if after := env.loadBalancer(); after.Name != before.Name || !slices.Equal(after.Tags, before.Tags) || len(after.Listeners) != 4 {
 		t.Errorf("it became %s %v with %v", after.Name, after.Tags, ports(after))
 	}
-	w.delete(guest)
-	w.delete(svc)
-	w.loadBalancers(0)
-	w.floatingIPs(0)
+	env.delete(guest)
+	env.delete(svc)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
 }
 
 // Two Services whose names are too long for Octavia.
 //
 //proves:64
-func TestServicesWithLongNamesKeepApart(t *testing.T) {
+func TestOwnership_SeparatesServicesWithLongNames(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	w.clusterName = strings.Repeat("c", 200)
-	w.restart()
-	nodes := w.nodes(1)
+	env := newEnvironment(t, environmentOptions{})
+	env.clusterName = strings.Repeat("c", 200)
+	env.restart()
+	nodes := env.nodes(1)
 	a, b := service(strings.Repeat("s", 60)+"-a", 1), service(strings.Repeat("s", 60)+"-b", 1)
-	w.ensure(a, nodes)
-	w.ensure(b, nodes)
-	two := w.loadBalancers(2)
+	env.ensure(a, nodes)
+	env.ensure(b, nodes)
+	two := env.loadBalancers(2)
 	if two[0].Name == two[1].Name || len(two[0].Name) > 255 {
 		t.Errorf("names %s and %s", two[0].Name, two[1].Name)
 	}
-	w.unchanged(a, nodes)
-	w.delete(a)
-	w.unchanged(b, nodes)
-	w.delete(b)
-	w.loadBalancers(0)
+	env.unchanged(a, nodes)
+	env.delete(a)
+	env.unchanged(b, nodes)
+	env.delete(b)
+	env.loadBalancers(0)
 }
 
 // Octavia marks what can be marked: whose is what can be seen of every single object.
 //
 //proves:66
-func TestEveryObjectSaysWhoseItIs(t *testing.T) {
+func TestOwnership_IsMarkedOnEveryObject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"create-monitor": "true"}})
-	nodes, svc := w.nodes(2), service("web", 1)
-	w.ensure(svc, nodes)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.ensure(svc, nodes)
 	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443)) // made one by one
-	w.ensure(svc, nodes)
-	lb := w.loadBalancer()
+	env.ensure(svc, nodes)
+	lb := env.loadBalancer()
 	want := []string{"kube_cluster_id_" + clusterID, "kube_service_kubernetes_default_web", "kube_svc_uid_uid-of-web"}
 	marked := func(kind string, tags []string) {
 		t.Helper()
@@ -346,7 +346,7 @@ func TestEveryObjectSaysWhoseItIs(t *testing.T) {
 		marked("pool", lb.Pools[i].Tags)
 		marked("monitor", lb.Pools[i].Monitor.Tags)
 	}
-	fip := w.cloud.Neutron.FloatingIPs()[0]
+	fip := env.Cloud.Neutron.FloatingIPs()[0]
 	if !strings.Contains(fip.Description, "(uid uid-of-web in "+clusterID+")") {
 		t.Errorf("floating IP: %s", fip.Description)
 	}

@@ -26,36 +26,36 @@ func in(namespace string, svc *v1.Service) *v1.Service {
 
 // refusedBeforeAnything fails unless the Service is refused for a field or annotation,
 // and nothing is written for it.
-func (w *world) refusedBeforeAnything(svc *v1.Service, nodes []*v1.Node, path string, words ...string) {
-	w.t.Helper()
-	w.cloud.Books.Reset()
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
+func (env *environment) refusedBeforeAnything(svc *v1.Service, nodes []*v1.Node, path string, words ...string) {
+	env.T.Helper()
+	env.Cloud.RequestLog.Reset()
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
 	if err == nil || !strings.HasPrefix(err.Error(), path+":") {
-		w.t.Fatalf("Ensure: got error %v, want one of %s", err, path)
+		env.T.Fatalf("Ensure: got error %v, want one of %s", err, path)
 	}
 	for _, word := range words {
 		if !strings.Contains(err.Error(), word) {
-			w.t.Errorf("error %q says nothing of %q", err, word)
+			env.T.Errorf("error %q says nothing of %q", err, word)
 		}
 	}
-	w.writes(0)
+	env.writes(0)
 }
 
-func TestAMonitorOpensNoPortOfTheNodesThatIsNotTheServices(t *testing.T) {
+func TestMonitors_OpenNoPortOfNodesBeyondThoseOfService(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"shared", "per-service"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: managed(mode)})
-			nodes, svc := w.nodes(3), in("evil", service("a", 1))
+			env := newEnvironment(t, environmentOptions{keys: managed(mode)})
+			nodes, svc := env.nodes(3), in("evil", service("a", 1))
 			annotate(annotation.Monitor, "true", annotation.MonitorPort, "10250", annotation.MonitorPath, "/anything")(svc)
-			w.refusedBeforeAnything(svc, nodes, annotation.Path(annotation.MonitorPort).String(), "10250", "monitor-ports")
-			if groups := w.groups(); len(groups) > 0 {
+			env.refusedBeforeAnything(svc, nodes, annotation.Path(annotation.MonitorPort).String(), "10250", "monitor-ports")
+			if groups := env.groups(); len(groups) > 0 {
 				t.Errorf("the nodes are opened by %v", groups)
 			}
 			svc.Annotations[annotation.MonitorPort] = "30080"
-			w.ensure(svc, nodes)
-			for _, rule := range rulesOf(w.group()) {
+			env.ensure(svc, nodes)
+			for _, rule := range rulesOf(env.group()) {
 				if strings.Contains(rule, "10250") {
 					t.Errorf("the nodes are opened by %s", rule)
 				}
@@ -65,11 +65,11 @@ func TestAMonitorOpensNoPortOfTheNodesThatIsNotTheServices(t *testing.T) {
 }
 
 // toldNow gives the events since the last time.
-func (w *world) toldNow() []string {
+func (env *environment) toldNow() []string {
 	var all []string
 	for {
 		select {
-		case event := <-w.events.Events:
+		case event := <-env.events.Events:
 			all = append(all, event)
 		default:
 			return all
@@ -77,46 +77,46 @@ func (w *world) toldNow() []string {
 	}
 }
 
-func TestAnErrorOfThousandsOfSourceRangesIsShort(t *testing.T) {
+func TestRefusal_OfThousandsOfSourceRangesIsShort(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(1), in("evil", service("a", 1))
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), in("evil", service("a", 1))
 	for i := range 30000 {
 		svc.Spec.LoadBalancerSourceRanges = append(svc.Spec.LoadBalancerSourceRanges, fmt.Sprintf("2001:db8:%x::/48", i))
 	}
-	w.refusedBeforeAnything(svc, nodes, "spec.loadBalancerSourceRanges[0]", "2001:db8:0::/48", "spec.loadBalancerSourceRanges[5]", "more")
-	_, err := w.engine.Ensure(w.ctx, svc, nodes)
+	env.refusedBeforeAnything(svc, nodes, "spec.loadBalancerSourceRanges[0]", "2001:db8:0::/48", "spec.loadBalancerSourceRanges[5]", "more")
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
 	if text := err.Error(); len(text) > message.MaxError {
 		t.Errorf("an error of %d bytes", len(text))
 	}
 }
 
-func TestAThousandUnknownAnnotationsAreToldOnce(t *testing.T) {
+func TestEnsure_ReportsManyUnknownAnnotationsOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(1), in("evil", service("a", 1))
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), in("evil", service("a", 1))
 	for i := range 900 {
 		svc.Annotations[fmt.Sprintf("loadbalancer.openstack.org/x%03d", i)] = ""
 	}
 	ignored := func() []string {
 		var all []string
-		for _, event := range w.toldNow() {
+		for _, event := range env.toldNow() {
 			if strings.Contains(event, "there is no such annotation") {
 				all = append(all, event)
 			}
 		}
 		return all
 	}
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	if told := ignored(); len(told) != 1 || !strings.Contains(told[0], "x000: there is") || !strings.HasSuffix(told[0], "and 890 more") {
 		t.Errorf("told at first: %q", told)
 	}
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	if told := ignored(); len(told) != 0 {
 		t.Errorf("told again though nothing changed: %q", told)
 	}
 	delete(svc.Annotations, "loadbalancer.openstack.org/x000")
-	w.ensure(svc, nodes)
+	env.ensure(svc, nodes)
 	if told := ignored(); len(told) != 1 || strings.Contains(told[0], "x000") {
 		t.Errorf("told after a change: %q", told)
 	}
@@ -124,13 +124,13 @@ func TestAThousandUnknownAnnotationsAreToldOnce(t *testing.T) {
 
 // What somebody may know who named it in his Service stays in the error; what he may
 // not is whose it is, and what else is there.
-func TestARefusalTellsNothingOfOthers(t *testing.T) {
+func TestRefusal_RevealsNothingOfOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"max-shared-lb": "1"}})
-	nodes, shop := w.nodes(2), in("bank", service("shop", 1))
-	address := w.ensure(shop, nodes).Ingress[0].IP
-	theirs := w.loadBalancer()
-	server, err := w.cloud.AddServer("vault", "127.100.1.99")
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"max-shared-lb": "1"}})
+	nodes, shop := env.nodes(2), in("bank", service("shop", 1))
+	address := env.ensure(shop, nodes).Ingress[0].IP
+	theirs := env.loadBalancer()
+	server, err := env.Cloud.AddServer("vault", "127.100.1.99")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestARefusalTellsNothingOfOthers(t *testing.T) {
 			svc := in("evil", service("a", 0))
 			svc.Spec.Ports = []v1.ServicePort{port(v1.ProtocolTCP, 443)}
 			c.change(svc)
-			_, err := w.engine.Ensure(w.ctx, svc, nodes)
+			_, err := env.engine.Ensure(env.ctx, svc, nodes)
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("Ensure: got error %v, want one with %q", err, c.says)
 			}
@@ -166,123 +166,123 @@ func TestARefusalTellsNothingOfOthers(t *testing.T) {
 
 // Two networks of a project often have the same range: clusters are made from one
 // template.
-func TestAnAddressOfAnotherNetworkIsNotInTheWay(t *testing.T) {
+func TestVIP_MayHaveAddressUsedInOtherNetwork(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes := w.nodes(2)
-	network := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: w.cloud.Account.ProjectID, Name: "theirs"})
-	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: w.cloud.Account.ProjectID, NetworkID: network.ID, CIDR: w.cloud.Subnet.CIDR})
+	env := newEnvironment(t, environmentOptions{})
+	nodes := env.nodes(2)
+	network := env.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: env.Cloud.Account.ProjectID, Name: "theirs"})
+	subnet, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: env.Cloud.Account.ProjectID, NetworkID: network.ID, CIDR: env.Cloud.Subnet.CIDR})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.cloud.Neutron.CreatePort(neutron.PortSpec{ProjectID: w.cloud.Account.ProjectID, SubnetID: subnet.ID, Address: "127.100.5.5"}); err != nil {
+	if _, err := env.Cloud.Neutron.CreatePort(neutron.PortSpec{ProjectID: env.Cloud.Account.ProjectID, SubnetID: subnet.ID, Address: "127.100.5.5"}); err != nil {
 		t.Fatal(err)
 	}
 	svc := service("web", 1)
 	svc.Annotations[annotation.Internal], svc.Spec.LoadBalancerIP = "true", "127.100.5.5"
-	w.ensure(svc, nodes)
-	if got := w.loadBalancer().VIP.Address; got != "127.100.5.5" {
+	env.ensure(svc, nodes)
+	if got := env.loadBalancer().VIP.Address; got != "127.100.5.5" {
 		t.Errorf("the VIP is %s", got)
 	}
 	second := service("second", 1)
 	second.Annotations[annotation.Internal], second.Spec.LoadBalancerIP = "true", "127.100.5.5"
-	w.refused(second, nodes, "spec.loadBalancerIP: 127.100.5.5 is in use in the subnet of the VIP")
+	env.refused(second, nodes, "spec.loadBalancerIP: 127.100.5.5 is in use in the subnet of the VIP")
 }
 
-func TestALoadBalancerInAnotherNetworkOfTheSameRangeIsLeftAlone(t *testing.T) {
+func TestOwnership_LeavesLoadBalancerInNetworkOfSameRangeAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, theirs := w.nodes(2), service("web", 1)
-	theirLB := w.inherit(peers("production", theirs), theirs, nodes)
-	network := w.cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: w.cloud.Account.ProjectID, Name: "other"})
-	subnet, err := w.cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: w.cloud.Account.ProjectID, NetworkID: network.ID, CIDR: w.cloud.Subnet.CIDR})
+	env := newEnvironment(t, environmentOptions{})
+	nodes, theirs := env.nodes(2), service("web", 1)
+	theirLB := env.inherit(peers("production", theirs), theirs, nodes)
+	network := env.Cloud.Neutron.AddNetwork(neutron.NetworkSpec{ProjectID: env.Cloud.Account.ProjectID, Name: "other"})
+	subnet, err := env.Cloud.Neutron.AddSubnet(neutron.SubnetSpec{ProjectID: env.Cloud.Account.ProjectID, NetworkID: network.ID, CIDR: env.Cloud.Subnet.CIDR})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ours := service("web", 1)
 	ours.UID = "uid-of-evil"
 	annotate(annotation.Internal, "true", annotation.SubnetID, subnet.ID, annotation.VIPAddress, theirLB.VIP.Address)(ours)
-	w.ensure(ours, nodes)
+	env.ensure(ours, nodes)
 	if got := ours.Status.LoadBalancer.Ingress[0].IP; got != theirLB.VIP.Address {
 		t.Fatalf("published %s, want the same address as theirs, %s", got, theirLB.VIP.Address)
 	}
-	w.restart()
-	w.delete(ours)
-	if left := w.loadBalancer(); left.ID != theirLB.ID {
+	env.restart()
+	env.delete(ours)
+	if left := env.loadBalancer(); left.ID != theirLB.ID {
 		t.Errorf("left is %s, want theirs, %s", left.ID, theirLB.ID)
 	}
-	w.floatingIPs(1)
+	env.floatingIPs(1)
 }
 
 // allAnnotations is a cloud.conf that lets Services use all annotations.
 func allAnnotations() map[string]string { return map[string]string{"deny-annotations": ""} }
 
-func TestAnAnnotationThatCloudConfDeniesIsRefused(t *testing.T) {
+func TestCloudConf_DeniesAnnotations(t *testing.T) {
 	t.Parallel()
 	id := "5b8e7a55-2b1c-4d0c-93b5-1d4a3c1f0a77"
 	for name, c := range map[string]struct {
 		keys       map[string]string
 		annotation string
-		value      func(*world) string
+		value      func(*environment) string
 	}{
-		"a floating IP, by default":           {nil, annotation.FloatingIPID, func(*world) string { return id }},
-		"a floating IP by tag, by default":    {nil, annotation.FloatingIPTag, func(*world) string { return "web" }},
-		"security groups, by default":         {nil, annotation.VIPSecurityGroups, func(*world) string { return id }},
-		"no QoS policy, by default":           {nil, annotation.VIPQoSPolicyID, func(*world) string { return "none" }},
-		"a certificate, where it is denied":   {map[string]string{"deny-annotations": "default-tls-container-ref"}, annotation.TLSContainer, (*world).certificate},
-		"a reserved port, where it is denied": {map[string]string{"deny-annotations": "hostname, port-id"}, annotation.PortID, func(w *world) string { return w.port("127.100.1.200", "").ID }},
-		"by its whole name":                   {map[string]string{"deny-annotations": annotation.Internal}, annotation.Internal, func(*world) string { return "true" }},
+		"a floating IP, by default":           {nil, annotation.FloatingIPID, func(*environment) string { return id }},
+		"a floating IP by tag, by default":    {nil, annotation.FloatingIPTag, func(*environment) string { return "web" }},
+		"security groups, by default":         {nil, annotation.VIPSecurityGroups, func(*environment) string { return id }},
+		"no QoS policy, by default":           {nil, annotation.VIPQoSPolicyID, func(*environment) string { return "none" }},
+		"a certificate, where it is denied":   {map[string]string{"deny-annotations": "default-tls-container-ref"}, annotation.TLSContainer, (*environment).certificate},
+		"a reserved port, where it is denied": {map[string]string{"deny-annotations": "hostname, port-id"}, annotation.PortID, func(env *environment) string { return env.port("127.100.1.200", "").ID }},
+		"by its whole name":                   {map[string]string{"deny-annotations": annotation.Internal}, annotation.Internal, func(*environment) string { return "true" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: c.keys})
-			nodes, svc := w.nodes(1), in("evil", service("a", 1))
-			svc.Annotations[c.annotation] = c.value(w)
-			w.refusedBeforeAnything(svc, nodes, annotation.Path(c.annotation).String(), "deny-annotations of cloud.conf", svc.Annotations[c.annotation])
+			env := newEnvironment(t, environmentOptions{keys: c.keys})
+			nodes, svc := env.nodes(1), in("evil", service("a", 1))
+			svc.Annotations[c.annotation] = c.value(env)
+			env.refusedBeforeAnything(svc, nodes, annotation.Path(c.annotation).String(), "deny-annotations of cloud.conf", svc.Annotations[c.annotation])
 			delete(svc.Annotations, c.annotation)
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 		})
 	}
 }
 
 // What cloud-provider-openstack lets Services name they may name here, unless the
 // operator denies it.
-func TestACertificateAndAReservedPortAreForAnyServiceByDefault(t *testing.T) {
+func TestCloudConf_AllowsCertificateAndReservedPortByDefault(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(1), in("evil", service("a", 1))
-	reserved := w.port("127.100.1.200", "")
-	annotate(annotation.TLSContainer, w.certificate(), annotation.PortID, reserved.ID)(svc)
-	w.ensure(svc, nodes)
-	if lb := w.loadBalancer(); lb.VIP.PortID != reserved.ID || lb.Listeners[0].Protocol != "TERMINATED_HTTPS" {
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), in("evil", service("a", 1))
+	reserved := env.port("127.100.1.200", "")
+	annotate(annotation.TLSContainer, env.certificate(), annotation.PortID, reserved.ID)(svc)
+	env.ensure(svc, nodes)
+	if lb := env.loadBalancer(); lb.VIP.PortID != reserved.ID || lb.Listeners[0].Protocol != "TERMINATED_HTTPS" {
 		t.Errorf("VIP %+v, listener of %s", lb.VIP, lb.Listeners[0].Protocol)
 	}
 }
 
-func TestAClassSetsWhatServicesMayNot(t *testing.T) {
+func TestCloudConf_LetsClassSetWhatServicesMayNot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	w.conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"limited": {VIPQoSPolicyID: policyA}}
-	w.restart()
-	nodes, svc := w.nodes(1), in("evil", service("a", 1))
+	env := newEnvironment(t, environmentOptions{})
+	env.Conf.LoadBalancerClass = map[string]*config.LoadBalancerClass{"limited": {VIPQoSPolicyID: policyA}}
+	env.restart()
+	nodes, svc := env.nodes(1), in("evil", service("a", 1))
 	svc.Annotations[annotation.Class] = "limited"
-	w.ensure(svc, nodes)
-	if got := w.loadBalancer().VIP.QoSPolicyID; got != policyA {
+	env.ensure(svc, nodes)
+	if got := env.loadBalancer().VIP.QoSPolicyID; got != policyA {
 		t.Errorf("the QoS policy is %q, want that of the class", got)
 	}
 }
 
-func TestADeniedAnnotationThatThereIsNotEndsTheStart(t *testing.T) {
+func TestNew_FailsWhenDeniedAnnotationDoesNotExist(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	w.conf.LoadBalancer.DenyAnnotations = "vip-sgids"
-	_, err := loadbalancer.New(loadbalancer.Options{Config: &w.conf})
+	env := newEnvironment(t, environmentOptions{})
+	env.Conf.LoadBalancer.DenyAnnotations = "vip-sgids"
+	_, err := loadbalancer.New(loadbalancer.Options{Config: env.Conf})
 	if err == nil || !strings.Contains(err.Error(), `[LoadBalancer] deny-annotations: "vip-sgids" is not an annotation of Services: did you mean "vip-sg-ids"?`) {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestMoreThanCloudConfAllowsOneServiceIsRefused(t *testing.T) {
+func TestCloudConf_LimitsPortsAndSourceRangesOfService(t *testing.T) {
 	t.Parallel()
 	ranges := func(n int) func(*v1.Service) {
 		return func(svc *v1.Service) {
@@ -308,47 +308,47 @@ func TestMoreThanCloudConfAllowsOneServiceIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{keys: c.keys})
-			nodes, svc := w.nodes(2), in("evil", service("a", 1))
+			env := newEnvironment(t, environmentOptions{keys: c.keys})
+			nodes, svc := env.nodes(2), in("evil", service("a", 1))
 			limit := func(n uint) {
-				lb := &w.conf.LoadBalancer
+				lb := &env.Conf.LoadBalancer
 				*map[string]*uint{"max-ports": &lb.MaxPorts, "max-source-ranges": &lb.MaxSourceRanges}[c.limit] = n
-				w.restart()
+				env.restart()
 			}
 			limit(3)
 			c.give(4)(svc)
-			w.refusedBeforeAnything(svc, nodes, c.path, ": 4:", "3", c.limit+" of cloud.conf")
+			env.refusedBeforeAnything(svc, nodes, c.path, ": 4:", "3", c.limit+" of cloud.conf")
 			limit(4)
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 			limit(3)
-			w.ensure(svc, append(nodes, w.node(7))) // it stays, and follows the nodes
+			env.ensure(svc, append(nodes, env.node(7))) // it stays, and follows the nodes
 			c.give(5)(svc)
-			w.refused(svc, nodes, c.limit+" of cloud.conf")
+			env.refused(svc, nodes, c.limit+" of cloud.conf")
 			c.give(3)(svc)
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 			limit(0)
 			c.give(9)(svc)
-			w.ensure(svc, nodes)
+			env.ensure(svc, nodes)
 		})
 	}
 }
 
-func TestANamespaceGetsNoMoreLoadBalancersThanCloudConfAllows(t *testing.T) {
+func TestCloudConf_LimitsLoadBalancersOfNamespace(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"max-services-per-namespace": "2"}})
-	nodes := w.nodes(1)
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"max-services-per-namespace": "2"}})
+	nodes := env.nodes(1)
 	a, b, c := in("evil", service("a", 1)), in("evil", service("b", 1)), in("evil", service("c", 1))
-	w.ensure(a, nodes)
-	w.ensure(b, nodes)
-	w.cloud.Books.Reset()
-	w.refused(c, nodes, "namespace evil has 2 Services with load balancers, which is max-services-per-namespace of cloud.conf")
-	w.writes(0)
-	w.ensure(in("bank", service("shop", 1)), nodes)
-	w.restart()
-	w.ensure(a, nodes)
-	w.ensure(b, append(nodes, w.node(7)))
-	w.refused(c, nodes, "max-services-per-namespace")
-	w.delete(a)
-	w.ensure(c, nodes)
-	w.loadBalancers(3)
+	env.ensure(a, nodes)
+	env.ensure(b, nodes)
+	env.Cloud.RequestLog.Reset()
+	env.refused(c, nodes, "namespace evil has 2 Services with load balancers, which is max-services-per-namespace of cloud.conf")
+	env.writes(0)
+	env.ensure(in("bank", service("shop", 1)), nodes)
+	env.restart()
+	env.ensure(a, nodes)
+	env.ensure(b, append(nodes, env.node(7)))
+	env.refused(c, nodes, "max-services-per-namespace")
+	env.delete(a)
+	env.ensure(c, nodes)
+	env.loadBalancers(3)
 }

@@ -28,20 +28,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"
 )
 
-// TestTrafficShowsWhatWasAskedFor sends requests through the simulator's data path:
+// TestListeners_CarryTrafficAsServiceAsksFor sends requests through the simulator's data path:
 // what a member gets to see is what the Service asks for, also after each change.
 //
 //proves:1,6,7,11,12,13
-func TestTrafficShowsWhatWasAskedFor(t *testing.T) {
+func TestListeners_CarryTrafficAsServiceAsksFor(t *testing.T) {
 	t.Parallel()
 	block := loopback.Block(t)
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Topology: simulator.Topology{
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Topology: simulator.Topology{
 		CIDR: fmt.Sprintf("127.232.%d.0/24", block), ExternalCIDR: fmt.Sprintf("127.233.%d.0/24", block),
 	}}})
-	plane := attach.Start(w.cloud.Octavia, w.cloud.Neutron, datapath.Options{TimeScale: 0.01, Certificates: attach.SecretsOf(w.cloud.Barbican)})
+	plane := attach.Start(env.Cloud.Octavia, env.Cloud.Neutron, datapath.Options{TimeScale: 0.01, Certificates: attach.SecretsOf(env.Cloud.Barbican)})
 	t.Cleanup(plane.Close)
 	member := newMember(t, fmt.Sprintf("127.232.%d.200", block))
-	node := w.nodeAt("node", member.address)
+	node := env.nodeAt("node", member.address)
 	svc := service("web", 0)
 	svc.Spec.Ports = []v1.ServicePort{{Name: "web", Protocol: v1.ProtocolTCP, Port: loopback.Port, NodePort: int32(member.port)}}
 
@@ -57,13 +57,13 @@ func TestTrafficShowsWhatWasAskedFor(t *testing.T) {
 		{"PROXY 2", set(annotation.ProxyProtocol, "v2"), false, []string{"PROXY 2 of 127.0.0.1"}, "X-Forwarded"},
 		{"headers", both(unset(annotation.ProxyProtocol), set(annotation.ForwardedFor, "true", annotation.ForwardedPort, "true")), false,
 			[]string{"plain", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Port: "}, "X-Forwarded-Proto"},
-		{"TLS", set(annotation.Protocols, "web=TERMINATED_HTTPS", annotation.TLSContainer, w.certificate(), annotation.ForwardedProto, "true"), true,
+		{"TLS", set(annotation.Protocols, "web=TERMINATED_HTTPS", annotation.TLSContainer, env.certificate(), annotation.ForwardedProto, "true"), true,
 			[]string{"plain", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Proto: https"}, "PROXY"},
 		{"TCP again", both(unset(annotation.ForwardedFor, annotation.ForwardedPort, annotation.ForwardedProto), set(annotation.Protocols, "web=TCP")), false,
 			[]string{"plain"}, "X-Forwarded"},
 	} {
 		step.change(svc)
-		address := w.ensure(svc, []*v1.Node{node}).Ingress[0].IP
+		address := env.ensure(svc, []*v1.Node{node}).Ingress[0].IP
 		at := net.JoinHostPort(address, itoa(int(svc.Spec.Ports[0].Port)))
 		shows := func() error {
 			got, err := ask(at, step.tls)
@@ -159,25 +159,25 @@ func ask(at string, over bool) (string, error) {
 }
 
 // certificate stores a certificate with its key, and gives the reference.
-func (w *world) certificate() string {
-	w.t.Helper()
+func (env *environment) certificate() string {
+	env.T.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	leaf, err := x509.ParseCertificate(der)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	bundle, err := pkcs12.Modern.Encode(key, leaf, nil, "")
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	stored := w.cloud.Barbican.AddSecret(barbican.Secret{ProjectID: w.cloud.Account.ProjectID, Type: "opaque", Payload: bundle})
-	return w.cloud.URL() + "/key-manager/v1/secrets/" + stored.ID
+	stored := env.Cloud.Barbican.AddSecret(barbican.Secret{ProjectID: env.Cloud.Account.ProjectID, Type: "opaque", Payload: bundle})
+	return env.Cloud.URL() + "/key-manager/v1/secrets/" + stored.ID
 }

@@ -7,19 +7,19 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // contentReads are the reads of what is in load balancers; the status tree is one.
-func (w *world) contentReads() []books.Request {
-	return w.cloud.Books.Requests(books.Reads(), func(r books.Request) bool {
+func (env *environment) contentReads() []requestlog.Request {
+	return env.Cloud.RequestLog.Requests(requestlog.Reads(), func(r requestlog.Request) bool {
 		// Neither the watcher's, nor the look that all Services share after a restart.
 		return strings.Contains(r.Path, "/lbaas/") && !strings.Contains(r.Path, "fields=")
 	})
 }
 
-func TestNodeChangeAfterARestartReadsTheStatusTreeOnly(t *testing.T) {
+func TestRestart_ReadsOnlyStatusTreeWhenNodesChange(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name     string
@@ -41,30 +41,30 @@ func TestNodeChangeAfterARestartReadsTheStatusTreeOnly(t *testing.T) {
 			if test.monitors {
 				keys["create-monitor"] = "true"
 			}
-			w := newWorld(t, worldOptions{keys: keys})
-			nodes, svc := w.nodes(7), service("web", 3)
-			w.ensure(svc, nodes[:4])
-			w.writeDown(svc)
-			w.restart()
-			w.cloud.Books.Reset()
-			w.ensure(svc, nodes[test.nodes[0]:test.nodes[1]])
-			w.writes(3)
-			trees := w.contentReads()
+			env := newEnvironment(t, environmentOptions{keys: keys})
+			nodes, svc := env.nodes(7), service("web", 3)
+			env.ensure(svc, nodes[:4])
+			env.writeDown(svc)
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes[test.nodes[0]:test.nodes[1]])
+			env.writes(3)
+			trees := env.contentReads()
 			if len(trees) != 2 { // before, and what became of the change
 				t.Errorf("read\n%swant the status tree twice", printed(trees))
 			}
 			want := test.nodes[1] - test.nodes[0]
-			for _, pool := range w.loadBalancer().Pools {
+			for _, pool := range env.loadBalancer().Pools {
 				if len(pool.Members) != want {
 					t.Errorf("pool %s has %d members, want %d", pool.Name, len(pool.Members), want)
 				}
 			}
-			w.unchanged(svc, nodes[test.nodes[0]:test.nodes[1]])
+			env.unchanged(svc, nodes[test.nodes[0]:test.nodes[1]])
 		})
 	}
 }
 
-func TestWhatElseChangesAfterARestartIsReadInFull(t *testing.T) {
+func TestRestart_ReadsInFullWhenMoreThanNodesChanges(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*v1.Service){
 		"a NodePort":         func(svc *v1.Service) { svc.Spec.Ports[0].NodePort++ },
@@ -74,18 +74,18 @@ func TestWhatElseChangesAfterARestartIsReadInFull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			nodes, svc := w.nodes(4), service("web", 2)
-			w.ensure(svc, nodes[:3])
-			w.writeDown(svc)
-			w.restart()
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := env.nodes(4), service("web", 2)
+			env.ensure(svc, nodes[:3])
+			env.writeDown(svc)
+			env.restart()
 			change(svc)
-			w.cloud.Books.Reset()
-			w.ensure(svc, nodes)
-			if reads := w.contentReads(); len(reads) < 4 {
+			env.Cloud.RequestLog.Reset()
+			env.ensure(svc, nodes)
+			if reads := env.contentReads(); len(reads) < 4 {
 				t.Errorf("read only\n%s", printed(reads))
 			}
-			w.unchanged(svc, nodes)
+			env.unchanged(svc, nodes)
 		})
 	}
 }
@@ -96,58 +96,58 @@ func shorten(svc *v1.Service, words int) {
 	svc.Annotations[annotation.Fingerprint] = strings.Join(all[:words], " ")
 }
 
-// TestPortsUnderOtherNamesAreReadInFull is about a Service whose ports have moved
+// TestRecord_OmitsNodesWhenPartsHaveNamesOfOtherPorts is about a Service whose ports have moved
 // up: what is there keeps the names that it was made with.
-func TestPortsUnderOtherNamesAreReadInFull(t *testing.T) {
+func TestRecord_OmitsNodesWhenPartsHaveNamesOfOtherPorts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{})
-	nodes, svc := w.nodes(4), service("web", 3)
-	w.ensure(svc, nodes[:3])
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(4), service("web", 3)
+	env.ensure(svc, nodes[:3])
 	svc.Spec.Ports = svc.Spec.Ports[1:]
-	w.ensure(svc, nodes[:3])
-	w.writeDown(svc)
+	env.ensure(svc, nodes[:3])
+	env.writeDown(svc)
 	if words := strings.Fields(svc.Annotations[annotation.Fingerprint]); len(words) != 7 || words[5] != "-" {
 		t.Errorf("the fingerprint is %q, want none for nodes", words)
 	}
-	w.restart()
-	w.ensure(svc, nodes)
-	for _, pool := range w.loadBalancer().Pools {
+	env.restart()
+	env.ensure(svc, nodes)
+	for _, pool := range env.loadBalancer().Pools {
 		if len(pool.Members) != 4 {
 			t.Errorf("pool %s has %d members", pool.Name, len(pool.Members))
 		}
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }
 
 // cloud-provider-openstack describes a floating IP alike in every cluster: whose it is
 // depends on who made the load balancer, which what was written down does not tell.
-func TestPeersFloatingIPIsGivenUpAfterARestartAsBefore(t *testing.T) {
+func TestRestart_DeletesPeerFloatingIPOnlyIfMadeWithLoadBalancer(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		make func(*world, *v1.Service, []*v1.Node)
+		make func(*environment, *v1.Service, []*v1.Node)
 		stay bool
 	}{
-		"kept, on a load balancer of ours": {func(w *world, svc *v1.Service, nodes []*v1.Node) {
-			svc.Spec.LoadBalancerIP = w.floatingIP("", legacyDescription).Address
-			w.ensure(svc, nodes)
+		"kept, on a load balancer of ours": {func(env *environment, svc *v1.Service, nodes []*v1.Node) {
+			svc.Spec.LoadBalancerIP = env.floatingIP("", legacyDescription).Address
+			env.ensure(svc, nodes)
 		}, true},
-		"made with the load balancer": {func(w *world, svc *v1.Service, nodes []*v1.Node) {
-			w.inherit(peers("kubernetes", svc), svc, nodes)
-			w.ensure(svc, nodes)
+		"made with the load balancer": {func(env *environment, svc *v1.Service, nodes []*v1.Node) {
+			env.inherit(peers("kubernetes", svc), svc, nodes)
+			env.ensure(svc, nodes)
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, worldOptions{})
-			nodes, svc := w.nodes(4), service("web", 1)
-			test.make(w, svc, nodes[:3])
-			w.writeDown(svc)
-			w.restart()
-			w.ensure(svc, nodes)
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := env.nodes(4), service("web", 1)
+			test.make(env, svc, nodes[:3])
+			env.writeDown(svc)
+			env.restart()
+			env.ensure(svc, nodes)
 			svc.Annotations[annotation.Internal] = "true"
 			svc.Spec.LoadBalancerIP = ""
-			w.ensure(svc, nodes)
-			if all := w.addresses(); len(all) > 0 != test.stay {
+			env.ensure(svc, nodes)
+			if all := env.addresses(); len(all) > 0 != test.stay {
 				t.Errorf("floating IPs %v, should be there: %v", all, test.stay)
 			}
 		})

@@ -37,13 +37,13 @@ func init() {
 // upstream is a cluster whose Services are worked on by the service controller of
 // k8s.io/cloud-provider, with the default number of workers, and our provider.
 type upstream struct {
-	*world
+	*environment
 	client *fake.Clientset
 }
 
 // run starts the controllers. They end with the test.
-func (w *world) run(services []*v1.Service, nodes []*v1.Node) *upstream {
-	w.t.Helper()
+func (env *environment) run(services []*v1.Service, nodes []*v1.Node) *upstream {
+	env.T.Helper()
 	objects := []runtime.Object{&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: clusterID}}}
 	for _, svc := range services {
 		objects = append(objects, svc)
@@ -52,12 +52,12 @@ func (w *world) run(services []*v1.Service, nodes []*v1.Node) *upstream {
 		objects = append(objects, node)
 	}
 	client := fake.NewClientset(objects...)
-	ctx, cancel := context.WithCancel(w.ctx)
+	ctx, cancel := context.WithCancel(env.ctx)
 	p := cloudprovider.New(ctx, cloudprovider.Options{
 		Client: client, Recorder: record.NewFakeRecorder(100000),
 		NewLoadBalancers: func(_ string, newest cloudprovider.Newest) (cloudprovider.LoadBalancers, error) {
-			w.options.newest, w.options.workers = newest, cloudprovider.DefaultServiceWorkers
-			engine, events := w.controller(w.clusterUID)
+			env.options.newest, env.options.workers = newest, cloudprovider.DefaultServiceWorkers
+			engine, events := env.controller(env.clusterUID)
 			go func() { // what nobody reads would hold the controller up
 				for {
 					select {
@@ -69,14 +69,14 @@ func (w *world) run(services []*v1.Service, nodes []*v1.Node) *upstream {
 			}()
 			return engine, nil
 		},
-		Stop: func(err error) { w.t.Errorf("stopped: %v", err) },
+		Stop: func(err error) { env.T.Errorf("stopped: %v", err) },
 	})
 	p.Initialize(nil, ctx.Done())
 	factory := informers.NewSharedInformerFactory(client, 0)
 	p.SetInformers(factory)
 	controller, err := servicecontroller.New(p, client, factory.Core().V1().Services(), factory.Core().V1().Nodes(), "kubernetes", featuregate.NewFeatureGate())
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
@@ -85,22 +85,22 @@ func (w *world) run(services []*v1.Service, nodes []*v1.Node) *upstream {
 		defer close(ended)
 		controller.Run(ctx, cloudprovider.DefaultServiceWorkers, controllersmetrics.NewControllerManagerMetrics("test"))
 	}()
-	w.t.Cleanup(func() {
+	env.T.Cleanup(func() {
 		cancel()
 		<-ended
 		factory.Shutdown()
 		if err := p.Shutdown(context.WithoutCancel(ctx)); err != nil {
-			w.t.Error(err)
+			env.T.Error(err)
 		}
 	})
-	return &upstream{world: w, client: client}
+	return &upstream{environment: env, client: client}
 }
 
 // members gives for each load balancer that is not stuck how many members it has, by
 // the name of its Service.
 func (u *upstream) members() map[string]int {
 	members := map[string]int{}
-	for _, lb := range u.cloud.Octavia.Snapshot() {
+	for _, lb := range u.Cloud.Octavia.Snapshot() {
 		if lb.ProvisioningStatus == octavia.Active && len(lb.Pools) > 0 {
 			members[strings.TrimPrefix(lb.Name, "kube_service_kubernetes_default_")] = len(lb.Pools[0].Members)
 		}
@@ -111,7 +111,7 @@ func (u *upstream) members() map[string]int {
 // await waits until so many load balancers have so many members, and says how long it
 // took.
 func (u *upstream) await(what string, many, want int) time.Duration {
-	u.t.Helper()
+	u.T.Helper()
 	began := time.Now()
 	u.until(what, func() bool {
 		n := 0
@@ -126,16 +126,16 @@ func (u *upstream) await(what string, many, want int) time.Duration {
 		return n >= many
 	})
 	took := time.Since(began)
-	u.t.Logf("%s: after %s", what, took.Round(time.Second/10))
+	u.T.Logf("%s: after %s", what, took.Round(time.Second/10))
 	return took
 }
 
 // published tells which Services have an address.
 func (u *upstream) published(prefix string) (names []string) {
-	u.t.Helper()
+	u.T.Helper()
 	list, err := u.client.CoreV1().Services("default").List(u.ctx, metav1.ListOptions{})
 	if err != nil {
-		u.t.Fatal(err)
+		u.T.Fatal(err)
 	}
 	for _, svc := range list.Items {
 		if strings.HasPrefix(svc.Name, prefix) && len(svc.Status.LoadBalancer.Ingress) > 0 {
@@ -146,18 +146,18 @@ func (u *upstream) published(prefix string) (names []string) {
 }
 
 func (u *upstream) remove(node *v1.Node) {
-	u.t.Helper()
+	u.T.Helper()
 	if err := u.client.CoreV1().Nodes().Delete(u.ctx, node.Name, metav1.DeleteOptions{}); err != nil {
-		u.t.Fatal(err)
+		u.T.Fatal(err)
 	}
 }
 
 // events gives the messages of upstream's events of a reason, or of all Warnings.
 func (u *upstream) events(reason string) (messages []string) {
-	u.t.Helper()
+	u.T.Helper()
 	list, err := u.client.CoreV1().Events("").List(u.ctx, metav1.ListOptions{})
 	if err != nil {
-		u.t.Fatal(err)
+		u.T.Fatal(err)
 	}
 	for _, event := range list.Items {
 		if event.Reason == reason || reason == "" && event.Type == v1.EventTypeWarning {
@@ -176,28 +176,28 @@ func services(prefix string, n int) []*v1.Service {
 }
 
 // bigCloud makes changes at once, and has room for a thousand load balancers.
-func bigCloud(t *testing.T) *world {
+func bigCloud(t *testing.T) *environment {
 	t.Helper()
-	w := newWorld(t, worldOptions{simulator: simulator.Options{Delays: map[string]octavia.Delays{
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Delays: map[string]octavia.Delays{
 		octavia.ProviderAmphora: {}, octavia.ProviderOVN: {Create: time.Hour},
 	}}})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
-	w.ctx = ctx
+	env.ctx = ctx
 	for _, resource := range []string{"port", "floatingip"} {
-		w.cloud.Neutron.SetQuota(w.cloud.Account.ProjectID, resource, -1)
+		env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, resource, -1)
 	}
-	return w
+	return env
 }
 
 // Half of a thousand load balancers stay PENDING for ever: the others follow their
 // nodes, and new Services are served, as if nobody was stuck.
-func TestStuckLoadBalancersHoldUpNeitherNodeChangesNorNewServices(t *testing.T) {
+func TestServiceController_IsNotHeldUpByStuckLoadBalancers(t *testing.T) {
 	t.Parallel()
 	const half = 500
-	w := bigCloud(t)
-	nodes := w.nodes(4)
-	u := w.run(append(services("healthy-", half), services("stuck-", half)...), nodes)
+	env := bigCloud(t)
+	nodes := env.nodes(4)
+	u := env.run(append(services("healthy-", half), services("stuck-", half)...), nodes)
 	u.await("all are made", 2*half, 4)
 	u.until("all are published", func() bool {
 		time.Sleep(50 * time.Millisecond)
@@ -206,9 +206,9 @@ func TestStuckLoadBalancersHoldUpNeitherNodeChangesNorNewServices(t *testing.T) 
 	u.remove(nodes[3])
 	usual := u.await("usually, a node that goes is taken out of all", 2*half, 3)
 
-	for _, lb := range w.cloud.Octavia.Snapshot() {
+	for _, lb := range env.Cloud.Octavia.Snapshot() {
 		if strings.Contains(lb.Name, "_stuck-") {
-			if _, err := w.cloud.Hold(lb.ID, octavia.PendingUpdate, time.Hour); err != nil {
+			if _, err := env.Cloud.Hold(lb.ID, octavia.PendingUpdate, time.Hour); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -243,11 +243,11 @@ func TestStuckLoadBalancersHoldUpNeitherNodeChangesNorNewServices(t *testing.T) 
 }
 
 // A normal creation or deletion gives no Warning, also when there are many at once.
-func TestTwoHundredServicesAtOnceGiveNoWarning(t *testing.T) {
+func TestServiceController_WarnsOfNothingForTwoHundredServicesAtOnce(t *testing.T) {
 	t.Parallel()
 	const many = 200
-	w := bigCloud(t)
-	u := w.run(services("web-", many), w.nodes(2))
+	env := bigCloud(t)
+	u := env.run(services("web-", many), env.nodes(2))
 	u.until("all are published", func() bool {
 		time.Sleep(50 * time.Millisecond)
 		return len(u.published("")) == many
@@ -260,7 +260,7 @@ func TestTwoHundredServicesAtOnceGiveNoWarning(t *testing.T) {
 	}
 	u.until("all are gone, and that was told", func() bool {
 		time.Sleep(50 * time.Millisecond)
-		return len(w.cloud.Octavia.Snapshot()) == 0 && len(u.events("DeletedLoadBalancer")) > 0
+		return len(env.Cloud.Octavia.Snapshot()) == 0 && len(u.events("DeletedLoadBalancer")) > 0
 	})
 	if warnings := u.events(""); len(warnings) > 0 {
 		t.Errorf("%d warnings, the first: %s", len(warnings), warnings[0])
@@ -268,11 +268,11 @@ func TestTwoHundredServicesAtOnceGiveNoWarning(t *testing.T) {
 }
 
 // A new Service whose load balancer is slow holds up the node changes of no other.
-func TestANewServiceHoldsUpNoNodeChangesOfOthers(t *testing.T) {
+func TestServiceController_AppliesNodeChangesBesideSlowNewService(t *testing.T) {
 	t.Parallel()
-	w := bigCloud(t)
-	nodes := w.nodes(4)
-	u := w.run(services("old-", 1), nodes)
+	env := bigCloud(t)
+	nodes := env.nodes(4)
+	u := env.run(services("old-", 1), nodes)
 	u.await("the old one is made", 1, 4)
 	u.until("it is published", func() bool { return len(u.published("old-")) == 1 })
 	slow := service("new", 1) // it stays in PENDING_CREATE
@@ -280,7 +280,7 @@ func TestANewServiceHoldsUpNoNodeChangesOfOthers(t *testing.T) {
 	if _, err := u.client.CoreV1().Services("default").Create(u.ctx, slow, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	u.until("the new one is being made", func() bool { return len(w.cloud.Octavia.Snapshot()) == 2 })
+	u.until("the new one is being made", func() bool { return len(env.Cloud.Octavia.Snapshot()) == 2 })
 	for i, node := range []*v1.Node{nodes[3], nodes[2], nodes[1]} {
 		u.remove(node)
 		u.await("a node that goes is taken out of the old one", 1, 3-i)

@@ -26,10 +26,10 @@ func onVIP(policy string, groups ...string) func(octavia.LoadBalancer) string {
 	}
 }
 
-// TestQoSPolicyAndSecurityGroupsOfTheVIPChangeInPlace: one PUT for both together.
+// TestVIP_ChangesQoSPolicyAndSecurityGroupsInPlace: one PUT for both together.
 //
 //proves:28
-func TestQoSPolicyAndSecurityGroupsOfTheVIPChangeInPlace(t *testing.T) {
+func TestVIP_ChangesQoSPolicyAndSecurityGroupsInPlace(t *testing.T) {
 	t.Parallel()
 	both := set(annotation.VIPQoSPolicyID, policyA, annotation.VIPSecurityGroups, groupB+","+groupA)
 	for name, c := range map[string]change{
@@ -44,26 +44,26 @@ func TestQoSPolicyAndSecurityGroupsOfTheVIPChangeInPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, worldOptions{keys: allAnnotations()})
+			c.run(t, environmentOptions{keys: allAnnotations()})
 		})
 	}
 }
 
-// TestSecurityGroupsOfTheVIPAreNeverIgnored: what cannot be is refused before
+// TestVIP_RefusesImpossibleSecurityGroupsBeforeFirstWrite: what cannot be is refused before
 // anything is written, and from groups to source ranges, or back, there is no moment
 // at which everybody may connect.
 //
 //proves:28
-func TestSecurityGroupsOfTheVIPAreNeverIgnored(t *testing.T) {
+func TestVIP_RefusesImpossibleSecurityGroupsBeforeFirstWrite(t *testing.T) {
 	t.Parallel()
 	groups := set(annotation.VIPSecurityGroups, groupA)
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }
 	for name, c := range map[string]struct {
-		options       worldOptions
+		options       environmentOptions
 		before, after func(*v1.Service)
 		text          string
 	}{
-		"an older Octavia":                           {options: worldOptions{simulator: simulator.Options{Release: "zed"}}, after: groups, text: "need v2.29"},
+		"an older Octavia":                           {options: environmentOptions{simulator: simulator.Options{Release: "zed"}}, after: groups, text: "need v2.29"},
 		"provider ovn":                               {after: set(annotation.Provider, "ovn", annotation.VIPSecurityGroups, groupA), text: "the provider ovn has no security groups of the VIP"},
 		"beside source ranges":                       {after: func(svc *v1.Service) { groups(svc); ranges(svc) }, text: "exclude each other"},
 		"in place of source ranges":                  {before: ranges, after: func(svc *v1.Service) { groups(svc); svc.Spec.LoadBalancerSourceRanges = nil }, text: "take the ranges away first"},
@@ -74,37 +74,37 @@ func TestSecurityGroupsOfTheVIPAreNeverIgnored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.options.keys = allAnnotations()
-			w := newWorld(t, c.options)
-			nodes, svc := w.nodes(2), service("web", 1)
+			env := newEnvironment(t, c.options)
+			nodes, svc := env.nodes(2), service("web", 1)
 			if c.before != nil {
 				c.before(svc)
-				w.ensure(svc, nodes)
+				env.ensure(svc, nodes)
 			}
-			w.cloud.Books.Reset()
+			env.Cloud.RequestLog.Reset()
 			c.after(svc)
-			w.refused(svc, nodes, c.text)
-			w.writes(0)
+			env.refused(svc, nodes, c.text)
+			env.writes(0)
 		})
 	}
 }
 
-// TestOneRequestChangesTheVIP: nothing else of the load balancer is written.
+// TestVIP_ChangesWithOneRequest: nothing else of the load balancer is written.
 //
 //proves:28
-func TestOneRequestChangesTheVIP(t *testing.T) {
+func TestVIP_ChangesWithOneRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{keys: map[string]string{"vip-qos-policy-id": policyA, "deny-annotations": ""}})
-	nodes, svc := w.nodes(2), service("web", 2)
-	w.ensure(svc, nodes)
-	if problem := onVIP(policyA)(w.loadBalancer()); problem != "" {
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"vip-qos-policy-id": policyA, "deny-annotations": ""}})
+	nodes, svc := env.nodes(2), service("web", 2)
+	env.ensure(svc, nodes)
+	if problem := onVIP(policyA)(env.loadBalancer()); problem != "" {
 		t.Error(problem)
 	}
 	svc.Annotations[annotation.VIPSecurityGroups] = groupA
-	w.cloud.Books.Reset()
-	w.ensure(svc, nodes)
-	w.writes(1)
-	if got := w.cloud.Books.Count(http.MethodPut, lbRoute+"/{id}"); got != 1 {
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.writes(1)
+	if got := env.Cloud.RequestLog.Count(http.MethodPut, lbRoute+"/{id}"); got != 1 {
 		t.Errorf("%d PUTs of the load balancer, want 1", got)
 	}
-	w.unchanged(svc, nodes)
+	env.unchanged(svc, nodes)
 }

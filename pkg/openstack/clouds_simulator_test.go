@@ -13,7 +13,7 @@ import (
 )
 
 //proves:95
-func TestSignInByCloudsYAML(t *testing.T) {
+func TestNewSession_SignsInByCloudsYAML(t *testing.T) {
 	t.Parallel()
 	cloud, _ := simulated(t, simulator.Options{})
 	file := filepath.Join(t.TempDir(), "clouds.yaml")

@@ -57,7 +57,7 @@ func createLB(cloud *simulator.Cloud, s *Session, name string) (*octavia.LoadBal
 	return s.Octavia().CreateLoadBalancer(context.Background(), loadbalancers.CreateOpts{Name: name, VipSubnetID: cloud.Subnet.ID})
 }
 
-func TestRequestsOfASession(t *testing.T) {
+func TestSession_SendsOnlyNeededRequests(t *testing.T) {
 	t.Parallel()
 	cloud, s := simulated(t, simulator.Options{})
 	ctx := context.Background()
@@ -74,7 +74,7 @@ func TestRequestsOfASession(t *testing.T) {
 		t.Errorf("project %q, region %q", s.ProjectID(), s.Region())
 	}
 	var got []string
-	for _, r := range cloud.Books.Requests() {
+	for _, r := range cloud.RequestLog.Requests() {
 		path, _, _ := strings.Cut(r.Path, "?")
 		got = append(got, r.Method+" "+path)
 	}
@@ -85,7 +85,7 @@ func TestRequestsOfASession(t *testing.T) {
 }
 
 // A pool is emptied with an empty list: Octavia answers 500 to null.
-func TestSetMembersEmptiesAPool(t *testing.T) {
+func TestSetMembers_EmptiesPool(t *testing.T) {
 	t.Parallel()
 	cloud, s := simulated(t, simulator.Options{})
 	ctx := t.Context()
@@ -110,7 +110,7 @@ func TestSetMembersEmptiesAPool(t *testing.T) {
 	}
 }
 
-func TestLostAnswersToWrites(t *testing.T) {
+func TestSession_SendsWriteWithLostAnswerOnce(t *testing.T) {
 	t.Parallel()
 	cloud, s := simulated(t, simulator.Options{})
 	for name, rule := range map[string]faults.Rule{
@@ -119,9 +119,9 @@ func TestLostAnswersToWrites(t *testing.T) {
 	} {
 		rule.Method, rule.Route = http.MethodPost, lbRoute
 		remove := cloud.Faults.Add(rule)
-		before := cloud.Books.Count(http.MethodPost, lbRoute)
+		before := cloud.RequestLog.Count(http.MethodPost, lbRoute)
 		_, err := createLB(cloud, s, name)
-		if sent := cloud.Books.Count(http.MethodPost, lbRoute) - before; !apierror.IsUnsure(err) || sent != 1 {
+		if sent := cloud.RequestLog.Count(http.MethodPost, lbRoute) - before; !apierror.IsUnsure(err) || sent != 1 {
 			t.Errorf("%s: sent %d times, IsUnsure %t: %v", name, sent, apierror.IsUnsure(err), err)
 		}
 		remove()
@@ -132,7 +132,7 @@ func TestLostAnswersToWrites(t *testing.T) {
 	}
 }
 
-func TestLostAnswersToReadsHeal(t *testing.T) {
+func TestSession_RepeatsReadsWithLostAnswer(t *testing.T) {
 	t.Parallel()
 	cloud, s := simulated(t, simulator.Options{})
 	for _, rule := range []faults.Rule{{Drop: true, Count: 2}, {Status: 503, Count: 3}, {Status: 429, Count: 1}} {
@@ -144,7 +144,7 @@ func TestLostAnswersToReadsHeal(t *testing.T) {
 	}
 }
 
-func TestSimulatedRefusalsAreToldApart(t *testing.T) {
+func TestSession_DistinguishesRefusals(t *testing.T) {
 	t.Parallel()
 	cloud, s := simulated(t, simulator.Options{
 		Quota:  map[string]int{"loadbalancer": 1},
@@ -173,14 +173,14 @@ func TestSimulatedRefusalsAreToldApart(t *testing.T) {
 }
 
 // A token that is issued in the second of the revocation is refused as well.
-func TestRevokedTokenOfTheSimulatedCloud(t *testing.T) {
+func TestSession_SignsInAgainAfterRevocation(t *testing.T) {
 	t.Parallel()
 	cloud, s := simulated(t, simulator.Options{})
 	cloud.Keystone.RevokeAll()
 	if _, err := createLB(cloud, s, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if n := cloud.Books.Count(http.MethodPost, "/identity/v3/auth/tokens"); n != 2 && n != 3 {
+	if n := cloud.RequestLog.Count(http.MethodPost, "/identity/v3/auth/tokens"); n != 2 && n != 3 {
 		t.Errorf("%d token requests, want 2, or 3 within one second", n)
 	}
 }
@@ -188,7 +188,7 @@ func TestRevokedTokenOfTheSimulatedCloud(t *testing.T) {
 // Every way to sign in, against a Keystone that checks it.
 //
 //proves:95
-func TestWaysToSignIn(t *testing.T) {
+func TestNewSession_SignsInByEveryMethod(t *testing.T) {
 	t.Parallel()
 	cloud, _ := simulated(t, simulator.Options{})
 	account, trustee := cloud.Account, cloud.Admin
@@ -243,7 +243,7 @@ func properties(err error) string {
 	return fmt.Sprint(apierror.StatusCode(err), " ", strings.Join(all, " "))
 }
 
-func TestADrainedSessionCreatesNothing(t *testing.T) {
+func TestDrain_PreventsCreations(t *testing.T) {
 	t.Parallel()
 	_, session := simulated(t, simulator.Options{})
 	if err := session.Drain(t.Context()); err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // All of it at once, for the race detector.
-func TestConcurrentUse(t *testing.T) {
+func TestSession_IsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Services = func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func TestConcurrentUse(t *testing.T) {
 	all.Wait()
 }
 
-func TestCloseLeavesNothingBehind(t *testing.T) {
+func TestClose_LeavesNothingBehind(t *testing.T) {
 	cloud := fakecloud.New(t)
 	before := goleak.IgnoreCurrent()
 	s, err := NewSession(context.Background(), cloud.Config(), SessionOptions{})
@@ -67,7 +67,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-func TestMissingCredentialsAreNamed(t *testing.T) {
+func TestNewSession_NamesMissingCredentials(t *testing.T) {
 	t.Parallel()
 	const url = "http://127.0.0.1:1/v3"
 	tests := map[string]config.Global{

@@ -23,7 +23,7 @@ func serveVersion(id string) http.HandlerFunc {
 	}
 }
 
-func TestLoadBalancerVersionIsOneRequestPerAge(t *testing.T) {
+func TestLoadBalancerVersion_CostsOneRequestPerAge(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Services = serveVersion("v2.26")
@@ -56,7 +56,7 @@ func TestLoadBalancerVersionIsOneRequestPerAge(t *testing.T) {
 }
 
 // An old answer must not stand in for one that cannot be had.
-func TestLoadBalancerVersionFailsClosed(t *testing.T) {
+func TestLoadBalancerVersion_FailsInsteadOfReturningOldAnswer(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Services = serveVersion("v2.26")
@@ -77,7 +77,7 @@ func TestLoadBalancerVersionFailsClosed(t *testing.T) {
 	}
 }
 
-func TestVersionReaderOutlivesItsFirstCaller(t *testing.T) {
+func TestLoadBalancerVersion_OutlivesFirstCaller(t *testing.T) {
 	t.Parallel()
 	arrived, proceed := make(chan struct{}), make(chan struct{})
 	cloud := fakecloud.New(t)
@@ -123,7 +123,7 @@ func behind(root, versioned, lists http.HandlerFunc) http.HandlerFunc {
 
 // Behind a gateway, or at a path of its own, Octavia may refuse to tell its version.
 // Services are served all the same, with what every Octavia can do.
-func TestOctaviaThatDoesNotTellItsVersion(t *testing.T) {
+func TestLoadBalancerVersion_IsOldestWhereOctaviaHidesIt(t *testing.T) {
 	t.Parallel()
 	one := fakecloud.AnswerBody(200, `{"loadbalancers":[]}`)
 	for name, test := range map[string]struct {
@@ -155,7 +155,7 @@ func TestOctaviaThatDoesNotTellItsVersion(t *testing.T) {
 }
 
 // One that has told its version and refuses to now is out of order, and no older.
-func TestOctaviaDoesNotGrowOlder(t *testing.T) {
+func TestLoadBalancerVersion_FailsWhereOctaviaHidesKnownVersion(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Services = serveVersion("v2.26")
@@ -173,7 +173,7 @@ func TestOctaviaDoesNotGrowOlder(t *testing.T) {
 	}
 }
 
-func TestVersionFromTheConfigurationIsNotAskedFor(t *testing.T) {
+func TestLoadBalancerVersion_IsNotAskedForWhenConfigured(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s := newSession(t, cloud.Config(), SessionOptions{LoadBalancerVersion: octavia.Version{Major: 2, Minor: 20}})

@@ -9,7 +9,7 @@ import (
 
 const server = "5f2b1c9e-7d3a-4c8e-9b1f-0a6d2e4c8f10"
 
-func TestParse(t *testing.T) {
+func TestParse_AcceptsOnlyIDsOfOpenStackServers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct{ region, id string }{
 		providerid.Of(server):                     {"", server},

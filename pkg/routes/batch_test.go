@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
-func TestACallThatEndsBeforeItsTurnTakesNobodyWithIt(t *testing.T) {
+func TestBatch_ServesOthersAfterCallThatEndsEarly(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	stays, leaves := k.join("node-1", "10.244.1.0/24"), k.join("node-2", "10.244.2.0/24")
@@ -36,7 +36,7 @@ func TestACallThatEndsBeforeItsTurnTakesNobodyWithIt(t *testing.T) {
 }
 
 // Requests that nobody waits for any more are not waited for either.
-func TestABatchEndsWithItsLastCall(t *testing.T) {
+func TestBatch_EndsWithItsLastCall(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	k.join("node-1", "10.244.1.0/24")

@@ -24,8 +24,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // cloud is a simulated one that many clusters can be on.
@@ -83,10 +83,10 @@ func (c *cloud) setRoutes(routes ...[2]string) {
 // spent returns the requests to Neutron since the last call.
 func (c *cloud) spent() []string {
 	var texts []string
-	for _, r := range c.Books.Requests(books.Under("/network")) {
+	for _, r := range c.RequestLog.Requests(requestlog.Under("/network")) {
 		texts = append(texts, r.Method+" "+strings.TrimPrefix(r.Route, "/network/v2.0/"))
 	}
-	c.Books.Reset()
+	c.RequestLog.Reset()
 	return texts
 }
 

@@ -15,15 +15,15 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // Not the destination but the Node makes a route ours: one to the network of pods may
 // be another cluster's, or a person's own.
 //
 //proves:111
-func TestRoutesOfOthersOnTheSameRouterStay(t *testing.T) {
+func TestRoutes_OfOthersOnSameRouterStay(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24")
@@ -57,7 +57,7 @@ func TestRoutesOfOthersOnTheSameRouterStay(t *testing.T) {
 // takes the other's routes away.
 //
 //proves:111
-func TestTwoClustersOnOneRouterLeaveEachOtherAlone(t *testing.T) {
+func TestRoutes_OfTwoClustersOnOneRouterStayApart(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t, simulator.Options{})
 	a, b := c.cluster("a"), c.cluster("b")
@@ -76,7 +76,7 @@ func TestTwoClustersOnOneRouterLeaveEachOtherAlone(t *testing.T) {
 }
 
 // What another client adds beside ours is neither reported nor removed.
-func TestASecondNextHopOfSomebodysStays(t *testing.T) {
+func TestRoutes_KeepSecondNextHopOfAnotherClient(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24")
@@ -90,7 +90,7 @@ func TestASecondNextHopOfSomebodysStays(t *testing.T) {
 }
 
 //proves:111
-func TestARouteOfANodeThatWentWhileNothingRanIsKnownForOurs(t *testing.T) {
+func TestRecord_ProvesRouteOfNodeThatWentWhileNothingRan(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24")
@@ -106,7 +106,7 @@ func TestARouteOfANodeThatWentWhileNothingRanIsKnownForOurs(t *testing.T) {
 	}
 }
 
-func TestARecordThatCameFromAnotherClusterProvesNothing(t *testing.T) {
+func TestRecord_ProvesNothingWhenOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t, simulator.Options{})
 	a := c.cluster("a")
@@ -132,7 +132,7 @@ func TestARecordThatCameFromAnotherClusterProvesNothing(t *testing.T) {
 
 // The address of a node that went may by now be another cluster's node's, with a
 // route that is spelled like ours was.
-func TestARouteThatAnotherClusterHasInheritedIsLeftToIt(t *testing.T) {
+func TestRoutes_AreLeftToClusterThatInheritedThem(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t, simulator.Options{})
 	a, b := c.cluster("a"), c.cluster("b")
@@ -159,7 +159,7 @@ func TestARouteThatAnotherClusterHasInheritedIsLeftToIt(t *testing.T) {
 
 // Without the right to keep a record there are routes all the same, and those of a
 // node that goes are removed as long as the process lives.
-func TestWithoutTheRightToKeepARecordRoutesWork(t *testing.T) {
+func TestRoutes_WorkWithoutRightToKeepRecord(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"get", "create"} {
 		k := newCloud(t, simulator.Options{}).cluster("a")
@@ -175,7 +175,7 @@ func TestWithoutTheRightToKeepARecordRoutesWork(t *testing.T) {
 	}
 }
 
-func TestARecordThatSomebodyElseWroteIsReadAgain(t *testing.T) {
+func TestRecord_IsReadAgainAfterAnotherWrite(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	first := k.join("node-1", "10.244.1.0/24")
@@ -206,7 +206,7 @@ func TestARecordThatSomebodyElseWroteIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestNothingIsAddedThatIsNotWrittenDown(t *testing.T) {
+func TestRecord_IsWrittenBeforeRoute(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	k.client.PrependReactor("create", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -218,7 +218,7 @@ func TestNothingIsAddedThatIsNotWrittenDown(t *testing.T) {
 }
 
 // What cloud-provider-openstack left is taken over as it is, and goes with its node.
-func TestRoutesOfThePeerAreTakenOverWithoutAWrite(t *testing.T) {
+func TestRoutes_OfPeerAreTakenOverWithoutWrite(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, dualStack()).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24", "fd00:244:0:1::/64")
@@ -228,7 +228,7 @@ func TestRoutesOfThePeerAreTakenOverWithoutAWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.settle()
-	if written := k.Books.Requests(books.Writes()); len(written) > 0 {
+	if written := k.RequestLog.Requests(requestlog.Writes()); len(written) > 0 {
 		t.Errorf("written was %v", written)
 	}
 	k.leave(node)
@@ -239,7 +239,7 @@ func TestRoutesOfThePeerAreTakenOverWithoutAWrite(t *testing.T) {
 }
 
 // A start at which kube-system may not be read yet must not cost the record.
-func TestAProcessWithoutAnIdentityLeavesTheRecordAlone(t *testing.T) {
+func TestRecord_StaysUnchangedWithoutIdentity(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	first := k.join("node-1", "10.244.1.0/24")
@@ -260,7 +260,7 @@ func TestAProcessWithoutAnIdentityLeavesTheRecordAlone(t *testing.T) {
 	k.wantRoutes("10.244.2.0/24 via " + k.address(second))
 }
 
-func TestARecordWithoutAnIdentityGetsOne(t *testing.T) {
+func TestRecord_GetsMissingIdentity(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("")
 	node := k.join("node-1", "10.244.1.0/24")

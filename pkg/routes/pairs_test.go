@@ -9,9 +9,9 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // without is a cloud that lacks an extension.
@@ -35,7 +35,7 @@ func (k *cluster) unguard(node string) {
 	k.update(node, neutron.PortUpdate{SecurityGroups: &[]string{}, PortSecurity: &off})
 }
 
-func TestPortsAreOnlyWrittenWherePortSecurityAsksForIt(t *testing.T) {
+func TestPairs_AreWrittenOnlyWherePortSecurityNeedsThem(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		cloud  simulator.Options
@@ -71,7 +71,7 @@ func TestPortsAreOnlyWrittenWherePortSecurityAsksForIt(t *testing.T) {
 	}
 }
 
-func TestPairsOfOthersStay(t *testing.T) {
+func TestPairs_OfOthersStay(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24")
@@ -83,7 +83,7 @@ func TestPairsOfOthersStay(t *testing.T) {
 	k.wantPairs("node-1", "10.6.77.7", "10.244.1.5")
 }
 
-func TestAPairThatSomebodyRemovedComesBack(t *testing.T) {
+func TestPairs_AreRestoredWhenRemoved(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	k.join("node-1", "10.244.1.0/24")
@@ -102,7 +102,7 @@ func TestAPairThatSomebodyRemovedComesBack(t *testing.T) {
 }
 
 // What another client writes to the port between our read and our write is kept.
-func TestAPortThatChangesMeanwhileIsReadAgain(t *testing.T) {
+func TestPairs_AreWrittenAgainAfterStaleRevision(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	k.join("node-1", "10.244.1.0/24")
@@ -119,7 +119,7 @@ func TestAPortThatChangesMeanwhileIsReadAgain(t *testing.T) {
 // other's.
 //
 //proves:110
-func TestWithoutTheAtomicExtensionNoRouteIsLost(t *testing.T) {
+func TestRoutes_LoseNoneWithoutAtomicExtension(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t, without("extraroute-atomic"))
 	c.setRoutes([2]string{"192.168.0.0/16", "10.6.3.1"})
@@ -147,7 +147,7 @@ func TestWithoutTheAtomicExtensionNoRouteIsLost(t *testing.T) {
 	}
 	group.Wait()
 	c.wantRoutes("192.168.0.0/16 via 10.6.3.1")
-	if tried := c.Books.Requests(books.Method(http.MethodPut), books.Status(http.StatusNotFound)); len(tried) != len(clusters) {
+	if tried := c.RequestLog.Requests(requestlog.Method(http.MethodPut), requestlog.Status(http.StatusNotFound)); len(tried) != len(clusters) {
 		t.Errorf("the extension was tried %d times, want once by each", len(tried))
 	}
 }

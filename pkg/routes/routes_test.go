@@ -19,7 +19,7 @@ import (
 )
 
 //proves:110
-func TestEveryPodCIDROfANodeGetsARouteAndAnAddressPair(t *testing.T) {
+func TestCreateRoute_AddsRouteAndPairForEveryPodCIDR(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, dualStack()).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24", "fd00:244:0:1::/64")
@@ -35,7 +35,7 @@ func TestEveryPodCIDROfANodeGetsARouteAndAnAddressPair(t *testing.T) {
 }
 
 //proves:110
-func TestAHundredNodesCostOneRequestForTheirRoutes(t *testing.T) {
+func TestBatch_AddsRoutesOfHundredNodesInOneRequest(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, dualStack()).cluster("a")
 	k.many(100)
@@ -71,7 +71,7 @@ func TestAHundredNodesCostOneRequestForTheirRoutes(t *testing.T) {
 	}
 }
 
-func TestANodeThatGoesTakesItsRouteAndItsPairAlong(t *testing.T) {
+func TestRoutes_GoWithTheirPairsWhenNodeGoes(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	first, second := k.join("node-1", "10.244.1.0/24"), k.join("node-2", "10.244.2.0/24")
@@ -92,7 +92,7 @@ func TestANodeThatGoesTakesItsRouteAndItsPairAlong(t *testing.T) {
 	}
 }
 
-func TestARouteThatSomebodyRemovedComesBack(t *testing.T) {
+func TestRoutes_AreRestoredWhenRemoved(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24")
@@ -102,7 +102,7 @@ func TestARouteThatSomebodyRemovedComesBack(t *testing.T) {
 	k.wantRoutes("10.244.1.0/24 via " + k.address(node))
 }
 
-func TestANodeWithAnotherAddressGetsARouteThroughThatOne(t *testing.T) {
+func TestRoutes_FollowNewAddressOfNode(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	k.join("node-1", "10.244.1.0/24")
@@ -113,7 +113,7 @@ func TestANodeWithAnotherAddressGetsARouteThroughThatOne(t *testing.T) {
 	k.wantPairs("node-1", "10.244.1.0/24")
 }
 
-func TestAPodCIDRThatAnotherNodeInheritsLeadsThere(t *testing.T) {
+func TestRoutes_LeadToNodeThatInheritsPodCIDR(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	first := k.join("node-1", "10.244.1.0/24")
@@ -126,7 +126,7 @@ func TestAPodCIDRThatAnotherNodeInheritsLeadsThere(t *testing.T) {
 	k.wantPairs("node-2", "10.244.1.0/24")
 }
 
-func TestOfSeveralAddressesThatOnTheRoutersSubnetIsTaken(t *testing.T) {
+func TestRoutes_UseAddressOnSubnetOfRouter(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t, simulator.Options{})
 	k := c.cluster("a")
@@ -150,7 +150,7 @@ func TestOfSeveralAddressesThatOnTheRoutersSubnetIsTaken(t *testing.T) {
 }
 
 // One node that cannot have a route does not take it from the others.
-func TestANodeWithoutAPlaceOnTheRouterHoldsUpNobody(t *testing.T) {
+func TestBatch_AddsOtherRoutesBesideNodeOutsideRouter(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	good, bad := k.join("node-1", "10.244.1.0/24"), k.join("node-2", "10.244.2.0/24")
@@ -163,7 +163,7 @@ func TestANodeWithoutAPlaceOnTheRouterHoldsUpNobody(t *testing.T) {
 
 // A route that Neutron refuses, here as its next hop is the router, is found among
 // those that it takes.
-func TestARefusedRouteIsToldFromTheOthers(t *testing.T) {
+func TestBatch_AddsOtherRoutesBesideRefusedOne(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, dualStack()).cluster("a")
 	k.many(9)
@@ -175,7 +175,7 @@ func TestARefusedRouteIsToldFromTheOthers(t *testing.T) {
 	}
 }
 
-func TestAMissingRouterIsToldByTheKeyThatNamesIt(t *testing.T) {
+func TestListRoutes_NamesKeyOfMissingRouter(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t, simulator.Options{})
 	c.Router.ID = "00000000-0000-4000-8000-000000000000"
@@ -187,7 +187,7 @@ func TestAMissingRouterIsToldByTheKeyThatNamesIt(t *testing.T) {
 
 // What Neutron lets one router have is found out once, told with the way out, and not
 // run against again and again.
-func TestAFullRouterIsToldAndSparesNeutron(t *testing.T) {
+func TestRoutes_ReportFullRouterWithoutRepeatedWrites(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{Topology: simulator.Topology{IPv6CIDR: "fd00:6::/64"}}).cluster("a")
 	k.many(20)
@@ -212,7 +212,7 @@ func TestAFullRouterIsToldAndSparesNeutron(t *testing.T) {
 	}
 }
 
-func TestARouteWhoseAnswerIsLostIsCompletedLater(t *testing.T) {
+func TestCreateRoute_CompletesRouteAfterLostAnswer(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24")
@@ -226,7 +226,7 @@ func TestARouteWhoseAnswerIsLostIsCompletedLater(t *testing.T) {
 	k.wantPairs("node-1", "10.244.1.0/24")
 }
 
-func TestARouteIsTakenBackWhenItsPairCannotBe(t *testing.T) {
+func TestCreateRoute_TakesRouteBackWhenItsPairIsRefused(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24")
@@ -238,7 +238,7 @@ func TestARouteIsTakenBackWhenItsPairCannotBe(t *testing.T) {
 	k.wantRoutes("10.244.1.0/24 via " + k.address(node))
 }
 
-func TestWhatIsNotKnownIsNotListed(t *testing.T) {
+func TestRoutes_FailOnUnknownNodesAndMalformedRoutes(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	table := routes.New(routes.Options{Synced: func() bool { return false }})
@@ -256,7 +256,7 @@ func TestWhatIsNotKnownIsNotListed(t *testing.T) {
 }
 
 // Two next hops of one pod CIDR lose half of the packets.
-func TestAPodCIDRGetsNoSecondNextHopWhileTheFirstCannotGo(t *testing.T) {
+func TestRoutes_GetNoSecondNextHopWhileFirstRemains(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	first := k.join("node-1", "10.244.1.0/24")
@@ -275,7 +275,7 @@ func TestAPodCIDRGetsNoSecondNextHopWhileTheFirstCannotGo(t *testing.T) {
 	k.wantRoutes("10.244.1.0/24 via "+k.address(heir), "10.244.3.0/24 via "+k.address(other))
 }
 
-func TestARouteThatWasThereBeforeStaysWhenItsPairCannotBe(t *testing.T) {
+func TestCreateRoute_KeepsEarlierRouteWhenItsPairIsRefused(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24")
@@ -285,7 +285,7 @@ func TestARouteThatWasThereBeforeStaysWhenItsPairCannotBe(t *testing.T) {
 	k.wantRoutes("10.244.1.0/24 via " + k.address(node))
 }
 
-func TestARefusedListOfRoutesIsWrittenOnce(t *testing.T) {
+func TestRoutes_WriteRefusedListOnce(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, without("extraroute-atomic")).cluster("a")
 	k.join("node-1", "10.244.1.0/24")
@@ -299,7 +299,7 @@ func TestARefusedListOfRoutesIsWrittenOnce(t *testing.T) {
 	}
 }
 
-func TestWhoHasLeftABatchGetsNoRoute(t *testing.T) {
+func TestBatch_AddsNoRouteForCallerThatLeft(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	stays, leaves := k.join("node-1", "10.244.1.0/24"), k.join("node-2", "10.244.2.0/24")
@@ -317,7 +317,7 @@ func TestWhoHasLeftABatchGetsNoRoute(t *testing.T) {
 
 // A port that is not seen may be another project's, on a shared network. One that is
 // gone makes the Node change its address, and the route follows.
-func TestARouteWhosePortIsNotSeenIsLeftUntilTheNodeHasAnotherAddress(t *testing.T) {
+func TestRoutes_StayWithoutPortUntilNodeHasAnotherAddress(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
 	node := k.join("node-1", "10.244.1.0/24")
@@ -346,7 +346,7 @@ func TestARouteWhosePortIsNotSeenIsLeftUntilTheNodeHasAnotherAddress(t *testing.
 
 // One answer of a Neutron that does not know the extension, while an upgrade goes on
 // perhaps, is not believed for ever.
-func TestRoutesAreChangedAtOnceAgainWhereNeutronLearntTo(t *testing.T) {
+func TestRoutes_UseAtomicExtensionAgainOnceNeutronHasIt(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t, simulator.Options{})
 	k := c.cluster("a")

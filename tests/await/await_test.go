@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestSuccessAsksUntilThereIsNoError(t *testing.T) {
+func TestSuccess_AsksUntilThereIsNoError(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	err := Success(t.Context(), func(context.Context) error {
@@ -21,7 +21,7 @@ func TestSuccessAsksUntilThereIsNoError(t *testing.T) {
 	}
 }
 
-func TestSuccessTellsWhyItGaveUpAndWhatTheLastErrorWas(t *testing.T) {
+func TestSuccess_ReportsCauseOfItsEndAndLastError(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone, notYet := errors.New("the server is gone"), errors.New("not yet")
@@ -52,7 +52,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 	}
 }
 
-func TestEventuallyFailsTheTestByName(t *testing.T) {
+func TestEventually_NamesWhatWasAwaitedWhenItFails(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -37,7 +37,12 @@ const (
 	caseNodeAddManyCold = "node-add-many-cold" // after a restart
 	caseIdle            = "idle"
 	caseDeleteMany      = "delete-many"
-	caseHold            = "hold"
+
+	// Of a controller that is a process of its own, with many Services that have many members.
+	caseHold        = "hold"
+	caseHoldNoop    = "hold-noop"
+	caseHoldNodeAdd = "hold-node-add"
+	caseHoldRestart = "hold-restart"
 )
 
 // churn is how many nodes are replaced by others at once.
@@ -45,7 +50,7 @@ const churn = 10
 
 // life is the life of one Service, each change of which is a case.
 type life struct {
-	*world
+	*environment
 	scale   scale
 	service *v1.Service
 	nodes   []*v1.Node
@@ -55,12 +60,12 @@ type life struct {
 // liveOnce creates a Service, changes it in every way, and deletes it.
 func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
 	s.services, s.workers = 1, cloudprovider.DefaultServiceWorkers
-	w, err := newWorld(ctx, s, s.nodes+churn)
+	env, err := newEnvironment(ctx, s, s.nodes+churn)
 	if err != nil {
 		return nil, err
 	}
-	defer w.close()
-	l := &life{world: w, scale: s, service: newService("web", s.ports), nodes: w.nodes[:s.nodes]}
+	defer env.close()
+	l := &life{environment: env, scale: s, service: newService("web", s.ports), nodes: env.nodes[:s.nodes]}
 	l.ensure(ctx, caseCreate)
 	l.ensure(ctx, caseNoop)
 	l.nodeChanges(ctx)
@@ -68,19 +73,19 @@ func liveOnce(ctx context.Context, s scale) (rows []Row, err error) {
 		c.change(l.service)
 		l.ensure(ctx, c.name)
 	}
-	if err := w.rest(ctx); err != nil {
+	if err := env.rest(ctx); err != nil {
 		return nil, err
 	}
 	l.do(ctx, caseRestart, func(ctx context.Context) error {
-		if err := w.restart(ctx); err != nil {
+		if err := env.restart(ctx); err != nil {
 			return err
 		}
-		return w.controller.watching(ctx, func(ctx context.Context) error {
-			return w.controller.ensure(ctx, l.service, l.nodes)
+		return env.controller.watching(ctx, func(ctx context.Context) error {
+			return env.controller.ensure(ctx, l.service, l.nodes)
 		})
 	})
-	l.update(ctx, caseNodeAddCold, w.nodes[min(s.nodes, churn)-1:][:s.nodes+1])
-	l.do(ctx, caseDelete, func(ctx context.Context) error { return w.controller.delete(ctx, l.service) })
+	l.update(ctx, caseNodeAddCold, env.nodes[min(s.nodes, churn)-1:][:s.nodes+1])
+	l.do(ctx, caseDelete, func(ctx context.Context) error { return env.controller.delete(ctx, l.service) })
 	return l.rows, nil
 }
 
@@ -101,9 +106,9 @@ func (l *life) nodeChanges(ctx context.Context) {
 		name string
 		to   []*v1.Node
 	}{
-		{caseNodeAdd, l.world.nodes[:n+1]},
-		{caseNodeRemove, l.world.nodes[:n]},
-		{caseNodeChurn, l.world.nodes[replaced : n+replaced]},
+		{caseNodeAdd, l.environment.nodes[:n+1]},
+		{caseNodeRemove, l.environment.nodes[:n]},
+		{caseNodeChurn, l.environment.nodes[replaced : n+replaced]},
 	} {
 		l.update(ctx, change.name, change.to)
 	}

@@ -126,6 +126,13 @@ func (n *notes) write(_ context.Context, service types.NamespacedName, _ types.U
 	return nil
 }
 
+// all returns what is written to the Services now.
+func (n *notes) all() map[types.NamespacedName]string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.text)
+}
+
 // on gives the Service as the API server has it.
 func (n *notes) on(svc *v1.Service) *v1.Service {
 	n.mu.Lock()

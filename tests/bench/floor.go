@@ -55,7 +55,7 @@ func floorOf(name string, s scale) Floor {
 		// Each look for changes by others is a list of load balancers and one of
 		// floating IPs, for all Services; one is at the start.
 		return Floor{Reads: 2 * (1 + int(idleTime/lookInterval)), Seconds: idleTime.Seconds()}
-	case caseRestart:
+	case caseRestart, caseHoldRestart:
 		// The version of the API, load balancers, floating IPs: for all Services.
 		return Floor{Reads: 3}
 	}
@@ -81,7 +81,7 @@ func workOf(name string, s scale, cycles int) time.Duration {
 		return time.Duration(s.services)*portDelay + d.Create + d.Children + time.Duration(cycles-1)*d.Update
 	case caseDelete, caseDeleteMany:
 		return d.Delete
-	case caseHold: // its cloud works in no time
+	case caseHold, caseHoldNoop, caseHoldNodeAdd: // their cloud works in no time
 		return 0
 	}
 	return time.Duration(cycles) * d.Update
@@ -102,7 +102,7 @@ func floorOfOne(name string, s scale) Floor {
 		return taking(cost.Create(overflow(s)), 1)
 	case caseDelete, caseDeleteMany:
 		return taking(cost.Delete(), 0)
-	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany:
+	case caseNodeAdd, caseNodeRemove, caseNodeChurn, caseNodeAddMany, caseHoldNodeAdd:
 		return taking(cost.NodesChange(s.ports), 0)
 	case caseListenerChange, caseAffinityChange, caseMonitorOn, caseMonitorChange, caseMonitorOff:
 		return changing(s.ports)
@@ -163,9 +163,9 @@ func peerOfOne(name string, s scale) (p Peer, known bool) {
 	case caseCreate, caseCreateMany, caseHold:
 		// The annotations that it writes let it look at all of it once more.
 		return Peer{Requests: 8 + nothing(s.ports), Writes: 2}, true
-	case caseNoop, caseRestart:
+	case caseNoop, caseRestart, caseHoldNoop, caseHoldRestart:
 		return Peer{Requests: nothing(s.ports)}, true
-	case caseNodeAdd, caseNodeAddCold, caseNodeRemove, caseNodeChurn, caseNodeAddMany, caseNodeAddManyCold:
+	case caseNodeAdd, caseNodeAddCold, caseNodeRemove, caseNodeChurn, caseNodeAddMany, caseNodeAddManyCold, caseHoldNodeAdd:
 		return Peer{Requests: 2 + perPort*s.ports + 2*s.ports, Writes: s.ports}, true
 	case caseDelete, caseDeleteMany:
 		return Peer{Requests: 8, Writes: 2}, true

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestOverflowOfACreation(t *testing.T) {
+func TestFloor_CountsPoolsThatDoNotFitCreation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ ports, nodes, want, ovn int }{
 		{1, 1000, 0, 0}, {3, 3, 0, 0}, {3, 368, 0, 0}, {3, 375, 0, 1}, {3, 735, 0, 2}, {3, 1000, 1, 2}, {10, 100, 0, 0}, {10, 300, 3, 7}, {10, 1000, 8, 9},
@@ -20,7 +20,7 @@ func TestOverflowOfACreation(t *testing.T) {
 	}
 }
 
-func TestFloors(t *testing.T) {
+func TestFloor_DependsOnCaseAndScale(t *testing.T) {
 	t.Parallel()
 	three := scale{provider: amphora, ports: 3, nodes: 100, services: 1}
 	hundred, monitored := three, three
@@ -52,10 +52,10 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// TestThePeersClosedFormsAgreeWithWhatWasCounted has what was counted of
+// TestPeer_AgreesInClosedFormWithWhatWasCounted has what was counted of
 // cloud-provider-openstack, with three nodes, a floating IP, and waits that end with
 // the first look.
-func TestThePeersClosedFormsAgreeWithWhatWasCounted(t *testing.T) {
+func TestPeer_AgreesInClosedFormWithWhatWasCounted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string

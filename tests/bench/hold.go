@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,16 +9,20 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// holding is what the controller of the case hold is told: to create Services and
-// keep what it knows of them. It is a process of its own, so that its memory is not
-// mixed with the simulated cloud's.
+// holding is what the controller of the hold cases is told: which Services to create and
+// keep. It is a process of its own, so that its memory and CPU time are not mixed with the
+// simulated cloud's.
 type holding struct {
 	CloudConf string        `json:"cloud_conf"`
 	Ports     int           `json:"ports"`
@@ -34,19 +37,24 @@ type holdingNode struct {
 	ServerID string `json:"server_id"`
 }
 
-// held is what it tells in the end.
+// held is what it reports of each case.
 type held struct {
 	RSSMiB     float64 `json:"rss_mib"`
 	RSSPeakMiB float64 `json:"rss_peak_mib"`
 	Allocs     uint64  `json:"allocs"`
+	CPUSeconds float64 `json:"cpu_seconds"`
 	Retries    int     `json:"retries"`
+	Error      string  `json:"error,omitempty"`
 }
 
 // holdWorkers are many, so that the waits, which take real time here, are few.
 const holdWorkers = 250
 
-// hold measures the memory of a controller with many Services. Its cloud works in
-// no time.
+// holdCases are the cases in the order in which they are played.
+var holdCases = []string{caseHold, caseHoldNoop, caseHoldNodeAdd, caseHoldRestart}
+
+// hold measures memory, CPU time and allocations of a controller with many Services. Its
+// cloud works in no time.
 func hold(ctx context.Context, s scale) ([]Row, error) {
 	s.workers = holdWorkers
 	cloud, err := simulator.Start(simulator.Options{Config: simulator.Config{LoadBalancer: keys(s)}})
@@ -54,7 +62,7 @@ func hold(ctx context.Context, s scale) ([]Row, error) {
 		return nil, err
 	}
 	defer cloud.Close()
-	nodes, err := addNodes(cloud, s.nodes)
+	nodes, err := addNodes(cloud, s.nodes+1) // the last one is the one to be added
 	if err != nil {
 		return nil, err
 	}
@@ -64,69 +72,156 @@ func hold(ctx context.Context, s scale) ([]Row, error) {
 			Name: node.Name, Address: node.Status.Addresses[0].Address, ServerID: node.Spec.ProviderID[len(providerIDPrefix):],
 		})
 	}
-	cloud.Books.Reset()
-	got, err := startChild(ctx, told)
-	row := Row{
-		Case: caseHold, Ports: s.ports, Nodes: s.nodes, Services: s.services, Provider: s.provider, Workers: s.workers,
-		Floor: floorOf(caseHold, s), Peer: peerOf(caseHold, s), Alone: true,
-		RSSMiB: got.RSSMiB, RSSPeakMiB: got.RSSPeakMiB, Allocs: got.Allocs, Retries: got.Retries,
-	}
-	row.count(cloud.Books.Requests(), cloud.Books.TotalCycles())
-	if err != nil {
-		row.Error = err.Error()
-	}
-	return []Row{row}, nil
+	var rows []Row
+	err = withChild(ctx, told, func(play func(name string) (held, error)) error {
+		for _, name := range holdCases {
+			cloud.RequestLog.Reset()
+			got, err := play(name)
+			if err != nil {
+				return fmt.Errorf("case %s: %w", name, err)
+			}
+			row := Row{
+				Case: name, Ports: s.ports, Nodes: s.nodes, Services: s.services, Provider: s.provider, Workers: s.workers,
+				Floor: floorOf(name, s), Peer: peerOf(name, s), Alone: true, Error: got.Error,
+				RSSMiB: got.RSSMiB, RSSPeakMiB: got.RSSPeakMiB, Allocs: got.Allocs, CPUSeconds: got.CPUSeconds, Retries: got.Retries,
+			}
+			row.count(cloud.RequestLog.Requests(), cloud.RequestLog.TotalCycles())
+			rows = append(rows, row)
+		}
+		return nil
+	})
+	return rows, err
 }
 
-func startChild(ctx context.Context, told holding) (held, error) {
+// withChild runs the controller while use plays cases on it.
+func withChild(ctx context.Context, told holding, use func(play func(name string) (held, error)) error) error {
 	self, err := os.Executable()
 	if err != nil {
-		return held{}, fmt.Errorf("find this program: %w", err)
-	}
-	input, err := json.Marshal(told)
-	if err != nil {
-		return held{}, err
+		return fmt.Errorf("find this program: %w", err)
 	}
 	child := exec.CommandContext(ctx, self, "--hold")
-	child.Stdin, child.Stderr = bytes.NewReader(input), os.Stderr
-	output, err := child.Output()
+	child.Stderr = os.Stderr
+	stdin, err := child.StdinPipe()
 	if err != nil {
-		return held{}, fmt.Errorf("run the controller of the case hold: %w", err)
+		return err
 	}
-	var got held
-	return got, json.Unmarshal(output, &got)
+	stdout, err := child.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := child.Start(); err != nil {
+		return fmt.Errorf("run the controller of the hold cases: %w", err)
+	}
+	in, out := json.NewEncoder(stdin), json.NewDecoder(stdout)
+	err = in.Encode(told)
+	if err == nil {
+		err = use(func(name string) (got held, err error) {
+			if err := in.Encode(name); err != nil {
+				return held{}, err
+			}
+			return got, out.Decode(&got)
+		})
+	}
+	return errors.Join(err, stdin.Close(), child.Wait())
 }
 
-// holdAsChild is the controller: it creates all Services, looks at each once more,
-// and tells what memory it then has.
-func holdAsChild(ctx context.Context, in io.Reader, out io.Writer) error {
+// holdAsChild is the controller: it plays the cases whose names it reads, until there are
+// no more, and reports what each took.
+func holdAsChild(ctx context.Context, in io.Reader, out io.Writer) (err error) {
+	names, results := json.NewDecoder(in), json.NewEncoder(out)
 	var told holding
-	if err := json.NewDecoder(in).Decode(&told); err != nil {
+	if err := names.Decode(&told); err != nil {
 		return fmt.Errorf("read what to hold: %w", err)
 	}
+	h, err := newHolder(ctx, told)
+	if err != nil {
+		return err
+	}
+	defer func() { h.controller.close() }()
+	for {
+		var name string
+		if err := names.Decode(&name); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read the next case: %w", err)
+		}
+		if err := results.Encode(h.measure(ctx, name)); err != nil {
+			return err
+		}
+	}
+}
+
+// holder is a controller with its Services.
+type holder struct {
+	controller *controller
+	conf       *config.Config
+	notes      *notes
+	workers    int
+	services   []*v1.Service
+	nodes      []*v1.Node
+}
+
+func newHolder(ctx context.Context, told holding) (*holder, error) {
 	conf, err := parse(told.CloudConf)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	clk := clock.RealClock{}
-	c, err := newController(ctx, conf, clk, newNotes(), told.Workers)
-	if err != nil {
-		return err
-	}
-	defer c.close()
-	var nodes []*v1.Node
+	h := &holder{conf: conf, notes: newNotes(), workers: told.Workers, services: newServices(told.Services, told.Ports)}
 	for _, n := range told.Nodes {
-		nodes = append(nodes, newNode(n.Name, n.Address, n.ServerID))
+		h.nodes = append(h.nodes, newNode(n.Name, n.Address, n.ServerID))
 	}
-	services := newServices(told.Services, told.Ports)
-	ensure := func(ctx context.Context, svc *v1.Service) error { return c.ensure(ctx, svc, nodes) }
-	q := &queue{clock: clk, workers: told.Workers}
-	before := allocations()
-	if err := errors.Join(q.each(ctx, services, ensure), q.each(ctx, services, ensure)); err != nil {
-		return err
+	h.controller, err = newController(ctx, conf, clock.RealClock{}, h.notes, h.workers)
+	return h, err
+}
+
+// measure plays a case and returns what it took.
+func (h *holder) measure(ctx context.Context, name string) held {
+	q := &queue{clock: clock.RealClock{}, workers: h.workers}
+	allocs, cpu := allocations(), cpuSeconds()
+	err := h.play(ctx, q, name)
+	got := held{Allocs: allocations() - allocs, CPUSeconds: cpuSeconds() - cpu, Retries: int(q.retries.Load())}
+	if err != nil {
+		got.Error = err.Error()
 	}
-	got := held{Allocs: allocations() - before, Retries: int(q.retries.Load())}
 	debug.FreeOSMemory()
 	got.RSSMiB, got.RSSPeakMiB = residentMiB()
-	return json.NewEncoder(out).Encode(got)
+	return got
+}
+
+func (h *holder) play(ctx context.Context, q *queue, name string) error {
+	before, all := h.nodes[:len(h.nodes)-1], h.nodes
+	ensure := func(nodes []*v1.Node) func(context.Context, *v1.Service) error {
+		return func(ctx context.Context, svc *v1.Service) error { return h.controller.ensure(ctx, svc, nodes) }
+	}
+	switch name {
+	case caseHold, caseHoldNoop:
+		return q.each(ctx, h.services, ensure(before))
+	case caseHoldNodeAdd:
+		written := h.notes.all()
+		err := q.each(ctx, h.services, func(ctx context.Context, svc *v1.Service) error { return h.controller.repair(ctx, svc, all) })
+		return errors.Join(err, h.controller.watching(ctx, func(ctx context.Context) error { return h.rewritten(ctx, written) }))
+	case caseHoldRestart:
+		h.controller.close()
+		next, err := newController(ctx, h.conf, clock.RealClock{}, h.notes, h.workers)
+		if err != nil {
+			return err
+		}
+		h.controller = next
+		return q.each(ctx, h.services, ensure(all))
+	}
+	return fmt.Errorf("no such case %q", name)
+}
+
+// rewritten waits until the controller has written down what a restart needs to know of
+// every Service, and something else than before.
+func (h *holder) rewritten(ctx context.Context, before map[types.NamespacedName]string) error {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+		now := h.notes.all()
+		for name, text := range before {
+			if now[name] == text {
+				return false, nil
+			}
+		}
+		return len(now) == len(h.services), nil
+	})
 }

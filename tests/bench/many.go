@@ -18,7 +18,7 @@ const mostCold = 100
 
 // crowd is many Services of one controller.
 type crowd struct {
-	*world
+	*environment
 	scale    scale
 	services []*v1.Service
 	nodes    []*v1.Node
@@ -30,23 +30,23 @@ func liveMany(ctx context.Context, s scale) (rows []Row, err error) {
 	if s.workers == 0 {
 		s.workers = cloudprovider.DefaultServiceWorkers
 	}
-	w, err := newWorld(ctx, s, s.nodes+2)
+	env, err := newEnvironment(ctx, s, s.nodes+2)
 	if err != nil {
 		return nil, err
 	}
-	defer w.close()
-	c := &crowd{world: w, scale: s, services: newServices(s.services, s.ports), nodes: w.nodes[:s.nodes]}
+	defer env.close()
+	c := &crowd{environment: env, scale: s, services: newServices(s.services, s.ports), nodes: env.nodes[:s.nodes]}
 	ensure := func(ctx context.Context, svc *v1.Service) error { return c.controller.ensure(ctx, svc, c.nodes) }
 	c.each(ctx, caseCreateMany, ensure)
 	c.each(ctx, caseNoop, ensure)
-	c.changeNodes(ctx, caseNodeAddMany, w.nodes[:s.nodes+1])
-	if err := w.rest(ctx); err != nil {
+	c.changeNodes(ctx, caseNodeAddMany, env.nodes[:s.nodes+1])
+	if err := env.rest(ctx); err != nil {
 		return nil, err
 	}
 	c.restart(ctx, ensure)
 	c.idle(ctx)
 	if s.services <= mostCold {
-		c.changeNodes(ctx, caseNodeAddManyCold, w.nodes[:s.nodes+2])
+		c.changeNodes(ctx, caseNodeAddManyCold, env.nodes[:s.nodes+2])
 	}
 	c.each(ctx, caseDeleteMany, func(ctx context.Context, svc *v1.Service) error {
 		return c.controller.delete(ctx, svc)
@@ -74,7 +74,7 @@ func (c *crowd) each(ctx context.Context, name string, work func(context.Context
 func (c *crowd) restart(ctx context.Context, ensure func(context.Context, *v1.Service) error) {
 	q := &queue{clock: c.clock, workers: c.scale.workers}
 	row := c.measure(ctx, caseRestart, c.scale, func(ctx context.Context) error {
-		err := c.world.restart(ctx)
+		err := c.environment.restart(ctx)
 		if err != nil {
 			return err
 		}

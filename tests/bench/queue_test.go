@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/bench/virtual"
 )
 
-func TestTheQueueTriesAgainWhenItShould(t *testing.T) {
+func TestQueue_RetriesAtRequestedTimeAndLimitsTries(t *testing.T) {
 	clock := virtual.New(time.Unix(0, 0))
 	defer clock.Close()
 	q := &queue{clock: clock, workers: 2}

@@ -7,8 +7,10 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
+	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // Row is what one case took.
@@ -46,6 +48,8 @@ type Row struct {
 	Allocs     uint64  `json:"allocs"`
 	RSSMiB     float64 `json:"rss_mib"`
 	RSSPeakMiB float64 `json:"rss_peak_mib,omitempty"`
+	// CPUSeconds are those of the controller, user and system, where Alone is set.
+	CPUSeconds float64 `json:"cpu_seconds,omitempty"`
 	Alone      bool    `json:"controller_alone"`
 	// Seconds are those of the simulated clock, 0 where there is none; Retries is
 	// how often a Service went back to the queue.
@@ -58,10 +62,10 @@ type Row struct {
 	Error    string         `json:"error,omitempty"`
 }
 
-// count fills in what the books hold.
-func (r *Row) count(all []books.Request, cycles int) {
+// count fills in what the request log holds.
+func (r *Row) count(all []requestlog.Request, cycles int) {
 	r.Cycles, r.Requests = cycles, map[string]int{}
-	isWrite, isRead, changed := books.Writes(), books.Reads(), changes{}
+	isWrite, isRead, changed := requestlog.Writes(), requestlog.Reads(), changes{}
 	for _, request := range all {
 		r.Bytes += request.RequestBytes + request.Bytes
 		r.Requests[logged(request)]++
@@ -77,7 +81,7 @@ func (r *Row) count(all []books.Request, cycles int) {
 	}
 }
 
-func logged(r books.Request) string {
+func logged(r requestlog.Request) string {
 	line := r.Method + " " + r.Route
 	if _, query, found := strings.Cut(r.Path, "?"); found {
 		line += "?" + parameters(query)
@@ -108,13 +112,13 @@ var oneFloatingIP = regexp.MustCompile(`[?&](port_id|description|floating_ip_add
 var plainValue = regexp.MustCompile(`^([a-z_]+|[A-Z_]+|\d+)$`)
 
 // isWatcher tells requests of the shared watcher: nobody else asks for these fields.
-func isWatcher(r books.Request) bool {
+func isWatcher(r requestlog.Request) bool {
 	return strings.Contains(r.Route, "/lbaas/loadbalancers") && strings.Contains(r.Path, "fields=provisioning_status&fields=operating_status&fields=updated_at")
 }
 
 // isPoll tells requests for the state of load balancers, and the list of all
 // floating IPs that goes with a list of all load balancers.
-func isPoll(r books.Request) bool {
+func isPoll(r requestlog.Request) bool {
 	if strings.HasSuffix(r.Route, "/v2.0/floatingips") {
 		return !oneFloatingIP.MatchString(r.Path)
 	}
@@ -141,6 +145,15 @@ func allocations() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.Mallocs
+}
+
+// cpuSeconds returns the CPU time of this process so far, user and system.
+func cpuSeconds() float64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
 // residentMiB gives the memory of this process and the most it ever had, zero where

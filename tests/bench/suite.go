@@ -23,7 +23,11 @@ func full() suite {
 			{provider: amphora, ports: 3, nodes: 3, services: 100, workers: 10},
 			{provider: amphora, ports: 3, nodes: 3, services: 1000},
 		},
-		holds: []scale{{provider: amphora, ports: 3, nodes: 500, services: 1000}},
+		holds: []scale{
+			{provider: amphora, ports: 3, nodes: 100, services: 1000},
+			{provider: amphora, ports: 3, nodes: 500, services: 1000},
+			{provider: amphora, ports: 3, nodes: 1000, services: 200},
+		},
 	}
 	for _, provider := range []string{amphora, ovn} {
 		for _, ports := range []int{1, 3, 10} {

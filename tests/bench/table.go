@@ -13,7 +13,7 @@ import (
 const legend = `
   reads beside those of watch, floor in brackets         watch: the shared watcher's, and looks for what became of a change
   writes and PENDING cycles: counted [floor]             peer: cloud-provider-openstack, requests [writes]
-  KiB: of all bodies                                     allocs, MiB: of controller and simulated cloud together (* controller alone)
+  KiB: of all bodies                                     allocs, MiB: of controller and simulated cloud together (* controller alone, CPU s: its seconds)
   s: of the simulated clock [the cloud's own limit: its quota row and its work]
 
 `
@@ -21,7 +21,7 @@ const legend = `
 // printTable shows all rows, and the requests of those that are above their floor.
 func printTable(out io.Writer, rows []Row) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "case\tprovider\tports\tnodes\tservices\treads\twatch\twrites\tcycles\tpeer\tKiB\tallocs\tMiB\ts\t")
+	fmt.Fprintln(table, "case\tprovider\tports\tnodes\tservices\treads\twatch\twrites\tcycles\tpeer\tKiB\tallocs\tMiB\tCPU s\ts\t")
 	for _, r := range rows {
 		fmt.Fprintln(table, strings.Join(r.columns(), "\t")+"\t")
 	}
@@ -50,6 +50,10 @@ func (r Row) columns() []string {
 	if r.Alone {
 		mib = "*" + mib
 	}
+	cpu := ""
+	if r.Alone {
+		cpu = fmt.Sprintf("%.1f", r.CPUSeconds)
+	}
 	seconds := fmt.Sprintf("%.1f [%.1f]", r.Seconds, r.Floor.Seconds)
 	if r.Units > 0 {
 		seconds += fmt.Sprintf(" x%.2f", r.Units)
@@ -57,7 +61,7 @@ func (r Row) columns() []string {
 	return []string{
 		r.mark() + r.Case, provider, strconv.Itoa(r.Ports), strconv.Itoa(r.Nodes), services,
 		beside(r.Reads, r.Floor.Reads), strconv.Itoa(r.WatchReads), beside(r.Writes, r.Floor.Writes), beside(r.Cycles, r.Floor.Cycles),
-		r.Peer.String(), strconv.Itoa(r.Bytes / 1024), strconv.FormatUint(r.Allocs, 10), mib, seconds,
+		r.Peer.String(), strconv.Itoa(r.Bytes / 1024), strconv.FormatUint(r.Allocs, 10), mib, cpu, seconds,
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // peerState is what cloud-provider-openstack left behind in a real OpenStack and a
@@ -36,7 +36,7 @@ func readPeerState(t *testing.T, name string) string {
 // keeps its address.
 //
 //proves:120
-func TestTheProgramTakesOverWithoutAWriteToOpenStack(t *testing.T) {
+func TestAdoption_WritesNothingToOpenStackAndKeepsAddresses(t *testing.T) {
 	t.Parallel()
 	cloud, err := simulator.Start(simulator.Options{Release: "zed"})
 	if err != nil {
@@ -77,7 +77,7 @@ func TestTheProgramTakesOverWithoutAWriteToOpenStack(t *testing.T) {
 	if err := cloud.Restore([]byte(resources)); err != nil {
 		t.Fatal(err)
 	}
-	cloud.Books.Reset()
+	cloud.RequestLog.Reset()
 	if err := c.StartCCM(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestTheProgramTakesOverWithoutAWriteToOpenStack(t *testing.T) {
 			t.Errorf("%s: the address is %q (%v), was %s", service.Name, address, err, want)
 		}
 	}
-	for _, request := range cloud.Books.Requests(books.Writes()) {
+	for _, request := range cloud.RequestLog.Requests(requestlog.Writes()) {
 		t.Errorf("written to OpenStack: %s %s", request.Method, request.Path)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 )
 
-func TestNetworksOfTwoClustersNeverOverlap(t *testing.T) {
+func TestClaimNetwork_NeverOverlapsAnotherCluster(t *testing.T) {
 	t.Parallel()
 	var claimed []Network
 	for range 20 {
@@ -44,7 +44,7 @@ func TestNetworksOfTwoClustersNeverOverlap(t *testing.T) {
 	}
 }
 
-func TestAProgramThatSeveralBuildAtOnceRuns(t *testing.T) {
+func TestBuildProgram_SucceedsForSeveralAtOnce(t *testing.T) {
 	t.Parallel()
 	var builders sync.WaitGroup
 	for range 3 {
@@ -63,7 +63,7 @@ func TestAProgramThatSeveralBuildAtOnceRuns(t *testing.T) {
 	builders.Wait()
 }
 
-func TestBuildProgramTellsWhatTheCompilerSaid(t *testing.T) {
+func TestBuildProgram_NamesProgramThatCannotBeBuilt(t *testing.T) {
 	t.Parallel()
 	_, err := BuildProgram(t.Context(), "./cmd/no-such-program", t.TempDir(), t.Logf)
 	if err == nil || !strings.Contains(err.Error(), "no-such-program") {
@@ -71,7 +71,7 @@ func TestBuildProgramTellsWhatTheCompilerSaid(t *testing.T) {
 	}
 }
 
-func TestTheManifestsOfTheProjectCanBeRead(t *testing.T) {
+func TestManifests_OfProjectAreReadable(t *testing.T) {
 	t.Parallel()
 	root, err := controlplane.ModuleRoot(t.Context())
 	if err != nil {
@@ -86,7 +86,7 @@ func TestTheManifestsOfTheProjectCanBeRead(t *testing.T) {
 	}
 }
 
-func TestManifestsAreSortedByWhatTheyAreFor(t *testing.T) {
+func TestManifests_AreSortedByPurpose(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	text := `# a comment at the top
@@ -123,14 +123,14 @@ spec: {template: {spec: {containers: [{name: ccm, args: [--v=2]}]}}}
 	}
 }
 
-func TestADirectoryWithoutManifestsIsAnError(t *testing.T) {
+func TestManifests_AreRequiredInDirectory(t *testing.T) {
 	t.Parallel()
 	if _, err := readManifests(t.TempDir()); err == nil {
 		t.Error("no error")
 	}
 }
 
-func TestTheProcessesOwnFlagsComeAfterTheManifests(t *testing.T) {
+func TestCCM_PutsItsOwnFlagsAfterThoseOfManifests(t *testing.T) {
 	t.Parallel()
 	args := CCM{
 		CloudConf: "/here/cloud.conf", Directory: "/here", Args: []string{"--v=4"},
@@ -148,7 +148,7 @@ func TestTheProcessesOwnFlagsComeAfterTheManifests(t *testing.T) {
 	}
 }
 
-func TestSetPodsWritesWhatTheEndpointSliceControllerWould(t *testing.T) {
+func TestSetPods_WritesSliceLikeEndpointSliceController(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset()
 	service := &corev1.Service{
@@ -178,7 +178,7 @@ func TestSetPodsWritesWhatTheEndpointSliceControllerWould(t *testing.T) {
 	}
 }
 
-func TestHostPodsAreAtTheNodesAddressesOfTheServicesFamilyUnderPortsOfTheirOwn(t *testing.T) {
+func TestSetHostPods_UsesNodeAddressesOfServiceFamilyAndOwnPorts(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(&corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "a"},

@@ -20,7 +20,7 @@ import (
 // period is never over here.
 //
 //proves:112
-func TestRoutesFollowTheWatchOfNodes(t *testing.T) {
+func TestRoutes_FollowWatchOfNodes(t *testing.T) {
 	t.Parallel()
 	cloud, err := simulator.Start(simulator.Options{})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestBuildIsDoneOnce(t *testing.T) {
+func TestBuild_IsDoneOnce(t *testing.T) {
 	t.Parallel()
 	first, err := Build(t.Context(), t.Logf)
 	if err != nil {
@@ -24,7 +24,7 @@ func TestBuildIsDoneOnce(t *testing.T) {
 	}
 }
 
-func TestEverySourceFileCountsForTheKey(t *testing.T) {
+func TestBuild_ChangesKeyWithEverySourceFile(t *testing.T) {
 	t.Parallel()
 	for _, directory := range []string{".", kubectl, kubeProxy} {
 		original, err := hyperSource(t.Context(), program{directory: directory})
@@ -41,7 +41,7 @@ func TestEverySourceFileCountsForTheKey(t *testing.T) {
 	}
 }
 
-func TestCompileNeedsTheVersionOfKubernetes(t *testing.T) {
+func TestBuild_FailsWithoutVersionOfKubernetes(t *testing.T) {
 	t.Parallel()
 	s := source{dir: t.TempDir(), files: map[string][]byte{"go.mod": []byte("module other\n")}}
 	if err := s.compile(t.Context(), filepath.Join(t.TempDir(), "hyper"), t.Logf); err == nil {
@@ -49,7 +49,7 @@ func TestCompileNeedsTheVersionOfKubernetes(t *testing.T) {
 	}
 }
 
-func TestLockFileWaitsForItsHolder(t *testing.T) {
+func TestLockFile_WaitsUntilUnlocked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	unlock, err := LockFile(t.Context(), path, func() { t.Error("waited for a free lock") })
@@ -69,7 +69,7 @@ func TestLockFileWaitsForItsHolder(t *testing.T) {
 	unlock2()
 }
 
-func TestWorkDirsOfTheDeadAreRemoved(t *testing.T) {
+func TestWorkDir_RemovesThoseOfEndedProcesses(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	living, err := newWorkDir(parent)

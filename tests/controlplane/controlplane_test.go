@@ -38,8 +38,8 @@ func clientFrom(t *testing.T, kubeconfig string, err error) kubernetes.Interface
 	return client
 }
 
-// TestControlPlane shares one control plane among what only looks at it.
-func TestControlPlane(t *testing.T) {
+// TestControlPlane_ActsLikeThatOfKubernetesCluster shares one control plane among what only looks at it.
+func TestControlPlane_ActsLikeThatOfKubernetesCluster(t *testing.T) {
 	t.Parallel()
 	c := ForTest(t, Options{})
 
@@ -188,7 +188,7 @@ func checkGrant(t *testing.T, c *ControlPlane, client kubernetes.Interface, subj
 	await.Eventually(t, "list nodes after the binding", list)
 }
 
-func TestStopLeavesNothing(t *testing.T) {
+func TestStop_LeavesNothing(t *testing.T) {
 	t.Parallel()
 	c, err := Start(t.Context(), Options{Logf: t.Logf})
 	if err != nil {
@@ -229,7 +229,7 @@ func wrapped(t *testing.T, script string) Programs {
 	return Programs{APIServer: path}
 }
 
-func TestAPortThatSomebodyElseTookIsReplaced(t *testing.T) {
+func TestStart_ReplacesPortThatIsInUse(t *testing.T) {
 	t.Parallel()
 	c := ForTest(t, Options{WithoutControllerManager: true, Programs: wrapped(t, `
 		if [ ! -e tried ]; then
@@ -245,7 +245,7 @@ func TestAPortThatSomebodyElseTookIsReplaced(t *testing.T) {
 	}
 }
 
-func TestAProgramThatDoesNotComeUpIsNamedWithItsLog(t *testing.T) {
+func TestStart_NamesProgramThatDoesNotComeUpWithItsLog(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		options Options
@@ -277,7 +277,7 @@ func TestAProgramThatDoesNotComeUpIsNamedWithItsLog(t *testing.T) {
 	}
 }
 
-func TestAStartThatIsCancelledLeavesNothing(t *testing.T) {
+func TestStart_LeavesNothingWhenCanceled(t *testing.T) {
 	t.Parallel()
 	note := filepath.Join(t.TempDir(), "directory")
 	// The API server never comes up; it notes where it would have lived.

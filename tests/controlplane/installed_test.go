@@ -25,7 +25,7 @@ func TestInstalled_PrefersTheNamedDirectoryToPath(t *testing.T) {
 	}
 }
 
-func TestInstalled_RefusesAnotherReleaseInTheNamedDirectoryAndPassesItOverInPath(t *testing.T) {
+func TestInstalled_RefusesOtherReleaseInNamedDirectoryAndSkipsItInPath(t *testing.T) {
 	other := programs(t, etcd, "etcd Version: 2.3.8\nGit SHA: Not provided")
 	t.Setenv("PATH", other+string(os.PathListSeparator)+os.Getenv("PATH"))
 	if got, err := installed(t.Context(), etcd); strings.HasPrefix(got, other) || err != nil {

@@ -60,7 +60,7 @@ func narrate(t *testing.T) (*narrator, *page) {
 	return n, p
 }
 
-func TestTheNarratorSaysWhenAndWhat(t *testing.T) {
+func TestNarrator_PrintsTimeAndText(t *testing.T) {
 	t.Parallel()
 	n, p := narrate(t)
 	n.title("A chapter")
@@ -72,7 +72,7 @@ func TestTheNarratorSaysWhenAndWhat(t *testing.T) {
 	}
 }
 
-func TestNarrator_PrintsWaitsInPlaceOnATerminal(t *testing.T) {
+func TestNarrator_PrintsWaitsInPlaceOnTerminal(t *testing.T) {
 	t.Parallel()
 	p := &page{}
 	n := newNarrator(p, true)
@@ -116,7 +116,7 @@ func lb(status string, members ...string) loadBalancer {
 	return made
 }
 
-func TestTheWatcherTellsEveryChangeOnce(t *testing.T) {
+func TestWatcher_ReportsEveryChangeOnce(t *testing.T) {
 	t.Parallel()
 	n, p := narrate(t)
 	w := &watcher{out: n, loadBalancers: map[string]string{}}
@@ -140,7 +140,7 @@ func TestTheWatcherTellsEveryChangeOnce(t *testing.T) {
 	}
 }
 
-func TestTheWatcherTellsEvents(t *testing.T) {
+func TestWatcher_ReportsEventsOnce(t *testing.T) {
 	t.Parallel()
 	n, p := narrate(t)
 	event := &corev1.Event{
@@ -157,7 +157,7 @@ func TestTheWatcherTellsEvents(t *testing.T) {
 	}
 }
 
-func TestTheCloudsRefusalIsTold(t *testing.T) {
+func TestCloud_ReportsRefusalWithItsReason(t *testing.T) {
 	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"error":"no address is left"}`, http.StatusConflict)
@@ -171,7 +171,7 @@ func TestTheCloudsRefusalIsTold(t *testing.T) {
 	}
 }
 
-func TestTheStoryEndsAtTheChapterThatFails(t *testing.T) {
+func TestDemo_EndsAtChapterThatFails(t *testing.T) {
 	t.Parallel()
 	n, p := narrate(t)
 	d := &demo{out: n}
@@ -189,7 +189,7 @@ func TestTheStoryEndsAtTheChapterThatFails(t *testing.T) {
 	}
 }
 
-func TestAChapterThatTakesTooLongIsNamed(t *testing.T) {
+func TestDemo_NamesChapterThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	n, _ := narrate(t)
 	err := (&demo{out: n}).tell(t.Context(), []chapter{{"Slow", time.Millisecond, func(ctx context.Context) error {
@@ -202,7 +202,7 @@ func TestAChapterThatTakesTooLongIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatWasStartedLastEndsFirst(t *testing.T) {
+func TestDemo_StopsInReverseOrder(t *testing.T) {
 	t.Parallel()
 	var ended []string
 	d := &demo{}
@@ -224,8 +224,8 @@ func TestWhatWasStartedLastEndsFirst(t *testing.T) {
 	}
 }
 
-// TestAnInterruptEndsTheStory is not parallel: the signal is the whole process's.
-func TestAnInterruptEndsTheStory(t *testing.T) {
+// TestDemo_EndsOnInterrupt is not parallel: the signal is the whole process's.
+func TestDemo_EndsOnInterrupt(t *testing.T) {
 	guard := make(chan os.Signal, 1) // so that the signal never ends the test binary
 	signal.Notify(guard, os.Interrupt)
 	defer signal.Stop(guard)

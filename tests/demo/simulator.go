@@ -24,8 +24,8 @@ type server struct {
 	Address string `json:"address"`
 }
 
-// books count requests of clients since they were opened.
-type books struct {
+// requestCounts counts the requests of clients since the log was last reset.
+type requestCounts struct {
 	Total    int `json:"total"`
 	Writes   int `json:"writes"`
 	Requests []struct {
@@ -86,12 +86,12 @@ func (c cloud) addServer(ctx context.Context, name string) (server, error) {
 
 // openBooks starts counting anew.
 func (c cloud) openBooks(ctx context.Context) error {
-	return c.call(ctx, http.MethodPost, "books/reset", nil, nil)
+	return c.call(ctx, http.MethodPost, "requests/reset", nil, nil)
 }
 
-func (c cloud) books(ctx context.Context) (books, error) {
-	var b books
-	err := c.call(ctx, http.MethodGet, "books", nil, &b)
+func (c cloud) requests(ctx context.Context) (requestCounts, error) {
+	var b requestCounts
+	err := c.call(ctx, http.MethodGet, "requests", nil, &b)
 	return b, err
 }
 

@@ -243,7 +243,7 @@ func (d *demo) awaitAnswers(ctx context.Context, nodes ...string) error {
 
 // account tells which requests the cloud got since the last account.
 func (d *demo) account(ctx context.Context, what string) error {
-	b, err := d.cloud.books(ctx)
+	b, err := d.cloud.requests(ctx)
 	if err != nil {
 		return err
 	}

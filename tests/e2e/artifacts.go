@@ -24,7 +24,7 @@ const artifactsRoot = "../../out/e2e/failed"
 // keepArtifacts writes what explains a failed test into a directory of its own, which it
 // returns: the controller's log since its first start, its metrics, and the events of a
 // namespace. A part that cannot be had has its error in its place.
-func (w *World) keepArtifacts(ctx context.Context, test, namespace string) (directory string, err error) {
+func (env *Environment) keepArtifacts(ctx context.Context, test, namespace string) (directory string, err error) {
 	directory, err = filepath.Abs(filepath.Join(artifactsRoot, filepath.FromSlash(test)))
 	if err != nil {
 		return "", err
@@ -38,21 +38,21 @@ func (w *World) keepArtifacts(ctx context.Context, test, namespace string) (dire
 		}
 		return os.WriteFile(filepath.Join(directory, name), []byte(text), 0o644)
 	}
-	metrics, metricsErr := w.printedMetrics(ctx)
-	events, eventsErr := w.printedEvents(ctx, namespace)
+	metrics, metricsErr := env.printedMetrics(ctx)
+	events, eventsErr := env.printedEvents(ctx, namespace)
 	return directory, errors.Join(
-		write("controller.log", w.CCM.Log(math.MaxInt), nil),
+		write("controller.log", env.CCM.Log(math.MaxInt), nil),
 		write("metrics.txt", metrics, metricsErr),
 		write("events.txt", events, eventsErr),
 	)
 }
 
 // printedMetrics returns what the controller counts, a line for each sample.
-func (w *World) printedMetrics(ctx context.Context) (string, error) {
-	if err := w.CCM.Err(); err != nil {
+func (env *Environment) printedMetrics(ctx context.Context) (string, error) {
+	if err := env.CCM.Err(); err != nil {
 		return "", err
 	}
-	counted, err := w.CCM.Metrics(ctx)
+	counted, err := env.CCM.Metrics(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -66,8 +66,8 @@ func (w *World) printedMetrics(ctx context.Context) (string, error) {
 }
 
 // printedEvents returns the events of a namespace in the order of their last occurrence.
-func (w *World) printedEvents(ctx context.Context, namespace string) (string, error) {
-	list, err := w.Client().CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
+func (env *Environment) printedEvents(ctx context.Context, namespace string) (string, error) {
+	list, err := env.Client().CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
 	}

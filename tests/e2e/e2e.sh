@@ -31,7 +31,7 @@ fi
 if [ -n "${E2E_CLOUD:-}" ]; then
     echo "make e2e plays the suite in a project of the cloud $E2E_CLOUD: from twenty minutes to hours, with how long it takes to boot an amphora"
     build
-    play "${E2E_TIMEOUT:-3h}" "TestOnAnyOpenStack$part" 8
+    play "${E2E_TIMEOUT:-3h}" "TestSuite_SucceedsOnAnyOpenStack$part" 8
     exit
 fi
 if [ "$(id -u)" != 0 ] || ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
@@ -66,4 +66,4 @@ else
 fi
 build --kube-proxy
 [ $# -gt 0 ] || tests/e2e/openstack/up.sh || exit 1
-play "${E2E_TIMEOUT:-90m}" "TestOnAnOpenStack$part" $parallel
+play "${E2E_TIMEOUT:-90m}" "TestSuite_SucceedsOnLocalOpenStack$part" $parallel

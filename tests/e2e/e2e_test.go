@@ -9,7 +9,7 @@ import (
 )
 
 //proves:97,103,116
-func TestOnTheSimulator(t *testing.T) {
+func TestSuite_SucceedsOnSimulator(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"amphora", "ovn"} {
 		t.Run(provider, func(t *testing.T) {
@@ -23,11 +23,11 @@ func TestOnTheSimulator(t *testing.T) {
 	}
 }
 
-// TestOnAnOpenStack needs the OpenStack of make e2e-up, which it finds by
+// TestSuite_SucceedsOnLocalOpenStack needs the OpenStack of make e2e-up, which it finds by
 // E2E_STATE.
 //
 //proves:118
-func TestOnAnOpenStack(t *testing.T) {
+func TestSuite_SucceedsOnLocalOpenStack(t *testing.T) {
 	state := os.Getenv("E2E_STATE")
 	if state == "" {
 		t.Skip("E2E_STATE is not set: see make e2e")
@@ -52,11 +52,11 @@ func TestOnAnOpenStack(t *testing.T) {
 	}
 }
 
-// TestOnAnyOpenStack needs a project of an OpenStack, which it finds by E2E_CLOUD in
+// TestSuite_SucceedsOnAnyOpenStack needs a project of an OpenStack, which it finds by E2E_CLOUD in
 // clouds.yaml.
 //
 //proves:118
-func TestOnAnyOpenStack(t *testing.T) {
+func TestSuite_SucceedsOnAnyOpenStack(t *testing.T) {
 	place := e2e.Place{
 		Cloud: os.Getenv("E2E_CLOUD"), Network: os.Getenv("E2E_NETWORK"), Flavor: os.Getenv("E2E_FLAVOR"),
 		Image: os.Getenv("E2E_IMAGE"), Prefix: os.Getenv("E2E_PREFIX"),
@@ -87,16 +87,16 @@ func suite(t *testing.T, cloud e2e.Cloud, provider string) {
 			t.Error(err)
 		}
 	})
-	world, err := e2e.StartWorld(t.Context(), cloud, provider, recorder(t, cloud, provider), t.Logf)
+	environment, err := e2e.Start(t.Context(), cloud, provider, recorder(t, cloud, provider), t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := world.Stop(); err != nil {
+		if err := environment.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	e2e.Run(t, world)
+	e2e.Run(t, environment)
 }
 
 // recorder writes into the directory that E2E_RECORD names, if it does, once the

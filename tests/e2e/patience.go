@@ -125,15 +125,15 @@ const slowest = 4
 
 // await calls check until it returns nil. It gives up when the context or the controller
 // has ended; the error then has the reason, and check's last error.
-func (w *World) await(ctx context.Context, check func(context.Context) error) error {
-	usual := w.Cloud.Pause()
+func (env *Environment) await(ctx context.Context, check func(context.Context) error) error {
+	usual := env.Cloud.Pause()
 	for pause := usual; ; pause = min(pause*3/2, slowest*usual) {
 		err := check(ctx)
 		if err == nil {
 			return nil
 		}
-		if !w.CCM.Running() {
-			return fmt.Errorf("%w; last: %w", w.CCM.Err(), err)
+		if !env.CCM.Running() {
+			return fmt.Errorf("%w; last: %w", env.CCM.Err(), err)
 		}
 		select {
 		case <-ctx.Done():
@@ -144,12 +144,12 @@ func (w *World) await(ctx context.Context, check func(context.Context) error) er
 }
 
 // patient returns a context that ends when the patience or the time of the suite does.
-func (w *World) patient(ctx context.Context, patience Patience) (context.Context, context.CancelFunc) {
-	if w.deadline.IsZero() {
-		return w.activity.patient(ctx, patience)
+func (env *Environment) patient(ctx context.Context, patience Patience) (context.Context, context.CancelFunc) {
+	if env.deadline.IsZero() {
+		return env.activity.patient(ctx, patience)
 	}
-	ctx, cancel := context.WithDeadlineCause(ctx, w.deadline, errTimeUp)
-	ctx, stop := w.activity.patient(ctx, patience)
+	ctx, cancel := context.WithDeadlineCause(ctx, env.deadline, errTimeUp)
+	ctx, stop := env.activity.patient(ctx, patience)
 	return ctx, func() {
 		stop()
 		cancel()

@@ -28,7 +28,7 @@ func waited(t *testing.T, a *activity, patience Patience) (time.Duration, error)
 	return time.Since(start), context.Cause(ctx)
 }
 
-func TestPatience_EndsWithAStandstillOfTheCloud(t *testing.T) {
+func TestPatience_EndsWhenCloudStandsStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := counting(5)

@@ -71,7 +71,7 @@ func asked(t *testing.T, request any, object map[string]any, but ...string) {
 
 // What the suite lets the predecessor make is what the real one made of these Services:
 // the scenarios that take it over stand for a switch.
-func TestThePredecessorMakesWhatWasRecordedOfTheRealOne(t *testing.T) {
+func TestPredecessor_MakesWhatWasRecordedOfRealOne(t *testing.T) {
 	t.Parallel()
 	r := readRecorded(t)
 	web := one(t, r.LoadBalancers, "name", "kube_service_rig_default_web-1")

@@ -20,7 +20,7 @@ import (
 
 // What is recorded of the simulator, the simulator answers again, and there is no
 // token in it.
-func TestARecordingCanBeReplayed(t *testing.T) {
+func TestRecorder_WritesReplayableFilesWithoutToken(t *testing.T) {
 	t.Parallel()
 	cloud, err := simulator.Start(simulator.Options{Release: "zed", Delays: map[string]octavia.Delays{"": {}}})
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // scene is one scenario at work: a world and a namespace of Kubernetes of its own.
 type scene struct {
 	*testing.T
-	*World
+	*Environment
 	namespace string
 	patience  Patience
 }

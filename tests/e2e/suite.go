@@ -64,52 +64,52 @@ func nodeNames() []string { return []string{"node-1", "node-2", "node-3"} }
 const logLines = 300
 
 // Run plays all scenarios on a world.
-func Run(t *testing.T, w *World) {
+func Run(t *testing.T, env *Environment) {
 	t.Helper()
 	if end, limited := t.Deadline(); limited {
-		w.deadline = end.Add(-closing)
+		env.deadline = end.Add(-closing)
 	}
-	leakedBefore, err := w.Cloud.API().LeakedPorts(t.Context())
+	leakedBefore, err := env.Cloud.API().LeakedPorts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	adding, ctx := errgroup.WithContext(t.Context())
 	for _, name := range nodeNames() {
-		adding.Go(func() error { return w.AddNode(ctx, name) })
+		adding.Go(func() error { return env.AddNode(ctx, name) })
 	}
 	if err := adding.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the end of the cloud controller manager's log:\n%s", w.CCM.Log(logLines))
+			t.Logf("the end of the cloud controller manager's log:\n%s", env.CCM.Log(logLines))
 		}
 	})
-	report := &progress{provider: w.Provider, total: len(scenarios())}
+	report := &progress{provider: env.Provider, total: len(scenarios())}
 	t.Run("Together", func(t *testing.T) {
 		for _, s := range scenarios() {
 			if !s.alone {
 				t.Run(s.name, func(t *testing.T) {
 					t.Parallel()
 					report.follow(t, s.name)
-					play(t, w, s)
+					play(t, env, s)
 				})
 			}
 		}
 	})
 	for _, s := range scenarios() {
 		if s.alone {
-			w.revive(t)
+			env.revive(t)
 			t.Run(s.name, func(t *testing.T) {
 				report.follow(t, s.name)
-				play(t, w, s)
+				play(t, env, s)
 			})
 		}
 	}
-	if log := w.CCM.Log(math.MaxInt); strings.Contains(log, "is forbidden: User") {
+	if log := env.CCM.Log(math.MaxInt); strings.Contains(log, "is forbidden: User") {
 		t.Error("the rights in manifests/static do not suffice")
 	}
-	leaked, err := w.Cloud.API().LeakedPorts(t.Context())
+	leaked, err := env.Cloud.API().LeakedPorts(t.Context())
 	leaked = slices.DeleteFunc(leaked, func(port string) bool { return slices.Contains(leakedBefore, port) })
 	if err != nil || len(leaked) > 0 {
 		t.Errorf("left in the network: %s (%v)", strings.Join(leaked, ", "), err)
@@ -141,49 +141,49 @@ func (p *progress) follow(t *testing.T, name string) {
 
 // revive starts the controller again if it has ended by itself, so that the scenarios to
 // come do not fail for that, too. None may be at work.
-func (w *World) revive(t *testing.T) {
+func (env *Environment) revive(t *testing.T) {
 	t.Helper()
-	err := w.CCM.Err()
+	err := env.CCM.Err()
 	if err == nil {
 		return
 	}
-	t.Errorf("%v and is started again; the end of its log:\n%s", err, w.CCM.Log(logLines))
-	if err := w.StartCCM(t.Context()); err != nil {
+	t.Errorf("%v and is started again; the end of its log:\n%s", err, env.CCM.Log(logLines))
+	if err := env.StartCCM(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func play(t *testing.T, w *World, s scenario) {
-	if !w.deadline.IsZero() && time.Now().After(w.deadline) {
+func play(t *testing.T, env *Environment, s scenario) {
+	if !env.deadline.IsZero() && time.Now().After(env.deadline) {
 		t.Fatal(errTimeUp)
 	}
-	namespace := w.Cloud.Prefix() + strings.ToLower(s.name)
+	namespace := env.Cloud.Prefix() + strings.ToLower(s.name)
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	if _, err := w.Client().CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+	if _, err := env.Client().CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
 			ctx := context.WithoutCancel(t.Context())
-			if directory, err := w.keepArtifacts(ctx, t.Name(), namespace); err != nil {
+			if directory, err := env.keepArtifacts(ctx, t.Name(), namespace); err != nil {
 				t.Errorf("keep what explains the failure: %v", err)
 			} else {
 				t.Logf("the log and the metrics of the controller and the events of the scenario are in %s", directory)
 			}
-			if err := removeServices(ctx, w, namespace); err != nil {
+			if err := removeServices(ctx, env, namespace); err != nil {
 				t.Errorf("remove what it has left: %v", err)
 			}
 		}
 	})
-	s.play(&scene{T: t, World: w, namespace: namespace, patience: w.Cloud.Patience()})
+	s.play(&scene{T: t, Environment: env, namespace: namespace, patience: env.Cloud.Patience()})
 }
 
 // removeServices deletes what a scenario that failed has left, since the changes of
 // others' nodes would be made there, too.
-func removeServices(ctx context.Context, w *World, namespace string) error {
-	ctx, cancel := w.patient(ctx, w.Cloud.Patience())
+func removeServices(ctx context.Context, env *Environment, namespace string) error {
+	ctx, cancel := env.patient(ctx, env.Cloud.Patience())
 	defer cancel()
-	services := w.Client().CoreV1().Services(namespace)
+	services := env.Client().CoreV1().Services(namespace)
 	left, err := services.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func removeServices(ctx context.Context, w *World, namespace string) error {
 			return err
 		}
 	}
-	return w.await(ctx, func(ctx context.Context) error {
+	return env.await(ctx, func(ctx context.Context) error {
 		left, err := services.List(ctx, metav1.ListOptions{})
 		if err == nil && len(left.Items) > 0 {
 			err = fmt.Errorf("%d Services are there", len(left.Items))

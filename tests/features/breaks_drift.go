@@ -8,28 +8,28 @@ func driftBreaks() []Break {
 			File:  "pkg/loadbalancer/state/drift.go",
 			Old:   `!lb.UpdatedAt.Equal(a.Seen.UpdatedAt)`,
 			New:   `false`,
-			Tests: []string{"TestWhatSomebodyElseChangesComesBack"},
+			Tests: []string{"TestDrift_RestoresPartsDeletedByOthers"},
 		},
 		{
 			Row: 89, What: "a floating IP that is gone is not missed",
 			File:  "pkg/loadbalancer/state/drift.go",
 			Old:   `return "the floating IP is gone"`,
 			New:   `return ""`,
-			Tests: []string{"TestLostFloatingIPIsFoundBehindAHostname"},
+			Tests: []string{"TestFloatingIP_IsReplacedWhenLostBehindHostname"},
 		},
 		{
 			Row: 89, What: "a listener that is switched off stays so",
 			File:  "pkg/loadbalancer/observe/convert.go",
 			Old:   `!l.AdminStateUp`,
 			New:   `false`,
-			Tests: []string{"TestWhatSomebodySwitchesOffIsSwitchedOnAgain"},
+			Tests: []string{"TestDrift_SwitchesOnWhatOthersSwitchedOff"},
 		},
 		{
 			Row: 89, What: "what changes at the same time is taken for ours",
 			File:  "pkg/loadbalancer/apply/wait.go",
 			Old:   `case how != "":`,
 			New:   `case how != "" && false:`,
-			Tests: []string{"TestPartsThatSomebodyChangesDuringOurChangeAreFoundAtItsEnd"},
+			Tests: []string{"TestDrift_OfPartsDuringOwnChangeIsRepairedAtItsEnd"},
 		},
 	}
 }

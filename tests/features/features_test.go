@@ -13,7 +13,7 @@ import (
 const root = "../.."
 
 // Rows are numbered without a gap, and no test proves one that is not there.
-func TestFeaturesHaveTheirNumbers(t *testing.T) {
+func TestRows_AreNumberedWithoutGap(t *testing.T) {
 	t.Parallel()
 	rows := features.Rows()
 	for i, row := range rows {
@@ -28,9 +28,9 @@ func TestFeaturesHaveTheirNumbers(t *testing.T) {
 	}
 }
 
-// TestBreaksOfFeaturesStillApply keeps the breaks from rotting: `make prove` tries
+// TestBreaks_StillApply keeps the breaks from rotting: `make prove` tries
 // them, and takes too long for every change.
-func TestBreaksOfFeaturesStillApply(t *testing.T) {
+func TestBreaks_StillApply(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(root + "/" + features.Page)
 	if err != nil {
@@ -41,7 +41,7 @@ func TestBreaksOfFeaturesStillApply(t *testing.T) {
 	}
 }
 
-func TestARowIsWhatItsTestsWereInARun(t *testing.T) {
+func TestRows_ShowResultsOfTheirTests(t *testing.T) {
 	t.Parallel()
 	a, b := features.Test{Folder: "pkg/a", Name: "TestA"}, features.Test{Folder: "pkg/b", Name: "TestB"}
 	for _, c := range []struct {
@@ -72,9 +72,9 @@ func TestARowIsWhatItsTestsWereInARun(t *testing.T) {
 	}
 }
 
-// TestARunIsFollowedAndReadAgain holds what people see of a run to what `go test`
+// TestFollow_ShowsRunAndReadsItsResultsAgain holds what people see of a run to what `go test`
 // shows: a line for what passes, all for what fails.
-func TestARunIsFollowedAndReadAgain(t *testing.T) {
+func TestFollow_ShowsRunAndReadsItsResultsAgain(t *testing.T) {
 	t.Parallel()
 	const pkg = `"Package":"github.com/openstack-ccm/openstack-ccm/pkg/`
 	var shown strings.Builder

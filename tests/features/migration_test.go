@@ -90,9 +90,9 @@ func inSource(t *testing.T, text string) bool {
 	return found
 }
 
-// TestMigrationNamesAllThatUsersHave fails when a key or annotation of
+// TestMigration_NamesAllThatUsersHave fails when a key or annotation of
 // cloud-provider-openstack is missing from the page, or is there and unknown.
-func TestMigrationNamesAllThatUsersHave(t *testing.T) {
+func TestMigration_NamesAllThatUsersHave(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/peer.txt")
 	if err != nil {
@@ -125,9 +125,9 @@ func TestMigrationNamesAllThatUsersHave(t *testing.T) {
 	}
 }
 
-// TestMigrationPromisesWhatThereIs fails when the page promises a key or annotation
+// TestMigration_PromisesOnlyExistingKeysAndAnnotations fails when the page promises a key or annotation
 // that this project does not have.
-func TestMigrationPromisesWhatThereIs(t *testing.T) {
+func TestMigration_PromisesOnlyExistingKeysAndAnnotations(t *testing.T) {
 	t.Parallel()
 	page := readMigration(t)
 	for heading, section := range map[string]reflect.Type{

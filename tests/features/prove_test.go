@@ -10,8 +10,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/features"
 )
 
-// TestABreakMustTurnTheTestsOfItsRowRed tries breaks of all kinds in a small module.
-func TestABreakMustTurnTheTestsOfItsRowRed(t *testing.T) {
+// TestBreaks_MustFailTestsOfTheirRow tries breaks of all kinds in a small module.
+func TestBreaks_MustFailTestsOfTheirRow(t *testing.T) {
 	t.Parallel()
 	small := t.TempDir()
 	for name, text := range map[string]string{
@@ -89,7 +89,7 @@ func TestRed(t *testing.T) {
 	}
 }
 
-func TestBreaksThatProveNothingAreTold(t *testing.T) {
+func TestBreaks_AreReportedWhenTheyProveNothing(t *testing.T) {
 	t.Parallel()
 	proofs := []features.Proof{{Row: 1, Test: features.Test{Folder: "tests/features", Name: "TestA"}}}
 	good := features.Break{Row: 1, File: "go.mod", Old: "\ngo 1.", New: "\ngo 0.", Tests: []string{"TestA"}}

@@ -10,7 +10,7 @@ import (
 )
 
 // Each sentence of the threat model, which is an item of a list, names tests that there are.
-func TestEachSentenceOfTheThreatModelNamesItsTest(t *testing.T) {
+func TestThreatModel_NamesTestInEachSentence(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/security.md")
 	if err != nil {

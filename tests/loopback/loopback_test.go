@@ -6,7 +6,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/loopback"
 )
 
-func TestNoTwoTestsGetTheSameBlock(t *testing.T) {
+func TestBlock_IsNeverReturnedTwice(t *testing.T) {
 	t.Parallel()
 	seen := map[int]bool{}
 	for range 20 {

@@ -35,7 +35,7 @@ func echo(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func TestForwardLeadsToTheServerUntilItIsClosed(t *testing.T) {
+func TestForward_LeadsToServerUntilClosed(t *testing.T) {
 	t.Parallel()
 	forward, err := Namespace("").Forward("127.0.0.1:0", echo(t))
 	if err != nil {
@@ -61,7 +61,7 @@ func TestForwardLeadsToTheServerUntilItIsClosed(t *testing.T) {
 	}
 }
 
-func TestForwardEndsConnectionsWhenTheServerIsGone(t *testing.T) {
+func TestForward_EndsConnectionsWhenServerIsGone(t *testing.T) {
 	t.Parallel()
 	closed, err := net.Listen("tcp", "127.0.0.78:0") // where nobody else gets the port
 	if err != nil {

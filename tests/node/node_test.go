@@ -47,7 +47,7 @@ func start(t *testing.T, plane *controlplane.ControlPlane, name string, heartbea
 	return n, address
 }
 
-func TestNode(t *testing.T) {
+func TestNode_ActsLikeKubeletAndKubeProxy(t *testing.T) {
 	t.Parallel()
 	plane := controlplane.ForTest(t, controlplane.Options{})
 	client := plane.Client()

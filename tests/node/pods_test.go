@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func TestPodsOfThisNodeListenWhereTheirSliceSays(t *testing.T) {
+func TestPods_ListenWhereTheirSliceSays(t *testing.T) {
 	t.Parallel()
 	four := slice("four", discoveryv1.AddressTypeIPv4, pod("10.6.0.1", "a"), unready(pod("10.244.0.9", "a")), pod("10.6.0.2", "b"))
 	four.Ports = []discoveryv1.EndpointPort{
@@ -41,7 +41,7 @@ func TestPodsOfThisNodeListenWhereTheirSliceSays(t *testing.T) {
 	}
 }
 
-func TestAClientThatComesFromANodeHasReachedThatNode(t *testing.T) {
+func TestPods_NameNodeThatClientComesFrom(t *testing.T) {
 	t.Parallel()
 	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
 	err := store.Add(&corev1.Node{

@@ -71,7 +71,7 @@ func ipv4(endpoints ...discoveryv1.Endpoint) *discoveryv1.EndpointSlice {
 	return slice("web-1", discoveryv1.AddressTypeIPv4, endpoints...)
 }
 
-func TestRulesOfNodeA(t *testing.T) {
+func TestRules_FollowTrafficPolicyAndReadyPods(t *testing.T) {
 	t.Parallel()
 	var (
 		onA, onB = pod("10.244.1.5", "a"), pod("10.244.2.5", "b")
@@ -128,7 +128,7 @@ func TestRulesOfNodeA(t *testing.T) {
 	}
 }
 
-func TestOnlyThePodsThatHaveThePortAreBehindIt(t *testing.T) {
+func TestRules_LeaveOutPodsWithoutPort(t *testing.T) {
 	t.Parallel()
 	partial := ipv4(pod("10.244.1.5", "a"))
 	partial.Ports = partial.Ports[:1]

@@ -78,7 +78,7 @@ func get(t *testing.T, url string) (*http.Response, string, error) {
 	return response, string(body), nil
 }
 
-func TestHTTPIsAnsweredWithTheNodeAndThePod(t *testing.T) {
+func TestTCPServer_AnswersHTTPWithNodeAndPod(t *testing.T) {
 	t.Parallel()
 	_, address := startTCP(t, at("10.244.1.5"))
 	response, body, err := get(t, "http://"+address+"/some/path")
@@ -95,7 +95,7 @@ func TestHTTPIsAnsweredWithTheNodeAndThePod(t *testing.T) {
 	}
 }
 
-func TestForwardedHeadersAreShown(t *testing.T) {
+func TestTCPServer_ShowsForwardedHeaders(t *testing.T) {
 	t.Parallel()
 	_, address := startTCP(t, at("10.244.1.5"))
 	connection := dial(t, "tcp", address)
@@ -109,7 +109,7 @@ func TestForwardedHeadersAreShown(t *testing.T) {
 	}
 }
 
-func TestPodsTakeTurnsAlsoWithinAConnection(t *testing.T) {
+func TestTCPServer_TakesTurnsBetweenPodsWithinConnection(t *testing.T) {
 	t.Parallel()
 	_, address := startTCP(t, at("10.244.1.5", "10.244.1.6"))
 	connection := dial(t, "tcp", address)
@@ -132,7 +132,7 @@ func TestPodsTakeTurnsAlsoWithinAConnection(t *testing.T) {
 	}
 }
 
-func TestUpdateChangesWhoAnswers(t *testing.T) {
+func TestTCPServer_AnswersAsOtherPodAfterUpdate(t *testing.T) {
 	t.Parallel()
 	s, address := startTCP(t, at("10.244.1.5"))
 	s.update(at("10.244.1.9"))
@@ -145,7 +145,7 @@ func TestUpdateChangesWhoAnswers(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotHTTPIsEchoed(t *testing.T) {
+func TestTCPServer_EchoesWhatIsNotHTTP(t *testing.T) {
 	t.Parallel()
 	_, address := startTCP(t, at("10.244.1.5"))
 	connection := dial(t, "tcp", address)
@@ -156,7 +156,7 @@ func TestWhatIsNotHTTPIsEchoed(t *testing.T) {
 	}
 }
 
-func TestCloseEndsConnectionsAndRefusesNewOnes(t *testing.T) {
+func TestTCPServer_EndsConnectionsAndRefusesNewOnesOnClose(t *testing.T) {
 	t.Parallel()
 	// Nobody else is at this address, who could get the port when it is free.
 	s, address := startTCPAt(t, "127.0.0.77:0", at("10.244.1.5"))
@@ -176,7 +176,7 @@ func TestCloseEndsConnectionsAndRefusesNewOnes(t *testing.T) {
 	}
 }
 
-func TestUDPIsEchoedBehindTheNodesName(t *testing.T) {
+func TestUDPServer_EchoesBehindNameOfNode(t *testing.T) {
 	t.Parallel()
 	s, err := newUDPServer("", loopback, onNode("a"), at("10.244.1.5"))
 	if err != nil {
@@ -192,7 +192,7 @@ func TestUDPIsEchoedBehindTheNodesName(t *testing.T) {
 	}
 }
 
-func TestPortInUseIsAnError(t *testing.T) {
+func TestTCPServer_FailsOnPortInUse(t *testing.T) {
 	t.Parallel()
 	_, taken := startTCP(t, at("10.244.1.5"))
 	if _, err := newTCPServer("", taken, onNode("b"), at("10.244.1.5")); !errors.Is(err, syscall.EADDRINUSE) {

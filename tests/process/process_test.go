@@ -55,7 +55,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	})
 }
 
-func TestAnEndedProcessTellsHowItEndedAndWhatItWroteLast(t *testing.T) {
+func TestProcess_ReportsHowItEndedAndItsLastLines(t *testing.T) {
 	t.Parallel()
 	p := shell(t, "echo out; echo err >&2; exit 3")
 	<-p.Done()
@@ -72,7 +72,7 @@ func TestAnEndedProcessTellsHowItEndedAndWhatItWroteLast(t *testing.T) {
 	}
 }
 
-func TestStopLetsTheProcessCleanUp(t *testing.T) {
+func TestStop_LetsProcessCleanUp(t *testing.T) {
 	t.Parallel()
 	p := shell(t, "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done")
 	eventually(t, "the trap is set", func() bool { return p.Log(1) == "ready" })
@@ -82,7 +82,7 @@ func TestStopLetsTheProcessCleanUp(t *testing.T) {
 	}
 }
 
-func TestStopKillsWhatDoesNotListen(t *testing.T) {
+func TestStop_KillsProcessThatIgnoresIt(t *testing.T) {
 	t.Parallel()
 	p := shell(t, "trap '' TERM; echo ready; while :; do sleep 0.05; done")
 	eventually(t, "the trap is set", func() bool { return p.Log(1) == "ready" })
@@ -92,7 +92,7 @@ func TestStopKillsWhatDoesNotListen(t *testing.T) {
 	}
 }
 
-func TestStopAndKillOfAnEndedProcessDoNothing(t *testing.T) {
+func TestProcess_IgnoresStopAndKillAfterItsEnd(t *testing.T) {
 	t.Parallel()
 	p := shell(t, "exit 0")
 	<-p.Done()
@@ -100,7 +100,7 @@ func TestStopAndKillOfAnEndedProcessDoNothing(t *testing.T) {
 	p.Kill()
 }
 
-func TestAwaitGivesUpWhenTheProcessEnds(t *testing.T) {
+func TestAwait_FailsWhenProcessEnds(t *testing.T) {
 	t.Parallel()
 	p := shell(t, "echo cannot bind >&2; exit 1")
 	err := p.Await(t.Context(), func(context.Context) error { return errors.New("connection refused") })
@@ -111,7 +111,7 @@ func TestAwaitGivesUpWhenTheProcessEnds(t *testing.T) {
 	}
 }
 
-func TestStartNamesTheProgramThatIsMissing(t *testing.T) {
+func TestStart_NamesMissingProgram(t *testing.T) {
 	t.Parallel()
 	_, err := Start(Spec{Name: "ghost", Path: "/nonexistent/ghost", LogFile: filepath.Join(t.TempDir(), "log")})
 	if err == nil || !strings.Contains(err.Error(), "start ghost") {
@@ -119,7 +119,7 @@ func TestStartNamesTheProgramThatIsMissing(t *testing.T) {
 	}
 }
 
-func TestAChildDoesNotSurviveItsParent(t *testing.T) {
+func TestProcess_EndsWithParent(t *testing.T) {
 	t.Parallel()
 	parent := exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), asParent+"="+t.TempDir())
@@ -158,7 +158,7 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(state, "Z")
 }
 
-func TestTail(t *testing.T) {
+func TestTail_ReturnsLastLines(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
 	if got := Tail(path, 3); got != "" {

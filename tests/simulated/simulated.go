@@ -1,4 +1,4 @@
-// Package simulated signs tests in to an OpenStack of their own.
+// Package simulated gives each test an OpenStack of its own and signs it in.
 package simulated
 
 import (
@@ -9,6 +9,36 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
+
+// Environment is a simulated cloud and the configuration of a controller in it. Fixtures of
+// packages embed it and add what they test.
+type Environment struct {
+	T     *testing.T
+	Cloud *simulator.Cloud
+	// Conf is the cloud.conf that the cloud itself proposes.
+	Conf *config.Config
+}
+
+// New starts the simulator for one test.
+func New(t *testing.T, options simulator.Options) *Environment {
+	t.Helper()
+	cloud, conf := Cloud(t, options)
+	return &Environment{T: t, Cloud: cloud, Conf: conf}
+}
+
+// SignIn opens a session that ends with the test.
+func (e *Environment) SignIn(options openstack.SessionOptions) *openstack.Session {
+	e.T.Helper()
+	return SignIn(e.T, e.Conf, options)
+}
+
+// Settle waits until the cloud has done all that it was asked for.
+func (e *Environment) Settle() {
+	e.T.Helper()
+	if err := e.Cloud.WaitSettled(e.T.Context()); err != nil {
+		e.T.Fatal(err)
+	}
+}
 
 // Cloud starts the simulator and reads its cloud.conf. It ends with the test.
 func Cloud(t *testing.T, options simulator.Options) (*simulator.Cloud, *config.Config) {

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-func TestTLSListenersNeedACertificateThatIsThere(t *testing.T) {
+func TestCloud_RefusesTLSListenerWithoutStoredCertificate(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	service := client(t, cloud, cloud.Account)
@@ -41,7 +41,7 @@ func TestTLSListenersNeedACertificateThatIsThere(t *testing.T) {
 	}
 }
 
-func TestStatisticsAreThoseOfWhoCounts(t *testing.T) {
+func TestCloud_ShowsStatisticsOfTrafficCounter(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	service := client(t, cloud, cloud.Account)

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const balancersRoute = "/load-balancer/v2.0/lbaas/loadbalancers"
 
-func TestDeletedLoadBalancerLeavesItsFloatingIPUnassociated(t *testing.T) {
+func TestCloud_LeavesFloatingIPOfDeletedLoadBalancerUnassociated(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	service := client(t, cloud, cloud.Account)
@@ -51,7 +51,7 @@ func TestDeletedLoadBalancerLeavesItsFloatingIPUnassociated(t *testing.T) {
 	}
 }
 
-func TestAddressesLieInTheTopology(t *testing.T) {
+func TestTopology_ContainsAllAddresses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		topology           simulator.Topology
@@ -96,7 +96,7 @@ func fullCreateAnywhere(cloud *simulator.Cloud) loadbalancers.CreateOpts {
 	return options
 }
 
-func TestFaultsStandBetweenClientAndCloud(t *testing.T) {
+func TestFaults_StandBetweenClientAndCloud(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	service := client(t, cloud, cloud.Account)
@@ -109,13 +109,13 @@ func TestFaultsStandBetweenClientAndCloud(t *testing.T) {
 	if made := cloud.Octavia.Snapshot(); len(made) != 1 {
 		t.Errorf("%d load balancers, want the one whose answer was lost", len(made))
 	}
-	booked := cloud.Books.Requests()
+	booked := cloud.RequestLog.Requests()
 	if last := booked[len(booked)-1]; last.Status != 504 || last.Route != balancersRoute {
 		t.Errorf("booked %+v", last)
 	}
 }
 
-func TestDroppedConnectionIsBooked(t *testing.T) {
+func TestRequestLog_RecordsDroppedConnection(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	service := client(t, cloud, cloud.Account)
@@ -123,13 +123,13 @@ func TestDroppedConnectionIsBooked(t *testing.T) {
 	if _, err := loadbalancers.Create(t.Context(), service, fullCreate(cloud)).Extract(); err == nil {
 		t.Fatal("created in spite of the fault")
 	}
-	booked := cloud.Books.Requests()
+	booked := cloud.RequestLog.Requests()
 	if last := booked[len(booked)-1]; last.Status != 0 || last.Method != http.MethodPost || len(cloud.Octavia.Snapshot()) != 0 {
 		t.Errorf("booked %+v", last)
 	}
 }
 
-func TestWaitSettledEndsWithItsContext(t *testing.T) {
+func TestWaitSettled_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{Delays: map[string]octavia.Delays{"": {Create: time.Hour}}})
 	lb, err := loadbalancers.Create(t.Context(), client(t, cloud, cloud.Account), fullCreate(cloud)).Extract()
@@ -146,7 +146,7 @@ func TestWaitSettledEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestWholeCloudFollowsOneClock(t *testing.T) {
+func TestCloud_FollowsOneClock(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC))
 	cloud := start(t, simulator.Options{Clock: clock, Delays: map[string]octavia.Delays{"": {Create: time.Minute}}})
@@ -163,7 +163,7 @@ func TestWholeCloudFollowsOneClock(t *testing.T) {
 	}
 }
 
-func TestServersGetThePortsThatMembersAreFoundBy(t *testing.T) {
+func TestAddServer_CreatesPortThatMembersAreFoundBy(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	server, err := cloud.AddServer("node-1", "127.100.0.10")
@@ -179,7 +179,7 @@ func TestServersGetThePortsThatMembersAreFoundBy(t *testing.T) {
 	}
 }
 
-func TestOwnHandlersAreNotBooked(t *testing.T) {
+func TestRequestLog_LeavesOutOwnHandlers(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	cloud.Handle("/own/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
@@ -196,7 +196,7 @@ func TestOwnHandlersAreNotBooked(t *testing.T) {
 	if err := answer.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if answer.StatusCode != http.StatusTeapot || len(cloud.Books.Requests()) != 0 {
-		t.Errorf("%d, booked %v", answer.StatusCode, cloud.Books.Requests())
+	if answer.StatusCode != http.StatusTeapot || len(cloud.RequestLog.Requests()) != 0 {
+		t.Errorf("%d, booked %v", answer.StatusCode, cloud.RequestLog.Requests())
 	}
 }

@@ -95,7 +95,7 @@ type Foreign struct {
 	Every time.Duration
 }
 
-// Act lets somebody else send a request, past the books and the faults. It
+// Act lets somebody else send a request, past the request log and the faults. It
 // tells the answer of the first time. With Every it is a condition; its ID is
 // empty otherwise.
 func (c *Cloud) Act(actor Foreign) (id string, status int, answer []byte, err error) {

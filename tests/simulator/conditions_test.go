@@ -46,7 +46,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func TestThePortIsShutForAWhile(t *testing.T) {
+func TestConditions_ShutPortForAWhile(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
 	cloud := start(t, simulator.Options{Clock: clock})
@@ -69,7 +69,7 @@ func TestThePortIsShutForAWhile(t *testing.T) {
 	eventually(t, "the door stays shut", func() bool { return versions(t, cloud) == nil })
 }
 
-func TestOpenConnectionsAreLostWithThePort(t *testing.T) {
+func TestConditions_EndOpenConnectionsWithPort(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	service := client(t, cloud, cloud.Account)
@@ -90,7 +90,7 @@ func TestOpenConnectionsAreLostWithThePort(t *testing.T) {
 	}
 }
 
-func TestPoolsAndQuotasRunOut(t *testing.T) {
+func TestConditions_ExhaustPoolsAndQuotas(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	create := func() string {
@@ -125,7 +125,7 @@ func TestPoolsAndQuotasRunOut(t *testing.T) {
 	}
 }
 
-func TestTheCatalogMovesAndCellsBreak(t *testing.T) {
+func TestConditions_MoveCatalogAndBreakCells(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	leadsTo := func(base string) bool {
@@ -146,7 +146,7 @@ func TestTheCatalogMovesAndCellsBreak(t *testing.T) {
 	}
 }
 
-func TestALoadBalancerIsHeldInAStatus(t *testing.T) {
+func TestConditions_HoldLoadBalancerInStatus(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
 	cloud := start(t, simulator.Options{Clock: clock})
@@ -166,7 +166,7 @@ func TestALoadBalancerIsHeldInAStatus(t *testing.T) {
 	}
 }
 
-func TestSomebodyElseLocksALoadBalancerInALoop(t *testing.T) {
+func TestConditions_LockLoadBalancerByForeignClientInLoop(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
 	cloud := start(t, simulator.Options{Clock: clock, Delays: map[string]octavia.Delays{"": {Update: time.Second}}})
@@ -175,7 +175,7 @@ func TestSomebodyElseLocksALoadBalancerInALoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cloud.Books.Reset()
+	cloud.RequestLog.Reset()
 	id, status, _, err := cloud.Act(simulator.Foreign{
 		Method: http.MethodPut, Path: "/load-balancer/v2.0/lbaas/loadbalancers/" + lb.ID,
 		Body: json.RawMessage(`{"loadbalancer": {"description": "mine now"}}`), Every: time.Second,
@@ -189,19 +189,19 @@ func TestSomebodyElseLocksALoadBalancerInALoop(t *testing.T) {
 		if !gophercloud.ResponseCodeIs(err, http.StatusConflict) {
 			t.Errorf("the load balancer is not locked: %v", err)
 		}
-		locked := cloud.Books.PendingCycles(lb.ID)
+		locked := cloud.RequestLog.PendingCycles(lb.ID)
 		eventually(t, "it was locked only once", func() bool {
 			clock.Step(100 * time.Millisecond)
-			return cloud.Books.PendingCycles(lb.ID) > locked
+			return cloud.RequestLog.PendingCycles(lb.ID) > locked
 		})
 	}
 	cloud.Faults.Remove(id)
-	if writes := cloud.Books.Count(http.MethodPut, "/load-balancer/v2.0/lbaas/loadbalancers/"+lb.ID); writes != 3 {
-		t.Errorf("the books count %d changes, three are the client's", writes)
+	if writes := cloud.RequestLog.Count(http.MethodPut, "/load-balancer/v2.0/lbaas/loadbalancers/"+lb.ID); writes != 3 {
+		t.Errorf("the request log counts %d changes, three are the client's", writes)
 	}
 }
 
-func TestMinutesTakeMilliseconds(t *testing.T) {
+func TestProfile_KeepsItsDurationsAtHigherSpeed(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{Profile: "real", Speed: 10_000})
 	service := client(t, cloud, cloud.Account)
@@ -219,7 +219,7 @@ func TestMinutesTakeMilliseconds(t *testing.T) {
 	}
 }
 
-func TestProfilesThrowTheSameDiceForTheSameSeed(t *testing.T) {
+func TestProfile_RepeatsItsDurationsForSameSeed(t *testing.T) {
 	t.Parallel()
 	run := func(seed uint64) []time.Duration {
 		clock := clocktesting.NewFakeClock(time.Now())
@@ -253,7 +253,7 @@ func TestProfilesThrowTheSameDiceForTheSameSeed(t *testing.T) {
 	}
 }
 
-func TestTokensKeepToTheClockOfTheirUsers(t *testing.T) {
+func TestCloud_ExpiresTokensByClockOfTheirUsers(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{Speed: 1e6})
 	service := client(t, cloud, cloud.Account)
@@ -262,12 +262,12 @@ func TestTokensKeepToTheClockOfTheirUsers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if cloud.Books.Count(http.MethodPost, "/identity/v3/auth/tokens") != 1 {
+	if cloud.RequestLog.Count(http.MethodPost, "/identity/v3/auth/tokens") != 1 {
 		t.Error("a token ran out at the speed of the cloud")
 	}
 }
 
-func TestOctaviaIsToldWhatOnlyItKnows(t *testing.T) {
+func TestStart_HandsOptionsToOctavia(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{Octavia: func(options *octavia.Options) { options.PageLimit = 1 }})
 	service := client(t, cloud, cloud.Account)

@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-func TestWhatWasAskedForGoesOnWithoutItsClient(t *testing.T) {
+func TestDisconnect_LetsUnansweredRequestFinish(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(time.Now())
 	cloud := start(t, simulator.Options{Clock: clock, VIPPortDelay: time.Minute})

@@ -11,8 +11,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // A test of a controller: the cloud takes a minute or two to make a load
@@ -53,7 +53,7 @@ func Example() {
 	for _, lb := range cloud.Octavia.Snapshot() {
 		fmt.Println(lb.Name, lb.ProvisioningStatus)
 	}
-	fmt.Println("writes:", cloud.Books.Total(books.Writes(), books.About("uid-1")).Count)
+	fmt.Println("writes:", cloud.RequestLog.Total(requestlog.Writes(), requestlog.About("uid-1")).Count)
 	fmt.Println("orphans:", len(cloud.Orphans([]string{"uid-1"}, nil)))
 	// Output:
 	// create answered 504: true

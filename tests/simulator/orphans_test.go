@@ -20,7 +20,7 @@ func kinds(orphans []simulator.Orphan) []string {
 	return list
 }
 
-func TestWhatBelongsToNoLivingServiceIsListed(t *testing.T) {
+func TestOrphans_AreObjectsOfNoLivingService(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	service := client(t, cloud, cloud.Account)
@@ -71,7 +71,7 @@ func TestWhatBelongsToNoLivingServiceIsListed(t *testing.T) {
 	}
 }
 
-func TestPortsThatARefusedCreateLeavesBehindAreListed(t *testing.T) {
+func TestLeakedPorts_AreThoseOfNoLoadBalancer(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	service := client(t, cloud, cloud.Account)

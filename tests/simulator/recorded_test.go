@@ -61,7 +61,7 @@ func recordings() []recording {
 	}
 }
 
-func TestServicesAnswerAsARealCloudDoes(t *testing.T) {
+func TestCloud_AnswersLikeRecordedRealCloud(t *testing.T) {
 	t.Parallel()
 	for _, r := range recordings() {
 		t.Run(r.file, func(t *testing.T) {

@@ -16,9 +16,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
-// TestARestoredCloudShowsWhatWasRecorded loads what a real cloud had, and compares
+// TestRestore_ShowsWhatWasRecorded loads what a real cloud had, and compares
 // what the lists show with what was loaded.
-func TestARestoredCloudShowsWhatWasRecorded(t *testing.T) {
+func TestRestore_ShowsWhatWasRecorded(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "pkg", "loadbalancer", "testdata", "peer-state", "openstack.json"))
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package simulator is a whole OpenStack cloud in one HTTP server on
 // loopback: Keystone, Nova, Neutron, Octavia and Barbican that share their state and
-// speak the real wire API, with books of every request and faults on demand.
+// speak the real wire API, with a log of every request and faults on demand.
 package simulator
 
 import (
@@ -14,24 +14,24 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // Cloud is a running simulator. The services are there to be set up, changed
 // behind the clients' backs, and looked at.
 type Cloud struct {
-	Keystone *keystone.Keystone
-	Neutron  *neutron.Neutron
-	Nova     *nova.Nova
-	Octavia  *octavia.Octavia
-	Barbican *barbican.Barbican
-	Books    *books.Books
-	Faults   *faults.Faults
+	Keystone   *keystone.Keystone
+	Neutron    *neutron.Neutron
+	Nova       *nova.Nova
+	Octavia    *octavia.Octavia
+	Barbican   *barbican.Barbican
+	RequestLog *requestlog.Log
+	Faults     *faults.Faults
 
 	// Account is the first project with its user, Admin one with the role
 	// admin in a project of its own.
@@ -51,7 +51,7 @@ type Cloud struct {
 	options  Options
 	listener net.Listener
 	door     *door
-	api      http.Handler // without books and faults
+	api      http.Handler // without request log and faults
 	mux      *http.ServeMux
 	server   *http.Server
 	served   chan struct{}
@@ -97,11 +97,11 @@ func (c *Cloud) addServices() {
 	c.Neutron = neutron.New(network)
 	c.Nova = nova.New(nova.Options{Clock: o.Clock, Flavors: o.Flavors}, c.Neutron)
 	c.Barbican = barbican.New(barbican.Options{Clock: o.Clock})
-	c.Books = books.New(func(kind, id string) string { return c.Octavia.LoadBalancerOf(kind, id) })
+	c.RequestLog = requestlog.New(func(kind, id string) string { return c.Octavia.LoadBalancerOf(kind, id) })
 	c.Faults = faults.New(o.Clock)
 	c.Faults.SetLatencies(o.Seed, o.Latencies...)
 	c.Octavia = octavia.New(c.octaviaOptions())
-	c.Books.Learn(books.Facts{Project: c.Keystone.ProjectOf})
+	c.RequestLog.Learn(requestlog.Facts{Project: c.Keystone.ProjectOf})
 	c.Account = c.AddAccount(o.Project, o.User)
 	c.Admin = c.addAccount("admin", "admin", []string{"admin", "member", "reader"})
 }
@@ -114,7 +114,7 @@ func (c *Cloud) octaviaOptions() octavia.Options {
 		Release: o.Release, Providers: o.Providers, Delays: pace.delays, Quirks: o.Quirks, Quota: o.Quota,
 		VIPPortDelay: o.VIPPortDelay, ProjectLockTimeout: o.ProjectLockTimeout,
 		Clock: o.Clock, Network: c.Neutron, OnPending: func(id string) {
-			c.Books.CountCycle(id)
+			c.RequestLog.CountCycle(id)
 			pace.next()
 		},
 	}
@@ -157,7 +157,7 @@ func (c *Cloud) statistics(listenerID string) octavia.Statistics {
 }
 
 // mount puts the services below their prefixes. Requests of the cloud's API go
-// through the books and the faults, others do not.
+// through the request log and the faults, others do not.
 func (c *Cloud) mount() {
 	api := http.NewServeMux()
 	api.Handle("/identity/", http.StripPrefix("/identity", c.Keystone))
@@ -171,7 +171,7 @@ func (c *Cloud) mount() {
 	}
 	c.api = api
 	c.mux = http.NewServeMux()
-	c.mux.Handle("/", c.Books.Record(c.Faults.Inject(api)))
+	c.mux.Handle("/", c.RequestLog.Record(c.Faults.Inject(api)))
 }
 
 // settled lets Octavia finish what is due before the network is looked at, so

@@ -15,8 +15,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 func start(t *testing.T, options simulator.Options) *simulator.Cloud {
@@ -72,7 +72,7 @@ func fullCreate(cloud *simulator.Cloud) loadbalancers.CreateOpts {
 	}
 }
 
-func TestLoadBalancerLivesFromOnePostToItsDelete(t *testing.T) {
+func TestCloud_ServesLoadBalancerFromOnePostToItsDelete(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	service := client(t, cloud, cloud.Account)
@@ -107,18 +107,18 @@ func TestLoadBalancerLivesFromOnePostToItsDelete(t *testing.T) {
 	if _, err := cloud.Neutron.Port(lb.VipPortID); err == nil {
 		t.Fatal("the VIP port outlives its load balancer")
 	}
-	if got := cloud.Books.PendingCycles(lb.ID); got != 2 {
+	if got := cloud.RequestLog.PendingCycles(lb.ID); got != 2 {
 		t.Fatalf("%d PENDING cycles, want one for the create and one for the delete", got)
 	}
-	if got := cloud.Books.Count("POST", "/load-balancer/v2.0/lbaas/loadbalancers"); got != 1 {
+	if got := cloud.RequestLog.Count("POST", "/load-balancer/v2.0/lbaas/loadbalancers"); got != 1 {
 		t.Fatalf("%d POSTs", got)
 	}
-	if got := len(cloud.Books.Requests(books.LoadBalancer(lb.ID))); got != 4 {
-		t.Fatalf("%d requests about the load balancer: %+v", got, cloud.Books.Requests())
+	if got := len(cloud.RequestLog.Requests(requestlog.LoadBalancer(lb.ID))); got != 4 {
+		t.Fatalf("%d requests about the load balancer: %+v", got, cloud.RequestLog.Requests())
 	}
 }
 
-func TestProjectsDoNotSeeEachOther(t *testing.T) {
+func TestCloud_HidesProjectsFromEachOther(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	other := cloud.AddAccount("other", "somebody")
@@ -143,7 +143,7 @@ func TestProjectsDoNotSeeEachOther(t *testing.T) {
 	}
 }
 
-func TestRequestsWithoutTokenGetVersionsOnly(t *testing.T) {
+func TestCloud_ServesVersionsOnlyWithoutToken(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{})
 	for path, want := range map[string]int{
@@ -167,7 +167,7 @@ func TestRequestsWithoutTokenGetVersionsOnly(t *testing.T) {
 	}
 }
 
-func TestStartNamesWhatIsWrong(t *testing.T) {
+func TestStart_NamesWrongOption(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]simulator.Options{
 		"release \"liberty\" is unknown": {Release: "liberty"},
@@ -184,7 +184,7 @@ func TestStartNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestCloudConfHoldsWhatIsAskedFor(t *testing.T) {
+func TestCloudConf_HasRequestedSettings(t *testing.T) {
 	t.Parallel()
 	cloud := start(t, simulator.Options{Config: simulator.Config{
 		OmitSubnet: true, LoadBalancer: map[string]string{"lb-provider": "ovn"},

@@ -44,16 +44,16 @@ func base64(text string) string { return encoding.StdEncoding.EncodeToString([]b
 // The rows run one after the other, on one cluster and one cloud: each takes over from
 // the one before, as at a switch, initialises a node, and gives a Service its address
 // and takes it back.
-func TestItStartsAndServesWhereCloudProviderOpenStackRuns(t *testing.T) {
+func TestProgram_StartsAndServesWhereCloudProviderOpenStackRuns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	for _, row := range append(rows(), ownRows(t, w.plane)...) {
-		t.Run(row.name, func(t *testing.T) { w.serve(t, row) })
+	env := newEnvironment(t)
+	for _, row := range append(rows(), ownRows(t, env.plane)...) {
+		t.Run(row.name, func(t *testing.T) { env.serve(t, row) })
 	}
 }
 
-// world is what the rows share.
-type world struct {
+// environment is what the rows share.
+type environment struct {
 	cloud *simulator.Cloud
 	plane *controlplane.ControlPlane
 	image image
@@ -62,7 +62,7 @@ type world struct {
 	sandboxed bool
 }
 
-func newWorld(t *testing.T) *world {
+func newEnvironment(t *testing.T) *environment {
 	t.Helper()
 	// With ovn, load balancers are first looked at after one second and not after five.
 	cloud, err := simulator.Start(simulator.Options{Config: simulator.Config{LoadBalancer: map[string]string{"lb-provider": "ovn"}}})
@@ -70,14 +70,14 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(cloud.Close)
-	w := &world{cloud: cloud, image: readImage(t), plane: controlPlane(t)}
-	grant(t, w.plane)
+	env := &environment{cloud: cloud, image: readImage(t), plane: controlPlane(t)}
+	grant(t, env.plane)
 	missing := namespacesMissing(t.TempDir())
-	if w.sandboxed = missing == nil; !w.sandboxed {
+	if env.sandboxed = missing == nil; !env.sandboxed {
 		t.Logf("without namespaces (%v): every program runs as the user of this test, and sees its files below a prefix", missing)
 	}
 	keystone := encrypted(t, cloud.URL())
-	server, err := url.Parse(w.plane.Config().Host)
+	server, err := url.Parse(env.plane.Config().Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +87,11 @@ func newWorld(t *testing.T) *world {
 	}
 	bundle := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: keystone.Certificate().Raw}))
 	certificate, key := servingPair(t)
-	w.facts = facts{
+	env.facts = facts{
 		plainConf: cloud.CloudConf(), secureConf: strings.Replace(cloud.CloudConf(), cloud.URL(), keystone.URL, 1), caBundle: bundle,
-		apiServer: address, apiServerCA: string(w.plane.Config().CAData), servingCertificate: certificate, servingKey: key,
+		apiServer: address, apiServerCA: string(env.plane.Config().CAData), servingCertificate: certificate, servingKey: key,
 	}
-	return w
+	return env
 }
 
 func controlPlane(t *testing.T) *controlplane.ControlPlane {
@@ -125,18 +125,18 @@ func encrypted(t *testing.T, cloud string) *httptest.Server {
 	return server
 }
 
-func (w *world) serve(t *testing.T, row container) {
-	f := w.facts
-	f.token = token(t.Context(), t, w.plane, row.rights)
+func (env *environment) serve(t *testing.T, row container) {
+	f := env.facts
+	f.token = token(t.Context(), t, env.plane, row.rights)
 	directory := t.TempDir()
 	// Other tests run at the same time on this machine: the port is another one.
-	box, err := row.prepare(w.image, &f, directory, fmt.Sprintf("--secure-port=%d", freePort(t)))
+	box, err := row.prepare(env.image, &f, directory, fmt.Sprintf("--secure-port=%d", freePort(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := strings.ToLower(strings.NewReplacer(" ", "-", ",", "").Replace(row.name))
-	w.addNode(t, name)
-	ccm := w.start(t, box, &f, directory)
+	env.addNode(t, name)
+	ccm := env.start(t, box, &f, directory)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	await := func(check func(context.Context) error) {
@@ -145,21 +145,21 @@ func (w *world) serve(t *testing.T, row container) {
 			t.Fatal(err)
 		}
 	}
-	services := w.plane.Client().CoreV1().Services(metav1.NamespaceDefault)
+	services := env.plane.Client().CoreV1().Services(metav1.NamespaceDefault)
 	if _, err := services.Create(ctx, service(name), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	await(func(ctx context.Context) error {
-		_, err := cluster.ExternalIP(ctx, w.plane.Client(), metav1.NamespaceDefault, name)
+		_, err := cluster.ExternalIP(ctx, env.plane.Client(), metav1.NamespaceDefault, name)
 		return err
 	})
-	await(func(ctx context.Context) error { return cluster.Initialized(ctx, w.plane.Client(), name) })
-	await(func(ctx context.Context) error { return w.leads(ctx, row) })
+	await(func(ctx context.Context) error { return cluster.Initialized(ctx, env.plane.Client(), name) })
+	await(func(ctx context.Context) error { return env.leads(ctx, row) })
 	if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	await(func(ctx context.Context) error {
-		return cluster.Gone(ctx, w.plane.Client(), metav1.NamespaceDefault, name)
+		return cluster.Gone(ctx, env.plane.Client(), metav1.NamespaceDefault, name)
 	})
 	ccm.Stop(time.Minute)
 	if err := ccm.Err(); !strings.Contains(err.Error(), "exit status 0") {
@@ -167,7 +167,7 @@ func (w *world) serve(t *testing.T, row container) {
 	}
 }
 
-func (w *world) start(t *testing.T, box sandbox, f *facts, directory string) *process.Process {
+func (w *environment) start(t *testing.T, box sandbox, f *facts, directory string) *process.Process {
 	t.Helper()
 	spec := process.Spec{Name: "the container", LogFile: filepath.Join(directory, "log")}
 	if w.sandboxed {
@@ -192,9 +192,9 @@ func (w *world) start(t *testing.T, box sandbox, f *facts, directory string) *pr
 }
 
 // addNode makes a server and the Node that its kubelet registers.
-func (w *world) addNode(t *testing.T, name string) {
+func (env *environment) addNode(t *testing.T, name string) {
 	t.Helper()
-	server, err := w.cloud.AddServer(name, "")
+	server, err := env.cloud.AddServer(name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func (w *world) addNode(t *testing.T, name string) {
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
 	}
-	if _, err := w.plane.Client().CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+	if _, err := env.plane.Client().CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -219,12 +219,12 @@ func service(name string) *corev1.Service {
 }
 
 // leads is an error while nobody has the lease of the row.
-func (w *world) leads(ctx context.Context, row container) error {
+func (env *environment) leads(ctx context.Context, row container) error {
 	name := "cloud-controller-manager"
 	if row.lease != "" {
 		name = row.lease
 	}
-	lease, err := w.plane.Client().CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
+	lease, err := env.plane.Client().CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config/suggest"
 )
 
-func TestNearest(t *testing.T) {
+func TestNearest_FindsWordWithFewDifferences(t *testing.T) {
 	t.Parallel()
 	known := []string{"subnet-id", "network-id", "node-selector", "lb-method", "flavor-id"}
 	for _, test := range []struct{ word, want string }{
@@ -30,21 +30,21 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestNearestOfNone(t *testing.T) {
+func TestNearest_FindsNothingAmongNone(t *testing.T) {
 	t.Parallel()
 	if got, ok := suggest.Nearest("subnet-id", nil); ok {
 		t.Errorf("found %q among no words", got)
 	}
 }
 
-func TestNearestTakesTheFirstOfEquals(t *testing.T) {
+func TestNearest_TakesFirstOfEquals(t *testing.T) {
 	t.Parallel()
 	if got, _ := suggest.Nearest("subnet-ix", []string{"subnet-ia", "subnet-ib"}); got != "subnet-ia" {
 		t.Errorf("found %q", got)
 	}
 }
 
-func TestNearestAllowsAThirdToDiffer(t *testing.T) {
+func TestNearest_AllowsAThirdToDiffer(t *testing.T) {
 	t.Parallel()
 	const known = "abcdefghi" // nine letters: three may differ
 	for n := range 9 {

@@ -14,7 +14,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-func TestParseReadsEveryKind(t *testing.T) {
+func TestParse_ReadsEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, value string
@@ -101,7 +101,7 @@ func TestParseReadsEveryKind(t *testing.T) {
 	}
 }
 
-func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
+func TestParse_RefusesWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, value, allowed string }{
 		{annotation.AllowReplace, "yes", `"true" or "false"`},
@@ -159,7 +159,7 @@ func TestParseRefusesWhatIsNotAllowed(t *testing.T) {
 
 // What cloud-provider-openstack takes for its default, or hands on to an OpenStack that
 // refuses it, changes nothing of a load balancer at the switch: it counts as not given.
-func TestMalformedValuesOfCloudProviderOpenStackCountAsNotGiven(t *testing.T) {
+func TestParse_TreatsMalformedValuesOfPeerAsNotGiven(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, value, allowed string
@@ -197,7 +197,7 @@ func TestMalformedValuesOfCloudProviderOpenStackCountAsNotGiven(t *testing.T) {
 }
 
 // An address that is released cannot be had again.
-func TestAFloatingIPThatMayBeMeantToBeKeptIsKept(t *testing.T) {
+func TestKeepsFloatingIP_IsTrueForMalformedValue(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"true": true, "false": false, "": false, "True": true, "1": true} {
 		values, _, _ := annotation.Parse(map[string]string{annotation.KeepFloatingIP: value})
@@ -207,7 +207,7 @@ func TestAFloatingIPThatMayBeMeantToBeKeptIsKept(t *testing.T) {
 	}
 }
 
-func TestParseReportsAllErrorsInOneOrder(t *testing.T) {
+func TestParse_ReportsAllErrorsInOneOrder(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		_, _, errs := annotation.Parse(map[string]string{
@@ -227,7 +227,7 @@ func TestParseReportsAllErrorsInOneOrder(t *testing.T) {
 	}
 }
 
-func TestParseBoundsTheValueInErrors(t *testing.T) {
+func TestParse_BoundsValueInErrors(t *testing.T) {
 	t.Parallel()
 	_, _, errs := annotation.Parse(map[string]string{annotation.AllowReplace: strings.Repeat("no ", 1000)})
 	if len(errs) != 1 || len(errs[0].Error()) > 400 {
@@ -235,7 +235,7 @@ func TestParseBoundsTheValueInErrors(t *testing.T) {
 	}
 }
 
-func TestParseAnnouncesWhatHasNoEffect(t *testing.T) {
+func TestParse_ReportsUnknownAnnotations(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, message string }{
 		{annotation.Prefix + "subnet-idd", `there is no such annotation: did you mean "loadbalancer.openstack.org/subnet-id"?`},
@@ -263,7 +263,7 @@ func TestParseAnnouncesWhatHasNoEffect(t *testing.T) {
 	}
 }
 
-func TestParseLeavesOthersAnnotationsAlone(t *testing.T) {
+func TestParse_IgnoresAnnotationsOfOthers(t *testing.T) {
 	t.Parallel()
 	_, notices, errs := annotation.Parse(map[string]string{
 		"service.beta.kubernetes.io/aws-load-balancer-type": "nlb", "example.com/subnet-idd": "x",
@@ -282,7 +282,7 @@ func TestParseLeavesOthersAnnotationsAlone(t *testing.T) {
 	}
 }
 
-func TestTableIsComplete(t *testing.T) {
+func TestTable_IsComplete(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, a := range annotation.Table() {
@@ -321,9 +321,9 @@ func theirs() []string {
 	}
 }
 
-// TestTableKnowsAllOfCloudProviderOpenStack keeps the announcement of those that
+// TestTable_HasAllOfCloudProviderOpenStack keeps the announcement of those that
 // have no effect: without an entry they would be "no such annotation".
-func TestTableKnowsAllOfCloudProviderOpenStack(t *testing.T) {
+func TestTable_HasAllOfCloudProviderOpenStack(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	for _, a := range annotation.Table() {

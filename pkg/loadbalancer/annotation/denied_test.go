@@ -10,7 +10,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
-func TestDeniedAnnotationsAreNamedShortOrWhole(t *testing.T) {
+func TestDenied_AcceptsShortAndWholeNames(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string][]string{
 		"":                                   nil,
@@ -41,7 +41,7 @@ func TestDeniedAnnotationsAreNamedShortOrWhole(t *testing.T) {
 }
 
 // What a cluster that comes from cloud-provider-openstack uses goes on.
-func TestNothingThatCloudProviderOpenStackKnowsIsDeniedByDefault(t *testing.T) {
+func TestDenied_HasNothingOfCloudProviderOpenStackByDefault(t *testing.T) {
 	t.Parallel()
 	key, _ := reflect.TypeFor[config.LoadBalancer]().FieldByName("DenyAnnotations")
 	denied, err := annotation.Denied(key.Tag.Get("default"))

@@ -16,9 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write docs/annotations.md anew")
 
-// TestReferenceIsTrue keeps the documentation of annotations like the table in the
+// TestReference_IsUpToDate keeps the documentation of annotations like the table in the
 // code.
-func TestReferenceIsTrue(t *testing.T) {
+func TestReference_IsUpToDate(t *testing.T) {
 	t.Parallel()
 	const page = "../../../docs/annotations.md"
 	introduction, err := os.ReadFile("testdata/introduction.md")
@@ -40,9 +40,9 @@ func TestReferenceIsTrue(t *testing.T) {
 	}
 }
 
-// TestKeysAreThoseOfCloudConf keeps the link between annotations and cloud.conf
+// TestTable_NamesOnlyKeysOfCloudConf keeps the link between annotations and cloud.conf
 // true.
-func TestKeysAreThoseOfCloudConf(t *testing.T) {
+func TestTable_NamesOnlyKeysOfCloudConf(t *testing.T) {
 	t.Parallel()
 	for _, a := range annotation.Table() {
 		if _, ok := keyOf[config.LoadBalancer](a.Key); !ok && a.Key != "" {

@@ -24,12 +24,12 @@ func unlucky() map[string]faults.Rule {
 	}
 }
 
-// TestOneUnluckyWriteLeavesNothingBehind lets every write of a life go wrong in
+// TestRun_LeavesNothingBehindWhenOneWriteFails lets every write of a life go wrong in
 // every way, one at a time. After that the controller tries again until all is
 // well; nothing may be there twice, and nothing may be left at the end.
 //
 //proves:116
-func TestOneUnluckyWriteLeavesNothingBehind(t *testing.T) {
+func TestRun_LeavesNothingBehindWhenOneWriteFails(t *testing.T) {
 	t.Parallel()
 	for what, rule := range unlucky() {
 		methods := []string{http.MethodPost, http.MethodPut, http.MethodDelete}
@@ -57,10 +57,10 @@ func TestOneUnluckyWriteLeavesNothingBehind(t *testing.T) {
 // liveWith goes through a life with a fault. It reports whether the fault happened.
 func liveWith(t *testing.T, rule faults.Rule) bool {
 	t.Helper()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	for _, service := range []string{"/load-balancer/**", "/network/**"} {
 		rule.Route = service
-		e.cloud.Faults.Add(rule)
+		e.Cloud.Faults.Add(rule)
 	}
 	changed := e.web(443, 8443)
 	changed.Listeners[0].Pool.Members = members(5, 444)
@@ -69,22 +69,22 @@ func liveWith(t *testing.T, rule faults.Rule) bool {
 	changed.FloatingIP = nil
 	for _, desired := range []*model.LoadBalancer{e.web(80, 443), changed, nil} {
 		e.eventually(desired, rule)
-		if n := len(e.cloud.Octavia.Snapshot()); desired != nil && n != 1 {
+		if n := len(e.Cloud.Octavia.Snapshot()); desired != nil && n != 1 {
 			t.Errorf("write %d: %d load balancers", rule.From, n)
 		}
-		if n := len(e.cloud.Neutron.FloatingIPs()); n > 1 {
+		if n := len(e.Cloud.Neutron.FloatingIPs()); n > 1 {
 			t.Errorf("write %d: %d floating IPs", rule.From, n)
 		}
 	}
-	if left := len(e.cloud.Octavia.Snapshot()) + len(e.cloud.Neutron.FloatingIPs()); left > 0 {
+	if left := len(e.Cloud.Octavia.Snapshot()) + len(e.Cloud.Neutron.FloatingIPs()); left > 0 {
 		t.Errorf("write %d: %d objects are left", rule.From, left)
 	}
-	return e.cloud.Faults.Hits() > 0
+	return e.Cloud.Faults.Hits() > 0
 }
 
 // eventually tries until nothing is to do, as the queue of Services does.
-func (e *env) eventually(desired *model.LoadBalancer, rule faults.Rule) {
-	e.t.Helper()
+func (e *environment) eventually(desired *model.LoadBalancer, rule faults.Rule) {
+	e.T.Helper()
 	var last error
 	for range 4 {
 		todo, _, err := e.attempt(desired)
@@ -93,7 +93,7 @@ func (e *env) eventually(desired *model.LoadBalancer, rule faults.Rule) {
 		}
 		last = err
 	}
-	e.t.Errorf("write %d: after four tries still not there; the last error: %v", rule.From, last)
+	e.T.Errorf("write %d: after four tries still not there; the last error: %v", rule.From, last)
 }
 
 // once is a fault that happens once.
@@ -110,8 +110,8 @@ func TestRun_FindsCreationWithoutAnAnswer(t *testing.T) {
 		}
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			e := newEnv(t, simulator.Options{})
-			e.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", rule))
+			e := newEnvironment(t, simulator.Options{})
+			e.Cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", rule))
 			e.reach(e.web(80)) // within one pass
 			if n := e.writes(http.MethodPost, lbaas+"loadbalancers"); n != 1 {
 				t.Errorf("%d creations", n)
@@ -122,8 +122,8 @@ func TestRun_FindsCreationWithoutAnAnswer(t *testing.T) {
 
 func TestRun_RepeatsNoCreationThatIsNotFound(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
-	e.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true}))
+	e := newEnvironment(t, simulator.Options{})
+	e.Cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true}))
 	_, _, err := e.attempt(e.web(80))
 	if err == nil || !apierror.IsUnsure(err) {
 		t.Errorf("error %v, want the lost answer", err)
@@ -136,10 +136,10 @@ func TestRun_RepeatsNoCreationThatIsNotFound(t *testing.T) {
 
 func TestRun_ReturnsBothErrorsWhenACreationCannotBeLookedFor(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	desired := e.web(80)
-	e.cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true, AfterWork: true}))
-	e.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers", Status: http.StatusForbidden})
+	e.Cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", faults.Rule{Drop: true, AfterWork: true}))
+	e.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers", Status: http.StatusForbidden})
 	observed := model.Observed{}
 	_, err := e.run(observed, plan.Diff(desired, observed, plan.Options{}))
 	if !apierror.IsUnsure(err) || !strings.Contains(fmt.Sprint(err), "cannot look for what became of it") {
@@ -152,15 +152,15 @@ func TestRun_FindsFloatingIPWithoutAnAnswer(t *testing.T) {
 	for what, rule := range unlucky() {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			e := newEnv(t, simulator.Options{})
-			e.cloud.Faults.Add(once(http.MethodPost, floatingIPs, rule))
+			e := newEnvironment(t, simulator.Options{})
+			e.Cloud.Faults.Add(once(http.MethodPost, floatingIPs, rule))
 			if rule.AfterWork {
 				e.reach(e.web(80)) // within one pass
 			} else if _, _, err := e.attempt(e.web(80)); !apierror.IsUnsure(err) {
 				t.Errorf("error %v, want the lost answer", err)
 			}
 			e.reach(e.web(80))
-			if n := len(e.cloud.Neutron.FloatingIPs()); n != 1 {
+			if n := len(e.Cloud.Neutron.FloatingIPs()); n != 1 {
 				t.Errorf("%d floating IPs", n)
 			}
 		})
@@ -171,13 +171,13 @@ func TestRun_FindsFloatingIPWithoutAnAnswer(t *testing.T) {
 // quicker than the plan.
 func TestRun_TakesFloatingIPThatAnotherClientPutOnTheVIP(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	internal := e.web(80)
 	internal.FloatingIP = nil
 	observed := e.reach(internal)
 	todo := plan.Diff(e.web(80), observed, plan.Options{})
-	theirs, err := e.cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
-		ProjectID: e.cloud.Account.ProjectID, NetworkID: e.cloud.ExternalNetwork.ID, PortID: observed.LoadBalancer.VIP.PortID,
+	theirs, err := e.Cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
+		ProjectID: e.Cloud.Account.ProjectID, NetworkID: e.Cloud.ExternalNetwork.ID, PortID: observed.LoadBalancer.VIP.PortID,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 // A load balancer serves until the one that takes its place is well in all its parts.
 func TestRun_KeepsOldLoadBalancerUntilItsReplacementIsSound(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{Quirks: simoctavia.Quirks{ChildrenStayPending: true}})
+	e := newEnvironment(t, simulator.Options{Quirks: simoctavia.Quirks{ChildrenStayPending: true}})
 	old := e.web(80)
 	old.Listeners = nil
 	observed := e.reach(old)
@@ -35,7 +35,7 @@ func TestRun_KeepsOldLoadBalancerUntilItsReplacementIsSound(t *testing.T) {
 	if !errors.As(err, &broken) {
 		t.Errorf("error %v, want the parts that are not well", err)
 	}
-	if n := e.writes(http.MethodDelete, lbaas+"loadbalancers/{id}"); n > 0 || len(e.cloud.Octavia.Snapshot()) != 2 {
+	if n := e.writes(http.MethodDelete, lbaas+"loadbalancers/{id}"); n > 0 || len(e.Cloud.Octavia.Snapshot()) != 2 {
 		t.Errorf("the old one was deleted, and its replacement has parts that are not well")
 	}
 }
@@ -56,12 +56,12 @@ func (c *creations) CreateLoadBalancer(ctx context.Context, opts loadbalancers.C
 // both want the same address, and the quota may have room for one.
 func TestRun_CreatesAfterTheFailedLoadBalancerIsGone(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {Delete: 200 * time.Millisecond}}})
+	e := newEnvironment(t, simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {Delete: 200 * time.Millisecond}}})
 	observed := e.reach(e.web(80))
-	if err := e.cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, simoctavia.Error); err != nil {
+	if err := e.Cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, simoctavia.Error); err != nil {
 		t.Fatal(err)
 	}
-	seen := &creations{Octavia: e.applier.Octavia, there: func() int { return len(e.cloud.Octavia.Snapshot()) }}
+	seen := &creations{Octavia: e.applier.Octavia, there: func() int { return len(e.Cloud.Octavia.Snapshot()) }}
 	e.applier.Octavia = seen
 	e.reach(e.web(80))
 	if len(seen.seen) != 1 || seen.seen[0] != 0 {
@@ -83,11 +83,11 @@ func (a *asked) CreateFloatingIP(ctx context.Context, opts floatingips.CreateOpt
 // An address is in the subnet that it is in: Neutron refuses it together with another.
 func TestRun_SendsNoSubnetWithAnAddress(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	network := &asked{Neutron: e.applier.Neutron}
 	e.applier.Neutron = network
 	desired := e.web(80)
-	desired.FloatingIP.Address, desired.FloatingIP.SubnetIDs = "127.200.0.77", []string{e.cloud.Subnet.ID}
+	desired.FloatingIP.Address, desired.FloatingIP.SubnetIDs = "127.200.0.77", []string{e.Cloud.Subnet.ID}
 	observed := model.Observed{}
 	_, _ = e.run(observed, plan.Diff(desired, observed, plan.Options{})) // not every tenant may
 	if len(network.opts) != 1 || network.opts[0].SubnetID != "" || network.opts[0].FloatingIP != "127.200.0.77" {

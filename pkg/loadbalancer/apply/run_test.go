@@ -14,14 +14,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 func TestRun_ReachesEachStateOfALife(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	change := func(what string, change func(*model.LoadBalancer)) {
 		t.Log(what)
 		desired := e.web(80, 443)
@@ -54,7 +54,7 @@ func TestRun_ReachesEachStateOfALife(t *testing.T) {
 	change("a floating IP", func(*model.LoadBalancer) {})
 	e.reach(e.web(443))
 	e.reach(nil)
-	if left := len(e.cloud.Octavia.Snapshot()) + len(e.cloud.Neutron.FloatingIPs()); left > 0 {
+	if left := len(e.Cloud.Octavia.Snapshot()) + len(e.Cloud.Neutron.FloatingIPs()); left > 0 {
 		t.Errorf("%d objects are left", left)
 	}
 }
@@ -65,7 +65,7 @@ func TestRun_ReachesRandomStates(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			e := newEnv(t, simulator.Options{})
+			e := newEnvironment(t, simulator.Options{})
 			r := rand.New(rand.NewPCG(seed, 1))
 			for range 8 {
 				e.reach(e.random(r))
@@ -75,7 +75,7 @@ func TestRun_ReachesRandomStates(t *testing.T) {
 	}
 }
 
-func (e *env) random(r *rand.Rand) *model.LoadBalancer {
+func (e *environment) random(r *rand.Rand) *model.LoadBalancer {
 	ports := []int{80, 443, 8080}
 	r.Shuffle(len(ports), func(i, j int) { ports[i], ports[j] = ports[j], ports[i] })
 	lb := e.web(ports[:1+r.IntN(3)]...)
@@ -133,29 +133,29 @@ func randomSettings(r *rand.Rand, l *model.Listener) {
 
 func TestRun_SendsNothingForAnEmptyPlan(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	observed := e.reach(e.web(80))
-	e.cloud.Books.Reset()
+	e.Cloud.RequestLog.Reset()
 	if _, err := e.run(observed, plan.Plan{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := e.cloud.Books.Requests(); len(got) > 0 {
+	if got := e.Cloud.RequestLog.Requests(); len(got) > 0 {
 		t.Errorf("requests %v", got)
 	}
 }
 
 func TestRun_CreatesInOneWriteBesideTheFloatingIP(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	e.reach(e.web(80, 443))
-	if got := e.cloud.Books.Requests(books.Writes()); len(got) != 2 || got[0].Route != lbaas+"loadbalancers" || got[1].Route != floatingIPs {
+	if got := e.Cloud.RequestLog.Requests(requestlog.Writes()); len(got) != 2 || got[0].Route != lbaas+"loadbalancers" || got[1].Route != floatingIPs {
 		t.Errorf("writes %+v", got)
 	}
 }
 
 func TestRun_CreatesFloatingIPWhileTheLoadBalancerBoots(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Create: time.Hour}}})
+	e := newEnvironment(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Create: time.Hour}}})
 	ctx, cancel := context.WithCancel(e.ctx)
 	ended := make(chan error, 1)
 	todo := plan.Diff(e.web(80), model.Observed{}, plan.Options{})
@@ -163,10 +163,10 @@ func TestRun_CreatesFloatingIPWhileTheLoadBalancerBoots(t *testing.T) {
 		_, err := e.applier.Run(ctx, apply.Request{ID: us(), Plan: todo})
 		ended <- err
 	}()
-	for len(e.cloud.Neutron.FloatingIPs()) == 0 && e.ctx.Err() == nil {
+	for len(e.Cloud.Neutron.FloatingIPs()) == 0 && e.ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	if status := e.cloud.Octavia.Snapshot()[0].ProvisioningStatus; status != "PENDING_CREATE" {
+	if status := e.Cloud.Octavia.Snapshot()[0].ProvisioningStatus; status != "PENDING_CREATE" {
 		t.Errorf("the floating IP waited until the load balancer was %s", status)
 	}
 	cancel()
@@ -178,13 +178,13 @@ func TestRun_CreatesFloatingIPWhileTheLoadBalancerBoots(t *testing.T) {
 // TestRun_FailsWhenTheLoadBalancerFailsOrIsGone lets it fail, or vanish, while it is changed.
 func TestRun_FailsWhenTheLoadBalancerFailsOrIsGone(t *testing.T) {
 	t.Parallel()
-	for what, happens := range map[string]func(*env, string) error{
-		"is ERROR": func(e *env, id string) error { return e.cloud.Octavia.SetProvisioningStatus(id, "ERROR") },
-		"is gone":  func(e *env, id string) error { return e.cloud.Octavia.Remove(id) },
+	for what, happens := range map[string]func(*environment, string) error{
+		"is ERROR": func(e *environment, id string) error { return e.Cloud.Octavia.SetProvisioningStatus(id, "ERROR") },
+		"is gone":  func(e *environment, id string) error { return e.Cloud.Octavia.Remove(id) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			e := newEnv(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Update: time.Hour}}})
+			e := newEnvironment(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Update: time.Hour}}})
 			observed := e.reach(e.web(80))
 			desired := e.web(80)
 			desired.Listeners[0].Pool.Members = members(2, 81)
@@ -193,10 +193,10 @@ func TestRun_FailsWhenTheLoadBalancerFailsOrIsGone(t *testing.T) {
 				_, err := e.run(observed, plan.Diff(desired, observed, plan.Options{}))
 				ended <- err
 			}()
-			for e.cloud.Octavia.Snapshot()[0].ProvisioningStatus != "PENDING_UPDATE" && e.ctx.Err() == nil {
+			for e.Cloud.Octavia.Snapshot()[0].ProvisioningStatus != "PENDING_UPDATE" && e.ctx.Err() == nil {
 				time.Sleep(time.Millisecond)
 			}
-			if err := happens(e, e.cloud.Octavia.Snapshot()[0].ID); err != nil {
+			if err := happens(e, e.Cloud.Octavia.Snapshot()[0].ID); err != nil {
 				t.Fatal(err)
 			}
 			err := <-ended
@@ -210,14 +210,14 @@ func TestRun_FailsWhenTheLoadBalancerFailsOrIsGone(t *testing.T) {
 
 func TestSettle_FailsForChildrenThatAreBrokenOrStayPending(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	lb := e.reach(e.web(80)).LoadBalancer
 	if _, err := e.applier.Settle(e.ctx, lb); err != nil {
 		t.Errorf("when all is well: %v", err)
 	}
 	member := lb.Listeners[0].Pool.Members[1]
 	for _, status := range []string{"ERROR", "PENDING_CREATE"} {
-		if err := e.cloud.Octavia.SetChildStatus(member.ID, status); err != nil {
+		if err := e.Cloud.Octavia.SetChildStatus(member.ID, status); err != nil {
 			t.Fatal(err)
 		}
 		_, err := e.applier.Settle(e.ctx, lb)
@@ -226,10 +226,10 @@ func TestSettle_FailsForChildrenThatAreBrokenOrStayPending(t *testing.T) {
 			t.Errorf("a member in %s: %v", status, err)
 		}
 	}
-	if err := e.cloud.Octavia.SetChildStatus(member.ID, "ACTIVE"); err != nil {
+	if err := e.Cloud.Octavia.SetChildStatus(member.ID, "ACTIVE"); err != nil {
 		t.Fatal(err)
 	}
-	e.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers/{id}/status", Status: http.StatusForbidden})
+	e.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: lbaas + "loadbalancers/{id}/status", Status: http.StatusForbidden})
 	if _, err := e.applier.Settle(e.ctx, lb); err == nil {
 		t.Error("no answer is taken for well")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 func TestBatches_FitARequest(t *testing.T) {
@@ -52,7 +52,7 @@ func TestBatches_EndWithTheLoop(t *testing.T) {
 
 func TestShrink_LeavesOutMembersOnly(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	for _, test := range []struct {
 		members int
 		left    []int // per listener
@@ -96,11 +96,11 @@ func TestShrink_LeavesOutMembersOnly(t *testing.T) {
 // of them new and some gone, in a cloud that refuses long requests.
 func TestRun_SendsMembersBeyondTheLimitInBatches(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	few := e.web(80)
 	few.Listeners[0].Pool.Members = members(5, 80)
 	e.reach(few)
-	e.cloud.Books.Reset()
+	e.Cloud.RequestLog.Reset()
 	many := e.web(80)
 	many.Listeners[0].Pool.Members = members(4000, 80)[2:]
 	todo, observed, err := e.attempt(many)
@@ -109,8 +109,8 @@ func TestRun_SendsMembersBeyondTheLimitInBatches(t *testing.T) {
 	}
 	e.nothingToDo(many, observed)
 	e.nothingToDo(many, e.observe())
-	writes := e.cloud.Books.Requests(books.Writes())
-	batches := slices.DeleteFunc(slices.Clone(writes), func(r books.Request) bool { return r.Method != http.MethodPut })
+	writes := e.Cloud.RequestLog.Requests(requestlog.Writes())
+	batches := slices.DeleteFunc(slices.Clone(writes), func(r requestlog.Request) bool { return r.Method != http.MethodPut })
 	if len(batches) < 2 || len(batches) > 3 || len(writes)-len(batches) != 2 {
 		t.Errorf("%d batches and %d other writes, want 2 and 2: %+v", len(batches), len(writes)-len(batches), writes)
 	}
@@ -123,15 +123,15 @@ func TestRun_SendsMembersBeyondTheLimitInBatches(t *testing.T) {
 
 func TestRun_SendsMembersWithinTheLimitInOneBatch(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	e.reach(e.web(80))
-	e.cloud.Books.Reset()
+	e.Cloud.RequestLog.Reset()
 	desired := e.web(80)
 	desired.Listeners[0].Pool.Members = slices.DeleteFunc(members(300, 80), func(m model.Member) bool { return m.Name == "node-1" })
 	if _, _, err := e.attempt(desired); err != nil {
 		t.Fatal(err)
 	}
-	if writes := e.cloud.Books.Requests(books.Writes()); len(writes) != 1 {
+	if writes := e.Cloud.RequestLog.Requests(requestlog.Writes()); len(writes) != 1 {
 		t.Errorf("writes %+v", writes)
 	}
 	e.nothingToDo(desired, e.observe())

@@ -33,7 +33,7 @@ func copied[T any](t *testing.T, original T) (clone T) {
 
 func TestRun_ChangesNothingOfItsRequest(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	first, other := e.web(80, 443), e.web(443, 8443)
 	other.FloatingIP = nil
 	other.Listeners[0].AllowedCIDRs = []string{"10.0.0.0/8"}
@@ -60,14 +60,14 @@ func TestRun_ChangesNothingOfItsRequest(t *testing.T) {
 
 func TestRun_ReturnsWhatTheCloudHasBesideAnErrorOfChildren(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{Quirks: octavia.Quirks{ChildrenStayPending: true}})
+	e := newEnvironment(t, simulator.Options{Quirks: octavia.Quirks{ChildrenStayPending: true}})
 	desired := e.web(80)
 	after, err := e.run(model.Observed{}, plan.Diff(desired, model.Observed{}, plan.Options{}))
 	var broken *apply.ChildrenError
 	if !errors.As(err, &broken) {
 		t.Fatalf("error %v, want the parts that are not well", err)
 	}
-	made := e.cloud.Octavia.Snapshot()[0]
+	made := e.Cloud.Octavia.Snapshot()[0]
 	if lb := after.LoadBalancer; lb == nil || lb.ID != made.ID || lb.Status.Provisioning != made.ProvisioningStatus || lb.FloatingIP == nil {
 		t.Fatalf("the state has %+v", lb)
 	}
@@ -78,13 +78,13 @@ func TestRun_ReturnsWhatTheCloudHasBesideAnErrorOfChildren(t *testing.T) {
 
 func TestRun_ReturnsWhatWasMadeBesideAnyError(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
-	e.cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: floatingIPs, Status: http.StatusForbidden})
+	e := newEnvironment(t, simulator.Options{})
+	e.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: floatingIPs, Status: http.StatusForbidden})
 	after, err := e.run(model.Observed{}, plan.Diff(e.web(80), model.Observed{}, plan.Options{}))
 	if err == nil {
 		t.Fatal("no error, want that of the floating IP")
 	}
-	if made := e.cloud.Octavia.Snapshot(); len(made) != 1 || after.LoadBalancer == nil || after.LoadBalancer.ID != made[0].ID {
+	if made := e.Cloud.Octavia.Snapshot(); len(made) != 1 || after.LoadBalancer == nil || after.LoadBalancer.ID != made[0].ID {
 		t.Errorf("the state has %+v, the cloud %d load balancers", after.LoadBalancer, len(made))
 	}
 }
@@ -93,7 +93,7 @@ func TestRun_ReturnsWhatWasMadeBesideAnyError(t *testing.T) {
 // the small form, and is carried out as it was planned.
 func TestRun_CarriesOutBatchesThatHaveWaited(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	e.reach(e.web(80, 443, 8443))
 	desired := e.web(80, 443, 8443)
 	for i := range desired.Listeners {
@@ -104,7 +104,7 @@ func TestRun_CarriesOutBatchesThatHaveWaited(t *testing.T) {
 
 func TestRun_ReportsProgressBeforeEachWait(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, simulator.Options{})
+	e := newEnvironment(t, simulator.Options{})
 	e.reach(e.web(80, 443))
 	desired, observed := e.web(80, 443), e.observe()
 	for i := range desired.Listeners {

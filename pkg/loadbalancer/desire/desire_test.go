@@ -23,9 +23,9 @@ var update = flag.Bool("update", false, "write the golden files")
 
 const certificate = "https://barbican.example.com/v1/containers/5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
 
-// TestDesiredModels compares whole models with files: what a change of this
+// TestLoadBalancer_MatchesGoldenModels compares whole models with files: what a change of this
 // package changes in the cloud is seen there.
-func TestDesiredModels(t *testing.T) {
+func TestLoadBalancer_MatchesGoldenModels(t *testing.T) {
 	t.Parallel()
 	tcp, udp := v1.ProtocolTCP, v1.ProtocolUDP
 	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
@@ -130,7 +130,7 @@ func prune(tree map[string]any) {
 	}
 }
 
-func TestNamesFollowTheOrderOfThePorts(t *testing.T) {
+func TestLoadBalancer_NumbersListenersInOrderOfPorts(t *testing.T) {
 	t.Parallel()
 	lb := fixture.Desired(t, fixture.Service(fixture.Ports(fixture.Port(v1.ProtocolTCP, 443), fixture.Port(v1.ProtocolTCP, 80))), fixture.Config(), fixture.Amphora())
 	for i, want := range []string{"listener_1_kube_service_rig_default_web", "listener_0_kube_service_rig_default_web"} {
@@ -140,7 +140,7 @@ func TestNamesFollowTheOrderOfThePorts(t *testing.T) {
 	}
 }
 
-func TestBuildIsDeterministicAndLeavesTheServiceAlone(t *testing.T) {
+func TestLoadBalancer_IsDeterministicAndLeavesServiceUnchanged(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Local, fixture.Ports(fixture.Port(v1.ProtocolUDP, 53), fixture.Port(v1.ProtocolTCP, 53)), func(svc *v1.Service) {
 		svc.Spec.LoadBalancerSourceRanges = []string{"192.168.0.0/16", "10.0.0.0/8"}

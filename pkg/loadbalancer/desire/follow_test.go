@@ -49,7 +49,7 @@ func followed(nodePort int32, nodes desire.Followers) []string {
 	return members
 }
 
-func TestAKeptLoadBalancerFollowsTheNodes(t *testing.T) {
+func TestFollow_ChangesMembersWithNodes(t *testing.T) {
 	t.Parallel()
 	unchosen, capped, placed := followers("10.0.0.1", "10.0.0.3"), followers("10.0.0.1", "10.0.0.3", "10.0.0.4"), followers("10.0.0.3")
 	unchosen.Unchosen, capped.Capped, placed.Subnets = true, true, map[string]string{"10.0.0.3": "b"}
@@ -80,7 +80,7 @@ func TestAKeptLoadBalancerFollowsTheNodes(t *testing.T) {
 
 // Where the nodes are the same nothing is to be done; and what is kept asks for nothing
 // that the cloud decides.
-func TestAKeptLoadBalancerIsAsItIs(t *testing.T) {
+func TestFollow_ChangesNothingWhileNodesStay(t *testing.T) {
 	t.Parallel()
 	svc := &v1.Service{Spec: v1.ServiceSpec{Ports: []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080}}}}
 	kept := keptLoadBalancer("10.0.0.1", "10.0.0.2")

@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-func TestTagsStandBesideOursOnEveryPart(t *testing.T) {
+func TestLoadBalancer_AddsTagsToOursOnEveryPart(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Annotated(annotation.Tags, "b,a"), fixture.Annotated(annotation.Monitor, "true"))
 	id := ownership.Identity{ClusterName: "kubernetes", ClusterID: "cluster", ServiceUID: "uid", Namespace: "default", Service: "web"}

@@ -15,7 +15,7 @@ import (
 
 // A Service whose digest is as it was is left alone: so every field of what is desired
 // has to be in it. Here each is changed by itself.
-func TestEveryFieldOfWhatIsDesiredIsInTheDigest(t *testing.T) {
+func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 	t.Parallel()
 	monitor := &model.Monitor{Tags: []string{"t"}}
 	lb := &model.LoadBalancer{
@@ -83,7 +83,7 @@ func change(v reflect.Value, name string, yield func(string, func()) bool) bool 
 
 // Settings that are not part of what is desired are in the digest by themselves, or do
 // not matter to a load balancer that is there. Who adds one has to say which.
-func TestEverySettingIsInTheDigestSomehow(t *testing.T) {
+func TestOf_AccountsForEverySetting(t *testing.T) {
 	t.Parallel()
 	itself := map[string]func(*settings.Settings){
 		"Floating.Pattern":              func(s *settings.Settings) { s.Floating.Pattern = "x" },

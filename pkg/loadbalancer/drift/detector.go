@@ -31,8 +31,8 @@ const (
 
 // Snapshots is what shows the whole project.
 type Snapshots interface {
-	// Look returns a snapshot that is no older than maxAge.
-	Look(ctx context.Context, maxAge time.Duration) (*snapshot.Look, error)
+	// Snapshot returns one that is no older than maxAge.
+	Snapshot(ctx context.Context, maxAge time.Duration) (*snapshot.Snapshot, error)
 }
 
 // Octavia is what is asked of the load balancer service.
@@ -109,17 +109,17 @@ func jitter(d time.Duration) time.Duration {
 
 // detect compares the project with what was applied, once.
 func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName)) {
-	look, err := d.options.Snapshots.Look(ctx, 0)
+	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot look for changes that somebody else made")
 		return
 	}
-	d.options.Store.Sweep(look)
+	d.options.Store.Sweep(snap)
 	for uid, applied := range d.options.Store.AllApplied() {
 		if d.changing(uid, applied) {
 			continue
 		}
-		reason := cmp.Or(d.inspect(ctx, uid, applied, look), d.duplicate(uid, applied, look))
+		reason := cmp.Or(d.inspect(ctx, uid, applied, snap), d.duplicate(uid, applied, snap))
 		if reason != "" && d.mark(uid, applied, reason) {
 			klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
 			drifted(applied.Service)

@@ -112,7 +112,7 @@ func (c *fakeCloud) record(read string) error {
 	return c.readErr
 }
 
-func (c *fakeCloud) Look(context.Context, time.Duration) (*snapshot.Look, error) {
+func (c *fakeCloud) Snapshot(context.Context, time.Duration) (*snapshot.Snapshot, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.looks = append(c.looks, time.Now())
@@ -123,7 +123,7 @@ func (c *fakeCloud) Look(context.Context, time.Duration) (*snapshot.Look, error)
 	if c.seen.ID != "" {
 		all = append(all, c.seen)
 	}
-	return snapshot.NewLook(time.Now(), all, c.floatingIPs), nil
+	return snapshot.Of(time.Now(), all, c.floatingIPs), nil
 }
 
 func (c *fakeCloud) StatusTree(context.Context, string) (*octavia.StatusTree, error) {

@@ -34,15 +34,15 @@ import (
 //	                                          service, which is not repaired, and must be known; again when it is
 //	                                          confirmed, as statuses come late
 //	anything else                             nothing: it is drift
-func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, look *snapshot.Look) string {
-	reason := applied.DriftIn(look)
-	moved := reason == state.ReasonChanged && applied.Contents != nil && applied.FloatingIPDriftIn(look) == ""
-	if reason == "" && !applied.ConfirmableBy(look) || reason != "" && !moved {
+func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Applied, snap *snapshot.Snapshot) string {
+	reason := applied.DriftIn(snap)
+	moved := reason == state.ReasonChanged && applied.Contents != nil && applied.FloatingIPDriftIn(snap) == ""
+	if reason == "" && !applied.ConfirmableBy(snap) || reason != "" && !moved {
 		return reason
 	}
-	seen := look.LoadBalancers[applied.LoadBalancer.ID]
+	seen := snap.LoadBalancers[applied.LoadBalancer.ID]
 	i := inspection{
-		began: look.Began, seen: seen, contents: applied.Contents.Unpack(),
+		began: snap.Began, seen: seen, contents: applied.Contents.Unpack(),
 		moved: moved, health: moved && seen.Operating != applied.Seen.OperatingStatus,
 		others: moved || applied.Seen.ChangedByOthers,
 	}
@@ -131,12 +131,12 @@ func anyMember(lb *model.LoadBalancer, is func(model.Member) bool) bool {
 
 // duplicate returns that a snapshot shows a second load balancer of a Service; "" where
 // there is none, or it is known and left alone, or it is only being made.
-func (d *Detector) duplicate(uid types.UID, applied *state.Applied, look *snapshot.Look) string {
-	if applied.LoadBalancer.Shared != nil || look.Began.Before(applied.Seen.Since) {
+func (d *Detector) duplicate(uid types.UID, applied *state.Applied, snap *snapshot.Snapshot) string {
+	if applied.LoadBalancer.Shared != nil || snap.Began.Before(applied.Seen.Since) {
 		return ""
 	}
 	id := ownership.Identity{ClusterID: d.options.ClusterID, ServiceUID: string(uid)}
-	for _, lb := range look.Tagged(id.ServiceTag()) {
+	for _, lb := range snap.Tagged(id.ServiceTag()) {
 		replaced, _ := ownership.Replaces(lb.Tags)
 		switch {
 		case lb.ID == applied.LoadBalancer.ID, slices.Contains(applied.LoadBalancer.Duplicates, lb.ID), id.Claim(lb.Tags, "") != ownership.Ours:

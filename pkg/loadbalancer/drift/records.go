@@ -88,7 +88,7 @@ func (d *Detector) confirmDue(ctx context.Context) bool {
 	if len(all) == 0 {
 		return true
 	}
-	look, err := d.options.Snapshots.Look(ctx, 0)
+	look, err := d.options.Snapshots.Snapshot(ctx, 0)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot look at load balancers that were changed, trying again", "err", err)
 		return false

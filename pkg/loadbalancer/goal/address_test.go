@@ -10,7 +10,7 @@ import (
 )
 
 // What was written down is where clients look, but no address that was published.
-func TestAddressesOfAServiceThatIsServed(t *testing.T) {
+func TestServedAt_PrefersPublishedToRecordedAddress(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		ingress        []v1.LoadBalancerIngress

@@ -61,7 +61,7 @@ type Cloud struct {
 	Observer  *observe.Observer
 	Watcher   *watcher.Watcher
 	Applier   *apply.Applier
-	Snapshots *snapshot.Inventory
+	Snapshots *snapshot.Reader
 	// Locks are of load balancers, as Services share them.
 	Locks *async.Locks
 }

@@ -43,10 +43,10 @@ func (e *Engine) readFloatingIPs(ctx context.Context, in Inputs, as ownership.Id
 	if observed.LoadBalancer == nil && complete && len(known) == 0 && !hints.Asked.Asked() && hints.PortID == "" {
 		return nil
 	}
-	hints.Spare = e.Store.Get(svc.UID).Made.SpareFloatingIP
+	hints.Unattached = e.Store.Get(svc.UID).Made.UnattachedFloatingIP
 	err = e.Cloud.Observer.FloatingIPs(ctx, as, observed, hints)
 	if err == nil {
-		e.Store.SetSpareFloatingIP(svc.UID, false)
+		e.Store.SetUnattachedFloatingIP(svc.UID, false)
 	}
 	return err
 }

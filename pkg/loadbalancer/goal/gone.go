@@ -81,7 +81,7 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	return have, err
 }
 
-// readFloatingIPs reads all floating IPs of the Service, also spare ones beside the one on
+// readFloatingIPs reads all floating IPs of the Service, also unattached ones beside the one on
 // the VIP.
 func (g *Gone) readFloatingIPs(ctx context.Context, have Observation) error {
 	var hints observe.FloatingIPHints

@@ -22,7 +22,7 @@ import (
 // members that there are: the status tree has both. That is one request in place of one for
 // each pool and some more.
 
-// anyAge takes the last look, however old: what was written down was compared with it, or
+// anyAge takes the last snapshot, however old: what was written down was compared with it, or
 // with an earlier one.
 const anyAge = 1 << 62 * time.Nanosecond
 
@@ -33,19 +33,19 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	if applied.Digests.Nodeless == "" || !ok || a.in.Settings.Access.SecurityGroupMode != "" || applied.Digests.Nodeless != digest.Of(template, a.in.Settings, nil) {
 		return nil, nil
 	}
-	look, err := a.e.Cloud.Snapshots.Look(ctx, anyAge)
+	snap, err := a.e.Cloud.Snapshots.Snapshot(ctx, anyAge)
 	if err != nil {
 		return nil, err
 	}
 	known := applied.LoadBalancer
-	listed, there := look.LoadBalancers[known.ID]
-	if !there || applied.FloatingIPDriftIn(look) != "" {
-		return nil, nil // the last look is a later one than the fingerprint was compared with
+	listed, there := snap.LoadBalancers[known.ID]
+	if !there || applied.FloatingIPDriftIn(snap) != "" {
+		return nil, nil // the last snapshot is a later one than the fingerprint was compared with
 	}
 	if !a.provenOwn(listed) {
 		return nil, nil // what is written down proves nothing
 	}
-	fip, ok := a.rebuildFloatingIP(look, known.FloatingIPID)
+	fip, ok := a.rebuildFloatingIP(snap, known.FloatingIPID)
 	if !ok {
 		return nil, nil
 	}
@@ -68,7 +68,7 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	return &model.Observed{LoadBalancer: &lb}, nil
 }
 
-// provenOwn reports whether a load balancer of a look is surely the Service's own: by its
+// provenOwn reports whether a load balancer of a snapshot is surely the Service's own: by its
 // tags or, where cloud-provider-openstack made it, by its name and the annotation.
 func (a *Asked) provenOwn(lb snapshot.LoadBalancer) bool {
 	switch a.in.ID.Claim(lb.Tags, "") {
@@ -82,13 +82,13 @@ func (a *Asked) provenOwn(lb snapshot.LoadBalancer) bool {
 }
 
 // rebuildFloatingIP returns the floating IP that was written down, nil for none. It is
-// false when whose that is depends on who made the load balancer, which a look does not
+// false when whose that is depends on who made the load balancer, which a snapshot does not
 // tell.
-func (a *Asked) rebuildFloatingIP(look *snapshot.Look, id string) (*model.FloatingIP, bool) {
+func (a *Asked) rebuildFloatingIP(snap *snapshot.Snapshot, id string) (*model.FloatingIP, bool) {
 	if id == "" {
 		return nil, true
 	}
-	seen := look.FloatingIPs[id]
+	seen := snap.FloatingIPs[id]
 	owned := a.in.ID.OwnsFloatingIPOnVIP(seen.Description, false)
 	if owned != a.in.ID.OwnsFloatingIPOnVIP(seen.Description, true) {
 		return nil, false

@@ -17,7 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// maxSnapshotAge is how old a look at the whole cloud may be for Services of a process that
+// maxSnapshotAge is how old a snapshot of the whole cloud may be for Services of a process that
 // has just started: they share one.
 const maxSnapshotAge = time.Minute
 
@@ -110,16 +110,16 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	if settings.LoadBalancer.ID != "" && settings.LoadBalancer.ID != written.LoadBalancerID {
 		return nil, nil // it is to move
 	}
-	look, err := a.e.Cloud.Snapshots.Look(ctx, maxSnapshotAge)
+	snap, err := a.e.Cloud.Snapshots.Snapshot(ctx, maxSnapshotAge)
 	if err != nil {
 		return nil, err
 	}
-	lb, there := look.LoadBalancers[written.LoadBalancerID]
+	lb, there := snap.LoadBalancers[written.LoadBalancerID]
 	if !there || lb.Status != octavia.StatusActive || !lb.UpdatedAt.Equal(written.UpdatedAt) {
 		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.UpdatedAt)
 		return nil, nil
 	}
-	if a.e.Store.Get(svc.UID).Made.Touched || look.Named(lb.Name) > 1 {
+	if a.e.Store.Get(svc.UID).Made.Touched || snap.Named(lb.Name) > 1 {
 		return nil, nil // something was begun, by this process or the last one, and perhaps not ended
 	}
 	applied := &state.Applied{
@@ -131,18 +131,18 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
 			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID,
 		},
-		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: look.Began, Confirmed: true},
+		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began, Confirmed: true},
 		Annotated: state.Annotated{Fingerprint: true, Address: true},
 	}
-	if applied.FloatingIPDriftIn(look) != "" {
+	if applied.FloatingIPDriftIn(snap) != "" {
 		return nil, nil // the floating IP is not as it was written down
 	}
-	if !settings.Floating.Keep && a.spareFloatingIP(look) {
-		a.e.Store.SetSpareFloatingIP(svc.UID, true)
+	if !settings.Floating.Keep && a.hasUnattachedFloatingIP(snap) {
+		a.e.Store.SetUnattachedFloatingIP(svc.UID, true)
 		return nil, nil // left by a change of it that was not ended, and taken back since
 	}
 	if settings.FloatingIP() && written.FloatingIPID != "" {
-		applied.Address = look.FloatingIPs[written.FloatingIPID].Address
+		applied.Address = snap.FloatingIPs[written.FloatingIPID].Address
 	}
 	want, have := settings.Ingress(applied.Address), svc.Status.LoadBalancer.Ingress[0]
 	if want.IP != have.IP || want.Hostname != have.Hostname {
@@ -151,9 +151,9 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	return applied, nil
 }
 
-// spareFloatingIP reports whether a look shows a floating IP of the Service's on no port.
-func (a *Asked) spareFloatingIP(look *snapshot.Look) bool {
-	return slices.ContainsFunc(look.Described(a.in.ID.FloatingIPDescription()), func(fip snapshot.FloatingIP) bool { return fip.PortID == "" })
+// hasUnattachedFloatingIP reports whether a snapshot shows a floating IP of the Service's on no port.
+func (a *Asked) hasUnattachedFloatingIP(snap *snapshot.Snapshot) bool {
+	return slices.ContainsFunc(snap.Described(a.in.ID.FloatingIPDescription()), func(fip snapshot.FloatingIP) bool { return fip.PortID == "" })
 }
 
 // securityGroupsKept reports whether the security groups of a Service that asks for what

@@ -9,7 +9,7 @@ import (
 )
 
 // Nobody asks again for the ports of servers that an autoscaler has deleted.
-func TestCacheForgetsWhatNobodyAsksFor(t *testing.T) {
+func TestCache_DropsExpiredEntriesNobodyAsksFor(t *testing.T) {
 	t.Parallel()
 	clk := clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0))
 	c := newCache[int](clk, 10*time.Minute)
@@ -31,7 +31,7 @@ func TestCacheForgetsWhatNobodyAsksFor(t *testing.T) {
 	}
 }
 
-func TestCacheHoldsAllThatIsValid(t *testing.T) {
+func TestCache_HoldsAllValidEntries(t *testing.T) {
 	t.Parallel()
 	c := newCache[int](clocktesting.NewFakeClock(time.Unix(1_800_000_000, 0)), 10*time.Minute)
 	for i := range 10_000 {

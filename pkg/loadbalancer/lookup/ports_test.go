@@ -23,9 +23,9 @@ func (s *slowList) PortsOfDevices(context.Context, []string) ([]neutron.Port, er
 	return []neutron.Port{listed}, nil
 }
 
-func TestListOfPortsThatComesLateDoesNotHideAChange(t *testing.T) {
+func TestNodePorts_KeepNewestRevisionWhenListIsLate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Topology{})
+	env := newEnvironment(t, simulator.Topology{})
 	at := func(revision int, groups ...string) neutron.Port {
 		return neutron.Port{ID: "port", DeviceID: "server", Revision: &revision, SecurityGroups: groups}
 	}
@@ -37,7 +37,7 @@ func TestListOfPortsThatComesLateDoesNotHideAChange(t *testing.T) {
 		"changed before the list was made": {at(3, "ours", "theirs"), at(2, "ours"), 3},
 	} {
 		list := &slowList{port: c.listed}
-		reader := lookup.New(list, nil, nil, w.clock, age)
+		reader := lookup.New(list, nil, nil, env.clock, age)
 		list.meanwhile = func() { reader.KeepPort(c.kept) }
 		for range 2 { // read, and then remembered
 			found, err := reader.NodePorts(t.Context(), []string{"server"})

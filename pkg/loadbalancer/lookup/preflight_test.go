@@ -24,15 +24,15 @@ import (
 
 func TestProvider_IsAskedForOnlyWhereTheServiceNamesIt(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Topology{})
+	env := newEnvironment(t, simulator.Topology{})
 	for name, test := range map[string]struct {
 		asked   bool
 		refused bool
 	}{
 		"amphora": {true, false}, "nobody": {true, true}, "of cloud.conf": {false, false},
 	} {
-		s := w.internal(func(s *settings.Settings) { s.LoadBalancer.Provider, s.LoadBalancer.ProviderAsked = name, test.asked })
-		err := w.reader.Provider(t.Context(), s)
+		s := env.internal(func(s *settings.Settings) { s.LoadBalancer.Provider, s.LoadBalancer.ProviderAsked = name, test.asked })
+		err := env.reader.Provider(t.Context(), s)
 		var invalid *field.Error
 		if errors.As(err, &invalid) != test.refused || err != nil && !test.refused {
 			t.Errorf("%s: %v", name, err)
@@ -47,7 +47,7 @@ func TestProvider_IsAskedForOnlyWhereTheServiceNamesIt(t *testing.T) {
 // subnet where somebody names one.
 func TestFamilies_RefusesMembersOfAnotherFamilyThanTheVIP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, simulator.Topology{})
+	env := newEnvironment(t, simulator.Topology{})
 	ports := []v1.ServicePort{{Protocol: v1.ProtocolTCP, Port: 80}}
 	six := &model.LoadBalancer{VIP: model.VIP{Address: "2001:db8::1"}}
 	four := &model.LoadBalancer{VIP: model.VIP{Address: "203.0.113.1"}}
@@ -63,9 +63,9 @@ func TestFamilies_RefusesMembersOfAnotherFamilyThanTheVIP(t *testing.T) {
 		"another, by the VIP subnet": {"ovn", v1.IPv6Protocol, nil, true},
 		"one family, by the subnet":  {"ovn", v1.IPv4Protocol, nil, false},
 	} {
-		s := w.internal(func(s *settings.Settings) { s.Traffic.Ports, s.Family = ports, test.family })
+		s := env.internal(func(s *settings.Settings) { s.Traffic.Ports, s.Family = ports, test.family })
 		facts := desire.Facts{Driver: driver.Of(test.provider, octavia.Version{Major: 2, Minor: 30}), VIPSubnetID: s.VIP.SubnetID}
-		if err := w.reader.Families(t.Context(), s, facts, test.existing); (err != nil) != test.refused {
+		if err := env.reader.Families(t.Context(), s, facts, test.existing); (err != nil) != test.refused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

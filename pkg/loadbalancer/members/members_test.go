@@ -19,7 +19,7 @@ func addresses(backends []members.Backend) (all []string) {
 	return all
 }
 
-func TestBackends(t *testing.T) {
+func TestSelect_ReturnsNodesByAddressOfFamily(t *testing.T) {
 	t.Parallel()
 	v6 := fixture.Families(v1.IPv6Protocol)
 	for _, test := range []struct {
@@ -96,7 +96,7 @@ func TestBackends(t *testing.T) {
 
 func v6service() *v1.Service { return fixture.Service(fixture.Families(v1.IPv6Protocol)) }
 
-func TestNoBackendIsAnError(t *testing.T) {
+func TestSelect_FailsWithoutBackend(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what  string
@@ -121,7 +121,7 @@ func TestNoBackendIsAnError(t *testing.T) {
 	}
 }
 
-func TestBackendsLeavesItsArgumentAlone(t *testing.T) {
+func TestSelect_LeavesItsArgumentUnchanged(t *testing.T) {
 	t.Parallel()
 	nodes := []*v1.Node{fixture.Node("b", "10.0.0.2"), fixture.Node("a", "10.0.0.1")}
 	if _, _, err := members.Select(fixture.Settings(t, fixture.Service(), fixture.Config()), nodes); err != nil {

@@ -40,7 +40,7 @@ func picked(t *testing.T, uid string, most int, nodes []*v1.Node) (names []strin
 	return names
 }
 
-func TestMaxMembersComesFromWhereItShould(t *testing.T) {
+func TestMaxMembers_PreferAnnotationToClassToSection(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what           string
@@ -68,7 +68,7 @@ func TestMaxMembersComesFromWhereItShould(t *testing.T) {
 	}
 }
 
-func TestASubsetIsSpreadOverTheZones(t *testing.T) {
+func TestSelect_SpreadsSubsetOverZones(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ nodes, zones, most int }{{100, 3, 10}, {100, 3, 9}, {100, 1, 10}, {20, 7, 3}} {
 		names := picked(t, "uid", test.most, zoned(test.nodes, test.zones))
@@ -89,7 +89,7 @@ func TestASubsetIsSpreadOverTheZones(t *testing.T) {
 	}
 }
 
-func TestASubsetIsNoSmallerThanItMustBe(t *testing.T) {
+func TestSelect_PicksAsManyMembersAsAllowed(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int]int{0: 12, 1: 1, 11: 11, 12: 12, 13: 12} {
 		if got := len(picked(t, "uid", most, zoned(12, 5))); got != want {
@@ -104,8 +104,8 @@ func TestASubsetIsNoSmallerThanItMustBe(t *testing.T) {
 	}
 }
 
-// TestASubsetChangesByOneMember lets nodes come and go at random.
-func TestASubsetChangesByOneMember(t *testing.T) {
+// TestSelect_ChangesSubsetByOneMemberPerNode lets nodes come and go at random.
+func TestSelect_ChangesSubsetByOneMemberPerNode(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, seed))
@@ -136,7 +136,7 @@ func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
-func TestServicesSpreadOverTheNodes(t *testing.T) {
+func TestSelect_SpreadsServicesOverNodes(t *testing.T) {
 	t.Parallel()
 	const services, most, nodes = 300, 5, 50
 	load := map[string]int{}
@@ -156,7 +156,7 @@ func TestServicesSpreadOverTheNodes(t *testing.T) {
 	}
 }
 
-func TestASubsetDoesNotDependOnTheOrderOfNodes(t *testing.T) {
+func TestSelect_PicksSameSubsetInAnyOrderOfNodes(t *testing.T) {
 	t.Parallel()
 	nodes := zoned(50, 3)
 	want := picked(t, "uid", 7, nodes)

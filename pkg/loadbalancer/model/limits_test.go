@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-func TestLimitChanges(t *testing.T) {
+func TestLimitChanges_OmitLimitsThatNobodyAskedFor(t *testing.T) {
 	t.Parallel()
 	unasked := func(v int) model.Limit { return model.Limit{Value: v} }
 	asked := func(v int) model.Limit { return model.Limit{Value: v, Asked: true} }
@@ -36,7 +36,7 @@ func TestLimitChanges(t *testing.T) {
 	}
 }
 
-func TestMarksSayWhatWasAskedFor(t *testing.T) {
+func TestLimits_MarkWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	limits := model.Limits{TimeoutClientData: model.Limit{Value: 1, Asked: true}, ConnectionLimit: model.Limit{Value: 2, Asked: true}}
 	const text = "Set by Kubernetes: connection_limit, timeout_client_data"

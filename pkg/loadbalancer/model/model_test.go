@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-func TestListenersShareNoTransportAndPort(t *testing.T) {
+func TestListener_HasKeyOfTransportAndPort(t *testing.T) {
 	t.Parallel()
 	for protocol, want := range map[model.Protocol]string{
 		model.TCP: "TCP/443", model.HTTP: "TCP/443", model.HTTPS: "TCP/443", model.TerminatedHTTPS: "TCP/443",
@@ -21,7 +21,7 @@ func TestListenersShareNoTransportAndPort(t *testing.T) {
 	}
 }
 
-func TestListenerIsFoundByItsKey(t *testing.T) {
+func TestListener_IsFoundByItsKey(t *testing.T) {
 	t.Parallel()
 	lb := &model.LoadBalancer{Listeners: []model.Listener{
 		{Name: "udp", Protocol: model.UDP, Port: 53}, {Name: "https", Protocol: model.TerminatedHTTPS, Port: 443},
@@ -38,7 +38,7 @@ func TestListenerIsFoundByItsKey(t *testing.T) {
 	}
 }
 
-func TestSortMakesEqualLoadBalancersEqual(t *testing.T) {
+func TestSort_MakesEqualLoadBalancersEqual(t *testing.T) {
 	t.Parallel()
 	members := []model.Member{
 		{Address: "10.0.0.1", Port: 1}, {Address: "10.0.0.1", Port: 2}, {Address: "10.0.0.2", Port: 1},
@@ -71,7 +71,7 @@ func TestSortMakesEqualLoadBalancersEqual(t *testing.T) {
 	}
 }
 
-func TestCanonicalCIDRs(t *testing.T) {
+func TestCanonicalCIDRs_AreSortedUniqueAndEmptyForEverybody(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ given, want []string }{
 		{nil, nil},
@@ -91,7 +91,7 @@ func TestCanonicalCIDRs(t *testing.T) {
 	}
 }
 
-func TestStatus(t *testing.T) {
+func TestStatus_FollowsProvisioningStatusOnly(t *testing.T) {
 	t.Parallel()
 	for provisioning, want := range map[string]struct{ pending, failed, sound bool }{
 		"":               {sound: true},
@@ -109,7 +109,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-func TestUnsoundListsEveryKindOfChild(t *testing.T) {
+func TestUnsound_ListsEveryKindOfChild(t *testing.T) {
 	t.Parallel()
 	failed, pending := model.Status{Provisioning: "ERROR"}, model.Status{Provisioning: "PENDING_CREATE"}
 	lb := &model.LoadBalancer{

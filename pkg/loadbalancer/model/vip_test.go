@@ -7,7 +7,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-func TestVIPSettingsOver(t *testing.T) {
+func TestVIPSettings_OverrideOnlyWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	there := model.VIPSettings{QoSPolicyID: "qos", SecurityGroupIDs: []string{"a"}}
 	for _, test := range []struct{ asked, want model.VIPSettings }{
@@ -22,9 +22,9 @@ func TestVIPSettingsOver(t *testing.T) {
 	}
 }
 
-// TestVIPsWithoutSettingsAreWrittenAsBefore: else every load balancer would be read
+// TestVIP_MarshalsAsBeforeWithoutSettings: else every load balancer would be read
 // anew after an update of the controller.
-func TestVIPsWithoutSettingsAreWrittenAsBefore(t *testing.T) {
+func TestVIP_MarshalsAsBeforeWithoutSettings(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(model.VIP{})
 	if err != nil {

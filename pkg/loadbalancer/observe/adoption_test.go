@@ -101,7 +101,7 @@ func (in *inherited) adopt(svc *v1.Service) *model.LoadBalancer {
 	return lb
 }
 
-func TestAdoptionNeedsProof(t *testing.T) {
+func TestAdoption_NeedsProof(t *testing.T) {
 	t.Parallel()
 	in := inherit(t, zed)
 	for _, name := range []string{"web-1", "local", "dns"} {
@@ -122,7 +122,7 @@ func TestAdoptionNeedsProof(t *testing.T) {
 	}
 }
 
-func TestAServiceThatSharesAnothersLoadBalancerHasItsListenersThere(t *testing.T) {
+func TestAdoption_FindsOurListenersOnLoadBalancerOfAnotherService(t *testing.T) {
 	t.Parallel()
 	in := inherit(t, zed)
 	svc := in.service("web-shared")
@@ -145,7 +145,7 @@ func TestAServiceThatSharesAnothersLoadBalancerHasItsListenersThere(t *testing.T
 	}
 }
 
-func TestASharedLoadBalancerIsOursInPart(t *testing.T) {
+func TestAdoption_TakesOnlyOurPartOfSharedLoadBalancer(t *testing.T) {
 	t.Parallel()
 	in := inherit(t, zed)
 	lb := in.adopt(in.service("web-1"))
@@ -178,7 +178,7 @@ func TestASharedLoadBalancerIsOursInPart(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadOfALocalService(t *testing.T) {
+func TestAdoption_ReadsAllOfLocalService(t *testing.T) {
 	t.Parallel()
 	in := inherit(t, zed)
 	lb := in.adopt(in.service("local"))
@@ -209,7 +209,7 @@ func TestWhatIsReadOfALocalService(t *testing.T) {
 }
 
 // But for the subnet: of all but one it is not known when the status tree is read.
-func TestBothWaysToReadMembersGiveTheSame(t *testing.T) {
+func TestContents_AreSameFromListsAndStatusTree(t *testing.T) {
 	t.Parallel()
 	atHome := cmpopts.IgnoreFields(model.Member{}, "SubnetID", "SubnetUnknown")
 	old, recent := inherit(t, zed), inherit(t, today)
@@ -228,8 +228,8 @@ func TestBothWaysToReadMembersGiveTheSame(t *testing.T) {
 	}
 }
 
-// TestNothingIsRewrittenAtTheTakeover is the promise to who changes the image.
-func TestNothingIsRewrittenAtTheTakeover(t *testing.T) {
+// TestAdoption_RewritesNothing is the promise to who changes the image.
+func TestAdoption_RewritesNothing(t *testing.T) {
 	t.Parallel()
 	in := inherit(t, zed)
 	seconds := func(n int) config.Duration { return config.Duration{Duration: time.Duration(n) * time.Second} }

@@ -40,7 +40,7 @@ func lbOf() *model.LoadBalancer {
 }
 
 //proves:89
-func TestWhichPartsOfAStatusTreeDiffer(t *testing.T) {
+func TestCompare_NamesPartThatDiffers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*model.LoadBalancer, *octavia.StatusTree)

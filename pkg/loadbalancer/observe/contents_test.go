@@ -46,28 +46,28 @@ func full(opts *loadbalancers.CreateOpts) {
 }
 
 // contents reads a load balancer as a list gives it.
-func (w *world) contents(lbID string) *model.LoadBalancer {
-	w.t.Helper()
-	lb, err := w.session.Octavia().LoadBalancer(w.t.Context(), lbID)
+func (env *environment) contents(lbID string) *model.LoadBalancer {
+	env.T.Helper()
+	lb, err := env.session.Octavia().LoadBalancer(env.T.Context(), lbID)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	w.cloud.Books.Reset()
-	observed, err := w.observer.Contents(w.t.Context(), us(), *lb)
+	env.Cloud.RequestLog.Reset()
+	observed, err := env.observer.Contents(env.T.Context(), us(), *lb)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	return observed
 }
 
-func TestContents(t *testing.T) {
+func TestContents_HaveListenersPoolsMonitorsAndMembers(t *testing.T) {
 	t.Parallel()
 	for _, release := range releases() {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, release)
-			made := w.ours(us(), full)
-			lb := w.contents(made.ID)
+			env := newEnvironment(t, release)
+			made := env.ours(us(), full)
+			lb := env.contents(made.ID)
 			active := model.Status{Provisioning: "ACTIVE"}
 			if lb.ID != made.ID || lb.Name != us().Name() || lb.VIP.PortID != made.VipPortID || lb.Status.Provisioning != "ACTIVE" || lb.UpdatedAt.IsZero() {
 				t.Errorf("load balancer %+v", lb)
@@ -100,13 +100,13 @@ func TestContents(t *testing.T) {
 	}
 }
 
-func TestContentsCostsFewRequests(t *testing.T) {
+func TestContents_CostOneRequestPerKindAndPool(t *testing.T) {
 	t.Parallel()
 	common := map[string]int{lbaas + "listeners": 1, lbaas + "pools": 1, lbaas + "healthmonitors": 1, lbaas + "pools/{id}/members": 2}
 	for release, extra := range map[string]string{"zed": lbaas + "loadbalancers/{id}/status", "2026.1": ""} {
-		w := newWorld(t, release)
-		lb := w.ours(us(), full)
-		w.contents(lb.ID)
+		env := newEnvironment(t, release)
+		lb := env.ours(us(), full)
+		env.contents(lb.ID)
 		want := map[string]int{}
 		for route, n := range common {
 			want[route] = n
@@ -114,50 +114,50 @@ func TestContentsCostsFewRequests(t *testing.T) {
 		if extra != "" {
 			want[extra] = 1
 		}
-		if diff := cmp.Diff(want, w.reads()); diff != "" {
+		if diff := cmp.Diff(want, env.reads()); diff != "" {
 			t.Errorf("%s: %s", release, diff)
 		}
 	}
 }
 
-func TestAnEmptyLoadBalancerCostsNoRequest(t *testing.T) {
+func TestContents_CostNoRequestForEmptyLoadBalancer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	lb := w.contents(w.ours(us()).ID)
+	env := newEnvironment(t, "")
+	lb := env.contents(env.ours(us()).ID)
 	if len(lb.Listeners)+len(lb.Orphans)+len(lb.Foreign) > 0 {
 		t.Errorf("contents %+v", lb)
 	}
-	if got := w.reads(); len(got) > 0 {
+	if got := env.reads(); len(got) > 0 {
 		t.Errorf("requests %v", got)
 	}
 }
 
-func TestWhatOthersPutIntoOurLoadBalancerIsForeign(t *testing.T) {
+func TestContents_CountPartsOfOthersAsForeign(t *testing.T) {
 	t.Parallel()
 	for _, release := range releases() {
-		w := newWorld(t, release)
-		made := w.ours(us(), full)
-		listenerID := w.foreignListener(made.ID, 9090)
+		env := newEnvironment(t, release)
+		made := env.ours(us(), full)
+		listenerID := env.foreignListener(made.ID, 9090)
 		orphans := map[string]string{}
 		for _, name := range []string{"somebody's", us().PoolName(7)} {
 			tags := []string{"production"}
 			if name != "somebody's" {
 				tags = us().Tags()
 			}
-			pool, err := w.session.Octavia().CreatePool(t.Context(), pools.CreateOpts{
+			pool, err := env.session.Octavia().CreatePool(t.Context(), pools.CreateOpts{
 				LoadbalancerID: made.ID, Name: name, Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Tags: tags,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.settle()
+			env.Settle()
 			orphans[name] = pool.ID
-			if _, err := w.session.Octavia().AddMember(t.Context(), pool.ID, pools.CreateMemberOpts{Address: "127.100.1.9", ProtocolPort: 1}); err != nil {
+			if _, err := env.session.Octavia().AddMember(t.Context(), pool.ID, pools.CreateMemberOpts{Address: "127.100.1.9", ProtocolPort: 1}); err != nil {
 				t.Fatal(err)
 			}
-			w.settle()
+			env.Settle()
 		}
-		lb := w.contents(made.ID)
+		lb := env.contents(made.ID)
 		want := []model.Foreign{
 			{Kind: "listener", ID: listenerID, Name: "somebody's", Key: model.ListenerKey{Transport: model.TCP, Port: 9090}},
 			{Kind: "pool", ID: orphans["somebody's"], Name: "somebody's"},
@@ -174,7 +174,7 @@ func TestWhatOthersPutIntoOurLoadBalancerIsForeign(t *testing.T) {
 	}
 }
 
-func TestMembersOutOfServiceAreSeen(t *testing.T) {
+func TestContents_ShowMembersOutOfService(t *testing.T) {
 	t.Parallel()
 	for _, release := range releases() {
 		for what, monitors := range map[string]bool{"with monitors": true, "without": false} {
@@ -187,15 +187,15 @@ func TestMembersOutOfServiceAreSeen(t *testing.T) {
 }
 
 func membersOutOfService(t *testing.T, release string, monitors bool) {
-	w := newWorld(t, release)
-	made := w.ours(us(), full, func(opts *loadbalancers.CreateOpts) {
+	env := newEnvironment(t, release)
+	made := env.ours(us(), full, func(opts *loadbalancers.CreateOpts) {
 		for _, l := range opts.Listeners {
 			if !monitors {
 				l.DefaultPool.Monitor = nil
 			}
 		}
 	})
-	pool := w.contents(made.ID).Listeners[0].Pool
+	pool := env.contents(made.ID).Listeners[0].Pool
 	zero, yes, no := 0, true, false
 	backups := release == "2026.1" // before, that is read of the first member only
 	for i, change := range []func(*pools.CreateMemberOpts){
@@ -206,12 +206,12 @@ func membersOutOfService(t *testing.T, release string, monitors bool) {
 		member := pool.Members[i]
 		opts := pools.CreateMemberOpts{Name: member.Name, Address: member.Address, ProtocolPort: member.Port}
 		change(&opts)
-		if err := w.session.Octavia().SetMembers(t.Context(), pool.ID, []pools.CreateMemberOpts{opts}, true); err != nil {
+		if err := env.session.Octavia().SetMembers(t.Context(), pool.ID, []pools.CreateMemberOpts{opts}, true); err != nil {
 			t.Fatal(err)
 		}
-		w.settle()
+		env.Settle()
 	}
-	for i, l := range w.contents(made.ID).Listeners {
+	for i, l := range env.contents(made.ID).Listeners {
 		for n, m := range l.Pool.Members {
 			if m.Drained != (i+n == 0) || m.AdminDown != (i == 0 && n == 1) || m.Backup != (i == 0 && n == 2 && backups) {
 				t.Errorf("member %d of pool %d: weight 0 %v, admin down %v, backup %v", n, i, m.Drained, m.AdminDown, m.Backup)
@@ -220,7 +220,7 @@ func membersOutOfService(t *testing.T, release string, monitors bool) {
 	}
 }
 
-func TestContentsThatCannotBeReadAreErrors(t *testing.T) {
+func TestContents_ReturnErrorsOfOctavia(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ release, route string }{
 		{"2026.1", lbaas + "listeners"}, {"2026.1", lbaas + "pools"}, {"2026.1", lbaas + "healthmonitors"}, {"2026.1", lbaas + "pools/{id}/members"},
@@ -228,54 +228,54 @@ func TestContentsThatCannotBeReadAreErrors(t *testing.T) {
 	} {
 		t.Run(test.release+" "+test.route, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, test.release)
-			w.ours(us(), full)
-			found, err := w.observer.Claimed(t.Context(), us())
+			env := newEnvironment(t, test.release)
+			env.ours(us(), full)
+			found, err := env.observer.Claimed(t.Context(), us())
 			if err != nil || len(found) != 1 {
 				t.Fatalf("found %d, error %v", len(found), err)
 			}
-			w.cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: test.route, Status: http.StatusForbidden})
-			if lb, err := w.observer.Contents(t.Context(), us(), found[0]); !apierror.IsForbidden(err) {
+			env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: test.route, Status: http.StatusForbidden})
+			if lb, err := env.observer.Contents(t.Context(), us(), found[0]); !apierror.IsForbidden(err) {
 				t.Errorf("contents %+v, error %v", lb, err)
 			}
 		})
 	}
 }
 
-// TestTheAnswerToACreationIsAsGoodAsReading compares the two; statuses and what
+// TestCreated_EqualsWhatIsRead compares the two; statuses and what
 // Octavia leaves out until they are known come from the status tree.
-func TestTheAnswerToACreationIsAsGoodAsReading(t *testing.T) {
+func TestCreated_EqualsWhatIsRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	made := w.ours(us(), full)
+	env := newEnvironment(t, "")
+	made := env.ours(us(), full)
 	created := observe.Created(*made).Model(us())
-	tree, err := w.session.Octavia().StatusTree(t.Context(), made.ID)
+	tree, err := env.session.Octavia().StatusTree(t.Context(), made.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	observe.Statuses(created, tree)
-	read := w.contents(made.ID)
+	read := env.contents(made.ID)
 	created.UpdatedAt = read.UpdatedAt // the answer is of an earlier time
 	if diff := cmp.Diff(read, created); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestStatusesOfTheTree(t *testing.T) {
+func TestStatuses_FillInStatusesAndIDsOfChildren(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	made := w.ours(us(), full)
-	w.foreignListener(made.ID, 9090)
-	lb := w.contents(made.ID)
+	env := newEnvironment(t, "")
+	made := env.ours(us(), full)
+	env.foreignListener(made.ID, 9090)
+	lb := env.contents(made.ID)
 	l := &lb.Listeners[0]
 	for _, id := range []string{l.ID, l.Pool.ID, l.Pool.Monitor.ID, l.Pool.Members[1].ID} {
-		if err := w.cloud.Octavia.SetChildStatus(id, "ERROR"); err != nil {
+		if err := env.Cloud.Octavia.SetChildStatus(id, "ERROR"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	memberID, monitorID := l.Pool.Members[1].ID, l.Pool.Monitor.ID
 	l.Pool.Members[1].ID, l.Pool.Monitor.ID = "", "" // as after a batch
-	tree, err := w.session.Octavia().StatusTree(t.Context(), made.ID)
+	tree, err := env.session.Octavia().StatusTree(t.Context(), made.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,20 +28,20 @@ type FloatingIPHints struct {
 	Published []string
 	// PortID is of the port that is to be the VIP, when the Service names one.
 	PortID string
-	// Spare asks for the spare ones though the one on the VIP will do.
-	Spare bool
+	// Unattached asks for the unattached ones though the one on the VIP will do.
+	Unattached bool
 	// MayTake tells whether the Service may have a floating IP that we made for somebody
 	// else, and that is on no port; nil: it may have any.
 	MayTake func(ctx context.Context, owner ownership.Owner) (bool, error)
 }
 
 // FloatingIPs fills in the floating IPs: the one on the VIP of each load balancer
-// and the spare ones, which are not asked for when the one on the VIP will do.
+// and the unattached ones, which are not asked for when the one on the VIP will do.
 // Whose one is:
 //
 //	description holds our Service's UID, and no other cluster's             ours
 //	cloud-provider-openstack's, on the VIP of a load balancer that it made  ours
-//	cloud-provider-openstack's, spare, with an address that our Service     ours
+//	cloud-provider-openstack's, unattached, with an address that our Service     ours
 //	has published and has not asked for
 //	description holds our cluster's UID and our Service's name              kept for us
 //	any other                                                               another's
@@ -57,15 +57,15 @@ func (o *Observer) FloatingIPs(ctx context.Context, id ownership.Identity, obser
 			return err
 		}
 		lb.FloatingIP = attachedFloatingIP(id, lb, attached)
-		if lb.FloatingIP != nil && hints.Asked.Fits(*lb.FloatingIP) && !hints.Spare {
+		if lb.FloatingIP != nil && hints.Asked.Fits(*lb.FloatingIP) && !hints.Unattached {
 			return nil
 		}
 	}
-	return o.spareFloatingIPs(ctx, id, observed, hints)
+	return o.unattachedFloatingIPs(ctx, id, observed, hints)
 }
 
-// spareFloatingIPs lists the floating IPs that the Service can have.
-func (o *Observer) spareFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
+// unattachedFloatingIPs lists the floating IPs that the Service can have.
+func (o *Observer) unattachedFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
 	own, err := o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{Description: id.FloatingIPDescription()})
 	if err != nil {
 		return err
@@ -84,17 +84,17 @@ func (o *Observer) spareFloatingIPs(ctx context.Context, id ownership.Identity, 
 		}
 		own = append(own, there...)
 	}
-	o.spare(id, observed, own, hints)
+	o.addCandidates(id, observed, own, hints)
 	return o.askedFloatingIP(ctx, id, observed, hints)
 }
 
-// spare adds those that are free, and those on the port that is to be the VIP.
-func (o *Observer) spare(id ownership.Identity, observed *model.Observed, all []floatingips.FloatingIP, hints FloatingIPHints) {
+// addCandidates adds those that are free, and those on the port that is to be the VIP.
+func (o *Observer) addCandidates(id ownership.Identity, observed *model.Observed, all []floatingips.FloatingIP, hints FloatingIPHints) {
 	for _, fip := range all {
-		spare := floatingIP(id, fip)
-		spare.Owned = spare.Owned || hints.published(id, fip)
-		if fip.PortID == "" && (spare.Owned || spare.Retained) || fip.PortID != "" && fip.PortID == hints.PortID {
-			addSpare(observed, spare)
+		candidate := floatingIP(id, fip)
+		candidate.Owned = candidate.Owned || hints.published(id, fip)
+		if fip.PortID == "" && (candidate.Owned || candidate.Retained) || fip.PortID != "" && fip.PortID == hints.PortID {
+			addUnattached(observed, candidate)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, o
 	if lb := observed.LoadBalancer; lb != nil && lb.FloatingIP != nil && asked.Fits(*lb.FloatingIP) {
 		return nil
 	}
-	if !asked.Asked() || asked.ID != "" && hasSpare(observed, asked.ID) {
+	if !asked.Asked() || asked.ID != "" && hasUnattached(observed, asked.ID) {
 		return nil
 	}
 	found, err := o.Neutron.FloatingIPs(ctx, filter)
@@ -128,7 +128,7 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, o
 	case err != nil:
 		return err
 	case free != nil:
-		addSpare(observed, *free)
+		addUnattached(observed, *free)
 	case kept && asked.Tag == "":
 		return &FloatingIPError{fmt.Sprintf("%s: the floating IP %s is another namespace's, which keeps it: only that Namespace's annotation "+
 			"loadbalancer.openstack.org/allow-sharing-from, or shared-lb-scope in cloud.conf, lets others have it", hints.AskedBy, cmp.Or(asked.ID, asked.Address))}
@@ -163,8 +163,8 @@ func (h FloatingIPHints) free(ctx context.Context, id ownership.Identity, found 
 				continue
 			}
 		}
-		spare := floatingIP(id, fip)
-		return &spare, kept, nil
+		candidate := floatingIP(id, fip)
+		return &candidate, kept, nil
 	}
 	return nil, kept, nil
 }
@@ -174,12 +174,12 @@ func onDuplicate(observed *model.Observed, portID string) bool {
 	return slices.ContainsFunc(observed.Duplicates, func(lb model.LoadBalancer) bool { return lb.VIP.PortID == portID })
 }
 
-func hasSpare(observed *model.Observed, id string) bool {
+func hasUnattached(observed *model.Observed, id string) bool {
 	return slices.ContainsFunc(observed.UnattachedFloatingIPs, func(fip model.FloatingIP) bool { return fip.ID == id })
 }
 
-func addSpare(observed *model.Observed, fip model.FloatingIP) {
-	if !hasSpare(observed, fip.ID) {
+func addUnattached(observed *model.Observed, fip model.FloatingIP) {
+	if !hasUnattached(observed, fip.ID) {
 		observed.UnattachedFloatingIPs = append(observed.UnattachedFloatingIPs, fip)
 	}
 }

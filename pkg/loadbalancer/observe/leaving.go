@@ -61,7 +61,7 @@ func knows(known *model.LoadBalancer, lb octavia.LoadBalancer) bool {
 	return true
 }
 
-// LeavingFloatingIPs fills in the floating IPs of a Service that goes, also spare ones
+// LeavingFloatingIPs fills in the floating IPs of a Service that goes, also unattached ones
 // beside the one on the VIP. As a rule that is one request: all that carry the
 // Service's description.
 func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity, observed *model.Observed, hints FloatingIPHints) error {
@@ -79,7 +79,7 @@ func (o *Observer) LeavingFloatingIPs(ctx context.Context, id ownership.Identity
 		}
 		own = append(own, more...)
 	}
-	o.spare(id, observed, own, hints)
+	o.addCandidates(id, observed, own, hints)
 	for _, lb := range []*model.LoadBalancer{observed.LoadBalancer, observed.Outgoing} {
 		if lb == nil {
 			continue

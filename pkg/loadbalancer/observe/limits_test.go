@@ -13,11 +13,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// TestWhoAskedForLimits reads listeners with a timeout of 60 seconds and of 50, which
+// TestLimits_AreAskedForByMarkOrLegacyValue reads listeners with a timeout of 60 seconds and of 50, which
 // is what Octavia starts with. ovn keeps none, so nobody asked it for any.
 //
 //proves:42
-func TestWhoAskedForLimits(t *testing.T) {
+func TestLimits_AreAskedForByMarkOrLegacyValue(t *testing.T) {
 	t.Parallel()
 	id := ownership.Identity{ClusterName: "rig", ClusterID: "c", ServiceUID: "u", Namespace: "default", Service: "web"}
 	theirs := []string{id.Name()}

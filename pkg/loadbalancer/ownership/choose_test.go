@@ -19,8 +19,8 @@ const (
 // day returns a time, the later the higher the number.
 func day(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 
-// TestWhichLoadBalancerIsTheServices is the truth table of Choose.
-func TestWhichLoadBalancerIsTheServices(t *testing.T) {
+// TestChoose_FollowsTruthTable is the truth table of Choose.
+func TestChoose_FollowsTruthTable(t *testing.T) {
 	t.Parallel()
 	type candidate = ownership.Candidate
 	for _, row := range []struct {
@@ -61,7 +61,7 @@ func TestWhichLoadBalancerIsTheServices(t *testing.T) {
 }
 
 // What decides first decides whatever the rest says.
-func TestWhatDecidesFirstOutweighsAllTheRest(t *testing.T) {
+func TestChoose_FollowsWeightiestSign(t *testing.T) {
 	t.Parallel()
 	known := ownership.Known{IDs: []string{"named"}, Addresses: []string{published}}
 	signs := []func(*ownership.Candidate){ // the weightiest first
@@ -93,7 +93,7 @@ func TestWhatDecidesFirstOutweighsAllTheRest(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfTheOthers(t *testing.T) {
+func TestChoose_DividesOthersIntoReplacedAndDuplicates(t *testing.T) {
 	t.Parallel()
 	old, next := ownership.Candidate{ID: "old", CreatedAt: day(1)}, ownership.Candidate{ID: "next", Replaces: "old", CreatedAt: day(2)}
 	again := ownership.Candidate{ID: "again", Replaces: "old", CreatedAt: day(3)}

@@ -29,7 +29,7 @@ func with(change func(*ownership.Identity)) ownership.Identity {
 	return id
 }
 
-func TestNamesAreThoseOfCloudProviderOpenStack(t *testing.T) {
+func TestIdentity_HasNamesOfCloudProviderOpenStack(t *testing.T) {
 	t.Parallel()
 	id := web()
 	got := []string{id.Name(), id.ListenerName(0), id.PoolName(2), id.MonitorName(11), id.Description(), id.LegacyFloatingIPDescription()}
@@ -46,7 +46,7 @@ func TestNamesAreThoseOfCloudProviderOpenStack(t *testing.T) {
 	}
 }
 
-func TestIdentityStandsBesideTheOldNames(t *testing.T) {
+func TestIdentity_AddsUIDsToLegacyNames(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what        string
@@ -89,7 +89,7 @@ func TestIdentityStandsBesideTheOldNames(t *testing.T) {
 	}
 }
 
-func TestOnlyTheNameTagLooksLikeAServiceSharingTheLoadBalancer(t *testing.T) {
+func TestIdentity_HasOneTagThatCountsAsSharing(t *testing.T) {
 	t.Parallel()
 	tags := web().Tags()
 	sharing := slices.DeleteFunc(slices.Clone(tags), func(tag string) bool { return !strings.HasPrefix(tag, "kube_service_") })
@@ -106,7 +106,7 @@ func longest(clusterName int, untagged bool) ownership.Identity {
 	}
 }
 
-func TestDescriptionsStayWhatMagnumLooksFor(t *testing.T) {
+func TestIdentity_HasDescriptionsThatMagnumLooksFor(t *testing.T) {
 	t.Parallel()
 	for length := 1; length <= 150; length++ {
 		for _, untagged := range []bool{false, true} {
@@ -125,7 +125,7 @@ func TestDescriptionsStayWhatMagnumLooksFor(t *testing.T) {
 	}
 }
 
-func TestNothingIsLongerThanTheCloudTakes(t *testing.T) {
+func TestIdentity_LimitsTextsToWhatCloudAccepts(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int{1, 63, 114, 115, 131, 132, 150, 255, 400} {
 		for _, untagged := range []bool{false, true} {
@@ -141,7 +141,7 @@ func TestNothingIsLongerThanTheCloudTakes(t *testing.T) {
 	}
 }
 
-func TestProofIsNeverCut(t *testing.T) {
+func TestIdentity_NeverCutsProof(t *testing.T) {
 	t.Parallel()
 	for length := 1; length <= 255; length++ {
 		id := longest(length, true)
@@ -157,7 +157,7 @@ func TestProofIsNeverCut(t *testing.T) {
 	}
 }
 
-func TestClaim(t *testing.T) {
+func TestClaim_FollowsTagsOfClusterAndService(t *testing.T) {
 	t.Parallel()
 	const name, cluster, service = "kube_service_rig_default_web-1", "kube_cluster_id_", "kube_svc_uid_"
 	unknownCluster := with(func(id *ownership.Identity) { id.ClusterID = "" })
@@ -193,7 +193,7 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-func TestClaimByDescriptionWhereThereAreNoTags(t *testing.T) {
+func TestClaim_FollowsDescriptionWithoutTags(t *testing.T) {
 	t.Parallel()
 	untagged := func(change func(*ownership.Identity)) ownership.Identity {
 		return with(func(id *ownership.Identity) { id.Untagged = true; change(id) })
@@ -220,7 +220,7 @@ func TestClaimByDescriptionWhereThereAreNoTags(t *testing.T) {
 	}
 }
 
-func TestOwnsFloatingIP(t *testing.T) {
+func TestOwnsFloatingIP_NeedsProofInDescription(t *testing.T) {
 	t.Parallel()
 	describe := func(proof string) string {
 		return "Floating IP for Kubernetes external service default/web-1 (" + proof + ") from cluster rig"
@@ -258,7 +258,7 @@ func TestOwnsFloatingIP(t *testing.T) {
 	}
 }
 
-func TestOwnsChild(t *testing.T) {
+func TestOwnsChild_GoesByTagsBeforeName(t *testing.T) {
 	t.Parallel()
 	us := web()
 	other := with(func(id *ownership.Identity) { id.Service, id.ServiceUID = "web-10", "other" })
@@ -292,7 +292,7 @@ func TestOwnsChild(t *testing.T) {
 	}
 }
 
-func TestOwnsChildWhoseNameWasCut(t *testing.T) {
+func TestOwnsChild_AcceptsCutName(t *testing.T) {
 	t.Parallel()
 	id := longest(150, false)
 	if !id.OwnsChild(id.PoolName(0), nil) || !id.OwnsChild(id.PoolName(123), nil) {
@@ -305,7 +305,7 @@ func TestOwnsChildWhoseNameWasCut(t *testing.T) {
 }
 
 //proves:21,22
-func TestKeptFloatingIPIsThatOfTheSameNameInTheSameCluster(t *testing.T) {
+func TestKeptFloatingIP_NeedsSameNameInSameCluster(t *testing.T) {
 	t.Parallel()
 	ours := ownership.Identity{ClusterName: "prod", ClusterID: "c1", ServiceUID: "new", Namespace: "default", Service: "web"}
 	with := func(change func(*ownership.Identity)) string {
@@ -360,7 +360,7 @@ func BenchmarkOneServiceAmongManyFloatingIPs(b *testing.B) {
 	}
 }
 
-func TestForWhomAFloatingIPWasMade(t *testing.T) {
+func TestFloatingIPOwner_ReadsOwnerFromDescription(t *testing.T) {
 	t.Parallel()
 	long := with(func(id *ownership.Identity) { id.ClusterName = strings.Repeat("c", 250) })
 	for what, test := range map[string]struct {

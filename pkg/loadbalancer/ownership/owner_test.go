@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-func TestWhomALoadBalancerWasMadeFor(t *testing.T) {
+func TestOwnerOf_ReadsOwnerFromNameDescriptionAndTags(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300)
 	for what, test := range map[string]struct {
@@ -68,7 +68,7 @@ func TestWhomALoadBalancerWasMadeFor(t *testing.T) {
 	}
 }
 
-func TestWhomAListenerServes(t *testing.T) {
+func TestSharerOf_NamesServiceOfListener(t *testing.T) {
 	t.Parallel()
 	other := with(func(id *ownership.Identity) { id.ClusterName = "renamed" })
 	for _, test := range []struct {
@@ -90,7 +90,7 @@ func TestWhomAListenerServes(t *testing.T) {
 }
 
 // On a load balancer that we share, another cluster's Service of our name may be too.
-func TestNamesProveNothingOnASharedLoadBalancer(t *testing.T) {
+func TestOwnsChild_IgnoresNameOnSharedLoadBalancerUnlessServed(t *testing.T) {
 	t.Parallel()
 	for _, served := range []bool{false, true} {
 		id := with(func(id *ownership.Identity) { id.Sharing = ownership.Sharing{Is: true, Served: served} })
@@ -106,7 +106,7 @@ func TestNamesProveNothingOnASharedLoadBalancer(t *testing.T) {
 	}
 }
 
-func TestTheFloatingIPOfASharedLoadBalancerIsTheOwners(t *testing.T) {
+func TestOwnsFloatingIPOnVIP_FollowsOwnerOfSharedLoadBalancer(t *testing.T) {
 	t.Parallel()
 	owner := with(func(id *ownership.Identity) { id.Service, id.ServiceUID = "owner", "uid-of-owner" })
 	for what, test := range map[string]struct {
@@ -129,7 +129,7 @@ func TestTheFloatingIPOfASharedLoadBalancerIsTheOwners(t *testing.T) {
 }
 
 //proves:64
-func TestNamesThatAreTooLongEndWithAHash(t *testing.T) {
+func TestIdentity_KeepsCutNamesDistinct(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, service := range []string{"a", "b"} {

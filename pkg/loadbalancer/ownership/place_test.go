@@ -6,7 +6,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
-func TestWhereAnAddressProvesSomething(t *testing.T) {
+func TestPlace_HasOnlyItsSubnetsAndNetworks(t *testing.T) {
 	t.Parallel()
 	place := ownership.Place{Subnets: []string{"nodes", ""}, Networks: []string{"vips", ""}}
 	for _, test := range []struct {

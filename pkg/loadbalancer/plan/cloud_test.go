@@ -53,7 +53,7 @@ func (c *cloud) check(step plan.Step) error {
 		return c.checkDelete(s)
 	case plan.DeleteFloatingIP:
 		attached := lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID
-		return refuse(!attached && !c.spare(s.ID), "no such floating IP")
+		return refuse(!attached && !c.unattached(s.ID), "no such floating IP")
 	}
 	if lb == nil {
 		return fmt.Errorf("there is no load balancer")
@@ -62,11 +62,11 @@ func (c *cloud) check(step plan.Step) error {
 	case plan.CreateFloatingIP:
 		return refuse(lb.FloatingIP != nil && !s.Beside, "the VIP has a floating IP")
 	case plan.AssociateFloatingIP:
-		return refuse(lb.FloatingIP != nil || s.Find(c.observed.UnattachedFloatingIPs) < 0, "the VIP has a floating IP, or this one is not spare")
+		return refuse(lb.FloatingIP != nil || s.Find(c.observed.UnattachedFloatingIPs) < 0, "the VIP has a floating IP, or this one is not unattached")
 	case plan.MoveFloatingIP:
 		return refuse(lb.FloatingIP != nil || !c.onAnother(s.ID), "the VIP has a floating IP, or no other load balancer has this one")
 	case plan.DisassociateFloatingIP:
-		return refuse((lb.FloatingIP == nil || lb.FloatingIP.ID != s.ID) && !c.spare(s.ID), "it is not on the VIP")
+		return refuse((lb.FloatingIP == nil || lb.FloatingIP.ID != s.ID) && !c.unattached(s.ID), "it is not on the VIP")
 	}
 	if lb.Status.Failed() {
 		return fmt.Errorf("the load balancer is immutable")
@@ -99,7 +99,7 @@ func (c *cloud) onAnother(id string) bool {
 	return slices.ContainsFunc(others, func(lb model.LoadBalancer) bool { return lb.FloatingIP != nil && lb.FloatingIP.ID == id })
 }
 
-func (c *cloud) spare(id string) bool {
+func (c *cloud) unattached(id string) bool {
 	for _, fip := range c.observed.UnattachedFloatingIPs {
 		if fip.ID == id {
 			return true

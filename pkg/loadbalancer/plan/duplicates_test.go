@@ -10,7 +10,7 @@ import (
 
 // A further load balancer of the Service in which somebody else has something stays, and
 // is told; one that holds nothing goes.
-func TestFurtherLoadBalancersWithForeignPartsStay(t *testing.T) {
+func TestDiff_RetainsDuplicatesWithForeignParts(t *testing.T) {
 	t.Parallel()
 	c := &cloud{}
 	if err := c.run(plan.Diff(web(), c.observed, plan.Options{}).Steps); err != nil {

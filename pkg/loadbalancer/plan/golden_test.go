@@ -26,7 +26,7 @@ type situation struct {
 	options  plan.Options
 }
 
-func TestPlans(t *testing.T) {
+func TestPlan_MatchesGoldenFiles(t *testing.T) {
 	t.Parallel()
 	for _, s := range append(situations(t), troubles(t)...) {
 		t.Run(s.name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func with(members []model.Member, more ...model.Member) []model.Member {
 
 // Whatever becomes of where new members would go, a pool is not spread over subnets
 // unless each of its members is in its node's.
-func TestNewMembersGoWhereTheirPoolIs(t *testing.T) {
+func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 	t.Parallel()
 	a2 := onNodes(1, 80, "a", "a")
 	for name, c := range map[string]struct {
@@ -87,7 +87,7 @@ func onePool(members []model.Member) *model.LoadBalancer {
 }
 
 // A port more is served where the others are; so is one whose pool is made anew.
-func TestMembersOfANewPoolGoWhereTheOthersAre(t *testing.T) {
+func TestDiff_PutsMembersOfNewPoolWhereOthersAre(t *testing.T) {
 	t.Parallel()
 	one, two := listener(0, model.TCP, 80), listener(1, model.TCP, 443)
 	one.Pool.Members = onNodes(1, 80, "a", "a")
@@ -117,7 +117,7 @@ func TestMembersOfANewPoolGoWhereTheOthersAre(t *testing.T) {
 
 // What somebody has taken out of service stays so when the pool changes around it, in a
 // batch as well as in single steps; a node that comes back is a new member.
-func TestMembersOutOfServiceStaySo(t *testing.T) {
+func TestDiff_LeavesMembersOutOfService(t *testing.T) {
 	t.Parallel()
 	for _, serial := range []bool{false, true} {
 		var opts plan.Options

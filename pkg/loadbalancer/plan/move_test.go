@@ -21,7 +21,7 @@ func inSubnet(subnet string, from, n int) []model.Member {
 // While members move to another subnet, half of those that serve before
 // and after go on serving: those that move go in halves, or at once where as many
 // others stay.
-func TestHalfOfTheMembersServeWhileTheyMove(t *testing.T) {
+func TestDiff_KeepsHalfOfMembersServingDuringMove(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		before, after []model.Member
@@ -65,7 +65,7 @@ func TestHalfOfTheMembersServeWhileTheyMove(t *testing.T) {
 }
 
 // Without the option nobody is moved: the subnet was found, and not asked for.
-func TestMembersAreNotMovedUnasked(t *testing.T) {
+func TestDiff_MovesNoMembersUnasked(t *testing.T) {
 	t.Parallel()
 	lb := web(ports(listener(0, model.TCP, 80)))
 	observed := made(t, lb)

@@ -31,7 +31,7 @@ func text(t *testing.T, v any) string {
 	return string(printed)
 }
 
-func TestNothingDiffersFromWhatWasAskedFor(t *testing.T) {
+func TestDiff_IsEmptyAfterCreation(t *testing.T) {
 	t.Parallel()
 	property(t, func(t *testing.T, m maker) {
 		desired, opts := m.desired(), m.options()
@@ -46,7 +46,7 @@ func TestNothingDiffersFromWhatWasAskedFor(t *testing.T) {
 	})
 }
 
-func TestOnePlanIsEnough(t *testing.T) {
+func TestDiff_ConvergesInOnePlan(t *testing.T) {
 	t.Parallel()
 	property(t, func(t *testing.T, m maker) {
 		desired, opts := m.desired(), m.options()
@@ -70,7 +70,7 @@ func TestOnePlanIsEnough(t *testing.T) {
 	})
 }
 
-func TestAPlanGoesOnAfterACrashAnywhere(t *testing.T) {
+func TestDiff_ConvergesAfterCrashAtAnyStep(t *testing.T) {
 	t.Parallel()
 	property(t, func(t *testing.T, m maker) {
 		desired, opts := m.desired(), m.options()
@@ -94,7 +94,7 @@ func TestAPlanGoesOnAfterACrashAnywhere(t *testing.T) {
 	})
 }
 
-func TestDiffIsAFunctionOfItsInputs(t *testing.T) {
+func TestDiff_IsFunctionOfItsInputs(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(pairs) {
 		inputs := func() (*model.LoadBalancer, model.Observed, plan.Options) {
@@ -116,7 +116,7 @@ func TestDiffIsAFunctionOfItsInputs(t *testing.T) {
 	}
 }
 
-func TestAdvanceLeavesTheDesiredModelAlone(t *testing.T) {
+func TestAdvance_LeavesDesiredModelUnchanged(t *testing.T) {
 	t.Parallel()
 	property(t, func(t *testing.T, m maker) {
 		desired, opts := m.desired(), m.options()
@@ -132,7 +132,7 @@ func TestAdvanceLeavesTheDesiredModelAlone(t *testing.T) {
 	})
 }
 
-func TestDeleteLeavesNothingOfOurs(t *testing.T) {
+func TestDelete_LeavesNothingOfOurs(t *testing.T) {
 	t.Parallel()
 	property(t, func(t *testing.T, m maker) {
 		opts := m.options()
@@ -175,7 +175,7 @@ func leftovers(observed model.Observed, opts plan.Options) string {
 	return ""
 }
 
-func TestDeleteNeverTouchesWhatIsNotOurs(t *testing.T) {
+func TestDelete_NeverTouchesWhatIsNotOurs(t *testing.T) {
 	t.Parallel()
 	property(t, func(t *testing.T, m maker) {
 		observed := m.observed()

@@ -149,7 +149,7 @@ func (m maker) observed() model.Observed {
 	addresses := []string{"203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"}
 	m.Shuffle(len(addresses), func(i, j int) { addresses[i], addresses[j] = addresses[j], addresses[i] })
 	for _, address := range addresses[:pickOne(m, 0, 0, 1, 2, 3)] {
-		// Another's floating IP is spare only when the Service asks for its address.
+		// Another's floating IP is unattached only when the Service asks for its address.
 		c.observed.UnattachedFloatingIPs = append(c.observed.UnattachedFloatingIPs, model.FloatingIP{ID: "fip-" + address, Address: address, Owned: true})
 	}
 	if m.chance(15) {

@@ -19,7 +19,7 @@ func lines(todo plan.Plan) []string {
 	return all
 }
 
-func TestFloatingIPs(t *testing.T) {
+func TestDiff_CreatesAttachesOrReleasesFloatingIPs(t *testing.T) {
 	t.Parallel()
 	const x, y = "203.0.113.1", "203.0.113.2"
 	whichever, wantX := &model.FloatingIP{NetworkID: "public", Description: "ours"}, &model.FloatingIP{NetworkID: "public", Address: x}
@@ -41,83 +41,83 @@ func TestFloatingIPs(t *testing.T) {
 	others := func(address string) *model.FloatingIP {
 		return &model.FloatingIP{ID: "id-" + address, Address: address}
 	}
-	spare := func(fips ...*model.FloatingIP) (list []model.FloatingIP) {
+	unattached := func(fips ...*model.FloatingIP) (list []model.FloatingIP) {
 		for _, fip := range fips {
 			list = append(list, *fip)
 		}
 		return list
 	}
 	for _, test := range []struct {
-		what     string
-		want     *model.FloatingIP
-		attached *model.FloatingIP
-		spare    []model.FloatingIP
-		steps    []string
-		keeping  []string // with KeepFloatingIP
+		what       string
+		want       *model.FloatingIP
+		attached   *model.FloatingIP
+		unattached []model.FloatingIP
+		steps      []string
+		keeping    []string // with KeepFloatingIP
 	}{
 		{"none wanted, none there", nil, nil, nil, nil, nil},
 		{"none wanted, ours there", nil, ours(x), nil, []string{"floating IP " + x + ": delete"}, []string{"floating IP " + x + ": disassociate"}},
 		{"none wanted, another's there", nil, others(x), nil, nil, nil}, // somebody else put it there
-		{"none wanted, ours spare", nil, nil, spare(ours(y)), []string{"floating IP " + y + ": delete"}, nil},
-		{"none wanted, another's spare", nil, nil, spare(others(y)), nil, nil},
+		{"none wanted, ours unattached", nil, nil, unattached(ours(y)), []string{"floating IP " + y + ": delete"}, nil},
+		{"none wanted, another's unattached", nil, nil, unattached(others(y)), nil, nil},
 		{"any wanted, none there", whichever, nil, nil, []string{"floating IP: create on network public"}, []string{"floating IP: create on network public"}},
 		{"any wanted, ours there", whichever, ours(x), nil, nil, nil},
 		{"any wanted, another's there", whichever, others(x), nil, nil, nil},
-		{"any wanted, ours spare", whichever, nil, spare(ours(y)), []string{"floating IP " + y + ": associate"}, []string{"floating IP " + y + ": associate"}},
-		{"any wanted, one there and one spare", whichever, ours(x), spare(ours(y)), []string{"floating IP " + y + ": delete"}, nil},
+		{"any wanted, ours unattached", whichever, nil, unattached(ours(y)), []string{"floating IP " + y + ": associate"}, []string{"floating IP " + y + ": associate"}},
+		{"any wanted, one there and one unattached", whichever, ours(x), unattached(ours(y)), []string{"floating IP " + y + ": delete"}, nil},
 		{
-			"any wanted, two spare", whichever, nil, spare(ours(x), ours(y)),
+			"any wanted, two unattached", whichever, nil, unattached(ours(x), ours(y)),
 			[]string{"floating IP " + x + ": associate", "floating IP " + y + ": delete"}, []string{"floating IP " + x + ": associate"},
 		},
 		{"that one wanted, it is there", wantX, ours(x), nil, nil, nil},
 		{"that one wanted, it is there and another's", wantX, others(x), nil, nil, nil},
 		{"that one wanted, none there", wantX, nil, nil, []string{"floating IP: create on network public " + x}, []string{"floating IP: create on network public " + x}},
-		{"that one wanted, it is spare and another's", wantX, nil, spare(others(x)), []string{"floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"}},
+		{"that one wanted, it is unattached and another's", wantX, nil, unattached(others(x)), []string{"floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"}},
 		{
 			"that one wanted, another of ours there", wantX, ours(y), nil,
 			[]string{"floating IP: create on network public " + x + " beside the one that goes", "floating IP " + y + ": disassociate", "floating IP " + x + ": associate", "floating IP " + y + ": delete"},
 			[]string{"floating IP: create on network public " + x + " beside the one that goes", "floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 		},
 		{
-			"that one wanted, another one there and it is spare", wantX, others(y), spare(others(x)),
+			"that one wanted, another one there and it is unattached", wantX, others(y), unattached(others(x)),
 			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 		},
 		{
-			"that one wanted, another of ours spare", wantX, nil, spare(ours(y)),
+			"that one wanted, another of ours unattached", wantX, nil, unattached(ours(y)),
 			[]string{"floating IP: create on network public " + x, "floating IP " + y + ": delete"},
 			[]string{"floating IP: create on network public " + x},
 		},
 		{
-			"that one wanted, another of ours there and it is spare", wantX, ours(y), spare(ours(x)),
+			"that one wanted, another of ours there and it is unattached", wantX, ours(y), unattached(ours(x)),
 			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate", "floating IP " + y + ": delete"},
 			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 		},
-		{"any wanted, another's asked for earlier is spare", whichever, nil, spare(others(y)), []string{"floating IP: create on network public"}, []string{"floating IP: create on network public"}},
-		{"any wanted, one kept for us", whichever, nil, spare(kept(y)), []string{"floating IP " + y + ": associate, and take it over"}, []string{"floating IP " + y + ": associate, and take it over"}},
+		{"any wanted, another's asked for earlier is unattached", whichever, nil, unattached(others(y)), []string{"floating IP: create on network public"}, []string{"floating IP: create on network public"}},
+		{"any wanted, one kept for us", whichever, nil, unattached(kept(y)), []string{"floating IP " + y + ": associate, and take it over"}, []string{"floating IP " + y + ": associate, and take it over"}},
 		{
-			"any wanted, one of another network kept for us", &model.FloatingIP{NetworkID: "other", Description: "ours"}, nil, spare(kept(y)),
+			"any wanted, one of another network kept for us", &model.FloatingIP{NetworkID: "other", Description: "ours"}, nil, unattached(kept(y)),
 			[]string{"floating IP: create on network other"}, []string{"floating IP: create on network other"},
 		},
-		{"any wanted, one there and one kept for us", whichever, ours(x), spare(kept(y)), nil, nil},
-		{"none wanted, one kept for us", nil, nil, spare(kept(y)), nil, nil},
-		{"that one wanted, it was kept for us", wantX, nil, spare(kept(x)), []string{"floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"}},
-		{"any wanted, ours of an earlier name spare", whichever, nil, spare(renamed(y)), []string{"floating IP " + y + ": associate, and take it over"}, []string{"floating IP " + y + ": associate, and take it over"}},
-		{"any wanted, another's on the port of the VIP to be", whichever, nil, spare(onPort(y)), []string{"floating IP " + y + ": associate"}, []string{"floating IP " + y + ": associate"}},
+		{"any wanted, one there and one kept for us", whichever, ours(x), unattached(kept(y)), nil, nil},
+		{"none wanted, one kept for us", nil, nil, unattached(kept(y)), nil, nil},
+		{"that one wanted, it was kept for us", wantX, nil, unattached(kept(x)), []string{"floating IP " + x + ": associate"}, []string{"floating IP " + x + ": associate"}},
+		{"any wanted, ours of an earlier name unattached", whichever, nil, unattached(renamed(y)), []string{"floating IP " + y + ": associate, and take it over"}, []string{"floating IP " + y + ": associate, and take it over"}},
+		{"any wanted, another's on the port of the VIP to be", whichever, nil, unattached(onPort(y)), []string{"floating IP " + y + ": associate"}, []string{"floating IP " + y + ": associate"}},
 		{
-			"that one wanted, another's on the port of the VIP to be", wantX, nil, spare(onPort(y), ours(x)),
+			"that one wanted, another's on the port of the VIP to be", wantX, nil, unattached(onPort(y), ours(x)),
 			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 		},
 		{
-			"one with that tag wanted, ours there and a free one has it", &model.FloatingIP{Tag: "web"}, ours(x), spare(tagged(y)),
+			"one with that tag wanted, ours there and a free one has it", &model.FloatingIP{Tag: "web"}, ours(x), unattached(tagged(y)),
 			[]string{"floating IP " + x + ": disassociate", "floating IP " + y + ": associate", "floating IP " + x + ": delete"},
 			[]string{"floating IP " + x + ": disassociate", "floating IP " + y + ": associate"},
 		},
 		{"one with that tag wanted, it is there", &model.FloatingIP{Tag: "web"}, tagged(x), nil, nil, nil},
 		{"that ID wanted, it is there", &model.FloatingIP{ID: "id-" + x}, others(x), nil, nil, nil},
 		{
-			"that ID wanted, another's there and it is spare", &model.FloatingIP{ID: "id-" + x}, others(y), spare(others(x)),
+			"that ID wanted, another's there and it is unattached", &model.FloatingIP{ID: "id-" + x}, others(y), unattached(others(x)),
 			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 			[]string{"floating IP " + y + ": disassociate", "floating IP " + x + ": associate"},
 		},
@@ -126,7 +126,7 @@ func TestFloatingIPs(t *testing.T) {
 			t.Parallel()
 			desired := web(floatingIP(test.want))
 			observed := made(t, web(floatingIP(nil)))
-			observed.LoadBalancer.FloatingIP, observed.UnattachedFloatingIPs = test.attached, test.spare
+			observed.LoadBalancer.FloatingIP, observed.UnattachedFloatingIPs = test.attached, test.unattached
 			if diff := cmp.Diff(test.steps, lines(plan.Diff(desired, observed, plan.Options{}))); diff != "" {
 				t.Error(diff)
 			}
@@ -139,7 +139,7 @@ func TestFloatingIPs(t *testing.T) {
 
 // A floating IP that the Service had asked for and published goes off the VIP when it
 // wants none any more; one that somebody else put there stays.
-func TestOnlyTheFloatingIPThatWasAskedForIsTakenOff(t *testing.T) {
+func TestDiff_DisassociatesOnlyRequestedFloatingIP(t *testing.T) {
 	t.Parallel()
 	const asked, foreign = "203.0.113.1", "203.0.113.2"
 	for address, want := range map[string][]string{asked: {"floating IP " + asked + ": disassociate"}, foreign: nil} {
@@ -156,9 +156,9 @@ func TestOnlyTheFloatingIPThatWasAskedForIsTakenOff(t *testing.T) {
 	}
 }
 
-// TestClientsAreShutOutFirstAndLetInLast looks at where the change of clients
+// TestDiff_ShutsClientsOutFirstAndLetsThemInLast looks at where the change of clients
 // stands beside a change of members.
-func TestClientsAreShutOutFirstAndLetInLast(t *testing.T) {
+func TestDiff_ShutsClientsOutFirstAndLetsThemInLast(t *testing.T) {
 	t.Parallel()
 	const a, b, c = "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"
 	for _, test := range []struct {
@@ -196,7 +196,7 @@ func TestClientsAreShutOutFirstAndLetInLast(t *testing.T) {
 	}
 }
 
-func TestMembersChangeInTheSmallestStep(t *testing.T) {
+func TestDiff_ChangesMembersInSmallestStep(t *testing.T) {
 	t.Parallel()
 	drained := func(m *model.Member) { m.Drained = true }
 	off := func(m *model.Member) { m.AdminDown = true }
@@ -245,7 +245,7 @@ func TestMembersChangeInTheSmallestStep(t *testing.T) {
 	}
 }
 
-func TestABatchLeavesAPoolInItsSubnet(t *testing.T) {
+func TestDiff_LeavesPoolInItsSubnetInBatch(t *testing.T) {
 	t.Parallel()
 	one := ports(listener(0, model.TCP, 80))
 	observed := made(t, web(one))
@@ -268,7 +268,7 @@ func TestABatchLeavesAPoolInItsSubnet(t *testing.T) {
 	}
 }
 
-func TestMembersThatStayKeepTheirIDs(t *testing.T) {
+func TestAdvance_KeepsIDsOfMembersThatStay(t *testing.T) {
 	t.Parallel()
 	one := ports(listener(0, model.TCP, 80))
 	observed := made(t, web(one))
@@ -286,7 +286,7 @@ func TestMembersThatStayKeepTheirIDs(t *testing.T) {
 	}
 }
 
-func TestWhatALoadBalancerInErrorMeans(t *testing.T) {
+func TestDiff_ReplacesOrBlocksLoadBalancerInError(t *testing.T) {
 	t.Parallel()
 	failed := made(t, web())
 	failed.LoadBalancer.Status.Provisioning = "ERROR"
@@ -322,7 +322,7 @@ func TestWhatALoadBalancerInErrorMeans(t *testing.T) {
 	}
 }
 
-func TestABlockedPlanKeepsDuplicates(t *testing.T) {
+func TestDiff_KeepsDuplicatesWhileBlocked(t *testing.T) {
 	t.Parallel()
 	observed := made(t, web())
 	observed.LoadBalancer.Status.Provisioning = "ERROR"
@@ -332,7 +332,7 @@ func TestABlockedPlanKeepsDuplicates(t *testing.T) {
 	}
 }
 
-func TestIPv6MembersPrintWithBrackets(t *testing.T) {
+func TestStep_PrintsIPv6MembersWithBrackets(t *testing.T) {
 	t.Parallel()
 	step := plan.AddMember{Pool: plan.PoolRef{Key: model.ListenerKey{Transport: model.TCP, Port: 80}}, Member: model.Member{Name: "n", Address: "fd00::1", Port: 30080}}
 	if got, want := step.String(), "pool TCP/80: member +n=[fd00::1]:30080"; got != want {

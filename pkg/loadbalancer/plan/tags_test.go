@@ -7,10 +7,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// TestTagsAreNeverWrittenAgain asks for other tags than anything in a load balancer has.
+// TestDiff_NeverRewritesTags asks for other tags than anything in a load balancer has.
 //
 //proves:65
-func TestTagsAreNeverWrittenAgain(t *testing.T) {
+func TestDiff_NeverRewritesTags(t *testing.T) {
 	t.Parallel()
 	property(t, func(t *testing.T, m maker) {
 		desired, opts := m.desired(), m.options()

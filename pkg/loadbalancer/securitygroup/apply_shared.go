@@ -40,11 +40,11 @@ func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 		return nil // it has to be looked for again first
 	}
 	g.shared.mu.Lock()
-	id, stray, spare := g.shared.id, g.shared.stray, g.shared.spare
+	id, stray, duplicates := g.shared.id, g.shared.stray, g.shared.duplicates
 	g.shared.mu.Unlock()
 	made := &Task{id: t.id, state: &State{GroupID: id}}
 	if id != "" {
-		return g.tidyShared(ctx, made, stray, spare)
+		return g.tidyShared(ctx, made, stray, duplicates)
 	}
 	d := t.desired
 	if err := g.createGroup(ctx, made, CreateGroup{d.Name, d.Description, d.Tags}); err != nil {
@@ -56,18 +56,18 @@ func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 }
 
 // tidyShared deletes what came with a creation that was cut short.
-func (g *Groups) tidyShared(ctx context.Context, t *Task, stray []Held, spare []string) error {
+func (g *Groups) tidyShared(ctx context.Context, t *Task, stray []Held, duplicates []string) error {
 	if err := g.deleteRules(ctx, t, stray); err != nil {
 		return err
 	}
-	for _, id := range spare {
+	for _, id := range duplicates {
 		if err := g.deleteGroup(ctx, id); err != nil {
 			return err
 		}
 	}
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
-	g.shared.stray, g.shared.spare = nil, nil
+	g.shared.stray, g.shared.duplicates = nil, nil
 	return nil
 }
 

@@ -71,29 +71,28 @@ func (n *network) DeleteSecurityGroup(ctx context.Context, id string) error {
 	return n.Client.DeleteSecurityGroup(ctx, id)
 }
 
-// world is a simulated cloud and the Groups that work on it.
-type world struct {
-	t      *testing.T
-	cloud  *simulator.Cloud
+// environment is a simulated cloud and the Groups that work on it.
+type environment struct {
+	*simulated.Environment
 	groups *securitygroup.Groups
 	nodes  []securitygroup.Node
 }
 
-func newWorld(t *testing.T, mode string, n *network) *world {
+func newEnvironment(t *testing.T, mode string, n *network) *environment {
 	t.Helper()
-	cloud, conf := simulated.Cloud(t, simulator.Options{})
-	session := simulated.SignIn(t, conf, openstack.SessionOptions{})
+	simulation := simulated.New(t, simulator.Options{})
+	session := simulation.SignIn(openstack.SessionOptions{})
 	n.Client = session.Neutron()
 	reader := lookup.New(n, session.Octavia(), session.LoadBalancerVersion, clock.RealClock{}, time.Hour)
-	w := &world{t: t, cloud: cloud, groups: securitygroup.New(n, reader, state.New(clock.RealClock{}, nil), clock.RealClock{}, mode)}
+	env := &environment{Environment: simulation, groups: securitygroup.New(n, reader, state.New(clock.RealClock{}, nil), clock.RealClock{}, mode)}
 	for name, address := range map[string]string{"a": "127.100.1.1", "b": "127.100.1.2"} {
-		server, err := cloud.AddServer(name, address)
+		server, err := simulation.Cloud.AddServer(name, address)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.nodes = append(w.nodes, securitygroup.Node{Name: name, Server: server.ID, Addresses: []string{address}})
+		env.nodes = append(env.nodes, securitygroup.Node{Name: name, Server: server.ID, Addresses: []string{address}})
 	}
-	return w
+	return env
 }
 
 func id(service string) ownership.Identity {
@@ -104,66 +103,66 @@ func id(service string) ownership.Identity {
 }
 
 // plan looks at what a Service at a NodePort needs.
-func (w *world) plan(mode, service string, nodePort int) *securitygroup.Task {
-	w.t.Helper()
-	task, err := w.groups.Plan(w.t.Context(), securitygroup.Request{ID: id(service), VIPSubnet: w.cloud.Subnet.ID, Spec: &securitygroup.Spec{
-		Mode: mode, NodePorts: []securitygroup.Opening{{Protocol: "tcp", Port: nodePort}}, Subnets: []string{w.cloud.Subnet.ID}, Members: w.nodes,
+func (env *environment) plan(mode, service string, nodePort int) *securitygroup.Task {
+	env.T.Helper()
+	task, err := env.groups.Plan(env.T.Context(), securitygroup.Request{ID: id(service), VIPSubnet: env.Cloud.Subnet.ID, Spec: &securitygroup.Spec{
+		Mode: mode, NodePorts: []securitygroup.Opening{{Protocol: "tcp", Port: nodePort}}, Subnets: []string{env.Cloud.Subnet.ID}, Members: env.nodes,
 	}})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	return task
 }
 
-func (w *world) open(mode, service string, nodePort int) {
-	w.t.Helper()
-	if err := w.groups.Open(w.t.Context(), w.plan(mode, service, nodePort)); err != nil {
-		w.t.Fatal(err)
+func (env *environment) open(mode, service string, nodePort int) {
+	env.T.Helper()
+	if err := env.groups.Open(env.T.Context(), env.plan(mode, service, nodePort)); err != nil {
+		env.T.Fatal(err)
 	}
 }
 
 // group makes a group of somebody else's.
-func (w *world) group(name string) string {
-	w.t.Helper()
-	group, err := w.cloud.Neutron.CreateSecurityGroup(simneutron.SecurityGroupSpec{ProjectID: w.cloud.Account.ProjectID, Name: name})
+func (env *environment) group(name string) string {
+	env.T.Helper()
+	group, err := env.Cloud.Neutron.CreateSecurityGroup(simneutron.SecurityGroupSpec{ProjectID: env.Cloud.Account.ProjectID, Name: name})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	return group.ID
 }
 
 // ports returns the ports of servers.
-func (w *world) ports() []simneutron.Port {
-	return slices.DeleteFunc(w.cloud.Neutron.Ports(), func(p simneutron.Port) bool {
-		return !slices.ContainsFunc(w.nodes, func(n securitygroup.Node) bool { return n.Server == p.DeviceID })
+func (env *environment) ports() []simneutron.Port {
+	return slices.DeleteFunc(env.Cloud.Neutron.Ports(), func(p simneutron.Port) bool {
+		return !slices.ContainsFunc(env.nodes, func(n securitygroup.Node) bool { return n.Server == p.DeviceID })
 	})
 }
 
 // set returns a port these groups, as somebody else.
-func (w *world) set(port simneutron.Port, groups ...string) {
-	w.t.Helper()
-	if _, err := w.cloud.Neutron.UpdatePort(port.ID, simneutron.PortUpdate{SecurityGroups: &groups}); err != nil {
-		w.t.Fatal(err)
+func (env *environment) set(port simneutron.Port, groups ...string) {
+	env.T.Helper()
+	if _, err := env.Cloud.Neutron.UpdatePort(port.ID, simneutron.PortUpdate{SecurityGroups: &groups}); err != nil {
+		env.T.Fatal(err)
 	}
 }
 
 // A Neutron without revision_number does not refuse a list of groups that is out of
 // date: there it must be read right before it is written.
-func TestGroupsThatOthersPutOnAPortStayWithoutRevisionNumbers(t *testing.T) {
+func TestOpen_KeepsGroupsOfOthersWithoutRevisionNumbers(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{securitygroup.PerService, securitygroup.Shared} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, mode, &network{unrevised: true})
-			task := w.plan(mode, "web", 30080)
-			theirs := w.group("theirs")
-			for _, port := range w.ports() {
-				w.set(port, append(port.SecurityGroups, theirs)...)
+			env := newEnvironment(t, mode, &network{unrevised: true})
+			task := env.plan(mode, "web", 30080)
+			theirs := env.group("theirs")
+			for _, port := range env.ports() {
+				env.set(port, append(port.SecurityGroups, theirs)...)
 			}
-			if err := w.groups.Open(t.Context(), task); err != nil {
+			if err := env.groups.Open(t.Context(), task); err != nil {
 				t.Fatal(err)
 			}
-			for _, port := range w.ports() {
+			for _, port := range env.ports() {
 				if len(port.SecurityGroups) != 3 || !slices.Contains(port.SecurityGroups, theirs) {
 					t.Errorf("port %s uses %v, want the default group, theirs (%s) and ours", port.ID, port.SecurityGroups, theirs)
 				}
@@ -172,74 +171,74 @@ func TestGroupsThatOthersPutOnAPortStayWithoutRevisionNumbers(t *testing.T) {
 	}
 }
 
-func TestAGroupThatAPortGetsWhileItGoesIsTakenOffAgain(t *testing.T) {
+func TestRemove_TakesGroupOffPortThatGetsItMeanwhile(t *testing.T) {
 	t.Parallel()
 	n := &network{}
-	w := newWorld(t, securitygroup.PerService, n)
-	w.open(securitygroup.PerService, "web", 30080)
-	n.beforeDelete = func(id string) { w.set(w.ports()[0], append(w.ports()[0].SecurityGroups, id)...) }
-	if err := w.groups.Remove(t.Context(), id("web")); err != nil {
+	env := newEnvironment(t, securitygroup.PerService, n)
+	env.open(securitygroup.PerService, "web", 30080)
+	n.beforeDelete = func(id string) { env.set(env.ports()[0], append(env.ports()[0].SecurityGroups, id)...) }
+	if err := env.groups.Remove(t.Context(), id("web")); err != nil {
 		t.Fatal(err)
 	}
-	if left := w.cloud.Neutron.SecurityGroups(); len(left) != 1 {
+	if left := env.Cloud.Neutron.SecurityGroups(); len(left) != 1 {
 		t.Errorf("groups that are left: %v, want the default one", left)
 	}
-	for _, port := range w.ports() {
+	for _, port := range env.ports() {
 		if len(port.SecurityGroups) != 1 {
 			t.Errorf("port %s uses %v, want the default group", port.ID, port.SecurityGroups)
 		}
 	}
 }
 
-func TestANodeWhosePortWasReplacedGetsItsGroup(t *testing.T) {
+func TestOpen_PutsGroupOnReplacedPortOfNode(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, securitygroup.PerService, &network{})
-	w.open(securitygroup.PerService, "web", 30080)
-	node := &w.nodes[0]
-	port, err := w.cloud.Neutron.CreatePort(simneutron.PortSpec{
-		ProjectID: w.cloud.Account.ProjectID, SubnetID: w.cloud.Subnet.ID, Address: "127.100.1.77", DeviceID: node.Server,
+	env := newEnvironment(t, securitygroup.PerService, &network{})
+	env.open(securitygroup.PerService, "web", 30080)
+	node := &env.nodes[0]
+	port, err := env.Cloud.Neutron.CreatePort(simneutron.PortSpec{
+		ProjectID: env.Cloud.Account.ProjectID, SubnetID: env.Cloud.Subnet.ID, Address: "127.100.1.77", DeviceID: node.Server,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	node.Addresses = []string{"127.100.1.77"}
-	task := w.plan(securitygroup.PerService, "web", 30080)
+	task := env.plan(securitygroup.PerService, "web", 30080)
 	if len(task.Unfound) > 0 {
 		t.Errorf("no port was found of %v", task.Unfound)
 	}
-	if err := w.groups.Open(t.Context(), task); err != nil {
+	if err := env.groups.Open(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
-	for _, now := range w.ports() {
+	for _, now := range env.ports() {
 		if now.ID == port.ID && len(now.SecurityGroups) != 2 {
 			t.Errorf("the new port uses %v, want the default group and ours", now.SecurityGroups)
 		}
 	}
 }
 
-func TestASharedGroupThatSomebodyDeletedIsMadeAnewAfterTheError(t *testing.T) {
+func TestOpen_RecreatesDeletedSharedGroupAfterError(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, securitygroup.Shared, &network{})
-	w.open(securitygroup.Shared, "web", 30080)
-	for _, group := range w.cloud.Neutron.SecurityGroups() {
+	env := newEnvironment(t, securitygroup.Shared, &network{})
+	env.open(securitygroup.Shared, "web", 30080)
+	for _, group := range env.Cloud.Neutron.SecurityGroups() {
 		if group.Name == "default" {
-			for _, port := range w.ports() {
-				w.set(port, group.ID)
+			for _, port := range env.ports() {
+				env.set(port, group.ID)
 			}
 		}
 	}
-	for _, group := range w.cloud.Neutron.SecurityGroups() {
+	for _, group := range env.Cloud.Neutron.SecurityGroups() {
 		if group.Name != "default" {
-			if err := w.cloud.Neutron.DeleteSecurityGroup(group.ID); err != nil {
+			if err := env.Cloud.Neutron.DeleteSecurityGroup(group.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := w.groups.Open(t.Context(), w.plan(securitygroup.Shared, "dns", 30053)); err == nil {
+	if err := env.groups.Open(t.Context(), env.plan(securitygroup.Shared, "dns", 30053)); err == nil {
 		t.Fatal("rules were added to a group that is gone")
 	}
-	w.open(securitygroup.Shared, "dns", 30053)
-	for _, port := range w.ports() {
+	env.open(securitygroup.Shared, "dns", 30053)
+	for _, port := range env.ports() {
 		if len(port.SecurityGroups) != 2 {
 			t.Errorf("port %s uses %v, want the default group and a new one", port.ID, port.SecurityGroups)
 		}

@@ -15,7 +15,7 @@ func rule(protocol string, port int, prefix string) Rule {
 
 func there(id string, r Rule) Held { return Held{ID: id, Rule: r} }
 
-func TestPlansOfSecurityGroups(t *testing.T) {
+func TestDiff_PlansWhatOpensAndWhatCloses(t *testing.T) {
 	t.Parallel()
 	lb, everybody, office := rule("tcp", 30080, "10.6.0.0/16"), rule("tcp", 30080, "0.0.0.0/0"), rule("tcp", 30080, "192.0.2.0/24")
 	old, egress := rule("tcp", 31000, "10.6.0.0/16"), Held{ID: "e", Text: "egress IPv4 of any protocol"}
@@ -96,7 +96,7 @@ func printed(steps []Step) string {
 }
 
 // After the steps of a plan nothing differs, whatever was there.
-func TestAPlanLeavesNothingToPlan(t *testing.T) {
+func TestDiff_ConvergesInOnePlan(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

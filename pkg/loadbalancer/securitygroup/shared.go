@@ -20,10 +20,10 @@ type sharedGroup struct {
 	// known tells that the cloud was asked; id is empty when there is no group.
 	known bool
 	id    string
-	// stray are rules that a group has from its creation and must not have; spare are
+	// stray are rules that a group has from its creation and must not have; duplicates are
 	// further groups of the name: an answer was lost, and came true after all.
-	stray []Held
-	spare []string
+	stray      []Held
+	duplicates []string
 	// ports are those that use it, sorted.
 	ports []string
 	// rules are those of each Service, by description, as they were at a time.
@@ -42,7 +42,7 @@ func (s *sharedGroup) found() bool {
 func (s *sharedGroup) ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known && s.id != "" && len(s.stray)+len(s.spare) == 0
+	return s.known && s.id != "" && len(s.stray)+len(s.duplicates) == 0
 }
 
 // snapshot returns ID and ports.
@@ -57,7 +57,7 @@ func (s *sharedGroup) set(id string, ports []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slices.Sort(ports)
-	s.known, s.id, s.ports, s.stray, s.spare, s.rules = true, id, ports, nil, nil, nil
+	s.known, s.id, s.ports, s.stray, s.duplicates, s.rules = true, id, ports, nil, nil, nil
 }
 
 // unset has the cloud asked again.
@@ -150,7 +150,7 @@ func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
 	g.shared.mu.Lock()
 	defer g.shared.mu.Unlock()
 	for _, second := range found[1:] {
-		g.shared.spare = append(g.shared.spare, second.ID)
+		g.shared.duplicates = append(g.shared.duplicates, second.ID)
 	}
 	g.shared.rules, g.shared.read = map[string][]Held{}, now
 	for _, r := range found[0].Rules {

@@ -20,7 +20,7 @@ func listener(protocol model.Protocol, nodePort, monitorPort int, monitor string
 	return l
 }
 
-func TestWhatIsOpenedWhen(t *testing.T) {
+func TestSpec_OpensWhatListenersMonitorsAndClientsNeed(t *testing.T) {
 	t.Parallel()
 	const subnet, vip = "10.6.0.0/16", "10.7.0.0/16"
 	for name, c := range map[string]struct {
@@ -130,7 +130,7 @@ func texts(rules []Rule) []string {
 	return all
 }
 
-func TestRulesOfNeutronAreReadInAnySpelling(t *testing.T) {
+func TestHeld_ReadsRuleOfNeutronInAnySpelling(t *testing.T) {
 	t.Parallel()
 	port, other := 30080, 30090
 	base := neutron.SecurityGroupRule{

@@ -14,10 +14,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-// TestTheEffortIsInProportionToWhatAServiceSays reads Services that say N things, and
+// TestParse_AllocatesInProportionToService reads Services that say N things, and
 // twice as many: nothing may cost four times as much. It counts bytes, which what joins
 // texts one by one takes by the square; it is not parallel, as the count is of the process.
-func TestTheEffortIsInProportionToWhatAServiceSays(t *testing.T) {
+func TestParse_AllocatesInProportionToService(t *testing.T) {
 	const n = 1000
 	list := func(each func(i int) string) func(int) string {
 		return func(n int) string {
@@ -73,7 +73,7 @@ func TestTheEffortIsInProportionToWhatAServiceSays(t *testing.T) {
 	}
 }
 
-func TestNoAnnotationIsReadWhateverItsLength(t *testing.T) {
+func TestParse_RefusesOverlongAnnotations(t *testing.T) {
 	t.Parallel()
 	for _, a := range annotation.Table() {
 		if a.Change == annotation.Written {
@@ -88,7 +88,7 @@ func TestNoAnnotationIsReadWhateverItsLength(t *testing.T) {
 }
 
 // It is not parallel, as the count of allocations is of the process.
-func TestWhetherLabelsOfNodesMatterIsReadFromOneAnnotation(t *testing.T) {
+func TestSelectsNodes_ReadsOneAnnotationOnly(t *testing.T) {
 	parser, err := settings.NewParser(fixture.Config())
 	if err != nil {
 		t.Fatal(err)

@@ -28,11 +28,11 @@ func appProtocol(text string) func(*v1.Service) {
 	}
 }
 
-// TestWhatDecidesOnProtocols is the table of ListenerSettings.listenerProtocol, for a
+// TestListeners_HaveProtocolOfFirstSettingThatDecides is the table of ListenerSettings.listenerProtocol, for a
 // port of TCP beside one of UDP, which keeps its own.
 //
 //proves:5,6,7,11,12,13
-func TestWhatDecidesOnProtocols(t *testing.T) {
+func TestListeners_HaveProtocolOfFirstSettingThatDecides(t *testing.T) {
 	t.Parallel()
 	said, ours := fixture.Annotated(annotation.Protocols, "p80=HTTPS"), appProtocol(annotation.Prefix+"http")
 	tls, headers := fixture.Annotated(annotation.TLSContainer, certificate), fixture.Annotated(annotation.ForwardedFor, "true")
@@ -78,8 +78,8 @@ func TestWhatDecidesOnProtocols(t *testing.T) {
 	}
 }
 
-// TestAppProtocolOfClassAndSection: annotation before class before section.
-func TestAppProtocolOfClassAndSection(t *testing.T) {
+// TestParse_PrefersAppProtocolOfAnnotationToClassToSection: annotation before class before section.
+func TestParse_PrefersAppProtocolOfAnnotationToClassToSection(t *testing.T) {
 	t.Parallel()
 	no := false
 	cfg := fixture.Config(func(c *config.LoadBalancer) { c.AppProtocol = true })
@@ -96,11 +96,11 @@ func TestAppProtocolOfClassAndSection(t *testing.T) {
 	}
 }
 
-// TestFeaturesOfListenersByVersion: what an older Octavia cannot do is refused, or
+// TestListeners_HaveOnlyFeaturesOfTheirOctavia: what an older Octavia cannot do is refused, or
 // told where it opens nothing.
 //
 //proves:3,13,42
-func TestFeaturesOfListenersByVersion(t *testing.T) {
+func TestListeners_HaveOnlyFeaturesOfTheirOctavia(t *testing.T) {
 	t.Parallel()
 	old := func(minor int) driver.Driver {
 		return driver.Of("amphora", octavia.Version{Major: 2, Minor: minor})
@@ -135,10 +135,10 @@ func TestFeaturesOfListenersByVersion(t *testing.T) {
 	}
 }
 
-// TestAlgorithmOfAClass gives way to what the provider knows, and that is told.
+// Where the provider has no such algorithm, its own is used, with an event.
 //
 //proves:34,37
-func TestAlgorithmOfAClass(t *testing.T) {
+func TestAlgorithm_OfProviderOverridesClass(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.Config()
 	cfg.LoadBalancerClass = map[string]*config.LoadBalancerClass{
@@ -160,10 +160,10 @@ func TestAlgorithmOfAClass(t *testing.T) {
 	}
 }
 
-// TestHostnameMustBeOne, as the API server would refuse the status otherwise.
+// The API server would refuse the status.
 //
 //proves:15
-func TestHostnameMustBeOne(t *testing.T) {
+func TestParse_RefusesInvalidHostname(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"-x", "a_b.example.com", "203.0.113.1", "Upper.example.com"} {
 		_, _, errs := fixture.Parse(t, fixture.Service(fixture.Annotated(annotation.Hostname, bad)), fixture.Config())

@@ -18,7 +18,7 @@ import (
 
 // A new Service is served with the default that cloud-provider-openstack takes, and told;
 // what OpenStack refuses there is refused.
-func TestAMalformedValueIsToldAndItsDefaultTaken(t *testing.T) {
+func TestParse_ReportsMalformedValueAndTakesItsDefault(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, value, instead string
@@ -63,7 +63,7 @@ func TestAMalformedValueIsToldAndItsDefaultTaken(t *testing.T) {
 // What stands in place of a malformed value changes nothing of a load balancer that
 // cloud-provider-openstack made with that very default; one that was made with a value
 // that is a typing error by now does not change by it either.
-func TestWhatAMalformedValueWouldChangeIsFound(t *testing.T) {
+func TestUnsettled_FindsWhatMalformedValueWouldChange(t *testing.T) {
 	t.Parallel()
 	withMonitors := fixture.Config(func(c *config.LoadBalancer) { c.CreateMonitor = true })
 	for _, test := range []struct {
@@ -98,7 +98,7 @@ func TestWhatAMalformedValueWouldChangeIsFound(t *testing.T) {
 }
 
 // Nobody's typing error adds the monitors that the policy Local needs.
-func TestMonitorsOfThePolicyLocalAreNoTypingError(t *testing.T) {
+func TestUnsettled_IgnoresMonitorsOfPolicyLocal(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Local, fixture.Annotated(annotation.Monitor, "True"))
 	s := fixture.Settings(t, svc, fixture.Config()).OnExisting(fixture.Amphora())
@@ -110,7 +110,7 @@ func TestMonitorsOfThePolicyLocalAreNoTypingError(t *testing.T) {
 }
 
 // What a provider does not have stops no load balancer that is there.
-func TestWhatTheProviderLacksIsLeftOutOnALoadBalancerThatExists(t *testing.T) {
+func TestOnExisting_OmitsWhatProviderLacks(t *testing.T) {
 	t.Parallel()
 	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }

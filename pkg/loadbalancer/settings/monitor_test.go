@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-func TestMonitorType(t *testing.T) {
+func TestMonitor_HasTypeForPolicyProtocolAndProvider(t *testing.T) {
 	t.Parallel()
 	v := func(minor int) octavia.Version { return octavia.Version{Major: 2, Minor: minor} }
 	amphora, old, ovn := driver.Of("amphora", v(23)), driver.Of("amphora", v(15)), driver.Of("ovn", v(30))
@@ -69,9 +69,9 @@ func TestMonitorType(t *testing.T) {
 	}
 }
 
-// TestAMonitorOfOnesOwnIsForThePortsThatItFits keeps the type that a Service names
+// TestMonitor_HasRequestedTypeOnlyForPortsThatItFits keeps the type that a Service names
 // from taking down ports that cannot be probed like that.
-func TestAMonitorOfOnesOwnIsForThePortsThatItFits(t *testing.T) {
+func TestMonitor_HasRequestedTypeOnlyForPortsThatItFits(t *testing.T) {
 	t.Parallel()
 	both := fixture.Ports(fixture.Port(v1.ProtocolTCP, 53), fixture.Port(v1.ProtocolUDP, 53))
 	for kind, want := range map[string][2]string{
@@ -86,7 +86,7 @@ func TestAMonitorOfOnesOwnIsForThePortsThatItFits(t *testing.T) {
 	}
 }
 
-func TestHTTPMonitorsSayAllThatOctaviaWouldFillIn(t *testing.T) {
+func TestMonitor_NamesAllHTTPFieldsThatOctaviaWouldFillIn(t *testing.T) {
 	t.Parallel()
 	m := fixture.Desired(t, fixture.Service(fixture.Annotated(annotation.Monitor, "true"), fixture.Annotated(annotation.MonitorType, "HTTPS")), fixture.Config(), fixture.Amphora()).Listeners[0].Pool.Monitor
 	if m.HTTPMethod != "GET" || m.URLPath != "/" || m.ExpectedCodes != "200" {
@@ -99,7 +99,7 @@ func TestHTTPMonitorsSayAllThatOctaviaWouldFillIn(t *testing.T) {
 	}
 }
 
-func TestMonitorsThatCannotBeAreRefused(t *testing.T) {
+func TestValidate_RefusesImpossibleMonitors(t *testing.T) {
 	t.Parallel()
 	on := fixture.Annotated(annotation.Monitor, "true")
 	udp := fixture.Ports(fixture.Port(v1.ProtocolUDP, 53))
@@ -138,7 +138,7 @@ func asking(ports string) func(*config.LoadBalancer) {
 	return func(c *config.LoadBalancer) { c.MonitorPorts = ports }
 }
 
-func TestMonitorsAskOnlyPortsOfTheService(t *testing.T) {
+func TestMonitor_AllowsOnlyPortsOfService(t *testing.T) {
 	t.Parallel()
 	two := fixture.Ports(fixture.Port(v1.ProtocolTCP, 80), fixture.Port(v1.ProtocolUDP, 53))
 	kubeProxy := fixture.Annotated(annotation.MonitorKubeProxy, "true")
@@ -180,7 +180,7 @@ func TestMonitorsAskOnlyPortsOfTheService(t *testing.T) {
 	}
 }
 
-func TestMonitorsAskByMethodsThatChangeNothing(t *testing.T) {
+func TestMonitor_AllowsOnlyMethodsThatChangeNothing(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"GET", "head", "OPTIONS"} {
 		fixture.Settings(t, fixture.Service(fixture.Annotated(annotation.MonitorMethod, method)), fixture.Config())
@@ -191,9 +191,9 @@ func TestMonitorsAskByMethodsThatChangeNothing(t *testing.T) {
 	}
 }
 
-// TestKubeProxyOfCloudConfGivesWay keeps a key that is for all Services from
+// TestMonitor_IgnoresKubeProxyOfCloudConfWhereItDoesNotFit keeps a key that is for all Services from
 // breaking those that cannot follow it.
-func TestKubeProxyOfCloudConfGivesWay(t *testing.T) {
+func TestMonitor_IgnoresKubeProxyOfCloudConfWhereItDoesNotFit(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.Config(func(c *config.LoadBalancer) { c.CreateMonitor, c.MonitorKubeProxy = true, true })
 	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
@@ -215,7 +215,7 @@ func TestKubeProxyOfCloudConfGivesWay(t *testing.T) {
 	}
 }
 
-func TestWhatMonitorsDoNotDoIsTold(t *testing.T) {
+func TestParse_ReportsMonitorSettingsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what, told string
@@ -236,9 +236,9 @@ func TestWhatMonitorsDoNotDoIsTold(t *testing.T) {
 	}
 }
 
-// TestDatagramsThatThePolicyLocalLosesAreTold is about monitors to which silence is
+// TestUnused_ReportsDatagramsThatPolicyLocalLoses is about monitors to which silence is
 // health.
-func TestDatagramsThatThePolicyLocalLosesAreTold(t *testing.T) {
+func TestUnused_ReportsDatagramsThatPolicyLocalLoses(t *testing.T) {
 	t.Parallel()
 	v := func(minor int) octavia.Version { return octavia.Version{Major: 2, Minor: minor} }
 	udp := fixture.Ports(fixture.Port(v1.ProtocolUDP, 53))

@@ -144,7 +144,7 @@ type difference struct{ theirs, ours, value string }
 
 // The page on the switch lists each value of which something else is made here. It is
 // written by make generate, so that it is complete.
-func TestReferenceOfValuesThatMeanSomethingElse(t *testing.T) {
+func TestReference_ListsValuesThatMeanSomethingElse(t *testing.T) {
 	t.Parallel()
 	theirs, columns := theirValues(t)
 	differs := map[difference][]string{}

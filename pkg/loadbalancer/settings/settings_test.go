@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
 
-func TestAnnotationComesBeforeClassBeforeSection(t *testing.T) {
+func TestParse_PrefersAnnotationToClassToSection(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		annotation string
@@ -67,7 +67,7 @@ func TestAnnotationComesBeforeClassBeforeSection(t *testing.T) {
 	}
 }
 
-func TestAClassIsOnlyForServicesThatNameIt(t *testing.T) {
+func TestParse_AppliesClassOnlyToServicesThatNameIt(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.Config()
 	cfg.LoadBalancerClass = map[string]*config.LoadBalancerClass{"c": {SubnetID: "class"}}
@@ -78,7 +78,7 @@ func TestAClassIsOnlyForServicesThatNameIt(t *testing.T) {
 	fixture.AssertRefused(t, errs, annotation.Class, `"d"`, `known are "c"`)
 }
 
-func TestSubnetAndNetworkOfTheVIPComeFromOnePlace(t *testing.T) {
+func TestParse_TakesSubnetAndNetworkOfVIPFromOnePlace(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.Config(func(c *config.LoadBalancer) { c.SubnetID, c.NetworkID = "section-subnet", "section-network" })
 	cfg.LoadBalancerClass = map[string]*config.LoadBalancerClass{"c": {NetworkID: "class-network"}}
@@ -97,7 +97,7 @@ func TestSubnetAndNetworkOfTheVIPComeFromOnePlace(t *testing.T) {
 	}
 }
 
-func TestMonitorSettings(t *testing.T) {
+func TestParse_PrefersMonitorAnnotationToSection(t *testing.T) {
 	t.Parallel()
 	section := settings.MonitorSettings{MonitorTiming: settings.MonitorTiming{Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}}
 	with := func(change func(*settings.MonitorSettings)) settings.MonitorSettings {
@@ -130,7 +130,7 @@ func TestMonitorSettings(t *testing.T) {
 	}
 }
 
-func TestInternal(t *testing.T) {
+func TestParse_IsInternalWhereAnnotationOrSectionSaysSo(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		section  bool
@@ -159,7 +159,7 @@ func TestInternal(t *testing.T) {
 	}
 }
 
-func TestFamilyIsTheServicesFirst(t *testing.T) {
+func TestParse_TakesFirstFamilyOfService(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what       string
@@ -181,7 +181,7 @@ func TestFamilyIsTheServicesFirst(t *testing.T) {
 	}
 }
 
-func TestTheRestComesFromWhereItShould(t *testing.T) {
+func TestParse_ReadsRemainingSettings(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.Config(func(c *config.LoadBalancer) { c.FlavorID, c.AvailabilityZone = "large", "zone" })
 	svc := fixture.Service(
@@ -200,7 +200,7 @@ func TestTheRestComesFromWhereItShould(t *testing.T) {
 	}
 }
 
-func TestSourceRanges(t *testing.T) {
+func TestParse_NormalizesSourceRangesOfFamily(t *testing.T) {
 	t.Parallel()
 	spec := func(ranges ...string) func(*v1.Service) {
 		return func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = ranges }
@@ -248,7 +248,7 @@ func TestSourceRanges(t *testing.T) {
 	}
 }
 
-func TestLoadBalancerIP(t *testing.T) {
+func TestParse_RefusesLoadBalancerIPOfOtherFamily(t *testing.T) {
 	t.Parallel()
 	asks := func(address string, changes ...func(*v1.Service)) *v1.Service {
 		return fixture.Service(append(changes, func(svc *v1.Service) { svc.Spec.LoadBalancerIP = address })...)
@@ -281,7 +281,7 @@ func TestLoadBalancerIP(t *testing.T) {
 	}
 }
 
-func TestNodeSelector(t *testing.T) {
+func TestParse_PrefersNodeSelectorOfAnnotationToSection(t *testing.T) {
 	t.Parallel()
 	edge := map[string]string{"node-role.kubernetes.io/edge": "", "pool": "a"}
 	for _, test := range []struct {
@@ -325,7 +325,7 @@ func TestNodeSelector(t *testing.T) {
 }
 
 // Whoever writes both families into a manifest means those that reach the load balancer.
-func TestSourceRangesOfTheOtherFamilyAreLeftOutAndTold(t *testing.T) {
+func TestParse_OmitsAndReportsSourceRangesOfOtherFamily(t *testing.T) {
 	t.Parallel()
 	for _, svc := range []*v1.Service{
 		fixture.Service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "fd00::/64"} }),
@@ -343,7 +343,7 @@ func TestSourceRangesOfTheOtherFamilyAreLeftOutAndTold(t *testing.T) {
 
 // An empty text takes away what cloud.conf says, where it does so in
 // cloud-provider-openstack.
-func TestAnEmptyTextOptsOutOfCloudConf(t *testing.T) {
+func TestParse_TakesEmptyTextAsOptOutOfCloudConf(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.Config(func(c *config.LoadBalancer) {
 		c.FlavorID, c.AvailabilityZone, c.DefaultTLSContainerRef = "large", "zone", "https://barbican.example.com/v1/secrets/1"
@@ -371,7 +371,7 @@ func TestAnEmptyTextOptsOutOfCloudConf(t *testing.T) {
 	}
 }
 
-func TestReadReportsAllMistakes(t *testing.T) {
+func TestParse_ReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	_, notices, errs := fixture.Parse(t, fixture.Service(
 		fixture.Annotated(annotation.Class, "none"), fixture.Annotated(annotation.MonitorPort, "x"), fixture.Annotated(annotation.NodeSelector, "!!"),

@@ -15,10 +15,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// TestTagsComeFromAnnotationBeforeClassBeforeSection reads them from each place.
+// TestParse_PrefersTagsOfAnnotationToClassToSection reads them from each place.
 //
 //proves:65
-func TestTagsComeFromAnnotationBeforeClassBeforeSection(t *testing.T) {
+func TestParse_PrefersTagsOfAnnotationToClassToSection(t *testing.T) {
 	t.Parallel()
 	cfg := fixture.Config(func(lb *config.LoadBalancer) { lb.Tags = "section, cost=7" })
 	cfg.LoadBalancerClass = map[string]*config.LoadBalancerClass{"gold": {Tags: "class"}, "plain": {}}
@@ -42,7 +42,7 @@ func TestTagsComeFromAnnotationBeforeClassBeforeSection(t *testing.T) {
 	}
 }
 
-func TestTagsOfOursCannotBeAskedFor(t *testing.T) {
+func TestParse_RefusesOurOwnTags(t *testing.T) {
 	t.Parallel()
 	id := ownership.Identity{ClusterName: "kubernetes", ClusterID: "cluster", ServiceUID: "uid", Namespace: "default", Service: "web"}
 	for _, tag := range append(id.Tags(), ownership.ReplacesTag("lb", "wish")) {
@@ -53,7 +53,7 @@ func TestTagsOfOursCannotBeAskedFor(t *testing.T) {
 
 // Octavia accepts source ranges for any provider, and not every vendor's driver looks at
 // them: the load balancer may be more open than asked, and nobody would tell.
-func TestSourceRangesThatAProviderMayIgnoreAreTold(t *testing.T) {
+func TestUnused_ReportsSourceRangesThatProviderMayIgnore(t *testing.T) {
 	t.Parallel()
 	limited := fixture.Service(func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })
 	for provider, want := range map[string]bool{"amphora": false, "octavia": false, "f5": false, "a10": true} {
@@ -68,7 +68,7 @@ func TestSourceRangesThatAProviderMayIgnoreAreTold(t *testing.T) {
 	}
 }
 
-func TestTagsWithoutEffectAreTold(t *testing.T) {
+func TestUnused_ReportsTagsWithoutEffect(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Annotated(annotation.Tags, "a"))
 	old := driver.Of("amphora", octavia.Version{Major: 2, Minor: 4})

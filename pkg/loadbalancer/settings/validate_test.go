@@ -12,7 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-func TestValidateRefusesWhatCannotBeServed(t *testing.T) {
+func TestValidate_RefusesWhatCannotBeServed(t *testing.T) {
 	t.Parallel()
 	tcp, udp := v1.ProtocolTCP, v1.ProtocolUDP
 	change := func(change func(*v1.ServicePort)) func(*v1.Service) {
@@ -56,7 +56,7 @@ func TestValidateRefusesWhatCannotBeServed(t *testing.T) {
 	}
 }
 
-func TestValidateAcceptsWhatCanBeServed(t *testing.T) {
+func TestValidate_AcceptsWhatCanBeServed(t *testing.T) {
 	t.Parallel()
 	tcp, udp := v1.ProtocolTCP, v1.ProtocolUDP
 	ovn := driver.Of("ovn", octavia.Version{Major: 2, Minor: 30})
@@ -86,7 +86,7 @@ func TestValidateAcceptsWhatCanBeServed(t *testing.T) {
 	}
 }
 
-func TestValidateReportsAllMistakes(t *testing.T) {
+func TestValidate_ReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	svc := fixture.Service(fixture.Ports(fixture.Port("DCCP", 1), fixture.Port(v1.ProtocolTCP, 0)), fixture.Local, fixture.Annotated(annotation.Method, "SOURCE_IP_PORT"))
 	svc.Spec.HealthCheckNodePort = 0
@@ -95,9 +95,8 @@ func TestValidateReportsAllMistakes(t *testing.T) {
 	}
 }
 
-// TestTheAlgorithmOfTheSectionGivesWay keeps cloud.conf's default from standing
-// in the way of ovn, which has another only one.
-func TestTheAlgorithmOfTheSectionGivesWay(t *testing.T) {
+// The default of cloud.conf must not keep ovn, which has one other algorithm, from working.
+func TestAlgorithm_OfProviderOverridesSection(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ provider, asked, want string }{
 		{"amphora", "LEAST_CONNECTIONS", "LEAST_CONNECTIONS"},

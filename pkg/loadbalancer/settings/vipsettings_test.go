@@ -20,7 +20,7 @@ const (
 	groupB  = "bbbbbbbb-0000-4000-8000-000000000002"
 )
 
-func TestVIPSettingsGoByAnnotationClassAndSection(t *testing.T) {
+func TestParse_PrefersVIPSettingsOfAnnotationToClassToSection(t *testing.T) {
 	t.Parallel()
 	class := fixture.Annotated(annotation.Class, "gold")
 	cfg := fixture.Config(func(lb *config.LoadBalancer) { lb.VIPQoSPolicyID, lb.VIPSecurityGroupIDs = policyA, groupB })
@@ -48,7 +48,7 @@ func TestVIPSettingsGoByAnnotationClassAndSection(t *testing.T) {
 	}
 }
 
-func TestWhatTheVIPCannotHaveIsRefused(t *testing.T) {
+func TestValidate_RefusesImpossibleVIPSettings(t *testing.T) {
 	t.Parallel()
 	qos, groups := fixture.Annotated(annotation.VIPQoSPolicyID, policyA), fixture.Annotated(annotation.VIPSecurityGroups, groupA)
 	ranges := func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} }

@@ -28,7 +28,7 @@ type Neutron interface {
 	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
 }
 
-// LoadBalancer is what a look tells of a load balancer.
+// LoadBalancer is what a snapshot shows of a load balancer.
 type LoadBalancer struct {
 	ID, Name              string
 	Status, Provider      string
@@ -46,14 +46,14 @@ type LoadBalancer struct {
 	UpdatedAt time.Time
 }
 
-// FloatingIP is what a look tells of a floating IP.
+// FloatingIP is what a snapshot shows of a floating IP.
 type FloatingIP struct {
 	ID, Address, PortID, Description string
 }
 
-// Look is what the project had at one moment.
-type Look struct {
-	// Began is when the look began: what changed later may be missing.
+// Snapshot is what the project had at one moment.
+type Snapshot struct {
+	// Began is when the first list was asked for: what changed later may be missing.
 	Began         time.Time
 	LoadBalancers map[string]LoadBalancer // by ID
 	FloatingIPs   map[string]FloatingIP   // by ID
@@ -65,64 +65,64 @@ type Look struct {
 	described map[string][]string // IDs of floating IPs by description
 }
 
-// NewLook makes a look of what there was.
-func NewLook(began time.Time, loadBalancers []LoadBalancer, floatingIPs []FloatingIP) *Look {
-	look := &Look{
+// Of returns the snapshot of these objects.
+func Of(began time.Time, loadBalancers []LoadBalancer, floatingIPs []FloatingIP) *Snapshot {
+	snap := &Snapshot{
 		Began: began, LoadBalancers: make(map[string]LoadBalancer, len(loadBalancers)), FloatingIPs: make(map[string]FloatingIP, len(floatingIPs)),
 		named: make(map[string]int, len(loadBalancers)), onPort: make(map[string][]FloatingIP, len(floatingIPs)),
 		tagged: map[string][]string{}, described: make(map[string][]string, len(floatingIPs)),
 	}
 	for _, lb := range loadBalancers {
-		look.LoadBalancers[lb.ID] = lb
-		look.named[lb.Name]++
+		snap.LoadBalancers[lb.ID] = lb
+		snap.named[lb.Name]++
 		for _, tag := range lb.Tags {
-			look.tagged[tag] = append(look.tagged[tag], lb.ID)
+			snap.tagged[tag] = append(snap.tagged[tag], lb.ID)
 		}
 	}
 	for _, fip := range floatingIPs {
-		look.FloatingIPs[fip.ID] = fip
-		look.described[fip.Description] = append(look.described[fip.Description], fip.ID)
+		snap.FloatingIPs[fip.ID] = fip
+		snap.described[fip.Description] = append(snap.described[fip.Description], fip.ID)
 		if fip.PortID != "" {
-			look.onPort[fip.PortID] = append(look.onPort[fip.PortID], fip)
+			snap.onPort[fip.PortID] = append(snap.onPort[fip.PortID], fip)
 		}
 	}
-	return look
+	return snap
 }
 
 // Tagged returns the load balancers that carry a tag.
-func (l *Look) Tagged(tag string) []LoadBalancer {
+func (s *Snapshot) Tagged(tag string) []LoadBalancer {
 	var found []LoadBalancer
-	for _, id := range l.tagged[tag] {
-		found = append(found, l.LoadBalancers[id])
+	for _, id := range s.tagged[tag] {
+		found = append(found, s.LoadBalancers[id])
 	}
 	return found
 }
 
 // Described returns the floating IPs of a description.
-func (l *Look) Described(description string) []FloatingIP {
+func (s *Snapshot) Described(description string) []FloatingIP {
 	var found []FloatingIP
-	for _, id := range l.described[description] {
-		found = append(found, l.FloatingIPs[id])
+	for _, id := range s.described[description] {
+		found = append(found, s.FloatingIPs[id])
 	}
 	return found
 }
 
 // Named counts the load balancers of a name.
-func (l *Look) Named(name string) int { return l.named[name] }
+func (s *Snapshot) Named(name string) int { return s.named[name] }
 
 // OnPort finds the floating IPs on a port.
-func (l *Look) OnPort(portID string) []FloatingIP { return l.onPort[portID] }
+func (s *Snapshot) OnPort(portID string) []FloatingIP { return s.onPort[portID] }
 
-// FirstFloatingIPs returns the floating IPs that there were at the first look of this
+// FirstFloatingIPs returns the floating IPs that there were at the first snapshot of this
 // process, or, when it has taken none, at the first call.
-func (i *Inventory) FirstFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
-	i.mu.Lock()
-	first := i.firstFloatingIPs
-	i.mu.Unlock()
+func (r *Reader) FirstFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
+	r.mu.Lock()
+	first := r.firstFloatingIPs
+	r.mu.Unlock()
 	if first != nil {
 		return first, nil
 	}
-	answer := i.group.DoChan("floating IPs", func() (any, error) { return i.takeFloatingIPs(context.WithoutCancel(ctx)) })
+	answer := r.group.DoChan("floating IPs", func() (any, error) { return r.takeFloatingIPs(context.WithoutCancel(ctx)) })
 	select {
 	case got := <-answer:
 		all, _ := got.Val.(map[string]FloatingIP)
@@ -132,21 +132,21 @@ func (i *Inventory) FirstFloatingIPs(ctx context.Context) (map[string]FloatingIP
 	}
 }
 
-func (i *Inventory) takeFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
-	all, err := i.listFloatingIPs(ctx)
+func (r *Reader) takeFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
+	all, err := r.listFloatingIPs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.firstFloatingIPs == nil {
-		i.firstFloatingIPs = NewLook(time.Time{}, nil, all).FloatingIPs
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.firstFloatingIPs == nil {
+		r.firstFloatingIPs = Of(time.Time{}, nil, all).FloatingIPs
 	}
-	return i.firstFloatingIPs, nil
+	return r.firstFloatingIPs, nil
 }
 
-func (i *Inventory) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
-	listed, err := i.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{})
+func (r *Reader) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
+	listed, err := r.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{})
 	all := make([]FloatingIP, 0, len(listed))
 	for _, fip := range listed {
 		all = append(all, FloatingIP{ID: fip.ID, Address: fip.FloatingIP, PortID: fip.PortID, Description: fip.Description})
@@ -154,48 +154,48 @@ func (i *Inventory) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
 	return all, err
 }
 
-// Inventory takes looks. Callers at the same time share one.
-type Inventory struct {
+// Reader takes snapshots. Callers at the same time share one.
+type Reader struct {
 	octavia Octavia
 	neutron Neutron
 	clock   clock.PassiveClock
 	group   singleflight.Group
 
 	mu               sync.Mutex
-	last             *Look
+	last             *Snapshot
 	firstFloatingIPs map[string]FloatingIP
 }
 
-// New makes an inventory.
-func New(octaviaAPI Octavia, neutronAPI Neutron, clk clock.PassiveClock) *Inventory {
-	return &Inventory{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
+// New returns a Reader.
+func New(octaviaAPI Octavia, neutronAPI Neutron, clk clock.PassiveClock) *Reader {
+	return &Reader{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
 }
 
-// Look returns a look that is no older than an age, taking one if need be.
-func (i *Inventory) Look(ctx context.Context, age time.Duration) (*Look, error) {
-	i.mu.Lock()
-	last := i.last
-	i.mu.Unlock()
-	if last != nil && i.clock.Since(last.Began) <= age {
+// Snapshot returns one that is no older than an age, taking it if need be.
+func (r *Reader) Snapshot(ctx context.Context, age time.Duration) (*Snapshot, error) {
+	r.mu.Lock()
+	last := r.last
+	r.mu.Unlock()
+	if last != nil && r.clock.Since(last.Began) <= age {
 		return last, nil
 	}
-	answer := i.group.DoChan("look", func() (any, error) { return i.take(context.WithoutCancel(ctx)) })
+	answer := r.group.DoChan("snapshot", func() (any, error) { return r.take(context.WithoutCancel(ctx)) })
 	select {
 	case got := <-answer:
-		look, _ := got.Val.(*Look)
-		return look, got.Err
+		snap, _ := got.Val.(*Snapshot)
+		return snap, got.Err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-func (i *Inventory) take(ctx context.Context) (*Look, error) {
-	began := i.clock.Now()
+func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
+	began := r.clock.Now()
 	var loadBalancers []LoadBalancer
 	var floatingIPs []FloatingIP
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		all, err := i.octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{Fields: fields()})
+		all, err := r.octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{Fields: fields()})
 		for _, lb := range all {
 			loadBalancers = append(loadBalancers, LoadBalancer{
 				ID: lb.ID, Name: lb.Name, Status: lb.ProvisioningStatus, Operating: lb.OperatingStatus, Provider: lb.Provider,
@@ -208,23 +208,23 @@ func (i *Inventory) take(ctx context.Context) (*Look, error) {
 		return err
 	})
 	group.Go(func() (err error) {
-		floatingIPs, err = i.listFloatingIPs(ctx)
+		floatingIPs, err = r.listFloatingIPs(ctx)
 		return err
 	})
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	look := NewLook(began, loadBalancers, floatingIPs)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.last = look
-	if i.firstFloatingIPs == nil {
-		i.firstFloatingIPs = look.FloatingIPs
+	snap := Of(began, loadBalancers, floatingIPs)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last = snap
+	if r.firstFloatingIPs == nil {
+		r.firstFloatingIPs = snap.FloatingIPs
 	}
-	return look, nil
+	return snap, nil
 }
 
-// fields are the attributes that a look is made of: a tenth of a whole load
+// fields are the attributes that a snapshot is made of: a tenth of a whole load
 // balancer.
 func fields() []string {
 	return []string{"id", "name", "provisioning_status", "operating_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id",

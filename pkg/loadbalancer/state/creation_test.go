@@ -111,7 +111,7 @@ func TestStore_KeepsACreationUntilItsTimeIsOver(t *testing.T) {
 			s.Forget(service("other", "1"))
 		},
 		"a snapshot is taken": func(s *state.Store, clock *testingclock.FakePassiveClock) {
-			s.Sweep(&snapshot.Look{Began: clock.Now()})
+			s.Sweep(&snapshot.Snapshot{Began: clock.Now()})
 		},
 		"the Service is forgotten": func(s *state.Store, _ *testingclock.FakePassiveClock) { s.Forget(deleted(young(time.Second))) },
 	}

@@ -23,11 +23,11 @@ const AtRest = 5 * time.Minute
 // DriftIn returns how a snapshot of the project differs from what was seen last; "" when
 // it does not, or when that cannot be said of a snapshot that began earlier, or of a load
 // balancer that is being changed.
-func (a *Applied) DriftIn(look *snapshot.Look) string {
-	if look.Began.Before(a.Seen.Since) {
+func (a *Applied) DriftIn(snap *snapshot.Snapshot) string {
+	if snap.Began.Before(a.Seen.Since) {
 		return ""
 	}
-	lb, there := look.LoadBalancers[a.LoadBalancer.ID]
+	lb, there := snap.LoadBalancers[a.LoadBalancer.ID]
 	switch {
 	case !there:
 		return "the load balancer is gone"
@@ -38,20 +38,20 @@ func (a *Applied) DriftIn(look *snapshot.Look) string {
 	case !lb.UpdatedAt.Equal(a.Seen.UpdatedAt):
 		return ReasonChanged
 	}
-	return a.FloatingIPDriftIn(look)
+	return a.FloatingIPDriftIn(snap)
 }
 
 // FloatingIPDriftIn returns how the floating IP on the VIP differs from the one that was
 // seen last, which the load balancer's updated_at does not show; "" when it does not.
-func (a *Applied) FloatingIPDriftIn(look *snapshot.Look) string {
-	port := look.LoadBalancers[a.LoadBalancer.ID].VIPPortID
+func (a *Applied) FloatingIPDriftIn(snap *snapshot.Snapshot) string {
+	port := snap.LoadBalancers[a.LoadBalancer.ID].VIPPortID
 	if a.LoadBalancer.FloatingIPID == "" {
-		if on := look.OnPort(port); len(on) > 0 {
+		if on := snap.OnPort(port); len(on) > 0 {
 			return fmt.Sprintf("the floating IP %s was put on the load balancer", on[0].Address)
 		}
 		return ""
 	}
-	fip, there := look.FloatingIPs[a.LoadBalancer.FloatingIPID]
+	fip, there := snap.FloatingIPs[a.LoadBalancer.FloatingIPID]
 	switch {
 	case !there:
 		return "the floating IP is gone"
@@ -69,7 +69,7 @@ func (a *Applied) Confirmable(at time.Time) bool {
 
 // ConfirmableBy reports whether it is not confirmed yet, and this snapshot shows the load
 // balancer with the updated_at that was seen last, so that its contents are worth reading.
-func (a *Applied) ConfirmableBy(look *snapshot.Look) bool {
-	lb := look.LoadBalancers[a.LoadBalancer.ID]
-	return a.Confirmable(look.Began) && lb.Status == octavia.StatusActive && lb.UpdatedAt.Equal(a.Seen.UpdatedAt)
+func (a *Applied) ConfirmableBy(snap *snapshot.Snapshot) bool {
+	lb := snap.LoadBalancers[a.LoadBalancer.ID]
+	return a.Confirmable(snap.Began) && lb.Status == octavia.StatusActive && lb.UpdatedAt.Equal(a.Seen.UpdatedAt)
 }

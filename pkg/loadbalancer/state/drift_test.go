@@ -38,7 +38,7 @@ func TestApplied_ReportsWhatASnapshotShowsChanged(t *testing.T) {
 	}{
 		"nothing":                                  {external, lb(as), onVIP, ""},
 		"nothing, without a floating IP":           {internal, lb(as), onVIP[:1], ""},
-		"the look began before our own change":     {changedSince, nil, nil, ""},
+		"the snapshot began before our own change": {changedSince, nil, nil, ""},
 		"the load balancer is gone":                {external, nil, onVIP, "the load balancer is gone"},
 		"it is in ERROR":                           {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status = octavia.StatusError }), onVIP, "the load balancer is in ERROR"},
 		"somebody works on it":                     {external, lb(func(lb *snapshot.LoadBalancer) { lb.Status, lb.UpdatedAt = "PENDING_UPDATE", began }), nil, ""},
@@ -51,7 +51,7 @@ func TestApplied_ReportsWhatASnapshotShowsChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := c.applied.DriftIn(snapshot.NewLook(began, c.loadBalancers, c.floatingIPs)); got != c.want {
+			if got := c.applied.DriftIn(snapshot.Of(began, c.loadBalancers, c.floatingIPs)); got != c.want {
 				t.Errorf("it says %q, want %q", got, c.want)
 			}
 		})
@@ -87,8 +87,8 @@ func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			look := snapshot.NewLook(since.Add(c.after), []snapshot.LoadBalancer{c.lb}, nil)
-			if got := c.applied.ConfirmableBy(look); got != c.want {
+			snap := snapshot.Of(since.Add(c.after), []snapshot.LoadBalancer{c.lb}, nil)
+			if got := c.applied.ConfirmableBy(snap); got != c.want {
 				t.Errorf("confirmable: %v, want %v", got, c.want)
 			}
 		})

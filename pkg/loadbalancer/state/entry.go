@@ -57,9 +57,9 @@ type Made struct {
 	// has found to be its own. An error does not clear it: a list of load balancers may come
 	// from a replica that does not have the last creation yet, where the ID finds it.
 	LoadBalancerID string
-	// SpareFloatingIP is set when a snapshot of the project has shown a floating IP of the
+	// UnattachedFloatingIP is set when a snapshot of the project has shown a floating IP of the
 	// Service on no port.
-	SpareFloatingIP bool
+	UnattachedFloatingIP bool
 	// CreateEmpty is set when Octavia has refused to create the load balancer together with
 	// its listeners, and lost the port of its VIP: it is created empty, and filled later.
 	CreateEmpty bool
@@ -77,10 +77,10 @@ func (s *Store) SetLoadBalancerID(uid types.UID, id string) {
 	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID = id })
 }
 
-// SetSpareFloatingIP records whether the project has a floating IP of the Service on no
+// SetUnattachedFloatingIP records whether the project has a floating IP of the Service on no
 // port.
-func (s *Store) SetSpareFloatingIP(uid types.UID, spare bool) {
-	s.update(uid, func(e *Entry) { e.Made.SpareFloatingIP = spare })
+func (s *Store) SetUnattachedFloatingIP(uid types.UID, unattached bool) {
+	s.update(uid, func(e *Entry) { e.Made.UnattachedFloatingIP = unattached })
 }
 
 // MarkCreateEmpty records that the load balancer cannot be created together with its
@@ -93,7 +93,7 @@ func (s *Store) MarkCreateEmpty(uid types.UID) {
 // left in the project where it retains one.
 func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
 	s.update(uid, func(e *Entry) {
-		e.Made.LoadBalancerID, e.Made.SpareFloatingIP = "", false
+		e.Made.LoadBalancerID, e.Made.UnattachedFloatingIP = "", false
 		e.Made.Touched = e.Made.Touched && retainsFloatingIP
 	})
 }

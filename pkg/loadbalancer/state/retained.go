@@ -33,14 +33,14 @@ func (s *Store) RetainedFloatingIPs(service types.NamespacedName) []string {
 // Sweep drops what time has settled: floating IPs that were left in the project before the
 // snapshot began, and that it does not show any more, and creations that cannot come true
 // any more.
-func (s *Store) Sweep(look *snapshot.Look) {
+func (s *Store) Sweep(snap *snapshot.Snapshot) {
 	now := s.clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for service, ids := range s.retained {
 		maps.DeleteFunc(ids, func(id string, left time.Time) bool {
-			_, there := look.FloatingIPs[id]
-			return !there && look.Began.After(left)
+			_, there := snap.FloatingIPs[id]
+			return !there && snap.Began.After(left)
 		})
 		if len(ids) == 0 {
 			delete(s.retained, service)

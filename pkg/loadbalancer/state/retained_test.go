@@ -17,18 +17,18 @@ func TestStore_SweepsRetainedFloatingIPsThatAreGone(t *testing.T) {
 	store := New(testingclock.NewFakePassiveClock(at), nil)
 	store.RetainFloatingIP(web, "there")
 	store.RetainFloatingIP(web, "gone")
-	look := &snapshot.Look{Began: at, FloatingIPs: map[string]snapshot.FloatingIP{"there": {}}}
-	store.Sweep(look)
+	snap := &snapshot.Snapshot{Began: at, FloatingIPs: map[string]snapshot.FloatingIP{"there": {}}}
+	store.Sweep(snap)
 	if got := store.RetainedFloatingIPs(web); !slices.Equal(got, []string{"gone", "there"}) {
-		t.Errorf("a look that began before has left %v", got)
+		t.Errorf("a snapshot that began before has left %v", got)
 	}
-	look.Began = at.Add(time.Second)
-	store.Sweep(look)
+	snap.Began = at.Add(time.Second)
+	store.Sweep(snap)
 	if got := store.RetainedFloatingIPs(web); !slices.Equal(got, []string{"there"}) {
-		t.Errorf("a look has left %v", got)
+		t.Errorf("a snapshot has left %v", got)
 	}
-	look.FloatingIPs = nil
-	store.Sweep(look)
+	snap.FloatingIPs = nil
+	store.Sweep(snap)
 	if len(store.retained) > 0 {
 		t.Errorf("%d names are kept", len(store.retained))
 	}

@@ -47,7 +47,7 @@ func fill(store *state.Store, svc *v1.Service) {
 	store.Warn(svc.UID, "nodes", "no address")
 	store.MarkTouched(svc.UID)
 	store.SetLoadBalancerID(svc.UID, "lb")
-	store.SetSpareFloatingIP(svc.UID, true)
+	store.SetUnattachedFloatingIP(svc.UID, true)
 	store.MarkCreateEmpty(svc.UID)
 	store.UpdateSecurityGroups(svc.UID, func(e *securitygroup.Entry) { e.Met = true })
 }
@@ -100,13 +100,13 @@ func TestStore_HoldsNoEntryWithoutContent(t *testing.T) {
 			_ = s.Count(svc, 1)
 			s.Uncount("uid-of-first")
 		},
-		"a warning":                func(s *state.Store) { s.Warn(uid, "nodes", "text"); s.Warn(uid, "nodes", "") },
-		"a warning that was never": func(s *state.Store) { s.Warn(uid, "nodes", "") },
-		"a spare floating IP":      func(s *state.Store) { s.SetSpareFloatingIP(uid, true); s.SetSpareFloatingIP(uid, false) },
+		"a warning":                 func(s *state.Store) { s.Warn(uid, "nodes", "text"); s.Warn(uid, "nodes", "") },
+		"a warning that was never":  func(s *state.Store) { s.Warn(uid, "nodes", "") },
+		"an unattached floating IP": func(s *state.Store) { s.SetUnattachedFloatingIP(uid, true); s.SetUnattachedFloatingIP(uid, false) },
 		"removed": func(s *state.Store) {
 			s.MarkTouched(uid)
 			s.SetLoadBalancerID(uid, "lb")
-			s.SetSpareFloatingIP(uid, true)
+			s.SetUnattachedFloatingIP(uid, true)
 			s.MarkRemoved(uid, false)
 		},
 		"security groups": func(s *state.Store) {
@@ -150,7 +150,7 @@ func TestStore_StartDeletionKeepsWhatWasMade(t *testing.T) {
 	fill(store, svc)
 	store.StartDeletion(svc.UID)
 	known := store.Get(svc.UID)
-	want := state.Made{Touched: true, LoadBalancerID: "lb", SpareFloatingIP: true, CreateEmpty: true}
+	want := state.Made{Touched: true, LoadBalancerID: "lb", UnattachedFloatingIP: true, CreateEmpty: true}
 	if diff := cmp.Diff(want, known.Made); diff != "" {
 		t.Error(diff)
 	}

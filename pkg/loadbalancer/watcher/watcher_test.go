@@ -125,7 +125,7 @@ func TestSettled_EndsEachWaitWithItsOwnLoadBalancer(t *testing.T) {
 }
 
 //proves:74
-func TestQuestionsComeSoonAndThenAtACappedPace(t *testing.T) {
+func TestSettled_AsksSoonAndThenAtCappedPace(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, pending("a"))
 	start := e.clock.Now()
@@ -321,7 +321,7 @@ func TestSettled_EndsNoFreshWaitWithAnEarlierList(t *testing.T) {
 // shorter than the pace.
 //
 //proves:74
-func TestIntervalsAreSpread(t *testing.T) {
+func TestSettled_SpreadsItsIntervals(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, pending("a"))
 	go func() {
@@ -340,7 +340,7 @@ func TestIntervalsAreSpread(t *testing.T) {
 }
 
 //proves:75
-func TestTheContextEndsOneWait(t *testing.T) {
+func TestSettled_EndsOneWaitWithItsContext(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, pending("a", "b"))
 	ctx, cancel := context.WithCancel(t.Context())

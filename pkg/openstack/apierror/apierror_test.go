@@ -53,7 +53,7 @@ func properties(err error) string {
 }
 
 // The texts of Octavia are those of octavia/common/exceptions.py.
-func TestErrorsAreToldApart(t *testing.T) {
+func TestErrors_AreClassifiedByStatusAndText(t *testing.T) {
 	t.Parallel()
 	const page = "<html><head><title>503 Service Unavailable</title></head><body>No server</body></html>"
 	tests := map[string]struct {
@@ -110,7 +110,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 }
 
 // gophercloud has errors by value and by pointer, and puts them into others.
-func TestErrorsAreFoundInsideOthers(t *testing.T) {
+func TestErrors_AreFoundInsideOthers(t *testing.T) {
 	t.Parallel()
 	value := refused("GET", "/v2.0/lbaas/loadbalancers/1", 404, `{"faultstring":"Load Balancer 1 not found."}`)
 	for name, err := range map[string]error{
@@ -132,7 +132,7 @@ func TestErrorsAreFoundInsideOthers(t *testing.T) {
 	}
 }
 
-func TestMessages(t *testing.T) {
+func TestMessage_ReadsEveryFormOfBody(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		`{"faultcode":"Client","faultstring":"Pool 1 is immutable and cannot be updated.","debuginfo":null}`:           "Pool 1 is immutable and cannot be updated.",
@@ -166,7 +166,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-func TestWrapReadsWell(t *testing.T) {
+func TestWrap_NamesOperationServiceAndRequest(t *testing.T) {
 	t.Parallel()
 	tests := map[string]error{
 		"create load balancer a: Octavia answered 403 Quota has been met for resources: Load Balancer (request req-1)": octaviaRefused(403, "Quota has been met for resources: Load Balancer"),
@@ -200,7 +200,7 @@ func TestWrapReadsWell(t *testing.T) {
 	}
 }
 
-func TestRequestIDIsBounded(t *testing.T) {
+func TestRequestID_IsBounded(t *testing.T) {
 	t.Parallel()
 	err := refused("GET", "/v2.1/servers/1", 500, "")
 	err.ResponseHeader = http.Header{"X-Compute-Request-Id": {"req-" + strings.Repeat("9", 500)}}
@@ -212,7 +212,7 @@ func TestRequestIDIsBounded(t *testing.T) {
 	}
 }
 
-func TestRetryAfterOfAnError(t *testing.T) {
+func TestRetryAfter_ReadsHeaderOfError(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		header http.Header

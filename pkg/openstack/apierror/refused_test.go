@@ -9,7 +9,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 )
 
-func TestRefusalsOfWritesAreToldFromWhatEndsByItself(t *testing.T) {
+func TestIsRefused_ExcludesWhatEndsByItself(t *testing.T) {
 	t.Parallel()
 	answer := func(method string, status int, body string) error {
 		return fmt.Errorf("create it: %w", gophercloud.ErrUnexpectedResponseCode{Method: method, Actual: status, Body: []byte(body)})

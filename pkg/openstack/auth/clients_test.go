@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
 )
 
-func TestOneTokenForAllServicesAndNoDiscovery(t *testing.T) {
+func TestToken_ServesAllServicesWithoutDiscovery(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s := signedIn(t, cloud.Config(), testOptions{UserAgent: "openstack-cloud-controller-manager/v1.2.3"})
@@ -49,7 +49,7 @@ func TestOneTokenForAllServicesAndNoDiscovery(t *testing.T) {
 	}
 }
 
-func TestEndpointsOfAllShapes(t *testing.T) {
+func TestEndpoint_AcceptsAllShapesOfURL(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ service, path, root, base string }{
 		{"load-balancer", "", "/", "/v2.0/"},
@@ -90,7 +90,7 @@ func TestEndpointsOfAllShapes(t *testing.T) {
 	}
 }
 
-func TestEndpointIsChosenByRegionAndInterface(t *testing.T) {
+func TestEndpoint_IsChosenByRegionAndInterface(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cfg := cloud.Config()
@@ -124,7 +124,7 @@ func TestEndpointIsChosenByRegionAndInterface(t *testing.T) {
 	}
 }
 
-func TestNewCatalogComesWithTheToken(t *testing.T) {
+func TestEndpoint_FollowsCatalogOfNewToken(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s := signedIn(t, cloud.Config(), testOptions{})

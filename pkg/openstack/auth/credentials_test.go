@@ -61,7 +61,7 @@ func signInCases() map[string]signInCase {
 	}
 }
 
-func TestSignIn(t *testing.T) {
+func TestSignIn_SendsCredentialsOfEveryMethod(t *testing.T) {
 	t.Parallel()
 	for name, test := range signInCases() {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-func TestTokenOfItsOwnProjectIsUsedAsItIs(t *testing.T) {
+func TestToken_IsUsedAsGivenForItsProject(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s := signedIn(t, config.Global{AuthURL: cloud.URL + "/identity", Token: "given"}, testOptions{})
@@ -95,7 +95,7 @@ func TestTokenOfItsOwnProjectIsUsedAsItIs(t *testing.T) {
 	}
 }
 
-func TestIdentityEndpoint(t *testing.T) {
+func TestIdentityEndpoint_IsVersion3OfAuthURL(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"http://h:5000":               "http://h:5000/v3/",

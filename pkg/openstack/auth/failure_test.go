@@ -22,7 +22,7 @@ func refusing(w http.ResponseWriter, _ *http.Request) {
 
 // A pause after each failure, so that Keystone is neither overloaded nor given
 // reason to lock the account.
-func TestFailedSignInsArePacedForEverybody(t *testing.T) {
+func TestSignIn_PausesForEverybodyAfterFailure(t *testing.T) {
 	t.Parallel()
 	const s = time.Second
 	for name, test := range map[string]struct {
@@ -66,7 +66,7 @@ func TestFailedSignInsArePacedForEverybody(t *testing.T) {
 	}
 }
 
-func TestSignInsGoOnWhenKeystoneIsBack(t *testing.T) {
+func TestSignIn_ResumesWhenKeystoneIsBack(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s, clk := renewedInTime(t, cloud)
@@ -92,7 +92,7 @@ func TestSignInsGoOnWhenKeystoneIsBack(t *testing.T) {
 
 // One service that takes no token at all, for want of its own account, costs neither
 // Keystone nor the other services.
-func TestOneServicesRefusalsDoNotStormKeystone(t *testing.T) {
+func TestSignIn_IsNotRepeatedForServiceThatRefusesEveryToken(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s, clk := renewedInTime(t, cloud)
@@ -132,7 +132,7 @@ func TestOneServicesRefusalsDoNotStormKeystone(t *testing.T) {
 }
 
 // An outage says nothing about the credentials.
-func TestOutageIsNoRefusal(t *testing.T) {
+func TestRefused_IgnoresOutageOfKeystone(t *testing.T) {
 	t.Parallel()
 	for name, keystone := range map[string]http.HandlerFunc{
 		"error": fakecloud.Answer(500), "gateway": fakecloud.Answer(502), "overload": fakecloud.Answer(429), "a proxy's 404": fakecloud.Answer(404),

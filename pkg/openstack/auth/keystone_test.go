@@ -15,7 +15,7 @@ import (
 )
 
 // Keystone may quote the request that it does not like.
-func TestSignInErrorsHaveNoSecrets(t *testing.T) {
+func TestErrors_HaveNoSecrets(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Keystone = func(w http.ResponseWriter, _ *http.Request) {
@@ -42,7 +42,7 @@ func TestSignInErrorsHaveNoSecrets(t *testing.T) {
 	}
 }
 
-func TestUselessTokensAreRefused(t *testing.T) {
+func TestSignIn_RefusesUselessTokens(t *testing.T) {
 	t.Parallel()
 	for want, handler := range map[string]http.HandlerFunc{
 		"the token is for no project": func(w http.ResponseWriter, _ *http.Request) {
@@ -68,7 +68,7 @@ func TestUselessTokensAreRefused(t *testing.T) {
 	}
 }
 
-func TestSignInEndsWithItsContext(t *testing.T) {
+func TestSignIn_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	cloud := fakecloud.New(t)
@@ -88,7 +88,7 @@ func TestSignInEndsWithItsContext(t *testing.T) {
 }
 
 // A refused redirect says where to and what to do.
-func TestRedirectThatIsNotFollowedSaysSo(t *testing.T) {
+func TestErrors_NameRedirectThatIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Services = fakecloud.Answer(301, "Location", "https://cloud.example.org:8774/compute/secret?path=1")

@@ -32,7 +32,7 @@ func catalogOf(lines ...string) []tokens.CatalogEntry {
 	return catalog
 }
 
-func TestTheRegionIsPinnedAtSignIn(t *testing.T) {
+func TestRegion_IsPinnedAtSignIn(t *testing.T) {
 	t.Parallel()
 	later := catalogOf("load-balancer RegionTwo RegionOne Site", "network RegionTwo RegionOne", "compute RegionTwo RegionOne", "key-manager RegionTwo RegionOne Site")
 	for name, test := range map[string]struct {
@@ -81,7 +81,7 @@ func TestTheRegionIsPinnedAtSignIn(t *testing.T) {
 
 // An operator who adds a region must not find the cluster's nodes and load balancers
 // looked for there.
-func TestANewTokenNeverMovesTheSessionToAnotherRegion(t *testing.T) {
+func TestRegion_StaysPinnedWithNewToken(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cfg := cloud.Config()
@@ -115,7 +115,7 @@ func TestANewTokenNeverMovesTheSessionToAnotherRegion(t *testing.T) {
 	}
 }
 
-func TestAServiceThatAppearsIsFoundWithinAMinute(t *testing.T) {
+func TestEndpoint_IsFoundWithinAMinuteOfAppearing(t *testing.T) {
 	t.Parallel()
 	for name, token := range map[string]string{"a password": "", "a token that nothing renews": "given-token"} {
 		t.Run(name, func(t *testing.T) {

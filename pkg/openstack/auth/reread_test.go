@@ -57,7 +57,7 @@ func onlyPassword(cloud *fakecloud.Cloud, password, project string) http.Handler
 // The password was changed and the Secret with it: no restart is needed.
 //
 //proves:94
-func TestNewCredentialsAreTakenOverWhenTheOldAreRefused(t *testing.T) {
+func TestReread_TakesNewCredentialsWhenOldAreRefused(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	clk := clocktesting.NewFakeClock(time.Now())
@@ -92,7 +92,7 @@ func TestNewCredentialsAreTakenOverWhenTheOldAreRefused(t *testing.T) {
 }
 
 // The Secret had the new password before the first refusal.
-func TestRotatedCredentialsCostOneRefusal(t *testing.T) {
+func TestReread_CostsOneRefusal(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	file := &reread{cfg: cloud.Config()}
@@ -105,7 +105,7 @@ func TestRotatedCredentialsCostOneRefusal(t *testing.T) {
 	}
 }
 
-func TestCredentialsOfAnotherProjectAreNotTakenOver(t *testing.T) {
+func TestReread_RefusesCredentialsOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	file := &reread{cfg: cloud.Config()}
@@ -123,7 +123,7 @@ func TestCredentialsOfAnotherProjectAreNotTakenOver(t *testing.T) {
 	}
 }
 
-func TestNewTokenInTheConfigurationIsTakenOver(t *testing.T) {
+func TestReread_TakesNewTokenOfConfiguration(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	clk := clocktesting.NewFakeClock(time.Now())

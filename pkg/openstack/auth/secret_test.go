@@ -71,7 +71,7 @@ func quotations() map[string]func(secret string) string {
 }
 
 // However Keystone spells the request that it does not like.
-func TestSecretsAreMaskedInEverySpelling(t *testing.T) {
+func TestErrors_MaskSecretsInEverySpelling(t *testing.T) {
 	t.Parallel()
 	for _, secret := range []string{"plain-secret-1", `quo"ted-secret`, `back\slash-secret`, "less<than-secret", "ünicode-secret", "amp&ers and\t-secret", "ro\U0001F680cket-secret"} {
 		for name, quote := range quotations() {
@@ -98,7 +98,7 @@ func TestSecretsAreMaskedInEverySpelling(t *testing.T) {
 	}
 }
 
-func TestTokensAreMaskedInErrors(t *testing.T) {
+func TestErrors_MaskTokens(t *testing.T) {
 	t.Parallel()
 	for _, token := range []string{
 		"gAAAAABmQ0ZpbGxlckZpbGxlckZpbGxlcg==",

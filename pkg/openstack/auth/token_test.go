@@ -10,7 +10,7 @@ import (
 )
 
 // The life of a token is a matter of Keystone's clock alone.
-func TestClockSkewDoesNotMatter(t *testing.T) {
+func TestToken_LivesByClockOfKeystone(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for _, skew := range []time.Duration{0, 3 * time.Hour, -3 * time.Hour} {
@@ -28,7 +28,7 @@ func TestClockSkewDoesNotMatter(t *testing.T) {
 }
 
 // A token without an end, once, does not stop the renewals.
-func TestTokenWithoutExpiryIsRenewedAsWell(t *testing.T) {
+func TestRenewal_ComesForTokenWithoutExpiry(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Keystone = onlyPassword(cloud, "pa55word", "project-1")
@@ -40,7 +40,7 @@ func TestTokenWithoutExpiryIsRenewedAsWell(t *testing.T) {
 }
 
 // The tokens of an application credential live no longer than it does.
-func TestRenewalsHaveAFloor(t *testing.T) {
+func TestRenewal_HasMinimumInterval(t *testing.T) {
 	t.Parallel()
 	asked := time.Now()
 	var short token

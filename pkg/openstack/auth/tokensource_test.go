@@ -28,7 +28,7 @@ func renewedInTime(t *testing.T, cloud *fakecloud.Cloud) (*Session, *clocktestin
 	return s, clk
 }
 
-func TestTokenIsRenewedBeforeItExpires(t *testing.T) {
+func TestRenewal_ComesBeforeExpiry(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s, clk := renewedInTime(t, cloud)
@@ -53,7 +53,7 @@ func TestTokenIsRenewedBeforeItExpires(t *testing.T) {
 }
 
 // While Keystone is out of order the old token goes on as long as it lives.
-func TestFailingRenewalHoldsUpNobody(t *testing.T) {
+func TestRenewal_HoldsUpNobodyWhileItFails(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s, clk := renewedInTime(t, cloud)
@@ -71,7 +71,7 @@ func TestFailingRenewalHoldsUpNobody(t *testing.T) {
 }
 
 // A process that slept through the renewal asks before it sends.
-func TestExpiredTokenIsNotSent(t *testing.T) {
+func TestToken_IsNotSentOnceExpired(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s, clk := renewedInTime(t, cloud)
@@ -86,7 +86,7 @@ func TestExpiredTokenIsNotSent(t *testing.T) {
 	}
 }
 
-func TestRevokedTokenHealsAndTheWriteIsSentAgain(t *testing.T) {
+func TestToken_IsReplacedAfterRevocationAndWriteSentAgain(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Services = fakecloud.Answer(201)
@@ -103,7 +103,7 @@ func TestRevokedTokenHealsAndTheWriteIsSentAgain(t *testing.T) {
 	}
 }
 
-func TestManyWithARevokedTokenShareOneSignIn(t *testing.T) {
+func TestToken_IsReplacedOnceForManyAfterRevocation(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s, clk := renewedInTime(t, cloud)
@@ -127,7 +127,7 @@ func TestManyWithARevokedTokenShareOneSignIn(t *testing.T) {
 
 // A token that Keystone issues in the second of a revocation is worth nothing either,
 // whoever finds that out, and however many at once.
-func TestManyWithATokenOfTheSecondOfARevocationShareItsReplacement(t *testing.T) {
+func TestToken_IsReplacedOnceForManyInSecondOfRevocation(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s, clk := renewedInTime(t, cloud)
@@ -161,7 +161,7 @@ func TestManyWithATokenOfTheSecondOfARevocationShareItsReplacement(t *testing.T)
 
 // The caller that happens to ask for the new token may give up; the others and the
 // token do not depend on it.
-func TestRenewalOutlivesItsFirstCaller(t *testing.T) {
+func TestRenewal_OutlivesFirstCaller(t *testing.T) {
 	t.Parallel()
 	arrived, proceed := make(chan struct{}), make(chan struct{})
 	cloud := fakecloud.New(t)
@@ -190,7 +190,7 @@ func TestRenewalOutlivesItsFirstCaller(t *testing.T) {
 	}
 }
 
-func TestRefusedCredentialsEndInOneTry(t *testing.T) {
+func TestSignIn_IsTriedOnceWithRefusedCredentials(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s := signedIn(t, cloud.Config(), testOptions{})
@@ -206,7 +206,7 @@ func TestRefusedCredentialsEndInOneTry(t *testing.T) {
 	}
 }
 
-func TestFreshTokenThatIsRefusedToo(t *testing.T) {
+func TestToken_IsReplacedTwiceAtMostForOneRequest(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Services = fakecloud.Answer(401)
@@ -217,7 +217,7 @@ func TestFreshTokenThatIsRefusedToo(t *testing.T) {
 }
 
 // A wrong path in Keystone's proxy must not make load balancers look deleted.
-func TestKeystonesNotFoundIsNotTheObjects(t *testing.T) {
+func TestErrors_HideNotFoundOfKeystone(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s := signedIn(t, cloud.Config(), testOptions{})
@@ -228,7 +228,7 @@ func TestKeystonesNotFoundIsNotTheObjects(t *testing.T) {
 	}
 }
 
-func TestBareTokenIsNotRenewedAndSaysSo(t *testing.T) {
+func TestToken_ReportsThatBareOneCannotBeRenewed(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))

@@ -9,7 +9,7 @@ import (
 
 const secretID = "5b8e7a55-2b1c-4d0c-93b5-1d4a3c1f0a77"
 
-func TestAReferenceOfACertificateIsOfOneForm(t *testing.T) {
+func TestParseSecretRef_AcceptsOneForm(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]string{
 		"https://barbican.example.com/v1/secrets/" + secretID:              "secrets/" + secretID,

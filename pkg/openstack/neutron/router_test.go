@@ -13,11 +13,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // Neutron, and proxies before it, take no URL above 8 KiB.
-func TestPortsOfManyAddressesAreAskedForInShortURLs(t *testing.T) {
+func TestPortsWithAddresses_AsksInShortURLs(t *testing.T) {
 	t.Parallel()
 	cloud, client := cloudAndNetwork(t)
 	var addresses []string
@@ -27,7 +27,7 @@ func TestPortsOfManyAddressesAreAskedForInShortURLs(t *testing.T) {
 	if _, err := client.PortsWithAddresses(t.Context(), addresses); err != nil {
 		t.Fatal(err)
 	}
-	asked := cloud.Books.Requests(books.Under("/network/v2.0/ports"))
+	asked := cloud.RequestLog.Requests(requestlog.Under("/network/v2.0/ports"))
 	if len(asked) != 3 {
 		t.Errorf("%d requests, want 3", len(asked))
 	}
@@ -38,7 +38,7 @@ func TestPortsOfManyAddressesAreAskedForInShortURLs(t *testing.T) {
 	}
 }
 
-func TestRoutersAreChangedForTheRevisionThatWasRead(t *testing.T) {
+func TestSetRoutes_ChangesOnlyRevisionThatWasRead(t *testing.T) {
 	t.Parallel()
 	cloud, client := cloudAndNetwork(t)
 	server, err := cloud.AddServer("node-1", "")
@@ -67,7 +67,7 @@ func TestRoutersAreChangedForTheRevisionThatWasRead(t *testing.T) {
 }
 
 // The 404 of a proxy says nothing about the extensions of Neutron.
-func TestOnlyNeutronKnowsNoAction(t *testing.T) {
+func TestAddRoutes_ReportsUnknownActionOnlyFromNeutron(t *testing.T) {
 	t.Parallel()
 	for body, test := range map[string]struct {
 		header string

@@ -21,7 +21,7 @@ func cloudAndNetwork(t *testing.T) (*simulator.Cloud, *neutron.Client) {
 	return cloud, simulated.SignIn(t, conf, openstack.SessionOptions{}).Neutron()
 }
 
-func TestSecurityGroupsOfPortsAreSetForTheRevisionThatWasRead(t *testing.T) {
+func TestSetPortGroups_ChangesOnlyRevisionThatWasRead(t *testing.T) {
 	t.Parallel()
 	cloud, client := cloudAndNetwork(t)
 	server, err := cloud.AddServer("node-1", "")
@@ -56,7 +56,7 @@ func TestSecurityGroupsOfPortsAreSetForTheRevisionThatWasRead(t *testing.T) {
 	}
 }
 
-func TestSecurityGroupRulesAreAddedTogether(t *testing.T) {
+func TestCreateSecurityGroupRules_AddsRulesTogether(t *testing.T) {
 	t.Parallel()
 	_, client := cloudAndNetwork(t)
 	group, err := client.CreateSecurityGroup(t.Context(), "web", "")
@@ -92,7 +92,7 @@ func TestSecurityGroupRulesAreAddedTogether(t *testing.T) {
 	}
 }
 
-func TestPortsInAGroupAreFoundWhereNeutronCannotFilterByIt(t *testing.T) {
+func TestPortsInGroup_WorksWithoutFilterOfNeutron(t *testing.T) {
 	t.Parallel()
 	cloud, client := cloudAndNetwork(t)
 	server, err := cloud.AddServer("node-1", "")

@@ -74,7 +74,7 @@ const fullServer = `{
 		"alpha": [{"addr": "fd00::5", "version": 6, "OS-EXT-IPS:type": "fixed"}]
 	}}`
 
-func TestGetServerKeepsTheOrderOfAddressesAndNamesTheFlavor(t *testing.T) {
+func TestGetServer_KeepsOrderOfAddressesAndNamesFlavor(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, answering(http.StatusOK, `{"server": `+fullServer+`}`))
@@ -102,7 +102,7 @@ func TestGetServerKeepsTheOrderOfAddressesAndNamesTheFlavor(t *testing.T) {
 }
 
 // Upstream deletes a Node on "not found", so no other answer may look like it.
-func TestOnlyNovasOwn404MeansThatThereIsNoServer(t *testing.T) {
+func TestGetServer_ReportsNotFoundOnlyOn404OfNova(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		status   int
@@ -134,7 +134,7 @@ func TestOnlyNovasOwn404MeansThatThereIsNoServer(t *testing.T) {
 	}
 }
 
-func TestAnOlderCloudIsAskedWithItsOwnMicroversion(t *testing.T) {
+func TestGetServer_UsesMicroversionOfOlderCloud(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, olderThan(map[string]bool{"2.47": true}, answering(http.StatusOK, `{"server": `+fullServer+`}`)))
@@ -149,7 +149,7 @@ func TestAnOlderCloudIsAskedWithItsOwnMicroversion(t *testing.T) {
 	}
 }
 
-func TestACloudWithoutFlavorNamesIsAskedForEachFlavorOnce(t *testing.T) {
+func TestGetServer_AsksOlderCloudForEachFlavorOnce(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, olderThan(nil, func(w http.ResponseWriter, r *http.Request) {
@@ -175,7 +175,7 @@ func TestACloudWithoutFlavorNamesIsAskedForEachFlavorOnce(t *testing.T) {
 	}
 }
 
-func TestAServerOutlivesItsFlavor(t *testing.T) {
+func TestGetServer_AllowsDeletedFlavor(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, olderThan(nil, func(w http.ResponseWriter, r *http.Request) {
@@ -191,7 +191,7 @@ func TestAServerOutlivesItsFlavor(t *testing.T) {
 	}
 }
 
-func TestServersByNameMatchesTheWholeNameOnly(t *testing.T) {
+func TestServersByName_MatchesWholeNameOnly(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, answering(http.StatusOK, `{"servers": [{"id": "1", "name": "node.1"}, {"id": "2", "name": "NODE.1"}, {"id": "3", "name": "node.10"}]}`))
@@ -208,7 +208,7 @@ func TestServersByNameMatchesTheWholeNameOnly(t *testing.T) {
 	}
 }
 
-func TestServersByNameFollowsPagesByMarker(t *testing.T) {
+func TestServersByName_FollowsPagesByMarker(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, func(w http.ResponseWriter, r *http.Request) {
@@ -232,7 +232,7 @@ func TestServersByNameFollowsPagesByMarker(t *testing.T) {
 	}
 }
 
-func TestAListThatCannotBeTrustedIsAnError(t *testing.T) {
+func TestServersByName_FailsOnListThatCannotBeTrusted(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
 		"no list in it":          answering(http.StatusOK, `{}`),
@@ -251,7 +251,7 @@ func TestAListThatCannotBeTrustedIsAnError(t *testing.T) {
 }
 
 // Names of flavors come along from 2.47 on, and in place of the IDs.
-func TestTheIDOfAFlavorIsAskedForWithTheFirstMicroversion(t *testing.T) {
+func TestFlavorID_AsksWithFirstMicroversion(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, func(w http.ResponseWriter, r *http.Request) {
@@ -276,7 +276,7 @@ func TestTheIDOfAFlavorIsAskedForWithTheFirstMicroversion(t *testing.T) {
 	}
 }
 
-func TestAnIDCannotLeaveItsPlaceInTheURL(t *testing.T) {
+func TestGetServer_EscapesIDInURL(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, answering(http.StatusOK, `{"server": {"id": "x"}}`))
@@ -288,7 +288,7 @@ func TestAnIDCannotLeaveItsPlaceInTheURL(t *testing.T) {
 	}
 }
 
-func TestNovaIsAskedByManyAtOnce(t *testing.T) {
+func TestGetServer_IsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	var cloud compute
 	nova := cloud.start(t, olderThan(nil, func(w http.ResponseWriter, r *http.Request) {

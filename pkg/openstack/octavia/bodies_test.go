@@ -10,8 +10,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 )
 
-// TestBodiesHaveWhatTheLibraryDoesNotKnow compares bodies of requests as JSON.
-func TestBodiesHaveWhatTheLibraryDoesNotKnow(t *testing.T) {
+// TestBodies_HaveFieldsThatGophercloudLacks compares bodies of requests as JSON.
+func TestBodies_HaveFieldsThatGophercloudLacks(t *testing.T) {
 	t.Parallel()
 	sticky := &pools.SessionPersistence{Type: "SOURCE_IP"}
 	limit := 5
@@ -67,7 +67,7 @@ func TestBodiesHaveWhatTheLibraryDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestTimeoutsOfPoolsAreRead(t *testing.T) {
+func TestPool_ReadsPersistenceTimeout(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		`{"id":"p","session_persistence":{"type":"SOURCE_IP","persistence_timeout":60}}`:   60,

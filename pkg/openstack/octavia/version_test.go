@@ -2,7 +2,7 @@ package octavia
 
 import "testing"
 
-func TestParseVersion(t *testing.T) {
+func TestParseVersion_ReadsMajorAndMinor(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Version{"v2.16": {2, 16}, "2.9": {2, 9}, "v2": {2, 0}, "v1": {1, 0}} {
 		if got, err := ParseVersion(text); err != nil || got != want {
@@ -16,7 +16,7 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-func TestVersionsCompareAsNumbers(t *testing.T) {
+func TestVersion_ComparesAsNumbers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		have, need Version
@@ -34,7 +34,7 @@ func TestVersionsCompareAsNumbers(t *testing.T) {
 	}
 }
 
-func TestNewestVersion(t *testing.T) {
+func TestNewestVersion_IgnoresExperimentalOnes(t *testing.T) {
 	t.Parallel()
 	const document = `{"versions":[{"id":"v1","status":"SUPPORTED"},{"id":"v2.9","status":"SUPPORTED","updated":"x","links":[]},
 		{"id":"v2.10","status":"CURRENT"},{"id":"v2.11","status":"EXPERIMENTAL"},{"id":"next","status":"SUPPORTED"}]}`
@@ -50,7 +50,7 @@ func TestNewestVersion(t *testing.T) {
 	}
 }
 
-func TestVersionReadsAsTheAPIWritesIt(t *testing.T) {
+func TestVersion_PrintsAsAPIWritesIt(t *testing.T) {
 	t.Parallel()
 	if text := (Version{2, 16}).String(); text != "v2.16" {
 		t.Error(text)

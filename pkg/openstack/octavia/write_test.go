@@ -13,7 +13,7 @@ import (
 )
 
 // Octavia answers 500 to members that are null.
-func TestNoMembersAreAnEmptyList(t *testing.T) {
+func TestSetMembers_SendsEmptyListForNoMembers(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	cloud.Services = func(w http.ResponseWriter, _ *http.Request) {

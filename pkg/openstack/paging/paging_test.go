@@ -130,7 +130,7 @@ func counting[T any](list func(context.Context) ([]T, error)) func(context.Conte
 
 // Whatever length of pages the operator chose, nothing is left out; where a page
 // holds everything, a list is one request.
-func TestListsAreCompleteWhateverThePageLimit(t *testing.T) {
+func TestAll_IsCompleteWithAnyPageLimit(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ octavia, neutron int }{
 		"defaults":          {},
@@ -146,12 +146,12 @@ func TestListsAreCompleteWhateverThePageLimit(t *testing.T) {
 			t.Parallel()
 			have := fiveOfEverything(t, test.octavia, test.neutron)
 			for what, list := range have.lists {
-				before := len(have.cloud.Books.Requests())
+				before := len(have.cloud.RequestLog.Requests())
 				n, err := list(context.Background())
 				if err != nil || n != 5 {
 					t.Errorf("%s: %d of 5, %v", what, n, err)
 				}
-				asked := len(have.cloud.Books.Requests()) - before
+				asked := len(have.cloud.RequestLog.Requests()) - before
 				if whole := test.octavia == 0 || test.octavia > 5 || test.octavia < 0; whole && (test.neutron == 0 || test.neutron > 50) && asked != 1 {
 					t.Errorf("%s: %d requests, want 1", what, asked)
 				}
@@ -162,7 +162,7 @@ func TestListsAreCompleteWhateverThePageLimit(t *testing.T) {
 
 // The object that a page begins behind may be deleted meanwhile: Octavia then
 // answers 400, Neutron 404, and the list begins anew.
-func TestListBeginsAnewWhenItsMarkerIsGone(t *testing.T) {
+func TestAll_StartsAgainWhenMarkerIsGone(t *testing.T) {
 	t.Parallel()
 	for service, refusal := range map[string]string{
 		"octavia": `{"faultcode":"Client","faultstring":"Supplied pagination marker 'b' is not valid."}`,
@@ -207,7 +207,7 @@ func TestListBeginsAnewWhenItsMarkerIsGone(t *testing.T) {
 }
 
 // An answer that is no list says nothing about what there is.
-func TestAnswerWithoutTheListIsAnError(t *testing.T) {
+func TestAll_FailsOnAnswerWithoutList(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
 	s := simulated.SignIn(t, &config.Config{Global: cloud.Config()}, openstack.SessionOptions{})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestKindOf(t *testing.T) {
+func TestKindOf_ClassifiesByMethodAndPath(t *testing.T) {
 	t.Parallel()
 	const id = "3f3b4a3e-0000-4000-8000-000000000001"
 	tests := []struct{ method, path, want string }{

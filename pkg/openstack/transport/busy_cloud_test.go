@@ -68,7 +68,7 @@ func createSurely(ctx context.Context, cloud *simulator.Cloud, client *octavia.C
 // Octavia answers 503 when too many creates of a project wait for each other.
 //
 //proves:78
-func TestManyCreatesInABusyCloud(t *testing.T) {
+func TestTransport_CreatesManyLoadBalancersInBusyCloud(t *testing.T) {
 	t.Parallel()
 	const services, route = 100, "/load-balancer/v2.0/lbaas/loadbalancers"
 	cloud, conf := simulated.Cloud(t, simulator.Options{})

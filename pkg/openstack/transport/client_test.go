@@ -12,7 +12,7 @@ import (
 )
 
 // A token must not leave for another host, and a write must not become a read.
-func TestRedirects(t *testing.T) {
+func TestRedirect_IsFollowedOnlyForReadsOnSameHost(t *testing.T) {
 	t.Parallel()
 	var other *httptest.Server
 	var requests atomic.Int32

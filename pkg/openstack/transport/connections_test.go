@@ -118,7 +118,7 @@ func getOverTLS(t *testing.T, cfg config.Global, url string) error {
 }
 
 //proves:95
-func TestClientCertificateIsShownAndReadAgain(t *testing.T) {
+func TestConnections_ShowClientCertificateAndReadItAgain(t *testing.T) {
 	t.Parallel()
 	p := newTestPKI(t)
 	p.issue("client", "ccm")
@@ -148,7 +148,7 @@ func TestClientCertificateIsShownAndReadAgain(t *testing.T) {
 	}
 }
 
-func TestServersAreVerified(t *testing.T) {
+func TestConnections_VerifyServer(t *testing.T) {
 	t.Parallel()
 	p := newTestPKI(t)
 	server, _ := newTLSCloud(t, p, func(*tls.Config) {})
@@ -163,7 +163,7 @@ func TestServersAreVerified(t *testing.T) {
 	}
 }
 
-func TestOldTLSIsRefused(t *testing.T) {
+func TestConnections_RefuseOldTLS(t *testing.T) {
 	t.Parallel()
 	p := newTestPKI(t)
 	server, _ := newTLSCloud(t, p, func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 })
@@ -172,7 +172,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 	}
 }
 
-func TestBadTLSFilesAreNamed(t *testing.T) {
+func TestConnections_NameBadTLSFiles(t *testing.T) {
 	t.Parallel()
 	p := newTestPKI(t)
 	p.issue("client", "ccm")
@@ -193,7 +193,7 @@ func TestBadTLSFilesAreNamed(t *testing.T) {
 	}
 }
 
-func TestPoolHoldsAConnectionPerRequestInFlight(t *testing.T) {
+func TestConnections_AllowOneIdlePerRequestInFlight(t *testing.T) {
 	t.Parallel()
 	limits := limiter.Limits{}.WithDefaults()
 	transport, err := newConnections(config.Global{}, limits.PerHost())

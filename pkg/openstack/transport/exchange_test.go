@@ -13,7 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-func TestAnswersAreBounded(t *testing.T) {
+func TestExchange_BoundsAnswers(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v2.0/ports/refused" {
@@ -61,7 +61,7 @@ func (p *silentPool) RoundTrip(req *http.Request) (*http.Response, error) {
 func (p *silentPool) CloseIdleConnections() { p.dropped++ }
 
 // When an address moves to another machine, all connections to it are dead.
-func TestConnectionsAreNotUsedAgainAfterATimeout(t *testing.T) {
+func TestExchange_DropsConnectionsAfterTimeout(t *testing.T) {
 	t.Parallel()
 	pool := &silentPool{}
 	e := &exchange{base: pool, timeout: time.Millisecond, maxBody: defaultMaxBody}

@@ -15,7 +15,7 @@ import (
 )
 
 //proves:99
-func TestMetricsCountByRequestAndCode(t *testing.T) {
+func TestMetrics_CountByRequestAndCode(t *testing.T) {
 	t.Parallel()
 	registry := metrics.NewKubeRegistry()
 	m := NewMetrics()
@@ -84,7 +84,7 @@ func requireDurations(t *testing.T, registry metrics.KubeRegistry, requests ...s
 }
 
 // Two sessions in one process must not share counters by accident.
-func TestMetricsAreNotGlobal(t *testing.T) {
+func TestMetrics_AreNotGlobal(t *testing.T) {
 	t.Parallel()
 	for range 2 {
 		if err := NewMetrics().Register(metrics.NewKubeRegistry().Register); err != nil {
@@ -102,7 +102,7 @@ func TestMetricsAreNotGlobal(t *testing.T) {
 
 // What queries for cloud-provider-openstack ask for are these values of the label
 // "request", with whatever code beside them, and these bounds of buckets.
-func TestMetricsHaveTheNamesOfCloudProviderOpenstack(t *testing.T) {
+func TestMetrics_HaveNamesOfCloudProviderOpenStack(t *testing.T) {
 	t.Parallel()
 	const octavia, neutron, nova, barbican, id = "/v2.0/lbaas/", "/v2.0/", "/v2.1/", "/v1/", "/3f3b4a3e-0000-4000-8000-000000000001"
 	for name, call := range map[string]string{

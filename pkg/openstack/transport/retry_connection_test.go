@@ -34,7 +34,7 @@ func refusingDialer(refusals int32) (*http.Transport, *atomic.Int32) {
 	}, dials
 }
 
-func TestPOSTIsRepeatedWhenNothingWasSent(t *testing.T) {
+func TestRetry_RepeatsPOSTWhenNothingWasSent(t *testing.T) {
 	t.Parallel()
 	server := newScriptedServer(t, fakecloud.Answer(201))
 	transport, dials := refusingDialer(3)
@@ -55,7 +55,7 @@ func TestPOSTIsRepeatedWhenNothingWasSent(t *testing.T) {
 	}
 }
 
-func TestUnreachableServiceIsNotUnsure(t *testing.T) {
+func TestRetry_CountsUnreachableServiceAsNotSent(t *testing.T) {
 	t.Parallel()
 	transport, dials := refusingDialer(1000)
 	retry, _ := newTestRetry(t, transport)
@@ -73,7 +73,7 @@ func TestUnreachableServiceIsNotUnsure(t *testing.T) {
 }
 
 // An earlier attempt may have done it, even if the last was refused at the door.
-func TestDELETEStaysUnsureAfterALostAnswer(t *testing.T) {
+func TestRetry_LeavesDELETEUnsureAfterLostAnswer(t *testing.T) {
 	t.Parallel()
 	server := newScriptedServer(t, lose)
 	var dials atomic.Int32
@@ -93,7 +93,7 @@ func TestDELETEStaysUnsureAfterALostAnswer(t *testing.T) {
 	}
 }
 
-func TestTLSHandshakeFailureIsNotSent(t *testing.T) {
+func TestRetry_CountsFailedTLSHandshakeAsNotSent(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(fakecloud.Answer(201))
 	server.Config.ErrorLog = discardLog()
@@ -110,7 +110,7 @@ func TestTLSHandshakeFailureIsNotSent(t *testing.T) {
 }
 
 // A base that does not trace its connections must not pass for "not sent".
-func TestUntracedBaseCountsAsSent(t *testing.T) {
+func TestRetry_CountsUntracedFailureAsSent(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	retry, _ := newTestRetry(t, roundTripFunc(func(*http.Request) (*http.Response, error) {
@@ -124,7 +124,7 @@ func TestUntracedBaseCountsAsSent(t *testing.T) {
 }
 
 // The same rules on HTTP/2, where a lost answer is a reset stream.
-func TestHTTP2(t *testing.T) {
+func TestRetry_RepeatsOnlyReadsOverHTTP2(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +163,7 @@ func TestHTTP2(t *testing.T) {
 
 // A server may close a connection in the very moment that we reuse it. Whatever
 // comes of that, we know of everything that the server did.
-func TestPOSTOnAClosedIdleConnection(t *testing.T) {
+func TestRetry_KnowsOutcomeOfPOSTOnClosedConnection(t *testing.T) {
 	t.Parallel()
 	const rounds = 100
 	var done [rounds]atomic.Int32

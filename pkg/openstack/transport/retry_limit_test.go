@@ -138,7 +138,7 @@ func (o *oneSlot) waiting(class request.Class, n int) func() bool {
 	return func() bool { return o.depth(class) == n }
 }
 
-func TestNoSlotIsHeldWhileWaitingToRepeat(t *testing.T) {
+func TestRetry_HoldsNoSlotWhileWaiting(t *testing.T) {
 	t.Parallel()
 	o := newOneSlot(t, map[string][]http.HandlerFunc{
 		"/v2.0/ports/1": {fakecloud.Answer(503), fakecloud.Answer(200)},
@@ -152,7 +152,7 @@ func TestNoSlotIsHeldWhileWaitingToRepeat(t *testing.T) {
 }
 
 //proves:80
-func TestRetryAfterHoldsBackItsClassOnly(t *testing.T) {
+func TestRetryAfter_HoldsBackItsClassOnly(t *testing.T) {
 	t.Parallel()
 	o := newOneSlot(t, map[string][]http.HandlerFunc{
 		"/v2.0/floatingips/1": {fakecloud.Answer(429, "Retry-After", "20"), fakecloud.Answer(200)},
@@ -175,7 +175,7 @@ func TestRetryAfterHoldsBackItsClassOnly(t *testing.T) {
 
 // The caller of a request that was answered 503 and then waited in vain for another
 // attempt learns of the 503: a write was refused, and not just never sent.
-func TestLastAnswerCountsWhenThereIsNoOtherAttempt(t *testing.T) {
+func TestRetry_ReturnsLastAnswerWithoutAnotherAttempt(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	o := newOneSlot(t, map[string][]http.HandlerFunc{
@@ -197,7 +197,7 @@ func TestLastAnswerCountsWhenThereIsNoOtherAttempt(t *testing.T) {
 
 // A thousand requests that wait their turn must not use up what there is for
 // repetitions.
-func TestWaitForTheFirstAttemptIsNotOnTheBudget(t *testing.T) {
+func TestRetry_ExcludesWaitForFirstAttemptFromBudget(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	o := newOneSlot(t, map[string][]http.HandlerFunc{
@@ -216,7 +216,7 @@ func TestWaitForTheFirstAttemptIsNotOnTheBudget(t *testing.T) {
 	o.expect(second, 200)
 }
 
-func TestCanceledWhileWaitingForASlot(t *testing.T) {
+func TestLimited_ReportsCanceledWaitAsNotSent(t *testing.T) {
 	t.Parallel()
 	const path = "/v2.0/lbaas/loadbalancers"
 	g := &gate{arrived: make(chan struct{}, 1), leave: make(chan struct{})}

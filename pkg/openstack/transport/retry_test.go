@@ -68,7 +68,7 @@ func repetitions() map[string]repetition {
 	}
 }
 
-func TestOnlySafeRepetitions(t *testing.T) {
+func TestRetry_RepeatsOnlyWhatIsSafe(t *testing.T) {
 	t.Parallel()
 	for name, test := range repetitions() {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestOnlySafeRepetitions(t *testing.T) {
 }
 
 //proves:80
-func TestRetryAfterIsWaitedFor(t *testing.T) {
+func TestRetryAfter_IsWaitedFor(t *testing.T) {
 	t.Parallel()
 	server := newScriptedServer(t, fakecloud.Answer(429, "Retry-After", "7"), fakecloud.Answer(200))
 	retry, clk := newTestRetry(t, freshConnections(t))
@@ -112,7 +112,7 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAttemptsAreBounded(t *testing.T) {
+func TestRetry_BoundsAttempts(t *testing.T) {
 	t.Parallel()
 	server := newScriptedServer(t, fakecloud.Answer(503))
 	retry, _ := newTestRetry(t, freshConnections(t))
@@ -126,7 +126,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 }
 
-func TestBudgetEndsTheAttempts(t *testing.T) {
+func TestRetry_EndsWithItsBudget(t *testing.T) {
 	t.Parallel()
 	server := newScriptedServer(t, fakecloud.Answer(503))
 	retry, _ := newTestRetry(t, freshConnections(t))
@@ -141,7 +141,7 @@ func TestBudgetEndsTheAttempts(t *testing.T) {
 	}
 }
 
-func TestNoWaitBeyondTheDeadline(t *testing.T) {
+func TestRetry_NeverWaitsBeyondDeadline(t *testing.T) {
 	t.Parallel()
 	server := newScriptedServer(t, fakecloud.Answer(503, "Retry-After", "20"))
 	retry, clk := newTestRetry(t, freshConnections(t))
@@ -158,7 +158,7 @@ func TestNoWaitBeyondTheDeadline(t *testing.T) {
 	}
 }
 
-func TestCancelledRequestIsNotRepeated(t *testing.T) {
+func TestRetry_RepeatsNoCanceledRequest(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	server := newScriptedServer(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -178,7 +178,7 @@ func TestCancelledRequestIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestCancelEndsTheWait(t *testing.T) {
+func TestRetry_EndsItsWaitWhenCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	server := newScriptedServer(t, fakecloud.Answer(503))
@@ -205,7 +205,7 @@ func TestCancelEndsTheWait(t *testing.T) {
 }
 
 // A timeout of one attempt is not the end of the caller's context.
-func TestTimeoutIsPerAttempt(t *testing.T) {
+func TestRetry_DistinguishesTimeoutOfAttemptFromDeadline(t *testing.T) {
 	t.Parallel()
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	server := newScriptedServer(t, hang, fakecloud.Answer(200))
@@ -225,7 +225,7 @@ func TestTimeoutIsPerAttempt(t *testing.T) {
 	resp.Body.Close()
 }
 
-func TestBodyThatCannotBeReadAgainIsSentOnce(t *testing.T) {
+func TestRetry_SendsBodyThatCannotBeReadAgainOnce(t *testing.T) {
 	t.Parallel()
 	server := newScriptedServer(t, fakecloud.Answer(429))
 	retry, _ := newTestRetry(t, freshConnections(t))
@@ -241,7 +241,7 @@ func TestBodyThatCannotBeReadAgainIsSentOnce(t *testing.T) {
 	}
 }
 
-func TestFullJitterStaysWithinItsLimit(t *testing.T) {
+func TestFullJitter_StaysWithinItsLimit(t *testing.T) {
 	t.Parallel()
 	for range 1000 {
 		if d := fullJitter(time.Second); d < 0 || d >= time.Second {

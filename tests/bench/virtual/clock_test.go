@@ -23,7 +23,7 @@ func newClock(t *testing.T) *virtual.Clock {
 
 // None of these tests runs beside another: while one works, no clock moves.
 
-func TestAnHourPassesAtOnce(t *testing.T) {
+func TestClock_SleepsAnHourAtOnce(t *testing.T) {
 	c := newClock(t)
 	c.Sleep(time.Hour)
 	if passed := c.Since(start()); passed != time.Hour {
@@ -31,7 +31,7 @@ func TestAnHourPassesAtOnce(t *testing.T) {
 	}
 }
 
-func TestTimersFireInOrderAtTheirTime(t *testing.T) {
+func TestClock_FiresTimersInOrderAtTheirTime(t *testing.T) {
 	c := newClock(t)
 	var mu sync.Mutex
 	var fired []time.Duration
@@ -53,7 +53,7 @@ func TestTimersFireInOrderAtTheirTime(t *testing.T) {
 	}
 }
 
-func TestAStoppedTimerDoesNotFire(t *testing.T) {
+func TestClock_DoesNotFireStoppedTimer(t *testing.T) {
 	c := newClock(t)
 	stopped, reset := c.NewTimer(time.Second), c.NewTimer(time.Second)
 	if !stopped.Stop() || stopped.Stop() || !reset.Reset(time.Minute) {
@@ -69,7 +69,7 @@ func TestAStoppedTimerDoesNotFire(t *testing.T) {
 	}
 }
 
-func TestATickerGoesOnUntilItIsStopped(t *testing.T) {
+func TestClock_TicksUntilStopped(t *testing.T) {
 	c := newClock(t)
 	ticker := c.NewTicker(time.Minute)
 	for i := range 3 {
@@ -86,7 +86,7 @@ func TestATickerGoesOnUntilItIsStopped(t *testing.T) {
 	}
 }
 
-func TestWorkAndTheNetworkTakeNoTime(t *testing.T) {
+func TestClock_TakesNoTimeForWorkAndNetwork(t *testing.T) {
 	c := newClock(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		c.Sleep(time.Second)
@@ -105,7 +105,7 @@ func TestWorkAndTheNetworkTakeNoTime(t *testing.T) {
 	}
 }
 
-func TestIdleLeavesTheTimeAlone(t *testing.T) {
+func TestClock_LeavesTimeAloneInIdle(t *testing.T) {
 	c := newClock(t)
 	var done sync.WaitGroup
 	done.Go(func() { c.Sleep(time.Second) })

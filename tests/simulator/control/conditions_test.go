@@ -15,7 +15,7 @@ type planted struct {
 	Status int
 }
 
-func TestFaultsAreRemovedOneByOne(t *testing.T) {
+func TestFaults_AreRemovedOneByOne(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	service := cloud.client(t)
@@ -43,7 +43,7 @@ func TestFaultsAreRemovedOneByOne(t *testing.T) {
 	}
 }
 
-func TestConditionsComeAndGo(t *testing.T) {
+func TestConditions_AreAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	lb := cloud.balance(t).ID
@@ -67,7 +67,7 @@ func TestConditionsComeAndGo(t *testing.T) {
 	}
 }
 
-func TestSomebodyElseStealsAFloatingIP(t *testing.T) {
+func TestConditions_DeleteFloatingIPAsForeignClient(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	var made struct {
@@ -81,12 +81,12 @@ func TestSomebodyElseStealsAFloatingIP(t *testing.T) {
 	if made.Status != 204 || made.ID != "" || len(cloud.Neutron.FloatingIPs()) != 0 {
 		t.Errorf("answered %+v, left %+v", made, cloud.Neutron.FloatingIPs())
 	}
-	if total := cloud.Books.Total().Count; total != 0 {
-		t.Errorf("the books count %d requests of somebody else", total)
+	if total := cloud.RequestLog.Total().Count; total != 0 {
+		t.Errorf("the request log counts %d requests of somebody else", total)
 	}
 }
 
-func TestChildrenFailUnderAnActiveLoadBalancer(t *testing.T) {
+func TestLoadBalancers_StayActiveWhenChildrenFail(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	cloud.balance(t)
@@ -104,7 +104,7 @@ func TestChildrenFailUnderAnActiveLoadBalancer(t *testing.T) {
 	}
 }
 
-func TestTokensAreRevoked(t *testing.T) {
+func TestTokens_AreRevoked(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	service := cloud.client(t)
@@ -115,7 +115,7 @@ func TestTokensAreRevoked(t *testing.T) {
 	}
 }
 
-func TestOrphansAndTheBooksOfAService(t *testing.T) {
+func TestOrphans_AreFoundAndRequestsCountedPerService(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	cloud.balance(t)
@@ -142,12 +142,12 @@ func TestOrphansAndTheBooksOfAService(t *testing.T) {
 		MaxConcurrent int `json:"max_concurrent"`
 		Reloads       map[string]int
 	}
-	cloud.do(t, "GET", "books?about="+url.QueryEscape(name), "", 200, &counted)
+	cloud.do(t, "GET", "requests?about="+url.QueryEscape(name), "", 200, &counted)
 	if counted.Total != 1 || counted.Bytes == 0 || counted.MaxConcurrent != 1 {
-		t.Errorf("the books of %s: %+v", name, counted)
+		t.Errorf("the requests of %s: %+v", name, counted)
 	}
-	cloud.do(t, "GET", "books?about=nobody", "", 200, &counted)
+	cloud.do(t, "GET", "requests?about=nobody", "", 200, &counted)
 	if counted.Total != 0 {
-		t.Errorf("the books of nobody: %+v", counted)
+		t.Errorf("the requests of nobody: %+v", counted)
 	}
 }

@@ -52,7 +52,7 @@ func (s *steered) do(t *testing.T, method, path, body string, status int, result
 	}
 }
 
-func TestOnlyLoopbackCallersAreAnswered(t *testing.T) {
+func TestHandler_AnswersLoopbackCallersOnly(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	for from, want := range map[string]int{
@@ -69,7 +69,7 @@ func TestOnlyLoopbackCallersAreAnswered(t *testing.T) {
 
 type server struct{ ID, Name, Status, Address string }
 
-func TestServersComeAndGo(t *testing.T) {
+func TestServers_AreAddedChangedAndDeleted(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	var given, chosen server
@@ -94,7 +94,7 @@ func TestServersComeAndGo(t *testing.T) {
 	}
 }
 
-func TestBadRequestsAreExplained(t *testing.T) {
+func TestHandler_ExplainsBadRequests(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	cloud.do(t, "POST", "servers", `{"name":"node-1","address":"127.100.0.77"}`, 201, nil)
@@ -145,14 +145,14 @@ func TestBadRequestsAreExplained(t *testing.T) {
 	}
 }
 
-func TestUnknownPathsAreNotFound(t *testing.T) {
+func TestHandler_RefusesUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	cloud.do(t, "GET", "nothing", "", 404, nil)
 	cloud.do(t, "PUT", "servers", "", 405, nil)
 }
 
-func TestLeftoversAreWhatServersAndNetworksDoNotExplain(t *testing.T) {
+func TestLeftovers_AreWhatServersAndNetworksDoNotExplain(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	cloud.do(t, "POST", "servers", `{"name":"node-1"}`, 201, nil)

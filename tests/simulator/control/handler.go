@@ -4,21 +4,21 @@ import (
 	"net/http"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // Parts are the pieces of a simulator that the API steers. All but Cloud are
 // required.
 type Parts struct {
-	Neutron *neutron.Neutron
-	Nova    *nova.Nova
-	Octavia *octavia.Octavia
-	Books   *books.Books
-	Faults  *faults.Faults
+	Neutron    *neutron.Neutron
+	Nova       *nova.Nova
+	Octavia    *octavia.Octavia
+	RequestLog *requestlog.Log
+	Faults     *faults.Faults
 	// ProjectID and NetworkID are where new servers go.
 	ProjectID, NetworkID string
 	// Cloud is all of them together. Without it the calls about the whole cloud
@@ -29,7 +29,7 @@ type Parts struct {
 // For returns the handler of the control API of a cloud.
 func For(cloud *simulator.Cloud) http.Handler {
 	return New(Parts{
-		Neutron: cloud.Neutron, Nova: cloud.Nova, Octavia: cloud.Octavia, Books: cloud.Books, Faults: cloud.Faults,
+		Neutron: cloud.Neutron, Nova: cloud.Nova, Octavia: cloud.Octavia, RequestLog: cloud.RequestLog, Faults: cloud.Faults,
 		ProjectID: cloud.Account.ProjectID, NetworkID: cloud.Network.ID, Cloud: cloud,
 	})
 }
@@ -41,8 +41,8 @@ func New(parts Parts) http.Handler {
 	c := &control{parts: parts}
 	mux := http.NewServeMux()
 	for pattern, serve := range map[string]endpoint{
-		"GET /_sim/books":                      c.showBooks,
-		"POST /_sim/books/reset":               c.resetBooks,
+		"GET /_sim/requests":                   c.showRequests,
+		"POST /_sim/requests/reset":            c.resetRequests,
 		"GET /_sim/servers":                    c.listServers,
 		"POST /_sim/servers":                   c.addServer,
 		"DELETE /_sim/servers/{id}":            c.deleteServer,

@@ -93,7 +93,7 @@ func (s *steered) tree(t *testing.T) tree {
 	return tree
 }
 
-func TestLoadBalancersAreShownWithTheirChildren(t *testing.T) {
+func TestLoadBalancers_AreShownWithTheirChildren(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	lb := cloud.balance(t)
@@ -117,7 +117,7 @@ func TestLoadBalancersAreShownWithTheirChildren(t *testing.T) {
 	}
 }
 
-func TestForeignHandsChangeAndDeleteLoadBalancers(t *testing.T) {
+func TestLoadBalancers_AreChangedAndDeletedByForeignClient(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	lb := cloud.balance(t)
@@ -137,7 +137,7 @@ func TestForeignHandsChangeAndDeleteLoadBalancers(t *testing.T) {
 	}
 }
 
-type books struct {
+type requestCounts struct {
 	Total, Writes int
 	Requests      []struct {
 		Method, Route string
@@ -147,7 +147,7 @@ type books struct {
 	PendingCycles map[string]int `json:"pending_cycles"`
 }
 
-func TestBooksCountRequestsAndCycles(t *testing.T) {
+func TestRequests_AreCountedWithCyclesUntilReset(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	lb := cloud.balance(t)
@@ -157,8 +157,8 @@ func TestBooksCountRequestsAndCycles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var counted books
-	cloud.do(t, "GET", "books", "", 200, &counted)
+	var counted requestCounts
+	cloud.do(t, "GET", "requests", "", 200, &counted)
 	if counted.Writes != 1 || counted.TotalCycles != 1 || counted.PendingCycles[lb.ID] != 1 {
 		t.Errorf("%d writes, %d cycles, %v; want one of each", counted.Writes, counted.TotalCycles, counted.PendingCycles)
 	}
@@ -172,14 +172,14 @@ func TestBooksCountRequestsAndCycles(t *testing.T) {
 		}
 	}
 
-	cloud.do(t, "POST", "books/reset", "", 204, nil)
-	cloud.do(t, "GET", "books", "", 200, &counted)
+	cloud.do(t, "POST", "requests/reset", "", 204, nil)
+	cloud.do(t, "GET", "requests", "", 200, &counted)
 	if counted.Total != 0 || counted.TotalCycles != 0 || len(counted.Requests) != 0 {
 		t.Errorf("after a reset: %+v", counted)
 	}
 }
 
-func TestFaultsHitAndAreCleared(t *testing.T) {
+func TestFaults_HitChosenRequestsUntilCleared(t *testing.T) {
 	t.Parallel()
 	cloud := start(t)
 	service := cloud.client(t)

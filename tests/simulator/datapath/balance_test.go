@@ -47,7 +47,7 @@ func picks(p *pool, n int, from func(int) netip.AddrPort) string {
 	return names.String()
 }
 
-func TestChoiceOfMembers(t *testing.T) {
+func TestPick_FollowsWeightsAndStateOfMembers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
@@ -95,7 +95,7 @@ func monitored(change func(*Pool)) func(*Pool) {
 	}
 }
 
-func TestSourceIPChoosesByTheClientsAddressAlone(t *testing.T) {
+func TestPick_UsesClientAddressAloneForSourceIP(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, func(p *Pool) { p.Algorithm = AlgorithmSourceIP }, 1, 1, 1)
 	onePerPort := func(i int) netip.AddrPort { return netip.AddrPortFrom(client(7).Addr(), uint16(1024+i)) }
@@ -105,7 +105,7 @@ func TestSourceIPChoosesByTheClientsAddressAlone(t *testing.T) {
 	wantSpread(t, picks(p, 300, client), "abc")
 }
 
-func TestSourceIPPortSpreadsTheConnectionsOfOneAddress(t *testing.T) {
+func TestPick_SpreadsConnectionsOfOneAddressForSourceIPPort(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, func(p *Pool) { p.Algorithm = AlgorithmSourceIPPort }, 1, 1, 1)
 	onePerPort := func(i int) netip.AddrPort { return netip.AddrPortFrom(client(7).Addr(), uint16(1024+i)) }
@@ -126,7 +126,7 @@ func wantSpread(t *testing.T, got, names string) {
 	}
 }
 
-func TestHashesRespectWeights(t *testing.T) {
+func TestPick_RespectsWeightsWhenHashing(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, func(p *Pool) { p.Algorithm = AlgorithmSourceIP }, 9, 1)
 	got := picks(p, 1000, client)
@@ -135,7 +135,7 @@ func TestHashesRespectWeights(t *testing.T) {
 	}
 }
 
-func TestLeastConnectionsCountsInWeights(t *testing.T) {
+func TestPick_CountsLeastConnectionsInWeights(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, func(p *Pool) { p.Algorithm = AlgorithmLeastConnections }, 2, 1)
 	counts := map[string]int{}
@@ -148,7 +148,7 @@ func TestLeastConnectionsCountsInWeights(t *testing.T) {
 	}
 }
 
-func TestReleaseCountsOnce(t *testing.T) {
+func TestPick_CountsReleaseOnce(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, func(p *Pool) { p.Algorithm = AlgorithmLeastConnections }, 1, 1)
 	_, releaseA, _ := p.pick(choice{client: client(0)})
@@ -162,7 +162,7 @@ func TestReleaseCountsOnce(t *testing.T) {
 	}
 }
 
-func TestTriedMembersAreNotPickedAgain(t *testing.T) {
+func TestPick_SkipsTriedMembers(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, nil, 1, 1)
 	tried := map[string]bool{}
@@ -179,7 +179,7 @@ func TestTriedMembersAreNotPickedAgain(t *testing.T) {
 	}
 }
 
-func TestSessionPersistenceKeepsAClientOnItsMember(t *testing.T) {
+func TestPersistence_KeepsClientOnItsMemberUntilTimeout(t *testing.T) {
 	t.Parallel()
 	sticky := func(p *Pool) {
 		p.Persistence = PersistenceSourceIP
@@ -203,7 +203,7 @@ func TestSessionPersistenceKeepsAClientOnItsMember(t *testing.T) {
 	}
 }
 
-func TestSessionPersistenceGivesWayWhenTheMemberIsOut(t *testing.T) {
+func TestPersistence_YieldsWhenMemberIsOut(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, func(p *Pool) { p.Persistence = PersistenceSourceIP }, 1, 1)
 	same := func(int) netip.AddrPort { return client(1) }

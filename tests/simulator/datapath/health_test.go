@@ -2,7 +2,7 @@ package datapath
 
 import "testing"
 
-func TestHealthChangesAfterEnoughProbesInARow(t *testing.T) {
+func TestHealth_ChangesAfterEnoughProbesInARow(t *testing.T) {
 	t.Parallel()
 	monitor := Monitor{MaxRetries: 2, MaxRetriesDown: 3}
 	tests := []struct {
@@ -34,7 +34,7 @@ func TestHealthChangesAfterEnoughProbesInARow(t *testing.T) {
 	}
 }
 
-func TestAHealthyMemberOfWeightZeroDrains(t *testing.T) {
+func TestHealth_DrainsHealthyMemberOfWeightZero(t *testing.T) {
 	t.Parallel()
 	up, down := health{verdict: healthy}, health{verdict: failing}
 	if got := up.status(true); got != StatusDraining {
@@ -45,7 +45,7 @@ func TestAHealthyMemberOfWeightZeroDrains(t *testing.T) {
 	}
 }
 
-func TestExpectedCodes(t *testing.T) {
+func TestHealth_ParsesExpectedCodes(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		text string

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func TestHTTPRequestsReachMembersAsTheyAre(t *testing.T) {
+func TestHTTP_SendsRequestsToMembersAsTheyAre(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"))
 	serveWeb(t, lb)
@@ -41,7 +41,7 @@ func TestHTTPRequestsReachMembersAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestNothingIsAddedToAnAnswer(t *testing.T) {
+func TestHTTP_AddsNothingToAnswer(t *testing.T) {
 	t.Parallel()
 	bare := webMemberOf(t, "a", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Type"], w.Header()["Date"] = nil, nil
@@ -56,7 +56,7 @@ func TestNothingIsAddedToAnAnswer(t *testing.T) {
 	}
 }
 
-func TestInsertedHeaders(t *testing.T) {
+func TestHTTP_InsertsConfiguredHeaders(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"))
 	lb.Listeners[0].InsertHeaders = map[string]string{
@@ -78,7 +78,7 @@ func TestInsertedHeaders(t *testing.T) {
 	}
 }
 
-func TestEachRequestOfAConnectionIsBalanced(t *testing.T) {
+func TestHTTP_BalancesEachRequestOfConnection(t *testing.T) {
 	t.Parallel()
 	a := webMember(t, "a")
 	a.Weight = 2
@@ -98,7 +98,7 @@ func TestEachRequestOfAConnectionIsBalanced(t *testing.T) {
 	}
 }
 
-func TestWithoutAMemberHTTPClientsAreTold503AndStayConnected(t *testing.T) {
+func TestHTTP_Answers503WithoutMemberAndStaysConnected(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*testing.T, *LoadBalancer){
 		"listener without a pool": func(_ *testing.T, lb *LoadBalancer) { lb.Listeners[0].PoolID = "" },
@@ -125,7 +125,7 @@ func TestWithoutAMemberHTTPClientsAreTold503AndStayConnected(t *testing.T) {
 	}
 }
 
-func TestARequestGoesToAnotherMemberWhenOneRefuses(t *testing.T) {
+func TestHTTP_SendsRequestToAnotherMemberWhenOneRefuses(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, refusing(t, "b"), refusing(t, "c"), webMember(t, "a"))
 	serveWeb(t, lb)
@@ -139,7 +139,7 @@ func TestARequestGoesToAnotherMemberWhenOneRefuses(t *testing.T) {
 	}
 }
 
-func TestAMemberThatHangsUpIs502(t *testing.T) {
+func TestHTTP_Answers502WhenMemberHangsUp(t *testing.T) {
 	t.Parallel()
 	rude := webMemberOf(t, "a", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	lb := balancer(t, ProtocolHTTP, rude)
@@ -149,7 +149,7 @@ func TestAMemberThatHangsUpIs502(t *testing.T) {
 	}
 }
 
-func TestAnOpenHTTPConnectionFollowsTheConfiguration(t *testing.T) {
+func TestHTTP_FollowsConfigurationOnOpenConnection(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"))
 	source := serveWeb(t, lb)
@@ -171,7 +171,7 @@ func TestAnOpenHTTPConnectionFollowsTheConfiguration(t *testing.T) {
 	becomes(t, "the same connection", "b", who)
 }
 
-func TestAConnectionOutlivesItsHTTPListenerForOneRequest(t *testing.T) {
+func TestHTTP_KeepsConnectionForOneRequestAfterItsListener(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"))
 	source := serveWeb(t, lb)
@@ -189,7 +189,7 @@ func TestAConnectionOutlivesItsHTTPListenerForOneRequest(t *testing.T) {
 	}
 }
 
-func TestHTTPConnectionsEndWithTheirLoadBalancer(t *testing.T) {
+func TestHTTP_EndsConnectionsWithTheirLoadBalancer(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
 	stuck := webMemberOf(t, "a", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -211,7 +211,7 @@ func TestHTTPConnectionsEndWithTheirLoadBalancer(t *testing.T) {
 	}
 }
 
-func TestTunnelsAreCarried(t *testing.T) {
+func TestHTTP_CarriesTunnels(t *testing.T) {
 	t.Parallel()
 	echo := webMemberOf(t, "a", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		connection, buffered, err := http.NewResponseController(w).Hijack()
@@ -242,7 +242,7 @@ func TestTunnelsAreCarried(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsPassedOnAsItComes(t *testing.T) {
+func TestHTTP_ForwardsAnswerAsItComes(t *testing.T) {
 	t.Parallel()
 	next := make(chan struct{})
 	slow := webMemberOf(t, "a", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -268,7 +268,7 @@ func TestAnAnswerIsPassedOnAsItComes(t *testing.T) {
 	}
 }
 
-func TestAllowedCIDRsHoldForHTTP(t *testing.T) {
+func TestHTTP_HonorsAllowedCIDRs(t *testing.T) {
 	t.Parallel()
 	lb := withCIDRs(balancer(t, ProtocolHTTP, webMember(t, "a")), "10.0.0.0/8", "127.0.0.9/32")
 	serveWeb(t, lb)

@@ -18,7 +18,7 @@ func newFakeClock() *clocktesting.FakeClock {
 
 func withClock(clock clock.Clock) func(*Options) { return func(o *Options) { o.Clock = clock } }
 
-func TestSilenceCountsOnlyWhileItIsSomebodysTurn(t *testing.T) {
+func TestIdle_CountsSilenceOnlyDuringTurn(t *testing.T) {
 	t.Parallel()
 	clock := newFakeClock()
 	i := newIdle(clock, 10*time.Second)
@@ -46,7 +46,7 @@ func TestSilenceCountsOnlyWhileItIsSomebodysTurn(t *testing.T) {
 	}
 }
 
-func TestWatchEndsWithoutExpiryWhenDone(t *testing.T) {
+func TestIdle_EndsWatchWithoutExpiryWhenDone(t *testing.T) {
 	t.Parallel()
 	i := newIdle(newFakeClock(), time.Second)
 	done := make(chan struct{})
@@ -55,7 +55,7 @@ func TestWatchEndsWithoutExpiryWhenDone(t *testing.T) {
 	newIdle(newFakeClock(), 0).watch(nil, func() { t.Error("expired without a limit") })
 }
 
-func TestAnUploadIsTheClientsTurnAndNotTheMembers(t *testing.T) {
+func TestIdle_CountsUploadAsTurnOfClientNotMember(t *testing.T) {
 	t.Parallel()
 	clock := newFakeClock()
 	client, member := newIdle(clock, time.Minute), newIdle(clock, time.Second)
@@ -102,7 +102,7 @@ func (s *session) over() bool {
 	return err != nil && !os.IsTimeout(err)
 }
 
-func TestSilentTCPConnectionsEnd(t *testing.T) {
+func TestTCP_EndsSilentConnections(t *testing.T) {
 	t.Parallel()
 	tests := map[string]Timeouts{
 		"by the client's timeout": {ClientData: 50 * time.Second},
@@ -124,7 +124,7 @@ func TestSilentTCPConnectionsEnd(t *testing.T) {
 	}
 }
 
-func TestATCPConnectionWithTrafficOutlivesItsTimeouts(t *testing.T) {
+func TestTCP_KeepsConnectionWithTrafficBeyondItsTimeouts(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	lb.Listeners[0].Timeouts = Timeouts{ClientData: time.Minute, MemberData: time.Minute}
@@ -139,7 +139,7 @@ func TestATCPConnectionWithTrafficOutlivesItsTimeouts(t *testing.T) {
 	}
 }
 
-func TestASilentHTTPClientIsCutOff(t *testing.T) {
+func TestHTTP_CutsOffSilentClient(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"before a request":           "",
@@ -182,7 +182,7 @@ func hanging(t *testing.T) (m Member, asked, proceed chan struct{}) {
 	})), asked, proceed
 }
 
-func TestAClientThatWaitsForASlowMemberIsNotSilent(t *testing.T) {
+func TestHTTP_KeepsClientThatWaitsForSlowMember(t *testing.T) {
 	t.Parallel()
 	slow, asked, proceed := hanging(t)
 	lb := balancer(t, ProtocolHTTP, slow)
@@ -201,7 +201,7 @@ func TestAClientThatWaitsForASlowMemberIsNotSilent(t *testing.T) {
 	}
 }
 
-func TestASilentMemberIs504(t *testing.T) {
+func TestHTTP_Answers504WhenMemberIsSilent(t *testing.T) {
 	t.Parallel()
 	slow, asked, _ := hanging(t)
 	lb := balancer(t, ProtocolHTTP, slow)

@@ -42,7 +42,7 @@ func served(connection net.Conn) error {
 	return err
 }
 
-func TestConnectionsBeyondTheLimitWait(t *testing.T) {
+func TestLimit_MakesConnectionsBeyondItWait(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(source *memory, lb LoadBalancer, first *session){
 		"until another ends":      func(_ *memory, _ LoadBalancer, first *session) { _ = first.Close() },
@@ -65,7 +65,7 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	}
 }
 
-func TestTheLimitCountsOverAllAddresses(t *testing.T) {
+func TestLimit_CountsOverAllAddresses(t *testing.T) {
 	t.Parallel()
 	lb := limited(balancer(t, "TCP", backend(t, "a")), 1)
 	lb.Addresses = append(lb.Addresses, loopback(t, "floating"))
@@ -79,7 +79,7 @@ func TestTheLimitCountsOverAllAddresses(t *testing.T) {
 	}
 }
 
-func TestAWaitingConnectionEndsWithItsListener(t *testing.T) {
+func TestLimit_EndsWaitingConnectionWithItsListener(t *testing.T) {
 	t.Parallel()
 	lb := limited(balancer(t, "TCP", backend(t, "a")), 1)
 	source := newMemory(lb)
@@ -92,7 +92,7 @@ func TestAWaitingConnectionEndsWithItsListener(t *testing.T) {
 	}
 }
 
-func TestAWaitingConnectionIsServedByTheListenerThatFollows(t *testing.T) {
+func TestLimit_LeavesWaitingConnectionToNextListener(t *testing.T) {
 	t.Parallel()
 	lb := limited(balancer(t, "TCP", backend(t, "a")), 1)
 	source := newMemory(lb)
@@ -107,7 +107,7 @@ func TestAWaitingConnectionIsServedByTheListenerThatFollows(t *testing.T) {
 	}
 }
 
-func TestTheLimitOfUDPIsClientsPerMember(t *testing.T) {
+func TestLimit_CountsUDPClientsPerMember(t *testing.T) {
 	t.Parallel()
 	lb := limited(balancer(t, ProtocolUDP, udpBackend(t, "a"), udpBackend(t, "b")), 1)
 	start(t, newMemory(lb))
@@ -149,7 +149,7 @@ func crowd(join func(i int) error) error {
 	return nil
 }
 
-func TestAThousandConnectionsAtOneTime(t *testing.T) {
+func TestTCP_ServesThousandConnectionsAtOnce(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"), backend(t, "b"))
 	lb.Pools[0].Algorithm = AlgorithmLeastConnections
@@ -187,7 +187,7 @@ func TestAThousandConnectionsAtOneTime(t *testing.T) {
 	}
 }
 
-func TestAThousandHTTPConnectionsAtOneTime(t *testing.T) {
+func TestHTTP_ServesThousandConnectionsAtOnce(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"), webMember(t, "b"))
 	serveWeb(t, lb)

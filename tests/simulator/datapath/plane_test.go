@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestOnlyActiveLoadBalancersStartToServe(t *testing.T) {
+func TestPlane_StartsToServeActiveLoadBalancersOnly(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	lb.Settled = false
@@ -29,7 +29,7 @@ func TestOnlyActiveLoadBalancersStartToServe(t *testing.T) {
 	open(t, vip(lb))
 }
 
-func TestAnUpdateTakesEffectWhenItIsDone(t *testing.T) {
+func TestPlane_AppliesUpdateWhenItIsDone(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	source := newMemory(lb)
@@ -53,7 +53,7 @@ func TestAnUpdateTakesEffectWhenItIsDone(t *testing.T) {
 	becomes(t, "after the update", "b", func() string { return answering(vip(lb)) })
 }
 
-func TestConnectionsOutliveChangesOfTheConfiguration(t *testing.T) {
+func TestPlane_KeepsConnectionsWhenConfigurationChanges(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*testing.T, *LoadBalancer){
 		"member replaced":  func(t *testing.T, lb *LoadBalancer) { lb.Pools[0].Members = []Member{backend(t, "b")} },
@@ -114,7 +114,7 @@ func waitClosed(t *testing.T, at netip.AddrPort) {
 	})
 }
 
-func TestAFloatingIPOpensAndClosesWithItsConnections(t *testing.T) {
+func TestPlane_OpensAndClosesFloatingIPWithItsConnections(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	source := newMemory(lb)
@@ -137,7 +137,7 @@ func TestAFloatingIPOpensAndClosesWithItsConnections(t *testing.T) {
 	}
 }
 
-func TestServingStopsWith(t *testing.T) {
+func TestPlane_StopsServingWhatIsDisabledOrDeleted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*memory, LoadBalancer){
 		"the load balancer deleted": func(source *memory, lb LoadBalancer) { source.remove(lb.ID) },
@@ -168,7 +168,7 @@ func TestServingStopsWith(t *testing.T) {
 	}
 }
 
-func TestConnectionsEndWithTheirLoadBalancer(t *testing.T) {
+func TestPlane_EndsConnectionsWithTheirLoadBalancer(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	source := newMemory(lb)
@@ -180,7 +180,7 @@ func TestConnectionsEndWithTheirLoadBalancer(t *testing.T) {
 	}
 }
 
-func TestCloseEndsEverything(t *testing.T) {
+func TestPlane_EndsEverythingOnClose(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	source := newMemory(lb)
@@ -216,7 +216,7 @@ func (r *reports) list() []string {
 	return slices.Clone(r.seen)
 }
 
-func TestAnAddressInUseIsReportedOnceAndTriedAgain(t *testing.T) {
+func TestPlane_ReportsAddressInUseOnceAndRetries(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	squatter, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(vip(lb)))
@@ -240,7 +240,7 @@ func TestAnAddressInUseIsReportedOnceAndTriedAgain(t *testing.T) {
 	}
 }
 
-func TestOnlyLoopbackAddressesAreServed(t *testing.T) {
+func TestPlane_ServesLoopbackAddressesOnly(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	lb.Addresses = append(slices.Clone(lb.Addresses), netip.MustParseAddr("0.0.0.0"))
@@ -255,7 +255,7 @@ func TestOnlyLoopbackAddressesAreServed(t *testing.T) {
 	})
 }
 
-func TestOfTwoRivalsForAnAddressTheSmallerIDHasIt(t *testing.T) {
+func TestPlane_ServesSmallerIDOfTwoRivalsForAddress(t *testing.T) {
 	t.Parallel()
 	first := balancer(t, "TCP", backend(t, "a"))
 	second := first

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestRules(t *testing.T) {
+func TestPolicies_MatchRequestsByRules(t *testing.T) {
 	t.Parallel()
 	request := httptest.NewRequest(http.MethodGet, "/shop/cart.jpg?x=1", nil)
 	request.Host = "WWW.Example.com:8080"
@@ -48,7 +48,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestOnlyPoliciesThatActAreAsked(t *testing.T) {
+func TestPolicies_AreAskedInOrderOnlyWhenTheyAct(t *testing.T) {
 	t.Parallel()
 	rule := Rule{Type: RulePath, Compare: CompareStartsWith, Value: "/", AdminUp: true}
 	off := rule
@@ -76,7 +76,7 @@ func onPath(prefix string) []Rule {
 	return []Rule{{Type: RulePath, Compare: CompareStartsWith, Value: prefix, AdminUp: true}}
 }
 
-func TestPoliciesAct(t *testing.T) {
+func TestPolicies_RejectAndRedirect(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"))
 	lb.Pools = append(lb.Pools,
@@ -115,7 +115,7 @@ func TestPoliciesAct(t *testing.T) {
 	}
 }
 
-func TestAPolicyLeadsToAPoolWithoutADefaultPool(t *testing.T) {
+func TestPolicies_LeadToPoolWithoutDefaultPool(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"))
 	lb.Listeners[0].PoolID = ""
@@ -128,7 +128,7 @@ func TestAPolicyLeadsToAPoolWithoutADefaultPool(t *testing.T) {
 	}
 }
 
-func TestHostOf(t *testing.T) {
+func TestPolicies_CompareHostWithoutPort(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"example.com": "example.com", "example.com:80": "example.com",

@@ -51,7 +51,7 @@ func newHealthServer(t *testing.T, start func(http.Handler) *httptest.Server) *h
 	return h
 }
 
-func TestATCPMonitorTakesMembersOutAndBack(t *testing.T) {
+func TestMonitor_TakesMembersOutAndBackByTCP(t *testing.T) {
 	t.Parallel()
 	down := refusing(t, "b")
 	lb := balancer(t, "TCP", backend(t, "a"), down)
@@ -69,7 +69,7 @@ func TestATCPMonitorTakesMembersOutAndBack(t *testing.T) {
 	wantStatus(t, source, "b", StatusOnline)
 }
 
-func TestTrafficFollowsTheMonitor(t *testing.T) {
+func TestMonitor_DirectsTraffic(t *testing.T) {
 	t.Parallel()
 	a, b := backend(t, "a"), backend(t, "b")
 	healthA, healthB := newHealthServer(t, httptest.NewServer), newHealthServer(t, httptest.NewServer)
@@ -98,7 +98,7 @@ func TestTrafficFollowsTheMonitor(t *testing.T) {
 	})
 }
 
-func TestHTTPMonitorAsksWhatItIsTold(t *testing.T) {
+func TestMonitor_SendsConfiguredHTTPRequest(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(http.Handler) *httptest.Server{
 		MonitorHTTP: httptest.NewServer, MonitorHTTPS: httptest.NewTLSServer,
@@ -126,7 +126,7 @@ func TestHTTPMonitorAsksWhatItIsTold(t *testing.T) {
 	}
 }
 
-func TestMonitorTypes(t *testing.T) {
+func TestMonitor_ProbesByType(t *testing.T) {
 	t.Parallel()
 	plain := func(t *testing.T) netip.AddrPort { return newHealthServer(t, httptest.NewServer).at }
 	secure := func(t *testing.T) netip.AddrPort { return newHealthServer(t, httptest.NewTLSServer).at }
@@ -179,7 +179,7 @@ func TestMonitorTypes(t *testing.T) {
 	}
 }
 
-func TestTheSinkHearsChangesOnly(t *testing.T) {
+func TestMonitor_ReportsChangesOnly(t *testing.T) {
 	t.Parallel()
 	health := newHealthServer(t, httptest.NewServer)
 	lb := balancer(t, "TCP", member("a", health.at))
@@ -198,7 +198,7 @@ func TestTheSinkHearsChangesOnly(t *testing.T) {
 	}
 }
 
-func TestAStatusSetByHandIsPutRightByTheNextProbe(t *testing.T) {
+func TestMonitor_CorrectsStatusSetByHandWithNextProbe(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	lb.Pools[0].Monitor = monitor(MonitorTCP)
@@ -209,7 +209,7 @@ func TestAStatusSetByHandIsPutRightByTheNextProbe(t *testing.T) {
 	wantStatus(t, source, "a", StatusOnline)
 }
 
-func TestAMemberOfWeightZeroIsDraining(t *testing.T) {
+func TestMonitor_FindsMemberOfWeightZeroDraining(t *testing.T) {
 	t.Parallel()
 	drained := backend(t, "a")
 	drained.Weight = 0
@@ -220,7 +220,7 @@ func TestAMemberOfWeightZeroIsDraining(t *testing.T) {
 	wantStatus(t, source, "a", StatusDraining)
 }
 
-func TestProbingStopsWithTheMonitor(t *testing.T) {
+func TestMonitor_StopsProbingWhatIsDisabledOrDeleted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*LoadBalancer){
 		"monitor deleted":        func(lb *LoadBalancer) { lb.Pools[0].Monitor = nil },
@@ -258,7 +258,7 @@ func TestProbingStopsWithTheMonitor(t *testing.T) {
 	}
 }
 
-func TestAChangedMonitorKeepsTheVerdict(t *testing.T) {
+func TestMonitor_KeepsVerdictWhenChanged(t *testing.T) {
 	t.Parallel()
 	health := newHealthServer(t, httptest.NewServer)
 	lb := balancer(t, "TCP", member("a", health.at))

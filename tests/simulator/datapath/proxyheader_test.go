@@ -47,7 +47,7 @@ func headerMember(t *testing.T, name string) Member {
 	return member(name, addrPort(listener.Addr()))
 }
 
-func TestMembersAreToldTheClientByAPROXYHeader(t *testing.T) {
+func TestProxyHeader_NamesClientToMembers(t *testing.T) {
 	t.Parallel()
 	for version, protocol := range []string{1: ProtocolProxy, 2: ProtocolProxyV2} {
 		if protocol == "" {
@@ -75,7 +75,7 @@ func TestMembersAreToldTheClientByAPROXYHeader(t *testing.T) {
 	}
 }
 
-func TestHTTPListenersSendPROXYHeadersOfTheirOwnClient(t *testing.T) {
+func TestProxyHeader_NamesOwnClientOfHTTPConnection(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -112,7 +112,7 @@ func addrPortText(at string) string {
 	return host
 }
 
-func TestProbesBeginWithAPROXYHeaderThatNamesNobody(t *testing.T) {
+func TestProxyHeader_NamesNobodyInProbes(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{ProtocolProxy, ProtocolProxyV2} {
 		t.Run(protocol, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestProbesBeginWithAPROXYHeaderThatNamesNobody(t *testing.T) {
 	}
 }
 
-func TestProbesOfAnotherPortSendNoPROXYHeader(t *testing.T) {
+func TestProxyHeader_IsLeftOutInProbesOfAnotherPort(t *testing.T) {
 	t.Parallel()
 	served, health := backend(t, "a"), webMember(t, "health")
 	served.MonitorPort = health.Port

@@ -25,7 +25,7 @@ func secureMember(t *testing.T, name string, certificate tls.Certificate, asks *
 	return member(name, addrPort(server.Listener.Addr()))
 }
 
-func TestPoolsEncryptTowardsTheirMembers(t *testing.T) {
+func TestReencryption_ProtectsTrafficToMembers(t *testing.T) {
 	t.Parallel()
 	ours, theirs := newAuthority(t, "ours"), newAuthority(t, "theirs")
 	certificates := &store{
@@ -59,7 +59,7 @@ func TestPoolsEncryptTowardsTheirMembers(t *testing.T) {
 	}
 }
 
-func TestTLSPassesThroughHTTPSListeners(t *testing.T) {
+func TestTLS_ReachesMembersThroughHTTPSListeners(t *testing.T) {
 	t.Parallel()
 	signer := newAuthority(t, "ca")
 	lb := balancer(t, "HTTPS", secureMember(t, "a", signer.serverFor(t, "www.example"), nil))
@@ -70,7 +70,7 @@ func TestTLSPassesThroughHTTPSListeners(t *testing.T) {
 	}
 }
 
-func TestTCPListenersEncryptTowardsTheirMembersToo(t *testing.T) {
+func TestReencryption_ProtectsTrafficOfTCPListeners(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", secureMember(t, "a", newAuthority(t, "ca").serverFor(t, "node.example"), nil))
 	lb.Pools[0].TLS.Enabled = true
@@ -80,7 +80,7 @@ func TestTCPListenersEncryptTowardsTheirMembersToo(t *testing.T) {
 	}
 }
 
-func TestProbesEncryptAsTheirPoolDoes(t *testing.T) {
+func TestReencryption_ProtectsProbesLikeTheirPool(t *testing.T) {
 	t.Parallel()
 	a := secureMember(t, "a", newAuthority(t, "ca").serverFor(t, "node.example"), nil)
 	plain := webMember(t, "plain")
@@ -97,7 +97,7 @@ func TestProbesEncryptAsTheirPoolDoes(t *testing.T) {
 	wantStatus(t, source, "elsewhere", StatusOnline)
 }
 
-func TestCertificatesAreReadOnceAndForgotten(t *testing.T) {
+func TestKeyring_ReadsCertificatesOnceUntilForgotten(t *testing.T) {
 	t.Parallel()
 	signer := newAuthority(t, "ca")
 	counted := &countingStore{store: store{certificates: map[string]tls.Certificate{"ref": signer.serverFor(t, "x")}}}

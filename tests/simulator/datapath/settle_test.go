@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func TestSettleTakesAConfigurationWhenTheProviderHasAppliedIt(t *testing.T) {
+func TestSettle_TakesConfigurationWhenProviderHasAppliedIt(t *testing.T) {
 	t.Parallel()
 	lb := func(settled bool, address, status string, listeners ...string) LoadBalancer {
 		lb := LoadBalancer{

@@ -11,7 +11,7 @@ func counts(t *testing.T, plane *Plane, want Statistics) {
 	becomes(t, "statistics", fmt.Sprint(want), func() string { return fmt.Sprint(plane.Statistics("listener")) })
 }
 
-func TestStatisticsOfTCP(t *testing.T) {
+func TestStatistics_CountConnectionsAndBytesOfTCP(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	plane := start(t, newMemory(lb))
@@ -25,7 +25,7 @@ func TestStatisticsOfTCP(t *testing.T) {
 	counts(t, plane, Statistics{TotalConnections: 1, BytesIn: 6, BytesOut: greeting + 6})
 }
 
-func TestStatisticsOfUDP(t *testing.T) {
+func TestStatistics_CountClientsAndBytesOfUDP(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolUDP, udpBackend(t, "a"))
 	plane := start(t, newMemory(lb))
@@ -42,7 +42,7 @@ func TestStatisticsOfUDP(t *testing.T) {
 	}
 }
 
-func TestStatisticsOfHTTPAndOfListenersThatAreGone(t *testing.T) {
+func TestStatistics_CountBytesOfHTTPAndEndWithListener(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"))
 	source := newMemory(lb)

@@ -23,7 +23,7 @@ func cookieOf(r reply, name string) string {
 	return ""
 }
 
-func TestTheLoadBalancersCookieKeepsAClientOnItsMember(t *testing.T) {
+func TestPersistence_KeepsClientByCookieOfLoadBalancer(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolHTTP, webMember(t, "a"), webMember(t, "b"))
 	cookiePool(&lb, PersistenceHTTPCookie, "")
@@ -55,7 +55,7 @@ func TestTheLoadBalancersCookieKeepsAClientOnItsMember(t *testing.T) {
 	}
 }
 
-func TestTheMembersCookieKeepsAClientOnItsMember(t *testing.T) {
+func TestPersistence_KeepsClientByCookieOfMember(t *testing.T) {
 	t.Parallel()
 	session := func(name string) Member {
 		return webMemberOf(t, name, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,7 +87,7 @@ func TestTheMembersCookieKeepsAClientOnItsMember(t *testing.T) {
 	}
 }
 
-func TestAMemberOfWeightZeroKeepsItsClientsAndGetsNoOthers(t *testing.T) {
+func TestPersistence_KeepsOnlyFormerClientsOnMemberOfWeightZero(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, func(p *Pool) { p.Persistence = PersistenceSourceIP }, 1, 1)
 	same := func(int) netip.AddrPort { return client(1) }
@@ -106,7 +106,7 @@ func TestAMemberOfWeightZeroKeepsItsClientsAndGetsNoOthers(t *testing.T) {
 	}
 }
 
-func TestPersistenceGranularityMakesANetworkOneClient(t *testing.T) {
+func TestPersistence_TreatsNetworkAsOneClientByGranularity(t *testing.T) {
 	t.Parallel()
 	p, _ := poolOf(t, func(p *Pool) {
 		p.Persistence, p.PersistenceBits = PersistenceSourceIP, 24
@@ -120,7 +120,7 @@ func TestPersistenceGranularityMakesANetworkOneClient(t *testing.T) {
 	}
 }
 
-func TestAPoolRemembersABoundedNumberOfClients(t *testing.T) {
+func TestPersistence_RemembersBoundedNumberOfClients(t *testing.T) {
 	t.Parallel()
 	p, clock := poolOf(t, func(p *Pool) { p.Persistence = PersistenceSourceIP }, 1)
 	picks(p, mostBindings+10, client)
@@ -134,7 +134,7 @@ func TestAPoolRemembersABoundedNumberOfClients(t *testing.T) {
 	}
 }
 
-func TestUDPClientsStickToTheirMemberByAddress(t *testing.T) {
+func TestPersistence_KeepsUDPClientsByAddress(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolUDP, udpBackend(t, "a"), udpBackend(t, "b"))
 	lb.Pools[0].Persistence = PersistenceSourceIP
@@ -147,7 +147,7 @@ func TestUDPClientsStickToTheirMemberByAddress(t *testing.T) {
 	}
 }
 
-func TestDropCookie(t *testing.T) {
+func TestPersistence_DropsItsCookieOnly(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ given, want []string }{
 		{[]string{"SRV=a"}, nil},

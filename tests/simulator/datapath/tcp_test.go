@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestTCPReachesAMemberFromTheVIP(t *testing.T) {
+func TestTCP_ReachesMemberFromVIP(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	start(t, newMemory(lb))
@@ -23,7 +23,7 @@ func TestTCPReachesAMemberFromTheVIP(t *testing.T) {
 	}
 }
 
-func TestMembersSeeTheClientWhenTheProviderKeepsItsAddress(t *testing.T) {
+func TestTCP_ShowsClientToMembersWhenProviderKeepsItsAddress(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	lb.KeepClientAddress = true
@@ -34,7 +34,7 @@ func TestMembersSeeTheClientWhenTheProviderKeepsItsAddress(t *testing.T) {
 	}
 }
 
-func TestHalfCloseIsPassedOn(t *testing.T) {
+func TestTCP_ForwardsHalfClose(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	start(t, newMemory(lb))
@@ -51,7 +51,7 @@ func TestHalfCloseIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestRoundRobinFollowsWeights(t *testing.T) {
+func TestTCP_FollowsWeightsByRoundRobin(t *testing.T) {
 	t.Parallel()
 	a, b := backend(t, "a"), backend(t, "b")
 	a.Weight = 3
@@ -68,7 +68,7 @@ func TestRoundRobinFollowsWeights(t *testing.T) {
 	}
 }
 
-func TestClientsOutsideTheAllowedCIDRsAreCutOff(t *testing.T) {
+func TestTCP_CutsOffClientsOutsideAllowedCIDRs(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"))
 	source := newMemory(lb)
@@ -94,7 +94,7 @@ func withCIDRs(lb LoadBalancer, cidrs ...string) LoadBalancer {
 	return lb
 }
 
-func TestAMemberThatRefusesIsReplacedByAnother(t *testing.T) {
+func TestTCP_ReplacesMemberThatRefuses(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"), refusing(t, "b"), refusing(t, "c"))
 	start(t, newMemory(lb))
@@ -107,7 +107,7 @@ func TestAMemberThatRefusesIsReplacedByAnother(t *testing.T) {
 	}
 }
 
-func TestFloatingIPsMayHaveNoUseOfWhatMonitorsFind(t *testing.T) {
+func TestTCP_IgnoresMonitorsOnUncheckedFloatingIPs(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", refusing(t, "a"))
 	floating := loopback(t, "floating")
@@ -145,7 +145,7 @@ func refusing(t *testing.T, name string) Member {
 	return member(name, netip.AddrPortFrom(address, freePort(t, address)))
 }
 
-func TestConnectionsEndAtOnceWhenNobodyCanServe(t *testing.T) {
+func TestTCP_EndsConnectionsAtOnceWhenNobodyCanServe(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(*LoadBalancer){
 		"listener without a pool": func(lb *LoadBalancer) { lb.Listeners[0].PoolID = "" },
@@ -177,7 +177,7 @@ func TestConnectionsEndAtOnceWhenNobodyCanServe(t *testing.T) {
 	}
 }
 
-func TestLeastConnectionsPrefersTheIdleMember(t *testing.T) {
+func TestTCP_PrefersIdleMemberByLeastConnections(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "a"), backend(t, "b"))
 	lb.Pools[0].Algorithm = AlgorithmLeastConnections

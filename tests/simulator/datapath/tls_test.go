@@ -115,7 +115,7 @@ func secureClient(t *testing.T, config *tls.Config) *http.Client {
 
 func secure(request *http.Request) { request.URL.Scheme = "https" }
 
-func TestTLSIsTerminated(t *testing.T) {
+func TestTLS_IsTerminatedWithCertificateOfServerName(t *testing.T) {
 	t.Parallel()
 	signer := newAuthority(t, "ca")
 	certificates := &store{certificates: map[string]tls.Certificate{
@@ -146,7 +146,7 @@ func TestTLSIsTerminated(t *testing.T) {
 	}
 }
 
-func TestTLSVersionsAreTheListeners(t *testing.T) {
+func TestTLS_HonorsVersionsOfListener(t *testing.T) {
 	t.Parallel()
 	signer := newAuthority(t, "ca")
 	certificates := &store{certificates: map[string]tls.Certificate{"ref": signer.serverFor(t, "www.example")}}
@@ -161,7 +161,7 @@ func TestTLSVersionsAreTheListeners(t *testing.T) {
 	}
 }
 
-func TestClientsAreAskedForCertificates(t *testing.T) {
+func TestTLS_AsksClientsForCertificates(t *testing.T) {
 	t.Parallel()
 	ours, theirs := newAuthority(t, "ours"), newAuthority(t, "theirs")
 	certificates := &store{
@@ -213,7 +213,7 @@ func TestClientsAreAskedForCertificates(t *testing.T) {
 	}
 }
 
-func TestPoliciesLookAtClientCertificates(t *testing.T) {
+func TestPolicies_MatchClientCertificates(t *testing.T) {
 	t.Parallel()
 	anna := newAuthority(t, "ca").clientNamed(t, "anna")
 	request := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -236,7 +236,7 @@ func TestPoliciesLookAtClientCertificates(t *testing.T) {
 	}
 }
 
-func TestAListenerWaitsForItsCertificate(t *testing.T) {
+func TestTLS_WaitsForCertificateOfListener(t *testing.T) {
 	t.Parallel()
 	signer := newAuthority(t, "ca")
 	certificates := &store{certificates: map[string]tls.Certificate{}}
@@ -257,7 +257,7 @@ func TestAListenerWaitsForItsCertificate(t *testing.T) {
 	waitOpen(t, vip(lb))
 }
 
-func TestWithoutAStoreTLSListenersAreReported(t *testing.T) {
+func TestTLS_ReportsListenersWithoutStore(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, ProtocolTerminatedHTTPS, webMember(t, "a"))
 	lb.Listeners[0].TLS.DefaultRef = "ref"

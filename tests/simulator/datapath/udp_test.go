@@ -81,7 +81,7 @@ func (c udpClient) answered(t *testing.T) (member, source string) {
 	return member, source
 }
 
-func TestUDPClientsKeepTheirMember(t *testing.T) {
+func TestUDP_KeepsClientsOnTheirMember(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "UDP", udpBackend(t, "a"), udpBackend(t, "b"))
 	start(t, newMemory(lb))
@@ -102,7 +102,7 @@ func TestUDPClientsKeepTheirMember(t *testing.T) {
 	}
 }
 
-func TestUDPMembersSeeTheVIP(t *testing.T) {
+func TestUDP_ShowsVIPToMembers(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "UDP", udpBackend(t, "a"))
 	start(t, newMemory(lb))
@@ -112,7 +112,7 @@ func TestUDPMembersSeeTheVIP(t *testing.T) {
 	}
 }
 
-func TestUDPSessionEndsWhenIdle(t *testing.T) {
+func TestUDP_EndsIdleSession(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "UDP", udpBackend(t, "a"))
 	start(t, newMemory(lb), func(o *Options) { o.UDPIdleTimeout = time.Millisecond })
@@ -127,7 +127,7 @@ func TestUDPSessionEndsWhenIdle(t *testing.T) {
 	})
 }
 
-func TestUDPSessionMovesWhenItsMemberIsOut(t *testing.T) {
+func TestUDP_MovesSessionWhenItsMemberIsOut(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(t *testing.T, pool *Pool){
 		"member removed":  func(t *testing.T, pool *Pool) { pool.Members = []Member{udpBackend(t, "b")} },
@@ -158,7 +158,7 @@ func TestUDPSessionMovesWhenItsMemberIsOut(t *testing.T) {
 	}
 }
 
-func TestUDPMemberThatRefusesIsReplacedByAnother(t *testing.T) {
+func TestUDP_ReplacesMemberThatRefuses(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "UDP", refusing(t, "gone"), udpBackend(t, "b"))
 	start(t, newMemory(lb))
@@ -171,7 +171,7 @@ func TestUDPMemberThatRefusesIsReplacedByAnother(t *testing.T) {
 	}
 }
 
-func TestUDPHonoursAllowedCIDRs(t *testing.T) {
+func TestUDP_HonorsAllowedCIDRs(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "UDP", udpBackend(t, "a"))
 	source := newMemory(withCIDRs(lb, "10.0.0.0/8"))
@@ -184,7 +184,7 @@ func TestUDPHonoursAllowedCIDRs(t *testing.T) {
 	client.answered(t)
 }
 
-func TestUDPAndTCPShareAPort(t *testing.T) {
+func TestUDP_SharesPortWithTCP(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "TCP", backend(t, "tcp"))
 	lb.Listeners = append(lb.Listeners, Listener{ID: "second", Protocol: "UDP", Port: lb.Listeners[0].Port, AdminUp: true, PoolID: "second"})
@@ -198,7 +198,7 @@ func TestUDPAndTCPShareAPort(t *testing.T) {
 	}
 }
 
-func TestUDPStopsWithItsListener(t *testing.T) {
+func TestUDP_StopsWithItsListener(t *testing.T) {
 	t.Parallel()
 	lb := balancer(t, "UDP", udpBackend(t, "a"))
 	source := newMemory(lb)

@@ -53,7 +53,7 @@ func (s *service) send(t *testing.T, method, path string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-func TestFaultBeforeOrAfterTheWork(t *testing.T) {
+func TestInject_FailsBeforeOrAfterWork(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rule   faults.Rule
@@ -82,7 +82,7 @@ func TestFaultBeforeOrAfterTheWork(t *testing.T) {
 	}
 }
 
-func TestHeadersOfAFault(t *testing.T) {
+func TestInject_SendsHeadersOfFault(t *testing.T) {
 	t.Parallel()
 	s := newService(t, clock.RealClock{})
 	s.Add(faults.Rule{Status: 429, Header: http.Header{"retry-after": {"7"}}})
@@ -93,7 +93,7 @@ func TestHeadersOfAFault(t *testing.T) {
 	}
 }
 
-func TestRoutes(t *testing.T) {
+func TestInject_MatchesRoutesByPattern(t *testing.T) {
 	t.Parallel()
 	for pattern, paths := range map[string]map[string]bool{
 		"/a/*":    {"/a/b": true, "/a": false, "/a/b/c": false},
@@ -115,7 +115,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-func TestFromAndCountChooseTheHits(t *testing.T) {
+func TestInject_HitsRequestsChosenByFromAndCount(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		from, count int
@@ -144,7 +144,7 @@ func TestFromAndCountChooseTheHits(t *testing.T) {
 	}
 }
 
-func TestOldestRuleDecidesUntilRemoved(t *testing.T) {
+func TestInject_FollowsOldestRuleUntilRemoved(t *testing.T) {
 	t.Parallel()
 	s := newService(t, clock.RealClock{})
 	remove := s.Add(faults.Rule{Status: 500})
@@ -161,7 +161,7 @@ func TestOldestRuleDecidesUntilRemoved(t *testing.T) {
 	}
 }
 
-func TestDelayFollowsTheClock(t *testing.T) {
+func TestInject_DelaysByClock(t *testing.T) {
 	t.Parallel()
 	fake := clocktesting.NewFakeClock(time.Unix(0, 0))
 	s := newService(t, fake)

@@ -31,7 +31,7 @@ func (s *service) get(t *testing.T, path string) (*http.Response, string, error)
 	return answer, string(text), err
 }
 
-func TestKindsSpeakAsTheServiceBehindTheRoute(t *testing.T) {
+func TestKinds_SpeakLikeServiceBehindRoute(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		kind, path, says string
@@ -68,7 +68,7 @@ func TestKindsSpeakAsTheServiceBehindTheRoute(t *testing.T) {
 	}
 }
 
-func TestResetsAreSeenAsSuch(t *testing.T) {
+func TestKinds_ResetConnectionsOfClients(t *testing.T) {
 	t.Parallel()
 	for kind, done := range map[string]int32{"reset": 0, "reset-during-work": 1, "reset-after-work": 1} {
 		s := newService(t, clock.RealClock{})
@@ -98,7 +98,7 @@ func await(t *testing.T, done func() bool) {
 	}
 }
 
-func TestAnswersAreCutShort(t *testing.T) {
+func TestInject_CutsAnswersShort(t *testing.T) {
 	t.Parallel()
 	s := newService(t, clock.RealClock{})
 	s.Add(faults.Rule{CutAfter: 2})
@@ -108,7 +108,7 @@ func TestAnswersAreCutShort(t *testing.T) {
 	}
 }
 
-func TestSlowAnswersComeWhole(t *testing.T) {
+func TestInject_SendsSlowAnswersWhole(t *testing.T) {
 	t.Parallel()
 	for name, rule := range map[string]faults.Rule{
 		"headers": {AnswerDelay: time.Minute}, "body": {BodyDelay: time.Minute}, "both": {AnswerDelay: time.Second, BodyDelay: time.Second},
@@ -140,7 +140,7 @@ func TestSlowAnswersComeWhole(t *testing.T) {
 	}
 }
 
-func TestTheSameSeedMakesTheSameRequestsFail(t *testing.T) {
+func TestInject_FailsSameRequestsForSameSeed(t *testing.T) {
 	t.Parallel()
 	run := func(seed uint64) string {
 		s := newService(t, clock.RealClock{})
@@ -164,7 +164,7 @@ func TestTheSameSeedMakesTheSameRequestsFail(t *testing.T) {
 	}
 }
 
-func TestFaultsAreListedAndRemovedByTheirID(t *testing.T) {
+func TestFaults_AreListedAndRemovedByTheirID(t *testing.T) {
 	t.Parallel()
 	s := newService(t, clock.RealClock{})
 	ended := 0
@@ -189,7 +189,7 @@ func TestFaultsAreListedAndRemovedByTheirID(t *testing.T) {
 	}
 }
 
-func TestLatenciesAreByRoute(t *testing.T) {
+func TestInject_AddsLatencyByRoute(t *testing.T) {
 	t.Parallel()
 	fake := clocktesting.NewFakeClock(time.Unix(0, 0))
 	s := newService(t, fake)

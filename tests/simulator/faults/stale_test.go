@@ -75,7 +75,7 @@ func (l *lagging) sees(when, path string, status int, text string) {
 	}
 }
 
-func TestALaggingReplicaTellsTheStateOfBefore(t *testing.T) {
+func TestInject_ShowsFormerStateOfLaggingReplica(t *testing.T) {
 	t.Parallel()
 	l := newLagging(t, faults.Rule{Method: http.MethodGet, Route: "/v2/things/**", Lag: 2 * time.Second})
 	l.sees("before all", "/v2/things/a", 404, "")
@@ -99,7 +99,7 @@ func TestALaggingReplicaTellsTheStateOfBefore(t *testing.T) {
 	l.sees("deleted", "/v2/things/a", 404, "")
 }
 
-func TestALaggingReplicaHidesWhatItNeverSaw(t *testing.T) {
+func TestInject_HidesWhatLaggingReplicaNeverSaw(t *testing.T) {
 	t.Parallel()
 	l := newLagging(t, faults.Rule{Route: "/v2/**", Lag: 2 * time.Second})
 	l.send(t, http.MethodPost, "/v2/things")
@@ -109,7 +109,7 @@ func TestALaggingReplicaHidesWhatItNeverSaw(t *testing.T) {
 	l.sees("made", "/v2/things?all=1", 200, `"value":"1"`)
 }
 
-func TestClocksOfServicesCanBeWrong(t *testing.T) {
+func TestInject_SkewsClocksOfServices(t *testing.T) {
 	t.Parallel()
 	l := newLagging(t, faults.Rule{Method: http.MethodGet, Skew: -time.Hour})
 	l.send(t, http.MethodPost, "/v2/things")

@@ -8,25 +8,25 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
 
-func TestUsersSeeThemselvesAndAdministratorsEverybody(t *testing.T) {
+func TestDirectory_ShowsUsersThemselvesAndAdministratorsAll(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, keystone.Options{})
-	project := w.AddProject(keystone.Project{Name: "ops"})
-	boss := w.AddUser(keystone.User{Name: "boss", Password: "x", Roles: map[string][]string{project.ID: {"admin"}}})
-	bossToken, err := w.IssueToken(boss.ID, project.ID)
+	env := newEnvironment(t, keystone.Options{})
+	project := env.AddProject(keystone.Project{Name: "ops"})
+	boss := env.AddUser(keystone.User{Name: "boss", Password: "x", Roles: map[string][]string{project.ID: {"admin"}}})
+	bossToken, err := env.IssueToken(boss.ID, project.ID)
 	must(t, err)
-	userToken, err := w.IssueToken(w.user.ID, w.project.ID)
+	userToken, err := env.IssueToken(env.user.ID, env.project.ID)
 	must(t, err)
 	for path, want := range map[string]struct{ user, boss int }{
-		"/v3/projects":                 {http.StatusForbidden, http.StatusOK},
-		"/v3/projects/" + w.project.ID: {http.StatusOK, http.StatusOK},
-		"/v3/projects/" + project.ID:   {http.StatusForbidden, http.StatusOK},
-		"/v3/projects/none":            {http.StatusForbidden, http.StatusNotFound},
-		"/v3/users":                    {http.StatusForbidden, http.StatusOK},
-		"/v3/users/" + w.user.ID:       {http.StatusOK, http.StatusOK},
-		"/v3/users/" + boss.ID:         {http.StatusForbidden, http.StatusOK},
-		"/v3/users/none":               {http.StatusForbidden, http.StatusNotFound},
-		"/v3/users/none/projects":      {http.StatusForbidden, http.StatusOK},
+		"/v3/projects":                   {http.StatusForbidden, http.StatusOK},
+		"/v3/projects/" + env.project.ID: {http.StatusOK, http.StatusOK},
+		"/v3/projects/" + project.ID:     {http.StatusForbidden, http.StatusOK},
+		"/v3/projects/none":              {http.StatusForbidden, http.StatusNotFound},
+		"/v3/users":                      {http.StatusForbidden, http.StatusOK},
+		"/v3/users/" + env.user.ID:       {http.StatusOK, http.StatusOK},
+		"/v3/users/" + boss.ID:           {http.StatusForbidden, http.StatusOK},
+		"/v3/users/none":                 {http.StatusForbidden, http.StatusNotFound},
+		"/v3/users/none/projects":        {http.StatusForbidden, http.StatusOK},
 		"/v3/users/" + boss.ID + "/application_credentials": {http.StatusForbidden, http.StatusOK},
 		"/v3/domains":         {http.StatusForbidden, http.StatusOK},
 		"/v3/domains/default": {http.StatusOK, http.StatusOK},
@@ -34,22 +34,22 @@ func TestUsersSeeThemselvesAndAdministratorsEverybody(t *testing.T) {
 		"/v3/services":        {http.StatusForbidden, http.StatusForbidden},
 	} {
 		for token, status := range map[string]int{userToken: want.user, bossToken: want.boss, "": http.StatusUnauthorized} {
-			if got, body, _ := w.call(http.MethodGet, "/identity"+path, nil, "X-Auth-Token", token); got != status {
+			if got, body, _ := env.call(http.MethodGet, "/identity"+path, nil, "X-Auth-Token", token); got != status {
 				t.Errorf("%s answered %d %s, want %d", path, got, body, status)
 			}
 		}
 	}
 }
 
-func TestApplicationCredentialsAreListedWithoutTheirSecrets(t *testing.T) {
+func TestDirectory_ListsApplicationCredentialsWithoutSecrets(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, keystone.Options{})
-	w.AddApplicationCredential(keystone.ApplicationCredential{
-		Name: "ccm", UserID: w.user.ID, ProjectID: w.project.ID, ExpiresAt: w.clock.Now(),
+	env := newEnvironment(t, keystone.Options{})
+	env.AddApplicationCredential(keystone.ApplicationCredential{
+		Name: "ccm", UserID: env.user.ID, ProjectID: env.project.ID, ExpiresAt: env.clock.Now(),
 	})
-	token, err := w.IssueToken(w.user.ID, w.project.ID)
+	token, err := env.IssueToken(env.user.ID, env.project.ID)
 	must(t, err)
-	_, body, _ := w.call(http.MethodGet, "/identity/v3/users/"+w.user.ID+"/application_credentials", nil, "X-Auth-Token", token)
+	_, body, _ := env.call(http.MethodGet, "/identity/v3/users/"+env.user.ID+"/application_credentials", nil, "X-Auth-Token", token)
 	var answer struct {
 		Credentials []map[string]any `json:"application_credentials"`
 	}

@@ -27,7 +27,7 @@ func drain(pool *addressPool) []string {
 	}
 }
 
-func TestAllPoolsAreUsedUpOnce(t *testing.T) {
+func TestAddressPool_UsesUpAllRangesOnce(t *testing.T) {
 	t.Parallel()
 	pool := newTestPool(t, "10.0.0.0/24", AddressRange{"10.0.0.10", "10.0.0.11"}, AddressRange{"10.0.0.20", "10.0.0.20"})
 	if got, want := drain(pool), []string{"10.0.0.10", "10.0.0.11", "10.0.0.20"}; !slices.Equal(got, want) {
@@ -35,7 +35,7 @@ func TestAllPoolsAreUsedUpOnce(t *testing.T) {
 	}
 }
 
-func TestAReleasedAddressIsReusedLast(t *testing.T) {
+func TestAddressPool_ReusesReleasedAddressLast(t *testing.T) {
 	t.Parallel()
 	pool := newTestPool(t, "10.0.0.0/24", AddressRange{"10.0.0.10", "10.0.0.13"})
 	first, _ := pool.allocate()
@@ -45,7 +45,7 @@ func TestAReleasedAddressIsReusedLast(t *testing.T) {
 	}
 }
 
-func TestAChosenAddressIsNotAllocated(t *testing.T) {
+func TestAddressPool_DoesNotAllocateChosenAddress(t *testing.T) {
 	t.Parallel()
 	pool := newTestPool(t, "10.0.0.0/24", AddressRange{"10.0.0.10", "10.0.0.12"})
 	if !pool.take(netip.MustParseAddr("10.0.0.11")) || pool.take(netip.MustParseAddr("10.0.0.11")) {
@@ -59,7 +59,7 @@ func TestAChosenAddressIsNotAllocated(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListOfPoolsHasNoAddress(t *testing.T) {
+func TestAddressPool_HasNoAddressWithoutRanges(t *testing.T) {
 	t.Parallel()
 	pool, err := newAddressPool("10.0.0.0/24", "", []AddressRange{})
 	if err != nil {
@@ -70,7 +70,7 @@ func TestAnEmptyListOfPoolsHasNoAddress(t *testing.T) {
 	}
 }
 
-func TestAGatewayAtAnEndShortensThePool(t *testing.T) {
+func TestAddressPool_LeavesOutGateway(t *testing.T) {
 	t.Parallel()
 	for gateway, want := range map[string][]AddressRange{
 		"10.0.0.1":  {{"10.0.0.2", "10.0.0.6"}},

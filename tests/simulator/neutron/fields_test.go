@@ -50,14 +50,14 @@ func sameShape(t *testing.T, path string, recorded, answered any) {
 	}
 }
 
-func TestAnswersHaveTheFieldsOfARealNeutron(t *testing.T) {
+func TestAnswers_HaveFieldsOfRealNeutron(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	port := w.port(neutron.PortSpec{SubnetID: w.subnet.ID, DeviceID: "server", DeviceOwner: "compute:nova", DNSName: "node-3", AddressPairs: []neutron.AddressPair{{Address: "10.6.0.200"}}})
-	fip, err := w.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: project, NetworkID: w.external.ID, PortID: port.ID})
+	env := newEnvironment(t, neutron.Options{})
+	port := env.port(neutron.PortSpec{SubnetID: env.subnet.ID, DeviceID: "server", DeviceOwner: "compute:nova", DNSName: "node-3", AddressPairs: []neutron.AddressPair{{Address: "10.6.0.200"}}})
+	fip, err := env.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: project, NetworkID: env.external.ID, PortID: port.ID})
 	must(t, err)
-	group := w.group("web")
-	rules, err := w.AddSecurityGroupRules(group.ID, neutron.SecurityGroupRule{
+	group := env.group("web")
+	rules, err := env.AddSecurityGroupRules(group.ID, neutron.SecurityGroupRule{
 		Direction: "ingress", Protocol: "tcp", PortRangeMin: 1, PortRangeMax: 2, RemoteIPPrefix: "10.6.0.0/16",
 	})
 	must(t, err)
@@ -67,16 +67,16 @@ func TestAnswersHaveTheFieldsOfARealNeutron(t *testing.T) {
 	recorded := map[string]any{}
 	must(t, json.Unmarshal(text, &recorded))
 	for name, where := range map[string][2]string{
-		"network":             {"/v2.0/networks/" + w.inside.ID, "network"},
-		"external_network":    {"/v2.0/networks/" + w.external.ID, "network"},
-		"subnet":              {"/v2.0/subnets/" + w.subnet.ID, "subnet"},
-		"subnet_ipv6":         {"/v2.0/subnets/" + w.subnetIPv6.ID, "subnet"},
+		"network":             {"/v2.0/networks/" + env.inside.ID, "network"},
+		"external_network":    {"/v2.0/networks/" + env.external.ID, "network"},
+		"subnet":              {"/v2.0/subnets/" + env.subnet.ID, "subnet"},
+		"subnet_ipv6":         {"/v2.0/subnets/" + env.subnetIPv6.ID, "subnet"},
 		"port":                {"/v2.0/ports/" + port.ID, "port"},
 		"floatingip":          {"/v2.0/floatingips/" + fip.ID, "floatingip"},
 		"security_group":      {"/v2.0/security-groups/" + group.ID, "security_group"},
 		"security_group_rule": {"/v2.0/security-group-rules/" + rules[0].ID, "security_group_rule"},
 	} {
-		status, answer := w.call(http.MethodGet, where[0], nil)
+		status, answer := env.call(http.MethodGet, where[0], nil)
 		if status != http.StatusOK {
 			t.Errorf("GET %s answered %d %v", where[0], status, answer)
 			continue
@@ -85,10 +85,10 @@ func TestAnswersHaveTheFieldsOfARealNeutron(t *testing.T) {
 	}
 }
 
-func TestTimesAreWholeSecondsInUTC(t *testing.T) {
+func TestAnswers_ShowTimesInWholeSecondsOfUTC(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	_, answer := w.call(http.MethodGet, "/v2.0/networks/"+w.inside.ID, nil)
+	env := newEnvironment(t, neutron.Options{})
+	_, answer := env.call(http.MethodGet, "/v2.0/networks/"+env.inside.ID, nil)
 	network := answer["network"].(map[string]any)
 	for _, key := range []string{"created_at", "updated_at"} {
 		if text := fmt.Sprint(network[key]); text != "2026-11-20T18:00:00Z" {

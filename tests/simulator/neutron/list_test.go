@@ -19,11 +19,11 @@ import (
 )
 
 // names lists the names (or descriptions of floating IPs) that a query finds, sorted.
-func (w *world) names(path string) []string {
-	w.t.Helper()
-	status, answer := w.call(http.MethodGet, path, nil)
+func (env *environment) names(path string) []string {
+	env.t.Helper()
+	status, answer := env.call(http.MethodGet, path, nil)
 	if status != http.StatusOK {
-		w.t.Errorf("GET %s answered %d %v", path, status, answer)
+		env.t.Errorf("GET %s answered %d %v", path, status, answer)
 	}
 	names := []string{}
 	for key, list := range answer {
@@ -38,15 +38,15 @@ func (w *world) names(path string) []string {
 	return names
 }
 
-func TestFiltersOfPorts(t *testing.T) {
+func TestList_FiltersPorts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	group, err := w.CreateSecurityGroup(neutron.SecurityGroupSpec{ProjectID: project, Name: "g"})
+	env := newEnvironment(t, neutron.Options{})
+	group, err := env.CreateSecurityGroup(neutron.SecurityGroupSpec{ProjectID: project, Name: "g"})
 	must(t, err)
-	a := w.port(neutron.PortSpec{Name: "a", SubnetID: w.subnet.ID, Address: "10.6.0.100", DeviceID: "server-a", DeviceOwner: "compute:nova", Tags: []string{"red", "blue"}})
-	b := w.port(neutron.PortSpec{Name: "b", SubnetID: w.subnet.ID, Address: "10.6.0.101", DeviceID: "server-b", DeviceOwner: "compute:nova", Tags: []string{"red"}, Description: "the b"})
-	w.clock.SetTime(w.clock.Now().Add(time.Hour))
-	w.port(neutron.PortSpec{Name: "c", SubnetID: w.subnetIPv6.ID, SecurityGroups: []string{group.ID}, AdminStateDown: true})
+	a := env.port(neutron.PortSpec{Name: "a", SubnetID: env.subnet.ID, Address: "10.6.0.100", DeviceID: "server-a", DeviceOwner: "compute:nova", Tags: []string{"red", "blue"}})
+	b := env.port(neutron.PortSpec{Name: "b", SubnetID: env.subnet.ID, Address: "10.6.0.101", DeviceID: "server-b", DeviceOwner: "compute:nova", Tags: []string{"red"}, Description: "the b"})
+	env.clock.SetTime(env.clock.Now().Add(time.Hour))
+	env.port(neutron.PortSpec{Name: "c", SubnetID: env.subnetIPv6.ID, SecurityGroups: []string{group.ID}, AdminStateDown: true})
 
 	for query, want := range map[string][]string{
 		"name=a&name=b":                    {"a", "b"},
@@ -56,42 +56,42 @@ func TestFiltersOfPorts(t *testing.T) {
 		"device_owner=compute:nova":        {"a", "b"},
 		"description=the+b":                {"b"},
 		"description=the":                  {},
-		"network_id=" + w.external.ID:      {},
+		"network_id=" + env.external.ID:    {},
 		"security_groups=" + group.ID:      {"c"},
 		"admin_state_up=False":             {"c"},
 		"admin_state_up=true&name=a":       {"a"},
 		"tenant_id=" + project + "&name=a": {"a"},
 		"project_id=" + other:              {},
-		"fixed_ips=ip_address%3D10.6.0.100&fixed_ips=ip_address%3D10.6.0.101":        {"a", "b"},
-		"fixed_ips=ip_address%3D10.6.0.100&fixed_ips=subnet_id%3D" + w.subnet.ID:     {"a"},
-		"fixed_ips=ip_address%3D10.6.0.100&fixed_ips=subnet_id%3D" + w.subnetIPv6.ID: {},
-		"fixed_ips=ip_address_substr%3D.0.10":                                        {"a", "b"},
-		"tags=red,blue":                                                              {"a"},
-		"tags-any=red,blue":                                                          {"a", "b"},
-		"not-tags=red,blue&name=a&name=b":                                            {"b"},
-		"not-tags-any=blue&tags=red":                                                 {"b"},
-		"changed_since=2026-11-20T18:30:00":                                          {"c"},
+		"fixed_ips=ip_address%3D10.6.0.100&fixed_ips=ip_address%3D10.6.0.101":          {"a", "b"},
+		"fixed_ips=ip_address%3D10.6.0.100&fixed_ips=subnet_id%3D" + env.subnet.ID:     {"a"},
+		"fixed_ips=ip_address%3D10.6.0.100&fixed_ips=subnet_id%3D" + env.subnetIPv6.ID: {},
+		"fixed_ips=ip_address_substr%3D.0.10":                                          {"a", "b"},
+		"tags=red,blue":                                                                {"a"},
+		"tags-any=red,blue":                                                            {"a", "b"},
+		"not-tags=red,blue&name=a&name=b":                                              {"b"},
+		"not-tags-any=blue&tags=red":                                                   {"b"},
+		"changed_since=2026-11-20T18:30:00":                                            {"c"},
 	} {
-		if got := w.names("/v2.0/ports?" + query); !slices.Equal(got, want) {
+		if got := env.names("/v2.0/ports?" + query); !slices.Equal(got, want) {
 			t.Errorf("%s found %q, want %q", query, got, want)
 		}
 	}
-	w.refused(http.MethodGet, "/v2.0/ports?colour=red&name=a", nil, 400, "HTTPBadRequest")
+	env.refused(http.MethodGet, "/v2.0/ports?colour=red&name=a", nil, 400, "HTTPBadRequest")
 }
 
-func TestFiltersOfFloatingIPs(t *testing.T) {
+func TestList_FiltersFloatingIPs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	port := w.port(neutron.PortSpec{})
-	wanted, err := w.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: project, NetworkID: w.external.ID, PortID: port.ID, Description: "Floating IP for a"})
+	env := newEnvironment(t, neutron.Options{})
+	port := env.port(neutron.PortSpec{})
+	wanted, err := env.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: project, NetworkID: env.external.ID, PortID: port.ID, Description: "Floating IP for a"})
 	must(t, err)
-	_, err = w.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: project, NetworkID: w.external.ID, Description: "Floating IP for ab"})
+	_, err = env.CreateFloatingIP(neutron.FloatingIPSpec{ProjectID: project, NetworkID: env.external.ID, Description: "Floating IP for ab"})
 	must(t, err)
 	for _, opts := range []floatingips.ListOpts{
 		{PortID: port.ID}, {FloatingIP: wanted.Address}, {Description: "Floating IP for a"}, {FixedIP: port.FixedIPs[0].Address},
-		{RouterID: w.router.ID, FloatingNetworkID: w.external.ID}, {Status: "ACTIVE"}, {ID: wanted.ID},
+		{RouterID: env.router.ID, FloatingNetworkID: env.external.ID}, {Status: "ACTIVE"}, {ID: wanted.ID},
 	} {
-		pages, err := floatingips.List(w.member(), opts).AllPages(t.Context())
+		pages, err := floatingips.List(env.member(), opts).AllPages(t.Context())
 		must(t, err)
 		found, err := floatingips.ExtractFloatingIPs(pages)
 		if err != nil || len(found) != 1 || found[0].ID != wanted.ID {
@@ -100,33 +100,33 @@ func TestFiltersOfFloatingIPs(t *testing.T) {
 	}
 }
 
-func TestFieldsAreRepeatedToSelectAttributes(t *testing.T) {
+func TestList_SelectsAttributesByRepeatedFields(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	port := w.port(neutron.PortSpec{Name: "a", SubnetID: w.subnet.ID})
-	_, answer := w.call(http.MethodGet, "/v2.0/ports?name=a&fields=id&fields=fixed_ips&fields=nonsense", nil)
+	env := newEnvironment(t, neutron.Options{})
+	port := env.port(neutron.PortSpec{Name: "a", SubnetID: env.subnet.ID})
+	_, answer := env.call(http.MethodGet, "/v2.0/ports?name=a&fields=id&fields=fixed_ips&fields=nonsense", nil)
 	want := map[string]any{"ports": []any{map[string]any{
-		"id": port.ID, "fixed_ips": []any{map[string]any{"subnet_id": w.subnet.ID, "ip_address": port.FixedIPs[0].Address}},
+		"id": port.ID, "fixed_ips": []any{map[string]any{"subnet_id": env.subnet.ID, "ip_address": port.FixedIPs[0].Address}},
 	}}}
 	if diff := cmp.Diff(want, answer); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
-	_, answer = w.call(http.MethodGet, "/v2.0/ports/"+port.ID+"?fields=name", nil)
+	_, answer = env.call(http.MethodGet, "/v2.0/ports/"+port.ID+"?fields=name", nil)
 	if diff := cmp.Diff(map[string]any{"port": map[string]any{"name": "a"}}, answer); diff != "" {
 		t.Errorf("one port (-want +got):\n%s", diff)
 	}
 }
 
-func TestAListIsSortedByKeysAndThenByID(t *testing.T) {
+func TestList_SortsByKeysAndThenByID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
+	env := newEnvironment(t, neutron.Options{})
 	var ids []string
 	for _, name := range []string{"b", "a", "b"} {
-		ids = append(ids, w.port(neutron.PortSpec{Name: name, DeviceID: "d", DeviceOwner: name}).ID)
+		ids = append(ids, env.port(neutron.PortSpec{Name: name, DeviceID: "d", DeviceOwner: name}).ID)
 	}
 	order := func(query string) (found []string) {
 		t.Helper()
-		_, answer := w.call(http.MethodGet, "/v2.0/ports?device_id=d&"+query, nil)
+		_, answer := env.call(http.MethodGet, "/v2.0/ports?device_id=d&"+query, nil)
 		for _, object := range answer["ports"].([]any) {
 			found = append(found, object.(map[string]any)["id"].(string))
 		}
@@ -143,19 +143,19 @@ func TestAListIsSortedByKeysAndThenByID(t *testing.T) {
 		t.Errorf("descending list is %v, want %v", got, want)
 	}
 	for _, query := range []string{"sort_key=name", "sort_key=colour&sort_dir=asc", "sort_key=name&sort_dir=up"} {
-		w.refused(http.MethodGet, "/v2.0/ports?"+query, nil, 400, "HTTPBadRequest")
+		env.refused(http.MethodGet, "/v2.0/ports?"+query, nil, 400, "HTTPBadRequest")
 	}
 }
 
-func TestPagesLinkToTheirNeighboursAndKeepTheQuery(t *testing.T) {
+func TestList_LinksPagesToNeighborsAndKeepsQuery(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
+	env := newEnvironment(t, neutron.Options{})
 	for range 5 {
-		w.port(neutron.PortSpec{Name: "mine"})
+		env.port(neutron.PortSpec{Name: "mine"})
 	}
-	w.port(neutron.PortSpec{Name: "another"})
+	env.port(neutron.PortSpec{Name: "another"})
 	var sizes []int
-	pager := ports.List(w.member(), ports.ListOpts{Name: "mine", Limit: 2})
+	pager := ports.List(env.member(), ports.ListOpts{Name: "mine", Limit: 2})
 	err := pager.EachPage(t.Context(), func(_ context.Context, page pagination.Page) (bool, error) {
 		found, err := ports.ExtractPorts(page)
 		for _, port := range found {
@@ -171,7 +171,7 @@ func TestPagesLinkToTheirNeighboursAndKeepTheQuery(t *testing.T) {
 		t.Errorf("pages have sizes %v", sizes)
 	}
 
-	_, first := w.call(http.MethodGet, "/v2.0/ports?name=mine&limit=2", nil)
+	_, first := env.call(http.MethodGet, "/v2.0/ports?name=mine&limit=2", nil)
 	links := first["ports_links"].([]any)
 	if len(links) != 2 || links[0].(map[string]any)["rel"] != "next" || links[1].(map[string]any)["rel"] != "previous" {
 		t.Fatalf("links are %v", links)
@@ -181,36 +181,36 @@ func TestPagesLinkToTheirNeighboursAndKeepTheQuery(t *testing.T) {
 	if next.Path != "/network/v2.0/ports" || next.Query().Get("name") != "mine" || next.Query().Get("limit") != "2" {
 		t.Errorf("next is %s", next)
 	}
-	_, second := w.call(http.MethodGet, "/v2.0/ports?"+next.RawQuery, nil)
+	_, second := env.call(http.MethodGet, "/v2.0/ports?"+next.RawQuery, nil)
 	back, err := url.Parse(second["ports_links"].([]any)[1].(map[string]any)["href"].(string))
 	must(t, err)
-	_, again := w.call(http.MethodGet, "/v2.0/ports?"+back.RawQuery, nil)
+	_, again := env.call(http.MethodGet, "/v2.0/ports?"+back.RawQuery, nil)
 	if diff := cmp.Diff(first["ports"], again["ports"]); diff != "" {
 		t.Errorf("the page before the second is not the first (-first +before):\n%s", diff)
 	}
 }
 
-func TestThePageSizeIsTheSmallerOfWhatIsAskedAndAllowed(t *testing.T) {
+func TestList_UsesSmallerOfRequestedAndAllowedPageSize(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{MaxPageSize: 2})
+	env := newEnvironment(t, neutron.Options{MaxPageSize: 2})
 	for range 4 {
-		w.port(neutron.PortSpec{Name: "mine"})
+		env.port(neutron.PortSpec{Name: "mine"})
 	}
 	for query, want := range map[string]int{"": 2, "&limit=1": 1, "&limit=3": 2, "&limit=0": 2} {
-		_, answer := w.call(http.MethodGet, "/v2.0/ports?name=mine"+query, nil)
+		_, answer := env.call(http.MethodGet, "/v2.0/ports?name=mine"+query, nil)
 		if got := len(answer["ports"].([]any)); got != want {
 			t.Errorf("%q answered %d ports, want %d", query, got, want)
 		}
 	}
-	w.refused(http.MethodGet, "/v2.0/ports?limit=many", nil, 400, "BadRequest")
-	w.refused(http.MethodGet, "/v2.0/ports?limit=-1", nil, 400, "BadRequest")
-	w.refused(http.MethodGet, "/v2.0/ports?limit=1&marker=nope", nil, 404, "PortNotFound")
+	env.refused(http.MethodGet, "/v2.0/ports?limit=many", nil, 400, "BadRequest")
+	env.refused(http.MethodGet, "/v2.0/ports?limit=-1", nil, 400, "BadRequest")
+	env.refused(http.MethodGet, "/v2.0/ports?limit=1&marker=nope", nil, 404, "PortNotFound")
 }
 
-func TestAListWithoutLimitHasNoLinks(t *testing.T) {
+func TestList_HasNoLinksWithoutLimit(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	if _, answer := w.call(http.MethodGet, "/v2.0/ports", nil); len(answer) != 1 {
+	env := newEnvironment(t, neutron.Options{})
+	if _, answer := env.call(http.MethodGet, "/v2.0/ports", nil); len(answer) != 1 {
 		t.Errorf("answer has %d keys", len(answer))
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-func (w *world) group(name string) *groups.SecGroup {
-	w.t.Helper()
-	group, err := groups.Create(w.t.Context(), w.member(), groups.CreateOpts{Name: name, Description: "of a test"}).Extract()
-	must(w.t, err)
+func (env *environment) group(name string) *groups.SecGroup {
+	env.t.Helper()
+	group, err := groups.Create(env.t.Context(), env.member(), groups.CreateOpts{Name: name, Description: "of a test"}).Extract()
+	must(env.t, err)
 	return group
 }
 
@@ -26,10 +26,10 @@ func ingress(groupID string, port int, prefix string) rules.CreateOpts {
 	}
 }
 
-func TestANewGroupLetsEverythingOut(t *testing.T) {
+func TestSecurityGroups_LetEverythingOutWhenNew(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	group := w.group("web")
+	env := newEnvironment(t, neutron.Options{})
+	group := env.group("web")
 	types := []string{}
 	for _, rule := range group.Rules {
 		if rule.Direction != "egress" || rule.Protocol != "" || rule.RemoteIPPrefix != "" {
@@ -43,11 +43,11 @@ func TestANewGroupLetsEverythingOut(t *testing.T) {
 	}
 }
 
-func TestEveryProjectHasADefaultGroupOfItsOwn(t *testing.T) {
+func TestSecurityGroups_HaveDefaultForEveryProject(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
+	env := newEnvironment(t, neutron.Options{})
 	for _, id := range []string{project, other} {
-		pages, err := groups.List(w.client(id, "member"), groups.ListOpts{Name: "default"}).AllPages(t.Context())
+		pages, err := groups.List(env.client(id, "member"), groups.ListOpts{Name: "default"}).AllPages(t.Context())
 		must(t, err)
 		found, err := groups.ExtractGroups(pages)
 		must(t, err)
@@ -55,49 +55,49 @@ func TestEveryProjectHasADefaultGroupOfItsOwn(t *testing.T) {
 			t.Errorf("default groups of %s are %+v", id, found)
 		}
 	}
-	w.refused(http.MethodPost, "/v2.0/security-groups", map[string]any{"security_group": map[string]any{"name": "default"}}, 409, "SecurityGroupDefaultAlreadyExists")
-	for _, group := range w.SecurityGroups() {
+	env.refused(http.MethodPost, "/v2.0/security-groups", map[string]any{"security_group": map[string]any{"name": "default"}}, 409, "SecurityGroupDefaultAlreadyExists")
+	for _, group := range env.SecurityGroups() {
 		if group.ProjectID == project {
-			w.refused(http.MethodDelete, "/v2.0/security-groups/"+group.ID, nil, 409, "SecurityGroupCannotRemoveDefault")
-			w.refused(http.MethodPut, "/v2.0/security-groups/"+group.ID, map[string]any{"security_group": map[string]any{"name": "x"}}, 409, "SecurityGroupCannotUpdateDefault")
+			env.refused(http.MethodDelete, "/v2.0/security-groups/"+group.ID, nil, 409, "SecurityGroupCannotRemoveDefault")
+			env.refused(http.MethodPut, "/v2.0/security-groups/"+group.ID, map[string]any{"security_group": map[string]any{"name": "x"}}, 409, "SecurityGroupCannotUpdateDefault")
 		}
 	}
 }
 
-func TestAGroupInUseCannotBeDeleted(t *testing.T) {
+func TestSecurityGroups_CannotBeDeletedInUse(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	group := w.group("web")
-	port := w.port(neutron.PortSpec{SecurityGroups: []string{group.ID}})
-	message := w.refused(http.MethodDelete, "/v2.0/security-groups/"+group.ID, nil, 409, "SecurityGroupInUse")
+	env := newEnvironment(t, neutron.Options{})
+	group := env.group("web")
+	port := env.port(neutron.PortSpec{SecurityGroups: []string{group.ID}})
+	message := env.refused(http.MethodDelete, "/v2.0/security-groups/"+group.ID, nil, 409, "SecurityGroupInUse")
 	if message != "Security Group "+group.ID+" in use." {
 		t.Errorf("message is %q", message)
 	}
-	must(t, w.DeletePort(port.ID))
-	must(t, groups.Delete(t.Context(), w.member(), group.ID).ExtractErr())
-	w.refused(http.MethodGet, "/v2.0/security-groups/"+group.ID, nil, 404, "SecurityGroupNotFound")
+	must(t, env.DeletePort(port.ID))
+	must(t, groups.Delete(t.Context(), env.member(), group.ID).ExtractErr())
+	env.refused(http.MethodGet, "/v2.0/security-groups/"+group.ID, nil, 404, "SecurityGroupNotFound")
 }
 
-func TestDeletingAGroupRemovesRulesThatPointToIt(t *testing.T) {
+func TestSecurityGroups_RemoveRulesThatPointToDeletedOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	target, user := w.group("target"), w.group("user")
-	if _, err := w.AddSecurityGroupRules(user.ID, neutron.SecurityGroupRule{Direction: "ingress", RemoteGroupID: target.ID}); err != nil {
+	env := newEnvironment(t, neutron.Options{})
+	target, user := env.group("target"), env.group("user")
+	if _, err := env.AddSecurityGroupRules(user.ID, neutron.SecurityGroupRule{Direction: "ingress", RemoteGroupID: target.ID}); err != nil {
 		t.Fatal(err)
 	}
-	must(t, w.DeleteSecurityGroup(target.ID))
-	for _, group := range w.SecurityGroups() {
+	must(t, env.DeleteSecurityGroup(target.ID))
+	for _, group := range env.SecurityGroups() {
 		if group.ID == user.ID && len(group.Rules) != 2 {
 			t.Errorf("rules are %+v", group.Rules)
 		}
 	}
 }
 
-func TestBulkRulesAreAllOrNothing(t *testing.T) {
+func TestRules_AreAllOrNothingInBulk(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	group := w.group("web")
-	created, err := rules.CreateBulk(t.Context(), w.member(), []rules.CreateOpts{
+	env := newEnvironment(t, neutron.Options{})
+	group := env.group("web")
+	created, err := rules.CreateBulk(t.Context(), env.member(), []rules.CreateOpts{
 		ingress(group.ID, 80, "10.0.0.0/8"), ingress(group.ID, 443, "10.0.0.0/8"),
 	}).Extract()
 	must(t, err)
@@ -114,23 +114,23 @@ func TestBulkRulesAreAllOrNothing(t *testing.T) {
 		}
 		return map[string]any{"security_group_rules": list}
 	}
-	message := w.refused(http.MethodPost, "/v2.0/security-group-rules", bulk(8080, 443), 409, "SecurityGroupRuleExists")
+	message := env.refused(http.MethodPost, "/v2.0/security-group-rules", bulk(8080, 443), 409, "SecurityGroupRuleExists")
 	if !strings.HasSuffix(message, "Rule id is "+created[1].ID+".") {
 		t.Errorf("message is %q", message)
 	}
-	w.refused(http.MethodPost, "/v2.0/security-group-rules", bulk(8080, 8080), 409, "DuplicateSecurityGroupRuleInPost")
-	w.refused(http.MethodPost, "/v2.0/security-group-rules", bulk(8080, 0), 400, "SecurityGroupInvalidPortValue")
-	w.SetQuota(project, "security_group_rule", 9)
-	w.refused(http.MethodPost, "/v2.0/security-group-rules", bulk(8080, 8081), 409, "OverQuota")
-	if got, err := groups.Get(t.Context(), w.member(), group.ID).Extract(); err != nil || len(got.Rules) != 4 {
+	env.refused(http.MethodPost, "/v2.0/security-group-rules", bulk(8080, 8080), 409, "DuplicateSecurityGroupRuleInPost")
+	env.refused(http.MethodPost, "/v2.0/security-group-rules", bulk(8080, 0), 400, "SecurityGroupInvalidPortValue")
+	env.SetQuota(project, "security_group_rule", 9)
+	env.refused(http.MethodPost, "/v2.0/security-group-rules", bulk(8080, 8081), 409, "OverQuota")
+	if got, err := groups.Get(t.Context(), env.member(), group.ID).Extract(); err != nil || len(got.Rules) != 4 {
 		t.Errorf("group has rules %+v %v, want the two it had and two egress", got.Rules, err)
 	}
 	twoGroups := bulk(8080, 8081)
-	twoGroups["security_group_rules"].([]any)[1].(map[string]any)["security_group_id"] = w.group("second").ID
-	w.refused(http.MethodPost, "/v2.0/security-group-rules", twoGroups, 400, "SecurityGroupNotSingleGroupRules")
+	twoGroups["security_group_rules"].([]any)[1].(map[string]any)["security_group_id"] = env.group("second").ID
+	env.refused(http.MethodPost, "/v2.0/security-group-rules", twoGroups, 400, "SecurityGroupNotSingleGroupRules")
 }
 
-func TestRulesThatMeanTheSameAreTheSame(t *testing.T) {
+func TestRules_ConflictWhenTheyMeanTheSame(t *testing.T) {
 	t.Parallel()
 	for name, pair := range map[string][2]map[string]any{
 		"another description":    {{"protocol": "tcp", "description": "a"}, {"protocol": "tcp", "description": "b"}},
@@ -145,24 +145,24 @@ func TestRulesThatMeanTheSameAreTheSame(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, neutron.Options{})
-			group := w.group("web")
+			env := newEnvironment(t, neutron.Options{})
+			group := env.group("web")
 			for _, attributes := range pair {
 				attributes["security_group_id"], attributes["direction"] = group.ID, "ingress"
 			}
-			if status, answer := w.call(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": pair[0]}); status != http.StatusCreated {
+			if status, answer := env.call(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": pair[0]}); status != http.StatusCreated {
 				t.Fatalf("the first answered %d %v", status, answer)
 			}
-			w.refused(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": pair[1]}, 409, "SecurityGroupRuleExists")
+			env.refused(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": pair[1]}, 409, "SecurityGroupRuleExists")
 		})
 	}
 }
 
-func TestAPrefixIsShownAsGivenAndWithoutHostBits(t *testing.T) {
+func TestRules_ShowPrefixAsSentAndWithoutHostBits(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	group := w.group("web")
-	_, answer := w.call(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": map[string]any{
+	env := newEnvironment(t, neutron.Options{})
+	group := env.group("web")
+	_, answer := env.call(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": map[string]any{
 		"security_group_id": group.ID, "direction": "ingress", "remote_ip_prefix": "10.1.2.3/8",
 	}})
 	rule, _ := answer["security_group_rule"].(map[string]any)
@@ -171,10 +171,10 @@ func TestAPrefixIsShownAsGivenAndWithoutHostBits(t *testing.T) {
 	}
 }
 
-func TestRulesThatMakeNoSenseAreRefused(t *testing.T) {
+func TestRules_AreRefusedWhenInvalid(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	group := w.group("web")
+	env := newEnvironment(t, neutron.Options{})
+	group := env.group("web")
 	for name, test := range map[string]struct {
 		change map[string]any
 		status int
@@ -203,15 +203,15 @@ func TestRulesThatMakeNoSenseAreRefused(t *testing.T) {
 		for key, value := range test.change {
 			attributes[key] = value
 		}
-		w.refused(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": attributes}, test.status, test.kind)
+		env.refused(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": attributes}, test.status, test.kind)
 	}
 }
 
-func TestAnICMPTypeOfZeroIsNotAny(t *testing.T) {
+func TestRules_KeepICMPTypeOfZero(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	group := w.group("ping")
-	_, answer := w.call(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": map[string]any{
+	env := newEnvironment(t, neutron.Options{})
+	group := env.group("ping")
+	_, answer := env.call(http.MethodPost, "/v2.0/security-group-rules", map[string]any{"security_group_rule": map[string]any{
 		"security_group_id": group.ID, "direction": "ingress", "protocol": "icmp", "port_range_min": 0, "port_range_max": 0,
 	}})
 	rule, _ := answer["security_group_rule"].(map[string]any)
@@ -220,40 +220,40 @@ func TestAnICMPTypeOfZeroIsNotAny(t *testing.T) {
 	}
 }
 
-func TestRulesAreListedAndDeletedOneByOne(t *testing.T) {
+func TestRules_AreListedAndDeletedOneByOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	group := w.group("web")
-	rule, err := rules.Create(t.Context(), w.member(), ingress(group.ID, 80, "10.0.0.0/8")).Extract()
+	env := newEnvironment(t, neutron.Options{})
+	group := env.group("web")
+	rule, err := rules.Create(t.Context(), env.member(), ingress(group.ID, 80, "10.0.0.0/8")).Extract()
 	must(t, err)
-	pages, err := rules.List(w.member(), rules.ListOpts{SecGroupID: group.ID, Direction: "ingress"}).AllPages(t.Context())
+	pages, err := rules.List(env.member(), rules.ListOpts{SecGroupID: group.ID, Direction: "ingress"}).AllPages(t.Context())
 	must(t, err)
 	found, err := rules.ExtractRules(pages)
 	if err != nil || len(found) != 1 || found[0].ID != rule.ID {
 		t.Errorf("found %+v %v", found, err)
 	}
-	must(t, rules.Delete(t.Context(), w.member(), rule.ID).ExtractErr())
-	w.refused(http.MethodGet, "/v2.0/security-group-rules/"+rule.ID, nil, 404, "SecurityGroupRuleNotFound")
-	w.refused(http.MethodDelete, "/v2.0/security-group-rules/"+rule.ID, nil, 404, "SecurityGroupRuleNotFound")
+	must(t, rules.Delete(t.Context(), env.member(), rule.ID).ExtractErr())
+	env.refused(http.MethodGet, "/v2.0/security-group-rules/"+rule.ID, nil, 404, "SecurityGroupRuleNotFound")
+	env.refused(http.MethodDelete, "/v2.0/security-group-rules/"+rule.ID, nil, 404, "SecurityGroupRuleNotFound")
 }
 
-func TestTheGroupQuotaCountsTheDefaultGroup(t *testing.T) {
+func TestSecurityGroups_CountDefaultForQuota(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	w.SetQuota(project, "security_group", 2)
-	w.group("web")
-	w.refused(http.MethodPost, "/v2.0/security-groups", map[string]any{"security_group": map[string]any{"name": "more"}}, 409, "OverQuota")
+	env := newEnvironment(t, neutron.Options{})
+	env.SetQuota(project, "security_group", 2)
+	env.group("web")
+	env.refused(http.MethodPost, "/v2.0/security-groups", map[string]any{"security_group": map[string]any{"name": "more"}}, 409, "OverQuota")
 }
 
-func TestAChangedRuleBumpsItsGroup(t *testing.T) {
+func TestSecurityGroups_GetNewRevisionWithNewRule(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, neutron.Options{})
-	group := w.group("web")
+	env := newEnvironment(t, neutron.Options{})
+	group := env.group("web")
 	before := group.RevisionNumber
-	if _, err := rules.Create(t.Context(), w.member(), ingress(group.ID, 80, "")).Extract(); err != nil {
+	if _, err := rules.Create(t.Context(), env.member(), ingress(group.ID, 80, "")).Extract(); err != nil {
 		t.Fatal(err)
 	}
-	after, err := groups.Get(t.Context(), w.member(), group.ID).Extract()
+	after, err := groups.Get(t.Context(), env.member(), group.ID).Extract()
 	if err != nil || before != 1 || after.RevisionNumber != 2 {
 		t.Errorf("revision went from %d to %d %v", before, after.RevisionNumber, err)
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
-func TestTheImageOfAServerIsKnown(t *testing.T) {
+func TestImages_IncludeThatOfServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nova.Options{})
-	server := w.add(nova.ServerSpec{Name: "node-1"})
-	_, answer, _ := w.get("/v2.1/servers/"+server.ID, "")
+	env := newEnvironment(t, nova.Options{})
+	server := env.add(nova.ServerSpec{Name: "node-1"})
+	_, answer, _ := env.get("/v2.1/servers/"+server.ID, "")
 	id, _ := answer["server"].(map[string]any)["image"].(map[string]any)["id"].(string)
-	images := w.Images()
+	images := env.Images()
 	get := func(path string) (int, map[string]any) {
 		recorded := httptest.NewRecorder()
 		images.ServeHTTP(recorded, httptest.NewRequest(http.MethodGet, path, nil))

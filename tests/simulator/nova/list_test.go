@@ -15,15 +15,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
-func TestFiltersOfServers(t *testing.T) {
+func TestList_FiltersServers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nova.Options{})
-	one := w.add(nova.ServerSpec{Name: "node-1", Address: "10.6.0.11", Tags: []string{"red", "blue"}})
-	w.add(nova.ServerSpec{Name: "node-10", Address: "10.6.0.110", Zone: "az2", Tags: []string{"red"}, Flavor: "k8s.large"})
-	w.add(nova.ServerSpec{Name: "Bastion", Address: "10.6.0.200"})
-	w.add(nova.ServerSpec{Name: "foreign", ProjectID: "other"})
-	w.SetStatus(one.ID, "SHUTOFF")
-	large := w.Flavors()[1].ID
+	env := newEnvironment(t, nova.Options{})
+	one := env.add(nova.ServerSpec{Name: "node-1", Address: "10.6.0.11", Tags: []string{"red", "blue"}})
+	env.add(nova.ServerSpec{Name: "node-10", Address: "10.6.0.110", Zone: "az2", Tags: []string{"red"}, Flavor: "k8s.large"})
+	env.add(nova.ServerSpec{Name: "Bastion", Address: "10.6.0.200"})
+	env.add(nova.ServerSpec{Name: "foreign", ProjectID: "other"})
+	env.SetStatus(one.ID, "SHUTOFF")
+	large := env.Flavors()[1].ID
 	for query, want := range map[string][]string{
 		"":                             {"Bastion", "node-10", "node-1"}, // newest first
 		"name=node-1":                  {"node-10", "node-1"},
@@ -41,36 +41,36 @@ func TestFiltersOfServers(t *testing.T) {
 		"unknown=filter":               {"Bastion", "node-10", "node-1"},
 	} {
 		for _, path := range []string{"/v2.1/servers?", "/v2.1/servers/detail?"} {
-			if got := w.names(path+query, ""); !slices.Equal(got, want) {
+			if got := env.names(path+query, ""); !slices.Equal(got, want) {
 				t.Errorf("%s%s found %q, want %q", path, query, got, want)
 			}
 		}
 	}
 	for _, query := range []string{"name=%28", "changes-since=yesterday", "limit=-1", "limit=many", "marker=nope"} {
-		status, answer, _ := w.get("/v2.1/servers?"+query, "")
+		status, answer, _ := env.get("/v2.1/servers?"+query, "")
 		if status != http.StatusBadRequest || answer["badRequest"] == nil {
 			t.Errorf("%s answered %d %v", query, status, answer)
 		}
 	}
 	for query, want := range map[string][]string{"tags=red,blue": {"node-1"}, "tags-any=red,blue": {"node-10", "node-1"}} {
-		if got := w.names("/v2.1/servers?"+query, "2.26"); !slices.Equal(got, want) {
+		if got := env.names("/v2.1/servers?"+query, "2.26"); !slices.Equal(got, want) {
 			t.Errorf("%s found %q, want %q", query, got, want)
 		}
 	}
-	if status, answer, _ := w.get("/v2.1/servers?all_tenants=1", ""); status != http.StatusForbidden || answer["forbidden"] == nil {
+	if status, answer, _ := env.get("/v2.1/servers?all_tenants=1", ""); status != http.StatusForbidden || answer["forbidden"] == nil {
 		t.Errorf("the servers of all projects were answered %d %v", status, answer)
 	}
 }
 
-func TestServersComeInPages(t *testing.T) {
+func TestList_ComesInPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nova.Options{MaxPageSize: 2})
+	env := newEnvironment(t, nova.Options{MaxPageSize: 2})
 	for i := range 5 {
-		w.add(nova.ServerSpec{Name: fmt.Sprintf("node-%d", i)})
+		env.add(nova.ServerSpec{Name: fmt.Sprintf("node-%d", i)})
 	}
-	w.add(nova.ServerSpec{Name: "another"})
+	env.add(nova.ServerSpec{Name: "another"})
 	var pages [][]string
-	err := servers.List(w.compute, servers.ListOpts{Name: "node", Limit: 10}).EachPage(t.Context(), func(_ context.Context, page pagination.Page) (bool, error) {
+	err := servers.List(env.compute, servers.ListOpts{Name: "node", Limit: 10}).EachPage(t.Context(), func(_ context.Context, page pagination.Page) (bool, error) {
 		found, err := servers.ExtractServers(page)
 		var names []string
 		for _, server := range found {
@@ -84,27 +84,27 @@ func TestServersComeInPages(t *testing.T) {
 	if len(pages) != 3 || !slices.EqualFunc(pages, want, slices.Equal) {
 		t.Errorf("pages are %v, want %v", pages, want)
 	}
-	if _, answer, _ := w.get("/v2.1/servers?limit=1&name=node-0", ""); answer["servers_links"] == nil {
+	if _, answer, _ := env.get("/v2.1/servers?limit=1&name=node-0", ""); answer["servers_links"] == nil {
 		t.Error("a full page has no link, even if it is the last")
 	}
-	if _, answer, _ := w.get("/v2.1/servers?limit=2&name=node-0", ""); answer["servers_links"] != nil {
+	if _, answer, _ := env.get("/v2.1/servers?limit=2&name=node-0", ""); answer["servers_links"] != nil {
 		t.Error("a page that is not full has a link")
 	}
 }
 
-func TestChangesSinceTellOfDeletedServers(t *testing.T) {
+func TestList_ShowsDeletedServersByChangesSince(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nova.Options{})
-	w.add(nova.ServerSpec{Name: "untouched"})
-	stopped, deleted := w.add(nova.ServerSpec{Name: "stopped"}), w.add(nova.ServerSpec{Name: "deleted"})
-	w.clock.SetTime(w.clock.Now().Add(time.Minute))
-	since := w.clock.Now().Format(time.RFC3339)
-	if got := w.names("/v2.1/servers/detail?changes-since="+since, ""); len(got) != 0 {
+	env := newEnvironment(t, nova.Options{})
+	env.add(nova.ServerSpec{Name: "untouched"})
+	stopped, deleted := env.add(nova.ServerSpec{Name: "stopped"}), env.add(nova.ServerSpec{Name: "deleted"})
+	env.clock.SetTime(env.clock.Now().Add(time.Minute))
+	since := env.clock.Now().Format(time.RFC3339)
+	if got := env.names("/v2.1/servers/detail?changes-since="+since, ""); len(got) != 0 {
 		t.Errorf("found %v before any change", got)
 	}
-	w.SetStatus(stopped.ID, "SHUTOFF")
-	w.DeleteServer(deleted.ID)
-	pages, err := servers.List(w.compute, servers.ListOpts{ChangesSince: since}).AllPages(t.Context())
+	env.SetStatus(stopped.ID, "SHUTOFF")
+	env.DeleteServer(deleted.ID)
+	pages, err := servers.List(env.compute, servers.ListOpts{ChangesSince: since}).AllPages(t.Context())
 	must(t, err)
 	found, err := servers.ExtractServers(pages)
 	must(t, err)
@@ -115,80 +115,80 @@ func TestChangesSinceTellOfDeletedServers(t *testing.T) {
 	if len(statuses) != 2 || statuses["stopped"] != "SHUTOFF" || statuses["deleted"] != "DELETED" {
 		t.Errorf("changes are %v", statuses)
 	}
-	if got := w.names("/v2.1/servers/detail", ""); !slices.Equal(got, []string{"stopped", "untouched"}) {
+	if got := env.names("/v2.1/servers/detail", ""); !slices.Equal(got, []string{"stopped", "untouched"}) {
 		t.Errorf("the full list is %v", got)
 	}
 }
 
-func TestServersOfADownCellAreLeftOut(t *testing.T) {
+func TestList_LeavesOutServersOfDownCell(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nova.Options{})
-	w.add(nova.ServerSpec{Name: "near"})
-	far := w.add(nova.ServerSpec{Name: "far", Cell: "cell2"})
-	w.SetCellDown("cell2", true)
+	env := newEnvironment(t, nova.Options{})
+	env.add(nova.ServerSpec{Name: "near"})
+	far := env.add(nova.ServerSpec{Name: "far", Cell: "cell2"})
+	env.SetCellDown("cell2", true)
 
-	if got := w.names("/v2.1/servers/detail", ""); !slices.Equal(got, []string{"near"}) {
+	if got := env.names("/v2.1/servers/detail", ""); !slices.Equal(got, []string{"near"}) {
 		t.Errorf("the list is %v", got)
 	}
-	if status, answer, _ := w.get("/v2.1/servers/"+far.ID, ""); status != http.StatusInternalServerError || answer["computeFault"] == nil {
+	if status, answer, _ := env.get("/v2.1/servers/"+far.ID, ""); status != http.StatusInternalServerError || answer["computeFault"] == nil {
 		t.Errorf("the server answered %d %v, want no 404", status, answer)
 	}
-	status, answer, _ := w.get("/v2.1/servers/"+far.ID, "2.69")
+	status, answer, _ := env.get("/v2.1/servers/"+far.ID, "2.69")
 	partial := answer["server"].(map[string]any)
 	if status != http.StatusOK || partial["status"] != "UNKNOWN" || partial["id"] != far.ID || partial["name"] != nil {
 		t.Errorf("from 2.69 on the server answered %d %v", status, answer)
 	}
-	_, answer, _ = w.get("/v2.1/servers/detail", "2.69")
+	_, answer, _ = env.get("/v2.1/servers/detail", "2.69")
 	if listed := answer["servers"].([]any); len(listed) != 2 || listed[0].(map[string]any)["status"] != "UNKNOWN" {
 		t.Errorf("from 2.69 on the list is %v", listed)
 	}
-	if len(w.Servers()) != 2 {
+	if len(env.Servers()) != 2 {
 		t.Error("the Go side lost a server")
 	}
 
-	w.SetCellDown("cell2", false)
-	if got := w.names("/v2.1/servers/detail", ""); !slices.Equal(got, []string{"far", "near"}) {
+	env.SetCellDown("cell2", false)
+	if got := env.names("/v2.1/servers/detail", ""); !slices.Equal(got, []string{"far", "near"}) {
 		t.Errorf("after the cell came back the list is %v", got)
 	}
 }
 
-func TestServersOfOtherProjectsAreNotThere(t *testing.T) {
+func TestServers_AreHiddenFromOtherProjects(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nova.Options{})
-	foreign := w.add(nova.ServerSpec{Name: "foreign", ProjectID: "other"})
-	if status, answer, _ := w.get("/v2.1/servers/"+foreign.ID, ""); status != http.StatusNotFound {
+	env := newEnvironment(t, nova.Options{})
+	foreign := env.add(nova.ServerSpec{Name: "foreign", ProjectID: "other"})
+	if status, answer, _ := env.get("/v2.1/servers/"+foreign.ID, ""); status != http.StatusNotFound {
 		t.Errorf("answered %d %v", status, answer)
 	}
 }
 
-func TestServersComeAndGoAtTheSameTime(t *testing.T) {
+func TestServers_AreAddedAndDeletedConcurrently(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nova.Options{})
-	cancel := w.neutron.Subscribe(func() { _ = w.neutron.FloatingIPs() })
+	env := newEnvironment(t, nova.Options{})
+	cancel := env.neutron.Subscribe(func() { _ = env.neutron.FloatingIPs() })
 	defer cancel()
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
 			for range 10 {
-				server, err := w.AddServer(nova.ServerSpec{Name: fmt.Sprint("node-", i), ProjectID: w.projectID, NetworkID: w.network.ID})
+				server, err := env.AddServer(nova.ServerSpec{Name: fmt.Sprint("node-", i), ProjectID: env.projectID, NetworkID: env.network.ID})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				w.SetStatus(server.ID, "SHUTOFF")
-				if _, err := servers.Get(t.Context(), w.compute, server.ID).Extract(); err != nil {
+				env.SetStatus(server.ID, "SHUTOFF")
+				if _, err := servers.Get(t.Context(), env.compute, server.ID).Extract(); err != nil {
 					t.Error(err)
 				}
-				_ = w.Servers()
-				w.DeleteServer(server.ID)
+				_ = env.Servers()
+				env.DeleteServer(server.ID)
 			}
 		})
 	}
 	wait.Wait()
-	if got := w.Servers(); len(got) != 0 {
+	if got := env.Servers(); len(got) != 0 {
 		t.Errorf("%d servers are left", len(got))
 	}
-	for _, port := range w.neutron.Ports() {
+	for _, port := range env.neutron.Ports() {
 		if port.DeviceOwner == "compute:nova" {
 			t.Errorf("port %s is left of server %s", port.ID, port.DeviceID)
 		}

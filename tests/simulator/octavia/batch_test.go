@@ -9,9 +9,9 @@ import (
 )
 
 // members lists the pool's members as "address:port status weight".
-func (w *world) members(pool string) string {
+func (env *environment) members(pool string) string {
 	var lines []string
-	for _, lb := range w.Snapshot() {
+	for _, lb := range env.Snapshot() {
 		for _, p := range lb.Pools {
 			for _, m := range p.Members {
 				if p.ID == pool {
@@ -31,7 +31,7 @@ func batchOf(addresses ...string) object {
 	return object{"members": members}
 }
 
-func TestBatchSortsMembersIntoNewKeptAndGone(t *testing.T) {
+func TestBatch_SortsMembersIntoNewKeptAndGone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		query string
@@ -49,39 +49,39 @@ func TestBatchSortsMembersIntoNewKeptAndGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, octavia.Options{Delays: slow()})
-			m := w.create("amphora")
-			got := w.call("PUT", "pools/"+m.pool+"/members"+c.query, c.body)
+			env := newEnvironment(t, octavia.Options{Delays: slow()})
+			m := env.create("amphora")
+			got := env.call("PUT", "pools/"+m.pool+"/members"+c.query, c.body)
 			if got.status != 202 || got.text != "" {
 				t.Fatalf("%d %q", got.status, got.text)
 			}
-			if members := w.members(m.pool); members != c.want {
+			if members := env.members(m.pool); members != c.want {
 				t.Errorf("members %s\nwant    %s", members, c.want)
 			}
-			w.wantStatus("loadbalancers/"+m.id, "PENDING_UPDATE")
+			env.wantStatus("loadbalancers/"+m.id, "PENDING_UPDATE")
 		})
 	}
 }
 
-func TestBatchResetsWhatItDoesNotName(t *testing.T) {
+func TestBatch_ResetsWhatItDoesNotName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	m := w.create("amphora")
+	env := newEnvironment(t, octavia.Options{})
+	m := env.create("amphora")
 	path := "pools/" + m.pool + "/members"
 	full := object{"address": "10.6.0.10", "protocol_port": 30080, "name": "n", "weight": 5, "backup": true,
-		"admin_state_up": false, "monitor_port": 99, "monitor_address": "10.6.0.1", "tags": []string{"t"}, "subnet_id": w.subnet.ID}
-	w.must(202, "PUT", path, object{"members": []object{full}})
-	w.must(202, "PUT", path, batchOf("10.6.0.10"))
-	got := w.Snapshot()[0].Pools[0].Members[0]
+		"admin_state_up": false, "monitor_port": 99, "monitor_address": "10.6.0.1", "tags": []string{"t"}, "subnet_id": env.subnet.ID}
+	env.must(202, "PUT", path, object{"members": []object{full}})
+	env.must(202, "PUT", path, batchOf("10.6.0.10"))
+	got := env.Snapshot()[0].Pools[0].Members[0]
 	if got.Weight != 1 || got.Backup || !got.AdminStateUp || got.MonitorPort != 0 || got.MonitorAddress != "" {
 		t.Errorf("not reset: %+v", got)
 	}
-	if got.Name != "n" || len(got.Tags) != 1 || got.SubnetID != w.subnet.ID {
+	if got.Name != "n" || len(got.Tags) != 1 || got.SubnetID != env.subnet.ID {
 		t.Errorf("not kept: %+v", got)
 	}
 }
 
-func TestBatchIsAllOrNothing(t *testing.T) {
+func TestBatch_IsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body   any
@@ -99,80 +99,80 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, octavia.Options{Delays: slow(), Quota: map[string]int{"member": 3}})
-			m := w.create("amphora")
-			before := w.members(m.pool)
-			got := w.call("PUT", "pools/"+m.pool+"/members", c.body)
+			env := newEnvironment(t, octavia.Options{Delays: slow(), Quota: map[string]int{"member": 3}})
+			m := env.create("amphora")
+			before := env.members(m.pool)
+			got := env.call("PUT", "pools/"+m.pool+"/members", c.body)
 			if got.status != c.status {
 				t.Errorf("%d %s, want %d", got.status, got.text, c.status)
 			}
-			w.wantStatus("loadbalancers/"+m.id, "ACTIVE")
-			if after := w.members(m.pool); after != before {
+			env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+			if after := env.members(m.pool); after != before {
 				t.Errorf("members %s, were %s", after, before)
 			}
 		})
 	}
 }
 
-func TestQuotaCountsOnlyGrowth(t *testing.T) {
+func TestBatch_CountsOnlyGrowthForQuota(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Quota: map[string]int{"member": 2}})
-	m := w.create("amphora")
-	w.must(202, "PUT", "pools/"+m.pool+"/members", batchOf("10.6.0.30", "10.6.0.31"))
-	if got := w.members(m.pool); got != "10.6.0.30:30080 ACTIVE 1, 10.6.0.31:30080 ACTIVE 1" {
+	env := newEnvironment(t, octavia.Options{Quota: map[string]int{"member": 2}})
+	m := env.create("amphora")
+	env.must(202, "PUT", "pools/"+m.pool+"/members", batchOf("10.6.0.30", "10.6.0.31"))
+	if got := env.members(m.pool); got != "10.6.0.30:30080 ACTIVE 1, 10.6.0.31:30080 ACTIVE 1" {
 		t.Errorf("members %s", got)
 	}
 }
 
-func TestOldReleaseHangsOnARepeatedMember(t *testing.T) {
+func TestBatch_HangsOnRepeatedMemberInOldRelease(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Release: "2024.1", Delays: slow()})
-	m := w.create("amphora")
-	w.must(202, "PUT", "pools/"+m.pool+"/members", batchOf("10.6.0.10", "10.6.0.10"))
-	w.clock.Step(1e6 * 1e9)
-	w.wantStatus("loadbalancers/"+m.id, "PENDING_UPDATE")
+	env := newEnvironment(t, octavia.Options{Release: "2024.1", Delays: slow()})
+	m := env.create("amphora")
+	env.must(202, "PUT", "pools/"+m.pool+"/members", batchOf("10.6.0.10", "10.6.0.10"))
+	env.clock.Step(1e6 * 1e9)
+	env.wantStatus("loadbalancers/"+m.id, "PENDING_UPDATE")
 }
 
-func TestAnotherSpellingOfAnAddressIsAnotherMember(t *testing.T) {
+func TestBatch_TakesOtherSpellingOfAddressAsOtherMember(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	m := w.create("amphora")
+	env := newEnvironment(t, octavia.Options{})
+	m := env.create("amphora")
 	path := "pools/" + m.pool + "/members"
-	w.must(202, "PUT", path, batchOf("2001:db8::1"))
-	w.must(202, "PUT", path, batchOf("2001:DB8:0::1"))
-	if got := w.members(m.pool); got != "2001:DB8:0::1:30080 ACTIVE 1" {
+	env.must(202, "PUT", path, batchOf("2001:db8::1"))
+	env.must(202, "PUT", path, batchOf("2001:DB8:0::1"))
+	if got := env.members(m.pool); got != "2001:DB8:0::1:30080 ACTIVE 1" {
 		t.Errorf("members %s", got)
 	}
 }
 
-func TestSingleMemberCalls(t *testing.T) {
+func TestMembers_AreCreatedChangedAndDeletedOneByOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	m := w.create("amphora")
+	env := newEnvironment(t, octavia.Options{})
+	m := env.create("amphora")
 	path := "pools/" + m.pool + "/members"
 	one := object{"member": object{"address": "10.6.0.40", "protocol_port": 1, "weight": 7}}
-	id := w.must(201, "POST", path, one)["id"].(string)
-	w.refused(409, "Another member on this pool is already using ip 10.6.0.40 on protocol_port 1", "POST", path, one)
-	got := w.must(200, "PUT", path+"/"+id, object{"member": object{"name": "renamed"}})
+	id := env.must(201, "POST", path, one)["id"].(string)
+	env.refused(409, "Another member on this pool is already using ip 10.6.0.40 on protocol_port 1", "POST", path, one)
+	got := env.must(200, "PUT", path+"/"+id, object{"member": object{"name": "renamed"}})
 	if got["name"] != "renamed" || got["weight"] != 7.0 || got["provisioning_status"] != "PENDING_UPDATE" {
 		t.Errorf("after PUT: %v", got)
 	}
-	w.refused(400, "Unknown attribute for argument member_.member: address", "PUT", path+"/"+id, object{"member": object{"address": "10.6.0.41"}})
-	w.must(204, "DELETE", path+"/"+id, nil)
-	w.refused(404, "Member "+id+" not found.", "GET", path+"/"+id, nil)
+	env.refused(400, "Unknown attribute for argument member_.member: address", "PUT", path+"/"+id, object{"member": object{"address": "10.6.0.41"}})
+	env.must(204, "DELETE", path+"/"+id, nil)
+	env.refused(404, "Member "+id+" not found.", "GET", path+"/"+id, nil)
 }
 
-func TestOVNTakesOrRefusesTheWholeBatch(t *testing.T) {
+func TestOVN_TakesOrRefusesWholeBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	m := w.create("ovn")
+	env := newEnvironment(t, octavia.Options{})
+	m := env.create("ovn")
 	path := "pools/" + m.pool + "/members"
-	w.refused(501, "OVN provider does not support monitor options, so following members skipped", "PUT", path,
-		object{"members": []object{{"address": "fd00:6::9", "protocol_port": 1, "subnet_id": w.subnet6.ID}}})
-	w.refused(501, "Subnet is required", "PUT", path, batchOf("10.6.0.50", "192.0.2.1"))
-	w.must(202, "PUT", path, batchOf("10.6.0.50"))
-	w.must(202, "PUT", path, object{"members": []object{{"address": "192.0.2.1", "protocol_port": 1, "subnet_id": w.subnet.ID}}})
-	if got := w.members(m.pool); got != "192.0.2.1:1 ACTIVE 1" {
+	env.refused(501, "OVN provider does not support monitor options, so following members skipped", "PUT", path,
+		object{"members": []object{{"address": "fd00:6::9", "protocol_port": 1, "subnet_id": env.subnet6.ID}}})
+	env.refused(501, "Subnet is required", "PUT", path, batchOf("10.6.0.50", "192.0.2.1"))
+	env.must(202, "PUT", path, batchOf("10.6.0.50"))
+	env.must(202, "PUT", path, object{"members": []object{{"address": "192.0.2.1", "protocol_port": 1, "subnet_id": env.subnet.ID}}})
+	if got := env.members(m.pool); got != "192.0.2.1:1 ACTIVE 1" {
 		t.Errorf("members %s", got)
 	}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // vipPorts are the ports that Octavia made, in use or leaked.
-func (w *world) vipPorts() []neutron.Port {
+func (env *environment) vipPorts() []neutron.Port {
 	var ports []neutron.Port
-	for _, port := range w.network.Ports() {
+	for _, port := range env.network.Ports() {
 		if strings.HasPrefix(port.Name, "octavia-lb-") || strings.HasPrefix(port.Name, "ovn-lb-vip-") {
 			ports = append(ports, port)
 		}
@@ -21,7 +21,7 @@ func (w *world) vipPorts() []neutron.Port {
 	return ports
 }
 
-func TestRefusedFullCreateLeavesOnlyItsPort(t *testing.T) {
+func TestCreate_LeavesOnlyItsPortWhenRefused(t *testing.T) {
 	t.Parallel()
 	listener := func(more object) object {
 		one := object{"protocol": "TCP", "protocol_port": 80}
@@ -63,31 +63,31 @@ func TestRefusedFullCreateLeavesOnlyItsPort(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, octavia.Options{})
-			got := w.call("POST", "loadbalancers", w.balancer(c.provider, c.body))
+			env := newEnvironment(t, octavia.Options{})
+			got := env.call("POST", "loadbalancers", env.balancer(c.provider, c.body))
 			if got.status != c.status {
 				t.Fatalf("%d %s, want %d", got.status, got.text, c.status)
 			}
-			if left := w.Snapshot(); len(left) != 0 {
+			if left := env.Snapshot(); len(left) != 0 {
 				t.Errorf("left behind: %+v", left)
 			}
-			if ports := w.vipPorts(); len(ports) != c.leaks {
+			if ports := env.vipPorts(); len(ports) != c.leaks {
 				t.Errorf("leaked ports %+v, want %d", ports, c.leaks)
 			}
 		})
 	}
 }
 
-func TestVIPPortTellsItsProvider(t *testing.T) {
+func TestVIP_HasPortNamedByProvider(t *testing.T) {
 	t.Parallel()
 	for provider, want := range map[string]neutron.Port{
 		"amphora": {Name: "octavia-lb-ID", DeviceID: "lb-ID", DeviceOwner: "Octavia"},
 		"octavia": {Name: "octavia-lb-ID", DeviceID: "lb-ID", DeviceOwner: "Octavia"},
 		"ovn":     {Name: "ovn-lb-vip-ID"},
 	} {
-		w := newWorld(t, octavia.Options{})
-		m := w.create(provider)
-		port, err := w.network.Port(m.port)
+		env := newEnvironment(t, octavia.Options{})
+		m := env.create(provider)
+		port, err := env.network.Port(m.port)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,17 +96,17 @@ func TestVIPPortTellsItsProvider(t *testing.T) {
 		if got != wanted {
 			t.Errorf("%s: port %q, want %q", provider, got, wanted)
 		}
-		lb := w.get("loadbalancers/" + m.id)
-		if lb["vip_address"] != port.FixedIPs[0].Address || lb["vip_network_id"] != port.NetworkID || lb["vip_subnet_id"] != w.subnet.ID {
+		lb := env.get("loadbalancers/" + m.id)
+		if lb["vip_address"] != port.FixedIPs[0].Address || lb["vip_network_id"] != port.NetworkID || lb["vip_subnet_id"] != env.subnet.ID {
 			t.Errorf("%s: %v does not show %+v", provider, lb, port)
 		}
 	}
 }
 
-func TestVIPCanBeChosen(t *testing.T) {
+func TestVIP_CanBeChosen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	port, err := w.network.CreatePort(neutron.PortSpec{ProjectID: project, SubnetID: w.subnet.ID})
+	env := newEnvironment(t, octavia.Options{})
+	port, err := env.network.CreatePort(neutron.PortSpec{ProjectID: project, SubnetID: env.subnet.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,58 +114,58 @@ func TestVIPCanBeChosen(t *testing.T) {
 		request object
 		address string
 	}{
-		"address": {object{"vip_subnet_id": w.subnet.ID, "vip_address": "10.6.7.8"}, "10.6.7.8"},
+		"address": {object{"vip_subnet_id": env.subnet.ID, "vip_address": "10.6.7.8"}, "10.6.7.8"},
 		"port":    {object{"vip_port_id": port.ID}, port.FixedIPs[0].Address},
-		"network": {object{"vip_network_id": w.subnet.NetworkID}, "10.6."},
-		"IPv6":    {object{"vip_subnet_id": w.subnet6.ID}, "fd00:6::"},
+		"network": {object{"vip_network_id": env.subnet.NetworkID}, "10.6."},
+		"IPv6":    {object{"vip_subnet_id": env.subnet6.ID}, "fd00:6::"},
 	} {
-		lb := w.must(201, "POST", "loadbalancers", object{"loadbalancer": c.request})
+		lb := env.must(201, "POST", "loadbalancers", object{"loadbalancer": c.request})
 		if got := lb["vip_address"].(string); !strings.HasPrefix(got, c.address) {
 			t.Errorf("%s: VIP %s, want %s", name, got, c.address)
 		}
 	}
-	for _, lb := range w.Snapshot() {
-		w.must(204, "DELETE", "loadbalancers/"+lb.ID, nil)
+	for _, lb := range env.Snapshot() {
+		env.must(204, "DELETE", "loadbalancers/"+lb.ID, nil)
 	}
-	w.Settle()
-	if _, err := w.network.Port(port.ID); err != nil {
+	env.Settle()
+	if _, err := env.network.Port(port.ID); err != nil {
 		t.Error("the caller's own port was removed")
 	}
-	if left := w.vipPorts(); len(left) != 0 {
+	if left := env.vipPorts(); len(left) != 0 {
 		t.Errorf("ports left: %+v", left)
 	}
 }
 
-func TestTakenVIPAddressIsWordedByRelease(t *testing.T) {
+func TestVIP_RefusesTakenAddressWithStatusOfRelease(t *testing.T) {
 	t.Parallel()
 	for release, status := range map[string]int{"zed": 500, "2024.1": 500, "2026.1": 409} {
-		w := newWorld(t, octavia.Options{Release: release})
-		request := object{"loadbalancer": object{"vip_subnet_id": w.subnet.ID, "vip_address": "10.6.7.8"}}
-		w.must(201, "POST", "loadbalancers", request)
-		w.refused(status, "IP address 10.6.7.8 already allocated in subnet "+w.subnet.ID, "POST", "loadbalancers", request)
+		env := newEnvironment(t, octavia.Options{Release: release})
+		request := object{"loadbalancer": object{"vip_subnet_id": env.subnet.ID, "vip_address": "10.6.7.8"}}
+		env.must(201, "POST", "loadbalancers", request)
+		env.refused(status, "IP address 10.6.7.8 already allocated in subnet "+env.subnet.ID, "POST", "loadbalancers", request)
 	}
 }
 
-func TestAdditionalVIPsShareThePort(t *testing.T) {
+func TestVIP_SharesPortWithAdditionalOnes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	lb := w.must(201, "POST", "loadbalancers", object{"loadbalancer": object{
-		"vip_subnet_id": w.subnet.ID, "additional_vips": []object{{"subnet_id": w.subnet6.ID}},
+	env := newEnvironment(t, octavia.Options{})
+	lb := env.must(201, "POST", "loadbalancers", object{"loadbalancer": object{
+		"vip_subnet_id": env.subnet.ID, "additional_vips": []object{{"subnet_id": env.subnet6.ID}},
 	}})
 	additional := lb["additional_vips"].([]any)[0].(object)
-	if additional["subnet_id"] != w.subnet6.ID || !strings.HasPrefix(additional["ip_address"].(string), "fd00:6::") {
+	if additional["subnet_id"] != env.subnet6.ID || !strings.HasPrefix(additional["ip_address"].(string), "fd00:6::") {
 		t.Errorf("additional VIP %v", additional)
 	}
-	port, err := w.network.Port(lb["vip_port_id"].(string))
+	port, err := env.network.Port(lb["vip_port_id"].(string))
 	if err != nil || len(port.FixedIPs) != 2 {
 		t.Errorf("port %+v: %v", port, err)
 	}
 }
 
-func TestOnePoolMayServeSeveralListeners(t *testing.T) {
+func TestCreate_SharesPoolAmongSeveralListeners(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	lb := w.must(201, "POST", "loadbalancers", w.balancer("amphora", object{
+	env := newEnvironment(t, octavia.Options{})
+	lb := env.must(201, "POST", "loadbalancers", env.balancer("amphora", object{
 		"pools": []object{{"name": "shared", "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}},
 		"listeners": []object{
 			{"protocol": "TCP", "protocol_port": 80, "default_pool": object{"name": "shared"}},
@@ -176,7 +176,7 @@ func TestOnePoolMayServeSeveralListeners(t *testing.T) {
 	if len(lb["pools"].([]any)) != 1 || len(pool["listeners"].([]any)) != 2 {
 		t.Errorf("pools %v", lb["pools"])
 	}
-	tree := w.get("loadbalancers/" + lb["id"].(string) + "/status")["loadbalancer"].(object)
+	tree := env.get("loadbalancers/" + lb["id"].(string) + "/status")["loadbalancer"].(object)
 	for _, listener := range tree["listeners"].([]any) {
 		if pools := listener.(object)["pools"].([]any); len(pools) != 1 {
 			t.Errorf("status tree of listener: %v", listener)
@@ -184,102 +184,102 @@ func TestOnePoolMayServeSeveralListeners(t *testing.T) {
 	}
 }
 
-func TestQuirks(t *testing.T) {
+func TestQuirks_ImitateBugsOfReleases(t *testing.T) {
 	t.Parallel()
 	t.Run("children stay pending", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, octavia.Options{Quirks: octavia.Quirks{ChildrenStayPending: true}})
-		m := w.create("amphora")
-		w.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+		env := newEnvironment(t, octavia.Options{Quirks: octavia.Quirks{ChildrenStayPending: true}})
+		m := env.create("amphora")
+		env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
 		for _, path := range []string{"listeners/" + m.listener, "pools/" + m.pool, "healthmonitors/" + m.monitor} {
-			w.wantStatus(path, "PENDING_CREATE")
+			env.wantStatus(path, "PENDING_CREATE")
 		}
 	})
 	t.Run("monitors stay pending", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, octavia.Options{Quirks: octavia.Quirks{MonitorsStayPending: true}})
-		m := w.create("ovn")
-		w.wantStatus("pools/"+m.pool, "ACTIVE")
-		w.wantStatus("healthmonitors/"+m.monitor, "PENDING_CREATE")
+		env := newEnvironment(t, octavia.Options{Quirks: octavia.Quirks{MonitorsStayPending: true}})
+		m := env.create("ovn")
+		env.wantStatus("pools/"+m.pool, "ACTIVE")
+		env.wantStatus("healthmonitors/"+m.monitor, "PENDING_CREATE")
 	})
 	t.Run("allowed CIDRs fail", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, octavia.Options{Quirks: octavia.Quirks{AllowedCIDRsFail: true}})
-		w.refused(500, "None does not appear to be an IPv4 or IPv6 address", "POST", "loadbalancers",
-			w.balancer("amphora", object{"listeners": []object{
+		env := newEnvironment(t, octavia.Options{Quirks: octavia.Quirks{AllowedCIDRsFail: true}})
+		env.refused(500, "None does not appear to be an IPv4 or IPv6 address", "POST", "loadbalancers",
+			env.balancer("amphora", object{"listeners": []object{
 				{"protocol": "TCP", "protocol_port": 80, "allowed_cidrs": []string{"10.0.0.0/8"}},
 			}}))
 	})
 }
 
-func TestQuotaIsCheckedForTheWholeGraph(t *testing.T) {
+func TestCreate_ChecksQuotaForWholeGraph(t *testing.T) {
 	t.Parallel()
 	for class, text := range map[string]string{
 		"loadbalancer": "Load Balancer", "listener": "Listener", "pool": "Pool", "member": "Member", "healthmonitor": "Health Monitor",
 	} {
-		w := newWorld(t, octavia.Options{Quota: map[string]int{class: 0}})
-		w.refused(403, "Quota has been met for resources: "+text, "POST", "loadbalancers", w.balancer("amphora", nil))
+		env := newEnvironment(t, octavia.Options{Quota: map[string]int{class: 0}})
+		env.refused(403, "Quota has been met for resources: "+text, "POST", "loadbalancers", env.balancer("amphora", nil))
 	}
 }
 
-func TestOVNIsActiveBeforeItsChildren(t *testing.T) {
+func TestOVN_IsActiveBeforeItsChildren(t *testing.T) {
 	t.Parallel()
 	delays := octavia.Delays{Create: 2, Children: 5}
-	w := newWorld(t, octavia.Options{Delays: map[string]octavia.Delays{"ovn": delays}})
-	lb := w.must(201, "POST", "loadbalancers", w.balancer("ovn", nil))
+	env := newEnvironment(t, octavia.Options{Delays: map[string]octavia.Delays{"ovn": delays}})
+	lb := env.must(201, "POST", "loadbalancers", env.balancer("ovn", nil))
 	id := lb["id"].(string)
-	w.clock.Step(2)
-	w.wantStatus("loadbalancers/"+id, "ACTIVE")
-	if pool := w.Snapshot()[0].Pools[0]; pool.ProvisioningStatus != octavia.PendingCreate {
+	env.clock.Step(2)
+	env.wantStatus("loadbalancers/"+id, "ACTIVE")
+	if pool := env.Snapshot()[0].Pools[0]; pool.ProvisioningStatus != octavia.PendingCreate {
 		t.Errorf("pool %s under an early ACTIVE", pool.ProvisioningStatus)
 	}
-	w.clock.Step(5)
-	if unsettled := w.Unsettled(); len(unsettled) != 0 {
+	env.clock.Step(5)
+	if unsettled := env.Unsettled(); len(unsettled) != 0 {
 		t.Errorf("pending: %v", unsettled)
 	}
 }
 
 // UDP and SCTP do not go through HAProxy: amphora refuses members of another IP family
 // than any VIP's, where a listener leads to the pool, but not in a full create.
-func TestAmphoraMixesNoFamiliesBelowHAProxy(t *testing.T) {
+func TestCreate_MixesNoFamiliesInAmphoraWithoutHAProxy(t *testing.T) {
 	t.Parallel()
 	for protocol, refused := range map[string]bool{"UDP": true, "SCTP": true, "TCP": false} {
-		w := newWorld(t, octavia.Options{})
-		lb := w.must(201, "POST", "loadbalancers", w.balancer("amphora", object{"listeners": []object{{
+		env := newEnvironment(t, octavia.Options{})
+		lb := env.must(201, "POST", "loadbalancers", env.balancer("amphora", object{"listeners": []object{{
 			"protocol": protocol, "protocol_port": 53, "default_pool": object{"name": "p", "protocol": protocol, "lb_algorithm": "ROUND_ROBIN",
 				"members": []object{{"address": "fd00:6::8", "protocol_port": 1}}},
 		}}}))
-		w.clock.Step(time.Hour)
-		balancer := w.Snapshot()[0]
+		env.clock.Step(time.Hour)
+		balancer := env.Snapshot()[0]
 		if got := len(balancer.Pools[0].Members); got != 1 {
 			t.Errorf("%s: a full create made %d members", protocol, got)
 		}
 		path := "pools/" + balancer.Pools[0].ID + "/members"
 		six, four := object{"address": "fd00:6::9", "protocol_port": 1}, object{"address": "10.6.0.40", "protocol_port": 1}
 		if !refused {
-			w.must(201, "POST", path, object{"member": six})
+			env.must(201, "POST", path, object{"member": six})
 			continue
 		}
 		text := "Provider 'amphora' does not support a requested option: This provider doesn't support mixing IPv4 and IPv6 addresses " +
 			"for its VIP and members in " + protocol + " load balancers."
-		w.refused(501, text, "POST", path, object{"member": six})
-		w.refused(501, text, "PUT", path, object{"members": []object{four, six}})
-		w.wantStatus("loadbalancers/"+lb["id"].(string), "ACTIVE")
-		w.must(201, "POST", path, object{"member": four})
+		env.refused(501, text, "POST", path, object{"member": six})
+		env.refused(501, text, "PUT", path, object{"members": []object{four, six}})
+		env.wantStatus("loadbalancers/"+lb["id"].(string), "ACTIVE")
+		env.must(201, "POST", path, object{"member": four})
 	}
 }
 
-func TestAmphoraHasL7PoliciesOfHTTPOnly(t *testing.T) {
+func TestCreate_MakesL7PoliciesInAmphoraForHTTPOnly(t *testing.T) {
 	t.Parallel()
 	for protocol, refused := range map[string]bool{"TCP": true, "HTTPS": true, "UDP": true, "HTTP": false} {
-		w := newWorld(t, octavia.Options{})
-		w.must(201, "POST", "loadbalancers", w.balancer("amphora", object{"listeners": []object{{"protocol": protocol, "protocol_port": 80}}}))
-		w.clock.Step(time.Hour)
-		policy := object{"l7policy": object{"listener_id": w.Snapshot()[0].Listeners[0].ID, "action": "REJECT"}}
+		env := newEnvironment(t, octavia.Options{})
+		env.must(201, "POST", "loadbalancers", env.balancer("amphora", object{"listeners": []object{{"protocol": protocol, "protocol_port": 80}}}))
+		env.clock.Step(time.Hour)
+		policy := object{"l7policy": object{"listener_id": env.Snapshot()[0].Listeners[0].ID, "action": "REJECT"}}
 		if refused {
-			w.refused(501, "Provider 'amphora' does not support a requested option: "+protocol+" protocol listeners do not support L7 policies", "POST", "l7policies", policy)
+			env.refused(501, "Provider 'amphora' does not support a requested option: "+protocol+" protocol listeners do not support L7 policies", "POST", "l7policies", policy)
 		} else {
-			w.must(201, "POST", "l7policies", policy)
+			env.must(201, "POST", "l7policies", policy)
 		}
 	}
 }

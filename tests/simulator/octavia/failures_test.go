@@ -7,41 +7,41 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-func TestFailedCreateIsAnErrorThatOnlyDeleteLeaves(t *testing.T) {
+func TestFailNext_LeavesCreateInErrorUntilDeleted(t *testing.T) {
 	t.Parallel()
 	for _, provider := range []string{"amphora", "ovn"} {
-		w := newWorld(t, octavia.Options{Delays: slow()})
-		w.FailNext(octavia.OperationCreate, 1)
-		m := w.create(provider)
-		w.wantStatus("loadbalancers/"+m.id, "ERROR")
-		w.wantStatus("pools/"+m.pool, "PENDING_CREATE")
-		w.must(204, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
-		w.clock.Step(20 * time.Second)
-		w.Settle()
-		if left := w.vipPorts(); len(left) != 0 {
+		env := newEnvironment(t, octavia.Options{Delays: slow()})
+		env.FailNext(octavia.OperationCreate, 1)
+		m := env.create(provider)
+		env.wantStatus("loadbalancers/"+m.id, "ERROR")
+		env.wantStatus("pools/"+m.pool, "PENDING_CREATE")
+		env.must(204, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
+		env.clock.Step(20 * time.Second)
+		env.Settle()
+		if left := env.vipPorts(); len(left) != 0 {
 			t.Errorf("%s: ports left %+v", provider, left)
 		}
 	}
 }
 
-func TestFailedDeleteCanBeRepeated(t *testing.T) {
+func TestFailNext_LetsDeleteBeRepeated(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	m := w.create("amphora")
-	w.FailNext(octavia.OperationDelete, 1)
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	m := env.create("amphora")
+	env.FailNext(octavia.OperationDelete, 1)
 	for _, status := range []string{"ERROR", ""} {
-		w.must(204, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
-		w.clock.Step(20 * time.Second)
+		env.must(204, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
+		env.clock.Step(20 * time.Second)
 		if status != "" {
-			w.wantStatus("loadbalancers/"+m.id, status)
+			env.wantStatus("loadbalancers/"+m.id, status)
 		}
 	}
-	w.refused(404, "not found", "GET", "loadbalancers/"+m.id, nil)
+	env.refused(404, "not found", "GET", "loadbalancers/"+m.id, nil)
 }
 
 // A failed change shows at the object that it was about, and the load balancer
 // is ACTIVE all the same.
-func TestFailedUpdateBreaksItsSubject(t *testing.T) {
+func TestFailNext_BreaksSubjectOfUpdate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		method string
@@ -60,18 +60,18 @@ func TestFailedUpdateBreaksItsSubject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, octavia.Options{Delays: slow()})
-			m := w.create("amphora")
-			w.FailNext(octavia.OperationUpdate, 1)
-			if got := w.call(c.method, c.path(m), c.body); got.status >= 300 {
+			env := newEnvironment(t, octavia.Options{Delays: slow()})
+			m := env.create("amphora")
+			env.FailNext(octavia.OperationUpdate, 1)
+			if got := env.call(c.method, c.path(m), c.body); got.status >= 300 {
 				t.Fatalf("%d %s", got.status, got.text)
 			}
-			w.clock.Step(10 * time.Second)
-			w.wantStatus("loadbalancers/"+m.id, c.balancer)
-			w.wantStatus("listeners/"+m.listener, c.listener)
-			w.wantStatus("pools/"+m.pool, c.pool)
-			w.wantStatus("healthmonitors/"+m.monitor, c.monitor)
-			for _, member := range w.Snapshot()[0].Pools[0].Members {
+			env.clock.Step(10 * time.Second)
+			env.wantStatus("loadbalancers/"+m.id, c.balancer)
+			env.wantStatus("listeners/"+m.listener, c.listener)
+			env.wantStatus("pools/"+m.pool, c.pool)
+			env.wantStatus("healthmonitors/"+m.monitor, c.monitor)
+			for _, member := range env.Snapshot()[0].Pools[0].Members {
 				if member.ProvisioningStatus != c.member {
 					t.Errorf("member %s is %s, want %s", member.Address, member.ProvisioningStatus, c.member)
 				}
@@ -80,15 +80,15 @@ func TestFailedUpdateBreaksItsSubject(t *testing.T) {
 	}
 }
 
-func TestWritingAgainRepairs(t *testing.T) {
+func TestFailNext_IsRepairedByWritingAgain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	m := w.create("amphora")
-	w.FailNext(octavia.OperationUpdate, 1)
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	m := env.create("amphora")
+	env.FailNext(octavia.OperationUpdate, 1)
 	for _, want := range []string{"ERROR", "ACTIVE"} {
-		w.must(200, "PUT", "listeners/"+m.listener, object{"listener": object{"connection_limit": 5}})
-		w.clock.Step(10 * time.Second)
-		w.wantStatus("listeners/"+m.listener, want)
-		w.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+		env.must(200, "PUT", "listeners/"+m.listener, object{"listener": object{"connection_limit": 5}})
+		env.clock.Step(10 * time.Second)
+		env.wantStatus("listeners/"+m.listener, want)
+		env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
 	}
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // names of the objects that a list shows, in its order.
-func (w *world) names(path string) string {
-	w.t.Helper()
-	got := w.call("GET", path, nil)
+func (env *environment) names(path string) string {
+	env.t.Helper()
+	got := env.call("GET", path, nil)
 	if got.status != 200 {
-		w.t.Fatalf("GET %s: %d %s", path, got.status, got.text)
+		env.t.Fatalf("GET %s: %d %s", path, got.status, got.text)
 	}
 	collection := strings.Split(path, "?")[0]
 	var names []string
@@ -25,20 +25,20 @@ func (w *world) names(path string) string {
 	return strings.Join(names, " ")
 }
 
-func (w *world) named(name string, tags ...string) string {
-	w.t.Helper()
-	lb := w.must(201, "POST", "loadbalancers", object{"loadbalancer": object{"name": name, "vip_subnet_id": w.subnet.ID, "tags": tags}})
-	w.clock.Step(1000)
+func (env *environment) named(name string, tags ...string) string {
+	env.t.Helper()
+	lb := env.must(201, "POST", "loadbalancers", object{"loadbalancer": object{"name": name, "vip_subnet_id": env.subnet.ID, "tags": tags}})
+	env.clock.Step(1000)
 	return lb["id"].(string)
 }
 
-func TestListFilters(t *testing.T) {
+func TestList_FiltersLoadBalancers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	w.named("one", "a", "b")
-	w.named("two", "b", "c")
-	w.clock.Step(60e9)
-	w.named("three")
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	env.named("one", "a", "b")
+	env.named("two", "b", "c")
+	env.clock.Step(60e9)
+	env.named("three")
 	for query, want := range map[string]string{
 		"":                                    "one two three",
 		"name=two":                            "two",
@@ -59,19 +59,19 @@ func TestListFilters(t *testing.T) {
 		"limit=2":                             "one two",
 		"limit=0":                             "one two three",
 		"project_id=" + project:               "one two three",
-		"vip_subnet_id=" + w.subnet.ID:        "one two three",
+		"vip_subnet_id=" + env.subnet.ID:      "one two three",
 	} {
-		if got := w.names("loadbalancers?" + query); got != want {
+		if got := env.names("loadbalancers?" + query); got != want {
 			t.Errorf("?%s: %q, want %q", query, got, want)
 		}
 	}
 }
 
-func TestChildrenAreListedByParent(t *testing.T) {
+func TestList_FindsChildrenByParent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	m := w.create("amphora")
-	w.create("ovn")
+	env := newEnvironment(t, octavia.Options{})
+	m := env.create("amphora")
+	env.create("ovn")
 	for path, want := range map[string]string{
 		"listeners?loadbalancer_id=" + m.id:                                  "listener",
 		"pools?loadbalancer_id=" + m.id:                                      "pool",
@@ -81,36 +81,36 @@ func TestChildrenAreListedByParent(t *testing.T) {
 		"pools?name=pool":                                                    "pool pool",
 		"pools/" + m.pool + "/members?address=10.6.0.11&protocol_port=30080": "",
 	} {
-		if got := w.names(path); got != want {
+		if got := env.names(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
 }
 
-func TestFieldsMustBeRepeated(t *testing.T) {
+func TestList_SelectsOnlyRepeatedFields(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	id := w.named("one")
+	env := newEnvironment(t, octavia.Options{})
+	id := env.named("one")
 	for query, want := range map[string]string{
 		"fields=id&fields=name": fmt.Sprintf(`{"loadbalancers":[{"id":"%s","name":"one"}],"loadbalancers_links":[]}`, id),
 		"fields=id,name":        `{"loadbalancers":[{}],"loadbalancers_links":[]}`,
 	} {
-		if got := w.call("GET", "loadbalancers?"+query, nil).text; got != want {
+		if got := env.call("GET", "loadbalancers?"+query, nil).text; got != want {
 			t.Errorf("?%s: %s", query, got)
 		}
 	}
-	if got := w.call("GET", "loadbalancers/"+id+"?fields=name", nil).text; got != `{"loadbalancer":{"name":"one"}}` {
+	if got := env.call("GET", "loadbalancers/"+id+"?fields=name", nil).text; got != `{"loadbalancer":{"name":"one"}}` {
 		t.Errorf("one with fields: %s", got)
 	}
 }
 
 // The links of a page lose the filters: whoever follows them gets everything.
-func TestNextLinksForgetFilters(t *testing.T) {
+func TestList_DropsFiltersInLinks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	first, second := w.named("one", "a"), w.named("two", "a")
-	w.named("three")
-	page := w.call("GET", "loadbalancers?tags=a&fields=id&limit=2", nil)
+	env := newEnvironment(t, octavia.Options{})
+	first, second := env.named("one", "a"), env.named("two", "a")
+	env.named("three")
+	page := env.call("GET", "loadbalancers?tags=a&fields=id&limit=2", nil)
 	links := page.json["loadbalancers_links"].([]any)
 	want := "http://example.com/v2.0/lbaas/loadbalancers?limit=2&marker=" + second
 	if len(links) != 1 || links[0].(object)["href"] != want || links[0].(object)["rel"] != "next" {
@@ -120,24 +120,24 @@ func TestNextLinksForgetFilters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := w.names(strings.TrimPrefix(next.RequestURI(), lbaas)); got != "three" {
+	if got := env.names(strings.TrimPrefix(next.RequestURI(), lbaas)); got != "three" {
 		t.Errorf("behind the link: %q", got)
 	}
-	back := w.call("GET", "loadbalancers?limit=2&marker="+first, nil).json["loadbalancers_links"].([]any)
+	back := env.call("GET", "loadbalancers?limit=2&marker="+first, nil).json["loadbalancers_links"].([]any)
 	if got := back[0].(object); got["rel"] != "previous" || got["href"] != "http://example.com/v2.0/lbaas/loadbalancers?limit=2&marker="+second+"&page_reverse=True" {
 		t.Errorf("links %v", back)
 	}
-	if got := w.names("loadbalancers?limit=1&page_reverse=True&marker=" + second); got != "one" {
+	if got := env.names("loadbalancers?limit=1&page_reverse=True&marker=" + second); got != "one" {
 		t.Errorf("the page before: %q", got)
 	}
-	if got := w.names("loadbalancers?limit=2&marker=" + second); got != "three" {
+	if got := env.names("loadbalancers?limit=2&marker=" + second); got != "three" {
 		t.Errorf("last page: %q", got)
 	}
 }
 
-func TestBadListArguments(t *testing.T) {
+func TestList_RefusesBadArguments(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
+	env := newEnvironment(t, octavia.Options{})
 	for query, want := range map[string]string{
 		"bogus=1":            "One or more arguments are either duplicate or invalid",
 		"tenant_id=x":        "One or more arguments are either duplicate or invalid",
@@ -146,13 +146,13 @@ func TestBadListArguments(t *testing.T) {
 		"sort=bogus:asc":     "Supplied sort key 'bogus' is not valid.",
 		"sort=name:sideways": "Supplied sort direction 'sideways' is not valid.",
 	} {
-		w.refused(400, want, "GET", "loadbalancers?"+query, nil)
+		env.refused(400, want, "GET", "loadbalancers?"+query, nil)
 	}
-	w.refused(500, "OperationalError", "GET", "loadbalancers?name=a&name=b", nil)
-	w.refused(400, "One or more arguments", "GET", "healthmonitors?loadbalancer_id=x", nil)
+	env.refused(500, "OperationalError", "GET", "loadbalancers?name=a&name=b", nil)
+	env.refused(400, "One or more arguments", "GET", "healthmonitors?loadbalancer_id=x", nil)
 }
 
-func TestWhoMaySeeWhat(t *testing.T) {
+func TestAccess_DependsOnRolesAndRelease(t *testing.T) {
 	t.Parallel()
 	const other = "ffffffffffffffffffffffffffffffff"
 	for name, c := range map[string]struct {
@@ -174,9 +174,9 @@ func TestWhoMaySeeWhat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, octavia.Options{Release: c.release})
-			id := w.named("one")
-			w.caller = c.caller
+			env := newEnvironment(t, octavia.Options{Release: c.release})
+			id := env.named("one")
+			env.caller = c.caller
 			for _, check := range []struct {
 				method, path string
 				body         any
@@ -188,7 +188,7 @@ func TestWhoMaySeeWhat(t *testing.T) {
 				{"PUT", "loadbalancers/" + id, object{"loadbalancer": object{}}, c.put},
 				{"GET", "loadbalancers?project_id=" + project, nil, map[bool]int{true: 200, false: 403}[c.own]},
 			} {
-				if got := w.call(check.method, check.path, check.body); got.status != check.want {
+				if got := env.call(check.method, check.path, check.body); got.status != check.want {
 					t.Errorf("%s %s: %d %s, want %d", check.method, check.path, got.status, got.text, check.want)
 				}
 			}

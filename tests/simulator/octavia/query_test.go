@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestQueryIsReadAsOctaviasFrameworkDoes(t *testing.T) {
+func TestQuery_IsReadLikeFrameworkOfOctavia(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]url.Values{
 		"":                       {},
@@ -22,7 +22,7 @@ func TestQueryIsReadAsOctaviasFrameworkDoes(t *testing.T) {
 	}
 }
 
-func TestNumbersAreReadAsPythonDoes(t *testing.T) {
+func TestQuery_ReadsNumbersLikePython(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{" 2": 2, "2 ": 2, "+2": 2, "-1": -1, "1_0": 10, "١٢": 12, "007": 7} {
 		if got, is := pythonInt(text); !is || got != want {
@@ -36,7 +36,7 @@ func TestNumbersAreReadAsPythonDoes(t *testing.T) {
 	}
 }
 
-func TestTextsAreQuotedAsPythonDoes(t *testing.T) {
+func TestQuery_QuotesTextsLikePython(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"a": `'a'`, "it's": `"it's"`, `it's "x"`: `'it\'s "x"'`, "a\\b\n\t\x00": `'a\\b\n\t\x00'`, "ä": `'ä'`, "\u200b": `'\u200b'`,

@@ -9,20 +9,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-func TestCreateIsPendingForItsDelay(t *testing.T) {
+func TestCreate_IsPendingForItsDelay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	lb := w.must(http.StatusCreated, "POST", "loadbalancers", w.balancer("amphora", nil))
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	lb := env.must(http.StatusCreated, "POST", "loadbalancers", env.balancer("amphora", nil))
 	path := "loadbalancers/" + lb["id"].(string)
-	w.clock.Step(time.Minute - 1)
-	w.wantStatus(path, "PENDING_CREATE")
-	w.clock.Step(1)
-	w.wantStatus(path, "ACTIVE")
-	got := w.get(path)
+	env.clock.Step(time.Minute - 1)
+	env.wantStatus(path, "PENDING_CREATE")
+	env.clock.Step(1)
+	env.wantStatus(path, "ACTIVE")
+	got := env.get(path)
 	if got["operating_status"] != "ONLINE" || got["updated_at"] != "2026-08-01T12:01:00.000005" || got["created_at"] != "2026-08-01T12:00:00.000005" {
 		t.Errorf("built: %v", got)
 	}
-	for _, pool := range w.Snapshot()[0].Pools {
+	for _, pool := range env.Snapshot()[0].Pools {
 		for _, member := range pool.Members {
 			if member.ProvisioningStatus != octavia.Active || member.OperatingStatus != octavia.Online {
 				t.Errorf("member %+v", member)
@@ -33,7 +33,7 @@ func TestCreateIsPendingForItsDelay(t *testing.T) {
 
 // Every call that changes something locks the load balancer, and what else the
 // reference names for it, until the provider is done.
-func TestWritesLockUntilTheProviderIsDone(t *testing.T) {
+func TestWrites_LockUntilProviderIsDone(t *testing.T) {
 	t.Parallel()
 	member := object{"member": object{"address": "10.6.0.99", "protocol_port": 1}}
 	for name, c := range map[string]struct {
@@ -56,103 +56,103 @@ func TestWritesLockUntilTheProviderIsDone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, octavia.Options{Delays: slow()})
-			m := w.create("amphora")
-			w.must(c.want, c.method, c.path(m), c.body)
-			w.wantStatus("loadbalancers/"+m.id, "PENDING_UPDATE")
-			w.wantStatus("pools/"+m.pool, c.pool)
-			w.wantStatus("listeners/"+m.listener, c.listener)
-			w.refused(409, "Invalid state PENDING_UPDATE of loadbalancer resource "+m.id, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
-			w.refused(409, "is immutable and cannot be updated.", "PUT", "pools/"+m.pool+"/members", object{"members": []object{}})
-			w.refused(409, "Load Balancer "+m.id+" is immutable", "POST", "pools",
+			env := newEnvironment(t, octavia.Options{Delays: slow()})
+			m := env.create("amphora")
+			env.must(c.want, c.method, c.path(m), c.body)
+			env.wantStatus("loadbalancers/"+m.id, "PENDING_UPDATE")
+			env.wantStatus("pools/"+m.pool, c.pool)
+			env.wantStatus("listeners/"+m.listener, c.listener)
+			env.refused(409, "Invalid state PENDING_UPDATE of loadbalancer resource "+m.id, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
+			env.refused(409, "is immutable and cannot be updated.", "PUT", "pools/"+m.pool+"/members", object{"members": []object{}})
+			env.refused(409, "Load Balancer "+m.id+" is immutable", "POST", "pools",
 				object{"pool": object{"protocol": "TCP", "lb_algorithm": "ROUND_ROBIN", "loadbalancer_id": m.id}})
-			w.clock.Step(10 * time.Second)
-			w.wantStatus("loadbalancers/"+m.id, "ACTIVE")
-			if unsettled := w.Unsettled(); len(unsettled) != 0 {
+			env.clock.Step(10 * time.Second)
+			env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+			if unsettled := env.Unsettled(); len(unsettled) != 0 {
 				t.Errorf("still pending: %v", unsettled)
 			}
 		})
 	}
 }
 
-func TestDeletedPoolTakesMonitorAndMembersAndLeavesListenerAtTheEnd(t *testing.T) {
+func TestDelete_RemovesPoolWithMonitorAndFreesListenerAtEnd(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	m := w.create("amphora")
-	w.must(204, "DELETE", "pools/"+m.pool, nil)
-	if got := w.get("listeners/" + m.listener)["default_pool_id"]; got != m.pool {
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	m := env.create("amphora")
+	env.must(204, "DELETE", "pools/"+m.pool, nil)
+	if got := env.get("listeners/" + m.listener)["default_pool_id"]; got != m.pool {
 		t.Errorf("default_pool_id at once: %v", got)
 	}
-	w.clock.Step(10 * time.Second)
-	if got := w.get("listeners/" + m.listener)["default_pool_id"]; got != nil {
+	env.clock.Step(10 * time.Second)
+	if got := env.get("listeners/" + m.listener)["default_pool_id"]; got != nil {
 		t.Errorf("default_pool_id once done: %v", got)
 	}
-	w.refused(404, "Pool "+m.pool+" not found.", "GET", "pools/"+m.pool, nil)
-	w.refused(404, "Health Monitor "+m.monitor+" not found.", "GET", "healthmonitors/"+m.monitor, nil)
+	env.refused(404, "Pool "+m.pool+" not found.", "GET", "pools/"+m.pool, nil)
+	env.refused(404, "Health Monitor "+m.monitor+" not found.", "GET", "healthmonitors/"+m.monitor, nil)
 }
 
-func TestDeleteKeepsTheObjectForItsDelayThenAnswers404(t *testing.T) {
+func TestDelete_KeepsObjectForItsDelayThenAnswers404(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	m := w.create("amphora")
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	m := env.create("amphora")
 	path := "loadbalancers/" + m.id
-	w.refused(400, "Validation failure: Cannot delete Load Balancer "+m.id+" - it has children", "DELETE", path, nil)
-	w.must(204, "DELETE", path+"?cascade=true", nil)
-	w.wantStatus(path, "PENDING_DELETE")
-	w.refused(409, "Invalid state PENDING_DELETE", "DELETE", path+"?cascade=true", nil)
-	w.clock.Step(20 * time.Second)
-	w.refused(404, "Load Balancer "+m.id+" not found.", "GET", path, nil)
-	if _, err := w.network.Port(m.port); err == nil {
+	env.refused(400, "Validation failure: Cannot delete Load Balancer "+m.id+" - it has children", "DELETE", path, nil)
+	env.must(204, "DELETE", path+"?cascade=true", nil)
+	env.wantStatus(path, "PENDING_DELETE")
+	env.refused(409, "Invalid state PENDING_DELETE", "DELETE", path+"?cascade=true", nil)
+	env.clock.Step(20 * time.Second)
+	env.refused(404, "Load Balancer "+m.id+" not found.", "GET", path, nil)
+	if _, err := env.network.Port(m.port); err == nil {
 		t.Error("the VIP port is still there")
 	}
 }
 
-func TestErrorLeavesDeleteAndFailover(t *testing.T) {
+func TestStatus_AllowsDeleteAndFailoverInError(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	m := w.create("amphora")
-	if err := w.SetProvisioningStatus(m.id, octavia.Error); err != nil {
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	m := env.create("amphora")
+	if err := env.SetProvisioningStatus(m.id, octavia.Error); err != nil {
 		t.Fatal(err)
 	}
-	w.refused(409, "Invalid state ERROR", "PUT", "loadbalancers/"+m.id, object{"loadbalancer": object{}})
-	w.refused(403, "Policy does not allow", "PUT", "loadbalancers/"+m.id+"/failover", nil)
-	w.caller.Roles = []string{"admin"}
-	w.must(202, "PUT", "loadbalancers/"+m.id+"/failover", nil)
-	w.clock.Step(time.Minute)
-	w.wantStatus("loadbalancers/"+m.id, "ACTIVE")
-	if err := w.SetProvisioningStatus(m.id, octavia.Error); err != nil {
+	env.refused(409, "Invalid state ERROR", "PUT", "loadbalancers/"+m.id, object{"loadbalancer": object{}})
+	env.refused(403, "Policy does not allow", "PUT", "loadbalancers/"+m.id+"/failover", nil)
+	env.caller.Roles = []string{"admin"}
+	env.must(202, "PUT", "loadbalancers/"+m.id+"/failover", nil)
+	env.clock.Step(time.Minute)
+	env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+	if err := env.SetProvisioningStatus(m.id, octavia.Error); err != nil {
 		t.Fatal(err)
 	}
-	w.must(204, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
+	env.must(204, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
 }
 
-func TestPoolInErrorBlocksItsMembersUntilItIsWritten(t *testing.T) {
+func TestStatus_BlocksMembersOfPoolInErrorUntilItIsWritten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	m := w.create("amphora")
-	if err := w.SetChildStatus(m.pool, octavia.Error); err != nil {
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	m := env.create("amphora")
+	if err := env.SetChildStatus(m.pool, octavia.Error); err != nil {
 		t.Fatal(err)
 	}
-	w.wantStatus("loadbalancers/"+m.id, "ACTIVE")
-	w.refused(409, "Pool "+m.pool+" is immutable", "PUT", "pools/"+m.pool+"/members", object{"members": []object{}})
-	w.must(200, "PUT", "pools/"+m.pool, object{"pool": object{}})
-	w.clock.Step(10 * time.Second)
-	w.must(202, "PUT", "pools/"+m.pool+"/members", object{"members": []object{}})
+	env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+	env.refused(409, "Pool "+m.pool+" is immutable", "PUT", "pools/"+m.pool+"/members", object{"members": []object{}})
+	env.must(200, "PUT", "pools/"+m.pool, object{"pool": object{}})
+	env.clock.Step(10 * time.Second)
+	env.must(202, "PUT", "pools/"+m.pool+"/members", object{"members": []object{}})
 }
 
-func TestAStatusSetByHandStays(t *testing.T) {
+func TestStatus_StaysWhenSetByHand(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	m := w.create("amphora")
-	w.must(200, "PUT", "loadbalancers/"+m.id, object{"loadbalancer": object{}})
-	if err := w.SetProvisioningStatus(m.id, octavia.PendingUpdate); err != nil {
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	m := env.create("amphora")
+	env.must(200, "PUT", "loadbalancers/"+m.id, object{"loadbalancer": object{}})
+	if err := env.SetProvisioningStatus(m.id, octavia.PendingUpdate); err != nil {
 		t.Fatal(err)
 	}
-	w.clock.Step(time.Hour)
-	w.wantStatus("loadbalancers/"+m.id, "PENDING_UPDATE")
+	env.clock.Step(time.Hour)
+	env.wantStatus("loadbalancers/"+m.id, "PENDING_UPDATE")
 }
 
-func TestMonitorsDecideTheOperatingStatuses(t *testing.T) {
+func TestStatus_FollowsMonitors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		members      [2]string
@@ -165,106 +165,106 @@ func TestMonitorsDecideTheOperatingStatuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, octavia.Options{})
-			m := w.create("amphora")
-			for i, member := range w.Snapshot()[0].Pools[0].Members {
-				if err := w.SetMemberOperatingStatus(member.ID, c.members[i]); err != nil {
+			env := newEnvironment(t, octavia.Options{})
+			m := env.create("amphora")
+			for i, member := range env.Snapshot()[0].Pools[0].Members {
+				if err := env.SetMemberOperatingStatus(member.ID, c.members[i]); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := w.get("pools/" + m.pool)["operating_status"]; got != c.pool {
+			if got := env.get("pools/" + m.pool)["operating_status"]; got != c.pool {
 				t.Errorf("pool %v, want %s", got, c.pool)
 			}
-			if got := w.get("loadbalancers/" + m.id)["operating_status"]; got != c.parent {
+			if got := env.get("loadbalancers/" + m.id)["operating_status"]; got != c.parent {
 				t.Errorf("load balancer %v, want %s", got, c.parent)
 			}
-			if got := w.get("listeners/" + m.listener)["operating_status"]; got != "ONLINE" {
+			if got := env.get("listeners/" + m.listener)["operating_status"]; got != "ONLINE" {
 				t.Errorf("listener %v", got)
 			}
 		})
 	}
 }
 
-func TestWithoutMonitorMembersSayNoMonitor(t *testing.T) {
+func TestStatus_IsNoMonitorForMembersWithoutMonitor(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	m := w.create("amphora")
-	w.must(204, "DELETE", "healthmonitors/"+m.monitor, nil)
-	for _, member := range w.Snapshot()[0].Pools[0].Members {
+	env := newEnvironment(t, octavia.Options{})
+	m := env.create("amphora")
+	env.must(204, "DELETE", "healthmonitors/"+m.monitor, nil)
+	for _, member := range env.Snapshot()[0].Pools[0].Members {
 		if member.OperatingStatus != octavia.NoMonitor {
 			t.Errorf("member %+v", member)
 		}
 	}
 }
 
-func TestEachLockIsOneCycle(t *testing.T) {
+func TestWrites_CountOneCyclePerLock(t *testing.T) {
 	t.Parallel()
 	cycles := map[string]int{}
-	w := newWorld(t, octavia.Options{OnPending: func(id string) { cycles[id]++ }})
-	m := w.create("amphora")
-	w.must(200, "PUT", "loadbalancers/"+m.id, object{"loadbalancer": object{}})
-	w.must(202, "PUT", "pools/"+m.pool+"/members", object{"members": []object{}})
-	w.refused(400, "Unknown attribute", "PUT", "pools/"+m.pool, object{"pool": object{"bogus": 1}})
-	w.must(202, "PUT", "pools/"+m.pool+"/members", object{"members": []object{}}) // nothing to do: no lock
-	w.must(204, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
+	env := newEnvironment(t, octavia.Options{OnPending: func(id string) { cycles[id]++ }})
+	m := env.create("amphora")
+	env.must(200, "PUT", "loadbalancers/"+m.id, object{"loadbalancer": object{}})
+	env.must(202, "PUT", "pools/"+m.pool+"/members", object{"members": []object{}})
+	env.refused(400, "Unknown attribute", "PUT", "pools/"+m.pool, object{"pool": object{"bogus": 1}})
+	env.must(202, "PUT", "pools/"+m.pool+"/members", object{"members": []object{}}) // nothing to do: no lock
+	env.must(204, "DELETE", "loadbalancers/"+m.id+"?cascade=true", nil)
 	if cycles[m.id] != 4 {
 		t.Errorf("%d cycles, want 4: create, PUT, batch, delete", cycles[m.id])
 	}
 }
 
-func TestUpdatedAtCanBeInWholeSeconds(t *testing.T) {
+func TestQuirks_ShowTimesInWholeSeconds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Quirks: octavia.Quirks{SecondResolution: true}})
-	m := w.create("amphora")
-	if got := w.get("loadbalancers/" + m.id)["created_at"]; got != "2026-08-01T12:00:00" {
+	env := newEnvironment(t, octavia.Options{Quirks: octavia.Quirks{SecondResolution: true}})
+	m := env.create("amphora")
+	if got := env.get("loadbalancers/" + m.id)["created_at"]; got != "2026-08-01T12:00:00" {
 		t.Errorf("created_at %v", got)
 	}
 }
 
-func TestFinishedWorkIsToldWithoutARequest(t *testing.T) {
+func TestSubscribe_ReportsFinishedWorkWithoutRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
 	var calls atomic.Int32
 	changed := make(chan struct{}, 10)
-	cancel := w.Subscribe(func() {
+	cancel := env.Subscribe(func() {
 		calls.Add(1)
 		changed <- struct{}{}
 	})
-	w.must(http.StatusCreated, "POST", "loadbalancers", w.balancer("amphora", nil))
+	env.must(http.StatusCreated, "POST", "loadbalancers", env.balancer("amphora", nil))
 	<-changed
-	w.clock.Step(time.Minute)
+	env.clock.Step(time.Minute)
 	<-changed // the timer alone caused it
 	cancel()
 	told := calls.Load()
-	w.must(204, "DELETE", "loadbalancers/"+w.Snapshot()[0].ID+"?cascade=true", nil)
+	env.must(204, "DELETE", "loadbalancers/"+env.Snapshot()[0].ID+"?cascade=true", nil)
 	if calls.Load() != told {
 		t.Error("told after cancel")
 	}
 }
 
-func TestRemoveTakesTheLoadBalancerAwayAtOnce(t *testing.T) {
+func TestRemove_TakesLoadBalancerAwayAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Delays: slow()})
-	m := w.create("amphora")
-	if err := w.Remove(m.id); err != nil {
+	env := newEnvironment(t, octavia.Options{Delays: slow()})
+	m := env.create("amphora")
+	if err := env.Remove(m.id); err != nil {
 		t.Fatal(err)
 	}
-	w.refused(404, "not found", "GET", "loadbalancers/"+m.id, nil)
-	if _, err := w.network.Port(m.port); err == nil {
+	env.refused(404, "not found", "GET", "loadbalancers/"+m.id, nil)
+	if _, err := env.network.Port(m.port); err == nil {
 		t.Error("the VIP port is still there")
 	}
-	if err := w.Remove(m.id); err == nil {
+	if err := env.Remove(m.id); err == nil {
 		t.Error("removed twice")
 	}
 }
 
-func TestSnapshotIsACopy(t *testing.T) {
+func TestSnapshot_IsACopy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	w.create("amphora")
-	lb := w.Snapshot()[0]
+	env := newEnvironment(t, octavia.Options{})
+	env.create("amphora")
+	lb := env.Snapshot()[0]
 	lb.Tags[0], lb.Pools[0].Members[0].Address, lb.Listeners[0].Name = "changed", "changed", "changed"
-	again := w.Snapshot()[0]
+	again := env.Snapshot()[0]
 	if again.Tags[0] == "changed" || again.Pools[0].Members[0].Address == "changed" || again.Listeners[0].Name == "changed" {
 		t.Errorf("the snapshot reaches into the simulator: %+v", again)
 	}

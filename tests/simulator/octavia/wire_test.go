@@ -11,11 +11,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-func TestVersionsDocumentNamesTheRelease(t *testing.T) {
+func TestVersions_NameRelease(t *testing.T) {
 	t.Parallel()
 	for release, current := range map[string]string{"zed": "v2.26", "2024.1": "v2.28", "2026.1": "v2.30"} {
-		w := newWorld(t, octavia.Options{Release: release})
-		versions := w.call("GET", "/", nil).json["versions"].([]any)
+		env := newEnvironment(t, octavia.Options{Release: release})
+		versions := env.call("GET", "/", nil).json["versions"].([]any)
 		for i, version := range versions {
 			got := version.(object)
 			wanted := "SUPPORTED"
@@ -33,34 +33,34 @@ func TestVersionsDocumentNamesTheRelease(t *testing.T) {
 	}
 }
 
-func TestBothMajorPathsLeadToTheSame(t *testing.T) {
+func TestVersions_LeadToSameByBothMajorPaths(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	id := w.named("one")
+	env := newEnvironment(t, octavia.Options{})
+	id := env.named("one")
 	for _, path := range []string{"/v2/lbaas/loadbalancers/", "/v2.0/lbaas/loadbalancers/"} {
-		if got := w.get(path + id)["name"]; got != "one" {
+		if got := env.get(path + id)["name"]; got != "one" {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
-	if got := w.call("GET", "/v2.0", nil); got.text != `"v2"` {
+	if got := env.call("GET", "/v2.0", nil); got.text != `"v2"` {
 		t.Errorf("GET /v2.0: %s", got.text)
 	}
 }
 
-func TestEveryAnswerHasARequestID(t *testing.T) {
+func TestRequests_AreAnsweredWithID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
+	env := newEnvironment(t, octavia.Options{})
 	for _, path := range []string{"loadbalancers", "loadbalancers/none", "bogus"} {
-		if got := w.call("GET", path, nil).header.Get("X-Openstack-Request-Id"); !strings.HasPrefix(got, "req-") {
+		if got := env.call("GET", path, nil).header.Get("X-Openstack-Request-Id"); !strings.HasPrefix(got, "req-") {
 			t.Errorf("%s: request ID %q", path, got)
 		}
 	}
 }
 
-func TestMalformedBodies(t *testing.T) {
+func TestRequests_AreRefusedWhenMalformed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	m := w.create("amphora")
+	env := newEnvironment(t, octavia.Options{})
+	m := env.create("amphora")
 	listener := func(key string, value any) object {
 		return object{"listener": object{"loadbalancer_id": m.id, "protocol": "TCP", "protocol_port": 81, key: value}}
 	}
@@ -78,7 +78,7 @@ func TestMalformedBodies(t *testing.T) {
 		{"POST", "listeners", "", 400, `Missing argument: \"listener_\"`},
 		{"POST", "pools", object{}, 500, "'UnsetType' object has no attribute 'loadbalancer_id'"},
 		{"POST", "loadbalancers", object{"loadbalancer": object{"one": 1, "two": 2}}, 400, "Unknown attributes for argument load_balancer.loadbalancer: one, two"},
-		{"POST", "loadbalancers", w.balancer("amphora", object{"listeners": []object{{"bogus": 1}}}), 400, "Unknown attribute for argument load_balancer.loadbalancer.listeners: bogus"},
+		{"POST", "loadbalancers", env.balancer("amphora", object{"listeners": []object{{"bogus": 1}}}), 400, "Unknown attribute for argument load_balancer.loadbalancer.listeners: bogus"},
 		{"POST", "listeners", listener("connection_limit", -2), 400, "Invalid input for field/attribute connection_limit. Value: '-2'. Value should be greater or equal to -1"},
 		{"POST", "listeners", listener("protocol_port", 65536), 400, "Value: '65536'. Value should be lower or equal to 65535"},
 		{"POST", "listeners", listener("name", 7), 400, "field/attribute name. Value: '7'. Value should be string"},
@@ -89,16 +89,16 @@ func TestMalformedBodies(t *testing.T) {
 		{"PUT", "healthmonitors/" + m.monitor, monitor("url_path", "x"), 400, "field/attribute url_path"},
 		{"PUT", "healthmonitors/" + m.monitor, monitor("type", "HTTP"), 400, "Unknown attribute for argument health_monitor_.healthmonitor: type"},
 	} {
-		w.refused(c.status, c.text, c.method, c.path, c.body)
+		env.refused(c.status, c.text, c.method, c.path, c.body)
 	}
-	w.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+	env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
 }
 
-func TestNullsAndDefaults(t *testing.T) {
+func TestRequests_ConvertNullsAndNumbersInText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	m := w.create("amphora")
-	got := w.must(201, "POST", "listeners", object{"listener": object{
+	env := newEnvironment(t, octavia.Options{})
+	m := env.create("amphora")
+	got := env.must(201, "POST", "listeners", object{"listener": object{
 		"loadbalancer_id": m.id, "protocol": "TCP", "protocol_port": "81", "insert_headers": nil, "admin_state_up": nil,
 	}})
 	if got["admin_state_up"] != false || got["protocol_port"] != 81.0 || len(got["insert_headers"].(object)) != 0 {
@@ -106,12 +106,12 @@ func TestNullsAndDefaults(t *testing.T) {
 	}
 }
 
-func TestBodiesOverTheLimitAreRefusedSince14(t *testing.T) {
+func TestRequests_AreRefusedOverSizeLimitSince14(t *testing.T) {
 	t.Parallel()
 	large := object{"loadbalancer": object{"name": strings.Repeat("x", 114688)}}
 	for release, want := range map[string]int{"zed": 400, "2024.1": 413, "2026.1": 413} {
-		w := newWorld(t, octavia.Options{Release: release})
-		got := w.call("POST", "loadbalancers", large)
+		env := newEnvironment(t, octavia.Options{Release: release})
+		got := env.call("POST", "loadbalancers", large)
 		if got.status != want {
 			t.Errorf("%s: %d, want %d", release, got.status, want)
 		}
@@ -122,10 +122,10 @@ func TestBodiesOverTheLimitAreRefusedSince14(t *testing.T) {
 	}
 }
 
-func TestUnknownPathsAndMethods(t *testing.T) {
+func TestRequests_AreRefusedForUnknownPathsAndMethods(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	id := w.named("one")
+	env := newEnvironment(t, octavia.Options{})
+	id := env.named("one")
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -141,16 +141,16 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		{"GET", "listeners/x", 404, "Listener x not found."},
 		{"GET", "pools/x/members/y", 404, `"title":"Bad Request"`},
 	} {
-		w.refused(c.status, c.text, c.method, c.path, nil)
+		env.refused(c.status, c.text, c.method, c.path, nil)
 	}
 	for _, collection := range []string{"flavors", "availabilityzones", "providers", "l7policies"} {
-		if got := w.call("GET", collection, nil); got.status != http.StatusOK {
+		if got := env.call("GET", collection, nil); got.status != http.StatusOK {
 			t.Errorf("GET %s: %d", collection, got.status)
 		}
 	}
 }
 
-func TestRulesOfSingleCalls(t *testing.T) {
+func TestRequests_AreRefusedByRulesOfSingleCalls(t *testing.T) {
 	t.Parallel()
 	pool := func(m made, more object) object {
 		body := object{"loadbalancer_id": m.id, "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN"}
@@ -159,8 +159,8 @@ func TestRulesOfSingleCalls(t *testing.T) {
 		}
 		return object{"pool": body}
 	}
-	w := newWorld(t, octavia.Options{})
-	m, ovn := w.create("amphora"), w.create("ovn")
+	env := newEnvironment(t, octavia.Options{})
+	m, ovn := env.create("amphora"), env.create("ovn")
 	for _, c := range []struct {
 		path   string
 		body   object
@@ -182,46 +182,46 @@ func TestRulesOfSingleCalls(t *testing.T) {
 		{"healthmonitors", object{"healthmonitor": object{"pool_id": m.pool, "type": "TCP", "delay": 1, "timeout": 1, "max_retries": 1}}, 409, "This pool already has a health monitor"},
 		{"healthmonitors", object{"healthmonitor": object{"pool_id": ovn.pool, "type": "PING", "delay": 1, "timeout": 1, "max_retries": 1}}, 409, "already has"},
 	} {
-		w.refused(c.status, c.text, "POST", c.path, c.body)
+		env.refused(c.status, c.text, "POST", c.path, c.body)
 	}
-	w.must(201, "POST", "listeners", object{"listener": object{"loadbalancer_id": m.id, "protocol": "UDP", "protocol_port": 80}})
+	env.must(201, "POST", "listeners", object{"listener": object{"loadbalancer_id": m.id, "protocol": "UDP", "protocol_port": 80}})
 }
 
-func TestOVNKnowsSourceIPSince2026_2(t *testing.T) {
+func TestOVN_AcceptsSourceIPSince2026(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{Release: "2026.2"})
-	m := w.create("ovn")
-	w.must(200, "PUT", "pools/"+m.pool, object{"pool": object{"lb_algorithm": "SOURCE_IP"}})
+	env := newEnvironment(t, octavia.Options{Release: "2026.2"})
+	m := env.create("ovn")
+	env.must(200, "PUT", "pools/"+m.pool, object{"pool": object{"lb_algorithm": "SOURCE_IP"}})
 }
 
 // Many clients at once on the real clock: every call is answered, everything
 // settles and nobody's lock is lost.
-func TestManyClientsAtOnce(t *testing.T) {
+func TestRequests_AreServedForManyClientsAtOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, octavia.Options{})
-	busy := octavia.New(octavia.Options{Network: w.network, Delays: map[string]octavia.Delays{"": {Update: time.Millisecond}}})
+	env := newEnvironment(t, octavia.Options{})
+	busy := octavia.New(octavia.Options{Network: env.network, Delays: map[string]octavia.Delays{"": {Update: time.Millisecond}}})
 	t.Cleanup(busy.Close)
-	w.Octavia = busy
+	env.Octavia = busy
 	cancel := busy.Subscribe(func() { busy.Snapshot() })
 	defer cancel()
-	body := w.balancer("amphora", nil)
+	body := env.balancer("amphora", nil)
 	var clients sync.WaitGroup
 	for range 8 {
 		clients.Go(func() {
-			lb := w.call("POST", "loadbalancers", body).json["loadbalancer"].(object)
+			lb := env.call("POST", "loadbalancers", body).json["loadbalancer"].(object)
 			path := "loadbalancers/" + lb["id"].(string)
 			pool := lb["pools"].([]any)[0].(object)["id"].(string)
 			for i := range 20 {
-				w.call("PUT", "pools/"+pool+"/members", batchOf(fmt.Sprintf("10.6.0.%d", 20+i)))
-				w.call("GET", path+"/status", nil)
-				w.call("GET", "loadbalancers", nil)
+				env.call("PUT", "pools/"+pool+"/members", batchOf(fmt.Sprintf("10.6.0.%d", 20+i)))
+				env.call("GET", path+"/status", nil)
+				env.call("GET", "loadbalancers", nil)
 			}
-			eventually(t, func() bool { return w.call("DELETE", path+"?cascade=true", nil).status == http.StatusNoContent })
+			eventually(t, func() bool { return env.call("DELETE", path+"?cascade=true", nil).status == http.StatusNoContent })
 		})
 	}
 	clients.Wait()
 	eventually(t, func() bool { return len(busy.Snapshot()) == 0 })
-	if left := w.vipPorts(); len(left) != 0 {
+	if left := env.vipPorts(); len(left) != 0 {
 		t.Errorf("ports left: %+v", left)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Octavia's own API process as that did, release by release.
 //
 //proves:117
-func TestSimulatorAnswersAsTheRecordedReleases(t *testing.T) {
+func TestSimulator_AnswersLikeRecordedReleases(t *testing.T) {
 	t.Parallel()
 	for dir, count := range map[string]int{"zed": 235, "2024.1": 257, "2026.1": 257, "2026.2-dev": 257} {
 		t.Run(dir, func(t *testing.T) {
@@ -24,7 +24,7 @@ func TestSimulatorAnswersAsTheRecordedReleases(t *testing.T) {
 
 // The simulator answers every request of the exchanges with a whole control
 // plane of Zed as that did, also while something is pending.
-func TestSimulatorAnswersAsTheRecordedControlPlane(t *testing.T) {
+func TestSimulator_AnswersLikeRecordedControlPlane(t *testing.T) {
 	t.Parallel()
 	for provider, count := range map[string]int{"amphora": 300, "ovn": 216} {
 		t.Run(provider, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestSimulatorAnswersAsTheRecordedControlPlane(t *testing.T) {
 
 // The simulator answers the cloud controller manager itself as the control plane of
 // Zed did, while Services came, changed and went (E2E_RECORD, docs/testing.md).
-func TestSimulatorAnswersAsInRecordedLives(t *testing.T) {
+func TestSimulator_AnswersLikeRecordedLives(t *testing.T) {
 	t.Parallel()
 	for provider, count := range map[string]int{"amphora": 52, "ovn": 51} {
 		t.Run(provider, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestSimulatorAnswersAsInRecordedLives(t *testing.T) {
 }
 
 // Corner cases that were recorded besides: lists, L7, providers, wrong types.
-func TestSimulatorAnswersAsRecordedInTheCorners(t *testing.T) {
+func TestSimulator_AnswersLikeRecordedCornerCases(t *testing.T) {
 	t.Parallel()
 	replayed(t, "zed", filepath.Join("testdata", "corners", "zed", "*.jsonl"), 900)
 }
@@ -72,7 +72,7 @@ func replayed(t *testing.T, release, pattern string, atLeast int) {
 	}
 }
 
-func TestExceptionsAreFewAndReasoned(t *testing.T) {
+func TestExceptions_AreFewAndReasoned(t *testing.T) {
 	t.Parallel()
 	all := replay.Exceptions()
 	if len(all) > 15 {

@@ -18,7 +18,7 @@ func (a *aimd) goodAnswers(n int) {
 	}
 }
 
-func TestLimitGrowsByOneAfterEachCleanWindow(t *testing.T) {
+func TestAIMD_GrowsByOneAfterEachCleanWindow(t *testing.T) {
 	t.Parallel()
 	a := limited(4, 6)
 	for _, step := range []struct{ answers, limit int }{
@@ -31,7 +31,7 @@ func TestLimitGrowsByOneAfterEachCleanWindow(t *testing.T) {
 	}
 }
 
-func TestLimitThatHeldNobodyUpDoesNotGrow(t *testing.T) {
+func TestAIMD_DoesNotGrowLimitThatHeldNobodyUp(t *testing.T) {
 	t.Parallel()
 	a := newAIMD(bounds{4, 8})
 	for range 100 {
@@ -42,7 +42,7 @@ func TestLimitThatHeldNobodyUpDoesNotGrow(t *testing.T) {
 	}
 }
 
-func TestLimitIsHalvedOncePerLoad(t *testing.T) {
+func TestAIMD_HalvesLimitOncePerLoad(t *testing.T) {
 	t.Parallel()
 	a := limited(8, 32)
 	if !a.backOff(0) || a.limit != 4 {
@@ -66,7 +66,7 @@ func TestLimitIsHalvedOncePerLoad(t *testing.T) {
 	}
 }
 
-func TestBadAnswerBeginsTheWindowAgain(t *testing.T) {
+func TestAIMD_RestartsWindowAfterBadAnswer(t *testing.T) {
 	t.Parallel()
 	a := limited(8, 32)
 	a.goodAnswers(7)
@@ -94,7 +94,7 @@ func (l *latency) notes(usual time.Duration, others ...time.Duration) bool {
 	return slow
 }
 
-func TestSlowIsThreeTimesTheUsual(t *testing.T) {
+func TestLatency_IsSlowBeyondThreeTimesTheUsual(t *testing.T) {
 	t.Parallel()
 	const usual, s = 200 * time.Millisecond, time.Second
 	tests := map[string]struct {
@@ -120,7 +120,7 @@ func TestSlowIsThreeTimesTheUsual(t *testing.T) {
 	}
 }
 
-func TestFastEnoughIsNeverSlow(t *testing.T) {
+func TestLatency_IsNeverSlowBelowFloor(t *testing.T) {
 	t.Parallel()
 	l := &latency{}
 	l.notes(time.Millisecond)
@@ -132,7 +132,7 @@ func TestFastEnoughIsNeverSlow(t *testing.T) {
 	}
 }
 
-func TestUsualLatencyFollows(t *testing.T) {
+func TestLatency_AdaptsToNewUsual(t *testing.T) {
 	t.Parallel()
 	rises, falls := &latency{}, &latency{}
 	rises.notes(100 * time.Millisecond)
@@ -153,7 +153,7 @@ func TestUsualLatencyFollows(t *testing.T) {
 }
 
 // A listing of everything takes its time; that says nothing of a small read.
-func TestKindsHaveTheirOwnLatency(t *testing.T) {
+func TestLatency_IsKeptPerKind(t *testing.T) {
 	t.Parallel()
 	a := limited(8, 16)
 	for range 10 * latencyWindow {
@@ -163,7 +163,7 @@ func TestKindsHaveTheirOwnLatency(t *testing.T) {
 	}
 }
 
-func TestLatencyFromBeforeTheCutDoesNotCount(t *testing.T) {
+func TestLatency_IgnoresLoadBeforeCut(t *testing.T) {
 	t.Parallel()
 	a := limited(8, 16)
 	for range latencyWindow {

@@ -94,7 +94,7 @@ func (a *arrivals) expect(t *testing.T, want string) {
 	}
 }
 
-func TestWaitersEnterByPriorityAndArrival(t *testing.T) {
+func TestClass_AdmitsByPriorityAndArrival(t *testing.T) {
 	t.Parallel()
 	l, _ := testClass(1, 1)
 	first := fill(t, l, 1)[0]
@@ -115,7 +115,7 @@ func TestWaitersEnterByPriorityAndArrival(t *testing.T) {
 	a.all.Wait()
 }
 
-func TestCanceledWaiterLeavesTheQueue(t *testing.T) {
+func TestClass_RemovesCanceledWaiterFromQueue(t *testing.T) {
 	t.Parallel()
 	l, _ := testClass(1, 1)
 	first := fill(t, l, 1)[0]
@@ -135,7 +135,7 @@ func TestCanceledWaiterLeavesTheQueue(t *testing.T) {
 }
 
 // The slot may be granted in the very moment that the context ends.
-func TestSlotGrantedToACanceledWaiterIsNotLost(t *testing.T) {
+func TestClass_FreesSlotGrantedToCanceledWaiter(t *testing.T) {
 	t.Parallel()
 	l, _ := testClass(1, 1)
 	first := fill(t, l, 1)[0]
@@ -150,7 +150,7 @@ func TestSlotGrantedToACanceledWaiterIsNotLost(t *testing.T) {
 	fill(t, l, 1)
 }
 
-func TestBadSigns(t *testing.T) {
+func TestClass_HalvesLimitOnlyOnBadSigns(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		out   Outcome
@@ -180,7 +180,7 @@ func TestBadSigns(t *testing.T) {
 	}
 }
 
-func TestManyFailuresTogetherAreOneBadSign(t *testing.T) {
+func TestClass_CountsFailuresTogetherAsOneBadSign(t *testing.T) {
 	t.Parallel()
 	l, _ := testClass(8, 16)
 	for _, p := range fill(t, l, 8) {
@@ -199,7 +199,7 @@ func TestManyFailuresTogetherAreOneBadSign(t *testing.T) {
 	}
 }
 
-func TestCutLimitLetsNobodyInUntilEnoughHaveLeft(t *testing.T) {
+func TestClass_AdmitsNobodyAboveCutLimit(t *testing.T) {
 	t.Parallel()
 	l, _ := testClass(4, 8)
 	slots := fill(t, l, 4)
@@ -215,7 +215,7 @@ func TestCutLimitLetsNobodyInUntilEnoughHaveLeft(t *testing.T) {
 	a.all.Wait()
 }
 
-func TestClassIsSlowedByLatency(t *testing.T) {
+func TestClass_IsSlowedByLatency(t *testing.T) {
 	t.Parallel()
 	l, clk := testClass(8, 8)
 	takes := func(d time.Duration, n int) {
@@ -237,7 +237,7 @@ func TestClassIsSlowedByLatency(t *testing.T) {
 }
 
 // Refusals are quick: they say nothing of the time that the work takes.
-func TestLatencyIsThatOfSuccess(t *testing.T) {
+func TestLatency_CountsOnlySuccess(t *testing.T) {
 	t.Parallel()
 	l, clk := testClass(8, 8)
 	for range 10 {
@@ -255,7 +255,7 @@ func TestLatencyIsThatOfSuccess(t *testing.T) {
 
 // Hundreds of requests with all that can happen to them: never more in flight than
 // allowed, all end, nothing is lost.
-func TestNoSlotIsLostUnderLoad(t *testing.T) {
+func TestClass_LosesNoSlotUnderLoad(t *testing.T) {
 	t.Parallel()
 	const most = 8
 	l := newClassLimiter(request.LoadBalancerUpdate, bounds{4, most}, clock.RealClock{}, nil)

@@ -14,7 +14,7 @@ import (
 
 // A Service whose load balancer Octavia cannot make is no reason to make those of
 // others one after the other.
-func TestOneRequestThatAlwaysFailsDoesNotSlowDownTheOthers(t *testing.T) {
+func TestLimiter_CountsRequestThatAlwaysFailsOnce(t *testing.T) {
 	t.Parallel()
 	limiter := New(Limits{LoadBalancerCreates: 8}.WithDefaults(), clock.RealClock{}, nil)
 	limit := func() int { return limiter.classes[request.LoadBalancerCreate].aimd.limit }

@@ -79,7 +79,7 @@ func send(ctx context.Context, transport http.RoundTripper, method, path string)
 	return resp.Body.Close()
 }
 
-func TestLimitsOfRequestsInFlight(t *testing.T) {
+func TestLimiter_BoundsRequestsInFlight(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		method, path string
@@ -120,7 +120,7 @@ func TestLimitsOfRequestsInFlight(t *testing.T) {
 	}
 }
 
-func TestClassesAndTheirBounds(t *testing.T) {
+func TestLimiter_HasBoundsOfEveryClass(t *testing.T) {
 	t.Parallel()
 	want := map[request.Class]bounds{
 		"loadbalancer_create": {4, 8},
@@ -139,7 +139,7 @@ func TestClassesAndTheirBounds(t *testing.T) {
 }
 
 // What is slow in one service must not hold up another, nor writes hold up reads.
-func TestClassesAreApart(t *testing.T) {
+func TestLimiter_KeepsClassesApart(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	transport := limitedBy(one(), g)
@@ -171,7 +171,7 @@ func (l *classLimiter) state() (inFlight, limit int) {
 }
 
 // Barbican may ask to be left alone for minutes: load balancers do not wait for that.
-func TestBarbicansPauseHoldsUpNoOtherService(t *testing.T) {
+func TestLimiter_HoldsUpNoOtherServiceWhileBarbicanPauses(t *testing.T) {
 	t.Parallel()
 	limiter := New(Limits{}.WithDefaults(), clock.RealClock{}, nil)
 	request := func(path string) (*Slot, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/metricstest"
 )
 
-func TestMetricsOfQueueAndLimit(t *testing.T) {
+func TestMetrics_ShowQueueAndLimit(t *testing.T) {
 	t.Parallel()
 	registry := metrics.NewKubeRegistry()
 	m := NewMetrics()

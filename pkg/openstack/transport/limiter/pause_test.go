@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
-func TestRetryAfterPausesTheClass(t *testing.T) {
+func TestPause_FollowsRetryAfter(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{429, 503} {
 		l, clk := testClass(4, 8)
@@ -32,7 +32,7 @@ func TestRetryAfterPausesTheClass(t *testing.T) {
 	}
 }
 
-func TestPauseIsMadeLongerButNotShorter(t *testing.T) {
+func TestPause_IsExtendedButNotShortened(t *testing.T) {
 	t.Parallel()
 	l, clk := testClass(4, 8)
 	slots := fill(t, l, 4)
@@ -52,7 +52,7 @@ func TestPauseIsMadeLongerButNotShorter(t *testing.T) {
 	a.all.Wait()
 }
 
-func TestPauseIsBounded(t *testing.T) {
+func TestPause_IsBounded(t *testing.T) {
 	t.Parallel()
 	l, clk := testClass(1, 1)
 	fill(t, l, 1)[0].Release(t.Context(), answered(503, 86400))
@@ -65,7 +65,7 @@ func TestPauseIsBounded(t *testing.T) {
 }
 
 // Who keeps the time may leave; then another does.
-func TestPauseEndsAlsoWhenItsTimekeeperIsCanceled(t *testing.T) {
+func TestPause_EndsWhenFirstWaiterIsCanceled(t *testing.T) {
 	t.Parallel()
 	l, clk := testClass(1, 1)
 	first := fill(t, l, 1)[0]
@@ -83,7 +83,7 @@ func TestPauseEndsAlsoWhenItsTimekeeperIsCanceled(t *testing.T) {
 	a.all.Wait()
 }
 
-func TestPauseThatEndedUnseenIsOver(t *testing.T) {
+func TestPause_EndsWithoutWaiter(t *testing.T) {
 	t.Parallel()
 	l, clk := testClass(2, 2)
 	fill(t, l, 1)[0].Release(t.Context(), answered(503, 30))
@@ -93,7 +93,7 @@ func TestPauseThatEndedUnseenIsOver(t *testing.T) {
 
 // A pause may run out between the moment that a waiter is told of it and the moment
 // that it looks.
-func TestPauseThatEndsBeforeItsTimekeeperLooks(t *testing.T) {
+func TestPause_MayEndBeforeItsWaiterLooks(t *testing.T) {
 	t.Parallel()
 	l, clk := testClass(1, 1)
 	p := fill(t, l, 1)[0]

@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
-func TestPriorities(t *testing.T) {
+func TestPriority_FollowsMethodAndPath(t *testing.T) {
 	t.Parallel()
 	const high, normal, low = PriorityHigh, PriorityNormal, PriorityLow
 	tests := []struct {
@@ -41,7 +41,7 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-func TestPriorityOfTheContextWins(t *testing.T) {
+func TestPriority_OfContextComesFirst(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[Priority]Priority{
 		PriorityHigh: PriorityHigh, PriorityLow: PriorityLow, -7: PriorityHigh, 7: PriorityLow,

@@ -15,7 +15,7 @@ func order(q *waitQueue) []uint64 {
 	return got
 }
 
-func TestOrderIsByPriorityThenByArrivalAndFair(t *testing.T) {
+func TestWaitQueue_OrdersByPriorityThenArrivalAndFairly(t *testing.T) {
 	t.Parallel()
 	q := &waitQueue{}
 	for _, p := range []Priority{
@@ -29,7 +29,7 @@ func TestOrderIsByPriorityThenByArrivalAndFair(t *testing.T) {
 	}
 }
 
-func TestWithinAPriorityItIsFirstComeFirstServed(t *testing.T) {
+func TestWaitQueue_ServesFirstComeFirstWithinPriority(t *testing.T) {
 	t.Parallel()
 	q := &waitQueue{}
 	gone := map[uint64]bool{1: true, 4: true, 9: true}
@@ -47,7 +47,7 @@ func TestWithinAPriorityItIsFirstComeFirstServed(t *testing.T) {
 }
 
 // A stream of requests of a higher priority does not hold up the lowest for ever.
-func TestNobodyStarves(t *testing.T) {
+func TestWaitQueue_StarvesNobody(t *testing.T) {
 	t.Parallel()
 	q := &waitQueue{}
 	patient := q.push(PriorityLow)

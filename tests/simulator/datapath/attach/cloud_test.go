@@ -108,7 +108,7 @@ func web(t *testing.T) netip.AddrPort {
 	return netip.MustParseAddrPort(server.Listener.Addr().String())
 }
 
-func TestALoadBalancerMadeOverTheAPITerminatesTLS(t *testing.T) {
+func TestStart_TerminatesTLSOfLoadBalancerMadeByAPI(t *testing.T) {
 	t.Parallel()
 	cloud := startCloud(t)
 	member, port := web(t), loopback.Port

@@ -25,7 +25,7 @@ func (v vault) Container(reference string) (barbican.Container, bool) {
 	return found, ok
 }
 
-func TestReferencesLeadToSecretsAndContainers(t *testing.T) {
+func TestSecretsOf_FindsSecretsAndContainersByReference(t *testing.T) {
 	t.Parallel()
 	keys := vault{
 		secrets: map[string]barbican.Secret{
@@ -63,7 +63,7 @@ func TestReferencesLeadToSecretsAndContainers(t *testing.T) {
 	}
 }
 
-func TestTheSimulatedKeyManagerFits(t *testing.T) {
+func TestSecretsOf_ReadsCertificateOfSimulatedKeyManager(t *testing.T) {
 	t.Parallel()
 	server := issue(t, "server")
 	keys := barbican.New(barbican.Options{})

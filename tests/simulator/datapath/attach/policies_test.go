@@ -9,7 +9,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-func TestPoliciesAndRulesAreTranslated(t *testing.T) {
+func TestTranslate_ConvertsPoliciesAndRules(t *testing.T) {
 	t.Parallel()
 	leaving := active("leaving")
 	leaving.ProvisioningStatus = octavia.PendingDelete

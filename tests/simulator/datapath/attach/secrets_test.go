@@ -64,7 +64,7 @@ func (i issued) bundled(t *testing.T, chain ...*x509.Certificate) []byte {
 	return pfx
 }
 
-func TestCertificatesAreReadFromContainersAndBundles(t *testing.T) {
+func TestSecrets_ReadCertificatesFromContainersAndBundles(t *testing.T) {
 	t.Parallel()
 	server, signer := issue(t, "server"), issue(t, "signer")
 	tests := []struct {
@@ -94,7 +94,7 @@ func TestCertificatesAreReadFromContainersAndBundles(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoCertificateIsRefused(t *testing.T) {
+func TestSecrets_RefuseWhatIsNoCertificate(t *testing.T) {
 	t.Parallel()
 	server, other := issue(t, "server"), issue(t, "other")
 	for name, secret := range map[string]Secret{
@@ -113,7 +113,7 @@ func TestWhatIsNoCertificateIsRefused(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheKeyManagerArePassedOn(t *testing.T) {
+func TestSecrets_ReturnErrorsOfKeyManager(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
 	secrets := Secrets(func(string) (Secret, error) { return Secret{}, gone })
@@ -125,7 +125,7 @@ func TestErrorsOfTheKeyManagerArePassedOn(t *testing.T) {
 	}
 }
 
-func TestAuthoritiesAreReadFromPEM(t *testing.T) {
+func TestSecrets_ReadAuthoritiesFromPEM(t *testing.T) {
 	t.Parallel()
 	signer := issue(t, "signer")
 	trusted, err := Secrets(func(string) (Secret, error) {

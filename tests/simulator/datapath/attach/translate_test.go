@@ -77,7 +77,7 @@ func full() octavia.LoadBalancer {
 
 func address(text string) netip.Addr { return netip.MustParseAddr(text) }
 
-func TestEverythingIsTranslated(t *testing.T) {
+func TestTranslate_ConvertsWholeLoadBalancer(t *testing.T) {
 	t.Parallel()
 	cloud := &services{
 		balancers: []octavia.LoadBalancer{full()},
@@ -129,7 +129,7 @@ func TestEverythingIsTranslated(t *testing.T) {
 	}
 }
 
-func TestOnlyAnActiveLoadBalancerIsSettled(t *testing.T) {
+func TestTranslate_SettlesActiveLoadBalancerOnly(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[string]bool{
 		octavia.Active: true, octavia.Error: false, octavia.PendingCreate: false,
@@ -144,7 +144,7 @@ func TestOnlyAnActiveLoadBalancerIsSettled(t *testing.T) {
 	}
 }
 
-func TestWhatIsDeletedOrBeingDeletedIsLeftOut(t *testing.T) {
+func TestTranslate_LeavesOutWhatIsDeletedOrBeingDeleted(t *testing.T) {
 	t.Parallel()
 	lb := full()
 	lb.Listeners[0].ProvisioningStatus = octavia.PendingDelete
@@ -163,7 +163,7 @@ func TestWhatIsDeletedOrBeingDeletedIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestOVNKeepsTheClientsAddressAndStickinessFor360Seconds(t *testing.T) {
+func TestTranslate_KeepsClientAddressAndSticksFor360SecondsForOVN(t *testing.T) {
 	t.Parallel()
 	lb := full()
 	lb.Provider = octavia.ProviderOVN
@@ -177,7 +177,7 @@ func TestOVNKeepsTheClientsAddressAndStickinessFor360Seconds(t *testing.T) {
 	}
 }
 
-func TestOVNIgnoresLimitsTimeoutsAndWeights(t *testing.T) {
+func TestTranslate_IgnoresLimitsTimeoutsAndWeightsForOVN(t *testing.T) {
 	t.Parallel()
 	lb := full()
 	lb.Provider = octavia.ProviderOVN
@@ -191,7 +191,7 @@ func TestOVNIgnoresLimitsTimeoutsAndWeights(t *testing.T) {
 	}
 }
 
-func TestTheTLSOfAListenerIsTranslated(t *testing.T) {
+func TestTranslate_ConvertsTLSOfListener(t *testing.T) {
 	t.Parallel()
 	age := 300
 	lb := full()
@@ -217,7 +217,7 @@ func TestTheTLSOfAListenerIsTranslated(t *testing.T) {
 	}
 }
 
-func TestUDPPoolsOfAmphoraeStickFor360Seconds(t *testing.T) {
+func TestTranslate_SticksFor360SecondsInUDPPoolsOfAmphorae(t *testing.T) {
 	t.Parallel()
 	lb := full()
 	lb.Pools[0].Persistence.Timeout, lb.Pools[0].Protocol = nil, "UDP"
@@ -226,7 +226,7 @@ func TestUDPPoolsOfAmphoraeStickFor360Seconds(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsNoneIsLeftOut(t *testing.T) {
+func TestTranslate_LeavesOutMissingAddress(t *testing.T) {
 	t.Parallel()
 	lb := full()
 	lb.VIP.Address, lb.AdditionalVIPs = "", nil
@@ -235,7 +235,7 @@ func TestAnAddressThatIsNoneIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableCIDRLetsNobodyIn(t *testing.T) {
+func TestTranslate_AdmitsNobodyForUnreadableCIDR(t *testing.T) {
 	t.Parallel()
 	lb := full()
 	lb.Listeners[0].AllowedCIDRs = []string{"everyone"}
@@ -245,7 +245,7 @@ func TestAnUnreadableCIDRLetsNobodyIn(t *testing.T) {
 	}
 }
 
-func TestSubscriptionsToBothServicesEndWithThePlane(t *testing.T) {
+func TestStart_SubscribesToBothServicesUntilClosed(t *testing.T) {
 	t.Parallel()
 	cloud := &services{}
 	plane := Start(cloud, cloud, datapath.Options{})

@@ -13,7 +13,7 @@ import (
 // delayed is a fake clock that can run functions later.
 func delayed() *clocktesting.FakeClock { return clocktesting.NewFakeClock(time.Unix(0, 0)) }
 
-func TestTimeRunsFaster(t *testing.T) {
+func TestClock_RunsFaster(t *testing.T) {
 	t.Parallel()
 	base := delayed()
 	fast := fastclock.New(base, 1000)
@@ -27,7 +27,7 @@ func TestTimeRunsFaster(t *testing.T) {
 	}
 }
 
-func TestTimersFireEarlierButNeverBeforeTheirTime(t *testing.T) {
+func TestClock_FiresTimersEarlierButNeverBeforeTheirTime(t *testing.T) {
 	t.Parallel()
 	base := delayed()
 	fast := fastclock.New(base, 1000)

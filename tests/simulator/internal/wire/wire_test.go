@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestBaseIsTheMountPointInFrontOfThePath(t *testing.T) {
+func TestBase_IsMountPointInFrontOfPath(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{
 		"/network/v2.0/ports?limit=1": "http://cloud.test/network",
@@ -24,7 +24,7 @@ func TestBaseIsTheMountPointInFrontOfThePath(t *testing.T) {
 	}
 }
 
-func TestSelfIsTheRequestWithoutItsQuery(t *testing.T) {
+func TestSelf_IsRequestWithoutItsQuery(t *testing.T) {
 	t.Parallel()
 	var self string
 	handler := http.StripPrefix("/compute", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { self = Self(r) }))
@@ -36,7 +36,7 @@ func TestSelfIsTheRequestWithoutItsQuery(t *testing.T) {
 	}
 }
 
-func TestWriteJSONKeepsARequestIDThatIsThere(t *testing.T) {
+func TestWriteJSON_KeepsExistingRequestID(t *testing.T) {
 	t.Parallel()
 	recorder := httptest.NewRecorder()
 	recorder.Header().Set("X-Openstack-Request-Id", "req-first")
@@ -49,7 +49,7 @@ func TestWriteJSONKeepsARequestIDThatIsThere(t *testing.T) {
 	}
 }
 
-func TestRootedGivesAnEmptyPathItsSlash(t *testing.T) {
+func TestRooted_AddsSlashToEmptyPath(t *testing.T) {
 	t.Parallel()
 	var path, base string
 	handler := http.StripPrefix("/compute", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 // requestKind is what requests are counted by.
@@ -16,7 +16,7 @@ type requestKind struct {
 	Status int `json:"status"`
 }
 
-// requestCount is one line of the books.
+// requestCount is one line of the log.
 type requestCount struct {
 	requestKind
 	Count int `json:"count"`
@@ -25,7 +25,7 @@ type requestCount struct {
 	Bytes        int `json:"bytes"`
 }
 
-// account is the answer of GET books.
+// account is the answer of GET requests.
 type account struct {
 	// Total counts all requests, Writes those that may change something.
 	Total    int            `json:"total"`
@@ -44,29 +44,29 @@ type account struct {
 	MaxConcurrent int `json:"max_concurrent"`
 }
 
-// showBooks tells all, or with the query about=TEXT only the requests about
+// showRequests tells all, or with the query about=TEXT only the requests about
 // objects that are called so. Cycles, reloads and concurrency are those of all.
-func (c *control) showBooks(r *http.Request) (answer, error) {
-	var chosen []books.Filter
+func (c *control) showRequests(r *http.Request) (answer, error) {
+	var chosen []requestlog.Filter
 	if text := r.URL.Query().Get("about"); text != "" {
-		chosen = append(chosen, books.About(text))
+		chosen = append(chosen, requestlog.About(text))
 	}
-	requests, total := c.parts.Books.Requests(chosen...), c.parts.Books.Total(chosen...)
+	requests, total := c.parts.RequestLog.Requests(chosen...), c.parts.RequestLog.Total(chosen...)
 	return answer{http.StatusOK, account{
 		Total:         total.Count,
-		Writes:        c.parts.Books.Total(append(chosen, books.Writes())...).Count,
+		Writes:        c.parts.RequestLog.Total(append(chosen, requestlog.Writes())...).Count,
 		Requests:      tally(requests),
-		TotalCycles:   c.parts.Books.TotalCycles(),
+		TotalCycles:   c.parts.RequestLog.TotalCycles(),
 		PendingCycles: c.cycles(requests),
-		Reloads:       c.parts.Books.ReloadsByLoadBalancer(),
+		Reloads:       c.parts.RequestLog.ReloadsByLoadBalancer(),
 		RequestBytes:  total.RequestBytes,
 		Bytes:         total.Bytes,
-		MaxConcurrent: c.parts.Books.MaxConcurrent(""),
+		MaxConcurrent: c.parts.RequestLog.MaxConcurrent(""),
 	}}, nil
 }
 
 // tally sums requests of one kind up, in the order of route, method and status.
-func tally(requests []books.Request) []requestCount {
+func tally(requests []requestlog.Request) []requestCount {
 	lines := map[requestKind]requestCount{}
 	for _, request := range requests {
 		kind := requestKind{Method: request.Method, Route: request.Route, Status: request.Status}
@@ -87,11 +87,11 @@ func tally(requests []books.Request) []requestCount {
 	return sorted
 }
 
-// cycles asks the books for every load balancer that exists or was asked about.
-func (c *control) cycles(requests []books.Request) map[string]int {
+// cycles asks the log for every load balancer that exists or was asked about.
+func (c *control) cycles(requests []requestlog.Request) map[string]int {
 	cycles := map[string]int{}
 	count := func(id string) {
-		if n := c.parts.Books.PendingCycles(id); n > 0 {
+		if n := c.parts.RequestLog.PendingCycles(id); n > 0 {
 			cycles[id] = n
 		}
 	}
@@ -104,7 +104,7 @@ func (c *control) cycles(requests []books.Request) map[string]int {
 	return cycles
 }
 
-func (c *control) resetBooks(*http.Request) (answer, error) {
-	c.parts.Books.Reset()
+func (c *control) resetRequests(*http.Request) (answer, error) {
+	c.parts.RequestLog.Reset()
 	return answer{status: http.StatusNoContent}, nil
 }

@@ -28,20 +28,19 @@ const (
 	floatingIPs = "/network/v2.0/floatingips"
 )
 
-// env is a simulated cloud and an applier that works on it.
-type env struct {
-	t       *testing.T
+// environment is a simulated cloud and an applier that works on it.
+type environment struct {
+	*simulated.Environment
 	ctx     context.Context
-	cloud   *simulator.Cloud
 	applier *apply.Applier
 }
 
-func newEnv(t *testing.T, options simulator.Options) *env {
+func newEnvironment(t *testing.T, options simulator.Options) *environment {
 	t.Helper()
-	cloud, conf := simulated.Cloud(t, options)
+	simulation := simulated.New(t, options)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	session := simulated.SignIn(t, conf, openstack.SessionOptions{
+	session := simulation.SignIn(openstack.SessionOptions{
 		Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 2 * time.Millisecond},
 	})
 	if _, err := session.LoadBalancerVersion(ctx); err != nil { // as at start-up
@@ -51,7 +50,7 @@ func newEnv(t *testing.T, options simulator.Options) *env {
 	shared := watcher.New(lb, clock.RealClock{})
 	t.Cleanup(shared.Close)
 	fast := driver.PollInterval{First: time.Millisecond, Cap: 5 * time.Millisecond}
-	return &env{t: t, ctx: ctx, cloud: cloud, applier: &apply.Applier{
+	return &environment{Environment: simulation, ctx: ctx, applier: &apply.Applier{
 		Octavia: lb, Neutron: network, Watcher: shared, Clock: clock.RealClock{},
 		Observer: &observe.Observer{Octavia: lb, Neutron: network, Version: session.LoadBalancerVersion},
 		Drivers: driver.NewRegistry(driver.Settings{Timing: driver.Timing{
@@ -66,20 +65,20 @@ func us() ownership.Identity {
 }
 
 // observe reads what the cloud has, as after a restart.
-func (e *env) observe() model.Observed {
-	e.t.Helper()
-	if err := e.cloud.WaitSettled(e.ctx); err != nil {
-		e.t.Fatal(err)
+func (e *environment) observe() model.Observed {
+	e.T.Helper()
+	if err := e.Cloud.WaitSettled(e.ctx); err != nil {
+		e.T.Fatal(err)
 	}
 	var observed model.Observed
 	found, err := e.applier.Observer.Find(e.ctx, us(), observe.Hints{})
 	if err != nil {
-		e.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	for i, lb := range found.LoadBalancers {
 		read, err := e.applier.Observer.Contents(e.ctx, us(), lb)
 		if err != nil {
-			e.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		if i == 0 {
 			observed.LoadBalancer = read
@@ -88,14 +87,14 @@ func (e *env) observe() model.Observed {
 		}
 	}
 	if err := e.applier.Observer.FloatingIPs(e.ctx, us(), &observed, observe.FloatingIPHints{}); err != nil {
-		e.t.Fatal(err)
+		e.T.Fatal(err)
 	}
 	return observed
 }
 
 // attempt is one look, plan and run. The plan is empty when nothing was to do.
-func (e *env) attempt(desired *model.LoadBalancer) (plan.Plan, model.Observed, error) {
-	e.t.Helper()
+func (e *environment) attempt(desired *model.LoadBalancer) (plan.Plan, model.Observed, error) {
+	e.T.Helper()
 	observed := e.observe()
 	todo := plan.Delete(observed, plan.Options{Cascade: true})
 	if desired != nil {
@@ -106,21 +105,21 @@ func (e *env) attempt(desired *model.LoadBalancer) (plan.Plan, model.Observed, e
 }
 
 // run carries out a plan of the Service.
-func (e *env) run(observed model.Observed, todo plan.Plan) (model.Observed, error) {
+func (e *environment) run(observed model.Observed, todo plan.Plan) (model.Observed, error) {
 	return e.applier.Run(e.ctx, apply.Request{ID: us(), Observed: observed, Plan: todo})
 }
 
 // reach lets the cloud become what is desired, in one pass without any error, and
 // checks that the applier knows what the cloud has then.
-func (e *env) reach(desired *model.LoadBalancer) model.Observed {
-	e.t.Helper()
+func (e *environment) reach(desired *model.LoadBalancer) model.Observed {
+	e.T.Helper()
 	todo, observed, err := e.attempt(desired)
 	if err != nil {
-		e.t.Fatalf("%v\n%s", err, todo)
+		e.T.Fatalf("%v\n%s", err, todo)
 	}
 	read := e.observe()
 	if diff := cmp.Diff(read, observed, ignoring()); diff != "" {
-		e.t.Errorf("after\n%sthe applier knows something else than the cloud has: %s", todo, diff)
+		e.T.Errorf("after\n%sthe applier knows something else than the cloud has: %s", todo, diff)
 	}
 	e.nothingToDo(desired, read)
 	return observed
@@ -135,27 +134,29 @@ func ignoring() cmp.Option {
 	}
 }
 
-func (e *env) nothingToDo(desired *model.LoadBalancer, observed model.Observed) {
-	e.t.Helper()
+func (e *environment) nothingToDo(desired *model.LoadBalancer, observed model.Observed) {
+	e.T.Helper()
 	todo := plan.Delete(observed, plan.Options{Cascade: true})
 	if desired != nil {
 		todo = plan.Diff(desired, observed, plan.Options{})
 	}
 	if !todo.Empty() {
-		e.t.Errorf("still to do:\n%s", todo)
+		e.T.Errorf("still to do:\n%s", todo)
 	}
 }
 
 // writes counts the requests of a method to a route, which may hold {id}.
-func (e *env) writes(method, route string) int { return e.cloud.Books.Count(method, route) }
+func (e *environment) writes(method, route string) int {
+	return e.Cloud.RequestLog.Count(method, route)
+}
 
 // web is what a Service with these ports of TCP asks for.
-func (e *env) web(ports ...int) *model.LoadBalancer {
+func (e *environment) web(ports ...int) *model.LoadBalancer {
 	id := us()
 	lb := &model.LoadBalancer{
 		Name: id.Name(), Description: id.Description(), Tags: id.Tags(), Provider: "amphora",
-		VIP:        model.VIP{SubnetID: e.cloud.Subnet.ID},
-		FloatingIP: &model.FloatingIP{NetworkID: e.cloud.ExternalNetwork.ID, Description: id.FloatingIPDescription()},
+		VIP:        model.VIP{SubnetID: e.Cloud.Subnet.ID},
+		FloatingIP: &model.FloatingIP{NetworkID: e.Cloud.ExternalNetwork.ID, Description: id.FloatingIPDescription()},
 	}
 	for i, port := range ports {
 		lb.Listeners = append(lb.Listeners, model.Listener{

@@ -1,4 +1,4 @@
-package books_test
+package requestlog_test
 
 import (
 	"io"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 const (
@@ -36,10 +36,10 @@ func resolve(kind, id string) string {
 	return ""
 }
 
-// booked sends one request through fresh books and returns the entry.
-func booked(t *testing.T, method, path, body string, next http.Handler) books.Request {
+// booked sends one request through a new log and returns the entry.
+func booked(t *testing.T, method, path, body string, next http.Handler) requestlog.Request {
 	t.Helper()
-	kept := books.New(resolve)
+	kept := requestlog.New(resolve)
 	func() {
 		defer func() { _ = recover() }() // what a server does with http.ErrAbortHandler
 		kept.Record(next).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(method, path, strings.NewReader(body)))
@@ -51,10 +51,10 @@ func booked(t *testing.T, method, path, body string, next http.Handler) books.Re
 	return all[0]
 }
 
-func TestEntryTellsWhatWasAskedAndAnswered(t *testing.T) {
+func TestLog_RecordsRequestAndAnswer(t *testing.T) {
 	t.Parallel()
 	got := booked(t, "PUT", lbaas+"pools/"+pool+"/members?additive_only=true", "12345", answering(202, ""))
-	want := books.Request{
+	want := requestlog.Request{
 		Method: "PUT", Route: lbaas + "pools/{id}/members", Path: lbaas + "pools/" + pool + "/members?additive_only=true",
 		Status: 202, LoadBalancerID: lb, RequestBytes: 5,
 	}
@@ -63,7 +63,7 @@ func TestEntryTellsWhatWasAskedAndAnswered(t *testing.T) {
 	}
 }
 
-func TestRequestsBelongToTheirLoadBalancer(t *testing.T) {
+func TestLog_AssignsRequestsToTheirLoadBalancer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		method, path string
@@ -90,7 +90,7 @@ func TestRequestsBelongToTheirLoadBalancer(t *testing.T) {
 	}
 }
 
-func TestClosedConnectionIsStatus0(t *testing.T) {
+func TestLog_RecordsClosedConnectionAsStatus0(t *testing.T) {
 	t.Parallel()
 	got := booked(t, "POST", lbaas+"loadbalancers", "", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		panic(http.ErrAbortHandler)
@@ -100,7 +100,7 @@ func TestClosedConnectionIsStatus0(t *testing.T) {
 	}
 }
 
-func TestClientsFindInTheBooksWhatHasEnded(t *testing.T) {
+func TestLog_HasRequestWhenClientSeesItsEnd(t *testing.T) {
 	t.Parallel()
 	flush := func(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 	for name, c := range map[string]struct {
@@ -126,7 +126,7 @@ func TestClientsFindInTheBooksWhatHasEnded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			kept, seen := books.New(nil), make(chan bool)
+			kept, seen := requestlog.New(nil), make(chan bool)
 			server := httptest.NewServer(kept.Record(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				c.end(w)
 				<-seen // the handler has not ended when the client looks
@@ -148,7 +148,7 @@ func TestClientsFindInTheBooksWhatHasEnded(t *testing.T) {
 	}
 }
 
-func TestRouteHidesIDs(t *testing.T) {
+func TestRoute_HidesIDs(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/network/v2.0/floatingips/" + lb:                   "/network/v2.0/floatingips/{id}",
@@ -157,15 +157,15 @@ func TestRouteHidesIDs(t *testing.T) {
 		"/identity/v3/auth/tokens":                          "/identity/v3/auth/tokens",
 		lbaas + "loadbalancers/not-a-uuid":                  lbaas + "loadbalancers/not-a-uuid",
 	} {
-		if got := books.Route(path); got != want {
+		if got := requestlog.Route(path); got != want {
 			t.Errorf("Route(%s) = %s, want %s", path, got, want)
 		}
 	}
 }
 
-func TestFiltersAndCounts(t *testing.T) {
+func TestLog_FiltersAndCountsRequests(t *testing.T) {
 	t.Parallel()
-	kept := books.New(resolve)
+	kept := requestlog.New(resolve)
 	serve := kept.Record(answering(200, "x"))
 	for _, request := range []struct{ method, path string }{
 		{"POST", "/identity/v3/auth/tokens"},
@@ -181,11 +181,11 @@ func TestFiltersAndCounts(t *testing.T) {
 		want int
 	}{
 		"all":                {len(kept.Requests()), 5},
-		"writes, no sign-in": {len(kept.Requests(books.Writes())), 2},
-		"reads":              {len(kept.Requests(books.Reads())), 2},
-		"of a service":       {len(kept.Requests(books.Under("/network"))), 1},
-		"of a load balancer": {len(kept.Requests(books.LoadBalancer(lb))), 2},
-		"both filters":       {len(kept.Requests(books.LoadBalancer(lb), books.Writes())), 1},
+		"writes, no sign-in": {len(kept.Requests(requestlog.Writes())), 2},
+		"reads":              {len(kept.Requests(requestlog.Reads())), 2},
+		"of a service":       {len(kept.Requests(requestlog.Under("/network"))), 1},
+		"of a load balancer": {len(kept.Requests(requestlog.LoadBalancer(lb))), 2},
+		"both filters":       {len(kept.Requests(requestlog.LoadBalancer(lb), requestlog.Writes())), 1},
 		"by route":           {kept.Count("GET", lbaas+"loadbalancers/{id}"), 2},
 		"by path":            {kept.Count("GET", lbaas+"loadbalancers/"+stranger), 2},
 		"of another method":  {kept.Count("PUT", lbaas+"loadbalancers/{id}"), 0},
@@ -200,9 +200,9 @@ func TestFiltersAndCounts(t *testing.T) {
 	}
 }
 
-func TestCyclesAreCountedPerLoadBalancer(t *testing.T) {
+func TestLog_CountsCyclesPerLoadBalancer(t *testing.T) {
 	t.Parallel()
-	kept := books.New(nil)
+	kept := requestlog.New(nil)
 	var counters sync.WaitGroup
 	for range 10 {
 		counters.Go(func() { kept.CountCycle(lb); kept.CountCycle(stranger) })

@@ -34,8 +34,8 @@ func delays() map[string]octavia.Delays {
 // creation, again the least.
 const portDelay = time.Second
 
-// world is a simulated cloud, a controller at work on it, and nodes.
-type world struct {
+// environment is a simulated cloud, a controller at work on it, and nodes.
+type environment struct {
 	clock *virtual.Clock
 	cloud *simulator.Cloud
 	conf  *config.Config
@@ -47,43 +47,43 @@ type world struct {
 	controller *controller
 }
 
-// newWorld makes a cloud with so many servers, and a controller that has made a
+// newEnvironment makes a cloud with so many servers, and a controller that has made a
 // load balancer before and so knows what seldom changes.
-func newWorld(ctx context.Context, s scale, nodes int) (*world, error) {
-	w := &world{
+func newEnvironment(ctx context.Context, s scale, nodes int) (*environment, error) {
+	env := &environment{
 		clock: virtual.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		notes: newNotes(),
 
 		workers: s.workers,
 	}
-	err := w.start(ctx, s, nodes)
+	err := env.start(ctx, s, nodes)
 	if err != nil {
-		w.close()
+		env.close()
 		return nil, err
 	}
-	return w, nil
+	return env, nil
 }
 
-func (w *world) start(ctx context.Context, s scale, nodes int) error {
+func (env *environment) start(ctx context.Context, s scale, nodes int) error {
 	var err error
-	w.cloud, err = simulator.Start(simulator.Options{
-		Clock: w.clock, Delays: delays(), Quirks: octavia.Quirks{SecondResolution: true},
+	env.cloud, err = simulator.Start(simulator.Options{
+		Clock: env.clock, Delays: delays(), Quirks: octavia.Quirks{SecondResolution: true},
 		Config:       simulator.Config{LoadBalancer: keys(s)},
 		VIPPortDelay: portDelay,
 	})
 	if err != nil {
 		return err
 	}
-	if w.conf, err = parse(w.cloud.CloudConf()); err != nil {
+	if env.conf, err = parse(env.cloud.CloudConf()); err != nil {
 		return err
 	}
-	if w.nodes, err = addNodes(w.cloud, nodes); err != nil {
+	if env.nodes, err = addNodes(env.cloud, nodes); err != nil {
 		return err
 	}
-	if w.controller, err = newController(ctx, w.conf, w.clock, w.notes, w.workers); err != nil {
+	if env.controller, err = newController(ctx, env.conf, env.clock, env.notes, env.workers); err != nil {
 		return err
 	}
-	return w.controller.watching(ctx, w.warmUp) // the program looks at all there is when it starts
+	return env.controller.watching(ctx, env.warmUp) // the program looks at all there is when it starts
 }
 
 // keys are those of [LoadBalancer].
@@ -105,49 +105,51 @@ func parse(text string) (*config.Config, error) {
 	return conf, nil
 }
 
-func (w *world) warmUp(ctx context.Context) error {
+func (env *environment) warmUp(ctx context.Context) error {
 	svc := newService("first", 1)
-	q := &queue{clock: w.clock, workers: 1}
+	q := &queue{clock: env.clock, workers: 1}
 	for _, do := range []func(context.Context, *v1.Service) error{
-		func(ctx context.Context, svc *v1.Service) error { return w.controller.ensure(ctx, svc, w.nodes[:1]) },
-		w.controller.delete,
+		func(ctx context.Context, svc *v1.Service) error {
+			return env.controller.ensure(ctx, svc, env.nodes[:1])
+		},
+		env.controller.delete,
 	} {
 		if err := q.each(ctx, []*v1.Service{svc}, do); err != nil {
 			return fmt.Errorf("make the first load balancer, or delete it: %w", err)
 		}
 	}
-	w.clock.Sleep(tail)
+	env.clock.Sleep(tail)
 	return nil
 }
 
-func (w *world) close() {
-	if w.controller != nil {
-		w.controller.close()
+func (env *environment) close() {
+	if env.controller != nil {
+		env.controller.close()
 	}
-	if w.cloud != nil {
-		w.cloud.Close()
+	if env.cloud != nil {
+		env.cloud.Close()
 	}
-	w.clock.Close()
+	env.clock.Close()
 }
 
 // rest lets a look for changes by others go by, as there is one every few minutes: it
 // confirms what was changed, so that it is written down.
-func (w *world) rest(ctx context.Context) error {
-	return w.controller.watching(ctx, func(context.Context) error {
-		w.clock.Sleep(tail)
+func (env *environment) rest(ctx context.Context) error {
+	return env.controller.watching(ctx, func(context.Context) error {
+		env.clock.Sleep(tail)
 		return nil
 	})
 }
 
 // restart replaces the controller by one that knows nothing.
-func (w *world) restart(ctx context.Context) error {
-	w.controller.close()
-	w.controller = nil
-	next, err := newController(ctx, w.conf, w.clock, w.notes, w.workers)
+func (env *environment) restart(ctx context.Context) error {
+	env.controller.close()
+	env.controller = nil
+	next, err := newController(ctx, env.conf, env.clock, env.notes, env.workers)
 	if err != nil {
 		return fmt.Errorf("start the controller anew: %w", err)
 	}
-	w.controller = next
+	env.controller = next
 	return nil
 }
 
@@ -156,25 +158,25 @@ func (w *world) restart(ctx context.Context) error {
 const tail = 10 * time.Second
 
 // measure counts what work takes. A failure of the work itself goes into the row.
-func (w *world) measure(ctx context.Context, name string, s scale, work func(context.Context) error) Row {
-	w.clock.Idle()
-	w.cloud.Books.Reset()
+func (env *environment) measure(ctx context.Context, name string, s scale, work func(context.Context) error) Row {
+	env.clock.Idle()
+	env.cloud.RequestLog.Reset()
 	row := Row{
 		Case: name, Ports: s.ports, Nodes: s.nodes, Services: s.services, Provider: s.provider, Monitors: s.monitors, KubeProxy: s.kubeProxy,
 		Workers: s.workers, Floor: floorOf(name, s), Peer: peerOf(name, s),
 	}
-	start, before := w.clock.Now(), allocations()
+	start, before := env.clock.Now(), allocations()
 	err := work(ctx)
-	row.Seconds = w.clock.Since(start).Seconds()
+	row.Seconds = env.clock.Since(start).Seconds()
 	if row.Floor.Seconds > 0 {
 		row.Units = row.Seconds / row.Floor.Seconds
 	}
-	w.clock.Sleep(tail)
-	w.clock.Idle()
+	env.clock.Sleep(tail)
+	env.clock.Idle()
 	row.Allocs = allocations() - before
-	row.count(w.cloud.Books.Requests(), w.cloud.Books.TotalCycles())
+	row.count(env.cloud.RequestLog.Requests(), env.cloud.RequestLog.TotalCycles())
 	row.RSSMiB, _ = residentMiB()
-	if n := w.controller.drifted.Swap(0); n > 0 {
+	if n := env.controller.drifted.Swap(0); n > 0 {
 		err = errors.Join(err, fmt.Errorf("%d load balancers were taken for changed by somebody else", n))
 	}
 	if err != nil {

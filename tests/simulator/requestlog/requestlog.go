@@ -1,6 +1,6 @@
-// Package books keeps account of every request that a simulated cloud was
+// Package requestlog records every request that a simulated cloud was
 // asked, so that tests can judge how many requests something took.
-package books
+package requestlog
 
 import (
 	"encoding/json"
@@ -23,9 +23,9 @@ type Request struct {
 	// LoadBalancerID of the load balancer that the request was about; "" for
 	// lists and for what is no load balancer.
 	LoadBalancerID string
-	// Provider of that load balancer, where the books have seen it made.
+	// Provider of that load balancer, where the log has seen it made.
 	Provider string
-	// ProjectID of the caller, where the books were told how to find it.
+	// ProjectID of the caller, where the log was told how to find it.
 	ProjectID string
 	// Mentions are the names, descriptions and tags that the object of the
 	// request, and its load balancer, were given so far.
@@ -63,9 +63,9 @@ func LoadBalancer(id string) Filter {
 	return func(r Request) bool { return r.LoadBalancerID == id }
 }
 
-// Books records requests as a middleware. Its methods are safe for concurrent
+// Log records requests as a middleware. Its methods are safe for concurrent
 // use.
-type Books struct {
+type Log struct {
 	resolve func(kind, id string) string
 
 	mu        sync.Mutex
@@ -78,38 +78,38 @@ type Books struct {
 	naming    *regexp.Regexp
 }
 
-// Facts are what the books cannot see in requests.
+// Facts are what the log cannot see in requests.
 type Facts struct {
 	// Project that a token is for.
 	Project func(token string) string
 }
 
-// Learn tells the books where to find facts.
-func (b *Books) Learn(facts Facts) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.facts = facts
+// Learn tells the log where to find facts.
+func (l *Log) Learn(facts Facts) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.facts = facts
 }
 
-// New returns empty books. resolve tells which load balancer an object of a
+// New returns an empty log. resolve tells which load balancer an object of a
 // load balancer collection ("pools", "listeners" …) belongs to, "" if none; it
 // may be nil.
-func New(resolve func(kind, id string) string) *Books {
+func New(resolve func(kind, id string) string) *Log {
 	if resolve == nil {
 		resolve = func(string, string) string { return "" }
 	}
-	return &Books{
+	return &Log{
 		resolve: resolve, cycles: map[string]int{}, texts: map[string]string{}, providers: map[string]string{},
 		crowd: newCrowd(), naming: regexp.MustCompile(naming),
 	}
 }
 
 // Requests returns, in order of their ends, all that pass every filter.
-func (b *Books) Requests(filters ...Filter) []Request {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (l *Log) Requests(filters ...Filter) []Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var chosen []Request
-	for _, request := range b.requests {
+	for _, request := range l.requests {
 		if !slices.ContainsFunc(filters, func(f Filter) bool { return !f(request) }) {
 			chosen = append(chosen, request)
 		}
@@ -119,53 +119,53 @@ func (b *Books) Requests(filters ...Filter) []Request {
 
 // Count counts the requests of a method and route, whatever their status. The
 // route may also be a path with IDs.
-func (b *Books) Count(method, route string) int {
+func (l *Log) Count(method, route string) int {
 	route = Route(route)
-	return len(b.Requests(Method(method), func(r Request) bool { return r.Route == route }))
+	return len(l.Requests(Method(method), func(r Request) bool { return r.Route == route }))
 }
 
 // Reset forgets all requests and cycles. What objects are called stays known.
-func (b *Books) Reset() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.requests = nil
-	b.cycles = map[string]int{}
-	b.crowd.reset()
+func (l *Log) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests = nil
+	l.cycles = map[string]int{}
+	l.crowd.reset()
 }
 
 // CountCycle notes that a load balancer entered a PENDING state.
-func (b *Books) CountCycle(loadBalancerID string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.cycles[loadBalancerID]++
+func (l *Log) CountCycle(loadBalancerID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cycles[loadBalancerID]++
 }
 
 // PendingCycles is how often a load balancer entered a PENDING state.
-func (b *Books) PendingCycles(loadBalancerID string) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.cycles[loadBalancerID]
+func (l *Log) PendingCycles(loadBalancerID string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cycles[loadBalancerID]
 }
 
 // TotalCycles is how often any load balancer entered a PENDING state.
-func (b *Books) TotalCycles() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (l *Log) TotalCycles() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	total := 0
-	for _, count := range b.cycles {
+	for _, count := range l.cycles {
 		total += count
 	}
 	return total
 }
 
-func (b *Books) add(request Request) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.requests = append(b.requests, request)
+func (l *Log) add(request Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests = append(l.requests, request)
 }
 
 // target finds the load balancer in a path …/lbaas/<kind>/<id>….
-func (b *Books) target(path string) string {
+func (l *Log) target(path string) string {
 	_, below, found := strings.Cut(path, "/lbaas/")
 	parts := strings.Split(below, "/")
 	if !found || len(parts) < 2 {
@@ -174,11 +174,11 @@ func (b *Books) target(path string) string {
 	if parts[0] == "loadbalancers" {
 		return parts[1]
 	}
-	return b.resolve(parts[0], parts[1])
+	return l.resolve(parts[0], parts[1])
 }
 
 // fromAnswer finds the load balancer of an object that was just made.
-func (b *Books) fromAnswer(r *http.Request, out *recorder) string {
+func (l *Log) fromAnswer(r *http.Request, out *recorder) string {
 	if r.Method != http.MethodPost || out.status != http.StatusCreated || !strings.Contains(r.URL.Path, "/lbaas/") {
 		return ""
 	}
@@ -197,14 +197,14 @@ func (b *Books) fromAnswer(r *http.Request, out *recorder) string {
 	for kind, made := range answer {
 		switch {
 		case kind == "loadbalancer":
-			b.mu.Lock()
-			b.providers[made.ID] = made.Provider
-			b.mu.Unlock()
+			l.mu.Lock()
+			l.providers[made.ID] = made.Provider
+			l.mu.Unlock()
 			return made.ID
 		case len(made.LoadBalancers) > 0:
 			return made.LoadBalancers[0].ID
 		case kind == "healthmonitor" && len(made.Pools) > 0:
-			return b.resolve("pools", made.Pools[0].ID)
+			return l.resolve("pools", made.Pools[0].ID)
 		}
 	}
 	return ""

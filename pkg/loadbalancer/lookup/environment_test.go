@@ -21,8 +21,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 const (
@@ -34,32 +34,31 @@ const (
 	age = 10 * time.Minute
 )
 
-// world is a simulated cloud and a reader of its facts.
-type world struct {
-	t      *testing.T
-	cloud  *simulator.Cloud
+// environment is a simulated cloud and a reader of its facts.
+type environment struct {
+	*simulated.Environment
 	clock  *clocktesting.FakePassiveClock
 	reader *lookup.Reader
 }
 
-func newWorld(t *testing.T, topology simulator.Topology) *world {
+func newEnvironment(t *testing.T, topology simulator.Topology) *environment {
 	t.Helper()
-	cloud, conf := simulated.Cloud(t, simulator.Options{Topology: topology})
-	session := simulated.SignIn(t, conf, openstack.SessionOptions{
+	simulation := simulated.New(t, simulator.Options{Topology: topology})
+	session := simulation.SignIn(openstack.SessionOptions{
 		Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
 	})
 	clk := clocktesting.NewFakePassiveClock(time.Unix(1_800_000_000, 0))
-	w := &world{t: t, cloud: cloud, clock: clk, reader: lookup.New(session.Neutron(), session.Octavia(), session.LoadBalancerVersion, clk, age)}
+	env := &environment{Environment: simulation, clock: clk, reader: lookup.New(session.Neutron(), session.Octavia(), session.LoadBalancerVersion, clk, age)}
 	if _, err := session.Network(t.Context()); err != nil { // as after the first request
 		t.Fatal(err)
 	}
-	cloud.Books.Reset()
-	return w
+	simulation.Cloud.RequestLog.Reset()
+	return env
 }
 
 // external are settings of an external Service of IPv4 with all IDs.
-func (w *world) external(changes ...func(*settings.Settings)) settings.Settings {
-	s := settings.Settings{Family: v1.IPv4Protocol, VIP: settings.VIPSettings{SubnetID: w.cloud.Subnet.ID}, Floating: settings.FloatingSettings{NetworkID: w.cloud.ExternalNetwork.ID}}
+func (env *environment) external(changes ...func(*settings.Settings)) settings.Settings {
+	s := settings.Settings{Family: v1.IPv4Protocol, VIP: settings.VIPSettings{SubnetID: env.Cloud.Subnet.ID}, Floating: settings.FloatingSettings{NetworkID: env.Cloud.ExternalNetwork.ID}}
 	for _, change := range changes {
 		change(&s)
 	}
@@ -67,8 +66,8 @@ func (w *world) external(changes ...func(*settings.Settings)) settings.Settings 
 }
 
 // internal are settings of an internal one.
-func (w *world) internal(changes ...func(*settings.Settings)) settings.Settings {
-	return w.external(append([]func(*settings.Settings){func(s *settings.Settings) { s.Internal = true }}, changes...)...)
+func (env *environment) internal(changes ...func(*settings.Settings)) settings.Settings {
+	return env.external(append([]func(*settings.Settings){func(s *settings.Settings) { s.Internal = true }}, changes...)...)
 }
 
 func inSubnet(id string) func(*settings.Settings) {
@@ -85,55 +84,55 @@ func floatingFrom(id string) func(*settings.Settings) {
 
 func ipv6(s *settings.Settings) { s.Family = v1.IPv6Protocol }
 
-func (w *world) gather(s settings.Settings, backends ...members.Backend) (desire.Facts, error) {
-	w.t.Helper()
-	return w.reader.Gather(w.t.Context(), s, backends, driver.Driver{}, nil)
+func (env *environment) gather(s settings.Settings, backends ...members.Backend) (desire.Facts, error) {
+	env.T.Helper()
+	return env.reader.Gather(env.T.Context(), s, backends, driver.Driver{}, nil)
 }
 
-func (w *world) must(s settings.Settings, backends ...members.Backend) desire.Facts {
-	w.t.Helper()
-	known, err := w.gather(s, backends...)
+func (env *environment) must(s settings.Settings, backends ...members.Backend) desire.Facts {
+	env.T.Helper()
+	known, err := env.gather(s, backends...)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	return known
 }
 
 // refused fails unless the error is one that tells the user what is missing.
-func (w *world) refused(err error, words ...string) {
-	w.t.Helper()
+func (env *environment) refused(err error, words ...string) {
+	env.T.Helper()
 	var lacking *lookup.Error
 	if !errors.As(err, &lacking) {
-		w.t.Fatalf("error %v, want one for the user", err)
+		env.T.Fatalf("error %v, want one for the user", err)
 	}
 	for _, word := range words {
 		if !strings.Contains(err.Error(), word) {
-			w.t.Errorf("error %q says nothing of %q", err, word)
+			env.T.Errorf("error %q says nothing of %q", err, word)
 		}
 	}
 }
 
 // subnet adds a subnet to a network of the tenant.
-func (w *world) subnet(networkID, cidr string) simneutron.Subnet {
-	w.t.Helper()
-	subnet, err := w.cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: "subnet " + cidr, NetworkID: networkID, CIDR: cidr})
+func (env *environment) subnet(networkID, cidr string) simneutron.Subnet {
+	env.T.Helper()
+	subnet, err := env.Cloud.Neutron.AddSubnet(simneutron.SubnetSpec{Name: "subnet " + cidr, NetworkID: networkID, CIDR: cidr})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	return subnet
 }
 
 // network adds a network of the tenant.
-func (w *world) network(name string) simneutron.Network {
-	return w.cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: name, ProjectID: w.cloud.Account.ProjectID})
+func (env *environment) network(name string) simneutron.Network {
+	return env.Cloud.Neutron.AddNetwork(simneutron.NetworkSpec{Name: name, ProjectID: env.Cloud.Account.ProjectID})
 }
 
 // node adds a server and gives it as a member.
-func (w *world) node(name, address string) members.Backend {
-	w.t.Helper()
-	server, err := w.cloud.AddServer(name, address)
+func (env *environment) node(name, address string) members.Backend {
+	env.T.Helper()
+	server, err := env.Cloud.AddServer(name, address)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	return backend(name, server.Addresses[0], "openstack:///"+server.ID)
 }
@@ -146,17 +145,17 @@ func backend(name, address, providerID string) members.Backend {
 }
 
 // asked fails unless Neutron was asked exactly so often since the last time.
-func (w *world) asked(want int) {
-	w.t.Helper()
-	got := w.cloud.Books.Requests(books.Under("/network"))
+func (env *environment) asked(want int) {
+	env.T.Helper()
+	got := env.Cloud.RequestLog.Requests(requestlog.Under("/network"))
 	if len(got) != want {
-		w.t.Errorf("%d requests, want %d: %+v", len(got), want, got)
+		env.T.Errorf("%d requests, want %d: %+v", len(got), want, got)
 	}
-	w.cloud.Books.Reset()
+	env.Cloud.RequestLog.Reset()
 }
 
 // pass lets the clock go on.
-func (w *world) pass(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
+func (env *environment) pass(d time.Duration) { env.clock.SetTime(env.clock.Now().Add(d)) }
 
 func existing(fip *model.FloatingIP) *model.LoadBalancer { return &model.LoadBalancer{FloatingIP: fip} }
 

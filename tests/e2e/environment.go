@@ -16,8 +16,8 @@ import (
 // heartbeat is often enough for a cluster that soon takes silent nodes for dead.
 const heartbeat = 2 * time.Second
 
-// World is a cluster on a cloud.
-type World struct {
+// Environment is a cluster on a cloud.
+type Environment struct {
 	*cluster.Cluster
 	Cloud    Cloud
 	Provider string
@@ -28,9 +28,9 @@ type World struct {
 	elsewhere atomic.Bool // the machines are where nothing of theirs can answer
 }
 
-// StartWorld starts a cluster without nodes. The recorder may be nil.
-func StartWorld(ctx context.Context, cloud Cloud, provider string, recorder *Recorder, logf func(string, ...any)) (*World, error) {
-	w := &World{Cloud: cloud, Provider: provider, recorder: recorder, activity: &activity{look: cloud.API().fingerprint}}
+// Start starts a cluster without nodes. The recorder may be nil.
+func Start(ctx context.Context, cloud Cloud, provider string, recorder *Recorder, logf func(string, ...any)) (*Environment, error) {
+	env := &Environment{Cloud: cloud, Provider: provider, recorder: recorder, activity: &activity{look: cloud.API().fingerprint}}
 	// Nodes that are silent are found out soon.
 	manager := []string{"--node-monitor-grace-period=10s", "--node-monitor-period=1s"}
 	if cloud.SubnetV6() == "" {
@@ -38,8 +38,8 @@ func StartWorld(ctx context.Context, cloud Cloud, provider string, recorder *Rec
 		manager = append(manager, "--cluster-cidr="+family)
 	}
 	var err error
-	w.Cluster, err = cluster.Start(ctx, cluster.Options{
-		CloudConf:    w.cloudConf(""),
+	env.Cluster, err = cluster.Start(ctx, cluster.Options{
+		CloudConf:    env.cloudConf(""),
 		KubeProxy:    cloud.KubeProxy(),
 		ControlPlane: controlplane.Options{ControllerManagerArgs: manager},
 		CCMArgs: []string{
@@ -55,60 +55,60 @@ func StartWorld(ctx context.Context, cloud Cloud, provider string, recorder *Rec
 	if err != nil {
 		return nil, err
 	}
-	if err := w.StartCCM(ctx); err != nil {
-		return nil, errors.Join(err, w.Stop())
+	if err := env.StartCCM(ctx); err != nil {
+		return nil, errors.Join(err, env.Stop())
 	}
-	return w, nil
+	return env, nil
 }
 
 // cloudConf adds keys to the section [LoadBalancer].
-func (w *World) cloudConf(keys string) string {
+func (env *Environment) cloudConf(keys string) string {
 	method := ""
-	if w.Provider == "ovn" {
+	if env.Provider == "ovn" {
 		method = "lb-method=SOURCE_IP_PORT\n"
 	}
-	conf := fmt.Sprintf("%s\nlb-provider=%s\n%sdrift-interval=15s\ndeny-annotations=\n%s", w.Cloud.CloudConf(), w.Provider, method, keys)
-	if w.recorder != nil {
-		conf += "\n[Global]\nauth-url=" + w.recorder.AuthURL() + "\n"
+	conf := fmt.Sprintf("%s\nlb-provider=%s\n%sdrift-interval=15s\ndeny-annotations=\n%s", env.Cloud.CloudConf(), env.Provider, method, keys)
+	if env.recorder != nil {
+		conf += "\n[Global]\nauth-url=" + env.recorder.AuthURL() + "\n"
 	}
 	return conf
 }
 
 // RestartWith starts the controller anew with more keys in [LoadBalancer].
-func (w *World) RestartWith(ctx context.Context, keys string) error {
-	w.StopCCM()
-	if err := w.Configure(w.cloudConf(keys)); err != nil {
+func (env *Environment) RestartWith(ctx context.Context, keys string) error {
+	env.StopCCM()
+	if err := env.Configure(env.cloudConf(keys)); err != nil {
 		return err
 	}
-	return w.StartCCM(ctx)
+	return env.StartCCM(ctx)
 }
 
 // AddNode adds a server and the node that runs on it, and returns when the cloud
 // controller manager has initialized it.
-func (w *World) AddNode(ctx context.Context, name string) error {
-	ctx, cancel := w.patient(ctx, w.Cloud.Patience())
+func (env *Environment) AddNode(ctx context.Context, name string) error {
+	ctx, cancel := env.patient(ctx, env.Cloud.Patience())
 	defer cancel()
-	if err := w.addNode(ctx, name); err != nil {
+	if err := env.addNode(ctx, name); err != nil {
 		return fmt.Errorf("add node %s: %w", name, err)
 	}
 	return nil
 }
 
-func (w *World) addNode(ctx context.Context, name string) error {
-	machine, err := w.Cloud.AddMachine(ctx, name)
+func (env *Environment) addNode(ctx context.Context, name string) error {
+	machine, err := env.Cloud.AddMachine(ctx, name)
 	if err != nil {
 		return err
 	}
 	options := node.Options{Name: name, Address: machine.Addresses[0], Namespace: machine.Namespace, Elsewhere: machine.Elsewhere, Heartbeat: heartbeat}
-	if w.Cloud.Prefix() != "" { // nobody could tell by the name
+	if env.Cloud.Prefix() != "" { // nobody could tell by the name
 		options.ProviderID = "openstack:///" + machine.ServerID
 	}
-	w.elsewhere.Store(machine.Elsewhere)
+	env.elsewhere.Store(machine.Elsewhere)
 	if len(machine.Addresses) > 1 {
 		options.Second = machine.Addresses[1]
 	}
-	if err := w.StartNode(ctx, options); err != nil {
+	if err := env.StartNode(ctx, options); err != nil {
 		return err
 	}
-	return w.await(ctx, func(ctx context.Context) error { return cluster.Initialized(ctx, w.Client(), name) })
+	return env.await(ctx, func(ctx context.Context) error { return cluster.Initialized(ctx, env.Client(), name) })
 }

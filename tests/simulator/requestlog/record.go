@@ -1,4 +1,4 @@
-package books
+package requestlog
 
 import (
 	"bufio"
@@ -13,27 +13,27 @@ import (
 // Record is the middleware: it notes what next answers, also when next closes
 // the connection, by itself or by panicking with http.ErrAbortHandler. A client
 // that has seen the end of its answer, or of its connection, finds the request
-// in the books.
-func (b *Books) Record(next http.Handler) http.Handler {
+// in the request log.
+func (l *Log) Record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.RequestURI()
-		target := b.target(r.URL.Path)
-		project := b.enter(r.Header.Get("X-Auth-Token"))
-		provider := b.provider(target)
+		target := l.target(r.URL.Path)
+		project := l.enter(r.Header.Get("X-Auth-Token"))
+		provider := l.provider(target)
 		in := &countingBody{ReadCloser: r.Body}
 		r.Body = in
 		out := &recorder{ResponseWriter: w, method: r.Method}
 		out.end = sync.OnceFunc(func() {
 			if target == "" {
-				target = b.fromAnswer(r, out)
-				provider = b.provider(target)
+				target = l.fromAnswer(r, out)
+				provider = l.provider(target)
 			}
-			b.add(Request{
+			l.add(Request{
 				Method: r.Method, Route: Route(r.URL.Path), Path: path, Status: out.status,
 				LoadBalancerID: target, Provider: provider, ProjectID: project,
-				Mentions: b.mention(r, in, out, target), RequestBytes: in.count, Bytes: out.count,
+				Mentions: l.mention(r, in, out, target), RequestBytes: in.count, Bytes: out.count,
 			})
-			b.leave(project)
+			l.leave(project)
 		})
 		finished := false
 		defer func() {
@@ -57,7 +57,7 @@ type recorder struct {
 	method        string
 	status, count int
 	text          bytes.Buffer
-	// end books the request, once. It comes before anything by which the client
+	// end logs the request, once. It comes before anything by which the client
 	// can tell that there is no more to come.
 	end func()
 }

@@ -1,4 +1,4 @@
-package books_test
+package requestlog_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 const (
@@ -19,16 +19,16 @@ const (
 	root   = "/load-balancer/v2.0/lbaas"
 )
 
-// cloud is a service that makes one load balancer and one floating IP, behind books.
-func cloud(t *testing.T, provider string) (*books.Books, func(method, path, body string)) {
+// cloud is a service that makes one load balancer and one floating IP, behind a log.
+func cloud(t *testing.T, provider string) (*requestlog.Log, func(method, path, body string)) {
 	t.Helper()
-	kept := books.New(func(kind, id string) string {
+	kept := requestlog.New(func(kind, id string) string {
 		if kind == "pools" && id == poolID {
 			return lbID
 		}
 		return ""
 	})
-	kept.Learn(books.Facts{Project: func(token string) string { return token }})
+	kept.Learn(requestlog.Facts{Project: func(token string) string { return token }})
 	handler := kept.Record(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		switch {
@@ -53,7 +53,7 @@ func cloud(t *testing.T, provider string) (*books.Books, func(method, path, body
 	}
 }
 
-func TestEachAcceptedChangeBelowAnAmphoraIsAReload(t *testing.T) {
+func TestLog_CountsAcceptedChangesBelowAmphoraAsReloads(t *testing.T) {
 	t.Parallel()
 	for provider, want := range map[string]int{"amphora": 2, "octavia": 2, "ovn": 0} {
 		kept, send := cloud(t, provider)
@@ -69,7 +69,7 @@ func TestEachAcceptedChangeBelowAnAmphoraIsAReload(t *testing.T) {
 	}
 }
 
-func TestRequestsAreAttributedByNameDescriptionAndTags(t *testing.T) {
+func TestLog_AttributesRequestsByNameDescriptionAndTags(t *testing.T) {
 	t.Parallel()
 	kept, send := cloud(t, "amphora")
 	send(http.MethodPost, root+"/loadbalancers", `{"loadbalancer": {"name": "kube_service_c_ns_web", "tags": ["uid-1"]}}`)
@@ -79,32 +79,32 @@ func TestRequestsAreAttributedByNameDescriptionAndTags(t *testing.T) {
 	send(http.MethodDelete, "/network/v2.0/floatingips/"+fipID, "")
 	send(http.MethodGet, root+"/loadbalancers", "")
 	for text, want := range map[string]int{"uid-1": 3, "kube_service_c_ns_web": 3, "uid-2": 2, "uid-3": 0} {
-		if got := kept.Total(books.About(text)).Count; got != want {
+		if got := kept.Total(requestlog.About(text)).Count; got != want {
 			t.Errorf("%d requests about %s, want %d", got, text, want)
 		}
 	}
 	kept.Reset()
 	send(http.MethodDelete, root+"/loadbalancers/"+lbID, "")
-	if got := kept.Total(books.About("uid-1"), books.Writes()).Count; got != 1 {
+	if got := kept.Total(requestlog.About("uid-1"), requestlog.Writes()).Count; got != 1 {
 		t.Errorf("after a reset %d requests about uid-1, want 1", got)
 	}
 }
 
-func TestTotalsSumUpBytes(t *testing.T) {
+func TestLog_SumsUpBytes(t *testing.T) {
 	t.Parallel()
 	kept, send := cloud(t, "amphora")
 	send(http.MethodPost, "/network/v2.0/floatingips", `{}`)
 	send(http.MethodPost, "/network/v2.0/floatingips", `{"refuse": 1}`)
-	all, refused := kept.Total(), kept.Total(books.Status(http.StatusConflict))
+	all, refused := kept.Total(), kept.Total(requestlog.Status(http.StatusConflict))
 	if all.Count != 2 || all.RequestBytes != 15 || all.Bytes == 0 || refused.Count != 1 || refused.RequestBytes != 13 {
 		t.Errorf("all %+v, refused %+v", all, refused)
 	}
 }
 
-func TestRequestsAtTheSameTimeAreCounted(t *testing.T) {
+func TestLog_CountsRequestsAtTheSameTime(t *testing.T) {
 	t.Parallel()
-	kept := books.New(nil)
-	kept.Learn(books.Facts{Project: func(token string) string { return token }})
+	kept := requestlog.New(nil)
+	kept.Learn(requestlog.Facts{Project: func(token string) string { return token }})
 	inside, leave := make(chan bool), make(chan bool)
 	handler := kept.Record(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		inside <- true

@@ -22,8 +22,8 @@ const project = "0123456789abcdef0123456789abcdef"
 
 const lbaas = "/v2.0/lbaas/"
 
-// world is an Octavia on a fake clock with a Neutron of one network.
-type world struct {
+// environment is an Octavia on a fake clock with a Neutron of one network.
+type environment struct {
 	*octavia.Octavia
 	t       *testing.T
 	clock   *clocktesting.FakeClock
@@ -33,25 +33,25 @@ type world struct {
 	caller  keystone.Caller
 }
 
-func newWorld(t *testing.T, options octavia.Options) *world {
+func newEnvironment(t *testing.T, options octavia.Options) *environment {
 	t.Helper()
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 8, 1, 12, 0, 0, 5000, time.UTC))}
-	w.network = neutron.New(neutron.Options{Clock: w.clock})
-	net := w.network.AddNetwork(neutron.NetworkSpec{Name: "net", ProjectID: project})
-	w.subnet = w.addSubnet(neutron.SubnetSpec{Name: "v4", NetworkID: net.ID, CIDR: "10.6.0.0/16"})
-	w.subnet6 = w.addSubnet(neutron.SubnetSpec{Name: "v6", NetworkID: net.ID, CIDR: "fd00:6::/64", AddressMode: "dhcpv6-stateful"})
-	w.caller = keystone.Caller{ProjectID: project, Roles: []string{"member", "load-balancer_member"}}
-	options.Clock, options.Network = w.clock, w.network
-	w.Octavia = octavia.New(options)
-	t.Cleanup(w.Close)
-	return w
+	env := &environment{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 8, 1, 12, 0, 0, 5000, time.UTC))}
+	env.network = neutron.New(neutron.Options{Clock: env.clock})
+	net := env.network.AddNetwork(neutron.NetworkSpec{Name: "net", ProjectID: project})
+	env.subnet = env.addSubnet(neutron.SubnetSpec{Name: "v4", NetworkID: net.ID, CIDR: "10.6.0.0/16"})
+	env.subnet6 = env.addSubnet(neutron.SubnetSpec{Name: "v6", NetworkID: net.ID, CIDR: "fd00:6::/64", AddressMode: "dhcpv6-stateful"})
+	env.caller = keystone.Caller{ProjectID: project, Roles: []string{"member", "load-balancer_member"}}
+	options.Clock, options.Network = env.clock, env.network
+	env.Octavia = octavia.New(options)
+	t.Cleanup(env.Close)
+	return env
 }
 
-func (w *world) addSubnet(spec neutron.SubnetSpec) neutron.Subnet {
-	w.t.Helper()
-	subnet, err := w.network.AddSubnet(spec)
+func (env *environment) addSubnet(spec neutron.SubnetSpec) neutron.Subnet {
+	env.t.Helper()
+	subnet, err := env.network.AddSubnet(spec)
 	if err != nil {
-		w.t.Fatal(err)
+		env.t.Fatal(err)
 	}
 	return subnet
 }
@@ -66,13 +66,13 @@ type answer struct {
 }
 
 // call sends a request. A body that is no string is sent as JSON.
-func (w *world) call(method, path string, body any) answer {
-	w.t.Helper()
+func (env *environment) call(method, path string, body any) answer {
+	env.t.Helper()
 	text, is := body.(string)
 	if !is && body != nil {
 		encoded, err := json.Marshal(body)
 		if err != nil {
-			w.t.Fatal(err)
+			env.t.Fatal(err)
 		}
 		text = string(encoded)
 	}
@@ -81,7 +81,7 @@ func (w *world) call(method, path string, body any) answer {
 	}
 	request := httptest.NewRequest(method, path, strings.NewReader(text))
 	recorded := httptest.NewRecorder()
-	w.ServeHTTP(recorded, request.WithContext(keystone.WithCaller(request.Context(), w.caller)))
+	env.ServeHTTP(recorded, request.WithContext(keystone.WithCaller(request.Context(), env.caller)))
 	got := answer{status: recorded.Code, text: recorded.Body.String(), header: recorded.Header()}
 	if json.Unmarshal(recorded.Body.Bytes(), &got.json) == nil {
 		got.fault, _ = got.json["faultstring"].(string)
@@ -90,11 +90,11 @@ func (w *world) call(method, path string, body any) answer {
 }
 
 // must wants the status and returns the object in the answer.
-func (w *world) must(status int, method, path string, body any) map[string]any {
-	w.t.Helper()
-	got := w.call(method, path, body)
+func (env *environment) must(status int, method, path string, body any) map[string]any {
+	env.t.Helper()
+	got := env.call(method, path, body)
 	if got.status != status {
-		w.t.Fatalf("%s %s %.300v: %d, want %d: %.300s", method, path, body, got.status, status, got.text)
+		env.t.Fatalf("%s %s %.300v: %d, want %d: %.300s", method, path, body, got.status, status, got.text)
 	}
 	for _, value := range got.json {
 		if object, is := value.(map[string]any); is {
@@ -105,42 +105,42 @@ func (w *world) must(status int, method, path string, body any) map[string]any {
 }
 
 // refused wants the status and a text in the error.
-func (w *world) refused(status int, text, method, path string, body any) {
-	w.t.Helper()
-	got := w.call(method, path, body)
+func (env *environment) refused(status int, text, method, path string, body any) {
+	env.t.Helper()
+	got := env.call(method, path, body)
 	if got.status != status || !strings.Contains(got.text, text) {
-		w.t.Errorf("%s %s %v: %d %s\nwant %d with %q", method, path, body, got.status, got.text, status, text)
+		env.t.Errorf("%s %s %v: %d %s\nwant %d with %q", method, path, body, got.status, got.text, status, text)
 	}
 }
 
-func (w *world) get(path string) map[string]any {
-	w.t.Helper()
-	return w.must(http.StatusOK, http.MethodGet, path, nil)
+func (env *environment) get(path string) map[string]any {
+	env.t.Helper()
+	return env.must(http.StatusOK, http.MethodGet, path, nil)
 }
 
 // status of the object at the path.
-func (w *world) status(path string) string {
-	w.t.Helper()
-	return w.get(path)["provisioning_status"].(string)
+func (env *environment) status(path string) string {
+	env.t.Helper()
+	return env.get(path)["provisioning_status"].(string)
 }
 
-func (w *world) wantStatus(path, status string) {
-	w.t.Helper()
-	if got := w.status(path); got != status {
-		w.t.Fatalf("%s is %s, want %s", path, got, status)
+func (env *environment) wantStatus(path, status string) {
+	env.t.Helper()
+	if got := env.status(path); got != status {
+		env.t.Fatalf("%s is %s, want %s", path, got, status)
 	}
 }
 
 type object = map[string]any
 
 // balancer is the body of a full create: for each provider what it can do.
-func (w *world) balancer(provider string, more object) object {
+func (env *environment) balancer(provider string, more object) object {
 	algorithm := "ROUND_ROBIN"
 	if provider == octavia.ProviderOVN {
 		algorithm = "SOURCE_IP_PORT"
 	}
 	body := object{
-		"name": "lb", "provider": provider, "vip_subnet_id": w.subnet.ID, "tags": []string{"a", "b"},
+		"name": "lb", "provider": provider, "vip_subnet_id": env.subnet.ID, "tags": []string{"a", "b"},
 		"listeners": []object{{
 			"name": "listener", "protocol": "TCP", "protocol_port": 80,
 			"default_pool": object{
@@ -160,10 +160,10 @@ func (w *world) balancer(provider string, more object) object {
 type made struct{ id, listener, pool, monitor, port string }
 
 // create makes a load balancer and lets it become ACTIVE.
-func (w *world) create(provider string) made {
-	w.t.Helper()
-	lb := w.must(http.StatusCreated, http.MethodPost, "loadbalancers", w.balancer(provider, nil))
-	w.clock.Step(time.Hour)
+func (env *environment) create(provider string) made {
+	env.t.Helper()
+	lb := env.must(http.StatusCreated, http.MethodPost, "loadbalancers", env.balancer(provider, nil))
+	env.clock.Step(time.Hour)
 	pool := lb["pools"].([]any)[0].(object)
 	return made{
 		id: lb["id"].(string), port: lb["vip_port_id"].(string), pool: pool["id"].(string),

@@ -26,9 +26,9 @@ const (
 	nobody  = "deadbeef-dead-beef-dead-beefdeadbeef" // the ID of nothing
 )
 
-// world is a Neutron behind HTTP with an external network, a tenant network
+// environment is a Neutron behind HTTP with an external network, a tenant network
 // with both IP versions and a router between them.
-type world struct {
+type environment struct {
 	*neutron.Neutron
 	t      *testing.T
 	clock  *testingclock.FakePassiveClock
@@ -39,124 +39,124 @@ type world struct {
 	router                      neutron.Router
 }
 
-func newWorld(t *testing.T, options neutron.Options) *world {
+func newEnvironment(t *testing.T, options neutron.Options) *environment {
 	t.Helper()
-	w := &world{t: t, clock: testingclock.NewFakePassiveClock(time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC))}
-	options.Clock = w.clock
-	w.Neutron = neutron.New(options)
-	w.external = w.AddNetwork(neutron.NetworkSpec{ProjectID: admin, Name: "ext-net", External: true})
-	w.outside = w.addSubnet(neutron.SubnetSpec{
-		NetworkID: w.external.ID, Name: "ext-subnet", CIDR: "172.24.4.0/22",
+	env := &environment{t: t, clock: testingclock.NewFakePassiveClock(time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC))}
+	options.Clock = env.clock
+	env.Neutron = neutron.New(options)
+	env.external = env.AddNetwork(neutron.NetworkSpec{ProjectID: admin, Name: "ext-net", External: true})
+	env.outside = env.addSubnet(neutron.SubnetSpec{
+		NetworkID: env.external.ID, Name: "ext-subnet", CIDR: "172.24.4.0/22",
 		Pools: []neutron.AddressRange{{Start: "172.24.5.10", End: "172.24.5.15"}},
 	})
-	w.inside = w.AddNetwork(neutron.NetworkSpec{ProjectID: project, Name: "k8s-net"})
-	w.subnet = w.addSubnet(neutron.SubnetSpec{NetworkID: w.inside.ID, Name: "k8s-subnet", CIDR: "10.6.0.0/16"})
-	w.subnetIPv6 = w.addSubnet(neutron.SubnetSpec{
-		NetworkID: w.inside.ID, Name: "k8s-subnet6", CIDR: "fd00:6::/64", AddressMode: "dhcpv6-stateful",
+	env.inside = env.AddNetwork(neutron.NetworkSpec{ProjectID: project, Name: "k8s-net"})
+	env.subnet = env.addSubnet(neutron.SubnetSpec{NetworkID: env.inside.ID, Name: "k8s-subnet", CIDR: "10.6.0.0/16"})
+	env.subnetIPv6 = env.addSubnet(neutron.SubnetSpec{
+		NetworkID: env.inside.ID, Name: "k8s-subnet6", CIDR: "fd00:6::/64", AddressMode: "dhcpv6-stateful",
 	})
-	router, err := w.AddRouter(neutron.RouterSpec{
-		ProjectID: project, Name: "k8s-router", ExternalNetworkID: w.external.ID, SubnetIDs: []string{w.subnet.ID, w.subnetIPv6.ID},
+	router, err := env.AddRouter(neutron.RouterSpec{
+		ProjectID: project, Name: "k8s-router", ExternalNetworkID: env.external.ID, SubnetIDs: []string{env.subnet.ID, env.subnetIPv6.ID},
 	})
 	must(t, err)
-	w.router = router
+	env.router = router
 
 	// The token of the tests is the project and the roles themselves.
 	handler := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		id, roles, _ := strings.Cut(r.Header.Get("X-Auth-Token"), " ")
 		caller := keystone.Caller{UserID: "user", ProjectID: id, Roles: strings.Fields(roles)}
-		w.ServeHTTP(rw, r.WithContext(keystone.WithCaller(r.Context(), caller)))
+		env.ServeHTTP(rw, r.WithContext(keystone.WithCaller(r.Context(), caller)))
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/network/", http.StripPrefix("/network", handler))
-	w.server = httptest.NewServer(mux)
-	t.Cleanup(w.server.Close)
-	return w
+	env.server = httptest.NewServer(mux)
+	t.Cleanup(env.server.Close)
+	return env
 }
 
-func (w *world) addSubnet(spec neutron.SubnetSpec) neutron.Subnet {
-	w.t.Helper()
-	subnet, err := w.AddSubnet(spec)
-	must(w.t, err)
+func (env *environment) addSubnet(spec neutron.SubnetSpec) neutron.Subnet {
+	env.t.Helper()
+	subnet, err := env.AddSubnet(spec)
+	must(env.t, err)
 	return subnet
 }
 
 // client is gophercloud's client of the network service.
-func (w *world) client(projectID string, roles ...string) *gophercloud.ServiceClient {
-	provider := &gophercloud.ProviderClient{HTTPClient: *w.server.Client()}
+func (env *environment) client(projectID string, roles ...string) *gophercloud.ServiceClient {
+	provider := &gophercloud.ProviderClient{HTTPClient: *env.server.Client()}
 	provider.UseTokenLock()
 	provider.SetToken(strings.Join(append([]string{projectID}, roles...), " "))
 	return &gophercloud.ServiceClient{
-		ProviderClient: provider, Endpoint: w.server.URL + "/network/", ResourceBase: w.server.URL + "/network/v2.0/", Type: "network",
+		ProviderClient: provider, Endpoint: env.server.URL + "/network/", ResourceBase: env.server.URL + "/network/v2.0/", Type: "network",
 	}
 }
 
-func (w *world) member() *gophercloud.ServiceClient { return w.client(project, "member") }
+func (env *environment) member() *gophercloud.ServiceClient { return env.client(project, "member") }
 
 // call sends one request as a member of the project and returns the answer.
-func (w *world) call(method, path string, body any, headers ...string) (int, map[string]any) {
-	w.t.Helper()
+func (env *environment) call(method, path string, body any, headers ...string) (int, map[string]any) {
+	env.t.Helper()
 	encoded, err := json.Marshal(body)
-	must(w.t, err)
+	must(env.t, err)
 	if body == nil {
 		encoded = nil
 	}
-	request, err := http.NewRequestWithContext(w.t.Context(), method, w.server.URL+"/network"+path, bytes.NewReader(encoded))
-	must(w.t, err)
+	request, err := http.NewRequestWithContext(env.t.Context(), method, env.server.URL+"/network"+path, bytes.NewReader(encoded))
+	must(env.t, err)
 	request.Header.Set("X-Auth-Token", project+" member")
 	for i := 0; i+1 < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	response, err := w.server.Client().Do(request)
-	must(w.t, err)
+	response, err := env.server.Client().Do(request)
+	must(env.t, err)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	must(w.t, err)
+	must(env.t, err)
 	answer := map[string]any{}
 	if len(text) > 0 {
-		must(w.t, json.Unmarshal(text, &answer))
+		must(env.t, json.Unmarshal(text, &answer))
 	}
 	return response.StatusCode, answer
 }
 
 // text sends a request whose answer is no JSON.
-func (w *world) text(method, path string) (int, string) {
-	w.t.Helper()
-	request, err := http.NewRequestWithContext(w.t.Context(), method, w.server.URL+"/network"+path, nil)
-	must(w.t, err)
+func (env *environment) text(method, path string) (int, string) {
+	env.t.Helper()
+	request, err := http.NewRequestWithContext(env.t.Context(), method, env.server.URL+"/network"+path, nil)
+	must(env.t, err)
 	request.Header.Set("X-Auth-Token", project+" member")
-	response, err := w.server.Client().Do(request)
-	must(w.t, err)
+	response, err := env.server.Client().Do(request)
+	must(env.t, err)
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	must(w.t, err)
+	must(env.t, err)
 	return response.StatusCode, string(text)
 }
 
 // refused checks that a request is answered with this status and error type.
-func (w *world) refused(method, path string, body any, status int, kind string) string {
-	w.t.Helper()
-	code, answer := w.call(method, path, body)
+func (env *environment) refused(method, path string, body any, status int, kind string) string {
+	env.t.Helper()
+	code, answer := env.call(method, path, body)
 	refusal, _ := answer["NeutronError"].(map[string]any)
 	if code != status || refusal["type"] != kind {
-		w.t.Errorf("%s %s answered %d %v, want %d %s", method, path, code, answer, status, kind)
+		env.t.Errorf("%s %s answered %d %v, want %d %s", method, path, code, answer, status, kind)
 	}
 	if _, ok := refusal["detail"]; !ok {
-		w.t.Errorf("%s %s: the error has no detail: %v", method, path, answer)
+		env.t.Errorf("%s %s: the error has no detail: %v", method, path, answer)
 	}
 	message, _ := refusal["message"].(string)
 	return message
 }
 
-func (w *world) port(spec neutron.PortSpec) neutron.Port {
-	w.t.Helper()
+func (env *environment) port(spec neutron.PortSpec) neutron.Port {
+	env.t.Helper()
 	if spec.ProjectID == "" {
 		spec.ProjectID = project
 	}
 	if spec.NetworkID == "" && spec.SubnetID == "" {
-		spec.NetworkID = w.inside.ID
+		spec.NetworkID = env.inside.ID
 	}
-	port, err := w.CreatePort(spec)
-	must(w.t, err)
+	port, err := env.CreatePort(spec)
+	must(env.t, err)
 	return port
 }
 

@@ -16,29 +16,28 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/books"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 const lbaas = "/load-balancer/v2.0/lbaas/"
 
-// world is a simulated cloud and an observer of it.
-type world struct {
-	t        *testing.T
-	cloud    *simulator.Cloud
+// environment is a simulated cloud and an observer of it.
+type environment struct {
+	*simulated.Environment
 	session  *openstack.Session
 	observer *observe.Observer
 }
 
-func newWorld(t *testing.T, release string) *world {
+func newEnvironment(t *testing.T, release string) *environment {
 	t.Helper()
-	cloud, conf := simulated.Cloud(t, simulator.Options{Release: release})
-	session := simulated.SignIn(t, conf, openstack.SessionOptions{
+	simulation := simulated.New(t, simulator.Options{Release: release})
+	session := simulation.SignIn(openstack.SessionOptions{
 		Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
 	})
 	if _, err := session.LoadBalancerVersion(t.Context()); err != nil { // as at start-up
 		t.Fatal(err)
 	}
-	return &world{t: t, cloud: cloud, session: session, observer: &observe.Observer{
+	return &environment{Environment: simulation, session: session, observer: &observe.Observer{
 		Octavia: session.Octavia(), Neutron: session.Neutron(), Version: session.LoadBalancerVersion,
 	}}
 }
@@ -57,63 +56,55 @@ func another() ownership.Identity {
 }
 
 // balancer makes a load balancer. Without an address the cloud chooses one.
-func (w *world) balancer(name, description string, tags []string, changes ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
-	w.t.Helper()
-	opts := loadbalancers.CreateOpts{Name: name, Description: description, Tags: tags, VipSubnetID: w.cloud.Subnet.ID}
+func (env *environment) balancer(name, description string, tags []string, changes ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
+	env.T.Helper()
+	opts := loadbalancers.CreateOpts{Name: name, Description: description, Tags: tags, VipSubnetID: env.Cloud.Subnet.ID}
 	for _, change := range changes {
 		change(&opts)
 	}
-	made, err := w.session.Octavia().CreateLoadBalancer(w.t.Context(), opts)
+	made, err := env.session.Octavia().CreateLoadBalancer(env.T.Context(), opts)
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	w.settle()
+	env.Settle()
 	return made
 }
 
 // ours makes the load balancer of an identity, as this controller does.
-func (w *world) ours(id ownership.Identity, changes ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
-	w.t.Helper()
-	return w.balancer(id.Name(), id.Description(), id.Tags(), changes...)
+func (env *environment) ours(id ownership.Identity, changes ...func(*loadbalancers.CreateOpts)) *octavia.LoadBalancer {
+	env.T.Helper()
+	return env.balancer(id.Name(), id.Description(), id.Tags(), changes...)
 }
 
 // legacy makes one as cloud-provider-openstack does.
-func (w *world) legacy(id ownership.Identity) *octavia.LoadBalancer {
-	w.t.Helper()
-	return w.balancer(id.Name(), id.Description(), []string{id.Name()})
-}
-
-// settle waits until the cloud has done everything.
-func (w *world) settle() {
-	w.t.Helper()
-	if err := w.cloud.WaitSettled(w.t.Context()); err != nil {
-		w.t.Fatal(err)
-	}
+func (env *environment) legacy(id ownership.Identity) *octavia.LoadBalancer {
+	env.T.Helper()
+	return env.balancer(id.Name(), id.Description(), []string{id.Name()})
 }
 
 // floatingIP makes a floating IP, on a port unless that is empty.
-func (w *world) floatingIP(description, portID string) *floatingips.FloatingIP {
-	w.t.Helper()
-	fip, err := w.session.Neutron().CreateFloatingIP(w.t.Context(), floatingips.CreateOpts{
-		FloatingNetworkID: w.cloud.ExternalNetwork.ID, Description: description, PortID: portID,
+func (env *environment) floatingIP(description, portID string) *floatingips.FloatingIP {
+	env.T.Helper()
+	fip, err := env.session.Neutron().CreateFloatingIP(env.T.Context(), floatingips.CreateOpts{
+		FloatingNetworkID: env.Cloud.ExternalNetwork.ID, Description: description, PortID: portID,
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
 	return fip
 }
 
 // place is where the load balancers of this cluster can be.
-func (w *world) place(context.Context) (ownership.Place, error) {
-	return ownership.Place{Subnets: []string{w.cloud.Subnet.ID}}, nil
+func (env *environment) place(context.Context) (ownership.Place, error) {
+	return ownership.Place{Subnets: []string{env.Cloud.Subnet.ID}}, nil
 }
 
 // find gives the IDs that Find finds.
-func (w *world) find(id ownership.Identity, hints observe.Hints) ([]string, error) {
+func (env *environment) find(id ownership.Identity, hints observe.Hints) ([]string, error) {
 	if hints.Place == nil {
-		hints.Place = w.place
+		hints.Place = env.place
 	}
-	found, err := w.observer.Find(w.t.Context(), id, hints)
+	found, err := env.observer.Find(env.T.Context(), id, hints)
 	var ids []string
 	for _, lb := range found.LoadBalancers {
 		ids = append(ids, lb.ID)
@@ -122,24 +113,24 @@ func (w *world) find(id ownership.Identity, hints observe.Hints) ([]string, erro
 }
 
 // foreignListener adds a listener without a pool, as somebody else would.
-func (w *world) foreignListener(lbID string, port int) string {
-	w.t.Helper()
-	made, err := w.session.Octavia().CreateListener(w.t.Context(), listeners.CreateOpts{
+func (env *environment) foreignListener(lbID string, port int) string {
+	env.T.Helper()
+	made, err := env.session.Octavia().CreateListener(env.T.Context(), listeners.CreateOpts{
 		LoadbalancerID: lbID, Name: "somebody's", Protocol: listeners.ProtocolTCP, ProtocolPort: port,
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		env.T.Fatal(err)
 	}
-	w.settle()
+	env.Settle()
 	return made.ID
 }
 
 // reads gives the routes that were read since the last reset, and resets.
-func (w *world) reads() map[string]int {
+func (env *environment) reads() map[string]int {
 	routes := map[string]int{}
-	for _, r := range w.cloud.Books.Requests(books.Reads()) {
+	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Reads()) {
 		routes[r.Route]++
 	}
-	w.cloud.Books.Reset()
+	env.Cloud.RequestLog.Reset()
 	return routes
 }

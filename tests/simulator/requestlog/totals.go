@@ -1,4 +1,4 @@
-package books
+package requestlog
 
 import (
 	"encoding/json"
@@ -15,9 +15,9 @@ type Total struct {
 }
 
 // Total sums up all requests that pass every filter.
-func (b *Books) Total(filters ...Filter) Total {
+func (l *Log) Total(filters ...Filter) Total {
 	var total Total
-	for _, request := range b.Requests(filters...) {
+	for _, request := range l.Requests(filters...) {
 		total.Count++
 		total.RequestBytes += request.RequestBytes
 		total.Bytes += request.Bytes
@@ -42,14 +42,14 @@ func About(text string) Filter {
 // Reloads is how often the haproxy of a load balancer had to load a new
 // configuration: once for each change of something below it that was accepted,
 // whatever it changed. Providers other than amphora have none.
-func (b *Books) Reloads(loadBalancerID string) int {
-	return len(b.Requests(LoadBalancer(loadBalancerID), reload))
+func (l *Log) Reloads(loadBalancerID string) int {
+	return len(l.Requests(LoadBalancer(loadBalancerID), reload))
 }
 
 // ReloadsByLoadBalancer are the reloads of each that had any.
-func (b *Books) ReloadsByLoadBalancer() map[string]int {
+func (l *Log) ReloadsByLoadBalancer() map[string]int {
 	reloads := map[string]int{}
-	for _, request := range b.Requests(reload) {
+	for _, request := range l.Requests(reload) {
 		reloads[request.LoadBalancerID]++
 	}
 	return reloads
@@ -83,65 +83,65 @@ func (c *crowd) enter(project string) {
 
 // MaxConcurrent is how many requests of a project were under way at the same
 // time at most; with an empty ID, how many of all.
-func (b *Books) MaxConcurrent(projectID string) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.crowd.most[projectID]
+func (l *Log) MaxConcurrent(projectID string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.crowd.most[projectID]
 }
 
 // enter finds out whose request it is and counts it in.
-func (b *Books) enter(token string) (project string) {
-	b.mu.Lock()
-	find := b.facts.Project
-	b.mu.Unlock()
+func (l *Log) enter(token string) (project string) {
+	l.mu.Lock()
+	find := l.facts.Project
+	l.mu.Unlock()
 	if find != nil && token != "" {
 		project = find(token)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.crowd.enter("")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.crowd.enter("")
 	if project != "" {
-		b.crowd.enter(project)
+		l.crowd.enter(project)
 	}
 	return project
 }
 
-func (b *Books) leave(project string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.crowd.now[""]--
+func (l *Log) leave(project string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.crowd.now[""]--
 	if project != "" {
-		b.crowd.now[project]--
+		l.crowd.now[project]--
 	}
 }
 
-func (b *Books) provider(loadBalancerID string) string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.providers[loadBalancerID]
+func (l *Log) provider(loadBalancerID string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.providers[loadBalancerID]
 }
 
 // mention adds what a request says to what its object was called before, and
 // returns all of it with what its load balancer is called.
-func (b *Books) mention(r *http.Request, in *countingBody, out *recorder, target string) string {
+func (l *Log) mention(r *http.Request, in *countingBody, out *recorder, target string) string {
 	subject := lastID(r.URL.Path)
 	if out.status == http.StatusCreated && subject == "" {
 		subject = createdID(out.text.Bytes())
 	}
-	said := b.names(in.text.String())
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	all := b.texts[subject]
+	said := l.names(in.text.String())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.texts[subject]
 	for _, name := range said {
 		if !strings.Contains(all, name) && len(all)+len(name) < maxNames {
 			all += name + "\n"
 		}
 	}
 	if subject != "" && len(said) > 0 {
-		b.texts[subject] = all
+		l.texts[subject] = all
 	}
 	if target != "" && target != subject {
-		all += b.texts[target]
+		all += l.texts[target]
 	}
 	return all
 }
@@ -153,9 +153,9 @@ const maxNames = 1 << 13
 const naming = `"(?:name|description)":\s*"((?:[^"\\]|\\.)+)"|"tags":\s*\[([^\]]+)\]`
 
 // names are what a body calls things.
-func (b *Books) names(body string) []string {
+func (l *Log) names(body string) []string {
 	var names []string
-	for _, match := range b.naming.FindAllStringSubmatch(body, -1) {
+	for _, match := range l.naming.FindAllStringSubmatch(body, -1) {
 		names = append(names, match[1]+match[2])
 	}
 	return names
