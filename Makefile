@@ -86,8 +86,8 @@ prove: $(FEATURES) ## Break each feature, and see its tests fail (ROWS=25,31 for
 	@$(FEATURES) prove -rows '$(ROWS)' -jobs $(or $(JOBS),2)
 
 .PHONY: mutate
-mutate: ## Let a tool change the engine, and count what its tests notice (PACKAGES; FILES of each)
-	tests/mutate.sh $(or $(FILES),3) $(or $(PACKAGES),$(addprefix pkg/loadbalancer/,plan observe desire))
+mutate: ## Change the engine in COUNT small ways, sampled by SEED, and see which ones no test notices
+	@$(GO) run ./tests/mutate -seed $(or $(SEED),1) -count $(or $(COUNT),200) $(MUTATE) $(or $(PACKAGES),./pkg/loadbalancer/...)
 
 .PHONY: e2e
 e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD
