@@ -1,0 +1,158 @@
+package goal
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// listed is a Neutron with these floating IPs.
+type listed []floatingips.FloatingIP
+
+func (l listed) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+	return l, nil
+}
+
+func webService() *v1.Service {
+	return &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "u"}}
+}
+
+func webIdentity() ownership.Identity {
+	return ownership.Identity{ClusterName: "rig", ClusterID: "cluster", ServiceUID: "u", Namespace: "shop", Service: "web"}
+}
+
+func TestProvenOwn_IsWhatTagsOrNameAndAnnotationProve(t *testing.T) {
+	t.Parallel()
+	id := webIdentity()
+	theirs := id
+	theirs.ClusterID, theirs.ServiceUID = "another", "v"
+	a := &Asked{in: Inputs{ID: id}}
+	a.in.Settings.LoadBalancer.ID = "named"
+	for name, test := range map[string]struct {
+		lb     snapshot.LoadBalancer
+		proven bool
+	}{
+		"its tags":                     {snapshot.LoadBalancer{ID: "a", Name: id.Name(), Tags: id.Tags()}, true},
+		"another's tags":               {snapshot.LoadBalancer{ID: "named", Name: id.Name(), Tags: theirs.Tags()}, false},
+		"named, and of its name":       {snapshot.LoadBalancer{ID: "named", Name: id.Name()}, true},
+		"named, and of another name":   {snapshot.LoadBalancer{ID: "named", Name: "somebody's"}, false},
+		"of its name, and not named":   {snapshot.LoadBalancer{ID: "a", Name: id.Name()}, false},
+		"nothing of it is the Service": {snapshot.LoadBalancer{ID: "a", Name: "somebody's"}, false},
+	} {
+		if proven := a.provenOwn(test.lb); proven != test.proven {
+			t.Errorf("%s: it is proven: %v", name, proven)
+		}
+	}
+}
+
+func TestFill_TakesATreeOfTheSamePartsOnly(t *testing.T) {
+	t.Parallel()
+	node := func(name string) octavia.NodeStatus { return octavia.NodeStatus{ID: "id of " + name, Name: name} }
+	pool := func(name string) octavia.PoolStatus {
+		return octavia.PoolStatus{NodeStatus: node(name), Monitor: octavia.MonitorStatus{NodeStatus: node("monitor")},
+			Members: []octavia.MemberStatus{{NodeStatus: node("a"), Address: "10.0.0.1", Port: 30080}}}
+	}
+	for name, test := range map[string]struct {
+		change func(*octavia.StatusTree)
+		fits   bool
+	}{
+		"the same":            {func(*octavia.StatusTree) {}, true},
+		"no listener":         {func(tree *octavia.StatusTree) { tree.Listeners = nil }, false},
+		"one more":            {func(tree *octavia.StatusTree) { tree.Listeners = append(tree.Listeners, octavia.ListenerStatus{}) }, false},
+		"another listener":    {func(tree *octavia.StatusTree) { tree.Listeners[0].Name = "x" }, false},
+		"no pool":             {func(tree *octavia.StatusTree) { tree.Listeners[0].Pools = nil }, false},
+		"another pool":        {func(tree *octavia.StatusTree) { tree.Listeners[0].Pools[0].Name = "x" }, false},
+		"a pool more":         {func(tree *octavia.StatusTree) { tree.Listeners[0].Pools = append(tree.Listeners[0].Pools, pool("x")) }, false},
+		"no monitor":          {func(tree *octavia.StatusTree) { tree.Listeners[0].Pools[0].Monitor.ID = "" }, false},
+		"a member elsewhere":  {func(tree *octavia.StatusTree) { tree.Listeners[0].Pools[0].Members[0].Port = 1 }, false},
+		"a member of no name": {func(tree *octavia.StatusTree) { tree.Listeners[0].Pools[0].Members[0].Name = "" }, true},
+	} {
+		monitor := &model.Monitor{Type: "TCP"}
+		lb := &model.LoadBalancer{Listeners: []model.Listener{{Name: "l", Pool: model.Pool{Name: "p", Monitor: monitor, Members: []model.Member{{Port: 30080}}}}}}
+		tree := &octavia.StatusTree{Listeners: []octavia.ListenerStatus{{NodeStatus: node("l"), Pools: []octavia.PoolStatus{pool("p")}}}}
+		test.change(tree)
+		if fits := fill(lb, tree); fits != test.fits {
+			t.Errorf("%s: it fits: %v", name, fits)
+		}
+		if l := lb.Listeners[0]; test.fits && (l.ID != "id of l" || l.Pool.ID != "id of p" || l.Pool.Monitor.ID != "id of monitor" || l.Pool.Members[0].Address != "10.0.0.1") {
+			t.Errorf("%s: filled %+v", name, l)
+		}
+		if monitor.ID != "" {
+			t.Errorf("%s: what is desired has changed", name)
+		}
+	}
+}
+
+func TestEndChange_RemembersTheServicesOwnLoadBalancerOnly(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lb   *model.LoadBalancer
+		want string
+	}{
+		"none":      {nil, "before"},
+		"its own":   {&model.LoadBalancer{ID: "lb"}, "lb"},
+		"without":   {&model.LoadBalancer{}, "before"},
+		"another's": {&model.LoadBalancer{ID: "lb", Shared: &model.Shared{}}, "before"},
+	} {
+		e := &Engine{Store: state.New(clock.RealClock{}, nil)}
+		svc := webService()
+		e.Store.SetLoadBalancerID(svc.UID, "before")
+		e.EndChange(Inputs{Service: svc}, model.Observed{LoadBalancer: test.lb}, nil)
+		if got := e.Store.Get(svc.UID).Made.LoadBalancerID; got != test.want {
+			t.Errorf("%s: remembered %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestNoteRefusal_TellsWhatAStepShows(t *testing.T) {
+	t.Parallel()
+	full := plan.CreateLoadBalancer{LoadBalancer: &model.LoadBalancer{Listeners: make([]model.Listener, 1)}}
+	empty := plan.CreateLoadBalancer{LoadBalancer: &model.LoadBalancer{}}
+	drivers := driver.NewRegistry(driver.Settings{})
+	for i, test := range []struct {
+		step plan.Step
+		want bool // what is refused is news, and can be done without
+	}{
+		{full, true}, {full, false}, {plan.DeletePool{}, false}, {plan.SetMembers{}, true}, {full, false}, {plan.SetMembers{}, false},
+		{empty, false}, {plan.SetMembers{}, false}, {full, true},
+	} {
+		if got := noteRefusal(drivers, "unheard-of", test.step); got != test.want {
+			t.Errorf("refusal %d, of %T: without it: %v", i, test.step, got)
+		}
+	}
+}
+
+func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
+	t.Parallel()
+	id := webIdentity()
+	there := listed{
+		{ID: "owned", Description: id.FloatingIPDescription()}, {ID: "legacy", Description: id.LegacyFloatingIPDescription(), FloatingIP: "203.0.113.7"},
+		{ID: "unpublished", Description: id.LegacyFloatingIPDescription(), FloatingIP: "203.0.113.8"}, {ID: "somebody's"},
+	}
+	svc := webService()
+	e := &Engine{Store: state.New(clock.RealClock{}, nil), Cloud: Cloud{Snapshots: snapshot.New(project{}, there, clock.RealClock{})}}
+	e.Store.RetainFloatingIP(types.NamespacedName{Namespace: "shop", Name: "web"}, "owned")
+	ids, complete, err := e.knownFloatingIPs(t.Context(), svc, id, []string{"203.0.113.7"})
+	if err != nil || !complete || !slices.Equal(ids, []string{"legacy", "owned"}) {
+		t.Errorf("known %v, complete %v, error %v", ids, complete, err)
+	}
+	e.Store.MarkTouched(svc.UID)
+	if _, complete, _ := e.knownFloatingIPs(t.Context(), svc, id, nil); complete {
+		t.Error("after a round began, nobody knows all")
+	}
+}

@@ -1,0 +1,106 @@
+package observe_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+)
+
+// Of two load balancers of a Service, the one with the published address is the first.
+func TestFind_ChoosesAmongTwo(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, "")
+	a, b := env.ours(us()), env.ours(us())
+	for published, want := range map[string][]string{a.VipAddress: {a.ID, b.ID}, b.VipAddress: {b.ID, a.ID}} {
+		found, err := env.find(us(), observe.Hints{Addresses: []string{published}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, found); diff != "" {
+			t.Errorf("%s is published: %s", published, diff)
+		}
+	}
+}
+
+func TestContents_HasInsertedHeadersThatAreOn(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, "")
+	made := env.ours(us(), func(opts *loadbalancers.CreateOpts) {
+		opts.Listeners = []listeners.CreateOpts{{
+			Name: us().ListenerName(0), Protocol: listeners.ProtocolHTTP, ProtocolPort: 80, Tags: us().Tags(),
+			InsertHeaders: map[string]string{"X-Forwarded-Proto": "true", "X-Forwarded-For": "True", "X-Forwarded-Port": "false"},
+		}}
+	})
+	lb := env.contents(made.ID)
+	if diff := cmp.Diff([]string{"X-Forwarded-For", "X-Forwarded-Proto"}, lb.Listeners[0].InsertHeaders); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A floating IP of cloud-provider-openstack's is found by its ID and what was published.
+func TestFloatingIPs_FindsSpareOnesByID(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, "")
+	fip := env.floatingIP(us().LegacyFloatingIPDescription(), "")
+	for _, test := range []struct {
+		ids  []string
+		want int
+	}{{[]string{fip.ID}, 1}, {nil, 0}} {
+		var observed model.Observed
+		if err := env.observer.FloatingIPs(t.Context(), us(), &observed, observe.FloatingIPHints{IDs: test.ids, Published: []string{fip.FloatingIP}}); err != nil {
+			t.Fatal(err)
+		}
+		if len(observed.UnattachedFloatingIPs) != test.want {
+			t.Errorf("with IDs %v: %+v", test.ids, observed.UnattachedFloatingIPs)
+		}
+	}
+}
+
+// Whichever of its requests fails: a floating IP that is not seen would be left behind.
+func TestLeavingFloatingIPs_FailsWithAnyRequest(t *testing.T) {
+	t.Parallel()
+	for request := 1; request <= 3; request++ {
+		env := newEnvironment(t, "")
+		lb := env.contents(env.ours(us()).ID)
+		fip := env.floatingIP("a person's", lb.VIP.PortID)
+		env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/network/v2.0/floatingips", From: request, Status: http.StatusForbidden})
+		err := env.observer.LeavingFloatingIPs(t.Context(), us(), &model.Observed{LoadBalancer: lb}, observe.FloatingIPHints{IDs: []string{fip.ID}})
+		if !apierror.IsForbidden(err) {
+			t.Errorf("request %d: error %v", request, err)
+		}
+	}
+}
+
+func TestOutOfService_NotesDrainedAndSwitchedOffMembersOnly(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, "2026.1")
+	made := env.ours(us(), full)
+	lb := env.contents(made.ID)
+	members := lb.Listeners[0].Pool.Members
+	zero, no := 0, false
+	for i, change := range []pools.UpdateMemberOpts{{Weight: &zero}, {AdminStateUp: &no}} {
+		if err := env.session.Octavia().UpdateMember(t.Context(), lb.Listeners[0].Pool.ID, members[i].ID, change); err != nil {
+			t.Fatal(err)
+		}
+		env.Settle()
+	}
+	if err := env.observer.OutOfService(t.Context(), lb); err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range lb.Listeners {
+		for n, m := range l.Pool.Members {
+			if m.Drained != (i == 0 && n == 0) || m.AdminDown != (i == 0 && n == 1) {
+				t.Errorf("member %d of pool %d: drained %v, switched off %v", n, i, m.Drained, m.AdminDown)
+			}
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package ownership_test
+
+import (
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+)
+
+func TestIdentity_OwnsTheSharedGroupOfItsOwnClusterOnly(t *testing.T) {
+	t.Parallel()
+	id, nobody := web(), with(func(id *ownership.Identity) { id.ClusterID = "" })
+	theirs := with(func(id *ownership.Identity) { id.ClusterID = "another" })
+	for name, test := range map[string]struct {
+		id    ownership.Identity
+		group string
+		tags  []string
+		owns  bool
+	}{
+		"its own":                               {id, id.SharedGroupName(), id.SharedGroupTags(), true},
+		"its own, whose tags were lost":         {id, id.SharedGroupName(), nil, true},
+		"its own, with tags of somebody":        {id, id.SharedGroupName(), []string{"blue"}, true},
+		"another name":                          {id, "default", id.SharedGroupTags(), false},
+		"another cluster's tags":                {id, id.SharedGroupName(), theirs.SharedGroupTags(), false},
+		"of a cluster that nobody can identify": {nobody, nobody.SharedGroupName(), nil, false},
+	} {
+		if owns := test.id.OwnsSharedGroup(test.group, test.tags); owns != test.owns {
+			t.Errorf("%s: it is the cluster's: %v", name, owns)
+		}
+	}
+}
+
+// What is remembered is the replacement, before it is known what it replaces.
+func TestChoose_FindsWhatARememberedReplacementReplaces(t *testing.T) {
+	t.Parallel()
+	all := []ownership.Candidate{{ID: "other", CreatedAt: day(1)}, {ID: "old", CreatedAt: day(2)}, {ID: "next", Replaces: "old", CreatedAt: day(3)}}
+	got := ownership.Choose(all, ownership.Known{IDs: []string{"next"}})
+	if got.Chosen != 2 || got.Replaced != 1 || len(got.Duplicates) != 1 || got.Duplicates[0] != 0 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,83 @@
+package securitygroup_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+)
+
+// serve plans and opens what a Service of an earlier process needs.
+func (env *environment) serve(mode string) error {
+	task, err := env.groups.Plan(env.T.Context(), securitygroup.Request{ID: id("web"), VIPSubnet: env.Cloud.Subnet.ID, Before: true, Spec: &securitygroup.Spec{
+		Mode: mode, NodePorts: []securitygroup.Opening{{Protocol: "tcp", Port: 30080}}, Subnets: []string{env.Cloud.Subnet.ID}, Members: env.nodes,
+	}})
+	if err != nil {
+		return err
+	}
+	if err := env.groups.Open(env.T.Context(), task); err != nil {
+		return err
+	}
+	return env.groups.Close(env.T.Context(), task)
+}
+
+// Whichever request fails, the Service is not served, and is on the next try.
+func TestGroups_FailWithAnyRequestAndRecover(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{securitygroup.PerService, securitygroup.Shared} {
+		for request := 1; ; request++ {
+			env := newEnvironment(t, mode, &network{})
+			env.Cloud.RequestLog.Reset()
+			env.Cloud.Faults.Add(faults.Rule{Route: "/network/v2.0/**", From: request, Count: 1, Status: http.StatusForbidden})
+			err := env.serve(mode)
+			if len(env.Cloud.RequestLog.Requests()) < request {
+				if err != nil || request < 6 {
+					t.Errorf("%s: %d requests, error %v", mode, request-1, err)
+				}
+				break
+			}
+			if err == nil {
+				t.Errorf("%s: request %d fails, and that is no error: %v", mode, request, env.Cloud.RequestLog.Requests()[request-1].Path)
+			}
+			if err := env.serve(mode); err != nil {
+				t.Errorf("%s: after request %d has failed: %v", mode, request, err)
+			}
+			for _, port := range env.ports() {
+				if len(port.SecurityGroups) != 2 {
+					t.Errorf("%s: after request %d has failed, port %s uses %v", mode, request, port.ID, port.SecurityGroups)
+				}
+			}
+		}
+	}
+}
+
+// A creation whose answer was lost may leave a second shared group: the one with rules of
+// Services stays.
+func TestGroups_KeepTheSharedGroupThatIsInUse(t *testing.T) {
+	t.Parallel()
+	for _, used := range []int{0, 1} {
+		env := newEnvironment(t, securitygroup.Shared, &network{})
+		ids := []string{env.group(id("web").SharedGroupName()), env.group(id("web").SharedGroupName())}
+		slices.Sort(ids)
+		if _, err := env.Cloud.Neutron.AddSecurityGroupRules(ids[used], simneutron.SecurityGroupRule{
+			Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 31000, PortRangeMax: 31000, Description: id("dns").RuleDescription(),
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := env.serve(securitygroup.Shared); err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		for _, group := range env.Cloud.Neutron.SecurityGroups() {
+			if group.Name == id("web").SharedGroupName() {
+				left = append(left, group.ID)
+			}
+		}
+		if !slices.Equal(left, ids[used:used+1]) {
+			t.Errorf("groups %v are left of %v, want %s", left, ids, ids[used])
+		}
+	}
+}
