@@ -33,13 +33,13 @@ type test struct {
 // judge runs the tests of one package after the other, and returns the mutants that none
 // of them notices. Packages come after those that they import. A mutant whose tests do not
 // end is noticed.
-func judge(ctx context.Context, out io.Writer, temp string, packages []*pkg, mutants []*mutant) ([]*mutant, error) {
+func judge(ctx context.Context, out io.Writer, temp string, packages []*pkg, mutants []*mutant, longest time.Duration) ([]*mutant, error) {
 	for _, p := range packages {
 		if !p.tests {
 			continue
 		}
 		start := time.Now()
-		s, err := newSuite(ctx, out, temp, p)
+		s, err := newSuite(ctx, out, temp, p, longest)
 		if err != nil {
 			return nil, err
 		}
@@ -63,9 +63,9 @@ func judge(ctx context.Context, out io.Writer, temp string, packages []*pkg, mut
 	return mutants, ctx.Err()
 }
 
-// newSuite runs the tests of a package without a mutant. A test that fails twice does not
-// judge.
-func newSuite(ctx context.Context, out io.Writer, temp string, p *pkg) (*suite, error) {
+// newSuite runs the tests of a package without a mutant. A test that fails twice, or takes
+// too long, does not judge.
+func newSuite(ctx context.Context, out io.Writer, temp string, p *pkg, longest time.Duration) (*suite, error) {
 	s := &suite{pkg: p, program: filepath.Join(temp, filepath.Base(p.path)+".test")}
 	list := exec.CommandContext(ctx, s.program, "-test.list", "^(Test|Fuzz|Example)")
 	list.Dir = p.dir
@@ -74,12 +74,12 @@ func newSuite(ctx context.Context, out io.Writer, temp string, p *pkg) (*suite, 
 		return nil, fmt.Errorf("list the tests of %s: %w", p.path, err)
 	}
 	for name := range strings.Lines(string(names)) {
-		t, err := s.try(ctx, strings.TrimSpace(name), temp)
+		t, err := s.try(ctx, strings.TrimSpace(name), temp, longest)
 		if err != nil {
 			return nil, err
 		}
 		if t == nil {
-			fmt.Fprintf(out, "  %s fails without a mutant, and is left out\n", strings.TrimSpace(name))
+			fmt.Fprintf(out, "  %s fails without a mutant or takes too long, and is left out\n", strings.TrimSpace(name))
 			continue
 		}
 		s.tests = append(s.tests, t)
@@ -88,18 +88,20 @@ func newSuite(ctx context.Context, out io.Writer, temp string, p *pkg) (*suite, 
 	return s, nil
 }
 
-// try runs a test without a mutant, and returns nil if it fails.
-func (s *suite) try(ctx context.Context, name, temp string) (*test, error) {
+// try runs a test without a mutant, and returns nil if it does not judge.
+func (s *suite) try(ctx context.Context, name, temp string, longest time.Duration) (*test, error) {
 	file := filepath.Join(temp, "reached")
 	for range 2 {
 		if err := os.RemoveAll(file); err != nil {
 			return nil, err
 		}
 		start := time.Now()
-		verdict, err := s.run(ctx, []string{name}, 5*time.Minute, "MUTANT=0", "MUTANT_REACHED="+file)
+		verdict, err := s.run(ctx, []string{name}, longest, "MUTANT=0", "MUTANT_REACHED="+file)
 		switch {
 		case err != nil:
 			return nil, err
+		case verdict != "" && time.Since(start) >= longest:
+			return nil, nil
 		case verdict != "":
 			continue
 		}

@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"regexp"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -27,6 +28,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "another seed takes another sample")
 	flag.IntVar(&o.count, "count", 200, "how many mutants to take")
 	flag.StringVar(&o.only, "only", "", "of the sample, only mutants whose line matches")
+	flag.DurationVar(&o.longest, "longest", 20*time.Second, "leave out tests that take longer")
 	flag.BoolVar(&o.list, "list", false, "only list the sample")
 	flag.Parse()
 	o.patterns = flag.Args()
@@ -45,6 +47,7 @@ type options struct {
 	count    int
 	list     bool
 	only     string
+	longest  time.Duration
 	patterns []string
 	// root is the folder of the module, the current one if it is empty.
 	root string
@@ -81,7 +84,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	survived, err := judge(ctx, out, temp, packages, good)
+	survived, err := judge(ctx, out, temp, packages, good, o.longest)
 	if err != nil {
 		return err
 	}

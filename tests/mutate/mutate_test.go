@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -164,7 +165,7 @@ func TestStuck_Ends(t *testing.T) {
 }
 `)
 	var out strings.Builder
-	if err := run(t.Context(), &out, options{seed: 1, count: 100, only: "More|Untested|negate", patterns: []string{"./..."}, root: root}); err != nil {
+	if err := run(t.Context(), &out, options{seed: 1, count: 100, only: "More|Untested|negate", longest: time.Minute, patterns: []string{"./..."}, root: root}); err != nil {
 		t.Fatal(err)
 	}
 	_, got, _ := strings.Cut(out.String(), "\n\n")
