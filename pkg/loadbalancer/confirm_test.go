@@ -252,7 +252,7 @@ func ownChange(t *testing.T, policy string) {
 	if _, err := env.engine.Repair(env.ctx, owner, nodes, there); err != nil { // as when nodes change
 		t.Fatal(err)
 	}
-	if during := looks() - before; during < 5 {
+	if during := looks() - before; during < 2 {
 		t.Errorf("only %d looks fell into the change", during)
 	}
 	for before := looks(); looks() < before+3 && ctx.Err() == nil; {

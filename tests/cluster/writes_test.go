@@ -98,7 +98,8 @@ func (w *crowd) addServices(n int) {
 }
 
 // awaitMembers returns when all load balancers have so many members in each pool, and the
-// controller has looked at them three times since: what it does about them is done then.
+// controller has looked at them often enough since, every two seconds, to confirm what is
+// three seconds old, and to record it.
 func (w *crowd) awaitMembers(services, members int) {
 	w.t.Helper()
 	await.Eventually(w.t, fmt.Sprintf("%d members everywhere", members), func(ctx context.Context) error {
@@ -122,7 +123,7 @@ func (w *crowd) awaitMembers(services, members int) {
 		}
 		return nil
 	})
-	w.awaitLooks(3)
+	w.awaitLooks(5)
 }
 
 // awaitLooks returns when the drift watch has begun to look at the project n times.
