@@ -130,3 +130,14 @@ clean: ## Remove what build made
 .PHONY: bench
 bench: ## Count what everything costs, beside the least that Octavia allows
 	go run ./tests/bench --json out/bench.json
+
+# What make load passes on. S, P and N are Services, ports and nodes.
+LOAD := $(if $(S)$(P)$(N),--size=$(or $(S),100)x$(or $(P),3)x$(or $(N),100)$(if $(MAX_MEMBERS),/$(MAX_MEMBERS))) \
+	$(if $(PHASES),--phases=$(PHASES)) $(if $(REPEAT),--repeat=$(REPEAT)) $(if $(SPEED),--speed=$(SPEED)) \
+	$(if $(PROFILE),--profile=$(PROFILE)) $(if $(LOAD_GOMAXPROCS),--gomaxprocs=$(LOAD_GOMAXPROCS)) \
+	$(if $(LOAD_GOMEMLIMIT),--gomemlimit=$(LOAD_GOMEMLIMIT)) $(LOAD_FLAGS)
+
+.PHONY: load
+load: ## Measure the controller with S Services, P ports, N nodes; all standard sizes without (hours)
+	@$(GOBUILD) -name 'the load test' -o out/loadtest ./tests/load
+	@out/loadtest $(LOAD)

@@ -70,6 +70,7 @@ func (s *settings) cloud() (simulator.Options, error) {
 		Latencies: latencies,
 
 		VIPPortDelay: s.vipPortDelay,
+		Quirks:       octavia.Quirks{SecondResolution: s.wholeSeconds},
 
 		Topology: simulator.Topology{ExternalCIDR: s.externalCIDR, CIDR: s.subnetCIDR},
 		Config:   simulator.Config{LoadBalancer: map[string]string{"lb-provider": s.provider}},

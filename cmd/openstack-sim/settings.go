@@ -26,6 +26,7 @@ type settings struct {
 	updateDelay  time.Duration
 	deleteDelay  time.Duration
 	vipPortDelay time.Duration
+	wholeSeconds bool
 	profile      string
 	seed         uint64
 	speed        float64
@@ -47,6 +48,7 @@ func (s *settings) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&s.updateDelay, "update-delay", 300*time.Millisecond, "how long a change keeps it in PENDING_UPDATE")
 	flags.DurationVar(&s.deleteDelay, "delete-delay", 500*time.Millisecond, "how long it is in PENDING_DELETE")
 	flags.DurationVar(&s.vipPortDelay, "vip-port-delay", 0, "how long the creation of a VIP port takes; meanwhile the project's quota is locked and all other creations wait")
+	flags.BoolVar(&s.wholeSeconds, "whole-seconds", false, "Octavia's timestamps have whole seconds, as MySQL stores them")
 	flags.StringVar(&s.profile, "profile", "", "named delays instead of the three fixed ones: "+strings.Join(profiles(), ", "))
 	flags.Uint64Var(&s.seed, "seed", 0, "of all random choices: the same seed gives the same delays and latencies")
 	flags.Float64Var(&s.speed, "speed", 1, "factor by which time in the cloud runs faster")

@@ -18,7 +18,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
@@ -161,8 +160,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		_, err := session.LoadBalancer(ctx)
 		return err
 	}
-	options.Records = records.New(c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), c.Clock)
-	options.NewLoadBalancers = c.newLoadBalancers(session, options.Records)
+	options.NewLoadBalancers = c.newLoadBalancers(session)
 	return options, nil
 }
 
@@ -177,7 +175,7 @@ func (c Connection) newRoutes(session *openstack.Session) func(string, coreliste
 }
 
 // newLoadBalancers returns what Options.NewLoadBalancers asks for.
-func (c Connection) newLoadBalancers(session *openstack.Session, recorded *records.ConfigMaps) func(string, Newest) (LoadBalancers, error) {
+func (c Connection) newLoadBalancers(session *openstack.Session) func(string, Newest) (LoadBalancers, error) {
 	core := c.Client.CoreV1()
 	return func(clusterID string, newest Newest) (LoadBalancers, error) {
 		return loadbalancer.New(loadbalancer.Options{
@@ -192,7 +190,7 @@ func (c Connection) newLoadBalancers(session *openstack.Session, recorded *recor
 				}
 				return found.Items, nil
 			},
-			Records: recorded, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
+			Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
 			Refused: c.Metrics.Refused,
 		})
 	}

@@ -56,34 +56,6 @@ type environment struct {
 	timing  driver.Timing
 	// counted are the refused Services by reason, as the controller has counted them.
 	counted *sync.Map
-	// records outlive a controller.
-	records *fakeRecords
-}
-
-// fakeRecords is what is recorded of Services.
-type fakeRecords struct {
-	// recorded, when set, is called after a text is set.
-	recorded func(types.UID)
-	// empty is set where there is a place for records, be there any or none.
-	empty bool
-
-	mu    sync.Mutex
-	texts map[types.UID]string
-}
-
-func (r *fakeRecords) Get(service types.UID) (text string, kept bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.texts[service], r.empty || r.texts[service] != ""
-}
-
-func (r *fakeRecords) Set(service types.UID, text string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.texts[service] = text
-	if r.recorded != nil {
-		r.recorded(service)
-	}
 }
 
 // environmentOptions change what newEnvironment sets up.
@@ -127,8 +99,7 @@ func newEnvironment(t *testing.T, options environmentOptions) *environment {
 	options.simulator.Config.LoadBalancer = options.keys
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, records: &fakeRecords{texts: map[types.UID]string{}},
-		clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
+	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
 		clock: cmp.Or[clock.WithTicker](options.clock, clock.RealClock{}), options: options}
 	env.Conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
 	env.engine, env.events = env.controller(env.clusterUID)
@@ -178,7 +149,6 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		},
 		ClusterID: cluster,
 		Nodes:     func(context.Context) ([]v1.Node, error) { return env.members, nil },
-		Records:   env.records,
 		Recorder:  recorder,
 		Clock:     env.clock,
 		Timing:    env.timing,
@@ -195,13 +165,9 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 	return engine, recorder, session
 }
 
-// restart replaces the controller by a new one, which knows nothing. What the old one has
-// asked the cloud for is answered before, and so is in the request log before a Reset.
+// restart replaces the controller by a new one, which knows nothing.
 func (env *environment) restart() {
 	env.T.Helper()
-	if err := env.Cloud.Disconnect(env.ctx); err != nil {
-		env.T.Fatal(err)
-	}
 	env.engine, env.events = env.controller(env.clusterUID)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/tests/bench/virtual"
+	"github.com/openstack-ccm/openstack-ccm/tests/cost"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
@@ -20,19 +21,12 @@ const (
 	ovn     = octavia.ProviderOVN
 )
 
-// delays are how long the providers take, of what real clouds take the lesser: an
-// amphora boots in 30 to 120 s and takes 2 to 8 s for a change, ovn up to 2 s.
+// delays are how long the providers take.
 func delays() map[string]octavia.Delays {
 	return map[string]octavia.Delays{
-		amphora: {Create: 45 * time.Second, Update: 3 * time.Second, Delete: 5 * time.Second},
-		ovn:     {Create: time.Second, Update: 500 * time.Millisecond, Delete: time.Second, Children: time.Second},
+		amphora: octavia.Delays(cost.Amphora()), ovn: octavia.Delays(cost.OVN()),
 	}
 }
-
-// portDelay is how long Neutron takes to make a VIP port. Meanwhile Octavia makes
-// nothing else in the project: of real clouds, which take one to five seconds for a
-// creation, again the least.
-const portDelay = time.Second
 
 // environment is a simulated cloud, a controller at work on it, and nodes.
 type environment struct {
@@ -69,7 +63,7 @@ func (env *environment) start(ctx context.Context, s scale, nodes int) error {
 	env.cloud, err = simulator.Start(simulator.Options{
 		Clock: env.clock, Delays: delays(), Quirks: octavia.Quirks{SecondResolution: true},
 		Config:       simulator.Config{LoadBalancer: keys(s)},
-		VIPPortDelay: portDelay,
+		VIPPortDelay: cost.VIPPort,
 	})
 	if err != nil {
 		return err

@@ -30,21 +30,9 @@ type scale struct {
 	workers   int
 }
 
-const (
-	// bodyLimit is that of Octavia's API from 14.0 on: oslo.middleware's default.
-	bodyLimit = 114_688
-	// What the parts of a fully populated creation take at least, in bytes. A member
-	// has address and port; of ovn also its subnet, which is part of its identity there.
-	headBytes, portBytes, memberBytes, subnetBytes = 600, 350, 51, 51
-)
-
 // overflow gives the number of pools whose members do not fit into the creation.
 func overflow(s scale) int {
-	member := memberBytes
-	if s.provider == ovn {
-		member += subnetBytes
-	}
-	return max(0, s.ports-(bodyLimit-headBytes-portBytes*s.ports)/(s.nodes*member))
+	return cost.Overflow(s.ports, s.nodes, s.provider == ovn)
 }
 
 // floorOf gives the floor of a case.
@@ -78,7 +66,7 @@ func workOf(name string, s scale, cycles int) time.Duration {
 	d := delays()[s.provider]
 	switch name {
 	case caseCreate, caseCreateMany:
-		return time.Duration(s.services)*portDelay + d.Create + d.Children + time.Duration(cycles-1)*d.Update
+		return time.Duration(s.services)*cost.VIPPort + d.Create + d.Children + time.Duration(cycles-1)*d.Update
 	case caseDelete, caseDeleteMany:
 		return d.Delete
 	case caseHold, caseHoldNoop, caseHoldNodeAdd: // their cloud works in no time

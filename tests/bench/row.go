@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/process"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
@@ -159,18 +160,10 @@ func cpuSeconds() float64 {
 // residentMiB gives the memory of this process and the most it ever had, zero where
 // the system does not tell.
 func residentMiB() (now, most float64) {
-	text, err := os.ReadFile("/proc/self/status")
+	usage, err := process.UsageOf(os.Getpid())
 	if err != nil {
 		return 0, 0
 	}
-	value := func(name string) float64 {
-		_, after, _ := strings.Cut(string(text), "\n"+name+":")
-		fields := strings.Fields(after)
-		if len(fields) == 0 {
-			return 0
-		}
-		kib, _ := strconv.ParseFloat(fields[0], 64)
-		return kib / 1024
-	}
-	return value("VmRSS"), value("VmHWM")
+	const mib = 1 << 20
+	return float64(usage.RSS) / mib, float64(usage.PeakRSS) / mib
 }

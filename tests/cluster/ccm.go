@@ -33,8 +33,8 @@ type CCM struct {
 	Installation Installation
 	// Directory is for its log and its certificate.
 	Directory string
-	// Args are added to its flags.
-	Args []string
+	// Args are added to its flags, Env to its environment.
+	Args, Env []string
 }
 
 // Controller is a cloud controller manager that runs.
@@ -55,6 +55,7 @@ func (c CCM) Start(ctx context.Context) (*Controller, error) {
 			Name:    filepath.Base(c.Program),
 			Path:    c.Program,
 			Args:    c.args(address),
+			Env:     c.Env,
 			LogFile: filepath.Join(c.Directory, "ccm.log"),
 		})
 		if err != nil {
@@ -62,7 +63,9 @@ func (c CCM) Start(ctx context.Context) (*Controller, error) {
 		}
 		controller := &Controller{ccm, address.String()}
 		err = ccm.Await(ctx, func(ctx context.Context) error {
-			_, err := controller.ask(ctx, "/readyz")
+			ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+			defer cancel()
+			_, err := controller.Ask(ctx, "/readyz")
 			return err
 		})
 		if err == nil {
@@ -96,7 +99,9 @@ func (c CCM) args(address *net.TCPAddr) []string {
 
 // Metrics are all that it counts, by name.
 func (c *Controller) Metrics(ctx context.Context) (testutil.Metrics, error) {
-	text, err := c.ask(ctx, "/metrics")
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	text, err := c.Ask(ctx, "/metrics")
 	if err != nil {
 		return nil, fmt.Errorf("read the metrics of the cloud controller manager: %w", err)
 	}
@@ -104,10 +109,11 @@ func (c *Controller) Metrics(ctx context.Context) (testutil.Metrics, error) {
 	return counts, testutil.ParseMetrics(text, &counts)
 }
 
-// ask does not check the certificate, which the process has made up.
-func (c *Controller) ask(ctx context.Context, path string) (string, error) {
+// Ask returns what it answers at a path that it serves to everybody. It does not check the
+// certificate, which the process has made up.
+func (c *Controller) Ask(ctx context.Context, path string) (string, error) {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
-	client := http.Client{Transport: transport, Timeout: probeTimeout}
+	client := http.Client{Transport: transport}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+c.address+path, nil)
 	if err != nil {
 		return "", err

@@ -2,12 +2,53 @@
 // to: by the benchmark on a simulated cloud, and by the suite on real services.
 package cost
 
+import "time"
+
 // Cost is what a change takes of the cloud.
 type Cost struct {
 	// Writes are requests that change something; signing in is none.
 	Writes int
 	// Cycles is how often the load balancer becomes PENDING.
 	Cycles int
+}
+
+// Work is how long a provider takes: for a load balancer with all that is below it, for a
+// change of it, for its end, and for what is below it beyond its creation.
+type Work struct{ Create, Update, Delete, Children time.Duration }
+
+// Amphora is that of the provider amphora, of what real clouds take the lesser: an amphora
+// boots in 30 to 120 s and takes 2 to 8 s for a change.
+func Amphora() Work {
+	return Work{Create: 45 * time.Second, Update: 3 * time.Second, Delete: 5 * time.Second}
+}
+
+// OVN is that of the provider ovn, which takes up to 2 s for anything.
+func OVN() Work {
+	return Work{Create: time.Second, Update: 500 * time.Millisecond, Delete: time.Second, Children: time.Second}
+}
+
+// VIPPort is how long Neutron takes to make a VIP port. Meanwhile Octavia makes nothing
+// else in the project: of real clouds, which take one to five seconds for a creation, again
+// the least.
+const VIPPort = time.Second
+
+const (
+	// bodyLimit is that of Octavia's API from 14.0 on: oslo.middleware's default.
+	bodyLimit = 114_688
+	// What the parts of a fully populated creation take at least, in bytes. A member
+	// has address and port; of ovn also its subnet, which is part of its identity there.
+	headBytes, portBytes, memberBytes, subnetBytes = 600, 350, 51, 51
+)
+
+// Overflow returns the number of pools whose members do not fit into the request that
+// makes their load balancer; subnets says that every member names its subnet, as those of
+// ovn must.
+func Overflow(ports, members int, subnets bool) int {
+	member := memberBytes
+	if subnets {
+		member += subnetBytes
+	}
+	return max(0, ports-(bodyLimit-headBytes-portBytes*ports)/(max(1, members)*member))
 }
 
 // Create is that of a Service with a floating IP. Overflow is the number of pools

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control/client"
 )
 
 // page is what the narrator writes on; it may be read at the same time.
@@ -101,7 +102,7 @@ func TestNarrator_PrintsWaitsMoreAndMoreRarelyElsewhere(t *testing.T) {
 	}
 }
 
-func lb(status string, members ...string) loadBalancer {
+func lb(status string, members ...string) client.LoadBalancer {
 	text := `{"name":"web","provisioning_status":"` + status + `","pools":[{"members":[`
 	for i, m := range members {
 		if i > 0 {
@@ -109,7 +110,7 @@ func lb(status string, members ...string) loadBalancer {
 		}
 		text += `{"operating_status":"` + m + `"}`
 	}
-	var made loadBalancer
+	var made client.LoadBalancer
 	if err := json.Unmarshal([]byte(text+`]}]}`), &made); err != nil {
 		panic(err)
 	}
@@ -120,7 +121,7 @@ func TestWatcher_ReportsEveryChangeOnce(t *testing.T) {
 	t.Parallel()
 	n, p := narrate(t)
 	w := &watcher{out: n, loadBalancers: map[string]string{}}
-	for _, all := range [][]loadBalancer{
+	for _, all := range [][]client.LoadBalancer{
 		{lb("PENDING_CREATE")},
 		{lb("PENDING_CREATE")},
 		{lb("ACTIVE", "ONLINE", "ERROR", "ONLINE")},
@@ -147,7 +148,7 @@ func TestWatcher_ReportsEventsOnce(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "e", UID: "1"},
 		Type:       "Normal", Reason: "EnsuredLoadBalancer", Message: "Ensured load balancer", Count: 1,
 	}
-	w := startWatcher(t.Context(), n, fake.NewClientset(event), "demo", cloud{url: "http://127.0.0.1:0"})
+	w := startWatcher(t.Context(), n, fake.NewClientset(event), "demo", client.Cloud{URL: "http://127.0.0.1:0"})
 	p.await(t, "event    Normal EnsuredLoadBalancer: Ensured load balancer")
 	if err := w.stop(); err != nil {
 		t.Error(err)
@@ -163,7 +164,7 @@ func TestCloud_ReportsRefusalWithItsReason(t *testing.T) {
 		http.Error(w, `{"error":"no address is left"}`, http.StatusConflict)
 	}))
 	t.Cleanup(refusing.Close)
-	_, err := cloud{url: refusing.URL}.addServer(t.Context(), "node-1")
+	_, err := client.Cloud{URL: refusing.URL}.AddServer(t.Context(), "node-1")
 	for _, want := range []string{"POST servers", "409", "no address is left"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("err = %v, want it to contain %q", err, want)

@@ -98,7 +98,7 @@ func (d *demo) startNodes(ctx context.Context) error {
 }
 
 func (d *demo) createService(ctx context.Context) error {
-	if err := d.cloud.openBooks(ctx); err != nil {
+	if err := d.cloud.ResetRequests(ctx); err != nil {
 		return err
 	}
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
@@ -190,7 +190,7 @@ func (d *demo) deleteService(ctx context.Context) error {
 	if err := d.account(ctx, "Deleting it"); err != nil {
 		return err
 	}
-	left, err := d.cloud.leftovers(ctx)
+	left, err := d.cloud.Leftovers(ctx)
 	if err != nil {
 		return err
 	}
@@ -207,11 +207,11 @@ func (d *demo) deleteService(ctx context.Context) error {
 func (d *demo) awaitMembers(ctx context.Context, want map[string]int) error {
 	d.out.waitFor("waiting for the load balancer's members")
 	return await.Success(ctx, func(ctx context.Context) error {
-		all, err := d.cloud.loadBalancers(ctx)
+		all, err := d.cloud.LoadBalancers(ctx)
 		if err != nil {
 			return err
 		}
-		if len(all) != 1 || all[0].ProvisioningStatus != "ACTIVE" || !maps.Equal(all[0].members(), want) {
+		if len(all) != 1 || all[0].ProvisioningStatus != "ACTIVE" || !maps.Equal(all[0].MembersByStatus(), want) {
 			return fmt.Errorf("the load balancers are %v", all)
 		}
 		return nil
@@ -243,7 +243,7 @@ func (d *demo) awaitAnswers(ctx context.Context, nodes ...string) error {
 
 // account tells which requests the cloud got since the last account.
 func (d *demo) account(ctx context.Context, what string) error {
-	b, err := d.cloud.requests(ctx)
+	b, err := d.cloud.Requests(ctx)
 	if err != nil {
 		return err
 	}
@@ -259,5 +259,5 @@ func (d *demo) account(ctx context.Context, what string) error {
 	}
 	d.requests += b.Writes
 	d.cycles += b.TotalCycles
-	return d.cloud.openBooks(ctx)
+	return d.cloud.ResetRequests(ctx)
 }

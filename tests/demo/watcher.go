@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control/client"
 )
 
 // lookEvery is the pause between two looks.
@@ -22,7 +24,7 @@ type watcher struct {
 	out       *narrator
 	client    kubernetes.Interface
 	namespace string
-	cloud     cloud
+	cloud     client.Cloud
 	cancel    context.CancelFunc
 	ended     chan struct{}
 
@@ -32,7 +34,7 @@ type watcher struct {
 	loadBalancers map[string]string
 }
 
-func startWatcher(ctx context.Context, out *narrator, client kubernetes.Interface, namespace string, c cloud) *watcher {
+func startWatcher(ctx context.Context, out *narrator, client kubernetes.Interface, namespace string, c client.Cloud) *watcher {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{
 		out: out, client: client, namespace: namespace, cloud: c, cancel: cancel, ended: make(chan struct{}),
@@ -73,13 +75,13 @@ func (w *watcher) look(ctx context.Context) {
 			}
 		}
 	}
-	if all, err := w.cloud.loadBalancers(ctx); err == nil {
+	if all, err := w.cloud.LoadBalancers(ctx); err == nil {
 		w.compare(all)
 	}
 }
 
 // compare tells what is new since the last look.
-func (w *watcher) compare(all []loadBalancer) {
+func (w *watcher) compare(all []client.LoadBalancer) {
 	there := map[string]bool{}
 	for _, lb := range all {
 		there[lb.Name] = true
@@ -97,8 +99,8 @@ func (w *watcher) compare(all []loadBalancer) {
 }
 
 // describe is "ACTIVE, members: 2 ERROR, 1 ONLINE".
-func describe(lb loadBalancer) string {
-	members := lb.members()
+func describe(lb client.LoadBalancer) string {
+	members := lb.MembersByStatus()
 	var parts []string
 	for _, status := range slices.Sorted(maps.Keys(members)) {
 		parts = append(parts, fmt.Sprintf("%d %s", members[status], status))

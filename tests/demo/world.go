@@ -7,13 +7,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control/client"
 )
 
 // options are the flags.
@@ -37,7 +37,8 @@ type demo struct {
 	directory string
 	plane     *controlplane.ControlPlane
 	network   cluster.Network
-	cloud     cloud
+	cloud     client.Cloud
+	cloudConf string
 	ccm       *cluster.Controller
 	// cleanups are to be run in reverse.
 	cleanups []func() error
@@ -116,38 +117,27 @@ func (d *demo) start(name, program string, args ...string) (*process.Process, er
 	return p, nil
 }
 
-// listening finds the address in the line that openstack-sim prints when it is ready.
-var listening = regexp.MustCompile(`listening on (http://\S+)`)
-
 func (d *demo) startCloud(ctx context.Context) (err error) {
 	if d.network, err = cluster.ClaimNetwork(); err != nil {
 		return err
 	}
 	d.later(d.network.Release)
-	simulator, err := d.start("openstack-sim", cluster.SimulatorProgram,
-		"--listen=127.0.0.1:0", "--cloud-conf="+d.cloudConf(),
-		"--provider="+d.options.provider, "--create-delay=6s", "--update-delay=1s", "--monitor-speed=5",
-		"--subnet-cidr="+d.network.CIDR, "--external-cidr="+d.network.ExternalCIDR)
+	simulator, err := cluster.Simulator{
+		Program: d.programs[cluster.SimulatorProgram], Directory: d.directory,
+		Args: []string{
+			"--provider=" + d.options.provider, "--create-delay=6s", "--update-delay=1s", "--monitor-speed=5",
+			"--subnet-cidr=" + d.network.CIDR, "--external-cidr=" + d.network.ExternalCIDR,
+		},
+	}.Start(ctx)
 	if err != nil {
 		return err
 	}
-	err = simulator.Await(ctx, func(context.Context) error {
-		found := listening.FindStringSubmatch(simulator.Log(logLines))
-		if found == nil {
-			return errors.New("it has not said its address")
-		}
-		d.cloud.url = found[1]
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	d.out.say("Keystone, Nova, Neutron and Octavia answer at %s", d.cloud.url)
+	d.later(func() error { simulator.End(); return nil })
+	d.cloud, d.cloudConf = simulator.Cloud, simulator.CloudConf
+	d.out.say("Keystone, Nova, Neutron and Octavia answer at %s", d.cloud.URL)
 	d.out.say("servers are in %s, floating IPs in %s", d.network.CIDR, d.network.ExternalCIDR)
 	return nil
 }
-
-func (d *demo) cloudConf() string { return filepath.Join(d.directory, "cloud.conf") }
 
 func (d *demo) startCCM(ctx context.Context) error {
 	installation, err := cluster.Install(ctx, d.plane)
@@ -156,7 +146,7 @@ func (d *demo) startCCM(ctx context.Context) error {
 	}
 	d.out.say("applied the rights in manifests/static")
 	ccm := cluster.CCM{
-		Program: d.programs[cluster.CCMProgram], CloudConf: d.cloudConf(),
+		Program: d.programs[cluster.CCMProgram], CloudConf: d.cloudConf,
 		Installation: installation, Directory: d.directory,
 	}
 	if d.ccm, err = ccm.Start(ctx); err != nil {
@@ -170,7 +160,7 @@ func (d *demo) startCCM(ctx context.Context) error {
 // addNode boots a server and starts the node on it, and waits until the cloud
 // controller manager has recognized it.
 func (d *demo) addNode(ctx context.Context, name string) error {
-	booted, err := d.cloud.addServer(ctx, name)
+	booted, err := d.cloud.AddServer(ctx, name)
 	if err != nil {
 		return err
 	}

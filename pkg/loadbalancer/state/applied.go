@@ -28,7 +28,7 @@ type Applied struct {
 	// something has to change.
 	Contents  *model.Packed
 	Seen      Seen
-	Persisted Persisted
+	Annotated Annotated
 	// Reported are the steps, as they print, that would repair what another client has
 	// changed, and that are only reported (drift-policy=report).
 	Reported map[string]bool
@@ -69,12 +69,10 @@ type Seen struct {
 	ChangedByOthers bool
 }
 
-// Persisted is what of it is written down.
-type Persisted struct {
-	// Fingerprint is set when it is recorded for the next process.
+// Annotated is what of it stands in the annotations of the Service.
+type Annotated struct {
 	Fingerprint bool
-	// Address is set when ID and address of the load balancer stand in the annotations of
-	// the Service.
+	// Address is that ID and address of the load balancer do.
 	Address bool
 }
 
@@ -118,7 +116,7 @@ func (s *Store) DropDrift(uid types.UID) {
 
 // ReplaceApplied records what is known of the same state by now, unless something newer
 // was applied since. What others have recorded of that state meanwhile stays: that it is
-// confirmed, or persisted.
+// confirmed, or stands in the annotations of the Service.
 func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
 	s.update(uid, func(e *Entry) {
 		have := e.Applied
@@ -132,8 +130,8 @@ func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
 		merged := *now
 		if now.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
 			merged.Seen.Confirmed = now.Seen.Confirmed || have.Seen.Confirmed
-			merged.Persisted.Address = now.Persisted.Address || have.Persisted.Address
-			merged.Persisted.Fingerprint = now.Persisted.Fingerprint || have.Persisted.Fingerprint
+			merged.Annotated.Address = now.Annotated.Address || have.Annotated.Address
+			merged.Annotated.Fingerprint = now.Annotated.Fingerprint || have.Annotated.Fingerprint
 		}
 		e.Applied = &merged
 	})
@@ -173,7 +171,7 @@ func (s *Store) RebaseOthers(uid types.UID, from, to *model.LoadBalancer, now ti
 func (a *Applied) rebased(from, to *model.LoadBalancer, now time.Time) *Applied {
 	moved := *a
 	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Seen.Confirmed = to.UpdatedAt, now, false
-	moved.Persisted.Fingerprint = false
+	moved.Annotated.Fingerprint = false
 	if a.Contents != nil && sameChildren(from, to) {
 		moved.Contents = a.Contents.WithUpdatedAt(to.UpdatedAt)
 	} else {

@@ -43,6 +43,7 @@ func New(parts Parts) http.Handler {
 	for pattern, serve := range map[string]endpoint{
 		"GET /_sim/requests":                   c.showRequests,
 		"POST /_sim/requests/reset":            c.resetRequests,
+		"GET /_sim/summary":                    c.showSummary,
 		"GET /_sim/servers":                    c.listServers,
 		"POST /_sim/servers":                   c.addServer,
 		"DELETE /_sim/servers/{id}":            c.deleteServer,

@@ -22,6 +22,55 @@ func (o *Octavia) Snapshot() []LoadBalancer {
 	return copies
 }
 
+// Tally is how much there is of all load balancers together.
+type Tally struct {
+	// LoadBalancers are all, Pending those in a PENDING state, Failed those in ERROR.
+	LoadBalancers, Pending, Failed int
+	Listeners, Pools, Members      int
+	// PoolsWith is how many pools have a member at each of the addresses that were
+	// asked for.
+	PoolsWith map[string]int
+	// Allowing is how many listeners allow the CIDR that was asked for.
+	Allowing int
+}
+
+// Tally counts without a copy, after finishing what is due: it costs little enough to be
+// asked again and again while a million members change.
+func (o *Octavia) Tally(cidr string, addresses ...string) Tally {
+	tally := Tally{PoolsWith: map[string]int{}}
+	o.reading(func() {
+		for _, lb := range o.balancers {
+			tally.add(lb, cidr, addresses)
+		}
+	})
+	return tally
+}
+
+func (t *Tally) add(lb *LoadBalancer, cidr string, addresses []string) {
+	t.LoadBalancers++
+	if pending(lb.ProvisioningStatus) {
+		t.Pending++
+	}
+	if lb.ProvisioningStatus == Error {
+		t.Failed++
+	}
+	t.Listeners += len(lb.Listeners)
+	for _, listener := range lb.Listeners {
+		if slices.Contains(listener.AllowedCIDRs, cidr) {
+			t.Allowing++
+		}
+	}
+	for _, pool := range lb.Pools {
+		t.Pools++
+		t.Members += len(pool.Members)
+		for _, address := range addresses {
+			if slices.ContainsFunc(pool.Members, func(m *Member) bool { return m.Address == address }) {
+				t.PoolsWith[address]++
+			}
+		}
+	}
+}
+
 // LoadBalancerOf returns the load balancer that an object belongs to, or ""
 // when it is unknown. kind is a collection of the API: loadbalancers,
 // listeners, pools, healthmonitors or l7policies.

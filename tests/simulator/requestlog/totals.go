@@ -16,8 +16,13 @@ type Total struct {
 
 // Total sums up all requests that pass every filter.
 func (l *Log) Total(filters ...Filter) Total {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var total Total
-	for _, request := range l.Requests(filters...) {
+	for _, request := range l.requests {
+		if slices.ContainsFunc(filters, func(f Filter) bool { return !f(request) }) {
+			continue
+		}
 		total.Count++
 		total.RequestBytes += request.RequestBytes
 		total.Bytes += request.Bytes

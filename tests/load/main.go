@@ -1,0 +1,127 @@
+// Command load runs the real cloud controller manager against a real API server and a
+// simulated OpenStack with many Services, ports and nodes, through the phases of a cluster's
+// life, and reports what each phase takes: time beside the cloud's own limit, CPU, memory,
+// requests, writes, bytes, and what it writes to Kubernetes. Run it with `make load`.
+//
+// The simulator, the control plane and the controller are processes of their own, so that
+// the figures of the controller are its own. All of them listen on loopback only, and end
+// with this program, however that ends. Nodes are Node objects without kubelets.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	options, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(ctx, options, newScreen(os.Stdout, isTerminal(os.Stdout)))
+	}
+	stop()
+	if errors.Is(err, pflag.ErrHelp) {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "load: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	sizes  []size
+	phases []phase
+	// repeat is how often the phases are gone through.
+	repeat   int
+	settings settings
+	// settle is how long nothing may happen before a phase is over, sample the pause
+	// between two samples.
+	settle, sample time.Duration
+	// profile has the names of the phases whose profiles are taken.
+	profile []string
+	// directory is where everything is written.
+	directory string
+}
+
+// settings are those of the processes.
+type settings struct {
+	// speed is how many times as fast as real ones the simulated cloud is.
+	speed float64
+	// replace is how many nodes are replaced one by one; 0 is a tenth of them.
+	replace int
+	// idle is the length of the phase idle.
+	idle time.Duration
+	// conf are more lines for the section [LoadBalancer] of cloud.conf.
+	conf []string
+	// env and args are for the controller's process.
+	env, args []string
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	var sizes, phases []string
+	var processors, memoryLimit string
+	flags := pflag.NewFlagSet("load", pflag.ContinueOnError)
+	flags.StringArrayVar(&sizes, "size", standardSizes(), "SERVICESxPORTSxNODES, with /N for max-members=N; may be repeated")
+	flags.StringSliceVar(&phases, "phases", phaseNames(), "the phases to go through, in this order")
+	flags.IntVar(&o.repeat, "repeat", 1, "how often to go through the phases, to see what grows")
+	flags.Float64Var(&o.settings.speed, "speed", 1, "factor by which the simulated cloud is faster than a real one")
+	flags.IntVar(&o.settings.replace, "replace", 0, "how many nodes "+phaseReplace+" replaces; 0 is a tenth")
+	flags.StringArrayVar(&o.settings.conf, "conf", nil, "a line for [LoadBalancer] of cloud.conf, such as drift-interval=30s; may be repeated")
+	flags.StringArrayVar(&o.settings.args, "flag", nil, "a flag for the controller, such as --v=4; may be repeated")
+	flags.StringVar(&processors, "gomaxprocs", "", "GOMAXPROCS of the controller")
+	flags.StringVar(&memoryLimit, "gomemlimit", "", "GOMEMLIMIT of the controller, such as 256MiB")
+	flags.DurationVar(&o.settings.idle, "idle", 330*time.Second, "length of the phase "+phaseIdle)
+	flags.DurationVar(&o.settle, "settle", 5*time.Second, "how long nothing may happen before a phase is over")
+	flags.DurationVar(&o.sample, "sample", time.Second, "pause between two samples for the picture")
+	flags.StringSliceVar(&o.profile, "profile", nil, "phases whose CPU and heap profiles to take")
+	flags.StringVar(&o.directory, "out", "out", "where to write load.json, pictures, samples and profiles")
+	if err := flags.Parse(args); err != nil {
+		return options{}, err
+	}
+	for name, value := range map[string]string{"GOMAXPROCS": processors, "GOMEMLIMIT": memoryLimit} {
+		if value != "" {
+			o.settings.env = append(o.settings.env, name+"="+value)
+		}
+	}
+	return o, o.choose(sizes, phases)
+}
+
+// choose finds the sizes and phases, and checks the rest.
+func (o *options) choose(sizes, phases []string) error {
+	var errs []error
+	for _, text := range sizes {
+		s, err := parseSize(text)
+		o.sizes, errs = append(o.sizes, s), append(errs, err)
+	}
+	for _, name := range phases {
+		p, err := phaseNamed(name)
+		o.phases, errs = append(o.phases, p), append(errs, err)
+	}
+	for _, name := range o.profile {
+		_, err := phaseNamed(name)
+		errs = append(errs, err)
+	}
+	if o.repeat < 1 {
+		errs = append(errs, fmt.Errorf("--repeat %d: want 1 or more", o.repeat))
+	}
+	if !(o.settings.speed > 0) {
+		errs = append(errs, fmt.Errorf("--speed %v: want more than 0", o.settings.speed))
+	}
+	for _, line := range o.settings.conf {
+		if !strings.Contains(line, "=") {
+			errs = append(errs, fmt.Errorf("--conf %q: want KEY=VALUE", line))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/control/client"
+)
+
+// The names of phases that others speak of.
+const (
+	phaseCreate  = "create"
+	phaseReplace = "node-replace"
+	phaseIdle    = "idle"
+)
+
+// phase is something that happens in the life of a cluster.
+type phase struct {
+	name string
+	// prepare is done before the phase begins; nil is nothing.
+	prepare func(*environment)
+	// play makes it happen and returns when all load balancers are as they should be.
+	play func(*environment, context.Context) error
+	// limit is the least time that the cloud takes for it.
+	limit func(size, settings) time.Duration
+}
+
+// phases are all, in the order in which they are gone through.
+func phases() []phase {
+	nothing := func(size, settings) time.Duration { return 0 }
+	of := func(limit func(size) time.Duration) func(size, settings) time.Duration {
+		return func(s size, o settings) time.Duration { return o.sped(limit(s)) }
+	}
+	return []phase{
+		{name: phaseCreate, play: (*environment).create, limit: of(size.createLimit)},
+		{name: "resync", play: (*environment).resync, limit: nothing},
+		{name: "node-add", play: (*environment).addNode, limit: of(size.changeLimit)},
+		{name: "node-remove", play: (*environment).removeNode, limit: of(size.changeLimit)},
+		{name: phaseReplace, play: (*environment).replaceNodes, limit: func(s size, o settings) time.Duration {
+			return time.Duration(o.replaced(s)) * o.sped(s.replaceLimit())
+		}},
+		{name: "restart", prepare: (*environment).stopController, play: (*environment).restart, limit: nothing},
+		{name: "spec-change", play: (*environment).changeSpecs, limit: of(size.changeLimit)},
+		{name: phaseIdle, play: (*environment).idle, limit: func(_ size, o settings) time.Duration { return o.idle }},
+		{name: "delete", play: (*environment).deleteAll, limit: of(size.deleteLimit)},
+	}
+}
+
+func phaseNames() []string {
+	var names []string
+	for _, p := range phases() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func phaseNamed(name string) (phase, error) {
+	for _, p := range phases() {
+		if p.name == name {
+			return p, nil
+		}
+	}
+	return phase{}, fmt.Errorf("phase %q: want one of %s", name, strings.Join(phaseNames(), ", "))
+}
+
+// sped is what a real cloud's time is in the simulated one.
+func (o settings) sped(d time.Duration) time.Duration { return time.Duration(float64(d) / o.speed) }
+
+// replaced is how many nodes are replaced one by one.
+func (o settings) replaced(s size) int {
+	if o.replace > 0 {
+		return min(o.replace, s.nodes)
+	}
+	return max(1, s.nodes/10)
+}
+
+func (w *environment) create(ctx context.Context) error {
+	names := serviceNames(w.size.services)
+	if err := w.services.create(ctx, names, w.size.ports); err != nil {
+		return err
+	}
+	return w.until(ctx, "", nil, func(found client.Summary) error {
+		_, addressed, _ := w.services.count()
+		return errors.Join(
+			want("Services have an address", addressed, w.size.services),
+			want("members are there", found.Members, w.size.members()))
+	})
+}
+
+// resync lets the service controller sync every Service, in none of which anything has
+// changed that matters to it.
+func (w *environment) resync(ctx context.Context) error {
+	before, err := w.ensured(ctx)
+	if err != nil {
+		return err
+	}
+	touched := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"load.test/touched": time.Now().String()}}}
+	if err := w.services.patch(ctx, serviceNames(w.size.services), touched); err != nil {
+		return err
+	}
+	return w.untilEnsured(ctx, before+w.size.services)
+}
+
+func (w *environment) addNode(ctx context.Context) error {
+	address, err := w.nodes.add(ctx)
+	if err != nil {
+		return err
+	}
+	return w.untilMembers(ctx, address, "")
+}
+
+func (w *environment) removeNode(ctx context.Context) error {
+	address, err := w.nodes.removeOldest(ctx)
+	if err != nil {
+		return err
+	}
+	return w.untilMembers(ctx, "", address)
+}
+
+// replaceNodes replaces one node after the other, as a rolling upgrade does: the next one
+// when all load balancers are done with the one before.
+func (w *environment) replaceNodes(ctx context.Context) error {
+	for range w.options.replaced(w.size) {
+		added, err := w.nodes.add(ctx)
+		if err != nil {
+			return err
+		}
+		removed, err := w.nodes.removeOldest(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.untilMembers(ctx, added, removed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restart replaces the controller by one that knows nothing. Its time begins with the new
+// one.
+func (w *environment) restart(ctx context.Context) error {
+	if err := w.runController(ctx); err != nil {
+		return err
+	}
+	return w.untilEnsured(ctx, w.size.services)
+}
+
+// changeSpecs lets all Services allow other clients than before, which changes each
+// listener.
+func (w *environment) changeSpecs(ctx context.Context) error {
+	w.services.changes++
+	cidr := fmt.Sprintf("10.%d.0.0/16", w.services.changes)
+	changed := map[string]any{"spec": map[string]any{"loadBalancerSourceRanges": []string{cidr}}}
+	if err := w.services.patch(ctx, serviceNames(w.size.services), changed); err != nil {
+		return err
+	}
+	return w.until(ctx, cidr, nil, func(found client.Summary) error {
+		return want("listeners are changed", found.ListenersAllowing, w.size.pools())
+	})
+}
+
+// idle leaves everything alone.
+func (w *environment) idle(ctx context.Context) error {
+	w.wait("leaving everything alone for " + w.options.idle.String())
+	select {
+	case <-time.After(w.options.idle):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *environment) deleteAll(ctx context.Context) error {
+	if err := w.services.remove(ctx, serviceNames(w.size.services)); err != nil {
+		return err
+	}
+	err := w.until(ctx, "", nil, func(found client.Summary) error {
+		existing, _, _ := w.services.count()
+		return errors.Join(want("Services are left", existing, 0), want("load balancers are left", found.LoadBalancers, 0))
+	})
+	if err != nil {
+		return err
+	}
+	left, err := w.cloud.Cloud.Leftovers(ctx)
+	if err != nil {
+		return err
+	}
+	return want("objects of the cloud are left behind", left.Count, 0)
+}
+
+// untilMembers returns when every pool has a member at one address and none at the other;
+// where pools have a selection of the nodes only, when nothing is being changed any more.
+func (w *environment) untilMembers(ctx context.Context, added, removed string) error {
+	var writes int
+	changed := time.Now()
+	return w.until(ctx, "", []string{added, removed}, func(found client.Summary) error {
+		if found.Writes != writes {
+			writes, changed = found.Writes, time.Now()
+		}
+		if !w.size.everyNode() {
+			if time.Since(changed) < selectionQuiet {
+				return fmt.Errorf("%d writes, and it is not quiet yet", found.Writes)
+			}
+			return want("pools still have the removed node", found.PoolsWith[removed], 0)
+		}
+		var errs []error
+		if added != "" {
+			errs = append(errs, want("pools have the added node", found.PoolsWith[added], w.size.pools()))
+		}
+		return errors.Join(append(errs, want("pools have the removed node", found.PoolsWith[removed], 0))...)
+	})
+}
+
+// selectionQuiet is how long nothing may be written before a change of nodes counts as
+// done where not every node is a member: longer than changes are gathered.
+const selectionQuiet = 8 * time.Second
+
+// untilEnsured returns when the controller has been called for Services that often.
+func (w *environment) untilEnsured(ctx context.Context, calls int) error {
+	return w.until(ctx, "", nil, func(client.Summary) error {
+		done, err := w.ensured(ctx)
+		if err != nil {
+			return err
+		}
+		if done < calls {
+			return fmt.Errorf("%d of %d calls of the service controller", done, calls)
+		}
+		return nil
+	})
+}
+
+// ensured is how often the service controller has called for Services since the start.
+func (w *environment) ensured(ctx context.Context) (int, error) {
+	counts, err := w.ccm.Load().Metrics(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, sample := range counts["cloudprovider_openstack_reconcile_total"] {
+		if sample.Metric["operation"] == "loadbalancer_ensure" {
+			return int(sample.Value), nil
+		}
+	}
+	return 0, nil
+}
+
+// The pause between two looks is as long as this, and so many times as long as a look.
+const (
+	lookPause = 200 * time.Millisecond
+	lookShare = 20
+)
+
+// until returns when check does, and no load balancer is in a PENDING state; or when the
+// controller has ended.
+func (w *environment) until(ctx context.Context, cidr string, addresses []string, check func(client.Summary) error) error {
+	addresses = slices.DeleteFunc(addresses, func(address string) bool { return address == "" })
+	pause := time.Duration(0)
+	return w.ccm.Load().Await(ctx, func(ctx context.Context) error {
+		select { // what takes long is done more rarely
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+		begin := time.Now()
+		found, err := w.cloud.Cloud.Summary(ctx, cidr, addresses...)
+		if err != nil {
+			return err
+		}
+		pause = max(lookPause, lookShare*time.Since(begin))
+		err = errors.Join(check(found), want("load balancers are PENDING", found.Pending, 0), want("load balancers are in ERROR", found.Failed, 0))
+		if err != nil {
+			w.wait(strings.ReplaceAll(err.Error(), "\n", ", "))
+		}
+		return err
+	})
+}
+
+// want is an error unless there are so many.
+func want(what string, got, wanted int) error {
+	if got == wanted {
+		return nil
+	}
+	return fmt.Errorf("%d %s, want %d", got, what, wanted)
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
+	"github.com/openstack-ccm/openstack-ccm/tests/process"
+)
+
+// run measures one size after the other. What one cannot finish does not keep the others
+// from being measured.
+func run(ctx context.Context, o options, out *screen) error {
+	commit, err := commitOf(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range o.sizes {
+		r := &runner{options: o, size: s, commit: commit, out: out}
+		if err := r.run(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s, err))
+		}
+		if ctx.Err() != nil {
+			return errors.Join(append(errs, context.Cause(ctx))...)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// commitOf describes the commit that is measured; an asterisk says that there are changes.
+func commitOf(ctx context.Context) (string, error) {
+	root, err := controlplane.ModuleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	describe := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty=*", "--abbrev=12", "--exclude=*")
+	describe.Dir = root
+	text, err := describe.Output()
+	if err != nil {
+		return "unknown", nil //nolint:nilerr // a copy of the sources is measured as well
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// runner measures one size.
+type runner struct {
+	options options
+	size    size
+	commit  string
+	out     *screen
+
+	env     *environment
+	sampler *sampler
+	rows    []Row
+}
+
+func (r *runner) run(ctx context.Context) (err error) {
+	r.out.linef("%s: %d Services with %d ports on %d nodes, %d members; the cloud alone takes %v",
+		r.size, r.size.services, r.size.ports, r.size.nodes, r.size.members(), r.alone().Round(time.Second))
+	if r.env, err = newEnvironment(ctx, r.size, r.options.settings, r.out); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.env.keepLog(r.file("-ccm.log")), r.env.end()) }()
+	var stop func()
+	r.sampler, stop = startSampler(ctx, r.env, r.options.sample)
+	defer stop()
+	r.out.linef("%s", header())
+	for repetition := range r.options.repeat {
+		for _, p := range r.options.phases {
+			if err := r.phase(ctx, p, repetition); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+	}
+	for _, line := range growth(r.rows) {
+		r.out.linef("%s", line)
+	}
+	return nil
+}
+
+// alone is the time that the cloud takes for all phases.
+func (r *runner) alone() time.Duration {
+	var total time.Duration
+	for _, p := range r.options.phases {
+		total += p.limit(r.size, r.options.settings)
+	}
+	return time.Duration(r.options.repeat) * total
+}
+
+// file is one of this size's.
+func (r *runner) file(suffix string) string {
+	name := strings.ReplaceAll(r.size.String(), "/", "-max")
+	return filepath.Join(r.options.directory, "load-"+name+suffix)
+}
+
+// phase measures a phase. Services that are there already are not created again.
+func (r *runner) phase(ctx context.Context, p phase, repetition int) error {
+	if p.name == phaseCreate {
+		if existing, _, _ := r.env.services.count(); existing > 0 {
+			return nil
+		}
+	}
+	row, err := r.measure(ctx, p)
+	if ctx.Err() != nil { // half a phase is no result
+		return context.Cause(ctx)
+	}
+	if r.options.repeat > 1 {
+		row.Repetition = repetition + 1
+	}
+	if err != nil {
+		row.Error = err.Error()
+	}
+	r.rows = append(r.rows, row)
+	r.out.linef("%s", row.line())
+	samples, marks := r.sampler.series()
+	return errors.Join(err,
+		keep(filepath.Join(r.options.directory, "load.json"), r.rows),
+		writeJSON(r.file("-samples.json"), map[string]any{"phases": marks, "samples": samples}),
+		draw(r.file(".svg"), r.size.String()+" at "+r.commit, samples, marks))
+}
+
+// patience is how long a phase may take: many times the cloud's own limit, and what this
+// machine needs.
+func (r *runner) patience(p phase) time.Duration {
+	const each, some = 500 * time.Millisecond, 10 * time.Minute
+	return 5*p.limit(r.size, r.options.settings) + time.Duration(r.size.services)*each + some
+}
+
+// measure plays a phase and returns what it took.
+func (r *runner) measure(ctx context.Context, p phase) (Row, error) {
+	w := r.env
+	if p.prepare != nil {
+		p.prepare(w)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, r.patience(p), fmt.Errorf("not done in %v", r.patience(p)))
+	defer cancel()
+	before, err := r.begin(ctx)
+	if err != nil {
+		return r.row(p), err
+	}
+	endProfile := r.startProfile(ctx, p)
+	err = p.play(w, ctx)
+	took := time.Since(before.at)
+	endProfile()
+	if err == nil {
+		err = w.settle(ctx, r.options.settle)
+	}
+	r.sampler.mark(p.name, before.at)
+	row, readErr := r.read(context.WithoutCancel(ctx), p, before)
+	row.Seconds = rounded(took.Seconds())
+	return row, errors.Join(err, readErr)
+}
+
+// startProfile takes profiles of the phase where they are wanted, until it is told the end.
+func (r *runner) startProfile(ctx context.Context, p phase) (end func()) {
+	if !slices.Contains(r.options.profile, p.name) {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		prefix := filepath.Join(r.options.directory, "load-profiles", filepath.Base(r.file("-"+p.name)))
+		if err := r.env.profile(ctx, prefix); err != nil {
+			r.out.linef("no more profiles: %v", err)
+		}
+	})
+	return func() { cancel(); running.Wait() }
+}
+
+// reading is what the meters show.
+type reading struct {
+	at            time.Time
+	pid           int
+	ccm, cloud    time.Duration // CPU
+	worked, could float64       // see machineTime
+}
+
+// begin lets everything count from now on.
+func (r *runner) begin(ctx context.Context) (reading, error) {
+	w := r.env
+	if err := errors.Join(w.cloud.Cloud.ResetRequests(ctx), w.audit.reset()); err != nil {
+		return reading{}, err
+	}
+	if running := w.ccm.Load(); running.Running() {
+		if err := process.ResetPeak(running.PID()); err != nil {
+			return reading{}, err
+		}
+	}
+	return r.meters(), nil
+}
+
+// meters reads what may be nothing: a controller that is being restarted takes nothing.
+func (r *runner) meters() reading {
+	now := reading{at: time.Now(), pid: r.env.ccm.Load().PID()}
+	ccm, _ := process.UsageOf(now.pid)
+	cloud, _ := process.UsageOf(r.env.cloud.PID())
+	now.ccm, now.cloud = ccm.CPU, cloud.CPU
+	now.worked, now.could = machineTime()
+	return now
+}
+
+// row has what is known of a phase before it begins.
+func (r *runner) row(p phase) Row {
+	row := Row{
+		Case: p.name, Services: r.size.services, Ports: r.size.ports, Nodes: r.size.nodes,
+		MaxMembers: r.size.maxMembers, Members: r.size.members(),
+		CloudSeconds: rounded(p.limit(r.size, r.options.settings).Seconds()),
+		Commit:       r.commit, Speed: r.options.settings.speed,
+		Settings: slices.Concat(r.options.settings.env, r.options.settings.conf, r.options.settings.args),
+	}
+	if p.name == phaseReplace {
+		row.Replaced = r.options.settings.replaced(r.size)
+	}
+	return row
+}
+
+// read makes the row of a phase that is over.
+func (r *runner) read(ctx context.Context, p phase, before reading) (Row, error) {
+	w, row, now := r.env, r.row(p), r.meters()
+	usage, err := process.UsageOf(now.pid)
+	if err != nil {
+		return row, err
+	}
+	row.RSS, row.PeakRSS = rounded(float64(usage.RSS)/mib), rounded(float64(usage.PeakRSS)/mib)
+	row.CPU = rounded(now.ccm.Seconds())
+	if now.pid == before.pid {
+		row.CPU = rounded((now.ccm - before.ccm).Seconds())
+	}
+	row.SimulatorCPU = rounded((now.cloud - before.cloud).Seconds())
+	if could := now.could - before.could; could > 0 {
+		row.Busy = rounded((now.worked - before.worked) / could)
+	}
+	found, err := w.cloud.Cloud.Summary(ctx, "")
+	if err != nil {
+		return row, err
+	}
+	row.Requests, row.Writes, row.Cycles = found.Requests, found.Writes, found.TotalCycles
+	row.Bytes, row.SentBytes = rounded(float64(found.Bytes)/mib), rounded(float64(found.RequestBytes)/mib)
+	if err := w.audit.read(); err != nil {
+		return row, err
+	}
+	row.KubeWrites, row.KubeEvents, row.KubeObjects = w.audit.writes(), w.audit.events(), w.audit.copy()
+	if _, _, last := w.services.count(); last.After(before.at) {
+		row.LastAddress = rounded(last.Sub(before.at).Seconds())
+	}
+	// A garbage collection leaves what is in use. It comes after everything else.
+	if _, err := w.ccm.Load().Ask(ctx, "/debug/pprof/heap?gc=1"); err != nil {
+		return row, err
+	}
+	own, err := w.metrics(ctx)
+	row.Heap, row.Goroutines = rounded(own.heap), own.goroutines
+	return row, err
+}
+
+// mostSettling is how long a phase may take to come to rest.
+const mostSettling = 2 * time.Minute
+
+// settle waits until neither cloud nor Kubernetes are asked anything for a while: what a
+// change brings about later is its own as well.
+func (w *environment) settle(ctx context.Context, quiet time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, mostSettling)
+	defer cancel()
+	var requests, writes int
+	for since := time.Now(); time.Since(since) < quiet; {
+		w.wait("waiting until nothing happens")
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookPause):
+		}
+		found, err := w.cloud.Cloud.Summary(ctx, "")
+		if err != nil {
+			return err
+		}
+		if err := w.audit.read(); err != nil {
+			return err
+		}
+		if now := w.audit.writes() + w.audit.events(); found.Requests != requests || now != writes {
+			requests, writes, since = found.Requests, now, time.Now()
+		}
+	}
+	return nil
+}

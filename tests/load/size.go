@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/cost"
+)
+
+// size is how much there is of everything.
+type size struct {
+	services, ports, nodes int
+	// maxMembers bounds the members of a pool; 0 does not.
+	maxMembers int
+}
+
+// standardSizes are what is measured when nothing else is asked for.
+func standardSizes() []string {
+	return []string{
+		"100x3x100", "1000x3x100", "200x3x1000", "1000x1x1000", "5000x2x50", "500x3x5000/100", "500x3x5000",
+	}
+}
+
+var sizePattern = regexp.MustCompile(`^([1-9]\d{0,6})x([1-9]\d{0,2})x([1-9]\d{0,6})(?:/([1-9]\d{0,6}))?$`)
+
+func parseSize(text string) (size, error) {
+	found := sizePattern.FindStringSubmatch(text)
+	if found == nil {
+		return size{}, fmt.Errorf("size %q: want SERVICESxPORTSxNODES, such as 1000x3x100", text)
+	}
+	var numbers [4]int
+	for i := range numbers {
+		numbers[i], _ = strconv.Atoi(found[i+1]) // the pattern leaves digits only, or nothing
+	}
+	return size{services: numbers[0], ports: numbers[1], nodes: numbers[2], maxMembers: numbers[3]}, nil
+}
+
+// String implements fmt.Stringer.
+func (s size) String() string {
+	text := fmt.Sprintf("%dx%dx%d", s.services, s.ports, s.nodes)
+	if s.maxMembers > 0 {
+		text += fmt.Sprintf("/%d", s.maxMembers)
+	}
+	return text
+}
+
+// pools are those of all Services: one for each port.
+func (s size) pools() int { return s.services * s.ports }
+
+// poolMembers is how many members a pool has.
+func (s size) poolMembers() int {
+	if s.maxMembers > 0 {
+		return min(s.nodes, s.maxMembers)
+	}
+	return s.nodes
+}
+
+// members are those of all pools.
+func (s size) members() int { return s.pools() * s.poolMembers() }
+
+// everyNode reports whether every node is a member of every pool.
+func (s size) everyNode() bool { return s.poolMembers() == s.nodes }
+
+// batchMembers is how many members fit into one request.
+const batchMembers = 2200
+
+// The least times that a cloud takes, by its delays and by what Octavia's API can do with
+// one request. It makes the load balancers of a project one after the other and works on
+// all of them at the same time after that; each change of a part locks its load balancer.
+
+func (s size) createLimit() time.Duration {
+	work := cost.Amphora()
+	batches := (s.poolMembers() + batchMembers - 1) / batchMembers
+	later := cost.Overflow(s.ports, s.poolMembers(), false) * batches
+	return time.Duration(s.services)*cost.VIPPort + work.Create + time.Duration(later)*work.Update
+}
+
+// changeLimit is the time of a change that takes a write for each port.
+func (s size) changeLimit() time.Duration {
+	return time.Duration(s.ports) * cost.Amphora().Update
+}
+
+// replaceLimit is the time of a member that takes the place of another: one request says
+// both as long as all members fit into it.
+func (s size) replaceLimit() time.Duration {
+	if s.poolMembers() > batchMembers {
+		return 2 * s.changeLimit()
+	}
+	return s.changeLimit()
+}
+
+func (s size) deleteLimit() time.Duration { return cost.Amphora().Delete }
