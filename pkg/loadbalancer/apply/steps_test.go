@@ -8,11 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
 func TestRun_ChangesInsertedHeaders(t *testing.T) {
@@ -70,5 +75,101 @@ func TestSettle_ReadsOnceWhatIsInError(t *testing.T) {
 	}
 	if reads := e.writes(http.MethodGet, lbaas+"loadbalancers/{id}/status"); reads != 1 {
 		t.Errorf("%d requests for the status tree", reads)
+	}
+}
+
+// A step that cannot be is an error, and so is one that the cloud refuses.
+func TestRun_FailsWithItsStep(t *testing.T) {
+	t.Parallel()
+	e := newEnvironment(t, simulator.Options{})
+	observed := e.reach(e.web(80))
+	member := plan.AddMember{Pool: plan.PoolRef{ID: "missing", Name: "missing"}, Member: members(1, 80)[0]}
+	if _, err := e.run(observed, plan.Plan{Steps: []plan.Step{member}}); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("error %v, want one that names the pool", err)
+	}
+	e.Cloud.Faults.Add(faults.Rule{Method: http.MethodDelete, Route: lbaas + "loadbalancers/{id}", Status: http.StatusForbidden})
+	id := observed.LoadBalancer.ID
+	after, err := e.run(observed, plan.Plan{Steps: []plan.Step{plan.DeleteLoadBalancer{ID: id, Cascade: true}}})
+	if !apierror.IsForbidden(err) || after.LoadBalancer == nil || after.LoadBalancer.ID != id {
+		t.Errorf("error %v, and then there is %+v", err, after.LoadBalancer)
+	}
+}
+
+func TestRun_DescribesTheFloatingIPThatItTakes(t *testing.T) {
+	t.Parallel()
+	e := newEnvironment(t, simulator.Options{})
+	desired := e.web(80)
+	desired.FloatingIP = nil
+	observed := e.reach(desired)
+	kept, err := e.applier.Neutron.CreateFloatingIP(e.ctx, floatingips.CreateOpts{FloatingNetworkID: e.Cloud.ExternalNetwork.ID, Description: "kept"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	observed.UnattachedFloatingIPs = []model.FloatingIP{{ID: kept.ID, Address: kept.FloatingIP, Description: "kept", NetworkID: e.Cloud.ExternalNetwork.ID, Retained: true}}
+	if _, err := e.run(observed, plan.Diff(e.web(80), observed, plan.Options{})); err != nil {
+		t.Fatal(err)
+	}
+	if all := e.Cloud.Neutron.FloatingIPs(); len(all) != 1 || all[0].Description != us().FloatingIPDescription() || all[0].PortID != observed.LoadBalancer.VIP.PortID {
+		t.Errorf("%+v", all)
+	}
+}
+
+func TestRun_ChangesTheTimeoutOfSessions(t *testing.T) {
+	t.Parallel()
+	e := newEnvironment(t, simulator.Options{})
+	for _, timeout := range []int{60, 600, 0, 60} {
+		desired := e.web(53)
+		l := &desired.Listeners[0]
+		l.Protocol, l.Pool.Protocol, l.Pool.Monitor = model.UDP, model.UDP, nil
+		l.Pool.Persistence, l.Pool.PersistenceTimeout = model.SourceIP, timeout
+		e.reach(desired)
+	}
+}
+
+// The service may still be at a creation whose answer was lost; where it says itself that
+// it has failed, it is not.
+func TestRun_LooksLongerForACreationThatMayBeUnderWay(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		rule  faults.Rule
+		looks int
+	}{
+		"lost":   {faults.Rule{Drop: true}, 3},
+		"failed": {faults.Rule{Status: http.StatusInternalServerError, Worded: true}, 1},
+	} {
+		e := newEnvironment(t, simulator.Options{})
+		e.Cloud.Faults.Add(once(http.MethodPost, lbaas+"loadbalancers", test.rule))
+		e.Cloud.RequestLog.Reset()
+		if _, err := e.run(model.Observed{}, plan.Diff(e.web(80), model.Observed{}, plan.Options{})); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if looks := e.writes(http.MethodGet, lbaas+"loadbalancers"); looks != test.looks {
+			t.Errorf("%s: looked %d times, want %d", name, looks, test.looks)
+		}
+	}
+}
+
+func TestRun_SendsNothingMoreToALoadBalancerThatFails(t *testing.T) {
+	t.Parallel()
+	e := newEnvironment(t, simulator.Options{Delays: map[string]octavia.Delays{"amphora": {Update: time.Hour}}})
+	observed := e.reach(e.web(80))
+	desired := e.web(80)
+	desired.Listeners[0].Pool.Members, desired.Listeners[0].Pool.Monitor.Delay = members(2, 81), 30
+	todo := plan.Diff(desired, observed, plan.Options{})
+	if len(todo.Steps) < 2 {
+		t.Fatalf("one step would be all:\n%s", todo)
+	}
+	e.Cloud.RequestLog.Reset()
+	_, err := e.applier.Run(e.ctx, apply.Request{ID: us(), Observed: observed, Plan: todo, Progress: func(time.Duration) {
+		if err := e.Cloud.Octavia.SetProvisioningStatus(observed.LoadBalancer.ID, "ERROR"); err != nil {
+			t.Error(err)
+		}
+	}})
+	var failed *apply.LoadBalancerError
+	if !errors.As(err, &failed) {
+		t.Errorf("error %v", err)
+	}
+	if writes := e.Cloud.RequestLog.Requests(requestlog.Writes()); len(writes) != 1 {
+		t.Errorf("sent %v", writes)
 	}
 }

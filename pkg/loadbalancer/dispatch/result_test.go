@@ -71,3 +71,14 @@ func TestDeleted_ReportsADeletionThatSucceededOnce(t *testing.T) {
 		t.Error("a round that deleted nothing is reported")
 	}
 }
+
+func TestCall_HasTheErrorOfARoundThatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("failed")
+	d := start(t, func(o *dispatch.Options) {
+		o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) { return nil, failed }
+	})
+	if _, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")}); !errors.Is(err, failed) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -156,3 +156,26 @@ func TestKnownFloatingIPs_AreEachNamedOnce(t *testing.T) {
 		t.Error("after a round began, nobody knows all")
 	}
 }
+
+// There is no Neutron here: what needs no request is all that can be told.
+func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		internal bool
+		lb       model.LoadBalancer
+	}{
+		"another's load balancer":             {false, model.LoadBalancer{Shared: &model.Shared{}}},
+		"one, as it wants":                    {false, model.LoadBalancer{FloatingIP: &model.FloatingIP{ID: "fip", Owned: true}}},
+		"none, as it wants":                   {true, model.LoadBalancer{}},
+		"one that another client has put on":  {true, model.LoadBalancer{FloatingIP: &model.FloatingIP{ID: "fip"}}},
+		"another's, internal, with one on it": {true, model.LoadBalancer{Shared: &model.Shared{}, FloatingIP: &model.FloatingIP{ID: "fip"}}},
+	} {
+		a := &Asked{e: &Engine{}, in: Inputs{Service: webService()}}
+		a.in.Settings.Internal, a.in.Settings.Family = test.internal, v1.IPv4Protocol
+		observed := &model.Observed{LoadBalancer: &test.lb}
+		have, another, err := a.Verify(t.Context(), Round{Have: Observation{Observed: observed}, Want: &Desired{LoadBalancer: &model.LoadBalancer{}}})
+		if have.Observed != observed || another || err != nil {
+			t.Errorf("%s: %+v is another one: %v, error %v", name, have, another, err)
+		}
+	}
+}

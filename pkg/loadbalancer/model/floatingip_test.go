@@ -30,3 +30,15 @@ func TestFloatingIP_FitsWhereAllThatIsAskedForIsTheSame(t *testing.T) {
 		}
 	}
 }
+
+func TestOwnFloatingIP_IsNotThatOfASharedLoadBalancer(t *testing.T) {
+	t.Parallel()
+	lb := &model.LoadBalancer{FloatingIP: &model.FloatingIP{ID: "a"}}
+	if own := lb.OwnFloatingIP(); own == nil || own.ID != "a" {
+		t.Errorf("its own: %+v", own)
+	}
+	lb.Shared = &model.Shared{}
+	if own := lb.OwnFloatingIP(); own != nil {
+		t.Errorf("its owner's: %+v", own)
+	}
+}

@@ -1,6 +1,7 @@
 package securitygroup
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
@@ -53,5 +54,21 @@ func TestLetsEverybodyIn_WhereARuleOpensThePortToAll(t *testing.T) {
 		if opens := letsEverybodyIn(r, own); opens != test.opens {
 			t.Errorf("%s: it lets everybody in: %v", name, opens)
 		}
+	}
+}
+
+func TestClients_AreThoseThatRulesLetInToThePorts(t *testing.T) {
+	t.Parallel()
+	ports := []Opening{{"tcp", 30080}, {"tcp", 30443}}
+	office, home, everybody := "192.0.2.0/24", "198.51.100.0/24", "0.0.0.0/0"
+	rules := []Held{
+		there("1", rule("tcp", 30443, home)), there("2", rule("tcp", 30080, office)), there("3", rule("tcp", 30080, home)),
+		there("4", rule("tcp", 31000, "10.0.0.0/8")), {ID: "5", Rule: rule("tcp", 30080, "10.1.0.0/16"), Common: true}, {ID: "6", Text: "egress"},
+	}
+	if got := clients(rules, ports, false); !slices.Equal(got, []string{office, home}) {
+		t.Errorf("%v", got)
+	}
+	if got := clients(append(rules, there("7", rule("tcp", 30443, everybody))), ports, false); !slices.Equal(got, []string{everybody}) {
+		t.Errorf("with everybody: %v", got)
 	}
 }

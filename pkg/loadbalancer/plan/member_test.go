@@ -1,0 +1,43 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+func TestAdvance_KeepsTheIDOfAMemberThatChanges(t *testing.T) {
+	t.Parallel()
+	lb := &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{ID: "p", Members: []model.Member{
+		{ID: "a", Address: "10.0.0.1", Port: 80}, {ID: "b", Address: "10.0.0.2", Port: 80},
+	}}}}}
+	from := lb.Listeners[0].Pool.Members[1]
+	to := model.Member{Address: "10.0.0.2", Port: 80, MonitorPort: 10256}
+	plan.Advance(&model.Observed{LoadBalancer: lb}, plan.UpdateMember{Pool: plan.PoolRef{ID: "p"}, From: from, To: to})
+	members := lb.Listeners[0].Pool.Members
+	if members[0].ID != "a" || members[0].MonitorPort != 0 || members[1].ID != "b" || members[1].MonitorPort != 10256 {
+		t.Errorf("%+v", members)
+	}
+}
+
+func TestUpdateMonitor_PrintsEachSettingThatChanges(t *testing.T) {
+	t.Parallel()
+	from := model.Monitor{Delay: 1, Timeout: 1, MaxRetries: 1, MaxRetriesDown: 1, HTTPMethod: "GET", URLPath: "/a", ExpectedCodes: "200", HTTPVersion: "1.0"}
+	for setting, change := range map[string]func(*model.Monitor){
+		"delay 1 → 2": func(m *model.Monitor) { m.Delay = 2 }, "timeout 1 → 2": func(m *model.Monitor) { m.Timeout = 2 },
+		"max_retries 1 → 2":      func(m *model.Monitor) { m.MaxRetries = 2 },
+		"max_retries_down 1 → 2": func(m *model.Monitor) { m.MaxRetriesDown = 2 },
+		"http_method GET → HEAD": func(m *model.Monitor) { m.HTTPMethod = "HEAD" }, "url_path /a → /b": func(m *model.Monitor) { m.URLPath = "/b" },
+		"expected_codes 200 → 204": func(m *model.Monitor) { m.ExpectedCodes = "204" }, "http_version 1.0 → 1.1": func(m *model.Monitor) { m.HTTPVersion = "1.1" },
+		"domain_name none → example.org": func(m *model.Monitor) { m.DomainName = "example.org" },
+	} {
+		to := from
+		change(&to)
+		text := plan.UpdateMonitor{From: from, To: to}.String()
+		if !strings.HasSuffix(text, ": "+setting) {
+			t.Errorf("%q, want %q", text, setting)
+		}
+	}
+}
