@@ -19,24 +19,24 @@ func (r *run) createLoadBalancer(ctx context.Context, s packedCreation) error {
 	if err != nil {
 		return err
 	}
-	observed := r.state.unpacked()
-	before := observed.LoadBalancer
-	observed.LoadBalancer = made
 	if s.Replaces != "" {
-		observed.Outgoing = before
+		r.state.pack()
+		r.state.retiring = r.state.loadBalancer
 	}
+	r.state.replacePacked(made)
 	r.working = creating
 	return nil
 }
 
-// sendCreation returns what a creation has made.
-func (r *run) sendCreation(ctx context.Context, s packedCreation) (made *model.LoadBalancer, err error) {
+// sendCreation returns what a creation has made. Of a creation that has to wait for its
+// turn, and for a floating IP after that, it is packed.
+func (r *run) sendCreation(ctx context.Context, s packedCreation) (made *model.Packed, err error) {
 	late := r.senders.creation(ctx, func() {
 		wanted := s.loadBalancer.Unpack()
 		wanted = shrinkLoadBalancer(wanted, driver.QuirksOf(wanted.Provider))
 		var created *octavia.LoadBalancer
 		if created, err = r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted)); err == nil {
-			made = withMonitors(observe.Created(*created).Model(r.id), wanted)
+			made = model.Pack(withSent(observe.Created(*created).Model(r.id), wanted))
 		}
 	})
 	switch {
@@ -45,16 +45,18 @@ func (r *run) sendCreation(ctx context.Context, s packedCreation) (made *model.L
 	case err == nil:
 		return made, nil
 	case apierror.IsUnsure(err):
-		return r.findLostCreation(ctx, s, err)
+		found, err := r.findLostCreation(ctx, s, err)
+		return model.Pack(found), err
 	case losesPort(err) && len(s.loadBalancer.Outline().Listeners) > 0:
 		return nil, &FullCreateError{s.unpack(), err}
 	}
 	return nil, err
 }
 
-// withMonitors adds the monitors that were asked for to the answer of a creation:
-// Octavia before 14.0 makes them but leaves them out of the answer. The status tree has their IDs.
-func withMonitors(made, wanted *model.LoadBalancer) *model.LoadBalancer {
+// withSent adds to the answer of a creation what it lacks of what was asked for: members,
+// which are not read of it, and monitors, which Octavia before 14.0 makes but leaves out.
+// The status tree has their IDs, and shows whether they are all there.
+func withSent(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 	for i := range made.Listeners {
 		pool := &made.Listeners[i].Pool
 		l := wanted.Listener(made.Listeners[i].Key())
@@ -62,12 +64,17 @@ func withMonitors(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 			continue
 		}
 		pool.PersistenceTimeout = l.Pool.PersistenceTimeout // the client's library does not read it
+		pool.Members = l.Pool.Members
+		for j := range pool.Members {
+			pool.Members[j].Status = model.Status{Provisioning: pool.Status.Provisioning}
+		}
 		if l.Pool.Monitor != nil && pool.Monitor == nil {
 			monitor := *l.Pool.Monitor
 			monitor.Status = pool.Status
 			pool.Monitor = &monitor
 		}
 	}
+	made.Sort()
 	return made
 }
 

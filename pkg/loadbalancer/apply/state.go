@@ -49,3 +49,6 @@ func (s *state) settled(token watcher.Token) {
 
 // replace makes another state of the load balancer the one that is known.
 func (s *state) replace(lb *model.LoadBalancer) { s.observed.LoadBalancer, s.loadBalancer = lb, nil }
+
+// replacePacked is replace for a state that is packed.
+func (s *state) replacePacked(lb *model.Packed) { s.observed.LoadBalancer, s.loadBalancer = nil, lb }

@@ -1,6 +1,8 @@
 package octavia
 
 import (
+	"encoding/json"
+
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
@@ -16,25 +18,47 @@ type LoadBalancerCreate struct {
 	VIPSecurityGroupIDs []string `json:"-"`
 }
 
-// ToLoadBalancerCreateMap implements loadbalancers.CreateOptsBuilder.
+// ToLoadBalancerCreateMap implements loadbalancers.CreateOptsBuilder. The library would
+// encode and decode all members to make a map of them: they are left as they are.
 func (opts LoadBalancerCreate) ToLoadBalancerCreateMap() (map[string]any, error) {
-	body, err := opts.CreateOpts.ToLoadBalancerCreateMap()
-	if err != nil {
-		return nil, err
-	}
-	lb, _ := body["loadbalancer"].(map[string]any)
-	if len(opts.VIPSecurityGroupIDs) > 0 {
-		lb["vip_sg_ids"] = opts.VIPSecurityGroupIDs
-	}
-	listeners, _ := lb["listeners"].([]any)
-	for _, listener := range listeners {
-		listener, _ := listener.(map[string]any)
-		if pool, _ := listener["default_pool"].(map[string]any); pool != nil {
-			name, _ := pool["name"].(string)
-			addTimeout(pool, opts.PersistenceTimeouts[name])
+	body := loadBalancerBody{CreateOpts: opts.CreateOpts, VIPSecurityGroupIDs: opts.VIPSecurityGroupIDs}
+	for _, listener := range opts.Listeners {
+		made := listenerBody{CreateOpts: listener}
+		if pool := listener.DefaultPool; pool != nil {
+			made.DefaultPool = &poolBody{CreateOpts: *pool, Persistence: persistenceOf(*pool, opts.PersistenceTimeouts[pool.Name])}
 		}
+		body.Listeners = append(body.Listeners, made)
 	}
-	return body, nil
+	return map[string]any{"loadbalancer": body}, nil
+}
+
+// These shadow fields of what they embed.
+type (
+	loadBalancerBody struct {
+		loadbalancers.CreateOpts
+		Listeners           []listenerBody `json:"listeners,omitempty"`
+		VIPSecurityGroupIDs []string       `json:"vip_sg_ids,omitempty"`
+	}
+	listenerBody struct {
+		listeners.CreateOpts
+		DefaultPool *poolBody `json:"default_pool,omitempty"`
+	}
+	poolBody struct {
+		pools.CreateOpts
+		Persistence *persistenceBody `json:"session_persistence,omitempty"`
+	}
+	persistenceBody struct {
+		pools.SessionPersistence
+		Timeout int `json:"persistence_timeout,omitempty"`
+	}
+)
+
+// persistenceOf returns the session persistence of a pool with its timeout, nil for none.
+func persistenceOf(pool pools.CreateOpts, seconds int) *persistenceBody {
+	if pool.Persistence == nil {
+		return nil
+	}
+	return &persistenceBody{*pool.Persistence, max(seconds, 0)}
 }
 
 // PoolCreate is the body of a pool's creation with what the client's library does
@@ -47,11 +71,7 @@ type PoolCreate struct {
 
 // ToPoolCreateMap implements pools.CreateOptsBuilder.
 func (opts PoolCreate) ToPoolCreateMap() (map[string]any, error) {
-	body, err := opts.CreateOpts.ToPoolCreateMap()
-	if pool, _ := body["pool"].(map[string]any); err == nil {
-		addTimeout(pool, opts.PersistenceTimeout)
-	}
-	return body, err
+	return map[string]any{"pool": poolBody{opts.CreateOpts, persistenceOf(opts.CreateOpts, opts.PersistenceTimeout)}}, nil
 }
 
 // addTimeout adds the timeout of a pool's session persistence, if it has both.
@@ -113,11 +133,16 @@ func nameOf(toMap func() (map[string]any, error)) string {
 	if err != nil {
 		return ""
 	}
-	for _, object := range body {
-		if object, _ := object.(map[string]any); object != nil {
-			name, _ := object["name"].(string)
-			return name
-		}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return ""
+	}
+	var named map[string]struct {
+		Name string `json:"name"`
+	}
+	_ = json.Unmarshal(text, &named) // without a name the message says what failed all the same
+	for _, object := range named {
+		return object.Name
 	}
 	return ""
 }

@@ -3,8 +3,11 @@ package octavia
 import (
 	"context"
 	"encoding/json"
+	"time"
 
+	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
@@ -17,18 +20,79 @@ type LoadBalancer struct {
 	VIPSecurityGroupIDs []string
 }
 
-// UnmarshalJSON implements json.Unmarshaler: that of the client's library reads its
-// own part only.
+// attributes are those of a load balancer in an answer. The library's own way to decode
+// them goes over the text several times, once for each form of a time.
+type attributes struct {
+	plainLoadBalancer
+	CreatedAt           timestamp `json:"created_at"`
+	UpdatedAt           timestamp `json:"updated_at"`
+	VIPSecurityGroupIDs []string  `json:"vip_sg_ids"`
+}
+
+// plainLoadBalancer is the library's without its methods.
+type plainLoadBalancer loadbalancers.LoadBalancer
+
+func (a *attributes) loadBalancer() LoadBalancer {
+	lb := LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer(a.plainLoadBalancer), VIPSecurityGroupIDs: a.VIPSecurityGroupIDs}
+	lb.CreatedAt, lb.UpdatedAt = time.Time(a.CreatedAt), time.Time(a.UpdatedAt)
+	return lb
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
 func (lb *LoadBalancer) UnmarshalJSON(text []byte) error {
-	var more struct {
-		VIPSecurityGroupIDs []string `json:"vip_sg_ids"`
-	}
-	if err := json.Unmarshal(text, &more); err != nil {
+	var answer attributes
+	if err := json.Unmarshal(text, &answer); err != nil {
 		return err
 	}
-	lb.VIPSecurityGroupIDs = more.VIPSecurityGroupIDs
-	return lb.LoadBalancer.UnmarshalJSON(text)
+	*lb = answer.loadBalancer()
+	return nil
 }
+
+// timestamp is a time in UTC, as Octavia writes it without a zone, or with one.
+type timestamp time.Time
+
+// UnmarshalJSON implements json.Unmarshaler. Null is the zero time.
+func (t *timestamp) UnmarshalJSON(text []byte) error {
+	var written string
+	if err := json.Unmarshal(text, &written); err != nil || written == "" {
+		return err
+	}
+	at, err := time.Parse(gophercloud.RFC3339NoZ, written)
+	if err != nil {
+		at, err = time.Parse(time.RFC3339Nano, written)
+	}
+	*t = timestamp(at)
+	return err
+}
+
+// createAnswer is the answer to a creation. Of a load balancer with thousands of members
+// it has a megabyte, nearly all of it what was sent.
+type createAnswer struct {
+	LoadBalancer struct {
+		attributes
+		Pools []poolAnswer `json:"pools"`
+	} `json:"loadbalancer"`
+}
+
+// poolAnswer is a pool without its members.
+type poolAnswer struct {
+	pools.Pool
+	Members skipped `json:"members"`
+}
+
+func (a *createAnswer) loadBalancer() *LoadBalancer {
+	lb := a.LoadBalancer.attributes.loadBalancer()
+	for _, pool := range a.LoadBalancer.Pools {
+		lb.Pools = append(lb.Pools, pool.Pool)
+	}
+	return &lb
+}
+
+// skipped is a part of an answer that nobody needs.
+type skipped struct{}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
 // VIPUpdate is the change of what a load balancer has on its VIP. Nil leaves a
 // setting as it is, an empty one takes it away.

@@ -15,18 +15,24 @@ import (
 )
 
 // CreateLoadBalancer creates a load balancer with everything in opts. The answer
-// holds the whole graph with all IDs; its arrays are in the service's order.
+// holds the whole graph with all IDs but those of members, which are left out: a status
+// tree has them, with what becomes of them. Its arrays are in the service's order.
 // When apierror.IsUnsure(err) it may exist all the same: look before asking again.
 func (c *Client) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*LoadBalancer, error) {
+	body, err := opts.ToLoadBalancerCreateMap()
+	if err != nil {
+		return nil, err
+	}
 	client, err := c.session.LoadBalancer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var lb LoadBalancer
-	if err := loadbalancers.Create(ctx, client, opts).ExtractIntoStructPtr(&lb, "loadbalancer"); err != nil {
+	var answer createAnswer
+	_, err = client.Post(ctx, lbaas(client, "loadbalancers"), body, &answer, nil)
+	if err != nil {
 		return nil, apierror.Wrap(err, "create load balancer "+nameOf(opts.ToLoadBalancerCreateMap))
 	}
-	return &lb, nil
+	return answer.loadBalancer(), nil
 }
 
 // DeleteLoadBalancer deletes a load balancer, with cascade everything in it. The

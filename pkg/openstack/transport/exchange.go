@@ -82,8 +82,13 @@ func (e *exchange) readAll(resp *http.Response) error {
 	if failed {
 		limit = min(limit, maxErrorBody)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	var read bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= limit {
+		read.Grow(int(n) + bytes.MinRead) // else it grows by doubling, and what it was before is garbage
+	}
+	_, err := read.ReadFrom(io.LimitReader(resp.Body, limit+1))
 	resp.Body.Close()
+	body := read.Bytes()
 	tooLarge := int64(len(body)) > limit
 	switch {
 	case failed && tooLarge:

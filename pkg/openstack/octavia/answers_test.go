@@ -1,0 +1,82 @@
+package octavia
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+)
+
+// answered is the answer to the creation of a load balancer with so many members.
+func answered(members int) string {
+	var all []string
+	for i := range members {
+		all = append(all, fmt.Sprintf(`{"id": "m%d", "name": "node-%d", "address": "10.0.0.%d", "protocol_port": 30080, "weight": 1,
+			"provisioning_status": "PENDING_CREATE", "created_at": "2026-01-01T00:00:00", "updated_at": null, "tags": []}`, i, i, i))
+	}
+	return `{"loadbalancer": {"id": "lb", "name": "web", "vip_port_id": "port", "provisioning_status": "PENDING_CREATE", "vip_sg_ids": ["sg"],
+		"created_at": "2026-01-01T00:00:00", "updated_at": "2026-01-01T00:00:07", "listeners": [{"id": "l", "default_pool_id": "p"}],
+		"pools": [{"id": "p", "name": "pool", "healthmonitor": {"id": "hm", "type": "TCP"}, "members": [` + strings.Join(all, ",") + `]}]}}`
+}
+
+// Of a load balancer with thousands of members the answer to its creation has a megabyte,
+// of which nearly all is what was sent: that makes no garbage.
+func TestCreateAnswer_LeavesMembersUnread(t *testing.T) {
+	allocs := func(members int) float64 {
+		text := []byte(answered(members))
+		return testing.AllocsPerRun(10, func() {
+			var answer createAnswer
+			if err := json.Unmarshal(text, &answer); err != nil {
+				t.Fatal(err)
+			}
+			lb := answer.loadBalancer()
+			if lb.ID != "lb" || lb.VipPortID != "port" || !lb.UpdatedAt.Equal(time.Date(2026, 1, 1, 0, 0, 7, 0, time.UTC)) || len(lb.VIPSecurityGroupIDs) != 1 ||
+				len(lb.Listeners) != 1 || len(lb.Pools) != 1 || lb.Pools[0].Name != "pool" || lb.Pools[0].Monitor.ID != "hm" || len(lb.Pools[0].Members) != 0 {
+				t.Fatalf("read as %+v", lb)
+			}
+		})
+	}
+	if few, many := allocs(1), allocs(3000); many > few {
+		t.Errorf("%v allocations for an answer with 3000 members, %v for one", many, few)
+	}
+}
+
+// The body of a creation is encoded once, not encoded, decoded and encoded again.
+func TestLoadBalancerCreate_IsNotTakenApartToBeSent(t *testing.T) {
+	allocs := func(members int) float64 {
+		opts := LoadBalancerCreate{CreateOpts: loadbalancers.CreateOpts{Listeners: []listeners.CreateOpts{{DefaultPool: &pools.CreateOpts{Members: make([]pools.CreateMemberOpts, members)}}}}}
+		return testing.AllocsPerRun(10, func() {
+			if _, err := opts.ToLoadBalancerCreateMap(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := allocs(1), allocs(3000); many > few {
+		t.Errorf("%v allocations for a body with 3000 members, %v for one", many, few)
+	}
+}
+
+func TestTimestamp_ReadsBothFormsOfATime(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Time{
+		`"2026-01-01T00:00:07"`:          time.Date(2026, 1, 1, 0, 0, 7, 0, time.UTC),
+		`"2026-01-01T00:00:07Z"`:         time.Date(2026, 1, 1, 0, 0, 7, 0, time.UTC),
+		`"2026-01-01T00:00:07.25+00:00"`: time.Date(2026, 1, 1, 0, 0, 7, 250e6, time.UTC),
+		`null`:                           {},
+		`""`:                             {},
+	} {
+		var lb LoadBalancer
+		if err := json.Unmarshal([]byte(`{"updated_at": `+text+`}`), &lb); err != nil || !lb.UpdatedAt.Equal(want) {
+			t.Errorf("%s is read as %v, %v", text, lb.UpdatedAt, err)
+		}
+	}
+	var lb LoadBalancer
+	if err := json.Unmarshal([]byte(`{"updated_at": "yesterday"}`), &lb); err == nil {
+		t.Error("what is no time is read as one")
+	}
+}
