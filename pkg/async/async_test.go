@@ -268,17 +268,17 @@ func TestLocks_AreGrantedInOrderOfArrival(t *testing.T) {
 func TestYield_FreesPlaceUntilResumed(t *testing.T) {
 	t.Parallel()
 	places := NewPlaces(1)
-	ctx, leave, err := places.Enter(t.Context())
+	ctx, leave, err := places.Enter(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, _, err := places.Enter(soon); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := places.Enter(soon, 1); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a second one has the only place: %v", err)
 	}
 	resume := Yield(ctx)
-	_, other, err := places.Enter(t.Context())
+	_, other, err := places.Enter(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,6 +293,41 @@ func TestYield_FreesPlaceUntilResumed(t *testing.T) {
 	<-back
 	leave()
 	Yield(t.Context())() // without a place it does nothing
+}
+
+func TestPlaces_AreTakenByWideWorkAsManyAsItIsWide(t *testing.T) {
+	t.Parallel()
+	places := NewPlaces(3)
+	wide, leave, err := places.Enter(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := func() bool {
+		soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		_, other, err := places.Enter(soon, 2)
+		if err == nil {
+			other()
+		}
+		return err != nil
+	}
+	if !full() {
+		t.Error("four places are taken of three")
+	}
+	resume := Yield(wide)
+	if full() {
+		t.Error("who waits has not given all its places away")
+	}
+	resume()
+	leave()
+	_, all, err := places.Enter(t.Context(), 99) // of what is wider than all there are, one at a time goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !full() {
+		t.Error("work that takes all places is not alone")
+	}
+	all()
 }
 
 // wanted returns which of some holds are to be given back, once so many are.

@@ -8,28 +8,37 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Places bounds how many pieces of work are done at the same time. Who waits for
-// somebody else gives its place away meanwhile: see Yield.
+// Places bounds how much work is done at the same time. Who waits for somebody else gives
+// its places away meanwhile: see Yield.
 type Places struct {
+	all  int64
 	free *semaphore.Weighted
 }
 
 // NewPlaces returns so many places.
-func NewPlaces(n int) *Places { return &Places{free: semaphore.NewWeighted(int64(n))} }
+func NewPlaces(n int) *Places { return &Places{all: int64(n), free: semaphore.NewWeighted(int64(n))} }
 
-// placeKey is the key of a context for the place that its work has.
+// placeKey is the key of a context for the places that its work has.
 type placeKey struct{}
 
-// Enter waits for a place, first come, first served. The work is to be done with the
-// context that it gives, and must leave in the end. The error is the context's.
-func (p *Places) Enter(ctx context.Context) (with context.Context, leave func(), err error) {
-	if err := p.free.Acquire(ctx, 1); err != nil {
-		return nil, nil, err
-	}
-	return context.WithValue(ctx, placeKey{}, p), func() { p.free.Release(1) }, nil
+// taken is how many of some places a work has.
+type taken struct {
+	*Places
+	width int64
 }
 
-// Sleep waits for some time; the place of the work (see Yield) is given away meanwhile. The
+// Enter waits for as many places as the work is wide, first come, first served: at least
+// one, and no more than there are. The work is to be done with the context that it gives,
+// and must leave in the end. The error is the context's.
+func (p *Places) Enter(ctx context.Context, width int) (with context.Context, leave func(), err error) {
+	place := taken{p, min(max(int64(width), 1), p.all)}
+	if err := p.free.Acquire(ctx, place.width); err != nil {
+		return nil, nil, err
+	}
+	return context.WithValue(ctx, placeKey{}, place), func() { p.free.Release(place.width) }, nil
+}
+
+// Sleep waits for some time; the places of the work (see Yield) are given away meanwhile. The
 // error is the context's.
 func Sleep(ctx context.Context, clk clock.WithTicker, d time.Duration) error {
 	timer := clk.NewTimer(d)
@@ -43,17 +52,17 @@ func Sleep(ctx context.Context, clk clock.WithTicker, d time.Duration) error {
 	}
 }
 
-// Yield returns the place of the work away that is done with a context, until resume is
-// called, which waits for another one. Resume must be called, and has got the place
-// even when the context has ended. For work without a place Yield does nothing.
+// Yield returns the places of the work away that is done with a context, until resume is
+// called, which waits for as many again. Resume must be called, and has got them even when
+// the context has ended. For work without a place Yield does nothing.
 func Yield(ctx context.Context) (resume func()) {
-	p, ok := ctx.Value(placeKey{}).(*Places)
+	p, ok := ctx.Value(placeKey{}).(taken)
 	if !ok {
 		return func() {}
 	}
-	p.free.Release(1)
+	p.free.Release(p.width)
 	return func() {
 		// Work whose context has ended does little more than return: it may pass.
-		_ = p.free.Acquire(context.WithoutCancel(ctx), 1)
+		_ = p.free.Acquire(context.WithoutCancel(ctx), p.width)
 	}
 }

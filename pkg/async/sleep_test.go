@@ -18,13 +18,13 @@ func TestSleep_GivesThePlaceAwayUntilItsTimeOrTheContextEnds(t *testing.T) {
 		end  func()
 		want error
 	}{{func() { clk.Step(time.Minute) }, nil}, {cancel, context.Canceled}} {
-		work, leave, err := places.Enter(ctx)
+		work, leave, err := places.Enter(ctx, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan error)
 		go func() { ended <- Sleep(work, clk, time.Minute) }()
-		_, other, err := places.Enter(t.Context()) // which waits until the place is given away
+		_, other, err := places.Enter(t.Context(), 1) // which waits until the place is given away
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -112,7 +112,7 @@ func New(options Options) (*Reconciler, error) {
 	r.engine = r.newEngine(parser)
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
-		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Served: r.store,
+		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Members: r.members, Served: r.store,
 	})
 	r.detector = r.newDetector()
 	return r, nil
@@ -254,4 +254,13 @@ func (r *Reconciler) usual(req dispatch.Request) time.Duration {
 		return applier.EstimateCreation(provider)
 	}
 	return time.Duration(len(req.Service.Spec.Ports)) * applier.EstimateChange(provider)
+}
+
+// members returns how many members a request is about at the most.
+func (r *Reconciler) members(req dispatch.Request) int {
+	nodes := len(req.Nodes)
+	if most := int(r.options.Config.LoadBalancer.MaxMembers); most > 0 {
+		nodes = min(nodes, most)
+	}
+	return nodes * len(req.Service.Spec.Ports)
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -106,9 +107,15 @@ func (s *senders) batch(ctx context.Context, send func()) error {
 	return within(ctx, s.batches, send)
 }
 
+// within waits for its turn without a place: what waits is packed.
 func within(ctx context.Context, free *semaphore.Weighted, send func()) error {
-	if err := free.Acquire(ctx, 1); err != nil {
-		return fmt.Errorf("still waiting behind other requests: %w", err)
+	if !free.TryAcquire(1) {
+		resume := async.Yield(ctx)
+		err := free.Acquire(ctx, 1)
+		resume()
+		if err != nil {
+			return fmt.Errorf("still waiting behind other requests: %w", err)
+		}
 	}
 	defer free.Release(1)
 	send()

@@ -22,8 +22,12 @@ import (
 var ErrTimeout = errors.New("reconcile timeout exceeded")
 
 // rounds is how many rounds are at work at the same time, those of the service controller
-// and those of our own; rounds that wait for the cloud do not count.
-const rounds = 300
+// and those of our own; rounds that wait for the cloud do not count. One that has to do with
+// many members takes the places of several: while it works, it has about a KiB of each.
+const (
+	rounds          = 300
+	membersPerPlace = 100
+)
 
 // Options are what a Dispatcher needs.
 type Options struct {
@@ -40,6 +44,8 @@ type Options struct {
 	// Reconcile does one round, and calls Request.Progress while it waits. The status is
 	// what to publish, also beside an error.
 	Reconcile func(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error)
+	// Members returns how many members a round for a request has to do with; nil: few.
+	Members func(Request) int
 	// Usual returns how long a round for a request usually takes.
 	Usual func(Request) time.Duration
 	// Served remembers the resource version of each Service that a round was begun with.
@@ -138,7 +144,7 @@ func (d *Dispatcher) serve(ctx context.Context, r Request) (*v1.LoadBalancerStat
 	if r.Operation == Repair || r.Operation == Update {
 		places = d.own
 	}
-	ctx, leave, err := places.Enter(ctx)
+	ctx, leave, err := places.Enter(ctx, d.width(r))
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +156,17 @@ func (d *Dispatcher) serve(ctx context.Context, r Request) (*v1.LoadBalancerStat
 		}
 	}
 	return d.options.Reconcile(ctx, r)
+}
+
+// width returns how many places a round takes.
+func (d *Dispatcher) width(r Request) int {
+	if d.options.Members == nil {
+		return 1
+	}
+	if len(r.Nodes) == 0 && d.options.Newest != nil {
+		_, r.Nodes = d.options.Newest(r.Service) // as far as anyone can tell before its turn
+	}
+	return 1 + d.options.Members(r)/membersPerPlace
 }
 
 // newest returns the Service of a request and its nodes as they are now. It is false where
