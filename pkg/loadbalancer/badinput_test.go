@@ -260,6 +260,7 @@ func TestMembers_LeaveOutAndReportNodeWithoutAddress(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
 	nodes, svc := env.nodes(2), service("web", 1)
+	nodes[1] = nodes[1].DeepCopy()
 	nodes[1].Status.Addresses = nil
 	env.ensure(svc, nodes)
 	if n := len(env.loadBalancer().Pools[0].Members); n != 1 {

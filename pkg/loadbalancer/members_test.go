@@ -218,7 +218,10 @@ func TestMembers_FollowNodeSelector(t *testing.T) {
 		{func() { svc.Annotations[annotation.NodeSelector] = "pool" }, "node-0 node-1 node-2"},
 		{func() { svc.Annotations[annotation.NodeSelector] = "" }, "node-0 node-1 node-2 node-3"},
 		{func() { svc.Annotations[annotation.NodeSelector] = "pool=db" }, "node-2"},
-		{func() { nodes[3].Labels["pool"] = "db" }, "node-2 node-3"}, // a label changes
+		{func() { // a label changes
+			nodes[3] = nodes[3].DeepCopy()
+			nodes[3].Labels["pool"] = "db"
+		}, "node-2 node-3"},
 		{func() { delete(svc.Annotations, annotation.NodeSelector) }, "node-0 node-1"},
 	} {
 		step.change()

@@ -118,9 +118,12 @@ func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.R
 		round.Before = round.Have.Outline()
 	}
 	if basis := goal.BasisOf(g.Inputs(), round.Have.LoadBalancer); round.Want == nil || round.Want.Basis != basis {
-		round.Want, err = g.Desire(ctx, *round)
+		if round.Want, err = g.Desire(ctx, *round); err != nil {
+			return err
+		}
 	}
-	return err
+	round.Want.Fill()
+	return nil
 }
 
 // apply carries out a plan. What it leaves, also by parts that fail, is the next plan's. It

@@ -449,15 +449,18 @@ func TestSecurityGroups_WarnOfNoNodeThatAwaitsInitialization(t *testing.T) {
 	env := newEnvironment(t, environmentOptions{keys: managed("per-service")})
 	nodes, svc := env.nodes(2), service("web", 1)
 	id := nodes[1].Spec.ProviderID
+	nodes[1] = nodes[1].DeepCopy()
 	nodes[1].Spec.ProviderID = ""
 	nodes[1].Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider, Effect: v1.TaintEffectNoSchedule}}
 	env.ensure(svc, nodes)
 	if told := env.told(); strings.Contains(told, "Warning") {
 		t.Errorf("warned of a new node:\n%s", told)
 	}
+	nodes[1] = nodes[1].DeepCopy()
 	nodes[1].Spec.ProviderID, nodes[1].Spec.Taints = id, nil
 	env.ensure(svc, nodes)
 	env.uses(env.group().ID, nodes...)
+	nodes[1] = nodes[1].DeepCopy()
 	nodes[1].Spec.ProviderID = "" // nobody will ever initialize this one
 	env.ensure(svc, nodes)
 	if told := env.told(); !strings.Contains(told, "has the address of node-1") {

@@ -46,6 +46,12 @@ type Facts struct {
 // LoadBalancer returns the load balancer that a Service asks for. Its settings must have
 // passed Validate.
 func LoadBalancer(id ownership.Identity, s settings.Settings, backends []members.Backend, facts Facts) *model.LoadBalancer {
+	return Fill(Template(id, s, facts), backends, facts)
+}
+
+// Template returns the load balancer that a Service asks for with one member in each pool,
+// which stands for all: it has what they have in common.
+func Template(id ownership.Identity, s settings.Settings, facts Facts) *model.LoadBalancer {
 	lb := &model.LoadBalancer{
 		Name:             id.Name(),
 		Description:      id.Description(),
@@ -60,11 +66,29 @@ func LoadBalancer(id ownership.Identity, s settings.Settings, backends []members
 	}
 	for i, port := range s.Traffic.Ports {
 		l := listener(port, i, id, s, facts.Driver)
-		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, s, backends, facts)
+		l.Pool = pool(port, i, s.Listeners.PoolProtocol(l.Protocol), id, s, facts)
 		lb.Listeners = append(lb.Listeners, l)
 	}
 	lb.Sort()
 	return lb
+}
+
+// Fill returns the load balancer of a template with a member for each backend in each pool.
+func Fill(template *model.LoadBalancer, backends []members.Backend, facts Facts) *model.LoadBalancer {
+	lb := *template
+	lb.Listeners = slices.Clone(template.Listeners)
+	for i := range lb.Listeners {
+		pool := &lb.Listeners[i].Pool
+		like := pool.Members[0]
+		pool.Members = slices.Grow([]model.Member(nil), len(backends))
+		for _, b := range backends {
+			member := like
+			member.Name, member.Address, member.SubnetID = b.Node.Name, b.Address, cmp.Or(facts.MemberSubnetID, facts.MemberSubnets[b.Address])
+			pool.Members = append(pool.Members, member)
+		}
+	}
+	lb.Sort()
+	return &lb
 }
 
 // tags returns the tags of everything that is made for the Service: the user's beside
@@ -134,8 +158,8 @@ func supportedLimits(l model.Limits, drv driver.Driver) model.Limits {
 	return l
 }
 
-// pool returns the pool of a port, with its members and its monitor.
-func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, s settings.Settings, backends []members.Backend, facts Facts) model.Pool {
+// pool returns the pool of a port, with its monitor, and a member that stands for all.
+func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Identity, s settings.Settings, facts Facts) model.Pool {
 	p := model.Pool{
 		Name:      id.PoolName(i),
 		Protocol:  protocol,
@@ -151,15 +175,7 @@ func pool(port v1.ServicePort, i int, protocol model.Protocol, id ownership.Iden
 	if p.Monitor != nil {
 		p.Monitor.Name, p.Monitor.Tags = id.MonitorName(i), p.Tags
 	}
-	for _, b := range backends {
-		p.Members = append(p.Members, model.Member{
-			Name:        b.Node.Name,
-			Address:     b.Address,
-			Port:        int(port.NodePort),
-			SubnetID:    cmp.Or(facts.MemberSubnetID, facts.MemberSubnets[b.Address]),
-			MonitorPort: monitorPort,
-		})
-	}
+	p.Members = []model.Member{{Port: int(port.NodePort), MonitorPort: monitorPort}}
 	return p
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -17,20 +18,46 @@ import (
 
 // Of condenses what a Service asks for, once VIP and floating IP are there: the load
 // balancer, the settings that it does not show, and what it needs of the nodes' security
-// groups, nil where that is not ours to manage.
-func Of(desired *model.LoadBalancer, settings settings.Settings, spec *securitygroup.Spec) string {
+// groups, nil where that is not ours to manage. Where the load balancer is a template, nodes
+// condenses the members that its pools have (members.Set.Digest).
+func Of(desired *model.LoadBalancer, nodes string, settings settings.Settings, spec *securitygroup.Spec) string {
+	outline, of := *desired, sha256.New()
+	outline.Listeners = slices.Clone(desired.Listeners)
+	for i := range outline.Listeners {
+		pool := &outline.Listeners[i].Pool
+		of.Write(textOf(pool.Members))
+		pool.Members = nil
+	}
 	text, err := json.Marshal(struct {
 		*model.LoadBalancer
 		Subnets, Flavor, Zone string
-		MemberSubnet          string
+		MemberSubnet, Nodes   string
 		AllowReplace          bool
 		Groups                *securitygroup.Spec `json:",omitempty"`
-	}{desired, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone, settings.Members.SubnetID, settings.LoadBalancer.AllowReplace, spec})
+	}{&outline, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone,
+		settings.Members.SubnetID, nodes, settings.LoadBalancer.AllowReplace, spec})
 	if err != nil {
 		return "" // a struct of strings and numbers can be marshaled
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
+	of.Write(text)
+	return hex.EncodeToString(of.Sum(nil)[:16])
+}
+
+// textOf writes members out, with all that they have.
+func textOf(members []model.Member) []byte {
+	var text []byte
+	for _, m := range members {
+		for _, word := range []string{m.ID, m.Name, m.Address, m.SubnetID, m.Status.Provisioning, m.Status.Operating} {
+			text = append(append(text, word...), 0)
+		}
+		for _, number := range []int{m.Port, m.MonitorPort} {
+			text = append(strconv.AppendInt(text, int64(number), 10), 0)
+		}
+		for _, flag := range []bool{m.SubnetUnknown, m.Drained, m.AdminDown, m.Backup} {
+			text = strconv.AppendBool(text, flag)
+		}
+	}
+	return text
 }
 
 // Nodeless condenses what a Service asks for but for which nodes are members. Together with
@@ -51,7 +78,7 @@ func Nodeless(desired, observed *model.LoadBalancer, settings settings.Settings)
 	if !ok {
 		return ""
 	}
-	return Of(template, settings, nil)
+	return Of(template, "", settings, nil)
 }
 
 // hasStrays reports whether a pool has members that are not as they would be made today,

@@ -27,20 +27,23 @@ func TestOf_ChangesWithEveryDesiredField(t *testing.T) {
 		FloatingIP: &model.FloatingIP{SubnetIDs: []string{"s"}, Tags: []string{"t"}},
 	}
 	asked, spec := settings.Settings{}, &securitygroup.Spec{}
-	before := Of(lb, asked, spec)
-	seen := map[string]bool{before: true}
+	before := Of(lb, "nodes", asked, spec)
+	seen := map[string]bool{before: true, Of(lb, "others", asked, spec): true}
+	if len(seen) < 2 {
+		t.Error("which nodes are members is not in the digest")
+	}
 	changed := 0
 	for name, undo := range changes(reflect.ValueOf(lb).Elem(), "LoadBalancer") {
 		changed++
-		if now := Of(lb, asked, spec); seen[now] {
+		if now := Of(lb, "nodes", asked, spec); seen[now] {
 			t.Errorf("%s is not in the digest, or not told from another field", name)
 		} else {
 			seen[now] = true
 		}
 		undo()
 	}
-	if changed < 50 || Of(lb, asked, spec) != before {
-		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, Of(lb, asked, spec) == before)
+	if changed < 50 || Of(lb, "nodes", asked, spec) != before {
+		t.Errorf("%d fields were changed, and the digest is as before: %v", changed, Of(lb, "nodes", asked, spec) == before)
 	}
 }
 
@@ -110,7 +113,7 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 	for name, change := range itself {
 		changed := settings.Settings{}
 		change(&changed)
-		if Of(&model.LoadBalancer{}, changed, nil) == Of(&model.LoadBalancer{}, settings.Settings{}, nil) {
+		if Of(&model.LoadBalancer{}, "", changed, nil) == Of(&model.LoadBalancer{}, "", settings.Settings{}, nil) {
 			t.Errorf("%s is not in the digest", name)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -43,13 +42,13 @@ func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, 
 	if err != nil {
 		return nil, err
 	}
-	backends, without, err := members.Select(settings, of.Nodes)
+	selected, err := e.Members.Select(settings, of.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	e.Events.NodesSkipped(svc, settings.Family, without)
+	e.Events.NodesSkipped(svc, settings.Family, selected.Without)
 	return &Asked{e: e, quiet: quiet, in: Inputs{
-		Service: svc, Nodes: of.Nodes, Backends: backends, Settings: settings,
+		Service: svc, Nodes: of.Nodes, Members: selected, Settings: settings,
 		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress,
 	}}, nil
 }

@@ -44,7 +44,11 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 
 // digest condenses what is desired of a Service.
 func (e *Engine) digest(in Inputs, want *Desired) string {
-	return digest.Of(want.LoadBalancer, in.Settings, e.spec(in, want.LoadBalancer, want.Facts.Driver.Quirks.PreservesClientIP))
+	spec := e.spec(in, want, want.Facts.Driver.Quirks.PreservesClientIP)
+	if want.template == nil {
+		return digest.Of(want.LoadBalancer, "", in.Settings, spec)
+	}
+	return digest.Of(want.template, want.members.Digest(want.Facts.MemberSubnetID, want.Facts.MemberSubnets), in.Settings, spec)
 }
 
 func idsOf(all []model.LoadBalancer) []string {

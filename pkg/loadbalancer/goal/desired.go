@@ -25,19 +25,20 @@ func (e *Engine) desire(ctx context.Context, in Inputs, settings settings.Settin
 		return want, message.Invalid(errs)
 	}
 	var err error
-	if want.Facts, err = e.Lookup.Gather(ctx, settings, in.Backends, can, existing); err != nil {
+	if want.Facts, err = e.Lookup.Gather(ctx, settings, in.Members.Backends, can, existing); err != nil {
 		return want, err
 	}
 	if err := e.Lookup.Families(ctx, settings, want.Facts, existing); err != nil {
 		return want, err
 	}
-	want.LoadBalancer = desire.LoadBalancer(in.ID, settings, in.Backends, want.Facts)
+	want.LoadBalancer, want.members = desire.Template(in.ID, settings, want.Facts), in.Members
 	switch {
 	case existing == nil:
 		err = e.checkNew(ctx, in, want.LoadBalancer, vip)
 	case existing.Shared != nil:
 		want.LoadBalancer = onShared(want.LoadBalancer)
 	}
+	want.template = want.LoadBalancer
 	return want, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -50,8 +51,10 @@ type Engine struct {
 	Groups   *securitygroup.Groups
 	Drivers  *driver.Registry
 	Sharing  sharing.Policy
-	Store    *state.Store
-	Events   *events.Recorder
+	// Members selects nodes.
+	Members members.Selector
+	Store   *state.Store
+	Events  *events.Recorder
 }
 
 // Cloud reads and writes load balancers and floating IPs.

@@ -67,9 +67,9 @@ type Goal interface {
 // Inputs are what a round goes by; nothing in them changes.
 type Inputs struct {
 	Service *v1.Service
-	// Nodes are all that could be members of some Service, Backends those of this one.
+	// Nodes are all that could be members of some Service, Members those of this one.
 	Nodes    []*v1.Node
-	Backends []members.Backend
+	Members  *members.Set
 	Settings settings.Settings
 	ID       ownership.Identity
 	Version  octavia.Version
@@ -122,12 +122,22 @@ type Known struct {
 
 // Desired is what a Service is to have.
 type Desired struct {
-	// LoadBalancer is nil where nothing is to be left.
+	// LoadBalancer is nil where nothing is to be left. Before Fill it may be a template: one
+	// member in each pool stands for all, which is enough to know whether anything has changed.
 	LoadBalancer *model.LoadBalancer
+	template     *model.LoadBalancer
+	members      *members.Set
 	// Facts are what the cloud has decided; of one that is kept or goes, its driver.
 	Facts desire.Facts
 	// Basis is what of the load balancer that is there has entered.
 	Basis Basis
+}
+
+// Fill gives the pools of a template their members.
+func (d *Desired) Fill() {
+	if d.template != nil && d.LoadBalancer == d.template {
+		d.LoadBalancer = desire.Fill(d.template, d.members.ByAddress, d.Facts)
+	}
 }
 
 // Basis is what of the load balancer that is there decides on what a Service is to have: on

@@ -66,17 +66,17 @@ func (e *Engine) NewKept(ctx context.Context, of Subject, limits Limits) (*Kept,
 		return nil, err
 	}
 	nodes := slices.DeleteFunc(slices.Clone(of.Nodes), func(node *v1.Node) bool { return slices.Contains(limits.Without, node.Name) })
-	backends, _, err := members.Select(settings, nodes)
+	selected, err := e.Members.Select(settings, nodes)
 	var none *members.NoneSelectedError
 	if errors.As(err, &none) {
 		settings.Members.NodeSelector, unread.Selector = labels.Everything(), true
-		backends, _, err = members.Select(settings, nodes)
+		selected, err = e.Members.Select(settings, nodes)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &Kept{e: e, unread: unread, limits: limits, in: Inputs{
-		Service: svc, Nodes: nodes, Backends: backends, Settings: settings,
+		Service: svc, Nodes: nodes, Members: selected, Settings: settings,
 		ID: e.Identity(svc, version), Version: version, Previous: e.Previous(svc), Drift: of.Drift, Progress: of.Progress,
 	}}, nil
 }
@@ -165,10 +165,10 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 	if k.like == nil {
 		k.like = k.before(lb)
 	}
-	nodes := desire.Followers{Backends: k.in.Backends, Unchosen: k.unread.Selector, Capped: k.limits.Full}
+	nodes := desire.Followers{Backends: k.in.Members.Backends, Unchosen: k.unread.Selector, Capped: k.limits.Full}
 	if k.in.Settings.Members.InNodeSubnets() {
 		var err error
-		if nodes.Subnets, err = k.e.Lookup.MemberSubnets(ctx, k.in.Backends); err != nil {
+		if nodes.Subnets, err = k.e.Lookup.MemberSubnets(ctx, k.in.Members.Backends); err != nil {
 			return want, err
 		}
 	}

@@ -41,7 +41,7 @@ func TestRebuild_ReadsAllWhereALaterLookLacksTheFloatingIP(t *testing.T) {
 	}
 	observed, err := a.rebuild(t.Context(), &state.Applied{
 		LoadBalancer: state.LoadBalancer{ID: "lb", FloatingIPID: "fip"},
-		Digests:      state.Digests{Nodeless: digest.Of(template, a.in.Settings, nil)},
+		Digests:      state.Digests{Nodeless: digest.Of(template, "", a.in.Settings, nil)},
 	}, want)
 	if observed != nil || err != nil {
 		t.Errorf("rebuilt %v, %v", observed, err)

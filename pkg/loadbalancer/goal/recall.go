@@ -159,7 +159,7 @@ func (a *Asked) hasUnattachedFloatingIP(snap *snapshot.Snapshot) bool {
 // securityGroupsKept reports whether the security groups of a Service that asks for what
 // was written down of it are as it needs them. All such Services share the requests.
 func (a *Asked) securityGroupsKept(ctx context.Context, want *Desired, vipSubnet string) (bool, error) {
-	spec := a.e.spec(a.in, want.LoadBalancer, want.Facts.Driver.Quirks.PreservesClientIP)
+	spec := a.e.spec(a.in, want, want.Facts.Driver.Quirks.PreservesClientIP)
 	if spec == nil {
 		return true, nil
 	}

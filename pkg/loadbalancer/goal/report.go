@@ -42,7 +42,7 @@ func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
 	if drift == "" && r.Report.Drifted() {
 		drift = state.ReasonChanged
 	}
-	e.Events.PortsNotFound(svc, r.Groups.Unfound, in.Backends)
+	e.Events.PortsNotFound(svc, r.Groups.Unfound, in.Members.Backends)
 	if groups := events.Summary(r.Groups.Steps()); r.Report.All() {
 		e.Events.DriftReported(svc, drift, groups)
 	} else {

@@ -17,21 +17,26 @@ import (
 // The security groups of the nodes go beside the load balancer: they are planned when the
 // load balancer is, opened before it changes, and closed when it is done.
 
-// spec returns what a load balancer needs of the nodes' security groups; nil when they are
-// not ours to manage.
-func (e *Engine) spec(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec {
+// spec returns what a desired load balancer needs of the nodes' security groups; nil when
+// they are not ours to manage.
+func (e *Engine) spec(in Inputs, want *Desired, direct bool) *securitygroup.Spec {
 	if in.Settings.Access.SecurityGroupMode == "" {
 		return nil
 	}
+	want.Fill()
+	return e.specOf(in, want.LoadBalancer, direct)
+}
+
+func (e *Engine) specOf(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec {
 	options := securitygroup.Options{
 		Mode:       in.Settings.Access.SecurityGroupMode,
 		Direct:     direct,
 		Clients:    in.Settings.Access.SourceRanges,
 		IPv6:       in.Settings.Family == v1.IPv6Protocol,
 		HealthPort: int(in.Service.Spec.HealthCheckNodePort),
-		Members:    make([]securitygroup.Node, 0, len(in.Backends)),
+		Members:    make([]securitygroup.Node, 0, len(in.Members.Backends)),
 	}
-	for _, b := range in.Backends {
+	for _, b := range in.Members.Backends {
 		options.Members = append(options.Members, securitygroup.Node{
 			Name: b.Node.Name, Server: providerid.Server(b.Node.Spec.ProviderID), Addresses: []string{b.Address},
 		})
@@ -61,11 +66,11 @@ func addressesOf(node *v1.Node) []string {
 // Service says of new ones; also in those, where another load balancer may come.
 func (e *Engine) specWhereMembersAre(in Inputs, have Observation, want *Desired) *securitygroup.Spec {
 	direct := want.Facts.Driver.Quirks.PreservesClientIP
-	spec, lb := e.spec(in, want.LoadBalancer, direct), have.LoadBalancer
+	spec, lb := e.spec(in, want, direct), have.LoadBalancer
 	if spec == nil || lb == nil {
 		return spec
 	}
-	stay := e.spec(in, plan.KeepMembers(want.LoadBalancer, lb, e.planOptions(in, lb)), direct)
+	stay := e.specOf(in, plan.KeepMembers(want.LoadBalancer, lb, e.planOptions(in, lb)), direct)
 	if in.Settings.LoadBalancer.AllowReplace || have.Outgoing != nil {
 		stay.Subnets = append(stay.Subnets, spec.Subnets...)
 		slices.Sort(stay.Subnets)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -15,6 +16,8 @@ type cache[T any] struct {
 	clock clock.PassiveClock
 	age   time.Duration
 	group singleflight.Group
+	// changes counts what is kept anew and forgotten.
+	changes atomic.Uint64
 
 	mu      sync.Mutex
 	entries map[string]entry[T]
@@ -96,7 +99,26 @@ func (c *cache[T]) kept(key string) (T, bool) {
 func (c *cache[T]) forget(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.changes.Add(1)
 	delete(c.entries, key)
+}
+
+// keptUntil returns how long what is kept under keys counts. It is false where one of them
+// does not, or is not kept.
+func (c *cache[T]) keptUntil(keys []string) (until time.Time, all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	for _, key := range keys {
+		kept, ok := c.entries[key]
+		if !ok || now.After(kept.until) {
+			return time.Time{}, false
+		}
+		if until.IsZero() || kept.until.Before(until) {
+			until = kept.until
+		}
+	}
+	return until, len(keys) > 0
 }
 
 func (c *cache[T]) keep(key string, value T) {
@@ -120,6 +142,7 @@ func (c *cache[T]) keepNewer(key string, value T, newer func(a, b T) bool) {
 // again, as for the ports of a server that is gone. There are never more entries than
 // twice those that are valid, or a few.
 func (c *cache[T]) put(key string, value T, now time.Time) {
+	c.changes.Add(1)
 	c.entries[key] = entry[T]{value, now.Add(c.age)}
 	if len(c.entries) <= c.full {
 		return

@@ -23,7 +23,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
-	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
 // Neutron is where networks, subnets and ports are read.
@@ -50,6 +49,8 @@ type Reader struct {
 	subnet   *cache[*neutron.Subnet]
 	ports    *cache[[]neutron.Port] // by server
 	port     *cache[neutron.Port]   // by ID
+	// nodes are the subnets of the nodes that were asked for last.
+	nodes nodeSubnets
 }
 
 // New returns a Reader that keeps for age what it has read. Version returns the version of
@@ -188,33 +189,6 @@ func ofMostNodes(memberSubnets map[string]string) (subnet, chosen string, err er
 		chosen = fmt.Sprintf("The VIP is in subnet %s, which most nodes are in; the nodes are in %d subnets (%s). To choose, %s", subnet, len(counts), strings.Join(counts, ", "), way)
 	}
 	return subnet, chosen, nil
-}
-
-// MemberSubnets returns the subnets of the nodes' addresses, as far as they are on ports
-// of this project: from the ports of their servers, a request for 150 nodes that were
-// not asked for lately.
-func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) (map[string]string, error) {
-	found := map[string]string{}
-	servers := map[string]string{} // server by address
-	for _, b := range backends {
-		if server := providerid.Server(b.Node.Spec.ProviderID); server != "" {
-			servers[b.Address] = server
-		}
-	}
-	ports, err := r.NodePorts(ctx, slices.Collect(maps.Values(servers)))
-	if err != nil {
-		return nil, err
-	}
-	for _, b := range backends {
-		for _, port := range ports[servers[b.Address]] {
-			for _, ip := range port.FixedIPs {
-				if ip.IPAddress == b.Address {
-					found[b.Address] = ip.SubnetID
-				}
-			}
-		}
-	}
-	return found, nil
 }
 
 func (r *Reader) network(ctx context.Context, id string) (*neutron.Network, error) {

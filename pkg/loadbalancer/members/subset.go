@@ -18,21 +18,22 @@ func subset(backends []Backend, most int, seed string) []Backend {
 	if most <= 0 || len(backends) <= most {
 		return backends
 	}
-	zones := map[string][]Backend{}
-	for _, b := range backends {
-		zone := b.Node.Labels[v1.LabelTopologyZone]
-		zones[zone] = append(zones[zone], b)
-	}
 	type ranked struct {
 		Backend
 		rank  int // within its zone
 		score uint64
 	}
+	zones := map[string][]ranked{}
+	for _, b := range backends {
+		zone := b.Node.Labels[v1.LabelTopologyZone]
+		zones[zone] = append(zones[zone], ranked{Backend: b, score: score(seed, b)})
+	}
 	var all []ranked
 	for _, members := range zones {
-		slices.SortFunc(members, func(a, b Backend) int { return cmp.Compare(score(seed, b), score(seed, a)) })
+		slices.SortFunc(members, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
 		for rank, b := range members {
-			all = append(all, ranked{b, rank, score(seed, b)})
+			b.rank = rank
+			all = append(all, b)
 		}
 	}
 	slices.SortFunc(all, func(a, b ranked) int {

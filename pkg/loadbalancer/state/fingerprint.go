@@ -27,7 +27,7 @@ type Fingerprint struct {
 // fingerprintVersion is the last word of a fingerprint. It goes up with what digests are
 // made of: those that another version wrote prove nothing. The first words are the same in
 // all versions; package settings reads them too.
-const fingerprintVersion = "v2"
+const fingerprintVersion = "v3"
 
 // none stands for a word that is empty.
 const none = "-"
@@ -41,7 +41,7 @@ func (a *Applied) Fingerprint(service types.UID) Fingerprint {
 }
 
 // String returns the text of a fingerprint, such as
-// "ID 2026-11-20T18:34:24Z digest UID ID nodeless v2".
+// "ID 2026-11-20T18:34:24Z digest UID ID nodeless v3".
 func (f Fingerprint) String() string {
 	return strings.Join([]string{
 		f.LoadBalancerID, f.UpdatedAt.UTC().Format(time.RFC3339Nano), f.Digests.Full, string(f.Service),

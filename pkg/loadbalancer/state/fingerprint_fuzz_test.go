@@ -10,8 +10,8 @@ import (
 // FuzzFingerprint reads the annotation last-applied, which anybody may write who may
 // write the Service.
 func FuzzFingerprint(f *testing.F) {
-	f.Add("ID 2026-11-20T18:34:24Z digest UID ID frame v2")
-	f.Add("ID 2026-11-20T18:34:24.5+01:00 digest UID - - v2")
+	f.Add("ID 2026-11-20T18:34:24Z digest UID ID frame v3")
+	f.Add("ID 2026-11-20T18:34:24.5+01:00 digest UID - - v3")
 	f.Add("ID 2026-11-20T18:34:24Z digest UID")
 	f.Add(strings.Repeat("- ", 1000))
 	f.Fuzz(func(t *testing.T, text string) {

@@ -39,7 +39,7 @@ func TestApplied_WritesItsFingerprint(t *testing.T) {
 		Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
 		Seen:         state.Seen{UpdatedAt: time.Date(2026, 11, 20, 19, 34, 24, 0, time.FixedZone("CET", 3600))},
 	}
-	const want = "lb 2026-11-20T18:34:24Z digest uid fip nodeless v2"
+	const want = "lb 2026-11-20T18:34:24Z digest uid fip nodeless v3"
 	if got := applied.Fingerprint("uid").String(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -1,0 +1,78 @@
+package lookup
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
+)
+
+// nodeSubnets are the subnets of nodes, for many Services with the same nodes that come one
+// after the other: to put them together is more work than all else where nothing has
+// changed. They count as long as what they were made of does.
+type nodeSubnets struct {
+	mu sync.Mutex
+	// backends are whose they are. Nobody changes a list of backends.
+	backends []members.Backend
+	until    time.Time
+	changes  uint64
+	found    map[string]string
+}
+
+// of returns what is known of backends, nil where that is nothing.
+func (n *nodeSubnets) of(backends []members.Backend, now time.Time, changes uint64) map[string]string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(backends) == 0 || len(n.backends) != len(backends) || &n.backends[0] != &backends[0] || n.changes != changes || now.After(n.until) {
+		return nil
+	}
+	return n.found
+}
+
+func (n *nodeSubnets) keep(backends []members.Backend, found map[string]string, until time.Time, changes uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.backends, n.found, n.until, n.changes = backends, found, until, changes
+}
+
+// MemberSubnets returns the subnets of the nodes' addresses, as far as they are on ports
+// of this project: from the ports of their servers, a request for 150 nodes that were
+// not asked for lately. Neither is changed any more, by anybody.
+func (r *Reader) MemberSubnets(ctx context.Context, backends []members.Backend) (map[string]string, error) {
+	changes := r.portChanges() // before anything is read: what changes meanwhile is not in what is kept
+	if known := r.nodes.of(backends, r.ports.clock.Now(), changes); known != nil {
+		return known, nil
+	}
+	found := map[string]string{}
+	servers := map[string]string{} // server by address
+	for _, b := range backends {
+		if server := providerid.Server(b.Node.Spec.ProviderID); server != "" {
+			servers[b.Address] = server
+		}
+	}
+	asked := slices.Collect(maps.Values(servers))
+	ports, err := r.NodePorts(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range backends {
+		for _, port := range ports[servers[b.Address]] {
+			for _, ip := range port.FixedIPs {
+				if ip.IPAddress == b.Address {
+					found[b.Address] = ip.SubnetID
+				}
+			}
+		}
+	}
+	if until, all := r.ports.keptUntil(asked); all {
+		r.nodes.keep(backends, found, until, changes)
+	}
+	return found, nil
+}
+
+// portChanges moves whenever a port of the cache changes.
+func (r *Reader) portChanges() uint64 { return r.ports.changes.Load() + r.port.changes.Load() }
