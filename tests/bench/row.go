@@ -30,8 +30,8 @@ type Row struct {
 
 	// Reads are GETs beside WatchReads. Those are the shared watcher's, which asks for
 	// the state of load balancers before and after they are changed, and what asks what
-	// became of a change: a status tree, or a look at all load balancers and all
-	// floating IPs after the first write.
+	// became of a change: a status tree, or what takes its place for large load balancers,
+	// or a look at all load balancers and all floating IPs after the first write.
 	Reads      int `json:"reads"`
 	WatchReads int `json:"watch_reads"`
 	// Writes are all others but signing in.
@@ -125,6 +125,8 @@ func isPoll(r requestlog.Request) bool {
 	}
 	_, below, found := strings.Cut(r.Route, "/lbaas/loadbalancers")
 	switch {
+	case strings.Contains(r.Route, "/lbaas/pools"):
+		return strings.Contains(r.Path, "fields=provisioning_status")
 	case !found:
 		return false
 	case strings.HasSuffix(below, "/status"), strings.HasSuffix(below, "/statuses"):

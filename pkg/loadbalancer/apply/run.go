@@ -25,6 +25,8 @@ type run struct {
 	// working is what the last change has begun in the load balancer; empty when
 	// nothing works on it.
 	working operation
+	// written are the members that were written since the load balancer was read.
+	written written
 	// deleting are load balancers that are going away.
 	deleting []string
 	// made is the ID of what the last step made in a load balancer, updated the listener

@@ -12,6 +12,7 @@ import (
 func (r *run) once(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case packedCreation:
+		r.written.more = true
 		return r.createLoadBalancer(ctx, s)
 	case plan.DeleteLoadBalancer:
 		if err := r.Octavia.DeleteLoadBalancer(ctx, s.ID, s.Cascade); err != nil {
@@ -27,7 +28,9 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 	if err != nil {
 		return err
 	}
-	plan.Advance(r.state.unpacked(), unpackStep(step))
+	done := unpackStep(step)
+	r.written.note(done)
+	plan.Advance(r.state.unpacked(), done)
 	r.working, r.made = updating, created
 	r.record(step, created)
 	return nil

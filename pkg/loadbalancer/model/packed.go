@@ -52,6 +52,15 @@ func (p *Packed) Unpack() *LoadBalancer {
 // changed.
 func (p *Packed) Outline() *LoadBalancer { return &p.lb }
 
+// Members returns how many members its listeners have.
+func (p *Packed) Members() int {
+	n := 0
+	for _, members := range p.members {
+		n += len(members.ids) + len(members.plain)
+	}
+	return n
+}
+
 // WithUpdatedAt returns the same load balancer with another updated_at.
 func (p *Packed) WithUpdatedAt(at time.Time) *Packed { return p.WithStatus(p.lb.Status, at) }
 

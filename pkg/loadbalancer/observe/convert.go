@@ -238,9 +238,9 @@ func poolStatuses(pool *model.Pool, tree octavia.PoolStatus) {
 	if m := pool.Monitor; m != nil && (m.ID == "" || m.ID == tree.Monitor.ID) {
 		m.ID, m.Status = tree.Monitor.ID, status(tree.Monitor.NodeStatus)
 	}
-	members := make(map[model.MemberKey]octavia.MemberStatus, len(tree.Members))
-	for _, m := range tree.Members {
-		members[model.MemberKey{Address: m.Address, Port: m.Port}] = m
+	members := make(map[model.MemberKey]*octavia.MemberStatus, len(tree.Members))
+	for i, m := range tree.Members {
+		members[model.MemberKey{Address: m.Address, Port: m.Port}] = &tree.Members[i]
 	}
 	for i := range pool.Members {
 		m := &pool.Members[i]

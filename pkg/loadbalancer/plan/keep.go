@@ -43,15 +43,12 @@ func membersLike(lb *model.LoadBalancer, key model.ListenerKey) []model.Member {
 // takeOver returns the desired members with what they take over from those that exist. One
 // that names no subnet is in the VIP's.
 func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []model.Member {
-	at := make(map[string]model.Member, len(there))
-	for _, m := range there {
-		at[m.Address] = m
-	}
+	at := membersByAddress(there)
 	kept := slices.Clone(desired)
 	var added []int
 	own := opts.NodesSubnets
 	for i, want := range desired {
-		old, stays := at[want.Address]
+		old, stays := at.get(want.Address)
 		kept[i].Drained, kept[i].AdminDown = old.Drained, old.AdminDown
 		if !stays || old.SubnetUnknown {
 			added = append(added, i)

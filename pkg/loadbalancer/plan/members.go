@@ -46,7 +46,7 @@ func (d *differ) moves(from, to []model.Member) func(old, want model.Member) boo
 	}
 	wanted := membersByKey(to)
 	known := slices.ContainsFunc(from, func(old model.Member) bool {
-		want, stays := wanted[old.Key()]
+		want, stays := wanted.get(old.Key())
 		if !stays && len(to) > 0 {
 			want = to[0]
 		}
@@ -64,7 +64,7 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 	have, moves := membersByKey(from), d.moves(from, to)
 	var staying, moving []model.Member
 	for _, m := range to {
-		if old, there := have[m.Key()]; there && moves(old, m) {
+		if old, there := have.get(m.Key()); there && moves(old, m) {
 			moving = append(moving, m)
 		} else {
 			staying = append(staying, m)
@@ -79,7 +79,8 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 	half := len(moving) / 2
 	first, second := staying, staying
 	for _, m := range moving[half:] {
-		first = append(first[:len(first):len(first)], have[m.Key()])
+		old, _ := have.get(m.Key())
+		first = append(first[:len(first):len(first)], old)
 	}
 	second = append(second[:len(second):len(second)], moving[:half]...)
 	return [][]model.Member{first, second, to}
@@ -91,7 +92,7 @@ func (d *differ) batch(pool PoolRef, from, to []model.Member) SetMembers {
 	have, wanted := membersByKey(from), membersByKey(to)
 	set := SetMembers{Pool: pool}
 	for _, m := range to {
-		old, there := have[m.Key()]
+		old, there := have.get(m.Key())
 		if there {
 			m = d.keepSubnet(old, m)
 		}
@@ -104,7 +105,7 @@ func (d *differ) batch(pool PoolRef, from, to []model.Member) SetMembers {
 		set.Members = append(set.Members, m)
 	}
 	for _, m := range from {
-		if _, stays := wanted[m.Key()]; !stays {
+		if _, stays := wanted.get(m.Key()); !stays {
 			set.Removed = append(set.Removed, m)
 		}
 	}
@@ -130,7 +131,7 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 	have, wanted, moves := membersByKey(from), membersByKey(to), d.moves(from, to)
 	var steps []Step
 	for _, m := range to {
-		old, there := have[m.Key()]
+		old, there := have.get(m.Key())
 		switch {
 		case !there:
 			steps = append(steps, AddMember{pool, m})
@@ -142,7 +143,7 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 		}
 	}
 	for _, m := range from {
-		if _, stays := wanted[m.Key()]; !stays {
+		if _, stays := wanted.get(m.Key()); !stays {
 			steps = append(steps, RemoveMember{pool, m})
 		}
 	}
@@ -153,14 +154,6 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 func differs(old, want model.Member) bool {
 	return old.MonitorPort != want.MonitorPort || old.Backup != want.Backup || !old.Status.Sound() ||
 		old.Drained != want.Drained || old.AdminDown != want.AdminDown
-}
-
-func membersByKey(members []model.Member) map[model.MemberKey]model.Member {
-	all := make(map[model.MemberKey]model.Member, len(members))
-	for _, m := range members {
-		all[m.Key()] = m
-	}
-	return all
 }
 
 // smallest returns the cheapest step that does the same.

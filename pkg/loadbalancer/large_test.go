@@ -1,0 +1,114 @@
+package loadbalancer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// manyNodes are enough that a load balancer with three ports is a large one.
+func manyNodes(env *environment, n int) []*v1.Node {
+	env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, "port", -1)
+	var nodes []*v1.Node
+	for i := range n {
+		nodes = append(nodes, env.nodeAt(fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.%d.%d", 1+i/200, 10+i%200)))
+	}
+	return nodes
+}
+
+// A node comes or goes: what is read of each of the other members is next to nothing, and
+// what was written is as well known as after any change.
+func TestEnsure_ReadsLittleOfALargeLoadBalancerWhereANodeComesOrGoes(t *testing.T) {
+	t.Parallel()
+	const ports, size, most = 3, 450, 60
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := manyNodes(env, size+2), service("web", ports)
+	env.ensure(svc, nodes[:size])
+	for _, change := range []struct {
+		what string
+		to   []*v1.Node
+	}{
+		{"a node comes", nodes[:size+1]},
+		{"it goes", nodes[:size]},
+		{"one takes the place of another", append(nodes[1:size:size], nodes[size])},
+		{"and goes, whose ID no answer has told", nodes[1:size]},
+	} {
+		env.Cloud.RequestLog.Reset()
+		env.ensure(svc, change.to)
+		received := 0
+		for _, request := range env.Cloud.RequestLog.Requests() {
+			received += request.Bytes
+			if strings.HasSuffix(request.Route, "/status") {
+				t.Errorf("%s: the whole status tree is read", change.what)
+			}
+		}
+		if each := received / (ports * size); each > most {
+			t.Errorf("%s: %d bytes are received for each member, want %d at most", change.what, each, most)
+		}
+		for _, pool := range env.loadBalancer().Pools {
+			if len(pool.Members) != len(change.to) {
+				t.Errorf("%s: %d members, want %d", change.what, len(pool.Members), len(change.to))
+			}
+		}
+		env.Cloud.RequestLog.Reset()
+		env.ensure(svc, change.to)
+		env.writes(0)
+	}
+}
+
+// What was written can have failed though the load balancer is ACTIVE: that is seen, and
+// repaired, also where little is read.
+func TestEnsure_RepairsAMemberOfALargeLoadBalancerThatWasNotMade(t *testing.T) {
+	t.Parallel()
+	const size = 700
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := manyNodes(env, size+1), service("web", 1)
+	env.ensure(svc, nodes[:size])
+	env.Cloud.Octavia.FailNext(octavia.OperationUpdate, 1)
+	env.ensure(svc, nodes)
+	for _, member := range env.loadBalancer().Pools[0].Members {
+		if member.ProvisioningStatus != "ACTIVE" {
+			t.Errorf("member %s is %s", member.Address, member.ProvisioningStatus)
+		}
+	}
+	if n := len(env.loadBalancer().Pools[0].Members); n != size+1 {
+		t.Errorf("%d members", n)
+	}
+}
+
+// Another client changes members while we do: what is remembered is not taken for what is
+// there, also where little is read.
+func TestEnsure_NoticesAnotherClientOnALargeLoadBalancer(t *testing.T) {
+	t.Parallel()
+	const size = 700
+	for name, change := range map[string]func(*environment, *openstack.Session, octavia.LoadBalancer) error{
+		"a member is removed": func(env *environment, s *openstack.Session, lb octavia.LoadBalancer) error {
+			return s.Octavia().RemoveMember(env.ctx, lb.Pools[0].ID, lb.Pools[0].Members[0].ID)
+		},
+		"a member is added": func(env *environment, s *openstack.Session, lb octavia.LoadBalancer) error {
+			_, err := s.Octavia().AddMember(env.ctx, lb.Pools[0].ID, pools.CreateMemberOpts{Address: "10.9.9.9", ProtocolPort: 9})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			nodes, svc := manyNodes(env, size+1), service("web", 1)
+			env.ensure(svc, nodes[:size])
+			env.slow()
+			env.ensureMeanwhile(svc, nodes, func(s *openstack.Session, lb octavia.LoadBalancer) error { return change(env, s, lb) })
+			if n := len(env.loadBalancer().Pools[0].Members); n != size+1 {
+				t.Errorf("%d members, want %d", n, size+1)
+			}
+			if told := env.told(); !strings.Contains(told, "LoadBalancerDrifted") {
+				t.Errorf("events %q, want one of drift", told)
+			}
+		})
+	}
+}

@@ -1,0 +1,42 @@
+package octavia
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+)
+
+// PoolOutline is which parts a pool has, and its status.
+type PoolOutline struct {
+	ID                 string     `json:"id"`
+	ProvisioningStatus string     `json:"provisioning_status"`
+	OperatingStatus    string     `json:"operating_status"`
+	MonitorID          string     `json:"healthmonitor_id"`
+	Listeners          []ObjectID `json:"listeners"`
+	Members            []ObjectID `json:"members"`
+}
+
+// ObjectID names an object that belongs to another one.
+type ObjectID struct {
+	ID string `json:"id"`
+}
+
+// PoolOutlines lists the pools of a load balancer without their settings. That is a quarter
+// of the status tree, which has more of each member.
+func (c *Client) PoolOutlines(ctx context.Context, loadBalancerID string) ([]PoolOutline, error) {
+	q := url.Values{"loadbalancer_id": {loadBalancerID}, "fields": {"id", "provisioning_status", "operating_status", "healthmonitor_id", "listeners", "members"}}
+	return listAll(ctx, c, "pools", q, func(p PoolOutline) string { return p.ID })
+}
+
+// MemberState is what became of a member.
+type MemberState struct {
+	ID                 string `json:"id"`
+	ProvisioningStatus string `json:"provisioning_status"`
+}
+
+// MemberStateAt finds the member of a pool at one address and port, and what became of it:
+// at most one.
+func (c *Client) MemberStateAt(ctx context.Context, poolID, address string, port int) ([]MemberState, error) {
+	q := url.Values{"address": {address}, "protocol_port": {strconv.Itoa(port)}, "fields": {"id", "provisioning_status"}}
+	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", q, func(m MemberState) string { return m.ID })
+}
