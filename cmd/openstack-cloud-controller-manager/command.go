@@ -85,6 +85,7 @@ func (p *process) start(flags *pflag.FlagSet, unknownGates []string) error {
 	p.stopOnSignal()
 	klog.InfoS("Starting", "program", programName, "version", p.build.version, "commit", p.build.commit,
 		"go", p.build.toolchain, "kubernetesLibraries", p.build.libraries)
+	limitMemory(p.env)
 	if len(unknownGates) > 0 {
 		klog.InfoS("Ignored feature gates in --feature-gates that this program does not have", "ignored", unknownGates)
 	}
