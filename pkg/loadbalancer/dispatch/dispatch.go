@@ -160,7 +160,7 @@ func (d *Dispatcher) serve(ctx context.Context, r Request) (*v1.LoadBalancerStat
 
 // width returns how many places a round takes.
 func (d *Dispatcher) width(r Request) int {
-	if d.options.Members == nil {
+	if d.options.Members == nil || r.Operation == Delete { // which needs no members
 		return 1
 	}
 	if len(r.Nodes) == 0 && d.options.Newest != nil {

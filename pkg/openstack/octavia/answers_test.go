@@ -1,8 +1,10 @@
 package octavia
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
 )
 
 // answered is the answer to the creation of a load balancer with so many members.
@@ -78,5 +82,23 @@ func TestTimestamp_ReadsBothFormsOfATime(t *testing.T) {
 	var lb LoadBalancer
 	if err := json.Unmarshal([]byte(`{"updated_at": "yesterday"}`), &lb); err == nil {
 		t.Error("what is no time is read as one")
+	}
+}
+
+// Lists can have thousands of objects: they are decoded in one pass, into what they are.
+func TestPoolOutlines_AreDecodedInOnePass(t *testing.T) {
+	const members = 3000
+	text := `{"pools": [{"id": "p", "provisioning_status": "ACTIVE", "members": [` + strings.TrimSuffix(strings.Repeat(`{"id": "9f4c7f0e-6ad5-4a5d-8a5b-0e9b4a3c2d10"}, `, members), ", ") + `]}], "pools_links": []}`
+	pages := paging.Collection[PoolOutline]{Name: "pools", ID: func(p PoolOutline) string { return p.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
+		return json.Unmarshal([]byte(text), into)
+	}}
+	allocs := testing.AllocsPerRun(10, func() {
+		all, err := pages.All(t.Context(), url.Values{})
+		if err != nil || len(all) != 1 || len(all[0].Members) != members {
+			t.Fatalf("%d pools, %v", len(all), err)
+		}
+	})
+	if allocs > members+100 { // the IDs
+		t.Errorf("%v allocations for the IDs of %d members", allocs, members)
 	}
 }

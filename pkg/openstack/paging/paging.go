@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -64,21 +65,23 @@ func (c Collection[T]) once(ctx context.Context, q url.Values) (all []T, marker 
 }
 
 // page reads one page, and whether there may be another. A service that knows no
-// pages answers everything at once, without links.
+// pages answers everything at once, without links. The answer, which can have thousands of
+// objects, is decoded in one pass, into a struct with the names of this collection.
 func (c Collection[T]) page(ctx context.Context, q url.Values) (page []T, more bool, err error) {
-	var answer map[string]json.RawMessage
-	if err := c.Get(ctx, q, &answer); err != nil {
+	answer := reflect.New(reflect.StructOf([]reflect.StructField{
+		{Name: "Objects", Type: reflect.TypeFor[*[]T](), Tag: reflect.StructTag(fmt.Sprintf("json:%q", c.Name))},
+		{Name: "Links", Type: reflect.TypeFor[json.RawMessage](), Tag: reflect.StructTag(fmt.Sprintf("json:%q", c.Name+"_links"))},
+	}))
+	if err := c.Get(ctx, q, answer.Interface()); err != nil {
 		return nil, false, err
 	}
-	objects, ok := answer[c.Name]
-	if !ok {
+	objects, _ := answer.Elem().Field(0).Interface().(*[]T)
+	if objects == nil {
 		return nil, false, fmt.Errorf("the answer has no %q", c.Name)
 	}
-	if err := json.Unmarshal(objects, &page); err != nil {
-		return nil, false, err
-	}
+	page = *objects
 	var links []pageLink
-	if text, ok := answer[c.Name+"_links"]; ok {
+	if text := answer.Elem().Field(1).Bytes(); len(text) > 0 {
 		if err := json.Unmarshal(text, &links); err != nil {
 			return nil, false, fmt.Errorf("the links of the list: %w", err)
 		}
