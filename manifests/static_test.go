@@ -21,6 +21,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
@@ -116,7 +117,7 @@ func TestRBAC_GrantsOnlyListedRightsInCluster(t *testing.T) {
 func TestRBAC_GrantsOnlyListedRightsInKubeSystem(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"configmaps [" + cloudscope.RecordName + " " + routes.RecordName + "]: get update",
+		"configmaps [" + strings.Join(append([]string{cloudscope.RecordName, routes.RecordName}, records.Names()...), " ") + "]: get update",
 		"configmaps: create",
 		"coordination.k8s.io/leases: create get update", // of any name: --leader-elect-resource-name
 	}

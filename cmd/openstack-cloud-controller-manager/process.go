@@ -9,9 +9,11 @@ import (
 	"sync/atomic"
 
 	apiserver "k8s.io/apiserver/pkg/server"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
 	"k8s.io/cloud-provider/names"
+	"k8s.io/cloud-provider/options"
 	"k8s.io/component-base/metrics/legacyregistry"
 	controllermanager "k8s.io/controller-manager/app"
 	"k8s.io/klog/v2"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
@@ -68,6 +71,8 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	p.lease = newLease(completed)
+	events := eventqueue.New(&corev1.EventSinkImpl{Interface: completed.Client.CoreV1().Events("")}, options.CloudControllerManagerUserAgent, clock.RealClock{})
+	go events.Run(context.WithoutCancel(p.ctx)) // those of the shutdown too
 	connected, err := p.signIn(completed.SecureServing, cloudprovider.Connection{
 		Config:         conf,
 		Reread:         func() (config.Global, error) { return rereadGlobal(shared.CloudProvider.CloudConfigFile, p.env) },
@@ -77,7 +82,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		ServiceWorkers: int(completed.ComponentConfig.ServiceController.ConcurrentServiceSyncs),
 		RegionalIDs:    p.env.RegionalIDs(),
 		CloudRoutes:    routes,
-		Recorder:       completed.EventRecorder,
+		Recorder:       events,
 		Leading:        p.lease.readHolder,
 		Stop:           p.stop,
 		Metrics:        reconciles,

@@ -18,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
@@ -160,7 +161,8 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		_, err := session.LoadBalancer(ctx)
 		return err
 	}
-	options.NewLoadBalancers = c.newLoadBalancers(session)
+	options.Records = records.New(c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), c.Clock)
+	options.NewLoadBalancers = c.newLoadBalancers(session, options.Records)
 	return options, nil
 }
 
@@ -175,7 +177,7 @@ func (c Connection) newRoutes(session *openstack.Session) func(string, coreliste
 }
 
 // newLoadBalancers returns what Options.NewLoadBalancers asks for.
-func (c Connection) newLoadBalancers(session *openstack.Session) func(string, Newest) (LoadBalancers, error) {
+func (c Connection) newLoadBalancers(session *openstack.Session, recorded *records.ConfigMaps) func(string, Newest) (LoadBalancers, error) {
 	core := c.Client.CoreV1()
 	return func(clusterID string, newest Newest) (LoadBalancers, error) {
 		return loadbalancer.New(loadbalancer.Options{
@@ -190,7 +192,7 @@ func (c Connection) newLoadBalancers(session *openstack.Session) func(string, Ne
 				}
 				return found.Items, nil
 			},
-			Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
+			Records: recorded, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
 			Refused: c.Metrics.Refused,
 		})
 	}

@@ -50,6 +50,11 @@ func (p *Provider) initialize(stop <-chan struct{}) {
 }
 
 func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
+	if p.options.Records != nil {
+		if err := p.options.Records.Load(ctx); err != nil {
+			return err
+		}
+	}
 	balancers := &loadBalancers{calls: p.calls, scope: p.scope, metrics: p.options.Metrics}
 	engine, err := p.options.NewLoadBalancers(id, balancers.newest)
 	if err != nil {
@@ -104,6 +109,9 @@ func (p *Provider) startResync() {
 	}
 	p.loadBalancers.resync.Store(controller)
 	p.background.Go(func() { controller.Run(p.calls.process) })
+	if p.options.Records != nil {
+		p.background.Go(func() { p.options.Records.Run(p.calls.process, controller.Live) })
+	}
 }
 
 // Shutdown refuses new calls, ends the waits of those that run, and returns when

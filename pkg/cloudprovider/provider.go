@@ -19,6 +19,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 )
 
 // Name is the name of this cloud provider, for --cloud-provider.
@@ -54,6 +55,8 @@ type Options struct {
 	NewRoutes func(clusterID string, nodes corelisters.NodeLister, synced func() bool) cloudprovider.Routes
 	// Client reads the cluster's identity, and reads and patches Services.
 	Client kubernetes.Interface
+	// Records are read before NewLoadBalancers is called; nil: nothing is recorded.
+	Records *records.ConfigMaps
 	// Leading is called when this process becomes the leader; nil: nobody asks.
 	Leading func(context.Context)
 	// Stop ends the process with an error, because the provider cannot start.

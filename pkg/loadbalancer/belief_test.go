@@ -99,7 +99,7 @@ func TestFloatingIP_OfOthersOnInternalServiceIsReportedAndStays(t *testing.T) {
 	env.writeDown(svc)
 	env.restart()
 	env.unchanged(svc, nodes[1:])
-	delete(svc.Annotations, annotation.Fingerprint)
+	env.records.Set(svc.UID, "")
 	env.unchanged(svc, nodes[1:])
 	stays()
 	// A look finds that it is gone, and that is all.
@@ -149,9 +149,9 @@ func TestRecord_IsNotTrustedWhereItMayNotHold(t *testing.T) {
 			if err := env.Cloud.Octavia.SetProvisioningStatus(env.loadBalancer().ID, octavia.Error); err != nil {
 				env.T.Fatal(err)
 			}
-			words := strings.Fields(svc.Annotations[annotation.Fingerprint])
+			words := strings.Fields(env.records.texts[svc.UID])
 			words[1] = env.loadBalancer().UpdatedAt.UTC().Format(time.RFC3339Nano)
-			svc.Annotations[annotation.Fingerprint] = strings.Join(words, " ")
+			env.records.Set(svc.UID, strings.Join(words, " "))
 			env.restart()
 		}, "is in ERROR"},
 		"a change of this process was begun and refused": {func(env *environment, svc *v1.Service, nodes []*v1.Node) {

@@ -181,12 +181,8 @@ func TestRecord_IsDroppedAfterOneLookAtForeignChangeWhenPolicyIsOff(t *testing.T
 		time.Sleep(3 * time.Second) // time for more of them
 		stop()
 	}()
-	env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, _ types.UID, text annotation.Record) error {
-		if text.Fingerprint != "" {
-			t.Errorf("written down: %s", text.Fingerprint)
-		}
-		return nil
-	})
+	env.records.recorded = func(uid types.UID) { t.Errorf("recorded: %s", env.records.texts[uid]) }
+	env.engine.PersistRecords(ctx, func(context.Context, types.NamespacedName, types.UID, annotation.Record) error { return nil })
 	if n := looks(); n != 1 {
 		t.Errorf("%d looks, want 1", n)
 	}
@@ -210,7 +206,7 @@ func TestRecord_OfIDAndAddressPrecedesConfirmation(t *testing.T) {
 		stop()
 		return nil
 	})
-	want := annotation.Record{LoadBalancerID: env.loadBalancer().ID, Address: svc.Status.LoadBalancer.Ingress[0].IP}
+	want := annotation.Record{Service: svc.UID, LoadBalancerID: env.loadBalancer().ID, Address: svc.Status.LoadBalancer.Ingress[0].IP}
 	if len(all) != 1 || all[0] != want {
 		t.Errorf("written %+v, want %+v", all, want)
 	}
@@ -222,8 +218,20 @@ func TestRecord_OfIDAndAddressPrecedesConfirmation(t *testing.T) {
 //proves:89
 func TestDrift_IgnoresOwnChanges(t *testing.T) {
 	t.Parallel()
+	for _, policy := range []string{"repair", "report"} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			ownChange(t, policy)
+		})
+	}
+}
+
+// ownChange has looks fall into a change of nodes in eight steps, of a load balancer with a
+// guest.
+func ownChange(t *testing.T, policy string) {
+	t.Helper()
 	d := simoctavia.Delays{Create: 20 * time.Millisecond, Update: 30 * time.Millisecond, Delete: 5 * time.Millisecond}
-	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: d}}})
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": policy}, simulator: simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: d}}})
 	nodes, owner, guest := env.nodes(4), service("a", 8), service("b", 1)
 	guest.Spec.Ports[0] = port(v1.ProtocolTCP, 9000)
 	env.ensure(owner, nodes[:2])
@@ -240,12 +248,26 @@ func TestDrift_IgnoresOwnChanges(t *testing.T) {
 	for looks() < 2 && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	env.ensure(owner, nodes)
+	before := looks()
+	if _, err := env.engine.Repair(env.ctx, owner, nodes, there); err != nil { // as when nodes change
+		t.Fatal(err)
+	}
+	if during := looks() - before; during < 2 {
+		t.Errorf("only %d looks fell into the change", during)
+	}
 	for before := looks(); looks() < before+3 && ctx.Err() == nil; {
 		time.Sleep(time.Millisecond)
 	}
 	stop()
 	<-watching
+	for number := range 8 {
+		if n := len(env.poolOf(80 + number).Members); n != len(nodes) {
+			t.Errorf("port %d has %d members", 80+number, n)
+		}
+	}
+	if told := env.told(); strings.Contains(told, "LoadBalancerDrifted") {
+		t.Errorf("events\n%s", told)
+	}
 }
 
 // Health that changes is nobody's doing: the status tree is read, and that is all. It is

@@ -17,7 +17,7 @@ func (r *Reconciler) newDetector() *drift.Detector {
 	}
 	return drift.New(drift.Options{
 		ClusterID: r.options.ClusterID, Interval: interval, Store: r.store, Clock: r.options.Clock,
-		Snapshots: cloud.Snapshots, Octavia: cloud.Octavia, Observer: cloud.Observer, SecurityGroups: r.engine.Groups,
+		Snapshots: cloud.Snapshots, Octavia: cloud.Octavia, Observer: cloud.Observer, SecurityGroups: r.engine.Groups, Records: r.options.Records,
 		Busy: func(uid types.UID, loadBalancerID string) bool {
 			return r.dispatcher.Busy(string(uid)) || r.locks.Held(loadBalancerID)
 		},
@@ -30,8 +30,9 @@ func (r *Reconciler) WatchDrift(ctx context.Context, drifted func(types.Namespac
 	r.detector.Watch(ctx, drifted)
 }
 
-// PersistRecords calls write with what is to be kept in the annotations of a Service, until
-// the context ends.
+// PersistRecords records what is known of load balancers for the next process, and calls
+// write with what is to be written into the annotations of a Service, until the context
+// ends.
 func (r *Reconciler) PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	r.detector.PersistRecords(ctx, write)
 }

@@ -2,6 +2,7 @@ package loadbalancer_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -217,31 +218,32 @@ func TestRepair_RestoresNoLoadBalancerOfDeletedService(t *testing.T) {
 	env.loadBalancers(0)
 }
 
-// fingerprint runs WriteDown until the Service's fingerprint is written.
+// writeDown waits until what is known of Services is recorded, and written into their
+// annotations.
 func (env *environment) writeDown(services ...*v1.Service) {
 	env.T.Helper()
 	ctx, stop := context.WithCancel(env.ctx)
 	defer stop()
-	left := map[types.UID]*v1.Service{}
+	all, left := map[types.UID]*v1.Service{}, map[types.UID]bool{}
 	for _, svc := range services {
-		left[svc.UID] = svc
+		all[svc.UID], left[svc.UID] = svc, true
 	}
+	env.records.recorded = func(uid types.UID) {
+		if delete(left, uid); len(left) == 0 {
+			stop()
+		}
+	}
+	defer func() { env.records.recorded = nil }()
 	watching := make(chan struct{})
 	defer func() { <-watching }()
 	defer stop()
-	go func() { // which confirms what is to be written
+	go func() { // which confirms what is to be recorded
 		defer close(watching)
 		env.engine.WatchDrift(ctx, func(types.NamespacedName) {})
 	}()
-	env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, text annotation.Record) error {
-		if svc := left[uid]; svc != nil && text.Fingerprint != "" {
-			svc.Annotations[annotation.Fingerprint] = text.Fingerprint
-			svc.Annotations[annotation.LoadBalancerID] = text.LoadBalancerID
-			svc.Annotations[annotation.LoadBalancerAddress] = text.Address
-			delete(left, uid)
-		}
-		if len(left) == 0 {
-			stop()
+	env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, record annotation.Record) error {
+		if svc := all[uid]; svc != nil {
+			maps.Copy(svc.Annotations, record.Changes(svc.Annotations))
 		}
 		return nil
 	})

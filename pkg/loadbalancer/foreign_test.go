@@ -185,12 +185,15 @@ func TestOwnership_IsNotProvenByNetworkThatServiceNames(t *testing.T) {
 //proves:63
 func TestOwnership_IsNotProvenByWhatTenantWrites(t *testing.T) {
 	t.Parallel()
-	forge := map[string]func(svc *v1.Service, victim octavia.LoadBalancer){
-		"a host name": func(*v1.Service, octavia.LoadBalancer) {},
-		"what is written down": func(svc *v1.Service, victim octavia.LoadBalancer) {
+	forge := map[string]func(env *environment, svc *v1.Service, victim octavia.LoadBalancer){
+		"a host name": func(*environment, *v1.Service, octavia.LoadBalancer) {},
+		"what is recorded": func(env *environment, svc *v1.Service, victim octavia.LoadBalancer) {
+			env.records.Set(svc.UID, victim.ID+" 2026-01-01T00:00:00Z x "+string(svc.UID))
+		},
+		"what an earlier version has written": func(_ *environment, svc *v1.Service, victim octavia.LoadBalancer) {
 			svc.Annotations[annotation.Fingerprint] = victim.ID + " 2026-01-01T00:00:00Z x " + string(svc.UID)
 		},
-		"its ID": func(svc *v1.Service, victim octavia.LoadBalancer) {
+		"its ID": func(_ *environment, svc *v1.Service, victim octavia.LoadBalancer) {
 			svc.Annotations[annotation.LoadBalancerID] = victim.ID
 		},
 	}
@@ -206,7 +209,7 @@ func TestOwnership_IsNotProvenByWhatTenantWrites(t *testing.T) {
 				ours.Annotations[annotation.Internal] = "true"
 				ours.Annotations[annotation.Hostname] = theirs.Status.LoadBalancer.Ingress[0].IP + ".x.example.com"
 				env.ensure(ours, nodes)
-				forge(ours, victim)
+				forge(env, ours, victim)
 				if restart {
 					env.restart()
 				}
@@ -288,7 +291,7 @@ func TestRecord_LeadsToNoLoadBalancerOfOthers(t *testing.T) {
 		ours.Annotations[annotation.Hostname] = "a.example.com"
 		env.ensure(ours, nodes)
 		env.writeDown(ours)
-		words := strings.Fields(ours.Annotations[annotation.Fingerprint])
+		words := strings.Fields(env.records.texts[ours.UID])
 		words[0], words[1] = victim.ID, victim.UpdatedAt.UTC().Format(time.RFC3339Nano)
 		forged := strings.Join(words, " ")
 		if test.gone {
@@ -298,7 +301,7 @@ func TestRecord_LeadsToNoLoadBalancerOfOthers(t *testing.T) {
 		}
 		for _, nodes := range [][]*v1.Node{nodes, nodes[1:], nil} {
 			delete(ours.Annotations, annotation.LoadBalancerID)
-			ours.Annotations[annotation.Fingerprint] = forged
+			env.records.Set(ours.UID, forged)
 			env.restart()
 			env.Cloud.RequestLog.Reset()
 			if nodes == nil {

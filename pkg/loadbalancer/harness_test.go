@@ -56,6 +56,34 @@ type environment struct {
 	timing  driver.Timing
 	// counted are the refused Services by reason, as the controller has counted them.
 	counted *sync.Map
+	// records outlive a controller.
+	records *fakeRecords
+}
+
+// fakeRecords is what is recorded of Services.
+type fakeRecords struct {
+	// recorded, when set, is called after a text is set.
+	recorded func(types.UID)
+	// empty is set where there is a place for records, be there any or none.
+	empty bool
+
+	mu    sync.Mutex
+	texts map[types.UID]string
+}
+
+func (r *fakeRecords) Get(service types.UID) (text string, kept bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.texts[service], r.empty || r.texts[service] != ""
+}
+
+func (r *fakeRecords) Set(service types.UID, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.texts[service] = text
+	if r.recorded != nil {
+		r.recorded(service)
+	}
 }
 
 // environmentOptions change what newEnvironment sets up.
@@ -99,7 +127,8 @@ func newEnvironment(t *testing.T, options environmentOptions) *environment {
 	options.simulator.Config.LoadBalancer = options.keys
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
+	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, records: &fakeRecords{texts: map[types.UID]string{}},
+		clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
 		clock: cmp.Or[clock.WithTicker](options.clock, clock.RealClock{}), options: options}
 	env.Conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
 	env.engine, env.events = env.controller(env.clusterUID)
@@ -149,6 +178,7 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		},
 		ClusterID: cluster,
 		Nodes:     func(context.Context) ([]v1.Node, error) { return env.members, nil },
+		Records:   env.records,
 		Recorder:  recorder,
 		Clock:     env.clock,
 		Timing:    env.timing,

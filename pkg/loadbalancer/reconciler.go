@@ -17,6 +17,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
@@ -53,6 +54,8 @@ type Options struct {
 	// Nodes lists the nodes of the cluster, for the subnets that its load balancers can
 	// be in; nil: only what cloud.conf says counts.
 	Nodes func(ctx context.Context) ([]v1.Node, error)
+	// Records are kept for the next process; nil: nothing is.
+	Records goal.Records
 	// Recorder takes the events on Services.
 	Recorder record.EventRecorder
 	Clock    clock.WithTicker
@@ -108,6 +111,9 @@ func New(options Options) (*Reconciler, error) {
 	if options.Hold == 0 {
 		options.Hold = async.MostHeld
 	}
+	if options.Records == nil {
+		options.Records = noRecords{}
+	}
 	r := &Reconciler{options: options, store: state.New(options.Clock, options.Refused)}
 	r.engine = r.newEngine(parser)
 	r.dispatcher = dispatch.New(dispatch.Options{
@@ -142,9 +148,16 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Drivers: drivers,
 		Sharing: sharing.Policy{Config: conf, Namespace: options.Namespace},
 		Store:   r.store,
+		Records: options.Records,
 		Events:  events.New(options.Recorder, r.store),
 	}
 }
+
+// noRecords keeps nothing.
+type noRecords struct{}
+
+func (noRecords) Get(types.UID) (text string, kept bool) { return "", false }
+func (noRecords) Set(types.UID, string)                  {}
 
 // Close ends all rounds and every wait.
 func (r *Reconciler) Close() {

@@ -66,11 +66,11 @@ func TestRestart_ReadsOnlyStatusTreeWhenNodesChange(t *testing.T) {
 
 func TestRestart_ReadsInFullWhenMoreThanNodesChanges(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*v1.Service){
-		"a NodePort":         func(svc *v1.Service) { svc.Spec.Ports[0].NodePort++ },
-		"the clients":        func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} },
-		"an old fingerprint": func(svc *v1.Service) { shorten(svc, 3) },
-		"no fingerprint":     func(svc *v1.Service) { shorten(svc, 0) },
+	for name, change := range map[string]func(*environment, *v1.Service){
+		"a NodePort":         func(_ *environment, svc *v1.Service) { svc.Spec.Ports[0].NodePort++ },
+		"the clients":        func(_ *environment, svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} },
+		"an old fingerprint": func(env *environment, svc *v1.Service) { env.shorten(svc, 3) },
+		"no fingerprint":     func(env *environment, svc *v1.Service) { env.shorten(svc, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestRestart_ReadsInFullWhenMoreThanNodesChanges(t *testing.T) {
 			env.ensure(svc, nodes[:3])
 			env.writeDown(svc)
 			env.restart()
-			change(svc)
+			change(env, svc)
 			env.Cloud.RequestLog.Reset()
 			env.ensure(svc, nodes)
 			if reads := env.contentReads(); len(reads) < 4 {
@@ -90,10 +90,10 @@ func TestRestart_ReadsInFullWhenMoreThanNodesChanges(t *testing.T) {
 	}
 }
 
-// shorten leaves some words of a Service's fingerprint.
-func shorten(svc *v1.Service, words int) {
-	all := strings.Fields(svc.Annotations[annotation.Fingerprint])
-	svc.Annotations[annotation.Fingerprint] = strings.Join(all[:words], " ")
+// shorten leaves some words of what is recorded of a Service.
+func (env *environment) shorten(svc *v1.Service, words int) {
+	all := strings.Fields(env.records.texts[svc.UID])
+	env.records.Set(svc.UID, strings.Join(all[:words], " "))
 }
 
 // TestRecord_OmitsNodesWhenPartsHaveNamesOfOtherPorts is about a Service whose ports have moved
@@ -106,7 +106,7 @@ func TestRecord_OmitsNodesWhenPartsHaveNamesOfOtherPorts(t *testing.T) {
 	svc.Spec.Ports = svc.Spec.Ports[1:]
 	env.ensure(svc, nodes[:3])
 	env.writeDown(svc)
-	if words := strings.Fields(svc.Annotations[annotation.Fingerprint]); len(words) != 7 || words[5] != "-" {
+	if words := strings.Fields(env.records.texts[svc.UID]); len(words) != 7 || words[5] != "-" {
 		t.Errorf("the fingerprint is %q, want none for nodes", words)
 	}
 	env.restart()

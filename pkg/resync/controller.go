@@ -1,7 +1,7 @@
 // Package resync is the controller for everything that changes the load balancer of a
 // Service without a change of the Service itself: nodes that come, go, are excluded or
 // get other addresses; labels of nodes, where a Service selects its members by them; and
-// drift, which is what another client changes in the cloud. It also writes what is known
+// drift, which is what another client changes in the cloud. It also writes ID and address
 // of load balancers into the annotations of their Services.
 //
 // The service controller of k8s.io/cloud-provider handles nodes with a single worker,
@@ -45,8 +45,9 @@ type Engine interface {
 	// WatchDrift calls drifted for each Service whose load balancer another client has
 	// changed, until the context ends.
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
-	// PersistRecords calls write with what is to be kept in the annotations of a Service,
-	// and again later if that fails, until the context ends.
+	// PersistRecords records what is known of load balancers, and calls write with what is
+	// to be written into the annotations of a Service, and again later if that fails, until
+	// the context ends.
 	PersistRecords(ctx context.Context, write func(ctx context.Context, service types.NamespacedName, uid types.UID, record annotation.Record) error)
 }
 
@@ -83,6 +84,8 @@ type Options struct {
 type Controller struct {
 	engine   Engine
 	services corelisters.ServiceLister
+	// synced reports whether services has all of them.
+	synced   func() bool
 	nodes    corelisters.NodeLister
 	client   corev1.CoreV1Interface
 	recorder record.EventRecorder
@@ -98,6 +101,7 @@ func New(options Options) (*Controller, error) {
 	c := &Controller{
 		engine:   options.Engine,
 		services: core.Services().Lister(),
+		synced:   core.Services().Informer().HasSynced,
 		nodes:    core.Nodes().Lister(),
 		client:   options.Client,
 		recorder: options.Recorder,

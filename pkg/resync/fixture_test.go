@@ -51,7 +51,7 @@ func (e *fakeEngine) WatchDrift(_ context.Context, drifted func(types.Namespaced
 
 func (e *fakeEngine) PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	for name, uid := range e.records {
-		err := write(ctx, name, uid, annotation.Record{Fingerprint: "fingerprint", LoadBalancerID: "lb", Address: "203.0.113.9"})
+		err := write(ctx, name, uid, annotation.Record{Service: uid, LoadBalancerID: "lb", Address: "203.0.113.9"})
 		e.mu.Lock()
 		e.written = append(e.written, err)
 		e.mu.Unlock()

@@ -53,6 +53,22 @@ func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	return now, slices.DeleteFunc(nodes, excluded)
 }
 
+// Live returns the UIDs of all Services, nil as long as the informers do not have them.
+func (c *Controller) Live() map[types.UID]bool {
+	if !c.synced() {
+		return nil
+	}
+	services, err := c.services.List(labels.Everything())
+	if err != nil {
+		return nil // a lister of an informer has no errors
+	}
+	live := make(map[types.UID]bool, len(services))
+	for _, service := range services {
+		live[service.UID] = true
+	}
+	return live
+}
+
 // exists asks the API server, not the cache, whether a Service is still there and has an
 // address. Without the right to get Services (the role of cloud-provider-openstack only
 // permits to list and watch them) the cache has to do: it lags by moments, and what is

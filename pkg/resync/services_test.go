@@ -89,3 +89,13 @@ func TestExists_GoesByTheCacheWithoutTheRightToGetServices(t *testing.T) {
 		}
 	})
 }
+
+func TestLive_HasAllServices(t *testing.T) {
+	t.Parallel()
+	other := unmanaged("other")
+	run(t, &fakeEngine{}, objects(newService("web"), other), func(f *fixture) {
+		if live := f.controller.Live(); len(live) != 2 || !live["uid-web"] || !live["uid-other"] {
+			t.Errorf("%v", live)
+		}
+	})
+}

@@ -40,7 +40,7 @@ func (c *Controller) PublishRefused(service *v1.Service, status *v1.LoadBalancer
 
 // writeRecord writes a record into the annotations of a Service with one patch, which is
 // a conflict if the Service is another one or has changed since it was seen last. Without
-// the right to patch Services nothing is written, and a restart reads every load balancer.
+// the right to patch Services nothing is written.
 func (c *Controller) writeRecord(ctx context.Context, service types.NamespacedName, uid types.UID, record annotation.Record) error {
 	var current map[string]string
 	metadata := map[string]any{"uid": uid}
@@ -61,7 +61,7 @@ func (c *Controller) writeRecord(ctx context.Context, service types.NamespacedNa
 	switch {
 	case apierrors.IsForbidden(err):
 		c.patchForbidden.Do(func() {
-			klog.FromContext(ctx).Info("May not patch Services: every load balancer will be read again after a restart", "err", err)
+			klog.FromContext(ctx).Info("May not patch Services: ID and address of their load balancers are not written into annotations", "err", err)
 		})
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsInvalid(err):

@@ -33,7 +33,7 @@ func TestWriteRecord_IsOnePatch(t *testing.T) {
 	run(t, recording(web), objects(web), func(f *fixture) {
 		f.assertWritten()
 		if diff := cmp.Diff(map[string]string{
-			annotation.Fingerprint: "fingerprint", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9",
+			annotation.WrittenFor: "lb uid-web", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9",
 		}, f.service("web").Annotations); diff != "" {
 			t.Error(diff)
 		}
@@ -68,7 +68,7 @@ func TestWriteRecord_IsNoErrorWithoutTheRightToPatchServices(t *testing.T) {
 		f.client.PrependReactor("patch", "services", func(k8stesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(v1.Resource("services"), "web", errors.New("no"))
 		})
-		if err := f.controller.writeRecord(f.t.Context(), keyOf(web), web.UID, annotation.Record{Fingerprint: "x"}); err != nil {
+		if err := f.controller.writeRecord(f.t.Context(), keyOf(web), web.UID, annotation.Record{Address: "203.0.113.9"}); err != nil {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -77,7 +77,7 @@ func TestWriteRecord_IsNoErrorWithoutTheRightToPatchServices(t *testing.T) {
 func TestWriteRecord_IsNoErrorOnceTheServiceIsGone(t *testing.T) {
 	t.Parallel()
 	run(t, &fakeEngine{}, objects(), func(f *fixture) {
-		if err := f.controller.writeRecord(f.t.Context(), keyOf(newService("gone")), "uid-gone", annotation.Record{Fingerprint: "x"}); err != nil {
+		if err := f.controller.writeRecord(f.t.Context(), keyOf(newService("gone")), "uid-gone", annotation.Record{Address: "203.0.113.9"}); err != nil {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -97,7 +97,7 @@ func TestWriteRecord_HoldsOnlyForTheServiceAsItIsKnown(t *testing.T) {
 			}
 			return true, nil, apierrors.NewConflict(v1.Resource("services"), "web", errors.New("changed"))
 		})
-		err := f.controller.writeRecord(f.t.Context(), keyOf(web), web.UID, annotation.Record{Fingerprint: "x"})
+		err := f.controller.writeRecord(f.t.Context(), keyOf(web), web.UID, annotation.Record{Address: "203.0.113.9"})
 		if !apierrors.IsConflict(err) {
 			t.Errorf("error %v, want a conflict: it is to be tried again", err)
 		}

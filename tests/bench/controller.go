@@ -24,7 +24,6 @@ import (
 type controller struct {
 	session *openstack.Session
 	engine  *loadbalancer.Reconciler
-	notes   *notes
 	// drifted counts the load balancers that it takes for changed by somebody else.
 	// Nobody changes any.
 	drifted atomic.Int64
@@ -44,6 +43,7 @@ func newController(ctx context.Context, conf *config.Config, clk clock.WithTicke
 		Session:     session,
 		ClusterName: "kubernetes",
 		ClusterID:   "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11",
+		Records:     kept,
 		Recorder:    &record.FakeRecorder{}, // without a channel it drops events
 		Clock:       clk,
 		Workers:     workers,
@@ -52,9 +52,9 @@ func newController(ctx context.Context, conf *config.Config, clk clock.WithTicke
 		session.Close()
 		return nil, err
 	}
-	c := &controller{session: session, engine: engine, notes: kept}
+	c := &controller{session: session, engine: engine}
 	ctx, c.stop = context.WithCancel(ctx)
-	c.background.Go(func() { engine.PersistRecords(ctx, kept.write) })
+	c.background.Go(func() { engine.PersistRecords(ctx, unannotated) })
 	return c, nil
 }
 
@@ -78,7 +78,7 @@ func (c *controller) watching(ctx context.Context, work func(context.Context) er
 
 // ensure does what the service controller does: it publishes the address.
 func (c *controller) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
-	status, err := c.engine.Ensure(ctx, c.notes.on(svc), nodes)
+	status, err := c.engine.Ensure(ctx, svc, nodes)
 	if err != nil {
 		return err
 	}
@@ -89,14 +89,14 @@ func (c *controller) ensure(ctx context.Context, svc *v1.Service, nodes []*v1.No
 // repair does what is done when nodes change.
 func (c *controller) repair(ctx context.Context, svc *v1.Service, nodes []*v1.Node) error {
 	alive := func(context.Context) (bool, error) { return true, nil }
-	_, err := c.engine.Repair(ctx, c.notes.on(svc), nodes, alive)
+	_, err := c.engine.Repair(ctx, svc, nodes, alive)
 	return err
 }
 
 // delete does what the service controller does: it asks first, and loses what an
 // error asks for.
 func (c *controller) delete(ctx context.Context, svc *v1.Service) error {
-	svc = c.notes.on(svc)
+	svc = svc.DeepCopy()
 	leaving := metav1.NewTime(svc.CreationTimestamp.Time)
 	svc.DeletionTimestamp = &leaving
 	_, exists, err := c.engine.Get(ctx, svc)
@@ -109,38 +109,36 @@ func (c *controller) delete(ctx context.Context, svc *v1.Service) error {
 	return nil
 }
 
-// notes are the annotations that controllers have written to Services.
+// notes are what controllers have recorded of Services.
 type notes struct {
-	mu   sync.Mutex
-	text map[types.NamespacedName]string
+	mu    sync.Mutex
+	texts map[types.UID]string
 }
 
-func newNotes() *notes { return &notes{text: map[types.NamespacedName]string{}} }
+func newNotes() *notes { return &notes{texts: map[types.UID]string{}} }
 
-func (n *notes) write(_ context.Context, service types.NamespacedName, _ types.UID, written annotation.Record) error {
+// Get implements goal.Records.
+func (n *notes) Get(service types.UID) (text string, kept bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if written.Fingerprint != "" {
-		n.text[service] = written.Fingerprint
-	}
+	return n.texts[service], true
+}
+
+// Set implements goal.Records.
+func (n *notes) Set(service types.UID, text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.texts[service] = text
+}
+
+// all returns what is recorded now.
+func (n *notes) all() map[types.UID]string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.texts)
+}
+
+// unannotated writes no annotations: the cases count what Services cost without.
+func unannotated(context.Context, types.NamespacedName, types.UID, annotation.Record) error {
 	return nil
-}
-
-// all returns what is written to the Services now.
-func (n *notes) all() map[types.NamespacedName]string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return maps.Clone(n.text)
-}
-
-// on gives the Service as the API server has it.
-func (n *notes) on(svc *v1.Service) *v1.Service {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	annotated := *svc
-	annotated.Annotations = maps.Clone(svc.Annotations)
-	if text, has := n.text[types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}]; has {
-		annotated.Annotations[annotation.Fingerprint] = text
-	}
-	return &annotated
 }

@@ -217,7 +217,7 @@ func (h *holder) play(ctx context.Context, q *queue, name string) error {
 
 // rewritten waits until the controller has written down what a restart needs to know of
 // every Service, and something else than before.
-func (h *holder) rewritten(ctx context.Context, before map[types.NamespacedName]string) error {
+func (h *holder) rewritten(ctx context.Context, before map[types.UID]string) error {
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
 		now := h.notes.all()
 		for name, text := range before {

@@ -60,6 +60,9 @@ const (
 	// MonitorKubeProxy asks kube-proxy (KEP-3836).
 	MonitorKubeProxy = Prefix + "health-monitor-kube-proxy"
 
+	// WrittenFor is written with LoadBalancerID: see IsCopied.
+	WrittenFor = Prefix + "written-for"
+	// Fingerprint was written by earlier versions.
 	Fingerprint = Prefix + "last-applied"
 )
 

@@ -1,13 +1,17 @@
 package annotation
 
-import "maps"
+import (
+	"maps"
+	"strings"
 
-// Record is what the controller keeps in the annotations of a Service whose load balancer
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Record is what the controller writes into the annotations of a Service whose load balancer
 // is in sync.
 type Record struct {
-	// Fingerprint lets the next process recognize the load balancer without reading it; ""
-	// as long as that must read it.
-	Fingerprint string
+	// Service is the UID of the Service.
+	Service types.UID
 	// LoadBalancerID and Address are what cloud-provider-openstack writes, for other tools
 	// and for people.
 	LoadBalancerID, Address string
@@ -19,10 +23,20 @@ type Record struct {
 // Changes returns the annotations that a Service with the current ones lacks, by name.
 // Nothing is ever removed.
 func (r Record) Changes(current map[string]string) map[string]string {
-	changes := map[string]string{Fingerprint: r.Fingerprint, LoadBalancerAddress: r.Address}
-	if current[LoadBalancerID] == r.Named {
+	changes := map[string]string{LoadBalancerAddress: r.Address, WrittenFor: r.LoadBalancerID + " " + string(r.Service)}
+	if id := current[LoadBalancerID]; id == r.Named || IsCopied(current, id, r.Service) {
 		changes[LoadBalancerID] = r.LoadBalancerID
 	}
 	maps.DeleteFunc(changes, func(name, value string) bool { return value == "" || current[name] == value })
 	return changes
+}
+
+// IsCopied reports whether the load balancer that the annotations of a Service name was
+// written there for another Service, of which this one is a copy.
+func IsCopied(annotations map[string]string, loadBalancerID string, service types.UID) bool {
+	if id, of, ok := strings.Cut(annotations[WrittenFor], " "); ok && id == loadBalancerID {
+		return of != string(service)
+	}
+	words := strings.Fields(annotations[Fingerprint]) // what earlier versions wrote
+	return len(words) >= 4 && words[0] == loadBalancerID && words[3] != string(service)
 }

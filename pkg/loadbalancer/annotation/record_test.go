@@ -10,35 +10,55 @@ import (
 
 func TestRecord_ChangesOnlyWhatDiffers(t *testing.T) {
 	t.Parallel()
-	record := annotation.Record{Fingerprint: "print", LoadBalancerID: "lb", Address: "203.0.113.9"}
+	record := annotation.Record{Service: "uid", LoadBalancerID: "lb", Address: "203.0.113.9"}
+	named := record
+	named.Named = "lb"
 	type annotations = map[string]string
+	all := annotations{annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9"}
 	for name, test := range map[string]struct {
 		record        annotation.Record
 		current, want annotations
 	}{
-		"nothing is there yet": {record, nil, annotations{
-			annotation.Fingerprint: "print", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9",
-		}},
-		"all is there": {record, annotations{
-			annotation.Fingerprint: "print", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9",
-		}, annotations{}},
-		"an older fingerprint": {record, annotations{
-			annotation.Fingerprint: "older", annotation.LoadBalancerAddress: "203.0.113.9", annotation.LoadBalancerID: "lb",
-		}, annotations{annotation.Fingerprint: "print"}},
-		"no fingerprint yet, the last one stays": {annotation.Record{LoadBalancerID: "lb", Address: "203.0.113.9"}, annotations{
-			annotation.Fingerprint: "older",
-		}, annotations{annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9"}},
+		"nothing is there yet": {record, nil, all},
+		"all is there":         {record, all, annotations{}},
+		"another address": {record, annotations{
+			annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.1",
+		}, annotations{annotation.LoadBalancerAddress: "203.0.113.9"}},
+		"what an earlier version has written stays": {record, annotations{annotation.Fingerprint: "older"}, all},
 		"the user names another load balancer by now": {record, annotations{
-			annotation.Fingerprint: "print", annotation.LoadBalancerID: "another", annotation.LoadBalancerAddress: "203.0.113.9",
+			annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "another", annotation.LoadBalancerAddress: "203.0.113.9",
 		}, annotations{}},
-		"the user named it all along": {annotation.Record{Fingerprint: "print", LoadBalancerID: "lb", Named: "lb"}, annotations{
-			annotation.LoadBalancerID: "lb",
-		}, annotations{annotation.Fingerprint: "print"}},
-		"the user named it, and names none by now": {annotation.Record{Fingerprint: "print", LoadBalancerID: "lb", Named: "lb"}, nil,
-			annotations{annotation.Fingerprint: "print"}},
+		"a copy of another Service": {record, annotations{
+			annotation.WrittenFor: "theirs other", annotation.LoadBalancerID: "theirs", annotation.LoadBalancerAddress: "203.0.113.1",
+		}, all},
+		"the user named it all along": {named, annotations{
+			annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9",
+		}, annotations{annotation.WrittenFor: "lb uid"}},
+		"the user named it, and names none by now": {named, annotations{
+			annotation.WrittenFor: "lb uid", annotation.LoadBalancerAddress: "203.0.113.9",
+		}, annotations{}},
 	} {
 		if diff := cmp.Diff(test.want, test.record.Changes(test.current)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestIsCopied_TellsACopyByWhatWasWrittenForAnotherService(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		annotations map[string]string
+		want        bool
+	}{
+		"nothing written":                     {nil, false},
+		"for this one":                        {map[string]string{annotation.WrittenFor: "lb uid"}, false},
+		"for another":                         {map[string]string{annotation.WrittenFor: "lb other"}, true},
+		"for another, and changed since":      {map[string]string{annotation.WrittenFor: "before other"}, false},
+		"for this one, by an earlier version": {map[string]string{annotation.Fingerprint: "lb time digest uid"}, false},
+		"for another, by an earlier version":  {map[string]string{annotation.Fingerprint: "lb time digest other"}, true},
+	} {
+		if got := annotation.IsCopied(test.annotations, "lb", "uid"); got != test.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package digest condenses what a Service asks for, so that two states of it can be compared
-// without the load balancer: by this process, and, as it is written down in the Service, by
-// the next one. It is pure.
+// without the load balancer: by this process, and, as it is recorded, by the next
+// one. It is pure.
 package digest
 
 import (

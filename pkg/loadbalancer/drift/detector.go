@@ -1,8 +1,7 @@
 // Package drift finds what other clients change in the cloud. A Detector takes snapshots of
 // the whole project at intervals, compares them with what was applied last, reads what a
-// snapshot does not show, and names the Services to repair. As nothing may be kept for the
-// next process before that has confirmed it, the Detector also hands out what is to be kept
-// in the annotations of Services.
+// snapshot does not show, and names the Services to repair. As nothing may be recorded for
+// the next process before that has confirmed it, the Detector also persists what is known.
 package drift
 
 import (
@@ -48,6 +47,11 @@ type Observer interface {
 	OutOfService(ctx context.Context, lb *model.LoadBalancer) error
 }
 
+// Records take what is recorded of Services for the next process.
+type Records interface {
+	Set(service types.UID, text string)
+}
+
 // SecurityGroups are the security groups that the controller manages.
 type SecurityGroups interface {
 	// Drifted returns what another client has changed, by the UID of a Service that
@@ -66,6 +70,7 @@ type Options struct {
 	Octavia        Octavia
 	Observer       Observer
 	SecurityGroups SecurityGroups
+	Records        Records
 	// Busy reports whether this process is changing something for a Service, or on its load
 	// balancer for another Service.
 	Busy  func(uid types.UID, loadBalancerID string) bool

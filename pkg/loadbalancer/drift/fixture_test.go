@@ -57,6 +57,13 @@ type fakeCloud struct {
 	mu    sync.Mutex
 	looks []time.Time
 	reads []string
+	// recorded is what is recorded for the next process.
+	recorded []string
+}
+
+func (c *fakeCloud) Set(_ types.UID, text string) {
+	c.after()
+	c.recorded = append(c.recorded, text)
 }
 
 // after has what follows come after what the test has done.
@@ -171,7 +178,7 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 		f := &fixture{t: t, cloud: newCloud(), busy: map[string]bool{}, store: state.New(clock.RealClock{}, nil)}
 		f.detector = drift.New(drift.Options{
 			ClusterID: "cluster", Interval: interval, Store: f.store, Clock: clock.RealClock{},
-			Snapshots: f.cloud, Octavia: f.cloud, Observer: f.cloud, SecurityGroups: f.cloud,
+			Snapshots: f.cloud, Octavia: f.cloud, Observer: f.cloud, SecurityGroups: f.cloud, Records: f.cloud,
 			Busy: func(uid types.UID, loadBalancerID string) bool {
 				f.cloud.after()
 				return f.busy[string(uid)] || f.busy[loadBalancerID]
@@ -183,7 +190,7 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 			LoadBalancer: state.LoadBalancer{ID: "lb", Provider: "amphora"},
 			Contents:     model.Pack(f.cloud.contents()),
 			Seen:         state.Seen{UpdatedAt: f.cloud.seen.UpdatedAt, OperatingStatus: "ONLINE", Since: time.Now(), Confirmed: true},
-			Annotated:    state.Annotated{Fingerprint: true, Address: true},
+			Persisted:    state.Persisted{Fingerprint: true, Address: true},
 		})
 		time.Sleep(5 * time.Minute)
 		f.cloud.mu.Lock()

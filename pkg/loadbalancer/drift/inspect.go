@@ -99,7 +99,7 @@ func (i inspection) confirm(applied *state.Applied, now time.Time) *state.Applie
 	known.Seen.Confirmed = !i.health && (!i.moved || i.began.Sub(i.seen.UpdatedAt) > state.AtRest)
 	known.Seen.ChangedByOthers = i.others && !known.Seen.Confirmed
 	if i.moved {
-		known.Seen.Since, known.Annotated.Fingerprint = now, false
+		known.Seen.Since, known.Persisted.Fingerprint = now, false
 	}
 	return &known
 }

@@ -19,7 +19,7 @@ func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 	t.Parallel()
 	const tree, settings, members = "status tree", "settings", "members out of service"
 	unconfirmed := func(f *fixture) {
-		f.change(func(a *state.Applied) { a.Seen.Confirmed, a.Annotated.Fingerprint = false, false })
+		f.change(func(a *state.Applied) { a.Seen.Confirmed, a.Persisted.Fingerprint = false, false })
 	}
 	moved := func(f *fixture) { f.cloud.seen.UpdatedAt = time.Now().Add(-time.Minute) }
 	health := func(f *fixture) {
@@ -167,7 +167,7 @@ func TestWatch_KnowsMembersThatAreOutOfService(t *testing.T) {
 		f.watch()
 		f.assertDrift("")
 		known := f.applied()
-		if !known.Seen.UpdatedAt.Equal(at) || !known.Seen.Since.Equal(at) || !known.Seen.ChangedByOthers || known.Annotated.Fingerprint || known.Digests.Nodeless != "" {
+		if !known.Seen.UpdatedAt.Equal(at) || !known.Seen.Since.Equal(at) || !known.Seen.ChangedByOthers || known.Persisted.Fingerprint || known.Digests.Nodeless != "" {
 			t.Errorf("known is %+v", known)
 		}
 		lb := known.Contents.Unpack()

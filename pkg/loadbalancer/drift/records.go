@@ -20,12 +20,12 @@ const (
 	confirmRetry = time.Minute
 )
 
-// WriteRecord writes what is to be kept in the annotations of a Service.
+// WriteRecord writes ID and address of a load balancer into the annotations of a Service.
 type WriteRecord func(ctx context.Context, service types.NamespacedName, uid types.UID, record annotation.Record) error
 
-// PersistRecords calls write with what is to be kept in the annotations of a Service, for
-// people and for the next process: ID and address a while after they are known, the
-// fingerprint when a snapshot of Watch has confirmed it. What cannot be written is written
+// PersistRecords persists what is known of load balancers: by write ID and address, for
+// people and other tools, a while after they are known; in Records the fingerprint, for the
+// next process, when a snapshot of Watch has confirmed it. What cannot be written is written
 // later. Where drift is not watched, it takes those snapshots itself. It returns when the
 // context ends.
 func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
@@ -37,7 +37,7 @@ func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 			if now := d.options.Clock.Now(); d.options.Interval == 0 && now.After(pause) && !d.confirmDue(ctx) {
 				pause = now.Add(confirmRetry)
 			}
-			d.writeDue(ctx, write)
+			d.persistDue(ctx, write)
 		case <-ctx.Done():
 			timer.Stop()
 			return
@@ -45,38 +45,40 @@ func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 	}
 }
 
-// writeDue writes the records that are known and not written yet.
-func (d *Detector) writeDue(ctx context.Context, write WriteRecord) {
+// persistDue persists what is known and not persisted yet. Of drift that is only reported
+// (drift-policy=report) that is nothing.
+func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 	for uid, applied := range d.options.Store.AllApplied() {
-		if !due(applied, d.options.Clock.Now()) {
+		persisted := applied.Persisted
+		if len(applied.Reported) > 0 || persisted.Fingerprint && persisted.Address {
 			continue
 		}
-		if err := write(ctx, applied.Service, uid, recordOf(applied, uid)); err != nil {
-			klog.FromContext(ctx).V(2).Info("Cannot write down the state of a load balancer, trying again", "service", applied.Service, "err", err)
-			continue
+		if applied.Seen.Confirmed && !persisted.Fingerprint {
+			fingerprint := applied.Fingerprint(uid)
+			fingerprint.Warnings = d.options.Store.Warnings(uid)
+			d.options.Records.Set(uid, fingerprint.String())
+			persisted.Fingerprint = true
 		}
-		known := *applied
-		known.Annotated = state.Annotated{Fingerprint: applied.Seen.Confirmed, Address: true}
-		d.options.Store.ReplaceApplied(uid, applied, &known)
+		if addressDue(applied, d.options.Clock.Now()) {
+			err := write(ctx, applied.Service, uid, annotation.Record{
+				Service: uid, LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named,
+			})
+			if err != nil {
+				klog.FromContext(ctx).V(2).Info("Cannot write the address of a load balancer, trying again", "service", applied.Service, "err", err)
+			}
+			persisted.Address = err == nil
+		}
+		if persisted != applied.Persisted {
+			known := *applied
+			known.Persisted = persisted
+			d.options.Store.ReplaceApplied(uid, applied, &known)
+		}
 	}
 }
 
-// due reports whether something is to be written of what is known of a Service. Of drift
-// that is only reported (drift-policy=report) that is nothing.
-func due(applied *state.Applied, now time.Time) bool {
-	if applied.Annotated.Fingerprint || len(applied.Reported) > 0 {
-		return false
-	}
-	return applied.Seen.Confirmed || !applied.Annotated.Address && now.Sub(applied.Seen.Since) >= state.ConfirmAfter
-}
-
-// recordOf returns what is to be kept of a Service.
-func recordOf(applied *state.Applied, uid types.UID) annotation.Record {
-	record := annotation.Record{LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named}
-	if applied.Seen.Confirmed {
-		record.Fingerprint = applied.Fingerprint(uid).String()
-	}
-	return record
+// addressDue reports whether ID and address are to be written.
+func addressDue(applied *state.Applied, now time.Time) bool {
+	return !applied.Persisted.Address && (applied.Seen.Confirmed || now.Sub(applied.Seen.Since) >= state.ConfirmAfter)
 }
 
 // confirmDue confirms what has changed and has come to rest, and drops what another client

@@ -40,13 +40,25 @@ func (f *fixture) ensured() {
 	f.cloud.seen.UpdatedAt = now
 	f.change(func(a *state.Applied) {
 		a.Seen = state.Seen{UpdatedAt: now, OperatingStatus: "ONLINE", Since: now}
-		a.Annotated = state.Annotated{}
+		a.Persisted = state.Persisted{}
 	})
 }
 
 func (f *fixture) fingerprint() string {
 	confirmed := *f.applied()
 	return confirmed.Fingerprint(uid).String()
+}
+
+// address is what is written into the annotations of the Service.
+func address() annotation.Record {
+	return annotation.Record{Service: uid, LoadBalancerID: "lb", Address: "192.0.2.1"}
+}
+
+func (f *fixture) assertRecorded(want ...string) {
+	f.t.Helper()
+	if !slices.Equal(f.cloud.recorded, want) {
+		f.t.Errorf("recorded %q, want %q", f.cloud.recorded, want)
+	}
 }
 
 func (f *fixture) assertWritten(got []annotation.Record, want ...annotation.Record) {
@@ -61,19 +73,17 @@ func TestPersistRecords_WritesAddressSoonAndFingerprintOnceConfirmed(t *testing.
 	run(t, interval, func(f *fixture) {
 		f.ensured()
 		written := f.records(nil)
-		address := annotation.Record{LoadBalancerID: "lb", Address: "192.0.2.1"}
 		f.advance(state.ConfirmAfter - time.Nanosecond)
 		f.assertWritten(*written)
 		f.advance(time.Second)
-		f.assertWritten(*written, address)
+		f.assertWritten(*written, address())
 		f.advance(time.Minute)
-		f.assertWritten(*written, address)
+		f.assertRecorded()
 		f.watch()
 		f.advance(time.Minute)
 		f.assertReads("settings")
-		confirmed := address
-		confirmed.Fingerprint = f.fingerprint()
-		f.assertWritten(*written, address, confirmed)
+		f.assertWritten(*written, address())
+		f.assertRecorded(f.fingerprint())
 	})
 }
 
@@ -83,8 +93,9 @@ func TestPersistRecords_ConfirmsByItselfWhereDriftIsNotWatched(t *testing.T) {
 		f.ensured()
 		written := f.records(nil)
 		f.advance(state.ConfirmAfter + time.Second)
-		f.assertWritten(*written, annotation.Record{Fingerprint: f.fingerprint(), LoadBalancerID: "lb", Address: "192.0.2.1"})
+		f.assertWritten(*written, address())
 		f.advance(time.Hour)
+		f.assertRecorded(f.fingerprint())
 		if f.assertReads("settings"); len(f.cloud.looks) != 1 {
 			t.Errorf("%d snapshots, want 1", len(f.cloud.looks))
 		}
@@ -99,6 +110,7 @@ func TestPersistRecords_DropsWhatAnotherClientHasChangedWhereDriftIsNotWatched(t
 		written := f.records(nil)
 		f.advance(time.Hour)
 		f.assertWritten(*written)
+		f.assertRecorded()
 		if f.applied() != nil || len(f.cloud.looks) != 1 {
 			t.Errorf("known is %+v, after %d snapshots", f.applied(), len(f.cloud.looks))
 		}
@@ -143,7 +155,7 @@ func TestPersistRecords_WaitsAMinuteAfterAReadThatFails(t *testing.T) {
 func TestPersistRecords_RetriesWhatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
-		f.change(func(a *state.Applied) { a.Annotated = state.Annotated{} })
+		f.change(func(a *state.Applied) { a.Persisted = state.Persisted{} })
 		failures := 3
 		written := f.records(func() error {
 			if failures--; failures >= 0 {
@@ -154,7 +166,26 @@ func TestPersistRecords_RetriesWhatCannotBeWritten(t *testing.T) {
 		f.advance(3 * time.Second)
 		f.assertWritten(*written)
 		f.advance(time.Minute)
-		f.assertWritten(*written, annotation.Record{Fingerprint: f.fingerprint(), LoadBalancerID: "lb", Address: "192.0.2.1"})
+		f.assertWritten(*written, address())
+		f.assertRecorded(f.fingerprint()) // which does not wait for that
+	})
+}
+
+// Else the next process would send the Service the same warning again.
+func TestPersistRecords_RecordsTheWarningsThatTheServiceWasSent(t *testing.T) {
+	t.Parallel()
+	run(t, interval, func(f *fixture) {
+		f.records(nil)
+		f.store.Warn(uid, "nodes", "no address")
+		f.advance(time.Minute)
+		f.assertRecorded(f.fingerprint() + " " + f.store.Warnings(uid))
+		f.store.Warn(uid, "nodes", "no address")
+		f.advance(time.Minute)
+		f.store.Warn(uid, "nodes", "")
+		f.advance(time.Minute)
+		if len(f.cloud.recorded) != 2 || f.cloud.recorded[1] != f.fingerprint() {
+			t.Errorf("recorded %q", f.cloud.recorded)
+		}
 	})
 }
 
@@ -163,10 +194,11 @@ func TestPersistRecords_WritesNothingOfDriftThatIsOnlyReported(t *testing.T) {
 	t.Parallel()
 	run(t, interval, func(f *fixture) {
 		f.change(func(a *state.Applied) {
-			a.Annotated, a.Reported = state.Annotated{}, map[string]bool{"a step": true}
+			a.Persisted, a.Reported = state.Persisted{}, map[string]bool{"a step": true}
 		})
 		written := f.records(nil)
 		f.advance(time.Hour)
 		f.assertWritten(*written)
+		f.assertRecorded()
 	})
 }

@@ -27,6 +27,7 @@ const (
 
 	nodes    = "nodes"
 	monitors = "monitors"
+	ports    = "ports"
 )
 
 // Memory knows what was emitted last.
@@ -183,9 +184,11 @@ func (r *Recorder) PortsNotFound(svc *v1.Service, names []string, backends []mem
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.ContainsFunc(backends, func(b members.Backend) bool { return b.Node.Name == name && uninitialized(b.Node) })
 	})
+	text := ""
 	if len(names) > 0 {
-		r.emitf(svc, PortNotFound, "No Neutron port of this project has the address of %s: open the NodePorts there to the load balancer yourself", message.JoinLimited(names))
+		text = fmt.Sprintf("No Neutron port of this project has the address of %s: open the NodePorts there to the load balancer yourself", message.JoinLimited(names))
 	}
+	r.emitChanged(svc, ports, PortNotFound, text)
 }
 
 func uninitialized(node *v1.Node) bool {

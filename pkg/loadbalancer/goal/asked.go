@@ -7,7 +7,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -15,7 +14,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
 // Asked is what a Service asks for.
@@ -31,6 +29,9 @@ type Asked struct {
 // says that these are not the settings that the Service has now.
 func (e *Engine) NewAsked(ctx context.Context, of Subject, quiet bool) (*Asked, error) {
 	svc := of.Service
+	if written, ok := e.written(svc); ok {
+		e.Store.RecallWarnings(svc.UID, written.Warnings)
+	}
 	settings, ignored, errs := e.Settings.Parse(svc)
 	if !quiet {
 		e.Events.SettingsIgnored(svc, events.Settings, ignored)
@@ -171,7 +172,7 @@ func (a *Asked) newForeignFloatingIP(r Round) *model.FloatingIP {
 		return nil
 	}
 	fip := plan.ForeignFloatingIP(r.Want.LoadBalancer, r.Have.LoadBalancer, plan.Options{Given: a.given()})
-	written, _ := state.ParseFingerprint(a.in.Service.Annotations[annotation.Fingerprint])
+	written, _ := a.e.written(a.in.Service)
 	if fip == nil || fip.ID == written.FloatingIPID || r.Applied != nil && fip.ID == r.Applied.LoadBalancer.FloatingIPID {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -32,7 +33,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 		},
 		Contents:  model.Pack(lb),
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now, Confirmed: !r.Wrote && now.Sub(lb.UpdatedAt) > state.AtRest},
-		Annotated: state.Annotated{Address: svc.Annotations[annotation.LoadBalancerID] == lb.ID && svc.Annotations[annotation.LoadBalancerAddress] == address},
+		Persisted: state.Persisted{Address: addressWritten(svc, lb.ID, address)},
 		Reported:  reported,
 	}
 	if lb.FloatingIP != nil {
@@ -40,6 +41,14 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 	}
 	e.Store.SetApplied(svc.UID, applied)
 	e.Store.RebaseOthers(svc.UID, r.Before, lb, now)
+}
+
+// addressWritten reports whether ID and address of a load balancer stand in the annotations
+// of a Service, and whom they were written for.
+func addressWritten(svc *v1.Service, loadBalancerID, address string) bool {
+	all := svc.Annotations
+	return all[annotation.LoadBalancerID] == loadBalancerID && all[annotation.LoadBalancerAddress] == address &&
+		(all[annotation.WrittenFor] != "" || all[annotation.Fingerprint] != "")
 }
 
 // digest condenses what is desired of a Service.

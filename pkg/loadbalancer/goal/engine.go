@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -54,7 +55,17 @@ type Engine struct {
 	// Members selects nodes.
 	Members members.Selector
 	Store   *state.Store
+	Records Records
 	Events  *events.Recorder
+}
+
+// Records are what is recorded of Services for the next process.
+type Records interface {
+	// Get returns the record of a Service, "" where there is none. Kept is false where
+	// nobody knows whether there was one: none was ever kept, or all are lost.
+	Get(service types.UID) (text string, kept bool)
+	// Set records a text of one line.
+	Set(service types.UID, text string)
 }
 
 // Cloud reads and writes load balancers and floating IPs.
@@ -82,23 +93,34 @@ func (e *Engine) Identity(svc *v1.Service, version octavia.Version) ownership.Id
 }
 
 // Previous returns the load balancers that a Service is known to have had: what this
-// process knows, and what the last one has written down.
+// process knows, and what is recorded.
 func (e *Engine) Previous(svc *v1.Service) []string {
 	var ids []string
 	if applied := e.Store.Get(svc.UID).Applied; applied != nil {
 		ids = append(ids, applied.LoadBalancer.ID)
 	}
-	if written, ok := Written(svc); ok {
+	if written, ok := e.written(svc); ok {
 		ids = append(ids, written.LoadBalancerID)
 	}
 	return ids
 }
 
-// Written returns what was written down of a Service; false where that is nothing, or a
-// copy of another Service's.
-func Written(svc *v1.Service) (state.Fingerprint, bool) {
-	written, ok := state.ParseFingerprint(svc.Annotations[annotation.Fingerprint])
+// written returns what is recorded of a Service; false where that is nothing, or of another
+// Service. What earlier versions wrote into an annotation counts as long as nothing was ever
+// recorded elsewhere: users may edit it, and it is never newer.
+func (e *Engine) written(svc *v1.Service) (state.Fingerprint, bool) {
+	text, kept := e.Records.Get(svc.UID)
+	if text == "" && !kept {
+		text = svc.Annotations[annotation.Fingerprint]
+	}
+	written, ok := state.ParseFingerprint(text)
 	return written, ok && written.Service == svc.UID
+}
+
+// recorded reports whether something is recorded of a Service, other than in its annotation.
+func (e *Engine) recorded(svc *v1.Service) bool {
+	text, _ := e.Records.Get(svc.UID)
+	return text != ""
 }
 
 // hints returns what is known of a Service's load balancer before the cloud is asked, given
@@ -111,7 +133,7 @@ func (e *Engine) hints(svc *v1.Service, named string) observe.Hints {
 		NamedAddresses: namedAddresses(svc),
 		Place:          e.place,
 	}
-	if written, ok := Written(svc); ok {
+	if written, ok := e.written(svc); ok {
 		hints.Written = written.LoadBalancerID
 	}
 	return hints

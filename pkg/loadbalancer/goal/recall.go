@@ -103,7 +103,7 @@ func (a *Asked) standIn(applied *state.Applied) *model.LoadBalancer {
 // still like that, else nil.
 func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	svc, settings := a.in.Service, a.in.Settings
-	written, ok := Written(svc)
+	written, ok := a.e.written(svc)
 	if !ok || written.Digests.Full == "" || len(svc.Status.LoadBalancer.Ingress) == 0 {
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID,
 		},
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began, Confirmed: true},
-		Annotated: state.Annotated{Fingerprint: true, Address: true},
+		Persisted: state.Persisted{Fingerprint: a.e.recorded(svc)},
 	}
 	if applied.FloatingIPDriftIn(snap) != "" {
 		return nil, nil // the floating IP is not as it was written down
@@ -148,6 +148,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 	if want.IP != have.IP || want.Hostname != have.Hostname {
 		return nil, nil // the status says something else
 	}
+	applied.Persisted.Address = addressWritten(svc, lb.ID, applied.Address)
 	return applied, nil
 }
 

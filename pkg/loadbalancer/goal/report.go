@@ -31,7 +31,7 @@ func (e *Engine) appliedLast(in Inputs, r Round) bool {
 	if before := r.lastApplied(in.Drift); before != nil {
 		return before.Digests.Full == e.digest(in, r.Want)
 	}
-	written, ok := Written(in.Service)
+	written, ok := e.written(in.Service)
 	return ok && written.Digests.Full != "" && written.Digests.Full == e.digest(in, r.Want) && !e.Store.Get(in.Service.UID).Made.Touched
 }
 

@@ -50,8 +50,8 @@ type Hints struct {
 	// Remembered is the load balancer that this process has made for the Service, or
 	// has found to be its own.
 	Remembered string
-	// Written is the one that was written down in the Service. Whoever may write the
-	// Service may write that too: it says where to look, and proves nothing.
+	// Written is the one that is recorded of the Service. Others may have written that: it
+	// says where to look, and proves nothing.
 	Written string
 	// Before are load balancers that the Service may have been on.
 	Before []string

@@ -1,8 +1,6 @@
 package settings
 
 import (
-	"strings"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -10,12 +8,10 @@ import (
 )
 
 // named returns the ID of the load balancer that the Service names. The controller writes
-// that annotation too, beside its last-applied: on a copy of the Service, which
-// last-applied gives away by the UID in it, it names nothing.
+// that annotation too: on a copy of the Service it names nothing.
 func named(svc *v1.Service, values annotation.Values) string {
 	id := ptr.Deref(values.LoadBalancer.ID, "")
-	words := strings.Fields(svc.Annotations[annotation.Fingerprint])
-	if len(words) >= 4 && words[0] == id && words[3] != string(svc.UID) {
+	if annotation.IsCopied(svc.Annotations, id, svc.UID) {
 		return ""
 	}
 	return id

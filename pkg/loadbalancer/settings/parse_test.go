@@ -116,9 +116,9 @@ func TestParseDeletion_ReadsServicesThatAreRefused(t *testing.T) {
 	}
 }
 
-// appliedTo gives a Service the last-applied of another one.
+// appliedTo gives a Service what was written for another one.
 func appliedTo(loadBalancer, uid string) func(*v1.Service) {
-	return fixture.Annotated(annotation.Fingerprint, fmt.Sprintf("%s digest time %s", loadBalancer, uid))
+	return fixture.Annotated(annotation.WrittenFor, fmt.Sprintf("%s %s", loadBalancer, uid))
 }
 
 func TestOn_AsksForNoAddressOnAnothersLoadBalancer(t *testing.T) {

@@ -28,7 +28,7 @@ type Applied struct {
 	// something has to change.
 	Contents  *model.Packed
 	Seen      Seen
-	Annotated Annotated
+	Persisted Persisted
 	// Reported are the steps, as they print, that would repair what another client has
 	// changed, and that are only reported (drift-policy=report).
 	Reported map[string]bool
@@ -69,10 +69,12 @@ type Seen struct {
 	ChangedByOthers bool
 }
 
-// Annotated is what of it stands in the annotations of the Service.
-type Annotated struct {
+// Persisted is what of it is written down.
+type Persisted struct {
+	// Fingerprint is set when it is recorded for the next process.
 	Fingerprint bool
-	// Address is that ID and address of the load balancer do.
+	// Address is set when ID and address of the load balancer stand in the annotations of
+	// the Service.
 	Address bool
 }
 
@@ -116,7 +118,7 @@ func (s *Store) DropDrift(uid types.UID) {
 
 // ReplaceApplied records what is known of the same state by now, unless something newer
 // was applied since. What others have recorded of that state meanwhile stays: that it is
-// confirmed, or stands in the annotations of the Service.
+// confirmed, or persisted.
 func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
 	s.update(uid, func(e *Entry) {
 		have := e.Applied
@@ -130,8 +132,8 @@ func (s *Store) ReplaceApplied(uid types.UID, before, now *Applied) {
 		merged := *now
 		if now.Seen.UpdatedAt.Equal(before.Seen.UpdatedAt) {
 			merged.Seen.Confirmed = now.Seen.Confirmed || have.Seen.Confirmed
-			merged.Annotated.Address = now.Annotated.Address || have.Annotated.Address
-			merged.Annotated.Fingerprint = now.Annotated.Fingerprint || have.Annotated.Fingerprint
+			merged.Persisted.Address = now.Persisted.Address || have.Persisted.Address
+			merged.Persisted.Fingerprint = now.Persisted.Fingerprint || have.Persisted.Fingerprint
 		}
 		e.Applied = &merged
 	})
@@ -171,7 +173,7 @@ func (s *Store) RebaseOthers(uid types.UID, from, to *model.LoadBalancer, now ti
 func (a *Applied) rebased(from, to *model.LoadBalancer, now time.Time) *Applied {
 	moved := *a
 	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Seen.Confirmed = to.UpdatedAt, now, false
-	moved.Annotated.Fingerprint = false
+	moved.Persisted.Fingerprint = false
 	if a.Contents != nil && sameChildren(from, to) {
 		moved.Contents = a.Contents.WithUpdatedAt(to.UpdatedAt)
 	} else {

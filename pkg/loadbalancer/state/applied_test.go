@@ -19,7 +19,7 @@ func applied(id string) *state.Applied {
 		LoadBalancer: state.LoadBalancer{ID: id},
 		Contents:     model.Pack(balancer(id)),
 		Seen:         state.Seen{UpdatedAt: began, Since: began, Confirmed: true},
-		Annotated:    state.Annotated{Fingerprint: true, Address: true},
+		Persisted:    state.Persisted{Fingerprint: true, Address: true},
 	}
 }
 
@@ -64,18 +64,18 @@ func TestStore_ReturnsWhatWasAppliedForEachService(t *testing.T) {
 func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 	t.Parallel()
 	before := applied("lb")
-	before.Seen.Confirmed, before.Annotated = false, state.Annotated{}
+	before.Seen.Confirmed, before.Persisted = false, state.Persisted{}
 	derived := func(change func(*state.Applied)) *state.Applied {
 		changed := *before
 		change(&changed)
 		return &changed
 	}
 	noted := derived(func(a *state.Applied) {
-		a.Seen.Confirmed, a.Annotated = true, state.Annotated{Fingerprint: true, Address: true}
+		a.Seen.Confirmed, a.Persisted = true, state.Persisted{Fingerprint: true, Address: true}
 	})
 	now := derived(func(a *state.Applied) { a.Seen.OperatingStatus = "DEGRADED" })
 	both := derived(func(a *state.Applied) {
-		a.Seen, a.Annotated = noted.Seen, noted.Annotated
+		a.Seen, a.Persisted = noted.Seen, noted.Persisted
 		a.Seen.OperatingStatus = "DEGRADED"
 	})
 	sameContents := cmp.Comparer(func(a, b *model.Packed) bool { return a == b })
@@ -158,8 +158,8 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 				}
 				return
 			}
-			if want := (state.Seen{UpdatedAt: later, Since: later}); got.Seen != want || got.Annotated != (state.Annotated{Address: true}) {
-				t.Errorf("seen %+v, annotated %+v", got.Seen, got.Annotated)
+			if want := (state.Seen{UpdatedAt: later, Since: later}); got.Seen != want || got.Persisted != (state.Persisted{Address: true}) {
+				t.Errorf("seen %+v, persisted %+v", got.Seen, got.Persisted)
 			}
 			if c.want == known && (got.Contents == nil || !got.Contents.Outline().UpdatedAt.Equal(later) || got.Digests.Nodeless == "") {
 				t.Errorf("the contents are lost, or of another time: %+v", got)

@@ -1,8 +1,6 @@
 package state
 
 import (
-	"hash/fnv"
-
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,8 +27,10 @@ type Entry struct {
 	Made Made
 	// SecurityGroups is what package securitygroup knows of the Service.
 	SecurityGroups securitygroup.Entry
-	// warnings are hashes of the last warning about each subject.
+	// warnings are hashes of the last warning about each subject; recalled is set when those
+	// that the last process has sent are among them.
 	warnings map[string]uint64
+	recalled bool
 }
 
 // Drift is a change by another client that was noticed, and is neither repaired nor
@@ -96,29 +96,4 @@ func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
 		e.Made.LoadBalancerID, e.Made.UnattachedFloatingIP = "", false
 		e.Made.Touched = e.Made.Touched && retainsFloatingIP
 	})
-}
-
-// Warn records the warning about a subject that a Service is sent now, "" for none, and
-// reports whether it is to be sent: it is another one than the last. Whoever writes a
-// Service decides on how many there are, and events get lost where there are too many.
-func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(text)) // never fails
-	sum := hash.Sum64()
-	s.update(uid, func(e *Entry) {
-		last, sent := e.warnings[subject]
-		send = text != "" && (!sent || last != sum)
-		switch {
-		case text == "":
-			delete(e.warnings, subject)
-		case e.warnings == nil:
-			e.warnings = map[string]uint64{subject: sum}
-		default:
-			e.warnings[subject] = sum
-		}
-		if len(e.warnings) == 0 {
-			e.warnings = nil
-		}
-	})
-	return send
 }

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Fingerprint is what a Service has in its annotation last-applied, so that the next
-// process need not read a load balancer that nobody has changed. It proves nothing about
-// the owner of the load balancer: the digest, which holds the identity of cluster and
-// Service, does.
+// Fingerprint is what is recorded of a Service, so that the next process need not read a
+// load balancer that nobody has changed. It proves nothing about the owner of the load
+// balancer: the digest, which holds the identity of cluster and Service, does. Earlier
+// versions wrote it into the annotation last-applied.
 type Fingerprint struct {
 	LoadBalancerID string
 	UpdatedAt      time.Time
@@ -22,17 +22,19 @@ type Fingerprint struct {
 	// FloatingIPID is the floating IP on the VIP, "" for none. The published address does
 	// not name it: that can be a host name.
 	FloatingIPID string
+	// Warnings are those that the Service was sent, as Store.Warnings returns them.
+	Warnings string
 }
 
-// fingerprintVersion is the last word of a fingerprint. It goes up with what digests are
-// made of: those that another version wrote prove nothing. The first words are the same in
-// all versions; package settings reads them too.
+// fingerprintVersion is the seventh word of a fingerprint; warnings may follow. It goes up
+// with what digests are made of: those that another version wrote prove nothing. The first
+// words are the same in all versions; package annotation reads them too.
 const fingerprintVersion = "v3"
 
 // none stands for a word that is empty.
 const none = "-"
 
-// Fingerprint returns what stands for it in the annotation of the Service.
+// Fingerprint returns what is recorded of it, but for warnings.
 func (a *Applied) Fingerprint(service types.UID) Fingerprint {
 	return Fingerprint{
 		LoadBalancerID: a.LoadBalancer.ID, UpdatedAt: a.Seen.UpdatedAt, Digests: a.Digests,
@@ -43,10 +45,14 @@ func (a *Applied) Fingerprint(service types.UID) Fingerprint {
 // String returns the text of a fingerprint, such as
 // "ID 2026-11-20T18:34:24Z digest UID ID nodeless v3".
 func (f Fingerprint) String() string {
-	return strings.Join([]string{
+	words := []string{
 		f.LoadBalancerID, f.UpdatedAt.UTC().Format(time.RFC3339Nano), f.Digests.Full, string(f.Service),
 		cmp.Or(f.FloatingIPID, none), cmp.Or(f.Digests.Nodeless, none), fingerprintVersion,
-	}, " ")
+	}
+	if f.Warnings != "" {
+		words = append(words, f.Warnings)
+	}
+	return strings.Join(words, " ")
 }
 
 // ParseFingerprint reads the text of a fingerprint. It reports false for what is none. Of
@@ -63,8 +69,9 @@ func ParseFingerprint(text string) (Fingerprint, bool) {
 	}
 	updatedAt, err := time.Parse(time.RFC3339Nano, words[1])
 	f := Fingerprint{LoadBalancerID: words[0], UpdatedAt: updatedAt, Service: types.UID(words[3])}
-	if len(words) == 7 && words[6] == fingerprintVersion {
+	if len(words) >= 7 && len(words) <= 8 && words[6] == fingerprintVersion {
 		f.Digests, f.FloatingIPID = Digests{Full: words[2], Nodeless: words[5]}, words[4]
+		f.Warnings = strings.Join(words[7:], "")
 	}
 	return f, err == nil
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
-// FuzzFingerprint reads the annotation last-applied, which anybody may write who may
-// write the Service.
+// FuzzFingerprint reads what is recorded of a Service, which others than the controller may
+// have written.
 func FuzzFingerprint(f *testing.F) {
 	f.Add("ID 2026-11-20T18:34:24Z digest UID ID frame v3")
 	f.Add("ID 2026-11-20T18:34:24.5+01:00 digest UID - - v3")
+	f.Add("ID 2026-11-20T18:34:24Z digest UID ID nodeless v3 nodes:0123456789abcdef")
 	f.Add("ID 2026-11-20T18:34:24Z digest UID")
 	f.Add(strings.Repeat("- ", 1000))
 	f.Fuzz(func(t *testing.T, text string) {

@@ -11,10 +11,13 @@ func TestParseFingerprint_ReadsWhatStringWrote(t *testing.T) {
 	t.Parallel()
 	updated := time.Date(2026, 11, 20, 18, 34, 24, 0, time.UTC)
 	full := state.Fingerprint{LoadBalancerID: "lb", UpdatedAt: updated, Digests: state.Digests{Full: "digest", Nodeless: "nodeless"}, Service: "uid", FloatingIPID: "fip"}
+	warned := full
+	warned.Warnings = "nodes:0123456789abcdef"
 	bare := state.Fingerprint{LoadBalancerID: "lb", UpdatedAt: updated, Digests: state.Digests{Full: "digest"}, Service: "uid"}
 	unread := state.Fingerprint{LoadBalancerID: "lb", UpdatedAt: updated, Service: "uid"}
 	for text, want := range map[string]state.Fingerprint{
 		full.String():                                      full,
+		warned.String():                                    warned,
 		bare.String():                                      bare,
 		"lb 2026-11-20T18:34:24Z digest uid":               unread, // without the floating IP, by an earlier version
 		"lb 2026-11-20T18:34:24Z digest uid frame":         unread,

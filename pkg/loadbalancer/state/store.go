@@ -11,8 +11,8 @@
 // metric of refused Services, is derived from the entries under the same mutex.
 //
 // Two things outlive an Entry. Floating IPs that were left in the project for the next
-// Service of a name are kept by that name. What a Service has written in its annotation
-// (Fingerprint) is for the next process.
+// Service of a name are kept by that name. What is recorded of a Service (Fingerprint) is
+// for the next process; package records keeps it.
 //
 // Not here is what is not known per Service: which requests a driver of Octavia refuses,
 // and, of package securitygroup, the group that a cluster shares, the ports that use it,

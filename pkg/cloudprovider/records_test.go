@@ -1,0 +1,59 @@
+package cloudprovider
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
+)
+
+// The lease is given back after the shutdown, and the next leader reads what is recorded
+// before it asks for anything.
+func TestProvider_RecordsBeforeItsShutdownEnds(t *testing.T) {
+	t.Parallel()
+	client := fake.NewClientset(kubeSystem(), publishedService("web"))
+	maps := client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
+	start := func() (*Provider, *records.ConfigMaps) {
+		recorded := records.New(maps, clock.RealClock{})
+		p := New(t.Context(), Options{
+			Client: client, Records: recorded, Stop: func(err error) { t.Errorf("stopped: %v", err) },
+			NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return &engine{}, nil },
+		})
+		stop := make(chan struct{})
+		p.Initialize(nil, stop)
+		factory := informers.NewSharedInformerFactory(client, 0)
+		p.SetInformers(factory)
+		factory.Start(stop)
+		factory.WaitForCacheSync(stop)
+		t.Cleanup(func() {
+			close(stop)
+			factory.Shutdown()
+		})
+		balancer(t, p)
+		return p, recorded
+	}
+	p, recorded := start()
+	recorded.Set("uid-web", "a text")
+	if list, err := maps.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 0 {
+		t.Errorf("written at once: %v, error %v", list, err)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := maps.List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Data["load-balancers"], "uid-web a text\n") {
+		t.Errorf("written are %v, error %v", list, err)
+	}
+	next, recorded := start()
+	if got, _ := recorded.Get("uid-web"); got != "a text" {
+		t.Errorf("recorded is %q", got)
+	}
+	if err := next.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

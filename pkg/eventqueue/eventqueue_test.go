@@ -1,0 +1,149 @@
+package eventqueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+)
+
+// fakeSink takes a while for each event.
+type fakeSink struct {
+	mu      sync.Mutex
+	created []*v1.Event
+	patched int
+	// fail, when set, is called first.
+	fail func() error
+}
+
+func (s *fakeSink) Create(event *v1.Event) (*v1.Event, error) {
+	time.Sleep(10 * time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail != nil {
+		if err := s.fail(); err != nil {
+			return nil, err
+		}
+	}
+	s.created = append(s.created, event)
+	return event, nil
+}
+
+func (s *fakeSink) Update(event *v1.Event) (*v1.Event, error) { return event, nil }
+
+func (s *fakeSink) Patch(event *v1.Event, _ []byte) (*v1.Event, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.patched++
+	return event, nil
+}
+
+// run calls a test with a Recorder that writes into a sink, in a bubble of testing/synctest.
+func run(t *testing.T, sink *fakeSink, test func(*Recorder)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(sink, "component", clock.RealClock{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { r.Run(ctx) })
+		test(r)
+		cancel()
+		running.Wait()
+	})
+}
+
+func service(name string) *v1.Service {
+	return &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "uid"}}
+}
+
+func (s *fakeSink) assert(t *testing.T, created, patched int) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.created) != created || s.patched != patched {
+		t.Errorf("%d events created and %d patched, want %d and %d", len(s.created), s.patched, created, patched)
+	}
+}
+
+// The broadcaster of client-go would drop most of these.
+func TestRecorder_DropsNoneOfTenThousandEventsAtOnce(t *testing.T) {
+	t.Parallel()
+	sink := &fakeSink{}
+	run(t, sink, func(r *Recorder) {
+		for i := range 10_000 {
+			r.Event(service(fmt.Sprint("web-", i)), v1.EventTypeNormal, "Changing", "a node")
+		}
+		time.Sleep(10 * time.Minute)
+		sink.assert(t, 10_000, 0)
+		if first := sink.created[0]; first.InvolvedObject.Name != "web-0" || first.Source.Component != "component" || first.Count != 1 {
+			t.Errorf("the first event is %+v", first)
+		}
+	})
+}
+
+func TestRecorder_KeepsAtMostSoManyEvents(t *testing.T) {
+	t.Parallel()
+	r := New(&fakeSink{}, "component", clock.RealClock{})
+	for range maxQueued + 5 {
+		r.Event(service("web"), v1.EventTypeNormal, "Changing", "a node")
+	}
+	if len(r.waiting) != maxQueued || r.dropped != 5 {
+		t.Errorf("%d events wait, %d are dropped", len(r.waiting), r.dropped)
+	}
+}
+
+func TestRecorder_CountsAnEventThatRepeats(t *testing.T) {
+	t.Parallel()
+	sink := &fakeSink{}
+	run(t, sink, func(r *Recorder) {
+		for range 3 {
+			r.Eventf(service("web"), v1.EventTypeNormal, "Changing", "%d nodes", 2)
+			time.Sleep(time.Second)
+		}
+		sink.assert(t, 1, 2)
+	})
+}
+
+func TestRecorder_RetriesWhileTheAPIServerDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	down := 3
+	sink := &fakeSink{fail: func() error {
+		if down--; down >= 0 {
+			return errors.New("connection refused")
+		}
+		return nil
+	}}
+	run(t, sink, func(r *Recorder) {
+		r.Event(service("web"), v1.EventTypeNormal, "Changing", "a node")
+		time.Sleep(time.Minute)
+		sink.assert(t, 1, 0)
+	})
+}
+
+func TestRecorder_GivesUpWhatTheAPIServerRefuses(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	sink := &fakeSink{fail: func() error {
+		if asked++; asked == 1 {
+			return apierrors.NewForbidden(v1.Resource("events"), "web", errors.New("no"))
+		}
+		return nil
+	}}
+	run(t, sink, func(r *Recorder) {
+		r.Event(service("web"), v1.EventTypeNormal, "Changing", "a node")
+		r.AnnotatedEventf(service("next"), nil, v1.EventTypeWarning, "Refused", "%s", "why")
+		time.Sleep(time.Minute)
+		sink.assert(t, 1, 0)
+		if asked != 2 {
+			t.Errorf("%d requests, want 2", asked)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+)
+
+// dataKey is the key of a ConfigMap whose value has a line for each Service: its UID and
+// its text.
+const dataKey = "load-balancers"
+
+// shard is one of the ConfigMaps. Its first fields are Run's, or constant after Load; texts
+// and changes are guarded by the mutex of ConfigMaps.
+type shard struct {
+	maps corev1.ConfigMapInterface
+	name string
+	// found is set when the ConfigMap was there at the start.
+	found bool
+	// stored is the ConfigMap without its data, nil when there is none; denied is set when
+	// this process may not keep it.
+	stored *v1.ConfigMap
+	denied bool
+	// written is the value of changes that was written last.
+	written int
+
+	texts map[types.UID]string
+	// changes counts them.
+	changes int
+}
+
+// parse reads the value of dataKey. Whatever it says, a record is no longer than a line.
+func parse(data string) map[types.UID]string {
+	texts := map[types.UID]string{}
+	for line := range strings.Lines(data) {
+		service, text, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && text != "" {
+			texts[types.UID(service)] = text
+		}
+	}
+	return texts
+}
+
+// data returns the value of dataKey: as many records as the ConfigMap holds.
+func (s *shard) data(ctx context.Context) string {
+	var data strings.Builder
+	left := 0
+	for _, service := range slices.Sorted(maps.Keys(s.texts)) {
+		text := s.texts[service]
+		if data.Len()+len(service)+len(text)+len(" \n") > maxBytes {
+			left++
+			continue
+		}
+		data.WriteString(string(service) + " " + text + "\n")
+	}
+	if left > 0 {
+		klog.FromContext(ctx).Info("Not all load balancers can be recorded: the others are read again after a restart", "configMap", s.name, "notRecorded", left)
+	}
+	return data.String()
+}
+
+// store writes the ConfigMap. One that another client has changed is read and overwritten:
+// this process leads, and knows best.
+func (s *shard) store(ctx context.Context, data string) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if s.denied {
+			return nil
+		}
+		err := s.put(ctx, data)
+		switch {
+		case apierrors.IsForbidden(err):
+			s.deny(ctx, err)
+			return nil
+		case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err):
+			return s.reread(ctx)
+		}
+		return err
+	})
+}
+
+func (s *shard) put(ctx context.Context, data string) (err error) {
+	next := &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: s.name}}
+	if s.stored != nil {
+		next = s.stored.DeepCopy()
+	}
+	next.Data = map[string]string{dataKey: data}
+	if s.stored == nil {
+		next, err = s.maps.Create(ctx, next, metav1.CreateOptions{})
+	} else {
+		next, err = s.maps.Update(ctx, next, metav1.UpdateOptions{})
+	}
+	if err == nil {
+		s.keep(next)
+	}
+	return err
+}
+
+// reread reads the ConfigMap that another client was quicker to write, and returns an
+// error that has the write tried again.
+func (s *shard) reread(ctx context.Context) error {
+	stored, err := s.maps.Get(ctx, s.name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		s.stored = nil
+	case err != nil:
+		return fmt.Errorf("read it again: %w", err)
+	default:
+		s.keep(stored)
+	}
+	return apierrors.NewConflict(v1.Resource("configmaps"), s.name, errors.New("another client has changed it"))
+}
+
+// keep keeps a ConfigMap that is stored, without its data and the history of it.
+func (s *shard) keep(stored *v1.ConfigMap) {
+	kept := *stored
+	kept.Data, kept.BinaryData, kept.ManagedFields = nil, nil, nil
+	s.stored = &kept
+}
+
+func (s *shard) deny(ctx context.Context, err error) {
+	klog.FromContext(ctx).Error(err, "May not keep the ConfigMap "+s.name+": after a restart every load balancer is read again. "+
+		"Grant the Role of manifests/static/rbac.yaml")
+	s.denied = true
+}

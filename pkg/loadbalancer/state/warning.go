@@ -1,0 +1,85 @@
+package state
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Warn records the warning about a subject that a Service is sent now, "" for none, and
+// reports whether it is to be sent: it is another one than the last. Whoever writes a
+// Service decides on how many there are, and events get lost where there are too many.
+func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(text)) // never fails
+	sum := hash.Sum64()
+	s.update(uid, func(e *Entry) {
+		last, sent := e.warnings[subject]
+		send = text != "" && (!sent || last != sum)
+		switch {
+		case send && e.warnings == nil:
+			e.warnings = map[string]uint64{subject: sum}
+		case send:
+			e.warnings[subject] = sum
+		case text == "" && sent:
+			delete(e.warnings, subject)
+		default:
+			return
+		}
+		if len(e.warnings) == 0 {
+			e.warnings = nil
+		}
+		if e.Applied != nil && e.Applied.Persisted.Fingerprint { // without this warning
+			applied := *e.Applied
+			applied.Persisted.Fingerprint = false
+			e.Applied = &applied
+		}
+	})
+	return send
+}
+
+// Warnings returns a word for the warnings that a Service was sent last, such as
+// "nodes:9ae16a3b2f90404f,settings:c3a5c85c97cb3127"; "" for none.
+func (s *Store) Warnings(uid types.UID) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[uid]
+	if e == nil {
+		return ""
+	}
+	words := make([]string, 0, len(e.warnings))
+	for subject, sum := range e.warnings {
+		words = append(words, fmt.Sprintf("%s:%016x", subject, sum))
+	}
+	slices.Sort(words)
+	return strings.Join(words, ",")
+}
+
+// RecallWarnings records the warnings that the last process has sent, as Warnings returned
+// them there, so that they are not sent again. Only the first call for a Service counts.
+func (s *Store) RecallWarnings(uid types.UID, word string) {
+	if word == "" {
+		return
+	}
+	s.update(uid, func(e *Entry) {
+		if e.recalled {
+			return
+		}
+		e.recalled = true
+		for part := range strings.SplitSeq(word, ",") {
+			subject, text, _ := strings.Cut(part, ":")
+			sum, err := strconv.ParseUint(text, 16, 64)
+			if _, sent := e.warnings[subject]; err != nil || sent {
+				continue
+			}
+			if e.warnings == nil {
+				e.warnings = map[string]uint64{}
+			}
+			e.warnings[subject] = sum
+		}
+	})
+}
