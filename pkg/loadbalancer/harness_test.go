@@ -195,9 +195,13 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 	return engine, recorder, session
 }
 
-// restart replaces the controller by a new one, which knows nothing.
+// restart replaces the controller by a new one, which knows nothing. What the old one has
+// asked the cloud for is answered before, and so is in the request log before a Reset.
 func (env *environment) restart() {
 	env.T.Helper()
+	if err := env.Cloud.Disconnect(env.ctx); err != nil {
+		env.T.Fatal(err)
+	}
 	env.engine, env.events = env.controller(env.clusterUID)
 }
 
