@@ -1,0 +1,105 @@
+package loadbalancer_test
+
+import (
+	"net/http"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+)
+
+// refuseOne calls act in one cloud after the other, in each of which another request of it
+// is refused, until act has no more requests. The last time none is, and it must succeed.
+func refuseOne(t *testing.T, prepare func(*environment) func() error, check func(*environment, error)) {
+	t.Helper()
+	for request := 1; ; request++ {
+		env := newEnvironment(t, environmentOptions{keys: managed("per-service")})
+		act := prepare(env)
+		env.Cloud.RequestLog.Reset()
+		remove := env.Cloud.Faults.Add(faults.Rule{Route: "/**", From: request, Count: 1, Status: http.StatusForbidden})
+		err := act()
+		requests := env.Cloud.RequestLog.Requests()
+		remove()
+		if len(requests) < request {
+			if err != nil || request < 2 {
+				t.Errorf("with %d requests: %v", len(requests), err)
+			}
+			return
+		}
+		t.Logf("refused %s %s: error %v", requests[request-1].Method, requests[request-1].Path, err)
+		check(env, err)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// Success is never reported of what is not done, whichever request is refused.
+func TestEnsure_SucceedsOnlyWhereNothingIsLeftToDo(t *testing.T) {
+	t.Parallel()
+	svc, nodes := service("web", 2), []*v1.Node(nil)
+	refuseOne(t, func(env *environment) func() error {
+		svc, nodes = service("web", 2), env.nodes(2)
+		return func() error {
+			status, err := env.engine.Ensure(env.ctx, svc, nodes)
+			if err == nil {
+				svc.Status.LoadBalancer = *status
+			}
+			return err
+		}
+	}, func(env *environment, err error) {
+		if err != nil {
+			env.ensure(svc, nodes)
+		}
+		env.unchanged(svc, nodes)
+		env.uses(env.group().ID, nodes...)
+		env.floatingIPs(1)
+		env.loadBalancers(1)
+	})
+}
+
+func TestDelete_SucceedsOnlyWhereNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	svc := service("web", 2)
+	refuseOne(t, func(env *environment) func() error {
+		svc = service("web", 2)
+		env.ensure(svc, env.nodes(2))
+		env.restart() // so that it reads all
+		return func() error { return env.engine.Delete(env.ctx, svc) }
+	}, func(env *environment, err error) {
+		if err != nil {
+			env.delete(svc)
+		}
+		env.loadBalancers(0)
+		env.floatingIPs(0)
+		if left := env.groups(); len(left) > 0 {
+			t.Errorf("security groups are left: %v", left)
+		}
+	})
+}
+
+// What cannot be read is not taken for gone.
+func TestGet_FailsWhereItCannotTell(t *testing.T) {
+	t.Parallel()
+	svc := service("web", 1)
+	for _, exists := range []bool{true, false} {
+		refuseOne(t, func(env *environment) func() error {
+			svc = service("web", 1)
+			env.ensure(svc, env.nodes(2))
+			if !exists {
+				env.delete(svc)
+				svc.Spec.Type = v1.ServiceTypeClusterIP
+			}
+			svc.Status = v1.ServiceStatus{} // so that its address is read
+			env.restart()
+			return func() error {
+				_, found, err := env.engine.Get(env.ctx, svc)
+				if err == nil && found != exists {
+					t.Errorf("found: %v, want %v", found, exists)
+				}
+				return err
+			}
+		}, func(*environment, error) {})
+	}
+}
