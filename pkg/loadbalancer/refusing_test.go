@@ -100,6 +100,10 @@ func TestGet_FailsWhereItCannotTell(t *testing.T) {
 				}
 				return err
 			}
-		}, func(*environment, error) {})
+		}, func(_ *environment, err error) {
+			if err == nil {
+				t.Error("that is no error")
+			}
+		})
 	}
 }

@@ -30,23 +30,29 @@ type test struct {
 	reaches map[int]bool
 }
 
+// bounds keep a run short. What only tests beyond them notice counts as survived.
+type bounds struct {
+	// longest is how long a test may take, total those of a package for one mutant.
+	longest, total time.Duration
+}
+
 // judge runs the tests of one package after the other, and returns the mutants that none
 // of them notices. Packages come after those that they import. A mutant whose tests do not
 // end is noticed.
-func judge(ctx context.Context, out io.Writer, temp string, packages []*pkg, mutants []*mutant, longest time.Duration) ([]*mutant, error) {
+func judge(ctx context.Context, out io.Writer, temp string, packages []*pkg, mutants []*mutant, b bounds) ([]*mutant, error) {
 	for _, p := range packages {
 		if !p.tests {
 			continue
 		}
 		start := time.Now()
-		s, err := newSuite(ctx, out, temp, p, longest)
+		s, err := newSuite(ctx, out, temp, p, b.longest)
 		if err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(out, "%s: %d tests, %.0f s\n", p.path, len(s.tests), time.Since(start).Seconds())
 		var left []*mutant
 		for _, m := range mutants {
-			verdict, err := s.judge(ctx, m)
+			verdict, err := s.judge(ctx, m, b.total)
 			switch {
 			case err != nil:
 				return nil, err
@@ -170,8 +176,13 @@ func failure(line string) string {
 }
 
 // judge runs the tests that reach a mutant until one fails, and returns how it failed.
-func (s *suite) judge(ctx context.Context, m *mutant) (string, error) {
-	tests := slices.DeleteFunc(slices.Clone(s.tests), func(t *test) bool { return !t.reaches[m.number] })
+func (s *suite) judge(ctx context.Context, m *mutant, total time.Duration) (string, error) {
+	var tests []*test
+	for _, t := range s.tests {
+		if t.reaches[m.number] && total >= t.took {
+			tests, total = append(tests, t), total-t.took
+		}
+	}
 	for len(tests) > 0 {
 		var names []string
 		var took time.Duration

@@ -28,7 +28,8 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "another seed takes another sample")
 	flag.IntVar(&o.count, "count", 200, "how many mutants to take")
 	flag.StringVar(&o.only, "only", "", "of the sample, only mutants whose line matches")
-	flag.DurationVar(&o.longest, "longest", 20*time.Second, "leave out tests that take longer")
+	flag.DurationVar(&o.bounds.longest, "longest", 20*time.Second, "leave out tests that take longer")
+	flag.DurationVar(&o.bounds.total, "total", 2*time.Minute, "leave a mutant to the tests of a package for as long")
 	flag.BoolVar(&o.list, "list", false, "only list the sample")
 	flag.Parse()
 	o.patterns = flag.Args()
@@ -47,7 +48,7 @@ type options struct {
 	count    int
 	list     bool
 	only     string
-	longest  time.Duration
+	bounds   bounds
 	patterns []string
 	// root is the folder of the module, the current one if it is empty.
 	root string
@@ -84,7 +85,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	if err != nil {
 		return err
 	}
-	survived, err := judge(ctx, out, temp, packages, good, o.longest)
+	survived, err := judge(ctx, out, temp, packages, good, o.bounds)
 	if err != nil {
 		return err
 	}

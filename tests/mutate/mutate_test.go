@@ -165,7 +165,7 @@ func TestStuck_Ends(t *testing.T) {
 }
 `)
 	var out strings.Builder
-	if err := run(t.Context(), &out, options{seed: 1, count: 100, only: "More|Untested|negate", longest: time.Minute, patterns: []string{"./..."}, root: root}); err != nil {
+	if err := run(t.Context(), &out, options{seed: 1, count: 100, only: "More|Untested|negate", bounds: bounds{time.Minute, time.Minute}, patterns: []string{"./..."}, root: root}); err != nil {
 		t.Fatal(err)
 	}
 	_, got, _ := strings.Cut(out.String(), "\n\n")

@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,5 +81,36 @@ func TestCall_HasTheErrorOfARoundThatItWaitsFor(t *testing.T) {
 	})
 	if _, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")}); !errors.Is(err, failed) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestCall_SaysWhenARoundTakesLongerThanUsual(t *testing.T) {
+	t.Parallel()
+	for usual, text := range map[time.Duration]string{time.Hour: "is being created, which goes on by itself", 0: "which is longer than usual"} {
+		clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+		release, ended := make(chan struct{}), make(chan error)
+		d := start(t, func(o *dispatch.Options) {
+			o.Clock, o.Hold, o.Usual = clk, time.Minute, func(dispatch.Request) time.Duration { return usual }
+			o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
+				<-release
+				return &v1.LoadBalancerStatus{}, nil
+			}
+		})
+		go func() {
+			_, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")})
+			ended <- err
+		}()
+		var err error
+		for err == nil {
+			clk.Step(time.Minute)
+			select {
+			case err = <-ended:
+			case <-time.After(time.Millisecond):
+			}
+		}
+		close(release)
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("usually %s: %v", usual, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package goal
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -178,4 +180,32 @@ func TestVerify_ReadsNothingWhereTheFloatingIPStays(t *testing.T) {
 			t.Errorf("%s: %+v is another one: %v, error %v", name, have, another, err)
 		}
 	}
+}
+
+func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t *testing.T) {
+	t.Parallel()
+	svc := webService()
+	svc.Annotations = map[string]string{annotation.Fingerprint: state.Fingerprint{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
+	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
+	a := &Asked{e: &Engine{}, in: Inputs{Service: svc}} // where a snapshot is asked for, it panics
+	a.in.Settings.LoadBalancer.ID = "another"
+	if applied, err := a.restore(t.Context()); applied != nil || err != nil {
+		t.Errorf("the Service is to move: %+v, %v", applied, err)
+	}
+	a.e.Cloud.Snapshots = snapshot.New(failing{}, listed{}, clock.RealClock{})
+	for _, named := range []string{"", "lb"} {
+		a.in.Settings.LoadBalancer.ID = named
+		if applied, err := a.restore(t.Context()); applied != nil || !errors.Is(err, errFailed) {
+			t.Errorf("it names %q: %+v, %v", named, applied, err)
+		}
+	}
+}
+
+var errFailed = errors.New("failed")
+
+// failing is an Octavia that does not answer.
+type failing struct{}
+
+func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
+	return nil, errFailed
 }
