@@ -89,9 +89,10 @@ func TestGet_FailsWhereItCannotTell(t *testing.T) {
 			env.ensure(svc, env.nodes(2))
 			if !exists {
 				env.delete(svc)
-				svc.Spec.Type = v1.ServiceTypeClusterIP
+				svc.Spec.Type = v1.ServiceTypeClusterIP // its address is still published, where it may have something
+			} else {
+				svc.Status = v1.ServiceStatus{} // so that its address is read
 			}
-			svc.Status = v1.ServiceStatus{} // so that its address is read
 			env.restart()
 			return func() error {
 				_, found, err := env.engine.Get(env.ctx, svc)
