@@ -41,7 +41,7 @@ type bounds struct {
 // end is noticed.
 func judge(ctx context.Context, out io.Writer, temp string, packages []*pkg, mutants []*mutant, b bounds) ([]*mutant, error) {
 	for _, p := range packages {
-		if !p.tests {
+		if !p.tests || len(mutants) == 0 {
 			continue
 		}
 		start := time.Now()

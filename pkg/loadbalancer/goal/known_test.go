@@ -209,3 +209,15 @@ type failing struct{}
 func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
 	return nil, errFailed
 }
+
+// There is no Lookup here: the subnet of members is configured.
+func TestDesire_LooksForNoSubnetsWhereTheOneOfMembersIsConfigured(t *testing.T) {
+	t.Parallel()
+	k := &Kept{e: &Engine{Drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService()}}
+	k.in.Settings.Members.SubnetID = "subnet"
+	lb := &model.LoadBalancer{ID: "lb", Provider: "amphora"}
+	want, err := k.Desire(t.Context(), Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}})
+	if err != nil || want.LoadBalancer == nil || want.LoadBalancer.Provider != "amphora" {
+		t.Errorf("%+v, error %v", want, err)
+	}
+}
