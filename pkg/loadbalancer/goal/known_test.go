@@ -14,6 +14,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -213,7 +214,7 @@ func (failing) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]oct
 // There is no Lookup here: the subnet of members is configured.
 func TestDesire_LooksForNoSubnetsWhereTheOneOfMembersIsConfigured(t *testing.T) {
 	t.Parallel()
-	k := &Kept{e: &Engine{Drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService()}}
+	k := &Kept{e: &Engine{Drivers: driver.NewRegistry(driver.Settings{})}, in: Inputs{Service: webService(), Members: &members.Set{}}}
 	k.in.Settings.Members.SubnetID = "subnet"
 	lb := &model.LoadBalancer{ID: "lb", Provider: "amphora"}
 	want, err := k.Desire(t.Context(), Round{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}})
