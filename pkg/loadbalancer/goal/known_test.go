@@ -188,7 +188,7 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 	svc := webService()
 	svc.Annotations = map[string]string{annotation.Fingerprint: state.Fingerprint{LoadBalancerID: "lb", Digests: state.Digests{Full: "d"}, Service: svc.UID}.String()}
 	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}
-	a := &Asked{e: &Engine{}, in: Inputs{Service: svc}} // where a snapshot is asked for, it panics
+	a := &Asked{e: &Engine{Records: noRecords{}}, in: Inputs{Service: svc}} // where a snapshot is asked for, it panics
 	a.in.Settings.LoadBalancer.ID = "another"
 	if applied, err := a.restore(t.Context()); applied != nil || err != nil {
 		t.Errorf("the Service is to move: %+v, %v", applied, err)
@@ -201,6 +201,11 @@ func TestRestore_BelievesNothingWrittenOfAnotherLoadBalancerOrWithoutASnapshot(t
 		}
 	}
 }
+
+// noRecords has nothing of any Service.
+type noRecords struct{ Records }
+
+func (noRecords) Get(types.UID) (string, bool) { return "", false }
 
 var errFailed = errors.New("failed")
 
