@@ -1,52 +1,61 @@
 package apply_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
-func TestBatches_FitARequest(t *testing.T) {
+// TestRun_SendsNoMoreBytesThanThePlanHasCounted goes from pools of one size to those of
+// another in a cloud that refuses long requests: package plan cuts batches by what package
+// apply makes of them.
+func TestRun_SendsNoMoreBytesThanThePlanHasCounted(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 1, 1000, 2000} {
-		all := apply.MembersOpts(members(n, 80))
-		var joined []pools.CreateMemberOpts
-		count := 0
-		for batch := range apply.Batches(all) {
-			if size := apply.Size(batch); size > apply.BodyLimit || len(batch) == 0 {
-				t.Errorf("of %d members: a batch of %d with %d bytes", n, len(batch), size)
+	for _, test := range []struct{ before, after, requests int }{
+		{0, 2300, 1},
+		{2300, 0, 1},
+		{2300, 5000, 2},
+		{2600, 2400, 2 + 4}, // another pool, with a monitor
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			t.Parallel()
+			e := newEnvironment(t, simulator.Options{})
+			web := func(n int) *model.LoadBalancer {
+				lb := e.web(80)
+				lb.Listeners[0].Pool.Members = members(n, 80)
+				return lb
 			}
-			joined = append(joined, batch...)
-			count++
-		}
-		if len(joined) != n || n > 0 && cmp.Diff(all, joined) != "" {
-			t.Errorf("of %d members: %d after cutting, or others", n, len(joined))
-		}
-		if least := apply.Size(all)/apply.BodyLimit + 1; n > 0 && count > 2*least {
-			t.Errorf("of %d members: %d batches where %d would do", n, count, least)
-		}
-	}
-}
-
-func TestBatches_EndWithTheLoop(t *testing.T) {
-	t.Parallel()
-	n := 0
-	for range apply.Batches(apply.MembersOpts(members(2000, 80))) {
-		n++
-		break
-	}
-	if n != 1 {
-		t.Errorf("%d batches after the first", n-1)
+			e.reach(e.web(80))
+			for _, n := range []int{test.before, test.after} {
+				e.Cloud.RequestLog.Reset()
+				desired := web(n)
+				todo, observed, err := e.attempt(desired)
+				if err != nil {
+					t.Fatalf("%v\n%s", err, todo)
+				}
+				e.nothingToDo(desired, observed)
+				e.nothingToDo(desired, e.observe())
+			}
+			writes := e.Cloud.RequestLog.Requests(requestlog.Writes())
+			if len(writes) != test.requests {
+				t.Errorf("%d writes, want %d", len(writes), test.requests)
+			}
+			for _, r := range writes {
+				if r.RequestBytes > 114_688 || r.Status >= http.StatusBadRequest {
+					t.Errorf("%s %s: %d bytes, answered %d", r.Method, r.Path, r.RequestBytes, r.Status)
+				}
+			}
+		})
 	}
 }
 
@@ -86,7 +95,7 @@ func TestShrink_LeavesOutMembersOnly(t *testing.T) {
 		if diff := cmp.Diff(test.left, left); diff != "" {
 			t.Errorf("of %d members: %s", test.members, diff)
 		}
-		if size := apply.Size(apply.CreateOpts(shrunk)); size > apply.BodyLimit {
+		if size := apply.Size(apply.CreateOpts(shrunk)); size > plan.BodyLimit {
 			t.Errorf("of %d members: still %d bytes", test.members, size)
 		}
 	}
@@ -110,12 +119,11 @@ func TestRun_SendsMembersBeyondTheLimitInBatches(t *testing.T) {
 	e.nothingToDo(many, observed)
 	e.nothingToDo(many, e.observe())
 	writes := e.Cloud.RequestLog.Requests(requestlog.Writes())
-	batches := slices.DeleteFunc(slices.Clone(writes), func(r requestlog.Request) bool { return r.Method != http.MethodPut })
-	if len(batches) < 2 || len(batches) > 3 || len(writes)-len(batches) != 2 {
-		t.Errorf("%d batches and %d other writes, want 2 and 2: %+v", len(batches), len(writes)-len(batches), writes)
+	if len(writes) != 2 {
+		t.Errorf("%d writes, want 2: %+v", len(writes), writes)
 	}
-	for _, r := range batches {
-		if !strings.HasSuffix(r.Path, "?additive_only=true") || r.RequestBytes > 114_688 || r.Status != http.StatusAccepted {
+	for i, r := range writes { // the first replaces those that are gone
+		if r.Method != http.MethodPut || strings.HasSuffix(r.Path, "?additive_only=true") != (i > 0) || r.RequestBytes > 114_688 || r.Status != http.StatusAccepted {
 			t.Errorf("batch %+v", r)
 		}
 	}

@@ -40,7 +40,7 @@ func (s packedBatch) String() string { return s.text }
 
 func (s packedBatch) unpack() plan.SetMembers {
 	return plan.SetMembers{
-		Pool: s.Pool, Members: s.members.Unpack(), Added: s.added.Unpack(), Removed: s.removed.Unpack(), Changed: s.changed.Unpack(),
+		Pool: s.Pool, Additive: s.Additive, Members: s.members.Unpack(), Added: s.added.Unpack(), Removed: s.removed.Unpack(), Changed: s.changed.Unpack(),
 	}
 }
 
@@ -53,7 +53,7 @@ func packStep(step plan.Step) plan.Step {
 		return packed
 	case plan.SetMembers:
 		return packedBatch{
-			SetMembers: plan.SetMembers{Pool: s.Pool}, text: textOf(s),
+			SetMembers: plan.SetMembers{Pool: s.Pool, Additive: s.Additive}, text: textOf(s),
 			members: model.PackMembers(s.Members), added: model.PackMembers(s.Added),
 			removed: model.PackMembers(s.Removed), changed: model.PackMembers(s.Changed),
 		}

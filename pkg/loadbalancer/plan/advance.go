@@ -167,7 +167,7 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 		pool.Status = active()
 	case SetMembers:
 		pool := s.Pool.Find(lb)
-		pool.Members = withIDs(soundMembers(s.Members), pool.Members)
+		pool.Members = withIDs(soundMembers(s.after(pool.Members)), pool.Members)
 		lb.Sort()
 	case AddMember:
 		pool := s.Pool.Find(lb)
@@ -196,6 +196,16 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 	case DeleteMonitor:
 		s.Pool.Find(lb).Monitor = nil
 	}
+}
+
+// after returns the members that a pool has after the batch.
+func (s SetMembers) after(before []model.Member) []model.Member {
+	if !s.Additive {
+		return s.Members
+	}
+	sent := membersByKey(s.Members)
+	others := slices.DeleteFunc(slices.Clone(before), func(m model.Member) bool { _, is := sent.get(m.Key()); return is })
+	return append(others, s.Members...)
 }
 
 // withIDs returns members with the IDs of those that existed already.

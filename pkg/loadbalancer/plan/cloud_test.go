@@ -146,9 +146,9 @@ func (c *cloud) checkChild(lb *model.LoadBalancer, step plan.Step) error {
 
 // guesses tells whether a batch names a subnet for a member of which nobody knows it.
 func guesses(pool *model.Pool, set plan.SetMembers) bool {
+	there := membersOf(pool)
 	return slices.ContainsFunc(set.Members, func(m model.Member) bool {
-		old := member(pool, m.Key())
-		return old != nil && old.SubnetUnknown && m.SubnetID != ""
+		return there[m.Key()].SubnetUnknown && m.SubnetID != ""
 	})
 }
 
@@ -216,8 +216,9 @@ func checkInPool(lb *model.LoadBalancer, step plan.Step) error {
 	}
 	switch s := step.(type) {
 	case plan.SetMembers:
+		there := membersOf(pool)
 		for _, m := range s.Members {
-			if old := member(pool, m.Key()); old != nil && old.SubnetID != "" && old.SubnetID != m.SubnetID {
+			if old := there[m.Key()]; old.SubnetID != "" && old.SubnetID != m.SubnetID {
 				return fmt.Errorf("the subnet of member %v changes in the database only", m.Key())
 			}
 		}
@@ -269,6 +270,14 @@ func orphans(lb *model.LoadBalancer, like model.Pool) (n int) {
 		}
 	}
 	return n
+}
+
+func membersOf(pool *model.Pool) map[model.MemberKey]model.Member {
+	all := make(map[model.MemberKey]model.Member, len(pool.Members))
+	for _, m := range pool.Members {
+		all[m.Key()] = m
+	}
+	return all
 }
 
 func member(pool *model.Pool, key model.MemberKey) *model.Member {

@@ -121,6 +121,7 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 func contents(desired, lb *model.LoadBalancer, opts Options) *differ {
 	desired = KeepMembers(desired, lb, opts)
 	d := &differ{desired: desired, observed: lb, opts: opts, staleMonitors: opts.Driver.Quirks.StaleMonitors}
+	d.rebuilt = d.poolsToRebuild()
 	d.add(updateVIP(desired, lb)...)
 	d.restrict()
 	d.dropListeners()
@@ -223,8 +224,9 @@ type differ struct {
 	// which is what last is for.
 	staleMonitors bool
 	last          []Step
-	// recreated are the pools whose monitors are deleted and created again.
-	recreated map[string]bool
+	// recreated are the pools whose monitors are deleted and created again, rebuilt those in
+	// whose place others are created.
+	recreated, rebuilt map[string]bool
 }
 
 func (d *differ) add(steps ...Step) { d.steps = append(d.steps, steps...) }

@@ -15,22 +15,24 @@ import (
 //	another                    the same      the listener is deleted and created again; the pool stays
 //	another                    another       a new pool, then the listener is deleted and created again, the old pool is deleted
 //
-// A pool whose monitor the driver lost counts as one of another protocol.
+// A pool whose monitor the driver lost counts as one of another protocol, and so does one
+// that another takes the place of because that is fewer steps (rebuilds).
 //
 // Protocols cannot change, and no two listeners share a port: only between the deletion
 // of a listener and its creation is nobody served.
 type listenerChange struct {
 	want, have *model.Listener
 	lost       bool
+	rebuilt    bool
 }
 
 func (d *differ) change(want, have *model.Listener) listenerChange {
-	return listenerChange{want, have, d.lost(have.Pool)}
+	return listenerChange{want, have, d.lost(have.Pool), d.rebuilt[have.Pool.ID]}
 }
 
 // samePool reports whether the pool stays.
 func (c listenerChange) samePool() bool {
-	return c.have.Pool.ID != "" && !c.lost && c.have.Pool.Protocol == c.want.Pool.Protocol
+	return c.have.Pool.ID != "" && !c.lost && !c.rebuilt && c.have.Pool.Protocol == c.want.Pool.Protocol
 }
 
 func (c listenerChange) sameListener() bool { return c.have.Protocol == c.want.Protocol }
@@ -211,7 +213,7 @@ func (d *differ) createPool(want model.Listener) {
 	if !d.opts.Driver.Supports(driver.MemberBatches) {
 		d.add(d.oneByOne(pool, nil, want.Pool.Members)...)
 	} else {
-		d.add(SetMembers{Pool: pool, Members: want.Pool.Members, Added: want.Pool.Members})
+		d.add(d.fill(pool, want.Pool.Members)...)
 	}
 	if want.Pool.Monitor != nil {
 		d.createMonitor(CreateMonitor{pool, *want.Pool.Monitor})

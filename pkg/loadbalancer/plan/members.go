@@ -14,7 +14,7 @@ import (
 //	one member is new       add it: the work does not grow with the pool
 //	one member is gone      remove it
 //	the subnet of members   they are removed and added again, a part at a time
-//	anything else           one batch with all members
+//	anything else           one batch with all members, or what cut makes of it
 //
 // A driver without batches gets each change by itself.
 func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
@@ -24,7 +24,7 @@ func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
 	var steps []Step
 	for _, next := range d.stages(from, to) {
 		set := d.batch(pool, from, next)
-		steps = append(steps, set.smallest()...)
+		steps = append(steps, d.cut(len(from), set)...)
 		from = set.Members
 	}
 	return steps

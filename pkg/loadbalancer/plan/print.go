@@ -110,6 +110,9 @@ func (s SetMembers) String() string {
 			parts = append(parts, part.sign+list(part.members))
 		}
 	}
+	if s.Additive {
+		return fmt.Sprintf("pool %s: members %s beside those that are there", s.Pool, strings.Join(parts, " "))
+	}
 	return fmt.Sprintf("pool %s: members %s (%d in all)", s.Pool, cmp.Or(strings.Join(parts, " "), "as they are"), len(s.Members))
 }
 

@@ -196,11 +196,13 @@ type (
 	// DeletePool deletes a pool with its members and monitor.
 	DeletePool struct{ ID, Name string }
 
-	// SetMembers replaces the members of a pool by these, in one request.
+	// SetMembers replaces the members of a pool by these, in one request. With Additive it
+	// adds and changes these, and leaves the others as they are.
 	SetMembers struct {
 		Pool                    PoolRef
 		Members                 []model.Member
 		Added, Removed, Changed []model.Member
+		Additive                bool
 	}
 
 	// AddMember adds a member to a pool.

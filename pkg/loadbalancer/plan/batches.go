@@ -1,0 +1,156 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// BodyLimit is what a list of members, or a load balancer to create, may take of a request:
+// oslo.middleware's default of 114,688 bytes, which holds for Octavia from 14.0 on, less the
+// braces around it all.
+const BodyLimit = 114_688 - 100
+
+// A batch is a full replacement, so that a member that stays must be in the same request as
+// those that leave; only a batch that adds leaves the others alone (additive_only). Where a
+// pool has more members than a request holds:
+//
+//	members leave   those that stay   steps
+//	none            any               batches that add
+//	some            fit a request     one batch with them and as many new ones as fit, then batches that add
+//	few             do not fit        batches that add, then each that leaves by itself
+//	many            do not fit        another pool in place of this one: see rebuilds
+//
+// In between, no member that stays is missing, and there are no fewer than before or after:
+// where the second row would leave fewer, the others are taken.
+
+// cut returns the steps for a batch of a pool that has so many members before it.
+func (d *differ) cut(before int, s SetMembers) []Step {
+	if d.fits(s) {
+		return s.smallest()
+	}
+	steps := d.additions(s.Pool, s.Changed, s.Added)
+	for _, m := range s.Removed {
+		steps = append(steps, RemoveMember{s.Pool, m})
+	}
+	if replacing := d.replacing(before, s); replacing != nil && len(replacing) < len(steps) {
+		return replacing
+	}
+	return steps
+}
+
+// fits reports whether a batch is one request.
+func (d *differ) fits(s SetMembers) bool {
+	a, room := d.fit(s.Added, true, BodyLimit)
+	if a < len(s.Added) {
+		return false
+	}
+	n, _ := d.fit(s.staying(), false, room)
+	return a+n == len(s.Members)
+}
+
+// staying returns the members that are there before the batch and after it.
+func (s SetMembers) staying() []model.Member {
+	if len(s.Added) == 0 {
+		return s.Members
+	}
+	added := membersByKey(s.Added)
+	return slices.DeleteFunc(slices.Clone(s.Members), func(m model.Member) bool { _, is := added.get(m.Key()); return is })
+}
+
+// fill returns the steps that bring members to a new pool.
+func (d *differ) fill(pool PoolRef, members []model.Member) []Step {
+	if all := (SetMembers{Pool: pool, Members: members, Added: members}); d.fits(all) {
+		return []Step{all}
+	}
+	return d.additions(pool, nil, members)
+}
+
+// additions returns the batches that change and add members, and leave the others alone.
+func (d *differ) additions(pool PoolRef, changed, added []model.Member) (steps []Step) {
+	for len(changed)+len(added) > 0 {
+		c, room := d.fit(changed, false, BodyLimit)
+		a, _ := d.fit(added, true, room)
+		steps = append(steps, SetMembers{
+			Pool: pool, Members: slices.Concat(changed[:c], added[:a]), Changed: changed[:c:c], Added: added[:a:a], Additive: true,
+		})
+		changed, added = changed[c:], added[a:]
+	}
+	return steps
+}
+
+// replacing returns a batch that replaces the members that leave by as many of the new ones
+// as fit, and batches that add the others. There are none where that would leave out a
+// member that stays, or fewer members than before and after.
+func (d *differ) replacing(before int, s SetMembers) []Step {
+	staying := s.staying()
+	n, room := d.fit(staying, false, BodyLimit)
+	a, _ := d.fit(s.Added, true, room)
+	if n < len(staying) || n+a < min(before, len(s.Members)) {
+		return nil
+	}
+	first := SetMembers{Pool: s.Pool, Members: slices.Concat(staying, s.Added[:a]), Added: s.Added[:a:a], Removed: s.Removed, Changed: s.Changed}
+	return append([]Step{first}, d.additions(s.Pool, nil, s.Added[a:])...)
+}
+
+// rebuilds reports whether another pool takes fewer steps than the change of the members of
+// the one that is there: beside its members, it is created and gets its monitor, the
+// listener is switched to it, and the old one is deleted.
+func (d *differ) rebuilds(want, have *model.Listener) bool {
+	from, to := have.Pool, want.Pool
+	all := SetMembers{Members: to.Members, Added: to.Members}
+	if from.ID == "" || from.Protocol != to.Protocol || have.Protocol != want.Protocol || d.staleMonitors ||
+		!d.opts.Driver.Supports(driver.MemberBatches) || d.fits(all) {
+		return false
+	}
+	anew := 3 + len(d.additions(PoolRef{}, nil, to.Members))
+	if to.Monitor != nil {
+		anew++
+	}
+	return len(d.members(PoolRef{}, from.Members, to.Members)) > anew
+}
+
+// poolsToRebuild returns the IDs of the pools in whose place others are created.
+func (d *differ) poolsToRebuild() map[string]bool {
+	rebuilt := map[string]bool{}
+	for i := range d.desired.Listeners {
+		want := &d.desired.Listeners[i]
+		if have := d.observed.Listener(want.Key()); have != nil && d.rebuilds(want, have) {
+			rebuilt[have.Pool.ID] = true
+		}
+	}
+	return rebuilt
+}
+
+// fit returns how many of some members fit into the room that is left of a request, and
+// what is left of it then.
+func (d *differ) fit(members []model.Member, added bool, room int) (n, left int) {
+	for _, m := range members {
+		size := d.bytes(m, added)
+		if size > room {
+			break
+		}
+		n, room = n+1, room-size
+	}
+	return n, room
+}
+
+// bytes returns what a member takes of a request at least: nothing needs its name, and the
+// subnet of one that is there, or that is in the VIP's, only some drivers.
+func (d *differ) bytes(m model.Member, added bool) int {
+	n := len(`{"address":"","protocol_port":65535},`) + len(m.Address)
+	if m.SubnetID != "" && (d.opts.Driver.Quirks.AlwaysSendSubnet || added && m.SubnetID != d.observed.VIP.SubnetID) {
+		n += len(`"subnet_id":"",`) + len(m.SubnetID)
+	}
+	if m.MonitorPort != 0 {
+		n += len(`"monitor_port":65535,`)
+	}
+	if m.Drained {
+		n += len(`"weight":0,`)
+	}
+	if m.AdminDown {
+		n += len(`"admin_state_up":false,`)
+	}
+	return n
+}
