@@ -113,38 +113,6 @@ func (s *Snapshot) Named(name string) int { return s.named[name] }
 // OnPort finds the floating IPs on a port.
 func (s *Snapshot) OnPort(portID string) []FloatingIP { return s.onPort[portID] }
 
-// FirstFloatingIPs returns the floating IPs that there were at the first snapshot of this
-// process, or, when it has taken none, at the first call.
-func (r *Reader) FirstFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
-	r.mu.Lock()
-	first := r.firstFloatingIPs
-	r.mu.Unlock()
-	if first != nil {
-		return first, nil
-	}
-	answer := r.group.DoChan("floating IPs", func() (any, error) { return r.takeFloatingIPs(context.WithoutCancel(ctx)) })
-	select {
-	case got := <-answer:
-		all, _ := got.Val.(map[string]FloatingIP)
-		return all, got.Err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (r *Reader) takeFloatingIPs(ctx context.Context) (map[string]FloatingIP, error) {
-	all, err := r.listFloatingIPs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.firstFloatingIPs == nil {
-		r.firstFloatingIPs = Of(time.Time{}, nil, all).FloatingIPs
-	}
-	return r.firstFloatingIPs, nil
-}
-
 func (r *Reader) listFloatingIPs(ctx context.Context) ([]FloatingIP, error) {
 	listed, err := r.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{})
 	all := make([]FloatingIP, 0, len(listed))
@@ -163,7 +131,7 @@ type Reader struct {
 
 	mu               sync.Mutex
 	last             *Snapshot
-	firstFloatingIPs map[string]FloatingIP
+	firstFloatingIPs *FloatingIPs
 }
 
 // New returns a Reader.
@@ -219,7 +187,7 @@ func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
 	defer r.mu.Unlock()
 	r.last = snap
 	if r.firstFloatingIPs == nil {
-		r.firstFloatingIPs = snap.FloatingIPs
+		r.firstFloatingIPs = newFloatingIPs(snap.FloatingIPs)
 	}
 	return snap, nil
 }

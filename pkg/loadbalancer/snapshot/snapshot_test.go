@@ -30,7 +30,7 @@ func (p *project) LoadBalancers(context.Context, octavia.LoadBalancerFilter) ([]
 
 func (p *project) FloatingIPs(context.Context, neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
 	p.floatingIPs++
-	return []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", PortID: "port", Description: "web's"}, {ID: "spare"}}, p.fipErr
+	return []floatingips.FloatingIP{{ID: "fip", FloatingIP: "203.0.113.7", PortID: "port", Description: "web's"}, {ID: "spare", Description: "another's"}}, p.fipErr
 }
 
 func TestSnapshot_IsTakenAgainOnlyWhenItIsTooOld(t *testing.T) {
@@ -95,8 +95,11 @@ func TestFirstFloatingIPs_AreThoseOfTheFirstLook(t *testing.T) {
 	p.fipErr = nil
 	for range 2 {
 		all, err := reader.FirstFloatingIPs(t.Context())
-		if err != nil || len(all) != 2 || all["fip"].Address != "203.0.113.7" {
-			t.Errorf("%v, error %v", all, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := all.Saying("web's", "another's"); len(found) != 2 || found[0].Address != "203.0.113.7" || found[1].ID != "spare" {
+			t.Errorf("%+v", found)
 		}
 	}
 	if p.balancers != 0 || p.floatingIPs != 2 {

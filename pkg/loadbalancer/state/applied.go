@@ -26,7 +26,10 @@ type Applied struct {
 	LoadBalancer LoadBalancer
 	// Contents is all that is in the load balancer. It is nil after a restart, until
 	// something has to change.
-	Contents  *model.Packed
+	Contents *model.Packed
+	// Brief is set where of the members in it no more was read than
+	// observe.Observer.Brief has.
+	Brief     bool
 	Seen      Seen
 	Persisted Persisted
 	// Reported are the steps, as they print, that would repair what another client has
@@ -162,10 +165,9 @@ func (s *Store) RebaseOthers(uid types.UID, from, to *model.LoadBalancer, now ti
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for other, e := range s.entries {
-		have := e.Applied
-		if other != uid && have != nil && have.LoadBalancer.ID == to.ID && have.Seen.UpdatedAt.Equal(from.UpdatedAt) {
-			e.Applied = have.rebased(from, to, now)
+	for other, e := range s.on[to.ID] {
+		if other != uid && e.Applied.Seen.UpdatedAt.Equal(from.UpdatedAt) {
+			e.Applied = e.Applied.rebased(from, to, now)
 		}
 	}
 }

@@ -33,6 +33,14 @@ type Entry struct {
 	recalled bool
 }
 
+// loadBalancerID returns the load balancer of what was applied last, "" for none.
+func (e *Entry) loadBalancerID() string {
+	if e.Applied == nil {
+		return ""
+	}
+	return e.Applied.LoadBalancer.ID
+}
+
 // Drift is a change by another client that was noticed, and is neither repaired nor
 // reported yet. The zero value is none.
 type Drift struct {

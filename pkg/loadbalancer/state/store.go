@@ -20,7 +20,6 @@
 package state
 
 import (
-	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -47,6 +46,8 @@ type Store struct {
 
 	mu      sync.Mutex
 	entries map[types.UID]*Entry
+	// on holds the Services on each load balancer, by what was applied last.
+	on map[string]map[types.UID]*Entry
 	// inNamespace and refused count entries, by Entry.Namespace and Refusal.Reason.
 	inNamespace, refused map[string]int
 	// retained holds when floating IPs were left in the project, by ID, for the next
@@ -60,7 +61,7 @@ type Store struct {
 func New(clk clock.PassiveClock, refusals func(reason string, services int)) *Store {
 	return &Store{
 		clock: clk, started: clk.Now(), refusals: refusals,
-		entries: map[types.UID]*Entry{}, inNamespace: map[string]int{}, refused: map[string]int{},
+		entries: map[types.UID]*Entry{}, on: map[string]map[types.UID]*Entry{}, inNamespace: map[string]int{}, refused: map[string]int{},
 		retained: map[types.NamespacedName]map[string]time.Time{},
 	}
 }
@@ -183,18 +184,35 @@ func (s *Store) updateLocked(uid types.UID, change func(*Entry)) {
 	if e == nil {
 		e = &Entry{}
 	}
-	namespace, reason := e.Namespace, e.Refusal.Reason
+	namespace, reason, lb := e.Namespace, e.Refusal.Reason, e.loadBalancerID()
 	change(e)
 	if e.empty() {
 		delete(s.entries, uid)
 	} else {
 		s.entries[uid] = e
 	}
+	s.move(uid, e, lb)
 	recount(s.inNamespace, namespace, e.Namespace)
 	for _, changed := range recount(s.refused, reason, e.Refusal.Reason) {
 		if s.refusals != nil {
 			s.refusals(changed, s.refused[changed])
 		}
+	}
+}
+
+// move keeps the index of who is on which load balancer: the entry was on this one.
+func (s *Store) move(uid types.UID, e *Entry, from string) {
+	to := e.loadBalancerID()
+	if from != to && from != "" {
+		if delete(s.on[from], uid); len(s.on[from]) == 0 {
+			delete(s.on, from)
+		}
+	}
+	if to != "" {
+		if s.on[to] == nil {
+			s.on[to] = make(map[types.UID]*Entry, 1)
+		}
+		s.on[to][uid] = e
 	}
 }
 
@@ -213,7 +231,11 @@ func recount(counts map[string]int, before, after string) []string {
 		changed = append(changed, after)
 		counts[after]++
 	}
-	maps.DeleteFunc(counts, func(_ string, n int) bool { return n == 0 })
+	for _, key := range changed {
+		if counts[key] == 0 {
+			delete(counts, key)
+		}
+	}
 	return changed
 }
 

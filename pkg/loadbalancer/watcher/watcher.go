@@ -73,6 +73,8 @@ type Watcher struct {
 	mu      sync.Mutex
 	parked  map[*waiter]struct{}
 	running bool
+	// planned is when the next round was to be, before others came to wait.
+	planned time.Time
 }
 
 // waiter is a worker that waits for a load balancer.
@@ -173,6 +175,9 @@ func (w *Watcher) park(me *waiter) {
 		return
 	}
 	if w.running {
+		if !me.due.Before(w.planned) {
+			return
+		}
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -223,7 +228,7 @@ func (w *Watcher) next() (time.Time, bool) {
 			first = p.due
 		}
 	}
-	w.running = len(w.parked) > 0
+	w.running, w.planned = len(w.parked) > 0, first
 	return first, w.running
 }
 

@@ -1,0 +1,90 @@
+package snapshot
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// FloatingIPs are floating IPs, to be found by what their descriptions say.
+type FloatingIPs struct {
+	byWord map[string][]FloatingIP
+}
+
+// newFloatingIPs indexes floating IPs by the words of their descriptions.
+func newFloatingIPs(all map[string]FloatingIP) *FloatingIPs {
+	index := &FloatingIPs{byWord: make(map[string][]FloatingIP, 3*len(all))}
+	for _, fip := range all {
+		for _, word := range words(fip.Description) {
+			if word == "" {
+				continue
+			}
+			index.byWord[word] = append(index.byWord[word], fip)
+		}
+	}
+	return index
+}
+
+// Saying returns the floating IPs whose description is the given one, begins with it
+// where the proof of an owner follows, or has the given UID in such a proof. One that is found
+// by several comes as often.
+func (f *FloatingIPs) Saying(given ...string) []FloatingIP {
+	var found []FloatingIP
+	for _, word := range given {
+		if word != "" {
+			found = append(found, f.byWord[word]...)
+		}
+	}
+	return found
+}
+
+// proof is what the proof of an owner begins with in a description: see package ownership.
+const proof = " (uid "
+
+// words returns what a floating IP of a description is found by, each once.
+func words(description string) []string {
+	head, rest, owned := strings.Cut(description, proof)
+	found := []string{description}
+	if owned {
+		found = append(found, head)
+	}
+	for owned {
+		uid, _, _ := strings.Cut(rest, ")")
+		uid, _, _ = strings.Cut(uid, " ")
+		found = append(found, uid)
+		_, rest, owned = strings.Cut(rest, proof)
+	}
+	return found
+}
+
+// FirstFloatingIPs returns the floating IPs that there were at the first snapshot of this
+// process, or, when it has taken none, at the first call.
+func (r *Reader) FirstFloatingIPs(ctx context.Context) (*FloatingIPs, error) {
+	r.mu.Lock()
+	first := r.firstFloatingIPs
+	r.mu.Unlock()
+	if first != nil {
+		return first, nil
+	}
+	answer := r.group.DoChan("floating IPs", func() (any, error) { return r.takeFloatingIPs(context.WithoutCancel(ctx)) })
+	select {
+	case got := <-answer:
+		all, _ := got.Val.(*FloatingIPs)
+		return all, got.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (r *Reader) takeFloatingIPs(ctx context.Context) (*FloatingIPs, error) {
+	all, err := r.listFloatingIPs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.firstFloatingIPs == nil {
+		r.firstFloatingIPs = newFloatingIPs(Of(time.Time{}, nil, all).FloatingIPs)
+	}
+	return r.firstFloatingIPs, nil
+}

@@ -1,0 +1,15 @@
+package state
+
+// On returns how many Services what is done on a load balancer concerns.
+func (s *Store) On(loadBalancerID string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.on[loadBalancerID])
+}
+
+// Indexed returns how many load balancers have any.
+func (s *Store) Indexed() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.on)
+}

@@ -1,0 +1,55 @@
+package state_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+// What one Service changes is compared with those on its load balancer, not with all.
+func TestStore_KnowsWhoIsOnLoadBalancer(t *testing.T) {
+	t.Parallel()
+	store := state.New(clock.RealClock{}, nil)
+	began := time.Now()
+	on := func(lb string) *state.Applied {
+		return &state.Applied{LoadBalancer: state.LoadBalancer{ID: lb}, Seen: state.Seen{UpdatedAt: began}}
+	}
+	uid := func(i int) types.UID { return types.UID(fmt.Sprint(i)) }
+	for i := range 1000 {
+		store.SetApplied(uid(i), on(fmt.Sprintf("lb-%d", i)))
+	}
+	for i := range 3 {
+		store.SetApplied(uid(i), on("shared"))
+	}
+	if on, all := store.On("shared"), store.Indexed(); on != 3 || all != 998 {
+		t.Errorf("%d Services on the shared one, %d load balancers, want 3 and 998", on, all)
+	}
+	later := began.Add(time.Minute)
+	store.RebaseOthers(uid(0), &model.LoadBalancer{ID: "shared", UpdatedAt: began}, &model.LoadBalancer{ID: "shared", UpdatedAt: later}, later)
+	for i, want := range map[int]time.Time{0: began, 1: later, 2: later, 3: began} {
+		if got := store.Get(uid(i)).Applied.Seen.UpdatedAt; !got.Equal(want) {
+			t.Errorf("Service %d: updated_at %s, want %s", i, got, want)
+		}
+	}
+	for i := range 1000 {
+		switch i % 3 {
+		case 0:
+			store.DropApplied(uid(i))
+		case 1:
+			store.StartDeletion(uid(i))
+		default:
+			store.Forget(&v1.Service{ObjectMeta: metav1.ObjectMeta{UID: uid(i)}})
+		}
+	}
+	if all := store.Indexed(); all != 0 || store.Len() != 0 {
+		t.Errorf("%d load balancers and %d Services are left", all, store.Len())
+	}
+}
