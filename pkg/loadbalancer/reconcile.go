@@ -91,7 +91,7 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 			}
 			return todo, err
 		}
-		same, err := r.engine.Unchanged(ctx, round.Have.LoadBalancer)
+		same, err := r.engine.Unchanged(ctx, round.Have)
 		if err != nil {
 			return plan.Plan{}, err
 		}
@@ -99,7 +99,7 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 			round.Forget()
 			continue
 		}
-		have, another, err := g.Verify(ctx, *round)
+		have, another, err := r.engine.Verify(ctx, g, *round)
 		have.Current = true
 		if round.Have = have; err != nil || !another {
 			return todo, err

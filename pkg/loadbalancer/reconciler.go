@@ -141,7 +141,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Cloud: goal.Cloud{
 			Octavia: octavia, Barbican: options.Session.Barbican(), Observer: observer, Watcher: shared,
 			Applier:   &apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers},
-			Snapshots: snapshot.New(octavia, neutron, options.Clock), Locks: &r.locks,
+			Snapshots: snapshot.New(octavia, neutron, options.Clock), Projects: observe.NewProjects(octavia, neutron, options.Clock), Locks: &r.locks,
 		},
 		Lookup:  reader,
 		Groups:  securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups()),

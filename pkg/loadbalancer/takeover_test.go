@@ -25,6 +25,8 @@ type inheritance struct {
 	// listener and pool are the formats of their names, for a number and the name.
 	listener, pool string
 	protocol       listeners.Protocol
+	// monitored gives each pool a health monitor.
+	monitored bool
 }
 
 // peers is what cloud-provider-openstack makes in a cluster of a name.
@@ -56,7 +58,7 @@ func (env *environment) inherit(i inheritance, svc *v1.Service, nodes []*v1.Node
 	defer session.Close()
 	opts := loadbalancers.CreateOpts{Name: i.name, Description: i.description, Tags: i.tags, VipSubnetID: env.Cloud.Subnet.ID}
 	for n, p := range svc.Spec.Ports {
-		pool := &pools.CreateOpts{Name: cut(fmt.Sprintf(i.pool, n, i.name)), Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin}
+		pool := &pools.CreateOpts{Name: cut(fmt.Sprintf(i.pool, n, i.name)), Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Monitor: i.monitor()}
 		if i.protocol == listeners.ProtocolHTTP {
 			pool.Protocol = pools.ProtocolHTTP
 		}

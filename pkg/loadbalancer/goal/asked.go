@@ -23,6 +23,8 @@ type Asked struct {
 	// quiet leaves settings without effect unreported: they are not those that the Service
 	// has now.
 	quiet bool
+	// met is set once the Service was met for the first time: see takeOver.
+	met bool
 }
 
 // NewAsked reads what a Service asks for. The error is a refusal where that cannot be. Quiet
@@ -84,7 +86,10 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 // Observe reads load balancer and floating IPs. The error is a refusal where the Service
 // may not share the load balancer that it names.
 func (a *Asked) Observe(ctx context.Context, lock *async.Guard) (Observation, error) {
-	have, err := a.e.observe(ctx, a.in, a.in.Settings, lock)
+	have, found, err := a.takeOver(ctx, lock)
+	if err == nil && !found {
+		have, err = a.e.observe(ctx, a.in, a.in.Settings, lock)
+	}
 	if err != nil {
 		return have, err
 	}

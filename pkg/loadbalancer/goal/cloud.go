@@ -165,12 +165,25 @@ func (e *Engine) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia
 }
 
 // Unchanged asks whether a load balancer is still as it is known. Who asks at the same time
-// shares a request.
-func (e *Engine) Unchanged(ctx context.Context, lb *model.LoadBalancer) (bool, error) {
+// shares a request. What was read from lists is not known well enough.
+func (e *Engine) Unchanged(ctx context.Context, have Observation) (bool, error) {
+	if !have.Listed.IsZero() {
+		return false, nil
+	}
+	lb := have.LoadBalancer
 	interval := e.Drivers.Timing(lb.Provider).Update
 	token, err := e.Cloud.Watcher.Settled(ctx, lb.ID, watcher.Pace{First: 0, Step: interval.First, Cap: interval.Cap})
 	if err != nil {
 		return false, err
 	}
 	return !token.Gone && token.Status.Provisioning == octavia.StatusActive && token.UpdatedAt.Equal(lb.UpdatedAt), nil
+}
+
+// Verify is that of the goal; of members of which little was read, the rest is.
+func (e *Engine) Verify(ctx context.Context, g Goal, r Round) (have Observation, another bool, err error) {
+	if have, another, err = g.Verify(ctx, r); err != nil || !have.Brief {
+		return have, another, err
+	}
+	have.Brief = false
+	return have, true, e.Cloud.Observer.ReadMembers(ctx, have.LoadBalancer)
 }

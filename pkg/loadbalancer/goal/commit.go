@@ -22,6 +22,10 @@ import (
 func (e *Engine) remember(in Inputs, r Round, address, named string, reported map[string]bool) {
 	svc, lb := in.Service, r.Have.LoadBalancer
 	now := e.Clock.Now()
+	read := now
+	if !r.Have.Listed.IsZero() {
+		read = r.Have.Listed
+	}
 	applied := &state.Applied{
 		Service:  types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
 		Identity: r.Have.As,
@@ -32,12 +36,16 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(r.Have.Duplicates),
 		},
 		Contents:  model.Pack(lb),
-		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now, Confirmed: !r.Wrote && now.Sub(lb.UpdatedAt) > state.AtRest},
+		Brief:     r.Have.Brief,
+		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now, Confirmed: !r.Wrote && read.Sub(lb.UpdatedAt) > state.AtRest},
 		Persisted: state.Persisted{Address: addressWritten(svc, lb.ID, address)},
 		Reported:  reported,
 	}
 	if lb.FloatingIP != nil {
 		applied.LoadBalancer.FloatingIPID = lb.FloatingIP.ID
+	}
+	if applied.Brief {
+		applied.Digests.Nodeless = "" // which does not cover members that are out of service
 	}
 	e.Store.SetApplied(svc.UID, applied)
 	e.Store.RebaseOthers(svc.UID, r.Before, lb, now)

@@ -76,6 +76,8 @@ type Cloud struct {
 	Watcher   *watcher.Watcher
 	Applier   *apply.Applier
 	Snapshots *snapshot.Reader
+	// Projects are read for Services that are taken over.
+	Projects *observe.Projects
 	// Locks are of load balancers, as Services share them.
 	Locks *async.Locks
 }

@@ -98,6 +98,11 @@ type Observation struct {
 	As ownership.Identity
 	// Current is set where it was read, or verified, in this round.
 	Current bool
+	// Listed is when the lists of the project began that it was read from, zero where it was
+	// read on its own. No plan is carried out on the basis of lists.
+	Listed time.Time
+	// Brief is set where of members no more was read than observe.Observer.Brief has.
+	Brief bool
 	// Elsewhere is what a Service that goes has on other load balancers.
 	Elsewhere []observe.Found
 	// Replaced is set where another load balancer was being made in place of the one that

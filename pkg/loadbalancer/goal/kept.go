@@ -90,6 +90,9 @@ func (k *Kept) Owner(Round) ownership.Identity { return k.in.ID }
 // Recall returns what this process has applied last, to be compared.
 func (k *Kept) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	applied := k.e.Store.Get(k.in.Service.UID).Applied
+	if applied != nil && applied.Brief {
+		return Known{Applied: applied}, nil // what is kept is all that it has
+	}
 	have, err := k.e.unpack(ctx, k.in, applied, lock)
 	return Known{Applied: applied, Have: have}, err
 }
@@ -179,7 +182,7 @@ func (k *Kept) Desire(ctx context.Context, r Round) (*Desired, error) {
 // before returns the load balancer as it was before another client changed it.
 func (k *Kept) before(lb *model.LoadBalancer) *model.Packed {
 	before := k.in.Drift.Before
-	if before != nil && before.Contents != nil && before.LoadBalancer.ID == lb.ID {
+	if before != nil && before.Contents != nil && !before.Brief && before.LoadBalancer.ID == lb.ID {
 		return before.Contents
 	}
 	return model.Pack(lb)

@@ -185,9 +185,9 @@ func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, 
 	if now := e.Store.Get(in.Service.UID).Applied; now != nil {
 		applied = now
 	}
-	if applied.Contents != nil {
+	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Contents != nil && !(applied.Brief && asksForSubnet) {
 		have.Observed = &model.Observed{LoadBalancer: applied.Contents.Unpack()}
-		have.As = applied.Identity
+		have.As, have.Brief = applied.Identity, applied.Brief
 	}
 	have.As.Sharing.Is = applied.LoadBalancer.Shared != nil
 	return have, nil

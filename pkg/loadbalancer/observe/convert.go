@@ -167,15 +167,23 @@ func (p Parts) pool(pool octavia.Pool) model.Pool {
 		AdminDown: !pool.AdminStateUp,
 		Status:    model.Status{Provisioning: pool.ProvisioningStatus, Operating: pool.OperatingStatus},
 	}
-	for i, m := range p.Members[pool.ID] {
-		member := Member(m)
-		member.SubnetUnknown = i > 0 && p.Sampled[pool.ID]
-		converted.Members = append(converted.Members, member)
-	}
+	converted.Members = p.members(pool.ID)
 	if m, ok := p.Monitors[pool.MonitorID]; ok {
 		converted.Monitor = monitor(m)
 	}
 	return converted
+}
+
+// members makes models of the members of a pool.
+func (p Parts) members(poolID string) (members []model.Member) {
+	for i, m := range p.Members[poolID] {
+		member := Member(m)
+		if p.Brief || i > 0 && p.Sampled[poolID] {
+			member.SubnetID, member.SubnetUnknown = "", true
+		}
+		members = append(members, member)
+	}
+	return members
 }
 
 // Member makes a model of a member.

@@ -40,4 +40,8 @@ type Observer struct {
 	Neutron Neutron
 	// Version gives the version of the load balancer API.
 	Version func(context.Context) (octavia.Version, error)
+	// Brief has Contents read of members their addresses and statuses, and of their settings
+	// no more than shows whether a health monitor asks where it should. It has to be
+	// ReadMembers before members change. The error of Contents may be ErrTorn.
+	Brief bool
 }

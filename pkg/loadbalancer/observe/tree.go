@@ -28,6 +28,12 @@ func (o *Observer) Contents(ctx context.Context, id ownership.Identity, lb octav
 	if err := o.listenersAndPools(ctx, &parts); err != nil {
 		return nil, err
 	}
+	if o.Brief {
+		if err := o.brief(ctx, id, &parts); err != nil {
+			return nil, err
+		}
+		return parts.Model(id), nil
+	}
 	group, grouped := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		parts.Monitors, err = o.monitors(grouped, id, parts.Pools)
@@ -151,18 +157,29 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavi
 	if len(statuses) == 0 {
 		return nil, nil
 	}
-	sample, err := o.Octavia.MemberAt(ctx, poolID, statuses[0].Address, statuses[0].Port)
+	like, err := o.sample(ctx, poolID, statuses[0])
 	if err != nil {
 		return nil, err
-	}
-	like := pools.Member{}
-	if len(sample) > 0 {
-		like = sample[0]
 	}
 	out, err := o.outOfService(ctx, poolID, statuses)
 	if err != nil {
 		return nil, err
 	}
+	return alike(like, statuses, out), nil
+}
+
+// sample reads a member in full; it is empty where that is gone.
+func (o *Observer) sample(ctx context.Context, poolID string, of octavia.MemberStatus) (pools.Member, error) {
+	found, err := o.Octavia.MemberAt(ctx, poolID, of.Address, of.Port)
+	if err != nil || len(found) == 0 {
+		return pools.Member{}, err
+	}
+	return found[0], nil
+}
+
+// alike makes members of what the status tree says, of the settings of one of them, and of
+// those that are out of service. Only that one's subnet is known: it is the first.
+func alike(like pools.Member, statuses []octavia.MemberStatus, out map[model.MemberKey]pools.Member) []pools.Member {
 	members := make([]pools.Member, 0, len(statuses))
 	for i, s := range statuses {
 		m := like
@@ -177,7 +194,7 @@ func (o *Observer) sampled(ctx context.Context, poolID string, statuses []octavi
 		m.ProvisioningStatus, m.OperatingStatus = s.ProvisioningStatus, s.OperatingStatus
 		members = append(members, m)
 	}
-	return members, nil
+	return members
 }
 
 // Parts are the answers of the load balancer service about one load balancer.
@@ -189,6 +206,8 @@ type Parts struct {
 	Members      map[string][]pools.Member   // by pool ID
 	// Sampled are the pools of which one member, the first, was read in full.
 	Sampled map[string]bool
+	// Brief is set where not even that was read of each pool.
+	Brief bool
 }
 
 // MemberIDs gives the IDs of the members of a pool.

@@ -120,6 +120,11 @@ func (c *Client) ListenersTagged(ctx context.Context, tag string) ([]listeners.L
 	return listAll(ctx, c, "listeners", url.Values{"tags": {tag}}, func(l listeners.Listener) string { return l.ID })
 }
 
+// AllListeners lists the listeners of all load balancers.
+func (c *Client) AllListeners(ctx context.Context) ([]listeners.Listener, error) {
+	return listAll(ctx, c, "listeners", url.Values{}, func(l listeners.Listener) string { return l.ID })
+}
+
 // Pools lists the pools of a load balancer; their members are IDs only.
 func (c *Client) Pools(ctx context.Context, loadBalancerID string) ([]Pool, error) {
 	q := url.Values{"loadbalancer_id": {loadBalancerID}}
@@ -160,6 +165,11 @@ func (c *Client) Monitor(ctx context.Context, id string) (*monitors.Monitor, err
 // them by load balancer.
 func (c *Client) MonitorsTagged(ctx context.Context, tag string) ([]monitors.Monitor, error) {
 	return listAll(ctx, c, "healthmonitors", url.Values{"tags": {tag}}, func(m monitors.Monitor) string { return m.ID })
+}
+
+// AllMonitors lists the health monitors of all load balancers.
+func (c *Client) AllMonitors(ctx context.Context) ([]monitors.Monitor, error) {
+	return listAll(ctx, c, "healthmonitors", url.Values{}, func(m monitors.Monitor) string { return m.ID })
 }
 
 // Providers returns the names of the providers that are enabled.

@@ -1,0 +1,68 @@
+package goal
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
+)
+
+// At the first start after cloud-provider-openstack, nothing is known of any Service, and
+// nothing is to be done for most. To find that out, all share lists of the project, which is
+// four requests for up to a thousand load balancers; of each load balancer its pools and the
+// status tree are read and, where it has health monitors, one member for each type of them.
+// These reads come after those of Services that change (limiter.PriorityLow).
+//
+// What is found so is good for nothing but that: where anything is to be done, or anything
+// is unusual, the load balancer is read as a whole. Before its members are changed one day,
+// what was not read of them is.
+
+// takeOver returns what another controller has left for a Service that this process meets
+// for the first time. It is false where that has to be read as a whole.
+func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, bool, error) {
+	if a.met || !a.meets() {
+		return Observation{}, false, nil
+	}
+	a.met = true
+	project, err := a.e.Cloud.Projects.Get(ctx, maxSnapshotAge)
+	if err != nil {
+		return Observation{}, false, err
+	}
+	have, err := a.e.with(project.Observer(a.e.Cloud.Observer)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock)
+	var floatingIP *observe.FloatingIPError
+	switch {
+	case observe.IsNotOurs(err), errors.Is(err, observe.ErrTorn), errors.As(err, &floatingIP):
+		klog.FromContext(ctx).V(2).Info("Reading the load balancer as a whole", "cause", err)
+		return Observation{}, false, nil
+	case err != nil:
+		return Observation{}, false, err
+	}
+	lb := have.LoadBalancer
+	if lb == nil || !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
+		return Observation{}, false, nil
+	}
+	have.Current, have.Listed, have.Brief = false, project.Began, true
+	return have, true, nil
+}
+
+// meets reports whether nothing is known of the Service but that somebody serves it.
+func (a *Asked) meets() bool {
+	entry := a.e.Store.Get(a.in.Service.UID)
+	_, written := a.e.written(a.in.Service)
+	return !written && entry.Applied == nil && entry.Drift.Before == nil && entry.Accepted == nil && !entry.Made.Touched &&
+		len(publishedAddresses(a.in.Service)) > 0 && a.in.Settings.Members.SubnetID == ""
+}
+
+// with returns an engine that observes with another observer. It is for nothing else.
+func (e *Engine) with(observer *observe.Observer) *Engine {
+	cloud := e.Cloud
+	cloud.Observer = observer
+	return &Engine{
+		Config: e.Config, Cluster: e.Cluster, Clock: e.Clock, Cloud: cloud, Lookup: e.Lookup,
+		Drivers: e.Drivers, Sharing: e.Sharing, Store: e.Store, Records: e.Records,
+	}
+}

@@ -1,0 +1,75 @@
+package observe
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// ErrTorn reports that what several requests have shown of a load balancer does not go
+// together: it has changed in between, or has pools that the status tree does not show.
+var ErrTorn = errors.New("the lists of the project and the load balancer's status tree do not go together")
+
+// brief reads the health monitors of pools and, of their members, what the status tree has,
+// and one in full for each type of these monitors: members that the same monitor asks are
+// written alike. Where no monitor asks, it does not matter at which port it would. The error
+// may be ErrTorn.
+func (o *Observer) brief(ctx context.Context, id ownership.Identity, parts *Parts) (err error) {
+	if len(parts.Listeners) != len(parts.LoadBalancer.Listeners) || len(parts.Pools) != len(parts.LoadBalancer.Pools) {
+		return ErrTorn
+	}
+	if parts.Monitors, err = o.monitors(ctx, id, parts.Pools); err != nil {
+		return err
+	}
+	tree, err := o.Octavia.StatusTree(ctx, parts.LoadBalancer.ID)
+	if err != nil {
+		return err
+	}
+	statuses, samples := membersByPool(tree), map[string]pools.Member{}
+	parts.Members, parts.Brief = map[string][]pools.Member{}, true
+	for _, pool := range parts.Pools {
+		of := statuses[pool.ID]
+		if len(of) != len(pool.Members) {
+			return ErrTorn
+		}
+		kind := parts.Monitors[pool.MonitorID].Type
+		sample, known := samples[kind]
+		if !known && kind != "" && len(of) > 0 {
+			if sample, err = o.sample(ctx, pool.ID, of[0]); err != nil {
+				return err
+			}
+			samples[kind] = sample
+		}
+		parts.Members[pool.ID] = alike(sample, of, nil)
+	}
+	return nil
+}
+
+// ReadMembers reads of a load balancer that is otherwise known what Contents reads of
+// members.
+func (o *Observer) ReadMembers(ctx context.Context, lb *model.LoadBalancer) error {
+	version, err := o.Version(ctx)
+	if err != nil {
+		return err
+	}
+	var all []octavia.Pool
+	for i := range lb.Listeners {
+		if pool := &lb.Listeners[i].Pool; pool.ID != "" {
+			all = append(all, octavia.Pool{Pool: pools.Pool{ID: pool.ID, Members: make([]pools.Member, len(pool.Members))}})
+		}
+	}
+	var parts Parts
+	if parts.Members, parts.Sampled, err = o.members(ctx, lb.ID, all, version); err != nil {
+		return err
+	}
+	for i := range lb.Listeners {
+		lb.Listeners[i].Pool.Members = parts.members(lb.Listeners[i].Pool.ID)
+	}
+	lb.Sort()
+	return nil
+}

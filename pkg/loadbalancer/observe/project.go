@@ -1,0 +1,282 @@
+package observe
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// ListingOctavia is an Octavia that lists the whole project, too.
+type ListingOctavia interface {
+	Octavia
+	AllListeners(ctx context.Context) ([]listeners.Listener, error)
+	AllMonitors(ctx context.Context) ([]monitors.Monitor, error)
+}
+
+// Project is what a project had at one moment: all load balancers, listeners, health
+// monitors and floating IPs, each read with one list. It answers what an Observer asks of
+// these. Pools and members are asked of Octavia: for a list of pools it loads all of their
+// members.
+type Project struct {
+	Octavia
+	// Began is when the lists began: what changed later may be missing.
+	Began time.Time
+
+	all           []octavia.LoadBalancer
+	loadBalancers index[octavia.LoadBalancer]
+	listeners     index[listeners.Listener]
+	monitors      index[monitors.Monitor]
+	floatingIPs   index[floatingips.FloatingIP]
+}
+
+// index holds objects by what they are looked up by.
+type index[T any] map[selector][]*T
+
+// selector is an attribute that objects are looked up by, and its value.
+type selector struct {
+	by    attribute
+	value string
+}
+
+type attribute int
+
+const (
+	byID attribute = iota
+	byTag
+	byName
+	byDescription
+	byAddress
+	byPort
+	byLoadBalancer
+)
+
+// Observer returns an observer that asks the Project, and Octavia for what that does not
+// have, of members no more than their addresses and statuses: see Observer.Brief.
+func (p *Project) Observer(of *Observer) *Observer {
+	return &Observer{Octavia: p, Neutron: p, Version: of.Version, Brief: true}
+}
+
+// LoadBalancers implements Octavia.
+func (p *Project) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
+	var wanted []selector
+	for _, s := range []selector{
+		{byPort, filter.VIPPortID}, {byAddress, filter.VIPAddress}, {byName, filter.Name}, {byDescription, filter.Description},
+	} {
+		if s.value != "" {
+			wanted = append(wanted, s)
+		}
+	}
+	for _, tag := range filter.Tags {
+		wanted = append(wanted, selector{byTag, tag})
+	}
+	if len(wanted) == 0 {
+		return slices.Clone(p.all), nil
+	}
+	return p.loadBalancers.having(wanted...), nil
+}
+
+// LoadBalancer implements Octavia. One that the Project does not have, Octavia may.
+func (p *Project) LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error) {
+	if found := p.loadBalancers[selector{byID, id}]; len(found) > 0 {
+		return found[0], nil
+	}
+	return p.Octavia.LoadBalancer(ctx, id, fields...)
+}
+
+// Listeners implements Octavia.
+func (p *Project) Listeners(_ context.Context, loadBalancerID string) ([]listeners.Listener, error) {
+	return p.listeners.having(selector{byLoadBalancer, loadBalancerID}), nil
+}
+
+// ListenersTagged implements Octavia.
+func (p *Project) ListenersTagged(_ context.Context, tag string) ([]listeners.Listener, error) {
+	return p.listeners.having(selector{byTag, tag}), nil
+}
+
+// Monitor implements Octavia. One that the Project does not have, Octavia may.
+func (p *Project) Monitor(ctx context.Context, id string) (*monitors.Monitor, error) {
+	if found := p.monitors[selector{byID, id}]; len(found) > 0 {
+		return found[0], nil
+	}
+	return p.Octavia.Monitor(ctx, id)
+}
+
+// MonitorsTagged implements Octavia.
+func (p *Project) MonitorsTagged(_ context.Context, tag string) ([]monitors.Monitor, error) {
+	return p.monitors.having(selector{byTag, tag}), nil
+}
+
+// FloatingIPs implements Neutron.
+func (p *Project) FloatingIPs(_ context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
+	var wanted []selector
+	for _, s := range []selector{
+		{byPort, filter.PortID}, {byAddress, filter.Address}, {byDescription, filter.Description}, {byTag, filter.Tag},
+	} {
+		if s.value != "" {
+			wanted = append(wanted, s)
+		}
+	}
+	if len(filter.IDs)+len(filter.PortIDs) == 0 {
+		return p.floatingIPs.having(wanted...), nil
+	}
+	var found []floatingips.FloatingIP
+	for by, values := range map[attribute][]string{byID: filter.IDs, byPort: filter.PortIDs} {
+		for _, value := range values {
+			found = append(found, p.floatingIPs.having(append([]selector{{by, value}}, wanted...)...)...)
+		}
+	}
+	return found, nil
+}
+
+// having returns copies of the objects that all selectors select; without any, none.
+func (i index[T]) having(wanted ...selector) (found []T) {
+	if len(wanted) == 0 {
+		return nil
+	}
+	for _, one := range i[wanted[0]] {
+		if !slices.ContainsFunc(wanted[1:], func(s selector) bool { return !slices.Contains(i[s], one) }) {
+			found = append(found, *one)
+		}
+	}
+	return found
+}
+
+// add indexes an object by its tags and by what else it is looked up by.
+func (i index[T]) add(object *T, tags []string, by ...selector) {
+	for _, tag := range tags {
+		by = append(by, selector{byTag, tag})
+	}
+	for _, s := range by {
+		if s.value != "" {
+			i[s] = append(i[s], object)
+		}
+	}
+}
+
+// Projects reads Projects. Callers at the same time share one. Its zero value is not usable:
+// see NewProjects.
+type Projects struct {
+	octavia ListingOctavia
+	neutron Neutron
+	clock   clock.PassiveClock
+	group   singleflight.Group
+
+	mu   sync.Mutex
+	last *Project
+}
+
+// NewProjects returns Projects that are read from these services.
+func NewProjects(octaviaAPI ListingOctavia, neutronAPI Neutron, clk clock.PassiveClock) *Projects {
+	return &Projects{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
+}
+
+// Get returns a Project that is no older than an age, and reads it where there is none. It
+// is not kept for longer.
+func (p *Projects) Get(ctx context.Context, age time.Duration) (*Project, error) {
+	p.mu.Lock()
+	last := p.last
+	p.mu.Unlock()
+	if last != nil && p.clock.Since(last.Began) <= age {
+		return last, nil
+	}
+	answer := p.group.DoChan("", func() (any, error) { return p.read(context.WithoutCancel(ctx), age) })
+	select {
+	case got := <-answer:
+		project, _ := got.Val.(*Project)
+		return project, got.Err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// read reads the load balancers first: their updated_at are not newer than the rest.
+func (p *Projects) read(ctx context.Context, age time.Duration) (*Project, error) {
+	project := &Project{Octavia: p.octavia, Began: p.clock.Now()}
+	all, err := p.octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{})
+	if err != nil {
+		return nil, err
+	}
+	project.addLoadBalancers(all)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		all, err := p.octavia.AllListeners(ctx)
+		project.addListeners(all)
+		return err
+	})
+	group.Go(func() error {
+		all, err := p.octavia.AllMonitors(ctx)
+		project.addMonitors(all)
+		return err
+	})
+	group.Go(func() error {
+		all, err := p.neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{})
+		project.addFloatingIPs(all)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	p.keep(project, age)
+	return project, nil
+}
+
+func (p *Project) addLoadBalancers(all []octavia.LoadBalancer) {
+	p.all, p.loadBalancers = all, make(index[octavia.LoadBalancer], 6*len(all))
+	for i := range all {
+		lb := &all[i]
+		p.loadBalancers.add(lb, lb.Tags, selector{byID, lb.ID}, selector{byName, lb.Name}, selector{byDescription, lb.Description},
+			selector{byPort, lb.VipPortID}, selector{byAddress, lb.VipAddress})
+	}
+}
+
+func (p *Project) addListeners(all []listeners.Listener) {
+	p.listeners = make(index[listeners.Listener], 2*len(all))
+	for i := range all {
+		var on []selector
+		for _, lb := range all[i].Loadbalancers {
+			on = append(on, selector{byLoadBalancer, lb.ID})
+		}
+		p.listeners.add(&all[i], all[i].Tags, on...)
+	}
+}
+
+func (p *Project) addMonitors(all []monitors.Monitor) {
+	p.monitors = make(index[monitors.Monitor], len(all))
+	for i := range all {
+		p.monitors.add(&all[i], all[i].Tags, selector{byID, all[i].ID})
+	}
+}
+
+func (p *Project) addFloatingIPs(all []floatingips.FloatingIP) {
+	p.floatingIPs = make(index[floatingips.FloatingIP], 4*len(all))
+	for i := range all {
+		fip := &all[i]
+		p.floatingIPs.add(fip, fip.Tags, selector{byID, fip.ID}, selector{byPort, fip.PortID}, selector{byAddress, fip.FloatingIP}, selector{byDescription, fip.Description})
+	}
+}
+
+// keep keeps a Project for an age: a process that has nothing to take over any more does
+// without its memory.
+func (p *Projects) keep(project *Project, age time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = project
+	time.AfterFunc(age, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.last == project {
+			p.last = nil
+		}
+	})
+}

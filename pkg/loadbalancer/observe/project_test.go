@@ -1,0 +1,106 @@
+package observe_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// same fails unless both answers hold the same objects, in whatever order.
+func same[T any](t *testing.T, what string, id func(T) string, got, want []T) {
+	t.Helper()
+	byID := func(a, b T) int { return cmp.Compare(id(a), id(b)) }
+	slices.SortFunc(got, byID)
+	slices.SortFunc(want, byID)
+	if diff := gocmp.Diff(want, got); diff != "" && len(want)+len(got) > 0 {
+		t.Errorf("%s: %s", what, diff)
+	}
+}
+
+func TestProject_AnswersAsOctaviaAndNeutronDo(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, "2026.1")
+	ours, theirs, legacy := env.ours(us()), env.ours(another()), env.legacy(us())
+	for port, lb := range map[int]*octavia.LoadBalancer{80: ours, 81: theirs, 82: legacy} {
+		env.foreignListener(lb.ID, port)
+	}
+	fip := env.floatingIP("somebody's", legacy.VipPortID)
+	env.floatingIP("spare", "")
+	project, err := observe.NewProjects(env.session.Octavia(), env.session.Neutron(), clock.RealClock{}).Get(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, direct := t.Context(), env.session.Octavia()
+	for _, filter := range []octavia.LoadBalancerFilter{
+		{}, {Name: us().Name()}, {Tags: []string{us().ServiceTag()}}, {Tags: []string{us().Name()}}, {Tags: []string{us().Name(), us().ServiceTag()}},
+		{VIPPortID: legacy.VipPortID}, {VIPAddress: theirs.VipAddress}, {Description: us().Description()}, {Name: us().Name(), VIPAddress: theirs.VipAddress},
+		{Name: "nobody's"}, {Tags: []string{"nobody's"}},
+	} {
+		got, _ := project.LoadBalancers(ctx, filter)
+		want, err := direct.LoadBalancers(ctx, filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "load balancers", func(lb octavia.LoadBalancer) string { return lb.ID }, got, want)
+	}
+	for _, lb := range []*octavia.LoadBalancer{ours, theirs, legacy} {
+		got, _ := project.Listeners(ctx, lb.ID)
+		want, err := direct.Listeners(ctx, lb.ID)
+		if err != nil || len(want) == 0 {
+			t.Fatal(err, want)
+		}
+		same(t, "listeners", func(l listeners.Listener) string { return l.ID }, got, want)
+	}
+	got, _ := project.MonitorsTagged(ctx, us().ServiceTag())
+	want, err := direct.MonitorsTagged(ctx, us().ServiceTag())
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "monitors", func(m monitors.Monitor) string { return m.ID }, got, want)
+	for _, filter := range []neutron.FloatingIPFilter{
+		{PortID: legacy.VipPortID}, {Address: fip.FloatingIP}, {Description: "spare"}, {IDs: []string{fip.ID}}, {PortIDs: []string{legacy.VipPortID, ours.VipPortID}}, {PortID: ours.VipPortID},
+	} {
+		got, _ := project.FloatingIPs(ctx, filter)
+		want, err := env.session.Neutron().FloatingIPs(ctx, filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "floating IPs", func(f floatingips.FloatingIP) string { return f.ID }, got, want)
+	}
+}
+
+func TestProjects_ReadOnceForAllWithinAge(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, "2026.1")
+	env.legacy(us())
+	clk := clocktesting.NewFakePassiveClock(time.Now())
+	projects := observe.NewProjects(env.session.Octavia(), env.session.Neutron(), clk)
+	env.Cloud.RequestLog.Reset()
+	for range 3 {
+		if _, err := projects.Get(t.Context(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all := env.Cloud.RequestLog.Requests(); len(all) != 4 {
+		t.Errorf("%d requests, want 4: %+v", len(all), all)
+	}
+	clk.SetTime(clk.Now().Add(2 * time.Minute))
+	if _, err := projects.Get(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if all := env.Cloud.RequestLog.Requests(); len(all) != 8 {
+		t.Errorf("%d requests when it is too old, want 8", len(all))
+	}
+}

@@ -1,0 +1,119 @@
+package loadbalancer_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
+)
+
+// takeOverAll ensures Services that another controller has served, all at the same time.
+func (env *environment) takeOverAll(services []*v1.Service, nodes []*v1.Node) {
+	env.T.Helper()
+	var all sync.WaitGroup
+	for _, svc := range services {
+		all.Go(func() {
+			status, err := env.engine.Ensure(env.ctx, svc, nodes)
+			if err != nil {
+				env.T.Errorf("%s: %v", svc.Name, err)
+			} else if status.Ingress[0].IP != svc.Status.LoadBalancer.Ingress[0].IP {
+				env.T.Errorf("%s: the address is %v, was %v", svc.Name, status.Ingress, svc.Status.LoadBalancer.Ingress)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// The first start after cloud-provider-openstack: three ports, three members each.
+//
+//proves:120
+func TestAdoption_ReadsEachLoadBalancerAtMostThriceBesideLists(t *testing.T) {
+	t.Parallel()
+	const count = 12
+	for _, c := range []struct {
+		release   string
+		monitored bool
+		reads     int // of each load balancer
+	}{
+		{"zed", false, 2}, {"zed", true, 3}, {"2026.1", false, 2}, {"2026.1", true, 3},
+	} {
+		t.Run(fmt.Sprintf("%s, monitored %v", c.release, c.monitored), func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{
+				simulator: simulator.Options{Release: c.release}, keys: map[string]string{"create-monitor": fmt.Sprint(c.monitored)},
+			})
+			nodes := env.nodes(4)
+			var services []*v1.Service
+			for i := range count {
+				svc := service(fmt.Sprintf("web-%d", i), 3)
+				left := peers("kubernetes", svc)
+				left.monitored = c.monitored
+				env.inherit(left, svc, nodes[:3])
+				services = append(services, svc)
+			}
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+
+			env.takeOverAll(services, nodes[:3])
+
+			env.writes(0)
+			octavia := env.Cloud.RequestLog.Requests(requestlog.Under("/load-balancer"))
+			each := slices.DeleteFunc(slices.Clone(octavia), func(r requestlog.Request) bool { return isList(r) })
+			if lists := len(octavia) - len(each); len(each) != c.reads*count || lists > 4 {
+				t.Errorf("%d reads and %d lists, want %d and at most 4:\n%s", len(each), lists, c.reads*count, printed(octavia))
+			}
+			if network := env.Cloud.RequestLog.Requests(requestlog.Under("/network")); len(network) > 6 {
+				t.Errorf("%d requests to Neutron, want a handful:\n%s", len(network), printed(network))
+			}
+
+			// What was not read then is read before members change, and costs no more.
+			env.Cloud.RequestLog.Reset()
+			env.takeOverAll(services, nodes[:3])
+			if all := env.Cloud.RequestLog.Requests(); len(all) > 0 {
+				t.Errorf("%d requests for what has not changed:\n%s", len(all), printed(all))
+			}
+			env.ensure(services[0], nodes)
+			env.writes(3)
+			env.unchanged(services[0], nodes)
+		})
+	}
+}
+
+// isList reports whether a request is for all objects of the project.
+func isList(r requestlog.Request) bool {
+	path, query, _ := strings.Cut(r.Path, "?")
+	return !strings.Contains(query, "loadbalancer_id=") && !strings.Contains(path, "/members") && !strings.HasSuffix(path, "/status")
+}
+
+// One that was changed since, or has what cloud-provider-openstack does not make, is read as
+// a whole, and brought up to date.
+//
+//proves:120
+func TestAdoption_ReadsAsWholeWhatIsToBeChanged(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(5), service("web", 2)
+	env.inherit(peers("kubernetes", svc), svc, nodes[:2])
+	env.restart()
+	env.ensure(svc, nodes)
+	for _, pool := range env.loadBalancer().Pools {
+		if len(pool.Members) != len(nodes) {
+			t.Errorf("%d members, want %d", len(pool.Members), len(nodes))
+		}
+	}
+	env.unchanged(svc, nodes)
+}
+
+func (i inheritance) monitor() *monitors.CreateOpts {
+	if !i.monitored {
+		return nil
+	}
+	return &monitors.CreateOpts{Type: monitors.TypeTCP, Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
+}
