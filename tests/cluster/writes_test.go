@@ -145,7 +145,7 @@ func (w *crowd) awaitLooks(n int) {
 	w.t.Helper()
 	looks := func() int {
 		return len(w.cloud.RequestLog.Requests(requestlog.Reads(), func(r requestlog.Request) bool {
-			return r.Route == "/load-balancer/v2.0/lbaas/loadbalancers" && strings.Contains(r.Path, "vip_qos_policy_id")
+			return r.Route == "/load-balancer/v2.0/lbaas/loadbalancers" && strings.Contains(r.Path, "vip_qos_policy_id") && !strings.Contains(r.Path, "marker=")
 		}))
 	}
 	before := looks()
