@@ -127,9 +127,10 @@ func (e *Engine) readDuplicates(ctx context.Context, id ownership.Identity, foun
 }
 
 // settleChildren waits for children that are still being made below an ACTIVE load
-// balancer. What is broken, or stays PENDING for ever, the plan brings back.
+// balancer. What is broken, or stays PENDING for ever, the plan brings back. One that was
+// read in brief is returned as it is: it is read as a whole then, which is when to wait.
 func (e *Engine) settleChildren(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
-	if !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
+	if e.Cloud.Observer.Brief || !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
 		return lb, nil
 	}
 	settled, err := e.Cloud.Applier.Settle(ctx, lb)
