@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -27,9 +28,12 @@ func TestSilentNodes_AreListedWithoutEventsAndServicesHaveTheirs(t *testing.T) {
 		}}
 	}
 	events, others := make(chan string, 10), make(chan string, 10)
-	silent.Nodes().Informer().AddEventHandlerWithResyncPeriod(told(events), 0)
-	silent.Services().Informer().AddEventHandlerWithResyncPeriod(told(events), 0)
-	factory.Core().V1().Nodes().Informer().AddEventHandler(told(others)) // as pkg/resync does
+	_, nodes := silent.Nodes().Informer().AddEventHandlerWithResyncPeriod(told(events), 0)
+	_, services := silent.Services().Informer().AddEventHandlerWithResyncPeriod(told(events), 0)
+	_, direct := factory.Core().V1().Nodes().Informer().AddEventHandler(told(others)) // as pkg/resync does
+	if err := errors.Join(nodes, services, direct); err != nil {
+		t.Fatal(err)
+	}
 	factory.Start(t.Context().Done())
 	factory.WaitForCacheSync(t.Context().Done())
 	if name := <-others; name != "node-1" {

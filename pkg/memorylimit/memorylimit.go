@@ -30,11 +30,11 @@ func Of(root fs.FS) (limit int64, file string, err error) {
 		if len(parts) != 3 {
 			continue
 		}
-		top, name := "", ""
-		switch {
-		case parts[1] == "":
+		var top, name string
+		switch parts[1] {
+		case "":
 			top, name = "sys/fs/cgroup", "memory.max"
-		case parts[1] == "memory":
+		case "memory":
 			top, name = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
 		default:
 			continue

@@ -50,8 +50,8 @@ type held struct {
 // holdWorkers are many, so that the waits, which take real time here, are few.
 const holdWorkers = 250
 
-// holdCases are the cases in the order in which they are played.
-var holdCases = []string{caseHold, caseHoldNoop, caseHoldNodeAdd, caseHoldRestart}
+// holdCases returns the cases in the order in which they are played.
+func holdCases() []string { return []string{caseHold, caseHoldNoop, caseHoldNodeAdd, caseHoldRestart} }
 
 // hold measures memory, CPU time and allocations of a controller with many Services. Its
 // cloud works in no time.
@@ -74,7 +74,7 @@ func hold(ctx context.Context, s scale) ([]Row, error) {
 	}
 	var rows []Row
 	err = withChild(ctx, told, func(play func(name string) (held, error)) error {
-		for _, name := range holdCases {
+		for _, name := range holdCases() {
 			cloud.RequestLog.Reset()
 			got, err := play(name)
 			if err != nil {

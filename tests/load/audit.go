@@ -69,7 +69,7 @@ func (a *audit) read() error {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil { // the last line is not whole yet
-			return nil //nolint:nilerr // the end of the file
+			return nil
 		}
 		a.offset += int64(len(line))
 		if resource := auditedResource(line); resource != "" {

@@ -146,7 +146,7 @@ func (s *suite) run(ctx context.Context, names []string, timeout time.Duration, 
 	if err := command.Start(); err != nil {
 		return "", fmt.Errorf("run the tests of %s: %w", s.pkg.path, err)
 	}
-	verdict := ""
+	var verdict string
 	lines := bufio.NewReader(output)
 	for {
 		line, err := lines.ReadString('\n')

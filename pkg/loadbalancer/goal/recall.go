@@ -185,7 +185,7 @@ func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, 
 	if now := e.Store.Get(in.Service.UID).Applied; now != nil {
 		applied = now
 	}
-	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Contents != nil && !(applied.Brief && asksForSubnet) {
+	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Contents != nil && (!applied.Brief || !asksForSubnet) {
 		have.Observed = &model.Observed{LoadBalancer: applied.Contents.Unpack()}
 		have.As, have.Brief = applied.Identity, applied.Brief
 	}
