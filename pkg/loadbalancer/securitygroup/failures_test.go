@@ -33,14 +33,14 @@ func TestGroups_FailWithAnyRequestAndRecover(t *testing.T) {
 			env.Cloud.RequestLog.Reset()
 			env.Cloud.Faults.Add(faults.Rule{Route: "/network/v2.0/**", From: request, Count: 1, Status: http.StatusForbidden})
 			err := env.serve(mode)
-			if len(env.Cloud.RequestLog.Requests()) < request {
+			if env.Cloud.Faults.Hits() == 0 {
 				if err != nil || request < 6 {
 					t.Errorf("%s: %d requests, error %v", mode, request-1, err)
 				}
 				break
 			}
 			if err == nil {
-				t.Errorf("%s: request %d fails, and that is no error: %v", mode, request, env.Cloud.RequestLog.Requests()[request-1].Path)
+				t.Errorf("%s: request %d fails, and that is no error", mode, request)
 			}
 			if err := env.serve(mode); err != nil {
 				t.Errorf("%s: after request %d has failed: %v", mode, request, err)
