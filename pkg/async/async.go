@@ -1,7 +1,7 @@
 // Package async schedules work that waits: an actor for each key that has work
 // (Actors), how long a caller's worker may be held by it (Workers), how many may be at
-// work at the same time (Places), and locks by key (Locks). It knows nothing of what
-// the work is.
+// work at the same time (Places), locks by key (Locks), and reads that callers share
+// (Flight). It knows nothing of what the work is.
 //
 // Who waits for somebody else gives its place away (Yield), so that however many wait,
 // those who could go on do.

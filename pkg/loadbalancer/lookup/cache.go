@@ -7,15 +7,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 )
 
 // cache keeps answers for a while. Errors are not kept.
 type cache[T any] struct {
 	clock clock.PassiveClock
 	age   time.Duration
-	group singleflight.Group
+	reads async.Flight[T]
 	// changes counts what is kept anew and forgotten.
 	changes atomic.Uint64
 
@@ -40,22 +41,13 @@ func (c *cache[T]) get(ctx context.Context, key string, read func(context.Contex
 	if value, ok := c.kept(key); ok {
 		return value, nil
 	}
-	shared := context.WithoutCancel(ctx)
-	answer := c.group.DoChan(key, func() (any, error) {
-		value, err := read(shared, key)
+	return c.reads.Do(ctx, key, func(ctx context.Context) (T, error) {
+		value, err := read(ctx, key)
 		if err == nil {
 			c.keep(key, value)
 		}
 		return value, err
 	})
-	var none T
-	select {
-	case got := <-answer:
-		value, _ := got.Val.(T)
-		return value, got.Err
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
 }
 
 // getMany returns what is kept under many keys, and reads the rest at once.

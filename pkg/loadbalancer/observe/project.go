@@ -10,9 +10,9 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -170,7 +170,7 @@ type Projects struct {
 	octavia ListingOctavia
 	neutron Neutron
 	clock   clock.PassiveClock
-	group   singleflight.Group
+	flight  async.Flight[*Project]
 
 	mu   sync.Mutex
 	last *Project
@@ -190,14 +190,7 @@ func (p *Projects) Get(ctx context.Context, age time.Duration) (*Project, error)
 	if last != nil && p.clock.Since(last.Began) <= age {
 		return last, nil
 	}
-	answer := p.group.DoChan("", func() (any, error) { return p.read(context.WithoutCancel(ctx), age) })
-	select {
-	case got := <-answer:
-		project, _ := got.Val.(*Project)
-		return project, got.Err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return p.flight.Do(ctx, "", func(ctx context.Context) (*Project, error) { return p.read(ctx, age) })
 }
 
 // read reads the load balancers first: their updated_at are not newer than the rest.

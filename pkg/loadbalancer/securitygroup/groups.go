@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
-	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
@@ -64,7 +64,9 @@ type Groups struct {
 	// groups of its own mode only, so those of other modes can only get fewer.
 	others map[string][]neutron.SecurityGroup
 	all    *everything
-	look   singleflight.Group
+
+	readAll   async.Flight[*everything]
+	readNames async.Flight[struct{}] // which fills others
 
 	shared sharedGroup
 	// ports serialises changes of one port: Services come at the same time.

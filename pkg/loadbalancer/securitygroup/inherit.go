@@ -42,14 +42,7 @@ func (g *Groups) lookAtAll(ctx context.Context) (*everything, error) {
 	if last != nil && g.clock.Since(last.began) <= lookAge {
 		return last, nil
 	}
-	answer := g.look.DoChan("all", func() (any, error) { return g.takeLook(context.WithoutCancel(ctx)) })
-	select {
-	case got := <-answer:
-		all, _ := got.Val.(*everything)
-		return all, got.Err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return g.readAll.Do(ctx, "", g.takeLook)
 }
 
 func (g *Groups) takeLook(ctx context.Context) (*everything, error) {

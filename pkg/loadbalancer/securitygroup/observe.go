@@ -174,10 +174,10 @@ func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]neutron.Securit
 	if others != nil {
 		return others, nil
 	}
-	_, err, _ := g.look.Do("names", func() (any, error) {
-		all, err := g.neutron.SecurityGroupNames(context.WithoutCancel(ctx)) // others wait for it too
+	_, err := g.readNames.Do(ctx, "", func(ctx context.Context) (done struct{}, err error) {
+		all, err := g.neutron.SecurityGroupNames(ctx)
 		if err != nil {
-			return nil, err
+			return done, err
 		}
 		byName := map[string][]neutron.SecurityGroup{}
 		for _, group := range all {
@@ -186,7 +186,7 @@ func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]neutron.Securit
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.others = byName
-		return nil, nil
+		return done, nil
 	})
 	g.mu.Lock()
 	defer g.mu.Unlock()

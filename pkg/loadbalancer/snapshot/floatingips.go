@@ -66,14 +66,7 @@ func (r *Reader) FirstFloatingIPs(ctx context.Context) (*FloatingIPs, error) {
 	if first != nil {
 		return first, nil
 	}
-	answer := r.group.DoChan("floating IPs", func() (any, error) { return r.takeFloatingIPs(context.WithoutCancel(ctx)) })
-	select {
-	case got := <-answer:
-		all, _ := got.Val.(*FloatingIPs)
-		return all, got.Err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return r.floatingIPs.Do(ctx, "", r.takeFloatingIPs)
 }
 
 func (r *Reader) takeFloatingIPs(ctx context.Context) (*FloatingIPs, error) {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -127,7 +127,9 @@ type Reader struct {
 	octavia Octavia
 	neutron Neutron
 	clock   clock.PassiveClock
-	group   singleflight.Group
+
+	snapshots   async.Flight[*Snapshot]
+	floatingIPs async.Flight[*FloatingIPs]
 
 	mu               sync.Mutex
 	last             *Snapshot
@@ -147,14 +149,7 @@ func (r *Reader) Snapshot(ctx context.Context, age time.Duration) (*Snapshot, er
 	if last != nil && r.clock.Since(last.Began) <= age {
 		return last, nil
 	}
-	answer := r.group.DoChan("snapshot", func() (any, error) { return r.take(context.WithoutCancel(ctx)) })
-	select {
-	case got := <-answer:
-		snap, _ := got.Val.(*Snapshot)
-		return snap, got.Err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return r.snapshots.Do(ctx, "", r.take)
 }
 
 func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
