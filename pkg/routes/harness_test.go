@@ -20,7 +20,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -32,7 +31,7 @@ import (
 type cloud struct {
 	*testing.T
 	*simulator.Cloud
-	network *neutron.Client
+	network routes.Network
 }
 
 func newCloud(t *testing.T, options simulator.Options) *cloud {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -98,20 +97,6 @@ func TestPairs_AreRestoredWhenRemoved(t *testing.T) {
 	k.settle()
 	if spent := k.spent(); len(spent) != 1 {
 		t.Errorf("the round after costs %q", spent)
-	}
-}
-
-// What another client writes to the port between our read and our write is kept.
-func TestPairs_AreWrittenAgainAfterStaleRevision(t *testing.T) {
-	t.Parallel()
-	k := newCloud(t, simulator.Options{}).cluster("a")
-	k.join("node-1", "10.244.1.0/24")
-	stale := faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/ports/*", Count: 2, Status: http.StatusPreconditionFailed, Worded: true}
-	defer k.Faults.Add(stale)()
-	k.settle()
-	k.wantPairs("node-1", "10.244.1.0/24")
-	if got := count(k.spent(), "PUT ports"); got != 3 {
-		t.Errorf("%d writes, want 3", got)
 	}
 }
 
