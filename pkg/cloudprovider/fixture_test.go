@@ -124,16 +124,21 @@ func publishedService(name string) *v1.Service {
 // started returns a provider as the controller manager has it when its controllers run.
 func started(t *testing.T, e LoadBalancers, objects ...runtime.Object) *Provider {
 	t.Helper()
-	client := fake.NewClientset(append(objects, kubeSystem())...)
-	p := New(t.Context(), Options{
-		Instances:        servers{},
-		Client:           client,
+	return startedWith(t, Options{
+		Client:           fake.NewClientset(append(objects, kubeSystem())...),
 		NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return e, nil },
-		Stop:             func(err error) { t.Errorf("stopped: %v", err) },
 	})
+}
+
+// startedWith returns one with these options, and with servers. Where it stops the process
+// the test fails.
+func startedWith(t *testing.T, options Options) *Provider {
+	t.Helper()
+	options.Instances, options.Stop = servers{}, func(err error) { t.Errorf("stopped: %v", err) }
+	p := New(t.Context(), options)
 	stop := make(chan struct{})
 	p.Initialize(nil, stop)
-	factory := informers.NewSharedInformerFactory(client, 0)
+	factory := informers.NewSharedInformerFactory(options.Client, 0)
 	p.SetInformers(factory)
 	factory.Start(stop)
 	factory.WaitForCacheSync(stop)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/clock"
 
@@ -20,19 +19,9 @@ func TestProvider_RecordsBeforeItsShutdownEnds(t *testing.T) {
 	maps := client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
 	start := func() (*Provider, *records.ConfigMaps) {
 		recorded := records.New(maps, clock.RealClock{})
-		p := New(t.Context(), Options{
-			Client: client, Records: recorded, Stop: func(err error) { t.Errorf("stopped: %v", err) },
+		p := startedWith(t, Options{
+			Client: client, Records: recorded,
 			NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return &engine{}, nil },
-		})
-		stop := make(chan struct{})
-		p.Initialize(nil, stop)
-		factory := informers.NewSharedInformerFactory(client, 0)
-		p.SetInformers(factory)
-		factory.Start(stop)
-		factory.WaitForCacheSync(stop)
-		t.Cleanup(func() {
-			close(stop)
-			factory.Shutdown()
 		})
 		balancer(t, p)
 		return p, recorded

@@ -39,6 +39,45 @@ func start(t *testing.T, change func(*dispatch.Options)) *dispatch.Dispatcher {
 	return d
 }
 
+// handedBack returns a Dispatcher with a round that has gone on by itself, and has ended
+// with a status and an error, or none.
+func handedBack(t *testing.T, operation dispatch.Operation, status *v1.LoadBalancerStatus, result error) *dispatch.Dispatcher {
+	t.Helper()
+	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	began, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	d := start(t, func(o *dispatch.Options) {
+		o.Clock, o.Hold = clk, time.Minute
+		o.Reconcile = func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
+			r.Progress(90 * time.Second)
+			close(began)
+			<-release
+			return status, result
+		}
+	})
+	go func() {
+		_, err := d.Call(t.Context(), dispatch.Request{Operation: operation, Service: service("3")})
+		ended <- err
+	}()
+	<-began
+	var err error
+	for err == nil { // the call waits by a timer of the clock, once it has begun to
+		clk.Step(time.Minute)
+		select {
+		case err = <-ended:
+		case <-time.After(time.Millisecond):
+		}
+	}
+	var retry *api.RetryError
+	if !errors.As(err, &retry) {
+		t.Fatalf("handed back with %v", err)
+	}
+	close(release)
+	for working, unfetched := d.Size(); working != 0 || unfetched != 1; working, unfetched = d.Size() {
+		time.Sleep(time.Millisecond)
+	}
+	return d
+}
+
 func TestCall_BeginsWithTheNewestState(t *testing.T) {
 	t.Parallel()
 	var seen string
@@ -73,46 +112,8 @@ func TestCall_DoesNothingForAServiceThatWantsNoLoadBalancer(t *testing.T) {
 
 func TestCall_HandsItsWorkerBackAndHasTheResultLater(t *testing.T) {
 	t.Parallel()
-	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	release, began := make(chan struct{}), make(chan struct{})
-	d := start(t, func(o *dispatch.Options) {
-		o.Clock, o.Hold = clk, time.Minute
-		o.Reconcile = func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
-			r.Progress(90 * time.Second)
-			close(began)
-			<-release
-			return &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}}, nil
-		}
-	})
-	call := func() (*v1.LoadBalancerStatus, error) {
-		return d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")})
-	}
-	ended := make(chan error)
-	go func() {
-		_, err := call()
-		ended <- err
-	}()
-	<-began
-	var err error
-	for err == nil { // the call waits by a timer of the clock, once it has begun to
-		clk.Step(time.Minute)
-		select {
-		case err = <-ended:
-		case <-time.After(time.Millisecond):
-		}
-	}
-	var retry *api.RetryError
-	if !errors.As(err, &retry) {
-		t.Fatalf("handed back with %v", err)
-	}
-	close(release)
-	for {
-		if working, unfetched := d.Size(); working == 0 && unfetched == 1 {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
-	status, err := call()
+	d := handedBack(t, dispatch.Ensure, &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}}, nil)
+	status, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")})
 	if err != nil || len(status.Ingress) != 1 {
 		t.Errorf("the next call has %v, %v", status, err)
 	}

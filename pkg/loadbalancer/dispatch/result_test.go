@@ -8,52 +8,15 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/cloud-provider/api"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 )
 
-// handedBack returns a Dispatcher with a round that has gone on by itself, and has ended
-// with an error or none.
-func handedBack(t *testing.T, operation dispatch.Operation, result error) *dispatch.Dispatcher {
-	t.Helper()
-	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	release, ended := make(chan struct{}), make(chan error)
-	d := start(t, func(o *dispatch.Options) {
-		o.Clock, o.Hold = clk, time.Minute
-		o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
-			<-release
-			return &v1.LoadBalancerStatus{}, result
-		}
-	})
-	go func() {
-		_, err := d.Call(t.Context(), dispatch.Request{Operation: operation, Service: service("3")})
-		ended <- err
-	}()
-	var err error
-	for err == nil { // the call waits by a timer of the clock, once it has begun to
-		clk.Step(time.Minute)
-		select {
-		case err = <-ended:
-		case <-time.After(time.Millisecond):
-		}
-	}
-	var retry *api.RetryError
-	if !errors.As(err, &retry) {
-		t.Fatalf("handed back with %v", err)
-	}
-	close(release)
-	for _, unfetched := d.Size(); unfetched == 0; _, unfetched = d.Size() {
-		time.Sleep(time.Millisecond)
-	}
-	return d
-}
-
 func TestCall_HasTheErrorOfARoundThatWentOnByItself(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("failed")
-	d := handedBack(t, dispatch.Ensure, failed)
+	d := handedBack(t, dispatch.Ensure, nil, failed)
 	if _, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")}); !errors.Is(err, failed) {
 		t.Errorf("the next call has %v", err)
 	}
@@ -61,14 +24,14 @@ func TestCall_HasTheErrorOfARoundThatWentOnByItself(t *testing.T) {
 
 func TestDeleted_ReportsADeletionThatSucceededOnce(t *testing.T) {
 	t.Parallel()
-	d := handedBack(t, dispatch.Delete, nil)
+	d := handedBack(t, dispatch.Delete, nil, nil)
 	if d.Deleted("another") || !d.Deleted("u") || d.Deleted("u") {
 		t.Error("a deletion is not reported, or twice")
 	}
-	if handedBack(t, dispatch.Delete, errors.New("failed")).Deleted("u") {
+	if handedBack(t, dispatch.Delete, nil, errors.New("failed")).Deleted("u") {
 		t.Error("a deletion that failed is reported")
 	}
-	if handedBack(t, dispatch.Ensure, nil).Deleted("u") {
+	if handedBack(t, dispatch.Ensure, nil, nil).Deleted("u") {
 		t.Error("a round that deleted nothing is reported")
 	}
 }

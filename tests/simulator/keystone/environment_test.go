@@ -1,9 +1,7 @@
 package keystone_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -13,6 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/exchange"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
 
@@ -84,19 +83,7 @@ func (env *environment) caller(token string) (int, keystone.Caller) {
 
 func (env *environment) call(method, path string, body any, headers ...string) (int, []byte, http.Header) {
 	env.t.Helper()
-	encoded, err := json.Marshal(body)
-	must(env.t, err)
-	request, err := http.NewRequestWithContext(env.t.Context(), method, env.server.URL+path, bytes.NewReader(encoded))
-	must(env.t, err)
-	for i := 0; i+1 < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := env.server.Client().Do(request)
-	must(env.t, err)
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	must(env.t, err)
-	return response.StatusCode, text, response.Header
+	return exchange.Send(env.t, env.server.Client(), method, env.server.URL+path, body, headers...)
 }
 
 // failed checks the status and message of an error body.

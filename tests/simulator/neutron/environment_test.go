@@ -1,10 +1,8 @@
 package neutron_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/exchange"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
@@ -95,41 +94,26 @@ func (env *environment) member() *gophercloud.ServiceClient { return env.client(
 // call sends one request as a member of the project and returns the answer.
 func (env *environment) call(method, path string, body any, headers ...string) (int, map[string]any) {
 	env.t.Helper()
-	encoded, err := json.Marshal(body)
-	must(env.t, err)
-	if body == nil {
-		encoded = nil
-	}
-	request, err := http.NewRequestWithContext(env.t.Context(), method, env.server.URL+"/network"+path, bytes.NewReader(encoded))
-	must(env.t, err)
-	request.Header.Set("X-Auth-Token", project+" member")
-	for i := 0; i+1 < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := env.server.Client().Do(request)
-	must(env.t, err)
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	must(env.t, err)
+	status, text := env.send(method, path, body, headers...)
 	answer := map[string]any{}
 	if len(text) > 0 {
 		must(env.t, json.Unmarshal(text, &answer))
 	}
-	return response.StatusCode, answer
+	return status, answer
 }
 
 // text sends a request whose answer is no JSON.
 func (env *environment) text(method, path string) (int, string) {
 	env.t.Helper()
-	request, err := http.NewRequestWithContext(env.t.Context(), method, env.server.URL+"/network"+path, nil)
-	must(env.t, err)
-	request.Header.Set("X-Auth-Token", project+" member")
-	response, err := env.server.Client().Do(request)
-	must(env.t, err)
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	must(env.t, err)
-	return response.StatusCode, string(text)
+	status, text := env.send(method, path, nil)
+	return status, string(text)
+}
+
+func (env *environment) send(method, path string, body any, headers ...string) (int, []byte) {
+	env.t.Helper()
+	headers = append([]string{"X-Auth-Token", project + " member"}, headers...)
+	status, text, _ := exchange.Send(env.t, env.server.Client(), method, env.server.URL+"/network"+path, body, headers...)
+	return status, text
 }
 
 // refused checks that a request is answered with this status and error type.

@@ -2,7 +2,6 @@ package nova_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/exchange"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
@@ -97,20 +97,14 @@ func (env *environment) add(spec nova.ServerSpec) nova.Server {
 // get sends one GET to the compute service with this microversion, if any.
 func (env *environment) get(path, microversion string) (int, map[string]any, http.Header) {
 	env.t.Helper()
-	request, err := http.NewRequestWithContext(env.t.Context(), http.MethodGet, env.url+"/compute"+path, nil)
-	must(env.t, err)
-	request.Header.Set("X-Auth-Token", env.provider.Token())
+	headers := []string{"X-Auth-Token", env.provider.Token()}
 	if microversion != "" {
-		request.Header.Set("OpenStack-API-Version", "compute "+microversion)
+		headers = append(headers, "OpenStack-API-Version", "compute "+microversion)
 	}
-	response, err := env.http.Do(request)
-	must(env.t, err)
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	must(env.t, err)
+	status, text, header := exchange.Send(env.t, env.http, http.MethodGet, env.url+"/compute"+path, nil, headers...)
 	answer := map[string]any{}
 	must(env.t, json.Unmarshal(text, &answer))
-	return response.StatusCode, answer, response.Header
+	return status, answer, header
 }
 
 // names lists the names of the servers that a query finds, in order.

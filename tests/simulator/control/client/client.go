@@ -65,13 +65,15 @@ func (lb LoadBalancer) MembersByStatus() map[string]int {
 
 // Leftover is an object that somebody made and nobody removed.
 type Leftover struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Detail string `json:"detail"`
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	// Detail tells what the name does not: an address, an owner, a description.
+	Detail string `json:"detail,omitempty"`
 }
 
-// Leftovers are all of them, by kind.
+// Leftovers are the objects of a project that belong to neither its servers nor its network.
 type Leftovers struct {
+	// Count of all of them; 0 means that the cloud is clean.
 	Count          int        `json:"count"`
 	LoadBalancers  []Leftover `json:"load_balancers"`
 	FloatingIPs    []Leftover `json:"floating_ips"`
@@ -124,21 +126,27 @@ func (c Cloud) Leftovers(ctx context.Context) (Leftovers, error) {
 	return left, err
 }
 
-// Summary has the totals of a cloud, and what its request log holds.
+// Summary has the totals of a cloud, which cost little however big it is, and what its
+// request log holds.
 type Summary struct {
-	LoadBalancers     int            `json:"load_balancers"`
-	Pending           int            `json:"pending"`
-	Failed            int            `json:"failed"`
-	Listeners         int            `json:"listeners"`
-	Pools             int            `json:"pools"`
-	Members           int            `json:"members"`
+	LoadBalancers int `json:"load_balancers"`
+	// Pending load balancers are in a PENDING state, Failed ones in ERROR.
+	Pending   int `json:"pending"`
+	Failed    int `json:"failed"`
+	Listeners int `json:"listeners"`
+	Pools     int `json:"pools"`
+	Members   int `json:"members"`
+	// PoolsWith is how many pools have a member at each address of the query,
+	// ListenersAllowing how many listeners allow its cidr.
 	PoolsWith         map[string]int `json:"pools_with"`
 	ListenersAllowing int            `json:"listeners_allowing"`
-	Requests          int            `json:"requests"`
-	Writes            int            `json:"writes"`
-	TotalCycles       int            `json:"total_cycles"`
-	RequestBytes      int            `json:"request_bytes"`
-	Bytes             int            `json:"bytes"`
+
+	// Of the request log.
+	Requests     int `json:"requests"`
+	Writes       int `json:"writes"`
+	TotalCycles  int `json:"total_cycles"`
+	RequestBytes int `json:"request_bytes"`
+	Bytes        int `json:"bytes"`
 }
 
 // Summary counts everything, and which pools have members at the addresses and which
