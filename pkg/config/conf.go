@@ -25,7 +25,7 @@ func (l *loader) readConf(content []byte) error {
 	raw := reflect.New(rawType())
 	err := gcfg.ReadStringInto(raw.Interface(), string(content))
 	if fatal := gcfg.FatalOnly(err); fatal != nil {
-		return fmt.Errorf("cloud.conf: syntax error at line:column %w", fatal)
+		return syntaxError(string(content), fatal)
 	}
 	l.warnUnknown(warnings.WarningsOnly(err))
 	for _, s := range sections() {
