@@ -183,7 +183,7 @@ func (a *Actors[Req, Res]) Close() {
 
 // Wait waits for the end of a task, and gives its result. Once back is closed it waits
 // no longer: ended is false, the work goes on by itself, and Left has the result. When
-// the context ends, so does the work, unless somebody else waits for it. Wait must be
+// the context ends, so does the work, unless another caller waits for it. Wait must be
 // called once for each Submit.
 func (t *Task[Req, Res]) Wait(ctx context.Context, back <-chan struct{}) (result Res, ended bool, err error) {
 	select {
@@ -222,8 +222,8 @@ func (t *Task[Req, Res]) leave() bool {
 	}
 }
 
-// abandon ends a task that nobody else waits for. It is false when somebody does, or
-// when the task had not begun and is dropped.
+// abandon ends a task that no other caller waits for. It is false when one does, or when
+// the task had not begun and is dropped.
 func (t *Task[Req, Res]) abandon() bool {
 	a := t.actors
 	a.mu.Lock()

@@ -3,6 +3,6 @@
 // work at the same time (Places), locks by key (Locks), and reads that callers share
 // (Flight). It knows nothing of what the work is.
 //
-// Who waits for somebody else gives its place away (Yield), so that however many wait,
-// those who could go on do.
+// Work that waits gives its place away (Yield), so that however much of it waits, the work
+// that could go on does.
 package async

@@ -157,7 +157,7 @@ func TestActors_EndWorkWithItsLastWaitingCaller(t *testing.T) {
 	if _, _, err := shared.Wait(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	s.let <- nil // somebody else waits for it
+	s.let <- nil // another caller waits for it
 	until(t, "the end", func() bool { return !s.Busy("shared") && !s.Busy("alone") })
 	if len(s.began) > 0 {
 		t.Errorf("%q was begun for nobody", <-s.began)

@@ -20,7 +20,7 @@ type turn struct {
 }
 
 // Lock waits for the lock of a key; the place of the work (see Yield) is given away
-// meanwhile. Waited tells that somebody else had the lock before: what was read before
+// meanwhile. Waited tells that other work had the lock before: what was read before
 // may have changed. The error is the context's.
 func (l *Locks) Lock(ctx context.Context, key string) (unlock func(), waited bool, err error) {
 	t, waited := l.queue(key)

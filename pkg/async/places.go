@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Places bounds how much work is done at the same time. Who waits for somebody else gives
-// its places away meanwhile: see Yield.
+// Places bounds how much work is done at the same time. Work that waits gives its places
+// away meanwhile: see Yield.
 type Places struct {
 	all  int64
 	free *semaphore.Weighted

@@ -54,7 +54,7 @@ func TestFloatingIP_IsReplacedWhenLostBehindHostname(t *testing.T) {
 	}
 }
 
-// One rule, before and after a restart: a floating IP that somebody else puts on the
+// One rule, before and after a restart: a floating IP that another client puts on the
 // VIP of an internal Service is told of, once, and stays.
 //
 //proves:89

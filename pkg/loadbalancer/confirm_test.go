@@ -44,7 +44,7 @@ func (env *environment) slow() {
 	env.T.Cleanup(env.engine.Close)
 }
 
-// ensureMeanwhile ensures a Service, and lets somebody else do something between the
+// ensureMeanwhile ensures a Service, and lets another client do something between the
 // end of the change and the look that finds it done.
 func (env *environment) ensureMeanwhile(svc *v1.Service, nodes []*v1.Node, meanwhile func(*openstack.Session, simoctavia.LoadBalancer) error) {
 	env.T.Helper()
@@ -63,7 +63,7 @@ func (env *environment) ensureMeanwhile(svc *v1.Service, nodes []*v1.Node, meanw
 	env.loadBalancer()
 }
 
-// Parts that somebody else takes away or adds while we wait for our own change are
+// Parts that another client takes away or adds while we wait for our own change are
 // found at its end.
 //
 //proves:89
@@ -85,7 +85,7 @@ func TestDrift_OfPartsDuringOwnChangeIsRepairedAtItsEnd(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Settings that somebody else changes then are found by the first look, and by the next
+// Settings that another client changes then are found by the first look, and by the next
 // process if it comes before.
 //
 //proves:89
@@ -159,7 +159,7 @@ func TestRecord_IsConfirmedWhenDriftPolicyIsOff(t *testing.T) {
 	}
 }
 
-// Nor is anything asked for ever there, when somebody else has changed a load balancer.
+// Nor is anything asked for ever there, when another client has changed a load balancer.
 func TestRecord_IsDroppedAfterOneLookAtForeignChangeWhenPolicyIsOff(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"drift-policy": "off"}})
@@ -242,7 +242,7 @@ func ownChange(t *testing.T, policy string) {
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
-		env.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by somebody else", name) })
+		env.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by another client", name) })
 	}()
 	looks := func() int { return env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) }
 	for looks() < 2 && ctx.Err() == nil {

@@ -164,7 +164,7 @@ func TestFloatingIP_StaysWhenOpenStackRefusesNewAddress(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Between our look and our write, somebody else takes the floating IP. Neutron would
+// Between our look and our write, another client takes the floating IP. Neutron would
 // move it to our port without a word.
 //
 //proves:19

@@ -221,7 +221,7 @@ func TestRefusal_StillRepairsDrift(t *testing.T) {
 }
 
 // The status that comes with the refusal is to be published: clients would go to an
-// address that is somebody else's by then.
+// address that is another's by then.
 func TestRefusal_ReplacesLostFloatingIP(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -244,7 +244,7 @@ func TestRefusal_ReplacesLostFloatingIP(t *testing.T) {
 	env.floatingIPs(2)
 }
 
-// The load balancer of a refused Service that is deleted by somebody else is made anew
+// The load balancer of a refused Service that is deleted by another client is made anew
 // as it was last good, as long as that is known.
 func TestRefusal_RestoresDeletedLoadBalancer(t *testing.T) {
 	t.Parallel()

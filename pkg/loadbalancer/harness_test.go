@@ -280,7 +280,7 @@ func (env *environment) ensure(svc *v1.Service, nodes []*v1.Node) *v1.LoadBalanc
 	return status
 }
 
-// repair waits until the controller notices that somebody else changed the
+// repair waits until the controller notices that another client changed the
 // Service's load balancer, and lets it bring it back.
 func (env *environment) repair(svc *v1.Service, nodes []*v1.Node) {
 	env.T.Helper()
@@ -293,7 +293,7 @@ func (env *environment) repair(svc *v1.Service, nodes []*v1.Node) {
 	svc.Status.LoadBalancer = *status
 }
 
-// notice waits until the controller names the Service as changed by somebody else.
+// notice waits until the controller names the Service as changed by another client.
 func (env *environment) notice(svc *v1.Service) {
 	env.T.Helper()
 	ctx, stop := context.WithCancel(env.ctx)
@@ -402,7 +402,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 func nowTime() metav1.Time { return metav1.Now() }
 
-// foreignListener adds a listener to a load balancer as somebody else would.
+// foreignListener adds a listener to a load balancer as another client would.
 func foreignListener(t *testing.T, env *environment, loadBalancerID string, number int) {
 	t.Helper()
 	session, err := openstack.NewSession(env.ctx, env.Conf.Global, openstack.SessionOptions{})

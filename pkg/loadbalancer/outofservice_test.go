@@ -26,7 +26,7 @@ func (env *environment) memberOf(name string) *octavia.Member {
 	return members[i]
 }
 
-// changeMember changes a member as somebody else would.
+// changeMember changes a member as another client would.
 func (env *environment) changeMember(name string, change func(*pools.CreateMemberOpts)) {
 	env.T.Helper()
 	m := env.memberOf(name)

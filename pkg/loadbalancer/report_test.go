@@ -38,7 +38,7 @@ func (env *environment) poolOf(port int) octavia.Pool {
 	return octavia.Pool{}
 }
 
-// removeMember takes the first member out of the pool of a port, as somebody else would.
+// removeMember takes the first member out of the pool of a port, as another client would.
 func (env *environment) removeMember(port int) {
 	env.T.Helper()
 	pool := env.poolOf(port)
@@ -107,7 +107,7 @@ func TestDrift_IsLeftByEveryCallWhenOnlyReported(t *testing.T) {
 		}
 	}
 	if n := len(env.poolOf(80).Members); n != 2 {
-		t.Errorf("%d members: somebody else's change was taken back", n)
+		t.Errorf("%d members: another's change was taken back", n)
 	}
 	env.Cloud.RequestLog.Reset()
 	env.ensure(svc, nodes)

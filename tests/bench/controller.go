@@ -24,7 +24,7 @@ import (
 type controller struct {
 	session *openstack.Session
 	engine  *loadbalancer.Reconciler
-	// drifted counts the load balancers that it takes for changed by somebody else.
+	// drifted counts the load balancers that it takes for changed by another client.
 	// Nobody changes any.
 	drifted atomic.Int64
 

@@ -171,7 +171,7 @@ func (env *environment) measure(ctx context.Context, name string, s scale, work 
 	row.count(env.cloud.RequestLog.Requests(), env.cloud.RequestLog.TotalCycles())
 	row.RSSMiB, _ = residentMiB()
 	if n := env.controller.drifted.Swap(0); n > 0 {
-		err = errors.Join(err, fmt.Errorf("%d load balancers were taken for changed by somebody else", n))
+		err = errors.Join(err, fmt.Errorf("%d load balancers were taken for changed by another client", n))
 	}
 	if err != nil {
 		row.Error = err.Error()

@@ -19,7 +19,7 @@ import (
 )
 
 // bindAttempts is how often the cloud controller manager gets another port when
-// somebody else took the one that was free.
+// another process took the one that was free.
 const bindAttempts = 10
 
 // probeTimeout bounds one look at its health, or at what it counts.

@@ -30,7 +30,7 @@ type Options struct {
 	Logf func(format string, args ...any)
 }
 
-// bindAttempts is how often the API server gets another port when somebody else
+// bindAttempts is how often the API server gets another port when another process
 // took the one that was free.
 const bindAttempts = 10
 

@@ -83,7 +83,7 @@ func (s *scene) countNodes() int {
 	return len(nodes.Items)
 }
 
-// deletedBehind brings back a load balancer that somebody else deletes, with the
+// deletedBehind brings back a load balancer that another client deletes, with the
 // same address.
 func deletedBehind(s *scene) {
 	web := s.create("web", nil, "node-1")
@@ -103,7 +103,7 @@ func deletedBehind(s *scene) {
 	s.nothingLeft()
 }
 
-// editedBehind repairs what somebody else changes.
+// editedBehind repairs what another client changes.
 func editedBehind(s *scene) {
 	web := s.create("web", nil, "node-1", "node-2", "node-3")
 	web.address()

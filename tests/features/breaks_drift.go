@@ -1,6 +1,6 @@
 package features
 
-// driftBreaks are those of what somebody else changes.
+// driftBreaks are those of what another client changes.
 func driftBreaks() []Break {
 	return []Break{
 		{

@@ -84,7 +84,7 @@ func (c *Cloud) Hold(loadBalancerID, status string, duration time.Duration) (id 
 	return id, nil
 }
 
-// Foreign is somebody else who uses the cloud: an administrator with the API.
+// Foreign is another client of the cloud: an administrator with the API.
 type Foreign struct {
 	// Method and Path of the request, such as PUT and
 	// /load-balancer/v2.0/lbaas/listeners/{id}.
@@ -95,7 +95,7 @@ type Foreign struct {
 	Every time.Duration
 }
 
-// Act lets somebody else send a request, past the request log and the faults. It
+// Act lets another client send a request, past the request log and the faults. It
 // tells the answer of the first time. With Every it is a condition; its ID is
 // empty otherwise.
 func (c *Cloud) Act(actor Foreign) (id string, status int, answer []byte, err error) {
@@ -119,7 +119,7 @@ func (c *Cloud) Act(actor Foreign) (id string, status int, answer []byte, err er
 			}
 		}
 	}()
-	id = c.Faults.Stand(fmt.Sprintf("somebody else sends %s %s every %s", actor.Method, actor.Path, actor.Every), func() {
+	id = c.Faults.Stand(fmt.Sprintf("another client sends %s %s every %s", actor.Method, actor.Path, actor.Every), func() {
 		cancel()
 		<-done
 	})
@@ -129,11 +129,11 @@ func (c *Cloud) Act(actor Foreign) (id string, status int, answer []byte, err er
 func (c *Cloud) sendForeign(ctx context.Context, actor Foreign) (int, []byte, error) {
 	token, err := c.Keystone.IssueToken(c.Admin.UserID, c.Admin.ProjectID)
 	if err != nil {
-		return 0, nil, fmt.Errorf("sign somebody else in: %w", err)
+		return 0, nil, fmt.Errorf("sign another client in: %w", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, actor.Method, actor.Path, bytes.NewReader(actor.Body))
 	if err != nil {
-		return 0, nil, fmt.Errorf("request of somebody else: %w", err)
+		return 0, nil, fmt.Errorf("request of another client: %w", err)
 	}
 	request.RequestURI, request.Host = actor.Path, c.listener.Addr().String()
 	request.Header.Set("X-Auth-Token", token)

@@ -90,7 +90,7 @@ func (d *Detector) confirmDue(ctx context.Context) bool {
 	if len(all) == 0 {
 		return true
 	}
-	look, err := d.options.Snapshots.Snapshot(ctx, 0)
+	snap, err := d.options.Snapshots.Snapshot(ctx, 0)
 	if err != nil {
 		klog.FromContext(ctx).V(2).Info("Cannot look at load balancers that were changed, trying again", "err", err)
 		return false
@@ -100,7 +100,7 @@ func (d *Detector) confirmDue(ctx context.Context) bool {
 		if d.changing(uid, applied) {
 			continue
 		}
-		if d.inspect(ctx, uid, applied, look) != "" {
+		if d.inspect(ctx, uid, applied, snap) != "" {
 			d.options.Store.DropAppliedIf(uid, applied)
 		}
 		done = done && d.options.Store.Get(uid).Applied != applied

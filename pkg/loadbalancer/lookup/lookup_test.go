@@ -279,7 +279,7 @@ func TestFreeVIP_RefusesAddressTakenInSubnet(t *testing.T) {
 	err = env.reader.FreeVIP(t.Context(), at("127.100.7.7"), "spec.loadBalancerIP")
 	env.refused(err, "spec.loadBalancerIP", "127.100.7.7", "in the subnet of the VIP")
 	if text := err.Error(); strings.Contains(text, port.ID) || strings.Contains(text, "somebody's") {
-		t.Errorf("the error tells of somebody else's port: %s", text)
+		t.Errorf("the error tells of another's port: %s", text)
 	}
 	other := env.subnet(env.network("other").ID, env.Cloud.Subnet.CIDR)
 	if err := env.reader.FreeVIP(t.Context(), model.VIP{Address: "127.100.7.7", SubnetID: other.ID}, "spec.loadBalancerIP"); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// treeOf is the status tree of a load balancer with a listener of ours, one of somebody
-// else's, and a pool of somebody else's behind a policy of ours.
+// treeOf is the status tree of a load balancer with a listener of ours, one of
+// another client's, and a pool of another client's behind a policy of ours.
 func treeOf() *octavia.StatusTree {
 	node := func(id string) octavia.NodeStatus {
 		return octavia.NodeStatus{ID: id, Name: "name of " + id, ProvisioningStatus: "ACTIVE"}

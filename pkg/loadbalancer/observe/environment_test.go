@@ -112,7 +112,7 @@ func (env *environment) find(id ownership.Identity, hints observe.Hints) ([]stri
 	return ids, err
 }
 
-// foreignListener adds a listener without a pool, as somebody else would.
+// foreignListener adds a listener without a pool, as another client would.
 func (env *environment) foreignListener(lbID string, port int) string {
 	env.T.Helper()
 	made, err := env.session.Octavia().CreateListener(env.T.Context(), listeners.CreateOpts{

@@ -78,7 +78,7 @@ type Found struct {
 //	its address is published in the Service's status, and its name    adopted from cloud-provider-openstack;
 //	is the Service's, be it under another --cluster-name              two list requests; see adopt
 //
-// Anything else is somebody else's, whatever its name: another cluster of the same
+// Anything else is another's, whatever its name: another cluster of the same
 // name has load balancers of the same names. When the Service's annotation names such
 // a one, the Service shares it: Found.As says so.
 //

@@ -146,7 +146,7 @@ func (o *Observer) askedFloatingIP(ctx context.Context, id ownership.Identity, o
 }
 
 // free gives the first floating IP that the Service can have. It also tells of one that
-// is free, and kept by somebody else.
+// is free, and kept by another owner.
 func (h FloatingIPHints) free(ctx context.Context, id ownership.Identity, found []floatingips.FloatingIP) (free *model.FloatingIP, kept bool, err error) {
 	for _, fip := range found {
 		if fip.PortID != "" && fip.PortID != h.PortID {

@@ -13,7 +13,7 @@ import (
 )
 
 // Outline reads of a load balancer of the Service's own what decides whether it can
-// be deleted as a whole: listeners and pools that are somebody else's. Where every
+// be deleted as a whole: listeners and pools that are another's. Where every
 // one is known to be ours that is no request; else it is a list of listeners, with one
 // of pools if there are any that no listener of ours uses. A model that Outline gives
 // has no members and no monitors. It reads all when there is something foreign.

@@ -162,7 +162,7 @@ func (i Identity) LegacyFloatingIPDescription() string {
 type Claim int
 
 const (
-	// Unclaimed objects carry no UID: somebody else made them, or
+	// Unclaimed objects carry no UID: another client made them, or
 	// cloud-provider-openstack did.
 	Unclaimed Claim = iota
 	// Ours was made for this Service of this cluster.

@@ -8,7 +8,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
 
-// A further load balancer of the Service in which somebody else has something stays, and
+// A further load balancer of the Service in which another client has something stays, and
 // is told; one that holds nothing goes.
 func TestDiff_RetainsDuplicatesWithForeignParts(t *testing.T) {
 	t.Parallel()

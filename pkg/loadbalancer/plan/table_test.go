@@ -57,7 +57,7 @@ func TestDiff_CreatesAttachesOrReleasesFloatingIPs(t *testing.T) {
 	}{
 		{"none wanted, none there", nil, nil, nil, nil, nil},
 		{"none wanted, ours there", nil, ours(x), nil, []string{"floating IP " + x + ": delete"}, []string{"floating IP " + x + ": disassociate"}},
-		{"none wanted, another's there", nil, others(x), nil, nil, nil}, // somebody else put it there
+		{"none wanted, another's there", nil, others(x), nil, nil, nil}, // another client put it there
 		{"none wanted, ours unattached", nil, nil, unattached(ours(y)), []string{"floating IP " + y + ": delete"}, nil},
 		{"none wanted, another's unattached", nil, nil, unattached(others(y)), nil, nil},
 		{"any wanted, none there", whichever, nil, nil, []string{"floating IP: create on network public"}, []string{"floating IP: create on network public"}},
@@ -138,7 +138,7 @@ func TestDiff_CreatesAttachesOrReleasesFloatingIPs(t *testing.T) {
 }
 
 // A floating IP that the Service had asked for and published goes off the VIP when it
-// wants none any more; one that somebody else put there stays.
+// wants none any more; one that another client put there stays.
 func TestDiff_DisassociatesOnlyRequestedFloatingIP(t *testing.T) {
 	t.Parallel()
 	const asked, foreign = "203.0.113.1", "203.0.113.2"
@@ -151,7 +151,7 @@ func TestDiff_DisassociatesOnlyRequestedFloatingIP(t *testing.T) {
 			t.Error(diff)
 		}
 		if told := plan.ForeignFloatingIP(desired, observed.LoadBalancer, opts); (told != nil) != (address == foreign) {
-			t.Errorf("%s: the one that somebody else put there is %+v", address, told)
+			t.Errorf("%s: the one that another client put there is %+v", address, told)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Drifted looks at the rules and the ports of the project, with one request each,
-// and tells what somebody else has changed, by the UID of a Service that is to be
+// and tells what another client has changed, by the UID of a Service that is to be
 // looked at again. A Service that is worked on is left to that.
 func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 	before := g.atRest()
@@ -16,7 +16,7 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 		return nil, nil
 	}
 	sharedID, sharedPorts := g.shared.snapshot()
-	look, err := g.lookAround(ctx)
+	around, err := g.readAround(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -28,12 +28,12 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 		if g.mode == Shared {
 			s = &State{GroupID: s.GroupID, Rules: s.Rules}
 		}
-		if why := look.differs(s, g.mode == PerService); why != "" {
+		if why := around.differs(s, g.mode == PerService); why != "" {
 			found[uid] = why
 			g.Forget(uid)
 		}
 	}
-	if uid, why := g.sharedDrifted(look, sharedID, sharedPorts, before); why != "" {
+	if uid, why := g.sharedDrifted(around, sharedID, sharedPorts, before); why != "" {
 		found[uid] = why
 	}
 	return found, nil
@@ -41,14 +41,14 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 
 // sharedDrifted reports whether ports have lost the shared group: any Service brings
 // it back to all of them.
-func (g *Groups) sharedDrifted(look *surroundings, id string, ports []string, before map[string]*State) (uid, why string) {
+func (g *Groups) sharedDrifted(around *surroundings, id string, ports []string, before map[string]*State) (uid, why string) {
 	if g.mode != Shared || id == "" {
 		return "", ""
 	}
 	now, still := g.shared.snapshot()
 	lost := slices.ContainsFunc(ports, func(port string) bool {
 		_, there := slices.BinarySearch(still, port)
-		return now == id && there && look.lost(port, id)
+		return now == id && there && around.lost(port, id)
 	})
 	if !lost {
 		return "", ""
@@ -69,7 +69,7 @@ type surroundings struct {
 	ports map[string]neutron.Port
 }
 
-func (g *Groups) lookAround(ctx context.Context) (*surroundings, error) {
+func (g *Groups) readAround(ctx context.Context) (*surroundings, error) {
 	rules, err := g.neutron.SecurityGroupRuleIDs(ctx)
 	if err != nil {
 		return nil, err
@@ -78,11 +78,11 @@ func (g *Groups) lookAround(ctx context.Context) (*surroundings, error) {
 	if err != nil {
 		return nil, err
 	}
-	look := &surroundings{rules: rules, ports: make(map[string]neutron.Port, len(ports))}
+	around := &surroundings{rules: rules, ports: make(map[string]neutron.Port, len(ports))}
 	for _, port := range ports {
-		look.ports[port.ID] = port
+		around.ports[port.ID] = port
 	}
-	return look, nil
+	return around, nil
 }
 
 // lost tells that a port which is there does not use a group.

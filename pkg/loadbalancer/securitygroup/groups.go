@@ -63,10 +63,10 @@ type Groups struct {
 	// others are the names of all groups when this process first looked. It makes
 	// groups of its own mode only, so those of other modes can only get fewer.
 	others map[string][]neutron.SecurityGroup
-	all    *everything
+	last   *snapshot
 
-	readAll   async.Flight[*everything]
-	readNames async.Flight[struct{}] // which fills others
+	snapshots async.Flight[*snapshot]
+	names     async.Flight[struct{}] // what it reads is in others
 
 	shared sharedGroup
 	// ports serialises changes of one port: Services come at the same time.
@@ -203,6 +203,6 @@ func (g *Groups) stripe(portID string) *sync.Mutex {
 	return &g.ports[h.Sum32()%uint32(len(g.ports))]
 }
 
-// lookAge is how old a list of the shared group's rules may be for Services that
-// come one after another: they share it.
-const lookAge = time.Minute
+// snapshotAge is how old a snapshot, or a list of the shared group's rules, may be for
+// Services that come one after another: they share it.
+const snapshotAge = time.Minute

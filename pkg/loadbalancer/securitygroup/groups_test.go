@@ -121,7 +121,7 @@ func (env *environment) open(mode, service string, nodePort int) {
 	}
 }
 
-// group makes a group of somebody else's.
+// group makes a group of another's.
 func (env *environment) group(name string) string {
 	env.T.Helper()
 	group, err := env.Cloud.Neutron.CreateSecurityGroup(simneutron.SecurityGroupSpec{ProjectID: env.Cloud.Account.ProjectID, Name: name})
@@ -138,7 +138,7 @@ func (env *environment) ports() []simneutron.Port {
 	})
 }
 
-// set returns a port these groups, as somebody else.
+// set returns a port these groups, as another client.
 func (env *environment) set(port simneutron.Port, groups ...string) {
 	env.T.Helper()
 	if _, err := env.Cloud.Neutron.UpdatePort(port.ID, simneutron.PortUpdate{SecurityGroups: &groups}); err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// everything is all security groups and who uses them, at one moment: a process that
-// starts meets all Services at once, and takes two requests for it.
-type everything struct {
+// snapshot is all security groups and who uses them, at one moment: a process that starts
+// meets all Services at once, and takes two requests for it.
+type snapshot struct {
 	began  time.Time
 	groups map[string][]neutron.SecurityGroup // by name
 	ports  map[string][]string                // IDs by group
@@ -19,7 +19,7 @@ type everything struct {
 
 // inherited returns what there is for a Service that this process has not worked on.
 func (g *Groups) inherited(ctx context.Context, id ownership.Identity) (*State, error) {
-	all, err := g.lookAtAll(ctx)
+	all, err := g.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -34,19 +34,19 @@ func (g *Groups) inherited(ctx context.Context, id ownership.Identity) (*State, 
 	return s, nil
 }
 
-// lookAtAll takes a look, or gives one that is not too old.
-func (g *Groups) lookAtAll(ctx context.Context) (*everything, error) {
+// snapshot returns one that is not too old, taking it if need be.
+func (g *Groups) snapshot(ctx context.Context) (*snapshot, error) {
 	g.mu.Lock()
-	last := g.all
+	last := g.last
 	g.mu.Unlock()
-	if last != nil && g.clock.Since(last.began) <= lookAge {
+	if last != nil && g.clock.Since(last.began) <= snapshotAge {
 		return last, nil
 	}
-	return g.readAll.Do(ctx, "", g.takeLook)
+	return g.snapshots.Do(ctx, "", g.takeSnapshot)
 }
 
-func (g *Groups) takeLook(ctx context.Context) (*everything, error) {
-	all := &everything{began: g.clock.Now(), groups: map[string][]neutron.SecurityGroup{}, ports: map[string][]string{}}
+func (g *Groups) takeSnapshot(ctx context.Context) (*snapshot, error) {
+	all := &snapshot{began: g.clock.Now(), groups: map[string][]neutron.SecurityGroup{}, ports: map[string][]string{}}
 	groups, err := g.neutron.AllSecurityGroups(ctx)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (g *Groups) takeLook(ctx context.Context) (*everything, error) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.all = all
+	g.last = all
 	if g.others == nil {
 		g.others = names
 	}

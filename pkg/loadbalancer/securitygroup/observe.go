@@ -18,7 +18,7 @@ func (g *Groups) observe(ctx context.Context, r Request) (*State, error) {
 			return nil, err
 		}
 		if id, _ := g.shared.snapshot(); s != nil && s.GroupID != id {
-			s = nil // somebody else has deleted the group that it was in
+			s = nil // another client has deleted the group that it was in
 		}
 	}
 	if s == nil {
@@ -117,7 +117,7 @@ func ingress(group neutron.SecurityGroup) int {
 
 // leftovers adds what an earlier process has made in another mode.
 func (g *Groups) leftovers(ctx context.Context, id ownership.Identity, s *State) error {
-	others, err := g.lookAtOthers(ctx)
+	others, err := g.readOthers(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,16 +165,16 @@ func (g *Groups) inUse(ctx context.Context, groupID string) (bool, error) {
 	}), err
 }
 
-// lookAtOthers returns all groups of the project by name, as they were when this
+// readOthers returns all groups of the project by name, as they were when this
 // process first looked, less what it has deleted.
-func (g *Groups) lookAtOthers(ctx context.Context) (map[string][]neutron.SecurityGroup, error) {
+func (g *Groups) readOthers(ctx context.Context) (map[string][]neutron.SecurityGroup, error) {
 	g.mu.Lock()
 	others := g.others
 	g.mu.Unlock()
 	if others != nil {
 		return others, nil
 	}
-	_, err := g.readNames.Do(ctx, "", func(ctx context.Context) (done struct{}, err error) {
+	_, err := g.names.Do(ctx, "", func(ctx context.Context) (done struct{}, err error) {
 		all, err := g.neutron.SecurityGroupNames(ctx)
 		if err != nil {
 			return done, err

@@ -109,7 +109,7 @@ func with(sorted []string, id string, member bool) []string {
 func (s *sharedGroup) take(description string, now time.Time) ([]Held, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rules == nil || now.Sub(s.read) > lookAge {
+	if s.rules == nil || now.Sub(s.read) > snapshotAge {
 		s.rules = nil
 		return nil, false
 	}

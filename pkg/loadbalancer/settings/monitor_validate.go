@@ -42,7 +42,7 @@ func (s Settings) validateMonitors(drv driver.Driver) field.ErrorList {
 }
 
 // validateMonitorPort refuses to ask ports of the nodes that are not the Service's: what
-// listens there is somebody else's, and with managed security groups the port would be
+// listens there is another's, and with managed security groups the port would be
 // opened for it.
 func (s Settings) validateMonitorPort() field.ErrorList {
 	m, own := s.Monitor, []int{s.Traffic.HealthCheckNodePort}

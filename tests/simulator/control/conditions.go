@@ -93,7 +93,7 @@ func (c *control) begin(wanted condition) (id string, err error) {
 	})
 }
 
-// actForeign lets somebody else send a request.
+// actForeign lets another client send a request.
 func (c *control) actForeign(wanted condition) (answer, error) {
 	every, err := wanted.Every.parse("every", false)
 	if err != nil {

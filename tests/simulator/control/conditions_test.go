@@ -82,7 +82,7 @@ func TestConditions_DeleteFloatingIPAsForeignClient(t *testing.T) {
 		t.Errorf("answered %+v, left %+v", made, cloud.Neutron.FloatingIPs())
 	}
 	if total := cloud.RequestLog.Total().Count; total != 0 {
-		t.Errorf("the request log counts %d requests of somebody else", total)
+		t.Errorf("the request log counts %d requests of another client", total)
 	}
 }
 

@@ -130,7 +130,7 @@ func checkStatus(wanted string) error {
 	return nil
 }
 
-// deleteLoadBalancer plays somebody else who deletes a load balancer.
+// deleteLoadBalancer plays another client that deletes a load balancer.
 func (c *control) deleteLoadBalancer(r *http.Request) (answer, error) {
 	return done(c.parts.Octavia.Remove(r.PathValue("id")))
 }

@@ -135,7 +135,7 @@ func TestSignIn_ActsForTrustorByTrust(t *testing.T) {
 		t.Errorf("without impersonation the caller is %+v", caller)
 	}
 	if _, err := signIn(env.user, trust.ID); !gophercloud.ResponseCodeIs(err, http.StatusForbidden) {
-		t.Errorf("somebody else's trust answered %v", err)
+		t.Errorf("another user's trust answered %v", err)
 	}
 	for _, id := range []string{"nope", expired.ID} {
 		if _, err := signIn(trustee, id); !gophercloud.ResponseCodeIs(err, http.StatusUnauthorized) {

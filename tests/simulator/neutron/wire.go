@@ -206,7 +206,7 @@ func matchRevision(c *call, current standard) error {
 	}
 	number, ok := strings.CutPrefix(header, "revision_number=")
 	if !ok {
-		return nil // any other condition is for somebody else
+		return nil // any other condition says nothing of a revision
 	}
 	wanted, err := strconv.Atoi(number)
 	if err != nil {

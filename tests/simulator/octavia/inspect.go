@@ -133,7 +133,7 @@ func (o *Octavia) SetMemberOperatingStatus(memberID, status string) error {
 }
 
 // Remove makes a load balancer vanish at once with its children and VIP port,
-// as when somebody else deleted it.
+// as when another client deleted it.
 func (o *Octavia) Remove(loadBalancerID string) error {
 	return o.change(loadBalancerID, o.remove)
 }

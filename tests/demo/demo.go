@@ -25,7 +25,7 @@ const stopGrace = 15 * time.Second
 // logLines is how much of its log a process shows when the demo fails.
 const logLines = 40
 
-// demo is the world of the demo, which grows from step to step.
+// demo is what a run of the demo has built, started and measured so far.
 type demo struct {
 	options options
 	out     *narrator
