@@ -26,6 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -98,6 +99,9 @@ type environmentOptions struct {
 	clock clock.WithTicker
 	// newest is what the informers have.
 	newest func(*v1.Service) (*v1.Service, []*v1.Node)
+	// limits and metrics are those of the controller's session.
+	limits  limiter.Limits
+	metrics *transport.Metrics
 }
 
 // fastDelays let every change take a moment, so that waiting is really done.
@@ -164,7 +168,8 @@ func (env *environment) coldController() *loadbalancer.Reconciler {
 func (env *environment) newController(cluster string) (*loadbalancer.Reconciler, *record.FakeRecorder, *openstack.Session) {
 	env.T.Helper()
 	session := env.SignIn(openstack.SessionOptions{
-		Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
+		Retry:  transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond},
+		Limits: env.options.limits, Metrics: env.options.metrics,
 	})
 	recorder := record.NewFakeRecorder(1000)
 	counted := &sync.Map{}
