@@ -3,7 +3,6 @@ package goal
 import (
 	"context"
 	"slices"
-	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,7 +60,7 @@ func (e *Engine) knownFloatingIPs(ctx context.Context, svc *v1.Service, as owner
 		return nil, false, err
 	}
 	found := e.Store.RetainedFloatingIPs(types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name})
-	head, _, _ := strings.Cut(as.FloatingIPDescription(), " (uid ")
+	head, _ := ownership.CutProof(as.FloatingIPDescription())
 	for _, fip := range first.Saying(as.ServiceUID, head, as.LegacyFloatingIPDescription()) {
 		legacy := fip.Description == as.LegacyFloatingIPDescription() && slices.Contains(published, fip.Address)
 		if as.OwnsFloatingIP(fip.Description) || as.KeptFloatingIP(fip.Description) || legacy {

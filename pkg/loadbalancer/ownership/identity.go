@@ -89,15 +89,31 @@ func (i Identity) describe(head, proof string) string {
 	return cut(head + service[:min(room, len(service))] + tail)
 }
 
+// proofHead is what a proof begins with.
+const proofHead = " (uid "
+
 // proof is the part of a description that nobody else's has. The UID of the
 // Service never gives way; that of the cluster does to a very long name of the
 // cluster.
 func (i Identity) proof(head string) string {
-	full := " (uid " + i.ServiceUID + " in " + i.ClusterID + ")"
+	full := proofHead + i.ServiceUID + " in " + i.ClusterID + ")"
 	if i.ClusterID == "" || len(head+full+fromCluster+i.ClusterName) > maxLength {
-		return " (uid " + i.ServiceUID + ")"
+		return proofHead + i.ServiceUID + ")"
 	}
 	return full
+}
+
+// CutProof returns what stands in a description before the proof of an owner, and the UID of
+// the Service in each proof that there is. Of a description without any it returns all.
+func CutProof(description string) (head string, serviceUIDs []string) {
+	head, rest, proven := strings.Cut(description, proofHead)
+	for proven {
+		proof, _, _ := strings.Cut(rest, ")")
+		uid, _, _ := strings.Cut(proof, " ")
+		serviceUIDs = append(serviceUIDs, uid)
+		_, rest, proven = strings.Cut(rest, proofHead)
+	}
+	return head, serviceUIDs
 }
 
 // OwnsFloatingIP reports whether a floating IP with this description was made for
@@ -119,7 +135,7 @@ func (i Identity) owns(proof *regexp.Regexp, description string) bool {
 // of one name cannot be there at a time. Exactly that name: one that was cut is no
 // proof.
 func (i Identity) KeptFloatingIP(description string) bool {
-	if !strings.Contains(description, i.ClusterID) || !strings.Contains(description, " "+i.Namespace+"/"+i.Service+" (uid ") {
+	if !strings.Contains(description, i.ClusterID) || !strings.Contains(description, " "+i.Namespace+"/"+i.Service+proofHead) {
 		return false
 	}
 	match := floatingIPProof.FindStringSubmatch(description)

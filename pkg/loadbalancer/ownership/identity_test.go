@@ -220,6 +220,28 @@ func TestClaim_FollowsDescriptionWithoutTags(t *testing.T) {
 	}
 }
 
+func TestCutProof_SeparatesOwnersFromWhatStandsBefore(t *testing.T) {
+	t.Parallel()
+	id := web()
+	for description, want := range map[string]struct {
+		head string
+		uids []string
+	}{
+		id.FloatingIPDescription(): {"Floating IP for Kubernetes external service default/web-1", []string{serviceUID}},
+		with(func(id *ownership.Identity) { id.ClusterID = "" }).FloatingIPDescription(): {
+			"Floating IP for Kubernetes external service default/web-1", []string{serviceUID},
+		},
+		id.LegacyFloatingIPDescription(): {id.LegacyFloatingIPDescription(), nil},
+		"":                               {"", nil},
+		"mine (uid a in c) (uid b)":      {"mine", []string{"a", "b"}},
+		"mine (uid ":                     {"mine", []string{""}},
+	} {
+		if head, uids := ownership.CutProof(description); head != want.head || !slices.Equal(uids, want.uids) {
+			t.Errorf("%q: %q, %q, want %q, %q", description, head, uids, want.head, want.uids)
+		}
+	}
+}
+
 func TestOwnsFloatingIP_NeedsProofInDescription(t *testing.T) {
 	t.Parallel()
 	describe := func(proof string) string {

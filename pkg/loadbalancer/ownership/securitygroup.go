@@ -60,7 +60,7 @@ const ruleHead = "LoadBalancer Service "
 // RuleDescription returns the description of the Service's rules in the shared group,
 // by which they are found: rules have no names and no tags at their creation.
 func (i Identity) RuleDescription() string {
-	return cut(ruleHead + i.Namespace + "/" + i.Service + " (uid " + i.ServiceUID + ")")
+	return cut(ruleHead + i.Namespace + "/" + i.Service + proofHead + i.ServiceUID + ")")
 }
 
 // CommonRuleDescription is that of rules in the shared group that several Services

@@ -2,8 +2,9 @@ package snapshot
 
 import (
 	"context"
-	"strings"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 )
 
 // FloatingIPs are floating IPs, to be found by what their descriptions say.
@@ -38,23 +39,13 @@ func (f *FloatingIPs) Saying(given ...string) []FloatingIP {
 	return found
 }
 
-// proof is what the proof of an owner begins with in a description: see package ownership.
-const proof = " (uid "
-
-// words returns what a floating IP of a description is found by, each once.
+// words returns what a floating IP of a description is found by.
 func words(description string) []string {
-	head, rest, owned := strings.Cut(description, proof)
-	found := []string{description}
-	if owned {
-		found = append(found, head)
+	head, owners := ownership.CutProof(description)
+	if len(owners) == 0 {
+		return []string{description}
 	}
-	for owned {
-		uid, _, _ := strings.Cut(rest, ")")
-		uid, _, _ = strings.Cut(uid, " ")
-		found = append(found, uid)
-		_, rest, owned = strings.Cut(rest, proof)
-	}
-	return found
+	return append(owners, description, head)
 }
 
 // FirstFloatingIPs returns the floating IPs that there were at the first snapshot of this
