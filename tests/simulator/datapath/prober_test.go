@@ -84,6 +84,10 @@ func TestMonitor_DirectsTraffic(t *testing.T) {
 	wantStatus(t, source, "b", StatusError)
 	wantStatus(t, source, "a", StatusOnline)
 	open(t, vip(lb))
+	three := func() string {
+		return strings.Join([]string{answering(vip(lb)), answering(vip(lb)), answering(vip(lb))}, " ")
+	}
+	becomes(t, "traffic", "a a a", three) // the data path hears of a status after the API shows it
 	for range 6 {
 		if got := answering(vip(lb)); got != "a" {
 			t.Fatalf("connection got %s, want a, the healthy member", got)
@@ -93,9 +97,7 @@ func TestMonitor_DirectsTraffic(t *testing.T) {
 	healthB.code.Store(http.StatusOK)
 	wantStatus(t, source, "a", StatusError)
 	wantStatus(t, source, "b", StatusOnline)
-	becomes(t, "traffic", "b b b", func() string {
-		return strings.Join([]string{answering(vip(lb)), answering(vip(lb)), answering(vip(lb))}, " ")
-	})
+	becomes(t, "traffic", "b b b", three)
 }
 
 func TestMonitor_SendsConfiguredHTTPRequest(t *testing.T) {
