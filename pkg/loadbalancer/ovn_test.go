@@ -1,7 +1,6 @@
 package loadbalancer_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -165,37 +164,6 @@ func TestOVN_OfZedMonitorsStillSeeAfterPortIsGone(t *testing.T) {
 		if got := pool.Members[0].OperatingStatus; got != simoctavia.Error {
 			t.Errorf("member of %s is %s", pool.Name, got)
 		}
-	}
-}
-
-func TestOVN_OfZedRecoversWhenChangeOfMonitorsFails(t *testing.T) {
-	t.Parallel()
-	env := ovnOfZed(t)
-	env.stuckSoon()
-	nodes, svc := env.nodes(2), service("web", 2)
-	env.ensure(svc, nodes)
-	svc.Annotations[annotation.Monitor] = "false"
-	env.ensure(svc, nodes)
-	for _, last := range []struct {
-		method, route string
-		from          int
-	}{
-		{http.MethodPost, "healthmonitors", 2}, {http.MethodPut, "pools/*", 1}, {http.MethodPut, "pools/*", 2},
-	} {
-		fault := faultOn(last.method, "/load-balancer/v2.0/lbaas/"+last.route, http.StatusForbidden)
-		fault.From = last.from
-		env.Cloud.Faults.Add(fault)
-		svc.Annotations[annotation.Monitor] = "true"
-		if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
-			t.Errorf("no crash at %s %s", last.method, last.route)
-		}
-		env.Cloud.Faults.Clear()
-		env.restart()
-		env.ensure(svc, nodes)
-		env.sound(2)
-		svc.Annotations[annotation.Monitor] = "false"
-		env.ensure(svc, nodes)
-		env.sound(0)
 	}
 }
 

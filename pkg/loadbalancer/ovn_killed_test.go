@@ -1,0 +1,137 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// interruption is a way in which a request ends what a controller does. It reports whether
+// there was a request of that number.
+type interruption func(env *environment, request int, call func(context.Context) error) bool
+
+func interruptions() map[string]interruption {
+	return map[string]interruption{
+		"killed before": func(env *environment, n int, call func(context.Context) error) bool {
+			return env.lastRequest(n, false, call)
+		},
+		"killed after": func(env *environment, n int, call func(context.Context) error) bool {
+			return env.lastRequest(n, true, call)
+		},
+		"refused": (*environment).refusedRequest,
+	}
+}
+
+// hastyOVN is ovnOfZed, but for its changes and the looks at them, which take next to no time.
+func hastyOVN(t *testing.T) *environment {
+	t.Helper()
+	soon := simoctavia.Delays{Create: time.Millisecond, Update: time.Millisecond, Delete: time.Millisecond, Children: time.Millisecond}
+	env := newEnvironment(t, environmentOptions{
+		simulator: simulator.Options{Release: "zed", Delays: map[string]simoctavia.Delays{simoctavia.ProviderOVN: soon}},
+		keys:      map[string]string{"lb-provider": "ovn", "create-monitor": "true"},
+	})
+	look := driver.PollInterval{First: time.Millisecond, Step: time.Millisecond, Cap: 2 * time.Millisecond}
+	env.timing.Create, env.timing.Update, env.timing.Delete, env.timing.ChildInterval = look, look, look, time.Millisecond
+	env.timing.ChildTimeout = 50 * time.Millisecond // what a slow machine takes for stuck in vain is made once more
+	env.restart()
+	return env
+}
+
+// refusedRequest refuses the n-th request of a call, which is an error of the call, and no other.
+func (env *environment) refusedRequest(n int, call func(context.Context) error) bool {
+	env.T.Helper()
+	remove := env.Cloud.Faults.Add(faults.Rule{Route: "/**", From: n, Count: 1, Status: http.StatusForbidden})
+	err := call(env.ctx)
+	refused := env.Cloud.Faults.Hits() > 0
+	remove()
+	if !refused && err != nil {
+		env.T.Fatalf("with %d requests: %v", n-1, err)
+	}
+	env.restart()
+	return refused
+}
+
+// Every request of a creation, and of a change of what ovn of Zed gets wrong, is in turn
+// the last one of a controller, or refused. Another one finishes it.
+func TestOVN_OfZedRecoversFromCrashAtAnyRequest(t *testing.T) {
+	t.Parallel()
+	monitored := func(svc *v1.Service, on bool) { svc.Annotations[annotation.Monitor] = strconv.FormatBool(on) }
+	for what, test := range map[string]struct {
+		// prepare is what comes before each of the interrupted changes.
+		prepare func(*environment, *v1.Service, []*v1.Node)
+		changes []func(*v1.Service)
+	}{
+		"creation": {(*environment).gone, []func(*v1.Service){func(*v1.Service) {}}},
+		"monitors": {(*environment).there, []func(*v1.Service){
+			func(svc *v1.Service) { monitored(svc, false) }, func(svc *v1.Service) { monitored(svc, true) },
+		}},
+		"port": {(*environment).there, []func(*v1.Service){
+			func(svc *v1.Service) { svc.Spec.Ports[0] = port(v1.ProtocolTCP, 8000+int(svc.Spec.Ports[0].Port+1)%2) },
+		}},
+	} {
+		for how, interrupted := range interruptions() {
+			t.Run(what+" "+how, func(t *testing.T) {
+				t.Parallel()
+				env := hastyOVN(t)
+				nodes, svc := env.nodes(2), service("web", 2)
+				request := 1
+				for more := true; more; request++ {
+					more = false
+					for _, change := range test.changes {
+						test.prepare(env, svc, nodes)
+						change(svc)
+						more = interrupted(env, request, env.ensuring(svc, nodes)) || more
+						env.ensure(svc, nodes)
+						env.whole(svc)
+						env.unchanged(svc, nodes)
+					}
+					if t.Failed() || request > 100 {
+						t.Fatalf("after request %d", request)
+					}
+				}
+				if request < 12 {
+					t.Errorf("only %d requests", request-2)
+				}
+			})
+		}
+	}
+}
+
+// gone lets a Service be deleted.
+func (env *environment) gone(svc *v1.Service, _ []*v1.Node) {
+	env.T.Helper()
+	env.delete(svc)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
+	svc.Status = v1.ServiceStatus{}
+}
+
+// there lets a Service have what it asks for.
+func (env *environment) there(svc *v1.Service, nodes []*v1.Node) {
+	env.T.Helper()
+	env.ensure(svc, nodes)
+}
+
+// whole fails unless the Service has all that it asks for, once.
+func (env *environment) whole(svc *v1.Service) {
+	env.T.Helper()
+	monitors := len(svc.Spec.Ports)
+	if svc.Annotations[annotation.Monitor] == "false" {
+		monitors = 0
+	}
+	env.sound(monitors)
+	if lb := env.loadBalancer(); len(lb.Listeners) != len(svc.Spec.Ports) || len(lb.Pools) != len(svc.Spec.Ports) {
+		env.T.Errorf("%d listeners and %d pools", len(lb.Listeners), len(lb.Pools))
+	}
+	env.floatingIPs(1)
+}
