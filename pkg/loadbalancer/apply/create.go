@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -55,7 +56,8 @@ func (r *run) sendCreation(ctx context.Context, s packedCreation) (made *model.P
 
 // withSent adds to the answer of a creation what it lacks of what was asked for: members,
 // which are not read of it, and monitors, which Octavia before 14.0 makes but leaves out.
-// The status tree has their IDs, and shows whether they are all there.
+// The status tree has their IDs, and shows whether they are all there. Made becomes what is
+// returned, wanted stays as it is.
 func withSent(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 	for i := range made.Listeners {
 		pool := &made.Listeners[i].Pool
@@ -64,7 +66,7 @@ func withSent(made, wanted *model.LoadBalancer) *model.LoadBalancer {
 			continue
 		}
 		pool.PersistenceTimeout = l.Pool.PersistenceTimeout // the client's library does not read it
-		pool.Members = l.Pool.Members
+		pool.Members = slices.Clone(l.Pool.Members)
 		for j := range pool.Members {
 			pool.Members[j].Status = model.Status{Provisioning: pool.Status.Provisioning}
 		}

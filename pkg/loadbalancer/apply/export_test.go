@@ -1,9 +1,10 @@
 package apply
 
-// What tests of the limits need.
+// What tests of the limits, and of what a creation is taken to have made, need.
 var (
 	Shrink      = shrinkLoadBalancer
 	Size        = size
+	WithSent    = withSent
 	MembersOpts = membersOpts
 	CreateOpts  = loadBalancerOpts
 )
