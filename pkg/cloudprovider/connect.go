@@ -58,7 +58,7 @@ type Connection struct {
 	// Metrics and APIMetrics; nil: none are kept.
 	Metrics    *Metrics
 	APIMetrics *transport.Metrics
-	Clock      clock.WithTicker
+	Clock      clock.WithTickerAndDelayedExecution
 }
 
 // Connect signs in to OpenStack and returns a Provider, whose calls all end when the

@@ -48,7 +48,7 @@ type environment struct {
 	ctx    context.Context
 	// clusterName is --cluster-name; clusterUID is the UID of kube-system.
 	clusterName, clusterUID string
-	clock                   clock.WithTicker
+	clock                   clock.WithTickerAndDelayedExecution
 	options                 environmentOptions
 	// members are the nodes of the cluster.
 	members []v1.Node
@@ -96,7 +96,7 @@ type environmentOptions struct {
 	hold    time.Duration
 	workers int
 	// clock is the controller's.
-	clock clock.WithTicker
+	clock clock.WithTickerAndDelayedExecution
 	// newest is what the informers have.
 	newest func(*v1.Service) (*v1.Service, []*v1.Node)
 	// limits and metrics are those of the controller's session.
@@ -133,7 +133,7 @@ func newEnvironment(t *testing.T, options environmentOptions) *environment {
 	t.Cleanup(cancel)
 	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, records: &fakeRecords{texts: map[types.UID]string{}},
 		clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
-		clock: cmp.Or[clock.WithTicker](options.clock, clock.RealClock{}), options: options}
+		clock: cmp.Or[clock.WithTickerAndDelayedExecution](options.clock, clock.RealClock{}), options: options}
 	env.Conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
 	env.engine, env.events = env.controller(env.clusterUID)
 	return env

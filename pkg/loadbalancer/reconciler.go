@@ -58,7 +58,7 @@ type Options struct {
 	Records goal.Records
 	// Recorder takes the events on Services.
 	Recorder record.EventRecorder
-	Clock    clock.WithTicker
+	Clock    clock.WithTickerAndDelayedExecution
 	// Timing replaces that of every driver, unless it is zero.
 	Timing driver.Timing
 	// Patience is how long one round goes on before it is given up until the next call; 0

@@ -33,7 +33,7 @@ type controller struct {
 }
 
 // newController signs in and starts as the program does.
-func newController(ctx context.Context, conf *config.Config, clk clock.WithTicker, kept *notes, workers int) (*controller, error) {
+func newController(ctx context.Context, conf *config.Config, clk clock.WithTickerAndDelayedExecution, kept *notes, workers int) (*controller, error) {
 	session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Clock: clk})
 	if err != nil {
 		return nil, err

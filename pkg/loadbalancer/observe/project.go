@@ -169,7 +169,7 @@ func (i index[T]) add(object *T, tags []string, by ...selector) {
 type Projects struct {
 	octavia ListingOctavia
 	neutron Neutron
-	clock   clock.PassiveClock
+	clock   clock.WithDelayedExecution
 	flight  async.Flight[*Project]
 
 	mu   sync.Mutex
@@ -177,7 +177,7 @@ type Projects struct {
 }
 
 // NewProjects returns Projects that are read from these services.
-func NewProjects(octaviaAPI ListingOctavia, neutronAPI Neutron, clk clock.PassiveClock) *Projects {
+func NewProjects(octaviaAPI ListingOctavia, neutronAPI Neutron, clk clock.WithDelayedExecution) *Projects {
 	return &Projects{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
 }
 
@@ -263,9 +263,9 @@ func (p *Project) addFloatingIPs(all []floatingips.FloatingIP) {
 // without its memory.
 func (p *Projects) keep(project *Project, age time.Duration) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.last = project
-	time.AfterFunc(age, func() {
+	p.mu.Unlock()
+	p.clock.AfterFunc(age, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.last == project {

@@ -85,22 +85,29 @@ func TestProjects_ReadOnceForAllWithinAge(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, "2026.1")
 	env.legacy(us())
-	clk := clocktesting.NewFakePassiveClock(time.Now())
+	clk := clocktesting.NewFakeClock(time.Now())
 	projects := observe.NewProjects(env.session.Octavia(), env.session.Neutron(), clk)
 	env.Cloud.RequestLog.Reset()
-	for range 3 {
-		if _, err := projects.Get(t.Context(), time.Minute); err != nil {
+	for _, call := range []struct {
+		what      string
+		step, age time.Duration
+		requests  int
+	}{
+		{"the first", 0, time.Minute, 4},
+		{"the second", 0, time.Minute, 4},
+		{"one within its age", 30 * time.Second, time.Minute, 4},
+		{"one for which it is too old", 0, 10 * time.Second, 8},
+		{"one when the first would be kept no longer", 30 * time.Second, time.Hour, 12},
+		{"the next", 0, time.Hour, 12},
+		{"one within the hour", 59 * time.Minute, time.Hour, 12},
+		{"one when it is kept no longer", time.Minute, 2 * time.Hour, 16},
+	} {
+		clk.Step(call.step)
+		if _, err := projects.Get(t.Context(), call.age); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if all := env.Cloud.RequestLog.Requests(); len(all) != 4 {
-		t.Errorf("%d requests, want 4: %+v", len(all), all)
-	}
-	clk.SetTime(clk.Now().Add(2 * time.Minute))
-	if _, err := projects.Get(t.Context(), time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if all := env.Cloud.RequestLog.Requests(); len(all) != 8 {
-		t.Errorf("%d requests when it is too old, want 8", len(all))
+		if all := env.Cloud.RequestLog.Requests(); len(all) != call.requests {
+			t.Errorf("%s: %d requests so far, want %d", call.what, len(all), call.requests)
+		}
 	}
 }
