@@ -110,7 +110,7 @@ func (t *Table) choose(r *reconciliation, c *operation, ports map[netip.Addr][]*
 				"if no other cluster has it, remove it from the router", t.routerID, c.to, h.via, c.node)
 		}
 	}
-	if err := r.stuck[c.to]; err != nil {
+	if err := r.occupied(c.to); err != nil {
 		return hop{}, "", fmt.Errorf("the route to %s of node %s waits: %w", c.to, c.node, err)
 	}
 	for _, via := range c.through {

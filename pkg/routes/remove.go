@@ -68,6 +68,20 @@ func (r *reconciliation) stuckBy(removals map[hop]error) map[netip.Prefix]error 
 	return stuck
 }
 
+// occupied returns an error while a route of ours leads to the pod CIDR: one that could not be
+// removed, or whose removal comes with a later batch.
+func (r *reconciliation) occupied(to netip.Prefix) error {
+	if err := r.stuck[to]; err != nil {
+		return err
+	}
+	for h := range r.has {
+		if _, ours := r.owned[h]; ours && h.to == to {
+			return fmt.Errorf("it still leads to %s, which is to be removed first", h.via)
+		}
+	}
+	return nil
+}
+
 // inherited reports whether the address of a route now is that of another port, which lets
 // the same pods through: another cluster's node, whose route is spelled like ours.
 func inherited(h hop, portID string, ports []*neutron.RoutedPort) bool {

@@ -275,6 +275,27 @@ func TestRoutes_GetNoSecondNextHopWhileFirstRemains(t *testing.T) {
 	k.wantRoutes("10.244.1.0/24 via "+k.address(heir), "10.244.3.0/24 via "+k.address(other))
 }
 
+// On a busy machine the removal may come with a later batch.
+func TestCreateRoute_WaitsForRemovalOfEarlierRoute(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, simulator.Options{}).cluster("a")
+	first := k.join("node-1", "10.244.1.0/24")
+	k.settle()
+	k.leave(first)
+	heir := k.join("node-2", "10.244.1.0/24")
+	err := k.table.CreateRoute(t.Context(), "", "", &cloudprovider.Route{
+		TargetNode: "node-2", TargetNodeAddresses: heir.Status.Addresses, DestinationCIDR: "10.244.1.0/24",
+	})
+	if err == nil || !strings.Contains(err.Error(), "it still leads to "+k.address(first)+", which is to be removed first") {
+		t.Errorf("error is %v", err)
+	}
+	k.wantRoutes("10.244.1.0/24 via " + k.address(first))
+	k.wantPairs("node-2")
+	k.settle()
+	k.wantRoutes("10.244.1.0/24 via " + k.address(heir))
+	k.wantPairs("node-2", "10.244.1.0/24")
+}
+
 func TestCreateRoute_KeepsEarlierRouteWhenItsPairIsRefused(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
