@@ -17,3 +17,13 @@ func (t *Table) CreateTogether(ctx context.Context, asked []context.Context, rou
 	}
 	return t.reconcile(ctx, operations)
 }
+
+// Gathered returns how many operations wait for the next batch to begin.
+func (t *Table) Gathered() int {
+	t.batcher.mu.Lock()
+	defer t.batcher.mu.Unlock()
+	if t.batcher.next == nil {
+		return 0
+	}
+	return len(t.batcher.next.operations)
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -102,6 +104,8 @@ type cluster struct {
 	table  *routes.Table
 	clock  *clocktesting.FakeClock
 	ports  map[string]string // of nodes' servers
+	// gathered is closed when all calls of a sync wait for their batch.
+	gathered chan time.Time
 }
 
 func (c *cloud) cluster(name string) *cluster {
@@ -130,14 +134,23 @@ func (k *cluster) restart() {
 		Network: k.network, RouterID: k.Router.ID,
 		Nodes: corelisters.NewNodeLister(k.nodes), Synced: func() bool { return true },
 		ConfigMaps: k.client.CoreV1().ConfigMaps(metav1.NamespaceSystem), ClusterID: k.name,
-		Gather: 20 * time.Millisecond, Clock: patientClock{k.clock},
+		Gather: 20 * time.Millisecond, Clock: patientClock{k.clock, k},
 	})
 }
 
-// patientClock has the time of the test, and waits in true time.
-type patientClock struct{ *clocktesting.FakeClock }
+// patientClock has the time of the test. Operations are gathered until all of a sync are there,
+// however slow the machine is, and those of other calls in true time.
+type patientClock struct {
+	*clocktesting.FakeClock
+	k *cluster
+}
 
-func (patientClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+func (c patientClock) After(d time.Duration) <-chan time.Time {
+	if c.k.gathered != nil {
+		return c.k.gathered
+	}
+	return time.After(d)
+}
 
 // join adds a server and the Node on it.
 func (k *cluster) join(name string, podCIDRs ...string) *v1.Node {
@@ -234,12 +247,20 @@ func (k *cluster) sync() []error {
 			}
 		}
 	}
+	k.gathered = make(chan time.Time)
 	errs := make([]error, len(calls))
 	var group sync.WaitGroup
+	var refused atomic.Int32 // before they could wait
 	for i, call := range calls {
-		group.Go(func() { errs[i] = call(k.Context()) })
+		group.Go(func() {
+			errs[i] = call(k.Context())
+			refused.Add(1)
+		})
 	}
+	await.Condition(k.T, "all calls are gathered", func() bool { return k.table.Gathered()+int(refused.Load()) == len(calls) })
+	close(k.gathered)
 	group.Wait()
+	k.gathered = nil
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
