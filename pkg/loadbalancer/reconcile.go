@@ -122,7 +122,7 @@ func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.R
 			return err
 		}
 	}
-	round.Want.Fill()
+	round.Want = round.Want.Filled()
 	return nil
 }
 

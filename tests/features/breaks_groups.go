@@ -27,7 +27,7 @@ func groupBreaks() []Break {
 		{
 			Row: 87, What: "they are not managed",
 			File:  "pkg/loadbalancer/goal/securitygroups.go",
-			Old:   `if in.Settings.Access.SecurityGroupMode == "" {`,
+			Old:   `if !managesGroups(in) {`,
 			New:   `if true {`,
 			Tests: []string{"TestSecurityGroups_PerServiceAreOnPortsOfItsNodes"},
 		},

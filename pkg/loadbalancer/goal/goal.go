@@ -127,8 +127,8 @@ type Known struct {
 
 // Desired is what a Service is to have.
 type Desired struct {
-	// LoadBalancer is nil where nothing is to be left. Before Fill it may be a template: one
-	// member in each pool stands for all, which is enough to know whether anything has changed.
+	// LoadBalancer is nil where nothing is to be left. It may be a template: one member in each
+	// pool stands for all, which is enough to know whether anything has changed. See Filled.
 	LoadBalancer *model.LoadBalancer
 	template     *model.LoadBalancer
 	members      *members.Set
@@ -138,11 +138,15 @@ type Desired struct {
 	Basis Basis
 }
 
-// Fill gives the pools of a template their members.
-func (d *Desired) Fill() {
-	if d.template != nil && d.LoadBalancer == d.template {
-		d.LoadBalancer = desire.Fill(d.template, d.members.ByAddress, d.Facts)
+// Filled returns the same with all members in the pools of its load balancer; what is no
+// template has them.
+func (d *Desired) Filled() *Desired {
+	if d.template == nil || d.LoadBalancer != d.template {
+		return d
 	}
+	filled := *d
+	filled.LoadBalancer = desire.Fill(d.template, d.members.ByAddress, d.Facts)
+	return &filled
 }
 
 // Basis is what of the load balancer that is there decides on what a Service is to have: on

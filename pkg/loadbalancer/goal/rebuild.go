@@ -30,7 +30,7 @@ const anyAge = 1 << 62 * time.Nanosecond
 // known, if that is enough: else nil, and all of it has to be read.
 func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desired) (*model.Observed, error) {
 	template, ok := digest.Template(want.LoadBalancer) // which may be one already
-	if applied.Digests.Nodeless == "" || !ok || a.in.Settings.Access.SecurityGroupMode != "" || applied.Digests.Nodeless != digest.Of(template, "", a.in.Settings, nil) {
+	if applied.Digests.Nodeless == "" || !ok || managesGroups(a.in) || applied.Digests.Nodeless != digest.Of(template, "", a.in.Settings, nil) {
 		return nil, nil
 	}
 	snap, err := a.e.Cloud.Snapshots.Snapshot(ctx, anyAge)

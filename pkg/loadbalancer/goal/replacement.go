@@ -32,8 +32,7 @@ func (a *Asked) replacement(ctx context.Context, have Observation, want *Desired
 	if err != nil {
 		return nil, err
 	}
-	made.Fill()
-	next := made.LoadBalancer
+	next := made.Filled().LoadBalancer
 	switch {
 	case settings.VIP.PortID != a.in.Settings.VIP.PortID:
 		next.VIP = model.VIP{PortID: a.in.Settings.VIP.PortID}

@@ -18,14 +18,17 @@ import (
 // load balancer is, opened before it changes, and closed when it is done.
 
 // spec returns what a desired load balancer needs of the nodes' security groups; nil when
-// they are not ours to manage.
+// they are not ours to manage. The load balancer has all members: see managesGroups.
 func (e *Engine) spec(in Inputs, want *Desired, direct bool) *securitygroup.Spec {
-	if in.Settings.Access.SecurityGroupMode == "" {
+	if !managesGroups(in) {
 		return nil
 	}
-	want.Fill()
 	return e.specOf(in, want.LoadBalancer, direct)
 }
+
+// managesGroups reports whether the nodes' security groups are ours to manage. They depend on
+// each member, so that no template is enough to know whether anything has changed.
+func managesGroups(in Inputs) bool { return in.Settings.Access.SecurityGroupMode != "" }
 
 func (e *Engine) specOf(in Inputs, lb *model.LoadBalancer, direct bool) *securitygroup.Spec {
 	options := securitygroup.Options{
