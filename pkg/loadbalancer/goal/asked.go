@@ -73,9 +73,10 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	if same {
 		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Service, 0) // it has one: no limit
 	}
-	have, err := a.e.unpack(ctx, a.in, applied, lock)
-	if err == nil && have.Observed == nil {
+	have, err := a.e.unpack(ctx, a.in, applied, true, lock)
+	if err == nil && applied.Contents == nil && have.Observed == nil {
 		have.Observed, err = a.rebuild(ctx, applied, want)
+		have.Unchanged = have.Observed != nil
 	}
 	if err == nil && have.Observed != nil {
 		err = a.authorize(ctx, have)

@@ -165,13 +165,18 @@ func (e *Engine) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia
 	return again, err
 }
 
-// Unchanged asks whether a load balancer is still as it is known. Who asks at the same time
-// shares a request. What was read from lists is not known well enough.
+// Unchanged asks whether what was recalled is still so, unless that is known. What was read
+// from lists is not known well enough.
 func (e *Engine) Unchanged(ctx context.Context, have Observation) (bool, error) {
-	if !have.Listed.IsZero() {
-		return false, nil
+	if have.Unchanged || !have.Listed.IsZero() {
+		return have.Unchanged, nil
 	}
-	lb := have.LoadBalancer
+	return e.unchanged(ctx, have.LoadBalancer)
+}
+
+// unchanged asks whether a load balancer is still as it is known. Who asks at the same time
+// shares a request: many may wait here, so what has members is better unpacked afterwards.
+func (e *Engine) unchanged(ctx context.Context, lb *model.LoadBalancer) (bool, error) {
 	interval := e.Drivers.Timing(lb.Provider).Update
 	token, err := e.Cloud.Watcher.Settled(ctx, lb.ID, watcher.Pace{First: 0, Step: interval.First, Cap: interval.Cap})
 	if err != nil {

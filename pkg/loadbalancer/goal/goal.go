@@ -96,8 +96,9 @@ type Observation struct {
 	*model.Observed
 	// As is who the Service is on the load balancer.
 	As ownership.Identity
-	// Current is set where it was read, or verified, in this round.
-	Current bool
+	// Current is set where it was read, or verified, in this round, Unchanged where it was
+	// recalled and the load balancer is known to have been like that in this round.
+	Current, Unchanged bool
 	// Listed is when the lists of the project began that it was read from, zero where it was
 	// read on its own. No plan is carried out on the basis of lists.
 	Listed time.Time

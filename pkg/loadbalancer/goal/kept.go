@@ -93,7 +93,7 @@ func (k *Kept) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	if applied != nil && applied.Brief {
 		return Known{Applied: applied}, nil // what is kept is all that it has
 	}
-	have, err := k.e.unpack(ctx, k.in, applied, lock)
+	have, err := k.e.unpack(ctx, k.in, applied, false, lock)
 	return Known{Applied: applied, Have: have}, err
 }
 

@@ -27,7 +27,7 @@ import (
 const anyAge = 1 << 62 * time.Nanosecond
 
 // rebuild returns the load balancer of a Service of which nothing but a fingerprint is
-// known, if that is enough: else nil, and all of it has to be read.
+// known, if that is enough and still so: else nil, and all of it has to be read.
 func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desired) (*model.Observed, error) {
 	template, ok := digest.Template(want.LoadBalancer) // which may be one already
 	if applied.Digests.Nodeless == "" || !ok || managesGroups(a.in) || applied.Digests.Nodeless != digest.Of(template, "", a.in.Settings, nil) {
@@ -49,6 +49,12 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	if !ok {
 		return nil, nil
 	}
+	lb := *template
+	lb.ID, lb.Provider, lb.UpdatedAt = known.ID, known.Provider, applied.Seen.UpdatedAt
+	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.Unmonitored
+	if same, err := a.e.unchanged(ctx, &lb); err != nil || !same {
+		return nil, err
+	}
 	tree, err := a.e.Cloud.Octavia.StatusTree(ctx, known.ID)
 	if apierror.IsNotFound(err) {
 		return nil, nil
@@ -56,9 +62,6 @@ func (a *Asked) rebuild(ctx context.Context, applied *state.Applied, want *Desir
 	if err != nil {
 		return nil, err
 	}
-	lb := *template
-	lb.ID, lb.Provider, lb.UpdatedAt = known.ID, known.Provider, applied.Seen.UpdatedAt
-	lb.VIP.PortID, lb.VIP.Address, lb.Adopted = listed.VIPPortID, listed.VIPAddress, known.Unmonitored
 	if !fill(&lb, tree) {
 		klog.FromContext(ctx).V(2).Info("The load balancer has other parts than were written down, reading it")
 		return nil, nil

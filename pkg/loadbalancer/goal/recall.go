@@ -173,8 +173,9 @@ func (a *Asked) securityGroupsKept(ctx context.Context, want *Desired, vipSubnet
 
 // unpack returns what was applied last as what is there, once it has the lock of the load
 // balancer: who had it before may have changed what is known. Observed is nil where all of
-// it has to be read.
-func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, lock *async.Guard) (Observation, error) {
+// it has to be read. Changes says that the round will very likely change something: then the
+// load balancer is asked for before its members are unpacked.
+func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, changes bool, lock *async.Guard) (Observation, error) {
 	have := Observation{As: in.ID}
 	if applied == nil {
 		return have, nil
@@ -185,10 +186,18 @@ func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, 
 	if now := e.Store.Get(in.Service.UID).Applied; now != nil {
 		applied = now
 	}
-	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Contents != nil && (!applied.Brief || !asksForSubnet) {
-		have.Observed = &model.Observed{LoadBalancer: applied.Contents.Unpack()}
-		have.As, have.Brief = applied.Identity, applied.Brief
-	}
 	have.As.Sharing.Is = applied.LoadBalancer.Shared != nil
+	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Contents == nil || applied.Brief && asksForSubnet {
+		return have, nil
+	}
+	if changes {
+		var err error
+		if have.Unchanged, err = e.unchanged(ctx, applied.Contents.Outline()); err != nil || !have.Unchanged {
+			return have, err
+		}
+	}
+	have.As, have.Brief = applied.Identity, applied.Brief
+	have.As.Sharing.Is = applied.LoadBalancer.Shared != nil
+	have.Observed = &model.Observed{LoadBalancer: applied.Contents.Unpack()}
 	return have, nil
 }
