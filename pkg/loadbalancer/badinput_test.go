@@ -295,9 +295,10 @@ func TestEnsure_WritesNothingWhenReadFails(t *testing.T) {
 		t.Run(route, func(t *testing.T) {
 			t.Parallel()
 			env := newEnvironment(t, environmentOptions{})
-			nodes, svc := env.nodes(2), service("web", 1)
-			env.ensure(svc, nodes)
+			nodes := env.nodes(2)
+			env.ensure(service("web", 1), nodes)
 			env.restart()
+			svc := service("web", 2)
 			env.Cloud.Faults.Add(faultOn(http.MethodGet, route, http.StatusInternalServerError))
 			env.Cloud.RequestLog.Reset()
 			if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
@@ -305,6 +306,7 @@ func TestEnsure_WritesNothingWhenReadFails(t *testing.T) {
 			}
 			env.writes(0)
 			env.Cloud.Faults.Clear()
+			env.ensure(svc, nodes)
 			env.unchanged(svc, nodes)
 		})
 	}

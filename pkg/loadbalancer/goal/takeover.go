@@ -11,18 +11,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
-// At the first start after cloud-provider-openstack, nothing is known of any Service, and
-// nothing is to be done for most. To find that out, all share lists of the project, which is
-// four requests for up to a thousand load balancers; of each load balancer its pools and the
-// status tree are read and, where it has health monitors, one member for each type of them.
-// These reads come after those of Services that change (limiter.PriorityLow).
+// At the first start after cloud-provider-openstack, and after a process that has ended before
+// it could record what it had done, nothing is known of many Services, and nothing is to be
+// done for most. To find that out, all share lists of the project, which is four requests for
+// up to a thousand load balancers; of each load balancer its pools and the status tree are
+// read and, where it has health monitors, one member for each type of them. These reads come
+// after those of Services that change (limiter.PriorityLow).
 //
 // What is found so is good for nothing but that: where anything is to be done, or anything
 // is unusual, the load balancer is read as a whole. Before its members are changed one day,
 // what was not read of them is.
 
-// takeOver returns what another controller has left for a Service that this process meets
-// for the first time. It is false where that has to be read as a whole.
+// takeOver returns what another controller, or another process of this one, has left for a
+// Service that this process meets for the first time. It is false where that has to be read as
+// a whole.
 func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, bool, error) {
 	if a.met || !a.meets() {
 		return Observation{}, false, nil
@@ -42,18 +44,17 @@ func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, b
 		return Observation{}, false, err
 	}
 	lb := have.LoadBalancer
-	if lb == nil || !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
+	if lb == nil || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
 		return Observation{}, false, nil
 	}
 	have.Current, have.Listed, have.Brief = false, project.Began, true
 	return have, true, nil
 }
 
-// meets reports whether nothing is known of the Service but that somebody serves it.
+// meets reports whether nothing is known for certain of the Service but that somebody serves it.
 func (a *Asked) meets() bool {
 	entry := a.e.Store.Get(a.in.Service.UID)
-	_, written := a.e.written(a.in.Service)
-	return !written && entry.Applied == nil && entry.Drift.Before == nil && entry.Accepted == nil && !entry.Made.Touched &&
+	return entry.Applied == nil && entry.Drift.Before == nil && entry.Accepted == nil && !entry.Made.Touched &&
 		len(publishedAddresses(a.in.Service)) > 0 && a.in.Settings.Members.SubnetID == ""
 }
 
