@@ -93,3 +93,25 @@ func TestFlight_EndsOnlyTheCallWhoseContextEnds(t *testing.T) {
 		}
 	})
 }
+
+func TestFlight_WaitsForAReadWhoseCallersHaveLeft(t *testing.T) {
+	inFlight(t, func(t *testing.T, f *flying) {
+		ctx, cancel := context.WithCancel(t.Context())
+		left := f.caller(ctx, "a")
+		cancel()
+		<-left
+		waited := make(chan struct{})
+		go func() {
+			f.Wait()
+			close(waited)
+		}()
+		synctest.Wait()
+		select {
+		case <-waited:
+			t.Error("Wait has returned before the read")
+		default:
+		}
+		f.let <- answer{value: "read"}
+		<-waited
+	})
+}

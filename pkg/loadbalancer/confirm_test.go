@@ -238,14 +238,9 @@ func ownChange(t *testing.T, policy string) {
 	guest.Annotations[annotation.LoadBalancerID] = env.loadBalancer().ID
 	env.ensure(guest, nodes[:2])
 	env.ensure(owner, nodes[:3]) // it knows of its guest
-	ctx, stop := context.WithCancel(env.ctx)
-	watching := make(chan struct{})
-	go func() {
-		defer close(watching)
-		env.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by another client", name) })
-	}()
+	stop := env.watchDrift(env.ctx, func(name types.NamespacedName) { t.Errorf("%s was taken for changed by another client", name) })
 	looks := func() int { return env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) }
-	for looks() < 2 && ctx.Err() == nil {
+	for looks() < 2 && env.ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
 	before := looks()
@@ -255,11 +250,10 @@ func ownChange(t *testing.T, policy string) {
 	if during := looks() - before; during < 2 {
 		t.Errorf("only %d looks fell into the change", during)
 	}
-	for before := looks(); looks() < before+3 && ctx.Err() == nil; {
+	for before := looks(); looks() < before+3 && env.ctx.Err() == nil; {
 		time.Sleep(time.Millisecond)
 	}
 	stop()
-	<-watching
 	for number := range 8 {
 		if n := len(env.poolOf(80 + number).Members); n != len(nodes) {
 			t.Errorf("port %d has %d members", 80+number, n)
@@ -289,17 +283,11 @@ func TestDrift_ReadsLittleAndReportsNothingWhenOnlyHealthChanges(t *testing.T) {
 	quietly := func(what string, want int) {
 		t.Helper()
 		env.Cloud.RequestLog.Reset()
-		ctx, stop := context.WithCancel(env.ctx)
-		watching := make(chan struct{})
-		go func() {
-			defer close(watching)
-			env.engine.WatchDrift(ctx, func(types.NamespacedName) { t.Errorf("%s: somebody is accused", what) })
-		}()
-		for env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) < 4 && ctx.Err() == nil {
+		stop := env.watchDrift(env.ctx, func(types.NamespacedName) { t.Errorf("%s: somebody is accused", what) })
+		for env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) < 4 && env.ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		stop()
-		<-watching
 		if reads := env.contentReads(); len(reads) != want {
 			t.Errorf("%s: read\n%swant %d", what, printed(reads), want)
 		}

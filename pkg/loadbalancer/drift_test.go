@@ -234,13 +234,7 @@ func (env *environment) writeDown(services ...*v1.Service) {
 		}
 	}
 	defer func() { env.records.recorded = nil }()
-	watching := make(chan struct{})
-	defer func() { <-watching }()
-	defer stop()
-	go func() { // which confirms what is to be recorded
-		defer close(watching)
-		env.engine.WatchDrift(ctx, func(types.NamespacedName) {})
-	}()
+	defer env.watchDrift(ctx, func(types.NamespacedName) {})() // which confirms what is to be recorded
 	env.engine.PersistRecords(ctx, func(_ context.Context, _ types.NamespacedName, uid types.UID, record annotation.Record) error {
 		if svc := all[uid]; svc != nil {
 			maps.Copy(svc.Annotations, record.Changes(svc.Annotations))

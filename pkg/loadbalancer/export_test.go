@@ -14,6 +14,10 @@ import (
 // Known returns the number of Services of which something is known.
 func (r *Reconciler) Known() int { return r.store.Len() }
 
+// AwaitReads returns when no snapshot is being taken any more: one goes on when its callers
+// have left.
+func (r *Reconciler) AwaitReads() { r.engine.Cloud.Snapshots.Wait() }
+
 // Stages counts how often a round has gone through stages.
 type Stages struct {
 	goal.Goal

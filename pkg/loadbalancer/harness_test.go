@@ -204,6 +204,7 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 // asked the cloud for is answered before, and so is in the request log before a Reset.
 func (env *environment) restart() {
 	env.T.Helper()
+	env.engine.AwaitReads()
 	if err := env.Cloud.Disconnect(env.ctx); err != nil {
 		env.T.Fatal(err)
 	}
@@ -298,26 +299,35 @@ func (env *environment) repair(svc *v1.Service, nodes []*v1.Node) {
 	svc.Status.LoadBalancer = *status
 }
 
-// notice waits until the controller names the Service as changed by another client.
-func (env *environment) notice(svc *v1.Service) {
-	env.T.Helper()
-	ctx, stop := context.WithCancel(env.ctx)
-	found := make(chan types.NamespacedName, 100)
+// watchDrift has the controller watch for changes of others until stop is called, which
+// returns when all that the watch has asked the cloud for is answered.
+func (env *environment) watchDrift(ctx context.Context, changed func(types.NamespacedName)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		env.engine.WatchDrift(ctx, func(name types.NamespacedName) { found <- name })
+		env.engine.WatchDrift(ctx, changed)
 	}()
+	return func() {
+		cancel()
+		<-done
+		env.engine.AwaitReads()
+	}
+}
+
+// notice waits until the controller names the Service as changed by another client.
+func (env *environment) notice(svc *v1.Service) {
+	env.T.Helper()
+	found := make(chan types.NamespacedName, 100)
+	defer env.watchDrift(env.ctx, func(name types.NamespacedName) { found <- name })()
 	select {
 	case name := <-found:
 		if name.Name != svc.Name {
 			env.T.Errorf("drift of %s, want %s", name, svc.Name)
 		}
-	case <-ctx.Done():
+	case <-env.ctx.Done():
 		env.T.Fatal("nobody noticed")
 	}
-	stop()
-	<-done
 }
 
 func (env *environment) refused(svc *v1.Service, nodes []*v1.Node, text string) {
@@ -441,17 +451,10 @@ func faultRootDocument() faults.Rule {
 func (env *environment) look() {
 	env.T.Helper()
 	before := env.Cloud.RequestLog.Count(http.MethodGet, lbRoute)
-	ctx, stop := context.WithCancel(env.ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		env.engine.WatchDrift(ctx, func(types.NamespacedName) {})
-	}()
-	for env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) < before+2 && ctx.Err() == nil {
+	defer env.watchDrift(env.ctx, func(types.NamespacedName) {})()
+	for env.Cloud.RequestLog.Count(http.MethodGet, lbRoute) < before+2 && env.ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	stop()
-	<-done
 }
 
 // refusedFor gives the reasons for which the controller counts refused Services, and

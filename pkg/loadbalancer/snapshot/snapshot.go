@@ -141,6 +141,13 @@ func New(octaviaAPI Octavia, neutronAPI Neutron, clk clock.PassiveClock) *Reader
 	return &Reader{octavia: octaviaAPI, neutron: neutronAPI, clock: clk}
 }
 
+// Wait returns when no request of the Reader is on its way any more: what a caller that has
+// left has asked for goes on.
+func (r *Reader) Wait() {
+	r.snapshots.Wait()
+	r.floatingIPs.Wait()
+}
+
 // Snapshot returns one that is no older than an age, taking it if need be.
 func (r *Reader) Snapshot(ctx context.Context, age time.Duration) (*Snapshot, error) {
 	r.mu.Lock()
