@@ -27,7 +27,7 @@ const BodyLimit = 114_688 - 100
 
 // cut returns the steps for a batch of a pool that has so many members before it.
 func (d *differ) cut(before int, s SetMembers) []Step {
-	if d.fits(s) {
+	if s.single() || d.fits(s) {
 		return s.smallest()
 	}
 	steps := d.additions(s.Pool, s.Changed, s.Added)
@@ -52,8 +52,11 @@ func (d *differ) fits(s SetMembers) bool {
 
 // staying returns the members that are there before the batch and after it.
 func (s SetMembers) staying() []model.Member {
-	if len(s.Added) == 0 {
+	switch len(s.Added) {
+	case 0:
 		return s.Members
+	case len(s.Members):
+		return nil
 	}
 	added := membersByKey(s.Added)
 	return slices.DeleteFunc(slices.Clone(s.Members), func(m model.Member) bool { _, is := added.get(m.Key()); return is })

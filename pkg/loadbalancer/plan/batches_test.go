@@ -97,7 +97,7 @@ func TestDiff_NeedsAsManyRequestsAsTheBytesOfMembers(t *testing.T) {
 		"six of 2,700 leave":                {nodesFrom(0, 2700), nodesFrom(6, 2694), nil, nil, fmt.Sprintf(anew, 2)},
 		"six of 2,700 leave, monitored":     {nodesFrom(0, 2700), nodesFrom(6, 2694), port, nil, "6×RemoveMember"},
 		"one of 5,000 leaves":               {nodesFrom(0, 5000), nodesFrom(1, 4999), nil, nil, "1×RemoveMember"},
-		"one comes to 5,000":                {nodesFrom(0, 5000), nodesFrom(0, 5001), nil, nil, "1×Additive"},
+		"one comes to 5,000":                {nodesFrom(0, 5000), nodesFrom(0, 5001), nil, nil, "1×AddMember"},
 		"5,000 come to 100":                 {nodesFrom(0, 100), nodesFrom(0, 5100), nil, nil, "3×Additive"},
 		"5,000 come to 100, of which 50 go": {nodesFrom(0, 100), nodesFrom(50, 5050), nil, nil, "1×SetMembers 2×Additive"},
 		"5,000 come to none":                {nil, nodesFrom(0, 5000), nil, nil, "3×Additive"},

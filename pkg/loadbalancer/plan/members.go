@@ -61,6 +61,9 @@ func (d *differ) moves(from, to []model.Member) func(old, want model.Member) boo
 // Members that move do so in two halves, so that half of them serve at any time; with as
 // many others that stay, they move at once.
 func (d *differ) stages(from, to []model.Member) [][]model.Member {
+	if !d.opts.MoveMembers {
+		return [][]model.Member{to}
+	}
 	have, moves := membersByKey(from), d.moves(from, to)
 	var staying, moving []model.Member
 	for _, m := range to {
@@ -90,7 +93,7 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 // subnet: to some drivers one in another subnet is another member.
 func (d *differ) batch(pool PoolRef, from, to []model.Member) SetMembers {
 	have, wanted := membersByKey(from), membersByKey(to)
-	set := SetMembers{Pool: pool}
+	set := SetMembers{Pool: pool, Members: make([]model.Member, 0, len(to))}
 	for _, m := range to {
 		old, there := have.get(m.Key())
 		if there {
@@ -158,15 +161,20 @@ func differs(old, want model.Member) bool {
 
 // smallest returns the cheapest step that does the same.
 func (s SetMembers) smallest() []Step {
-	added, removed, changed := len(s.Added), len(s.Removed), len(s.Changed)
 	switch {
-	case added+removed+changed == 0:
-		return nil
-	case added == 1 && removed+changed == 0:
+	case !s.single():
+		return []Step{s}
+	case len(s.Added) == 1:
 		return []Step{AddMember{s.Pool, s.Added[0]}}
-	case removed == 1 && added+changed == 0 && s.Removed[0].ID != "":
+	case len(s.Removed) == 1:
 		return []Step{RemoveMember{s.Pool, s.Removed[0]}}
 	default:
-		return []Step{s}
+		return nil
 	}
+}
+
+// single reports whether a batch does nothing, or no more than a request for one member.
+func (s SetMembers) single() bool {
+	added, removed, changed := len(s.Added), len(s.Removed), len(s.Changed)
+	return changed == 0 && added+removed <= 1 && (removed == 0 || s.Removed[0].ID != "")
 }
