@@ -87,6 +87,9 @@ func TestOVN_OfZedRecoversFromCrashAtAnyRequest(t *testing.T) {
 				request := 1
 				for more := true; more; request++ {
 					more = false
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for each request, however many there are
+					t.Cleanup(cancel)
+					env.ctx = ctx
 					for _, change := range test.changes {
 						test.prepare(env, svc, nodes)
 						change(svc)
