@@ -4,13 +4,21 @@ import (
 	"bytes"
 	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/spf13/cobra"
 )
 
+// commands is held by the test that has a command: all commands of a process share the flag
+// --version, and making one writes to it.
+var commands sync.Mutex
+
+// command makes a command, and keeps other tests from making theirs until the test ends.
 func command(t *testing.T, arguments ...string) (*cobra.Command, *process, *bytes.Buffer) {
 	t.Helper()
+	commands.Lock()
+	t.Cleanup(commands.Unlock)
 	ctx, stop := context.WithCancelCause(t.Context())
 	p := &process{ctx: ctx, stop: stop, build: build{version: "v1.2.3"}}
 	var out bytes.Buffer

@@ -43,18 +43,20 @@ func TestSetFromEnvironment_OnlyWithoutFlags(t *testing.T) {
 		"the name stays the flag's": {both, []string{"--cloud-config=a"}, "a", "kubernetes"},
 		"cloud.conf stays unset":    {both, []string{"--cluster-name=b"}, "", "b"},
 	} {
-		command, p, _ := command(t)
-		p.env = func(key string) (string, bool) { value, ok := test.env[key]; return value, ok }
-		if err := command.ParseFlags(test.args); err != nil {
-			t.Fatal(err)
-		}
-		if err := setFromEnvironment(command.Flags(), p.env); err != nil {
-			t.Fatal(err)
-		}
-		got := []string{command.Flags().Lookup("cloud-config").Value.String(), command.Flags().Lookup("cluster-name").Value.String()}
-		if diff := cmp.Diff([]string{test.cloudConfig, test.clusters}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			command, p, _ := command(t)
+			p.env = func(key string) (string, bool) { value, ok := test.env[key]; return value, ok }
+			if err := command.ParseFlags(test.args); err != nil {
+				t.Fatal(err)
+			}
+			if err := setFromEnvironment(command.Flags(), p.env); err != nil {
+				t.Fatal(err)
+			}
+			got := []string{command.Flags().Lookup("cloud-config").Value.String(), command.Flags().Lookup("cluster-name").Value.String()}
+			if diff := cmp.Diff([]string{test.cloudConfig, test.clusters}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
