@@ -11,12 +11,15 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
-// At the first start after cloud-provider-openstack, and after a process that has ended before
-// it could record what it had done, nothing is known of many Services, and nothing is to be
-// done for most. To find that out, all share lists of the project, which is four requests for
-// up to a thousand load balancers; of each load balancer its pools and the status tree are
-// read and, where it has health monitors, one member for each type of them. These reads come
-// after those of Services that change (limiter.PriorityLow).
+// At the first start after cloud-provider-openstack, nothing is known of any Service, and
+// nothing is to be done for most. To find that out, all share lists of the project, which is
+// four requests for up to a thousand load balancers; of each load balancer its pools and the
+// status tree are read and, where it has health monitors, one member for each type of them.
+// These reads come after those of Services that change (limiter.PriorityLow).
+//
+// After a process that has ended before what it had done was confirmed, Services of which there
+// is a record share these lists too. Their members are read in full: what others do to them is
+// kept.
 //
 // What is found so is good for nothing but that: where anything is to be done, or anything
 // is unusual, the load balancer is read as a whole. Before its members are changed one day,
@@ -34,7 +37,8 @@ func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, b
 	if err != nil {
 		return Observation{}, false, err
 	}
-	have, err := a.e.with(project.Observer(a.e.Cloud.Observer)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock)
+	_, recorded := a.e.written(a.in.Service)
+	have, err := a.e.with(project.Observer(a.e.Cloud.Observer, !recorded)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock)
 	var floatingIP *observe.FloatingIPError
 	switch {
 	case observe.IsNotOurs(err), errors.Is(err, observe.ErrTorn), errors.As(err, &floatingIP):
@@ -44,17 +48,17 @@ func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, b
 		return Observation{}, false, err
 	}
 	lb := have.LoadBalancer
-	if lb == nil || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
+	if lb == nil || !recorded && !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
 		return Observation{}, false, nil
 	}
-	have.Current, have.Listed, have.Brief = false, project.Began, true
+	have.Current, have.Listed, have.Brief = false, project.Began, !recorded
 	return have, true, nil
 }
 
 // meets reports whether nothing is known for certain of the Service but that somebody serves it.
 func (a *Asked) meets() bool {
 	entry := a.e.Store.Get(a.in.Service.UID)
-	return entry.Applied == nil && entry.Drift.Before == nil && entry.Accepted == nil && !entry.Made.Touched &&
+	return entry.Applied == nil && entry.Drift.Before == nil && entry.Accepted == nil && !entry.Made.Touched && !entry.Made.UnattachedFloatingIP &&
 		len(publishedAddresses(a.in.Service)) > 0 && a.in.Settings.Members.SubnetID == ""
 }
 
