@@ -1,7 +1,10 @@
 package apply
 
 import (
+	"slices"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
@@ -31,6 +34,36 @@ func (s *state) unpacked() *model.Observed {
 		s.observed.Outgoing, s.retiring = s.retiring.Unpack(), nil
 	}
 	return &s.observed
+}
+
+// edit has change do to the state what a step does. Of a packed load balancer in which the
+// step changes the members of one pool, those of the others stay packed, and are not there.
+func (s *state) edit(step plan.Step, change func(*model.Observed)) {
+	i := s.membersChanged(step)
+	if i < 0 {
+		change(s.unpacked())
+		return
+	}
+	lb := s.loadBalancer.UnpackPool(i)
+	key := lb.Listeners[i].Key()
+	change(&model.Observed{LoadBalancer: lb})
+	s.loadBalancer = s.loadBalancer.WithMembers(i, lb.Listener(key).Pool.Members)
+}
+
+// membersChanged returns the index of the listener of whose pool a step changes members, and
+// nothing else; -1 where it changes anything else, or the load balancer is not packed.
+func (s *state) membersChanged(step plan.Step) int {
+	switch step.(type) {
+	case plan.SetMembers, plan.AddMember, plan.UpdateMember, plan.RemoveMember:
+	default:
+		return -1
+	}
+	if s.loadBalancer == nil {
+		return -1
+	}
+	all := s.loadBalancer.Outline()
+	pool := poolOf(step).Find(all)
+	return slices.IndexFunc(all.Listeners, func(l model.Listener) bool { return pool != nil && l.Pool.ID == pool.ID && pool.ID != "" })
 }
 
 // outline returns the load balancer, perhaps without members; nil where there is none.

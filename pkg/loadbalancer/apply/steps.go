@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 )
@@ -30,9 +31,11 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 	}
 	done := unpackStep(step)
 	r.written.note(done)
-	plan.Advance(r.state.unpacked(), done)
+	r.state.edit(done, func(observed *model.Observed) {
+		plan.Advance(observed, done)
+		r.record(observed.LoadBalancer, step, created)
+	})
 	r.working, r.made = updating, created
-	r.record(step, created)
 	return nil
 }
 
@@ -140,6 +143,8 @@ func poolOf(step plan.Step) plan.PoolRef {
 		return s.Pool
 	case packedBatch:
 		return s.Pool
+	case plan.SetMembers:
+		return s.Pool
 	case plan.AddMember:
 		return s.Pool
 	case plan.UpdateMember:
@@ -158,8 +163,7 @@ func poolOf(step plan.Step) plan.PoolRef {
 
 // record writes into the model what only the cloud knows of what a step made: its
 // ID, and the limits that were left to the cloud.
-func (r *run) record(step plan.Step, created string) {
-	lb := r.state.unpacked().LoadBalancer
+func (r *run) record(lb *model.LoadBalancer, step plan.Step, created string) {
 	switch s := step.(type) {
 	case plan.CreateListener:
 		listener := lb.Listener(s.Listener.Key())
