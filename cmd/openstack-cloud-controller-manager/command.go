@@ -16,8 +16,10 @@ import (
 	"k8s.io/cloud-provider/options"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
 const (
@@ -86,6 +88,7 @@ func (p *process) start(flags *pflag.FlagSet, unknownGates []string) error {
 	klog.InfoS("Starting", "program", programName, "version", p.build.version, "commit", p.build.commit,
 		"go", p.build.toolchain, "kubernetesLibraries", p.build.libraries)
 	limitMemory(p.env)
+	go memory.ReturnAtRest(p.ctx, clock.RealClock{}, memory.UsageNow, memory.Release)
 	if len(unknownGates) > 0 {
 		klog.InfoS("Ignored feature gates in --feature-gates that this program does not have", "ignored", unknownGates)
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
-	"github.com/openstack-ccm/openstack-ccm/pkg/memorylimit"
+	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
 // limitMemory has the garbage collector work harder before the process needs more memory than
@@ -17,7 +17,7 @@ func limitMemory(env config.Environment) {
 		klog.InfoS("Keeping within GOMEMLIMIT", "limit", given)
 		return
 	}
-	limit, file, err := memorylimit.Of(os.DirFS("/"))
+	limit, file, err := memory.Limit(os.DirFS("/"))
 	switch {
 	case err != nil:
 		klog.InfoS("Not keeping within the memory of the container: it is not known", "err", err)

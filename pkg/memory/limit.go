@@ -1,5 +1,6 @@
-// Package memorylimit keeps the garbage collector within the memory of the container.
-package memorylimit
+// Package memory keeps the process small: within the memory of its container, and at rest
+// within what it needs then.
+package memory
 
 import (
 	"fmt"
@@ -16,10 +17,10 @@ const (
 	denominator = 10
 )
 
-// Of returns the limit for the Go runtime (GOMEMLIMIT), in bytes, and the file that says how
+// Limit returns the limit for the Go runtime (GOMEMLIMIT), in bytes, and the file that says how
 // much memory the process may have: the least of all control groups, version 1 or 2, that it
 // is in. Root is the root of the file system. Where nothing limits the memory, the limit is 0.
-func Of(root fs.FS) (limit int64, file string, err error) {
+func Limit(root fs.FS) (limit int64, file string, err error) {
 	text, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
 		return 0, "", fmt.Errorf("read the control groups of this process: %w", err)

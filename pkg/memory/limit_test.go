@@ -1,13 +1,13 @@
-package memorylimit_test
+package memory_test
 
 import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/memorylimit"
+	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
-func TestOf_IsNineTenthsOfWhatTheContainerMayHave(t *testing.T) {
+func TestLimit_IsNineTenthsOfWhatTheContainerMayHave(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		files map[string]string
@@ -41,12 +41,12 @@ func TestOf_IsNineTenthsOfWhatTheContainerMayHave(t *testing.T) {
 		for file, text := range test.files {
 			root[file] = &fstest.MapFile{Data: []byte(text)}
 		}
-		limit, file, err := memorylimit.Of(root)
+		limit, file, err := memory.Limit(root)
 		if err != nil || limit != test.limit || file != test.file {
 			t.Errorf("%s: %d of %s, %v, want %d of %s", name, limit, file, err, test.limit, test.file)
 		}
 	}
-	if _, _, err := memorylimit.Of(fstest.MapFS{}); err == nil {
+	if _, _, err := memory.Limit(fstest.MapFS{}); err == nil {
 		t.Error("a system without /proc is no error")
 	}
 }
