@@ -122,27 +122,34 @@ func (i inheritance) monitor() *monitors.CreateOpts {
 func TestRestart_SharesListsForServicesOfUnconfirmedChanges(t *testing.T) {
 	t.Parallel()
 	const count, ports = 6, 3
-	env := newEnvironment(t, environmentOptions{})
-	nodes := env.nodes(4)
-	var services []*v1.Service
-	for i := range count {
-		svc := service(fmt.Sprintf("web-%d", i), ports)
-		env.ensure(svc, nodes[:3])
-		services = append(services, svc)
-	}
-	env.writeDown(services...)
-	for _, svc := range services {
-		env.ensure(svc, nodes)
-	}
-	env.restart()
-	env.Cloud.RequestLog.Reset()
+	for _, recorded := range []bool{true, false} {
+		t.Run(fmt.Sprintf("recorded before: %v", recorded), func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			nodes := env.nodes(4)
+			var services []*v1.Service
+			for i := range count {
+				svc := service(fmt.Sprintf("web-%d", i), ports)
+				env.ensure(svc, nodes[:3])
+				services = append(services, svc)
+			}
+			if recorded {
+				env.writeDown(services...)
+			}
+			for _, svc := range services {
+				env.ensure(svc, nodes)
+			}
+			env.restart()
+			env.Cloud.RequestLog.Reset()
 
-	env.takeOverAll(services, nodes)
+			env.takeOverAll(services, nodes)
 
-	env.writes(0)
-	octavia := env.Cloud.RequestLog.Requests(requestlog.Under("/load-balancer"))
-	each := slices.DeleteFunc(slices.Clone(octavia), func(r requestlog.Request) bool { return isList(r) })
-	if lists := len(octavia) - len(each); len(each) > (1+ports)*count || lists > 5 {
-		t.Errorf("%d reads and %d lists, want %d and 5 at most:\n%s", len(each), lists, (1+ports)*count, printed(octavia))
+			env.writes(0)
+			octavia := env.Cloud.RequestLog.Requests(requestlog.Under("/load-balancer"))
+			each := slices.DeleteFunc(slices.Clone(octavia), func(r requestlog.Request) bool { return isList(r) })
+			if lists := len(octavia) - len(each); len(each) > (1+ports)*count || lists > 5 {
+				t.Errorf("%d reads and %d lists, want %d and 5 at most:\n%s", len(each), lists, (1+ports)*count, printed(octavia))
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
@@ -17,9 +18,9 @@ import (
 // status tree are read and, where it has health monitors, one member for each type of them.
 // These reads come after those of Services that change (limiter.PriorityLow).
 //
-// After a process that has ended before what it had done was confirmed, Services of which there
-// is a record share these lists too. Their members are read in full: what others do to them is
-// kept.
+// After a process that has ended before what it had done was confirmed and recorded, Services
+// whose load balancers it has made share these lists too. Their members are read in full: what
+// others do to them is kept.
 //
 // What is found so is good for nothing but that: where anything is to be done, or anything
 // is unusual, the load balancer is read as a whole. Before its members are changed one day,
@@ -37,8 +38,12 @@ func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, b
 	if err != nil {
 		return Observation{}, false, err
 	}
-	_, recorded := a.e.written(a.in.Service)
-	have, err := a.e.with(project.Observer(a.e.Cloud.Observer, !recorded)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock)
+	ours, err := project.LoadBalancers(ctx, octavia.LoadBalancerFilter{Tags: []string{a.in.ID.ServiceTag()}})
+	if err != nil {
+		return Observation{}, false, err
+	}
+	brief := len(ours) == 0
+	have, err := a.e.with(project.Observer(a.e.Cloud.Observer, brief)).observe(limiter.WithPriority(ctx, limiter.PriorityLow), a.in, a.in.Settings, lock)
 	var floatingIP *observe.FloatingIPError
 	switch {
 	case observe.IsNotOurs(err), errors.Is(err, observe.ErrTorn), errors.As(err, &floatingIP):
@@ -48,10 +53,10 @@ func (a *Asked) takeOver(ctx context.Context, lock *async.Guard) (Observation, b
 		return Observation{}, false, err
 	}
 	lb := have.LoadBalancer
-	if lb == nil || !recorded && !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
+	if lb == nil || brief && !lb.Adopted || lb.Shared != nil || !lb.Status.Sound() || len(lb.Unsound()) > 0 || len(have.Duplicates) > 0 || have.Outgoing != nil {
 		return Observation{}, false, nil
 	}
-	have.Current, have.Listed, have.Brief = false, project.Began, !recorded
+	have.Current, have.Listed, have.Brief = false, project.Began, brief
 	return have, true, nil
 }
 
