@@ -82,7 +82,7 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&processors, "gomaxprocs", "", "GOMAXPROCS of the controller")
 	flags.StringVar(&memoryLimit, "gomemlimit", "", "GOMEMLIMIT of the controller, such as 256MiB")
 	flags.DurationVar(&o.settings.idle, "idle", 330*time.Second, "length of the phase "+phaseIdle)
-	flags.DurationVar(&o.settle, "settle", 5*time.Second, "how long nothing may happen before a phase is over")
+	flags.DurationVar(&o.settle, "settle", 12*time.Second, "how long nothing may happen before a phase is over: longer than it takes the controller to return memory")
 	flags.DurationVar(&o.sample, "sample", time.Second, "pause between two samples for the picture")
 	flags.StringSliceVar(&o.profile, "profile", nil, "phases whose CPU and heap profiles to take")
 	flags.StringVar(&o.directory, "out", "out", "where to write load.json, pictures, samples and profiles")
