@@ -26,8 +26,17 @@ func manyNodes(env *environment, n int) []*v1.Node {
 // what was written is as well known as after any change.
 func TestEnsure_ReadsLittleOfALargeLoadBalancerWhereANodeComesOrGoes(t *testing.T) {
 	t.Parallel()
+	for _, monitored := range []string{"false", "true"} {
+		t.Run("monitored: "+monitored, func(t *testing.T) {
+			t.Parallel()
+			readsLittleWhereANodeComesOrGoes(t, newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": monitored}}))
+		})
+	}
+}
+
+func readsLittleWhereANodeComesOrGoes(t *testing.T, env *environment) {
+	t.Helper()
 	const ports, size, most = 3, 450, 60
-	env := newEnvironment(t, environmentOptions{})
 	nodes, svc := manyNodes(env, size+2), service("web", ports)
 	env.ensure(svc, nodes[:size])
 	for _, change := range []struct {

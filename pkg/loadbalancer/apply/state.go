@@ -1,8 +1,6 @@
 package apply
 
 import (
-	"slices"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
@@ -63,7 +61,12 @@ func (s *state) membersChanged(step plan.Step) int {
 	}
 	all := s.loadBalancer.Outline()
 	pool := poolOf(step).Find(all)
-	return slices.IndexFunc(all.Listeners, func(l model.Listener) bool { return pool != nil && l.Pool.ID == pool.ID && pool.ID != "" })
+	for i := range all.Listeners {
+		if &all.Listeners[i].Pool == pool {
+			return i
+		}
+	}
+	return -1 // it is of no listener, and not packed
 }
 
 // outline returns the load balancer, perhaps without members; nil where there is none.
