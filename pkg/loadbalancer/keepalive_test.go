@@ -1,6 +1,7 @@
 package loadbalancer_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -92,4 +93,23 @@ func TestRefusal_CostsNoRequestWithoutLoadBalancer(t *testing.T) {
 	if asked := env.Cloud.RequestLog.Requests(); len(asked) > 0 {
 		t.Errorf("requests:\n%s", printed(asked))
 	}
+}
+
+// What keeps a refused Service alive can fail, too: whoever asked for it tries again.
+func TestRefusal_ReportsThatNodesCannotBeFollowedNow(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(3), service("web", 1)
+	env.ensure(svc, nodes[:2])
+	svc.Annotations[annotation.MaxMembers] = "many"
+	env.refused(svc, nodes[:2], "many")
+	env.Cloud.Faults.Add(faultOn("", "/load-balancer/v2.0/lbaas/pools/**", http.StatusInternalServerError))
+	if err := env.engine.Update(env.ctx, svc, nodes); err == nil {
+		t.Error("Update has succeeded, and no member was added")
+	}
+	env.Cloud.Faults.Clear()
+	if err := env.engine.Update(env.ctx, svc, nodes); err != nil {
+		t.Error(err)
+	}
+	env.membersAre(nodes)
 }

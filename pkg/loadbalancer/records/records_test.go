@@ -240,10 +240,43 @@ func TestConfigMaps_OverwriteWhatAnotherClientHasWritten(t *testing.T) {
 			return apierrors.NewConflict(v1.Resource("configmaps"), "it", errors.New("changed"))
 		})
 		p.Set("uid", text("uid", 1))
-		time.Sleep(time.Hour)
+		for updates.Load() == 0 {
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Second) // not only when it is time to write again
 		assertRecord(t, f.start(), "uid", text("uid", 1))
 		if n := updates.Load(); n != 2 {
 			t.Errorf("%d updates, want 2", n)
+		}
+	})
+}
+
+func TestConfigMaps_KeepTheMetadataThatOthersHaveWritten(t *testing.T) {
+	t.Parallel()
+	run(t, func(f *fixture) {
+		p := f.start()
+		p.Set("uid", text("uid", 0))
+		time.Sleep(time.Hour)
+		list := func() []v1.ConfigMap {
+			found, err := f.maps().List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(found.Items) == 0 {
+				t.Fatalf("%d ConfigMaps: %v", len(found.Items), err)
+			}
+			return found.Items
+		}
+		for _, stored := range list() {
+			stored.Labels = map[string]string{"backup": "daily"}
+			if _, err := f.maps().Update(t.Context(), &stored, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.start().Set("uid", text("uid", 1))
+		time.Sleep(time.Hour)
+		assertRecord(t, f.start(), "uid", text("uid", 1))
+		for _, stored := range list() {
+			if stored.Labels["backup"] != "daily" {
+				t.Errorf("%s has lost a label", stored.Name)
+			}
 		}
 	})
 }

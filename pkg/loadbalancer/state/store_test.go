@@ -220,6 +220,9 @@ func TestStore_ReportsHowManyServicesAreRefusedForAReason(t *testing.T) {
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Error(diff)
 	}
+	if n := store.Counts(); n > 0 {
+		t.Errorf("%d counts of nothing are kept", n)
+	}
 }
 
 // The service controller tries again as long as it was told of a refusal, whatever the
@@ -255,6 +258,24 @@ func TestStore_SendsAWarningOnceUntilItChanges(t *testing.T) {
 	}
 	if !store.Warn("other", "nodes", "one") {
 		t.Error("a warning that another Service was sent is not sent")
+	}
+}
+
+func TestStore_RecallsTheWarningsThatItHasNotSentItself(t *testing.T) {
+	t.Parallel()
+	last, _ := newStore()
+	last.Warn("uid", "nodes", "one")
+	last.Warn("uid", "settings", "one")
+	store, _ := newStore()
+	store.Warn("uid", "nodes", "two")
+	store.RecallWarnings("uid", "broken:none,"+last.Warnings("uid"))
+	for _, c := range []struct {
+		subject, text string
+		want          bool
+	}{{"nodes", "two", false}, {"settings", "one", false}, {"broken", "none", true}} {
+		if got := store.Warn("uid", c.subject, c.text); got != c.want {
+			t.Errorf("%q about %s is sent: %v, want %v", c.text, c.subject, got, c.want)
+		}
 	}
 }
 
