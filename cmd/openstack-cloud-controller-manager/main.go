@@ -35,6 +35,10 @@ func main() {
 
 // run runs the program and returns its exit code.
 func run(arguments []string, env config.Environment, out io.Writer) int {
+	arguments = ownArguments(arguments)
+	if len(arguments) > 0 && arguments[0] == cleanupName {
+		return runCleanup(arguments[1:], env, out, os.Stderr)
+	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)
 	p := &process{ctx: ctx, stop: stop, env: env, build: thisBuild(), returned: make(chan struct{})}
@@ -43,7 +47,7 @@ func run(arguments []string, env config.Environment, out io.Writer) int {
 		fmt.Fprintf(os.Stderr, "Error: %v\n", err)
 		return 1
 	}
-	command.SetArgs(ownArguments(arguments))
+	command.SetArgs(arguments)
 	code := cli.Run(command)
 	close(p.returned)
 	if code != 0 {

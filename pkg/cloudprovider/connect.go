@@ -70,24 +70,12 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	}
 	c.Config = withKnownAnnotations(c.Config)
 	logRefused(ctx, c.Config.Refused)
-	timeout := c.Config.Metadata.RequestTimeout.Duration
-	if timeout == 0 {
-		timeout = noTimeout
-	}
-	version, err := octaviaVersion(c.Config.LoadBalancer.OctaviaAPIVersion)
+	sessionOptions, err := SessionOptions(c.Config, c.UserAgent)
 	if err != nil {
 		return nil, err
 	}
-	session, err := openstack.NewSession(ctx, c.Config.Global, openstack.SessionOptions{
-		UserAgent: c.UserAgent,
-		Timeout:   timeout,
-		Clock:     c.Clock,
-		Metrics:   c.APIMetrics,
-		Limits:    limits(c.Config.Limits),
-		Reread:    c.Reread,
-
-		LoadBalancerVersion: version,
-	})
+	sessionOptions.Clock, sessionOptions.Metrics, sessionOptions.Reread = c.Clock, c.APIMetrics, c.Reread
+	session, err := openstack.NewSession(ctx, c.Config.Global, sessionOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +85,18 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 		return nil, err
 	}
 	return New(ctx, options), nil
+}
+
+// SessionOptions returns what cloud.conf says of a session.
+func SessionOptions(conf *config.Config, userAgent string) (openstack.SessionOptions, error) {
+	timeout := conf.Metadata.RequestTimeout.Duration
+	if timeout == 0 {
+		timeout = noTimeout
+	}
+	version, err := octaviaVersion(conf.LoadBalancer.OctaviaAPIVersion)
+	return openstack.SessionOptions{
+		UserAgent: userAgent, Timeout: timeout, Limits: limits(conf.Limits), LoadBalancerVersion: version,
+	}, err
 }
 
 // octaviaVersion parses [LoadBalancer] octavia-api-version; zero: it is not given.

@@ -9,7 +9,7 @@ import (
 // SecurityGroupName returns the name of the security group that is made for the
 // Service alone. It is cloud-provider-openstack's, and holds the UID of the Service.
 func (i Identity) SecurityGroupName() string {
-	return cut(fmt.Sprintf("lb-sg-%s-%s-%s", i.ServiceUID, i.Namespace, i.Service))
+	return cut(fmt.Sprintf(groupPrefix+"%s-%s-%s", i.ServiceUID, i.Namespace, i.Service))
 }
 
 // SecurityGroupDescription returns the description of that group.
@@ -38,7 +38,7 @@ func (i Identity) SharedGroupName() string {
 	if i.ClusterID == "" {
 		return ""
 	}
-	return "lb-sg-cluster-" + i.ClusterID
+	return sharedGroupPrefix + i.ClusterID
 }
 
 // SharedGroupDescription returns the description of that group.

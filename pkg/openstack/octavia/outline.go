@@ -40,3 +40,21 @@ func (c *Client) MemberStateAt(ctx context.Context, poolID, address string, port
 	q := url.Values{"address": {address}, "protocol_port": {strconv.Itoa(port)}, "fields": {"id", "provisioning_status"}}
 	return listAll(ctx, c, "pools/"+url.PathEscape(poolID)+"/members", q, func(m MemberState) string { return m.ID })
 }
+
+// PoolOwner is what says whose a pool is.
+type PoolOwner struct {
+	ID            string     `json:"id"`
+	Name          string     `json:"name"`
+	Tags          []string   `json:"tags"`
+	Listeners     []ObjectID `json:"listeners"`
+	LoadBalancers []ObjectID `json:"loadbalancers"`
+}
+
+// PoolOwners lists what says whose the pools of a load balancer are; "": those of all.
+func (c *Client) PoolOwners(ctx context.Context, loadBalancerID string) ([]PoolOwner, error) {
+	q := url.Values{"fields": {"id", "name", "tags", "listeners", "loadbalancers"}}
+	if loadBalancerID != "" {
+		q.Set("loadbalancer_id", loadBalancerID)
+	}
+	return listAll(ctx, c, "pools", q, func(p PoolOwner) string { return p.ID })
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// cleanupName is the argument that makes the program clean up. The command stands beside
+// that of k8s.io/cloud-provider, which takes no arguments: as its subcommand it would get its
+// flags and its usage.
+const cleanupName = "cleanup"
+
+// cleanupFlags are those of the command.
+type cleanupFlags struct {
+	query                            cleanup.Query
+	cloudConfig, output, floatingIPs string
+	yes                              bool
+	options                          cleanup.Options
+}
+
+// runCleanup runs the command and returns its exit code.
+func runCleanup(arguments []string, env config.Environment, out, errs io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	defer klog.Flush()
+	code := cleanup.ExitFailed
+	command := newCleanupCommand(func(f *cleanupFlags) error {
+		report, err := f.run(ctx, env)
+		if err != nil {
+			return err
+		}
+		code = report.ExitCode()
+		if f.output == "json" {
+			return report.WriteJSON(out)
+		}
+		return report.WriteText(out)
+	})
+	command.SetArgs(arguments)
+	command.SetOut(out)
+	command.SetErr(errs)
+	if err := command.Execute(); err != nil {
+		fmt.Fprintf(errs, "Error: %v\n", err)
+		return cleanup.ExitFailed
+	}
+	if command.Flags().Changed("help") {
+		return 0
+	}
+	return code
+}
+
+// newCleanupCommand returns the command, which calls run with flags that are valid.
+func newCleanupCommand(run func(*cleanupFlags) error) *cobra.Command {
+	var f cleanupFlags
+	command := &cobra.Command{
+		Use:   programName + " " + cleanupName,
+		Short: "Removes what a dead cluster has left in OpenStack",
+		Long: `Lists the load balancers, floating IPs and security groups that a
+cluster has left in its OpenStack project, and removes them with --yes. It needs
+no Kubernetes API. Run it when the cluster, and its controllers, are gone.
+
+Exit codes: 0 nothing is left to be removed, 1 an error, 3 something was found
+and --yes was not given, 4 nothing is left for sure, but something that may be
+the cluster's was left alone.`,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := f.check(command.Flags().Changed); err != nil {
+				return err
+			}
+			return run(&f)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&f.query.ClusterID, "cluster-id", "", "UID of the cluster's namespace kube-system, which tags and descriptions of what was created for it hold.")
+	flags.StringVar(&f.query.ClusterName, "cluster-name", "", "The cluster's --cluster-name. It adds what carries no cluster ID, such as what cloud-provider-openstack has created.")
+	flags.StringVar(&f.cloudConfig, "cloud-config", "", "Path of cloud.conf; without it, the OS_* environment variables are read.")
+	flags.BoolVar(&f.yes, "yes", false, "Remove what is found. Without it, it is only listed.")
+	flags.StringVar(&f.output, "output", "text", "Format of the report: text or json.")
+	flags.StringVar(&f.floatingIPs, "floating-ips", "attached", "Floating IPs to remove: attached, those on load balancers that are removed, or all, also those that are on none, as Services may have asked to keep them.")
+	flags.DurationVar(&f.options.Timeout, "timeout", cleanup.DefaultTimeout, "How long to wait for load balancers, altogether.")
+	return command
+}
+
+// check returns an error that names a flag with a wrong value. A flag that is given and
+// empty is a shell variable without a value.
+func (f *cleanupFlags) check(given func(string) bool) error {
+	for name, value := range map[string]string{"cluster-id": f.query.ClusterID, "cluster-name": f.query.ClusterName} {
+		if given(name) && value == "" {
+			return fmt.Errorf("--%s is empty", name)
+		}
+	}
+	switch {
+	case f.query == cleanup.Query{}:
+		return errors.New("--cluster-id, --cluster-name or both must say which cluster")
+	case !slices.Contains([]string{"text", "json"}, f.output):
+		return fmt.Errorf("--output is %q: allowed are text and json", f.output)
+	case !slices.Contains([]string{"attached", "all"}, f.floatingIPs):
+		return fmt.Errorf("--floating-ips is %q: allowed are attached and all", f.floatingIPs)
+	case f.options.Timeout <= 0:
+		return fmt.Errorf("--timeout is %v: it must be above zero", f.options.Timeout)
+	}
+	f.query.AllFloatingIPs = f.floatingIPs == "all"
+	return nil
+}
+
+// run reads cloud.conf, signs in and cleans up.
+func (f *cleanupFlags) run(ctx context.Context, env config.Environment) (*cleanup.Report, error) {
+	conf, warnings, err := config.LoadFile(f.cloudConfig, env)
+	for _, warning := range warnings {
+		klog.Warning(warning)
+	}
+	if err != nil {
+		return nil, err
+	}
+	options, err := cloudprovider.SessionOptions(conf, userAgent(thisBuild().version, nil))
+	if err != nil {
+		return nil, err
+	}
+	session, err := openstack.NewSession(ctx, conf.Global, options)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	f.options.Query, f.options.Remove, f.options.Neutron = f.query, f.yes, session.Neutron()
+	if conf.LoadBalancer.Enabled {
+		f.options.Octavia = session.Octavia()
+	}
+	return cleanup.Run(ctx, f.options)
+}

@@ -1,0 +1,123 @@
+// Package cleanup lists and removes what a dead cluster has left in the cloud, without its
+// Kubernetes API.
+//
+// Whose an object is is decided by what it carries (package ownership): the ID of a cluster
+// or, where it carries none, as those of cloud-provider-openstack and of the provider inside
+// of Kubernetes, a cluster's name. List is pure. Nothing of what it decides is remembered: a
+// run that was interrupted is continued by the next one.
+package cleanup
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// Octavia is what is asked of the load balancer service.
+type Octavia interface {
+	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
+	LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error)
+	AllListeners(ctx context.Context) ([]listeners.Listener, error)
+	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
+	PoolOwners(ctx context.Context, loadBalancerID string) ([]octavia.PoolOwner, error)
+	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
+	DeleteListener(ctx context.Context, id string) error
+	DeletePool(ctx context.Context, id string) error
+}
+
+// Neutron is what is asked of the network service.
+type Neutron interface {
+	securitygroup.Neutron
+	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
+	DeleteFloatingIP(ctx context.Context, id string) error
+}
+
+// Query says what to look for.
+type Query struct {
+	// ClusterID is the UID of the cluster's namespace kube-system, ClusterName its
+	// --cluster-name. One of them may be empty.
+	ClusterID, ClusterName string
+	// AllFloatingIPs adds those that are on no load balancer, which Services may have asked
+	// to keep.
+	AllFloatingIPs bool
+}
+
+// DefaultTimeout and DefaultPoll are those of Options.
+const (
+	DefaultTimeout = 15 * time.Minute
+	DefaultPoll    = 2 * time.Second
+)
+
+// Options are what Run needs.
+type Options struct {
+	Query
+	// Remove removes what was found.
+	Remove bool
+	// Octavia is nil in a cloud without it.
+	Octavia Octavia
+	Neutron Neutron
+	// Timeout bounds how long load balancers are waited for, altogether; Poll is how often
+	// each is asked for.
+	Timeout, Poll time.Duration
+	// Clock is the real one when nil.
+	Clock clock.Clock
+}
+
+// Run lists what the cluster has left, and removes it if that is asked for. An error is one
+// of listing: nothing was removed. What became of each object is in the report.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if o.ClusterID == "" && o.ClusterName == "" {
+		return nil, errors.New("neither the ID nor the name of a cluster is given")
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Poll == 0 {
+		o.Poll = DefaultPoll
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	inventory, err := read(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	target, items := List(*inventory, o.Query)
+	if o.Remove {
+		r := remover{Options: o, target: target, deadline: o.Clock.Now().Add(o.Timeout)}
+		r.remove(ctx, items)
+	}
+	return &Report{Cluster: target, Items: items}, nil
+}
+
+// read lists all objects of the project.
+func read(ctx context.Context, o Options) (*Inventory, error) {
+	var i Inventory
+	var err error
+	if o.Octavia != nil {
+		if i.LoadBalancers, err = o.Octavia.LoadBalancers(ctx, octavia.LoadBalancerFilter{}); err != nil {
+			return nil, err
+		}
+		if i.Listeners, err = o.Octavia.AllListeners(ctx); err != nil {
+			return nil, err
+		}
+		if i.Pools, err = o.Octavia.PoolOwners(ctx, ""); err != nil {
+			return nil, err
+		}
+	}
+	if i.FloatingIPs, err = o.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{}); err != nil {
+		return nil, err
+	}
+	if i.SecurityGroups, err = o.Neutron.SecurityGroupNames(ctx); err != nil {
+		return nil, err
+	}
+	return &i, nil
+}

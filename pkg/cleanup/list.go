@@ -1,0 +1,206 @@
+package cleanup
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// Inventory is what there is in the project.
+type Inventory struct {
+	LoadBalancers  []octavia.LoadBalancer
+	Listeners      []listeners.Listener
+	Pools          []octavia.PoolOwner
+	FloatingIPs    []floatingips.FloatingIP
+	SecurityGroups []neutron.SecurityGroup
+}
+
+// part is a listener or pool.
+type part struct {
+	kind     Kind
+	id, name string
+	tags     []string
+	// listeners are those that use the pool.
+	listeners []string
+}
+
+// parts returns the listeners and pools of each load balancer, by its ID.
+func (i Inventory) parts() map[string][]part {
+	all := map[string][]part{}
+	for _, l := range i.Listeners {
+		for _, of := range l.Loadbalancers {
+			all[of.ID] = append(all[of.ID], part{kind: Listener, id: l.ID, name: l.Name, tags: l.Tags})
+		}
+	}
+	for _, p := range i.Pools {
+		made := part{kind: Pool, id: p.ID, name: p.Name, tags: p.Tags}
+		for _, user := range p.Listeners {
+			made.listeners = append(made.listeners, user.ID)
+		}
+		for _, of := range p.LoadBalancers {
+			all[of.ID] = append(all[of.ID], made)
+		}
+	}
+	return all
+}
+
+// signs returns what each object says of its cluster.
+func (i Inventory) signs() []ownership.Signs {
+	var all []ownership.Signs
+	for _, lb := range i.LoadBalancers {
+		all = append(all, ownership.LoadBalancerSigns(lb.Name, lb.Description, lb.Tags))
+	}
+	for _, l := range i.Listeners {
+		all = append(all, ownership.PartSigns(l.Name, l.Tags))
+	}
+	for _, p := range i.Pools {
+		all = append(all, ownership.PartSigns(p.Name, p.Tags))
+	}
+	for _, fip := range i.FloatingIPs {
+		all = append(all, ownership.FloatingIPSigns(fip.Description))
+	}
+	for _, group := range i.SecurityGroups {
+		all = append(all, ownership.SecurityGroupSigns(group.Name, group.Description, group.Tags))
+	}
+	return all
+}
+
+// List returns the cluster that the query means, and what there is of it and what is left
+// alone, in the order in which it is to be removed.
+//
+//	load balancer          holds parts of others        is
+//	the cluster's          no                           removed with all that is in it
+//	the cluster's          yes                          left alone, but for the cluster's own parts
+//	another's, by hand     -                            left alone, but for the cluster's own parts
+//
+//	floating IP            is on                        is
+//	the cluster's          a load balancer that goes    removed before it
+//	the cluster's          nothing                      kept, or removed if the query says so
+//	the cluster's          anything else                left alone
+//	another's, by hand     a load balancer that goes    left alone: it is free then
+func List(inventory Inventory, query Query) (Target, []Item) {
+	l := lister{query: query, target: resolve(query.ClusterID, query.ClusterName, inventory.signs()), ports: map[string]Item{}}
+	parts := inventory.parts()
+	for _, lb := range inventory.LoadBalancers {
+		l.loadBalancer(lb, parts[lb.ID])
+	}
+	for _, fip := range inventory.FloatingIPs {
+		l.floatingIP(fip)
+	}
+	for _, group := range inventory.SecurityGroups {
+		whose, why := l.target.judge(ownership.SecurityGroupSigns(group.Name, group.Description, group.Tags))
+		l.judged(whose, why, Item{Kind: SecurityGroup, ID: group.ID, Name: group.Name})
+	}
+	slices.SortStableFunc(l.items, func(a, b Item) int {
+		return cmp.Or(slices.Index(order, a.Kind)-slices.Index(order, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+	})
+	return l.target, l.items
+}
+
+// lister collects items.
+type lister struct {
+	query  Query
+	target Target
+	items  []Item
+	// ports are the load balancers that are told of, by the port of their VIP.
+	ports map[string]Item
+}
+
+// judged adds an item by whose it is.
+func (l *lister) judged(whose claim, why string, item Item) {
+	switch item.Why = why; whose {
+	case theirs:
+		return
+	case ours:
+		item.State = Found
+	case unclear:
+		item.State, item.Unclear = LeftAlone, true
+	case told:
+		item.State = LeftAlone
+	}
+	l.items = append(l.items, item)
+}
+
+func (l *lister) loadBalancer(lb octavia.LoadBalancer, parts []part) {
+	whose, why := l.target.judge(ownership.LoadBalancerSigns(lb.Name, lb.Description, lb.Tags))
+	own, others, clusters := map[string]bool{}, []string(nil), false
+	for _, p := range parts {
+		claimed, _ := l.part(p, lb.Name, whose)
+		if own[p.id] = claimed == ours; !own[p.id] {
+			others = append(others, p.String())
+			clusters = clusters || ownership.PartSigns(p.name, p.tags).Kubernetes
+		}
+	}
+	item := Item{Kind: LoadBalancer, ID: lb.ID, Name: lb.Name}
+	switch {
+	case whose == ours && len(others) == 0:
+		item.State = Found
+		l.judged(ours, "", item)
+		l.ports[lb.VipPortID] = item
+		return
+	case whose == ours && clusters:
+		l.judged(told, "it holds what is not this cluster's: "+strings.Join(others, ", "), item)
+	case whose == ours: // nobody knows whether that is still needed
+		l.judged(unclear, "it holds what no cluster has made: "+strings.Join(others, ", "), item)
+	default:
+		l.judged(whose, why, item)
+	}
+	for _, p := range parts {
+		l.partOfAnothers(p, lb, whose, own)
+	}
+}
+
+// part returns whose a part of a load balancer is: where it carries no ID, but was made
+// together with the load balancer, it is the load balancer's owner's.
+func (l *lister) part(p part, loadBalancer string, whose claim) (claim, string) {
+	if ownership.IsPartOf(p.name, p.tags, loadBalancer) {
+		return whose, ""
+	}
+	return l.target.judge(ownership.PartSigns(p.name, p.tags))
+}
+
+// partOfAnothers adds a part of a load balancer that stays.
+func (l *lister) partOfAnothers(p part, lb octavia.LoadBalancer, whose claim, own map[string]bool) {
+	claimed, why := l.part(p, lb.Name, whose)
+	if claimed != ours && ownership.IsPartOf(p.name, p.tags, lb.Name) {
+		return // what is told of the load balancer holds for it
+	}
+	item := Item{Kind: p.kind, ID: p.id, Name: p.name, LoadBalancer: lb.ID}
+	if i := slices.IndexFunc(p.listeners, func(user string) bool { return !own[user] }); i >= 0 && claimed == ours {
+		claimed, why = told, fmt.Sprintf("listener %s, which is not this cluster's, uses it", p.listeners[i])
+	}
+	l.judged(claimed, why, item)
+}
+
+// String names a part for a message.
+func (p part) String() string { return fmt.Sprintf("%s %s (%s)", p.kind, p.id, p.name) }
+
+func (l *lister) floatingIP(fip floatingips.FloatingIP) {
+	whose, why := l.target.judge(ownership.FloatingIPSigns(fip.Description))
+	item := Item{Kind: FloatingIP, ID: fip.ID, Name: fip.FloatingIP, portID: fip.PortID, description: fip.Description}
+	goes := fip.PortID != "" && l.ports[fip.PortID].State == Found
+	if goes {
+		item.LoadBalancer = l.ports[fip.PortID].ID
+	}
+	switch {
+	case whose == theirs && goes:
+		l.judged(told, "it was not made for this cluster, and is free when the load balancer that it is on is removed", item)
+	case whose != ours:
+		l.judged(whose, why, item)
+	case fip.PortID == "" && !l.query.AllFloatingIPs:
+		item.State, item.Why = Kept, "it is on no load balancer, as one that a Service asked to keep: --floating-ips=all removes it"
+		l.items = append(l.items, item)
+	case fip.PortID != "" && !goes:
+		l.judged(told, "it is on port "+fip.PortID+", which is of no load balancer that is removed", item)
+	default:
+		l.judged(ours, "", item)
+	}
+}

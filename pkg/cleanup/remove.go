@@ -1,0 +1,217 @@
+package cleanup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+const (
+	// atOnce is how many load balancers, or security groups, are removed at a time.
+	atOnce = 8
+	// deletions is how often a load balancer, or a part of one, is deleted that stays.
+	deletions = 3
+)
+
+// remover removes items.
+type remover struct {
+	Options
+	target   Target
+	deadline time.Time
+}
+
+// remove removes what was found, and notes what became of it. What fails stops nothing but a
+// load balancer whose floating IP could not be removed: without it, nothing would tell that
+// floating IP from one that is to be kept.
+func (r *remover) remove(ctx context.Context, items []Item) {
+	chains, groups := map[string][]*Item{}, []*Item(nil)
+	for i := range items {
+		item := &items[i]
+		of := item.LoadBalancer
+		switch {
+		case item.State != Found:
+			continue
+		case item.Kind == SecurityGroup:
+			groups = append(groups, item)
+			continue
+		case of == "":
+			of = item.ID
+		}
+		chains[of] = append(chains[of], item)
+	}
+	var all [][]*Item
+	for _, chain := range chains {
+		all = append(all, chain)
+	}
+	r.each(ctx, all)
+	all = nil
+	for _, group := range groups { // nothing is sent through them any more
+		all = append(all, []*Item{group})
+	}
+	r.each(ctx, all)
+}
+
+// each removes chains of items at the same time, and those of a chain one after another.
+func (r *remover) each(ctx context.Context, chains [][]*Item) {
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	for _, chain := range chains {
+		all.Go(func() error {
+			var failed *Item
+			for _, item := range chain {
+				if item.Kind == LoadBalancer && failed != nil {
+					item.State, item.Why = Failed, fmt.Sprintf("it waits for floating IP %s, which could not be removed", failed.ID)
+					continue
+				}
+				if err := r.one(ctx, item); err != nil {
+					item.State, item.Why, failed = Failed, err.Error(), item
+				} else {
+					item.State = Removed
+				}
+			}
+			return nil
+		})
+	}
+	_ = all.Wait() // no function returns an error
+}
+
+// one removes an item that is as it was listed.
+func (r *remover) one(ctx context.Context, item *Item) error {
+	switch item.Kind {
+	case FloatingIP:
+		return r.floatingIP(ctx, item)
+	case SecurityGroup:
+		return securitygroup.Delete(ctx, r.Neutron, item.ID)
+	default:
+		return r.octavia(ctx, item)
+	}
+}
+
+// floatingIP deletes a floating IP that is as it was listed.
+func (r *remover) floatingIP(ctx context.Context, item *Item) error {
+	now, err := r.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{IDs: []string{item.ID}})
+	if err != nil {
+		return err
+	}
+	for _, fip := range now {
+		if fip.ID == item.ID && (fip.PortID != item.portID || fip.Description != item.description) {
+			return &changedError{}
+		}
+	}
+	return r.Neutron.DeleteFloatingIP(ctx, item.ID)
+}
+
+// octavia deletes a load balancer with all that is in it, or a part of one, and waits until
+// it is gone. It is looked at before: others may have come to be on the load balancer. One
+// that is PENDING takes no change, and is waited for.
+func (r *remover) octavia(ctx context.Context, item *Item) error {
+	for asked := 0; ; {
+		now, status, err := r.look(ctx, item)
+		switch {
+		case err != nil:
+			return err
+		case now == nil:
+			return nil
+		case now.State != Found:
+			return &changedError{now.Why}
+		case status != octavia.StatusActive && status != octavia.StatusError: // PENDING
+		case status == octavia.StatusError && item.Kind != LoadBalancer:
+			return fmt.Errorf("load balancer %s is in ERROR: Octavia deletes no part of it, only all of it", item.LoadBalancer)
+		case asked == deletions:
+			return fmt.Errorf("it is there, and its load balancer %s, after %d deletions", status, asked)
+		default:
+			if err = r.delete(ctx, item); err == nil || apierror.IsUnsure(err) {
+				asked++
+			} else if !apierror.IsLocked(err) {
+				return err
+			}
+		}
+		if err := r.wait(ctx, status); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *remover) delete(ctx context.Context, item *Item) error {
+	switch item.Kind {
+	case Listener:
+		return r.Octavia.DeleteListener(ctx, item.ID)
+	case Pool:
+		return r.Octavia.DeletePool(ctx, item.ID)
+	default:
+		return r.Octavia.DeleteLoadBalancer(ctx, item.ID, true)
+	}
+}
+
+// look lists what is on the load balancer of an item now, as List does, and returns what that
+// says of the item: nil where it is gone. While the load balancer is PENDING it is the item
+// itself. It also returns the provisioning status.
+func (r *remover) look(ctx context.Context, item *Item) (*Item, string, error) {
+	id := item.LoadBalancer
+	if item.Kind == LoadBalancer {
+		id = item.ID
+	}
+	lb, err := r.Octavia.LoadBalancer(ctx, id)
+	switch {
+	case apierror.IsNotFound(err):
+		return nil, "", nil
+	case err != nil:
+		return nil, "", err
+	case lb.ProvisioningStatus == octavia.StatusDeleted:
+		return nil, "", nil
+	case lb.ProvisioningStatus != octavia.StatusActive && lb.ProvisioningStatus != octavia.StatusError:
+		return item, lb.ProvisioningStatus, nil
+	}
+	inventory := Inventory{LoadBalancers: []octavia.LoadBalancer{*lb}}
+	if inventory.Listeners, err = r.Octavia.Listeners(ctx, id); err != nil {
+		return nil, "", err
+	}
+	if inventory.Pools, err = r.Octavia.PoolOwners(ctx, id); err != nil {
+		return nil, "", err
+	}
+	l := lister{query: r.Query, target: r.target, ports: map[string]Item{}}
+	l.loadBalancer(*lb, inventory.parts()[id])
+	for i := range l.items {
+		if l.items[i].Kind == item.Kind && l.items[i].ID == item.ID {
+			return &l.items[i], lb.ProvisioningStatus, nil
+		}
+	}
+	there := func(p part) bool { return p.kind == item.Kind && p.id == item.ID }
+	if item.Kind != LoadBalancer && !slices.ContainsFunc(inventory.parts()[id], there) {
+		return nil, "", nil
+	}
+	return &Item{State: LeftAlone}, lb.ProvisioningStatus, nil
+}
+
+// wait lets the time between two looks pass.
+func (r *remover) wait(ctx context.Context, status string) error {
+	if !r.Clock.Now().Before(r.deadline) {
+		return fmt.Errorf("its load balancer is still %s after %v: run the command again", status, r.Timeout)
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.Clock.After(r.Poll):
+		return nil
+	}
+}
+
+// changedError tells that somebody has changed an object since it was listed.
+type changedError struct{ why string }
+
+// Error implements error.
+func (e *changedError) Error() string {
+	text := "it is not removed, as it was changed since it was listed: run the command again"
+	if e.why != "" {
+		text += " (" + e.why + ")"
+	}
+	return text
+}

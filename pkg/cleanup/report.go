@@ -1,0 +1,155 @@
+package cleanup
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+)
+
+// Kind is the kind of an object.
+type Kind string
+
+// Kinds of objects.
+const (
+	FloatingIP    Kind = "floating-ip"
+	Listener      Kind = "listener"
+	Pool          Kind = "pool"
+	LoadBalancer  Kind = "load-balancer"
+	SecurityGroup Kind = "security-group"
+)
+
+// order is the one in which objects are removed and listed.
+var order = []Kind{FloatingIP, Listener, Pool, LoadBalancer, SecurityGroup}
+
+// State is what becomes of an object.
+type State string
+
+// States of objects.
+const (
+	// Found objects are to be removed.
+	Found State = "found"
+	// Removed objects are gone.
+	Removed State = "removed"
+	// Failed objects could not be removed.
+	Failed State = "failed"
+	// Kept floating IPs are the cluster's, and stay unless that is asked for.
+	Kept State = "kept"
+	// LeftAlone objects are not the cluster's, or may not be.
+	LeftAlone State = "left-alone"
+)
+
+// Item is an object and what becomes of it.
+type Item struct {
+	Kind Kind   `json:"kind"`
+	ID   string `json:"id"`
+	// Name is the address of a floating IP.
+	Name string `json:"name,omitempty"`
+	// LoadBalancer is the ID of the one that it is a part of, or is on.
+	LoadBalancer string `json:"loadBalancer,omitempty"`
+	State        State  `json:"state"`
+	// Unclear tells of an object that is left alone that it may be the cluster's.
+	Unclear bool `json:"unclear,omitempty"`
+	// Why is the reason for the state, "" where it needs none.
+	Why string `json:"why,omitempty"`
+
+	// portID and description are those of a floating IP when it was listed.
+	portID, description string
+}
+
+// Report is what a run has found and done.
+type Report struct {
+	Cluster Target `json:"cluster"`
+	Items   []Item `json:"items"`
+}
+
+// Exit codes of the command.
+const (
+	// ExitClean tells that nothing of the cluster is left but what is kept.
+	ExitClean = 0
+	// ExitFailed tells that something could not be listed or removed.
+	ExitFailed = 1
+	// ExitFound tells that there is something to be removed.
+	ExitFound = 3
+	// ExitUnclear tells that there is nothing to be removed for sure, but something that may
+	// be the cluster's.
+	ExitUnclear = 4
+)
+
+// ExitCode returns the exit code for the report.
+func (r *Report) ExitCode() int {
+	has := func(is func(Item) bool) bool { return slices.ContainsFunc(r.Items, is) }
+	switch {
+	case has(func(i Item) bool { return i.State == Failed }):
+		return ExitFailed
+	case has(func(i Item) bool { return i.State == Found }):
+		return ExitFound
+	case has(func(i Item) bool { return i.Unclear }):
+		return ExitUnclear
+	default:
+		return ExitClean
+	}
+}
+
+// WriteJSON writes the report as one JSON object.
+func (r *Report) WriteJSON(out io.Writer) error {
+	whole := struct {
+		*Report
+		ExitCode int `json:"exitCode"`
+	}{r, r.ExitCode()}
+	if whole.Items == nil {
+		whole.Report = &Report{Cluster: r.Cluster, Items: []Item{}}
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(whole)
+}
+
+// WriteText writes the report for people: a line for each object, and the sums.
+func (r *Report) WriteText(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	counts := map[State]int{}
+	for _, item := range r.Items {
+		counts[item.State]++
+		fmt.Fprintln(table, strings.TrimRight(strings.Join([]string{
+			string(item.State), string(item.Kind), printable(item.ID), printable(item.Name), printable(item.Why),
+		}, "\t"), "\t"))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	var sums []string
+	for _, state := range []State{Found, Removed, Failed, Kept, LeftAlone} {
+		sums = append(sums, fmt.Sprintf("%d %s", counts[state], state))
+	}
+	_, err := fmt.Fprintf(out, "%s: %s\n", r.Cluster, strings.Join(sums, ", "))
+	if err == nil && counts[Found] > 0 {
+		_, err = fmt.Fprintln(out, "Nothing was removed. --yes removes what was found.")
+	}
+	return err
+}
+
+// String names the cluster.
+func (t Target) String() string {
+	var words []string
+	if t.Name != "" {
+		words = append(words, t.Name)
+	}
+	if t.ID != "" {
+		words = append(words, "ID "+t.ID)
+	}
+	return printable("cluster " + strings.Join(words, ", "))
+}
+
+// printable replaces what would change a terminal: others of the project choose names.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,78 @@
+package ownership_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+)
+
+func TestSigns_TellClusterAndNothingThatWasCut(t *testing.T) {
+	t.Parallel()
+	type signs = ownership.Signs
+	id, long := web(), with(func(id *ownership.Identity) { id.Service = strings.Repeat("x", 300) })
+	untagged := with(func(id *ownership.Identity) { id.Untagged = true })
+	both, named, none := signs{[]string{clusterUID}, "rig", true}, signs{nil, "rig", true}, signs{}
+	unnamed := signs{[]string{clusterUID}, "", true}
+	legacy := "kube_service_rig_default_web-1"
+	const group = "lb-sg-" + serviceUID + "-default-web-1"
+	for what, test := range map[string]struct{ got, want signs }{
+		"load balancer, ours":                       {ownership.LoadBalancerSigns(id.Name(), id.Description(), id.Tags()), both},
+		"load balancer, ours without tags":          {ownership.LoadBalancerSigns(untagged.Name(), untagged.Description(), nil), both},
+		"load balancer, ours with a long name":      {ownership.LoadBalancerSigns(long.Name(), long.Description(), long.Tags()), unnamed},
+		"load balancer, cloud-provider-openstack's": {ownership.LoadBalancerSigns(legacy, "Kubernetes external service default/web-1 from cluster rig", []string{legacy}), named},
+		"load balancer, by its name alone":          {ownership.LoadBalancerSigns(legacy, "", nil), named},
+		"load balancer, the in-tree provider's":     {ownership.LoadBalancerSigns("a5a1c0f6e0a664b0e9c4d5f0b7f6c2a1", "Kubernetes external service default/web-1 from cluster rig", nil), named},
+		"load balancer, in-tree without a cluster":  {ownership.LoadBalancerSigns("a5a1c0f6e0a664b0e9c4d5f0b7f6c2a1", "", nil), signs{Kubernetes: true}},
+		"load balancer, of two minds":               {ownership.LoadBalancerSigns(legacy, "Kubernetes external service default/web-1 from cluster prod", nil), signs{Kubernetes: true}},
+		"load balancer, with two IDs": {ownership.LoadBalancerSigns(id.Name(), id.Description(), append(id.Tags(), "kube_cluster_id_a")),
+			signs{[]string{clusterUID, "a"}, "rig", true}},
+		"load balancer, by hand":                {ownership.LoadBalancerSigns("web", "from cluster rig", []string{"prod"}), none},
+		"listener, ours":                        {ownership.PartSigns(id.ListenerName(0), id.Tags()), both},
+		"pool, cloud-provider-openstack's":      {ownership.PartSigns("pool_0_"+legacy, nil), named},
+		"pool, of two minds":                    {ownership.PartSigns("pool_0_"+legacy, []string{"kube_service_prod_default_web"}), signs{Kubernetes: true}},
+		"listener, in-tree":                     {ownership.PartSigns("listener_a5a1c0f6e_0", nil), none},
+		"listener, by hand":                     {ownership.PartSigns("web", []string{"prod"}), none},
+		"floating IP, ours":                     {ownership.FloatingIPSigns(id.FloatingIPDescription()), both},
+		"floating IP, ours with a long name":    {ownership.FloatingIPSigns(long.FloatingIPDescription()), unnamed},
+		"floating IP, without an ID":            {ownership.FloatingIPSigns(with(func(id *ownership.Identity) { id.ClusterID = "" }).FloatingIPDescription()), named},
+		"floating IP, not ours":                 {ownership.FloatingIPSigns(id.LegacyFloatingIPDescription()), named},
+		"floating IP, by hand":                  {ownership.FloatingIPSigns("for cluster rig"), none},
+		"security group, ours":                  {ownership.SecurityGroupSigns(group, id.SecurityGroupDescription(), id.SecurityGroupTags()), both},
+		"security group, not tagged":            {ownership.SecurityGroupSigns(group, id.SecurityGroupDescription(), nil), named},
+		"security group, shared":                {ownership.SecurityGroupSigns(id.SharedGroupName(), id.SharedGroupDescription(), id.SharedGroupTags()), both},
+		"security group, shared and not tagged": {ownership.SecurityGroupSigns(id.SharedGroupName(), id.SharedGroupDescription(), nil), both},
+		"security group, by hand":               {ownership.SecurityGroupSigns("lb-sg-mine", id.SecurityGroupDescription(), nil), none},
+	} {
+		if diff := cmp.Diff(test.want, test.got, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+}
+
+func TestIsPartOf_ConnectsPartsWithoutIDToTheirLoadBalancer(t *testing.T) {
+	t.Parallel()
+	const peer, inTree = "kube_service_rig_default_web", "a5a1c0f6e0a664b0e9c4d5f0b7f6c2a1"
+	for _, test := range []struct {
+		name, of string
+		tags     []string
+		want     bool
+	}{
+		{"listener_0_" + peer, peer, []string{peer}, true},
+		{"renamed", peer, []string{peer}, true},
+		{"pool_0_" + peer, peer, nil, true},
+		{"pool_" + inTree + "_0", inTree, nil, true},
+		{"pool_0_" + peer + "2", peer, nil, false},
+		{"pool_0_" + peer, peer, []string{"somebody's"}, false},
+		{"listener_0_" + peer, peer, []string{peer, "kube_cluster_id_a"}, false},
+		{"pool_0_web", "web", nil, false},
+		{"mine", "web", []string{"web"}, false},
+	} {
+		if got := ownership.IsPartOf(test.name, test.tags, test.of); got != test.want {
+			t.Errorf("%s with tags %q on %s: %v", test.name, test.tags, test.of, got)
+		}
+	}
+}
