@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+)
+
+func TestCleanup_RefusesFlagsThatDoNotSayWhichCluster(t *testing.T) {
+	t.Parallel()
+	for says, arguments := range map[string][]string{
+		"--cluster-id, --cluster-name or both must say which cluster": nil,
+		"--cluster-id is empty":                                       {"--cluster-id=", "--cluster-name=prod"},
+		"--cluster-name is empty":                                     {"--cluster-id=c1", "--cluster-name", ""},
+		`--output is "yaml": allowed are text and json`:               {"--cluster-id=c1", "--output=yaml"},
+		`--floating-ips is "none": allowed are attached and all`:      {"--cluster-id=c1", "--floating-ips=none"},
+		"--timeout is 0s: it must be above zero":                      {"--cluster-id=c1", "--timeout=0"},
+		`unknown command "prod"`:                                      {"--cluster-id=c1", "prod"},
+		"unknown flag: --force":                                       {"--cluster-id=c1", "--force"},
+	} {
+		command := newCleanupCommand(func(*cleanupFlags) error {
+			t.Errorf("%q: it runs", arguments)
+			return nil
+		})
+		command.SetArgs(append([]string{}, arguments...))
+		if err := command.Execute(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: got error %v, want %q", arguments, err, says)
+		}
+	}
+}
+
+func TestProgram_CleansUp(t *testing.T) {
+	t.Parallel()
+	env := simulated.New(t, simulator.Options{})
+	made, err := env.SignIn(openstack.SessionOptions{}).Octavia().CreateLoadBalancer(t.Context(), loadbalancers.CreateOpts{
+		Name: "kube_service_prod_default_web", VipSubnetID: env.Cloud.Subnet.ID, Tags: []string{"kube_cluster_id_c1", "kube_svc_uid_s1"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.Settle()
+	conf := "--cloud-config=" + file(t, "cloud.conf", env.Cloud.CloudConf())
+
+	type report struct {
+		Cluster struct{ ID, Name string }
+		Items   []struct{ Kind, ID, Name, State string }
+		Code    int `json:"exitCode"`
+	}
+	asJSON := func(code int, arguments ...string) (r report) {
+		t.Helper()
+		got := runProgram(t, nil, append([]string{"/bin/" + programName, "cleanup", conf, "--output=json"}, arguments...)...)
+		if got.code != code {
+			t.Errorf("%q: exit code %d, want %d: %s", arguments, got.code, code, got.errors)
+		}
+		if err := json.Unmarshal([]byte(got.out), &r); err != nil {
+			t.Errorf("%v: %s", err, got.out)
+		}
+		return r
+	}
+	if r := asJSON(3, "--cluster-name=prod"); r.Cluster.ID != "c1" || r.Cluster.Name != "prod" || r.Code != 3 ||
+		len(r.Items) != 1 || r.Items[0].Kind != "load-balancer" || r.Items[0].ID != made.ID || r.Items[0].State != "found" {
+		t.Errorf("found %+v", r)
+	}
+	if r := asJSON(0, "--cluster-id=c2"); r.Items == nil || len(r.Items) > 0 {
+		t.Errorf("of another cluster %+v", r)
+	}
+	text := runProgram(t, nil, "cleanup", conf, "--cluster-id=c1", "--yes")
+	if text.code != 0 || !strings.Contains(text.out, "removed") || !strings.HasSuffix(text.out, "cluster ID c1: 0 found, 1 removed, 0 failed, 0 kept, 0 left-alone\n") {
+		t.Errorf("removed: %+v", text)
+	}
+	if r := asJSON(0, "--cluster-id=c1", "--yes"); len(r.Items) > 0 {
+		t.Errorf("again %+v", r)
+	}
+	if got := runProgram(t, nil, "cleanup", conf+".gone", "--cluster-id=c1"); got.code != 1 || got.out != "" || !strings.HasPrefix(got.errors, "Error: ") {
+		t.Errorf("without a cloud.conf: %+v", got)
+	}
+	if got := runProgram(t, nil, "cleanup", "--help"); got.code != 0 || !strings.Contains(got.out, "--cluster-id") || strings.Contains(got.out, "--leader-elect") {
+		t.Errorf("help: %+v", got)
+	}
+}
