@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os/signal"
 	"slices"
 	"syscall"
@@ -27,6 +28,7 @@ const cleanupName = "cleanup"
 type cleanupFlags struct {
 	query                            cleanup.Query
 	cloudConfig, output, floatingIPs string
+	podNetworks                      []string
 	yes                              bool
 	options                          cleanup.Options
 }
@@ -67,9 +69,9 @@ func newCleanupCommand(run func(*cleanupFlags) error) *cobra.Command {
 	command := &cobra.Command{
 		Use:   programName + " " + cleanupName,
 		Short: "Removes what a dead cluster has left in OpenStack",
-		Long: `Lists the load balancers, floating IPs and security groups that a
-cluster has left in its OpenStack project, and removes them with --yes. It needs
-no Kubernetes API. Run it when the cluster, and its controllers, are gone.
+		Long: `Lists the load balancers, floating IPs, security groups and routes
+that a cluster has left in its OpenStack project, and removes them with --yes.
+It needs no Kubernetes API. Run it when the cluster, and its controllers, are gone.
 
 Exit codes: 0 nothing is left to be removed, 1 an error, 3 something was found
 and --yes was not given, 4 nothing is left for sure, but something that may be
@@ -91,6 +93,7 @@ the cluster's was left alone.`,
 	flags.BoolVar(&f.yes, "yes", false, "Remove what is found. Without it, it is only listed.")
 	flags.StringVar(&f.output, "output", "text", "Format of the report: text or json.")
 	flags.StringVar(&f.floatingIPs, "floating-ips", "attached", "Floating IPs to remove: attached, those on load balancers that are removed, or all, also those that are on none, as Services may have asked to keep them.")
+	flags.StringSliceVar(&f.podNetworks, "cluster-cidr", nil, "The cluster's pod networks. Routes to them, of the router that cloud.conf names, are the cluster's.")
 	flags.DurationVar(&f.options.Timeout, "timeout", cleanup.DefaultTimeout, "How long to wait for load balancers, altogether.")
 	return command
 }
@@ -103,8 +106,15 @@ func (f *cleanupFlags) check(given func(string) bool) error {
 			return fmt.Errorf("--%s is empty", name)
 		}
 	}
+	for _, text := range f.podNetworks {
+		pods, err := netip.ParsePrefix(text)
+		if err != nil {
+			return fmt.Errorf("--cluster-cidr: %w", err)
+		}
+		f.query.PodNetworks = append(f.query.PodNetworks, pods.Masked())
+	}
 	switch {
-	case f.query == cleanup.Query{}:
+	case f.query.ClusterID == "" && f.query.ClusterName == "":
 		return errors.New("--cluster-id, --cluster-name or both must say which cluster")
 	case !slices.Contains([]string{"text", "json"}, f.output):
 		return fmt.Errorf("--output is %q: allowed are text and json", f.output)
@@ -126,6 +136,9 @@ func (f *cleanupFlags) run(ctx context.Context, env config.Environment) (*cleanu
 	if err != nil {
 		return nil, err
 	}
+	if conf.Route.RouterID == "" && len(f.query.PodNetworks) > 0 {
+		return nil, errors.New("--cluster-cidr has no effect without [Route] router-id in cloud.conf, the router of the routes")
+	}
 	options, err := cloudprovider.SessionOptions(conf, userAgent(thisBuild().version, nil))
 	if err != nil {
 		return nil, err
@@ -136,6 +149,7 @@ func (f *cleanupFlags) run(ctx context.Context, env config.Environment) (*cleanu
 	}
 	defer session.Close()
 	f.options.Query, f.options.Remove, f.options.Neutron = f.query, f.yes, session.Neutron()
+	f.options.RouterID = conf.Route.RouterID
 	if conf.LoadBalancer.Enabled {
 		f.options.Octavia = session.Octavia()
 	}

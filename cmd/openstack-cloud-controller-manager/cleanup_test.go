@@ -16,13 +16,14 @@ func TestCleanup_RefusesFlagsThatDoNotSayWhichCluster(t *testing.T) {
 	t.Parallel()
 	for says, arguments := range map[string][]string{
 		"--cluster-id, --cluster-name or both must say which cluster": nil,
-		"--cluster-id is empty":                                       {"--cluster-id=", "--cluster-name=prod"},
-		"--cluster-name is empty":                                     {"--cluster-id=c1", "--cluster-name", ""},
-		`--output is "yaml": allowed are text and json`:               {"--cluster-id=c1", "--output=yaml"},
-		`--floating-ips is "none": allowed are attached and all`:      {"--cluster-id=c1", "--floating-ips=none"},
-		"--timeout is 0s: it must be above zero":                      {"--cluster-id=c1", "--timeout=0"},
-		`unknown command "prod"`:                                      {"--cluster-id=c1", "prod"},
-		"unknown flag: --force":                                       {"--cluster-id=c1", "--force"},
+		"--cluster-id is empty":                                  {"--cluster-id=", "--cluster-name=prod"},
+		"--cluster-name is empty":                                {"--cluster-id=c1", "--cluster-name", ""},
+		`--output is "yaml": allowed are text and json`:          {"--cluster-id=c1", "--output=yaml"},
+		`--floating-ips is "none": allowed are attached and all`: {"--cluster-id=c1", "--floating-ips=none"},
+		"--timeout is 0s: it must be above zero":                 {"--cluster-id=c1", "--timeout=0"},
+		`--cluster-cidr: netip.ParsePrefix("10.0.0")`:            {"--cluster-id=c1", "--cluster-cidr=10.1.0.0/16,10.0.0"},
+		`unknown command "prod"`:                                 {"--cluster-id=c1", "prod"},
+		"unknown flag: --force":                                  {"--cluster-id=c1", "--force"},
 	} {
 		command := newCleanupCommand(func(*cleanupFlags) error {
 			t.Errorf("%q: it runs", arguments)
@@ -79,6 +80,9 @@ func TestProgram_CleansUp(t *testing.T) {
 	}
 	if got := runProgram(t, nil, "cleanup", conf+".gone", "--cluster-id=c1"); got.code != 1 || got.out != "" || !strings.HasPrefix(got.errors, "Error: ") {
 		t.Errorf("without a cloud.conf: %+v", got)
+	}
+	if got := runProgram(t, nil, "cleanup", conf, "--cluster-id=c1", "--cluster-cidr=10.244.0.0/16"); got.code != 1 || !strings.Contains(got.errors, "router-id") {
+		t.Errorf("pod networks without a router: %+v", got)
 	}
 	if got := runProgram(t, nil, "cleanup", "--help"); got.code != 0 || !strings.Contains(got.out, "--cluster-id") || strings.Contains(got.out, "--leader-elect") {
 		t.Errorf("help: %+v", got)

@@ -10,6 +10,7 @@ package cleanup
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
@@ -19,6 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 )
 
 // Octavia is what is asked of the load balancer service.
@@ -36,6 +38,7 @@ type Octavia interface {
 // Neutron is what is asked of the network service.
 type Neutron interface {
 	securitygroup.Neutron
+	routes.Network
 	FloatingIPs(ctx context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error)
 	DeleteFloatingIP(ctx context.Context, id string) error
 }
@@ -48,6 +51,8 @@ type Query struct {
 	// AllFloatingIPs adds those that are on no load balancer, which Services may have asked
 	// to keep.
 	AllFloatingIPs bool
+	// PodNetworks are those of the cluster, by which routes are told to be its own.
+	PodNetworks []netip.Prefix
 }
 
 // DefaultTimeout and DefaultPoll are those of Options.
@@ -64,6 +69,8 @@ type Options struct {
 	// Octavia is nil in a cloud without it.
 	Octavia Octavia
 	Neutron Neutron
+	// RouterID is of the router that cloud.conf names for routes to pods, "" for none.
+	RouterID string
 	// Timeout bounds how long load balancers are waited for, altogether; Poll is how often
 	// each is asked for.
 	Timeout, Poll time.Duration
@@ -117,6 +124,9 @@ func read(ctx context.Context, o Options) (*Inventory, error) {
 		return nil, err
 	}
 	if i.SecurityGroups, err = o.Neutron.SecurityGroupNames(ctx); err != nil {
+		return nil, err
+	}
+	if i.Routes, err = readRoutes(ctx, o); err != nil {
 		return nil, err
 	}
 	return &i, nil

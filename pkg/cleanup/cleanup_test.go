@@ -274,6 +274,39 @@ func TestRun_LooksAgainBeforeItRemoves(t *testing.T) {
 	}
 }
 
+// Routes of nodes that are gone are removed, those of servers that are there are not.
+func TestRun_RemovesRoutesToNodesThatAreGone(t *testing.T) {
+	t.Parallel()
+	for what, extensions := range map[string]bool{"in one request": true, "without extraroute-atomic": false} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t)
+			if !extensions {
+				env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/routers/{id}/remove_extraroutes", Status: http.StatusNotFound,
+					Body: `{"NeutronError":{"type":"HTTPNotFound","message":"The resource could not be found.","detail":""}}`})
+			}
+			server, err := env.Cloud.AddServer("somebody's", "")
+			env.check(err)
+			others := []simneutron.Route{{Destination: "10.99.0.0/24", NextHop: "127.100.1.200"}, {Destination: "10.244.2.0/24", NextHop: server.Addresses[0]}}
+			env.check(env.Cloud.Neutron.SetRoutes(env.Cloud.Router.ID, others))
+			before := env.books()
+			env.check(env.Cloud.Neutron.SetRoutes(env.Cloud.Router.ID, append(others[:2:2],
+				simneutron.Route{Destination: "10.244.1.0/24", NextHop: "127.100.1.201"}, simneutron.Route{Destination: "10.244.3.0/24", NextHop: "127.100.1.202"})))
+			options := cleanup.Options{Query: cleanup.Query{ClusterID: deadID, PodNetworks: podNetworks}, Remove: true, RouterID: env.Cloud.Router.ID}
+			if report := env.cleaned(options, cleanup.ExitUnclear); count(report, cleanup.Removed) != 2 {
+				t.Errorf("%q", words(report.Items))
+			}
+			env.became(before)
+			if refused := env.Cloud.Faults.Hits() > 0; refused == extensions {
+				t.Errorf("a request was refused: %t", refused)
+			}
+			env.cleaned(options, cleanup.ExitUnclear)
+			options.RouterID = "00000000-0000-4000-8000-000000000000"
+			env.cleaned(options, cleanup.ExitClean)
+		})
+	}
+}
+
 // Half of what there is says nothing of the rest: nothing is removed.
 func TestRun_RemovesNothingWhenAListFails(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,8 @@ type Inventory struct {
 	Pools          []octavia.PoolOwner
 	FloatingIPs    []floatingips.FloatingIP
 	SecurityGroups []neutron.SecurityGroup
+	// Routes are nil where cloud.conf names no router.
+	Routes *Routes
 }
 
 // part is a listener or pool.
@@ -99,6 +101,7 @@ func List(inventory Inventory, query Query) (Target, []Item) {
 		whose, why := l.target.judge(ownership.SecurityGroupSigns(group.Name, group.Description, group.Tags))
 		l.judged(whose, why, Item{Kind: SecurityGroup, ID: group.ID, Name: group.Name})
 	}
+	l.routes(inventory.Routes)
 	slices.SortStableFunc(l.items, func(a, b Item) int {
 		return cmp.Or(slices.Index(order, a.Kind)-slices.Index(order, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})

@@ -2,6 +2,7 @@ package cleanup_test
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -86,6 +87,21 @@ func group(id, name, description string, tags ...string) change {
 	}
 }
 
+var podNetworks = []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16"), netip.MustParsePrefix("fd00:244::/48")}
+
+// router is the one that cloud.conf names, with routes "DESTINATION NEXTHOP" and a port.
+func router(port string, all ...string) change {
+	return func(c *cloud) {
+		c.Routes = &cleanup.Routes{
+			Router: &neutron.Router{ID: "router"}, Ports: []neutron.RoutedPort{{ID: "port", FixedIPs: []neutron.FixedIP{{IPAddress: port}}}},
+		}
+		for _, text := range all {
+			to, via, _ := strings.Cut(text, " ")
+			c.Routes.Router.Routes = append(c.Routes.Router.Routes, neutron.ExtraRoute{Destination: to, NextHop: via})
+		}
+	}
+}
+
 // words describes items: "found load-balancer web", and "unclear" for what is left alone
 // because nobody can tell.
 func words(items []cleanup.Item) []string {
@@ -105,6 +121,8 @@ func words(items []cleanup.Item) []string {
 func TestList_FollowsTruthTable(t *testing.T) {
 	t.Parallel()
 	dead, living, namesake := of(deadID, "dead", "web"), of(livingID, "living", "web"), of(livingID, "dead", "web")
+	untagged := dead
+	untagged.Untagged = true
 	unread := of("", "dead", "web")
 	byID, byName := cleanup.Query{ClusterID: deadID}, cleanup.Query{ClusterName: "dead"}
 	byBoth, all := cleanup.Query{ClusterID: deadID, ClusterName: "dead"}, cleanup.Query{ClusterID: deadID, AllFloatingIPs: true}
@@ -126,6 +144,7 @@ func TestList_FollowsTruthTable(t *testing.T) {
 		{"of a namesake too, by both", byBoth, []change{lb("a", dead), lb("b", namesake)}, []string{"found load-balancer a", "left-alone load-balancer b"}},
 		{"with two IDs", byID, []change{rawLB("a", dead.Name(), "", append(dead.Tags(), "kube_cluster_id_x"))}, []string{"unclear load-balancer a"}},
 		{"in a cluster that could not read its ID", byName, []change{lb("a", unread)}, []string{"found load-balancer a"}},
+		{"in a cloud without tags", byID, []change{lb("a", untagged, "listener l listener_0_"+tag, "pool p>l pool_0_"+tag), lb("b", of(livingID, "dead", "api"))}, []string{"found load-balancer a"}},
 
 		{"the peer's, by name", byName, []change{peerLB("a", "dead", "web", "listener l listener_0_"+tag+" "+tag, "pool p>l pool_0_"+tag)}, []string{"found load-balancer a"}},
 		{"the peer's, by ID", byID, []change{peerLB("a", "dead", "web")}, nil},
@@ -162,6 +181,12 @@ func TestList_FollowsTruthTable(t *testing.T) {
 			group("e", "default", "Default security group"),
 		}, []string{"found security-group a", "found security-group c"}},
 		{"security groups of the peer", byName, []change{group("a", groupName, groupText), group("b", groupName, strings.Replace(groupText, "dead", "living", 1)), group("c", "lb-sg-mine", groupText)}, []string{"found security-group a"}},
+
+		{"routes", cleanup.Query{ClusterID: deadID, PodNetworks: podNetworks}, []change{
+			router("10.0.0.7", "10.244.1.0/24 10.0.0.5", "10.244.2.0/24 10.0.0.7", "10.245.1.0/24 10.0.0.5", "10.240.0.0/12 10.0.0.5", "fd00:244:0:1::/64 fd00::5", "fd00:245::/64 fd00::5"),
+		}, []string{"found route 10.244.1.0/24 via 10.0.0.5", "found route fd00:244:0:1::/64 via fd00::5", "unclear route 10.244.2.0/24 via 10.0.0.7"}},
+		{"routes, without the pod networks", byID, []change{router("10.0.0.7", "10.244.1.0/24 10.0.0.5")}, []string{"unclear route router"}},
+		{"no routes", byID, []change{router("10.0.0.7")}, nil},
 		{"nothing", byBoth, nil, nil},
 	} {
 		t.Run(row.what, func(t *testing.T) {

@@ -32,7 +32,7 @@ type remover struct {
 // load balancer whose floating IP could not be removed: without it, nothing would tell that
 // floating IP from one that is to be kept.
 func (r *remover) remove(ctx context.Context, items []Item) {
-	chains, groups := map[string][]*Item{}, []*Item(nil)
+	chains, groups, leading := map[string][]*Item{}, []*Item(nil), []*Item(nil)
 	for i := range items {
 		item := &items[i]
 		of := item.LoadBalancer
@@ -41,6 +41,9 @@ func (r *remover) remove(ctx context.Context, items []Item) {
 			continue
 		case item.Kind == SecurityGroup:
 			groups = append(groups, item)
+			continue
+		case item.Kind == Route:
+			leading = append(leading, item)
 			continue
 		case of == "":
 			of = item.ID
@@ -57,6 +60,7 @@ func (r *remover) remove(ctx context.Context, items []Item) {
 		all = append(all, []*Item{group})
 	}
 	r.each(ctx, all)
+	r.removeRoutes(ctx, leading)
 }
 
 // each removes chains of items at the same time, and those of a chain one after another.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
 // Kind is the kind of an object.
@@ -20,10 +22,11 @@ const (
 	Pool          Kind = "pool"
 	LoadBalancer  Kind = "load-balancer"
 	SecurityGroup Kind = "security-group"
+	Route         Kind = "route"
 )
 
 // order is the one in which objects are removed and listed.
-var order = []Kind{FloatingIP, Listener, Pool, LoadBalancer, SecurityGroup}
+var order = []Kind{FloatingIP, Listener, Pool, LoadBalancer, SecurityGroup, Route}
 
 // State is what becomes of an object.
 type State string
@@ -46,7 +49,7 @@ const (
 type Item struct {
 	Kind Kind   `json:"kind"`
 	ID   string `json:"id"`
-	// Name is the address of a floating IP.
+	// Name is the address of a floating IP, or the router of a route.
 	Name string `json:"name,omitempty"`
 	// LoadBalancer is the ID of the one that it is a part of, or is on.
 	LoadBalancer string `json:"loadBalancer,omitempty"`
@@ -58,6 +61,8 @@ type Item struct {
 
 	// portID and description are those of a floating IP when it was listed.
 	portID, description string
+	// route is a route of the router.
+	route neutron.ExtraRoute
 }
 
 // Report is what a run has found and done.

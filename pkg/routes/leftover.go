@@ -1,0 +1,18 @@
+package routes
+
+import (
+	"context"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+)
+
+// Remove removes routes from a router, in one request where Neutron has extraroute-atomic.
+// It asks for no proof that they are ours: that is the caller's.
+func Remove(ctx context.Context, network Network, routerID string, routes []neutron.ExtraRoute) error {
+	t := New(Options{Network: network, RouterID: routerID})
+	router, err := t.readRouter(ctx)
+	if err != nil {
+		return err
+	}
+	return t.change(ctx, router, nil, routes)
+}
