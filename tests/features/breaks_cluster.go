@@ -150,8 +150,8 @@ func clusterBreaks() []Break {
 		{
 			Row: 99, What: "requests are counted for nobody",
 			File:  "pkg/cloudprovider/connect.go",
-			Old:   `Metrics:   c.APIMetrics,`,
-			New:   `Metrics:   nil,`,
+			Old:   `= c.Clock, c.APIMetrics, c.Reread`,
+			New:   `= c.Clock, nil, c.Reread`,
 			Tests: []string{"TestConnect_CountsRequestsAndCalls"},
 		},
 		{
