@@ -152,7 +152,9 @@ func (env *environment) join(loadBalancerID string, number int, who ownership.Id
 
 // clean runs the command.
 func (env *environment) clean(options cleanup.Options) (*cleanup.Report, error) {
-	options.Octavia, options.Neutron = env.session.Octavia(), env.session.Neutron()
+	if options.Neutron = env.session.Neutron(); options.Octavia == nil {
+		options.Octavia = env.session.Octavia()
+	}
 	if options.Clock == nil {
 		options.Poll = 2 * time.Millisecond
 	}

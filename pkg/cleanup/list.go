@@ -102,8 +102,9 @@ func List(inventory Inventory, query Query) (Target, []Item) {
 		l.judged(whose, why, Item{Kind: SecurityGroup, ID: group.ID, Name: group.Name})
 	}
 	l.routes(inventory.Routes)
+	kinds := order()
 	slices.SortStableFunc(l.items, func(a, b Item) int {
-		return cmp.Or(slices.Index(order, a.Kind)-slices.Index(order, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+		return cmp.Or(slices.Index(kinds, a.Kind)-slices.Index(kinds, b.Kind), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	return l.target, l.items
 }

@@ -44,8 +44,8 @@ func rawLB(id, name, description string, tags []string, parts ...string) change 
 		}})
 		for _, text := range parts {
 			words := strings.Fields(text)
-			switch {
-			case words[0] == "listener":
+			switch words[0] {
+			case "listener":
 				c.Listeners = append(c.Listeners, listeners.Listener{ID: words[1], Name: words[2], Tags: words[3:], Loadbalancers: []listeners.LoadBalancerID{{ID: id}}})
 			default:
 				pool, user, used := strings.Cut(words[1], ">")

@@ -99,8 +99,17 @@ func (r *remover) one(ctx context.Context, item *Item) error {
 	}
 }
 
-// floatingIP deletes a floating IP that is as it was listed.
+// floatingIP deletes a floating IP that is as it was listed, and the load balancer too.
 func (r *remover) floatingIP(ctx context.Context, item *Item) error {
+	if item.LoadBalancer != "" {
+		on, _, err := r.look(ctx, &Item{Kind: LoadBalancer, ID: item.LoadBalancer}, true)
+		if err != nil {
+			return err
+		}
+		if on != nil && on.State != Found {
+			return &changedError{on.Why}
+		}
+	}
 	now, err := r.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{IDs: []string{item.ID}})
 	if err != nil {
 		return err
@@ -118,7 +127,7 @@ func (r *remover) floatingIP(ctx context.Context, item *Item) error {
 // that is PENDING takes no change, and is waited for.
 func (r *remover) octavia(ctx context.Context, item *Item) error {
 	for asked := 0; ; {
-		now, status, err := r.look(ctx, item)
+		now, status, err := r.look(ctx, item, false)
 		switch {
 		case err != nil:
 			return err
@@ -157,8 +166,8 @@ func (r *remover) delete(ctx context.Context, item *Item) error {
 
 // look lists what is on the load balancer of an item now, as List does, and returns what that
 // says of the item: nil where it is gone. While the load balancer is PENDING it is the item
-// itself. It also returns the provisioning status.
-func (r *remover) look(ctx context.Context, item *Item) (*Item, string, error) {
+// itself, unless that is to be known all the same. It also returns the provisioning status.
+func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, string, error) {
 	id := item.LoadBalancer
 	if item.Kind == LoadBalancer {
 		id = item.ID
@@ -171,7 +180,7 @@ func (r *remover) look(ctx context.Context, item *Item) (*Item, string, error) {
 		return nil, "", err
 	case lb.ProvisioningStatus == octavia.StatusDeleted:
 		return nil, "", nil
-	case lb.ProvisioningStatus != octavia.StatusActive && lb.ProvisioningStatus != octavia.StatusError:
+	case !pending && lb.ProvisioningStatus != octavia.StatusActive && lb.ProvisioningStatus != octavia.StatusError:
 		return item, lb.ProvisioningStatus, nil
 	}
 	inventory := Inventory{LoadBalancers: []octavia.LoadBalancer{*lb}}

@@ -25,8 +25,8 @@ const (
 	Route         Kind = "route"
 )
 
-// order is the one in which objects are removed and listed.
-var order = []Kind{FloatingIP, Listener, Pool, LoadBalancer, SecurityGroup, Route}
+// order returns the kinds as objects are removed and listed.
+func order() []Kind { return []Kind{FloatingIP, Listener, Pool, LoadBalancer, SecurityGroup, Route} }
 
 // State is what becomes of an object.
 type State string
