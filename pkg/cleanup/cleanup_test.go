@@ -1,17 +1,14 @@
 package cleanup_test
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -253,51 +250,19 @@ func TestRun_RemovesOthersBesideWhatFails(t *testing.T) {
 	}
 }
 
-// meanwhile is an Octavia where something happens between the lists and the first look at a
-// load balancer.
-type meanwhile struct {
-	cleanup.Octavia
-
-	happens func()
-	once    sync.Once
-}
-
-func (m *meanwhile) LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error) {
-	m.once.Do(m.happens)
-	return m.Octavia.LoadBalancer(ctx, id, fields...)
-}
-
-// Between the list and the removal another cluster comes to be on the load balancer: it keeps
-// it, and its address.
-func TestRun_LooksAgainBeforeItRemoves(t *testing.T) {
+// In ERROR, Octavia deletes nothing of a load balancer but all of it: nobody waits.
+func TestRun_ReportsPartsOfLoadBalancerInError(t *testing.T) {
 	t.Parallel()
-	for what, status := range map[string]string{"ACTIVE": simoctavia.Active, "PENDING": simoctavia.PendingUpdate} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			env := newEnvironment(t)
-			dead := of(deadID, "dead", "web")
-			made := env.loadBalancer(dead.Name(), dead.Description(), dead.Tags(), dead.ListenerName(0), dead.PoolName(0))
-			_, err := env.Cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
-				ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Conf.LoadBalancer.FloatingNetworkID, PortID: made.VipPortID, Description: dead.FloatingIPDescription(),
-			})
-			env.check(err)
-			joined := &meanwhile{Octavia: env.session.Octavia(), happens: func() {
-				env.join(made.ID, 81, of(livingID, "living", "api"))
-				env.check(env.Cloud.Octavia.SetProvisioningStatus(made.ID, status))
-			}}
-			active := &leaps{each: func(int) { _ = env.Cloud.Octavia.SetProvisioningStatus(made.ID, simoctavia.Active) }}
-			query := cleanup.Query{ClusterID: deadID}
-			report := env.cleaned(cleanup.Options{Query: query, Remove: true, Octavia: joined, Clock: active}, cleanup.ExitFailed)
-			if !strings.Contains(report.Items[0].Why, "changed since it was listed") || count(report, cleanup.Removed) > 0 {
-				t.Errorf("%+v", report.Items)
-			}
-			env.check(env.Cloud.Octavia.SetProvisioningStatus(made.ID, simoctavia.Active))
-			env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitClean)
-			env.Settle()
-			if left := env.Cloud.Octavia.Snapshot(); len(left) != 1 || len(left[0].Listeners) != 1 || len(env.Cloud.Neutron.FloatingIPs()) != 1 {
-				t.Errorf("left are %+v", left)
-			}
-		})
+	env := newEnvironment(t)
+	living := of(livingID, "living", "web")
+	shared := env.loadBalancer(living.Name(), living.Description(), living.Tags(), living.ListenerName(0), living.PoolName(0))
+	env.join(shared.ID, 81, of(deadID, "dead", "api"))
+	env.check(env.Cloud.Octavia.SetProvisioningStatus(shared.ID, simoctavia.Error))
+	clock := &leaps{}
+	env.Cloud.RequestLog.Reset()
+	report := env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: deadID}, Remove: true, Clock: clock}, cleanup.ExitFailed)
+	if clock.waits > 0 || env.writes() > 0 || count(report, cleanup.Failed) != 2 || !strings.Contains(report.Items[0].Why, "is in ERROR") {
+		t.Errorf("%d waits, %d writes: %+v", clock.waits, env.writes(), report.Items)
 	}
 }
 

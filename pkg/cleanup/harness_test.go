@@ -152,8 +152,11 @@ func (env *environment) join(loadBalancerID string, number int, who ownership.Id
 
 // clean runs the command.
 func (env *environment) clean(options cleanup.Options) (*cleanup.Report, error) {
-	if options.Neutron = env.session.Neutron(); options.Octavia == nil {
+	if options.Octavia == nil {
 		options.Octavia = env.session.Octavia()
+	}
+	if options.Neutron == nil {
+		options.Neutron = env.session.Neutron()
 	}
 	if options.Clock == nil {
 		options.Poll = 2 * time.Millisecond

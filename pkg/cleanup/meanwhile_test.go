@@ -1,0 +1,114 @@
+package cleanup_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// meanwhile is an Octavia where something happens between the lists and the first look at a
+// load balancer.
+type meanwhile struct {
+	cleanup.Octavia
+
+	happens func()
+	once    sync.Once
+}
+
+func (m *meanwhile) LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error) {
+	m.once.Do(m.happens)
+	return m.Octavia.LoadBalancer(ctx, id, fields...)
+}
+
+// Between the list and the removal another cluster comes to be on the load balancer: it keeps
+// it, and its address.
+func TestRun_LooksAgainBeforeItRemoves(t *testing.T) {
+	t.Parallel()
+	for what, status := range map[string]string{"ACTIVE": simoctavia.Active, "PENDING": simoctavia.PendingUpdate} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t)
+			dead := of(deadID, "dead", "web")
+			made := env.loadBalancer(dead.Name(), dead.Description(), dead.Tags(), dead.ListenerName(0), dead.PoolName(0))
+			_, err := env.Cloud.Neutron.CreateFloatingIP(simneutron.FloatingIPSpec{
+				ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Conf.LoadBalancer.FloatingNetworkID, PortID: made.VipPortID, Description: dead.FloatingIPDescription(),
+			})
+			env.check(err)
+			joined := &meanwhile{Octavia: env.session.Octavia(), happens: func() {
+				env.join(made.ID, 81, of(livingID, "living", "api"))
+				env.check(env.Cloud.Octavia.SetProvisioningStatus(made.ID, status))
+			}}
+			active := &leaps{each: func(int) { _ = env.Cloud.Octavia.SetProvisioningStatus(made.ID, simoctavia.Active) }}
+			query := cleanup.Query{ClusterID: deadID}
+			report := env.cleaned(cleanup.Options{Query: query, Remove: true, Octavia: joined, Clock: active}, cleanup.ExitFailed)
+			if !strings.Contains(report.Items[0].Why, "changed since it was listed") || count(report, cleanup.Removed) > 0 {
+				t.Errorf("%+v", report.Items)
+			}
+			env.check(env.Cloud.Octavia.SetProvisioningStatus(made.ID, simoctavia.Active))
+			env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitClean)
+			env.Settle()
+			if left := env.Cloud.Octavia.Snapshot(); len(left) != 1 || len(left[0].Listeners) != 1 || len(env.Cloud.Neutron.FloatingIPs()) != 1 {
+				t.Errorf("left are %+v", left)
+			}
+		})
+	}
+}
+
+// Somebody moves the floating IP to a port of theirs between the list and the removal.
+func TestRun_LeavesFloatingIPThatSomebodyTook(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t)
+	env.cluster(deadID, "dead").ensure("web", 1)
+	port, err := env.Cloud.Neutron.CreatePort(simneutron.PortSpec{ProjectID: env.Cloud.Account.ProjectID, SubnetID: env.Cloud.Subnet.ID})
+	env.check(err)
+	fip := env.Cloud.Neutron.FloatingIPs()[0]
+	taken := &meanwhile{Octavia: env.session.Octavia(), happens: func() {
+		_, err := env.Cloud.Neutron.AssociateFloatingIP(fip.ID, port.ID, "")
+		env.check(err)
+	}}
+	query := cleanup.Query{ClusterID: deadID}
+	env.cleaned(cleanup.Options{Query: query, Remove: true, Octavia: taken}, cleanup.ExitFailed)
+	env.cleaned(cleanup.Options{Query: query, Remove: true}, cleanup.ExitClean)
+	env.Settle()
+	if left := env.Cloud.Neutron.FloatingIPs(); len(left) != 1 || left[0].PortID != port.ID || len(env.Cloud.Octavia.Snapshot()) > 0 {
+		t.Errorf("left are %+v", left)
+	}
+}
+
+// reused is a Neutron where a server gets an address after the routes to it were listed.
+type reused struct {
+	cleanup.Neutron
+
+	routers int
+	happens func()
+}
+
+func (r *reused) Router(ctx context.Context, id string) (*neutron.Router, error) {
+	if r.routers++; r.routers == 2 {
+		r.happens()
+	}
+	return r.Neutron.Router(ctx, id)
+}
+
+func TestRun_LeavesRouteWhoseNextHopCameBack(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t)
+	routes := []simneutron.Route{{Destination: "10.244.1.0/24", NextHop: "127.100.1.201"}}
+	env.check(env.Cloud.Neutron.SetRoutes(env.Cloud.Router.ID, routes))
+	network := &reused{Neutron: env.session.Neutron(), happens: func() {
+		_, err := env.Cloud.AddServer("new", "127.100.1.201")
+		env.check(err)
+	}}
+	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: deadID, PodNetworks: podNetworks}, Remove: true, RouterID: env.Cloud.Router.ID, Neutron: network}, cleanup.ExitFailed)
+	if left := env.Cloud.Neutron.Routers()[0].Routes; !slices.Equal(left, routes) {
+		t.Errorf("left are %v", left)
+	}
+}
