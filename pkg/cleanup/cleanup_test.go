@@ -163,6 +163,9 @@ func TestRun_IsContinuedAfterDeath(t *testing.T) {
 				if !died && n < 12 {
 					t.Fatalf("only %d requests", n)
 				}
+				if !died {
+					t.Logf("died at each of %d requests", n-1)
+				}
 				env.cleaned(options, cleanup.ExitClean)
 				env.became(before, node)
 				if t.Failed() {
