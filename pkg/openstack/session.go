@@ -67,8 +67,10 @@ type Session struct {
 	*auth.Session
 
 	transport *transport.Transport
-	versions  *octavia.VersionReader
-	end       context.CancelFunc
+	// files are those that the session began with.
+	files    transport.TLS
+	versions *octavia.VersionReader
+	end      context.CancelFunc
 }
 
 // NewSession signs in. ctx bounds that and has the logger for later; the session
@@ -76,7 +78,11 @@ type Session struct {
 // is of a Keystone that could not be asked or refused.
 func NewSession(ctx context.Context, cfg config.Global, options SessionOptions) (*Session, error) {
 	options = options.withDefaults()
-	carrier, err := transport.New(cfg, transport.Options{
+	files, err := transport.ReadTLS(cfg)
+	if err != nil {
+		return nil, apierror.Wrap(err, "configure the cloud session")
+	}
+	carrier, err := transport.New(files, transport.Options{
 		Timeout: options.Timeout, MaxBodyBytes: options.MaxBodyBytes, Clock: options.Clock,
 		Metrics: options.Metrics, Limits: options.Limits, Retry: options.Retry,
 	})
@@ -97,7 +103,28 @@ func NewSession(ctx context.Context, cfg config.Global, options SessionOptions) 
 	versions := octavia.NewVersionReader(life, signedIn, octavia.VersionOptions{
 		Fixed: options.LoadBalancerVersion, Age: options.VersionAge, Clock: options.Clock,
 	})
-	return &Session{Session: signedIn, transport: carrier, versions: versions, end: end}, nil
+	return &Session{Session: signedIn, transport: carrier, files: files, versions: versions, end: end}, nil
+}
+
+// Secured returns how the connections were secured when the session began.
+func (s *Session) Secured() transport.TLS { return s.files }
+
+// Replace signs in with what a configuration has now, over connections that are secured as
+// the files say, and goes on with both. Requests under way have their answer over the old
+// ones. After an error, those of auth.Session.Try among them, nothing has changed.
+func (s *Session) Replace(ctx context.Context, cfg config.Global, files transport.TLS) error {
+	trial, err := s.transport.Try(files)
+	if err != nil {
+		return apierror.Wrap(err, "configure the cloud session")
+	}
+	signedIn, err := s.Try(ctx, cfg, trial)
+	if err != nil {
+		trial.Close()
+		return err
+	}
+	s.transport.Use(trial)
+	s.Use(signedIn)
+	return nil
 }
 
 // Octavia returns a client of the load balancer service.

@@ -83,8 +83,8 @@ func (s *Session) refreshCatalog(ctx context.Context) bool {
 	var err error
 	if current.renewable {
 		_, err = s.tokens.renew(ctx, current)
-	} else if current, err = s.tokens.issue(ctx); err == nil {
-		s.tokens.current.Store(current)
+	} else {
+		err = s.tokens.readAgain(ctx, current)
 	}
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot read the service catalog anew")

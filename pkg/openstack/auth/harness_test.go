@@ -24,7 +24,11 @@ func signIn(ctx context.Context, cfg config.Global, opts testOptions) (*Session,
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	carrier, err := transport.New(cfg, transport.Options{Clock: opts.Clock, Retry: opts.Retry})
+	files, err := transport.ReadTLS(cfg)
+	if err != nil {
+		return nil, err
+	}
+	carrier, err := transport.New(files, transport.Options{Clock: opts.Clock, Retry: opts.Retry})
 	if err != nil {
 		return nil, err
 	}

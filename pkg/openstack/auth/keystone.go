@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"net/http"
+	"sync"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
@@ -13,24 +15,56 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
-// keystone asks for tokens.
-type keystone struct {
+// identity is a Keystone and what it is asked with.
+type identity struct {
 	client *gophercloud.ServiceClient
 	creds  credentials
-	clock  clock.Clock
 }
 
-// newKeystone returns a client that asks through the transport of the options.
-func newKeystone(endpoint string, creds credentials, options Options) *keystone {
-	provider := transport.NewClient(options.Transport, options.UserAgent)
-	client := &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: endpoint, Type: "identity"}
-	return &keystone{client: client, creds: creds, clock: options.Clock}
+// keystone asks for tokens.
+type keystone struct {
+	clock clock.Clock
+
+	mu sync.Mutex
+	// now is replaced as a whole, and never changed.
+	now identity
+}
+
+// newIdentity returns the Keystone of a configuration, which is asked through a transport.
+func newIdentity(cfg config.Global, carrier http.RoundTripper, userAgent string) (identity, error) {
+	creds, err := newCredentials(cfg)
+	if err != nil {
+		return identity{}, apierror.Wrap(err, doing)
+	}
+	endpoint, err := identityEndpoint(cfg.AuthURL)
+	if err != nil {
+		return identity{}, apierror.Wrap(err, doing)
+	}
+	provider := transport.NewClient(carrier, userAgent)
+	return identity{client: &gophercloud.ServiceClient{ProviderClient: provider, Endpoint: endpoint, Type: "identity"}, creds: creds}, nil
+}
+
+func (k *keystone) current() identity {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.now
+}
+
+func (k *keystone) use(other identity) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.now = other
+}
+
+// issue returns a token as identity.issue does.
+func (k *keystone) issue(ctx context.Context) (*token, error) {
+	return k.current().issue(ctx, k.clock)
 }
 
 // issue returns a token: a new one, or, with nothing but a token to sign in with, that
 // one. Errors are AuthenticationErrors.
-func (k *keystone) issue(ctx context.Context) (*token, error) {
-	asked := k.clock.Now()
+func (k identity) issue(ctx context.Context, clk clock.Clock) (*token, error) {
+	asked := clk.Now()
 	var result interface {
 		ExtractInto(any) error
 		ExtractTokenID() (string, error)
@@ -66,10 +100,12 @@ func (k *keystone) reread(ctx context.Context, load func() (config.Global, error
 		klog.FromContext(ctx).Error(err, "The configuration cannot be read again: the credentials stay as they are")
 		return false
 	}
-	if creds.options == k.creds.options {
+	now := k.current()
+	if creds.options == now.creds.options {
 		return false
 	}
 	klog.FromContext(ctx).Info("The configuration has new credentials")
-	k.creds = creds
+	now.creds = creds
+	k.use(now)
 	return true
 }

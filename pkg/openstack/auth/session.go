@@ -38,6 +38,8 @@ type Options struct {
 // Session is signed in to one project in one region of a cloud. It is safe for
 // concurrent use.
 type Session struct {
+	options   Options
+	keystone  *keystone
 	endpoints endpointSelector
 	tokens    *tokenSource
 	provider  *gophercloud.ProviderClient
@@ -54,21 +56,17 @@ type Session struct {
 // logger for later. Errors are those of apierror.Wrap: an AuthenticationError inside is
 // of a Keystone that could not be asked or refused.
 func SignIn(ctx context.Context, cfg config.Global, options Options) (*Session, error) {
-	creds, err := newCredentials(cfg)
+	asked, err := newIdentity(cfg, options.Transport, options.UserAgent)
 	if err != nil {
-		return nil, apierror.Wrap(err, doing)
-	}
-	identity, err := identityEndpoint(cfg.AuthURL)
-	if err != nil {
-		return nil, apierror.Wrap(err, doing)
+		return nil, err
 	}
 	endpoints, err := newEndpointSelector(cfg)
 	if err != nil {
 		return nil, apierror.Wrap(err, doing)
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	keystone := newKeystone(identity, creds, options)
-	s := &Session{end: end, tokens: &tokenSource{
+	keystone := &keystone{clock: options.Clock, now: asked}
+	s := &Session{options: options, keystone: keystone, end: end, tokens: &tokenSource{
 		issue:  keystone.issue,
 		reread: func(ctx context.Context) bool { return keystone.reread(ctx, options.Reread) },
 		clock:  options.Clock,
@@ -78,7 +76,7 @@ func SignIn(ctx context.Context, cfg config.Global, options Options) (*Session, 
 	first, err := s.tokens.issue(ctx)
 	if err != nil {
 		end()
-		return nil, apierror.Wrap(err, "sign in at "+identity)
+		return nil, apierror.Wrap(err, "sign in at "+asked.client.Endpoint)
 	}
 	s.tokens.current.Store(first)
 	if s.endpoints, err = pinned(ctx, endpoints, first); err != nil {
@@ -86,7 +84,6 @@ func SignIn(ctx context.Context, cfg config.Global, options Options) (*Session, 
 		return nil, apierror.Wrap(err, doing)
 	}
 	s.provider = transport.NewClient(&authTransport{tokens: s.tokens, next: options.Transport}, options.UserAgent)
-	s.provider.IdentityBase, s.provider.IdentityEndpoint = identity, identity
 	s.background.Go(s.tokens.keepFresh)
 	return s, nil
 }
@@ -100,6 +97,37 @@ func pinned(ctx context.Context, endpoints endpointSelector, first *token) (endp
 	return fixed, err
 }
 
+// SignedIn is a sign-in with other credentials that nothing uses yet.
+type SignedIn struct {
+	asked identity
+	first *token
+}
+
+// Try signs in with the credentials of a configuration, at its Keystone, through a transport
+// of its own, and changes nothing. Errors are those of SignIn; an apierror.OtherProjectError
+// is in that of credentials for another project than the session works in.
+func (s *Session) Try(ctx context.Context, cfg config.Global, carrier http.RoundTripper) (*SignedIn, error) {
+	tried, err := newIdentity(cfg, carrier, s.options.UserAgent)
+	if err != nil {
+		return nil, err
+	}
+	first, err := tried.issue(ctx, s.options.Clock)
+	if err == nil && first.projectID != s.ProjectID() {
+		err = &apierror.AuthenticationError{Err: &apierror.OtherProjectError{Signed: s.ProjectID(), Given: first.projectID}}
+	}
+	if err != nil {
+		return nil, apierror.Wrap(err, "sign in at "+tried.client.Endpoint)
+	}
+	asked, err := newIdentity(cfg, s.options.Transport, s.options.UserAgent)
+	return &SignedIn{asked: asked, first: first}, err
+}
+
+// Use goes on with another sign-in. Requests under way have their answer; those that begin
+// have the new token.
+func (s *Session) Use(other *SignedIn) {
+	s.tokens.use(other.first, func() { s.keystone.use(other.asked) })
+}
+
 // ProjectID returns the project that the session works in.
 func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID }
 
@@ -108,7 +136,7 @@ func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID 
 // then.
 func (s *Session) Refused() error {
 	if last := s.tokens.failed.Load(); last.refused() {
-		return apierror.Wrap(last.err, "sign in at "+s.provider.IdentityEndpoint)
+		return apierror.Wrap(last.err, "sign in at "+s.keystone.current().client.Endpoint)
 	}
 	return nil
 }

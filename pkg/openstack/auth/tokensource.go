@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,7 +45,10 @@ type tokenSource struct {
 	clock   clock.Clock
 	current atomic.Pointer[token]
 	flight  singleflight.Group
-	// failed is nil unless the last sign-in failed; woken wakes keepFresh then.
+	// signing is held by whoever replaces the token.
+	signing sync.Mutex
+	// failed is nil unless the last sign-in failed; woken wakes keepFresh then, and when
+	// the token is replaced.
 	failed atomic.Pointer[failedSignIn]
 	woken  chan struct{}
 	// life ends with the session. Renewals belong to it and not to the request that
@@ -74,6 +78,8 @@ func (s *tokenSource) worthReplacing(refused *token) bool {
 // context's.
 func (s *tokenSource) renew(ctx context.Context, stale *token) (*token, error) {
 	done := s.flight.DoChan("", func() (any, error) {
+		s.signing.Lock()
+		defer s.signing.Unlock()
 		if t := s.current.Load(); t != stale {
 			return t, nil
 		}
@@ -105,10 +111,7 @@ func (s *tokenSource) signIn(stale *token) (*token, error) {
 	t, err := s.tryCredentials(stale, last)
 	if err != nil {
 		s.failed.Store(last.next(err, s.clock.Now()))
-		select {
-		case s.woken <- struct{}{}:
-		default:
-		}
+		s.wake()
 		return nil, err
 	}
 	if t.replaced = 1; stale.young(s.clock.Now()) {
@@ -117,6 +120,41 @@ func (s *tokenSource) signIn(stale *token) (*token, error) {
 	s.current.Store(t)
 	s.failed.Store(nil)
 	return t, nil
+}
+
+// readAgain reads a token that cannot be renewed again, for its catalog, unless another has
+// taken its place.
+func (s *tokenSource) readAgain(ctx context.Context, stale *token) error {
+	s.signing.Lock()
+	defer s.signing.Unlock()
+	if s.current.Load() != stale {
+		return nil
+	}
+	t, err := s.issue(ctx)
+	if err == nil {
+		s.current.Store(t)
+	}
+	return err
+}
+
+// use replaces the token by one that other credentials have yielded, which change puts in
+// the place of the old ones. A sign-in with those that is under way ends before.
+func (s *tokenSource) use(t *token, change func()) {
+	s.signing.Lock()
+	defer s.signing.Unlock()
+	change()
+	s.others = false
+	s.current.Store(t)
+	s.failed.Store(nil)
+	s.wake()
+}
+
+// wake has keepFresh look anew at when it is time for the next sign-in.
+func (s *tokenSource) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
 }
 
 // tryCredentials asks for a token. Credentials that Keystone refuses are read again.
@@ -182,7 +220,7 @@ func (s *tokenSource) untilRenewal() time.Duration {
 	return due.Sub(s.clock.Now())
 }
 
-// sleep returns after the time, or when a sign-in fails. It returns false when the
+// sleep returns after the time, or when it is woken. It returns false when the
 // session ended first.
 func (s *tokenSource) sleep(wait time.Duration) bool {
 	timer := s.clock.NewTimer(wait)

@@ -1,16 +1,10 @@
 package transport
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"os"
+	"sync/atomic"
 	"time"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 )
 
 const (
@@ -25,10 +19,10 @@ const (
 	pingTimeout = 15 * time.Second
 )
 
-// newConnections returns the pool of connections to the cloud: TLS as the
-// configuration has it, proxies from the environment, idle ones kept per host.
-func newConnections(cfg config.Global, idle int) (*http.Transport, error) {
-	tlsConfig, err := newTLSConfig(cfg)
+// newConnections returns a pool of connections to the cloud: TLS as the files have it,
+// proxies from the environment, idle ones kept per host.
+func newConnections(files TLS, idle int) (*http.Transport, error) {
+	tlsConfig, err := files.config()
 	if err != nil {
 		return nil, err
 	}
@@ -47,38 +41,20 @@ func newConnections(cfg config.Global, idle int) (*http.Transport, error) {
 	}, nil
 }
 
-// newTLSConfig reads ca-file, cert-file, key-file and tls-insecure.
-func newTLSConfig(cfg config.Global) (*tls.Config, error) {
-	tlsConfig := &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		InsecureSkipVerify: cfg.TLSInsecure,
+// replaceable is a pool of connections that another one can take the place of.
+type replaceable struct {
+	pool atomic.Pointer[http.Transport]
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r *replaceable) RoundTrip(req *http.Request) (*http.Response, error) {
+	return r.pool.Load().RoundTrip(req)
+}
+
+// replace has new requests use another pool. Those that are under way end on the old one,
+// whose connections close when they have been idle for idleTimeout.
+func (r *replaceable) replace(pool *http.Transport) {
+	if old := r.pool.Swap(pool); old != nil {
+		old.CloseIdleConnections()
 	}
-	if cfg.CAFile != "" {
-		pem, err := os.ReadFile(cfg.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read ca-file: %w", err)
-		}
-		tlsConfig.RootCAs = x509.NewCertPool()
-		if !tlsConfig.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read ca-file: no certificate in %s", cfg.CAFile)
-		}
-	}
-	if (cfg.CertFile == "") != (cfg.KeyFile == "") {
-		return nil, errors.New("cert-file and key-file belong together: only one of them is set")
-	}
-	if cfg.CertFile == "" {
-		return tlsConfig, nil
-	}
-	if _, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile); err != nil {
-		return nil, fmt.Errorf("read cert-file and key-file: %w", err)
-	}
-	// Read again for every connection: a renewed certificate needs no restart.
-	tlsConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(cfg.CertFile, cfg.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("read cert-file and key-file: %w", err)
-		}
-		return &pair, nil
-	}
-	return tlsConfig, nil
 }

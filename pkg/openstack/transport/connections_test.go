@@ -102,9 +102,18 @@ func newTLSCloud(t *testing.T, p *testPKI, change func(*tls.Config)) (*httptest.
 	return server, names
 }
 
+func readTLS(t *testing.T, cfg config.Global) TLS {
+	t.Helper()
+	files, err := ReadTLS(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
 func getOverTLS(t *testing.T, cfg config.Global, url string) error {
 	t.Helper()
-	transport, err := newConnections(cfg, 2)
+	transport, err := newConnections(readTLS(t, cfg), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,12 +134,17 @@ func TestConnections_ShowClientCertificateAndReadItAgain(t *testing.T) {
 	server, names := newTLSCloud(t, p, func(c *tls.Config) { c.ClientAuth = tls.RequireAndVerifyClientCert })
 	cfg := config.Global{CAFile: p.file("ca.pem"), CertFile: p.file("client.pem"), KeyFile: p.file("client.key")}
 
-	transport, err := newConnections(cfg, 2)
+	transport, err := New(readTLS(t, cfg), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"ccm", "ccm, renewed"} {
 		p.issue("client", want)
+		trial, err := transport.Try(readTLS(t, cfg))
+		if err != nil {
+			t.Fatal(err)
+		}
+		transport.Use(trial)
 		req, _ := http.NewRequestWithContext(context.Background(), http.MethodGet, server.URL, nil)
 		resp, err := transport.RoundTrip(req)
 		if err != nil {
@@ -176,6 +190,9 @@ func TestConnections_NameBadTLSFiles(t *testing.T) {
 	t.Parallel()
 	p := newTestPKI(t)
 	p.issue("client", "ccm")
+	if err := os.WriteFile(p.file("empty"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct {
 		cfg  config.Global
 		want string
@@ -183,11 +200,12 @@ func TestConnections_NameBadTLSFiles(t *testing.T) {
 		"no CA file":         {config.Global{CAFile: p.file("none")}, "read ca-file"},
 		"CA without a cert":  {config.Global{CAFile: p.file("client.key")}, "no certificate in"},
 		"key missing":        {config.Global{CertFile: p.file("client.pem")}, "cert-file and key-file belong together"},
+		"files are empty":    {config.Global{CertFile: p.file("empty"), KeyFile: p.file("empty")}, "read cert-file and key-file"},
 		"key is no key":      {config.Global{CertFile: p.file("client.pem"), KeyFile: p.file("ca.pem")}, "read cert-file and key-file"},
 		"certificate absent": {config.Global{CertFile: p.file("none"), KeyFile: p.file("client.key")}, "read cert-file and key-file"},
 	}
 	for name, test := range tests {
-		if _, err := newConnections(test.cfg, 1); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := ReadTLS(test.cfg); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v; want something about %q", name, err, test.want)
 		}
 	}
@@ -196,7 +214,7 @@ func TestConnections_NameBadTLSFiles(t *testing.T) {
 func TestConnections_AllowOneIdlePerRequestInFlight(t *testing.T) {
 	t.Parallel()
 	limits := limiter.Limits{}.WithDefaults()
-	transport, err := newConnections(config.Global{}, limits.PerHost())
+	transport, err := newConnections(TLS{}, limits.PerHost())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,5 +225,61 @@ func TestConnections_AllowOneIdlePerRequestInFlight(t *testing.T) {
 	}
 	if transport.MaxIdleConns < transport.MaxIdleConnsPerHost {
 		t.Error("the pool as a whole is smaller than the part for a host")
+	}
+}
+
+// A request that is under way when the connections are replaced has its answer.
+//
+//proves:94
+func TestTransport_EndsRequestsOnConnectionsThatAreReplaced(t *testing.T) {
+	t.Parallel()
+	p := newTestPKI(t)
+	entered, answer := make(chan struct{}), make(chan struct{})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			entered <- struct{}{}
+			<-answer
+		}
+		fmt.Fprint(w, "{}")
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{p.issue("server", "server")}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	transport, err := New(readTLS(t, config.Global{CAFile: p.file("ca.pem")}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(path string) error {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			return err
+		}
+		return resp.Body.Close()
+	}
+	slow := make(chan error, 1)
+	go func() { slow <- get("/slow") }()
+	<-entered
+	other := newTestPKI(t) // whose certificates the server has none of
+	trial, err := transport.Try(readTLS(t, config.Global{CAFile: other.file("ca.pem")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport.Use(trial)
+	close(answer)
+	if err := <-slow; err != nil {
+		t.Errorf("the request that was under way: %v", err)
+	}
+	if err := get("/"); err == nil {
+		t.Error("the next request went over the old connections")
+	}
+	transport.CloseIdleConnections()
+}
+
+func TestTLS_PrintsNothingOfItself(t *testing.T) {
+	t.Parallel()
+	files := TLS{ca: "s3cret", certificate: "s3cret", key: "s3cret"}
+	if text := fmt.Sprintf("%v %+v %#v %s %q", files, files, files, &files, files); strings.Contains(text, "s3cret") {
+		t.Errorf("printed as %s", text)
 	}
 }

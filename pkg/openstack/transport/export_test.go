@@ -1,8 +1,13 @@
 package transport
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
+)
 
 // Through returns the way of every request, to a base of the test's.
 func Through(base http.RoundTripper, options Options) http.RoundTripper {
-	return newChain(base, options.withDefaults(), nil)
+	options = options.withDefaults()
+	return newChain(base, options, limiter.New(options.Limits, options.Clock, options.Metrics.forLimiter()), nil)
 }

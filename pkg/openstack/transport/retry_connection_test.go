@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
 )
@@ -140,7 +139,7 @@ func TestRetry_RepeatsOnlyReadsOverHTTP2(t *testing.T) {
 	server.Config.ErrorLog = discardLog()
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	transport, err := newConnections(config.Global{TLSInsecure: true}, 2)
+	transport, err := newConnections(TLS{insecure: true}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
 )
 
@@ -47,29 +46,30 @@ func (o Options) withDefaults() Options {
 // Transport is an http.RoundTripper for all services of a cloud, which share its
 // connections and its limits. It is safe for concurrent use.
 type Transport struct {
+	options     Options
 	chain       http.RoundTripper
-	connections *http.Transport
+	connections replaceable
 	drain       drain
 }
 
-// New returns a transport with TLS as the configuration has it. The error is that of a
-// file that cannot be read.
-func New(cfg config.Global, options Options) (*Transport, error) {
+// New returns a transport whose connections are secured as the files say.
+func New(files TLS, options Options) (*Transport, error) {
 	options = options.withDefaults()
-	connections, err := newConnections(cfg, options.Limits.PerHost())
+	connections, err := newConnections(files, options.Limits.PerHost())
 	if err != nil {
 		return nil, err
 	}
-	t := &Transport{connections: connections}
-	t.chain = newChain(connections, options, &t.drain)
+	t := &Transport{options: options}
+	t.connections.replace(connections)
+	t.chain = newChain(&t.connections, options, limiter.New(options.Limits, options.Clock, options.Metrics.forLimiter()), &t.drain)
 	return t, nil
 }
 
 // newChain returns the way of every request: measured, repeated, limited, sent.
-func newChain(base http.RoundTripper, options Options, drain *drain) http.RoundTripper {
+func newChain(base http.RoundTripper, options Options, limits *limiter.Limiter, drain *drain) http.RoundTripper {
 	retry := &retryTransport{
 		exchange: &exchange{base: base, timeout: options.Timeout, maxBody: options.MaxBodyBytes},
-		limiter:  limiter.New(options.Limits, options.Clock, options.Metrics.forLimiter()),
+		limiter:  limits,
 		policy:   options.Retry,
 		clock:    options.Clock,
 		metrics:  options.Metrics,
@@ -85,9 +85,35 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.chain.RoundTrip(req)
 }
 
+// Trial is an http.RoundTripper over connections that are not used for anything else yet.
+// It has limits of its own: what fails there says nothing about the connections in use. It
+// is either used or closed.
+type Trial struct {
+	http.RoundTripper
+
+	connections *http.Transport
+}
+
+// Try returns connections that are secured as the files say.
+func (t *Transport) Try(files TLS) (*Trial, error) {
+	connections, err := newConnections(files, t.options.Limits.PerHost())
+	if err != nil {
+		return nil, err
+	}
+	limits := limiter.New(t.options.Limits, t.options.Clock, nil)
+	return &Trial{RoundTripper: newChain(connections, t.options, limits, nil), connections: connections}, nil
+}
+
+// Close gives up the connections of a trial.
+func (t *Trial) Close() { t.connections.CloseIdleConnections() }
+
+// Use sends requests over the connections of a trial from now on. Those under way have
+// their answer over the old ones.
+func (t *Transport) Use(trial *Trial) { t.connections.replace(trial.connections) }
+
 // Drain refuses requests that create something from now on, with ErrDraining, and
 // waits until those under way have their answer. The error is the context's.
 func (t *Transport) Drain(ctx context.Context) error { return t.drain.wait(ctx) }
 
 // CloseIdleConnections closes the connections that carry no request just now.
-func (t *Transport) CloseIdleConnections() { t.connections.CloseIdleConnections() }
+func (t *Transport) CloseIdleConnections() { t.connections.pool.Load().CloseIdleConnections() }
