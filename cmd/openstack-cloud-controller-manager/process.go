@@ -74,8 +74,10 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	events := eventqueue.New(&corev1.EventSinkImpl{Interface: completed.Client.CoreV1().Events("")}, options.CloudControllerManagerUserAgent, clock.RealClock{})
 	go events.Run(context.WithoutCancel(p.ctx)) // those of the shutdown too
 	connected, err := p.signIn(completed.SecureServing, cloudprovider.Connection{
-		Config:         conf,
-		Reread:         func() (config.Global, error) { return rereadGlobal(shared.CloudProvider.CloudConfigFile, p.env) },
+		Config: conf,
+		Reread: func() (*config.Config, []config.Warning, error) {
+			return config.LoadFile(shared.CloudProvider.CloudConfigFile, p.env)
+		},
 		UserAgent:      userAgent(p.build.version, p.userAgents),
 		Client:         completed.Client,
 		ClusterName:    shared.ClusterName,
@@ -103,15 +105,6 @@ func (p *process) signIn(serving *apiserver.SecureServingInfo, c cloudprovider.C
 	stop := serveWaiting(serving)
 	defer stop()
 	return cloudprovider.ConnectWhenAvailable(p.ctx, c)
-}
-
-// rereadGlobal reads [Global] of the configuration again. Warnings were logged at the start.
-func rereadGlobal(path string, env config.Environment) (config.Global, error) {
-	conf, _, err := config.LoadFile(path, env)
-	if err != nil {
-		return config.Global{}, err
-	}
-	return conf.Global, nil
 }
 
 // cloudRoutes reports whether the route controller will ask for routes.

@@ -34,9 +34,9 @@ const noTimeout = 10 * time.Minute
 // Connection is what Connect needs.
 type Connection struct {
 	Config *config.Config
-	// Reread returns [Global] of the configuration as it is now, for credentials that
-	// were replaced; nil: it is read once.
-	Reread func() (config.Global, error)
+	// Reread returns the configuration as it is now: what changes is followed. Nil: it is
+	// read once.
+	Reread func() (*config.Config, []config.Warning, error)
 	// UserAgent is sent to OpenStack.
 	UserAgent string
 	// Client reads the cluster's identity.
@@ -68,13 +68,14 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	for _, warning := range unusedSettings(c.Config, c.CloudRoutes) {
 		klog.Warning(warning)
 	}
+	read := c.Config
 	c.Config = withKnownAnnotations(c.Config)
 	logRefused(ctx, c.Config.Refused)
 	sessionOptions, err := SessionOptions(c.Config, c.UserAgent)
 	if err != nil {
 		return nil, err
 	}
-	sessionOptions.Clock, sessionOptions.Metrics, sessionOptions.Reread = c.Clock, c.APIMetrics, c.Reread
+	sessionOptions.Clock, sessionOptions.Metrics, sessionOptions.Reread = c.Clock, c.APIMetrics, c.rereadGlobal()
 	session, err := openstack.NewSession(ctx, c.Config.Global, sessionOptions)
 	if err != nil {
 		return nil, err
@@ -84,6 +85,8 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 		session.Close()
 		return nil, err
 	}
+	c.Config = read
+	options.Follow = c.follow(session)
 	return New(ctx, options), nil
 }
 

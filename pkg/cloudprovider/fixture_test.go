@@ -14,6 +14,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
 
@@ -24,7 +25,9 @@ type engine struct {
 	services []*v1.Service
 	closed   bool
 	watches  int
-	err      error
+	// configurations are those that it was given one after the other.
+	configurations []*config.Config
+	err            error
 	// entered, when set, has calls wait for the end of their context.
 	entered chan struct{}
 }
@@ -72,6 +75,13 @@ func (e *engine) PersistRecords(ctx context.Context, _ func(context.Context, typ
 
 func (e *engine) Repair(ctx context.Context, s *v1.Service, _ []*v1.Node, _ func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
 	return &s.Status.LoadBalancer, e.record(ctx, "repair", s)
+}
+
+func (e *engine) Reconfigure(conf *config.Config) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.configurations = append(e.configurations, conf)
+	return nil
 }
 
 func (e *engine) Close() {
@@ -156,4 +166,13 @@ func balancer(t *testing.T, p *Provider) cloudprovider.LoadBalancer {
 		t.Fatal("there are no load balancers")
 	}
 	return lb
+}
+
+// followWith returns an Options.Follow that hands out what applies a configuration.
+func followWith(apply *func(*config.Config) error, following chan struct{}) func(context.Context, func(*config.Config) error) {
+	return func(ctx context.Context, given func(*config.Config) error) {
+		*apply = given
+		close(following)
+		<-ctx.Done()
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
@@ -36,9 +37,24 @@ func (c *Connection) reread() {
 	if c.Reread == nil {
 		return
 	}
-	if global, err := c.Reread(); err == nil {
+	if now, _, err := c.Reread(); err == nil {
 		changed := *c.Config
-		changed.Global = global
+		changed.Global = now.Global
 		c.Config = &changed
+	}
+}
+
+// rereadGlobal returns what a session asks for to have [Global] as it is now.
+func (c *Connection) rereadGlobal() func() (config.Global, error) {
+	if c.Reread == nil {
+		return nil
+	}
+	reread := c.Reread
+	return func() (config.Global, error) {
+		now, _, err := reread()
+		if err != nil {
+			return config.Global{}, err
+		}
+		return now.Global, nil
 	}
 }

@@ -20,13 +20,13 @@ func TestConnectWhenAvailable_WaitsForKeystone(t *testing.T) {
 	t.Parallel()
 	_, c := connection(t, func(*config.Config) {})
 	clk := clocktesting.NewFakeClock(time.Now())
-	there, rereads := c.Config.Global, 0
+	there, rereads := *c.Config, 0
 	c.Clock, c.Config.Global.AuthURL = clk, nobodyListens
-	c.Reread = func() (config.Global, error) {
+	c.Reread = func() (*config.Config, []config.Warning, error) {
 		if rereads++; rereads == 1 {
-			return config.Global{}, errors.New("cloud.conf is just being written")
+			return nil, nil, errors.New("cloud.conf is just being written")
 		}
-		return there, nil
+		return &there, nil, nil
 	}
 	connected := make(chan *Provider, 1)
 	go func() {

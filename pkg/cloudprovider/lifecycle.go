@@ -65,6 +65,11 @@ func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
 	klog.FromContext(ctx).Info("Load balancers are ready", "clusterID", id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.settings != nil { // cloud.conf has changed before this process led
+		if err := engine.Reconfigure(p.settings); err != nil {
+			return err
+		}
+	}
 	p.loadBalancers = balancers
 	return nil
 }

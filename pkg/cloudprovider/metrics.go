@@ -6,6 +6,8 @@ import (
 	"k8s.io/cloud-provider/api"
 	"k8s.io/component-base/metrics"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/reload"
 )
 
 // The values of the label "operation". cloud-provider-openstack has ensure, update and delete.
@@ -25,6 +27,7 @@ type Metrics struct {
 	total    *metrics.CounterVec
 	errors   *metrics.CounterVec
 	refused  *metrics.GaugeVec
+	reload   *reload.Metrics
 }
 
 // NewMetrics returns metrics that count nothing before Register.
@@ -54,6 +57,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 			Help:           "Services that are refused at present, by reason: their load balancers go on with what was last good.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"reason"}),
+		reload: reload.NewMetrics(),
 	}
 }
 
@@ -65,7 +69,15 @@ func (m *Metrics) Register(register func(metrics.Registerable) error) error {
 			return err
 		}
 	}
-	return nil
+	return m.reload.Register(register)
+}
+
+// forReload returns the part of the metrics about changes of cloud.conf.
+func (m *Metrics) forReload() *reload.Metrics {
+	if m == nil {
+		return nil
+	}
+	return m.reload
 }
 
 // Refused sets how many Services are refused for a reason. On nil Metrics it does

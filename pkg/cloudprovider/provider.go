@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 )
@@ -66,6 +67,9 @@ type Options struct {
 	// Drain refuses to create anything in the cloud from now on, and waits until what is
 	// being created is complete; nil: nothing is.
 	Drain func(context.Context) error
+	// Follow calls apply with what cloud.conf says about load balancers when that changes,
+	// until the context ends; nil: it stays as it is.
+	Follow func(ctx context.Context, apply func(*config.Config) error)
 	// Close ends what runs in the background; nil: nothing does.
 	Close func()
 	// Recorder takes events for users.
@@ -88,6 +92,7 @@ type Provider struct {
 
 	mu            sync.Mutex
 	clusterID     string
+	settings      *config.Config // nil unless cloud.conf has changed
 	loadBalancers *loadBalancers
 	informers     informers.SharedInformerFactory
 	routes        *routesAdapter
@@ -110,6 +115,9 @@ func New(ctx context.Context, options Options) *Provider {
 	p := &Provider{options: options, calls: newCalls(ctx, options.Drain)}
 	if options.Scope != nil {
 		p.scope = cloudscope.NewGuard(options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), options.Scope, options.Recorder, options.Clock)
+	}
+	if options.Follow != nil {
+		p.background.Go(func() { options.Follow(p.calls.process, p.reconfigure) })
 	}
 	return p
 }

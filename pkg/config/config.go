@@ -15,6 +15,7 @@
 //	clouds   place of the value in an entry of clouds.yaml
 //	secret   "yes": the value is never printed
 //	empty    what an empty value means where it is not "not given"
+//	change   "restart": another value has an effect after a restart only
 //
 // Their comments are the text of docs/configuration.md, which a test writes.
 package config
@@ -93,9 +94,9 @@ type Global struct {
 	// An existing token. It cannot be renewed: once it expires every call fails.
 	Token string `gcfg:"token" env:"OS_TOKEN,OS_AUTH_TOKEN" clouds:"auth.token" secret:"yes"`
 	// Region to look up in the catalog; also the region of nodes. When empty, the region of the first compute endpoint at sign-in is kept until the process ends.
-	Region string `gcfg:"region" env:"OS_REGION_NAME" clouds:"region_name"`
+	Region string `gcfg:"region" env:"OS_REGION_NAME" clouds:"region_name" change:"restart"`
 	// Interface of the catalog to use; empty means public.
-	EndpointType string `gcfg:"os-endpoint-type" oneof:"public,internal,admin,publicURL,internalURL,adminURL" env:"OS_INTERFACE,OS_ENDPOINT_TYPE" clouds:"endpoint_type"`
+	EndpointType string `gcfg:"os-endpoint-type" oneof:"public,internal,admin,publicURL,internalURL,adminURL" env:"OS_INTERFACE,OS_ENDPOINT_TYPE" clouds:"endpoint_type" change:"restart"`
 	// File with the CA certificates (PEM) that sign the servers' certificates.
 	CAFile string `gcfg:"ca-file" env:"OS_CACERT" clouds:"cacert"`
 	// File with a TLS client certificate (PEM); needs `key-file`.
@@ -115,11 +116,11 @@ type Global struct {
 // LoadBalancer holds the defaults for every Service of type LoadBalancer.
 type LoadBalancer struct {
 	// Serve Services of type LoadBalancer at all.
-	Enabled bool `gcfg:"enabled" default:"true"`
+	Enabled bool `gcfg:"enabled" default:"true" change:"restart"`
 	// Version of the load-balancer API; there is only one.
 	LBVersion string `gcfg:"lb-version" oneof:"v2"`
 	// Version of Octavia's API, such as `2.26` (`openstack versions show --service load-balancer`), for a cloud that does not report it. Empty means that Octavia is queried; if it reports none, 2.0 is assumed, and later features are refused.
-	OctaviaAPIVersion string `gcfg:"octavia-api-version" form:"api-version"`
+	OctaviaAPIVersion string `gcfg:"octavia-api-version" form:"api-version" change:"restart"`
 	// Octavia provider. Providers other than amphora, amphorav2, octavia, ovn and f5 are used as given, with a warning. Empty (`lb-provider=`) means Octavia's default.
 	LBProvider string `gcfg:"lb-provider" default:"amphora" form:"provider" empty:"the provider that Octavia takes by itself"`
 	// Algorithm of every pool. Provider ovn only supports SOURCE_IP_PORT, which is its default.
@@ -153,9 +154,9 @@ type LoadBalancer struct {
 	// Ports of the nodes that health monitors of Services may probe, in addition to the Service's own NodePorts, its healthCheckNodePort and kube-proxy's healthz (10256). With `manage-security-groups` they are opened to the load balancers; see `docs/security.md`.
 	MonitorPorts string `gcfg:"monitor-ports" form:"ports"`
 	// Manage security groups that let load balancers reach the nodes; see `docs/security-groups.md`.
-	ManageSecurityGroups bool `gcfg:"manage-security-groups" default:"false"`
+	ManageSecurityGroups bool `gcfg:"manage-security-groups" default:"false" change:"restart"`
 	// With `manage-security-groups`: a group for each Service on the ports of its nodes, or one group for the cluster on the ports of all nodes, with the rules of all Services.
-	SecurityGroupMode string `gcfg:"security-group-mode" default:"per-service" oneof:"per-service,shared"`
+	SecurityGroupMode string `gcfg:"security-group-mode" default:"per-service" oneof:"per-service,shared" change:"restart"`
 	// Make every Service internal, whatever its annotations are.
 	InternalLB bool `gcfg:"internal-lb" default:"false"`
 	// Labels that a node must have to become a member.
@@ -185,11 +186,11 @@ type LoadBalancer struct {
 	// Where TLS containers are; external ones are not looked up.
 	ContainerStore string `gcfg:"container-store" default:"barbican" oneof:"barbican,external"`
 	// Make one change at a time, for providers that support neither fully populated creation nor batches of members.
-	ProviderRequiresSerialAPICalls bool `gcfg:"provider-requires-serial-api-calls" default:"false"`
+	ProviderRequiresSerialAPICalls bool `gcfg:"provider-requires-serial-api-calls" default:"false" change:"restart"`
 	// How changes of other clients to load balancers and floating IPs of Services are handled: repair reverts them, report only reports them, off does not check.
-	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off"`
+	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off" change:"restart"`
 	// Interval between checks for such changes; each takes one request for a thousand load balancers and one for the floating IPs, and with `manage-security-groups` two more.
-	DriftInterval Duration `gcfg:"drift-interval" default:"5m"`
+	DriftInterval Duration `gcfg:"drift-interval" default:"5m" change:"restart"`
 	// Maximum number of nodes that become members of a Service with externalTrafficPolicy Cluster; 0 means all. Each Service gets its own selection, which hardly changes when nodes are added or removed.
 	MaxMembers uint `gcfg:"max-members" default:"0"`
 	// Maximum number of concurrent connections per port; -1 means no limit. Not set: the default of the cloud's operator.
@@ -294,19 +295,19 @@ type LoadBalancerClass struct {
 // Networking says which addresses of a server become addresses of its node.
 type Networking struct {
 	// Leave out IPv6 addresses.
-	IPv6SupportDisabled bool `gcfg:"ipv6-support-disabled" default:"false"`
+	IPv6SupportDisabled bool `gcfg:"ipv6-support-disabled" default:"false" change:"restart"`
 	// Network whose addresses are external addresses of the node. May be given several times.
-	PublicNetworkName []string `gcfg:"public-network-name"`
+	PublicNetworkName []string `gcfg:"public-network-name" change:"restart"`
 	// Network whose addresses are internal addresses of the node. May be given several times.
-	InternalNetworkName []string `gcfg:"internal-network-name"`
+	InternalNetworkName []string `gcfg:"internal-network-name" change:"restart"`
 	// Order of a node's addresses: those in the first block come first.
-	AddressSortOrder string `gcfg:"address-sort-order" form:"cidrs"`
+	AddressSortOrder string `gcfg:"address-sort-order" form:"cidrs" change:"restart"`
 }
 
 // Route says where routes to the nodes' pods go.
 type Route struct {
 	// Router that gets a route to each pod CIDR of a node (routes.md). Empty means no routes.
-	RouterID string `gcfg:"router-id"`
+	RouterID string `gcfg:"router-id" change:"restart"`
 }
 
 // Metadata is kept for the sake of files that have it.
@@ -314,19 +315,19 @@ type Metadata struct {
 	// Accepted, without effect.
 	SearchOrder string `gcfg:"search-order" default:"configDrive,metadataService" form:"search-order"`
 	// Time limit of every OpenStack call; 0 means ten minutes, with a warning.
-	RequestTimeout Duration `gcfg:"request-timeout" default:"60s"`
+	RequestTimeout Duration `gcfg:"request-timeout" default:"60s" change:"restart"`
 }
 
 // Limits are the greatest numbers of requests in flight at a time.
 type Limits struct {
 	// Creates of load balancers; 0 means 8. Octavia makes those of a project one after the other, so that more only wait for each other until it gives up.
-	Creates int `gcfg:"creates" default:"0" max:"1000"`
+	Creates int `gcfg:"creates" default:"0" max:"1000" change:"restart"`
 	// Deletes of load balancers; 0 means 16.
-	Deletes int `gcfg:"deletes" default:"0" max:"1000"`
+	Deletes int `gcfg:"deletes" default:"0" max:"1000" change:"restart"`
 	// All other writes to Octavia: listeners, pools, members, health monitors; 0 means 32.
-	Updates int `gcfg:"updates" default:"0" max:"1000"`
+	Updates int `gcfg:"updates" default:"0" max:"1000" change:"restart"`
 	// Reads, counted for Octavia, Neutron and Nova each; 0 means 16.
-	Reads int `gcfg:"reads" default:"0" max:"1000"`
+	Reads int `gcfg:"reads" default:"0" max:"1000" change:"restart"`
 	// Writes to Neutron: floating IPs, ports, security groups, routes; 0 means 16.
-	NetworkWrites int `gcfg:"network-writes" default:"0" max:"1000"`
+	NetworkWrites int `gcfg:"network-writes" default:"0" max:"1000" change:"restart"`
 }

@@ -125,6 +125,9 @@ func writeRow(out *strings.Builder, o option, meaning string) {
 	if o.secret {
 		meaning += " Never printed."
 	}
+	if o.restart {
+		meaning += " A change needs a restart."
+	}
 	fmt.Fprintf(out, "| `%s` | %s | %s | %s |\n", o.key, o.kind(), code(o.byDef), cell(meaning))
 }
 

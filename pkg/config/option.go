@@ -22,6 +22,7 @@ type option struct {
 	clouds  string
 	secret  bool
 	empty   string
+	restart bool
 }
 
 // section is one section of cloud.conf.
@@ -76,6 +77,7 @@ func optionsOf(s section) []option {
 			clouds:  field.Tag.Get("clouds"),
 			secret:  field.Tag.Get("secret") == "yes",
 			empty:   field.Tag.Get("empty"),
+			restart: field.Tag.Get("change") == "restart",
 		})
 	}
 	return options

@@ -16,7 +16,7 @@ func (r *Reconciler) Known() int { return r.store.Len() }
 
 // AwaitReads returns when no snapshot is being taken any more: one goes on when its callers
 // have left.
-func (r *Reconciler) AwaitReads() { r.engine.Cloud.Snapshots.Wait() }
+func (r *Reconciler) AwaitReads() { r.engine().Cloud.Snapshots.Wait() }
 
 // Stages counts how often a round has gone through stages.
 type Stages struct {
@@ -53,7 +53,7 @@ func (s *Stages) Recall(ctx context.Context, lock *async.Guard) (goal.Known, err
 
 // CountStages reconciles a Service towards what it asks for.
 func (r *Reconciler) CountStages(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (Stages, error) {
-	asked, err := r.engine.NewAsked(ctx, goal.Subject{Service: svc, Nodes: nodes}, false)
+	asked, err := r.engine().NewAsked(ctx, goal.Subject{Service: svc, Nodes: nodes}, false)
 	if err != nil {
 		return Stages{}, err
 	}

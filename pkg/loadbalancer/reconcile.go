@@ -87,11 +87,11 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 		if err != nil || round.Have.Current || todo.Empty() {
 			if err == nil && round.Interfered {
 				round.Interfered = false
-				r.engine.Events.DriftReverted(g.Inputs().Service, state.ReasonChanged, events.Summary(todo.Steps))
+				r.engine().Events.DriftReverted(g.Inputs().Service, state.ReasonChanged, events.Summary(todo.Steps))
 			}
 			return todo, err
 		}
-		same, err := r.engine.Unchanged(ctx, round.Have)
+		same, err := r.engine().Unchanged(ctx, round.Have)
 		if err != nil {
 			return plan.Plan{}, err
 		}
@@ -99,7 +99,7 @@ func (r *Reconciler) plan(ctx context.Context, g goal.Goal, round *goal.Round, l
 			round.Forget()
 			continue
 		}
-		have, another, err := r.engine.Verify(ctx, g, *round)
+		have, another, err := r.engine().Verify(ctx, g, *round)
 		have.Current = true
 		if round.Have = have; err != nil || !another {
 			return todo, err
@@ -139,15 +139,15 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 	if err := g.Prepare(ctx, *round, todo); err != nil {
 		return false, err
 	}
-	if err := r.engine.Groups.Open(ctx, round.Groups.Task); err != nil {
+	if err := r.engine().Groups.Open(ctx, round.Groups.Task); err != nil {
 		return false, err
 	}
-	r.engine.BeginChange(g.Inputs(), round, todo)
+	r.engine().BeginChange(g.Inputs(), round, todo)
 	request := apply.Request{ID: g.Owner(*round), Observed: *round.Have.Observed, Plan: todo, Progress: req.Progress}
 	round.Release()
-	observed, err := r.engine.Cloud.Applier.Run(ctx, request)
+	observed, err := r.engine().Cloud.Applier.Run(ctx, request)
 	round.Have.Observed = &observed
-	r.engine.EndChange(g.Inputs(), observed, err)
+	r.engine().EndChange(g.Inputs(), observed, err)
 	var changed *apply.ChangedError
 	var broken *apply.ChildrenError
 	switch {
@@ -158,7 +158,7 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 		round.Interfered = true
 	case errors.As(err, &broken):
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
-	case r.engine.Downgrade(ctx, g.Inputs(), observed, err):
+	case r.engine().Downgrade(ctx, g.Inputs(), observed, err):
 		round.Forget()
 		return true, nil
 	default:

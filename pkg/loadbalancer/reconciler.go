@@ -14,6 +14,7 @@ package loadbalancer
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -87,8 +88,9 @@ const lookupAge = 10 * time.Minute
 // Reconciler implements the life of load balancers. Its methods may be called from many
 // goroutines.
 type Reconciler struct {
-	options    Options
-	engine     *goal.Engine
+	options Options
+	// engines has the engine of rounds that begin now: see Reconfigure.
+	engines    atomic.Pointer[goal.Engine]
 	store      *state.Store
 	dispatcher *dispatch.Dispatcher
 	detector   *drift.Detector
@@ -115,7 +117,7 @@ func New(options Options) (*Reconciler, error) {
 		options.Records = noRecords{}
 	}
 	r := &Reconciler{options: options, store: state.New(options.Clock, options.Refused)}
-	r.engine = r.newEngine(parser)
+	r.engines.Store(r.newEngine(parser))
 	r.dispatcher = dispatch.New(dispatch.Options{
 		Clock: options.Clock, Timeout: options.Patience, Workers: options.Workers, Hold: options.Hold,
 		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Members: r.members, Served: r.store,
@@ -153,6 +155,22 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	}
 }
 
+// engine returns the engine of a round that begins now.
+func (r *Reconciler) engine() *goal.Engine { return r.engines.Load() }
+
+// Reconfigure has every round that begins from now on go by another configuration, and leaves
+// those that run with theirs. Only a round for a Service finds out what that means for it.
+// Of [LoadBalancer], the keys whose change needs a restart (config.Change) stay what they
+// were at the start. An error is that of New, and nothing has changed then.
+func (r *Reconciler) Reconfigure(conf *config.Config) error {
+	parser, err := settings.NewParser(conf)
+	if err != nil {
+		return err
+	}
+	r.engines.Store(r.engine().With(conf, parser))
+	return nil
+}
+
 // noRecords keeps nothing.
 type noRecords struct{}
 
@@ -162,17 +180,17 @@ func (noRecords) Set(types.UID, string)                  {}
 // Close ends all rounds and every wait.
 func (r *Reconciler) Close() {
 	r.dispatcher.Close()
-	r.engine.Cloud.Watcher.Close()
+	r.engine().Cloud.Watcher.Close()
 }
 
 // Name returns the name of a Service's load balancer in OpenStack.
 func (r *Reconciler) Name(svc *v1.Service) string {
-	return r.engine.Identity(svc, octavia.VersionTags).Name()
+	return r.engine().Identity(svc, octavia.VersionTags).Name()
 }
 
 // SelectsNodes reports whether labels decide which nodes are members of a Service.
 func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
-	return r.engine.Settings.SelectsNodes(svc)
+	return r.engine().Settings.SelectsNodes(svc)
 }
 
 // Actors returns how many Services are being worked on, and of how many there is a result
@@ -246,7 +264,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 	if r.store.Get(svc.UID).Applied != nil || !r.store.CreationUntil(svc).IsZero() {
 		return svc.Status.LoadBalancer.DeepCopy(), true, nil
 	}
-	gone, err := r.engine.NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine.Previous(svc))
+	gone, err := r.engine().NewGone(ctx, goal.Subject{Service: svc}, nil, r.engine().Previous(svc))
 	if err != nil {
 		return nil, false, err
 	}
@@ -259,7 +277,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 
 // usual returns how long a round for a request usually takes.
 func (r *Reconciler) usual(req dispatch.Request) time.Duration {
-	applier, provider := r.engine.Cloud.Applier, r.options.Config.LoadBalancer.LBProvider
+	applier, provider := r.engine().Cloud.Applier, r.engine().Config.LoadBalancer.LBProvider
 	switch {
 	case req.Operation == dispatch.Delete:
 		return applier.EstimateDeletion()
@@ -272,7 +290,7 @@ func (r *Reconciler) usual(req dispatch.Request) time.Duration {
 // members returns how many members a request is about at the most.
 func (r *Reconciler) members(req dispatch.Request) int {
 	nodes := len(req.Nodes)
-	if most := int(r.options.Config.LoadBalancer.MaxMembers); most > 0 {
+	if most := int(r.engine().Config.LoadBalancer.MaxMembers); most > 0 {
 		nodes = min(nodes, most)
 	}
 	return nodes * len(req.Service.Spec.Ports)

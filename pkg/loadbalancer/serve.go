@@ -46,7 +46,7 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (*v1.LoadB
 
 // ask brings a Service to what it asks for.
 func (r *Reconciler) ask(ctx context.Context, req dispatch.Request, drift state.Drift, quiet bool) (*v1.LoadBalancerStatus, error) {
-	asked, err := r.engine.NewAsked(ctx, subject(req, drift), quiet)
+	asked, err := r.engine().NewAsked(ctx, subject(req, drift), quiet)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func subject(req dispatch.Request, drift state.Drift) goal.Subject {
 // It is refusal.ErrNothingKept where the Service has nothing.
 func (r *Reconciler) keep(ctx context.Context, req dispatch.Request, entry state.Entry, refused error) (*v1.LoadBalancerStatus, error) {
 	accepted, drift := entry.Accepted, entry.Drift
-	if accepted == nil && len(req.Service.Status.LoadBalancer.Ingress) == 0 && len(r.engine.Previous(req.Service)) == 0 {
+	if accepted == nil && len(req.Service.Status.LoadBalancer.Ingress) == 0 && len(r.engine().Previous(req.Service)) == 0 {
 		return nil, refusal.ErrNothingKept
 	}
 	byCloud := refusal.ByCloud(refused)
@@ -101,7 +101,7 @@ func (r *Reconciler) keep(ctx context.Context, req dispatch.Request, entry state
 
 // follow brings what a Service has in the cloud to its nodes.
 func (r *Reconciler) follow(ctx context.Context, req dispatch.Request, drift state.Drift, limits goal.Limits) (*v1.LoadBalancerStatus, error) {
-	kept, err := r.engine.NewKept(ctx, subject(req, drift), limits)
+	kept, err := r.engine().NewKept(ctx, subject(req, drift), limits)
 	if err != nil {
 		return nil, err
 	}
@@ -116,10 +116,10 @@ func (r *Reconciler) follow(ctx context.Context, req dispatch.Request, drift sta
 // that was asked for without an answer.
 func (r *Reconciler) delete(ctx context.Context, req dispatch.Request) error {
 	svc := req.Service
-	applied, previous := r.store.Get(svc.UID).Applied, r.engine.Previous(svc)
+	applied, previous := r.store.Get(svc.UID).Applied, r.engine().Previous(svc)
 	r.store.StartDeletion(svc.UID)
 	for {
-		gone, err := r.engine.NewGone(ctx, subject(req, state.Drift{}), applied, previous)
+		gone, err := r.engine().NewGone(ctx, subject(req, state.Drift{}), applied, previous)
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (r *Reconciler) delete(ctx context.Context, req dispatch.Request) error {
 // awaitLostCreation waits until a load balancer appears that was asked for without an
 // answer: it is true then. Where none can appear any more it is false.
 func (r *Reconciler) awaitLostCreation(ctx context.Context, svc *v1.Service) (bool, error) {
-	pause := r.engine.Drivers.Timing("").LostCreateRetry
+	pause := r.engine().Drivers.Timing("").LostCreateRetry
 	for interval := pause; ; interval = min(2*interval, 15*pause) {
 		until := r.store.CreationUntil(svc)
 		if until.IsZero() {
@@ -153,7 +153,7 @@ func (r *Reconciler) awaitLostCreation(ctx context.Context, svc *v1.Service) (bo
 		if err := async.Sleep(ctx, r.options.Clock, interval); err != nil {
 			return false, err
 		}
-		found, err := r.engine.Claimed(ctx, svc)
+		found, err := r.engine().Claimed(ctx, svc)
 		if err != nil || found {
 			return found, err
 		}

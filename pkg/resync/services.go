@@ -39,6 +39,11 @@ func (c *Controller) Enqueue(service *v1.Service) {
 	}
 }
 
+// EnqueueAll has every managed Service synced soon: what all of them go by has changed.
+func (c *Controller) EnqueueAll() {
+	c.enqueueWhere(func(*v1.Service) bool { return true }, batchPeriod)
+}
+
 // Newest returns a Service and the nodes that can be its members as the informers have
 // them now; nil when there is no such Service any more. Neither may be changed.
 func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {

@@ -98,7 +98,7 @@ func Rows() []Row {
 		{N: 91, Feature: "Unknown and invalid settings in cloud.conf are errors", Partly: "invalid values are; unknown names give a warning with a suggestion"},
 		{N: 92, Feature: "Unknown and invalid annotations are reported"},
 		{N: 93, Feature: "Changes that need a new load balancer are reported"},
-		{N: 94, Feature: "Credentials and CA are reloaded", Partly: "credentials, when the old ones are rejected, and the client certificate; another CA needs a restart"},
+		{N: 94, Feature: "Credentials and CA are reloaded"},
 		{N: 95, Feature: "Application credential, trust, clouds.yaml, client certificate, token"},
 		{N: 96, Feature: "Credentials from OS_* variables"},
 		{N: 97, Feature: "Least privilege in Kubernetes"},

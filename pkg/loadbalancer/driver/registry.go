@@ -23,15 +23,30 @@ type Settings struct {
 type Registry struct {
 	settings Settings
 
-	mu      sync.Mutex
-	refused map[string]set // by provider
+	mu sync.Mutex
+	// byDefault is Settings.DefaultProvider as it is now.
+	byDefault string
+	refused   map[string]set // by provider
 	// rangesBreak: see Quirks.RangesBreakFullCreate.
 	rangesBreak bool
 }
 
 // NewRegistry returns a Registry of providers that have not refused anything yet.
 func NewRegistry(settings Settings) *Registry {
-	return &Registry{settings: settings, refused: map[string]set{}}
+	return &Registry{settings: settings, byDefault: settings.DefaultProvider, refused: map[string]set{}}
+}
+
+// SetDefault changes the provider of load balancers for which nobody names one.
+func (r *Registry) SetDefault(provider string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byDefault = provider
+}
+
+func (r *Registry) defaultProvider() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byDefault
 }
 
 // For returns the driver of a provider in a release of Octavia.
@@ -54,7 +69,7 @@ func (r *Registry) Timing(provider string) Timing {
 	case r.settings.Timing != Timing{}:
 		return r.settings.Timing
 	case provider == "":
-		provider = r.settings.DefaultProvider
+		provider = r.defaultProvider()
 	}
 	return profileOf(provider).timing
 }

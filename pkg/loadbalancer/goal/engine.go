@@ -40,7 +40,7 @@ type Cluster struct {
 }
 
 // Engine is what goals are reached with: what is known, and what reads and writes the
-// cloud. It has no state of its own.
+// cloud. It has no state of its own, and is not changed while it is used.
 type Engine struct {
 	Config  *config.Config
 	Cluster Cluster
@@ -57,6 +57,17 @@ type Engine struct {
 	Store   *state.Store
 	Records Records
 	Events  *events.Recorder
+}
+
+// With returns an engine that goes by another configuration, and shares all that is known
+// and all that is in progress with this one.
+func (e *Engine) With(conf *config.Config, parser *settings.Parser) *Engine {
+	e.Drivers.SetDefault(conf.LoadBalancer.LBProvider)
+	return &Engine{
+		Config: conf, Cluster: e.Cluster, Clock: e.Clock, Settings: parser, Cloud: e.Cloud, Lookup: e.Lookup, Groups: e.Groups,
+		Drivers: e.Drivers, Sharing: sharing.Policy{Config: conf.LoadBalancer, Namespace: e.Sharing.Namespace},
+		Store: e.Store, Records: e.Records, Events: e.Events,
+	}
 }
 
 // Records are what is recorded of Services for the next process.

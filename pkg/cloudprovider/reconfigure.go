@@ -1,0 +1,78 @@
+package cloudprovider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reload"
+)
+
+// follow returns what Options.Follow asks for: the session takes what [Global] has, and apply
+// the rest.
+func (c Connection) follow(session *openstack.Session) func(context.Context, func(*config.Config) error) {
+	if c.Reread == nil {
+		return nil
+	}
+	return func(ctx context.Context, apply func(*config.Config) error) {
+		reload.New(reload.Options{
+			Read: c.Reread, Config: c.Config, Files: session.Secured(), Session: session,
+			Apply: func(conf *config.Config) error {
+				err := apply(conf)
+				for _, warning := range unusedSettings(conf, c.CloudRoutes) {
+					klog.FromContext(ctx).Info(warning)
+				}
+				return err
+			},
+			About: &v1.ConfigMap{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: cloudscope.RecordName},
+			},
+			Recorder: message.LimitEvents(c.Recorder), Metrics: c.Metrics.forReload(), Clock: c.Clock,
+		}).Run(ctx)
+	}
+}
+
+// reconfigure has load balancers go by another configuration, and all Services synced: those
+// for which it means nothing ask for the same as before, which costs no request. A
+// configuration that would have Services refused is an error, and changes nothing.
+func (p *Provider) reconfigure(conf *config.Config) error {
+	if err := wrongSettings(conf); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.loadBalancers != nil {
+		if err := p.loadBalancers.engine.Reconfigure(conf); err != nil {
+			return err
+		}
+		if controller := p.loadBalancers.resync.Load(); controller != nil {
+			controller.EnqueueAll()
+		}
+	}
+	p.settings = conf
+	return nil
+}
+
+// wrongSettings returns what would keep load balancers from being served.
+func wrongSettings(conf *config.Config) error {
+	wrong := slices.Clone(conf.Refused.LoadBalancers)
+	for _, name := range slices.Sorted(maps.Keys(conf.Refused.Classes)) {
+		wrong = append(wrong, conf.Refused.Classes[name]...)
+	}
+	if _, err := annotation.Denied(conf.LoadBalancer.DenyAnnotations); err != nil {
+		wrong = append(wrong, fmt.Errorf("[LoadBalancer] deny-annotations: %w", err))
+	}
+	return errors.Join(wrong...)
+}

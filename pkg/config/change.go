@@ -1,0 +1,58 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Change is a setting in which two configurations differ.
+type Change struct {
+	// Setting is its place, as "[LoadBalancer] subnet-id", or that of a class.
+	Setting string
+	// Global is set for those of [Global], which say how to sign in.
+	Global bool
+	// Restart is set where another value has an effect after a restart only.
+	Restart bool
+}
+
+// Changes returns the settings in which two configurations differ, in the order of the
+// table of settings. It names none of their values.
+func Changes(from, to *Config) []Change {
+	var changes []Change
+	before, after := reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem()
+	for _, s := range sections() {
+		if s.named {
+			changes = append(changes, changedClasses(s, from.LoadBalancerClass, to.LoadBalancerClass)...)
+			continue
+		}
+		was, is := before.Field(s.index), after.Field(s.index)
+		for _, o := range s.options {
+			if !reflect.DeepEqual(was.Field(o.index).Interface(), is.Field(o.index).Interface()) {
+				changes = append(changes, Change{
+					Setting: fmt.Sprintf("[%s] %s", s.name, o.key), Global: s.name == globalSection().name, Restart: o.restart,
+				})
+			}
+		}
+	}
+	return changes
+}
+
+// changedClasses returns the classes that came, went or differ.
+func changedClasses(s section, from, to map[string]*LoadBalancerClass) []Change {
+	all := maps.Clone(to)
+	if all == nil {
+		all = map[string]*LoadBalancerClass{}
+	}
+	maps.Copy(all, from)
+	var changes []Change
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		was, had := from[name]
+		is, has := to[name]
+		if had != has || !reflect.DeepEqual(was, is) {
+			changes = append(changes, Change{Setting: fmt.Sprintf("[%s %q]", s.name, name)})
+		}
+	}
+	return changes
+}

@@ -1,0 +1,224 @@
+// Package reload follows the configuration: cloud.conf, clouds.yaml, and the files with
+// certificates and keys that they name. What changes there is taken over without a restart,
+// or refused with an event while what was in force stays in force.
+//
+// It reads the files every few seconds and compares what they mean. A notification of the
+// kernel would tell nothing of the symlinks that a mounted Secret is replaced by, and a
+// look costs less than a millisecond.
+package reload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+)
+
+const (
+	// lookPeriod is the time between two looks. A change counts when two of them agree:
+	// files that are written one after the other may not fit together in between.
+	lookPeriod = 5 * time.Second
+	// retryPeriod is after how long a sign-in that had no answer is tried again;
+	// rejectedPeriod is for one that Keystone has rejected, which it counts: it locks out
+	// users who do that often, also where they have another password.
+	retryPeriod, rejectedPeriod = time.Minute, 15 * time.Minute
+	// eventApplied and eventRefused are the reasons of the events.
+	eventApplied, eventRefused = "ConfigurationChanged", "ConfigurationRefused"
+)
+
+// Session is signed in to the cloud.
+type Session interface {
+	// Replace goes on with other credentials and connections. After an error nothing has
+	// changed.
+	Replace(ctx context.Context, cfg config.Global, files transport.TLS) error
+}
+
+// Options are what a Watcher needs.
+type Options struct {
+	// Read returns the configuration as the files have it now.
+	Read func() (*config.Config, []config.Warning, error)
+	// Config and Files are in force at the start.
+	Config *config.Config
+	Files  transport.TLS
+	// Session takes what [Global] has.
+	Session Session
+	// Apply takes the other sections. After an error nothing has changed.
+	Apply func(*config.Config) error
+	// About is the object of the events.
+	About    runtime.Object
+	Recorder record.EventRecorder
+	// Metrics; nil: none are kept.
+	Metrics *Metrics
+	Clock   clock.WithTicker
+}
+
+// Watcher follows the configuration.
+type Watcher struct {
+	options Options
+	// global, files and settings are in force: settings for all sections but [Global].
+	global   config.Global
+	files    transport.TLS
+	settings *config.Config
+	// last is the look before, judged the one that was applied or refused last.
+	last, judged look
+	// again is when a refused sign-in is tried again; zero: none is.
+	again time.Time
+}
+
+// New returns a Watcher that looks at nothing before Run.
+func New(options Options) *Watcher {
+	start := look{conf: options.Config, files: options.Files}
+	return &Watcher{options: options, global: options.Config.Global, files: options.Files, settings: options.Config, judged: start}
+}
+
+// Run follows the configuration until the context ends.
+func (w *Watcher) Run(ctx context.Context) {
+	ticker := w.options.Clock.NewTicker(lookPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C():
+			w.step(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// step looks, and judges what has changed and stays.
+//
+//	the look is like    the one before    the judged one
+//	                    no                any               it may be changing: wait
+//	                    yes               no                judge
+//	                    yes               yes               judge where a sign-in is to be tried again
+func (w *Watcher) step(ctx context.Context) {
+	now := w.look()
+	settled := now.same(w.last)
+	w.last = now
+	retry := !w.again.IsZero() && !w.options.Clock.Now().Before(w.again)
+	if !settled || now.same(w.judged) && !retry {
+		return
+	}
+	news := !now.same(w.judged)
+	w.judged, w.again = now, time.Time{}
+	taken, err := w.judge(ctx, now)
+	if ctx.Err() != nil {
+		return
+	}
+	if len(taken) > 0 {
+		w.applied(ctx, now, taken)
+	}
+	w.refused(ctx, err, news)
+}
+
+// judge takes over what has changed, [Global] and the other sections each for itself: new
+// credentials do not wait for a setting to be corrected. It returns what it has taken, and
+// why not the rest.
+func (w *Watcher) judge(ctx context.Context, now look) (taken []config.Change, err error) {
+	if now.err != nil {
+		return nil, now.err
+	}
+	credentials, refusal := w.signIn(ctx, now)
+	settings, err := w.apply(now)
+	return append(credentials, settings...), errors.Join(refusal, err)
+}
+
+// signIn has the session use what [Global] has.
+func (w *Watcher) signIn(ctx context.Context, now look) ([]config.Change, error) {
+	changes := now.credentials(w.global, w.files)
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	if err := needRestart(changes); err != nil {
+		return nil, err
+	}
+	if err := w.options.Session.Replace(ctx, now.conf.Global, now.files); err != nil {
+		pause := retryPeriod
+		if apierror.IsCredentialsRefused(err) {
+			pause = rejectedPeriod
+		}
+		w.again = w.options.Clock.Now().Add(pause)
+		return nil, fmt.Errorf("%s: %w", list(changes), err)
+	}
+	w.global, w.files = now.conf.Global, now.files
+	return changes, nil
+}
+
+// apply has load balancers follow the other sections.
+func (w *Watcher) apply(now look) ([]config.Change, error) {
+	changes, differ := now.settings(w.settings)
+	if !differ {
+		return nil, nil
+	}
+	if err := needRestart(changes); err != nil {
+		return nil, err
+	}
+	if err := w.options.Apply(now.conf); err != nil {
+		return nil, err
+	}
+	w.settings = now.conf
+	if len(changes) == 0 { // what was refused at the start is now what stood for it
+		changes = []config.Change{{Setting: "[LoadBalancer] or a class, which was refused"}}
+	}
+	return changes, nil
+}
+
+// needRestart returns an error that names the settings which cannot be changed.
+func needRestart(changes []config.Change) error {
+	var fixed []config.Change
+	for _, change := range changes {
+		if change.Restart {
+			fixed = append(fixed, change)
+		}
+	}
+	if len(fixed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: a change needs a restart of the cloud-controller-manager", list(fixed))
+}
+
+func list(changes []config.Change) string {
+	names := make([]string, 0, len(changes))
+	for _, change := range changes {
+		names = append(names, change.Setting)
+	}
+	return strings.Join(names, ", ")
+}
+
+// applied reports what was taken over.
+func (w *Watcher) applied(ctx context.Context, now look, taken []config.Change) {
+	logger := klog.FromContext(ctx)
+	for _, warning := range now.warnings {
+		logger.Info(warning.String())
+	}
+	logger.Info("The configuration has changed and is in force", "changed", list(taken))
+	w.options.Metrics.count(resultApplied)
+	w.options.Recorder.Eventf(w.options.About, v1.EventTypeNormal, eventApplied, "The configuration has changed and is in force: %s", list(taken))
+}
+
+// refused reports why something was not taken over, with an event where that is news; nil:
+// nothing is refused any more.
+func (w *Watcher) refused(ctx context.Context, err error, news bool) {
+	w.options.Metrics.pending(err != nil)
+	if err == nil {
+		return
+	}
+	klog.FromContext(ctx).Error(err, "A change of the configuration is refused: what was in force stays in force")
+	if !news {
+		return
+	}
+	w.options.Metrics.count(resultRefused)
+	w.options.Recorder.Eventf(w.options.About, v1.EventTypeWarning, eventRefused,
+		"A change of the configuration is refused, and what was in force stays in force: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+}
