@@ -1,11 +1,16 @@
 package reload
 
-import "k8s.io/component-base/metrics"
+import (
+	"k8s.io/component-base/metrics"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
+)
 
 // Metrics count what comes of changes of the configuration. Nil Metrics count nothing.
 type Metrics struct {
 	reloads *metrics.CounterVec
 	refused *metrics.Gauge
+	expiry  *metrics.GaugeVec
 }
 
 // The values of the label "result".
@@ -28,12 +33,17 @@ func NewMetrics() *Metrics {
 			Help:           "1 while cloud.conf or a file that it names has something that is refused, so that what it had before stays in force; else 0.",
 			StabilityLevel: metrics.ALPHA,
 		}),
+		expiry: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "credentials_expiry_timestamp_seconds",
+			Help:           "When the credentials in force end, in seconds since 1970, by their kind. There is none where they do not end, or Keystone does not tell.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"kind"}),
 	}
 }
 
 // Register adds the metrics to a registry. It returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.reloads, m.refused} {
+	for _, metric := range []metrics.Registerable{m.reloads, m.refused, m.expiry} {
 		if err := register(metric); err != nil {
 			return err
 		}
@@ -55,5 +65,19 @@ func (m *Metrics) pending(refused bool) {
 		m.refused.Set(1)
 	default:
 		m.refused.Set(0)
+	}
+}
+
+// expire sets when credentials end.
+func (m *Metrics) expire(expiry auth.Expiry) {
+	if m == nil {
+		return
+	}
+	for _, kind := range []string{auth.ExpiringPassword, auth.ExpiringApplicationCredential, auth.ExpiringToken} {
+		if kind == expiry.Kind && !expiry.At.IsZero() {
+			m.expiry.WithLabelValues(kind).Set(float64(expiry.At.Unix()))
+		} else {
+			m.expiry.Delete(map[string]string{"kind": kind})
+		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package reload follows the configuration: cloud.conf, clouds.yaml, and the files with
-// certificates and keys that they name. What changes there is taken over without a restart,
-// or refused with an event while what was in force stays in force.
+// Package reload follows cloud.conf and the files that it names while the process runs.
+// What changes there, in clouds.yaml, certificates and keys too, is taken over without a
+// restart, or refused with an event while what was in force stays in force.
 //
 // It reads the files every few seconds and compares what they mean. A notification of the
 // kernel would tell nothing of the symlinks that a mounted Secret is replaced by, and a
@@ -22,6 +22,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
@@ -42,6 +43,8 @@ type Session interface {
 	// Replace goes on with other credentials and connections. After an error nothing has
 	// changed.
 	Replace(ctx context.Context, cfg config.Global, files transport.TLS) error
+	// Expiry returns when the credentials in force end.
+	Expiry(ctx context.Context) auth.Expiry
 }
 
 // Options are what a Watcher needs.
@@ -73,7 +76,8 @@ type Watcher struct {
 	// last is the look before, judged the one that was applied or refused last.
 	last, judged look
 	// again is when a refused sign-in is tried again; zero: none is.
-	again time.Time
+	again  time.Time
+	notice notice
 }
 
 // New returns a Watcher that looks at nothing before Run.
@@ -90,6 +94,7 @@ func (w *Watcher) Run(ctx context.Context) {
 		select {
 		case <-ticker.C():
 			w.step(ctx)
+			w.tellExpiry(ctx)
 		case <-ctx.Done():
 			return
 		}

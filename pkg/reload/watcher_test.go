@@ -19,6 +19,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
 )
 
@@ -59,7 +60,10 @@ func check(t *testing.T, err error) {
 type fakeSession struct {
 	passwords []string
 	refuse    error
+	expiry    auth.Expiry
 }
+
+func (s *fakeSession) Expiry(context.Context) auth.Expiry { return s.expiry }
 
 func (s *fakeSession) Replace(_ context.Context, cfg config.Global, _ transport.TLS) error {
 	s.passwords = append(s.passwords, cfg.Password)
@@ -115,6 +119,7 @@ func (f *followed) looks(n int) {
 	for range n {
 		f.clock.Step(lookPeriod)
 		f.step(f.t.Context())
+		f.tellExpiry(f.t.Context())
 	}
 }
 

@@ -143,9 +143,23 @@ func clusterBreaks() []Break {
 		{
 			Row: 94, What: "a rejected password is tried at every look",
 			File:  "pkg/reload/watcher.go",
-			Old:   `now.same(w.judged) && !retry {`,
-			New:   `now.same(w.judged) && w.again.IsZero() {`,
+			Old:   `pause = rejectedPeriod`,
+			New:   `pause = retryPeriod`,
 			Tests: []string{"TestWatcher_KeepsCredentialsInForceWhenOthersDoNotSignIn"},
+		},
+		{
+			Row: 94, What: "the end of a password is not read",
+			File:  "pkg/openstack/auth/token.go",
+			Old:   `t.passwordExpires = keystoneTime(body.User.PasswordExpires)`,
+			New:   `t.passwordExpires = time.Time{}`,
+			Tests: []string{"TestExpiry_IsThatOfTheCredentialsInUse"},
+		},
+		{
+			Row: 94, What: "the end of credentials is told once",
+			File:  "pkg/reload/expiry.go",
+			Old:   `now.Before(w.notice.at.Add(reminderPeriod))`,
+			New:   `!now.IsZero()`,
+			Tests: []string{"TestWatcher_TellsThatCredentialsExpire"},
 		},
 		{
 			Row: 94, What: "Services are read as cloud.conf was at the start",

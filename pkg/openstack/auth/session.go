@@ -44,6 +44,8 @@ type Session struct {
 	tokens    *tokenSource
 	provider  *gophercloud.ProviderClient
 
+	credential credentialExpiry
+
 	// refreshed is when the catalog was last read again because it lacked a service.
 	refreshing sync.Mutex
 	refreshed  time.Time

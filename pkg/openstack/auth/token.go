@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -20,6 +21,11 @@ type token struct {
 	expires time.Time
 	// renewAt is when most of its life is over.
 	renewAt time.Time
+	// userID is that of who signed in; credentialID is that of the application credential,
+	// "" where there is none. passwordExpires is zero where the password does not, or
+	// nobody knows.
+	userID, credentialID string
+	passwordExpires      time.Time
 	// replaced counts the tokens in a row before it that were replaced young.
 	replaced int
 }
@@ -74,6 +80,14 @@ func readToken(result interface {
 		Project   struct {
 			ID string `json:"id"`
 		} `json:"project"`
+		User struct {
+			ID              string          `json:"id"`
+			PasswordExpires json.RawMessage `json:"password_expires_at"`
+		} `json:"user"`
+		Credential struct {
+			ID string `json:"id"`
+		} `json:"application_credential"`
+		Trust *struct{} `json:"OS-TRUST:trust"`
 	}
 	if err := result.ExtractInto(&body); err != nil {
 		return nil, err
@@ -89,6 +103,10 @@ func readToken(result interface {
 		return nil, errors.New("the token is for no project: set tenant-id, or tenant-name and its domain")
 	}
 	t := &token{id: id, projectID: body.Project.ID, catalog: body.Catalog, asked: asked}
+	t.userID, t.credentialID = body.User.ID, body.Credential.ID
+	if body.Trust == nil { // else it may be the trustor's, who does not sign in
+		t.passwordExpires = keystoneTime(body.User.PasswordExpires)
+	}
 	if body.ExpiresAt.IsZero() {
 		t.renewAt = asked.Add(part(unknownLife))
 	} else {

@@ -104,6 +104,9 @@ func resourceOf(segments []string) (res resource, single bool) {
 	case "auth":
 		segments, found = segments[1:], keystoneResource
 		res = resource{service: Keystone, name: "other"}
+	case "users":
+		found = keystoneResource
+		res = resource{service: Keystone, name: "other"}
 	default:
 		segments, found = withoutProject(segments), networkOrComputeResource
 		res = resource{service: OpenStack, name: "other"}
@@ -228,8 +231,11 @@ func octaviaResource(pattern string) (resource, bool) {
 }
 
 func keystoneResource(pattern string) (resource, bool) {
-	if pattern == "tokens" {
+	switch pattern {
+	case "tokens":
 		return resource{service: Keystone, name: "token"}, true
+	case "users/application_credentials":
+		return resource{service: Keystone, name: "application_credential"}, true
 	}
 	return resource{}, false
 }

@@ -38,6 +38,7 @@ func TestKindOf_ClassifiesByMethodAndPath(t *testing.T) {
 		{"GET", "/identity/v3/auth/catalog", "Keystone other_list (other)"},
 		{"POST", "/identity/v3/auth/tokens", "Keystone token_create (token)"},
 		{"GET", "/identity/v3/auth/tokens", "Keystone token_get (token)"},
+		{"GET", "/identity/v3/users/1/application_credentials/2", "Keystone application_credential_get (other)"},
 		{"GET", "/load-balancer/", "OpenStack version_list (other)"},
 		{"GET", "/", "OpenStack version_list (other)"},
 		{"GET", "/v2.0/", "OpenStack version_list (other)"},

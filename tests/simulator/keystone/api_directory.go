@@ -27,13 +27,14 @@ func (k *Keystone) handleDirectory(mux *http.ServeMux) {
 		"/v3/users/{id}":                         k.showUser,
 		"/v3/users/{id}/projects":                k.listProjectsOfUser,
 		"/v3/users/{id}/application_credentials": k.listCredentials,
-		"/v3/domains":                            k.listDomains,
-		"/v3/domains/{id}":                       k.showDomain,
-		"/v3/regions":                            k.listRegions,
-		"/v3/roles":                              forbids("list_roles"),
-		"/v3/role_assignments":                   forbids("list_role_assignments"),
-		"/v3/services":                           forbids("list_services"),
-		"/v3/endpoints":                          forbids("list_endpoints"),
+		"/v3/users/{id}/application_credentials/{credential}": k.showCredential,
+		"/v3/domains":          k.listDomains,
+		"/v3/domains/{id}":     k.showDomain,
+		"/v3/regions":          k.listRegions,
+		"/v3/roles":            forbids("list_roles"),
+		"/v3/role_assignments": forbids("list_role_assignments"),
+		"/v3/services":         forbids("list_services"),
+		"/v3/endpoints":        forbids("list_endpoints"),
 	} {
 		mux.Handle("GET "+pattern, k.lookUp(answer))
 	}
@@ -190,6 +191,18 @@ func (k *Keystone) listCredentials(r *http.Request, t *token) (any, *apiError) {
 		}
 	}
 	return collection(r, "application_credentials", shown), nil
+}
+
+func (k *Keystone) showCredential(r *http.Request, t *token) (any, *apiError) {
+	id := r.PathValue("id")
+	if id != t.userID && !t.isAdmin() {
+		return nil, forbidden("get_application_credential")
+	}
+	credential, known := k.credentials[r.PathValue("credential")]
+	if !known || credential.UserID != id {
+		return nil, notFound("Could not find Application Credential: %s.", r.PathValue("credential"))
+	}
+	return map[string]any{"application_credential": k.credentialRecord(r, credential)}, nil
 }
 
 func (k *Keystone) credentialRecord(r *http.Request, credential ApplicationCredential) map[string]any {

@@ -87,6 +87,9 @@ func (k *Keystone) authenticate(method string, request auth, draft *token) (User
 		if !ok || user.Password == "" || user.Password != identity.Password.User.Password {
 			return User{}, unauthorized()
 		}
+		if expires := user.PasswordExpiresAt; !expires.IsZero() && !k.options.Clock.Now().Before(expires) {
+			return User{}, unauthorized()
+		}
 		return user, nil
 	case method == "application_credential" && identity.ApplicationCredential != nil:
 		return k.authenticateCredential(*identity.ApplicationCredential, draft)

@@ -70,6 +70,10 @@ func (k *Keystone) tokenBody(t *token) tokenBody {
 		Methods: t.methods, AuditIDs: t.auditIDs, ExpiresAt: formatTime(t.expires), IssuedAt: formatTime(t.issued),
 		User: userBody{named: named{ID: user.ID, Name: user.Name}, Domain: k.domain(user.DomainID)},
 	}
+	if !user.PasswordExpiresAt.IsZero() { // Keystone has no zone here
+		expires := strings.TrimSuffix(formatTime(user.PasswordExpiresAt), "Z")
+		body.User.PasswordExpiresAt = &expires
+	}
 	if project, ok := k.projects[t.projectID]; ok {
 		body.Project = &projectBody{named: named{ID: project.ID, Name: project.Name}, Domain: k.domain(project.DomainID)}
 		body.IsDomain = new(bool)

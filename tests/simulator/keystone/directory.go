@@ -37,6 +37,8 @@ type User struct {
 	DefaultProjectID string
 	// Roles by project ID. A user without a role on a project cannot scope to it.
 	Roles map[string][]string
+	// PasswordExpiresAt; zero: never.
+	PasswordExpiresAt time.Time
 	// Disabled users cannot sign in, and their tokens stop working.
 	Disabled bool
 }
