@@ -39,9 +39,19 @@ func (c *Controller) Enqueue(service *v1.Service) {
 	}
 }
 
-// EnqueueAll has every managed Service synced soon: what all of them go by has changed.
+// EnqueueAll has every managed Service synced soon: what all of them go by has changed. Which
+// ones are managed is seen then: of one that is just being ensured the informer may lack the
+// finalizer still.
 func (c *Controller) EnqueueAll() {
-	c.enqueueWhere(func(*v1.Service) bool { return true }, batchPeriod)
+	services, err := c.services.List(labels.Everything())
+	if err != nil {
+		return // a lister of an informer has no errors
+	}
+	for _, service := range services {
+		if service.Spec.Type == v1.ServiceTypeLoadBalancer {
+			c.queue.AddAfter(keyOf(service), batchPeriod)
+		}
+	}
 }
 
 // Newest returns a Service and the nodes that can be its members as the informers have

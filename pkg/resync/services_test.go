@@ -99,3 +99,21 @@ func TestLive_HasAllServices(t *testing.T) {
 		}
 	})
 }
+
+// The finalizer of a Service that is being ensured for the first time is on its way to the
+// informer when cloud.conf changes.
+//
+//proves:94
+func TestEnqueueAll_TakesServiceThatIsManagedByThen(t *testing.T) {
+	t.Parallel()
+	internal := unmanaged("internal")
+	internal.Spec.Type = v1.ServiceTypeClusterIP
+	run(t, &fakeEngine{}, objects(newService("web"), unmanaged("new"), unmanaged("other"), internal), func(f *fixture) {
+		f.controller.EnqueueAll()
+		if _, err := f.client.CoreV1().Services("default").Update(f.t.Context(), newService("new"), metav1.UpdateOptions{}); err != nil {
+			f.t.Fatal(err)
+		}
+		f.advance(batchPeriod)
+		f.assertRepaired("new:a,b", "web:a,b")
+	})
+}
