@@ -192,8 +192,8 @@ func clusterBreaks() []Break {
 		{
 			Row: 99, What: "requests are counted for nobody",
 			File:  "pkg/cloudprovider/connect.go",
-			Old:   `= c.Clock, c.APIMetrics, c.Reread`,
-			New:   `= c.Clock, nil, c.Reread`,
+			Old:   `= c.Clock, c.APIMetrics, c.rereadGlobal()`,
+			New:   `= c.Clock, nil, c.rereadGlobal()`,
 			Tests: []string{"TestConnect_CountsRequestsAndCalls"},
 		},
 		{
