@@ -71,7 +71,8 @@ type Machine struct {
 type Nature interface {
 	// Fail puts a load balancer into ERROR.
 	Fail(ctx context.Context, loadBalancerID string) error
-	// StopOctavia makes its API unreachable until the result is called.
+	// StopOctavia makes its API unreachable until the result is called, which may be called
+	// again.
 	StopOctavia(ctx context.Context) (start func(context.Context) error, err error)
 	// LimitLoadBalancers sets the quota of the project until the result is called.
 	LimitLoadBalancers(ctx context.Context, limit int) (lift func(context.Context) error, err error)

@@ -31,7 +31,10 @@ type Local struct {
 	password       string // of all users
 	info           info
 	kubeProxy      string
-	running        sync.Mutex // of what runs scripts
+	// stopped is full while the Octavia API of a tenant is stopped: the script that starts it
+	// starts all that does not run, also that of the other tenant.
+	stopped chan struct{}
+	running sync.Mutex // of what runs scripts
 }
 
 // tenant is a tenant of the local OpenStack. Its servers are network namespaces with a
@@ -64,7 +67,7 @@ type tenantInfo struct {
 // OpenLocal opens the OpenStack whose state is in a directory, and builds what its
 // machines run.
 func OpenLocal(ctx context.Context, scripts, state string, logf func(string, ...any)) (*Local, error) {
-	l := &Local{scripts: scripts, state: state}
+	l := &Local{scripts: scripts, state: state, stopped: make(chan struct{}, 1)}
 	text, err := os.ReadFile(filepath.Join(state, "info.json"))
 	if err != nil {
 		return nil, fmt.Errorf("there is no OpenStack on this machine, see make e2e-up: %w", err)
@@ -249,8 +252,23 @@ func (t *tenant) Fail(ctx context.Context, loadBalancerID string) error {
 
 // StopOctavia implements Nature.
 func (t *tenant) StopOctavia(ctx context.Context) (func(context.Context) error, error) {
-	start := func(ctx context.Context) error { return t.run(ctx, "ctl.sh", "restart", "octavia-api-"+t.name) }
-	return start, t.run(ctx, "ctl.sh", "stop", "octavia-api-"+t.name)
+	select {
+	case t.stopped <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	var once sync.Once
+	start := func(ctx context.Context) (err error) {
+		once.Do(func() {
+			err = t.run(ctx, "ctl.sh", "restart", "octavia-api-"+t.name)
+			<-t.stopped
+		})
+		return err
+	}
+	if err := t.run(ctx, "ctl.sh", "stop", "octavia-api-"+t.name); err != nil {
+		return nil, errors.Join(err, start(ctx))
+	}
+	return start, nil
 }
 
 // LimitLoadBalancers implements Nature.

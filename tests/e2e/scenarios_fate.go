@@ -192,6 +192,7 @@ func octaviaStopped(s *scene) {
 	web.address()
 	start, err := s.nature().StopOctavia(s.Context())
 	s.must(err)
+	defer func() { s.must(start(context.WithoutCancel(s.Context()))) }() // also when this fails
 	other := s.create("other", nil, "node-1")
 	web.change(func(svc *corev1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, port(corev1.ProtocolTCP, 9090)) })
 	other.tells("rror")
