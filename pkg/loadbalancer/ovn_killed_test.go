@@ -87,9 +87,7 @@ func TestOVN_OfZedRecoversFromCrashAtAnyRequest(t *testing.T) {
 				request := 1
 				for more := true; more; request++ {
 					more = false
-					ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // for each request, however many there are
-					t.Cleanup(cancel)
-					env.ctx = ctx
+					env.patience(time.Minute) // for each request, however many there are
 					for _, change := range test.changes {
 						test.prepare(env, svc, nodes)
 						change(svc)
@@ -108,6 +106,13 @@ func TestOVN_OfZedRecoversFromCrashAtAnyRequest(t *testing.T) {
 			})
 		}
 	}
+}
+
+// patience bounds how long what follows may take.
+func (env *environment) patience(limit time.Duration) {
+	ctx, cancel := context.WithTimeout(env.T.Context(), limit)
+	env.T.Cleanup(cancel)
+	env.ctx = ctx
 }
 
 // gone lets a Service be deleted.
