@@ -69,14 +69,7 @@ func (p *Project) Observer(of *Observer, brief bool) *Observer {
 
 // LoadBalancers implements Octavia.
 func (p *Project) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error) {
-	var wanted []selector
-	for _, s := range []selector{
-		{byPort, filter.VIPPortID}, {byAddress, filter.VIPAddress}, {byName, filter.Name}, {byDescription, filter.Description},
-	} {
-		if s.value != "" {
-			wanted = append(wanted, s)
-		}
-	}
+	wanted := given(selector{byPort, filter.VIPPortID}, selector{byAddress, filter.VIPAddress}, selector{byName, filter.Name}, selector{byDescription, filter.Description})
 	for _, tag := range filter.Tags {
 		wanted = append(wanted, selector{byTag, tag})
 	}
@@ -119,14 +112,7 @@ func (p *Project) MonitorsTagged(_ context.Context, tag string) ([]monitors.Moni
 
 // FloatingIPs implements Neutron.
 func (p *Project) FloatingIPs(_ context.Context, filter neutron.FloatingIPFilter) ([]floatingips.FloatingIP, error) {
-	var wanted []selector
-	for _, s := range []selector{
-		{byPort, filter.PortID}, {byAddress, filter.Address}, {byDescription, filter.Description}, {byTag, filter.Tag},
-	} {
-		if s.value != "" {
-			wanted = append(wanted, s)
-		}
-	}
+	wanted := given(selector{byPort, filter.PortID}, selector{byAddress, filter.Address}, selector{byDescription, filter.Description}, selector{byTag, filter.Tag})
 	if len(filter.IDs)+len(filter.PortIDs) == 0 {
 		return p.floatingIPs.having(wanted...), nil
 	}
@@ -137,6 +123,11 @@ func (p *Project) FloatingIPs(_ context.Context, filter neutron.FloatingIPFilter
 		}
 	}
 	return found, nil
+}
+
+// given returns the selectors that have a value.
+func given(all ...selector) []selector {
+	return slices.DeleteFunc(all, func(s selector) bool { return s.value == "" })
 }
 
 // having returns copies of the objects that all selectors select; without any, none.
@@ -157,10 +148,8 @@ func (i index[T]) add(object *T, tags []string, by ...selector) {
 	for _, tag := range tags {
 		by = append(by, selector{byTag, tag})
 	}
-	for _, s := range by {
-		if s.value != "" {
-			i[s] = append(i[s], object)
-		}
+	for _, s := range given(by...) {
+		i[s] = append(i[s], object)
 	}
 }
 
