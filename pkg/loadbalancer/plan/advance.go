@@ -203,9 +203,7 @@ func (s SetMembers) after(before []model.Member) []model.Member {
 	if !s.Additive {
 		return s.Members
 	}
-	sent := membersByKey(s.Members)
-	others := slices.DeleteFunc(slices.Clone(before), func(m model.Member) bool { _, is := sent.get(m.Key()); return is })
-	return append(others, s.Members...)
+	return append(without(before, s.Members), s.Members...)
 }
 
 // withIDs returns members with the IDs of those that existed already.

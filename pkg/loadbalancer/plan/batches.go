@@ -58,8 +58,7 @@ func (s SetMembers) staying() []model.Member {
 	case len(s.Members):
 		return nil
 	}
-	added := membersByKey(s.Added)
-	return slices.DeleteFunc(slices.Clone(s.Members), func(m model.Member) bool { _, is := added.get(m.Key()); return is })
+	return without(s.Members, s.Added)
 }
 
 // fill returns the steps that bring members to a new pool.

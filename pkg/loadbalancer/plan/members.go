@@ -115,6 +115,12 @@ func (d *differ) batch(pool PoolRef, from, to []model.Member) SetMembers {
 	return set
 }
 
+// without returns those members that are not among others, as a list of its own.
+func without(members, others []model.Member) []model.Member {
+	are := membersByKey(others)
+	return slices.DeleteFunc(slices.Clone(members), func(m model.Member) bool { _, is := are.get(m.Key()); return is })
+}
+
 // keepSubnet leaves a member in its subnet. Where nobody has read that, none is sent, and
 // Octavia keeps it; a driver that needs one gets the wanted one, and recreates the member
 // there if that is another.
