@@ -31,6 +31,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
@@ -149,6 +150,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Groups:  securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups()),
 		Drivers: drivers,
 		Sharing: sharing.Policy{Config: conf, Namespace: options.Namespace},
+		Members: &members.Selector{},
 		Store:   r.store,
 		Records: options.Records,
 		Events:  events.New(options.Recorder, r.store),

@@ -53,7 +53,7 @@ type Engine struct {
 	Drivers  *driver.Registry
 	Sharing  sharing.Policy
 	// Members selects nodes.
-	Members members.Selector
+	Members *members.Selector
 	Store   *state.Store
 	Records Records
 	Events  *events.Recorder
@@ -63,11 +63,9 @@ type Engine struct {
 // and all that is in progress with this one.
 func (e *Engine) With(conf *config.Config, parser *settings.Parser) *Engine {
 	e.Drivers.SetDefault(conf.LoadBalancer.LBProvider)
-	return &Engine{
-		Config: conf, Cluster: e.Cluster, Clock: e.Clock, Settings: parser, Cloud: e.Cloud, Lookup: e.Lookup, Groups: e.Groups,
-		Drivers: e.Drivers, Sharing: sharing.Policy{Config: conf.LoadBalancer, Namespace: e.Sharing.Namespace},
-		Store: e.Store, Records: e.Records, Events: e.Events,
-	}
+	other := *e
+	other.Config, other.Settings, other.Sharing.Config = conf, parser, conf.LoadBalancer
+	return &other
 }
 
 // Records are what is recorded of Services for the next process.

@@ -186,7 +186,8 @@ func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, 
 	if now := e.Store.Get(in.Service.UID).Applied; now != nil {
 		applied = now
 	}
-	have.As.Sharing.Is = applied.LoadBalancer.Shared != nil
+	shared := applied.LoadBalancer.Shared != nil
+	have.As.Sharing.Is = shared
 	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Contents == nil || applied.Brief && asksForSubnet {
 		return have, nil
 	}
@@ -197,7 +198,7 @@ func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, 
 		}
 	}
 	have.As, have.Brief = applied.Identity, applied.Brief
-	have.As.Sharing.Is = applied.LoadBalancer.Shared != nil
+	have.As.Sharing.Is = shared
 	have.Observed = &model.Observed{LoadBalancer: applied.Contents.Unpack()}
 	return have, nil
 }

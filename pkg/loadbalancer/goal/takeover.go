@@ -67,12 +67,9 @@ func (a *Asked) meets() bool {
 		len(publishedAddresses(a.in.Service)) > 0 && a.in.Settings.Members.SubnetID == ""
 }
 
-// with returns an engine that observes with another observer. It is for nothing else.
+// with returns the same engine with another observer.
 func (e *Engine) with(observer *observe.Observer) *Engine {
-	cloud := e.Cloud
-	cloud.Observer = observer
-	return &Engine{
-		Config: e.Config, Cluster: e.Cluster, Clock: e.Clock, Cloud: cloud, Lookup: e.Lookup,
-		Drivers: e.Drivers, Sharing: e.Sharing, Store: e.Store, Records: e.Records,
-	}
+	other := *e
+	other.Cloud.Observer = observer
+	return &other
 }
