@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
@@ -49,9 +48,6 @@ func ReturnAtRest(ctx context.Context, clk clock.WithTicker, usage func() Usage,
 		allocated = now.Allocated
 	}
 }
-
-// Release returns all memory that is not in use to the operating system.
-func Release() { debug.FreeOSMemory() }
 
 // UsageNow returns what the heap of the process is now.
 func UsageNow() Usage {
