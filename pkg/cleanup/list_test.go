@@ -21,7 +21,7 @@ import (
 const (
 	deadID, livingID = "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11", "6b2d1f7e-1b77-4c1f-8d5e-6f1c8e7d3b22"
 	serviceUID       = "83edf9cb-240e-4ea1-8c14-28551499e9bf"
-	legacyLB         = "a5a1c0f6e0a664b0e9c4d5f0b7f6c2a1"
+	inTreeName       = "a5a1c0f6e0a664b0e9c4d5f0b7f6c2a1"
 )
 
 // of returns the Service default/NAME of a cluster.
@@ -64,8 +64,8 @@ func lb(id string, who ownership.Identity, parts ...string) change {
 	return rawLB(id, who.Name(), who.Description(), who.Tags(), parts...)
 }
 
-// peerLB is one that cloud-provider-openstack made.
-func peerLB(id, cluster, service string, parts ...string) change {
+// legacyLB is one that cloud-provider-openstack made.
+func legacyLB(id, cluster, service string, parts ...string) change {
 	name := "kube_service_" + cluster + "_default_" + service
 	return rawLB(id, name, "Kubernetes external service default/"+service+" from cluster "+cluster, []string{name}, parts...)
 }
@@ -126,7 +126,7 @@ func TestList_FollowsTruthTable(t *testing.T) {
 	unread := of("", "dead", "web")
 	byID, byName := cleanup.Query{ClusterID: deadID}, cleanup.Query{ClusterName: "dead"}
 	byBoth, all := cleanup.Query{ClusterID: deadID, ClusterName: "dead"}, cleanup.Query{ClusterID: deadID, AllFloatingIPs: true}
-	peerFIP := "Floating IP for Kubernetes external service default/web from cluster dead"
+	legacyFIP := "Floating IP for Kubernetes external service default/web from cluster dead"
 	groupName, groupText := "lb-sg-"+serviceUID+"-default-web", "Security Group for default/web Service LoadBalancer in cluster dead"
 	const tag = "kube_service_dead_default_web"
 	for _, row := range []struct {
@@ -146,16 +146,16 @@ func TestList_FollowsTruthTable(t *testing.T) {
 		{"in a cluster that could not read its ID", byName, []change{lb("a", unread)}, []string{"found load-balancer a"}},
 		{"in a cloud without tags", byID, []change{lb("a", untagged, "listener l listener_0_"+tag, "pool p>l pool_0_"+tag), lb("b", of(livingID, "dead", "api"))}, []string{"found load-balancer a"}},
 
-		{"the peer's, by name", byName, []change{peerLB("a", "dead", "web", "listener l listener_0_"+tag+" "+tag, "pool p>l pool_0_"+tag)}, []string{"found load-balancer a"}},
-		{"the peer's, by ID", byID, []change{peerLB("a", "dead", "web")}, nil},
-		{"the peer's beside ours, by ID", byID, []change{lb("b", dead), peerLB("a", "dead", "web")}, []string{"found load-balancer b", "unclear load-balancer a"}},
-		{"the peer's beside ours, by name", byName, []change{lb("b", dead), peerLB("a", "dead", "web")}, []string{"unclear load-balancer a", "unclear load-balancer b"}},
-		{"the peer's beside ours, by both", byBoth, []change{lb("b", dead), peerLB("a", "dead", "web")}, []string{"found load-balancer a", "found load-balancer b"}},
-		{"the peer's beside a namesake, by both", byBoth, []change{lb("b", namesake), peerLB("a", "dead", "web")}, []string{"left-alone load-balancer b", "unclear load-balancer a"}},
-		{"the peer's of another name", byName, []change{peerLB("a", "dead2", "web"), peerLB("b", "un_dead", "web")}, nil},
-		{"the peer's of a name that was cut", byName, []change{peerLB("a", "dead", strings.Repeat("x", 300))}, []string{"unclear load-balancer a"}},
-		{"in-tree", byName, []change{rawLB("a", legacyLB, "Kubernetes external service default/web from cluster dead", nil, "listener l listener_"+legacyLB+"_0", "pool p>l pool_"+legacyLB+"_0")}, []string{"found load-balancer a"}},
-		{"in-tree, of nobody knows whom", byName, []change{rawLB("a", legacyLB, "", nil, "listener l listener_"+legacyLB+"_0")}, []string{"unclear load-balancer a"}},
+		{"cloud-provider-openstack's, by name", byName, []change{legacyLB("a", "dead", "web", "listener l listener_0_"+tag+" "+tag, "pool p>l pool_0_"+tag)}, []string{"found load-balancer a"}},
+		{"cloud-provider-openstack's, by ID", byID, []change{legacyLB("a", "dead", "web")}, nil},
+		{"cloud-provider-openstack's beside ours, by ID", byID, []change{lb("b", dead), legacyLB("a", "dead", "web")}, []string{"found load-balancer b", "unclear load-balancer a"}},
+		{"cloud-provider-openstack's beside ours, by name", byName, []change{lb("b", dead), legacyLB("a", "dead", "web")}, []string{"unclear load-balancer a", "unclear load-balancer b"}},
+		{"cloud-provider-openstack's beside ours, by both", byBoth, []change{lb("b", dead), legacyLB("a", "dead", "web")}, []string{"found load-balancer a", "found load-balancer b"}},
+		{"cloud-provider-openstack's beside a namesake, by both", byBoth, []change{lb("b", namesake), legacyLB("a", "dead", "web")}, []string{"left-alone load-balancer b", "unclear load-balancer a"}},
+		{"cloud-provider-openstack's of another name", byName, []change{legacyLB("a", "dead2", "web"), legacyLB("b", "un_dead", "web")}, nil},
+		{"cloud-provider-openstack's of a name that was cut", byName, []change{legacyLB("a", "dead", strings.Repeat("x", 300))}, []string{"unclear load-balancer a"}},
+		{"in-tree", byName, []change{rawLB("a", inTreeName, "Kubernetes external service default/web from cluster dead", nil, "listener l listener_"+inTreeName+"_0", "pool p>l pool_"+inTreeName+"_0")}, []string{"found load-balancer a"}},
+		{"in-tree, of nobody knows whom", byName, []change{rawLB("a", inTreeName, "", nil, "listener l listener_"+inTreeName+"_0")}, []string{"unclear load-balancer a"}},
 
 		{"ours, shared with another cluster", byID, []change{lb("a", dead, partOf("listener", "l", dead), partOf("pool", "p>l", dead), partOf("listener", "m", living), partOf("pool", "q>m", living)), fip("f", "port of a", dead.FloatingIPDescription())},
 			[]string{"found listener l", "found pool p", "left-alone floating-ip f", "left-alone load-balancer a"}},
@@ -163,8 +163,8 @@ func TestList_FollowsTruthTable(t *testing.T) {
 		{"another's, shared with ours, whose pool it uses", byID, []change{lb("a", living, partOf("pool", "p>m", dead), partOf("listener", "m", living))}, []string{"left-alone pool p"}},
 		{"by hand, with a part of ours", byID, []change{rawLB("a", "web", "", nil, "listener m web", partOf("listener", "l", dead))}, []string{"found listener l"}},
 		{"ours, with a part by hand", byID, []change{lb("a", dead, partOf("listener", "l", dead), "listener m web")}, []string{"found listener l", "unclear load-balancer a"}},
-		{"the peer's, shared by two of its clusters", byName, []change{peerLB("a", "living", "web", "listener l listener_0_"+tag+" "+tag, "listener m listener_0_kube_service_living_default_web kube_service_living_default_web")}, []string{"found listener l"}},
-		{"the peer's, with a part of ours", byBoth, []change{peerLB("a", "dead", "web", partOf("listener", "l", dead), "pool p>l pool_0_"+tag)}, []string{"found load-balancer a"}},
+		{"cloud-provider-openstack's, shared by two of its clusters", byName, []change{legacyLB("a", "living", "web", "listener l listener_0_"+tag+" "+tag, "listener m listener_0_kube_service_living_default_web kube_service_living_default_web")}, []string{"found listener l"}},
+		{"cloud-provider-openstack's, with a part of ours", byBoth, []change{legacyLB("a", "dead", "web", partOf("listener", "l", dead), "pool p>l pool_0_"+tag)}, []string{"found load-balancer a"}},
 
 		{"floating IP on ours", byID, []change{lb("a", dead), fip("f", "port of a", dead.FloatingIPDescription())}, []string{"found floating-ip f", "found load-balancer a"}},
 		{"floating IP by hand on ours", byID, []change{lb("a", dead), fip("f", "port of a", "mine")}, []string{"found load-balancer a", "left-alone floating-ip f"}},
@@ -172,15 +172,15 @@ func TestList_FollowsTruthTable(t *testing.T) {
 		{"floating IP of ours on nothing, all", all, []change{fip("f", "", dead.FloatingIPDescription())}, []string{"found floating-ip f"}},
 		{"floating IP of ours on another's", all, []change{lb("a", living), fip("f", "port of a", dead.FloatingIPDescription())}, []string{"left-alone floating-ip f"}},
 		{"floating IP of another", all, []change{fip("f", "", living.FloatingIPDescription()), fip("g", "", "mine")}, nil},
-		{"floating IP of the peer", byName, []change{peerLB("a", "dead", "web"), fip("f", "port of a", peerFIP), fip("g", "", peerFIP)}, []string{"found floating-ip f", "found load-balancer a", "kept floating-ip g"}},
-		{"floating IP of the peer's namesake", byName, []change{lb("a", dead), fip("f", "", peerFIP)}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
+		{"floating IP of cloud-provider-openstack", byName, []change{legacyLB("a", "dead", "web"), fip("f", "port of a", legacyFIP), fip("g", "", legacyFIP)}, []string{"found floating-ip f", "found load-balancer a", "kept floating-ip g"}},
+		{"floating IP of a namesake of cloud-provider-openstack", byName, []change{lb("a", dead), fip("f", "", legacyFIP)}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
 
 		{"security groups", byID, []change{
 			group("a", groupName, groupText, dead.SecurityGroupTags()...), group("b", groupName, groupText, living.SecurityGroupTags()...),
 			group("c", dead.SharedGroupName(), dead.SharedGroupDescription(), dead.SharedGroupTags()...), group("d", living.SharedGroupName(), living.SharedGroupDescription()),
 			group("e", "default", "Default security group"),
 		}, []string{"found security-group a", "found security-group c"}},
-		{"security groups of the peer", byName, []change{group("a", groupName, groupText), group("b", groupName, strings.Replace(groupText, "dead", "living", 1)), group("c", "lb-sg-mine", groupText)}, []string{"found security-group a"}},
+		{"security groups of cloud-provider-openstack", byName, []change{group("a", groupName, groupText), group("b", groupName, strings.Replace(groupText, "dead", "living", 1)), group("c", "lb-sg-mine", groupText)}, []string{"found security-group a"}},
 
 		{"routes", cleanup.Query{ClusterID: deadID, PodNetworks: podNetworks}, []change{
 			router("10.0.0.7", "10.244.1.0/24 10.0.0.5", "10.244.2.0/24 10.0.0.7", "10.245.1.0/24 10.0.0.5", "10.240.0.0/12 10.0.0.5", "fd00:244:0:1::/64 fd00::5", "fd00:245::/64 fd00::5"),

@@ -244,7 +244,7 @@ func TestRefusal_ReplacesLostFloatingIP(t *testing.T) {
 	env.floatingIPs(2)
 }
 
-// The load balancer of a refused Service that is deleted by another client is made anew
+// The load balancer of a refused Service that is deleted by another client is created again
 // as it was last good, as long as that is known.
 func TestRefusal_RestoresDeletedLoadBalancer(t *testing.T) {
 	t.Parallel()

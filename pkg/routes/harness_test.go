@@ -186,6 +186,16 @@ func (k *cluster) leave(node *v1.Node) {
 	}
 }
 
+// inherit returns a node that is gone, whose route to a pod CIDR is there, and the node that
+// has the pod CIDR now.
+func (k *cluster) inherit(podCIDR string) (first, heir *v1.Node) {
+	k.Helper()
+	first = k.join("node-1", podCIDR)
+	k.settle()
+	k.leave(first)
+	return first, k.join("node-2", podCIDR)
+}
+
 func (k *cluster) address(node *v1.Node) string { return node.Status.Addresses[0].Address }
 
 // pairs are the allowed address pairs of a node's port.

@@ -116,10 +116,7 @@ func TestRoutes_FollowNewAddressOfNode(t *testing.T) {
 func TestRoutes_LeadToNodeThatInheritsPodCIDR(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
-	first := k.join("node-1", "10.244.1.0/24")
-	k.settle()
-	k.leave(first)
-	heir := k.join("node-2", "10.244.1.0/24")
+	_, heir := k.inherit("10.244.1.0/24")
 	k.settle()
 	k.wantRoutes("10.244.1.0/24 via " + k.address(heir))
 	k.wantPairs("node-1")
@@ -259,10 +256,8 @@ func TestRoutes_FailOnUnknownNodesAndMalformedRoutes(t *testing.T) {
 func TestRoutes_GetNoSecondNextHopWhileFirstRemains(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
-	first := k.join("node-1", "10.244.1.0/24")
-	k.settle()
-	k.leave(first)
-	heir, other := k.join("node-2", "10.244.1.0/24"), k.join("node-3", "10.244.3.0/24")
+	first, heir := k.inherit("10.244.1.0/24")
+	other := k.join("node-3", "10.244.3.0/24")
 	lift := k.Faults.Add(faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/routers/*/remove_extraroutes", Status: 403, Worded: true})
 	errs := k.sync()
 	if len(errs) != 2 || !strings.Contains(errors.Join(errs...).Error(), "it still leads to "+k.address(first)) {
@@ -279,10 +274,7 @@ func TestRoutes_GetNoSecondNextHopWhileFirstRemains(t *testing.T) {
 func TestCreateRoute_WaitsForRemovalOfEarlierRoute(t *testing.T) {
 	t.Parallel()
 	k := newCloud(t, simulator.Options{}).cluster("a")
-	first := k.join("node-1", "10.244.1.0/24")
-	k.settle()
-	k.leave(first)
-	heir := k.join("node-2", "10.244.1.0/24")
+	first, heir := k.inherit("10.244.1.0/24")
 	err := k.table.CreateRoute(t.Context(), "", "", &cloudprovider.Route{
 		TargetNode: "node-2", TargetNodeAddresses: heir.Status.Addresses, DestinationCIDR: "10.244.1.0/24",
 	})

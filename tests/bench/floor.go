@@ -127,7 +127,7 @@ type Peer struct {
 	Writes   int `json:"writes"`
 }
 
-// peerOf gives the peer's figures, from closed forms that agree with what was
+// peerOf returns the figures of cloud-provider-openstack, from closed forms that agree with what was
 // counted of it, or nil where none was.
 func peerOf(name string, s scale) *Peer {
 	p, ok := peerOfOne(name, s)
