@@ -120,6 +120,52 @@ func TestPacked_NeedsLittleMemoryForMembers(t *testing.T) {
 	}
 }
 
+func TestPackID_TakesUUIDsInLowerCaseOnly(t *testing.T) {
+	t.Parallel()
+	const id = "0123abcd-4567-89ef-0123-456789abcdef"
+	if packed, ok := packID(id); !ok || packed.String() != id {
+		t.Errorf("%s became %s, %v", id, packed, ok)
+	}
+	for _, other := range []string{
+		"0123ABCD-4567-89ef-0123-456789abcdef", "0123abcd45-67-89ef-0123-456789abcdef", "0123abcd-4567-89ef-0123-456789abcdeg",
+		"0123abcd-4567-89ef-0123-456789abcdef0", "0123abcd456789ef0123456789abcdef", "-123abcd-4567-89ef-0123-456789abcdef", uuid.Nil.String(),
+	} {
+		if packed, ok := packID(other); ok {
+			t.Errorf("%s became %s", other, packed)
+		}
+	}
+}
+
+func TestPacked_SharesNodesWithMembersBefore(t *testing.T) {
+	t.Parallel()
+	var before []Member
+	for n := range 5 {
+		before = append(before, packedMember(n))
+	}
+	for name, after := range map[string][]Member{
+		"one is gone":   slices.Delete(slices.Clone(before), 1, 2),
+		"one came":      slices.Insert(slices.Clone(before), 2, packedMember(7)),
+		"all differ":    {packedMember(8), packedMember(9)},
+		"another order": {before[4], before[0], before[3]},
+	} {
+		if diff := cmp.Diff(after, packMembers(after, PackMembers(before)).Unpack()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+func BenchmarkPackMembers(b *testing.B) {
+	var members []Member
+	for n := range 1000 {
+		members = append(members, packedMember(n))
+	}
+	before := PackMembers(members)
+	b.ReportAllocs()
+	for b.Loop() {
+		packMembers(members, before)
+	}
+}
+
 // Packing and unpacking come with each wait: no member may cost an allocation of its own.
 // Not parallel: the allocations of others would be counted.
 func TestPacked_AllocatesNothingPerMember(t *testing.T) {
