@@ -43,7 +43,7 @@ func TestRun_GoesThroughAllPhasesAtATinySize(t *testing.T) {
 		t.Fatalf("cases, -want +got:\n%s", diff)
 	}
 	// A load balancer and a floating IP for each Service; a listener of each.
-	for name, writes := range map[string]int{"create": 6, "resync": 0, "restart": 0, "spec-change": 3, "idle": 0, "delete": 6} {
+	for name, writes := range map[string]int{"create": 6, "resync": 0, "restart": 0, "spec-change": 3, "idle": 0, "restart-idle": 0, "delete": 6} {
 		if row := rows[slices.Index(cases, name)]; row.Writes != writes {
 			t.Errorf("%s: %d writes, want %d", name, row.Writes, writes)
 		}

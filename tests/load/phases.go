@@ -46,6 +46,7 @@ func phases() []phase {
 		{name: "restart", prepare: (*environment).stopController, play: (*environment).restart, limit: nothing},
 		{name: "spec-change", play: (*environment).changeSpecs, limit: of(size.changeLimit)},
 		{name: phaseIdle, play: (*environment).idle, limit: func(_ size, o settings) time.Duration { return o.idle }},
+		{name: "restart-idle", prepare: (*environment).stopController, play: (*environment).restart, limit: nothing},
 		{name: "delete", play: (*environment).deleteAll, limit: of(size.deleteLimit)},
 	}
 }
