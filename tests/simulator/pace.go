@@ -67,6 +67,7 @@ func (p *pace) next() {
 		p.delays[provider] = octavia.Delays{
 			Create: between(profile.Min.Create, profile.Max.Create), Update: between(profile.Min.Update, profile.Max.Update),
 			Delete: between(profile.Min.Delete, profile.Max.Delete), Children: between(profile.Min.Children, profile.Max.Children),
+			Members: between(profile.Min.Members, profile.Max.Members),
 		}
 	}
 }

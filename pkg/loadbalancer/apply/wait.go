@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -76,18 +77,19 @@ func (r *run) settleChildren(ctx context.Context) error {
 }
 
 // Settle reads the status of everything in an ACTIVE load balancer until nothing in it
-// is PENDING, and returns the load balancer with these statuses. The error is a
-// *ChangedError when the cloud has other parts than the load balancer, and a
-// *ChildrenError when something is in ERROR or stays PENDING for too long; the load
-// balancer that is returned is as it was read last then. Otherwise the error is that of
-// a request or of the context, and the load balancer is the one that was given.
+// is PENDING, and no member is still being removed, and returns the load balancer with these
+// statuses. The error is a *ChangedError when the cloud has other parts than the load
+// balancer, and a *ChildrenError when something is in ERROR or stays PENDING for too long
+// while nothing else comes to its end; the load balancer that is returned is as it was read
+// last then. Otherwise the error is that of a request or of the context, and the load
+// balancer is the one that was given.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
 	return a.settleChildren(ctx, model.Pack(lb))
 }
 
 func (a *Applier) settleChildren(ctx context.Context, packed *model.Packed) (*model.LoadBalancer, error) {
 	id, timing := packed.Outline().ID, a.Drivers.Timing(packed.Outline().Provider)
-	deadline := a.Clock.Now().Add(timing.ChildTimeout)
+	fewest, deadline := math.MaxInt, time.Time{}
 	for after := time.Duration(0); ; after = timing.ChildInterval {
 		tree, err := a.Watcher.StatusTree(ctx, id, after)
 		if err != nil {
@@ -96,7 +98,10 @@ func (a *Applier) settleChildren(ctx context.Context, packed *model.Packed) (*mo
 		lb := packed.Unpack()
 		how := observe.Compare(lb, tree)
 		observe.Statuses(lb, tree)
-		unsound := lb.Unsound()
+		unsound := append(lb.Unsound(), observe.Removed(lb, tree)...)
+		if len(unsound) < fewest { // so the cloud carries on
+			fewest, deadline = len(unsound), a.Clock.Now().Add(timing.ChildTimeout)
+		}
 		switch {
 		case how != "":
 			return lb, &ChangedError{id, how}

@@ -9,7 +9,8 @@ type Timing struct {
 	// created, changed or deleted.
 	Create, Update, Delete PollInterval
 	// ChildInterval is the time between two polls of children that are still PENDING below
-	// an ACTIVE load balancer. After ChildTimeout they are taken to stay so.
+	// an ACTIVE load balancer. After ChildTimeout in which none of them came to its end they
+	// are taken to stay so.
 	ChildInterval, ChildTimeout time.Duration
 	// LostCreateRetry is the time after which a creation that was not answered is looked
 	// for. It doubles with each attempt.

@@ -3,6 +3,7 @@ package goal
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
@@ -83,18 +84,27 @@ func (e *Engine) outline(known *model.LoadBalancer) depth {
 }
 
 // contents reads what is in a load balancer, once nothing works on it any more. It is
-// empty where the load balancer has gone meanwhile.
+// empty where the load balancer has gone meanwhile. What was on its way out, and is gone at
+// the end of that, is not in it.
 func (e *Engine) contents(ctx context.Context, found observe.Found, inside depth) (*model.Observed, error) {
-	observed := &model.Observed{}
-	chosen, err := e.settled(ctx, found.LoadBalancers[0])
-	if err != nil || chosen == nil {
-		return observed, err
+	next := &found.LoadBalancers[0]
+	for {
+		chosen, err := e.settled(ctx, *next)
+		if err != nil || chosen == nil {
+			return &model.Observed{}, err
+		}
+		lb, err := inside(ctx, found.As, *chosen)
+		if err != nil {
+			return nil, err
+		}
+		settled, changed, err := e.settleChildren(ctx, lb)
+		if err != nil || !changed || !slices.ContainsFunc(lb.Unsound(), func(c model.Child) bool { return c.Status.Leaving() }) {
+			return &model.Observed{LoadBalancer: settled}, err
+		}
+		if next, err = e.readAgain(ctx, lb.ID); err != nil || next == nil {
+			return &model.Observed{}, err
+		}
 	}
-	if observed.LoadBalancer, err = inside(ctx, found.As, *chosen); err != nil {
-		return nil, err
-	}
-	observed.LoadBalancer, err = e.settleChildren(ctx, observed.LoadBalancer)
-	return observed, err
 }
 
 // readReplaced reads the load balancer whose place another one takes. Where the other one
@@ -126,20 +136,24 @@ func (e *Engine) readDuplicates(ctx context.Context, id ownership.Identity, foun
 	return nil
 }
 
-// settleChildren waits for children that are still being made below an ACTIVE load
-// balancer. What is broken, or stays PENDING for ever, the plan brings back. One that was
-// read in brief is returned as it is: it is read as a whole then, which is when to wait.
-func (e *Engine) settleChildren(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
+// settleChildren waits for children that are still being made or removed below an ACTIVE
+// load balancer, and reports whether there are others now. What is broken, or stays PENDING
+// for ever, the plan brings back. One that was read in brief is returned as it is: it is read
+// as a whole then, which is when to wait.
+func (e *Engine) settleChildren(ctx context.Context, lb *model.LoadBalancer) (settled *model.LoadBalancer, changed bool, err error) {
 	if e.Cloud.Observer.Brief || !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
-		return lb, nil
+		return lb, false, nil
 	}
-	settled, err := e.Cloud.Applier.Settle(ctx, lb)
+	settled, err = e.Cloud.Applier.Settle(ctx, lb)
 	var broken *apply.ChildrenError
-	var changed *apply.ChangedError
-	if errors.As(err, &broken) || errors.As(err, &changed) { // what else changed meanwhile, updated_at tells
-		return settled, nil
+	var other *apply.ChangedError
+	if errors.As(err, &other) { // what else changed meanwhile, updated_at tells
+		return settled, true, nil
 	}
-	return settled, err
+	if errors.As(err, &broken) {
+		return settled, false, nil
+	}
+	return settled, false, err
 }
 
 // settled waits until nothing works on a load balancer, and reads it again if it had to
@@ -158,7 +172,12 @@ func (e *Engine) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia
 	if err != nil || token.Gone {
 		return nil, err
 	}
-	again, err := e.Cloud.Octavia.LoadBalancer(ctx, lb.ID)
+	return e.readAgain(ctx, lb.ID)
+}
+
+// readAgain is nil for a load balancer that has gone.
+func (e *Engine) readAgain(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
+	again, err := e.Cloud.Octavia.LoadBalancer(ctx, id)
 	if apierror.IsNotFound(err) {
 		return nil, nil
 	}

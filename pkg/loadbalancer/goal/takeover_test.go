@@ -19,7 +19,7 @@ func TestTakeOver_WaitsForNoPendingPart(t *testing.T) {
 		t.Fatalf("nothing is PENDING: %v", lb.Unsound())
 	}
 	e := (&Engine{}).with(&observe.Observer{Brief: true}) // has nothing to wait with
-	got, err := e.settleChildren(t.Context(), lb)
+	got, _, err := e.settleChildren(t.Context(), lb)
 	if err != nil || got != lb {
 		t.Errorf("got %v, error %v", got, err)
 	}

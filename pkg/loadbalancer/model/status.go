@@ -14,6 +14,11 @@ type Status struct {
 // Pending reports whether the cloud is still working on the object.
 func (s Status) Pending() bool { return strings.HasPrefix(s.Provisioning, "PENDING_") }
 
+// Leaving reports whether the cloud is deleting the object, or has just done so.
+func (s Status) Leaving() bool {
+	return s.Provisioning == "PENDING_DELETE" || s.Provisioning == "DELETED"
+}
+
 // Failed reports whether the cloud's last work on the object failed.
 func (s Status) Failed() bool { return s.Provisioning == "ERROR" }
 

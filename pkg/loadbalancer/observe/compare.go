@@ -11,7 +11,8 @@ import (
 // Compare tells how the parts in a status tree differ from those of a model of the
 // same load balancer, "" when they do not: which listeners, pools, monitors and members
 // there are, by ID where the model has one. The tree has no settings, and no pools that
-// no listener sends clients to. What is on its way out does not count.
+// no listener sends clients to. What is on its way out does not count, unless it is a member
+// that the model knows to be: that one is there until the tree has it no more.
 func Compare(lb *model.LoadBalancer, tree *octavia.StatusTree) string {
 	others := map[string]bool{}
 	for _, foreign := range lb.Foreign {
@@ -46,8 +47,45 @@ func Compare(lb *model.LoadBalancer, tree *octavia.StatusTree) string {
 	return ""
 }
 
-func leaving(n octavia.NodeStatus) bool {
-	return n.ProvisioningStatus == octavia.StatusPendingDelete || n.ProvisioningStatus == octavia.StatusDeleted
+func leaving(n octavia.NodeStatus) bool { return status(n).Leaving() }
+
+// Removed returns the members that a status tree still has in the pools of a load balancer
+// and the model has not: the cloud is removing them. A provider that works on members one by
+// one reports the load balancer ACTIVE before.
+func Removed(lb *model.LoadBalancer, tree *octavia.StatusTree) (members []model.Child) {
+	for _, listener := range tree.Listeners {
+		ours := slices.IndexFunc(lb.Listeners, func(l model.Listener) bool { return l.ID == listener.ID })
+		if ours < 0 {
+			continue
+		}
+		for _, pool := range listener.Pools {
+			if pool.ID != lb.Listeners[ours].Pool.ID {
+				continue
+			}
+			known := leavingMembers(lb.Listeners[ours].Pool)
+			for _, m := range pool.Members {
+				if m.ProvisioningStatus == octavia.StatusPendingDelete && !known[m.ID] {
+					members = append(members, model.Child{Kind: "member", Name: m.Name, ID: m.ID, Status: status(m.NodeStatus)})
+				}
+			}
+		}
+	}
+	return members
+}
+
+// leavingMembers returns the IDs of the members that a model knows to be on their way out,
+// nil for none.
+func leavingMembers(pool model.Pool) (ids map[string]bool) {
+	for _, m := range pool.Members {
+		if !m.Status.Leaving() {
+			continue
+		}
+		if ids == nil {
+			ids = map[string]bool{}
+		}
+		ids[m.ID] = true
+	}
+	return ids
 }
 
 // comparePools is Compare for the pools below a listener of ours: its own, and those
@@ -77,9 +115,9 @@ func comparePool(l model.Listener, tree octavia.PoolStatus) string {
 	if (m != nil) != there || m != nil && m.ID != "" && m.ID != tree.Monitor.ID {
 		return fmt.Sprintf("health monitor of listener %s is another", l.Key())
 	}
-	members := make(map[model.MemberKey]string, len(tree.Members))
+	members, known := make(map[model.MemberKey]string, len(tree.Members)), leavingMembers(l.Pool)
 	for _, m := range tree.Members {
-		if !leaving(m.NodeStatus) {
+		if !leaving(m.NodeStatus) || known[m.ID] {
 			members[model.MemberKey{Address: m.Address, Port: m.Port}] = m.ID
 		}
 	}

@@ -79,6 +79,14 @@ func TestCompare_NamesPartThatDiffers(t *testing.T) {
 			tree.Listeners[0].Pools[1].Members[0].ProvisioningStatus = "PENDING_DELETE"
 			lb.Listeners[0].Pool.Members = lb.Listeners[0].Pool.Members[1:]
 		}, ""},
+		"a member that we know to be on its way out is": {func(lb *model.LoadBalancer, tree *octavia.StatusTree) {
+			tree.Listeners[0].Pools[1].Members[0].ProvisioningStatus = "PENDING_DELETE"
+			lb.Listeners[0].Pool.Members[0].Status.Provisioning = "PENDING_DELETE"
+		}, ""},
+		"a member that was on its way out is gone": {func(lb *model.LoadBalancer, tree *octavia.StatusTree) {
+			tree.Listeners[0].Pools[1].Members = tree.Listeners[0].Pools[1].Members[1:]
+			lb.Listeners[0].Pool.Members[0].Status.Provisioning = "PENDING_DELETE"
+		}, "member 10.0.0.1:30080"},
 		"a member was made anew": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members[0].ID = "another"
 		}, "member 10.0.0.1:30080"},

@@ -3,6 +3,7 @@ package octavia
 import (
 	"net/http"
 	"slices"
+	"time"
 )
 
 // batch is what a PUT of all members of a pool comes to.
@@ -132,12 +133,52 @@ func (o *Octavia) applyBatch(lb *LoadBalancer, pool *Pool, plan batch) {
 		}
 	}
 	for _, member := range plan.gone {
-		o.set(member, PendingDelete)
+		o.leave(member)
 	}
-	o.update(lb, touched, created, func() { pool.drop(plan.gone...) })
+	if each := o.delays(lb.Provider).Members; each > 0 && lb.Provider == ProviderOVN && len(created)+len(plan.kept)+len(plan.gone) > 0 {
+		o.oneByOne(lb, pool, each, slices.Concat(created, touched), plan.gone)
+	} else {
+		o.update(lb, touched, created, func() { pool.drop(plan.gone...) })
+	}
 	if plan.hangs {
 		o.forget(lb)
 	}
+}
+
+// oneByOne is what ovn makes of a batch: a request for each member. Each of them reports
+// the load balancer, the pool and its listeners ACTIVE, whatever else is still to be done.
+func (o *Octavia) oneByOne(lb *LoadBalancer, pool *Pool, each time.Duration, written []object, gone []*Member) {
+	o.lock(lb, PendingUpdate)
+	reported := append(poolAndListeners(lb, pool), lb)
+	var requests []func()
+	for _, thing := range written {
+		if thing.meta().ProvisioningStatus != PendingCreate {
+			o.set(thing, PendingUpdate)
+		}
+		if !slices.Contains(reported, thing) {
+			requests = append(requests, func() { o.activate(thing) })
+		}
+	}
+	for _, member := range gone {
+		requests = append(requests, func() { pool.drop(member) })
+	}
+	for i, request := range requests {
+		o.after(lb, o.delays(lb.Provider).Update+time.Duration(i)*each, func() {
+			request()
+			for _, thing := range reported {
+				o.activate(thing)
+			}
+			o.operate(lb)
+		})
+	}
+}
+
+// leave has a member removed. What is being removed already is not to be asked for again.
+func (o *Octavia) leave(member *Member) {
+	if member.ProvisioningStatus == PendingDelete {
+		o.removedTwice = append(o.removedTwice, member.ID)
+	}
+	o.set(member, PendingDelete)
 }
 
 // overwrite is what a batch does to a member that stays: what is not given

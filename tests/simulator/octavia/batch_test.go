@@ -31,6 +31,28 @@ func batchOf(addresses ...string) object {
 	return object{"members": members}
 }
 
+func TestOVN_IsActiveBeforeItsBatchIsDone(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, octavia.Options{Delays: map[string]octavia.Delays{"ovn": {Update: 2, Members: 5}}})
+	m := env.create("ovn")
+	env.call("PUT", "pools/"+m.pool+"/members", batchOf())
+	env.clock.Step(2)
+	env.wantStatus("loadbalancers/"+m.id, "ACTIVE")
+	if have := env.members(m.pool); have != "10.6.0.11:30080 PENDING_DELETE 1" {
+		t.Errorf("members %s under an early ACTIVE", have)
+	}
+	if got := env.call("PUT", "pools/"+m.pool+"/members", batchOf("10.6.0.12")); got.status != 202 {
+		t.Errorf("a batch before the last one is done: %d %s", got.status, got.text)
+	}
+	if twice := env.RemovedTwice(); len(twice) != 1 {
+		t.Errorf("%d members are removed twice, want one", len(twice))
+	}
+	env.clock.Step(10)
+	if have, unsettled := env.members(m.pool), env.Unsettled(); have != "10.6.0.12:30080 ACTIVE 1" || len(unsettled) > 0 {
+		t.Errorf("members %s, pending %v", have, unsettled)
+	}
+}
+
 func TestBatch_SortsMembersIntoNewKeptAndGone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

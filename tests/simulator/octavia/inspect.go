@@ -164,6 +164,13 @@ func (o *Octavia) changeChild(id string, apply func(*LoadBalancer, object)) erro
 	return err
 }
 
+// RemovedTwice returns the IDs of members that were to be removed, by whatever request,
+// while they were being removed already. The driver of ovn logs an error for each.
+func (o *Octavia) RemovedTwice() (ids []string) {
+	o.reading(func() { ids = slices.Clone(o.removedTwice) })
+	return ids
+}
+
 // Unsettled lists the load balancers that are in a PENDING state themselves,
 // or have a child that is.
 func (o *Octavia) Unsettled() []string {

@@ -156,7 +156,7 @@ func (o *Octavia) deleteMember(c *call) (response, *apiError) {
 	if failure := mutablePool(lb, pool); failure != nil {
 		return response{}, failure
 	}
-	o.set(member, PendingDelete)
+	o.leave(member)
 	o.update(lb, poolAndListeners(lb, pool), nil, func() { pool.drop(member) })
 	return response{status: http.StatusNoContent}, nil
 }

@@ -34,6 +34,10 @@ type Delays struct {
 	// Children is what the children of a full create take longer than the
 	// load balancer itself. Only ovn reports the load balancer ACTIVE first.
 	Children time.Duration
+	// Members is what each member of a batch takes after the first. Only ovn works on them
+	// one by one (ovn-octavia-provider 3.0), and reports load balancer, pool and listeners
+	// ACTIVE with each.
+	Members time.Duration
 }
 
 // Quirks are defects of real deployments that a test can switch on.
@@ -129,21 +133,23 @@ type Octavia struct {
 	release Release
 	clock   clock.WithDelayedExecution
 
-	mu          sync.RWMutex
-	balancers   []*LoadBalancer // in order of creation
-	index       map[string]entry
-	catalogue   catalogue
-	quotas      map[string]map[string]int // by project and class
-	quotaOrder  []string                  // projects, in order of their first quota
-	tables      map[string]*table
-	jobs        jobs
-	failures    map[Operation]int // still to come
-	sequence    int
-	dirty       bool // something changed since the subscribers were last told
-	closed      bool
-	timers      map[int]clock.Timer
-	subscribers map[int]func()
-	wakes       sync.WaitGroup
+	mu         sync.RWMutex
+	balancers  []*LoadBalancer // in order of creation
+	index      map[string]entry
+	catalogue  catalogue
+	quotas     map[string]map[string]int // by project and class
+	quotaOrder []string                  // projects, in order of their first quota
+	tables     map[string]*table
+	jobs       jobs
+	failures   map[Operation]int // still to come
+	// removedTwice are IDs of members whose removal was asked for while it was under way.
+	removedTwice []string
+	sequence     int
+	dirty        bool // something changed since the subscribers were last told
+	closed       bool
+	timers       map[int]clock.Timer
+	subscribers  map[int]func()
+	wakes        sync.WaitGroup
 
 	rows rowLocks
 }
