@@ -94,7 +94,7 @@ e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, roo
 	tests/e2e/e2e.sh
 
 .PHONY: e2e-run e2e-up e2e-down
-e2e-run: ## Run RUN=PROVIDER/SCENARIO of the suite on the OpenStack of e2e-up, or of E2E_KEEP=1 make e2e
+e2e-run: ## Run RUN=PROVIDER/SCENARIO of the suite on the OpenStack of e2e-up, or of E2E_KEEP=failed make e2e
 	@tests/e2e/e2e.sh '$(or $(RUN),$(error RUN=amphora/Life, for example))'
 e2e-up: ## Bring up the OpenStack of the suite
 	tests/e2e/openstack/up.sh

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,34 +17,44 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// artifactsRoot is where failed scenarios leave what explains them; tests run in the
-// directory of their package.
-const artifactsRoot = "../../out/e2e/failed"
+// artifactsRoot is where suites and their scenarios leave what explains them; tests run in
+// the directory of their package.
+const artifactsRoot = "../../out/e2e/scenarios"
 
-// keepArtifacts writes what explains a failed test into a directory of its own, which it
-// returns: the controller's log since its first start, its metrics, and the events of a
-// namespace. A part that cannot be had has its error in its place.
-func (env *Environment) keepArtifacts(ctx context.Context, test, namespace string) (directory string, err error) {
-	directory, err = filepath.Abs(filepath.Join(artifactsRoot, filepath.FromSlash(test)))
-	if err != nil {
-		return "", err
+// artifactsOf returns the directory of what a test leaves.
+func artifactsOf(test string) string {
+	directory := filepath.Join(artifactsRoot, filepath.FromSlash(test))
+	if absolute, err := filepath.Abs(directory); err == nil {
+		return absolute
 	}
-	if err := os.MkdirAll(directory, 0o755); err != nil {
-		return "", err
-	}
-	write := func(name, text string, failed error) error {
-		if failed != nil {
-			text = failed.Error() + "\n"
-		}
-		return os.WriteFile(filepath.Join(directory, name), []byte(text), 0o644)
-	}
+	return directory
+}
+
+// keepEvents writes the events of a namespace, or of all for "", into the directory of a test.
+func (env *Environment) keepEvents(ctx context.Context, test, namespace string) error {
+	text, err := env.printedEvents(ctx, namespace)
+	return keep(test, "events.txt", text, err)
+}
+
+// keepController writes all that the controller has logged since its first start, and what
+// it counts, into the directory of a test.
+func (env *Environment) keepController(ctx context.Context, test string) error {
 	metrics, metricsErr := env.printedMetrics(ctx)
-	events, eventsErr := env.printedEvents(ctx, namespace)
-	return directory, errors.Join(
-		write("controller.log", env.CCM.Log(math.MaxInt), nil),
-		write("metrics.txt", metrics, metricsErr),
-		write("events.txt", events, eventsErr),
-	)
+	log, logErr := os.ReadFile(env.CCM.LogFile())
+	return errors.Join(keep(test, "metrics.txt", metrics, metricsErr), keep(test, "controller.log", string(log), logErr))
+}
+
+// keep writes a file into the directory of a test. What cannot be had has its error in its
+// place.
+func keep(test, name, text string, failed error) error {
+	if failed != nil {
+		text = failed.Error() + "\n"
+	}
+	directory := artifactsOf(test)
+	if err := os.MkdirAll(directory, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(directory, name), []byte(text), 0o644)
 }
 
 // printedMetrics returns what the controller counts, a line for each sample.
@@ -65,7 +75,7 @@ func (env *Environment) printedMetrics(ctx context.Context) (string, error) {
 	return text.String(), nil
 }
 
-// printedEvents returns the events of a namespace in the order of their last occurrence.
+// printedEvents returns the events of a namespace, or of all for "", in the order of their last occurrence.
 func (env *Environment) printedEvents(ctx context.Context, namespace string) (string, error) {
 	list, err := env.Client().CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -74,8 +84,9 @@ func (env *Environment) printedEvents(ctx context.Context, namespace string) (st
 	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int { return eventTime(a).Compare(eventTime(b)) })
 	var text strings.Builder
 	for _, event := range list.Items {
-		fmt.Fprintf(&text, "%s %s %s/%s %s ×%d: %s\n", eventTime(event).UTC().Format(time.RFC3339), event.Type,
-			event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Reason, max(event.Count, 1), event.Message)
+		object := event.InvolvedObject
+		fmt.Fprintf(&text, "%s %s %s %s ×%d: %s\n", eventTime(event).UTC().Format(time.RFC3339), event.Type,
+			path.Join(object.Kind, object.Namespace, object.Name), event.Reason, max(event.Count, 1), event.Message)
 	}
 	return text.String(), nil
 }

@@ -47,6 +47,9 @@ type Cloud interface {
 	Crowd() int
 	// Patience is how long most changes may take.
 	Patience() Patience
+	// RemovedTwice is how many members so far were to be removed while they were being
+	// removed already, as far as the cloud tells.
+	RemovedTwice() (int, error)
 	// Lease is how long a controller that was killed keeps the next one from leading. One
 	// that cannot renew its lease for two thirds of that time ends: it is to be longer
 	// than the machine may stand still.

@@ -1,9 +1,9 @@
 #!/bin/bash
 # The whole of `make e2e`: an OpenStack comes up on this machine, the suite runs on
-# it, and it goes down again, however it ends. E2E_KEEP=1 leaves it up. With
-# E2E_CLOUD the suite runs on that cloud of clouds.yaml (docs/testing.md).
-# With an argument, PROVIDER or PROVIDER/SCENARIO, it runs that part of the suite on the
-# OpenStack that is up, and leaves it up.
+# it, and it goes down again, however it ends. E2E_KEEP=1 leaves it up, E2E_KEEP=failed
+# does when something has failed. With E2E_CLOUD the suite runs on that cloud of
+# clouds.yaml (docs/testing.md). With an argument, PROVIDER or PROVIDER/SCENARIO, it runs
+# that part of the suite on the OpenStack that is up, and leaves it up.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 mkdir -p out/e2e
@@ -12,21 +12,24 @@ build() { # the control plane, and with further flags further programs
     CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath" go run ./tests/controlplane/cmd/controlplane --build "$@" || exit 1
 }
 
-play() { # TIMEOUT TEST PARALLEL: all that the suite prints is in out/e2e/suite.log; here, a line per scenario
-    echo "compiling the suite, then playing its scenarios; all output is in out/e2e/suite.log"
-    rm -rf out/e2e/failed
+play() { # TIMEOUT TEST PARALLEL: all that the suite prints is in a log; here, a line per scenario
+    echo "compiling the suite, then playing its scenarios; all output is in $log"
     go test -v -count=1 -timeout "$1" ./tests/e2e -run "$2" -parallel "$3" 2>&1 |
-        tee out/e2e/suite.log | { grep --line-buffered -E '^(e2e |PASS|FAIL|ok|panic|#)' || true; }
+        tee "$log" | { grep --line-buffered -E '^(e2e |PASS|FAIL|ok|panic|#)' || true; }
     local result=${PIPESTATUS[0]}
-    [ "$result" = 0 ] || grep -A 12 -e '^ *--- FAIL' out/e2e/suite.log
-    [ ! -d out/e2e/failed ] || echo "what explains the failures of scenarios is in out/e2e/failed" >&2
+    [ "$result" = 0 ] || grep -A 12 -e '^ *--- FAIL' "$log"
+    echo "logs, metrics and events of the controller are in out/e2e/scenarios" >&2
     return "$result"
 }
 
 part='' # of the tests below that of a cloud; scenarios that are not alone are in a group
-if [ $# -gt 0 ]; then
+log=out/e2e/suite.log
+if [ $# -gt 0 ]; then # what is there of others stays
     case $1 in */*) scenario=${1#*/} ;; *) scenario='' ;; esac
     part="/^${1%%/*}\$/^(Together|$scenario)/$scenario"
+    log=out/e2e/suite-${1//\//-}.log
+else
+    rm -rf out/e2e/scenarios
 fi
 if [ -n "${E2E_CLOUD:-}" ]; then
     echo "make e2e plays the suite in a project of the cloud $E2E_CLOUD: from twenty minutes to hours, with how long it takes to boot an amphora"
@@ -49,9 +52,15 @@ finish() {
     local result=$?
     if [ $result != 0 ] && [ -d "$E2E_STATE/log" ]; then
         rm -rf out/e2e/openstack && cp -r "$E2E_STATE/log" out/e2e/openstack
-        echo "what the suite said is in out/e2e/suite.log, the logs of OpenStack are in out/e2e/openstack" >&2
+        echo "what the suite said is in $log, the logs of OpenStack are in out/e2e/openstack" >&2
     fi
-    [ "${E2E_KEEP:-}" = 1 ] || tests/e2e/openstack/down.sh --purge
+    local keep=${E2E_KEEP:-}
+    if [ "$keep" = failed ] && [ $result != 0 ]; then keep=1; fi
+    if [ "$keep" = 1 ] && [ -e "$E2E_STATE/info.json" ]; then
+        echo "The OpenStack in $E2E_STATE is still up. Run a scenario on it: make e2e-run RUN=ovn/Life. Take it down: make e2e-down."
+    else
+        tests/e2e/openstack/down.sh --purge
+    fi
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
@@ -66,4 +75,4 @@ else
 fi
 build --kube-proxy
 [ $# -gt 0 ] || tests/e2e/openstack/up.sh || exit 1
-play "${E2E_TIMEOUT:-90m}" "TestSuite_SucceedsOnLocalOpenStack$part" $parallel
+play "${E2E_TIMEOUT:-3h}" "TestSuite_SucceedsOnLocalOpenStack$part" $parallel

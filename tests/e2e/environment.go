@@ -26,6 +26,7 @@ type Environment struct {
 	activity  *activity   // of the cloud
 	deadline  time.Time   // when the suite gives up waiting; zero for never
 	elsewhere atomic.Bool // the machines are where nothing of theirs can answer
+	longest   atomic.Int64
 }
 
 // Start starts a cluster without nodes. The recorder may be nil.

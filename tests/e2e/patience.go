@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Patience is how long the suite waits for what a cloud does.
+// Patience is how long the suite waits for what a cloud does. It is counted in what the
+// cloud gets done, so that a busy machine makes a run longer and fails nothing.
 type Patience struct {
 	// Standstill ends a wait during which nothing in the cloud changes.
 	Standstill time.Duration
@@ -19,14 +20,11 @@ type Patience struct {
 	Most time.Duration
 }
 
-// times returns a patience for something n times as long as usual.
-func (p Patience) times(n int) Patience {
-	return Patience{Standstill: p.Standstill * time.Duration(n), Most: p.Most * time.Duration(n)}
-}
-
 const (
-	// looksPerStandstill is how often the cloud is looked at before a standstill is one.
-	looksPerStandstill = 12
+	// looksPerStandstill is how often the cloud is looked at before a standstill is one,
+	// fewestLooks how many looks it takes at least: of a machine that stood still itself,
+	// the time that passed says nothing.
+	looksPerStandstill, fewestLooks = 12, 6
 	// lookTimeout bounds one look, which the other waits share.
 	lookTimeout = 30 * time.Second
 )
@@ -37,30 +35,42 @@ type activity struct {
 	// look returns a text that differs after a change.
 	look func(context.Context) (string, error)
 
-	mutex           sync.Mutex
-	seen            string
-	looked, changed time.Time
+	mutex  sync.Mutex
+	seen   string
+	looked time.Time
+	state  observed
 }
 
-// last returns when a change was last seen, after another look unless the latest one is
-// younger than age. A cloud that does not answer has not changed.
-func (a *activity) last(ctx context.Context, age time.Duration) time.Time {
+// observed is what the looks at a cloud have shown.
+type observed struct {
+	// changed is when a change was last seen, at look number changedAt of so many looks.
+	changed          time.Time
+	changedAt, looks int
+	// err is why the last look had no answer.
+	err error
+}
+
+// last returns what the looks have shown, after another one unless the latest is younger
+// than age. A cloud that does not answer has not changed.
+func (a *activity) last(ctx context.Context, age time.Duration) observed {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	if time.Since(a.looked) < age {
-		return a.changed
+		return a.state
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	seen, err := a.look(ctx)
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return a.changed // this wait is over; another one looks
+		return a.state // this wait is over; another one looks
 	}
 	a.looked = time.Now()
+	a.state.looks++
+	a.state.err = err
 	if err == nil && seen != a.seen {
-		a.seen, a.changed = seen, a.looked
+		a.seen, a.state.changed, a.state.changedAt = seen, a.looked, a.state.looks
 	}
-	return a.changed
+	return a.state
 }
 
 // patient returns a context that ends when the patience does. Its cause is the reason.
@@ -80,27 +90,49 @@ func (a *activity) patient(ctx context.Context, patience Patience) (context.Cont
 // watch gives up after a standstill. It returns when the context has ended.
 func (a *activity) watch(ctx context.Context, standstill time.Duration, giveUp context.CancelCauseFunc) {
 	start, pause := time.Now(), standstill/looksPerStandstill
+	first := a.count()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
-		changed := a.last(ctx, pause)
-		if changed.Before(start) {
-			changed = start
+		now := a.last(ctx, pause)
+		if now.changed.Before(start) {
+			now.changed, now.changedAt = start, first
 		}
-		if still := time.Since(changed); still >= standstill {
-			giveUp(fmt.Errorf("nothing in the cloud has changed for %s", still.Round(time.Second)))
-			return
+		still, looks := time.Since(now.changed), now.looks-now.changedAt
+		if still < standstill || looks < fewestLooks {
+			continue
 		}
+		why := fmt.Errorf("nothing in the cloud has changed for %s, in %d looks", still.Round(time.Second), looks)
+		if now.err != nil {
+			why = fmt.Errorf("%w, the last of them without an answer: %w", why, now.err)
+		}
+		giveUp(why)
+		return
 	}
 }
 
-// fingerprint returns a text that differs after a change of the project's load balancers
-// or servers.
+// count returns how many looks there were.
+func (a *activity) count() int {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return a.state.looks
+}
+
+// fingerprint returns a text that differs after a change of the project's load balancers,
+// floating IPs, security groups or servers: whoever works on any of them carries on.
 func (a *API) fingerprint(ctx context.Context) (string, error) {
 	balancers, err := a.LoadBalancers(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	ips, err := a.FloatingIPs(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	groups, err := a.SecurityGroups(ctx, "")
 	if err != nil {
 		return "", err
 	}
@@ -111,6 +143,12 @@ func (a *API) fingerprint(ctx context.Context) (string, error) {
 	var lines []string
 	for _, lb := range balancers {
 		lines = append(lines, fmt.Sprintln(lb.ID, lb.ProvisioningStatus, lb.OperatingStatus, lb.UpdatedAt))
+	}
+	for _, ip := range ips {
+		lines = append(lines, fmt.Sprintln(ip.ID, ip.PortID, ip.Status, ip.UpdatedAt))
+	}
+	for _, group := range groups {
+		lines = append(lines, fmt.Sprintln(group.ID, len(group.Rules), group.UpdatedAt))
 	}
 	for _, server := range machines {
 		lines = append(lines, fmt.Sprintln(server.ID, server.Status, server.Updated))
@@ -127,6 +165,7 @@ const slowest = 4
 // has ended; the error then has the reason, and check's last error.
 func (env *Environment) await(ctx context.Context, check func(context.Context) error) error {
 	usual := env.Cloud.Pause()
+	defer env.waited(time.Now())
 	for pause := usual; ; pause = min(pause*3/2, slowest*usual) {
 		err := check(ctx)
 		if err == nil {
@@ -142,6 +181,17 @@ func (env *Environment) await(ctx context.Context, check func(context.Context) e
 		}
 	}
 }
+
+// waited notes how long a wait was that began at a time.
+func (env *Environment) waited(began time.Time) {
+	took := int64(time.Since(began))
+	for longest := env.longest.Load(); took > longest && !env.longest.CompareAndSwap(longest, took); {
+		longest = env.longest.Load()
+	}
+}
+
+// LongestWait returns how long the longest wait was.
+func (env *Environment) LongestWait() time.Duration { return time.Duration(env.longest.Load()) }
 
 // patient returns a context that ends when the patience or the time of the suite does.
 func (env *Environment) patient(ctx context.Context, patience Patience) (context.Context, context.CancelFunc) {

@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,6 +51,51 @@ func TestPatience_EndsAtLastInACloudThatAlwaysChanges(t *testing.T) {
 	})
 }
 
+// Many load balancers, one after another, each of a POST of 12 to 34 seconds.
+func TestPatience_LastsWhileSlowCloudGetsOneRequestDoneAfterAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var done atomic.Int64
+		a := &activity{look: func(context.Context) (string, error) { return fmt.Sprint(done.Load()), nil }}
+		patience := localPatience()
+		ctx, cancel := a.patient(t.Context(), patience)
+		defer cancel()
+		start := time.Now()
+		for range 26 { // even at their quickest longer than a standstill
+			time.Sleep(12*time.Second + rand.N(22*time.Second)) // of the bubble's clock
+			done.Add(1)
+		}
+		if took := time.Since(start); ctx.Err() != nil || took <= patience.Standstill {
+			t.Errorf("after %s, with a standstill of %s: %v", took, patience.Standstill, context.Cause(ctx))
+		}
+		stopped := time.Now()
+		<-ctx.Done()
+		if still := time.Since(stopped); still < patience.Standstill-time.Minute || still > patience.Standstill+time.Minute {
+			t.Errorf("it ended %s after the last change", still)
+		}
+	})
+}
+
+// Nobody could look while the machine stood still, and the cloud stood still with it.
+func TestPatience_OutlastsStandstillOfItsOwnMachine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		a := &activity{look: func(context.Context) (string, error) {
+			if looks++; looks == 2 {
+				time.Sleep(10 * time.Minute) // of the bubble's clock
+			}
+			return strings.Repeat("x", looks/3), nil // the third one sees a change
+		}}
+		ctx, cancel := a.patient(t.Context(), Patience{Standstill: time.Minute, Most: time.Hour})
+		defer cancel()
+		time.Sleep(11 * time.Minute)
+		if ctx.Err() != nil {
+			t.Errorf("it ended after %d looks: %v", looks, context.Cause(ctx))
+		}
+	})
+}
+
 func TestPatience_OfOneLengthLooksAtNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -63,8 +110,9 @@ func TestPatience_EndsWhenTheCloudDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := &activity{look: func(context.Context) (string, error) { return "", errors.New("away") }}
-		if took, _ := waited(t, a, Patience{Standstill: time.Minute, Most: time.Hour}); took != time.Minute {
-			t.Errorf("it ended after %s", took)
+		took, why := waited(t, a, Patience{Standstill: time.Minute, Most: time.Hour})
+		if took != time.Minute || !strings.Contains(why.Error(), "without an answer: away") {
+			t.Errorf("it ended after %s: %v", took, why)
 		}
 	})
 }

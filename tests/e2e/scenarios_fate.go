@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
 // many makes Services at once, and each gets a load balancer of its own.
@@ -22,27 +24,38 @@ func many(s *scene) {
 	if room < count {
 		s.Skipf("there is room for %d load balancers only", room)
 	}
-	s.patience = s.patience.times(4) // an Octavia on a small machine makes one at a time
 	var services []*service
 	for i := range count {
-		services = append(services, s.create(fmt.Sprintf("web-%d-x", i), nil, "node-1"))
+		services = append(services, s.create(crowdName(i), nil, "node-1"))
 	}
 	addresses := map[string]bool{}
-	for _, svc := range services {
-		addresses[svc.address()] = true
-	}
+	s.eventually("addresses", func(ctx context.Context) error { // an Octavia on a small machine makes one at a time
+		for ; len(services) > 0; services = services[1:] {
+			address, err := cluster.ExternalIP(ctx, s.Client(), s.namespace, services[0].name)
+			if err != nil {
+				return fmt.Errorf("%d of %d Services have none: %w", len(services), count, err)
+			}
+			addresses[address] = true
+		}
+		return nil
+	})
 	if len(addresses) != count {
 		s.Errorf("%d addresses for %d Services", len(addresses), count)
 	}
-	for _, svc := range services {
-		s.must(s.Client().CoreV1().Services(s.namespace).Delete(s.Context(), svc.name, metav1.DeleteOptions{}))
+	for i := range count {
+		s.must(s.Client().CoreV1().Services(s.namespace).Delete(s.Context(), crowdName(i), metav1.DeleteOptions{}))
 	}
 	s.nothingLeft()
 }
 
-// hundredNodes takes a hundred Nodes in by one batch for each port.
+// crowdName is the name of one of many Services.
+func crowdName(number int) string { return fmt.Sprintf("web-%d-x", number) }
+
+// hundredNodes takes a hundred Nodes in by one batch for each port, and lets them go by
+// another. No member is removed that is being removed already, however slow the cloud is.
 func hundredNodes(s *scene) {
-	s.patience = s.patience.times(3) // ovn works on a batch one by one
+	twice, err := s.Cloud.RemovedTwice()
+	s.must(err)
 	web := s.create("web", nil, "node-1")
 	web.address()
 	const count = 100
@@ -57,6 +70,9 @@ func hundredNodes(s *scene) {
 	web.has(map[string]int{"TCP/8080": nodes})
 	web.remove()
 	s.nothingLeft()
+	if now, err := s.Cloud.RemovedTwice(); err != nil || now > twice {
+		s.Errorf("%d members were removed twice: %v", now-twice, err)
+	}
 }
 
 // addForeignNode makes a Node that another cloud answers for.

@@ -75,7 +75,6 @@ func inheritedServices(provider, address string) []inherited {
 // from there: all nodes are replaced, Services change, and go. Nobody comes after it: the
 // nodes are others then.
 func switched(s *scene) {
-	s.patience = s.patience.times(2) // there are many, and Octavia makes one after another
 	defer s.restartWith("")
 	s.StopCCM()
 	before := s.startLegacy()

@@ -230,26 +230,38 @@ func at(host string, port int32) string { return net.JoinHostPort(host, fmt.Spri
 // members gives, by port of the listener, how many members its pool has.
 func (s *service) members() map[string]int {
 	s.Helper()
-	api, lb := s.Cloud.API(), s.loadBalancer()
-	all, err := api.Listeners(s.Context(), lb.ID)
+	counts, err := s.countMembers(s.Context())
 	s.must(err)
+	return counts
+}
+
+func (s *service) countMembers(ctx context.Context) (map[string]int, error) {
+	s.Helper()
+	api, lb := s.Cloud.API(), s.loadBalancer()
+	all, err := api.Listeners(ctx, lb.ID)
+	if err != nil {
+		return nil, err
+	}
 	counts := map[string]int{}
 	for _, listener := range all {
-		members, err := api.Members(s.Context(), listener.DefaultPoolID)
-		s.must(err)
+		members, err := api.Members(ctx, listener.DefaultPoolID)
+		if err != nil {
+			return nil, err
+		}
 		counts[fmt.Sprintf("%s/%d", listener.Protocol, listener.ProtocolPort)] = len(members)
 	}
-	return counts
+	return counts, nil
 }
 
 // has waits until the load balancer has these members behind its listeners.
 func (s *service) has(want map[string]int) {
 	s.Helper()
-	s.eventually(fmt.Sprintf("members %v of %s", want, s.name), func(context.Context) error {
-		if have := s.members(); !maps.Equal(have, want) {
-			return fmt.Errorf("it has %v", have)
+	s.eventually(fmt.Sprintf("members %v of %s", want, s.name), func(ctx context.Context) error {
+		have, err := s.countMembers(ctx)
+		if err == nil && !maps.Equal(have, want) {
+			err = fmt.Errorf("it has %v", have)
 		}
-		return nil
+		return err
 	})
 }
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
@@ -26,31 +28,61 @@ const region = "RegionOne"
 
 // simulated is the simulator as a Cloud. Everybody is on loopback.
 type simulated struct {
-	cloud   *simulator.Cloud
-	api     *API
-	network cluster.Network
-	traffic *datapath.Plane
+	cloud    *simulator.Cloud
+	api      *API
+	network  cluster.Network
+	traffic  *datapath.Plane
+	patience Patience
 
 	mutex   sync.Mutex
 	servers map[string]string
 }
 
 // StartSimulator starts the simulator, as quick as real clouds are when nobody has
-// to boot an amphora.
+// to boot an amphora. Its machine may be busy.
 func StartSimulator(ctx context.Context, logf func(string, ...any)) (Cloud, error) {
+	delays := octavia.Delays{
+		Create: 500 * time.Millisecond, Update: 50 * time.Millisecond, Delete: 50 * time.Millisecond, Members: 5 * time.Millisecond,
+	}
+	return startSimulator(ctx, simulator.Options{Delays: map[string]octavia.Delays{"": delays}},
+		Patience{Standstill: 2 * time.Minute, Most: 15 * time.Minute}, logf)
+}
+
+// slowSpeed is how many times as fast time passes in a slow simulator, and patience comes to
+// its end.
+const slowSpeed = 40
+
+// StartSlowSimulator starts a simulator with an OpenStack on a machine that has much else to
+// do: each POST takes 12 to 34 seconds, load balancers of a project are made one after
+// another, and ovn takes a second for each member of a batch. Its time, and the patience that the real one gets, pass faster by the same factor.
+func StartSlowSimulator(ctx context.Context, logf func(string, ...any)) (Cloud, error) {
+	const least, most = 12 * time.Second, 34 * time.Second
+	patience := localPatience()
+	return startSimulator(ctx, simulator.Options{
+		Speed: slowSpeed,
+		Delays: map[string]octavia.Delays{
+			"": {Create: least, Update: 2 * time.Second, Delete: 2 * time.Second, Members: time.Second},
+		},
+		VIPPortDelay: least, ProjectLockTimeout: time.Hour,
+		Latencies: []faults.Latency{
+			{Method: http.MethodPost, Route: "/load-balancer/v2.0/lbaas/loadbalancers", Max: most - least},
+			{Method: http.MethodPost, Route: "/load-balancer/**", Min: least, Max: most},
+			{Method: http.MethodPost, Route: "/network/**", Min: least, Max: most},
+		},
+	}, Patience{Standstill: patience.Standstill / slowSpeed, Most: patience.Most / slowSpeed}, logf)
+}
+
+func startSimulator(ctx context.Context, options simulator.Options, patience Patience, logf func(string, ...any)) (Cloud, error) {
 	network, err := cluster.ClaimNetwork()
 	if err != nil {
 		return nil, err
 	}
-	delays := octavia.Delays{Create: 500 * time.Millisecond, Update: 50 * time.Millisecond, Delete: 50 * time.Millisecond}
-	c, err := simulator.Start(simulator.Options{
-		Delays:   map[string]octavia.Delays{"": delays},
-		Topology: simulator.Topology{CIDR: network.CIDR, ExternalCIDR: network.ExternalCIDR},
-	})
+	options.Topology = simulator.Topology{CIDR: network.CIDR, ExternalCIDR: network.ExternalCIDR}
+	c, err := simulator.Start(options)
 	if err != nil {
 		return nil, err
 	}
-	s := &simulated{cloud: c, network: network, servers: map[string]string{}}
+	s := &simulated{cloud: c, network: network, patience: patience, servers: map[string]string{}}
 	s.traffic = attach.Start(c.Octavia, c.Neutron, datapath.Options{
 		TimeScale: 1.0 / monitorSpeed,
 		Report:    func(err error) { logf("data path: %v", err) },
@@ -74,11 +106,10 @@ func (s *simulated) Pause() time.Duration     { return 20 * time.Millisecond }
 func (s *simulated) Crowd() int               { return 30 }
 func (s *simulated) Lease() time.Duration     { return 3 * time.Second }
 func (s *simulated) Nature() Nature           { return s }
+func (s *simulated) Patience() Patience       { return s.patience }
 
-// Patience implements Cloud: the simulator is never busy.
-func (s *simulated) Patience() Patience {
-	return Patience{Standstill: 2 * time.Minute, Most: 2 * time.Minute}
-}
+// RemovedTwice implements Cloud.
+func (s *simulated) RemovedTwice() (int, error) { return len(s.cloud.Octavia.RemovedTwice()), nil }
 
 // Router implements Cloud.
 func (s *simulated) Router(context.Context) (string, error) { return s.cloud.Router.ID, nil }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -63,9 +64,12 @@ func nodeNames() []string { return []string{"node-1", "node-2", "node-3"} }
 // logLines is how much of the controller's log a failed suite shows.
 const logLines = 300
 
-// Run plays all scenarios on a world.
-func Run(t *testing.T, env *Environment) {
+// Run plays scenarios in an environment: all, or those of some names. What the controller
+// has logged and counted in the end, and all events, are in a directory of the test, and the
+// events of each scenario in one of its own. A scenario that fails says where.
+func Run(t *testing.T, env *Environment, names ...string) {
 	t.Helper()
+	chosen := slices.DeleteFunc(scenarios(), func(s scenario) bool { return len(names) > 0 && !slices.Contains(names, s.name) })
 	if end, limited := t.Deadline(); limited {
 		env.deadline = end.Add(-closing)
 	}
@@ -81,13 +85,17 @@ func Run(t *testing.T, env *Environment) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if err := errors.Join(env.keepController(ctx, t.Name()), env.keepEvents(ctx, t.Name(), metav1.NamespaceAll)); err != nil {
+			t.Errorf("keep what explains the suite: %v", err)
+		}
 		if t.Failed() {
-			t.Logf("the end of the cloud controller manager's log:\n%s", env.CCM.Log(logLines))
+			t.Logf("all of the cloud controller manager's log is in %s; its end:\n%s", artifactsOf(t.Name()), env.CCM.Log(logLines))
 		}
 	})
-	report := &progress{provider: env.Provider, total: len(scenarios())}
+	report := &progress{provider: env.Provider, total: len(chosen)}
 	t.Run("Together", func(t *testing.T) {
-		for _, s := range scenarios() {
+		for _, s := range chosen {
 			if !s.alone {
 				t.Run(s.name, func(t *testing.T) {
 					t.Parallel()
@@ -97,7 +105,7 @@ func Run(t *testing.T, env *Environment) {
 			}
 		}
 	})
-	for _, s := range scenarios() {
+	for _, s := range chosen {
 		if s.alone {
 			env.revive(t)
 			t.Run(s.name, func(t *testing.T) {
@@ -127,15 +135,15 @@ type progress struct {
 func (p *progress) follow(t *testing.T, name string) {
 	start := time.Now()
 	t.Cleanup(func() {
-		outcome := "passed"
+		outcome, where := "passed", ""
 		switch {
 		case t.Failed():
-			outcome = "FAILED"
+			outcome, where = "FAILED", "; see "+artifactsOf(t.Name())
 		case t.Skipped():
 			outcome = "skipped"
 		}
-		fmt.Printf("e2e %s: %d/%d %s %s in %.0f s\n",
-			p.provider, p.ended.Add(1), p.total, name, outcome, time.Since(start).Seconds())
+		fmt.Printf("e2e %s: %d/%d %s %s in %.0f s%s\n",
+			p.provider, p.ended.Add(1), p.total, name, outcome, time.Since(start).Seconds(), where)
 	})
 }
 
@@ -163,16 +171,19 @@ func play(t *testing.T, env *Environment, s scenario) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if t.Failed() {
-			ctx := context.WithoutCancel(t.Context())
-			if directory, err := env.keepArtifacts(ctx, t.Name(), namespace); err != nil {
-				t.Errorf("keep what explains the failure: %v", err)
-			} else {
-				t.Logf("the log and the metrics of the controller and the events of the scenario are in %s", directory)
-			}
-			if err := removeServices(ctx, env, namespace); err != nil {
-				t.Errorf("remove what it has left: %v", err)
-			}
+		ctx := context.WithoutCancel(t.Context())
+		if err := env.keepEvents(ctx, t.Name(), namespace); err != nil {
+			t.Errorf("keep the events: %v", err)
+		}
+		if !t.Failed() {
+			return
+		}
+		if err := env.keepController(ctx, t.Name()); err != nil {
+			t.Errorf("keep what explains the failure: %v", err)
+		}
+		t.Errorf("the log and the metrics of the controller and the events of the scenario are in %s", artifactsOf(t.Name()))
+		if err := removeServices(ctx, env, namespace); err != nil {
+			t.Errorf("remove what it has left: %v", err)
 		}
 	})
 	s.play(&scene{T: t, Environment: env, namespace: namespace, patience: env.Cloud.Patience()})

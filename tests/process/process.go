@@ -120,6 +120,10 @@ func (p *Process) Err() error {
 // Log returns the last lines of what the process has written, at most that many.
 func (p *Process) Log(lines int) string { return Tail(p.logFile, lines) }
 
+// LogFile is the path of all that the process, and those before it of the same log, have
+// written.
+func (p *Process) LogFile() string { return p.logFile }
+
 // Await calls check until it returns nil. It gives up when the process or the
 // context ends; the error then has the reason, check's last error, and the end of
 // the log.

@@ -194,7 +194,7 @@ func timingTable() string {
 	row(&b, "polls of a change", interval(func(t Timing) PollInterval { return t.Update }))
 	row(&b, "polls of a deletion", interval(func(t Timing) PollInterval { return t.Delete }))
 	row(&b, "polls of what is PENDING below an ACTIVE load balancer", duration(func(t Timing) time.Duration { return t.ChildInterval }))
-	row(&b, "until that is taken to stay PENDING", duration(func(t Timing) time.Duration { return t.ChildTimeout }))
+	row(&b, "without an end of any of that, until it is taken to stay PENDING", duration(func(t Timing) time.Duration { return t.ChildTimeout }))
 	row(&b, "until a creation that was not answered is looked for", duration(func(t Timing) time.Duration { return t.LostCreateRetry }))
 	return b.String()
 }
