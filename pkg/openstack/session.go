@@ -136,6 +136,12 @@ func (s *Session) Neutron() *neutron.Client { return neutron.New(s) }
 // Nova returns a client of the compute service.
 func (s *Session) Nova() *nova.Client { return nova.New(s) }
 
+// NeutronIn returns a client of the network service of another region.
+func (s *Session) NeutronIn(region string) *neutron.Client { return neutron.New(s.InRegion(region)) }
+
+// NovaIn returns a client of the compute service of another region.
+func (s *Session) NovaIn(region string) *nova.Client { return nova.New(s.InRegion(region)) }
+
 // Barbican returns a client of the key manager.
 func (s *Session) Barbican() *barbican.Client { return barbican.New(s) }
 

@@ -19,31 +19,55 @@ import (
 // again, at most once a minute. The client is of the moment: endpoints may change with
 // the next token.
 func (s *Session) LoadBalancer(ctx context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service(ctx, "v2.0", loadBalancerTypes())
+	return s.service(ctx, s.endpoints, "v2.0", loadBalancerTypes())
 }
 
 // Network returns the client of the network API, version 2, as LoadBalancer does.
 func (s *Session) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service(ctx, "v2.0", networkTypes())
+	return s.service(ctx, s.endpoints, "v2.0", networkTypes())
 }
 
 // Compute returns the client of the compute API, version 2.1, as LoadBalancer does.
 func (s *Session) Compute(ctx context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service(ctx, "v2.1", computeTypes())
+	return s.service(ctx, s.endpoints, "v2.1", computeTypes())
 }
 
 // KeyManager returns the client of the key manager API, version 1, as LoadBalancer
 // does.
 func (s *Session) KeyManager(ctx context.Context) (*gophercloud.ServiceClient, error) {
-	return s.service(ctx, "v1", keyManagerTypes())
+	return s.service(ctx, s.endpoints, "v1", keyManagerTypes())
+}
+
+// Regional is a view of a session in which compute and network are those of another region.
+type Regional struct {
+	session   *Session
+	endpoints endpointSelector
+}
+
+// InRegion returns the view of the session in a region, which the catalog need not have yet.
+func (s *Session) InRegion(region string) *Regional {
+	return &Regional{s, endpointSelector{region: region, iface: s.endpoints.iface}}
+}
+
+// ProjectID returns the project that the session works in.
+func (r *Regional) ProjectID() string { return r.session.ProjectID() }
+
+// Compute returns the client of the compute API of the region, as that of the session does.
+func (r *Regional) Compute(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return r.session.service(ctx, r.endpoints, "v2.1", computeTypes())
+}
+
+// Network returns the client of the network API of the region, as that of the session does.
+func (r *Regional) Network(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return r.session.service(ctx, r.endpoints, "v2.0", networkTypes())
 }
 
 // service makes a client by hand: gophercloud's constructors ask the service for
 // its versions first, one request each.
-func (s *Session) service(ctx context.Context, version string, types []string) (*gophercloud.ServiceClient, error) {
-	address, err := s.endpoints.find(s.tokens.current.Load().catalog, types)
+func (s *Session) service(ctx context.Context, endpoints endpointSelector, version string, types []string) (*gophercloud.ServiceClient, error) {
+	address, err := endpoints.find(s.tokens.current.Load().catalog, types)
 	if err != nil && s.refreshCatalog(ctx) {
-		address, err = s.endpoints.find(s.tokens.current.Load().catalog, types)
+		address, err = endpoints.find(s.tokens.current.Load().catalog, types)
 	}
 	if err != nil {
 		return nil, err

@@ -105,6 +105,13 @@ func (c *Client) ServersByName(ctx context.Context, name string) ([]Server, erro
 	return exact, nil
 }
 
+// Servers lists the servers of the project. Servers of a cell that is down are not among
+// them in clouds older than Stein.
+func (c *Client) Servers(ctx context.Context) ([]Server, error) {
+	found, err := c.list(ctx, url.Values{})
+	return found, apierror.Wrap(err, "list servers")
+}
+
 // list asks page after page, by the marker. Nova's own limit may be lower than ours, so
 // only its link announces another page.
 func (c *Client) list(ctx context.Context, query url.Values) (all []Server, err error) {
