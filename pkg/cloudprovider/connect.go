@@ -3,6 +3,7 @@ package cloudprovider
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -18,6 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -127,28 +129,25 @@ func limits(l config.Limits) limiter.Limits {
 
 // options returns the Options of a Provider that works with the session.
 func (c Connection) options(ctx context.Context, session *openstack.Session) (Options, error) {
-	servers, err := instances.New(instances.Options{
-		Servers:     session.Nova(),
-		Subports:    session.Neutron(),
-		Region:      session.Region(),
-		RegionalIDs: c.RegionalIDs,
-		Networking:  c.Config.Networking,
-		Clock:       c.Clock,
-	})
+	servers, err := instances.New(c.instances(session))
 	if err != nil {
 		return Options{}, err
 	}
 	options := Options{
 		Instances: servers,
-		Client:    c.Client,
-		Leading:   c.Leading,
-		Stop:      c.Stop,
-		Drain:     session.Drain,
-		Close:     session.Close,
-		Ready:     session.Refused,
-		Recorder:  c.Recorder,
-		Metrics:   c.Metrics,
-		Clock:     c.Clock,
+		UseNodes:  servers.UseNodes,
+		Deletions: instances.NewDeletions(instances.DeletionOptions{
+			Instances: servers, Node: c.Config.Node, Recorder: message.LimitEvents(c.Recorder), Held: c.Metrics.Held, Clock: c.Clock,
+		}),
+		Client:   c.Client,
+		Leading:  c.Leading,
+		Stop:     c.Stop,
+		Drain:    session.Drain,
+		Close:    session.Close,
+		Ready:    session.Refused,
+		Recorder: c.Recorder,
+		Metrics:  c.Metrics,
+		Clock:    c.Clock,
 		Scope: func() cloudscope.Scope {
 			return cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
 		},
@@ -167,6 +166,27 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 	options.Records = records.New(c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), c.Clock)
 	options.NewLoadBalancers = c.newLoadBalancers(session, options.Records)
 	return options, nil
+}
+
+// instances returns the Options of Instances in the regions of nodes.
+func (c Connection) instances(session *openstack.Session) instances.Options {
+	options := instances.Options{
+		Servers:          session.Nova(),
+		Subports:         session.Neutron(),
+		Region:           session.Region(),
+		RegionalIDs:      c.RegionalIDs,
+		Networking:       c.Config.Networking,
+		ShutdownStatuses: config.Items(c.Config.Node.ShutdownStatus),
+		Clock:            c.Clock,
+	}
+	seen := []string{options.Region}
+	for _, name := range c.Config.Node.Region {
+		if !slices.Contains(seen, name) {
+			seen = append(seen, name)
+			options.Regions = append(options.Regions, instances.Region{Name: name, Servers: session.NovaIn(name), Subports: session.NeutronIn(name)})
+		}
+	}
+	return options
 }
 
 // newRoutes returns what Options.NewRoutes asks for.

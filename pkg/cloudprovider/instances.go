@@ -7,18 +7,21 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 )
 
 // instancesAdapter implements cloudprovider.InstancesV2: it ties the calls of the node controllers
 // to the life of the process.
 type instancesAdapter struct {
-	inner cloudprovider.InstancesV2
-	calls *calls
-	scope *cloudscope.Guard
+	inner     cloudprovider.InstancesV2
+	calls     *calls
+	scope     *cloudscope.Guard
+	deletions *instances.Deletions
 }
 
-// InstanceExists reports whether the node's server exists. False is only returned in the
-// project and region that the cluster is known to be in.
+// InstanceExists reports whether the node's server exists. k8s.io/cloud-provider deletes the
+// Node on false, which is only returned in the project and region that the cluster is known to
+// be in, and for a Node that may go.
 func (i *instancesAdapter) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
 	ctx, end, err := i.calls.begin(ctx)
 	if err != nil {
@@ -26,10 +29,17 @@ func (i *instancesAdapter) InstanceExists(ctx context.Context, node *v1.Node) (b
 	}
 	defer end()
 	exists, err := i.inner.InstanceExists(ctx, node)
-	if exists || err != nil {
+	if err != nil {
 		return exists, err
 	}
-	return false, i.scope.Check(ctx)
+	if exists {
+		i.deletions.Seen(node)
+		return true, nil
+	}
+	if err := i.scope.Check(ctx); err != nil {
+		return false, err
+	}
+	return false, i.deletions.Allow(ctx, node)
 }
 
 // InstanceShutdown reports whether the node's server is switched off.
@@ -49,5 +59,9 @@ func (i *instancesAdapter) InstanceMetadata(ctx context.Context, node *v1.Node) 
 		return nil, err
 	}
 	defer end()
-	return i.inner.InstanceMetadata(ctx, node)
+	metadata, err := i.inner.InstanceMetadata(ctx, node)
+	if err == nil {
+		i.deletions.Seen(node)
+	}
+	return metadata, err
 }

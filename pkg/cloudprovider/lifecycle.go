@@ -83,16 +83,20 @@ func (p *Provider) SetInformers(factory informers.SharedInformerFactory) {
 func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	nodes := factory.Core().V1().Nodes()
+	if p.options.UseNodes != nil {
+		nodes.Informer() // the controller manager starts those that were asked for
+		p.options.UseNodes(nodes.Lister())
+	}
 	if p.options.NewRoutes != nil {
-		nodes := factory.Core().V1().Nodes()
 		p.routes = &routesAdapter{inner: p.options.NewRoutes(p.clusterID, nodes.Lister(), nodes.Informer().HasSynced), calls: p.calls, scope: p.scope}
 	}
 	if p.loadBalancers == nil {
 		return
 	}
 	p.informers = factory
-	factory.Core().V1().Services().Informer() // the controller manager starts those that were asked for
-	factory.Core().V1().Nodes().Informer()
+	factory.Core().V1().Services().Informer()
+	nodes.Informer()
 }
 
 // startResync starts the controller that resyncs load balancers, once. The caller holds

@@ -27,6 +27,7 @@ type Metrics struct {
 	total    *metrics.CounterVec
 	errors   *metrics.CounterVec
 	refused  *metrics.GaugeVec
+	held     *metrics.Gauge
 	reload   *reload.Metrics
 }
 
@@ -57,6 +58,11 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 			Help:           "Services that are refused at present, by reason: their load balancers go on with what was last good.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"reason"}),
+		held: metrics.NewGauge(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "held_nodes",
+			Help:           "Nodes without a server that stay because too many would be deleted at once.",
+			StabilityLevel: metrics.ALPHA,
+		}),
 		reload: reload.NewMetrics(),
 	}
 }
@@ -64,7 +70,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 // Register adds the metrics to a registry, for example with legacyregistry.Register. It
 // returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused} {
+	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused, m.held} {
 		if err := register(metric); err != nil {
 			return err
 		}
@@ -85,6 +91,13 @@ func (m *Metrics) forReload() *reload.Metrics {
 func (m *Metrics) Refused(reason string, services int) {
 	if m != nil {
 		m.refused.WithLabelValues(reason).Set(float64(services))
+	}
+}
+
+// Held sets how many Nodes stay though they have no server. On nil Metrics it does nothing.
+func (m *Metrics) Held(nodes int) {
+	if m != nil {
+		m.held.Set(float64(nodes))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 )
@@ -42,6 +43,10 @@ type Newest = func(*v1.Service) (*v1.Service, []*v1.Node)
 type Options struct {
 	// Instances answer for nodes.
 	Instances cloudprovider.InstancesV2
+	// Deletions decide which Nodes without a server may be deleted; nil: all of them.
+	Deletions *instances.Deletions
+	// UseNodes is given the Nodes that the informers know; nil: nobody asks.
+	UseNodes func(corelisters.NodeLister)
 	// NewLoadBalancers makes the engine once the cluster's identity is known;
 	// clusterID is empty when it may not be read. Nil: no load balancers.
 	NewLoadBalancers func(clusterID string, newest Newest) (LoadBalancers, error)
@@ -137,7 +142,7 @@ func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
 
 // InstancesV2 returns the servers behind the nodes.
 func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) {
-	return &instancesAdapter{inner: p.options.Instances, calls: p.calls, scope: p.scope}, true
+	return &instancesAdapter{inner: p.options.Instances, calls: p.calls, scope: p.scope, deletions: p.options.Deletions}, true
 }
 
 // Routes returns the routes to pods, or false when cloud.conf names no router.

@@ -32,6 +32,8 @@ type Config struct {
 	LoadBalancerClass map[string]*LoadBalancerClass
 	// Which addresses of a server become addresses of its node.
 	Networking Networking
+	// When Nodes are deleted, and where their servers are; see `docs/nodes.md`. cloud-provider-openstack has no such section.
+	Node Node
 	// Pod routes in a Neutron router.
 	Route Route
 	// Kept for compatibility; only request-timeout has an effect.
@@ -302,6 +304,18 @@ type Networking struct {
 	InternalNetworkName []string `gcfg:"internal-network-name" change:"restart"`
 	// Order of a node's addresses: those in the first block come first.
 	AddressSortOrder string `gcfg:"address-sort-order" form:"cidrs" change:"restart"`
+}
+
+// Node says when Nodes are deleted or count as shut down, and where their servers are.
+type Node struct {
+	// Time for which Nova must have known no server of a Node that is not Ready before the Node is deleted. It starts anew with the process.
+	DeletionGracePeriod Duration `gcfg:"deletion-grace-period" default:"0s" change:"restart"`
+	// No Node is deleted while at least two, and more than this percentage of the Nodes of a region, have no server there: then credentials or region are likelier to be wrong than all these servers to be gone. 100 deletes them nevertheless.
+	MaxGonePercent uint `gcfg:"max-gone-percent" default:"50" max:"100" change:"restart"`
+	// Statuses of a server with which its Node is shut down, and gets the taint `node.cloudprovider.kubernetes.io/shutdown`. By default those in which Nova has switched it off; the pods of a suspended or paused server go on where they were when it is resumed.
+	ShutdownStatus string `gcfg:"shutdown-status" default:"SHUTOFF,SHELVED,SHELVED_OFFLOADED" form:"server-statuses" change:"restart"`
+	// Region in which there are servers of Nodes, too, beside that of [Global]. May be given several times.
+	Region []string `gcfg:"region" change:"restart"`
 }
 
 // Route says where routes to the nodes' pods go.

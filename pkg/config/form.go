@@ -53,6 +53,8 @@ func formNamed(name string) form {
 		return form{"names of annotations of Services separated by commas", checkAnnotations}
 	case "domain":
 		return form{"a DNS name", checkDomain}
+	case "server-statuses":
+		return form{"statuses separated by commas, of " + strings.Join(shutdownStatuses(), ", "), checkServerStatuses}
 	case "search-order":
 		return form{"configDrive, metadataService or both, separated by a comma", checkSearchOrder}
 	default:
@@ -171,6 +173,20 @@ func checkDomain(text string) error {
 	name := regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
 	if len(text) > 253 || !name.MatchString(text) {
 		return errors.New("it is not a DNS name")
+	}
+	return nil
+}
+
+// shutdownStatuses are the statuses of Nova in which a server may have no running guest.
+func shutdownStatuses() []string {
+	return []string{"SHUTOFF", "SHELVED", "SHELVED_OFFLOADED", "SUSPENDED", "PAUSED", "RESCUE", "ERROR"}
+}
+
+func checkServerStatuses(text string) error {
+	for _, part := range Items(text) {
+		if !slices.Contains(shutdownStatuses(), part) {
+			return fmt.Errorf("%q is no such status", part)
+		}
 	}
 	return nil
 }

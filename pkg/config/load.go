@@ -163,6 +163,7 @@ func (l *loader) finish() (*Config, []Warning, error) {
 	l.checkGlobal()
 	l.checkLoadBalancer()
 	l.checkMetadata()
+	l.checkNode()
 	l.checkRegionalIDs()
 	if len(l.problems) > l.balancerProblems {
 		return nil, l.warnings, errors.Join(l.problems...)

@@ -72,6 +72,7 @@ func TestLoad_UsesDefaultsOfCloudProviderOpenStack(t *testing.T) {
 			DenyAnnotations: "floating-ip-id,floating-ip-tag,vip-qos-policy-id,vip-sg-ids", MaxPorts: 100, MaxSourceRanges: 1000,
 		},
 		LoadBalancerClass: map[string]*LoadBalancerClass{},
+		Node:              Node{MaxGonePercent: 50, ShutdownStatus: "SHUTOFF,SHELVED,SHELVED_OFFLOADED"},
 		Metadata:          Metadata{SearchOrder: "configDrive,metadataService", RequestTimeout: seconds(60)},
 	}
 	if diff := cmp.Diff(want, mustLoad(t, signIn)); diff != "" {
@@ -127,6 +128,9 @@ func TestLoad_ReadsEveryKey(t *testing.T) {
 		Networking: Networking{
 			IPv6SupportDisabled: true, PublicNetworkName: []string{"public", "second public"},
 			InternalNetworkName: []string{"private"}, AddressSortOrder: "10.0.0.0/8, 2001:db8::/32",
+		},
+		Node: Node{
+			DeletionGracePeriod: seconds(90), MaxGonePercent: 20, ShutdownStatus: "SHUTOFF, SUSPENDED", Region: []string{"RegionTwo", "RegionThree"},
 		},
 		Route:    Route{RouterID: "r"},
 		Metadata: Metadata{SearchOrder: "metadataService", RequestTimeout: seconds(30)},

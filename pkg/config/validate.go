@@ -124,6 +124,14 @@ func (l *loader) checkProvider() {
 	}
 }
 
+// checkNode checks that the region which others stand beside is known: a Node of an unknown
+// one could be in any.
+func (l *loader) checkNode() {
+	if len(l.config.Node.Region) > 0 && l.config.Global.Region == "" && !l.noClouds {
+		l.missing("[Node] region is", setting{"region"})
+	}
+}
+
 // checkMetadata warns of calls without an end.
 func (l *loader) checkMetadata() {
 	if l.config.Metadata.RequestTimeout.Duration == 0 {

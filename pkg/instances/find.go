@@ -16,6 +16,13 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
 )
 
+// located is a server and the region that it is in.
+type located struct {
+	*nova.Server
+
+	region *fleet
+}
+
 // find returns the node's server. cloudprovider.InstanceNotFound is proof that there
 // is none; any other error leaves it open.
 //
@@ -30,85 +37,106 @@ import (
 // cloud-controller-manager has yet to initialize it, so that nothing that the project
 // lacks proves anything about it (as in cloud-provider-openstack 1.36). Where provider
 // IDs have regions, one cluster may be in several: there, a node with a provider ID
-// that names none is ours only if its region label says so.
-func (i *Instances) find(ctx context.Context, node *v1.Node) (*nova.Server, error) {
-	labeled := node.Labels[v1.LabelTopologyRegion]
-	if i.regional && labeled != "" && labeled != labelValue(i.region) {
-		return nil, fmt.Errorf("node %s: its label %s is %q, and this cloud-controller-manager serves region %q",
-			node.Name, v1.LabelTopologyRegion, labeled, i.region)
-	}
+// that names none is in a region for certain only if its region label says so.
+func (i *Instances) find(ctx context.Context, node *v1.Node) (located, error) {
 	if node.Spec.ProviderID == "" {
-		return i.cache.get(ctx, "name/"+node.Name, func(ctx context.Context) (*nova.Server, error) {
-			return i.findByName(ctx, node)
+		regions, err := i.regionsOf(node, "")
+		if err != nil {
+			return located{}, err
+		}
+		return i.cache.get(ctx, "name/"+node.Name, func(ctx context.Context) (located, error) {
+			return i.findByName(ctx, node, regions)
 		})
 	}
-	region, id, err := providerid.Parse(node.Spec.ProviderID)
+	named, id, err := providerid.Parse(node.Spec.ProviderID)
 	if err != nil {
-		return nil, fmt.Errorf("node %s: %w", node.Name, err)
+		return located{}, fmt.Errorf("node %s: %w", node.Name, err)
 	}
-	if region != "" && region != i.region {
-		return nil, fmt.Errorf("node %s: provider ID %q is of region %q, and this cloud-controller-manager serves region %q",
-			node.Name, node.Spec.ProviderID, region, i.region)
-	}
-	server, err := i.cache.get(ctx, "id/"+id, func(ctx context.Context) (*nova.Server, error) {
-		return i.findByID(ctx, node, id)
-	})
-	if i.regional && region == "" && labeled == "" && errors.Is(err, cloudprovider.InstanceNotFound) {
-		return nil, fmt.Errorf("node %s: region %q has no server %s, but neither the node's provider ID nor a label %s says that it is of this region: "+
-			"it is left alone", node.Name, i.region, id, v1.LabelTopologyRegion)
-	}
-	return server, err
-}
-
-func (i *Instances) findByID(ctx context.Context, node *v1.Node, id string) (*nova.Server, error) {
-	server, err := i.servers.GetServer(ctx, id)
-	if errors.Is(err, nova.ErrServerNotFound) {
-		return nil, fmt.Errorf("node %s: %w: %w", node.Name, cloudprovider.InstanceNotFound, err)
-	}
+	regions, err := i.regionsOf(node, named)
 	if err != nil {
-		return nil, fmt.Errorf("node %s: %w", node.Name, err)
+		return located{}, err
 	}
-	if gone(server) {
-		return nil, fmt.Errorf("node %s: %w: server %s has status %s", node.Name, cloudprovider.InstanceNotFound, id, server.Status)
-	}
-	return server, nil
-}
-
-func (i *Instances) findByName(ctx context.Context, node *v1.Node) (*nova.Server, error) {
-	named, err := i.servers.ServersByName(ctx, node.Name)
-	if err != nil {
-		return nil, fmt.Errorf("node %s has no provider ID: %w", node.Name, err)
-	}
-	candidates := alive(named)
-	if len(candidates) == 1 {
-		return &candidates[0], nil
-	}
-	for n := range candidates {
-		if strings.EqualFold(candidates[n].ID, node.Status.NodeInfo.SystemUUID) {
-			return &candidates[n], nil
+	var doubts error
+	for _, r := range regions {
+		found, err := i.cache.get(ctx, "id/"+r.Name+"/"+id, func(ctx context.Context) (located, error) {
+			return i.findByID(ctx, node, r, id)
+		})
+		if err == nil || len(regions) == 1 && (named != "" || !i.regional || node.Labels[v1.LabelTopologyRegion] != "") {
+			return found, err
+		}
+		if !errors.Is(err, cloudprovider.InstanceNotFound) {
+			doubts = errors.Join(doubts, err)
 		}
 	}
+	if doubts != nil {
+		return located{}, doubts
+	}
+	return located{}, fmt.Errorf("node %s: region %s has no server %s, but neither the node's provider ID nor a label %s says that it is of this region: "+
+		"it is left alone", node.Name, i.served(), id, v1.LabelTopologyRegion)
+}
+
+func (i *Instances) findByID(ctx context.Context, node *v1.Node, r *fleet, id string) (located, error) {
+	server, err := r.get(ctx, id, i.notReady)
+	if errors.Is(err, nova.ErrServerNotFound) {
+		return located{}, fmt.Errorf("node %s: %w: %w", node.Name, cloudprovider.InstanceNotFound, err)
+	}
+	if err != nil {
+		return located{}, fmt.Errorf("node %s: %w", node.Name, err)
+	}
+	if gone(server) {
+		return located{}, fmt.Errorf("node %s: %w: server %s has status %s", node.Name, cloudprovider.InstanceNotFound, id, server.Status)
+	}
+	return located{server, r}, nil
+}
+
+// findByName looks in the regions one after the other. A server whose ID is the node's
+// system UUID is the node's: nothing else has to be asked then.
+func (i *Instances) findByName(ctx context.Context, node *v1.Node, regions []*fleet) (located, error) {
+	var candidates []located
+	var doubts error
+	for _, r := range regions {
+		named, err := r.Servers.ServersByName(ctx, node.Name)
+		if err != nil {
+			doubts = errors.Join(doubts, fmt.Errorf("node %s has no provider ID: %w", node.Name, err))
+			continue
+		}
+		servers := alive(named)
+		for n := range servers {
+			candidates = append(candidates, located{&servers[n], r})
+			if strings.EqualFold(servers[n].ID, node.Status.NodeInfo.SystemUUID) {
+				return located{&servers[n], r}, nil
+			}
+		}
+	}
+	if doubts != nil {
+		return located{}, doubts
+	}
+	if len(candidates) == 1 {
+		return candidates[0], nil
+	}
 	if len(candidates) > 1 {
-		return nil, fmt.Errorf("node %s has no provider ID and %d servers have its name (%s): give the kubelet --provider-id=%s",
+		return located{}, fmt.Errorf("node %s has no provider ID and %d servers have its name (%s): give the kubelet --provider-id=%s",
 			node.Name, len(candidates), ids(candidates), providerid.Of("ID"))
 	}
-	return i.findBySystemUUID(ctx, node)
+	return i.findBySystemUUID(ctx, node, regions)
 }
 
 // findBySystemUUID is the last resort: Nova uses the ID of a server as the
 // UUID of the machine's firmware, which the kubelet reports.
-func (i *Instances) findBySystemUUID(ctx context.Context, node *v1.Node) (*nova.Server, error) {
+func (i *Instances) findBySystemUUID(ctx context.Context, node *v1.Node, regions []*fleet) (located, error) {
 	if id := providerid.Server(node.Status.NodeInfo.SystemUUID); id != "" {
-		server, err := i.findByID(ctx, node, id)
-		if err == nil {
-			klog.FromContext(ctx).Info("No server has the node's name; taking the one with its system UUID", "node", klog.KObj(node), "server", server.ID, "serverName", server.Name)
-			return server, nil
-		}
-		if !errors.Is(err, cloudprovider.InstanceNotFound) {
-			return nil, err
+		for _, r := range regions {
+			found, err := i.findByID(ctx, node, r, id)
+			if err == nil {
+				klog.FromContext(ctx).Info("No server has the node's name; taking the one with its system UUID", "node", klog.KObj(node), "server", found.ID, "serverName", found.Name)
+				return found, nil
+			}
+			if !errors.Is(err, cloudprovider.InstanceNotFound) {
+				return located{}, err
+			}
 		}
 	}
-	return nil, fmt.Errorf("node %s has no provider ID, and no server of the project has its name or system UUID: it is left alone", node.Name)
+	return located{}, fmt.Errorf("node %s has no provider ID, and no server of the project has its name or system UUID: it is left alone", node.Name)
 }
 
 // uninitialized reports whether the node controller has yet to describe the node
@@ -131,10 +159,10 @@ func alive(servers []nova.Server) []nova.Server {
 	return left
 }
 
-func ids(servers []nova.Server) string {
+func ids(servers []located) string {
 	var all []string
-	for n := range servers {
-		all = append(all, servers[n].ID)
+	for _, server := range servers {
+		all = append(all, server.ID)
 	}
 	return strings.Join(all, ", ")
 }

@@ -8,13 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 	cloudproviderapi "k8s.io/cloud-provider/api"
 	nodehelpers "k8s.io/cloud-provider/node/helpers"
+	nodeutil "k8s.io/component-helpers/node/util"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -29,6 +33,8 @@ type Servers interface {
 	GetServer(ctx context.Context, id string) (*nova.Server, error)
 	// ServersByName returns the servers with exactly this name; it may miss some.
 	ServersByName(ctx context.Context, name string) ([]nova.Server, error)
+	// Servers returns the servers of the project; it may miss some.
+	Servers(ctx context.Context) ([]nova.Server, error)
 	// FlavorID returns the ID of a server's flavor.
 	FlavorID(ctx context.Context, serverID string) (string, error)
 }
@@ -55,12 +61,16 @@ type Options struct {
 	Servers Servers
 	// Subports of trunks, whose addresses a node has as well; nil: not looked for.
 	Subports Subports
-	// Region of the session: the region label, and the only one whose nodes are ours.
+	// Region of the session: the region label.
 	Region string
+	// Regions in which nodes are, too. Provider IDs of new nodes name the region then.
+	Regions []Region
 	// RegionalIDs puts the region into provider IDs (OS_CCM_REGIONAL): the cluster may
 	// have nodes in several regions, each with a cloud-controller-manager of its own.
 	RegionalIDs bool
 	Networking  config.Networking
+	// ShutdownStatuses of servers that are switched off; nil: those of ShutdownByDefault.
+	ShutdownStatuses []string
 	// CacheAge; zero means DefaultCacheAge.
 	CacheAge time.Duration
 	// Clock; nil means the real one.
@@ -70,14 +80,15 @@ type Options struct {
 // Instances implements cloudprovider.InstancesV2. All methods may be called at
 // the same time.
 type Instances struct {
-	servers   Servers
-	subports  Subports
-	region    string
+	// regions are those of nodes; the first is that of the session.
+	regions   []*fleet
 	regional  bool
 	addresses addressRules
-	cache     *cache[*nova.Server]
+	shutdown  []string
+	cache     *cache[located]
 	flavors   *cache[string]
 	trunks    *cache[map[string][]neutron.SubportAddress]
+	nodes     atomic.Pointer[corelisters.NodeLister]
 }
 
 var _ cloudprovider.InstancesV2 = (*Instances)(nil)
@@ -95,16 +106,53 @@ func New(options Options) (*Instances, error) {
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
 	}
-	return &Instances{
-		servers:   options.Servers,
-		subports:  options.Subports,
-		region:    options.Region,
-		regional:  options.RegionalIDs && options.Region != "",
+	i := &Instances{
+		regions:   []*fleet{newFleet(Region{options.Region, options.Servers, options.Subports}, options.Clock)},
 		addresses: rules,
-		cache:     newCache[*nova.Server](options.Clock, options.CacheAge),
+		shutdown:  options.ShutdownStatuses,
+		cache:     newCache[located](options.Clock, options.CacheAge),
 		flavors:   newCache[string](options.Clock, flavorAge),
 		trunks:    newCache[map[string][]neutron.SubportAddress](options.Clock, subportAge),
-	}, nil
+	}
+	for _, other := range options.Regions {
+		i.regions = append(i.regions, newFleet(other, options.Clock))
+	}
+	i.regional = (options.RegionalIDs || len(i.regions) > 1) && options.Region != ""
+	if i.shutdown == nil {
+		i.shutdown = ShutdownByDefault()
+	}
+	return i, nil
+}
+
+// ShutdownByDefault are the statuses of a server that Nova has switched off: SHUTOFF, and
+// shelved, for which it switches it off first. A suspended or paused server keeps its memory
+// and goes on where it was, pods and all.
+func ShutdownByDefault() []string {
+	return []string{nova.ServerShutoff, nova.ServerShelved, nova.ServerShelvedOffloaded}
+}
+
+// UseNodes has the nodes counted that a lister knows: before, all answers are about one node.
+func (i *Instances) UseNodes(nodes corelisters.NodeLister) { i.nodes.Store(&nodes) }
+
+// known returns all nodes, as far as they are known.
+func (i *Instances) known() []*v1.Node {
+	lister := i.nodes.Load()
+	if lister == nil {
+		return nil
+	}
+	nodes, _ := (*lister).List(labels.Everything()) // an informer's has no error
+	return nodes
+}
+
+// notReady returns the number of nodes that the node lifecycle controller asks about.
+func (i *Instances) notReady() int {
+	count := 0
+	for _, node := range i.known() {
+		if _, ready := nodeutil.GetNodeCondition(&node.Status, v1.NodeReady); ready == nil || ready.Status != v1.ConditionTrue {
+			count++
+		}
+	}
+	return count
 }
 
 // InstanceExists reports whether the node's server exists. k8s.io/cloud-provider
@@ -119,19 +167,13 @@ func (i *Instances) InstanceExists(ctx context.Context, node *v1.Node) (bool, er
 }
 
 // InstanceShutdown reports whether the node's server is switched off, so that its
-// volumes may be attached elsewhere: SHUTOFF, or shelved, for which Nova switches it
-// off first. A suspended or paused server keeps its memory and goes on where it was,
-// pods and all, so it is not shut down.
+// volumes may be attached elsewhere.
 func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
 	server, err := i.find(ctx, node)
 	if err != nil {
 		return false, err
 	}
-	switch server.Status {
-	case nova.ServerShutoff, nova.ServerShelved, nova.ServerShelvedOffloaded:
-		return true, nil
-	}
-	return false, nil
+	return slices.Contains(i.shutdown, server.Status), nil
 }
 
 // InstanceMetadata describes the node's server. It never returns nil without
@@ -144,11 +186,12 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 	if server.Status == nova.ServerUnknown {
 		return nil, fmt.Errorf("node %s: nothing is known of server %s while its Nova cell is down", node.Name, server.ID)
 	}
-	if server, err = i.withSubports(ctx, server); err != nil {
+	complete, err := i.withSubports(ctx, server)
+	if err != nil {
 		return nil, fmt.Errorf("node %s: %w", node.Name, err)
 	}
-	addresses := i.addresses.of(server, described(node))
-	if err := checkAddresses(node, server, addresses); err != nil {
+	addresses := i.addresses.of(complete, described(node))
+	if err := checkAddresses(node, complete, addresses); err != nil {
 		return nil, err
 	}
 	instanceType, err := i.instanceType(ctx, server)
@@ -156,11 +199,11 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 		return nil, fmt.Errorf("node %s: %w", node.Name, err)
 	}
 	return &cloudprovider.InstanceMetadata{
-		ProviderID:    i.providerID(server.ID),
+		ProviderID:    i.providerID(server),
 		InstanceType:  instanceType,
 		NodeAddresses: addresses,
 		Zone:          labelValue(server.Zone),
-		Region:        labelValue(i.region),
+		Region:        labelValue(server.region.Name),
 	}, nil
 }
 
@@ -174,38 +217,39 @@ func described(node *v1.Node) []v1.NodeAddress {
 }
 
 // providerID returns the provider ID of a node on the server.
-func (i *Instances) providerID(serverID string) string {
+func (i *Instances) providerID(server located) string {
 	if i.regional {
-		return providerid.OfRegion(i.region, serverID)
+		return providerid.OfRegion(server.region.Name, server.ID)
 	}
-	return providerid.Of(serverID)
+	return providerid.Of(server.ID)
 }
 
 // instanceType returns the flavor's name, or its ID where the name is no label value, as
 // cloud-provider-openstack has it.
-func (i *Instances) instanceType(ctx context.Context, server *nova.Server) (string, error) {
+func (i *Instances) instanceType(ctx context.Context, server located) (string, error) {
 	if len(validation.IsValidLabelValue(server.FlavorName)) == 0 {
 		return server.FlavorName, nil
 	}
 	if server.FlavorID != "" {
 		return labelValue(server.FlavorID), nil
 	}
-	id, err := i.flavors.get(ctx, server.FlavorName, func(ctx context.Context) (string, error) {
-		return i.servers.FlavorID(ctx, server.ID)
+	id, err := i.flavors.get(ctx, server.region.Name+"/"+server.FlavorName, func(ctx context.Context) (string, error) {
+		return server.region.Servers.FlavorID(ctx, server.ID)
 	})
 	return labelValue(id), err
 }
 
 // withSubports returns the server with the addresses of its trunk subports after its own.
-func (i *Instances) withSubports(ctx context.Context, server *nova.Server) (*nova.Server, error) {
-	if i.subports == nil {
-		return server, nil
+func (i *Instances) withSubports(ctx context.Context, server located) (*nova.Server, error) {
+	subports := server.region.Subports
+	if subports == nil {
+		return server.Server, nil
 	}
-	all, err := i.trunks.get(ctx, "", i.subports.SubportAddresses)
+	all, err := i.trunks.get(ctx, server.region.Name, subports.SubportAddresses)
 	if err != nil || len(all[server.ID]) == 0 {
-		return server, err
+		return server.Server, err
 	}
-	complete := *server
+	complete := *server.Server
 	complete.Addresses = slices.Clone(server.Addresses)
 	for _, subport := range all[server.ID] {
 		complete.Addresses = append(complete.Addresses, nova.ServerAddress{Network: subport.Network, Address: subport.Address})

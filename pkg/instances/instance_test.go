@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,7 +35,9 @@ type servers struct {
 	getErr   error
 	nameErr  error
 	flavors  map[string]string // IDs by server, asked for by FlavorID
+	listErr  error
 	requests int
+	lists    int
 	gate     chan struct{} // when set, GetServer waits for it
 }
 
@@ -74,6 +77,17 @@ func (s *servers) ServersByName(_ context.Context, name string) ([]nova.Server, 
 		}
 	}
 	return found, s.nameErr
+}
+
+func (s *servers) Servers(context.Context) ([]nova.Server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	s.lists++
+	if s.listErr != nil {
+		return nil, s.listErr
+	}
+	return slices.DeleteFunc(slices.Clone(s.all), func(server nova.Server) bool { return s.hidden[server.ID] }), nil
 }
 
 func (s *servers) FlavorID(_ context.Context, serverID string) (string, error) {
@@ -280,6 +294,22 @@ func TestInstanceShutdown_ReportsOnlyServersThatAreOff(t *testing.T) {
 		instances, _ := newInstances(t, &servers{all: []nova.Server{withStatus(active(serverA, "node-1"), status)}})
 		got, err := instances.InstanceShutdown(t.Context(), nodeOn("openstack:///"+serverA))
 		if err != nil || got != shutdown {
+			t.Errorf("status %s: %v, %v; want %v", status, got, err, shutdown)
+		}
+	}
+}
+
+//proves:106
+func TestInstanceShutdown_FollowsStatusesOfCloudConf(t *testing.T) {
+	t.Parallel()
+	for status, shutdown := range map[string]bool{"SHUTOFF": true, "SUSPENDED": true, "SHELVED": false, "ACTIVE": false} {
+		instances, err := New(Options{
+			Servers: &servers{all: []nova.Server{withStatus(active(serverA, "node-1"), status)}}, ShutdownStatuses: []string{"SHUTOFF", "SUSPENDED"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := instances.InstanceShutdown(t.Context(), nodeOn("openstack:///"+serverA)); err != nil || got != shutdown {
 			t.Errorf("status %s: %v, %v; want %v", status, got, err, shutdown)
 		}
 	}

@@ -107,9 +107,9 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 109, What: "a Node of another region is asked of this one",
-			File:  "pkg/instances/find.go",
-			Old:   `if region != "" && region != i.region {`,
-			New:   `if false {`,
+			File:  "pkg/instances/fleet.go",
+			Old:   `(named == "" || named == r.Name)`,
+			New:   `true`,
 			Tests: []string{"TestInstanceExists_ReportsNodeGoneOnlyOnProof"},
 		},
 		{
@@ -199,8 +199,8 @@ func clusterBreaks() []Break {
 		{
 			Row: 106, What: "a server that is shelved and on no host is not shut down",
 			File:  "pkg/instances/instance.go",
-			Old:   `, nova.ServerShelvedOffloaded:`,
-			New:   `:`,
+			Old:   `, nova.ServerShelvedOffloaded}`,
+			New:   `}`,
 			Tests: []string{"TestInstanceShutdown_ReportsOnlyServersThatAreOff"},
 		},
 		{
@@ -214,7 +214,7 @@ func clusterBreaks() []Break {
 		{
 			Row: 107, What: "trunks are not looked at",
 			File:  "pkg/instances/instance.go",
-			Old:   `if i.subports == nil {`,
+			Old:   `if subports == nil {`,
 			New:   `if true {`,
 			Tests: []string{"TestTrunks_AddSubportAddressesToNode"},
 		},
@@ -233,7 +233,7 @@ func clusterBreaks() []Break {
 		{
 			Row: 107, What: "nobody looks at trunks",
 			File:  "pkg/instances/instance.go",
-			Old:   `if i.subports == nil {`,
+			Old:   `if subports == nil {`,
 			New:   `if true {`,
 			Tests: []string{"TestTrunks_AddSubportAddressesToNode"},
 		},

@@ -1,0 +1,152 @@
+package instances
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
+)
+
+// Region is a region that has servers of nodes.
+type Region struct {
+	Name    string
+	Servers Servers
+	// Subports of trunks, whose addresses a node has as well; nil: not looked for.
+	Subports Subports
+}
+
+const (
+	// roundAge is how long a round can last, and its list be believed.
+	roundAge = 30 * time.Second
+	// fewNodes that are not ready are asked about one by one, and more of them as long as
+	// the region has serversPerGet times as many servers: a list of so many costs Nova about
+	// as much as a request for one.
+	fewNodes, serversPerGet = 10, 50
+)
+
+// fleet reads the servers of a Region. The node lifecycle controller asks about each node
+// that is not ready in turn, again and again. Such a round costs a list of all servers where
+// there are many of these nodes. The list only shows what is there: a server that it lacks
+// is asked for on its own, because only Nova's 404 for its ID is proof.
+type fleet struct {
+	Region
+	clock    clock.PassiveClock
+	listings *cache[listing]
+
+	mu sync.Mutex
+	// round is the number of the round, begun when it began, and asked are the servers that
+	// it has asked for.
+	round int
+	begun time.Time
+	asked map[string]bool
+	many  bool
+	// size is the number of servers in the last list.
+	size int
+}
+
+// listing are the servers of a region by ID, or why they could not be listed, which holds for
+// the round: each further attempt of it would only take as long.
+type listing struct {
+	servers map[string]*nova.Server
+	err     error
+}
+
+func newFleet(from Region, clock clock.PassiveClock) *fleet {
+	return &fleet{Region: from, clock: clock, listings: newCache[listing](clock, roundAge)}
+}
+
+// get returns a server, from the list of the round if there is one. notReady counts the nodes
+// that are not ready.
+func (r *fleet) get(ctx context.Context, id string, notReady func() int) (*nova.Server, error) {
+	if r.begin(id, notReady) {
+		servers, err := r.list(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if server := servers[id]; server != nil && server.Status != nova.ServerUnknown && !gone(server) {
+			return server, nil
+		}
+	}
+	return r.Servers.GetServer(ctx, id)
+}
+
+// begin reports whether the round has so many nodes to ask about that a list is worthwhile.
+// Who asks for a server again begins another round.
+func (r *fleet) begin(id string, notReady func() int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.clock.Now()
+	if r.asked == nil || r.asked[id] || !now.Before(r.begun.Add(roundAge)) {
+		nodes := notReady()
+		r.round, r.begun, r.asked = r.round+1, now, map[string]bool{}
+		r.many = nodes > fewNodes && nodes*serversPerGet > r.size
+	}
+	r.asked[id] = true
+	return r.many
+}
+
+// list returns the servers of the region by ID, as the round has them.
+func (r *fleet) list(ctx context.Context) (map[string]*nova.Server, error) {
+	r.mu.Lock()
+	round := r.round
+	r.mu.Unlock()
+	found, err := r.listings.get(ctx, strconv.Itoa(round), func(ctx context.Context) (listing, error) {
+		servers, err := r.Servers.Servers(ctx)
+		if ctx.Err() != nil { // whoever asked has left, which says nothing about Nova
+			return listing{}, ctx.Err()
+		}
+		if err != nil {
+			return listing{err: err}, nil //nolint:nilerr // the failure is what is kept
+		}
+		byID := make(map[string]*nova.Server, len(servers))
+		for n := range servers {
+			byID[servers[n].ID] = &servers[n]
+		}
+		r.mu.Lock()
+		r.size = len(servers)
+		r.mu.Unlock()
+		return listing{servers: byID}, nil
+	})
+	return found.servers, errors.Join(err, found.err)
+}
+
+// regionsOf returns the regions that a node may be in, given the one that its provider ID
+// names, which may be "". Its label counts where the cluster may be in several regions, and
+// none without either is left out. The error is for a node of a region that is none of ours.
+func (i *Instances) regionsOf(node *v1.Node, named string) ([]*fleet, error) {
+	labeled := node.Labels[v1.LabelTopologyRegion]
+	if !i.regional {
+		labeled = ""
+	}
+	var found []*fleet
+	for _, r := range i.regions {
+		if (named == "" || named == r.Name) && (labeled == "" || labeled == labelValue(r.Name)) {
+			found = append(found, r)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	says := fmt.Sprintf("its label %s is %q", v1.LabelTopologyRegion, labeled)
+	if named != "" && (labeled == "" || labeled == labelValue(named)) {
+		says = fmt.Sprintf("provider ID %q is of region %q", node.Spec.ProviderID, named)
+	}
+	return nil, fmt.Errorf("node %s: %s, and this cloud-controller-manager serves region %s", node.Name, says, i.served())
+}
+
+// served names the regions for an error.
+func (i *Instances) served() string {
+	var names []string
+	for _, r := range i.regions {
+		names = append(names, strconv.Quote(r.Name))
+	}
+	return strings.Join(names, ", ")
+}
