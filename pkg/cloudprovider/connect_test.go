@@ -24,6 +24,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
 // connection is one to a simulated cloud, as the program makes it.
@@ -268,6 +269,50 @@ func TestConnect_PutsTheRegionIntoProviderIDsWhenAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	givesProviderID(t, p, cloud, "openstack://RegionOne/")
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Everything but servers, and the ports of their trunks, stays in the region of cloud.conf.
+//
+//proves:108
+func TestConnect_ServesNodesOfOtherRegions(t *testing.T) {
+	t.Parallel()
+	cloud, conf := simulated.Cloud(t, simulator.Options{OtherRegion: "RegionTwo"})
+	conf.Node.Region = []string{"RegionTwo", "RegionOne", "RegionTwo"}
+	server, err := cloud.Elsewhere.AddServer(nova.ServerSpec{Name: "node-2", ProjectID: cloud.Account.ProjectID, AccessIPv4: "192.0.2.7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Connect(t.Context(), Connection{
+		Config: conf, Client: fake.NewClientset(kubeSystem()), Recorder: record.NewFakeRecorder(100), Clock: clock.RealClock{},
+		Stop: func(err error) { t.Errorf("stopped: %v", err) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Initialize(nil, t.Context().Done())
+	givesProviderID(t, p, cloud, "openstack://RegionOne/")
+	instances, _ := p.InstancesV2()
+	joining := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-2"}}
+	metadata, err := instances.InstanceMetadata(t.Context(), joining)
+	if err != nil || metadata.ProviderID != "openstack://RegionTwo/"+server.ID || metadata.Region != "RegionTwo" || metadata.NodeAddresses[0].Address != "192.0.2.7" {
+		t.Fatalf("metadata %+v, %v", metadata, err)
+	}
+	joined := joining.DeepCopy()
+	joined.Spec.ProviderID = metadata.ProviderID
+	if exists, err := instances.InstanceExists(t.Context(), joined); !exists || err != nil {
+		t.Errorf("it exists: %v, %v", exists, err)
+	}
+	if _, _, err := balancer(t, p).GetLoadBalancer(t.Context(), "", publishedService("web")); err != nil {
+		t.Error(err)
+	}
+	for _, request := range cloud.RequestLog.Requests() {
+		if path, there := strings.CutPrefix(request.Path, "/elsewhere/"); there && !strings.HasPrefix(path, "compute/v2.1/servers") && !strings.HasPrefix(path, "network/v2.0/trunks") {
+			t.Errorf("asked elsewhere: %s %s", request.Method, request.Path)
+		}
+	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/internal/fastclock"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -56,8 +57,10 @@ type Options struct {
 	// are times of the cloud, see Speed.
 	VIPPortDelay, ProjectLockTimeout time.Duration
 
-	// Region is the only region, "RegionOne" when empty.
+	// Region is that of all services, "RegionOne" when empty.
 	Region string
+	// OtherRegion has a Nova and a Neutron of its own, Elsewhere; empty: there is none.
+	OtherRegion string
 	// Project and User are the names of the first account, both "k8s" when
 	// empty.
 	Project, User string
@@ -138,4 +141,27 @@ func (o Options) withDefaults() Options {
 	o.signInClock = o.Clock
 	o.Clock = fastclock.New(o.Clock, o.Speed)
 	return o
+}
+
+// regions are those of the catalog.
+func (o Options) regions() []string {
+	if o.OtherRegion == "" {
+		return []string{o.Region}
+	}
+	return []string{o.Region, o.OtherRegion}
+}
+
+// catalog has all services in Region, and those of OtherRegion.
+func (o Options) catalog() []keystone.Service {
+	services := keystone.DefaultServices()
+	for n := range services {
+		services[n].Regions = []string{o.Region}
+	}
+	if o.OtherRegion == "" {
+		return services
+	}
+	elsewhere := []string{o.OtherRegion}
+	return append(services,
+		keystone.Service{Type: "compute", Name: "nova", Path: "/elsewhere/compute/v2.1", Regions: elsewhere},
+		keystone.Service{Type: "network", Name: "neutron", Path: "/elsewhere/network", Regions: elsewhere})
 }

@@ -25,9 +25,11 @@ import (
 // Cloud is a running simulator. The services are there to be set up, changed
 // behind the clients' backs, and looked at.
 type Cloud struct {
-	Keystone   *keystone.Keystone
-	Neutron    *neutron.Neutron
-	Nova       *nova.Nova
+	Keystone *keystone.Keystone
+	Neutron  *neutron.Neutron
+	Nova     *nova.Nova
+	// Elsewhere is the Nova of OtherRegion, nil if there is none.
+	Elsewhere  *nova.Nova
 	Octavia    *octavia.Octavia
 	Barbican   *barbican.Barbican
 	RequestLog *requestlog.Log
@@ -88,7 +90,7 @@ func Start(options Options) (*Cloud, error) {
 func (c *Cloud) addServices() {
 	o := c.options
 	c.Keystone = keystone.New(keystone.Options{
-		Clock: o.signInClock, TokenLifetime: o.TokenLifetime, BaseURL: c.URL(), Regions: []string{o.Region},
+		Clock: o.signInClock, TokenLifetime: o.TokenLifetime, BaseURL: c.URL(), Regions: o.regions(), Services: o.catalog(),
 	})
 	network := neutron.Options{Clock: o.Clock, ExternalSubnetsVisible: o.Topology.ExternalSubnetVisible}
 	if o.Neutron != nil {
@@ -165,13 +167,24 @@ func (c *Cloud) mount() {
 		"/compute": c.Nova, "/network": c.settled(c.Neutron), "/load-balancer": c.Octavia,
 		"/key-manager": c.Barbican, "/image": c.Nova.Images(),
 	} {
-		protected := http.StripPrefix(prefix, c.Keystone.Authenticate(service, isPublic))
-		api.Handle(prefix, protected)
-		api.Handle(prefix+"/", protected)
+		c.protect(api, prefix, service)
+	}
+	if c.options.OtherRegion != "" {
+		network := neutron.New(neutron.Options{Clock: c.options.Clock})
+		c.Elsewhere = nova.New(nova.Options{Clock: c.options.Clock, Flavors: c.options.Flavors}, network)
+		c.protect(api, "/elsewhere/compute", c.Elsewhere)
+		c.protect(api, "/elsewhere/network", network)
 	}
 	c.api = api
 	c.mux = http.NewServeMux()
 	c.mux.Handle("/", c.RequestLog.Record(c.Faults.Inject(api)))
+}
+
+// protect puts a service below its prefix, for those with a token.
+func (c *Cloud) protect(api *http.ServeMux, prefix string, service http.Handler) {
+	protected := http.StripPrefix(prefix, c.Keystone.Authenticate(service, isPublic))
+	api.Handle(prefix, protected)
+	api.Handle(prefix+"/", protected)
 }
 
 // settled lets Octavia finish what is due before the network is looked at, so
