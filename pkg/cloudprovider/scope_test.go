@@ -2,20 +2,28 @@ package cloudprovider
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/component-base/metrics"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/tests/metricstest"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
 // moved is a cluster of the first project whose credentials are suddenly another's.
@@ -90,6 +98,59 @@ func TestProvider_ChangesNothingWithCredentialsOfAnotherProject(t *testing.T) {
 	}
 	if _, err := lb.EnsureLoadBalancer(t.Context(), "", svc, nil); err != nil {
 		t.Errorf("once it is confirmed: %v", err)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The role of cloud-provider-openstack permits no record of the project, so that nothing but
+// the Nodes that are missing tells of the wrong one.
+//
+//proves:109
+func TestProvider_KeepsNodesThatAreInAnotherProject(t *testing.T) {
+	t.Parallel()
+	cloud, c := connection(t, func(conf *config.Config) { conf.LoadBalancer.Enabled = false })
+	other := cloud.AddAccount("other", "other")
+	var objects []runtime.Object
+	var first *v1.Node
+	for n := range 3 {
+		name := fmt.Sprintf("node-%d", n)
+		server, err := cloud.Nova.AddServer(nova.ServerSpec{Name: name, ProjectID: other.ProjectID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first = node(name, "192.0.2.1")
+		first.Spec.ProviderID = "openstack:///" + server.ID
+		objects = append(objects, first)
+	}
+	client, events, registry := fake.NewClientset(objects...), record.NewFakeRecorder(100), metrics.NewKubeRegistry()
+	client.PrependReactor("get", "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(v1.Resource("configmaps"), cloudscope.RecordName, nil)
+	})
+	c.Client, c.Recorder, c.Metrics = client, events, NewMetrics(c.Clock)
+	if err := c.Metrics.Register(registry.Register); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Connect(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Initialize(nil, t.Context().Done())
+	factory := informers.NewSharedInformerFactory(client, 0)
+	p.SetInformers(factory)
+	factory.Start(t.Context().Done())
+	factory.WaitForCacheSync(t.Context().Done())
+	instances, _ := p.InstancesV2()
+	if exists, err := instances.InstanceExists(t.Context(), first); err == nil {
+		t.Errorf("it exists: %v, without an error", exists)
+	}
+	if held := metricstest.Value(t, registry, "cloudprovider_openstack_held_nodes", nil); held != 1 || len(events.Events) != 1 {
+		t.Errorf("the metric says %v, and there are %d events", held, len(events.Events))
+	}
+	first.Annotations = map[string]string{"node.openstack.org/allow-deletion": "true"}
+	if exists, err := instances.InstanceExists(t.Context(), first); exists || err != nil {
+		t.Errorf("with the annotation: %v, %v", exists, err)
 	}
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Error(err)

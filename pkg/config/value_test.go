@@ -80,6 +80,18 @@ func TestLoad_RefusesBadValues(t *testing.T) {
 			"[Networking]\naddress-sort-order=10.0.0.0/8, 10.0.0.1\n",
 			`cloud.conf [Networking] address-sort-order "10.0.0.0/8, 10.0.0.1": "10.0.0.1" is not a CIDR block: allowed is CIDR blocks separated by commas or spaces`,
 		},
+		"share of Nodes": {
+			"[Node]\nmax-gone-percent=101\n",
+			`cloud.conf [Node] max-gone-percent "101": allowed is a whole number from 0 to 100`,
+		},
+		"status of a server": {
+			"[Node]\nshutdown-status=SHUTOFF, ACTIVE\n",
+			`cloud.conf [Node] shutdown-status "SHUTOFF, ACTIVE": "ACTIVE" is no such status: allowed is statuses separated by commas, of SHUTOFF, SHELVED, SHELVED_OFFLOADED, SUSPENDED, PAUSED, RESCUE, ERROR`,
+		},
+		"regions beside none": {
+			"[Node]\nregion=RegionTwo\n",
+			`cloud.conf [Global]: [Node] region is incomplete: missing region`,
+		},
 		"endpoint type": {
 			"[Global]\nos-endpoint-type=outer\n",
 			`cloud.conf [Global] os-endpoint-type "outer": allowed is public, internal, admin, publicURL, internalURL, adminURL`,

@@ -110,7 +110,7 @@ func Rows() []Row {
 		{N: 103, Feature: "InstancesV2"},
 		{N: 104, Feature: "Nodes matched by system UUID"},
 		{N: 105, Feature: "Grace period before a Node is deleted"},
-		{N: 106, Feature: "Shutdown states beyond SHUTOFF", Partly: "shelved servers count as shut down; suspended and paused ones do not, because their pods resume where they were"},
+		{N: 106, Feature: "Shutdown states beyond SHUTOFF"},
 		{N: 107, Feature: "Multiple interfaces, trunks, sorted addresses"},
 		{N: 108, Feature: "Multiple regions"},
 		{N: 109, Feature: "Nodes outside OpenStack are left alone"},

@@ -191,6 +191,26 @@ func TestGetServer_AllowsDeletedFlavor(t *testing.T) {
 	}
 }
 
+func TestServers_ListsPageAfterPage(t *testing.T) {
+	t.Parallel()
+	var cloud compute
+	nova := cloud.start(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("marker") == "" {
+			answering(http.StatusOK, `{"servers": [{"id": "1", "status": "SHUTOFF"}], "servers_links": [{"rel": "next"}]}`)(w, r)
+			return
+		}
+		answering(http.StatusOK, `{"servers": [{"id": "2"}]}`)(w, r)
+	})
+	servers, err := nova.Servers(t.Context())
+	if err != nil || len(servers) != 2 || servers[0].Status != ServerShutoff {
+		t.Errorf("got %+v, %v", servers, err)
+	}
+	want := []string{"2.69 /servers/detail?limit=1000", "2.69 /servers/detail?limit=1000&marker=1"}
+	if diff := cmp.Diff(want, cloud.requests()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
 func TestServersByName_MatchesWholeNameOnly(t *testing.T) {
 	t.Parallel()
 	var cloud compute
