@@ -311,7 +311,7 @@ type Node struct {
 	// Time for which Nova must have known no server of a Node that is not Ready before the Node is deleted. It starts anew with the process.
 	DeletionGracePeriod Duration `gcfg:"deletion-grace-period" default:"0s" change:"restart"`
 	// No Node is deleted while at least two, and more than this percentage of the Nodes of a region, have no server there: then credentials or region are likelier to be wrong than all these servers to be gone. 100 deletes them nevertheless.
-	MaxGonePercent uint `gcfg:"max-gone-percent" default:"50" max:"100" change:"restart"`
+	MaxGonePercent int `gcfg:"max-gone-percent" default:"50" max:"100" change:"restart"`
 	// Statuses of a server with which its Node is shut down, and gets the taint `node.cloudprovider.kubernetes.io/shutdown`. By default those in which Nova has switched it off; the pods of a suspended or paused server go on where they were when it is resumed.
 	ShutdownStatus string `gcfg:"shutdown-status" default:"SHUTOFF,SHELVED,SHELVED_OFFLOADED" form:"server-statuses" change:"restart"`
 	// Region in which there are servers of Nodes, too, beside that of [Global]. May be given several times.

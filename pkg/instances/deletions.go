@@ -66,7 +66,11 @@ func NewDeletions(options DeletionOptions) *Deletions {
 
 // Allow returns nil if a Node whose server is gone is to be deleted, else why it stays.
 func (d *Deletions) Allow(ctx context.Context, node *v1.Node) error {
-	if d == nil || node.Annotations[AllowDeletion] == "true" {
+	if d == nil {
+		return nil
+	}
+	if node.Annotations[AllowDeletion] == "true" {
+		d.Seen(node) // nothing holds it any more
 		return nil
 	}
 	now := d.options.Clock.Now()
@@ -74,7 +78,7 @@ func (d *Deletions) Allow(ctx context.Context, node *v1.Node) error {
 		return fmt.Errorf("node %s: its server is gone; it is deleted in %s if that stays so ([Node] deletion-grace-period)",
 			node.Name, left.Round(time.Second))
 	}
-	share := int(d.options.Node.MaxGonePercent)
+	share := d.options.Node.MaxGonePercent
 	if share >= 100 {
 		return nil
 	}
@@ -100,7 +104,7 @@ func (d *Deletions) Allow(ctx context.Context, node *v1.Node) error {
 	return d.refuse(node, entry, fmt.Sprintf("region %q has no servers of %d of its %d Nodes, more than %d percent ([Node] max-gone-percent)", region, gone, all, share))
 }
 
-// Seen forgets that the server of a Node was gone.
+// Seen forgets what was known of the server of a Node, which is there.
 func (d *Deletions) Seen(node *v1.Node) {
 	if d == nil {
 		return

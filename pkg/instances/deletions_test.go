@@ -102,7 +102,7 @@ func TestDeletions_KeepAllNodesWhileTooManyWouldGo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := guard(t, test.nodes, config.Node{MaxGonePercent: uint(test.percent)})
+			g := guard(t, test.nodes, config.Node{MaxGonePercent: test.percent})
 			g.lose(0, test.gone)
 			if got := g.round(); got != test.deleted {
 				t.Errorf("%d were deleted, want %d", got, test.deleted)
@@ -164,12 +164,19 @@ func TestDeletions_CountThoseThatWentShortlyBefore(t *testing.T) {
 //proves:109
 func TestDeletions_LetNodesGoThatOperatorAllows(t *testing.T) {
 	t.Parallel()
-	g := guard(t, 4, config.Node{MaxGonePercent: 50, DeletionGracePeriod: config.Duration{Duration: time.Hour}})
+	g := guard(t, 4, config.Node{MaxGonePercent: 50})
 	g.lose(0, 4)
+	if got := g.round(); got != 0 || g.held != 4 {
+		t.Errorf("%d were deleted, and %d are held", got, g.held)
+	}
+	g.deletions.options.Node.DeletionGracePeriod = config.Duration{Duration: time.Hour}
 	g.nodes[1].Annotations = map[string]string{AllowDeletion: "true"}
 	g.nodes[2].Annotations = map[string]string{AllowDeletion: "false"}
 	if got := g.round(); got != 1 {
 		t.Errorf("%d were deleted, want the one that may", got)
+	}
+	if g.held != 3 {
+		t.Errorf("%d are held after it went", g.held)
 	}
 	if _, there, _ := g.known.Get(g.nodes[1]); there {
 		t.Error("it is not the one that may")

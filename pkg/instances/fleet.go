@@ -38,16 +38,15 @@ const (
 // is asked for on its own, because only Nova's 404 for its ID is proof.
 type fleet struct {
 	Region
-	clock    clock.PassiveClock
-	listings *cache[listing]
+	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// round is the number of the round, begun when it began, and asked are the servers that
-	// it has asked for.
-	round int
-	begun time.Time
-	asked map[string]bool
-	many  bool
+	// begun is when the round began, asked are the servers that it has asked for, and listed
+	// has its list.
+	begun  time.Time
+	asked  map[string]bool
+	listed *cache[listing]
+	many   bool
 	// size is the number of servers in the last list.
 	size int
 }
@@ -60,7 +59,7 @@ type listing struct {
 }
 
 func newFleet(from Region, clock clock.PassiveClock) *fleet {
-	return &fleet{Region: from, clock: clock, listings: newCache[listing](clock, roundAge)}
+	return &fleet{Region: from, clock: clock, listed: newCache[listing](clock, roundAge)}
 }
 
 // get returns a server, from the list of the round if there is one. notReady counts the nodes
@@ -86,7 +85,7 @@ func (r *fleet) begin(id string, notReady func() int) bool {
 	now := r.clock.Now()
 	if r.asked == nil || r.asked[id] || !now.Before(r.begun.Add(roundAge)) {
 		nodes := notReady()
-		r.round, r.begun, r.asked = r.round+1, now, map[string]bool{}
+		r.begun, r.asked, r.listed = now, map[string]bool{}, newCache[listing](r.clock, roundAge)
 		r.many = nodes > fewNodes && nodes*serversPerGet > r.size
 	}
 	r.asked[id] = true
@@ -96,9 +95,9 @@ func (r *fleet) begin(id string, notReady func() int) bool {
 // list returns the servers of the region by ID, as the round has them.
 func (r *fleet) list(ctx context.Context) (map[string]*nova.Server, error) {
 	r.mu.Lock()
-	round := r.round
+	listed := r.listed
 	r.mu.Unlock()
-	found, err := r.listings.get(ctx, strconv.Itoa(round), func(ctx context.Context) (listing, error) {
+	found, err := listed.get(ctx, "", func(ctx context.Context) (listing, error) {
 		servers, err := r.Servers.Servers(ctx)
 		if ctx.Err() != nil { // whoever asked has left, which says nothing about Nova
 			return listing{}, ctx.Err()
