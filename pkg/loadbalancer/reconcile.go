@@ -13,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -59,6 +60,7 @@ func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Re
 		if attempt > maxAttempts {
 			return nil, notConverged(round, todo)
 		}
+		round.Broken = nil
 		downgraded, err := r.apply(ctx, g, &round, todo, req)
 		if err != nil {
 			return nil, err
@@ -157,6 +159,7 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 		round.Forget()
 		round.Interfered = true
 	case errors.As(err, &broken):
+		round.Broken = broken
 		klog.FromContext(ctx).Info("Repairing parts of the load balancer", "cause", broken.Error())
 	case r.engine().Downgrade(ctx, g.Inputs(), observed, err):
 		round.Forget()
@@ -167,8 +170,11 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 	return false, nil
 }
 
-// notConverged names the first step that is still to be done.
+// notConverged names the parts that stay broken, else the first step that is still to be done.
 func notConverged(round goal.Round, todo plan.Plan) error {
+	if broken := round.Broken; broken != nil && !model.AnyPending(broken.Children) {
+		return broken
+	}
 	var next fmt.Stringer
 	if len(todo.Steps) > 0 {
 		next = todo.Steps[0]

@@ -146,14 +146,15 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 			Applier:   &apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers},
 			Snapshots: snapshot.New(octavia, neutron, options.Clock), Projects: observe.NewProjects(octavia, neutron, options.Clock), Locks: &r.locks,
 		},
-		Lookup:  reader,
-		Groups:  securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups()),
-		Drivers: drivers,
-		Sharing: sharing.Policy{Config: conf, Namespace: options.Namespace},
-		Members: &members.Selector{},
-		Store:   r.store,
-		Records: options.Records,
-		Events:  events.New(options.Recorder, r.store),
+		Lookup:    reader,
+		Groups:    securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups()),
+		Drivers:   drivers,
+		Failovers: goal.NewFailovers(options.Clock),
+		Sharing:   sharing.Policy{Config: conf, Namespace: options.Namespace},
+		Members:   &members.Selector{},
+		Store:     r.store,
+		Records:   options.Records,
+		Events:    events.New(options.Recorder, r.store),
 	}
 }
 

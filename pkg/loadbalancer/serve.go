@@ -21,7 +21,11 @@ import (
 // to publish comes with that error too.
 func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (*v1.LoadBalancerStatus, error) {
 	if req.Operation == dispatch.Delete {
-		return nil, refusal.Retry(r.delete(ctx, req), r.expired(ctx))
+		err := r.delete(ctx, req)
+		if err != nil { // else nothing is known of it any more
+			err = r.tell(ctx, req.Service, err)
+		}
+		return nil, refusal.Retry(err, r.expired(ctx))
 	}
 	svc, reports := req.Service, req.Operation == dispatch.Ensure
 	entry := r.store.Get(svc.UID)
@@ -29,6 +33,7 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (*v1.LoadB
 	if err == nil {
 		r.store.Accept(svc)
 	}
+	err = r.tell(ctx, svc, err)
 	reason := refusal.Reason(err)
 	if reason == "" {
 		return status, refusal.Retry(err, r.expired(ctx))

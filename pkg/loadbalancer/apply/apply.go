@@ -31,6 +31,7 @@ type Octavia interface {
 	CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octavia.LoadBalancer, error)
 	UpdateLoadBalancer(ctx context.Context, id string, opts loadbalancers.UpdateOptsBuilder) error
 	DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error
+	FailOver(ctx context.Context, id string) error
 	CreateListener(ctx context.Context, opts listeners.CreateOpts) (*listeners.Listener, error)
 	UpdateListener(ctx context.Context, id string, opts listeners.UpdateOptsBuilder) (*listeners.Listener, error)
 	DeleteListener(ctx context.Context, id string) error

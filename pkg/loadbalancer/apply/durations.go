@@ -15,12 +15,14 @@ const (
 	creating operation = "create"
 	updating operation = "update"
 	deleting operation = "delete"
+	// failingOver ends with new virtual machines, as creating does.
+	failingOver operation = "failover"
 )
 
 // latest is the longest time until the first look, however long things took lately:
 // they may be quicker again.
 func (o operation) latest() time.Duration {
-	if o == creating {
+	if o == creating || o == failingOver {
 		return 45 * time.Second
 	}
 	return 10 * time.Second
@@ -97,7 +99,7 @@ func (d *durations) estimate(k kind) time.Duration {
 	defer d.mu.Unlock()
 	all := slices.Clone(d.lately[k])
 	if len(all) == 0 {
-		return map[operation]time.Duration{creating: 30 * time.Second, updating: 3 * time.Second, deleting: 5 * time.Second}[k.operation]
+		return map[operation]time.Duration{creating: 30 * time.Second, updating: 3 * time.Second, deleting: 5 * time.Second, failingOver: time.Minute}[k.operation]
 	}
 	slices.SortFunc(all, func(a, b sample) int { return int(a.done - b.done) })
 	return all[len(all)/2].done

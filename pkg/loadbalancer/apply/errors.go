@@ -51,7 +51,8 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("load balancer %s was changed by somebody else at the same time: %s", e.ID, e.How)
 }
 
-// RefusedError reports that the provider does not have what a step asks for (501).
+// RefusedError reports that the provider does not have what a step asks for (501), or that the
+// user may not fail a load balancer over (403).
 type RefusedError struct {
 	Step plan.Step
 	Err  error

@@ -65,11 +65,14 @@ func (r *run) next(ctx context.Context) error {
 			return err
 		}
 		err := r.send(ctx, r.steps[0])
+		s, failsOver := r.steps[0].(plan.FailOver)
 		switch {
 		case err == nil:
 			r.steps[0], r.steps = nil, r.steps[1:]
 			return nil
-		case apierror.IsUnsupported(err):
+		case failsOver && apierror.IsLocked(err): // it is not in ERROR any more
+			return &ChangedError{s.ID, "something else is being done to bring it out of ERROR"}
+		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err):
 			return &RefusedError{unpackStep(r.steps[0]), err}
 		case !apierror.IsLocked(err) || try == tries:
 			return err

@@ -36,6 +36,9 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 		r.record(observed.LoadBalancer, step, created)
 	})
 	r.working, r.made = updating, created
+	if _, rebuilds := step.(plan.FailOver); rebuilds {
+		r.working = failingOver
+	}
 	return nil
 }
 
@@ -45,6 +48,8 @@ func (r *run) child(ctx context.Context, step plan.Step) (created string, err er
 	switch s := step.(type) {
 	case plan.UpdateLoadBalancer:
 		return "", r.Octavia.UpdateLoadBalancer(ctx, s.ID, vipUpdate(s))
+	case plan.FailOver:
+		return "", r.Octavia.FailOver(ctx, s.ID)
 	case plan.CreateListener:
 		return r.createListener(ctx, s)
 	case plan.UpdateListener:

@@ -121,9 +121,9 @@ func (r *run) wait(ctx context.Context, id string, of kind) (watcher.Token, erro
 	}
 	r.state.pack()
 	timing := r.Drivers.Timing(of.provider)
-	given := watcher.Every(map[operation]driver.PollInterval{creating: timing.Create, updating: timing.Update, deleting: timing.Delete}[of.operation])
+	given := watcher.Every(map[operation]driver.PollInterval{creating: timing.Create, updating: timing.Update, deleting: timing.Delete, failingOver: timing.Create}[of.operation])
 	given.Pending = map[operation]string{
-		creating: octavia.StatusPendingCreate, updating: octavia.StatusPendingUpdate, deleting: octavia.StatusPendingDelete,
+		creating: octavia.StatusPendingCreate, updating: octavia.StatusPendingUpdate, deleting: octavia.StatusPendingDelete, failingOver: octavia.StatusPendingUpdate,
 	}[of.operation]
 	began := r.Clock.Now()
 	token, err := r.Watcher.Settled(ctx, id, r.durations.intervals(of, given))
@@ -144,6 +144,8 @@ func (r *run) estimate(of kind) time.Duration {
 		switch step.(type) {
 		case packedCreation:
 			left += r.durations.estimate(kind{of.provider, creating})
+		case plan.FailOver:
+			left += r.durations.estimate(kind{of.provider, failingOver})
 		case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP, plan.DeleteLoadBalancer:
 		default:
 			left += r.durations.estimate(kind{of.provider, updating})

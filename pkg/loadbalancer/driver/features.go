@@ -30,6 +30,7 @@ const (
 	VIPQoS
 	VIPSecurityGroups
 	CustomTags
+	Failover
 	featureCount
 )
 
@@ -108,6 +109,9 @@ var features = sync.OnceValue(func() *[featureCount]support {
 		},
 		CustomTags: {
 			name: "tags", since: octavia.VersionTags, otherwise: "400",
+		},
+		Failover: {
+			name: "failovers", lacking: ovn, otherwise: "501, which is remembered",
 		},
 	}
 })

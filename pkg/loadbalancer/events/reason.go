@@ -45,6 +45,13 @@ const (
 	NodeSkipped Reason = "LoadBalancerNodeSkipped"
 	// PortNotFound names nodes whose ports, and so security groups, are not found.
 	PortNotFound Reason = "SecurityGroupPortNotFound"
+	// InError says that a load balancer, or a part of it, is in ERROR, since when, and what
+	// leads it out of that.
+	InError Reason = "LoadBalancerInError"
+	// Pending says since when Octavia has not finished what it began.
+	Pending Reason = "LoadBalancerPending"
+	// QuotaExceeded names a quota, or an address pool, that is used up.
+	QuotaExceeded Reason = "LoadBalancerQuotaExceeded"
 	// OctaviaNotFound says that the catalog has no endpoint of Octavia.
 	OctaviaNotFound Reason = "OctaviaEndpointNotFound"
 )
@@ -65,5 +72,5 @@ func normal() []Reason {
 }
 
 func warnings() []Reason {
-	return []Reason{SettingIgnored, SettingImmutable, NotDeleted, Drifted, ForcedInternal, ForeignFloatingIP, NodeSkipped, PortNotFound, OctaviaNotFound}
+	return []Reason{SettingIgnored, SettingImmutable, NotDeleted, Drifted, ForcedInternal, ForeignFloatingIP, NodeSkipped, PortNotFound, InError, Pending, QuotaExceeded, OctaviaNotFound}
 }

@@ -28,6 +28,7 @@ const (
 	nodes    = "nodes"
 	monitors = "monitors"
 	ports    = "ports"
+	trouble  = "trouble"
 )
 
 // Memory knows what was emitted last.
@@ -194,6 +195,17 @@ func (r *Recorder) PortsNotFound(svc *v1.Service, names []string, backends []mem
 func uninitialized(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == cloudproviderapi.TaintExternalCloudProvider })
 }
+
+// Trouble emits what the cloud keeps a Service from, unless the last trouble of it had the
+// same key.
+func (r *Recorder) Trouble(svc *v1.Service, reason Reason, key, text string) {
+	if r.memory.Warn(svc.UID, trouble, string(reason)+" "+key) {
+		r.emit(svc, reason, text)
+	}
+}
+
+// TroubleOver has the next trouble emitted whatever it is.
+func (r *Recorder) TroubleOver(svc *v1.Service) { r.memory.Warn(svc.UID, trouble, "") }
 
 // Summary returns the first steps of a plan as an event lists them, and how many more
 // there are; "" where there is none.

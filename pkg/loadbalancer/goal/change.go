@@ -28,6 +28,9 @@ func (e *Engine) BeginChange(in Inputs, r *Round, todo plan.Plan) {
 	if first {
 		e.Store.DropDrift(uid)
 	}
+	if id := todo.FailsOver(); id != "" {
+		e.Failovers.Begin(id)
+	}
 	e.Store.MarkTouched(uid)
 	if todo.Creates() {
 		e.Store.CreationSent(uid)
@@ -52,6 +55,11 @@ func (e *Engine) Downgrade(ctx context.Context, in Inputs, now model.Observed, e
 	if !errors.As(err, &refused) {
 		return e.createEmpty(ctx, in, err)
 	}
+	if s, failsOver := refused.Step.(plan.FailOver); failsOver && apierror.IsForbidden(err) {
+		klog.FromContext(ctx).Info("Octavia does not let us fail over load balancers", "loadBalancer", s.ID, "err", refused.Err)
+		e.Failovers.Forbid(s.ID)
+		return true
+	}
 	provider := in.Settings.LoadBalancer.Provider
 	if _, creates := refused.Step.(plan.CreateLoadBalancer); !creates && now.LoadBalancer != nil {
 		provider = now.LoadBalancer.Provider
@@ -70,6 +78,7 @@ func (e *Engine) Downgrade(ctx context.Context, in Inputs, now model.Observed, e
 //	full create                   the provider has no full creates
 //	creation of an empty one      nothing of full creates: one that was refused before was refused for something else
 //	batch of members              the provider has no batches
+//	failover                      the provider has no failovers
 //	any other                     nothing
 func noteRefusal(drivers *driver.Registry, provider string, step plan.Step) bool {
 	feature, optional := plan.Needs(step)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
@@ -156,6 +157,10 @@ func (e *Engine) settleChildren(ctx context.Context, lb *model.LoadBalancer) (se
 	return settled, false, err
 }
 
+// longPending is when a load balancer that is PENDING is asked for ten times less often: nothing
+// takes Octavia that long, unless it has lost track.
+const longPending = 15 * time.Minute
+
 // settled waits until nothing works on a load balancer, and reads it again if it had to
 // wait. It is nil when it has gone meanwhile.
 func (e *Engine) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia.LoadBalancer, error) {
@@ -168,7 +173,11 @@ func (e *Engine) settled(ctx context.Context, lb octavia.LoadBalancer) (*octavia
 	if status.Provisioning == octavia.StatusPendingCreate {
 		interval = timing.Create
 	}
-	token, err := e.Cloud.Watcher.Settled(ctx, lb.ID, watcher.Every(interval))
+	pace := watcher.Every(interval)
+	if e.Clock.Since(lb.UpdatedAt) > longPending {
+		pace.First, pace.Step, pace.Cap = 0, 10*pace.Cap, 10*pace.Cap
+	}
+	token, err := e.Cloud.Watcher.Settled(ctx, lb.ID, pace)
 	if err != nil || token.Gone {
 		return nil, err
 	}

@@ -98,13 +98,15 @@ func (e *Engine) planOptions(in Inputs, existing *model.LoadBalancer) plan.Optio
 	if existing != nil {
 		provider = existing.Provider
 	}
+	drv := e.Drivers.For(provider, in.Version)
 	return plan.Options{
-		Driver:         e.Drivers.For(provider, in.Version),
+		Driver:         drv,
 		KeepFloatingIP: in.Settings.Floating.Keep,
 		Published:      len(in.Service.Status.LoadBalancer.Ingress) > 0,
 		Addresses:      publishedAddresses(in.Service),
 		Cascade:        e.Config.LoadBalancer.CascadeDelete,
 		MoveMembers:    in.Settings.Members.SubnetID != "",
 		NodesSubnets:   in.Settings.Members.InNodeSubnets(),
+		Failover:       e.failover(in, existing, drv),
 	}
 }

@@ -52,6 +52,8 @@ type Engine struct {
 	Groups   *securitygroup.Groups
 	Drivers  *driver.Registry
 	Sharing  sharing.Policy
+	// Failovers are those of load balancers in ERROR.
+	Failovers *Failovers
 	// Members selects nodes.
 	Members *members.Selector
 	Store   *state.Store

@@ -16,6 +16,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -180,6 +181,8 @@ type Round struct {
 	// Wrote is set where the round has changed something. Interfered is set where another
 	// client has changed the load balancer at the same time.
 	Wrote, Interfered bool
+	// Broken are the parts that the last plan has left in ERROR; nil where it has left none.
+	Broken *apply.ChildrenError
 }
 
 // Begin returns the first state of a round.

@@ -39,8 +39,11 @@ func (e *Engine) appliedLast(in Inputs, r Round) bool {
 // it reverts changes of another client, or would.
 func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
 	svc, drift := in.Service, in.Drift.Reason
-	if drift == "" && r.Report.Drifted() {
+	switch {
+	case drift == "" && r.Report.Drifted():
 		drift = state.ReasonChanged
+	case drift == state.ReasonFailed && !r.Report.Drifted():
+		drift = ""
 	}
 	e.Events.PortsNotFound(svc, r.Groups.Unfound, in.Members.Backends)
 	if groups := events.Summary(r.Groups.Steps()); r.Report.All() {
@@ -53,7 +56,7 @@ func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
 	if r.Report.Enabled() {
 		e.Events.DriftReported(svc, drift, events.Summary(reported.Steps))
 	} else {
-		e.Events.DriftReverted(svc, in.Drift.Reason, events.Summary(todo.Steps))
+		e.Events.DriftReverted(svc, drift, events.Summary(todo.Steps))
 	}
 }
 

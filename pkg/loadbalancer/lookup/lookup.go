@@ -34,6 +34,7 @@ type Neutron interface {
 	Port(ctx context.Context, id string) (*neutron.Port, error)
 	PortsOfDevices(ctx context.Context, deviceIDs []string) ([]neutron.Port, error)
 	PortsAt(ctx context.Context, address string) ([]neutron.Port, error)
+	Quotas(ctx context.Context) (map[string]neutron.Quota, error)
 }
 
 // Reader reads facts. Its methods may be called at the same time.
@@ -47,8 +48,10 @@ type Reader struct {
 	external *cache[[]neutron.Network]
 	subnets  *cache[[]neutron.Subnet] // by network
 	subnet   *cache[*neutron.Subnet]
-	ports    *cache[[]neutron.Port] // by server
-	port     *cache[neutron.Port]   // by ID
+	ports    *cache[[]neutron.Port]           // by server
+	port     *cache[neutron.Port]             // by ID
+	limits   *cache[map[string]int]           // of Octavia
+	quotas   *cache[map[string]neutron.Quota] // of Neutron
 	// nodes are the subnets of the nodes that were asked for last.
 	nodes nodeSubnets
 }
@@ -68,6 +71,8 @@ func New(neutronAPI Neutron, octaviaAPI Octavia, version func(context.Context) (
 		subnet:   newCache[*neutron.Subnet](clk, age),
 		ports:    newCache[[]neutron.Port](clk, age),
 		port:     newCache[neutron.Port](clk, age),
+		limits:   newCache[map[string]int](clk, min(age, quotaAge)),
+		quotas:   newCache[map[string]neutron.Quota](clk, min(age, quotaAge)),
 	}
 }
 

@@ -24,6 +24,7 @@ type Octavia interface {
 	Providers(ctx context.Context) ([]string, error)
 	Flavors(ctx context.Context) ([]octavia.Flavor, error)
 	AvailabilityZones(ctx context.Context) ([]octavia.AvailabilityZone, error)
+	QuotaLimits(ctx context.Context) (map[string]int, error)
 }
 
 // place fills in flavor and availability zone. For a new load balancer, what does not

@@ -21,6 +21,8 @@ func Advance(observed *model.Observed, step Step) {
 		observed.LoadBalancer = created(s.LoadBalancer)
 	case DeleteLoadBalancer:
 		removeLoadBalancer(observed, s.ID)
+	case FailOver:
+		lb.Status = active()
 	case UpdateLoadBalancer:
 		lb.VIP.VIPSettings = s.To
 		lb.AdminDown = lb.AdminDown && !s.SwitchOn

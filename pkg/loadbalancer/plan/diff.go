@@ -40,6 +40,8 @@ type Options struct {
 	// Replacement is what is created in place of a load balancer that cannot become what
 	// is desired, or is in ERROR; nil when none may be created.
 	Replacement *Replacement
+	// Failover is what is to become of the load balancer if it is in ERROR.
+	Failover Failover
 }
 
 // Replacement is a load balancer that takes the place of another one, and its driver.
@@ -59,8 +61,8 @@ func (o Options) forReplacement() Options {
 //	observed load balancer       plan
 //	none                         create, floating IP
 //	ERROR, address not known     delete, create, floating IP
-//	ERROR, address published     blocked: it may still serve, and only an operator can fail it over;
-//	                             with a replacement, that takes its place
+//	ERROR, address published     failed over; where it cannot be now, with a replacement, that takes its
+//	                             place, else blocked: it may still serve
 //	cannot become what is        with a replacement, that takes its place: see startReplacement
 //	desired
 //	another's, ERROR             blocked: its owner repairs it
@@ -86,10 +88,10 @@ func diff(desired *model.LoadBalancer, observed model.Observed, opts Options) Pl
 		return Plan{Steps: create(desired, observed.UnattachedFloatingIPs, opts)}
 	case lb.Shared != nil && lb.Status.Failed():
 		return Plan{Blocked: fmt.Sprintf("load balancer %s, which was made for another and is shared, is in ERROR", lb.ID)}
-	case opts.Replacement != nil && (NeedsReplacement(desired, lb) || lb.Status.Failed() && opts.Published && replaceable(lb)):
+	case opts.Replacement != nil && NeedsReplacement(desired, lb), replacesFailed(lb, opts):
 		return startReplacement(desired, observed, opts)
 	case lb.Status.Failed() && opts.Published:
-		return Plan{Blocked: inError(lb)}
+		return recoverFailed(lb, opts)
 	case lb.Status.Failed():
 		return replace(desired, observed, opts)
 	}

@@ -108,7 +108,7 @@ func finishReplacement(desired *model.LoadBalancer, observed model.Observed, opt
 	case lb.Status.Failed() && !inUse:
 		return Plan{Steps: []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is in ERROR and has never served"}}}
 	case lb.Status.Failed():
-		return Plan{Blocked: inError(lb)}
+		return recoverFailed(lb, opts)
 	case len(mismatches(desired, lb)) > 0 && !isReplacementFor(desired, lb) && !inUse && !old.Status.Failed():
 		return Plan{Steps: []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true, Why: "it is not what is asked for any more"}}}
 	case len(old.Foreign) > 0:
@@ -128,12 +128,6 @@ func finishReplacement(desired *model.LoadBalancer, observed model.Observed, opt
 	}
 	d.add(DeleteLoadBalancer{ID: old.ID, Name: old.Name, Cascade: true, Why: "another one has taken its place", Replaced: true})
 	return Plan{Steps: d.steps, Notices: notices(desired, lb)}
-}
-
-func inError(lb *model.LoadBalancer) string {
-	return fmt.Sprintf("load balancer %s (%s) is in ERROR; it may still serve traffic, so it is left alone: "+
-		"ask the cloud's operator for a failover, let a new one take its place with the annotation %s, or delete the Service to start anew",
-		lb.Name, lb.ID, allowReplace)
 }
 
 // allowReplace is the annotation by which a Service permits a replacement.

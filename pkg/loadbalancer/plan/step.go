@@ -50,6 +50,16 @@ func (p Plan) DeletesLoadBalancer() bool {
 	})
 }
 
+// FailsOver returns the load balancer that the plan fails over, "" for none.
+func (p Plan) FailsOver() (id string) {
+	for _, step := range p.Steps {
+		if s, is := step.(FailOver); is {
+			return s.ID
+		}
+	}
+	return ""
+}
+
 // CreatesFloatingIP reports whether the plan creates a floating IP.
 func (p Plan) CreatesFloatingIP() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
@@ -78,6 +88,8 @@ func Needs(step Step) (feature driver.Feature, optional bool) {
 		return driver.FullCreate, len(s.LoadBalancer.Listeners) > 0
 	case SetMembers:
 		return driver.MemberBatches, true
+	case FailOver:
+		return driver.Failover, true
 	}
 	return 0, false
 }

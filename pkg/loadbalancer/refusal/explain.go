@@ -18,8 +18,9 @@ const (
 	refusedRetry = 5 * time.Minute
 	// timeoutRetry is when a Service whose load balancer is slow is tried again.
 	timeoutRetry = 30 * time.Second
-	// quotaRetry is when a load balancer is tried again that lacks something because a
-	// quota is used up: only an operator can do something about it.
+	// quotaRetry is when a load balancer is tried again that lacks something because a quota,
+	// or the pool that addresses come from, is used up: only an operator can do something
+	// about it.
 	quotaRetry = 5 * time.Minute
 )
 
@@ -49,15 +50,21 @@ func Explain(refusal, failure error, timeout time.Duration) error {
 // Retry returns an *api.RetryError in place of an error after which the Service is to be
 // tried again at a certain time, and not after a growing delay; else the error itself.
 // That is where the operation has reached its timeout, 0 where it has not, and where a
-// quota for the parts of load balancers is used up. Nil stays nil.
+// quota or an address pool is used up. Nil stays nil.
 func Retry(err error, timeout time.Duration) error {
 	switch {
 	case err != nil && timeout > 0:
 		return api.NewRetryError(fmt.Sprintf("the load balancer is not ready after %s, looking again in %s: %v", timeout, timeoutRetry, err), timeoutRetry)
-	case apierror.IsPartsQuota(err):
+	case ByCloud(err) && apierror.IsQuota(err):
 		return api.NewRetryError(fmt.Sprintf("%v; trying again in %s", err, quotaRetry), quotaRetry)
 	}
 	return err
+}
+
+// Later returns an error after which the Service is to be tried again after a time: an
+// *api.RetryError that wraps it too.
+func Later(err error, after time.Duration) error {
+	return &retryError{err, api.NewRetryError(err.Error(), after)}
 }
 
 // refusedError is a refusal together with what becomes of the load balancer.

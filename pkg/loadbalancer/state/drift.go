@@ -12,6 +12,10 @@ import (
 // seen last.
 const ReasonChanged = "the load balancer was changed"
 
+// ReasonFailed is that of a load balancer in ERROR, which no other client has caused as far as
+// anyone can tell.
+const ReasonFailed = "the load balancer is in ERROR"
+
 // ConfirmAfter is when the second of an updated_at is over for sure, as Octavia's clock has
 // seconds: from then on it moves with every later change.
 const ConfirmAfter = 3 * time.Second
@@ -32,7 +36,7 @@ func (a *Applied) DriftIn(snap *snapshot.Snapshot) string {
 	case !there:
 		return "the load balancer is gone"
 	case lb.Status == octavia.StatusError:
-		return "the load balancer is in ERROR"
+		return ReasonFailed
 	case lb.Status != octavia.StatusActive:
 		return ""
 	case !lb.UpdatedAt.Equal(a.Seen.UpdatedAt):

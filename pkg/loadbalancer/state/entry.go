@@ -20,6 +20,8 @@ type Entry struct {
 	Served string
 	// Refusal is set while the Service is refused.
 	Refusal Refusal
+	// Trouble is what the cloud keeps the Service from.
+	Trouble Trouble
 	// Namespace is where the Service counts for max-services-per-namespace, "" where it
 	// does not: it has no load balancer, nor is it about to.
 	Namespace string

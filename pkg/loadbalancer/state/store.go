@@ -102,7 +102,7 @@ func (s *Store) Advance(svc *v1.Service) bool {
 func (s *Store) Accept(svc *v1.Service) {
 	accepted := requested(svc)
 	s.update(svc.UID, func(e *Entry) {
-		e.Accepted, e.Drift, e.Refusal = accepted, Drift{}, Refusal{}
+		e.Accepted, e.Drift, e.Refusal, e.Trouble = accepted, Drift{}, Refusal{}, Trouble{}
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -87,6 +88,7 @@ type waiter struct {
 	limit    time.Duration
 	polled   bool        // its own first poll is over
 	seen     time.Time   // when it was last seen PENDING
+	since    time.Time   // its updated_at then
 	answer   chan answer // holds one, so that a send never blocks
 	last     error       // of the last request that failed
 }
@@ -189,12 +191,42 @@ func (w *Watcher) park(me *waiter) {
 	go w.run()
 }
 
+// PendingError reports that a wait has ended while something still worked on the load balancer.
+type PendingError struct {
+	ID, Status string
+	// Since is when that began, as Octavia has it; zero where it does not say.
+	Since time.Time
+	// Err is why the wait has ended.
+	Err error
+}
+
+// Error implements error.
+func (e *PendingError) Error() string { return e.What() + ": " + e.Err.Error() }
+
+// Unwrap returns why the wait has ended.
+func (e *PendingError) Unwrap() error { return e.Err }
+
+// What returns since when the load balancer is PENDING, and who can do something about it. It is
+// the same text as long as it is.
+func (e *PendingError) What() string {
+	since := ""
+	if !e.Since.IsZero() {
+		since = " since " + e.Since.UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf("load balancer %s is %s%s: Octavia takes no other change before it has finished, which is waited for; "+
+		"if it never does, only the cloud's operator can set the load balancer to ERROR and fail it over", e.ID, e.Status, since)
+}
+
 // unpark takes a waiter back, and returns why, with the error of its last request.
 func (w *Watcher) unpark(me *waiter, why error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.parked, me)
-	return errors.Join(why, me.last)
+	why = errors.Join(why, me.last)
+	if !me.seen.IsZero() {
+		return &PendingError{me.id, me.pending, me.since, why}
+	}
+	return why
 }
 
 // run asks until nobody waits any more.
@@ -264,7 +296,7 @@ func (w *Watcher) settle(p *waiter, got answer) bool {
 	case got.err != nil && !final(got.err):
 		return false
 	case got.err == nil && !got.token.Gone && got.token.Status.Pending():
-		p.pending, p.seen = got.token.Status.Provisioning, w.clock.Now()
+		p.pending, p.seen, p.since = got.token.Status.Provisioning, w.clock.Now(), got.token.UpdatedAt
 		return false
 	}
 	if _, waits := w.parked[p]; waits {

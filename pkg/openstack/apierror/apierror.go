@@ -101,23 +101,32 @@ func (r refusal) isQuota() bool {
 		return r.body.neutronType == "OverQuota" || strings.HasPrefix(r.body.neutronType, "IpAddressGenerationFailure")
 	case http.StatusBadRequest:
 		return r.body.neutronType == "ExternalIpAddressExhausted"
+	case http.StatusInternalServerError:
+		return r.isVIPQuota()
 	}
 	return false
+}
+
+// isVIPQuota reports whether Neutron had no room for the port of a VIP. Octavia, which asks for it
+// before anything else, answers 500 with Neutron's words then, and has made nothing.
+func (r refusal) isVIPQuota() bool {
+	const from = "Provider '"
+	return r.body.known && strings.HasPrefix(r.body.message, from) &&
+		(strings.Contains(r.body.message, quotaExceeded) || strings.Contains(r.body.message, noMoreAddresses))
 }
 
 // IsPartsQuota reports whether a quota of Octavia's for what is in load balancers (listeners,
 // pools, members, health monitors) is used up, not that of load balancers themselves.
 func IsPartsQuota(err error) bool {
 	r := refusalOf(err)
-	const met = "Quota has been met for resources: "
-	return r.isQuota() && strings.HasPrefix(r.body.message, met) && !strings.HasPrefix(r.body.message, met+"Load Balancer")
+	return r.isQuota() && strings.HasPrefix(r.body.message, quotaMet) && !strings.HasPrefix(r.body.message, quotaMet+"Load Balancer")
 }
 
 // IsCrash reports whether the service itself failed over a request, and has ended it: a 500
 // with an error body of its own, not a proxy's. It may have carried the request out.
 func IsCrash(err error) bool {
 	r := refusalOf(err)
-	return r.status == http.StatusInternalServerError && r.body.known
+	return r.status == http.StatusInternalServerError && r.body.known && !r.isVIPQuota()
 }
 
 // IsSourceRangeCrash reports the 500 of Octavia 12.0.0, 13.0.0 and 14.0.0 to every load
@@ -164,7 +173,7 @@ func IsUnsure(err error) bool {
 		return silent.Sent && request.IsWrite(silent.Method)
 	}
 	if r := refusalOf(err); r.status != 0 {
-		refused := r.status >= http.StatusBadRequest && r.status < http.StatusInternalServerError
+		refused := r.status >= http.StatusBadRequest && r.status < http.StatusInternalServerError || r.isVIPQuota()
 		return request.IsWrite(r.method) && !refused && r.status != http.StatusNotImplemented
 	}
 	return IsUnreadable(err)

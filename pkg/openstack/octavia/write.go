@@ -47,6 +47,17 @@ func (c *Client) DeleteLoadBalancer(ctx context.Context, id string, cascade bool
 	return apierror.IgnoreNotFound(apierror.Wrap(err, "delete load balancer "+id))
 }
 
+// FailOver has the provider rebuild what a load balancer runs on, which also leads one out
+// of ERROR. The service accepts and goes on in the background: the load balancer is
+// PENDING_UPDATE meanwhile. By default it takes the role load-balancer_admin.
+func (c *Client) FailOver(ctx context.Context, id string) error {
+	client, err := c.session.LoadBalancer(ctx)
+	if err != nil {
+		return err
+	}
+	return apierror.Wrap(loadbalancers.Failover(ctx, client, id).ExtractErr(), "fail over load balancer "+id)
+}
+
 // CreateListener creates a listener on an existing load balancer.
 func (c *Client) CreateListener(ctx context.Context, opts listeners.CreateOpts) (*listeners.Listener, error) {
 	client, err := c.session.LoadBalancer(ctx)

@@ -267,6 +267,8 @@ func networkOrComputeResource(pattern string) (resource, bool) {
 		res.name = "trunk"
 	case "address-groups":
 		res.name = "address_group"
+	case "quotas", "quotas/details.json":
+		res.name, res.verb = "network_quota", "get"
 	case "extensions":
 		res.name = "network_extension"
 	case "servers":

@@ -94,7 +94,7 @@ func (o *Octavia) failAmphoraOver(c *call) (response, *apiError) {
 		return response{}, invalidState(lb)
 	}
 	o.lock(lb, PendingUpdate)
-	o.built(lb)
+	o.rebuild(lb, OperationFailover)
 	return response{status: http.StatusAccepted}, nil
 }
 

@@ -8,6 +8,8 @@ const (
 	OperationCreate Operation = "create" // of a load balancer
 	OperationUpdate Operation = "update" // of a load balancer, or anything done to a child
 	OperationDelete Operation = "delete" // of a load balancer
+	// OperationFailover leaves the load balancer in ERROR, as its amphorae cannot be replaced.
+	OperationFailover Operation = "failover"
 )
 
 // FailNext makes the next count operations of a kind end in ERROR, in the way

@@ -191,7 +191,7 @@ func (o *Octavia) failover(c *call) (response, *apiError) {
 	if failure != nil {
 		return response{}, failure
 	}
-	if !isAdmin(c.caller) {
+	if !isAdmin(c.caller) && !o.openFailover {
 		return response{}, forbidden()
 	}
 	if lb.Provider == ProviderOVN {
@@ -201,7 +201,7 @@ func (o *Octavia) failover(c *call) (response, *apiError) {
 		return response{}, invalidState(lb)
 	}
 	o.lock(lb, PendingUpdate)
-	o.built(lb)
+	o.rebuild(lb, OperationFailover)
 	return response{status: http.StatusAccepted}, nil
 }
 

@@ -144,6 +144,8 @@ type Octavia struct {
 	failures   map[Operation]int // still to come
 	// removedTwice are IDs of members whose removal was asked for while it was under way.
 	removedTwice []string
+	// openFailover: see OpenFailover.
+	openFailover bool
 	sequence     int
 	dirty        bool // something changed since the subscribers were last told
 	closed       bool

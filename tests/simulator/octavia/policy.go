@@ -45,6 +45,12 @@ func (o *Octavia) mayReadShared(caller keystone.Caller) *apiError {
 	return o.mayRead(caller, caller.ProjectID)
 }
 
+// OpenFailover lets whoever may write a load balancer fail it over, as an operator's
+// policy file can; without it that takes an administrator.
+func (o *Octavia) OpenFailover(open bool) {
+	o.locked(func() { o.openFailover = open })
+}
+
 func mayAdminister(caller keystone.Caller) *apiError {
 	if isAdmin(caller) {
 		return nil

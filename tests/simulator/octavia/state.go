@@ -205,7 +205,10 @@ func children(lb *LoadBalancer) []object {
 
 // built is the end of a create. The amphora provider reports everything at
 // once; ovn reports the load balancer first and its children as they come.
-func (o *Octavia) built(lb *LoadBalancer) {
+func (o *Octavia) built(lb *LoadBalancer) { o.rebuild(lb, OperationCreate) }
+
+// rebuild is built for any work that ends with new amphorae.
+func (o *Octavia) rebuild(lb *LoadBalancer, work Operation) {
 	delays := o.delays(lb.Provider)
 	finishChildren := func() {
 		for _, child := range children(lb) {
@@ -217,7 +220,7 @@ func (o *Octavia) built(lb *LoadBalancer) {
 	}
 	early := lb.Provider == ProviderOVN
 	o.after(lb, delays.Create, func() {
-		if o.fails(OperationCreate) {
+		if o.fails(work) {
 			o.forget(lb)
 			o.set(lb, Error)
 			return

@@ -1,0 +1,227 @@
+package loadbalancer_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
+)
+
+const failoverRoute = lbRoute + "/*/failover"
+
+// failed puts the Service's load balancer into ERROR.
+func (env *environment) failed() octavia.LoadBalancer {
+	env.T.Helper()
+	lb := env.loadBalancer()
+	if err := env.Cloud.Octavia.SetProvisioningStatus(lb.ID, octavia.Error); err != nil {
+		env.T.Fatal(err)
+	}
+	return lb
+}
+
+// failovers returns how many failovers were asked for since the last reset.
+func (env *environment) failovers() int {
+	n := 0
+	for _, r := range env.Cloud.RequestLog.Requests(requestlog.Writes()) {
+		if strings.HasSuffix(r.Path, "/failover") {
+			n++
+		}
+	}
+	return n
+}
+
+// A published load balancer that goes into ERROR is failed over where the user may: it keeps
+// its ID, its addresses and all that is in it, and follows its nodes again.
+//
+//proves:82
+func TestFailover_LeadsPublishedLoadBalancerOutOfError(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	env.Cloud.Octavia.OpenFailover(true)
+	nodes, svc := env.nodes(3), service("web", 2)
+	env.ensure(svc, nodes[:2])
+	address := svc.Status.LoadBalancer.Ingress[0].IP
+	before := env.failed()
+	env.Cloud.RequestLog.Reset()
+	env.repair(svc, nodes[:2])
+	env.writes(1)
+	if n := env.failovers(); n != 1 {
+		t.Errorf("%d failovers, want one", n)
+	}
+	if told := env.told(); !strings.Contains(told, "fail over, as it is in ERROR") || strings.Contains(told, "another client") {
+		t.Errorf("events:\n%s", told)
+	}
+	env.ensure(svc, nodes)
+	lb := env.loadBalancer()
+	if lb.ID != before.ID || lb.ProvisioningStatus != octavia.Active || len(lb.Pools[0].Members) != 3 {
+		t.Errorf("load balancer %s is %s with %d members, want %s with 3", lb.ID, lb.ProvisioningStatus, len(lb.Pools[0].Members), before.ID)
+	}
+	env.serves(svc, address)
+	env.unchanged(svc, nodes)
+}
+
+// A refusal for want of a role is remembered for all load balancers. What is left is told once,
+// with since when and what to ask the cloud's operator, and others are served.
+//
+//proves:82
+func TestFailover_IsNotAskedForAgainWithoutRole(t *testing.T) {
+	t.Parallel()
+	now := &shiftedClock{}
+	env := newEnvironment(t, environmentOptions{clock: now})
+	nodes, first := env.nodes(1), service("first", 1)
+	env.ensure(first, nodes)
+	before := env.failed()
+	env.told()
+	env.Cloud.RequestLog.Reset()
+	env.notice(first)
+	for range 3 {
+		env.refused(first, nodes, "is in ERROR since 2")
+	}
+	if n := env.failovers(); n != 1 {
+		t.Errorf("%d failovers asked for, want one", n)
+	}
+	env.writes(1)
+	told := env.told()
+	if n := strings.Count(told, "LoadBalancerInError"); n != 1 || !strings.Contains(told, "openstack loadbalancer failover "+before.ID) || !strings.Contains(told, "role load-balancer_admin") {
+		t.Errorf("%d events of an ERROR, want one that says what to do:\n%s", n, told)
+	}
+	env.ensure(service("second", 1), nodes)
+	now.step(6*time.Hour + time.Minute)
+	env.Cloud.Octavia.OpenFailover(true)
+	env.ensure(first, nodes)
+	env.loadBalancers(2)
+	if n := env.failovers(); n != 2 {
+		t.Errorf("%d failovers asked for after the role was given, want another one", n)
+	}
+	env.unchanged(first, nodes)
+}
+
+// What fails over and over is failed over three times within a day, with growing pauses.
+//
+//proves:82
+func TestFailover_IsBoundedWithGrowingPauses(t *testing.T) {
+	t.Parallel()
+	now := &shiftedClock{}
+	env := newEnvironment(t, environmentOptions{clock: now})
+	env.Cloud.Octavia.OpenFailover(true)
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	before := env.failed()
+	env.Cloud.Octavia.FailNext(octavia.OperationFailover, 3)
+	env.Cloud.RequestLog.Reset()
+	env.notice(svc)
+	for i, round := range []struct {
+		after time.Duration
+		asked int
+		says  string
+	}{
+		{0, 1, "ERROR"}, {time.Minute, 1, "the next one is not before"}, {10 * time.Minute, 2, "ERROR"},
+		{10 * time.Minute, 2, "the next one is not before"}, {time.Hour, 3, "ERROR"}, {2 * time.Hour, 3, "3 failovers did not help for long"},
+	} {
+		now.step(round.after)
+		env.refused(svc, nodes, round.says)
+		if n := env.failovers(); n != round.asked {
+			t.Fatalf("round %d: %d failovers, want %d", i, n, round.asked)
+		}
+	}
+	now.step(24 * time.Hour)
+	env.ensure(svc, nodes)
+	if lb := env.loadBalancer(); lb.ID != before.ID || lb.ProvisioningStatus != octavia.Active {
+		t.Errorf("load balancer %s is %s, want %s, ACTIVE", lb.ID, lb.ProvisioningStatus, before.ID)
+	}
+}
+
+// A process that finds a load balancer in ERROR does not know whether the one before has just
+// failed it over.
+//
+//proves:82
+func TestFailover_AfterRestartWaitsForThatOfLastProcess(t *testing.T) {
+	t.Parallel()
+	now := &shiftedClock{}
+	env := newEnvironment(t, environmentOptions{clock: now})
+	env.Cloud.Octavia.OpenFailover(true)
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	env.failed()
+	for range 3 {
+		env.restart()
+		env.Cloud.RequestLog.Reset()
+		env.refused(svc, nodes, "may just have failed it over")
+		env.writes(0)
+	}
+	now.step(11 * time.Minute)
+	env.ensure(svc, nodes)
+	if n := env.failovers(); n != 1 {
+		t.Errorf("%d failovers, want one", n)
+	}
+}
+
+// Where no failover is to be had, a replacement is, if the Service permits it; else the load
+// balancer is left alone, and told.
+//
+//proves:82
+func TestFailover_GivesWayToReplacementWherePermitted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		provider string
+		open     bool
+		asked    int
+		says     string
+	}{
+		"amphora without the role":     {"amphora", false, 1, "role load-balancer_admin"},
+		"amphora whose failover fails": {"amphora", true, 1, "did not help"},
+		"ovn":                          {"ovn", true, 0, "the provider ovn has no failovers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{
+				simulator: simulator.Options{Providers: []string{octavia.ProviderAmphora, octavia.ProviderOVN}},
+				keys:      map[string]string{"lb-provider": c.provider, "lb-method": map[string]string{"ovn": "SOURCE_IP_PORT", "amphora": "ROUND_ROBIN"}[c.provider]},
+			})
+			env.Cloud.Octavia.OpenFailover(c.open)
+			env.Cloud.Octavia.FailNext(octavia.OperationFailover, 1)
+			nodes, svc := env.nodes(2), service("web", 1)
+			env.ensure(svc, nodes)
+			before, address := env.failed(), svc.Status.LoadBalancer.Ingress[0].IP
+			env.Cloud.RequestLog.Reset()
+			env.notice(svc)
+			env.refused(svc, nodes, "ERROR")
+			env.refused(svc, nodes, c.says)
+			env.writes(c.asked)
+			svc.Annotations[annotation.AllowReplace] = "true"
+			env.ensure(svc, nodes)
+			if lb := env.loadBalancer(); lb.ID == before.ID || lb.ProvisioningStatus != octavia.Active {
+				t.Errorf("it is the same, %s", lb.ProvisioningStatus)
+			}
+			env.serves(svc, address)
+			env.unchanged(svc, nodes)
+		})
+	}
+}
+
+// A load balancer that somebody else brings out of ERROR at the same moment is not failed over
+// again: that would interrupt what serves.
+//
+//proves:82
+func TestFailover_SparesLoadBalancerThatIsBeingRecovered(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	env.Cloud.Octavia.OpenFailover(true)
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	lb := env.failed()
+	env.Cloud.RequestLog.Reset()
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPut, Route: failoverRoute, Count: 1, AfterWork: true, Status: http.StatusConflict,
+		Body: `{"faultcode": "Client", "faultstring": "Invalid state PENDING_UPDATE of loadbalancer resource ` + lb.ID + `", "debuginfo": null}`})
+	env.repair(svc, nodes)
+	if n := env.failovers(); n != 1 {
+		t.Errorf("%d failovers asked for, want only the one that came too late", n)
+	}
+	env.unchanged(svc, nodes)
+}
