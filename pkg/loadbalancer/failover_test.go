@@ -1,10 +1,15 @@
 package loadbalancer_test
 
 import (
+	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -223,5 +228,117 @@ func TestFailover_SparesLoadBalancerThatIsBeingRecovered(t *testing.T) {
 	if n := env.failovers(); n != 1 {
 		t.Errorf("%d failovers asked for, want only the one that came too late", n)
 	}
+	env.unchanged(svc, nodes)
+}
+
+// A part that is in ERROR is repaired with one write, whatever the provider: in the controller
+// that sees it happen, and in one that finds it.
+//
+//proves:82
+func TestRepair_OfPartInErrorTakesOneWriteWithEveryProvider(t *testing.T) {
+	t.Parallel()
+	serial := map[string]string{"provider-requires-serial-api-calls": "true"}
+	for provider, keys := range map[string]map[string]string{
+		"amphora": {}, "serial": serial, "ovn": {"lb-provider": "ovn", "lb-method": "SOURCE_IP_PORT"},
+	} {
+		for kind, part := range map[string]func(octavia.LoadBalancer) string{
+			"listener": func(lb octavia.LoadBalancer) string { return lb.Listeners[0].ID },
+			"pool":     func(lb octavia.LoadBalancer) string { return lb.Pools[0].ID },
+			"member":   func(lb octavia.LoadBalancer) string { return lb.Pools[0].Members[0].ID },
+			"monitor":  func(lb octavia.LoadBalancer) string { return lb.Pools[0].Monitor.ID },
+		} {
+			t.Run(provider+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				given := map[string]string{"create-monitor": "true"}
+				maps.Copy(given, keys)
+				env := newEnvironment(t, environmentOptions{keys: given,
+					simulator: simulator.Options{Providers: []string{octavia.ProviderAmphora, octavia.ProviderOVN}}})
+				nodes, svc := env.nodes(2), service("web", 2)
+				env.ensure(svc, nodes)
+				for range 2 {
+					if err := env.Cloud.Octavia.SetChildStatus(part(env.loadBalancer()), octavia.Error); err != nil {
+						t.Fatal(err)
+					}
+					env.restart()
+					env.Cloud.RequestLog.Reset()
+					env.ensure(svc, nodes)
+					env.writes(1)
+				}
+				env.unchanged(svc, nodes)
+			})
+		}
+	}
+}
+
+// A part that is in ERROR however often it is written is told once, with since when and what to
+// ask for; it is tried again at growing intervals, and what else is in the load balancer goes on.
+//
+//proves:82
+func TestRepair_OfPartThatStaysInErrorIsBoundedAndTold(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 2)
+	env.ensure(svc, nodes)
+	lb := env.loadBalancer()
+	const rounds, perRound = 6, 4
+	if err := env.Cloud.Octavia.SetChildStatus(lb.Listeners[0].ID, octavia.Error); err != nil {
+		t.Fatal(err)
+	}
+	env.restart()
+	env.Cloud.RequestLog.Reset()
+	env.Cloud.Octavia.FailNext(octavia.OperationUpdate, rounds*perRound)
+	var pauses []time.Duration
+	for range rounds {
+		_, err := env.engine.Ensure(env.ctx, svc, nodes)
+		var later *api.RetryError
+		if !errors.As(err, &later) {
+			t.Fatalf("error %v, want one that asks for a later time", err)
+		}
+		pauses = append(pauses, later.RetryAfter())
+	}
+	if want := []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, time.Hour, time.Hour}; !slices.Equal(pauses, want) {
+		t.Errorf("tried again after %v, want %v", pauses, want)
+	}
+	env.writes(rounds * perRound)
+	if told := env.told(); strings.Count(told, "LoadBalancerInError") != 1 || !strings.Contains(told, "is ERROR since 2") || !strings.Contains(told, "failover "+lb.ID) {
+		t.Errorf("want one event that says since when and what to do:\n%s", told)
+	}
+	env.ensure(svc, nodes)
+	env.unchanged(svc, nodes)
+}
+
+// A load balancer that stays PENDING is told once, with since when and what to ask for. It is
+// waited for, and never written to.
+//
+//proves:82
+func TestEnsure_TellsSinceWhenLoadBalancerIsPending(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	lb := env.loadBalancer()
+	hold, err := env.Cloud.Hold(lb.ID, octavia.PendingUpdate, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.options.patience = 300 * time.Millisecond
+	env.restart()
+	env.Cloud.RequestLog.Reset()
+	told := ""
+	for range 2 {
+		for said := false; !said && env.ctx.Err() == nil; { // a slow machine needs that long to read it
+			_, err := env.engine.Ensure(env.ctx, svc, nodes)
+			said = err != nil && strings.Contains(err.Error(), "is PENDING_UPDATE since 2")
+			told += env.told()
+		}
+	}
+	env.writes(0)
+	if strings.Count(told, "LoadBalancerPending") != 1 || !strings.Contains(told, "only the cloud's operator") || !strings.Contains(told, lb.ID) {
+		t.Errorf("want one event that says what to ask for:\n%s", told)
+	}
+	env.Cloud.Faults.Remove(hold)
+	env.options.patience = 0
+	env.restart()
+	env.ensure(svc, nodes)
 	env.unchanged(svc, nodes)
 }

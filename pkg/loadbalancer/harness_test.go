@@ -95,6 +95,8 @@ type environmentOptions struct {
 	// hold is how long a call may hold its worker, workers how many there are.
 	hold    time.Duration
 	workers int
+	// patience is how long a round may take, 2 minutes where it is 0.
+	patience time.Duration
 	// clock is the controller's.
 	clock clock.WithTickerAndDelayedExecution
 	// newest is what the informers have.
@@ -187,7 +189,7 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		Recorder:  recorder,
 		Clock:     env.clock,
 		Timing:    env.timing,
-		Patience:  2 * time.Minute,
+		Patience:  cmp.Or(env.options.patience, 2*time.Minute),
 		Hold:      env.options.hold,
 		Workers:   env.options.workers,
 		Newest:    env.options.newest,

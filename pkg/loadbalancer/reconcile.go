@@ -13,7 +13,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
@@ -172,7 +171,7 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 
 // notConverged names the parts that stay broken, else the first step that is still to be done.
 func notConverged(round goal.Round, todo plan.Plan) error {
-	if broken := round.Broken; broken != nil && !model.AnyPending(broken.Children) {
+	if broken := round.Broken; broken != nil && !broken.Pending() {
 		return broken
 	}
 	var next fmt.Stringer

@@ -23,7 +23,7 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (*v1.LoadB
 	if req.Operation == dispatch.Delete {
 		err := r.delete(ctx, req)
 		if err != nil { // else nothing is known of it any more
-			err = r.tell(ctx, req.Service, err)
+			err = r.engine().Tell(ctx, req.Service, err, r.expired(ctx) > 0)
 		}
 		return nil, refusal.Retry(err, r.expired(ctx))
 	}
@@ -33,7 +33,7 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (*v1.LoadB
 	if err == nil {
 		r.store.Accept(svc)
 	}
-	err = r.tell(ctx, svc, err)
+	err = r.engine().Tell(ctx, svc, err, r.expired(ctx) > 0)
 	reason := refusal.Reason(err)
 	if reason == "" {
 		return status, refusal.Retry(err, r.expired(ctx))

@@ -40,6 +40,9 @@ func (e *ChildrenError) Error() string {
 	return fmt.Sprintf("load balancer %s is ACTIVE, but %s", e.ID, strings.Join(parts, ", "))
 }
 
+// Pending reports whether one of the parts is still being worked on.
+func (e *ChildrenError) Pending() bool { return model.AnyPending(e.Children) }
+
 // ChangedError reports that a load balancer has other parts, after a change of ours, than
 // that change has left: another client was at it too. It must be read anew.
 type ChangedError struct {

@@ -134,7 +134,7 @@ func (a *Asked) desire(ctx context.Context, existing *model.LoadBalancer) (*Desi
 func (a *Asked) Plan(ctx context.Context, r Round) (plan.Plan, error) {
 	options := a.e.planOptions(a.in, r.Have.LoadBalancer)
 	options.Given = a.given()
-	options.CreateEmpty = a.e.Store.Get(a.in.Service.UID).Made.CreateEmpty
+	options.CreateEmpty = a.e.Store.Get(a.in.Service.UID).Made.CreateEmpty || a.e.Store.PartsShort()
 	var err error
 	if options.Replacement, err = a.replacement(ctx, r.Have, r.Want); err != nil {
 		return plan.Plan{}, err

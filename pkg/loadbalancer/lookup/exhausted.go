@@ -10,7 +10,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // quotaAge is how long quotas are taken to be as they were read: many Services meet the same
@@ -23,41 +22,47 @@ const quotaAge = 30 * time.Second
 // without.
 func (r *Reader) Exhausted(ctx context.Context, refused error) string {
 	short := apierror.ShortageOf(refused)
-	if short.Service == "" {
-		network := "the network that the address is to come from"
-		if short.Network != "" {
-			network = "network " + short.Network
-		}
-		return network + " has no free address: ask the cloud's operator for more, or release some"
-	}
 	var parts []string
-	for _, name := range short.Resources {
-		parts = append(parts, fmt.Sprintf("the project's quota of %s is used up%s", plural(name), r.quotaText(ctx, short.Service, name)))
+	if short.Octavia != "" {
+		parts = append(parts, usedUp(short.Octavia, r.octaviaQuota(ctx, short.Octavia)))
 	}
-	if len(parts) == 0 {
-		parts = []string{"a quota of the project is used up"}
+	for _, name := range short.Neutron {
+		parts = append(parts, usedUp(name, r.neutronQuota(ctx, name)))
 	}
-	return strings.Join(parts, ", and ") + ": ask the cloud's operator to raise it, or delete what is not needed"
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, ", and ") + ": ask the cloud's operator to raise it, or delete what is not needed"
+	case short.Network != "":
+		return "network " + short.Network + " has no free address: ask the cloud's operator for more, or release some"
+	}
+	return "the network that the address is to come from has no free one: ask the cloud's operator for more, or release some"
 }
 
-// quotaText returns the numbers of a quota in parentheses, "" where the cloud does not say.
-func (r *Reader) quotaText(ctx context.Context, service, name string) string {
-	var err error
-	if service == request.Octavia {
-		var limits map[string]int
-		limits, err = r.limits.get(ctx, service, func(ctx context.Context, _ string) (map[string]int, error) { return r.octavia.QuotaLimits(ctx) })
-		if limit, known := limits[octaviaKey(name)]; known {
-			return fmt.Sprintf(" (%d)", limit) // Octavia does not tell how much of it is used
-		}
-	} else {
-		var quotas map[string]neutron.Quota
-		quotas, err = r.quotas.get(ctx, service, func(ctx context.Context, _ string) (map[string]neutron.Quota, error) { return r.neutron.Quotas(ctx) })
-		if quota, known := quotas[name]; known {
-			return fmt.Sprintf(" (%d of %d)", quota.Used+quota.Reserved, quota.Limit)
-		}
-	}
+func usedUp(name, numbers string) string {
+	return fmt.Sprintf("the project's quota of %s is used up%s", plural(name), numbers)
+}
+
+// octaviaQuota returns the limit in parentheses, "" where Octavia does not say. How much of it
+// is used it never says.
+func (r *Reader) octaviaQuota(ctx context.Context, name string) string {
+	limits, err := r.limits.get(ctx, "", func(ctx context.Context, _ string) (map[string]int, error) { return r.octavia.QuotaLimits(ctx) })
 	if err != nil {
-		klog.FromContext(ctx).V(2).Info("Cannot read the quotas of the project", "service", service, "err", err)
+		klog.FromContext(ctx).V(2).Info("Cannot read the quotas of the project", "err", err)
+	}
+	if limit, known := limits[octaviaKey(name)]; known {
+		return fmt.Sprintf(" (%d)", limit)
+	}
+	return ""
+}
+
+// neutronQuota returns use and limit in parentheses, "" where Neutron does not say.
+func (r *Reader) neutronQuota(ctx context.Context, name string) string {
+	quotas, err := r.quotas.get(ctx, "", func(ctx context.Context, _ string) (map[string]neutron.Quota, error) { return r.neutron.Quotas(ctx) })
+	if err != nil {
+		klog.FromContext(ctx).V(2).Info("Cannot read the quotas of the project", "err", err)
+	}
+	if quota, known := quotas[name]; known {
+		return fmt.Sprintf(" (%d of %d)", quota.Used+quota.Reserved, quota.Limit)
 	}
 	return ""
 }

@@ -50,6 +50,8 @@ type Store struct {
 	on map[string]map[types.UID]*Entry
 	// inNamespace and refused count entries, by Entry.Namespace and Refusal.Reason.
 	inNamespace, refused map[string]int
+	// partsShort is until when a quota of parts counts as used up: see PartsShort.
+	partsShort time.Time
 	// retained holds when floating IPs were left in the project, by ID, for the next
 	// Service of a name.
 	retained map[types.NamespacedName]map[string]time.Time

@@ -32,3 +32,25 @@ func (s *Store) Meet(uid types.UID, key string, text func(since time.Time) strin
 	})
 	return met
 }
+
+// partsShort is how long a quota of parts of load balancers counts as used up after it was met:
+// longer than until whoever has met it tries again.
+const partsShort = 10 * time.Minute
+
+// MarkPartsShort records that a quota for what is in load balancers is used up.
+func (s *Store) MarkPartsShort() {
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.partsShort = now.Add(partsShort)
+}
+
+// PartsShort reports whether a quota for what is in load balancers was met lately, by whichever
+// Service. Octavia loses a port with each load balancer that it refuses for that, but with none
+// that is created empty.
+func (s *Store) PartsShort() bool {
+	now := s.clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return now.Before(s.partsShort)
+}

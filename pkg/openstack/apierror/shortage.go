@@ -3,8 +3,6 @@ package apierror
 import (
 	"regexp"
 	"strings"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 )
 
 // The words of Octavia, and of Neutron, for what is used up.
@@ -14,13 +12,14 @@ const (
 	noMoreAddresses = "No more IP addresses available on network"
 )
 
-// Shortage is what a project, or the cloud, has no more of.
+// Shortage is what a project, or the cloud, has no more of. The zero value is an address pool
+// that nobody names.
 type Shortage struct {
-	// Service is whose quota it is; "" where it is no quota.
-	Service string
-	// Resources are the names that the service has for what is limited: "Load Balancer" of
-	// Octavia, "floatingip" of Neutron.
-	Resources []string
+	// Octavia is the name that Octavia has for what its quota limits: "Load Balancer"; "" where
+	// it is no quota of Octavia's.
+	Octavia string
+	// Neutron are the names that Neutron has for what its quotas limit: "floatingip".
+	Neutron []string
 	// Network is the ID of the network that has no free address, "" for none.
 	Network string
 }
@@ -35,12 +34,12 @@ func ShortageOf(err error) Shortage {
 	r := refusalOf(err)
 	text := r.body.message
 	if _, of, ok := strings.Cut(text, quotaMet); ok {
-		return Shortage{Service: request.Octavia, Resources: []string{strings.TrimRight(of, ". ")}}
+		return Shortage{Octavia: strings.TrimRight(of, ". ")}
 	}
 	if _, of, ok := strings.Cut(text, quotaExceeded); ok {
-		s := Shortage{Service: request.Neutron}
+		var s Shortage
 		for _, name := range quoted.FindAllStringSubmatch(of, -1) {
-			s.Resources = append(s.Resources, name[1])
+			s.Neutron = append(s.Neutron, name[1])
 		}
 		return s
 	}

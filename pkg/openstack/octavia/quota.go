@@ -2,8 +2,10 @@ package octavia
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/url"
+	"strconv"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
@@ -16,15 +18,15 @@ func (c *Client) QuotaLimits(ctx context.Context) (map[string]int, error) {
 		return nil, errors.New("read quotas of the load balancer service: the project is not known")
 	}
 	var answer struct {
-		Quota map[string]any `json:"quota"`
+		Quota map[string]json.RawMessage `json:"quota"`
 	}
 	if err := c.get(ctx, "quotas/"+url.PathEscape(project), &answer); err != nil {
 		return nil, apierror.Wrap(err, "read quotas of the load balancer service")
 	}
 	limits := map[string]int{}
 	for name, value := range answer.Quota {
-		if limit, is := value.(float64); is { // the project is there too, as a text
-			limits[name] = int(limit)
+		if limit, err := strconv.Atoi(string(value)); err == nil { // the project is there too, as a text
+			limits[name] = limit
 		}
 	}
 	return limits, nil

@@ -1,4 +1,4 @@
-package loadbalancer
+package goal
 
 import (
 	"context"
@@ -26,48 +26,49 @@ import (
 //	a quota or an address pool is used up      QuotaExceeded  after five minutes
 //	a part of it is in ERROR each time         InError        after five minutes, then twice as long, an hour at most
 
-// tell tells what keeps a Service from what it asks for, and returns the error to report.
-// Without an error, what was told is over.
-func (r *Reconciler) tell(ctx context.Context, svc *v1.Service, err error) error {
+// Tell tells what keeps a Service from what it asks for, and returns the error to report.
+// Expired says that the round was ended for its time. Without an error, what was told is over.
+func (e *Engine) Tell(ctx context.Context, svc *v1.Service, err error, expired bool) error {
 	var blocked *refusal.BlockedError
 	var pending *watcher.PendingError
 	var broken *apply.ChildrenError
 	switch {
 	case err == nil:
-		r.engine().Events.TroubleOver(svc)
+		e.Events.TroubleOver(svc)
 	case refusal.ByCloud(err) && apierror.IsQuota(err):
-		return r.tellExhausted(ctx, svc, err)
+		return e.tellExhausted(ctx, svc, err)
 	case errors.As(err, &blocked) && blocked.Failed:
-		r.engine().Events.Trouble(svc, events.InError, blocked.Why, blocked.Why)
-	case errors.As(err, &pending) && r.expired(ctx) > 0:
-		r.engine().Events.Trouble(svc, events.Pending, pending.What(), pending.What())
+		e.Events.Trouble(svc, events.InError, blocked.Why, blocked.Why)
+	case expired && errors.As(err, &pending):
+		e.Events.Trouble(svc, events.Pending, pending.What(), pending.What())
 	case errors.As(err, &broken):
-		return r.tellBroken(svc, err, broken)
+		return e.tellBroken(svc, err, broken)
 	}
 	return err
 }
 
 // tellExhausted adds to a refusal for a quota, or for an address pool that is empty, how much
 // of it there is.
-func (r *Reconciler) tellExhausted(ctx context.Context, svc *v1.Service, err error) error {
-	what := r.engine().Lookup.Exhausted(ctx, err)
-	met := r.store.Meet(svc.UID, what, func(since time.Time) string {
-		told := fmt.Sprintf("; %s, since %s", what, since.UTC().Format(time.RFC3339))
-		return message.Truncate(err.Error(), message.MaxError/2) + told
+func (e *Engine) tellExhausted(ctx context.Context, svc *v1.Service, err error) error {
+	what := e.Lookup.Exhausted(ctx, err)
+	if apierror.IsPartsQuota(err) {
+		e.Store.MarkPartsShort()
+	}
+	met := e.Store.Meet(svc.UID, what, func(since time.Time) string {
+		return fmt.Sprintf("%s; since %s %s", message.Truncate(err.Error(), message.MaxError/2), stamp(since), what)
 	})
-	r.engine().Events.Trouble(svc, events.QuotaExceeded, met.Key, met.Text)
+	e.Events.Trouble(svc, events.QuotaExceeded, met.Key, met.Text)
 	return &troubleError{met.Text, err}
 }
 
 // tellBroken tells of parts that are in ERROR however often they are written.
-func (r *Reconciler) tellBroken(svc *v1.Service, err error, broken *apply.ChildrenError) error {
+func (e *Engine) tellBroken(svc *v1.Service, err error, broken *apply.ChildrenError) error {
 	const first, longest = 5 * time.Minute, time.Hour
-	met := r.store.Meet(svc.UID, broken.Error(), func(since time.Time) string {
-		return fmt.Sprintf("%s since %s: writing that again has not helped %d times; what else is in it goes on: "+
-			"ask the cloud's operator why, or to fail it over (openstack loadbalancer failover %s)",
-			broken, since.UTC().Format(time.RFC3339), maxAttempts, broken.ID)
+	met := e.Store.Meet(svc.UID, broken.Error(), func(since time.Time) string {
+		return fmt.Sprintf("%s since %s, however often that is written; what else is in it goes on: "+
+			"ask the cloud's operator why, or to fail it over (openstack loadbalancer failover %s)", broken, stamp(since), broken.ID)
 	})
-	r.engine().Events.Trouble(svc, events.InError, met.Key, met.Text)
+	e.Events.Trouble(svc, events.InError, met.Key, met.Text)
 	after := first
 	for range met.Times - 1 {
 		after = min(2*after, longest)
@@ -81,5 +82,8 @@ type troubleError struct {
 	cause error
 }
 
+// Error implements error.
 func (e *troubleError) Error() string { return e.text }
+
+// Unwrap returns the error itself.
 func (e *troubleError) Unwrap() error { return e.cause }

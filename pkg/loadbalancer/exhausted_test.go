@@ -1,0 +1,174 @@
+package loadbalancer_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+)
+
+// shortage is something that the cloud has no more of.
+type shortage struct {
+	// quota of Octavia, or of Neutron, and its limit.
+	octavia, neutron string
+	limit            int
+	// subnet that is full: that of the VIP or that of floating IPs.
+	vipFull, poolEmpty bool
+	keys               map[string]string
+	// says is in the event; settled is what exists meanwhile: load balancers.
+	says   string
+	exist  int
+	reads  int // of quotas
+	atMost int // ports that may be lost
+}
+
+func shortages() map[string]shortage {
+	monitored, grouped := map[string]string{"create-monitor": "true"}, map[string]string{"manage-security-groups": "true"}
+	return map[string]shortage{
+		"load balancers":       {octavia: "loadbalancer", limit: 0, says: "quota of load balancers is used up (0)", reads: 1},
+		"listeners":            {octavia: "listener", limit: 1, says: "quota of listeners is used up (1)", exist: 1, reads: 1, atMost: 1},
+		"pools":                {octavia: "pool", limit: 1, says: "quota of pools is used up (1)", exist: 1, reads: 1, atMost: 1},
+		"members":              {octavia: "member", limit: 3, says: "quota of members is used up (3)", exist: 1, reads: 1, atMost: 1},
+		"health monitors":      {octavia: "healthmonitor", limit: 1, keys: monitored, says: "quota of health monitors is used up (1)", exist: 1, reads: 1, atMost: 1},
+		"ports":                {neutron: "port", limit: 0, says: "quota of ports is used up (", reads: 1},
+		"floating IPs":         {neutron: "floatingip", limit: 0, says: "quota of floating IPs is used up (0 of 0)", exist: 1, reads: 1},
+		"security groups":      {neutron: "security_group", limit: 1, keys: grouped, says: "quota of security groups is used up (1 of 1)", reads: 1},
+		"security group rules": {neutron: "security_group_rule", limit: 4, keys: grouped, says: "quota of security group rules is used up (", reads: 1},
+		"the subnet of VIPs":   {vipFull: true, says: "has no free address"},
+		"floating IPs left":    {poolEmpty: true, says: "has no free address", exist: 1},
+	}
+}
+
+// set brings the shortage about, and returns what ends it.
+func (s shortage) set(env *environment) (end func()) {
+	env.T.Helper()
+	project := env.Cloud.Account.ProjectID
+	full := func(subnet string) func() {
+		id, err := env.Cloud.ExhaustSubnet(subnet)
+		if err != nil {
+			env.T.Fatal(err)
+		}
+		return func() { env.Cloud.Faults.Remove(id) }
+	}
+	switch {
+	case s.octavia != "":
+		env.Cloud.Octavia.SetQuota(project, s.octavia, s.limit)
+		return func() { env.Cloud.Octavia.SetQuota(project, s.octavia, -1) }
+	case s.neutron != "":
+		env.Cloud.Neutron.SetQuota(project, s.neutron, s.limit)
+		return func() { env.Cloud.Neutron.SetQuota(project, s.neutron, -1) }
+	case s.vipFull:
+		return full(env.Cloud.Subnet.ID)
+	}
+	return full(env.Cloud.ExternalSubnet.ID)
+}
+
+// What the cloud has no more of is told by one event, with the numbers and the request, and
+// tried again slowly: a few requests each time, nothing that is lost, and nothing that is left
+// when there is room.
+//
+//proves:80
+func TestQuota_IsToldOnceWithNumbersAndHealsWithRoom(t *testing.T) {
+	t.Parallel()
+	for name, c := range shortages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{simulator: simulator.Options{}, keys: c.keys})
+			nodes, svc := env.nodes(2), service("web", 2)
+			end := c.set(env)
+			said := map[string]bool{}
+			var told strings.Builder
+			for range 3 {
+				_, err := env.engine.Ensure(env.ctx, svc, nodes)
+				var later *api.RetryError
+				if !errors.As(err, &later) || later.RetryAfter() < 5*time.Minute {
+					t.Fatalf("error %v, want one that asks for five minutes", err)
+				}
+				said[err.Error()] = true
+				told.WriteString(env.told() + "\n")
+			}
+			if len(said) != 1 {
+				t.Errorf("%d different errors, want the same words each time:\n%v", len(said), said)
+			}
+			if got := told.String(); strings.Count(got, "LoadBalancerQuotaExceeded") != 1 || !strings.Contains(got, c.says) || !strings.Contains(got, "req-") {
+				t.Errorf("want one event with %q and a request ID:\n%s", c.says, got)
+			}
+			if got := env.refusedFor(); got != "quota" {
+				t.Errorf("refused for %q", got)
+			}
+			if quotas := env.quotaReads(); quotas != c.reads {
+				t.Errorf("quotas were read %d times, want %d", quotas, c.reads)
+			}
+			if lost := len(env.Cloud.LeakedPorts()); lost > c.atMost {
+				t.Errorf("%d ports are lost, want %d at most", lost, c.atMost)
+			}
+			env.loadBalancers(c.exist)
+			end()
+			env.ensure(svc, nodes)
+			if lb := env.loadBalancer(); len(lb.Listeners) != 2 || len(lb.Pools[0].Members) != 2 {
+				t.Errorf("%d listeners, %d members", len(lb.Listeners), len(lb.Pools[0].Members))
+			}
+			env.floatingIPs(1)
+			if got := env.refusedFor(); got != "" {
+				t.Errorf("still refused for %q", got)
+			}
+			env.unchanged(svc, nodes)
+		})
+	}
+}
+
+// Octavia loses a port with the first load balancer that it refuses for a quota of its parts,
+// and with no other one, however many Services meet that quota.
+//
+//proves:80
+func TestQuota_OfPartsLosesOnePortForAllServices(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Quota: map[string]int{"listener": 1}}})
+	nodes := env.nodes(1)
+	for i := range 4 {
+		env.refused(service("web-"+itoa(i), 2), nodes, "quota of listeners is used up (1)")
+	}
+	if lost := len(env.Cloud.LeakedPorts()); lost != 1 {
+		t.Errorf("%d ports are lost, want one", lost)
+	}
+}
+
+// quotaReads returns how many requests have read quotas.
+func (env *environment) quotaReads() int {
+	n := 0
+	for _, r := range env.Cloud.RequestLog.Requests() {
+		if strings.Contains(r.Path, "/quotas/") {
+			n++
+		}
+	}
+	return n
+}
+
+// A quota that is met again later is another one to tell. Where quotas cannot be read, it is
+// told without numbers.
+//
+//proves:80
+func TestQuota_IsToldAgainWhenMetAgain(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	env.Cloud.Faults.Add(faultOn("GET", "/network/v2.0/quotas/**", 403))
+	nodes, svc := env.nodes(1), service("web", 1)
+	c := shortages()["floating IPs"]
+	for range 2 {
+		end := c.set(env)
+		env.refused(svc, nodes, "quota of floating IPs is used up: ask the cloud's operator")
+		if told := env.told(); strings.Count(told, "LoadBalancerQuotaExceeded") != 1 {
+			t.Errorf("want one event:\n%s", told)
+		}
+		end()
+		env.ensure(svc, nodes)
+		env.delete(svc)
+		svc = service("web", 1)
+		svc.Status.LoadBalancer = v1.LoadBalancerStatus{}
+	}
+}
