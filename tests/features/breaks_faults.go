@@ -45,7 +45,7 @@ func faultBreaks() []Break {
 			Row: 81, What: "it is left alone",
 			File:  plan + "diff.go",
 			Old:   `return replace(desired, observed, opts)`,
-			New:   `return Plan{Blocked: inError(lb)}`,
+			New:   `return Plan{Blocked: inError(lb, "")}`,
 			Tests: []string{"TestEnsure_ReplacesFailedCreationAndKeepsFloatingIP", "TestEnsure_RecreatesLoadBalancerWhoseCreationEndsInError"},
 		},
 		{

@@ -86,7 +86,7 @@ func Rows() []Row {
 		{N: 79, Feature: "Waits for immutable load balancers"},
 		{N: 80, Feature: "429, Retry-After and quotas"},
 		{N: 81, Feature: "ERROR at creation: recreated"},
-		{N: 82, Feature: "ERROR later: recovered", Partly: "its parts are; a published load balancer in ERROR is left alone and reported"},
+		{N: 82, Feature: "ERROR later: recovered"},
 		{N: 83, Feature: "Load balancer vanished: recreated"},
 		{N: 84, Feature: "Load balancer vanished: the rest is cleaned up"},
 		{N: 85, Feature: "Security groups are removed from nodes that leave"},

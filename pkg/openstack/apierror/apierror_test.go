@@ -67,6 +67,12 @@ func TestErrors_AreClassifiedByStatusAndText(t *testing.T) {
 		"duplicate":      {octaviaRefused(409, "Another Listener on this Load Balancer is already using protocol TCP and protocol_port 80"), "409 conflict"},
 		"quota":          {octaviaRefused(403, "Quota has been met for resources: Load Balancer"), "403 quota"},
 		"quota of parts": {octaviaRefused(403, "Quota has been met for resources: Listener"), "403 quota partsquota"},
+		"quota of the VIP's port": {
+			octaviaRefused(500, "Provider 'amphora' reports error: Quota exceeded for resources: ['port'].\nNeutron server returns request_ids: ['req-1']"), "500 quota",
+		},
+		"no address for the VIP": {
+			octaviaRefused(500, "Provider 'ovn' reports error: No more IP addresses available on network 1.\nNeutron server returns request_ids: ['req-1']"), "500 quota",
+		},
 		"policy":         {octaviaRefused(403, "Policy does not allow this request to be performed."), "403 forbidden"},
 		"bad value":      {octaviaRefused(400, "Invalid input for field/attribute weight. Value: '257'."), "400 invalid"},
 		"cannot":         {octaviaRefused(501, "Provider 'ovn' does not support a requested option"), "501 invalid unsupported"},

@@ -134,7 +134,7 @@ func (c *control) failOperations(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	switch wanted.Operation {
-	case octavia.OperationCreate, octavia.OperationUpdate, octavia.OperationDelete:
+	case octavia.OperationCreate, octavia.OperationUpdate, octavia.OperationDelete, octavia.OperationFailover:
 	default:
 		return answer{}, refuse(http.StatusBadRequest, "operation %q is none of create, update and delete", wanted.Operation)
 	}
