@@ -20,11 +20,11 @@ type shortage struct {
 	// subnet that is full: that of the VIP or that of floating IPs.
 	vipFull, poolEmpty bool
 	keys               map[string]string
-	// says is in the event; settled is what exists meanwhile: load balancers.
-	says   string
-	exist  int
-	reads  int // of quotas
-	atMost int // ports that may be lost
+	// says is in the event.
+	says string
+	// exist is how many load balancers are there meanwhile, reads how often quotas are read, and
+	// atMost how many ports may be lost.
+	exist, reads, atMost int
 }
 
 func shortages() map[string]shortage {
