@@ -22,7 +22,7 @@ func errorBreaks() []Break {
 			Row: 80, What: "each Service loses a port of its own",
 			File:  "pkg/loadbalancer/state/trouble.go",
 			Old:   `return now.Before(s.partsShort)`,
-			New:   `return false`,
+			New:   `return now.IsZero()`,
 			Tests: []string{"TestQuota_OfPartsLosesOnePortForAllServices"},
 		},
 		{
