@@ -27,7 +27,7 @@ func (l *loader) readConf(content []byte) error {
 	if fatal := gcfg.FatalOnly(err); fatal != nil {
 		return syntaxError(string(content), fatal)
 	}
-	l.warnUnknown(warnings.WarningsOnly(err))
+	l.warnUnknown(string(content), warnings.WarningsOnly(err))
 	for _, s := range sections() {
 		field := raw.Elem().Field(s.index)
 		if s.named {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
 )
 
 // FuzzLoad looks for a cloud.conf that panics, or that is accepted but cannot
@@ -20,6 +22,8 @@ func FuzzLoad(f *testing.F) {
 		"", signIn, "[", "[]", "[Global", "[Global]\npassword", "[LoadBalancerClass]\n", "[LoadBalancerClass \"\"]",
 		"[LoadBalancerClass \"a\\\"b\"]\nx=1", "[A \"b\"]\nc=\"d", "[Global]\nuse-clouds\nclouds-file=testdata/none.yaml",
 		"\ufeff[Global]\r\nregion=\\\r\nR", "[Networking]\npublic-network-name\npublic-network-name=a",
+		signIn + "[LoadBalancerClass \"gold\"]\nsubnet-id", signIn + "[Global]\npassword=\nhunter-two\n",
+		signIn + "[LoadBalancer]\nnode-selector=\x1b[2J\nmonitor-delay=\"\\n\"\n",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -27,17 +31,24 @@ func FuzzLoad(f *testing.F) {
 		if bytes.Contains(bytes.ToLower(text), []byte("use-clouds")) {
 			return // would read files
 		}
-		config, warnings, err := Load(bytes.NewReader(text), nil)
+		var config *Config
+		var warnings []Warning
+		var err error
+		hostile.Bounded(t, len(text), func() { config, warnings, err = Load(bytes.NewReader(text), nil) })
 		for _, w := range warnings {
 			if w.String() == "" {
 				t.Error("empty warning")
 			}
+			hostile.OneLine(t, w.String())
 		}
 		if err != nil {
+			for line := range strings.SplitSeq(err.Error(), "\n") { // each problem is logged by itself
+				hostile.OneLine(t, line)
+			}
 			return
 		}
 		for name := range config.LoadBalancerClass {
-			if _, err := config.Class(name); err != nil {
+			if _, err := config.Class(name); err != nil && len(config.Refused.Classes[name]) == 0 && len(config.Refused.LoadBalancers) == 0 {
 				t.Error(err)
 			}
 		}
@@ -59,9 +70,15 @@ func FuzzClouds(f *testing.F) {
 	f.Add([]byte("clouds: {a: &x {<<: *x}}"))
 	f.Add([]byte("clouds: {a: null}"))
 	f.Add([]byte("clouds: {a: {auth: null, profile: a}}\npublic-clouds: {a: {cloud: a}}"))
+	f.Add([]byte("a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nclouds: {a: {auth: {password: *c}}}"))
+	f.Add([]byte("clouds: " + strings.Repeat("{a: ", 2000) + strings.Repeat("}", 2000)))
+	f.Add([]byte("clouds: {a: {auth: {password: \"\\e[2J\", auth_url: [1]}}}"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		clouds, err := parseEntries(content, "clouds")
+		var clouds map[string]cloudEntry
+		var err error
+		hostile.Bounded(t, len(content), func() { clouds, err = parseEntries(content, "clouds") })
 		if err != nil {
+			hostile.OneLine(t, err.Error())
 			return
 		}
 		public, err := parseEntries(content, "public-clouds")

@@ -13,17 +13,21 @@ type unknownData struct {
 	section string
 	name    string // of a section that may appear many times
 	key     string // "" when the section itself is unknown
+	// line is that of a key which is not repeated, see possibleSecrets; else 0.
+	line int
 }
 
 // warnUnknown turns gcfg's warnings into ours, which name the nearest known
 // section or key.
-func (l *loader) warnUnknown(found []error) {
+func (l *loader) warnUnknown(content string, found []error) {
+	unnamed := possibleSecrets(content)
 	for _, err := range found {
 		u, ok := parseUnknown(err.Error())
 		if !ok {
 			l.warn("cloud.conf: %v", err)
 			continue
 		}
+		u.line = unnamed[strings.ToLower(u.key)]
 		if text := u.message(); text != "" {
 			l.warn("%s", text)
 		}
@@ -62,19 +66,22 @@ func (u unknownData) message() string {
 }
 
 func (u unknownData) keyMessage(s section, known []section) string {
-	where := strings.TrimSpace(string(confPlace(s.name, u.name, "")))
+	where, named := strings.TrimSpace(string(confPlace(s.name, u.name, ""))), fmt.Sprintf("%q", u.key)
+	if u.line > 0 {
+		named = fmt.Sprintf("in line %d, which may be a part of a secret and is not repeated", u.line)
+	}
 	if s.name == "LoadBalancer" && strings.EqualFold(u.key, "use-octavia") {
 		return fmt.Sprintf("%s key %q has no effect any more: Octavia is always used", where, u.key)
 	}
 	if renamed := strings.Replace(strings.ToLower(u.key), "project", "tenant", 1); s.has(renamed) {
-		return fmt.Sprintf("%s unknown key %q: did you mean %q?", where, u.key, renamed)
+		return fmt.Sprintf("%s unknown key %s: did you mean %q?", where, named, renamed)
 	}
 	for _, other := range known {
 		if other.has(u.key) {
-			return fmt.Sprintf("%s unknown key %q: it belongs into [%s]", where, u.key, other.name)
+			return fmt.Sprintf("%s unknown key %s: it belongs into [%s]", where, named, other.name)
 		}
 	}
-	return fmt.Sprintf("%s unknown key %q%s", where, u.key, didYouMean(u.key, s.keys(), "%q"))
+	return fmt.Sprintf("%s unknown key %s%s", where, named, didYouMean(u.key, s.keys(), "%q"))
 }
 
 // didYouMean asks for the known word that is nearest, if one is near enough to

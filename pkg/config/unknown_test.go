@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -86,6 +87,42 @@ func TestLoad_WarnsOfUnknownNames(t *testing.T) {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A password that is not on the line of its key is no key, and is not repeated.
+func TestLoad_NamesNoKeyThatMayBeASecret(t *testing.T) {
+	t.Parallel()
+	const hidden = "which may be a part of a secret and is not repeated"
+	for name, text := range map[string]string{
+		"on a line of its own":                 "[Global]\npassword=\nhunter-Two\n",
+		"with a comment behind it":             "[Global]\npassword=\nhunter-Two ; mine\n",
+		"far from its key":                     "[Global]\nhunter-Two\n[Route]\n",
+		"before its key":                       "[Global]\nhunter-Two\npassword=\n",
+		"in base64":                            "[Global]\napplication-credential-secret=\nhunter-Two==\n",
+		"in quotes":                            "[Global]\nhunter-Two=\"\"\n",
+		"its second line":                      "[Global]\npassword=first\nhunter-Two=half\n",
+		"its third line":                       "[Global]\npassword=first\n\nsecond=line\n# or not\nhunter-Two=third\n",
+		"in another section":                   "[LoadBalancer]\nhunter-Two\n",
+		"in a class":                           "[LoadBalancerClass \"gold\"]\nhunter-Two\n",
+		"once as a key with a value, then not": "[Global]\nhunter-Two=1\nhunter-Two\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, found, _ := Load(strings.NewReader(signIn+text), nil)
+			told := strings.Join(texts(found), "\n")
+			if strings.Contains(strings.ToLower(told), "hunter") || !strings.Contains(told, hidden) {
+				t.Errorf("warnings:\n%s", told)
+			}
+		})
+	}
+	_, found, err := Load(strings.NewReader(signIn+"tls-insecuer\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`cloud.conf [Global] unknown key in line ` + strconv.Itoa(strings.Count(signIn, "\n")+1) + `, ` + hidden + `: did you mean "tls-insecure"?`}
+	if diff := cmp.Diff(want, texts(found)); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
 
