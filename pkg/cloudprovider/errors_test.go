@@ -13,6 +13,7 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
 )
 
 // The service controller puts the errors of all calls into events and logs, and retries by
@@ -57,5 +58,61 @@ func TestCreateRoute_ReturnsErrorsThatFitIntoEvents(t *testing.T) {
 	err := (&routesAdapter{inner: longRoutes{}, calls: calls}).CreateRoute(t.Context(), "", "", &cloudprovider.Route{})
 	if !errors.Is(err, errRoute) || len(err.Error()) > message.MaxEvent-390 {
 		t.Errorf("%d bytes: %v", len(err.Error()), err)
+	}
+}
+
+// hostileCloud fails with what somebody in the cloud wrote, which forges a line of the log.
+type hostileCloud struct {
+	cloudprovider.InstancesV2
+	cloudprovider.Routes
+}
+
+var errForged = errors.New("no address on a\nE1122 00:00:00.000000 1 forged.go:1] \x1b[2J\u202e")
+
+func (hostileCloud) InstanceExists(context.Context, *v1.Node) (bool, error) { return false, errForged }
+
+func (hostileCloud) InstanceShutdown(context.Context, *v1.Node) (bool, error) {
+	return false, errForged
+}
+
+func (hostileCloud) InstanceMetadata(context.Context, *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	return nil, errForged
+}
+
+func (hostileCloud) ListRoutes(context.Context, string) ([]*cloudprovider.Route, error) {
+	return nil, errForged
+}
+
+func (hostileCloud) CreateRoute(context.Context, string, string, *cloudprovider.Route) error {
+	return errForged
+}
+
+func (hostileCloud) DeleteRoute(context.Context, string, *cloudprovider.Route) error {
+	return errForged
+}
+
+// The controllers of Kubernetes write errors into the log as they are.
+func TestProvider_ReturnsErrorsOfOneLine(t *testing.T) {
+	t.Parallel()
+	p := started(t, &engine{err: errForged})
+	instances := &instancesAdapter{inner: hostileCloud{}, calls: p.calls}
+	routes := &routesAdapter{inner: hostileCloud{}, calls: p.calls}
+	lb, svc, node := balancer(t, p), &v1.Service{}, &v1.Node{}
+	for name, call := range map[string]func(context.Context) error{
+		"ensure":   func(ctx context.Context) error { _, err := lb.EnsureLoadBalancer(ctx, "", svc, nil); return err },
+		"delete":   func(ctx context.Context) error { return lb.EnsureLoadBalancerDeleted(ctx, "", svc) },
+		"exists":   func(ctx context.Context) error { _, err := instances.InstanceExists(ctx, node); return err },
+		"shutdown": func(ctx context.Context) error { _, err := instances.InstanceShutdown(ctx, node); return err },
+		"metadata": func(ctx context.Context) error { _, err := instances.InstanceMetadata(ctx, node); return err },
+		"list":     func(ctx context.Context) error { _, err := routes.ListRoutes(ctx, ""); return err },
+		"route":    func(ctx context.Context) error { return routes.CreateRoute(ctx, "", "", &cloudprovider.Route{}) },
+		"no route": func(ctx context.Context) error { return routes.DeleteRoute(ctx, "", &cloudprovider.Route{}) },
+	} {
+		err := call(t.Context())
+		if !errors.Is(err, errForged) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		hostile.OneLine(t, err.Error())
 	}
 }

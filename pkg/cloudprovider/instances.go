@@ -8,10 +8,11 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 )
 
 // instancesAdapter implements cloudprovider.InstancesV2: it ties the calls of the node controllers
-// to the life of the process.
+// to the life of the process. They write its errors to the log as they are.
 type instancesAdapter struct {
 	inner     cloudprovider.InstancesV2
 	calls     *calls
@@ -30,7 +31,7 @@ func (i *instancesAdapter) InstanceExists(ctx context.Context, node *v1.Node) (b
 	defer end()
 	exists, err := i.inner.InstanceExists(ctx, node)
 	if err != nil {
-		return exists, err
+		return exists, message.TruncateError(err, message.MaxError)
 	}
 	if exists {
 		i.deletions.Seen(node)
@@ -39,7 +40,7 @@ func (i *instancesAdapter) InstanceExists(ctx context.Context, node *v1.Node) (b
 	if err := i.scope.Check(ctx); err != nil {
 		return false, err
 	}
-	return false, i.deletions.Allow(ctx, node)
+	return false, message.TruncateError(i.deletions.Allow(ctx, node), message.MaxError)
 }
 
 // InstanceShutdown reports whether the node's server is switched off.
@@ -49,7 +50,8 @@ func (i *instancesAdapter) InstanceShutdown(ctx context.Context, node *v1.Node) 
 		return false, err
 	}
 	defer end()
-	return i.inner.InstanceShutdown(ctx, node)
+	shutdown, err := i.inner.InstanceShutdown(ctx, node)
+	return shutdown, message.TruncateError(err, message.MaxError)
 }
 
 // InstanceMetadata returns the addresses, type, zone and region of the node's server.
@@ -63,5 +65,5 @@ func (i *instancesAdapter) InstanceMetadata(ctx context.Context, node *v1.Node) 
 	if err == nil {
 		i.deletions.Seen(node)
 	}
-	return metadata, err
+	return metadata, message.TruncateError(err, message.MaxError)
 }

@@ -24,7 +24,8 @@ func (r *routesAdapter) ListRoutes(ctx context.Context, clusterName string) ([]*
 		return nil, err
 	}
 	defer end()
-	return r.inner.ListRoutes(ctx, clusterName)
+	routes, err := r.inner.ListRoutes(ctx, clusterName)
+	return routes, message.TruncateError(err, message.MaxRouteError)
 }
 
 // CreateRoute adds the route to a pod CIDR of a node. The route controller puts its error
@@ -51,5 +52,5 @@ func (r *routesAdapter) DeleteRoute(ctx context.Context, clusterName string, rou
 	if err := r.scope.Check(ctx); err != nil {
 		return err
 	}
-	return r.inner.DeleteRoute(ctx, clusterName, route)
+	return message.TruncateError(r.inner.DeleteRoute(ctx, clusterName, route), message.MaxRouteError)
 }

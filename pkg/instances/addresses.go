@@ -97,7 +97,7 @@ func (r addressRules) all(server *nova.Server) []v1.NodeAddress {
 
 func (r addressRules) allowed(address string) bool {
 	ip, err := netip.ParseAddr(address)
-	return err == nil && (ip.Is4() || !r.noIPv6)
+	return err == nil && ip.Zone() == "" && (ip.Is4() || !r.noIPv6) // a zone may be any text
 }
 
 // sort puts the addresses in the first CIDR of address-sort-order first, then those in

@@ -37,6 +37,9 @@ func hopOf(route neutron.ExtraRoute) (hop, error) {
 	if err != nil {
 		return hop{}, fmt.Errorf("next hop of the route to %s: %w", to, err)
 	}
+	if via.Zone() != "" { // which may be any text
+		return hop{}, fmt.Errorf("next hop of the route to %s: an address has no zone", to)
+	}
 	return hop{to.Masked(), via}, nil
 }
 

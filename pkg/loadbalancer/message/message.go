@@ -6,6 +6,7 @@ package message
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -31,17 +32,29 @@ const (
 
 const ellipsis = "…"
 
-// Truncate returns a text of most bytes at the longest, in whole characters; where
-// something is left out it ends in "…". Bytes that are not UTF-8 become "?".
+// Truncate returns a text in one line, of most bytes at the longest, in whole characters; where
+// something is left out it ends in "…". Bytes that are not UTF-8 become "?", and line breaks,
+// control characters and those that cannot be seen become spaces: whoever writes the text
+// writes no lines of the log, nor to the terminal of who reads it.
 func Truncate(text string, most int) string {
 	if len(text) <= most {
-		return strings.ToValidUTF8(text, "?")
+		return visible(text)
 	}
 	end := most - len(ellipsis)
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return strings.ToValidUTF8(text[:end], "?") + ellipsis
+	return visible(text[:end]) + ellipsis
+}
+
+// visible returns a text with nothing but characters that can be seen. It gets no longer.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(text, "?"))
 }
 
 // TruncateValue returns a value that a user wrote as errors quote it.
@@ -119,8 +132,8 @@ func Invalid(errs field.ErrorList) error {
 	return e
 }
 
-// TruncateError returns an error whose text has most bytes at the longest, and which wraps
-// err; err itself, which may be nil, where its text is short enough.
+// TruncateError returns an error whose text is as Truncate returns it, and which wraps err; err
+// itself, which may be nil, where its text is like that already.
 func TruncateError(err error, most int) error {
 	if err == nil {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
 )
 
 func TestTruncate_CutsBetweenCharacters(t *testing.T) {
@@ -30,6 +31,8 @@ func TestTruncate_CutsBetweenCharacters(t *testing.T) {
 		{"\xff\xfe and so on", 20, "? and so on"},
 		{"a\xc3", 5, "a?"},
 		{strings.Repeat("\xa9", 9), 8, "…"},
+		{"a\nE1122 b\r\x1b[2Jc\x00\u2028d\u202ee", 40, "a E1122 b  [2Jc  d e"},
+		{"a\nb and so on", 8, "a b a…"},
 	} {
 		if got := message.Truncate(test.text, test.most); got != test.want {
 			t.Errorf("%q in %d bytes: %q, want %q", test.text, test.most, got, test.want)
@@ -41,8 +44,13 @@ func FuzzTruncate(f *testing.F) {
 	f.Add("日本語\xff", 5)
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		most = max(8, min(most, 4096))
-		if got := message.Truncate(text, most); len(got) > most || !utf8.ValidString(got) {
+		got := message.Truncate(text, most)
+		if len(got) > most {
 			t.Errorf("%q in %d bytes: %q", text, most, got)
+		}
+		hostile.OneLine(t, got)
+		if err := message.TruncateError(errors.New(text), most); err.Error() != got {
+			t.Errorf("as an error %q, as a text %q", err, got)
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// LimitEvents returns a recorder whose events have messages of MaxEvent bytes at most.
+// LimitEvents returns a recorder whose events have messages of one line, MaxEvent bytes at most.
 func LimitEvents(to record.EventRecorder) record.EventRecorder { return recorder{to} }
 
 type recorder struct{ to record.EventRecorder }

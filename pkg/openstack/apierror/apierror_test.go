@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/hostile"
 )
 
 // refused returns the error that gophercloud makes of an answer.
@@ -249,9 +251,17 @@ func FuzzMessage(f *testing.F) {
 	} {
 		f.Add([]byte(body), 404)
 	}
+	f.Add([]byte("req-\x1b[2J\nE1122"), 301)
 	f.Fuzz(func(t *testing.T, body []byte, status int) {
 		err := refused("GET", "/v2.0/ports/1", status, string(body))
+		for _, name := range []string{"X-Openstack-Request-Id", "Location", "Retry-After"} {
+			err.ResponseHeader.Set(name, string(body))
+		}
 		properties(err)
+		hostile.Bounded(t, len(body), func() { hostile.OneLine(t, Wrap(err, string(body)).Error()) })
+		if after := RetryAfter(err); after < 0 {
+			t.Errorf("again after %s", after)
+		}
 		text := Message(err)
 		if utf8.RuneCountInString(text) > maxMessage || !utf8.ValidString(text) || strings.ContainsAny(text, "\r\n\x00\x1b") {
 			t.Errorf("message %q", text)

@@ -153,7 +153,8 @@ func Message(err error) string {
 
 // CallError is a failed call with what it was to do.
 type CallError struct {
-	// Doing is the verb and the object: "create load balancer NAME".
+	// Doing is the verb and the object: "create load balancer NAME". The name or ID may be
+	// what a service has answered.
 	Doing string
 	// Err is what gophercloud or net/http gave.
 	Err error
@@ -161,7 +162,7 @@ type CallError struct {
 
 // Error is fit for an event: "create load balancer a: Octavia answered 403 Quota
 // has been met for resources: Load Balancer (request req-…)".
-func (e *CallError) Error() string { return e.Doing + ": " + describe(e.Err) }
+func (e *CallError) Error() string { return oneLine(e.Doing, maxMessage) + ": " + describe(e.Err) }
 
 // Unwrap returns the underlying error, for the Is… functions.
 func (e *CallError) Unwrap() error { return e.Err }

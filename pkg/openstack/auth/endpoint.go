@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
 
@@ -31,10 +32,30 @@ func (e ErrNoEndpoint) Error() string {
 	}
 	offered := "no endpoint at all"
 	if len(e.Offered) > 0 {
-		offered = strings.Join(e.Offered, ", ")
+		offered = strings.Join(e.Offered[:min(len(e.Offered), mostOffered)], ", ")
 	}
 	return fmt.Sprintf("the service catalog has no %s endpoint of type %s in %s; it has %s",
-		e.Interface, e.Service, region, offered)
+		e.Interface, e.Service, region, printable(offered))
+}
+
+// An error names so many endpoints, of so many characters in all.
+const (
+	mostOffered = 10
+	longestList = 500
+)
+
+// printable returns what a catalog says as an error may repeat it: short, and in one line.
+func printable(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+	if all := []rune(text); len(all) > longestList {
+		return string(all[:longestList]) + "…"
+	}
+	return text
 }
 
 // endpointSelector selects endpoints of a catalog.
