@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
 )
 
 // ErrServerNotFound is the error where Nova itself answered 404 for a server: the token
@@ -116,6 +117,7 @@ func (c *Client) Servers(ctx context.Context) ([]Server, error) {
 // only its link announces another page.
 func (c *Client) list(ctx context.Context, query url.Values) (all []Server, err error) {
 	query.Set("limit", strconv.Itoa(pageSize))
+	var markers paging.Markers
 	for {
 		var page struct {
 			Servers []Server `json:"servers"`
@@ -139,8 +141,8 @@ func (c *Client) list(ctx context.Context, query url.Values) (all []Server, err 
 			return all, nil
 		}
 		marker := all[len(all)-1].ID
-		if marker == query.Get("marker") {
-			return nil, fmt.Errorf("the service answers the page after %s again", marker)
+		if err := markers.Next(marker, len(all)); err != nil {
+			return nil, err
 		}
 		query.Set("marker", marker)
 	}

@@ -13,9 +13,31 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 )
 
-// maxRestarts is how often a list begins anew because the object that a page was to
-// begin behind is gone.
-const maxRestarts = 3
+const (
+	// maxRestarts is how often a list begins anew because the object that a page was to
+	// begin behind is gone.
+	maxRestarts = 3
+	// maxObjects is how many objects a list has at most: more than any project has.
+	maxObjects = 1 << 20
+)
+
+// Markers are where the pages of a list began: a service that answers one of them again, or
+// pages without an end, would be read until no memory is left. The zero value is good.
+type Markers struct{ seen map[string]bool }
+
+// Next returns an error unless the next page may begin behind the marker, after so many objects.
+func (m *Markers) Next(marker string, objects int) error {
+	switch {
+	case marker == "" || m.seen[marker]:
+		return fmt.Errorf("the service answers the same page again (marker %q)", marker)
+	case objects > maxObjects:
+		return fmt.Errorf("the list has more than %d objects", maxObjects)
+	case m.seen == nil:
+		m.seen = map[string]bool{}
+	}
+	m.seen[marker] = true
+	return nil
+}
 
 // Collection is a list of a service that may answer in pages, whatever length the
 // operator gave them ([api_settings] or [DEFAULT] pagination_max_limit).
@@ -46,6 +68,7 @@ func (c Collection[T]) All(ctx context.Context, q url.Values) ([]T, error) {
 // once reads all pages. marker is where it failed, "" on the first page.
 func (c Collection[T]) once(ctx context.Context, q url.Values) (all []T, marker string, err error) {
 	q.Del("marker")
+	var markers Markers
 	for {
 		page, more, err := c.page(ctx, q)
 		if err != nil {
@@ -56,8 +79,8 @@ func (c Collection[T]) once(ctx context.Context, q url.Values) (all []T, marker 
 			return all, "", nil
 		}
 		last := c.ID(page[len(page)-1])
-		if last == marker || last == "" {
-			return nil, "", fmt.Errorf("the service answers the same page again (marker %q)", last)
+		if err := markers.Next(last, len(all)); err != nil {
+			return nil, "", err
 		}
 		marker = last
 		q.Set("marker", marker)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -125,6 +127,37 @@ func counting[T any](list func(context.Context) ([]T, error)) func(context.Conte
 	return func(ctx context.Context) (int, error) {
 		all, err := list(ctx)
 		return len(all), err
+	}
+}
+
+// A service that goes on for ever, or in circles, is not read until no memory is left.
+func TestAll_EndsHoweverServiceGoesOn(t *testing.T) {
+	t.Parallel()
+	type object struct{ ID string }
+	for name, test := range map[string]struct {
+		next func(page int) string
+		most int
+	}{
+		"the same page":      {func(int) string { return "a" }, 2},
+		"two pages in turn":  {func(page int) string { return fmt.Sprint(page % 2) }, 3},
+		"pages without IDs":  {func(int) string { return "" }, 1},
+		"pages without end":  {func(page int) string { return fmt.Sprint(page) }, paging.MaxObjects/1000 + 2},
+		"back to the second": {func(page int) string { return fmt.Sprint(min(page, 9-page)) }, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			list := paging.Collection[object]{Name: "objects", Size: 1000, ID: func(o object) string { return o.ID }, Get: func(_ context.Context, _ url.Values, into any) error {
+				asked++
+				page := make([]object, 1000)
+				page[999].ID = test.next(asked)
+				reflect.ValueOf(into).Elem().Field(0).Set(reflect.ValueOf(&page))
+				return nil
+			}}
+			if all, err := list.All(t.Context(), url.Values{}); err == nil || asked > test.most {
+				t.Errorf("%d objects of %d pages, %v", len(all), asked, err)
+			}
+		})
 	}
 }
 
