@@ -24,15 +24,17 @@ func RetryAfter(err error) time.Duration {
 }
 
 // RetryAfterHeader reads the header of that name, in its forms of seconds and of a
-// date (RFC 9110, 10.2.3). It returns false when there is none that can be read.
+// date (RFC 9110, 10.2.3), a year at the longest. It returns false when there is none that can
+// be read.
 func RetryAfterHeader(header http.Header, now time.Time) (time.Duration, bool) {
+	const year = 365 * 24 * time.Hour
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
-		return time.Duration(seconds) * time.Second, true
+		return time.Duration(min(seconds, int(year/time.Second))) * time.Second, true
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {
 		return 0, false
 	}
-	return max(0, at.Sub(now)), true
+	return min(max(0, at.Sub(now)), year), true
 }

@@ -17,6 +17,9 @@ func TestRetryAfterHeader_ReadsSecondsAndDates(t *testing.T) {
 		"0":                             {0, true},
 		"-1":                            {0, false},
 		"":                              {0, false},
+		"99999999999":                   {365 * 24 * time.Hour, true}, // as nanoseconds, too many for an int64
+		"99999999999999999999":          {0, false},
+		"Fri, 02 Jan 9999 03:04:25 GMT": {365 * 24 * time.Hour, true},
 		"soon":                          {0, false},
 		"Fri, 02 Jan 2026 03:04:25 GMT": {20 * time.Second, true},
 		"Fri, 02 Jan 2026 03:04:00 GMT": {0, true},
