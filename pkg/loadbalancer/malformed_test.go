@@ -1,6 +1,7 @@
 package loadbalancer_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -89,4 +90,18 @@ func TestProvider_WithoutFeatureStopsNoExistingLoadBalancer(t *testing.T) {
 	}
 	svc.Spec.LoadBalancerSourceRanges = nil
 	env.ensure(svc, nodes)
+}
+
+// Octavia does not say so of what is not there; whoever answers in its place may.
+func TestEnsure_OutlivesAnswerThatNewLoadBalancerIsLocked(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	locked := faultOn(http.MethodPost, lbRoute, http.StatusConflict)
+	locked.Body, locked.Count = `{"faultstring": "Load Balancer x is immutable and cannot be updated."}`, 1
+	env.Cloud.Faults.Add(locked)
+	env.refused(svc, nodes, "is immutable")
+	env.ensure(svc, nodes)
+	env.loadBalancers(1)
+	env.floatingIPs(1)
 }

@@ -74,7 +74,7 @@ func (r *run) next(ctx context.Context) error {
 			return &ChangedError{s.ID, "something else is being done to bring it out of ERROR"}
 		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err):
 			return &RefusedError{unpackStep(r.steps[0]), err}
-		case !apierror.IsLocked(err) || try == tries:
+		case !apierror.IsLocked(err) || try == tries || r.state.outline() == nil: // nothing that is locked
 			return err
 		}
 		if err := r.unlocked(ctx, r.steps[0]); err != nil {
