@@ -12,6 +12,7 @@ import (
 	"k8s.io/cloud-provider/api"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -414,4 +415,22 @@ func TestReconcile_ReadsServiceAndNodesWhenTurnComes(t *testing.T) {
 		t.Fatal(err)
 	}
 	env.writes(0)
+}
+
+// Nobody is told of a load balancer that is not made.
+func TestUpdate_AnnouncesNothingWhereThereIsNoLoadBalancer(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"manage-security-groups": "true"}})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.Cloud.RequestLog.Reset()
+	if err := env.engine.Update(env.ctx, svc, nodes); !errors.Is(err, loadbalancer.ErrNoLoadBalancer) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := env.engine.Repair(env.ctx, svc, nodes, func(context.Context) (bool, error) { return false, nil }); !errors.Is(err, loadbalancer.ErrNoLoadBalancer) {
+		t.Errorf("got %v", err)
+	}
+	env.writes(0)
+	if told := env.told(); told != "" {
+		t.Errorf("events:\n%s", told)
+	}
 }

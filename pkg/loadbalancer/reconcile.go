@@ -50,10 +50,16 @@ func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Re
 			}
 		}
 		todo, reported := round.Report.Split(todo)
+		arrived := round.Report.All() || todo.Empty() && len(round.Groups.Open) == 0
+		if !arrived {
+			if err := mayCreate(ctx, req, round, todo); err != nil {
+				return nil, err
+			}
+		}
 		if attempt == 1 {
 			g.Announce(round, todo, reported)
 		}
-		if round.Report.All() || todo.Empty() && len(round.Groups.Open) == 0 {
+		if arrived {
 			return g.Commit(ctx, round, reported, &lock)
 		}
 		if attempt > maxAttempts {
@@ -127,16 +133,22 @@ func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.R
 	return nil
 }
 
+// mayCreate is ErrNoLoadBalancer where a plan makes what the request may not, right before that is
+// announced and done.
+func mayCreate(ctx context.Context, req dispatch.Request, round goal.Round, todo plan.Plan) error {
+	if !todo.Creates() && !round.Groups.Creates() {
+		return nil
+	}
+	may, err := req.MayCreate(ctx)
+	if err == nil && !may {
+		err = ErrNoLoadBalancer
+	}
+	return err
+}
+
 // apply carries out a plan. What it leaves, also by parts that fail, is the next plan's. It
 // reports whether the provider has refused what can be done in another way.
 func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, todo plan.Plan, req dispatch.Request) (downgraded bool, err error) {
-	if todo.Creates() || round.Groups.Creates() {
-		if may, err := req.MayCreate(ctx); err != nil {
-			return false, err
-		} else if !may {
-			return false, ErrNoLoadBalancer
-		}
-	}
 	if err := g.Prepare(ctx, *round, todo); err != nil {
 		return false, err
 	}
