@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/gophercloud/utils/v2/openstack/clientconfig"
 	"go.yaml.in/yaml/v3"
@@ -181,5 +182,10 @@ func withoutValues(err error) error {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		lines = append(lines, quoted.ReplaceAllString(strings.TrimSpace(line), redacted))
 	}
-	return errors.New(strings.Join(lines, " "))
+	return errors.New(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, strings.Join(lines, " ")))
 }

@@ -69,6 +69,7 @@ func FuzzClouds(f *testing.F) {
 	f.Add([]byte(oneCloud(passwordAuth, "verify: false", "regions: [R1, {name: R2, values: {interface: admin}}]")["clouds.yaml"]))
 	f.Add([]byte("clouds: {a: &x {<<: *x}}"))
 	f.Add([]byte("clouds: {a: null}"))
+	f.Add([]byte("!%01"))
 	f.Add([]byte("clouds: {a: {auth: null, profile: a}}\npublic-clouds: {a: {cloud: a}}"))
 	f.Add([]byte("a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nclouds: {a: {auth: {password: *c}}}"))
 	f.Add([]byte("clouds: " + strings.Repeat("{a: ", 2000) + strings.Repeat("}", 2000)))
