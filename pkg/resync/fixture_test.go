@@ -98,8 +98,14 @@ type fixture struct {
 // run calls a test with a controller in a bubble, after its informers have synced.
 func run(t *testing.T, e *fakeEngine, objects []runtime.Object, test func(*fixture)) {
 	t.Helper()
+	runOn(t, e, func() *fake.Clientset { return fake.NewClientset(objects...) }, test)
+}
+
+// runOn does the same with a client that is made in the bubble.
+func runOn(t *testing.T, e *fakeEngine, newClient func() *fake.Clientset, test func(*fixture)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		client, recorder := fake.NewClientset(objects...), record.NewFakeRecorder(10000)
+		client, recorder := newClient(), record.NewFakeRecorder(10000)
 		factory := informers.NewSharedInformerFactory(client, 0)
 		c, err := New(Options{Engine: e, Informers: factory, Client: client.CoreV1(), Recorder: recorder, Clock: clock.RealClock{}})
 		if err != nil {
