@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/secrets"
 )
 
 // asProgram makes the test binary behave as the program.
@@ -46,6 +48,7 @@ func runProgram(t *testing.T, env []string, arguments ...string) outcome {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
+	assertNoSecret(t, out.String()+errs.String())
 	return outcome{command.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
@@ -81,6 +84,14 @@ users: [{name: u, user: {}}]
 }
 
 const password = "correct horse battery staple"
+
+// assertNoSecret fails where the program has said a password, ours or the simulator's.
+func assertNoSecret(t *testing.T, said string) {
+	t.Helper()
+	if err := (secrets.Set{"password": password, "the simulator's": "k8s-secret"}).Check("output of the program", said); err != nil {
+		t.Error(err)
+	}
+}
 
 // The version stands alone, for scripts; what follows in parentheses is for people who
 // look for the cause of something.

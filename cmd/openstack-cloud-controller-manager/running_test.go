@@ -70,6 +70,7 @@ func startProgram(t *testing.T, env []string, arguments ...string) *running {
 	t.Cleanup(func() {
 		_ = r.command.Process.Kill() // it may have ended
 		<-r.ended
+		assertNoSecret(t, r.log())
 	})
 	return r
 }

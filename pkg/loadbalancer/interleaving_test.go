@@ -238,7 +238,7 @@ func TestInterleaving_EndsWithOneLoadBalancerAndNoLeak(t *testing.T) {
 func interleave(t *testing.T, seed uint64) {
 	t.Helper()
 	c := &crossing{
-		dice:   rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // a test that can be repeated
+		dice:   rand.New(rand.NewPCG(seed, 1)),
 		states: map[types.UID][]*v1.Service{}, informed: map[types.UID]int{}, gone: map[types.UID]bool{},
 	}
 	options := environmentOptions{keys: map[string]string{"manage-security-groups": strconv.FormatBool(seed%4 > 1)}, newest: c.newest}

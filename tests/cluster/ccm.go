@@ -56,7 +56,7 @@ func (c CCM) Start(ctx context.Context) (*Controller, error) {
 			Path:    c.Program,
 			Args:    c.args(address),
 			Env:     c.Env,
-			LogFile: filepath.Join(c.Directory, "ccm.log"),
+			LogFile: c.logFile(),
 		})
 		if err != nil {
 			return nil, err
@@ -77,6 +77,9 @@ func (c CCM) Start(ctx context.Context) (*Controller, error) {
 		}
 	}
 }
+
+// logFile is where all that it writes goes.
+func (c CCM) logFile() string { return filepath.Join(c.Directory, "ccm.log") }
 
 // errorLogLines is how much of its log an error shows.
 const errorLogLines = 30

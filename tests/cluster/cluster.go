@@ -22,6 +22,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/node"
+	"github.com/openstack-ccm/openstack-ccm/tests/secrets"
 )
 
 // Options are what may differ between clusters.
@@ -55,6 +56,8 @@ type Cluster struct {
 
 	mutex sync.Mutex
 	nodes map[string]*node.Node
+	// secrets are those that the cloud controller manager was ever given. Its log has none.
+	secrets secrets.Set
 }
 
 // Start starts a cluster without nodes, whose cloud controller manager only has to
@@ -64,7 +67,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 		options.Logf = func(string, ...any) {}
 	}
 	options.ControlPlane.Logf = options.Logf
-	c := &Cluster{logf: options.Logf, nodes: map[string]*node.Node{}}
+	c := &Cluster{logf: options.Logf, nodes: map[string]*node.Node{}, secrets: secrets.Set{}}
 	if err := c.start(ctx, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a cluster: %w", err), c.Stop())
 	}
@@ -94,8 +97,10 @@ func (c *Cluster) start(ctx context.Context, options Options) (err error) {
 	return err
 }
 
-// Configure writes cloud.conf, for the next start of the cloud controller manager.
+// Configure writes cloud.conf, for the next start of the cloud controller manager, or for the one
+// that runs.
 func (c *Cluster) Configure(cloudConf string) error {
+	c.secrets.Add(secrets.InConf(cloudConf))
 	return os.WriteFile(c.program.CloudConf, []byte(cloudConf), 0o600)
 }
 
@@ -147,11 +152,13 @@ func (c *Cluster) StopNode(name string) error {
 	return n.Stop()
 }
 
-// Stop ends everything, and may be called for a cluster that is half started.
+// Stop ends everything, and may be called for a cluster that is half started. It is an error if
+// the cloud controller manager has written a secret of its cloud.conf to its log.
 func (c *Cluster) Stop() error {
 	var errs []error
 	if c.CCM != nil {
 		c.StopCCM()
+		errs = append(errs, c.secrets.CheckFile(c.program.logFile()))
 	}
 	for name := range c.nodes {
 		errs = append(errs, c.StopNode(name))

@@ -25,6 +25,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
 	"github.com/openstack-ccm/openstack-ccm/tests/process"
+	"github.com/openstack-ccm/openstack-ccm/tests/secrets"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -164,6 +165,9 @@ func (env *environment) serve(t *testing.T, row container) {
 	ccm.Stop(time.Minute)
 	if err := ccm.Err(); !strings.Contains(err.Error(), "exit status 0") {
 		t.Errorf("asked to end: %v\n%s", err, ccm.Log(30))
+	}
+	if err := secrets.InConf(f.plainConf).CheckFile(filepath.Join(directory, "log")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package keystone
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -48,6 +49,13 @@ func (k *Keystone) issue(t token) *token {
 	t.auditIDs = append([]string{newID()[:22]}, t.auditIDs...)
 	k.tokens[t.value] = &t
 	return &t
+}
+
+// Tokens are all that were handed out and not revoked since.
+func (k *Keystone) Tokens() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Collect(maps.Keys(k.tokens))
 }
 
 // ProjectOf is the project that a token is for; empty where it is not valid or

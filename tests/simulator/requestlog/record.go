@@ -16,7 +16,7 @@ import (
 // in the request log.
 func (l *Log) Record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path := r.URL.RequestURI()
+		path, before := r.URL.RequestURI(), l.size()
 		target := l.target(r.URL.Path)
 		project := l.enter(r.Header.Get("X-Auth-Token"))
 		provider := l.provider(target)
@@ -30,7 +30,7 @@ func (l *Log) Record(next http.Handler) http.Handler {
 			}
 			l.add(Request{
 				Method: r.Method, Route: Route(r.URL.Path), Path: path, Status: out.status,
-				LoadBalancerID: target, Provider: provider, ProjectID: project,
+				LoadBalancerID: target, Provider: provider, ProjectID: project, UserAgent: r.UserAgent(), Before: before,
 				Mentions: l.mention(r, in, out, target), RequestBytes: in.count, Bytes: out.count,
 			})
 			l.leave(project)

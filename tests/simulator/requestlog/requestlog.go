@@ -30,6 +30,10 @@ type Request struct {
 	// Mentions are the names, descriptions and tags that the object of the
 	// request, and its load balancer, were given so far.
 	Mentions string
+	// UserAgent is what the client calls itself.
+	UserAgent string
+	// Before is how many requests were in the log when this one came: they had ended by then.
+	Before int
 	// RequestBytes and Bytes are the sizes of the request's and the answer's body.
 	RequestBytes, Bytes int
 }
@@ -115,6 +119,13 @@ func (l *Log) Requests(filters ...Filter) []Request {
 		}
 	}
 	return chosen
+}
+
+// size is how many requests are in the log.
+func (l *Log) size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.requests)
 }
 
 // Count counts the requests of a method and route, whatever their status. The
