@@ -176,7 +176,7 @@ func (d *Dispatcher) newest(r Request) (*v1.Service, []*v1.Node, bool) {
 	svc, nodes := r.Service, r.Nodes
 	if d.options.Newest != nil {
 		switch now, all := d.options.Newest(svc); {
-		case now == nil && nodes == nil:
+		case now == nil && (nodes == nil || r.Operation == Update): // it has gone
 			return svc, nil, false
 		case now != nil && !Older(now, svc):
 			svc, nodes = now, all

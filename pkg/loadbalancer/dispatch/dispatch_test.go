@@ -110,6 +110,19 @@ func TestCall_DoesNothingForAServiceThatWantsNoLoadBalancer(t *testing.T) {
 	}
 }
 
+func TestWait_DoesNothingForAnUpdateOfAServiceThatHasGone(t *testing.T) {
+	t.Parallel()
+	d := start(t, func(o *dispatch.Options) {
+		o.Newest = func(*v1.Service) (*v1.Service, []*v1.Node) { return nil, nil }
+		o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
+			return nil, errors.New("reconciled")
+		}
+	})
+	if _, err := d.Wait(t.Context(), dispatch.Request{Operation: dispatch.Update, Service: service("3"), Nodes: []*v1.Node{{}}}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCall_HandsItsWorkerBackAndHasTheResultLater(t *testing.T) {
 	t.Parallel()
 	d := handedBack(t, dispatch.Ensure, &v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "203.0.113.7"}}}, nil)
