@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"os/signal"
 	"slices"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
@@ -19,48 +17,34 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 )
 
-// cleanupName is the argument that makes the program clean up. The command stands beside
-// that of k8s.io/cloud-provider, which takes no arguments: as its subcommand it would get its
-// flags and its usage.
+// cleanupName is the argument that makes the program clean up.
 const cleanupName = "cleanup"
 
 // cleanupFlags are those of the command.
 type cleanupFlags struct {
-	query                            cleanup.Query
-	cloudConfig, output, floatingIPs string
-	podNetworks                      []string
-	yes                              bool
-	options                          cleanup.Options
+	output                   output
+	query                    cleanup.Query
+	cloudConfig, floatingIPs string
+	podNetworks              []string
+	yes                      bool
+	options                  cleanup.Options
 }
 
 // runCleanup runs the command and returns its exit code.
 func runCleanup(arguments []string, env config.Environment, out, errs io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	defer klog.Flush()
-	code := cleanup.ExitFailed
-	command := newCleanupCommand(func(f *cleanupFlags) error {
-		report, err := f.run(ctx, env)
-		if err != nil {
-			return err
-		}
-		code = report.ExitCode()
-		if f.output == "json" {
-			return report.WriteJSON(out)
-		}
-		return report.WriteText(out)
+	return runVerb(arguments, out, errs, func(ctx context.Context, code *int) *cobra.Command {
+		return newCleanupCommand(func(f *cleanupFlags) error {
+			report, err := f.run(ctx, env)
+			if err != nil {
+				return err
+			}
+			*code = report.ExitCode()
+			if f.output.json() {
+				return report.WriteJSON(out)
+			}
+			return report.WriteText(out)
+		})
 	})
-	command.SetArgs(arguments)
-	command.SetOut(out)
-	command.SetErr(errs)
-	if err := command.Execute(); err != nil {
-		fmt.Fprintf(errs, "Error: %v\n", err)
-		return cleanup.ExitFailed
-	}
-	if command.Flags().Changed("help") {
-		return 0
-	}
-	return code
 }
 
 // newCleanupCommand returns the command, which calls run with flags that are valid.
@@ -91,7 +75,7 @@ the cluster's was left alone.`,
 	flags.StringVar(&f.query.ClusterName, "cluster-name", "", "The cluster's --cluster-name. It adds what carries no cluster ID, such as what cloud-provider-openstack has created.")
 	flags.StringVar(&f.cloudConfig, "cloud-config", "", "Path of cloud.conf; without it, the OS_* environment variables are read.")
 	flags.BoolVar(&f.yes, "yes", false, "Remove what is found. Without it, it is only listed.")
-	flags.StringVar(&f.output, "output", "text", "Format of the report: text or json.")
+	f.output.addTo(flags)
 	flags.StringVar(&f.floatingIPs, "floating-ips", "attached", "Floating IPs to remove: attached, those on load balancers that are removed, or all, also those that are on none, as Services may have asked to keep them.")
 	flags.StringSliceVar(&f.podNetworks, "cluster-cidr", nil, "The cluster's pod networks. Routes to them, of the router that cloud.conf names, are the cluster's.")
 	flags.DurationVar(&f.options.Timeout, "timeout", cleanup.DefaultTimeout, "How long to wait for load balancers, altogether.")
@@ -116,8 +100,8 @@ func (f *cleanupFlags) check(given func(string) bool) error {
 	switch {
 	case f.query.ClusterID == "" && f.query.ClusterName == "":
 		return errors.New("--cluster-id, --cluster-name or both must say which cluster")
-	case !slices.Contains([]string{"text", "json"}, f.output):
-		return fmt.Errorf("--output is %q: allowed are text and json", f.output)
+	case f.output.check() != nil:
+		return f.output.check()
 	case !slices.Contains([]string{"attached", "all"}, f.floatingIPs):
 		return fmt.Errorf("--floating-ips is %q: allowed are attached and all", f.floatingIPs)
 	case f.options.Timeout <= 0:

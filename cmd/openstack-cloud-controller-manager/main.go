@@ -36,8 +36,10 @@ func main() {
 // run runs the program and returns its exit code.
 func run(arguments []string, env config.Environment, out io.Writer) int {
 	arguments = ownArguments(arguments)
-	if len(arguments) > 0 && arguments[0] == cleanupName {
-		return runCleanup(arguments[1:], env, out, os.Stderr)
+	if len(arguments) > 0 {
+		if run, is := verbs()[arguments[0]]; is {
+			return run(arguments[1:], env, out, os.Stderr)
+		}
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	defer stop(nil)

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
 // Kind is the kind of an object.
@@ -120,7 +120,7 @@ func (r *Report) WriteText(out io.Writer) error {
 	for _, item := range r.Items {
 		counts[item.State]++
 		fmt.Fprintln(table, strings.TrimRight(strings.Join([]string{
-			string(item.State), string(item.Kind), printable(item.ID), printable(item.Name), printable(item.Why),
+			string(item.State), string(item.Kind), screen.Printable(item.ID), screen.Printable(item.Name), screen.Printable(item.Why),
 		}, "\t"), "\t"))
 	}
 	if err := table.Flush(); err != nil {
@@ -146,15 +146,5 @@ func (t Target) String() string {
 	if t.ID != "" {
 		words = append(words, "ID "+t.ID)
 	}
-	return printable("cluster " + strings.Join(words, ", "))
-}
-
-// printable replaces what would change a terminal: others of the project choose names.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
+	return screen.Printable("cluster " + strings.Join(words, ", "))
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 )
 
-// unusedSettings returns a warning for each setting of cloud.conf that is valid and has no
+// UnusedSettings returns a warning for each setting of cloud.conf that is valid and has no
 // effect. cloudRoutes reports whether the route controller asks for routes.
-func unusedSettings(conf *config.Config, cloudRoutes bool) []string {
-	var warnings []string
+func UnusedSettings(conf *config.Config, cloudRoutes bool) []config.Warning {
+	var warnings []config.Warning
 	warn := func(given bool, key, reason string) {
 		if given {
-			warnings = append(warnings, fmt.Sprintf("cloud.conf %s has no effect: %s", key, reason))
+			place := "cloud.conf " + key
+			warnings = append(warnings, config.Warning{Text: place + " has no effect: " + reason, Place: place})
 		}
 	}
 	lb := conf.LoadBalancer
@@ -35,10 +36,10 @@ func unusedSettings(conf *config.Config, cloudRoutes bool) []string {
 	return warnings
 }
 
-// withKnownAnnotations returns the configuration without a deny-annotations that names
+// WithKnownAnnotations returns the configuration without a deny-annotations that names
 // annotations which do not exist. That is refused instead, as any other wrong value of
 // [LoadBalancer] is.
-func withKnownAnnotations(conf *config.Config) *config.Config {
+func WithKnownAnnotations(conf *config.Config) *config.Config {
 	denied := conf.LoadBalancer.DenyAnnotations
 	_, err := annotation.Denied(denied)
 	if err == nil {

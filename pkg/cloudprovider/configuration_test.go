@@ -37,7 +37,8 @@ func TestUnusedSettings_NamesSettingAndReason(t *testing.T) {
 				t.Fatal(err)
 			}
 			var reported []string
-			for _, text := range unusedSettings(conf, test.routes) {
+			for _, warning := range UnusedSettings(conf, test.routes) {
+				text := warning.Text
 				setting, found := strings.CutPrefix(text, "cloud.conf ")
 				setting, follow, ends := strings.Cut(setting, " has no effect: ")
 				if !found || !ends || follow == "" {

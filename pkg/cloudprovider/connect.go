@@ -67,11 +67,11 @@ type Connection struct {
 // context does. It returns an error when the cloud refuses the credentials or cannot be
 // reached (apierror.IsKeystoneAway).
 func Connect(ctx context.Context, c Connection) (*Provider, error) {
-	for _, warning := range unusedSettings(c.Config, c.CloudRoutes) {
+	for _, warning := range UnusedSettings(c.Config, c.CloudRoutes) {
 		klog.Warning(warning)
 	}
 	read := c.Config
-	c.Config = withKnownAnnotations(c.Config)
+	c.Config = WithKnownAnnotations(c.Config)
 	logRefused(ctx, c.Config.Refused)
 	sessionOptions, err := SessionOptions(c.Config, c.UserAgent)
 	if err != nil {

@@ -30,8 +30,8 @@ func (c Connection) follow(session *openstack.Session) func(context.Context, fun
 			Read: c.Reread, Config: c.Config, Files: session.Secured(), Session: session,
 			Apply: func(conf *config.Config) error {
 				err := apply(conf)
-				for _, warning := range unusedSettings(conf, c.CloudRoutes) {
-					klog.FromContext(ctx).Info(warning)
+				for _, warning := range UnusedSettings(conf, c.CloudRoutes) {
+					klog.FromContext(ctx).Info(warning.Text)
 				}
 				return err
 			},

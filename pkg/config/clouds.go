@@ -35,7 +35,7 @@ func (l *loader) readClouds() {
 func (l *loader) warnIdleClouds() {
 	for _, key := range []string{"cloud", "clouds-file"} {
 		if at := l.places[key]; strings.HasPrefix(string(at), "cloud.conf") {
-			l.warn("%s is ignored without use-clouds=true", at)
+			l.warnAt(at, "is ignored without use-clouds=true")
 		}
 	}
 }

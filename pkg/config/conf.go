@@ -100,8 +100,8 @@ func (l *loader) readSection(s section, name string, texts givenTexts, target re
 		}
 		at := confPlace(s.name, name, o.key)
 		values, err := l.given(o, at, *texts[o.key])
-		if len(values) > 0 && s.name == "LoadBalancer" {
-			l.balancing[o.key] = true
+		if len(values) > 0 {
+			l.written[at] = true
 		}
 		if len(values) > 0 && s.name == "Global" {
 			l.places[o.key] = at
@@ -123,7 +123,7 @@ func (l *loader) given(o option, at place, texts []string) ([]string, error) {
 	case len(texts) == 0 && !o.isList():
 		return nil, fmt.Errorf("%s has no value: allowed is %s", at, o.allowed())
 	case len(texts) > 1 && !o.isList():
-		l.warn("%s is given %d times: the last one is used", at, len(texts))
+		l.warnAt(at, "is given %d times: the last one is used", len(texts))
 		texts = texts[len(texts)-1:]
 	}
 	var values []string
@@ -132,9 +132,9 @@ func (l *loader) given(o option, at place, texts []string) ([]string, error) {
 		case text != "" || !o.emptyIsNone():
 			values = append(values, text)
 		case o.byDef != "":
-			l.warn("%s is empty, which counts as not given: it is %s", at, o.byDef)
+			l.warnAt(at, "is empty, which counts as not given: it is %s", o.byDef)
 		default:
-			l.warn("%s is empty, which counts as not given", at)
+			l.warnAt(at, "is empty, which counts as not given")
 		}
 	}
 	return values, nil

@@ -85,9 +85,9 @@ type loader struct {
 	fromEnv bool             // the environment takes the place of cloud.conf
 	places  map[string]place // of the keys of [Global] that were given
 	refused map[string]bool  // keys of [Global] that have a bad value
-	// balancing are the keys of [LoadBalancer] that were given.
-	balancing map[string]bool
-	warnings  []Warning
+	// written are the places in cloud.conf that have a value.
+	written  map[place]bool
+	warnings []Warning
 	// problems are all that there are; balancerProblems are those of them that concern
 	// load balancers only.
 	problems         []error
@@ -98,12 +98,12 @@ type loader struct {
 // newLoader starts with all defaults.
 func newLoader(env Environment) *loader {
 	l := &loader{
-		env:       env,
-		config:    &Config{LoadBalancerClass: map[string]*LoadBalancerClass{}},
-		source:    "cloud.conf [Global]",
-		places:    map[string]place{},
-		refused:   map[string]bool{},
-		balancing: map[string]bool{},
+		env:     env,
+		config:  &Config{LoadBalancerClass: map[string]*LoadBalancerClass{}},
+		source:  "cloud.conf [Global]",
+		places:  map[string]place{},
+		refused: map[string]bool{},
+		written: map[place]bool{},
 	}
 	for _, s := range sections() {
 		if s.named {
@@ -121,8 +121,17 @@ func (l *loader) structOf(s section) reflect.Value {
 	return reflect.ValueOf(l.config).Elem().Field(s.index)
 }
 
+// warn adds a warning about no place in particular.
 func (l *loader) warn(format string, args ...any) {
-	w := Warning{Text: fmt.Sprintf(format, args...)}
+	l.addWarning(Warning{Text: fmt.Sprintf(format, args...)})
+}
+
+// warnAt adds a warning that begins with the place that it is about.
+func (l *loader) warnAt(at place, format string, args ...any) {
+	l.addWarning(Warning{Text: string(at) + " " + fmt.Sprintf(format, args...), Place: string(at)})
+}
+
+func (l *loader) addWarning(w Warning) {
 	if !slices.Contains(l.warnings, w) {
 		l.warnings = append(l.warnings, w)
 	}
@@ -159,14 +168,19 @@ func (l *loader) refuse(o option, name string, err error) {
 
 // finish fills in clouds.yaml, checks the whole and returns it.
 func (l *loader) finish() (*Config, []Warning, error) {
+	l.complete()
+	if len(l.problems) > l.balancerProblems {
+		return nil, l.warnings, errors.Join(l.problems...)
+	}
+	return l.config, l.warnings, nil
+}
+
+// complete fills in clouds.yaml and checks the whole.
+func (l *loader) complete() {
 	l.readClouds()
 	l.checkGlobal()
 	l.checkLoadBalancer()
 	l.checkMetadata()
 	l.checkNode()
 	l.checkRegionalIDs()
-	if len(l.problems) > l.balancerProblems {
-		return nil, l.warnings, errors.Join(l.problems...)
-	}
-	return l.config, l.warnings, nil
 }

@@ -69,6 +69,8 @@ func (e *MissingError) Error() string {
 type Warning struct {
 	// Text is the whole message. It never contains a secret.
 	Text string
+	// Place is what it is about, as in a ValueError; "" where that is no single place.
+	Place string
 }
 
 // String returns the text.

@@ -29,7 +29,7 @@ func (l *loader) warnUnknown(content string, found []error) {
 		}
 		u.line = unnamed[strings.ToLower(u.key)]
 		if text := u.message(); text != "" {
-			l.warn("%s", text)
+			l.addWarning(Warning{Text: text, Place: string(confPlace(sectionNamed(u.section), u.name, u.key))})
 		}
 	}
 }
@@ -63,6 +63,17 @@ func (u unknownData) message() string {
 		return ""
 	}
 	return fmt.Sprintf("cloud.conf unknown section [%s] is ignored%s", u.section, didYouMean(u.section, names, "[%s]"))
+}
+
+// sectionNamed returns a section's name as the table has it, and one that is not there as it
+// is.
+func sectionNamed(name string) string {
+	for _, s := range sections() {
+		if strings.EqualFold(s.name, name) {
+			return s.name
+		}
+	}
+	return name
 }
 
 func (u unknownData) keyMessage(s section, known []section) string {

@@ -48,7 +48,7 @@ func (l *loader) checkCredentials() {
 		l.warn("%s: signing in by %s, so %s is not used", l.source, method, strings.Join(idle, ", "))
 	}
 	if method == AuthToken {
-		l.warn("%s cannot be renewed: every call fails once it has expired", l.places["token"])
+		l.warnAt(l.places["token"], "cannot be renewed: every call fails once it has expired")
 	}
 }
 
@@ -101,8 +101,8 @@ func (l *loader) namesIn(keys setting) []string {
 func (l *loader) checkLoadBalancer() {
 	lb := &l.config.LoadBalancer
 	if lb.MonitorTimeout.Duration > lb.MonitorDelay.Duration {
-		l.warn("%s %s is longer than monitor-delay, %s: probes of a member overlap",
-			confPlace("LoadBalancer", "", "monitor-timeout"), lb.MonitorTimeout, lb.MonitorDelay)
+		l.warnAt(confPlace("LoadBalancer", "", "monitor-timeout"), "%s is longer than monitor-delay, %s: probes of a member overlap",
+			lb.MonitorTimeout, lb.MonitorDelay)
 	}
 	l.checkProvider()
 }
@@ -113,12 +113,12 @@ func (l *loader) checkProvider() {
 	lb := &l.config.LoadBalancer
 	known := []string{"amphora", "amphorav2", "octavia", "ovn", "f5"}
 	if lb.LBProvider != "" && !slices.Contains(known, lb.LBProvider) {
-		l.warn("%s %q is used as it is: known are %s", confPlace("LoadBalancer", "", "lb-provider"), lb.LBProvider, strings.Join(known, ", "))
+		l.warnAt(confPlace("LoadBalancer", "", "lb-provider"), "%q is used as it is: known are %s", lb.LBProvider, strings.Join(known, ", "))
 	}
 	switch {
 	case lb.LBProvider != "ovn" || lb.LBMethod == "SOURCE_IP_PORT":
-	case l.balancing["lb-method"]:
-		l.warn("%s %q: provider ovn knows only SOURCE_IP_PORT", confPlace("LoadBalancer", "", "lb-method"), lb.LBMethod)
+	case l.written[confPlace("LoadBalancer", "", "lb-method")]:
+		l.warnAt(confPlace("LoadBalancer", "", "lb-method"), "%q: provider ovn knows only SOURCE_IP_PORT", lb.LBMethod)
 	default:
 		lb.LBMethod = "SOURCE_IP_PORT"
 	}
@@ -135,7 +135,7 @@ func (l *loader) checkNode() {
 // checkMetadata warns of calls without an end.
 func (l *loader) checkMetadata() {
 	if l.config.Metadata.RequestTimeout.Duration == 0 {
-		l.warn("%s is 0: a call that gets no answer waits for ten minutes", confPlace("Metadata", "", "request-timeout"))
+		l.warnAt(confPlace("Metadata", "", "request-timeout"), "is 0: a call that gets no answer waits for ten minutes")
 	}
 }
 

@@ -106,6 +106,26 @@ func (r *Reader) Gather(ctx context.Context, s settings.Settings, backends []mem
 	return facts, r.floating(ctx, s, existing, &facts)
 }
 
+// Preview returns the facts for the new load balancer of a Service of which no node is known.
+// What only the nodes tell is left open: where members are, and a VIP for which nobody names
+// a place.
+func (r *Reader) Preview(ctx context.Context, s settings.Settings, drv driver.Driver) (desire.Facts, error) {
+	facts := desire.Facts{Driver: drv}
+	var err error
+	if facts.MemberSubnetID, err = r.memberSubnet(ctx, s); err != nil {
+		return facts, err
+	}
+	if err := r.place(ctx, s, drv, true, &facts); err != nil {
+		return facts, err
+	}
+	if s.VIP.SubnetID != "" || s.VIP.NetworkID != "" || s.VIP.PortID != "" {
+		if err := r.vip(ctx, s, &facts); err != nil {
+			return facts, err
+		}
+	}
+	return facts, r.floating(ctx, s, nil, &facts)
+}
+
 // vip fills in the subnet of the VIP: the configured one, the only one of the family in
 // the configured network, or the one that most nodes are in.
 func (r *Reader) vip(ctx context.Context, s settings.Settings, facts *desire.Facts) (err error) {

@@ -62,6 +62,11 @@ func (r *Regional) Network(ctx context.Context) (*gophercloud.ServiceClient, err
 	return r.session.service(ctx, r.endpoints, "v2.0", networkTypes())
 }
 
+// Keystone returns the client of the identity API, version 3, that the session signed in at.
+func (s *Session) Keystone() *gophercloud.ServiceClient {
+	return &gophercloud.ServiceClient{ProviderClient: s.provider, Endpoint: s.keystone.current().client.Endpoint, Type: "identity"}
+}
+
 // service makes a client by hand: gophercloud's constructors ask the service for
 // its versions first, one request each.
 func (s *Session) service(ctx context.Context, endpoints endpointSelector, version string, types []string) (*gophercloud.ServiceClient, error) {

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gophercloud/gophercloud/v2"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -52,10 +51,10 @@ func (s *Session) Expiry(ctx context.Context) Expiry {
 	switch {
 	case !t.renewable:
 		return Expiry{Kind: ExpiringToken, At: t.expires}
-	case t.credentialID != "":
-		return Expiry{Kind: ExpiringApplicationCredential, ID: t.credentialID, At: s.credentialEnd(ctx, t)}
+	case t.who.ApplicationCredentialID != "":
+		return Expiry{Kind: ExpiringApplicationCredential, ID: t.who.ApplicationCredentialID, At: s.credentialEnd(ctx, t)}
 	}
-	return Expiry{Kind: ExpiringPassword, ID: t.userID, At: t.passwordExpires}
+	return Expiry{Kind: ExpiringPassword, ID: t.who.UserID, At: t.passwordExpires}
 }
 
 // credentialEnd returns when the application credential of a token ends, zero where that is
@@ -64,8 +63,8 @@ func (s *Session) credentialEnd(ctx context.Context, t *token) time.Time {
 	c := &s.credential
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of != t.credentialID {
-		c.of, c.at, c.known, c.again = t.credentialID, time.Time{}, false, time.Time{}
+	if c.of != t.who.ApplicationCredentialID {
+		c.of, c.at, c.known, c.again = t.who.ApplicationCredentialID, time.Time{}, false, time.Time{}
 	}
 	now := s.options.Clock.Now()
 	if c.known || now.Before(c.again) {
@@ -77,8 +76,8 @@ func (s *Session) credentialEnd(ctx context.Context, t *token) time.Time {
 			ExpiresAt json.RawMessage `json:"expires_at"`
 		} `json:"application_credential"`
 	}
-	client := &gophercloud.ServiceClient{ProviderClient: s.provider, Endpoint: s.keystone.current().client.Endpoint, Type: "identity"}
-	_, err := client.Get(ctx, client.ServiceURL("users", t.userID, "application_credentials", t.credentialID), &answer, nil)
+	client := s.Keystone()
+	_, err := client.Get(ctx, client.ServiceURL("users", t.who.UserID, "application_credentials", t.who.ApplicationCredentialID), &answer, nil)
 	if err != nil {
 		klog.FromContext(ctx).Info("Keystone does not tell when the application credential expires", "err", apierror.Wrap(err, "read application credential"), "again", c.again)
 		return time.Time{}

@@ -133,6 +133,19 @@ func (s *Session) Use(other *SignedIn) {
 // ProjectID returns the project that the session works in.
 func (s *Session) ProjectID() string { return s.tokens.current.Load().projectID }
 
+// Identity is who a session works as.
+type Identity struct {
+	UserID, UserName       string
+	ProjectID, ProjectName string
+	// Roles are those in the project, in order.
+	Roles []string
+	// ApplicationCredentialID is "" where it was no such credential that signed in.
+	ApplicationCredentialID string
+}
+
+// Identity returns who the session works as.
+func (s *Session) Identity() Identity { return s.tokens.current.Load().who }
+
 // Refused returns why Keystone does not take our credentials, nil while it does or
 // cannot be asked. It is asked again once a minute, with what the configuration has
 // then.

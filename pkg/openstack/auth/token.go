@@ -3,6 +3,7 @@ package auth
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/identity/v3/tokens"
@@ -21,11 +22,9 @@ type token struct {
 	expires time.Time
 	// renewAt is when most of its life is over.
 	renewAt time.Time
-	// userID is that of who signed in; credentialID is that of the application credential,
-	// "" where there is none. passwordExpires is zero where the password does not, or
-	// nobody knows.
-	userID, credentialID string
-	passwordExpires      time.Time
+	who     Identity
+	// passwordExpires is zero where the password does not, or nobody knows.
+	passwordExpires time.Time
 	// replaced counts the tokens in a row before it that were replaced young.
 	replaced int
 }
@@ -69,6 +68,12 @@ const (
 	forever = 100 * 365 * 24 * time.Hour
 )
 
+// named is an object of Keystone's in a token.
+type named struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
 func readToken(result interface {
 	ExtractInto(any) error
 	ExtractTokenID() (string, error)
@@ -77,17 +82,14 @@ func readToken(result interface {
 		IssuedAt  time.Time             `json:"issued_at"`
 		ExpiresAt time.Time             `json:"expires_at"`
 		Catalog   []tokens.CatalogEntry `json:"catalog"`
-		Project   struct {
-			ID string `json:"id"`
-		} `json:"project"`
-		User struct {
-			ID              string          `json:"id"`
+		Project   named                 `json:"project"`
+		User      struct {
+			named
 			PasswordExpires json.RawMessage `json:"password_expires_at"`
 		} `json:"user"`
-		Credential struct {
-			ID string `json:"id"`
-		} `json:"application_credential"`
-		Trust *struct{} `json:"OS-TRUST:trust"`
+		Roles      []named   `json:"roles"`
+		Credential named     `json:"application_credential"`
+		Trust      *struct{} `json:"OS-TRUST:trust"`
 	}
 	if err := result.ExtractInto(&body); err != nil {
 		return nil, err
@@ -103,7 +105,14 @@ func readToken(result interface {
 		return nil, errors.New("the token is for no project: set tenant-id, or tenant-name and its domain")
 	}
 	t := &token{id: id, projectID: body.Project.ID, catalog: body.Catalog, asked: asked}
-	t.userID, t.credentialID = body.User.ID, body.Credential.ID
+	t.who = Identity{
+		UserID: body.User.ID, UserName: body.User.Name, ProjectID: body.Project.ID, ProjectName: body.Project.Name,
+		ApplicationCredentialID: body.Credential.ID,
+	}
+	for _, role := range body.Roles {
+		t.who.Roles = append(t.who.Roles, role.Name)
+	}
+	slices.Sort(t.who.Roles)
 	if body.Trust == nil { // else it may be the trustor's, who does not sign in
 		t.passwordExpires = keystoneTime(body.User.PasswordExpires)
 	}

@@ -93,6 +93,11 @@ func (c *Client) ExternalNetworks(ctx context.Context) ([]Network, error) {
 	return c.networks(ctx, url.Values{"router:external": {"true"}})
 }
 
+// NetworksNamed lists the networks with a name that the tenant can see.
+func (c *Client) NetworksNamed(ctx context.Context, name string) ([]Network, error) {
+	return c.networks(ctx, url.Values{"name": {name}})
+}
+
 // Network reads one network.
 func (c *Client) Network(ctx context.Context, id string) (*Network, error) {
 	var answer struct {

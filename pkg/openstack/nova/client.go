@@ -211,3 +211,8 @@ func isNovaNotFound(err error) bool {
 	return unexpected.Actual == http.StatusNotFound &&
 		json.Unmarshal(unexpected.Body, &fault) == nil && fault.ItemNotFound != nil
 }
+
+// First asks for one server, to see whether the user may read them.
+func (c *Client) First(ctx context.Context) error {
+	return apierror.Wrap(c.get(ctx, "servers/detail?limit=1", nil), "list servers")
+}

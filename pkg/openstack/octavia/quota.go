@@ -31,3 +31,69 @@ func (c *Client) QuotaLimits(ctx context.Context) (map[string]int, error) {
 	}
 	return limits, nil
 }
+
+// Quota is the limit of a class of objects in a project, and how many of it there are.
+type Quota struct {
+	// Class is what the quota counts: "load balancers".
+	Class string
+	// Limit is negative where there is none; Used is not counted then.
+	Limit, Used int
+}
+
+// quotaClass is a class with its names in the quotas of the releases, and how its objects are
+// counted.
+type quotaClass struct {
+	name  string
+	keys  []string
+	count func(*Client, context.Context) (int, error)
+}
+
+func quotaClasses() []quotaClass {
+	ids := func(collection string) func(*Client, context.Context) (int, error) {
+		return func(c *Client, ctx context.Context) (int, error) {
+			found, err := listAll(ctx, c, collection, url.Values{"fields": {"id"}}, func(o ObjectID) string { return o.ID })
+			return len(found), err
+		}
+	}
+	return []quotaClass{
+		{"load balancers", []string{"load_balancer", "loadbalancer"}, ids("loadbalancers")},
+		{"listeners", []string{"listener"}, ids("listeners")},
+		{"pools", []string{"pool"}, ids("pools")},
+		{"members", []string{"member"}, (*Client).countMembers},
+		{"health monitors", []string{"health_monitor", "healthmonitor"}, ids("healthmonitors")},
+	}
+}
+
+func (c *Client) countMembers(ctx context.Context) (int, error) {
+	found, err := listAll(ctx, c, "pools", url.Values{"fields": {"id", "members"}}, func(p PoolOutline) string { return p.ID })
+	count := 0
+	for _, pool := range found {
+		count += len(pool.Members)
+	}
+	return count, err
+}
+
+// Quotas reads the quotas of the project, and counts what has a limit: a request for each of
+// these.
+func (c *Client) Quotas(ctx context.Context) ([]Quota, error) {
+	limits, err := c.QuotaLimits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var quotas []Quota
+	for _, class := range quotaClasses() {
+		quota := Quota{Class: class.name, Limit: -1}
+		for _, key := range class.keys {
+			if limit, given := limits[key]; given {
+				quota.Limit = limit
+			}
+		}
+		if quota.Limit >= 0 {
+			if quota.Used, err = class.count(c, ctx); err != nil {
+				return nil, err
+			}
+		}
+		quotas = append(quotas, quota)
+	}
+	return quotas, nil
+}

@@ -1,0 +1,291 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+)
+
+// example is what a Service would get that asks for nothing but its class.
+type example struct {
+	settings settings.Settings
+	facts    desire.Facts
+	// ignored is what would have no effect.
+	ignored []annotation.Notice
+}
+
+// balancers looks up, by the controller's own code, what Services would get.
+type balancers struct {
+	*cloud
+	parser  *settings.Parser
+	reader  *lookup.Reader
+	drivers *driver.Registry
+}
+
+// loadBalancers says what Services would get, those of each class too.
+func (c *cloud) loadBalancers(ctx context.Context) []Finding {
+	conf := cloudprovider.WithKnownAnnotations(c.conf)
+	parser, err := settings.NewParser(conf)
+	if err != nil || len(conf.Refused.LoadBalancers) > 0 {
+		return nil // which is told of the configuration
+	}
+	b := &balancers{
+		cloud: c, parser: parser,
+		reader: lookup.New(c.session.Neutron(), c.session.Octavia(), c.session.LoadBalancerVersion, clock.RealClock{}, time.Hour),
+		drivers: driver.NewRegistry(driver.Settings{
+			DefaultProvider: conf.LoadBalancer.LBProvider, Serial: conf.LoadBalancer.ProviderRequiresSerialAPICalls,
+		}),
+	}
+	var found []Finding
+	for _, class := range append([]string{""}, slices.Sorted(maps.Keys(conf.LoadBalancerClass))...) {
+		if len(conf.Refused.Classes[class]) == 0 {
+			found = append(found, b.of(ctx, class)...)
+		}
+	}
+	return found
+}
+
+// of says what Services of a class would get; "" is those without one.
+func (b *balancers) of(ctx context.Context, class string) []Finding {
+	of := ""
+	if class != "" {
+		of = fmt.Sprintf("class %q: ", class)
+	}
+	say := func(verdict Verdict, subject, text, source string) Finding {
+		return Finding{Topic: LoadBalancers, Verdict: verdict, Subject: of + subject, Text: text, Source: source}
+	}
+	got, err := b.example(ctx, class)
+	if err != nil {
+		setting, why := reasonOf(err)
+		return []Finding{say(Wrong, "Services", "would be refused: "+why, b.sourceOf(class, setting))}
+	}
+	var found []Finding
+	add := func(subject string, key string, verdict Verdict, text string) {
+		found = append(found, say(verdict, subject, text, b.sourceOf(class, key)))
+	}
+	verdict, text := b.provider(ctx, got.settings.LoadBalancer.Provider)
+	add("provider", "lb-provider", verdict, text)
+	key := "subnet-id"
+	if got.settings.VIP.SubnetID == "" {
+		key = "network-id"
+	}
+	verdict, text = b.vip(ctx, got)
+	add("VIP", key, verdict, text)
+	verdict, text = b.members(ctx, got)
+	add("members", "member-subnet-id", verdict, text)
+	verdict, text = b.floatingIP(ctx, got)
+	add("floating IP", "floating-network-id", verdict, text)
+	if got.facts.FlavorID != "" {
+		add("flavor", "flavor-id", Good, got.facts.FlavorID)
+	}
+	if got.facts.AvailabilityZone != "" {
+		add("availability zone", "availability-zone", Good, got.facts.AvailabilityZone)
+	}
+	for _, notice := range got.ignored {
+		found = append(found, say(Warning, "Services", notice.Annotation+": "+notice.Message, ""))
+	}
+	if class != "" {
+		return found // the certificate is the same for all
+	}
+	return append(found, b.certificate(ctx, say)...)
+}
+
+// example returns what a Service of a class would get that has one port of TCP.
+func (b *balancers) example(ctx context.Context, class string) (example, error) {
+	read, ignored, errs := b.parser.Parse(exampleService(class, v1.IPv4Protocol))
+	if len(errs) == 0 && b.onlyIPv6(ctx, read.VIP) {
+		read, ignored, errs = b.parser.Parse(exampleService(class, v1.IPv6Protocol))
+	}
+	if len(errs) > 0 {
+		return example{}, message.Invalid(errs)
+	}
+	version, err := b.reader.Version(ctx)
+	if err != nil {
+		return example{}, err
+	}
+	drv := b.drivers.For(read.LoadBalancer.Provider, version)
+	if errs := read.Validate(drv); len(errs) > 0 {
+		return example{}, message.Invalid(errs)
+	}
+	facts, err := b.reader.Preview(ctx, read, drv)
+	if err != nil {
+		return example{}, err
+	}
+	return example{settings: read, facts: facts, ignored: slices.Concat(ignored, facts.Ignored, read.Unused(drv))}, nil
+}
+
+func exampleService(class string, family v1.IPFamily) *v1.Service {
+	svc := &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "example", UID: "example"},
+		Spec: v1.ServiceSpec{
+			Type: v1.ServiceTypeLoadBalancer, IPFamilies: []v1.IPFamily{family},
+			ExternalTrafficPolicy: v1.ServiceExternalTrafficPolicyCluster, SessionAffinity: v1.ServiceAffinityNone,
+			Ports: []v1.ServicePort{{Name: "http", Protocol: v1.ProtocolTCP, Port: 80, NodePort: 30080}},
+		},
+	}
+	if class != "" {
+		svc.Annotations = map[string]string{annotation.Class: class}
+	}
+	return svc
+}
+
+// onlyIPv6 reports whether the VIP goes where there is no IPv4. What cannot be read is told
+// of later.
+func (b *balancers) onlyIPv6(ctx context.Context, vip settings.VIPSettings) bool {
+	switch {
+	case vip.SubnetID != "":
+		family, err := b.reader.Family(ctx, model.VIP{SubnetID: vip.SubnetID})
+		return err == nil && family == v1.IPv6Protocol
+	case vip.NetworkID != "":
+		subnets, err := b.session.Neutron().Subnets(ctx, vip.NetworkID)
+		return err == nil && len(subnets) > 0 && !slices.ContainsFunc(subnets, func(s neutron.Subnet) bool { return s.IPVersion == 4 })
+	}
+	return false
+}
+
+// reasonOf returns why a Service would be refused, and the key of cloud.conf that the first
+// reason is about, "" for none: errors of settings name the annotation, which is of the same
+// name as the key.
+func reasonOf(err error) (key, text string) {
+	var invalid *message.InvalidError
+	if !errors.As(err, &invalid) {
+		return "", err.Error()
+	}
+	var reasons []string
+	for _, one := range invalid.Unwrap() {
+		var wrong *field.Error
+		if !errors.As(one, &wrong) {
+			continue
+		}
+		name := wrong.Field[strings.LastIndex(wrong.Field, "/")+1:]
+		name = strings.TrimSuffix(name, "]")
+		if reason := wrong.ErrorBody(); wrong.Type == field.ErrorTypeForbidden {
+			reasons = append(reasons, name+" "+wrong.Detail)
+		} else {
+			reasons = append(reasons, name+": "+reason)
+		}
+		key = cmp.Or(key, name)
+	}
+	return key, strings.Join(reasons, "; ")
+}
+
+// sourceOf returns where cloud.conf has a key: in the class, or else in [LoadBalancer]; "" for
+// nowhere.
+func (b *balancers) sourceOf(class, key string) string {
+	for _, section := range []string{fmt.Sprintf("LoadBalancerClass %q", class), "LoadBalancer"} {
+		if s := b.read.Setting(section, key); s.Given {
+			return s.Source
+		}
+	}
+	return ""
+}
+
+func (b *balancers) provider(ctx context.Context, name string) (Verdict, string) {
+	if name == "" {
+		return Good, "the one that Octavia takes by itself"
+	}
+	enabled, err := b.session.Octavia().Providers(ctx)
+	switch {
+	case apierror.IsForbidden(err) || apierror.IsNotFound(err):
+		return Unchecked, name + ": this user may not list the providers"
+	case err != nil:
+		return Unchecked, name + ": " + err.Error()
+	case !slices.Contains(enabled, name):
+		return Wrong, fmt.Sprintf("%s is not enabled in Octavia: allowed are %s", name, strings.Join(enabled, ", "))
+	}
+	return Good, name
+}
+
+func (b *balancers) vip(ctx context.Context, e example) (Verdict, string) {
+	if e.facts.VIPSubnetID == "" {
+		return Unchecked, "goes into the subnet that most nodes are in, which the cluster tells: subnet-id or network-id would say it"
+	}
+	return b.subnet(ctx, e.facts.VIPSubnetID)
+}
+
+func (b *balancers) members(ctx context.Context, e example) (Verdict, string) {
+	switch e.facts.MemberSubnetID {
+	case "":
+		return Good, "each in the subnet of its node"
+	case e.facts.VIPSubnetID:
+		return Good, "in the subnet of the VIP"
+	}
+	return b.subnet(ctx, e.facts.MemberSubnetID)
+}
+
+// subnet describes a subnet, which has to exist.
+func (b *balancers) subnet(ctx context.Context, id string) (Verdict, string) {
+	subnet, err := b.session.Neutron().Subnet(ctx, id)
+	switch {
+	case apierror.IsNotFound(err):
+		return Wrong, fmt.Sprintf("there is no subnet %s, or this project cannot see it", id)
+	case err != nil:
+		return Unchecked, err.Error()
+	}
+	return Good, fmt.Sprintf("subnet %s, %s, of %s", nameAndID(subnet.Name, subnet.ID), subnet.CIDR, b.network(ctx, subnet.NetworkID))
+}
+
+func (b *balancers) network(ctx context.Context, id string) string {
+	network, err := b.session.Neutron().Network(ctx, id)
+	if err != nil {
+		return "network " + id
+	}
+	return "network " + nameAndID(network.Name, network.ID)
+}
+
+func (b *balancers) floatingIP(ctx context.Context, e example) (Verdict, string) {
+	switch {
+	case e.settings.Internal:
+		return Good, "none, as internal-lb=true"
+	case !e.settings.FloatingIP():
+		return Good, "none, as there are none of IPv6"
+	case e.facts.NoFloatingIP != "":
+		return Warning, e.facts.NoFloatingIP
+	case e.facts.Chosen != "":
+		return Warning, e.facts.Chosen
+	}
+	text := "from " + b.network(ctx, e.facts.FloatingNetworkID)
+	if subnets := e.facts.FloatingSubnetIDs; len(subnets) > 0 {
+		text += ", subnet " + strings.Join(subnets, ", then ")
+	}
+	if id := e.settings.Floating.SubnetID; id != "" {
+		if _, err := b.session.Neutron().Subnet(ctx, id); err != nil {
+			return Unchecked, text + ", which this user cannot see, as usual of external networks"
+		}
+	}
+	return Good, text
+}
+
+// certificate looks for the certificate that all listeners would have.
+func (b *balancers) certificate(ctx context.Context, say func(Verdict, string, string, string) Finding) []Finding {
+	ref := b.conf.LoadBalancer.DefaultTLSContainerRef
+	if ref == "" || b.conf.LoadBalancer.ContainerStore == "external" {
+		return nil
+	}
+	source := b.read.Setting("LoadBalancer", "default-tls-container-ref").Source
+	if err := lookup.Certificates(ctx, b.session.Barbican(), []string{ref}); err != nil {
+		return []Finding{say(Wrong, "certificate", err.Error(), source)}
+	}
+	return []Finding{say(Good, "certificate", "is in Barbican", source)}
+}

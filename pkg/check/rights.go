@@ -1,0 +1,153 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// right is something that the controller has to be allowed to do.
+type right struct {
+	service, what string
+	// rules are the names that the policy of the service has for it.
+	rules []string
+	// needed; nil: always.
+	needed func(*config.Config) bool
+	// try does it, or has the service refuse it; nil: it cannot be tried without doing it, for
+	// the reason in why.
+	try func(context.Context, *cloud) error
+	// writes is set where try sends what has to be refused.
+	writes bool
+	why    string
+}
+
+// errHidden is of a list without objects.
+var errHidden = errors.New("the list is empty; there is none, or Neutron hides them from this user")
+
+// Why a right cannot be tried.
+const (
+	octaviaLooksFirst = "Octavia looks for the object before it asks its policy; unless an operator has changed that, who may create load balancers may do this"
+	neutronLooksFirst = "Neutron looks for the object before it asks its policy"
+	wouldBeDone       = "Neutron refuses no such request but by policy: it would be carried out"
+)
+
+// rights returns what the user may do of what the controller needs.
+func (c *cloud) rights(ctx context.Context, asked []service) []Finding {
+	var found []Finding
+	for _, r := range allRights() {
+		if r.needed != nil && !r.needed(c.conf) || !reachable(asked, r.service) {
+			continue
+		}
+		f := Finding{Topic: Rights, Subject: r.service, Rules: r.rules}
+		switch {
+		case r.try == nil:
+			f.Verdict, f.Text = Unchecked, r.what+": "+r.why
+		case r.writes && c.options.ReadOnly:
+			f.Verdict, f.Text = Unchecked, r.what+": only reads were asked for"
+		default:
+			f.Verdict, f.Text = r.outcome(r.try(ctx, c))
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// outcome judges the answer to a try.
+//
+//	answer                          read        refused write
+//	success                         allowed     allowed, which no service of ours does
+//	403 of its policy               denied      denied
+//	400, 404 of what is asked for   not known   allowed: policy comes first
+//	a quota                         not known   not known: it comes before policy
+func (r right) outcome(err error) (Verdict, string) {
+	switch {
+	case err == nil:
+		return Good, r.what
+	case apierror.IsForbidden(err):
+		return Wrong, "this user may not " + r.what + ": " + apierror.Message(err)
+	case apierror.IsQuota(err):
+		return Unchecked, r.what + ": the quota is used up, which is looked at before the policy"
+	case r.writes && (apierror.IsInvalid(err) || apierror.IsNotFound(err)):
+		return Good, r.what
+	}
+	return Unchecked, r.what + ": " + err.Error()
+}
+
+// allRights returns the table of what the controller has to be allowed to do. Names of rules
+// are those of the services' own policies (octavia/policies, neutron/conf/policies,
+// nova/policies).
+func allRights() []right {
+	return append(octaviaRights(), append(neutronRights(),
+		right{service: novaService, what: "read servers", rules: []string{"os_compute_api:servers:detail", "os_compute_api:servers:show"},
+			try: func(ctx context.Context, c *cloud) error { return c.session.Nova().First(ctx) }},
+		right{service: barbicanService, what: "read certificates", rules: []string{"secret:get", "container:get"}, needed: balancing,
+			why: "Barbican asks for each certificate on its own, and the Services name them"},
+	)...)
+}
+
+func balancing(conf *config.Config) bool { return conf.LoadBalancer.Enabled }
+
+func grouping(conf *config.Config) bool {
+	return conf.LoadBalancer.Enabled && conf.LoadBalancer.ManageSecurityGroups
+}
+
+func routing(conf *config.Config) bool { return conf.Route.RouterID != "" }
+
+func octaviaRights() []right {
+	const api = "os_load-balancer_api:"
+	first := func(collection string) func(context.Context, *cloud) error {
+		return func(ctx context.Context, c *cloud) error { return c.session.Octavia().First(ctx, collection) }
+	}
+	writes := func(kind string) []string {
+		return []string{api + kind + ":post", api + kind + ":put", api + kind + ":delete"}
+	}
+	rights := []right{
+		{what: "read load balancers", try: first("loadbalancers"), rules: []string{api + "loadbalancer:get_all", api + "loadbalancer:get_one", api + "loadbalancer:get_status"}},
+		{what: "read listeners", try: first("listeners"), rules: []string{api + "listener:get_all"}},
+		{what: "read pools and members", try: first("pools"), rules: []string{api + "pool:get_all", api + "member:get_all"}},
+		{what: "read health monitors", try: first("healthmonitors"), rules: []string{api + "healthmonitor:get_all", api + "healthmonitor:get_one"}},
+		{what: "create load balancers", writes: true, rules: []string{api + "loadbalancer:post"},
+			try: func(ctx context.Context, c *cloud) error { return c.session.Octavia().TryCreate(ctx) }},
+		{what: "change and delete load balancers; write listeners, pools, members and health monitors", why: octaviaLooksFirst, rules: slices.Concat(
+			[]string{api + "loadbalancer:put", api + "loadbalancer:delete"}, writes("listener"), writes("pool"), writes("member"), writes("healthmonitor"))},
+	}
+	for n := range rights {
+		rights[n].service, rights[n].needed = octaviaService, balancing
+	}
+	return rights
+}
+
+func neutronRights() []right {
+	sees := func(collection string) func(context.Context, *cloud) error {
+		return func(ctx context.Context, c *cloud) error {
+			seen, err := c.session.Neutron().Sees(ctx, collection)
+			if err == nil && !seen {
+				err = errHidden
+			}
+			return err
+		}
+	}
+	changesPorts := func(conf *config.Config) bool { return grouping(conf) || routing(conf) }
+	rights := []right{
+		{what: "read networks", needed: balancing, try: sees("networks"), rules: []string{"get_network"}},
+		{what: "read subnets", needed: balancing, try: sees("subnets"), rules: []string{"get_subnet"}},
+		{what: "read ports", try: sees("ports"), rules: []string{"get_port"}},
+		{what: "read floating IPs", needed: balancing, try: sees("floatingips"), rules: []string{"get_floatingip"}},
+		{what: "create floating IPs", needed: balancing, writes: true, rules: []string{"create_floatingip"},
+			try: func(ctx context.Context, c *cloud) error { return c.session.Neutron().TryFloatingIP(ctx) }},
+		{what: "change and delete floating IPs", needed: balancing, why: neutronLooksFirst, rules: []string{"update_floatingip", "delete_floatingip"}},
+		{what: "read security groups", needed: grouping, try: sees("security-groups"), rules: []string{"get_security_group", "get_security_group_rule"}},
+		{what: "create security groups", needed: grouping, why: wouldBeDone, rules: []string{"create_security_group", "update_security_groups_tags"}},
+		{what: "delete security groups, write their rules", needed: grouping, why: neutronLooksFirst,
+			rules: []string{"delete_security_group", "create_security_group_rule", "delete_security_group_rule"}},
+		{what: "change ports of nodes", needed: changesPorts, why: neutronLooksFirst, rules: []string{"update_port", "update_port:allowed_address_pairs"}},
+		{what: "write routes of the router", needed: routing, why: neutronLooksFirst, rules: []string{"add_extraroutes", "remove_extraroutes", "update_router"}},
+	}
+	for n := range rights {
+		rights[n].service = neutronService
+	}
+	return rights
+}

@@ -1,0 +1,133 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
+)
+
+// WriteText writes the report for people: all settings, what was found by topic, and what it
+// comes to.
+func (r *Report) WriteText(out *screen.Screen) error {
+	r.writeSettings(out)
+	for _, topic := range topics() {
+		r.writeTopic(out, topic)
+	}
+	text, color := r.verdict()
+	out.Line(screen.Cell{Text: text, Color: color})
+	return out.Err()
+}
+
+func (r *Report) writeSettings(out *screen.Screen) {
+	if len(r.Settings) == 0 {
+		return
+	}
+	from := "the environment"
+	if r.File != "" {
+		from = r.File
+	}
+	heading(out, "Settings of "+from)
+	var rows [][]screen.Cell
+	for _, section := range sectionsOf(r.Settings) {
+		rows = append(rows, []screen.Cell{{Text: section, Color: screen.Bold}})
+		var unset []string
+		for _, s := range r.Settings {
+			switch {
+			case s.Section != section:
+			case s.Value == "" && !s.Given:
+				unset = append(unset, s.Key)
+			default:
+				rows = append(rows, settingRow(s))
+			}
+		}
+		if len(unset) > 0 {
+			rows = append(rows, []screen.Cell{{Text: "  not set: " + strings.Join(unset, ", "), Color: screen.Dim}})
+		}
+	}
+	out.Table(2, rows)
+	out.Line()
+}
+
+func settingRow(s config.Setting) []screen.Cell {
+	color := screen.Plain
+	if !s.Given {
+		color = screen.Dim
+	}
+	return []screen.Cell{{Text: "  " + s.Key, Color: color}, {Text: s.Source, Color: screen.Dim}, {Text: s.Value, Color: color}}
+}
+
+// sectionsOf returns the sections in the order of the settings.
+func sectionsOf(all []config.Setting) []string {
+	var sections []string
+	for _, s := range all {
+		if !slices.Contains(sections, s.Section) {
+			sections = append(sections, s.Section)
+		}
+	}
+	return sections
+}
+
+func (r *Report) writeTopic(out *screen.Screen, topic Topic) {
+	var rows [][]screen.Cell
+	for _, f := range r.Findings {
+		if f.Topic != topic {
+			continue
+		}
+		text := f.Text
+		if f.Source != "" {
+			text += " (" + f.Source + ")"
+		}
+		rows = append(rows, []screen.Cell{{Text: string(f.Verdict), Color: colorOf(f.Verdict)}, screen.Text(f.Subject), screen.Text(text)})
+	}
+	if len(rows) == 0 {
+		return
+	}
+	heading(out, topic.title())
+	out.Table(2, rows)
+	out.Line()
+}
+
+func heading(out *screen.Screen, text string) { out.Line(screen.Cell{Text: text, Color: screen.Bold}) }
+
+// title returns the topic as a heading.
+func (t Topic) title() string {
+	if t == LoadBalancers {
+		return "Load balancers"
+	}
+	return strings.ToUpper(string(t[:1])) + string(t[1:])
+}
+
+func colorOf(v Verdict) screen.Color {
+	switch v {
+	case Good:
+		return screen.Green
+	case Warning:
+		return screen.Yellow
+	case Wrong:
+		return screen.Red
+	case Unchecked:
+	}
+	return screen.Dim
+}
+
+// verdict returns the last line.
+func (r *Report) verdict() (string, screen.Color) {
+	wrong, warnings, unchecked := r.count(Wrong), r.count(Warning), r.count(Unchecked)
+	rest := fmt.Sprintf("%d wrong, %d warnings, %d not checked", wrong, warnings, unchecked)
+	if warnings == 1 {
+		rest = fmt.Sprintf("%d wrong, 1 warning, %d not checked", wrong, unchecked)
+	}
+	if r.Offline {
+		rest += "; no cloud was asked"
+	}
+	switch r.ExitCode() {
+	case ExitWrong:
+		return "Cannot run: " + rest, screen.Red
+	case ExitWarning:
+		return "Runs, with warnings: " + rest, screen.Yellow
+	}
+	return "Good: " + rest, screen.Green
+}

@@ -1,0 +1,163 @@
+// Package screen writes text for people, with colors and line breaks where a terminal is, and
+// without what names that others have chosen could do to it.
+package screen
+
+import (
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Color is how a word is shown on a terminal, and nowhere else.
+type Color string
+
+// The colors, in the order of how much they ask for.
+const (
+	Plain  Color = ""
+	Dim    Color = "2"
+	Bold   Color = "1"
+	Green  Color = "32"
+	Yellow Color = "33"
+	Red    Color = "1;31"
+)
+
+// Screen is where text for people goes.
+type Screen struct {
+	out     io.Writer
+	colored bool
+	// width is that of the terminal, 0 elsewhere.
+	width int
+	err   error
+}
+
+// New returns a Screen, which has colors where out is a terminal and the environment does not
+// say otherwise (NO_COLOR, see no-color.org, or TERM=dumb).
+func New(out io.Writer, env func(string) (string, bool)) *Screen {
+	s := &Screen{out: out}
+	file, is := out.(*os.File)
+	if !is || !term.IsTerminal(int(file.Fd())) {
+		return s
+	}
+	if width, _, err := term.GetSize(int(file.Fd())); err == nil {
+		s.width = width
+	}
+	s.colored = allowsColor(env)
+	return s
+}
+
+func allowsColor(env func(string) (string, bool)) bool {
+	if env == nil {
+		return true
+	}
+	refused, _ := env("NO_COLOR")
+	kind, _ := env("TERM")
+	return refused == "" && kind != "dumb"
+}
+
+// Cell is a piece of a line.
+type Cell struct {
+	Text  string
+	Color Color
+}
+
+// Text returns a Cell without color.
+func Text(text string) Cell { return Cell{Text: text} }
+
+// Line writes cells one after the other, with a space between.
+func (s *Screen) Line(cells ...Cell) {
+	var line []string
+	for _, cell := range cells {
+		line = append(line, s.paint(Printable(cell.Text), cell.Color))
+	}
+	s.write(strings.TrimRight(strings.Join(line, " "), " "))
+}
+
+// Table writes rows whose cells stand below each other. The last cell of a row goes on below
+// itself where the terminal ends.
+func (s *Screen) Table(indent int, rows [][]Cell) {
+	widths := columnWidths(rows)
+	for _, row := range rows {
+		var line strings.Builder
+		line.WriteString(strings.Repeat(" ", indent))
+		at := indent
+		for n, cell := range row {
+			text := Printable(cell.Text)
+			if n == len(row)-1 {
+				line.WriteString(s.wrapped(text, cell.Color, at))
+				break
+			}
+			line.WriteString(s.paint(text, cell.Color) + strings.Repeat(" ", widths[n]-utf8.RuneCountInString(text)+2))
+			at += widths[n] + 2
+		}
+		s.write(strings.TrimRight(line.String(), " "))
+	}
+}
+
+// columnWidths returns those of all columns but the last one of each row.
+func columnWidths(rows [][]Cell) []int {
+	var widths []int
+	for _, row := range rows {
+		for n, cell := range row {
+			if n == len(row)-1 {
+				break
+			}
+			if n == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[n] = max(widths[n], utf8.RuneCountInString(Printable(cell.Text)))
+		}
+	}
+	return widths
+}
+
+// narrowest is how many characters of a column are worth going on below itself.
+const narrowest = 30
+
+// wrapped is text that begins at a column, and goes on there in the lines below.
+func (s *Screen) wrapped(text string, color Color, at int) string {
+	shown := strings.TrimLeft(text, " ")
+	at += len(text) - len(shown)
+	room := s.width - at
+	if room < narrowest || utf8.RuneCountInString(shown) <= room {
+		return s.paint(text, color)
+	}
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(shown) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room {
+			lines, line = append(lines, s.paint(line, color)), ""
+		}
+		line = strings.TrimLeft(line+" "+word, " ")
+	}
+	return text[:len(text)-len(shown)] + strings.Join(append(lines, s.paint(line, color)), "\n"+strings.Repeat(" ", at))
+}
+
+func (s *Screen) paint(text string, color Color) string {
+	if !s.colored || color == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(color) + "m" + text + "\x1b[0m"
+}
+
+func (s *Screen) write(line string) {
+	if s.err == nil {
+		_, s.err = io.WriteString(s.out, line+"\n")
+	}
+}
+
+// Err returns the first error of writing.
+func (s *Screen) Err() error { return s.err }
+
+// Printable replaces what would change a terminal: others of the project choose names.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+}
