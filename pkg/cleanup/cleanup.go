@@ -1,5 +1,5 @@
 // Package cleanup lists and removes what a dead cluster has left in the cloud, without its
-// Kubernetes API.
+// Kubernetes API, and what is of no Service of a cluster that lives.
 //
 // Whose an object is is decided by what it carries (package ownership): the ID of a cluster
 // or, where it carries none, as those of cloud-provider-openstack and of the provider inside
@@ -53,6 +53,9 @@ type Query struct {
 	AllFloatingIPs bool
 	// PodNetworks are those of the cluster, by which routes are told to be its own.
 	PodNetworks []netip.Prefix
+	// Services are those of a cluster that lives, read after the cloud: only what is of none
+	// of them is looked for. Nil: the cluster is dead.
+	Services *Services
 }
 
 // DefaultTimeout and DefaultPoll are those of Options.
@@ -76,6 +79,10 @@ type Options struct {
 	Timeout, Poll time.Duration
 	// Clock is the real one when nil.
 	Clock clock.Clock
+	// Living reads Query.Services anew, for a cluster that lives.
+	Living func(context.Context) (*Services, error)
+	// Lock waits until nobody else works on a load balancer; nil: nobody does.
+	Lock func(ctx context.Context, loadBalancerID string) (unlock func(), err error)
 }
 
 // Run lists what the cluster has left, and removes it if that is asked for. An error is one
@@ -84,6 +91,21 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.ClusterID == "" && o.ClusterName == "" {
 		return nil, errors.New("neither the ID nor the name of a cluster is given")
 	}
+	inventory, err := read(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	target, items := List(*inventory, o.Query)
+	if o.Remove {
+		Remove(ctx, o, *inventory, items)
+	}
+	return &Report{Cluster: target, Items: items}, nil
+}
+
+// Remove removes the items that were found, one after another where they are on the same load
+// balancer, and notes what became of them. Those that List has returned for the inventory are
+// in an order that an interruption does no harm to.
+func Remove(ctx context.Context, o Options, inventory Inventory, items []Item) {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
@@ -93,16 +115,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	inventory, err := read(ctx, o)
-	if err != nil {
-		return nil, err
+	r := remover{
+		Options: o, target: resolve(o.ClusterID, o.ClusterName, inventory.signs()),
+		floatingIPs: inventory.FloatingIPs, deadline: o.Clock.Now().Add(o.Timeout),
 	}
-	target, items := List(*inventory, o.Query)
-	if o.Remove {
-		r := remover{Options: o, target: target, deadline: o.Clock.Now().Add(o.Timeout)}
-		r.remove(ctx, items)
-	}
-	return &Report{Cluster: target, Items: items}, nil
+	r.remove(ctx, items)
 }
 
 // read lists all objects of the project.

@@ -88,8 +88,10 @@ func (i Inventory) signs() []ownership.Signs {
 //	the cluster's          nothing                      kept, or removed if the query says so
 //	the cluster's          anything else                left alone
 //	another's, by hand     a load balancer that goes    left alone: it is free then
+//
+// Of a cluster that lives, "the cluster's" is what is of none of its Services.
 func List(inventory Inventory, query Query) (Target, []Item) {
-	l := lister{query: query, target: resolve(query.ClusterID, query.ClusterName, inventory.signs()), ports: map[string]Item{}}
+	l := newLister(inventory, query, resolve(query.ClusterID, query.ClusterName, inventory.signs()))
 	parts := inventory.parts()
 	for _, lb := range inventory.LoadBalancers {
 		l.loadBalancer(lb, parts[lb.ID])
@@ -98,7 +100,7 @@ func List(inventory Inventory, query Query) (Target, []Item) {
 		l.floatingIP(fip)
 	}
 	for _, group := range inventory.SecurityGroups {
-		whose, why := l.target.judge(ownership.SecurityGroupSigns(group.Name, group.Description, group.Tags))
+		whose, why := l.judge(ownership.SecurityGroupSigns(group.Name, group.Description, group.Tags))
 		l.judged(whose, why, Item{Kind: SecurityGroup, ID: group.ID, Name: group.Name})
 	}
 	l.routes(inventory.Routes)
@@ -116,6 +118,27 @@ type lister struct {
 	items  []Item
 	// ports are the load balancers that are told of, by the port of their VIP.
 	ports map[string]Item
+	// addresses are those of the floating IPs on each port.
+	addresses map[string][]string
+}
+
+func newLister(inventory Inventory, query Query, target Target) *lister {
+	l := &lister{query: query, target: target, ports: map[string]Item{}, addresses: map[string][]string{}}
+	for _, fip := range inventory.FloatingIPs {
+		l.addresses[fip.PortID] = append(l.addresses[fip.PortID], fip.FloatingIP)
+	}
+	return l
+}
+
+// living reports whether the cluster lives.
+func (l *lister) living() bool { return l.query.Services != nil }
+
+// judge returns whose an object is, and why it is left alone where that is to be told.
+func (l *lister) judge(s ownership.Signs) (claim, string) {
+	if l.living() {
+		return l.target.judgeLiving(l.query.Services, s)
+	}
+	return l.target.judge(s)
 }
 
 // judged adds an item by whose it is.
@@ -134,50 +157,72 @@ func (l *lister) judged(whose claim, why string, item Item) {
 }
 
 func (l *lister) loadBalancer(lb octavia.LoadBalancer, parts []part) {
-	whose, why := l.target.judge(ownership.LoadBalancerSigns(lb.Name, lb.Description, lb.Tags))
-	own, others, clusters := map[string]bool{}, []string(nil), false
+	on := l.judgeLoadBalancer(lb)
+	own, others, clusters, served := map[string]bool{}, []string(nil), false, false
 	for _, p := range parts {
-		claimed, _ := l.part(p, lb.Name, whose)
+		claimed, _ := l.part(p, on)
 		if own[p.id] = claimed == ours; !own[p.id] {
 			others = append(others, p.String())
-			clusters = clusters || ownership.PartSigns(p.name, p.tags).Kubernetes
+			made := ownership.PartSigns(p.name, p.tags).Kubernetes
+			clusters, served = clusters || made, served || made && claimed == theirs
 		}
 	}
 	item := Item{Kind: LoadBalancer, ID: lb.ID, Name: lb.Name}
 	switch {
-	case whose == ours && len(others) == 0:
+	case on.whose == ours && len(others) == 0:
 		item.State = Found
 		l.judged(ours, "", item)
 		l.ports[lb.VipPortID] = item
 		return
-	case whose == ours && clusters:
+	case on.whose == ours && clusters:
 		l.judged(told, "it holds what is not this cluster's: "+strings.Join(others, ", "), item)
-	case whose == ours: // nobody knows whether that is still needed
+	case on.whose == ours: // nobody knows whether that is still needed
 		l.judged(unclear, "it holds what no cluster has made: "+strings.Join(others, ", "), item)
+	case l.living() && on.whose == unclear && served: // it is needed
 	default:
-		l.judged(whose, why, item)
+		l.judged(on.whose, on.why, item)
 	}
 	for _, p := range parts {
-		l.partOfAnothers(p, lb, whose, own)
+		l.partOfAnothers(p, on, own)
 	}
+}
+
+// judgedLoadBalancer is a load balancer, and whose it is.
+type judgedLoadBalancer struct {
+	octavia.LoadBalancer
+	whose claim
+	why   string
+	// users are the Services of a cluster that lives that use it.
+	users []Service
+}
+
+func (l *lister) judgeLoadBalancer(lb octavia.LoadBalancer) judgedLoadBalancer {
+	on := judgedLoadBalancer{LoadBalancer: lb}
+	on.whose, on.why = l.judge(ownership.LoadBalancerSigns(lb.Name, lb.Description, lb.Tags))
+	if l.living() {
+		on.users = l.query.Services.users(lb, l.addresses[lb.VipPortID])
+		on.whose, on.why = used(on.users, on.whose, on.why)
+	}
+	return on
 }
 
 // part returns whose a part of a load balancer is: where it carries no ID, but was made
 // together with the load balancer, it is the load balancer's owner's.
-func (l *lister) part(p part, loadBalancer string, whose claim) (claim, string) {
-	if ownership.IsPartOf(p.name, p.tags, loadBalancer) {
-		return whose, ""
+func (l *lister) part(p part, on judgedLoadBalancer) (claim, string) {
+	signs := ownership.PartSigns(p.name, p.tags)
+	if ownership.IsPartOf(p.name, p.tags, on.Name) || recreated(on.users, signs) {
+		return on.whose, ""
 	}
-	return l.target.judge(ownership.PartSigns(p.name, p.tags))
+	return l.judge(signs)
 }
 
 // partOfAnothers adds a part of a load balancer that stays.
-func (l *lister) partOfAnothers(p part, lb octavia.LoadBalancer, whose claim, own map[string]bool) {
-	claimed, why := l.part(p, lb.Name, whose)
-	if claimed != ours && ownership.IsPartOf(p.name, p.tags, lb.Name) {
+func (l *lister) partOfAnothers(p part, on judgedLoadBalancer, own map[string]bool) {
+	claimed, why := l.part(p, on)
+	if claimed != ours && (ownership.IsPartOf(p.name, p.tags, on.Name) || l.living() && claimed == on.whose) {
 		return // what is told of the load balancer holds for it
 	}
-	item := Item{Kind: p.kind, ID: p.id, Name: p.name, LoadBalancer: lb.ID}
+	item := Item{Kind: p.kind, ID: p.id, Name: p.name, LoadBalancer: on.ID}
 	if i := slices.IndexFunc(p.listeners, func(user string) bool { return !own[user] }); i >= 0 && claimed == ours {
 		claimed, why = told, fmt.Sprintf("listener %s, which is not this cluster's, uses it", p.listeners[i])
 	}
@@ -188,7 +233,7 @@ func (l *lister) partOfAnothers(p part, lb octavia.LoadBalancer, whose claim, ow
 func (p part) String() string { return fmt.Sprintf("%s %s (%s)", p.kind, p.id, p.name) }
 
 func (l *lister) floatingIP(fip floatingips.FloatingIP) {
-	whose, why := l.target.judge(ownership.FloatingIPSigns(fip.Description))
+	whose, why := l.judge(ownership.FloatingIPSigns(fip.Description))
 	item := Item{Kind: FloatingIP, ID: fip.ID, Name: fip.FloatingIP, portID: fip.PortID, description: fip.Description}
 	goes := fip.PortID != "" && l.ports[fip.PortID].State == Found
 	if goes {
@@ -201,6 +246,9 @@ func (l *lister) floatingIP(fip floatingips.FloatingIP) {
 		l.judged(whose, why, item)
 	case fip.PortID == "" && !l.query.AllFloatingIPs:
 		item.State, item.Why = Kept, "it is on no load balancer, as one that a Service asked to keep: --floating-ips=all removes it"
+		if l.living() {
+			item.Why = "it is on no load balancer, as one that its Service, which is gone, may have asked to keep"
+		}
 		l.items = append(l.items, item)
 	case fip.PortID != "" && !goes:
 		l.judged(told, "it is on port "+fip.PortID+", which is of no load balancer that is removed", item)

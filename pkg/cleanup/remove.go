@@ -2,10 +2,12 @@ package cleanup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -26,6 +28,8 @@ type remover struct {
 	Options
 	target   Target
 	deadline time.Time
+	// floatingIPs are those that were listed.
+	floatingIPs []floatingips.FloatingIP
 }
 
 // remove removes what was found, and notes what became of it. What fails stops nothing but a
@@ -35,7 +39,7 @@ func (r *remover) remove(ctx context.Context, items []Item) {
 	chains, groups, leading := map[string][]*Item{}, []*Item(nil), []*Item(nil)
 	for i := range items {
 		item := &items[i]
-		of := item.LoadBalancer
+		of := item.onLoadBalancer()
 		switch {
 		case item.State != Found:
 			continue
@@ -69,22 +73,37 @@ func (r *remover) each(ctx context.Context, chains [][]*Item) {
 	all.SetLimit(atOnce)
 	for _, chain := range chains {
 		all.Go(func() error {
-			var failed *Item
-			for _, item := range chain {
-				if item.Kind == LoadBalancer && failed != nil {
-					item.State, item.Why = Failed, fmt.Sprintf("it waits for floating IP %s, which could not be removed", failed.ID)
-					continue
-				}
-				if err := r.one(ctx, item); err != nil {
-					item.State, item.Why, failed = Failed, err.Error(), item
-				} else {
-					item.State = Removed
-				}
-			}
+			r.chain(ctx, chain)
 			return nil
 		})
 	}
 	_ = all.Wait() // no function returns an error
+}
+
+// chain removes the items of a load balancer while nobody else works on it, or another item.
+func (r *remover) chain(ctx context.Context, items []*Item) {
+	if id := items[0].onLoadBalancer(); id != "" && r.Lock != nil {
+		unlock, err := r.Lock(ctx, id)
+		if err != nil {
+			for _, item := range items {
+				item.State, item.Why = Failed, err.Error()
+			}
+			return
+		}
+		defer unlock()
+	}
+	var failed *Item
+	for _, item := range items {
+		if item.Kind == LoadBalancer && failed != nil {
+			item.State, item.Why = Failed, fmt.Sprintf("it waits for floating IP %s, which could not be removed", failed.ID)
+			continue
+		}
+		if err := r.one(ctx, item); err != nil {
+			item.State, item.Why, failed = Failed, err.Error(), item
+		} else {
+			item.State = Removed
+		}
+	}
 }
 
 // one removes an item that is as it was listed.
@@ -107,7 +126,7 @@ func (r *remover) floatingIP(ctx context.Context, item *Item) error {
 			return err
 		}
 		if on != nil && on.State != Found {
-			return &changedError{on.Why}
+			return r.changed(on.Why)
 		}
 	}
 	now, err := r.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{IDs: []string{item.ID}})
@@ -116,7 +135,7 @@ func (r *remover) floatingIP(ctx context.Context, item *Item) error {
 	}
 	for _, fip := range now {
 		if fip.ID == item.ID && (fip.PortID != item.portID || fip.Description != item.description) {
-			return &changedError{}
+			return r.changed("")
 		}
 	}
 	return r.Neutron.DeleteFloatingIP(ctx, item.ID)
@@ -134,7 +153,7 @@ func (r *remover) octavia(ctx context.Context, item *Item) error {
 		case now == nil:
 			return nil
 		case now.State != Found:
-			return &changedError{now.Why}
+			return r.changed(now.Why)
 		case status != octavia.StatusActive && status != octavia.StatusError: // PENDING
 		case status == octavia.StatusError && item.Kind != LoadBalancer:
 			return fmt.Errorf("load balancer %s is in ERROR: Octavia deletes no part of it, only all of it", item.LoadBalancer)
@@ -168,10 +187,7 @@ func (r *remover) delete(ctx context.Context, item *Item) error {
 // says of the item: nil where it is gone. While the load balancer is PENDING it is the item
 // itself, unless that is to be known all the same. It also returns the provisioning status.
 func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, string, error) {
-	id := item.LoadBalancer
-	if item.Kind == LoadBalancer {
-		id = item.ID
-	}
+	id := item.onLoadBalancer()
 	lb, err := r.Octavia.LoadBalancer(ctx, id)
 	switch {
 	case apierror.IsNotFound(err):
@@ -183,14 +199,20 @@ func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, st
 	case !pending && lb.ProvisioningStatus != octavia.StatusActive && lb.ProvisioningStatus != octavia.StatusError:
 		return item, lb.ProvisioningStatus, nil
 	}
-	inventory := Inventory{LoadBalancers: []octavia.LoadBalancer{*lb}}
+	inventory := Inventory{LoadBalancers: []octavia.LoadBalancer{*lb}, FloatingIPs: r.floatingIPs}
 	if inventory.Listeners, err = r.Octavia.Listeners(ctx, id); err != nil {
 		return nil, "", err
 	}
 	if inventory.Pools, err = r.Octavia.PoolOwners(ctx, id); err != nil {
 		return nil, "", err
 	}
-	l := lister{query: r.Query, target: r.target, ports: map[string]Item{}}
+	query := r.Query
+	if r.Living != nil {
+		if query.Services, err = r.Living(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	l := newLister(inventory, query, r.target)
 	l.loadBalancer(*lb, inventory.parts()[id])
 	for i := range l.items {
 		if l.items[i].Kind == item.Kind && l.items[i].ID == item.ID {
@@ -207,7 +229,7 @@ func (r *remover) look(ctx context.Context, item *Item, pending bool) (*Item, st
 // wait lets the time between two looks pass.
 func (r *remover) wait(ctx context.Context, status string) error {
 	if !r.Clock.Now().Before(r.deadline) {
-		return fmt.Errorf("its load balancer is still %s after %v: run the command again", status, r.Timeout)
+		return fmt.Errorf("its load balancer is still %s after %v: %s", status, r.Timeout, r.advice())
 	}
 	select {
 	case <-ctx.Done():
@@ -217,14 +239,20 @@ func (r *remover) wait(ctx context.Context, status string) error {
 	}
 }
 
-// changedError tells that somebody has changed an object since it was listed.
-type changedError struct{ why string }
-
-// Error implements error.
-func (e *changedError) Error() string {
-	text := "it is not removed, as it was changed since it was listed: run the command again"
-	if e.why != "" {
-		text += " (" + e.why + ")"
+// advice is what to do about an object that is left for now.
+func (r *remover) advice() string {
+	if r.Living != nil {
+		return "the next look decides"
 	}
-	return text
+	return "run the command again"
+}
+
+// changed returns an error that tells that somebody has changed an object since it was
+// listed.
+func (r *remover) changed(why string) error {
+	text := "it is not removed, as it was changed since it was listed: " + r.advice()
+	if why != "" {
+		text += " (" + why + ")"
+	}
+	return errors.New(text)
 }

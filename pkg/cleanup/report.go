@@ -65,6 +65,14 @@ type Item struct {
 	route neutron.ExtraRoute
 }
 
+// onLoadBalancer returns the load balancer that an item is, or is on; "" for others.
+func (i Item) onLoadBalancer() string {
+	if i.Kind == LoadBalancer {
+		return i.ID
+	}
+	return i.LoadBalancer
+}
+
 // Report is what a run has found and done.
 type Report struct {
 	Cluster Target `json:"cluster"`

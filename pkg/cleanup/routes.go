@@ -93,7 +93,7 @@ func (r *remover) removeRoutes(ctx context.Context, items []*Item) {
 		case err != nil:
 			item.State, item.Why = Failed, err.Error()
 		case now != nil && slices.ContainsFunc(now.Ports, func(p neutron.RoutedPort) bool { return has(p, item.route.NextHop) }):
-			item.State, item.Why = Failed, (&changedError{}).Error()
+			item.State, item.Why = Failed, r.changed("").Error()
 		default:
 			removed, gone = append(removed, item), append(gone, item.route)
 		}

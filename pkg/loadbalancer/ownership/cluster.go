@@ -16,6 +16,11 @@ type Signs struct {
 	ClusterName string
 	// Kubernetes tells that some cluster had it made.
 	Kubernetes bool
+	// ServiceUIDs are the UIDs of Services that it carries, each once.
+	ServiceUIDs []string
+	// Services are the Services that it names, each "namespace/name" once: none where names
+	// were cut.
+	Services []string
 }
 
 const (
@@ -25,8 +30,8 @@ const (
 )
 
 var (
-	legacyFloatingIP   = regexp.MustCompile(`^Floating IP for Kubernetes external service [^/ ]+/[^ ]+ from cluster (.*)$`)
-	groupName          = regexp.MustCompile(`^lb-sg-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-`)
+	legacyFloatingIP   = regexp.MustCompile(`^Floating IP for Kubernetes external service ([^/ ]+)/([^ ]+) from cluster (.*)$`)
+	groupName          = regexp.MustCompile(`^lb-sg-([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})-`)
 	clusterOfGroup     = regexp.MustCompile(`^Security Group for [^/ ]+/[^ ]+ Service LoadBalancer in cluster (.*)$`)
 	clusterOfAllGroups = regexp.MustCompile(`^Security Group for the nodes behind LoadBalancer Services in cluster (.*)$`)
 )
@@ -36,8 +41,16 @@ var (
 func LoadBalancerSigns(name, description string, tags []string) Signs {
 	owner := OwnerOf(name, description, tags)
 	s := Signs{ClusterIDs: distinct(tagged(tags, clusterTagPrefix)), ClusterName: owner.ClusterName, Kubernetes: owner.Kubernetes}
+	s.ServiceUIDs = distinct(tagged(tags, serviceTagPrefix))
 	if match := loadBalancerProof.FindStringSubmatch(description); match != nil && len(s.ClusterIDs) == 0 && owner.Kubernetes {
 		s.ClusterIDs = distinct(match[2:])
+		if len(s.ServiceUIDs) == 0 {
+			s.ServiceUIDs = distinct(match[1:2])
+		}
+	}
+	s.Services = servicesIn(append(slices.Clone(tags), name))
+	if owner.Service != "" {
+		s.Services = distinct(append(s.Services, owner.Namespace+"/"+owner.Service))
 	}
 	if named := clusterInName(name); named != "" && named != s.ClusterName {
 		s.ClusterName = ""
@@ -47,7 +60,7 @@ func LoadBalancerSigns(name, description string, tags []string) Signs {
 
 // PartSigns reads the cluster of a listener or pool.
 func PartSigns(name string, tags []string) Signs {
-	s := Signs{ClusterIDs: distinct(tagged(tags, clusterTagPrefix))}
+	s := Signs{ClusterIDs: distinct(tagged(tags, clusterTagPrefix)), ServiceUIDs: distinct(tagged(tags, serviceTagPrefix))}
 	s.Kubernetes = len(s.ClusterIDs) > 0
 	names := slices.Clone(tags)
 	if match := childName.FindStringSubmatch(name); match != nil && len(name) < maxLength {
@@ -61,6 +74,7 @@ func PartSigns(name string, tags []string) Signs {
 	if clusters = distinct(clusters); len(clusters) == 1 {
 		s.ClusterName = clusters[0]
 	}
+	s.Services = servicesIn(names)
 	return s
 }
 
@@ -77,15 +91,15 @@ func IsPartOf(name string, tags []string, loadBalancer string) bool {
 func FloatingIPSigns(description string) Signs {
 	s := Signs{Kubernetes: strings.HasPrefix(description, floatingIPHead)}
 	if match := floatingIPProof.FindStringSubmatch(description); match != nil {
-		s.ClusterIDs = distinct(match[2:])
+		s.ClusterIDs, s.ServiceUIDs = distinct(match[2:]), distinct(match[1:2])
 	}
 	if len(description) >= maxLength {
 		return s
 	}
 	if match := ownerOfFloatingIP.FindStringSubmatch(description); match != nil {
-		s.ClusterName = match[5]
+		s.ClusterName, s.Services = match[5], []string{match[1] + "/" + match[2]}
 	} else if match := legacyFloatingIP.FindStringSubmatch(description); match != nil {
-		s.ClusterName = match[1]
+		s.ClusterName, s.Services = match[3], []string{match[1] + "/" + match[2]}
 	}
 	return s
 }
@@ -94,10 +108,14 @@ func FloatingIPSigns(description string) Signs {
 func SecurityGroupSigns(name, description string, tags []string) Signs {
 	shared, isShared := strings.CutPrefix(name, sharedGroupPrefix)
 	isShared = isShared && clusterOfAllGroups.MatchString(description)
-	if !isShared && !groupName.MatchString(name) {
+	own := groupName.FindStringSubmatch(name)
+	if !isShared && own == nil {
 		return Signs{}
 	}
 	s := Signs{ClusterIDs: distinct(tagged(tags, clusterTagPrefix)), Kubernetes: true}
+	if !isShared {
+		s.ServiceUIDs = distinct(append(tagged(tags, serviceTagPrefix), own[1]))
+	}
 	if isShared && len(s.ClusterIDs) == 0 {
 		s.ClusterIDs = distinct([]string{shared})
 	}
@@ -116,6 +134,17 @@ func clusterInName(name string) string {
 		return match[1]
 	}
 	return ""
+}
+
+// servicesIn returns the Services in names of load balancers, but for names that were cut.
+func servicesIn(names []string) []string {
+	var found []string
+	for _, name := range names {
+		if match := ownerInName.FindStringSubmatch(name); match != nil && len(name) < maxLength {
+			found = append(found, match[2]+"/"+match[3])
+		}
+	}
+	return distinct(found)
 }
 
 // distinct returns what is not empty, in order, each once.

@@ -15,8 +15,8 @@ func TestSigns_TellClusterAndNothingThatWasCut(t *testing.T) {
 	type signs = ownership.Signs
 	id, long := web(), with(func(id *ownership.Identity) { id.Service = strings.Repeat("x", 300) })
 	untagged := with(func(id *ownership.Identity) { id.Untagged = true })
-	both, named, none := signs{[]string{clusterUID}, "rig", true}, signs{nil, "rig", true}, signs{}
-	unnamed := signs{[]string{clusterUID}, "", true}
+	both, named, none := signs{ClusterIDs: []string{clusterUID}, ClusterName: "rig", Kubernetes: true}, signs{ClusterName: "rig", Kubernetes: true}, signs{}
+	unnamed := signs{ClusterIDs: []string{clusterUID}, Kubernetes: true}
 	legacy := "kube_service_rig_default_web-1"
 	const group = "lb-sg-" + serviceUID + "-default-web-1"
 	for what, test := range map[string]struct{ got, want signs }{
@@ -29,7 +29,7 @@ func TestSigns_TellClusterAndNothingThatWasCut(t *testing.T) {
 		"load balancer, in-tree without a cluster":  {ownership.LoadBalancerSigns("a5a1c0f6e0a664b0e9c4d5f0b7f6c2a1", "", nil), signs{Kubernetes: true}},
 		"load balancer, of two minds":               {ownership.LoadBalancerSigns(legacy, "Kubernetes external service default/web-1 from cluster prod", nil), signs{Kubernetes: true}},
 		"load balancer, with two IDs": {ownership.LoadBalancerSigns(id.Name(), id.Description(), append(id.Tags(), "kube_cluster_id_a")),
-			signs{[]string{clusterUID, "a"}, "rig", true}},
+			signs{ClusterIDs: []string{clusterUID, "a"}, ClusterName: "rig", Kubernetes: true}},
 		"load balancer, by hand":                {ownership.LoadBalancerSigns("web", "from cluster rig", []string{"prod"}), none},
 		"listener, ours":                        {ownership.PartSigns(id.ListenerName(0), id.Tags()), both},
 		"pool, cloud-provider-openstack's":      {ownership.PartSigns("pool_0_"+legacy, nil), named},
@@ -47,7 +47,44 @@ func TestSigns_TellClusterAndNothingThatWasCut(t *testing.T) {
 		"security group, shared and not tagged": {ownership.SecurityGroupSigns(id.SharedGroupName(), id.SharedGroupDescription(), nil), both},
 		"security group, by hand":               {ownership.SecurityGroupSigns("lb-sg-mine", id.SecurityGroupDescription(), nil), none},
 	} {
-		if diff := cmp.Diff(test.want, test.got, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+		if diff := cmp.Diff(test.want, test.got, cmpopts.IgnoreFields(signs{}, "ServiceUIDs", "Services"), cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+}
+
+func TestSigns_TellServiceAndNothingThatWasCut(t *testing.T) {
+	t.Parallel()
+	id, long := web(), with(func(id *ownership.Identity) { id.Service = strings.Repeat("x", 300) })
+	untagged := with(func(id *ownership.Identity) { id.Untagged = true })
+	const peer, inTree, name = "kube_service_rig_default_web-1", "a5a1c0f6e0a664b0e9c4d5f0b7f6c2a1", "default/web-1"
+	const group = "lb-sg-" + serviceUID + "-default-web-1"
+	for what, test := range map[string]struct {
+		got   ownership.Signs
+		uid   bool
+		names []string
+	}{
+		"load balancer, ours":                                           {ownership.LoadBalancerSigns(id.Name(), id.Description(), id.Tags()), true, []string{name}},
+		"load balancer, ours without tags":                              {ownership.LoadBalancerSigns(untagged.Name(), untagged.Description(), nil), true, []string{name}},
+		"load balancer, ours with a long name":                          {ownership.LoadBalancerSigns(long.Name(), long.Description(), long.Tags()), true, nil},
+		"load balancer, cloud-provider-openstack's":                     {ownership.LoadBalancerSigns(peer, "Kubernetes external service default/web-1 from cluster rig", []string{peer}), false, []string{name}},
+		"load balancer, shared by Services of cloud-provider-openstack": {ownership.LoadBalancerSigns(peer, "", []string{peer, "kube_service_rig_default_api"}), false, []string{"default/api", name}},
+		"load balancer, the in-tree provider's":                         {ownership.LoadBalancerSigns(inTree, "Kubernetes external service default/web-1 from cluster rig", nil), false, []string{name}},
+		"listener, ours":                                                {ownership.PartSigns(id.ListenerName(0), id.Tags()), true, []string{name}},
+		"pool, cloud-provider-openstack's":                              {ownership.PartSigns("pool_0_"+peer, nil), false, []string{name}},
+		"listener, by hand":                                             {ownership.PartSigns("web", nil), false, nil},
+		"floating IP, ours":                                             {ownership.FloatingIPSigns(id.FloatingIPDescription()), true, []string{name}},
+		"floating IP, ours with a long name":                            {ownership.FloatingIPSigns(long.FloatingIPDescription()), true, nil},
+		"floating IP, not ours":                                         {ownership.FloatingIPSigns(id.LegacyFloatingIPDescription()), false, []string{name}},
+		"security group, ours":                                          {ownership.SecurityGroupSigns(group, id.SecurityGroupDescription(), id.SecurityGroupTags()), true, nil},
+		"security group, not tagged":                                    {ownership.SecurityGroupSigns(group, id.SecurityGroupDescription(), nil), true, nil},
+		"security group, shared and not tagged":                         {ownership.SecurityGroupSigns(id.SharedGroupName(), id.SharedGroupDescription(), nil), false, nil},
+	} {
+		want := ownership.Signs{Services: test.names}
+		if test.uid {
+			want.ServiceUIDs = []string{serviceUID}
+		}
+		if diff := cmp.Diff(want, ownership.Signs{ServiceUIDs: test.got.ServiceUIDs, Services: test.got.Services}, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}
