@@ -26,7 +26,7 @@ type Service struct {
 // Services are all Services of a cluster that lives, at one moment.
 type Services struct {
 	byUID, byName map[string]Service
-	// using are those that use a load balancer, by its ID, or by its address.
+	// using are those that want one and use a load balancer, by its ID, or by its address.
 	using map[string][]Service
 }
 
@@ -38,6 +38,9 @@ func NewServices(all []Service) *Services {
 	}
 	for _, service := range all {
 		s.byUID[service.UID], s.byName[service.Name] = service, service
+		if !service.Wanting {
+			continue
+		}
 		s.using[service.LoadBalancerID] = append(s.using[service.LoadBalancerID], service)
 		service.Copied = false
 		for _, address := range service.Addresses {
@@ -116,8 +119,8 @@ func (t Target) judgeLiving(services *Services, s ownership.Signs) (claim, strin
 	}
 }
 
-// users returns the Services that name a load balancer, or have published its address or one
-// of those of its floating IPs.
+// users returns the Services that want a load balancer and name this one, or have published
+// its address or one of those of its floating IPs.
 func (s *Services) users(lb octavia.LoadBalancer, addresses []string) []Service {
 	var found []Service
 	for _, by := range append([]string{lb.ID, lb.VipAddress}, addresses...) {

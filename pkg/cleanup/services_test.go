@@ -31,6 +31,8 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 	namesake := there(made(livingID, "web", 5))
 	names, copied, publishes := namesake, namesake, namesake
 	names.LoadBalancerID, copied.LoadBalancerID, copied.Copied, publishes.Addresses = "a", "a", true, []string{"", "f"}
+	stale := there(idle)
+	stale.LoadBalancerID, stale.Addresses = "a", []string{"f"}
 	unrelated := there(made(livingID, "db", 6))
 	unrelated.LoadBalancerID = "a"
 	groupOf := func(id string, who ownership.Identity, tags ...string) change {
@@ -53,6 +55,7 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 		{"gone, in a cloud without tags", nil, []change{lb("a", untagged, "listener l listener_0_"+tag+"web", "pool p>l pool_0_"+tag+"web")}, []string{"found load-balancer a"}},
 		{"there", nil, []change{lb("a", api, own(api)...), fip("f", "port of a", api.FloatingIPDescription()), groupOf("g", api, api.SecurityGroupTags()...)}, nil},
 		{"there, wanting none", nil, []change{lb("a", idle, own(idle)...), fip("f", "port of a", idle.FloatingIPDescription())}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
+		{"there, wanting none, with its address", []cleanup.Service{stale}, []change{lb("a", idle, own(idle)...), fip("f", "port of a", idle.FloatingIPDescription())}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
 		{"of another cluster of the name", nil, []change{lb("a", theirs, own(theirs)...), fip("f", "port of a", theirs.FloatingIPDescription()), groupOf("g", theirs, theirs.SecurityGroupTags()...)}, nil},
 		{"of two clusters", nil, []change{rawLB("a", web.Name(), "", append(web.Tags(), "kube_cluster_id_x"))}, []string{"unclear load-balancer a"}},
 		{"of a cluster that could not read its ID", nil, []change{lb("a", unread, own(unread)...)}, []string{"unclear load-balancer a"}},

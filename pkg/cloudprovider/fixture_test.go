@@ -16,6 +16,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 )
 
 // engine is a LoadBalancers that records its calls.
@@ -68,6 +69,8 @@ func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {
 	e.mu.Unlock()
 	<-ctx.Done()
 }
+
+func (e *engine) CollectGarbage(ctx context.Context, _ garbage.Cluster) { <-ctx.Done() }
 
 func (e *engine) PersistRecords(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	<-ctx.Done()

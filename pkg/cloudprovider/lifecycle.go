@@ -118,6 +118,8 @@ func (p *Provider) startResync() {
 	}
 	p.loadBalancers.resync.Store(controller)
 	p.background.Go(func() { controller.Run(p.calls.process) })
+	engine := p.loadBalancers.engine
+	p.background.Go(func() { engine.CollectGarbage(p.calls.process, p.garbageOf()) })
 	if p.options.Records != nil {
 		p.background.Go(func() { p.options.Records.Run(p.calls.process, controller.Live) })
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
@@ -37,6 +38,8 @@ type LoadBalancers interface {
 	SelectsNodes(service *v1.Service) bool
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
 	PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error)
+	// CollectGarbage looks for what is of no Service any more, until the context ends.
+	CollectGarbage(ctx context.Context, cluster garbage.Cluster)
 	// Reconfigure has what begins from now on go by another configuration.
 	Reconfigure(conf *config.Config) error
 	// Name returns the name of the Service's load balancer in OpenStack.

@@ -2,6 +2,7 @@ package cloudprovider
 
 import (
 	"errors"
+	"strconv"
 
 	"k8s.io/cloud-provider/api"
 	"k8s.io/component-base/metrics"
@@ -28,6 +29,7 @@ type Metrics struct {
 	errors   *metrics.CounterVec
 	refused  *metrics.GaugeVec
 	held     *metrics.Gauge
+	garbage  *metrics.GaugeVec
 	reload   *reload.Metrics
 }
 
@@ -63,6 +65,11 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 			Help:           "Nodes without a server that stay because too many would be deleted at once.",
 			StabilityLevel: metrics.ALPHA,
 		}),
+		garbage: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "garbage",
+			Help:           "Objects in OpenStack that are of no Service of this cluster, by kind; those that are not proven to be are never removed.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"kind", "proven"}),
 		reload: reload.NewMetrics(),
 	}
 }
@@ -70,7 +77,7 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 // Register adds the metrics to a registry, for example with legacyregistry.Register. It
 // returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused, m.held} {
+	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused, m.held, m.garbage} {
 		if err := register(metric); err != nil {
 			return err
 		}
@@ -98,6 +105,14 @@ func (m *Metrics) Refused(reason string, services int) {
 func (m *Metrics) Held(nodes int) {
 	if m != nil {
 		m.held.Set(float64(nodes))
+	}
+}
+
+// garbageFound sets how many objects of a kind are of no Service. On nil Metrics it does
+// nothing.
+func (m *Metrics) garbageFound(kind string, proven bool, objects int) {
+	if m != nil {
+		m.garbage.WithLabelValues(kind, strconv.FormatBool(proven)).Set(float64(objects))
 	}
 }
 

@@ -7,11 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
@@ -35,10 +32,7 @@ func (c Connection) follow(session *openstack.Session) func(context.Context, fun
 				}
 				return err
 			},
-			About: &v1.ConfigMap{
-				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-				ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: cloudscope.RecordName},
-			},
+			About:    operatorEvents(),
 			Recorder: message.LimitEvents(c.Recorder), Metrics: c.Metrics.forReload(), Clock: c.Clock,
 		}).Run(ctx)
 	}

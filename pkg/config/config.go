@@ -193,6 +193,10 @@ type LoadBalancer struct {
 	DriftPolicy string `gcfg:"drift-policy" default:"repair" oneof:"repair,report,off" change:"restart"`
 	// Interval between checks for such changes; each takes one request for a thousand load balancers and one for the floating IPs, and with `manage-security-groups` two more.
 	DriftInterval Duration `gcfg:"drift-interval" default:"5m" change:"restart"`
+	// How objects in OpenStack are handled that were created for this cluster and that none of its Services has: report only reports them, delete also removes what is proven to be of no Service, off does not look; see `docs/garbage.md`.
+	GarbagePolicy string `gcfg:"garbage-policy" default:"report" oneof:"report,delete,off" change:"restart"`
+	// Interval between looks for such objects. What was found twice in a row is reported, or removed. Each look takes one request for a thousand listeners and one for the security groups.
+	GarbageInterval Duration `gcfg:"garbage-interval" default:"1h" change:"restart"`
 	// Maximum number of nodes that become members of a Service with externalTrafficPolicy Cluster; 0 means all. Each Service gets its own selection, which hardly changes when nodes are added or removed.
 	MaxMembers uint `gcfg:"max-members" default:"0"`
 	// Maximum number of concurrent connections per port; -1 means no limit. Not set: the default of the cloud's operator.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
@@ -42,6 +43,8 @@ type LoadBalancer struct {
 	// Operating is the operating status, which moves UpdatedAt too.
 	Operating string
 	Tags      []string
+	// Description is there where no tag says of which cluster it is.
+	Description string
 	// UpdatedAt moves with every change of anything in the load balancer.
 	UpdatedAt time.Time
 }
@@ -159,6 +162,15 @@ func (r *Reader) Snapshot(ctx context.Context, age time.Duration) (*Snapshot, er
 	return r.snapshots.Do(ctx, "", r.take)
 }
 
+// description returns the description of a load balancer where its tags do not say whose it
+// is: thousands need not be kept.
+func description(lb octavia.LoadBalancer) string {
+	if ownership.OwnerOf("", "", lb.Tags).ClusterID != "" {
+		return ""
+	}
+	return lb.Description
+}
+
 func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
 	began := r.clock.Now()
 	var loadBalancers []LoadBalancer
@@ -172,7 +184,7 @@ func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
 				VIPPortID: lb.VipPortID, VIPAddress: lb.VipAddress, VIPSubnetID: lb.VipSubnetID, UpdatedAt: lb.UpdatedAt,
 				AdminDown:      !lb.AdminStateUp,
 				VIPQoSPolicyID: lb.VipQosPolicyID, VIPSecurityGroupIDs: slices.Sorted(slices.Values(lb.VIPSecurityGroupIDs)),
-				Tags: lb.Tags,
+				Tags: lb.Tags, Description: description(lb),
 			})
 		}
 		return err
@@ -198,5 +210,5 @@ func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
 // balancer.
 func fields() []string {
 	return []string{"id", "name", "provisioning_status", "operating_status", "provider", "vip_port_id", "vip_address", "vip_subnet_id",
-		"admin_state_up", "vip_qos_policy_id", "vip_sg_ids", "tags", "updated_at"}
+		"admin_state_up", "vip_qos_policy_id", "vip_sg_ids", "tags", "description", "updated_at"}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 )
 
 // PoolOutline is which parts a pool has, and its status.
@@ -57,4 +59,10 @@ func (c *Client) PoolOwners(ctx context.Context, loadBalancerID string) ([]PoolO
 		q.Set("loadbalancer_id", loadBalancerID)
 	}
 	return listAll(ctx, c, "pools", q, func(p PoolOwner) string { return p.ID })
+}
+
+// ListenerOwners lists what says whose the listeners of all load balancers are.
+func (c *Client) ListenerOwners(ctx context.Context) ([]listeners.Listener, error) {
+	q := url.Values{"fields": {"id", "name", "tags", "loadbalancers"}}
+	return listAll(ctx, c, "listeners", q, func(l listeners.Listener) string { return l.ID })
 }

@@ -1,0 +1,50 @@
+package cloudprovider
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
+)
+
+// servicesPage is how many Services are listed at a time.
+const servicesPage = 500
+
+// garbageOf returns the cluster for the collector of garbage.
+func (p *Provider) garbageOf() garbage.Cluster {
+	return garbage.Cluster{
+		Services: p.eachService,
+		Event: func(eventType, reason, text string) {
+			p.options.Recorder.Event(operatorEvents(), eventType, reason, text)
+		},
+		Count: p.options.Metrics.garbageFound,
+	}
+}
+
+// eachService calls each for all Services as the API server has them at one moment.
+func (p *Provider) eachService(ctx context.Context, each func(*v1.Service)) error {
+	options := metav1.ListOptions{Limit: servicesPage}
+	for {
+		page, err := p.options.Client.CoreV1().Services(metav1.NamespaceAll).List(ctx, options)
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			each(&page.Items[i])
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// operatorEvents returns the object that has the events for the cluster's operator.
+func operatorEvents() *v1.ConfigMap {
+	return &v1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: cloudscope.RecordName},
+	}
+}

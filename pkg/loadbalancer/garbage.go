@@ -1,0 +1,28 @@
+package loadbalancer
+
+import (
+	"context"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
+)
+
+// CollectGarbage looks at intervals for what is of no Service of the cluster any more, until
+// the context ends. Its load balancers and floating IPs are those of the drift watch's
+// snapshots, where that runs.
+func (r *Reconciler) CollectGarbage(ctx context.Context, cluster garbage.Cluster) {
+	conf, cloud := r.options.Config.LoadBalancer, r.engine().Cloud
+	age := min(2*conf.DriftInterval.Duration, conf.GarbageInterval.Duration)
+	if conf.DriftPolicy == drift.PolicyOff {
+		age = 0
+	}
+	garbage.New(garbage.Options{
+		ClusterID: r.options.ClusterID, ClusterName: r.options.ClusterName, Policy: conf.GarbagePolicy, Interval: conf.GarbageInterval.Duration,
+		SnapshotAge: age, Snapshots: cloud.Snapshots, Octavia: r.options.Session.Octavia(), Neutron: r.options.Session.Neutron(),
+		Lock: func(ctx context.Context, loadBalancerID string) (func(), error) {
+			unlock, _, err := r.locks.Lock(ctx, loadBalancerID)
+			return unlock, err
+		},
+		Cluster: cluster, Clock: r.options.Clock,
+	}).Run(ctx)
+}

@@ -1,0 +1,196 @@
+// Package garbage finds what a cluster that lives has in the cloud and none of its Services
+// has any more, and removes it where cloud.conf permits that.
+//
+// What is garbage is decided by package cleanup, which also removes it. A Collector looks at
+// the cloud at intervals: what is garbage in two looks, the cluster's Services being read
+// after the cloud in both, is reported.
+package garbage
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
+)
+
+// Values of garbage-policy in cloud.conf.
+const (
+	PolicyDelete = "delete"
+	PolicyOff    = "off"
+)
+
+// Snapshots is what shows the whole project.
+type Snapshots interface {
+	// Snapshot returns one that is no older than maxAge.
+	Snapshot(ctx context.Context, maxAge time.Duration) (*snapshot.Snapshot, error)
+}
+
+// Octavia is what is asked of the load balancer service.
+type Octavia interface {
+	cleanup.Octavia
+	ListenerOwners(ctx context.Context) ([]listeners.Listener, error)
+}
+
+// Cluster is what is asked of, and told to, the cluster.
+type Cluster struct {
+	// Services calls each for all Services as the API server has them now, not a cache.
+	Services func(ctx context.Context, each func(*v1.Service)) error
+	// Event emits an event for the cluster's operator.
+	Event func(eventType, reason, text string)
+	// Count is told how many objects of a kind are garbage, or may be. It must not block.
+	Count func(kind string, proven bool, objects int)
+}
+
+// Options are what a Collector needs.
+type Options struct {
+	// ClusterID is the UID of the namespace kube-system, "" when it could not be read;
+	// ClusterName is --cluster-name.
+	ClusterID, ClusterName string
+	// Policy is garbage-policy, Interval is the time between two looks.
+	Policy   string
+	Interval time.Duration
+	// SnapshotAge is how old a snapshot may be.
+	SnapshotAge time.Duration
+	Snapshots   Snapshots
+	Octavia     Octavia
+	Neutron     cleanup.Neutron
+	// Lock waits until nobody else in this process works on a load balancer.
+	Lock    func(ctx context.Context, loadBalancerID string) (unlock func(), err error)
+	Cluster Cluster
+	Clock   clock.WithTicker
+}
+
+// Collector collects garbage.
+type Collector struct {
+	options Options
+	// seen is what was garbage, or may have been, in the look before.
+	seen map[key]bool
+	// told is what of it was reported.
+	told map[key]bool
+	// pools are those of load balancers with garbage.
+	pools map[string]knownPools
+}
+
+// key is an object and what it was found to be.
+type key struct {
+	kind  cleanup.Kind
+	id    string
+	state cleanup.State
+}
+
+func keyOf(item cleanup.Item) key { return key{item.Kind, item.ID, item.State} }
+
+// New returns a Collector.
+func New(options Options) *Collector { return &Collector{options: options} }
+
+// Run looks for garbage at intervals until the context ends, the first time after one. It
+// returns at once where garbage is not looked for.
+func (c *Collector) Run(ctx context.Context) {
+	if c.options.Policy == PolicyOff || c.options.Interval <= 0 {
+		return
+	}
+	logger := klog.FromContext(ctx)
+	if c.options.ClusterID == "" {
+		logger.Info("Objects of no Service are not looked for: without the UID of the namespace kube-system nothing proves that they are of this cluster")
+		return
+	}
+	ctx = limiter.WithPriority(ctx, limiter.PriorityLow)
+	for {
+		timer := c.options.Clock.NewTimer(jitter(c.options.Interval))
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		if err := c.look(ctx); err != nil && ctx.Err() == nil {
+			logger.Error(err, "Cannot look for objects of no Service, trying again at the next look")
+		}
+	}
+}
+
+// jitter varies an interval by a tenth to either side, so that many clusters do not ask at
+// the same time.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
+}
+
+// look lists the cloud and then the Services, and reports, or removes, what is garbage for
+// the second time. A look that fails counts for nothing.
+func (c *Collector) look(ctx context.Context) error {
+	inventory, updated, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
+	query := cleanup.Query{ClusterID: c.options.ClusterID, ClusterName: c.options.ClusterName}
+	if query.Services, err = c.services(ctx); err != nil {
+		return err
+	}
+	items, err := c.list(ctx, inventory, updated, query)
+	if err != nil {
+		return err
+	}
+	young, ripe := c.age(items)
+	c.report(ctx, ripe)
+	if c.options.Policy == PolicyDelete {
+		c.remove(ctx, *inventory, query, removable(young, ripe))
+	}
+	return nil
+}
+
+// age parts what is garbage, or may be, into what is so for the first time, and what was so
+// at the look before.
+func (c *Collector) age(items []cleanup.Item) (young, ripe []cleanup.Item) {
+	seen := map[key]bool{}
+	for _, item := range items {
+		switch k := keyOf(item); {
+		case item.State != cleanup.Found && item.State != cleanup.Kept && !item.Unclear:
+			continue // it is in use
+		case c.seen[k]:
+			seen[k], ripe = true, append(ripe, item)
+		default:
+			seen[k], young = true, append(young, item)
+		}
+	}
+	c.seen = seen
+	return young, ripe
+}
+
+// removable returns what is to be removed, in an order that an interruption does no harm to:
+//
+//	first               then               for what is left would not be found
+//	a floating IP       its load balancer  a floating IP on nothing looks like one that is kept
+//	a pool              its listener       only listeners tell where pools are looked for
+//
+// A load balancer with something on it that is not ripe waits for that.
+func removable(young, ripe []cleanup.Item) []cleanup.Item {
+	waits := map[string]bool{}
+	for _, item := range young {
+		waits[item.LoadBalancer] = true
+	}
+	var found []cleanup.Item
+	for _, item := range ripe {
+		if item.State == cleanup.Found && (item.Kind != cleanup.LoadBalancer || !waits[item.ID]) {
+			found = append(found, item)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b cleanup.Item) int {
+		switch {
+		case a.Kind == cleanup.Pool && b.Kind == cleanup.Listener:
+			return -1
+		case a.Kind == cleanup.Listener && b.Kind == cleanup.Pool:
+			return 1
+		}
+		return 0
+	})
+	return found
+}

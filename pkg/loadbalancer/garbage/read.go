@@ -1,0 +1,108 @@
+package garbage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// read returns what there is in the project, without pools, and when each load balancer was
+// changed last. Load balancers and floating IPs are those of the last snapshot, which the
+// drift watch has taken: they may lack what is younger, which is no garbage yet.
+func (c *Collector) read(ctx context.Context) (*cleanup.Inventory, map[string]time.Time, error) {
+	snap, err := c.options.Snapshots.Snapshot(ctx, c.options.SnapshotAge)
+	if err != nil {
+		return nil, nil, err
+	}
+	var inventory cleanup.Inventory
+	updated := make(map[string]time.Time, len(snap.LoadBalancers))
+	for _, lb := range snap.LoadBalancers {
+		inventory.LoadBalancers = append(inventory.LoadBalancers, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
+			ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, VipPortID: lb.VIPPortID, VipAddress: lb.VIPAddress,
+		}})
+		updated[lb.ID] = lb.UpdatedAt
+	}
+	for _, fip := range snap.FloatingIPs {
+		inventory.FloatingIPs = append(inventory.FloatingIPs, floatingips.FloatingIP{
+			ID: fip.ID, FloatingIP: fip.Address, PortID: fip.PortID, Description: fip.Description,
+		})
+	}
+	if inventory.Listeners, err = c.options.Octavia.ListenerOwners(ctx); err != nil {
+		return nil, nil, err
+	}
+	if inventory.SecurityGroups, err = c.options.Neutron.SecurityGroupNames(ctx); err != nil {
+		return nil, nil, err
+	}
+	return &inventory, updated, nil
+}
+
+// knownPools are the pools of a load balancer as long as it is not changed.
+type knownPools struct {
+	updated time.Time
+	pools   []octavia.PoolOwner
+}
+
+// list decides what is garbage. Pools are only read of load balancers with garbage, and only
+// when these have changed: for a list of all pools Octavia loads all members of the project.
+func (c *Collector) list(ctx context.Context, inventory *cleanup.Inventory, updated map[string]time.Time, query cleanup.Query) ([]cleanup.Item, error) {
+	_, items := cleanup.List(*inventory, query)
+	known := map[string]knownPools{}
+	for _, item := range items {
+		id := item.LoadBalancer
+		if item.Kind == cleanup.LoadBalancer {
+			id = item.ID
+		}
+		if _, read := known[id]; id == "" || read {
+			continue
+		}
+		of, there := c.pools[id]
+		if !there || !of.updated.Equal(updated[id]) {
+			pools, err := c.options.Octavia.PoolOwners(ctx, id)
+			if err != nil && !apierror.IsNotFound(err) {
+				return nil, err
+			}
+			of = knownPools{updated[id], pools}
+		}
+		known[id] = of
+		inventory.Pools = append(inventory.Pools, of.pools...)
+	}
+	c.pools = known
+	if len(inventory.Pools) > 0 {
+		_, items = cleanup.List(*inventory, query)
+	}
+	return items, nil
+}
+
+// services reads the Services of the cluster.
+func (c *Collector) services(ctx context.Context) (*cleanup.Services, error) {
+	var all []cleanup.Service
+	if err := c.options.Cluster.Services(ctx, func(service *v1.Service) { all = append(all, describe(service)) }); err != nil {
+		return nil, fmt.Errorf("list Services: %w", err)
+	}
+	return cleanup.NewServices(all), nil
+}
+
+// describe returns what tells of a Service what is its own in the cloud. The service
+// controller removes what a Service has that is being deleted, however long that takes. One
+// of a class is another controller's.
+func describe(service *v1.Service) cleanup.Service {
+	named := service.Annotations[annotation.LoadBalancerID]
+	s := cleanup.Service{
+		UID: string(service.UID), Name: service.Namespace + "/" + service.Name,
+		Wanting:        service.DeletionTimestamp != nil || service.Spec.Type == v1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass == nil,
+		LoadBalancerID: named, Copied: annotation.IsCopied(service.Annotations, named, service.UID),
+	}
+	for _, ingress := range service.Status.LoadBalancer.Ingress {
+		s.Addresses = append(s.Addresses, ingress.IP)
+	}
+	return s
+}

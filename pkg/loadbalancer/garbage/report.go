@@ -1,0 +1,101 @@
+package garbage
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+)
+
+// Reasons of the events for the cluster's operator.
+const (
+	eventFound      = "GarbageFound"
+	eventSuspected  = "GarbageSuspected"
+	eventRemoved    = "GarbageRemoved"
+	eventNotRemoved = "GarbageNotRemoved"
+)
+
+// kinds are those of objects that can be garbage.
+func kinds() []cleanup.Kind {
+	return []cleanup.Kind{cleanup.LoadBalancer, cleanup.Listener, cleanup.Pool, cleanup.FloatingIP, cleanup.SecurityGroup}
+}
+
+// report counts what is garbage, or may be, and tells what was not told before.
+func (c *Collector) report(ctx context.Context, ripe []cleanup.Item) {
+	c.count(ripe)
+	told := map[key]bool{}
+	var found, suspected []string
+	for _, item := range ripe {
+		k := keyOf(item)
+		told[k] = true
+		if c.told[k] {
+			continue
+		}
+		if item.State == cleanup.Found {
+			found = append(found, words(item))
+		} else {
+			suspected = append(suspected, words(item))
+		}
+		klog.FromContext(ctx).Info("An object in OpenStack is of no Service", "kind", item.Kind, "id", item.ID, "name", item.Name, "loadBalancer", item.LoadBalancer, "proven", item.State == cleanup.Found, "why", item.Why)
+	}
+	c.told = told
+	remedy := "are not removed: [LoadBalancer] garbage-policy=delete in cloud.conf would have them removed"
+	if c.options.Policy == PolicyDelete {
+		remedy = "are removed now"
+	}
+	c.tell(v1.EventTypeWarning, eventFound, "Objects in OpenStack are of no Service of this cluster and "+remedy, found)
+	c.tell(v1.EventTypeWarning, eventSuspected, "Objects in OpenStack may be of no Service of this cluster, which the log explains, and are left alone", suspected)
+}
+
+// count tells how many objects there are of each kind.
+func (c *Collector) count(items []cleanup.Item) {
+	counts := map[cleanup.Kind]map[bool]int{}
+	for _, kind := range kinds() {
+		counts[kind] = map[bool]int{}
+	}
+	for _, item := range items {
+		counts[item.Kind][item.State == cleanup.Found]++
+	}
+	for kind, of := range counts {
+		for _, proven := range []bool{true, false} {
+			c.options.Cluster.Count(string(kind), proven, of[proven])
+		}
+	}
+}
+
+// tell emits an event about objects, unless there are none.
+func (c *Collector) tell(eventType, reason, text string, objects []string) {
+	if len(objects) > 0 {
+		c.options.Cluster.Event(eventType, reason, text+": "+message.JoinLimited(objects))
+	}
+}
+
+// words names an object. Names are quoted, as others of the project choose them.
+func words(item cleanup.Item) string {
+	return fmt.Sprintf("%s %s (%q)", item.Kind, item.ID, message.TruncateValue(item.Name))
+}
+
+// remove removes items, and tells what became of them.
+func (c *Collector) remove(ctx context.Context, inventory cleanup.Inventory, query cleanup.Query, items []cleanup.Item) {
+	cleanup.Remove(ctx, cleanup.Options{
+		Query: query, Octavia: c.options.Octavia, Neutron: c.options.Neutron, Clock: c.options.Clock,
+		Living: c.services, Lock: c.options.Lock,
+	}, inventory, items)
+	var removed, failed []string
+	for _, item := range items {
+		logger := klog.FromContext(ctx).WithValues("kind", item.Kind, "id", item.ID, "name", item.Name, "loadBalancer", item.LoadBalancer)
+		if item.State == cleanup.Removed {
+			removed = append(removed, words(item))
+			logger.Info("Removed an object of no Service from OpenStack")
+			continue
+		}
+		failed = append(failed, words(item)+": "+item.Why)
+		logger.Info("Cannot remove an object of no Service from OpenStack", "why", item.Why)
+	}
+	c.tell(v1.EventTypeNormal, eventRemoved, "Objects of no Service of this cluster were removed from OpenStack", removed)
+	c.tell(v1.EventTypeWarning, eventNotRemoved, "Objects of no Service of this cluster could not be removed from OpenStack, which is tried again", failed)
+}
