@@ -2,6 +2,7 @@ package cleanup_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -110,5 +111,71 @@ func TestRun_LeavesRouteWhoseNextHopCameBack(t *testing.T) {
 	env.cleaned(cleanup.Options{Query: cleanup.Query{ClusterID: deadID, PodNetworks: podNetworks}, Remove: true, RouterID: env.Cloud.Router.ID, Neutron: network}, cleanup.ExitFailed)
 	if left := env.Cloud.Neutron.Routers()[0].Routes; !slices.Equal(left, routes) {
 		t.Errorf("left are %v", left)
+	}
+}
+
+// watched is an Octavia that notes what is asked about a load balancer while nobody has its
+// lock.
+type watched struct {
+	cleanup.Octavia
+
+	mu      sync.Mutex
+	locked  map[string]bool
+	without []string
+}
+
+func (w *watched) lock(_ context.Context, id string) (func(), error) {
+	w.set(id, true)
+	return func() { w.set(id, false) }, nil
+}
+
+func (w *watched) set(id string, locked bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.locked[id] = locked
+}
+
+func (w *watched) note(what, id string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.locked[id] {
+		w.without = append(w.without, what)
+	}
+}
+
+func (w *watched) LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error) {
+	w.note("look", id)
+	return w.Octavia.LoadBalancer(ctx, id, fields...)
+}
+
+func (w *watched) DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error {
+	w.note("deletion", id)
+	return w.Octavia.DeleteLoadBalancer(ctx, id, cascade)
+}
+
+// What is removed of a cluster that lives is looked at while nobody else works on the load
+// balancer, and the Services are read once more. Without them nothing is removed.
+//
+//proves:88
+func TestRun_DecidesAboutLivingClusterUnderTheLock(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t)
+	env.cluster(livingID, "living").ensure("web", 1)
+	octavia := &watched{Octavia: env.session.Octavia(), locked: map[string]bool{}}
+	var failure error
+	options := cleanup.Options{
+		Query:  cleanup.Query{ClusterID: livingID, ClusterName: "living", Services: cleanup.NewServices(nil)},
+		Remove: true, Octavia: octavia, Lock: octavia.lock,
+		Living: func(context.Context) (*cleanup.Services, error) { return cleanup.NewServices(nil), failure },
+	}
+	failure = errors.New("no API server")
+	if report := env.cleaned(options, cleanup.ExitFailed); count(report, cleanup.Removed) != 1 { // the security group is no load balancer's
+		t.Errorf("without an API server: %q", words(report.Items))
+	}
+	failure = nil
+	env.cleaned(options, cleanup.ExitClean)
+	env.Settle()
+	if left := env.Cloud.Octavia.Snapshot(); len(left) > 0 || len(octavia.without) > 0 {
+		t.Errorf("left are %d, without the lock %q", len(left), octavia.without)
 	}
 }

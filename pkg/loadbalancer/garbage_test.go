@@ -224,7 +224,6 @@ func TestGarbage_IsRemovedAndNothingElse(t *testing.T) {
 	c.vanish(web)
 	c.looks(2)
 	c.has(before)
-	c.looks(2)
 	c.finds("1 load-balancer false")
 	if len(c.events) < 3 || !strings.HasPrefix(c.events[2], "GarbageRemoved ") {
 		t.Errorf("told %q", c.events)

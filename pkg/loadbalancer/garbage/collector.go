@@ -28,6 +28,10 @@ const (
 	PolicyOff    = "off"
 )
 
+// mostRemoved is how many objects are removed after one look: right before each of them the
+// Services are listed once more, and somebody may want to stop it.
+const mostRemoved = 100
+
 // Snapshots is what shows the whole project.
 type Snapshots interface {
 	// Snapshot returns one that is no older than maxAge.
@@ -142,7 +146,8 @@ func (c *Collector) look(ctx context.Context) error {
 	young, ripe := c.age(items)
 	c.report(ctx, ripe)
 	if c.options.Policy == PolicyDelete {
-		c.remove(ctx, *inventory, query, removable(young, ripe))
+		removed := c.remove(ctx, *inventory, query, removable(young, ripe))
+		c.count(slices.DeleteFunc(ripe, func(item cleanup.Item) bool { return removed[keyOf(item)] }))
 	}
 	return nil
 }
@@ -171,7 +176,8 @@ func (c *Collector) age(items []cleanup.Item) (young, ripe []cleanup.Item) {
 //	a floating IP       its load balancer  a floating IP on nothing looks like one that is kept
 //	a pool              its listener       only listeners tell where pools are looked for
 //
-// A load balancer with something on it that is not ripe waits for that.
+// A load balancer with something on it that is not ripe waits for that, and what is beyond
+// mostRemoved for the next look.
 func removable(young, ripe []cleanup.Item) []cleanup.Item {
 	waits := map[string]bool{}
 	for _, item := range young {
@@ -192,5 +198,5 @@ func removable(young, ripe []cleanup.Item) []cleanup.Item {
 		}
 		return 0
 	})
-	return found
+	return found[:min(len(found), mostRemoved)]
 }

@@ -79,16 +79,18 @@ func words(item cleanup.Item) string {
 	return fmt.Sprintf("%s %s (%q)", item.Kind, item.ID, message.TruncateValue(item.Name))
 }
 
-// remove removes items, and tells what became of them.
-func (c *Collector) remove(ctx context.Context, inventory cleanup.Inventory, query cleanup.Query, items []cleanup.Item) {
+// remove removes items, tells what became of them, and returns those that are gone.
+func (c *Collector) remove(ctx context.Context, inventory cleanup.Inventory, query cleanup.Query, items []cleanup.Item) map[key]bool {
 	cleanup.Remove(ctx, cleanup.Options{
 		Query: query, Octavia: c.options.Octavia, Neutron: c.options.Neutron, Clock: c.options.Clock,
 		Living: c.services, Lock: c.options.Lock,
 	}, inventory, items)
+	gone := map[key]bool{}
 	var removed, failed []string
 	for _, item := range items {
 		logger := klog.FromContext(ctx).WithValues("kind", item.Kind, "id", item.ID, "name", item.Name, "loadBalancer", item.LoadBalancer)
 		if item.State == cleanup.Removed {
+			gone[key{item.Kind, item.ID, cleanup.Found}] = true
 			removed = append(removed, words(item))
 			logger.Info("Removed an object of no Service from OpenStack")
 			continue
@@ -98,4 +100,5 @@ func (c *Collector) remove(ctx context.Context, inventory cleanup.Inventory, que
 	}
 	c.tell(v1.EventTypeNormal, eventRemoved, "Objects of no Service of this cluster were removed from OpenStack", removed)
 	c.tell(v1.EventTypeWarning, eventNotRemoved, "Objects of no Service of this cluster could not be removed from OpenStack, which is tried again", failed)
+	return gone
 }
