@@ -24,8 +24,12 @@ func (p *Provider) garbageOf() garbage.Cluster {
 	}
 }
 
-// eachService calls each for all Services as the API server has them at one moment.
+// eachService calls each for all Services as the API server has them at one moment. It is an
+// error in another project or region than the cluster's.
 func (p *Provider) eachService(ctx context.Context, each func(*v1.Service)) error {
+	if err := p.scope.Check(ctx); err != nil {
+		return err
+	}
 	options := metav1.ListOptions{Limit: servicesPage}
 	for {
 		page, err := p.options.Client.CoreV1().Services(metav1.NamespaceAll).List(ctx, options)
