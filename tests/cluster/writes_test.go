@@ -48,7 +48,7 @@ func startCrowd(t *testing.T, nodes int) *crowd {
 		cloud.Neutron.SetQuota(cloud.Account.ProjectID, resource, -1)
 	}
 	w := &crowd{t: t, cloud: cloud}
-	options := Options{CloudConf: cloud.CloudConf() + "\ndrift-interval=2s\n", Logf: t.Logf}
+	options := Options{CloudConf: cloud.CloudConf() + "\ndrift-interval=2s\ngarbage-interval=5s\ngarbage-policy=delete\n", Logf: t.Logf}
 	w.audit = newAudit(t, &options.ControlPlane)
 	if w.Cluster, err = Start(t.Context(), options); err != nil {
 		t.Fatal(err)
@@ -253,4 +253,5 @@ func TestNodeChangeAndRestart_CostAPIServerFewWrites(t *testing.T) {
 	if reads := w.cloud.RequestLog.Requests(contents); len(reads) > 0 {
 		t.Errorf("a restart has read load balancers %d times, as %s", len(reads), reads[0].Path)
 	}
+	w.assertGarbageGoes("web-0")
 }
