@@ -41,7 +41,7 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 	own := func(who ownership.Identity) []string {
 		return []string{partOf("listener", "l", who), partOf("pool", "p>l", who)}
 	}
-	peerFIP := "Floating IP for Kubernetes external service default/%s from cluster mine"
+	legacyFIP := "Floating IP for Kubernetes external service default/%s from cluster mine"
 	const tag = "kube_service_mine_default_"
 	for _, row := range []struct {
 		what  string
@@ -77,13 +77,13 @@ func TestList_FollowsTruthTableOfServices(t *testing.T) {
 		{"security groups", nil, []change{groupOf("g", web, web.SecurityGroupTags()...), group("h", web.SharedGroupName(), web.SharedGroupDescription(), web.SharedGroupTags()...)}, []string{"found security-group g"}},
 		{"security group without tags", nil, []change{groupOf("g", web)}, []string{"unclear security-group g"}},
 
-		{"the peer's, gone", nil, []change{peerLB("a", "mine", "web", "listener l listener_0_"+tag+"web "+tag+"web"), fip("f", "port of a", fmt.Sprintf(peerFIP, "web"))}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
-		{"the peer's, there", nil, []change{peerLB("a", "mine", "api"), fip("f", "port of a", fmt.Sprintf(peerFIP, "api"))}, nil},
-		{"the peer's of another name", nil, []change{peerLB("a", "former", "web")}, nil},
-		{"the peer's of a name that was cut", nil, []change{peerLB("a", "mine", strings.Repeat("x", 300))}, nil},
-		{"the peer's, shared with one that is there", nil, []change{peerLB("a", "mine", "web", "listener l listener_0_"+tag+"api "+tag+"api")}, nil},
-		{"in-tree, gone", nil, []change{rawLB("a", legacyLB, "Kubernetes external service default/web from cluster mine", nil)}, []string{"unclear load-balancer a"}},
-		{"in-tree, there", nil, []change{rawLB("a", legacyLB, "Kubernetes external service default/api from cluster mine", nil)}, nil},
+		{"cloud-provider-openstack's, gone", nil, []change{legacyLB("a", "mine", "web", "listener l listener_0_"+tag+"web "+tag+"web"), fip("f", "port of a", fmt.Sprintf(legacyFIP, "web"))}, []string{"unclear floating-ip f", "unclear load-balancer a"}},
+		{"cloud-provider-openstack's, there", nil, []change{legacyLB("a", "mine", "api"), fip("f", "port of a", fmt.Sprintf(legacyFIP, "api"))}, nil},
+		{"cloud-provider-openstack's of another name", nil, []change{legacyLB("a", "former", "web")}, nil},
+		{"cloud-provider-openstack's of a name that was cut", nil, []change{legacyLB("a", "mine", strings.Repeat("x", 300))}, nil},
+		{"cloud-provider-openstack's, shared with one that is there", nil, []change{legacyLB("a", "mine", "web", "listener l listener_0_"+tag+"api "+tag+"api")}, nil},
+		{"in-tree, gone", nil, []change{rawLB("a", inTreeName, "Kubernetes external service default/web from cluster mine", nil)}, []string{"unclear load-balancer a"}},
+		{"in-tree, there", nil, []change{rawLB("a", inTreeName, "Kubernetes external service default/api from cluster mine", nil)}, nil},
 	} {
 		t.Run(row.what, func(t *testing.T) {
 			t.Parallel()
