@@ -122,7 +122,7 @@ func clusterBreaks() []Break {
 		{
 			Row: 109, What: "nobody is asked whether a Node may go",
 			File:  "pkg/cloudprovider/instances.go",
-			Old:   `return false, i.deletions.Allow(ctx, node)`,
+			Old:   `return false, message.TruncateError(i.deletions.Allow(ctx, node), message.MaxError)`,
 			New:   `return false, nil`,
 			Tests: []string{"TestProvider_KeepsNodesThatAreInAnotherProject"},
 		},
