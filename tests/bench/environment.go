@@ -23,10 +23,9 @@ const (
 
 // delays are how long the providers take.
 func delays() map[string]octavia.Delays {
-	of := func(w cost.Work) octavia.Delays {
-		return octavia.Delays{Create: w.Create, Update: w.Update, Delete: w.Delete, Children: w.Children}
+	return map[string]octavia.Delays{
+		amphora: octavia.Delays(cost.Amphora()), ovn: octavia.Delays(cost.OVN()),
 	}
-	return map[string]octavia.Delays{amphora: of(cost.Amphora()), ovn: of(cost.OVN())}
 }
 
 // environment is a simulated cloud, a controller at work on it, and nodes.

@@ -13,8 +13,9 @@ type Cost struct {
 }
 
 // Work is how long a provider takes: for a load balancer with all that is below it, for a
-// change of it, for its end, and for what is below it beyond its creation.
-type Work struct{ Create, Update, Delete, Children time.Duration }
+// change of it, for its end, for what is below it beyond its creation, and for each member of
+// a batch after the first.
+type Work struct{ Create, Update, Delete, Children, Members time.Duration }
 
 // Amphora is that of the provider amphora, of what real clouds take the lesser: an amphora
 // boots in 30 to 120 s and takes 2 to 8 s for a change.

@@ -189,7 +189,8 @@ func (s *scene) killSoon() {
 	s.must(s.StartCCM(s.Context()))
 }
 
-// quota waits for room, and says what it waits for.
+// quota says what it waits for, and goes on when there is room: by itself after minutes, and
+// at once when the Service is touched.
 func quota(s *scene) {
 	lift, err := s.nature().LimitLoadBalancers(s.Context(), 0)
 	s.must(err)
@@ -197,6 +198,7 @@ func quota(s *scene) {
 	web := s.create("web", nil, "node-1")
 	web.tells("uota")
 	s.must(lift(s.Context()))
+	web.annotate("e2e/there-is-room", "true")
 	web.address()
 	web.remove()
 	s.nothingLeft()
