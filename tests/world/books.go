@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ func (w *World) Books() Books {
 	b.nameNetwork(w)
 	b.nameLoadBalancers(balancers)
 	b.nameFloatingIPs(w, balancers)
+	b.symbols = b.replacer()
 	for _, lb := range balancers {
 		b.loadBalancer(lb)
 	}
@@ -40,7 +42,6 @@ func (w *World) Books() Books {
 	}
 	for _, port := range w.Cloud.Neutron.Ports() {
 		if port.DeviceOwner != "network:floatingip" { // which the floating IP says
-			slices.Sort(port.SecurityGroups)
 			b.add("port", port)
 		}
 	}
@@ -51,12 +52,14 @@ func (w *World) Books() Books {
 		b.add("address group", group)
 	}
 	b.cluster(w)
-	return b.done()
+	slices.Sort(b.lines)
+	return b.lines
 }
 
 type books struct {
-	names map[string]string // by ID or address
-	lines []string
+	names   map[string]string // by ID or address
+	symbols *strings.Replacer
+	lines   []string
 }
 
 func (b *books) nameNetwork(w *World) {
@@ -127,7 +130,6 @@ func (b *books) nameFloatingIPs(w *World, balancers []octavia.LoadBalancer) {
 func (b *books) loadBalancer(lb octavia.LoadBalancer) {
 	whole := lb
 	whole.Listeners, whole.Pools, whole.Amphorae = nil, nil, nil
-	whole.VIP.SecurityGroupIDs = slices.Sorted(slices.Values(lb.VIP.SecurityGroupIDs))
 	b.add("load balancer", whole)
 	for _, l := range lb.Listeners {
 		b.add("listener", l)
@@ -163,7 +165,7 @@ func (b *books) add(kind string, object any) {
 	}
 	var fields map[string]any
 	_ = json.Unmarshal(text, &fields) // it is an object that was just made
-	b.lines = append(b.lines, kind+" "+flat(fields))
+	b.lines = append(b.lines, kind+" "+b.flat(fields))
 }
 
 // varying are the fields that differ from life to life, or say what other lines do.
@@ -173,13 +175,16 @@ func varying(field string) bool {
 	}, field)
 }
 
-// flat prints what is set, in order.
-func flat(value any) string {
+// unknown finds the IDs and the floating addresses of what is gone.
+var unknown = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|127\.200\.\d+\.\d+`)
+
+// flat prints what is set, and sorts what may come in any order.
+func (b *books) flat(value any) string {
 	switch value := value.(type) {
 	case map[string]any:
 		var parts []string
 		for name, inner := range value {
-			if text := flat(inner); text != "" && !varying(name) {
+			if text := b.flat(inner); text != "" && !varying(name) {
 				parts = append(parts, name+"="+text)
 			}
 		}
@@ -191,8 +196,9 @@ func flat(value any) string {
 	case []any:
 		var parts []string
 		for _, inner := range value {
-			parts = append(parts, flat(inner))
+			parts = append(parts, b.flat(inner))
 		}
+		slices.Sort(parts)
 		if len(parts) == 0 {
 			return ""
 		}
@@ -203,7 +209,7 @@ func flat(value any) string {
 		}
 		return ""
 	case string:
-		return value
+		return unknown.ReplaceAllString(b.symbols.Replace(value), "(gone)")
 	}
 	if text := fmt.Sprint(value); text != "0" {
 		return text
@@ -211,9 +217,9 @@ func flat(value any) string {
 	return ""
 }
 
-// done puts symbols into the lines, and sorts them. Of two addresses of which one begins as
-// the other the longer comes first.
-func (b *books) done() Books {
+// replacer puts symbols into texts. Of two addresses of which one begins as the other the
+// longer comes first.
+func (b *books) replacer() *strings.Replacer {
 	var pairs [][2]string
 	for id, name := range b.names {
 		if id != "" {
@@ -221,16 +227,11 @@ func (b *books) done() Books {
 		}
 	}
 	slices.SortFunc(pairs, func(x, y [2]string) int { return cmp.Or(cmp.Compare(len(y[0]), len(x[0])), cmp.Compare(x[0], y[0])) })
-	var flat []string
+	var all []string
 	for _, pair := range pairs {
-		flat = append(flat, pair[0], pair[1])
+		all = append(all, pair[0], pair[1])
 	}
-	replacer := strings.NewReplacer(flat...)
-	for i, line := range b.lines {
-		b.lines[i] = replacer.Replace(line)
-	}
-	slices.Sort(b.lines)
-	return b.lines
+	return strings.NewReplacer(all...)
 }
 
 // Diff returns the lines that only one of two books has, each with - or +; none: they are

@@ -93,6 +93,10 @@ func (c *Cluster) Apply(svc *v1.Service) {
 	})
 }
 
+// Restore adds a Service as it was in another cluster, with its identity, its status and its
+// finalizers.
+func (c *Cluster) Restore(svc *v1.Service) { c.change(func() { c.put(svc.DeepCopy(), true) }) }
+
 // Edit changes annotations and spec of a Service. It does nothing where there is none.
 func (c *Cluster) Edit(key Key, edit func(*v1.Service)) {
 	c.change(func() {

@@ -158,13 +158,17 @@ var errAtWork = errors.New("at work")
 // note writes down what something ended with; nil means that it is done.
 func (p *process) note(what string, err error) {
 	p.mu.Lock()
+	before := p.busy[what]
 	if err == nil {
 		delete(p.busy, what)
 	} else {
 		p.busy[what] = err.Error()
 	}
+	changed := p.busy[what] != before
 	p.mu.Unlock()
-	p.world.touch()
+	if changed {
+		p.world.touch()
+	}
 }
 
 func (p *process) unfinished() []string {

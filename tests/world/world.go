@@ -64,6 +64,7 @@ type World struct {
 	mu       sync.Mutex
 	process  *process // nil between two
 	last     time.Time
+	requests int // at the last change
 	restarts int
 	gone     []string // Nodes that were deleted
 }
@@ -181,14 +182,27 @@ func (w *World) Close() {
 	w.Kill()
 	w.end()
 	w.ended.Wait()
+	time.Sleep(lastWords)
 	w.Cloud.Close()
 }
 
+// lastWords is how long it takes at most until nothing is left of a process: lists of the
+// whole project go on when nobody waits for them any more, until they are given up.
+const lastWords = 5 * time.Minute
+
 // touch notes that something has happened.
 func (w *World) touch() {
+	requests := w.Cloud.RequestLog.Len()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = time.Now()
+	w.last, w.requests = time.Now(), requests
+}
+
+// RequestsUntilRest is how many requests there were until the last change.
+func (w *World) RequestsUntilRest() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.requests
 }
 
 // LastChange is when anything has changed in the cloud or a controller was at work.

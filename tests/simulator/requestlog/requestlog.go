@@ -117,6 +117,13 @@ func (l *Log) Requests(filters ...Filter) []Request {
 	return chosen
 }
 
+// Len is how many requests there are.
+func (l *Log) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.requests)
+}
+
 // Count counts the requests of a method and route, whatever their status. The
 // route may also be a path with IDs.
 func (l *Log) Count(method, route string) int {
