@@ -89,6 +89,11 @@ prove: $(FEATURES) ## Break each feature, and see its tests fail (ROWS=25,31 for
 mutate: ## Change the engine in COUNT small ways, sampled by SEED, and see which ones no test notices
 	@$(GO) run ./tests/mutate -seed $(or $(SEED),1) -count $(or $(COUNT),200) $(MUTATE) $(or $(PACKAGES),./pkg/loadbalancer/...)
 
+.PHONY: sweep
+sweep: ## Fail every request of every scenario in every way (SHARE=0.1 SEED=2 for a part, RUN=NAME for one)
+	@$(GO) test -c -o out/sweep ./tests/sweep
+	@cd tests/sweep && ../../out/sweep -test.timeout 0 -seed $(or $(SEED),1) -share $(or $(SHARE),1) -only '$(RUN)' $(if $(LOG),-log)
+
 .PHONY: e2e
 e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD
 	tests/e2e/e2e.sh

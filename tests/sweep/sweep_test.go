@@ -19,6 +19,7 @@ var (
 	seed  = flag.Uint64("seed", 1, "which runs are in the share")
 	share = flag.Float64("share", 0.01, "the share of all runs that is done, 1 for all")
 	only  = flag.String("only", "", "the run, or the runs, whose name begins like this")
+	logs  = flag.Bool("log", false, "print the name of each run and what the controller logs")
 )
 
 // tally is what all scenarios together came to.
@@ -94,8 +95,9 @@ func try(t *testing.T, run sweep.Run, calm sweep.Outcome) {
 			tally.failed++
 		}
 	})
-	if len(wrong) > 0 {
-		t.Errorf("%s:\n\t%s\n\tagain: make sweep RUN='%s'", run.Name(), strings.Join(wrong, "\n\t"), run.Name())
+	if len(wrong) > 0 { // printed at once: there may be hours to come
+		fmt.Printf("%s:\n\t%s\n\tagain: make sweep RUN='%s'\n", run.Name(), strings.Join(wrong, "\n\t"), run.Name())
+		t.Fail()
 	}
 }
 
@@ -104,8 +106,9 @@ func do(t *testing.T, run sweep.Run) (outcome sweep.Outcome) {
 	t.Helper()
 	var err error
 	var log io.Writer
-	if testing.Verbose() {
+	if *logs {
 		log = os.Stderr
+		fmt.Fprintln(log, run.Name())
 	}
 	defer func() {
 		if cause := recover(); cause != nil { // goroutines that are left
