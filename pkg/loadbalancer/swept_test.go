@@ -1,0 +1,32 @@
+package loadbalancer_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+)
+
+// What the sweep (tests/sweep) has found, each by itself.
+
+// once lets one request of a kind fail.
+func once(method, route string, status int) faults.Rule {
+	return faults.Rule{Method: method, Route: route, Status: status, Worded: true, Count: 1}
+}
+
+func TestEnsure_TagsSecurityGroupWhoseCreationWasBrokenOff(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"manage-security-groups": "true"}})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.Cloud.Faults.Add(once(http.MethodPut, "/network/v2.0/security-groups/{id}/tags", http.StatusConflict))
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Error("done without the tags")
+	}
+	env.ensure(svc, nodes)
+	for _, group := range env.Cloud.Neutron.SecurityGroups() {
+		if group.Name != "default" && len(group.Tags) != 2 {
+			t.Errorf("group %s has the tags %q", group.Name, group.Tags)
+		}
+	}
+	env.unchanged(svc, nodes)
+}
