@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -29,4 +30,22 @@ func TestEnsure_TagsSecurityGroupWhoseCreationWasBrokenOff(t *testing.T) {
 		}
 	}
 	env.unchanged(svc, nodes)
+}
+
+func TestSharing_EndsAfterRestartForServiceThatNamesNoLoadBalancerAnyMore(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner := env.nodes(1), service("owner", 1)
+	env.ensure(owner, nodes)
+	guest := onto("guest", env.loadBalancer(), 443)
+	env.ensure(guest, nodes)
+	env.writeDown(guest)
+	env.restart()
+	guest.Annotations[annotation.LoadBalancerID] = ""
+	env.ensure(guest, nodes)
+	for _, lb := range env.loadBalancers(2) {
+		if len(lb.Listeners) != 1 {
+			t.Errorf("%s has %v, want one listener", lb.Name, ports(lb))
+		}
+	}
 }

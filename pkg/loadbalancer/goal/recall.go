@@ -115,6 +115,9 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 		return nil, err
 	}
 	lb, there := snap.LoadBalancers[written.LoadBalancerID]
+	if settings.LoadBalancer.ID == "" && lb.Name != a.in.ID.Name() {
+		return nil, nil // it named another's then, and is to have its own now
+	}
 	if !there || lb.Status != octavia.StatusActive || !lb.UpdatedAt.Equal(written.UpdatedAt) {
 		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.UpdatedAt)
 		return nil, nil
