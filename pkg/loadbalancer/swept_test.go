@@ -49,3 +49,41 @@ func TestSharing_EndsAfterRestartForServiceThatNamesNoLoadBalancerAnyMore(t *tes
 		}
 	}
 }
+
+// Of several API servers one does not know what is there.
+func TestSharing_LeavesNothingWhereOneAnswerDeniesLoadBalancer(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, one, two := env.nodes(1), service("one", 1), service("two", 1)
+	env.ensure(one, nodes)
+	first := env.loadBalancer()
+	env.ensure(two, nodes)
+	guest := onto("guest", first, 443)
+	env.ensure(guest, nodes)
+	guest.Annotations[annotation.LoadBalancerID] = env.loadBalancers(2)[1].ID
+	env.Cloud.Faults.Add(once(http.MethodGet, lbRoute+"/"+first.ID, http.StatusNotFound))
+	env.ensure(guest, nodes)
+	if left := env.loadBalancers(2)[0]; len(left.Listeners) != 1 || len(left.Pools) != 1 {
+		t.Errorf("left: %v and %d pools", ports(left), len(left.Pools))
+	}
+}
+
+// The Service needs no floating IP any more: nobody would look for the old one.
+func TestSharing_LeavesNoFloatingIPWhoseDeletionFailsOnce(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner, svc := env.nodes(1), service("owner", 1), service("moving", 0)
+	env.ensure(owner, nodes)
+	first := env.loadBalancer()
+	svc.Spec.Ports = onto("x", first, 443).Spec.Ports
+	env.ensure(svc, nodes)
+	svc.Annotations[annotation.LoadBalancerID] = first.ID
+	env.Cloud.Faults.Add(once(http.MethodDelete, fipRoute+"/{id}", http.StatusForbidden))
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Error("done with a floating IP that is left")
+	}
+	env.restart()
+	env.ensure(svc, nodes)
+	env.loadBalancers(1)
+	env.floatingIPs(1)
+}
