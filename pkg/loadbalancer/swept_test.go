@@ -87,3 +87,25 @@ func TestSharing_LeavesNoFloatingIPWhoseDeletionFailsOnce(t *testing.T) {
 	env.loadBalancers(1)
 	env.floatingIPs(1)
 }
+
+func TestDelete_LeavesNoPartOfSharedLoadBalancerThatOneAnswerDenies(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"listeners", "pools"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			nodes, owner := env.nodes(1), service("owner", 1)
+			env.ensure(owner, nodes)
+			guest := onto("guest", env.loadBalancer(), 443)
+			env.ensure(guest, nodes)
+			env.Cloud.Faults.Add(once(http.MethodDelete, "/load-balancer/v2.0/lbaas/"+kind+"/{id}", http.StatusNotFound))
+			if err := env.engine.Delete(env.ctx, guest); err == nil {
+				t.Error("nothing was noticed")
+			}
+			env.delete(guest)
+			if left := env.loadBalancer(); len(left.Listeners) != 1 || len(left.Pools) != 1 {
+				t.Errorf("left: %v and %d pools", ports(left), len(left.Pools))
+			}
+		})
+	}
+}
