@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -108,4 +109,25 @@ func TestDelete_LeavesNoPartOfSharedLoadBalancerThatOneAnswerDenies(t *testing.T
 			}
 		})
 	}
+}
+
+// The owner has gone a moment ago, and a replica that lags behind still shows its listener.
+func TestDelete_RemovesLoadBalancerOfOthersWhenItTurnsOutToBeTheLast(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner := env.nodes(1), service("owner", 1)
+	env.ensure(owner, nodes)
+	lb := env.loadBalancer()
+	guest := onto("guest", lb, 443)
+	env.ensure(guest, nodes)
+	_, _, before, err := env.Cloud.Act(simulator.Foreign{Method: http.MethodGet, Path: "/load-balancer/v2.0/lbaas/listeners"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.delete(owner)
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/load-balancer/v2.0/lbaas/listeners", Count: 1, Status: http.StatusOK, Body: string(before),
+		Header: http.Header{"Content-Type": {"application/json"}}})
+	env.delete(guest)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
 }
