@@ -71,7 +71,8 @@ func (r Run) Selected(seed uint64, share float64) bool {
 type Outcome struct {
 	// Requests until nothing was left to be done, and the first of each kind after that.
 	Requests []Request
-	// Writes are the requests that may change something, answered or not.
+	// Writes are the requests that may change something, answered or not, but for the one
+	// that was struck.
 	Writes int
 	// Before and After are what could be reached, Absent the listeners of both that were
 	// away for a while.
@@ -129,6 +130,9 @@ func (r Run) Do(ctx context.Context, log io.Writer) (outcome Outcome, err error)
 	}
 	outcome.Watcher.Stop()
 	outcome.note(w, addresses)
+	if outcome.Struck && r.Request.writes() {
+		outcome.Writes--
+	}
 	if r.Fault.kills && outcome.Struck && w.Restarts() == restarts {
 		outcome.Wrong = append(outcome.Wrong, "the process was not killed")
 	}

@@ -176,7 +176,7 @@ func varying(field string) bool {
 }
 
 // unknown finds the IDs and the floating addresses of what is gone.
-var unknown = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|127\.200\.\d+\.\d+`)
+var unknown = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(_[0-9a-f]{8})?|127\.200\.\d+\.\d+`)
 
 // flat prints what is set, and sorts what may come in any order.
 func (b *books) flat(value any) string {
