@@ -19,7 +19,7 @@ import (
 // find returns the node's server. cloudprovider.InstanceNotFound is proof that there
 // is none; any other error leaves it open.
 //
-//	node has a provider ID     the server with this ID; proof is Nova's own 404
+//	node has a provider ID     the server with this ID; proof is Nova's own 404, twice
 //	none, one server by name   that one
 //	none, several by name      the one with the node's system UUID, else an error
 //	none, no server by name    the server with the node's system UUID; there is no
@@ -62,6 +62,9 @@ func (i *Instances) find(ctx context.Context, node *v1.Node) (*nova.Server, erro
 
 func (i *Instances) findByID(ctx context.Context, node *v1.Node, id string) (*nova.Server, error) {
 	server, err := i.servers.GetServer(ctx, id)
+	if errors.Is(err, nova.ErrServerNotFound) { // perhaps from one of several API servers only
+		server, err = i.servers.GetServer(ctx, id)
+	}
 	if errors.Is(err, nova.ErrServerNotFound) {
 		return nil, fmt.Errorf("node %s: %w: %w", node.Name, cloudprovider.InstanceNotFound, err)
 	}
