@@ -131,3 +131,17 @@ func TestDelete_RemovesLoadBalancerOfOthersWhenItTurnsOutToBeTheLast(t *testing.
 	env.loadBalancers(0)
 	env.floatingIPs(0)
 }
+
+func TestSharing_StaysWhereOneAnswerDeniesLoadBalancer(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner := env.nodes(1), service("owner", 1)
+	env.ensure(owner, nodes)
+	lb := env.loadBalancer()
+	guest := onto("guest", lb, 443)
+	env.ensure(guest, nodes)
+	env.restart()
+	env.Cloud.Faults.Add(once(http.MethodGet, lbRoute+"/"+lb.ID, http.StatusNotFound))
+	env.ensure(guest, nodes)
+	env.loadBalancers(1)
+}

@@ -139,7 +139,7 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 		if replaced == "" || holds(found.LoadBalancers, replaced) {
 			continue
 		}
-		old, err := o.Octavia.LoadBalancer(ctx, replaced)
+		old, err := o.known(ctx, replaced)
 		if apierror.IsNotFound(err) {
 			continue
 		}
@@ -157,10 +157,21 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 	return found, nil
 }
 
+// known reads a load balancer that there was. It has to be denied twice: one of several API
+// servers may lag behind, and a Service whose load balancer is gone gets another, or leaves what
+// it has there.
+func (o *Observer) known(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
+	lb, err := o.Octavia.LoadBalancer(ctx, id)
+	if apierror.IsNotFound(err) {
+		lb, err = o.Octavia.LoadBalancer(ctx, id)
+	}
+	return lb, err
+}
+
 // named reads the load balancer that the Service's annotation names. One that is
 // gone is no error: the Service gets another.
 func (o *Observer) named(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
-	lb, err := o.Octavia.LoadBalancer(ctx, hints.LoadBalancerID)
+	lb, err := o.known(ctx, hints.LoadBalancerID)
 	switch {
 	case apierror.IsNotFound(err):
 		return Found{As: id}, nil
@@ -252,7 +263,7 @@ func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints)
 	if err != nil || hints.Remembered == "" || hints.Remembered == hints.LoadBalancerID || holds(ours, hints.Remembered) {
 		return ours, nil, err
 	}
-	lb, err := o.Octavia.LoadBalancer(ctx, hints.Remembered)
+	lb, err := o.known(ctx, hints.Remembered)
 	switch {
 	case apierror.IsNotFound(err):
 		return ours, nil, nil
