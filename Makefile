@@ -92,7 +92,7 @@ mutate: ## Change the engine in COUNT small ways, sampled by SEED, and see which
 .PHONY: sweep
 sweep: ## Fail every request of every scenario in every way (SHARE=0.1 SEED=2 for a part, RUN=NAME for one)
 	@$(GO) test -c -o out/sweep ./tests/sweep
-	@cd tests/sweep && ../../out/sweep -test.timeout 0 -seed $(or $(SEED),1) -share $(or $(SHARE),1) -only '$(RUN)' $(if $(LOG),-log)
+	@cd tests/sweep && ../../out/sweep -test.timeout 0 -seed $(or $(SEED),1) -share $(or $(SHARE),1) -all -only '$(RUN)' $(if $(LOG),-log)
 
 .PHONY: e2e
 e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD

@@ -54,7 +54,7 @@ func TestNetwork_ServesHTTPWhileClockOfBubbleGoesOn(t *testing.T) {
 			_, _ = io.Copy(w, r.Body)
 		})}
 		go func() { _ = server.Serve(listener) }()
-		defer server.Close()
+		defer func() { _ = server.Close() }()
 		client := &http.Client{Transport: &http.Transport{DialContext: network.Host().Dial}}
 		defer client.CloseIdleConnections()
 		start := time.Now()

@@ -21,7 +21,7 @@ type act struct {
 	// before are the Services that there are; nil: web.
 	before []*v1.Service
 	// then makes more of what there is before, when these are served; nil: nothing.
-	then func(w *world.World) error
+	then func(w *world.World)
 	do   func(ctx context.Context, w *world.World) error
 }
 
@@ -30,7 +30,7 @@ func (a act) on(c cloud) Scenario {
 		a.before = []*v1.Service{service("web", 80, 81)}
 	}
 	return Scenario{
-		Name: a.name + " on " + c.name, Options: world.Options{Simulator: c.simulator(), Keys: c.keys},
+		Name: a.name + " on " + c.name, Kind: a.name, Options: world.Options{Simulator: c.simulator(), Keys: c.keys},
 		Before: func(w *world.World) error {
 			for _, svc := range a.before {
 				w.Cluster.Apply(svc)
@@ -203,13 +203,15 @@ func shares() []act {
 			return nil
 		}
 	}
-	guest := func(w *world.World) error {
+	guest := func(w *world.World) {
 		w.Cluster.Apply(with(calm("guest", 443), annotation.LoadBalancerID, balancerOf(w, "web")))
-		return nil
 	}
 	alone, two := []*v1.Service{calm("web", 80)}, []*v1.Service{calm("web", 80), calm("other", 8080)}
 	return []act{
-		{name: "share", before: alone, do: func(_ context.Context, w *world.World) error { return guest(w) }},
+		{name: "share", before: alone, do: func(_ context.Context, w *world.World) error {
+			guest(w)
+			return nil
+		}},
 		{name: "unshare", before: alone, then: guest, do: onto("guest", "")},
 		{name: "guest leaves", before: alone, then: guest, do: remove("guest")},
 		{name: "owner leaves", before: alone, then: guest, do: remove("web")},

@@ -5,6 +5,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -20,12 +21,14 @@ import (
 
 // Scenario is something that happens in a world.
 type Scenario struct {
-	Name    string
+	Name string
+	// Kind is what happens, on whatever cloud; "": nothing else is of its kind.
+	Kind    string
 	Options world.Options
 	// Before makes what there is before.
 	Before func(w *world.World) error
 	// Then makes more, when the controller has done its part; nil: nothing.
-	Then func(w *world.World) error
+	Then func(w *world.World)
 	// Cold has the controller start with the act, and not before.
 	Cold bool
 	// Act is what happens.
@@ -61,10 +64,34 @@ func (r Run) Name() string { return r.Scenario.Name + "/" + r.Fault.Name + "/" +
 
 // Selected tells whether a run is in the share that a seed chooses.
 func (r Run) Selected(seed uint64, share float64) bool {
+	return float64(draw(seed, r.Name())) < share*math.MaxUint64
+}
+
+// draw is the same number each time for a seed and a name.
+func draw(seed uint64, name string) uint64 {
 	sum := fnv.New64a()
-	_, _ = fmt.Fprintf(sum, "%d %s", seed, r.Name()) // which cannot fail
-	// The lower bits of FNV are the better ones.
-	return float64(sum.Sum64()*0x9E3779B97F4A7C15) < share*math.MaxUint64
+	_, _ = fmt.Fprintf(sum, "%d %s", seed, name) // which cannot fail
+	return sum.Sum64() * 0x9E3779B97F4A7C15      // the lower bits of FNV are the better ones
+}
+
+// OneOfEach returns of each kind of scenario the one that a seed chooses.
+func OneOfEach(all []Scenario, seed uint64) []Scenario {
+	chosen, order := map[string]Scenario{}, []string(nil)
+	for _, s := range all {
+		kind := cmp.Or(s.Kind, s.Name)
+		best, known := chosen[kind]
+		if !known {
+			order = append(order, kind)
+		}
+		if !known || draw(seed, s.Name) < draw(seed, best.Name) {
+			chosen[kind] = s
+		}
+	}
+	var some []Scenario
+	for _, kind := range order {
+		some = append(some, chosen[kind])
+	}
+	return some
 }
 
 // Outcome is what a run came to.
@@ -158,9 +185,7 @@ func (r Run) prepare(ctx context.Context, w *world.World) error {
 	if err := w.Settle(ctx, confirmed, patience); err != nil || r.Scenario.Then == nil {
 		return err
 	}
-	if err := r.Scenario.Then(w); err != nil {
-		return err
-	}
+	r.Scenario.Then(w)
 	return w.Settle(ctx, confirmed, patience)
 }
 

@@ -148,24 +148,7 @@ func (f *follower) ensure(ctx context.Context) {
 func (f *follower) sync(ctx context.Context, svc *v1.Service) error {
 	p := f.process
 	if svc.DeletionTimestamp != nil || svc.Spec.Type != v1.ServiceTypeLoadBalancer {
-		if !servicehelpers.HasLBFinalizer(svc) {
-			return nil
-		}
-		_, exists, err := p.engine.Get(ctx, svc)
-		if err != nil {
-			return fmt.Errorf("failed to check if load balancer exists before cleanup: %v", err)
-		}
-		if exists {
-			if err := p.engine.Delete(ctx, svc); err != nil {
-				return fmt.Errorf("failed to delete load balancer: %v", err)
-			}
-		}
-		if p.isDead() {
-			return errDead
-		}
-		p.world.Cluster.publish(svc, &v1.LoadBalancerStatus{})
-		p.world.Cluster.finalize(svc, false)
-		return nil
+		return p.cleanUp(ctx, svc)
 	}
 	p.world.Cluster.finalize(svc, true)
 	if svc = f.service(); svc == nil {
@@ -179,6 +162,29 @@ func (f *follower) sync(ctx context.Context, svc *v1.Service) error {
 	if err != nil {
 		return fmt.Errorf("failed to ensure load balancer: %w", err)
 	}
+	return nil
+}
+
+// cleanUp does what the service controller does with a Service that has no use for its load
+// balancer any more. Of an error only the text is left.
+func (p *process) cleanUp(ctx context.Context, svc *v1.Service) error {
+	if !servicehelpers.HasLBFinalizer(svc) {
+		return nil
+	}
+	_, exists, err := p.engine.Get(ctx, svc)
+	if err != nil {
+		return fmt.Errorf("failed to check if load balancer exists before cleanup: %v", err)
+	}
+	if exists {
+		if err := p.engine.Delete(ctx, svc); err != nil {
+			return fmt.Errorf("failed to delete load balancer: %v", err)
+		}
+	}
+	if p.isDead() {
+		return errDead
+	}
+	p.world.Cluster.publish(svc, &v1.LoadBalancerStatus{})
+	p.world.Cluster.finalize(svc, false)
 	return nil
 }
 
