@@ -78,13 +78,13 @@ func (c *Client) UpdateListener(ctx context.Context, id string, opts listeners.U
 // gone returns nil where the deletion of an object was answered 404, and so is its reading. A
 // server that lags behind does not know what another one has made, and what is left on a load
 // balancer of several Services nobody would find.
-func gone(err error, read func() error) error {
+func gone(err error, what string, read func() error) error {
 	if !apierror.IsNotFound(err) {
 		return err
 	}
-	again := apierror.Wrap(read(), "read what is said to be deleted")
+	again := apierror.Wrap(read(), "read "+what+" after its deletion")
 	if again == nil {
-		return fmt.Errorf("the deletion was answered as if it were done, but the object is still there: %v", err)
+		return fmt.Errorf("the deletion of %s was answered as if it were gone, but it is still there", what)
 	}
 	return apierror.IgnoreNotFound(again)
 }
@@ -95,7 +95,7 @@ func (c *Client) DeleteListener(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return gone(apierror.Wrap(listeners.Delete(ctx, client, id).ExtractErr(), "delete listener "+id), func() error {
+	return gone(apierror.Wrap(listeners.Delete(ctx, client, id).ExtractErr(), "delete listener "+id), "listener "+id, func() error {
 		return listeners.Get(ctx, client, id).Err
 	})
 }
@@ -131,7 +131,7 @@ func (c *Client) DeletePool(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return gone(apierror.Wrap(pools.Delete(ctx, client, id).ExtractErr(), "delete pool "+id), func() error {
+	return gone(apierror.Wrap(pools.Delete(ctx, client, id).ExtractErr(), "delete pool "+id), "pool "+id, func() error {
 		return pools.Get(ctx, client, id).Err
 	})
 }
