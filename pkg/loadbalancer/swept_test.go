@@ -2,6 +2,7 @@ package loadbalancer_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
@@ -144,4 +145,42 @@ func TestSharing_StaysWhereOneAnswerDeniesLoadBalancer(t *testing.T) {
 	env.Cloud.Faults.Add(once(http.MethodGet, lbRoute+"/"+lb.ID, http.StatusNotFound))
 	env.ensure(guest, nodes)
 	env.loadBalancers(1)
+}
+
+// It is served where it was until it has arrived.
+func TestRefusal_OfMoveKeepsNodePortsOpen(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"manage-security-groups": "true"}})
+	nodes, owner := env.nodes(1), service("owner", 1)
+	env.ensure(owner, nodes)
+	guest := onto("guest", env.loadBalancer(), 443)
+	env.ensure(guest, nodes)
+	rules := func() (open int) {
+		for _, group := range env.Cloud.Neutron.SecurityGroups() {
+			for _, rule := range group.Rules {
+				if strings.HasPrefix(group.Name, "lb-sg-uid-of-guest") && rule.Direction == "ingress" {
+					open++
+				}
+			}
+		}
+		return open
+	}
+	before := rules()
+	guest.Annotations[annotation.LoadBalancerID] = ""
+	quota := faults.Rule{Method: http.MethodPost, Status: http.StatusForbidden, Count: 1,
+		Body: `{"faultcode":"Client","faultstring":"Quota has been met for resources: Listener","debuginfo":null}`}
+	for _, route := range []string{lbRoute, "/load-balancer/v2.0/lbaas/pools"} { // the first makes it empty
+		quota.Route = route
+		env.Cloud.Faults.Add(quota)
+	}
+	for range 2 {
+		if _, err := env.engine.Ensure(env.ctx, guest, nodes); err == nil {
+			t.Error("arrived in spite of the quota")
+		}
+		if now := rules(); before == 0 || now != before {
+			t.Errorf("%d rules, were %d", now, before)
+		}
+	}
+	env.ensure(guest, nodes)
+	env.unchanged(guest, nodes)
 }
