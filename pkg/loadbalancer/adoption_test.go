@@ -11,6 +11,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -125,6 +126,23 @@ func TestAdoption_AllowsChangesAndDeletionWithoutTrace(t *testing.T) {
 			in.nothingLeft()
 		})
 	}
+}
+
+// What cloud-provider-openstack made for a Service on the load balancer of another one is
+// known by the address of both, which is the other one's to change.
+func TestAdoption_GoesOnServingGuestWhoseOwnerChangesTheAddress(t *testing.T) {
+	t.Parallel()
+	in := inherit(t)
+	in.adopt()
+	owner, guest := in.service("web-1"), in.service("web-shared")
+	owner.Annotations[annotation.Internal] = "true"
+	in.ensure(owner, in.Nodes)
+	in.repair(guest, in.Nodes)
+	if want, got := owner.Status.LoadBalancer.Ingress[0].IP, guest.Status.LoadBalancer.Ingress[0].IP; got != want {
+		t.Errorf("it publishes %s, not %s", got, want)
+	}
+	in.delete(guest)
+	in.delete(owner)
 }
 
 // nothingLeft checks that all that was made for Services is gone, and no more.

@@ -201,6 +201,9 @@ func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, 
 	}
 	have.As, have.Brief = applied.Identity, applied.Brief
 	have.As.Sharing.Is = applied.LoadBalancer.Shared != nil
+	if have.As.Sharing.Is && have.As.Sharing.Served {
+		e.Store.SetServedOn(in.Service.UID, applied.LoadBalancer.ID)
+	}
 	have.Observed = &model.Observed{LoadBalancer: applied.Contents.Unpack()}
 	return have, nil
 }

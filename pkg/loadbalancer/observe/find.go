@@ -50,6 +50,9 @@ type Hints struct {
 	// Remembered is the load balancer that this process has made for the Service, or
 	// has found to be its own.
 	Remembered string
+	// ServedOn is the load balancer of another owner at whose address this process has found
+	// the Service served. It may have another address by now: that is the owner's to change.
+	ServedOn string
 	// Written is the one that is recorded of the Service. Others may have written that: it
 	// says where to look, and proves nothing.
 	Written string
@@ -221,6 +224,7 @@ func (o *Observer) relate(ctx context.Context, id ownership.Identity, lb octavia
 	case id.Untagged:
 		return id, &NotOursError{lb.ID, lb.Name, "it was not created for it, and can be shared only where load balancers have tags (Octavia 4.0)"}
 	}
+	served = served || lb.ID == hints.ServedOn
 	owner := ownership.OwnerOf(lb.Name, lb.Description, lb.Tags)
 	id.Sharing = ownership.Sharing{Is: true, Served: served, Owner: owner, Removable: id.InThisCluster(owner)}
 	return id, nil
