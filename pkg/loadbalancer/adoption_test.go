@@ -13,6 +13,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
@@ -143,6 +144,31 @@ func TestAdoption_GoesOnServingGuestWhoseOwnerChangesTheAddress(t *testing.T) {
 	}
 	in.delete(guest)
 	in.delete(owner)
+}
+
+// The process that takes a load balancer of cloud-provider-openstack over by what was
+// recorded reads nothing: it knows it by the floating IP all the same, when that is gone.
+func TestAdoption_LeavesLoadBalancerWhoseFloatingIPVanishedAfterRestart(t *testing.T) {
+	t.Parallel()
+	in := inherit(t)
+	in.adopt()
+	svc := in.service("local")
+	in.writeDown(svc)
+	in.restart()
+	in.ensure(svc, in.Nodes)
+	left := svc.Annotations[annotation.LoadBalancerID]
+	for _, fip := range in.Cloud.Neutron.FloatingIPs() {
+		if fip.Address == svc.Status.LoadBalancer.Ingress[0].IP {
+			if err := in.Cloud.Neutron.ReleaseFloatingIP(fip.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	svc.Annotations[annotation.LoadBalancerID] = in.service("dns").Annotations[annotation.LoadBalancerID]
+	in.ensure(svc, in.Nodes)
+	if slices.ContainsFunc(in.Cloud.Octavia.Snapshot(), func(lb simoctavia.LoadBalancer) bool { return lb.ID == left }) {
+		t.Error("the load balancer that it has left is still there")
+	}
 }
 
 // nothingLeft checks that all that was made for Services is gone, and no more.

@@ -51,7 +51,21 @@ func (a *Asked) lastApplied(ctx context.Context) (applied *state.Applied, want *
 		return nil, nil, false, err
 	}
 	a.e.Store.SetApplied(a.in.Service.UID, applied)
+	a.provenByAddress(applied)
 	return applied, want, true, nil
+}
+
+// provenByAddress records what the published floating IP proves, which restore has found on
+// the load balancer: whoever takes it off does not take the load balancer from the Service.
+func (a *Asked) provenByAddress(applied *state.Applied) {
+	known := applied.LoadBalancer
+	switch {
+	case known.FloatingIPID == "" || applied.Address != statusAddress(a.in.Service):
+	case known.Shared == nil:
+		a.e.Store.SetLoadBalancerID(a.in.Service.UID, known.ID)
+	default:
+		a.e.Store.SetServedOn(a.in.Service.UID, known.ID)
+	}
 }
 
 // compare returns what the Service asks for now on a load balancer like the one that is
