@@ -94,6 +94,18 @@ sweep: ## Fail every request of every scenario in every way (SHARE=0.1 SEED=2 fo
 	@$(GO) test -c -o out/sweep ./tests/sweep
 	@cd tests/sweep && ../../out/sweep -test.timeout 0 -seed $(or $(SEED),1) -share $(or $(SHARE),1) -all -only '$(RUN)' $(if $(LOG),-log)
 
+# What walk and soak pass on.
+WALKS = $(GO) test -c -o out/walk ./tests/walk && cd tests/walk && \
+	exec ../../out/walk -test.timeout 0 -test.run '^TestWalk_' -walk '$(WALK)' -current ../../out/walk.txt $(if $(LOG),-test.v)
+
+.PHONY: walk
+walk: ## Take STEPS=10000 random steps of users, faults and other clients, chosen by SEED=1 (WALK='...' for one walk)
+	@$(WALKS) -steps $(or $(STEPS),10000) -seed $(or $(SEED),1)
+
+.PHONY: soak
+soak: ## Take random steps until it is stopped
+	@$(WALKS) -steps 0 -seed $(or $(SEED),$(shell date +%s))
+
 .PHONY: e2e
 e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD
 	tests/e2e/e2e.sh

@@ -68,7 +68,7 @@ func inheritedCluster() (cluster inherited) {
 
 // inherit fills a world with it.
 func inherit(w *world.World) error {
-	time.Sleep(recorded) // what is to come looks new to a replica that lags behind
+	time.Sleep(time.Until(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).Add(recorded))) // what is to come looks new to a replica that lags behind
 	state, err := os.ReadFile(filepath.Join(inheritance, "openstack.json"))
 	if err != nil {
 		return err

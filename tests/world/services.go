@@ -78,6 +78,9 @@ type follower struct {
 
 // repairIn asks for a repair, unless one is asked for.
 func (f *follower) repairIn(d time.Duration) {
+	if f.service() == nil {
+		return
+	}
 	select {
 	case f.repairs <- d:
 		f.process.note("repair of "+f.key.String(), errAtWork)
