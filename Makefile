@@ -89,6 +89,23 @@ prove: $(FEATURES) ## Break each feature, and see its tests fail (ROWS=25,31 for
 mutate: ## Change the engine in COUNT small ways, sampled by SEED, and see which ones no test notices
 	@$(GO) run ./tests/mutate -seed $(or $(SEED),1) -count $(or $(COUNT),200) $(MUTATE) $(or $(PACKAGES),./pkg/loadbalancer/...)
 
+.PHONY: sweep
+sweep: ## Fail every request of every scenario in every way (SHARE=0.1 SEED=2 for a part, RUN=NAME for one)
+	@$(GO) test -c -o out/sweep ./tests/sweep
+	@cd tests/sweep && ../../out/sweep -test.timeout 0 -seed $(or $(SEED),1) -share $(or $(SHARE),1) -all -only '$(RUN)' $(if $(LOG),-log)
+
+# What walk and soak pass on.
+WALKS = $(GO) test -c -o out/walk ./tests/walk && cd tests/walk && \
+	exec ../../out/walk -test.timeout 0 -test.run '^TestWalk_' -walk '$(WALK)' -current ../../out/walk.txt $(if $(LOG),-test.v)
+
+.PHONY: walk
+walk: ## Take STEPS=10000 random steps of users, faults and other clients, chosen by SEED=1 (WALK='...' for one walk)
+	@$(WALKS) -steps $(or $(STEPS),10000) -seed $(or $(SEED),1)
+
+.PHONY: soak
+soak: ## Take random steps until it is stopped
+	@$(WALKS) -steps 0 -seed $(or $(SEED),$(shell date +%s))
+
 .PHONY: e2e
 e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD
 	tests/e2e/e2e.sh

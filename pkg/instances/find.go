@@ -26,7 +26,7 @@ type located struct {
 // find returns the node's server. cloudprovider.InstanceNotFound is proof that there
 // is none; any other error leaves it open.
 //
-//	node has a provider ID     the server with this ID; proof is Nova's own 404
+//	node has a provider ID     the server with this ID; proof is Nova's own 404, twice
 //	none, one server by name   that one
 //	none, several by name      the one with the node's system UUID, else an error
 //	none, no server by name    the server with the node's system UUID; there is no

@@ -73,8 +73,13 @@ func (r *fleet) get(ctx context.Context, id string, notReady func() int) (*nova.
 		if server := servers[id]; server != nil && server.Status != nova.ServerUnknown && !gone(server) {
 			return server, nil
 		}
+		return r.Servers.GetServer(ctx, id)
 	}
-	return r.Servers.GetServer(ctx, id)
+	server, err := r.Servers.GetServer(ctx, id)
+	if errors.Is(err, nova.ErrServerNotFound) { // perhaps from one of several API servers only
+		server, err = r.Servers.GetServer(ctx, id)
+	}
+	return server, err
 }
 
 // begin reports whether the round has so many nodes to ask about that a list is worthwhile.

@@ -166,6 +166,17 @@ func TestInstanceExists_ReportsNodeOfDeletedServerGone(t *testing.T) {
 	}
 }
 
+// Of several API servers one does not know the server, once.
+func TestInstanceExists_BelievesNoSingleNotFound(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	server := s.add(t, simnova.ServerSpec{Name: "node-1"})
+	s.cloud.Faults.Add(faults.Rule{Method: "GET", Route: "/compute/**", Status: 404, Worded: true, Count: 1})
+	if !s.exists(t, on(server.ID)) {
+		t.Error("it is gone")
+	}
+}
+
 // Another project's server of that name is no proof of anything.
 func TestInstanceExists_IgnoresServersOfOtherProjects(t *testing.T) {
 	t.Parallel()

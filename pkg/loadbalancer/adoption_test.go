@@ -11,7 +11,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
@@ -124,6 +126,48 @@ func TestAdoption_AllowsChangesAndDeletionWithoutTrace(t *testing.T) {
 			}
 			in.nothingLeft()
 		})
+	}
+}
+
+// What cloud-provider-openstack made for a Service on the load balancer of another one is
+// known by the address of both, which is the other one's to change.
+func TestAdoption_GoesOnServingGuestWhoseOwnerChangesTheAddress(t *testing.T) {
+	t.Parallel()
+	in := inherit(t)
+	in.adopt()
+	owner, guest := in.service("web-1"), in.service("web-shared")
+	owner.Annotations[annotation.Internal] = "true"
+	in.ensure(owner, in.Nodes)
+	in.repair(guest, in.Nodes)
+	if want, got := owner.Status.LoadBalancer.Ingress[0].IP, guest.Status.LoadBalancer.Ingress[0].IP; got != want {
+		t.Errorf("it publishes %s, not %s", got, want)
+	}
+	in.delete(guest)
+	in.delete(owner)
+}
+
+// The process that takes a load balancer of cloud-provider-openstack over by what was
+// recorded reads nothing: it knows it by the floating IP all the same, when that is gone.
+func TestAdoption_LeavesLoadBalancerWhoseFloatingIPVanishedAfterRestart(t *testing.T) {
+	t.Parallel()
+	in := inherit(t)
+	in.adopt()
+	svc := in.service("local")
+	in.writeDown(svc)
+	in.restart()
+	in.ensure(svc, in.Nodes)
+	left := svc.Annotations[annotation.LoadBalancerID]
+	for _, fip := range in.Cloud.Neutron.FloatingIPs() {
+		if fip.Address == svc.Status.LoadBalancer.Ingress[0].IP {
+			if err := in.Cloud.Neutron.ReleaseFloatingIP(fip.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	svc.Annotations[annotation.LoadBalancerID] = in.service("dns").Annotations[annotation.LoadBalancerID]
+	in.ensure(svc, in.Nodes)
+	if slices.ContainsFunc(in.Cloud.Octavia.Snapshot(), func(lb simoctavia.LoadBalancer) bool { return lb.ID == left }) {
+		t.Error("the load balancer that it has left is still there")
 	}
 }
 

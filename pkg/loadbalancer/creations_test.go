@@ -285,3 +285,18 @@ func TestEnsure_ServesSourceRangesWhenOctaviaFailsToCreateThem(t *testing.T) {
 		t.Errorf("%d writes for a Service without source ranges, want a creation and a floating IP", n)
 	}
 }
+
+// A cloud that answers as to a change of a load balancer that somebody else holds.
+func TestEnsure_ReportsLockOfLoadBalancerThatIsYetToBeMade(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	fault := faultOn(http.MethodPost, lbRoute, http.StatusConflict)
+	fault.Worded, fault.Count = true, 1
+	env.Cloud.Faults.Add(fault)
+	env.refused(svc, nodes, "immutable")
+	env.writes(1)
+	env.ensure(svc, nodes)
+	env.loadBalancer()
+	env.floatingIPs(1)
+}

@@ -468,6 +468,20 @@ func TestFloatingIP_LeftByRevertedChangeIsDeleted(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
+func TestFloatingIP_OfVanishedLoadBalancerGoesWhenServiceBecomesInternal(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	if err := env.Cloud.Octavia.Remove(env.loadBalancer().ID); err != nil {
+		t.Fatal(err)
+	}
+	svc.Annotations[annotation.Internal] = "true"
+	env.repair(svc, nodes)
+	env.floatingIPs(0)
+	env.unchanged(svc, nodes)
+}
+
 // An address that users know is not given back for a typing error.
 //
 //proves:21

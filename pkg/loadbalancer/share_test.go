@@ -62,6 +62,23 @@ func (env *environment) byHand(name, description string, tags ...string) simocta
 	return simoctavia.LoadBalancer{}
 }
 
+func TestSharing_PublishesVIPOnceGuestIsInternal(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes := env.nodes(1)
+	address := env.ensure(service("owner", 1), nodes).Ingress[0].IP
+	guest := onto("guest", env.loadBalancer(), 443)
+	env.ensure(guest, nodes)
+	guest.Annotations[annotation.Internal] = "true"
+	if got, want := env.ensure(guest, nodes).Ingress[0].IP, env.loadBalancer().VIP.Address; got != want {
+		t.Errorf("it publishes %s, not the VIP %s", got, want)
+	}
+	delete(guest.Annotations, annotation.Internal)
+	if got := env.ensure(guest, nodes).Ingress[0].IP; got != address {
+		t.Errorf("it publishes %s, not the floating IP %s", got, address)
+	}
+}
+
 //proves:58
 func TestSharing_UsesOneLoadBalancerAndItsFloatingIP(t *testing.T) {
 	t.Parallel()

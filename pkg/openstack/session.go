@@ -5,6 +5,7 @@ package openstack
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -38,6 +39,8 @@ type SessionOptions struct {
 	Limits limiter.Limits
 	// Retry is how requests are repeated.
 	Retry transport.RetryPolicy
+	// Dial opens connections; nil: over the machine's network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxBodyBytes bounds an answer: 64 MiB.
 	MaxBodyBytes int64
 	// LoadBalancerVersion is taken for the version of the load balancer API; zero: it
@@ -84,7 +87,7 @@ func NewSession(ctx context.Context, cfg config.Global, options SessionOptions) 
 	}
 	carrier, err := transport.New(files, transport.Options{
 		Timeout: options.Timeout, MaxBodyBytes: options.MaxBodyBytes, Clock: options.Clock,
-		Metrics: options.Metrics, Limits: options.Limits, Retry: options.Retry,
+		Metrics: options.Metrics, Limits: options.Limits, Retry: options.Retry, Dial: options.Dial,
 	})
 	if err != nil {
 		return nil, apierror.Wrap(err, "configure the cloud session")

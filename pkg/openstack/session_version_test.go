@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,6 +152,24 @@ func TestLoadBalancerVersion_IsOldestWhereOctaviaHidesIt(t *testing.T) {
 				t.Errorf("%v, status %d, want %v and %d: %v", v, apierror.StatusCode(err), test.want, test.status, err)
 			}
 		})
+	}
+}
+
+func TestLoadBalancerVersion_IsReadAgainWhereItIsHiddenOnce(t *testing.T) {
+	t.Parallel()
+	cloud := fakecloud.New(t)
+	var asked atomic.Int32
+	root := func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			fakecloud.Answer(403)(w, r)
+			return
+		}
+		serveVersion("v2.26")(w, r)
+	}
+	cloud.Services = behind(root, fakecloud.Answer(404), fakecloud.AnswerBody(200, `{"loadbalancers":[]}`))
+	s := newSession(t, cloud.Config(), SessionOptions{})
+	if v, err := s.LoadBalancerVersion(context.Background()); err != nil || v != (octavia.Version{Major: 2, Minor: 26}) {
+		t.Errorf("%v, %v", v, err)
 	}
 }
 

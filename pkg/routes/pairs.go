@@ -65,6 +65,11 @@ func (t *Table) removePairs(ctx context.Context, port *neutron.RoutedPort, cidrs
 			return ok && slices.Contains(cidrs, has)
 		})
 	})
+	if apierror.IsNotFound(err) { // one of several API servers may say so of a port that is there
+		if _, err = t.network.RoutedPort(ctx, port.ID); err == nil {
+			return fmt.Errorf("the change of port %s was answered as if it were gone, but it is still there", port.ID)
+		}
+	}
 	if apierror.IsNotFound(err) || apierror.IsForbidden(err) {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -135,4 +136,20 @@ func TestRoutes_LoseNoneWithoutAtomicExtension(t *testing.T) {
 	if tried := c.RequestLog.Requests(requestlog.Method(http.MethodPut), requestlog.Status(http.StatusNotFound)); len(tried) != len(clusters) {
 		t.Errorf("the extension was tried %d times, want once by each", len(tried))
 	}
+}
+
+// Of several API servers one does not know the port, once.
+func TestDeleteRoute_LeavesNoPairOnPortThatOneAnswerDenies(t *testing.T) {
+	t.Parallel()
+	k := newCloud(t, simulator.Options{}).cluster("a")
+	node := k.join("node-1", "10.244.1.0/24")
+	k.settle()
+	k.leave(node)
+	k.Faults.Add(faults.Rule{Method: http.MethodPut, Route: "/network/v2.0/ports/{id}", Status: http.StatusNotFound, Worded: true, Count: 1})
+	if errs := k.sync(); len(errs) != 1 {
+		t.Errorf("errors are %v, want one", errs)
+	}
+	k.settle()
+	k.wantPairs("node-1")
+	k.wantRoutes()
 }

@@ -21,7 +21,7 @@ func faultBreaks() []Break {
 		{
 			Row: 79, What: "it is an error at once",
 			File:  "pkg/loadbalancer/apply/run.go",
-			Old:   `!apierror.IsLocked(err) || try == tries`,
+			Old:   `!apierror.IsLocked(err) || !r.holdable(r.steps[0]) || try == tries`,
 			New:   `err != nil || try == tries`,
 			Tests: []string{"TestEnsure_WaitsForLoadBalancerThatIsImmutable"},
 		},

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// listen takes a port, which takes no time that a context could end.
+// listen takes a port of this machine, which takes no time that a context could end.
 func listen(address string) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 }
@@ -15,6 +15,7 @@ func listen(address string) (net.Listener, error) {
 // and those that are open are lost.
 type door struct {
 	address string
+	listen  func(address string) (net.Listener, error)
 
 	mu          sync.Mutex
 	inner       net.Listener  // nil while it is shut
@@ -23,9 +24,9 @@ type door struct {
 	closed      bool
 }
 
-func newDoor(inner net.Listener) *door {
+func newDoor(inner net.Listener, listen func(address string) (net.Listener, error)) *door {
 	d := &door{
-		address: inner.Addr().String(), inner: inner, opened: make(chan struct{}), connections: map[*guest]bool{},
+		address: inner.Addr().String(), listen: listen, inner: inner, opened: make(chan struct{}), connections: map[*guest]bool{},
 	}
 	close(d.opened)
 	return d
@@ -83,7 +84,7 @@ func (g *guest) Close() error {
 
 // SetLinger lets faults break connections off.
 func (g *guest) SetLinger(seconds int) error {
-	if connection, is := g.Conn.(*net.TCPConn); is {
+	if connection, is := g.Conn.(interface{ SetLinger(seconds int) error }); is {
 		return connection.SetLinger(seconds)
 	}
 	return nil
@@ -143,7 +144,7 @@ func (d *door) open() error {
 	if d.inner != nil || d.closed {
 		return nil
 	}
-	inner, err := listen(d.address)
+	inner, err := d.listen(d.address)
 	if err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ func (d *door) Close() error {
 func (d *door) Addr() net.Addr {
 	address, err := net.ResolveTCPAddr("tcp", d.address)
 	if err != nil {
-		return &net.TCPAddr{} // the address is that of a listener, and so well formed
+		return &net.TCPAddr{} // no host and port, as a listener that is none of this machine's may have
 	}
 	return address
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"time"
 
@@ -23,6 +24,8 @@ import (
 type Options struct {
 	// Addr to listen on, "127.0.0.1:0" when empty.
 	Addr string
+	// Listen opens the port; nil: one of this machine.
+	Listen func(address string) (net.Listener, error)
 	// Clock drives tokens, delays and timestamps; nil means the real one.
 	Clock clock.WithDelayedExecution
 	// Speed makes time in the cloud run so many times as fast as the clock, so
@@ -125,6 +128,9 @@ func (o Options) check() error {
 
 func (o Options) withDefaults() Options {
 	o.Addr = cmp.Or(o.Addr, "127.0.0.1:0")
+	if o.Listen == nil {
+		o.Listen = listen
+	}
 	o.Region = cmp.Or(o.Region, "RegionOne")
 	o.Project = cmp.Or(o.Project, "k8s")
 	o.User = cmp.Or(o.User, "k8s")

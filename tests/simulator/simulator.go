@@ -69,11 +69,11 @@ func Start(options Options) (*Cloud, error) {
 	if err := options.check(); err != nil {
 		return nil, err
 	}
-	listener, err := listen(options.Addr)
+	listener, err := options.Listen(options.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s for the simulated cloud: %w", options.Addr, err)
 	}
-	c := &Cloud{options: options, listener: listener, door: newDoor(listener), served: make(chan struct{})}
+	c := &Cloud{options: options, listener: listener, door: newDoor(listener, options.Listen), served: make(chan struct{})}
 	c.addServices()
 	if err := c.addTopology(); err != nil {
 		return nil, errors.Join(fmt.Errorf("set up the simulated network: %w", err), listener.Close())

@@ -74,7 +74,7 @@ func (r *run) next(ctx context.Context) error {
 			return &ChangedError{s.ID, "something else is being done to bring it out of ERROR"}
 		case apierror.IsUnsupported(err), failsOver && apierror.IsForbidden(err):
 			return &RefusedError{unpackStep(r.steps[0]), err}
-		case !apierror.IsLocked(err) || try == tries || r.state.outline() == nil: // nothing that is locked
+		case !apierror.IsLocked(err) || !r.holdable(r.steps[0]) || try == tries:
 			return err
 		}
 		if err := r.unlocked(ctx, r.steps[0]); err != nil {
@@ -144,6 +144,13 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 		return err
 	}
 	return r.settleChildren(ctx)
+}
+
+// holdable reports whether there is a load balancer that another client can hold: a cloud may
+// answer as if there were one to what makes the first.
+func (r *run) holdable(step plan.Step) bool {
+	_, deletes := step.(plan.DeleteLoadBalancer)
+	return deletes || r.state.outline() != nil
 }
 
 // unlocked waits for the end of a change that another client makes.

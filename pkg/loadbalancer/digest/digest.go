@@ -34,8 +34,9 @@ func Of(desired *model.LoadBalancer, nodes string, settings settings.Settings, s
 		MemberSubnet, Nodes   string
 		AllowReplace          bool
 		Groups                *securitygroup.Spec `json:",omitempty"`
+		InternalGuest         bool                `json:",omitempty"` // publishes the VIP, whatever is on it
 	}{&outline, settings.Floating.Pattern + " " + settings.Floating.Tags, settings.LoadBalancer.FlavorID, settings.LoadBalancer.AvailabilityZone,
-		settings.Members.SubnetID, nodes, settings.LoadBalancer.AllowReplace, spec})
+		settings.Members.SubnetID, nodes, settings.LoadBalancer.AllowReplace, spec, desired.Shared != nil && settings.Internal})
 	if err != nil {
 		return "" // a struct of strings and numbers can be marshaled
 	}

@@ -119,6 +119,16 @@ func TestOf_AccountsForEverySetting(t *testing.T) {
 	}
 }
 
+// On a load balancer of another owner, which has its floating IP, the Service is published by
+// the one or the other address.
+func TestOf_TellsInternalGuestFromOther(t *testing.T) {
+	t.Parallel()
+	guest := &model.LoadBalancer{Shared: &model.Shared{}}
+	if Of(guest, "", settings.Settings{Internal: true}, nil) == Of(guest, "", settings.Settings{}, nil) {
+		t.Error("it publishes what it did before")
+	}
+}
+
 // settingNames returns the names of the settings, as group.name where those of a group are
 // not all alike.
 func settingNames(of reflect.Type, alike []string) []string {

@@ -55,8 +55,10 @@ type Records interface {
 // SecurityGroups are the security groups that the controller manages.
 type SecurityGroups interface {
 	// Drifted returns what another client has changed, by the UID of a Service that
-	// repairs it.
+	// repairs it, at each look until Reread.
 	Drifted(ctx context.Context) (map[string]string, error)
+	// Reread has the next round of a Service read its groups.
+	Reread(uid string)
 }
 
 // Options are what a Detector needs.
@@ -141,7 +143,12 @@ func (d *Detector) detectSecurityGroups(ctx context.Context, drifted func(types.
 	}
 	for id, reason := range changed {
 		uid := types.UID(id)
-		if applied := d.options.Store.Get(uid).Applied; applied != nil && d.mark(uid, applied, reason) {
+		applied := d.options.Store.Get(uid).Applied
+		marked := applied != nil && d.mark(uid, applied, reason)
+		if marked || applied == nil { // else something is being changed there: the next look tells it again
+			d.options.SecurityGroups.Reread(id)
+		}
+		if marked {
 			klog.FromContext(ctx).Info("Somebody else changed a security group", "service", applied.Service, "change", reason)
 			drifted(applied.Service)
 		}

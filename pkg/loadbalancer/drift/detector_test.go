@@ -2,6 +2,7 @@ package drift_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -152,6 +153,25 @@ func TestWatch_ReportsChangedSecurityGroups(t *testing.T) {
 	run(t, interval, func(f *fixture) {
 		f.cloud.groups = map[string]string{string(uid): "a rule is gone", "unknown": "a rule is gone"}
 		f.cloud.groupsErr = errors.New("half of them cannot be read")
+		f.watch()
+		f.assertDrift("a rule is gone")
+		if want := []string{"unknown", string(uid)}; len(f.cloud.reread) != 2 || !slices.Contains(f.cloud.reread, want[0]) || !slices.Contains(f.cloud.reread, want[1]) {
+			t.Errorf("groups of %q are read again, not of %q", f.cloud.reread, want)
+		}
+	})
+}
+
+// A change for another Service on the load balancer is no reason to lose it.
+func TestWatch_LeavesChangedSecurityGroupToNextLookDuringChange(t *testing.T) {
+	t.Parallel()
+	run(t, interval, func(f *fixture) {
+		f.cloud.groups = map[string]string{string(uid): "a rule is gone"}
+		f.busy["lb"] = true
+		f.watch()
+		if len(f.cloud.reread) > 0 {
+			t.Errorf("groups of %q are read again, which nobody does", f.cloud.reread)
+		}
+		f.busy["lb"] = false
 		f.watch()
 		f.assertDrift("a rule is gone")
 	})

@@ -46,6 +46,7 @@ type fakeCloud struct {
 	// groups is what another client has changed of security groups.
 	groups map[string]string
 	// lookErr, readErr and groupsErr are returned by snapshots, reads and the security groups.
+	reread                      []string // Services whose groups are read again
 	lookErr, readErr, groupsErr error
 	// drained are the members that OutOfService finds.
 	drained []string
@@ -158,6 +159,8 @@ func (c *fakeCloud) Drifted(context.Context) (map[string]string, error) {
 	c.after()
 	return c.groups, c.groupsErr
 }
+
+func (c *fakeCloud) Reread(uid string) { c.reread = append(c.reread, uid) }
 
 // fixture is a Detector that watches a fakeCloud, in a bubble of testing/synctest.
 type fixture struct {

@@ -58,8 +58,11 @@ func (e *Engine) read(ctx context.Context, in Inputs, named string, inside depth
 	if err := e.readDuplicates(ctx, in.ID, found, rest, observed); err != nil {
 		return Observation{}, err
 	}
-	if !found.As.Sharing.Is {
+	switch {
+	case !found.As.Sharing.Is:
 		e.Store.SetLoadBalancerID(in.Service.UID, all[0].ID)
+	case found.As.Sharing.Served:
+		e.Store.SetServedOn(in.Service.UID, all[0].ID)
 	}
 	return Observation{Observed: observed, As: found.As, Current: true}, nil
 }

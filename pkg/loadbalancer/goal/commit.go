@@ -2,6 +2,7 @@ package goal
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -130,17 +131,32 @@ func (e *Engine) leave(ctx context.Context, in Inputs, all []observe.Found, opti
 			return err
 		}
 		if observed.LoadBalancer == nil {
-			continue
+			return fmt.Errorf("load balancer %s, where the Service was before, is gone all of a sudden: looking again", found.LoadBalancers[0].ID)
 		}
 		if err := e.Cloud.Observer.FloatingIPs(ctx, found.As, observed, observe.FloatingIPHints{}); err != nil {
 			return err
 		}
 		observed.UnattachedFloatingIPs = nil // those belong to where the Service is now
-		todo := plan.Delete(*observed, options)
+		todo := floatingIPsFirst(plan.Delete(*observed, options))
 		e.Events.Planned(in.Service, todo)
 		if _, err := e.Cloud.Applier.Run(ctx, apply.Request{ID: found.As, Observed: *observed, Plan: todo, Progress: in.Progress}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// floatingIPsFirst has floating IPs deleted before their load balancers: those of a load
+// balancer that is gone nobody finds any more, where the Service needs none.
+func floatingIPsFirst(p plan.Plan) plan.Plan {
+	var first, others []plan.Step
+	for _, step := range p.Steps {
+		if _, is := step.(plan.DeleteFloatingIP); is {
+			first = append(first, step)
+		} else {
+			others = append(others, step)
+		}
+	}
+	p.Steps = append(first, others...)
+	return p
 }

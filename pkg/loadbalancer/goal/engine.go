@@ -139,9 +139,11 @@ func (e *Engine) recorded(svc *v1.Service) bool {
 // hints returns what is known of a Service's load balancer before the cloud is asked, given
 // the one that the Service names.
 func (e *Engine) hints(svc *v1.Service, named string) observe.Hints {
+	made := e.Store.Get(svc.UID).Made
 	hints := observe.Hints{
 		LoadBalancerID: named,
-		Remembered:     e.Store.Get(svc.UID).Made.LoadBalancerID,
+		Remembered:     made.LoadBalancerID,
+		ServedOn:       made.ServedOn,
 		Addresses:      publishedAddresses(svc),
 		NamedAddresses: namedAddresses(svc),
 		Place:          e.place,

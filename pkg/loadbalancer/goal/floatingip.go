@@ -18,10 +18,16 @@ import (
 // observe reads load balancer and floating IPs of a Service, where settings say.
 func (e *Engine) observe(ctx context.Context, in Inputs, settings settings.Settings, lock *async.Guard) (Observation, error) {
 	have, err := e.read(ctx, in, settings.LoadBalancer.ID, e.Cloud.Observer.Contents, lock)
-	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil {
+	if err != nil || !settings.FloatingIP() && have.LoadBalancer == nil && !e.mayHaveHadFloatingIP(in.Service) {
 		return have, err
 	}
 	return have, e.readFloatingIPs(ctx, in, have.As, settings.On(have.LoadBalancer), have.Observed)
+}
+
+// mayHaveHadFloatingIP reports whether a Service without a load balancer may have had one, of
+// which a floating IP is left.
+func (e *Engine) mayHaveHadFloatingIP(svc *v1.Service) bool {
+	return e.Store.Get(svc.UID).Made.Touched || len(publishedAddresses(svc)) > 0
 }
 
 // readFloatingIPs reads the floating IPs of a Service. For a new one it asks only when

@@ -27,6 +27,8 @@ type Gone struct {
 	// asksFloatingIP is set where the Service asks for a certain floating IP, which was
 	// there before.
 	asksFloatingIP bool
+	// guestOn is another's load balancer that the Service is, or was a moment ago, on.
+	guestOn string
 }
 
 // NewGone reads of a Service what it says of what it leaves behind. One that says something
@@ -73,12 +75,27 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 	if err != nil {
 		return have, err
 	}
+	g.noteGuest(have.LoadBalancer)
 	if err := g.readFloatingIPs(ctx, have); err != nil {
 		return have, err
 	}
 	have.Elsewhere, err = g.e.elsewhere(ctx, g.in, have.LoadBalancer)
 	have.Elsewhere = slices.DeleteFunc(have.Elsewhere, func(f observe.Found) bool { return have.Has(f.LoadBalancers[0].ID) })
 	return have, err
+}
+
+// noteGuest remembers that the Service is on another's load balancer. When it has left that one
+// and only then learns that it was the last, nothing else tells that it may delete it.
+func (g *Gone) noteGuest(lb *model.LoadBalancer) {
+	switch {
+	case lb == nil || lb.Shared == nil:
+	case len(lb.Listeners) > 0:
+		g.guestOn = lb.ID
+	case lb.ID == g.guestOn:
+		left := *lb.Shared
+		left.Left = true
+		lb.Shared = &left
+	}
 }
 
 // readFloatingIPs reads all floating IPs of the Service, also unattached ones beside the one on

@@ -226,15 +226,18 @@ func (k *Kept) Prepare(ctx context.Context, _ Round, todo plan.Plan) error {
 	return k.e.checkCertificates(ctx, k.in, todo)
 }
 
-// Commit closes the security groups, and remembers how the load balancer is. The status is
+// Commit closes the security groups, unless the Service is served elsewhere, and remembers how the load balancer is. The status is
 // as it was, unless the floating IP could not be restored and is another one.
 func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
 	svc, lb := k.in.Service, r.Have.LoadBalancer
 	if r.Report.All() || !reported.Empty() {
 		return k.e.commitReported(k.in, r, reported), nil
 	}
-	if err := k.e.closeGroups(ctx, k.in, r, &k.unread); err != nil {
-		return nil, err
+	elsewhere := r.Have.Replaced || !settledOn(lb, k.in) // there is another one, of which this one says nothing
+	if !elsewhere {
+		if err := k.e.closeGroups(ctx, k.in, r, &k.unread); err != nil {
+			return nil, err
+		}
 	}
 	address, status := servedAt(svc), svc.Status.LoadBalancer.DeepCopy()
 	if fip := lb.FloatingIP; fip != nil && r.Have.Lost != "" && fip.Address != address {
@@ -242,8 +245,8 @@ func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async
 		k.e.Events.AddressChanged(svc, statusAddress(svc), address)
 		status = publish(address, k.in.Settings)
 	}
-	k.e.remember(k.in, r, address, lb.ID, nil)   // a Service that names another one is still to go there
-	if r.Have.Replaced || !settledOn(lb, k.in) { // there is another one, of which that says nothing
+	k.e.remember(k.in, r, address, lb.ID, nil) // a Service that names another one is still to go there
+	if elsewhere {
 		k.e.Store.DropApplied(svc.UID)
 	}
 	return status, nil

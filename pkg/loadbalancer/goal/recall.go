@@ -51,7 +51,21 @@ func (a *Asked) lastApplied(ctx context.Context) (applied *state.Applied, want *
 		return nil, nil, false, err
 	}
 	a.e.Store.SetApplied(a.in.Service.UID, applied)
+	a.provenByAddress(applied)
 	return applied, want, true, nil
+}
+
+// provenByAddress records what the published floating IP proves, which restore has found on
+// the load balancer: whoever takes it off does not take the load balancer from the Service.
+func (a *Asked) provenByAddress(applied *state.Applied) {
+	known := applied.LoadBalancer
+	switch {
+	case known.FloatingIPID == "" || applied.Address != statusAddress(a.in.Service):
+	case known.Shared == nil:
+		a.e.Store.SetLoadBalancerID(a.in.Service.UID, known.ID)
+	default:
+		a.e.Store.SetServedOn(a.in.Service.UID, known.ID)
+	}
 }
 
 // compare returns what the Service asks for now on a load balancer like the one that is
@@ -115,6 +129,9 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 		return nil, err
 	}
 	lb, there := snap.LoadBalancers[written.LoadBalancerID]
+	if settings.LoadBalancer.ID == "" && lb.Name != a.in.ID.Name() {
+		return nil, nil // it named another's then, and is to have its own now
+	}
 	if !there || lb.Status != octavia.StatusActive || !lb.UpdatedAt.Equal(written.UpdatedAt) {
 		klog.FromContext(ctx).V(2).Info("The load balancer is not as it was written down, reading it", "status", lb.Status, "updatedAt", lb.UpdatedAt, "written", written.UpdatedAt)
 		return nil, nil
@@ -199,6 +216,9 @@ func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, 
 	}
 	have.As, have.Brief = applied.Identity, applied.Brief
 	have.As.Sharing.Is = shared
+	if shared && have.As.Sharing.Served {
+		e.Store.SetServedOn(in.Service.UID, applied.LoadBalancer.ID)
+	}
 	have.Observed = &model.Observed{LoadBalancer: applied.Contents.Unpack()}
 	return have, nil
 }

@@ -51,7 +51,7 @@ type LoadBalancer struct {
 // and it was created for the Service or, if it was created for another Service of the
 // cluster, the Service is the last on it.
 func (lb *LoadBalancer) Ends() bool {
-	return len(lb.Foreign) == 0 && (lb.Shared == nil || lb.Shared.Removable && len(lb.Listeners) > 0)
+	return len(lb.Foreign) == 0 && (lb.Shared == nil || lb.Shared.Removable && (lb.Shared.Left || len(lb.Listeners) > 0))
 }
 
 // Unmonitored reports whether another controller created the load balancer, and the Service
@@ -219,6 +219,8 @@ type Shared struct {
 	Owner string
 	// Removable is set when it is deleted with the last Service on it.
 	Removable bool
+	// Left is set when the Service has just left it.
+	Left bool
 }
 
 // Protocol is a protocol of a listener or pool, in Octavia's spelling.

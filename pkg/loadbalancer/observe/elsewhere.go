@@ -71,7 +71,7 @@ func (o *Observer) Elsewhere(ctx context.Context, id ownership.Identity, hints H
 		}
 		seen[t.id] = true
 		if t.lb == nil {
-			if t.lb, err = o.Octavia.LoadBalancer(ctx, t.id); apierror.IsNotFound(err) {
+			if t.lb, err = o.known(ctx, t.id); apierror.IsNotFound(err) {
 				continue
 			} else if err != nil {
 				return nil, err

@@ -50,6 +50,9 @@ type Hints struct {
 	// Remembered is the load balancer that this process has made for the Service, or
 	// has found to be its own.
 	Remembered string
+	// ServedOn is the load balancer of another owner at whose address this process has found
+	// the Service served. It may have another address by now: that is the owner's to change.
+	ServedOn string
 	// Written is the one that is recorded of the Service. Others may have written that: it
 	// says where to look, and proves nothing.
 	Written string
@@ -139,7 +142,7 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 		if replaced == "" || holds(found.LoadBalancers, replaced) {
 			continue
 		}
-		old, err := o.Octavia.LoadBalancer(ctx, replaced)
+		old, err := o.known(ctx, replaced)
 		if apierror.IsNotFound(err) {
 			continue
 		}
@@ -157,10 +160,21 @@ func (o *Observer) withReplaced(ctx context.Context, id ownership.Identity, ours
 	return found, nil
 }
 
+// known reads a load balancer that there was. It has to be denied twice: one of several API
+// servers may lag behind, and a Service whose load balancer is gone gets another, or leaves what
+// it has there.
+func (o *Observer) known(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
+	lb, err := o.Octavia.LoadBalancer(ctx, id)
+	if apierror.IsNotFound(err) {
+		lb, err = o.Octavia.LoadBalancer(ctx, id)
+	}
+	return lb, err
+}
+
 // named reads the load balancer that the Service's annotation names. One that is
 // gone is no error: the Service gets another.
 func (o *Observer) named(ctx context.Context, id ownership.Identity, hints Hints) (Found, error) {
-	lb, err := o.Octavia.LoadBalancer(ctx, hints.LoadBalancerID)
+	lb, err := o.known(ctx, hints.LoadBalancerID)
 	switch {
 	case apierror.IsNotFound(err):
 		return Found{As: id}, nil
@@ -210,6 +224,7 @@ func (o *Observer) relate(ctx context.Context, id ownership.Identity, lb octavia
 	case id.Untagged:
 		return id, &NotOursError{lb.ID, lb.Name, "it was not created for it, and can be shared only where load balancers have tags (Octavia 4.0)"}
 	}
+	served = served || lb.ID == hints.ServedOn
 	owner := ownership.OwnerOf(lb.Name, lb.Description, lb.Tags)
 	id.Sharing = ownership.Sharing{Is: true, Served: served, Owner: owner, Removable: id.InThisCluster(owner)}
 	return id, nil
@@ -252,7 +267,7 @@ func (o *Observer) ours(ctx context.Context, id ownership.Identity, hints Hints)
 	if err != nil || hints.Remembered == "" || hints.Remembered == hints.LoadBalancerID || holds(ours, hints.Remembered) {
 		return ours, nil, err
 	}
-	lb, err := o.Octavia.LoadBalancer(ctx, hints.Remembered)
+	lb, err := o.known(ctx, hints.Remembered)
 	switch {
 	case apierror.IsNotFound(err):
 		return ours, nil, nil

@@ -9,8 +9,8 @@ import (
 type Sharing struct {
 	// Is tells that the load balancer was not made for the Service.
 	Is bool
-	// Served tells that the Service has published the load balancer's address:
-	// then what bears its name there is its own.
+	// Served tells that the Service has published the load balancer's address, be it a
+	// former one: then what bears its name there is its own.
 	Served bool
 	// Owner is whom it was made for.
 	Owner Owner

@@ -79,6 +79,12 @@ func (g *Groups) do(ctx context.Context, t *Task, step Step) error {
 	switch s := step.(type) {
 	case CreateGroup:
 		return g.createGroup(ctx, t, s)
+	case TagGroup:
+		if err := g.neutron.TagSecurityGroup(ctx, t.state.GroupID, s.Tags); err != nil {
+			return err
+		}
+		t.state.Untagged = false
+		return nil
 	case AddRules:
 		return g.addRules(ctx, t)
 	case DeleteRules:

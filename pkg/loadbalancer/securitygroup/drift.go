@@ -9,7 +9,7 @@ import (
 
 // Drifted looks at the rules and the ports of the project, with one request each,
 // and tells what another client has changed, by the UID of a Service that is to be
-// looked at again. A Service that is worked on is left to that.
+// looked at again, which begins with Reread. A Service that is worked on is left to that.
 func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 	before := g.atRest()
 	if len(before) == 0 {
@@ -30,13 +30,20 @@ func (g *Groups) Drifted(ctx context.Context) (map[string]string, error) {
 		}
 		if why := around.differs(s, g.mode == PerService); why != "" {
 			found[uid] = why
-			g.Forget(uid)
 		}
 	}
 	if uid, why := g.sharedDrifted(around, sharedID, sharedPorts, before); why != "" {
 		found[uid] = why
 	}
 	return found, nil
+}
+
+// Reread has the next round of a Service read its groups, and that of the cluster.
+func (g *Groups) Reread(uid string) {
+	g.Forget(uid)
+	if g.mode == Shared {
+		g.shared.unset()
+	}
 }
 
 // sharedDrifted reports whether ports have lost the shared group: any Service brings
@@ -58,8 +65,6 @@ func (g *Groups) sharedDrifted(around *surroundings, id string, ports []string, 
 			uid = one
 		}
 	}
-	g.Forget(uid)
-	g.shared.unset()
 	return uid, "the security group of the cluster was taken off a port"
 }
 

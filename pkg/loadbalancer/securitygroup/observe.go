@@ -79,6 +79,7 @@ func (g *Groups) readOwn(ctx context.Context, found []neutron.SecurityGroup, s *
 		s.Obsolete = append(s.Obsolete, second.ID)
 	}
 	s.GroupID, s.Rules = found[0].ID, heldRules(found[0].Rules)
+	s.Untagged = len(found[0].Tags) == 0 && ingress(found[0]) == 0 // cloud-provider-openstack's have no tags, but rules
 	var err error
 	s.Ports, err = g.using(ctx, s.GroupID)
 	return err

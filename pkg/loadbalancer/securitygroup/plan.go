@@ -33,6 +33,8 @@ func (p NodePort) String() string {
 type State struct {
 	// GroupID is empty when there is no group.
 	GroupID string
+	// Untagged is set where the group lacks its tags, as its creation was broken off.
+	Untagged bool
 	// Rules are those of the group that are the Service's, or common.
 	Rules []Held
 	// Ports are the IDs of the ports that use the group, sorted.
@@ -78,6 +80,11 @@ type (
 		Name, Description string
 		Tags              []string
 	}
+	// TagGroup gives a group its tags.
+	TagGroup struct {
+		Name string
+		Tags []string
+	}
 	// AddRules adds rules; First tells that the Service has none yet.
 	AddRules struct {
 		Name        string
@@ -107,6 +114,7 @@ type (
 )
 
 func (CreateGroup) step() {}
+func (TagGroup) step()    {}
 func (AddRules) step()    {}
 func (DeleteRules) step() {}
 func (JoinPorts) step()   {}
@@ -116,6 +124,9 @@ func (LeaveShared) step() {}
 
 // String implements Step.
 func (s CreateGroup) String() string { return "security group " + s.Name + ": create" }
+
+// String implements Step.
+func (s TagGroup) String() string { return "security group " + s.Name + ": tag" }
 
 // String implements Step.
 func (s AddRules) String() string {
@@ -168,6 +179,9 @@ func Diff(d *Desired, s State) Plan {
 	}
 	if s.GroupID == "" {
 		p.Open = append(p.Open, CreateGroup{d.Name, d.Description, d.Tags})
+	}
+	if s.Untagged {
+		p.Open = append(p.Open, TagGroup{d.Name, d.Tags})
 	}
 	add := AddRules{Name: d.Name, Own: missing(d.Own, s.Rules), Common: missing(d.Common, s.Rules)}
 	add.First = !slices.ContainsFunc(s.Rules, func(h Held) bool { return !h.Common })

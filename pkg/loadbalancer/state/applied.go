@@ -158,7 +158,8 @@ func (s *Store) AllApplied() map[types.UID]*Applied {
 // RebaseOthers records, for the other Services on a load balancer, that its updated_at has
 // moved because of a change for the Service of this UID, from the state before its first
 // step to the one after the last. What the others have there is as it was, and so is what
-// is known to be theirs, if the Service still has the same listeners.
+// is known to be theirs, if the Service still has the same listeners. Where another client had
+// changed something before, and nobody has looked what yet, updated_at still has to tell.
 func (s *Store) RebaseOthers(uid types.UID, from, to *model.LoadBalancer, now time.Time) {
 	if from == nil || from.ID != to.ID || from.UpdatedAt.Equal(to.UpdatedAt) || floatingIPID(from) != floatingIPID(to) {
 		return
@@ -166,7 +167,7 @@ func (s *Store) RebaseOthers(uid types.UID, from, to *model.LoadBalancer, now ti
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for other, e := range s.on[to.ID] {
-		if other != uid && e.Applied.Seen.UpdatedAt.Equal(from.UpdatedAt) {
+		if other != uid && e.Applied.Seen.UpdatedAt.Equal(from.UpdatedAt) && !e.Applied.Seen.ChangedByOthers {
 			e.Applied = e.Applied.rebased(from, to, now)
 		}
 	}

@@ -138,6 +138,7 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 		"another load balancer":     {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.ID = "new" }), applied("lb"), ""},
 		"another floating IP":       {balancer("lb"), to(func(lb *model.LoadBalancer) { lb.FloatingIP = fip }), applied("lb"), ""},
 		"the other is elsewhere":    {balancer("lb"), to(as), applied("elsewhere"), ""},
+		"others changed it before":  {balancer("lb"), to(as), other(func(a *state.Applied) { a.Seen.ChangedByOthers = true }), ""},
 		"the other was seen later":  {balancer("lb"), to(as), other(func(a *state.Applied) { a.Seen.UpdatedAt = began.Add(time.Second) }), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

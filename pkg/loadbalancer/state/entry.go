@@ -67,6 +67,9 @@ type Made struct {
 	// has found to be its own. An error does not clear it: a list of load balancers may come
 	// from a replica that does not have the last creation yet, where the ID finds it.
 	LoadBalancerID string
+	// ServedOn is the load balancer of another owner on which this process has found the
+	// Service served, by the address that it had published. The owner may change the address.
+	ServedOn string
 	// UnattachedFloatingIP is set when a snapshot of the project has shown a floating IP of the
 	// Service on no port.
 	UnattachedFloatingIP bool
@@ -85,6 +88,11 @@ func (s *Store) MarkTouched(uid types.UID) {
 // SetLoadBalancerID records the load balancer that is the Service's own.
 func (s *Store) SetLoadBalancerID(uid types.UID, id string) {
 	s.update(uid, func(e *Entry) { e.Made.LoadBalancerID = id })
+}
+
+// SetServedOn records the load balancer of another owner on which the Service is served.
+func (s *Store) SetServedOn(uid types.UID, id string) {
+	s.update(uid, func(e *Entry) { e.Made.ServedOn = id })
 }
 
 // SetUnattachedFloatingIP records whether the project has a floating IP of the Service on no

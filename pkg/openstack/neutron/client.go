@@ -3,6 +3,7 @@ package neutron
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -178,6 +179,20 @@ func list[T any](ctx context.Context, c *Client, path string, q url.Values, id f
 		return c.get(ctx, path, q, into)
 	}}
 	return pages.All(ctx, q)
+}
+
+// gone returns nil where the deletion of what is at a path was answered 404, and so is its
+// reading. One of several API servers can lag behind, or be asked through a proxy that has no
+// way to it just then; and for what belonged to a Service that is gone nobody looks again.
+func (c *Client) gone(ctx context.Context, err error, path string) error {
+	if !apierror.IsNotFound(err) {
+		return err
+	}
+	again := apierror.Wrap(c.get(ctx, path, url.Values{"fields": {"id"}}, nil), "read "+path+" after its deletion")
+	if again == nil {
+		return fmt.Errorf("the deletion of %s was answered as if it were gone, but it is still there", path)
+	}
+	return apierror.IgnoreNotFound(again)
 }
 
 // get decodes the answer to a GET of a path below /v2.0.

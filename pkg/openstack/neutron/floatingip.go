@@ -78,11 +78,11 @@ func (c *Client) UpdateFloatingIP(ctx context.Context, id string, opts floatingi
 	return fip, nil
 }
 
-// DeleteFloatingIP returns a floating IP to its pool.
+// DeleteFloatingIP returns a floating IP to its pool. After a 404 it is read: a second request.
 func (c *Client) DeleteFloatingIP(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
 	}
-	return apierror.IgnoreNotFound(apierror.Wrap(floatingips.Delete(ctx, client, id).ExtractErr(), "delete floating IP "+id))
+	return c.gone(ctx, apierror.Wrap(floatingips.Delete(ctx, client, id).ExtractErr(), "delete floating IP "+id), "floatingips/"+id)
 }

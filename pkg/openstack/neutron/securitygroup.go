@@ -100,13 +100,13 @@ func (c *Client) TagSecurityGroup(ctx context.Context, id string, tags []string)
 }
 
 // DeleteSecurityGroup deletes a security group and its rules. Ports that use it
-// refuse: apierror.IsInUse(err).
+// refuse: apierror.IsInUse(err). After a 404 it is read: a second request.
 func (c *Client) DeleteSecurityGroup(ctx context.Context, id string) error {
 	client, err := c.session.Network(ctx)
 	if err != nil {
 		return err
 	}
-	return apierror.IgnoreNotFound(apierror.Wrap(groups.Delete(ctx, client, id).ExtractErr(), "delete security group "+id))
+	return c.gone(ctx, apierror.Wrap(groups.Delete(ctx, client, id).ExtractErr(), "delete security group "+id), "security-groups/"+id)
 }
 
 // SecurityGroupRules lists the rules of a group, only those that have one of the

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -110,5 +111,34 @@ func TestPortsInGroup_WorksWithoutFilterOfNeutron(t *testing.T) {
 	using, err := client.PortsInGroup(t.Context(), found[0].SecurityGroups[0])
 	if err != nil || len(using) != 1 || using[0].ID != found[0].ID {
 		t.Errorf("ports in the group %+v, error %v", using, err)
+	}
+}
+
+// An API server that lags behind does not find what another one has, and says so.
+func TestDelete_BelievesNotFoundOnlyWhereReadingAgrees(t *testing.T) {
+	t.Parallel()
+	cloud, client := cloudAndNetwork(t)
+	group, err := client.CreateSecurityGroup(t.Context(), "web", "for the web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fip, err := client.CreateFloatingIP(t.Context(), floatingips.CreateOpts{FloatingNetworkID: cloud.ExternalNetwork.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, remove := range map[string]func() error{
+		"group":       func() error { return client.DeleteSecurityGroup(t.Context(), group.ID) },
+		"floating IP": func() error { return client.DeleteFloatingIP(t.Context(), fip.ID) },
+	} {
+		lies := cloud.Faults.Add(faults.Rule{Method: http.MethodDelete, Status: http.StatusNotFound, Worded: true})
+		if err := remove(); err == nil || apierror.IsNotFound(err) {
+			t.Errorf("%s: not deleted, error %v", what, err)
+		}
+		lies()
+		for range 2 {
+			if err := remove(); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
 	}
 }

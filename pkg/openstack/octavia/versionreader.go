@@ -85,6 +85,9 @@ func (r *VersionReader) withoutVersions(ctx context.Context, client *gophercloud
 	if _, err := client.Get(ctx, lbaas(client, "loadbalancers?"+one.Encode()), nil, nil); err != nil {
 		return Version{}, reason
 	}
+	if v, err := readVersions(ctx, client, client.Endpoint); err == nil {
+		return v, nil // it was a whim
+	}
 	r.warning.Do(func() {
 		klog.FromContext(r.cache.life).Error(reason, "Octavia does not tell its version: it counts as the oldest, and what came later is refused. "+
 			"Give the version in cloud.conf, [LoadBalancer] octavia-api-version", "version", OldestVersion)

@@ -2,6 +2,7 @@ package octavia
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -85,13 +86,29 @@ func (c *Client) UpdateListener(ctx context.Context, id string, opts listeners.U
 	return listener, nil
 }
 
-// DeleteListener deletes a listener; its pool stays.
+// gone returns nil where the deletion of an object was answered 404, and so is its reading. A
+// server that lags behind does not know what another one has made, and what is left on a load
+// balancer of several Services nobody would find.
+func gone(err error, what string, read func() error) error {
+	if !apierror.IsNotFound(err) {
+		return err
+	}
+	again := apierror.Wrap(read(), "read "+what+" after its deletion")
+	if again == nil {
+		return fmt.Errorf("the deletion of %s was answered as if it were gone, but it is still there", what)
+	}
+	return apierror.IgnoreNotFound(again)
+}
+
+// DeleteListener deletes a listener; its pool stays. After a 404 it is read: a second request.
 func (c *Client) DeleteListener(ctx context.Context, id string) error {
 	client, err := c.session.LoadBalancer(ctx)
 	if err != nil {
 		return err
 	}
-	return apierror.IgnoreNotFound(apierror.Wrap(listeners.Delete(ctx, client, id).ExtractErr(), "delete listener "+id))
+	return gone(apierror.Wrap(listeners.Delete(ctx, client, id).ExtractErr(), "delete listener "+id), "listener "+id, func() error {
+		return listeners.Get(ctx, client, id).Err
+	})
 }
 
 // CreatePool creates an empty pool: members and monitor inside answer 500.
@@ -118,13 +135,16 @@ func (c *Client) UpdatePool(ctx context.Context, id string, opts pools.UpdateOpt
 	return apierror.Wrap(err, "update pool "+id)
 }
 
-// DeletePool deletes a pool with its members and its monitor.
+// DeletePool deletes a pool with its members and its monitor. After a 404 it is read: a second
+// request.
 func (c *Client) DeletePool(ctx context.Context, id string) error {
 	client, err := c.session.LoadBalancer(ctx)
 	if err != nil {
 		return err
 	}
-	return apierror.IgnoreNotFound(apierror.Wrap(pools.Delete(ctx, client, id).ExtractErr(), "delete pool "+id))
+	return gone(apierror.Wrap(pools.Delete(ctx, client, id).ExtractErr(), "delete pool "+id), "pool "+id, func() error {
+		return pools.Get(ctx, client, id).Err
+	})
 }
 
 // CreateMonitor creates the health monitor of a pool.

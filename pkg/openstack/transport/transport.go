@@ -4,6 +4,7 @@ package transport
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"time"
 
@@ -26,6 +27,8 @@ type Options struct {
 	Limits limiter.Limits
 	// Retry is how requests are repeated.
 	Retry RetryPolicy
+	// Dial opens connections; nil: over the machine's network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 func (o Options) withDefaults() Options {
@@ -43,6 +46,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// connections returns a pool of connections that are secured as the files say.
+func (o Options) connections(files TLS) (*http.Transport, error) {
+	pool, err := newConnections(files, o.Limits.PerHost())
+	if err == nil && o.Dial != nil {
+		pool.DialContext = o.Dial
+	}
+	return pool, err
+}
+
 // Transport is an http.RoundTripper for all services of a cloud, which share its
 // connections and its limits. It is safe for concurrent use.
 type Transport struct {
@@ -55,7 +67,7 @@ type Transport struct {
 // New returns a transport whose connections are secured as the files say.
 func New(files TLS, options Options) (*Transport, error) {
 	options = options.withDefaults()
-	connections, err := newConnections(files, options.Limits.PerHost())
+	connections, err := options.connections(files)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +108,7 @@ type Trial struct {
 
 // Try returns connections that are secured as the files say.
 func (t *Transport) Try(files TLS) (*Trial, error) {
-	connections, err := newConnections(files, t.options.Limits.PerHost())
+	connections, err := t.options.connections(files)
 	if err != nil {
 		return nil, err
 	}

@@ -65,6 +65,9 @@ type Rule struct {
 	// Lag makes GETs tell the state of that long ago, as a replica that lags
 	// behind does.
 	Lag time.Duration
+	// Then is called when a request fails, before it loses its answer and after the work,
+	// where that is done; nil: nobody is told. It must not wait for the request.
+	Then func()
 	// Skew is added to every created_at and updated_at of the true answer, as
 	// by a service whose clock is wrong.
 	Skew time.Duration
@@ -199,7 +202,9 @@ func (f *Faults) Hits() int {
 }
 
 // choose counts the request with every rule that matches and returns the
-// first one that is due, and every history that has to hear of the request.
+// first one that is due, and every history that has to hear of the request: of
+// what may change what it tells, and of the answers that later ones are to
+// tell again.
 func (f *Faults) choose(r *http.Request) (chosen *planted, told []*history) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,7 +212,7 @@ func (f *Faults) choose(r *http.Request) (chosen *planted, told []*history) {
 		if p.condition != "" {
 			continue
 		}
-		if p.history != nil && p.concerns(r) {
+		if p.history != nil && (p.concerns(r) || p.rule.From > 1 && r.Method == http.MethodGet && p.rule.match(r)) {
 			told = append(told, p.history)
 		}
 		if !p.rule.match(r) {

@@ -184,3 +184,19 @@ func TestInject_DelaysByClock(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 }
+
+func TestInject_TellsWhenRequestFails(t *testing.T) {
+	t.Parallel()
+	for _, afterWork := range []bool{false, true} {
+		work, then := 0, -1
+		faulty := faults.New(clock.RealClock{})
+		faulty.Add(faults.Rule{Status: http.StatusServiceUnavailable, AfterWork: afterWork, Count: 1, Then: func() { then = work }})
+		handler := faulty.Inject(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { work++ }))
+		for range 2 {
+			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPut, "/v2/things", http.NoBody))
+		}
+		if want := map[bool]int{true: 1}[afterWork]; then != want {
+			t.Errorf("after work %v: told after %d requests, want %d", afterWork, then, want)
+		}
+	}
+}

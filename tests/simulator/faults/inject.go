@@ -15,11 +15,13 @@ func (f *Faults) Inject(next http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		chosen, told := f.choose(r)
-		for _, history := range told {
-			history.beforeWrite(next, r)
+		if r.Method != http.MethodGet {
+			for _, history := range told {
+				history.beforeWrite(next, r)
+			}
 		}
 		if chosen == nil {
-			next.ServeHTTP(w, r)
+			f.pass(told, next, w, r)
 			return
 		}
 		rule := chosen.rule
@@ -37,6 +39,19 @@ func (f *Faults) Inject(next http.Handler) http.Handler {
 	})
 }
 
+// pass answers as it should be. Histories are told of what a GET gets.
+func (f *Faults) pass(told []*history, next http.Handler, w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet || len(told) == 0 {
+		next.ServeHTTP(w, r)
+		return
+	}
+	given := keep(next, r)
+	for _, history := range told {
+		history.remember(r, given)
+	}
+	given.give(w)
+}
+
 // fail answers otherwise, or not at all.
 func (f *Faults) fail(rule Rule, next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if rule.AfterWork || rule.DuringWork {
@@ -46,6 +61,9 @@ func (f *Faults) fail(rule Rule, next http.Handler, w http.ResponseWriter, r *ht
 		}
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
 	}
+	if !rule.AfterWork {
+		rule.tell()
+	}
 	if rule.DuringWork {
 		breakOff(w, rule.Reset)
 		next.ServeHTTP(&discard{header: http.Header{}}, r)
@@ -53,6 +71,7 @@ func (f *Faults) fail(rule Rule, next http.Handler, w http.ResponseWriter, r *ht
 	}
 	if rule.AfterWork {
 		next.ServeHTTP(&discard{header: http.Header{}}, r)
+		rule.tell()
 	}
 	if rule.Drop || rule.Reset {
 		breakOff(w, rule.Reset)
@@ -60,6 +79,12 @@ func (f *Faults) fail(rule Rule, next http.Handler, w http.ResponseWriter, r *ht
 		panic(http.ErrAbortHandler)
 	}
 	rule.answer(w, r)
+}
+
+func (r Rule) tell() {
+	if r.Then != nil {
+		r.Then()
+	}
 }
 
 // breakOff ends the connection: with a reset, or as if all was said. Where the
@@ -114,13 +139,7 @@ func (f *Faults) spoil(chosen *planted, next http.Handler, w http.ResponseWriter
 	if rule.AnswerDelay > 0 && !f.wait(r, rule.AnswerDelay) {
 		panic(http.ErrAbortHandler)
 	}
-	for key, values := range given.header {
-		w.Header()[key] = values
-	}
-	if len(given.body) > 0 {
-		w.Header().Set("Content-Length", strconv.Itoa(len(given.body)))
-	}
-	w.WriteHeader(given.status)
+	given.head(w)
 	if rule.CutAfter > 0 && rule.CutAfter < len(given.body) {
 		f.send(w, r, given.body[:rule.CutAfter], rule.BodyDelay)
 		panic(http.ErrAbortHandler)
@@ -168,6 +187,23 @@ func keep(next http.Handler, r *http.Request) *kept {
 	answer := &kept{status: http.StatusOK, header: http.Header{}}
 	next.ServeHTTP(answer, r)
 	return answer
+}
+
+// head sends what comes before the body.
+func (k *kept) head(w http.ResponseWriter) {
+	for key, values := range k.header {
+		w.Header()[key] = values
+	}
+	if len(k.body) > 0 {
+		w.Header().Set("Content-Length", strconv.Itoa(len(k.body)))
+	}
+	w.WriteHeader(k.status)
+}
+
+// give sends all of it.
+func (k *kept) give(w http.ResponseWriter) {
+	k.head(w)
+	_, _ = w.Write(k.body) // the client may be gone
 }
 
 // Header implements http.ResponseWriter.

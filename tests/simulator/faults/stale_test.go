@@ -115,3 +115,16 @@ func TestInject_SkewsClocksOfServices(t *testing.T) {
 	l.send(t, http.MethodPost, "/v2/things")
 	l.sees("made at 18:00", "/v2/things/a", 200, fmt.Sprintf("%q", "2026-11-20T17:00:00"))
 }
+
+func TestInject_TellsOnceWhatWasToldBefore(t *testing.T) {
+	t.Parallel()
+	l := newLagging(t, faults.Rule{Method: http.MethodGet, Route: "/v2/**", From: 3, Count: 1, Lag: 2 * time.Second})
+	l.send(t, http.MethodPost, "/v2/things")
+	l.clock.Step(time.Minute)
+	l.sees("made", "/v2/things?all=1", 200, `"value":"1"`)
+	l.send(t, http.MethodPut, "/v2/things/a?value=2")
+	l.sees("changed", "/v2/things?all=1", 200, `"value":"2"`)
+	l.clock.Step(time.Second)
+	l.sees("the third time", "/v2/things?all=1", 200, `"value":"1"`)
+	l.sees("the fourth time", "/v2/things?all=1", 200, `"value":"2"`)
+}

@@ -16,7 +16,7 @@ import (
 // in the request log.
 func (l *Log) Record(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path, before := r.URL.RequestURI(), l.size()
+		path, before := r.URL.RequestURI(), l.Len()
 		target := l.target(r.URL.Path)
 		project := l.enter(r.Header.Get("X-Auth-Token"))
 		provider := l.provider(target)

@@ -121,8 +121,8 @@ func (l *Log) Requests(filters ...Filter) []Request {
 	return chosen
 }
 
-// size is how many requests are in the log.
-func (l *Log) size() int {
+// Len is how many requests there are.
+func (l *Log) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.requests)

@@ -1,0 +1,186 @@
+package loadbalancer_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+)
+
+// What the sweep (tests/sweep) has found, each by itself.
+
+// once lets one request of a kind fail.
+func once(method, route string, status int) faults.Rule {
+	return faults.Rule{Method: method, Route: route, Status: status, Worded: true, Count: 1}
+}
+
+func TestEnsure_TagsSecurityGroupWhoseCreationWasBrokenOff(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"manage-security-groups": "true"}})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.Cloud.Faults.Add(once(http.MethodPut, "/network/v2.0/security-groups/{id}/tags", http.StatusConflict))
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Error("done without the tags")
+	}
+	env.ensure(svc, nodes)
+	for _, group := range env.Cloud.Neutron.SecurityGroups() {
+		if group.Name != "default" && len(group.Tags) != 2 {
+			t.Errorf("group %s has the tags %q", group.Name, group.Tags)
+		}
+	}
+	env.unchanged(svc, nodes)
+}
+
+func TestSharing_EndsAfterRestartForServiceThatNamesNoLoadBalancerAnyMore(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner := env.nodes(1), service("owner", 1)
+	env.ensure(owner, nodes)
+	guest := onto("guest", env.loadBalancer(), 443)
+	env.ensure(guest, nodes)
+	env.writeDown(guest)
+	env.restart()
+	guest.Annotations[annotation.LoadBalancerID] = ""
+	env.ensure(guest, nodes)
+	for _, lb := range env.loadBalancers(2) {
+		if len(lb.Listeners) != 1 {
+			t.Errorf("%s has %v, want one listener", lb.Name, ports(lb))
+		}
+	}
+}
+
+// Of several API servers one does not know what is there.
+func TestSharing_LeavesNothingWhereOneAnswerDeniesLoadBalancer(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, one, two := env.nodes(1), service("one", 1), service("two", 1)
+	env.ensure(one, nodes)
+	first := env.loadBalancer()
+	env.ensure(two, nodes)
+	guest := onto("guest", first, 443)
+	env.ensure(guest, nodes)
+	guest.Annotations[annotation.LoadBalancerID] = env.loadBalancers(2)[1].ID
+	env.Cloud.Faults.Add(once(http.MethodGet, lbRoute+"/"+first.ID, http.StatusNotFound))
+	env.ensure(guest, nodes)
+	if left := env.loadBalancers(2)[0]; len(left.Listeners) != 1 || len(left.Pools) != 1 {
+		t.Errorf("left: %v and %d pools", ports(left), len(left.Pools))
+	}
+}
+
+// The Service needs no floating IP any more: nobody would look for the old one.
+func TestSharing_LeavesNoFloatingIPWhoseDeletionFailsOnce(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner, svc := env.nodes(1), service("owner", 1), service("moving", 0)
+	env.ensure(owner, nodes)
+	first := env.loadBalancer()
+	svc.Spec.Ports = onto("x", first, 443).Spec.Ports
+	env.ensure(svc, nodes)
+	svc.Annotations[annotation.LoadBalancerID] = first.ID
+	env.Cloud.Faults.Add(once(http.MethodDelete, fipRoute+"/{id}", http.StatusForbidden))
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Error("done with a floating IP that is left")
+	}
+	env.restart()
+	env.ensure(svc, nodes)
+	env.loadBalancers(1)
+	env.floatingIPs(1)
+}
+
+func TestDelete_LeavesNoPartOfSharedLoadBalancerThatOneAnswerDenies(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"listeners", "pools"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{})
+			nodes, owner := env.nodes(1), service("owner", 1)
+			env.ensure(owner, nodes)
+			guest := onto("guest", env.loadBalancer(), 443)
+			env.ensure(guest, nodes)
+			env.Cloud.Faults.Add(once(http.MethodDelete, "/load-balancer/v2.0/lbaas/"+kind+"/{id}", http.StatusNotFound))
+			if err := env.engine.Delete(env.ctx, guest); err == nil {
+				t.Error("nothing was noticed")
+			}
+			env.delete(guest)
+			if left := env.loadBalancer(); len(left.Listeners) != 1 || len(left.Pools) != 1 {
+				t.Errorf("left: %v and %d pools", ports(left), len(left.Pools))
+			}
+		})
+	}
+}
+
+// The owner has gone a moment ago, and a replica that lags behind still shows its listener.
+func TestDelete_RemovesLoadBalancerOfOthersWhenItTurnsOutToBeTheLast(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner := env.nodes(1), service("owner", 1)
+	env.ensure(owner, nodes)
+	lb := env.loadBalancer()
+	guest := onto("guest", lb, 443)
+	env.ensure(guest, nodes)
+	_, _, before, err := env.Cloud.Act(simulator.Foreign{Method: http.MethodGet, Path: "/load-balancer/v2.0/lbaas/listeners"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.delete(owner)
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/load-balancer/v2.0/lbaas/listeners", Count: 1, Status: http.StatusOK, Body: string(before),
+		Header: http.Header{"Content-Type": {"application/json"}}})
+	env.delete(guest)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
+}
+
+func TestSharing_StaysWhereOneAnswerDeniesLoadBalancer(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner := env.nodes(1), service("owner", 1)
+	env.ensure(owner, nodes)
+	lb := env.loadBalancer()
+	guest := onto("guest", lb, 443)
+	env.ensure(guest, nodes)
+	env.restart()
+	env.Cloud.Faults.Add(once(http.MethodGet, lbRoute+"/"+lb.ID, http.StatusNotFound))
+	env.ensure(guest, nodes)
+	env.loadBalancers(1)
+}
+
+// It is served where it was until it has arrived.
+func TestRefusal_OfMoveKeepsNodePortsOpen(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"manage-security-groups": "true"}})
+	nodes, owner := env.nodes(1), service("owner", 1)
+	env.ensure(owner, nodes)
+	guest := onto("guest", env.loadBalancer(), 443)
+	env.ensure(guest, nodes)
+	rules := func() (open int) {
+		for _, group := range env.Cloud.Neutron.SecurityGroups() {
+			for _, rule := range group.Rules {
+				if strings.HasPrefix(group.Name, "lb-sg-uid-of-guest") && rule.Direction == "ingress" {
+					open++
+				}
+			}
+		}
+		return open
+	}
+	before := rules()
+	guest.Annotations[annotation.LoadBalancerID] = ""
+	quota := faults.Rule{Method: http.MethodPost, Status: http.StatusForbidden, Count: 1,
+		Body: `{"faultcode":"Client","faultstring":"Quota has been met for resources: Listener","debuginfo":null}`}
+	for _, route := range []string{lbRoute, "/load-balancer/v2.0/lbaas/pools"} { // the first makes it empty
+		quota.Route = route
+		env.Cloud.Faults.Add(quota)
+	}
+	for range 2 {
+		if _, err := env.engine.Ensure(env.ctx, guest, nodes); err == nil {
+			t.Error("arrived in spite of the quota")
+		}
+		if now := rules(); before == 0 || now != before {
+			t.Errorf("%d rules, were %d", now, before)
+		}
+	}
+	env.ensure(guest, nodes)
+	env.unchanged(guest, nodes)
+}

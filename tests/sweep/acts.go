@@ -1,0 +1,231 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/world"
+)
+
+// act is something that is done to a Service, on a cloud of any kind.
+type act struct {
+	name string
+	// of is the only provider that it can be done with; "": any.
+	of string
+	// before are the Services that there are; nil: web.
+	before []*v1.Service
+	// then makes more of what there is before, when these are served; nil: nothing.
+	then func(w *world.World)
+	do   func(ctx context.Context, w *world.World) error
+}
+
+func (a act) on(c cloud) Scenario {
+	if a.before == nil {
+		a.before = []*v1.Service{service("web", 80, 81)}
+	}
+	return Scenario{
+		Name: a.name + " on " + c.name, Kind: a.name, Options: world.Options{Simulator: c.simulator(), Keys: c.keys},
+		Before: func(w *world.World) error {
+			for _, svc := range a.before {
+				w.Cluster.Apply(svc)
+			}
+			return addNodes(w, 2)
+		},
+		Then: a.then,
+		Act:  a.do,
+	}
+}
+
+func addNodes(w *world.World, n int) error {
+	for i := range n {
+		if _, err := w.AddNode(fmt.Sprintf("node-%d", i+1), fmt.Sprintf("127.100.1.%d", i+1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// web is the Service that most is done to.
+func web() world.Key { return key("web") }
+
+func key(name string) world.Key { return world.Key{Namespace: "default", Name: name} }
+
+func service(name string, ports ...int32) *v1.Service {
+	svc := &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: types.UID("uid-of-" + name), Annotations: map[string]string{},
+		},
+		Spec: v1.ServiceSpec{
+			Type: v1.ServiceTypeLoadBalancer, IPFamilies: []v1.IPFamily{v1.IPv4Protocol},
+			ExternalTrafficPolicy: v1.ServiceExternalTrafficPolicyCluster, SessionAffinity: v1.ServiceAffinityNone,
+		},
+	}
+	for _, port := range ports {
+		svc.Spec.Ports = append(svc.Spec.Ports, servicePort(port))
+	}
+	return svc
+}
+
+func servicePort(number int32) v1.ServicePort {
+	return v1.ServicePort{Name: fmt.Sprintf("p%d", number), Protocol: v1.ProtocolTCP, Port: number, NodePort: 30000 + number}
+}
+
+func with(svc *v1.Service, name, value string) *v1.Service {
+	svc.Annotations[name] = value
+	return svc
+}
+
+func restricted(svc *v1.Service, ranges ...string) *v1.Service {
+	svc.Spec.LoadBalancerSourceRanges = ranges
+	return svc
+}
+
+type doing = func(context.Context, *world.World) error
+
+// edit changes web.
+func edit(change func(*v1.Service)) doing {
+	return func(_ context.Context, w *world.World) error {
+		w.Cluster.Edit(web(), change)
+		return nil
+	}
+}
+
+func annotate(name, value string) doing {
+	return edit(func(svc *v1.Service) { svc.Annotations[name] = value })
+}
+
+func create(svc *v1.Service) doing {
+	return func(_ context.Context, w *world.World) error {
+		w.Cluster.Apply(svc)
+		return nil
+	}
+}
+
+func remove(name string) doing {
+	return func(_ context.Context, w *world.World) error {
+		w.Cluster.Delete(key(name))
+		return nil
+	}
+}
+
+// acts are all that is done to Services.
+func acts() []act {
+	all := []act{
+		{name: "create", before: []*v1.Service{}, do: create(service("web", 80, 81))},
+		{name: "create internal", before: []*v1.Service{}, do: create(with(service("web", 80), annotation.Internal, "true"))},
+		{name: "delete", do: remove("web")},
+		{name: "delete of a kept floating IP", before: []*v1.Service{with(service("web", 80), annotation.KeepFloatingIP, "true")}, do: remove("web")},
+		{name: "type changed", do: edit(func(svc *v1.Service) { svc.Spec.Type = v1.ServiceTypeClusterIP })},
+		{name: "restart", do: func(ctx context.Context, w *world.World) error { return w.Restart(ctx) }},
+		{name: "replaced", of: octavia.ProviderAmphora, do: replaced("ovn")},
+		{name: "replaced", of: octavia.ProviderOVN, do: replaced("amphora")},
+	}
+	all = append(all, edits()...)
+	all = append(all, nodeActs()...)
+	return append(all, shares()...)
+}
+
+func replaced(provider string) doing {
+	return edit(func(svc *v1.Service) {
+		svc.Annotations[annotation.Provider], svc.Annotations[annotation.Prefix+"allow-replace"] = provider, "true"
+	})
+}
+
+// edits change what a Service asks for.
+func edits() []act {
+	return []act{
+		{name: "port added", do: edit(func(svc *v1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, servicePort(82)) })},
+		{name: "port removed", do: edit(func(svc *v1.Service) { svc.Spec.Ports = svc.Spec.Ports[:1] })},
+		{name: "port changed", do: edit(func(svc *v1.Service) { svc.Spec.Ports[1] = servicePort(443) })},
+		{name: "node port changed", do: edit(func(svc *v1.Service) { svc.Spec.Ports[0].NodePort = 31080 })},
+		{name: "affinity changed", do: edit(func(svc *v1.Service) { svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP })},
+		{name: "policy changed", do: edit(func(svc *v1.Service) {
+			svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyLocal, 31999
+		})},
+		{name: "monitor changed", do: annotate(annotation.MonitorDelay, "17")},
+		{name: "monitor removed", do: annotate(annotation.Monitor, "false")},
+		{name: "monitor added", before: []*v1.Service{with(service("web", 80, 81), annotation.Monitor, "false")}, do: annotate(annotation.Monitor, "true")},
+		{
+			name: "source ranges changed", of: octavia.ProviderAmphora,
+			before: []*v1.Service{restricted(service("web", 80, 81), "10.0.0.0/8", "11.0.0.0/8")},
+			do:     edit(func(svc *v1.Service) { restricted(svc, "10.0.0.0/8", "12.0.0.0/8") }),
+		},
+		{name: "source ranges set", of: octavia.ProviderAmphora, do: edit(func(svc *v1.Service) { restricted(svc, "10.0.0.0/8") })},
+		{
+			name: "port added to what is restricted", of: octavia.ProviderAmphora, before: []*v1.Service{restricted(service("web", 80), "10.0.0.0/8")},
+			do: edit(func(svc *v1.Service) { svc.Spec.Ports = append(svc.Spec.Ports, servicePort(82)) }),
+		},
+		{name: "timeouts changed", of: octavia.ProviderAmphora, do: annotate(annotation.ClientData, "70000")},
+		{name: "protocol changed", of: octavia.ProviderAmphora, do: annotate(annotation.ForwardedFor, "true")},
+		{name: "floating IP removed", do: annotate(annotation.Internal, "true")},
+		{name: "floating IP added", before: []*v1.Service{with(service("web", 80), annotation.Internal, "true")}, do: annotate(annotation.Internal, "false")},
+	}
+}
+
+// nodeActs change the nodes.
+func nodeActs() []act {
+	return []act{
+		{name: "node added", do: func(_ context.Context, w *world.World) error {
+			_, err := w.AddNode("node-3", "127.100.1.3")
+			return err
+		}},
+		{name: "node removed", do: func(_ context.Context, w *world.World) error {
+			w.Cluster.DeleteNode("node-1")
+			return nil
+		}},
+		{name: "nodes replaced", do: func(_ context.Context, w *world.World) error {
+			for i := range 2 {
+				w.Cluster.DeleteNode(fmt.Sprintf("node-%d", i+1))
+				if _, err := w.AddNode(fmt.Sprintf("node-%d", i+3), fmt.Sprintf("127.100.1.%d", i+3)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}},
+	}
+}
+
+// shares have several Services on a load balancer. They are not monitored: the driver of Zed
+// could not add listeners.
+func shares() []act {
+	calm := func(name string, ports ...int32) *v1.Service {
+		return with(service(name, ports...), annotation.Monitor, "false")
+	}
+	onto := func(guest, owner string) doing {
+		return func(_ context.Context, w *world.World) error {
+			w.Cluster.Edit(key(guest), func(svc *v1.Service) { svc.Annotations[annotation.LoadBalancerID] = balancerOf(w, owner) })
+			return nil
+		}
+	}
+	guest := func(w *world.World) {
+		w.Cluster.Apply(with(calm("guest", 443), annotation.LoadBalancerID, balancerOf(w, "web")))
+	}
+	alone, two := []*v1.Service{calm("web", 80)}, []*v1.Service{calm("web", 80), calm("other", 8080)}
+	return []act{
+		{name: "share", before: alone, do: func(_ context.Context, w *world.World) error {
+			guest(w)
+			return nil
+		}},
+		{name: "unshare", before: alone, then: guest, do: onto("guest", "")},
+		{name: "guest leaves", before: alone, then: guest, do: remove("guest")},
+		{name: "owner leaves", before: alone, then: guest, do: remove("web")},
+		{name: "move", before: two, then: guest, do: onto("guest", "other")},
+		{name: "move of an owner", before: two, do: onto("web", "other")},
+	}
+}
+
+// balancerOf returns the ID of the load balancer of a Service; "" where there is none.
+func balancerOf(w *world.World, name string) string {
+	for _, lb := range w.Cloud.Octavia.Snapshot() {
+		if lb.Name == "kube_service_kubernetes_default_"+name {
+			return lb.ID
+		}
+	}
+	return ""
+}

@@ -1,0 +1,69 @@
+package sweep
+
+import (
+	"maps"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/world"
+)
+
+// Start is a world in which anything may happen to Services.
+type Start struct {
+	// Name has no blanks.
+	Name string
+	// Provider of load balancers; Zed says that the cloud is of that release.
+	Provider string
+	Zed      bool
+	// Inherited says that there are Services of cloud-provider-openstack.
+	Inherited bool
+	Options   func() world.Options
+	// Before makes what there is before the controller begins.
+	Before func(w *world.World) error
+}
+
+// Starts are one for each kind of cloud, and one with what cloud-provider-openstack left.
+func Starts() []Start {
+	var all []Start
+	for _, c := range clouds() {
+		keys := maps.Clone(c.keys)
+		keys["max-shared-lb"] = "10"
+		all = append(all, Start{
+			Name: strings.ReplaceAll(c.name, " ", "-"), Provider: c.provider, Zed: strings.Contains(c.name, "Zed"),
+			Options: func() world.Options { return world.Options{Simulator: c.simulator(), Keys: keys} },
+			Before:  func(w *world.World) error { return addNodes(w, 2) },
+		})
+	}
+	adopt := adoptions()[0]
+	return append(all, Start{
+		Name: "inherited", Provider: "amphora", Zed: true, Inherited: true,
+		Options: func() world.Options { return adopt.Options }, Before: func(w *world.World) error {
+			err := inherit(w)
+			if err == nil {
+				w.Conf.LoadBalancer.MaxSharedLB = 10
+			}
+			return err
+		},
+	})
+}
+
+// NewService returns a Service with TCP ports, as scenarios have them.
+func NewService(name string, ports ...int32) *v1.Service { return service(name, ports...) }
+
+// Kills reports whether the process ends with the request.
+func (f Fault) Kills() bool { return f.kills }
+
+// Plant has a request of a world fail; false where the fault makes no sense for it.
+func (f Fault) Plant(w *world.World, request Request) bool {
+	rule, sensible := f.rule(request)
+	if !sensible {
+		return false
+	}
+	rule.Method, rule.Route, rule.From, rule.Count = request.Method, request.Route, request.Nth, 1
+	if f.kills {
+		rule.Then = w.Kill
+	}
+	w.Cloud.Faults.Plant(rule)
+	return true
+}

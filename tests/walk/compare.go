@@ -1,0 +1,247 @@
+package walk
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/sweep"
+	"github.com/openstack-ccm/openstack-ccm/tests/world"
+)
+
+// direct is a world in which what is asked for in the end is asked for at once.
+type direct struct {
+	*world.World
+	ctx context.Context
+	// inherited are the UIDs of the Services that there are in the beginning.
+	inherited map[world.Key]types.UID
+}
+
+// compare returns in what a world at rest differs from one in which nothing else ever
+// happened.
+func (r *run) compare(ctx context.Context) ([]string, error) {
+	w, err := world.New(r.start.Options())
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	d := direct{World: w, ctx: ctx, inherited: map[world.Key]types.UID{}}
+	if err := begin(r.start, w); err != nil {
+		return nil, err
+	}
+	for _, svc := range w.Cluster.Services() {
+		d.inherited[world.KeyOf(svc)] = svc.UID
+	}
+	w.Start(ctx)
+	if err := r.lead(d); err != nil {
+		return nil, fmt.Errorf("the direct way: %w", err)
+	}
+	var wrong []string
+	for _, line := range r.plain(w.Books()).Diff(r.plain(r.w.Books())) {
+		wrong = append(wrong, "in the end, "+line)
+	}
+	return wrong, nil
+}
+
+// settle lets the controller do its part.
+func (d direct) settle() error { return d.Settle(d.ctx, world.DriftInterval+10e9, patience) }
+
+// lead asks for what is asked for in the end. A load balancer outlives its Service when others
+// are on it; then they are all put there first.
+func (r *run) lead(d direct) error {
+	if r.start.Inherited {
+		if err := d.settle(); err != nil {
+			return err
+		}
+	}
+	for _, node := range d.Cluster.Nodes() {
+		now := r.w.Cluster.Node(node.Name)
+		if now == nil || now.Status.Addresses[0] != node.Status.Addresses[0] {
+			removeNode(d.World, node.Name)
+		}
+	}
+	for _, node := range r.w.Cluster.Nodes() {
+		if d.Cluster.Node(node.Name) == nil {
+			if _, err := d.AddNode(node.Name, node.Status.Addresses[0].Address); err != nil {
+				return err
+			}
+		}
+		there := d.Cluster.Node(node.Name)
+		there.Labels = node.Labels
+		d.Cluster.SetNode(there)
+	}
+	var orphaned, owned []octavia.LoadBalancer
+	for _, lb := range r.w.Cloud.Octavia.Snapshot() {
+		if _, home := r.atHome(lb); home {
+			owned = append(owned, lb)
+		} else {
+			orphaned = append(orphaned, lb)
+		}
+	}
+	if err := r.leadOrphaned(d, orphaned); err != nil {
+		return err
+	}
+	for _, svc := range d.Cluster.Services() {
+		if known := r.w.Cluster.Service(world.KeyOf(svc)); known == nil || known.UID != svc.UID {
+			d.Cluster.Delete(world.KeyOf(svc))
+		}
+	}
+	if err := d.settle(); err != nil {
+		return err
+	}
+	for _, svc := range r.w.Cluster.Services() {
+		if _, is := r.placeOf(svc, owned); is || !serves(svc) {
+			d.Cluster.Apply(r.written(d, svc))
+		}
+	}
+	if err := d.settle(); err != nil {
+		return err
+	}
+	for _, svc := range r.w.Cluster.Services() {
+		d.Cluster.Apply(r.written(d, svc))
+	}
+	return d.settle()
+}
+
+// leadOrphaned makes load balancers whose Services have left them to others.
+func (r *run) leadOrphaned(d direct, balancers []octavia.LoadBalancer) error {
+	if len(balancers) == 0 {
+		return nil
+	}
+	for i, lb := range balancers {
+		key, uid := ownerOf(lb)
+		svc := sweep.NewService(key.Name)
+		svc.Namespace, svc.UID = key.Namespace, types.UID(uid)
+		internal := !slices.ContainsFunc(r.w.Cloud.Neutron.FloatingIPs(), func(ip neutron.FloatingIP) bool { return ip.PortID == lb.VIP.PortID })
+		svc.Annotations[annotation.Internal] = strconv.FormatBool(internal)
+		d.Cluster.Edit(key, func(known *v1.Service) { known.Annotations[annotation.Internal] = strconv.FormatBool(internal) })
+		number := int32(9000 + i)
+		svc.Spec.Ports = []v1.ServicePort{{Name: "p", Protocol: v1.ProtocolTCP, Port: number, NodePort: 20000 + number}}
+		if d.Cluster.Service(key) == nil {
+			d.Cluster.Apply(svc)
+		}
+	}
+	if err := d.settle(); err != nil {
+		return err
+	}
+	for _, svc := range r.w.Cluster.Services() {
+		if _, is := r.placeOf(svc, balancers); is {
+			d.Cluster.Apply(r.written(d, svc))
+		}
+	}
+	return d.settle()
+}
+
+// placeOf returns which of the load balancers a Service is on.
+func (r *run) placeOf(svc *v1.Service, balancers []octavia.LoadBalancer) (*octavia.LoadBalancer, bool) {
+	if !serves(svc) {
+		return nil, false
+	}
+	lb := at(balancers, fmt.Sprintf("%s/%d", svc.Spec.Ports[0].Protocol, svc.Spec.Ports[0].Port))
+	return lb, lb != nil
+}
+
+// atHome returns the Service that a load balancer was made for, and whether it is on it.
+func (r *run) atHome(lb octavia.LoadBalancer) (*v1.Service, bool) {
+	key, uid := ownerOf(lb)
+	svc := r.w.Cluster.Service(key)
+	if svc == nil || !serves(svc) || uid != "" && string(svc.UID) != uid {
+		return nil, false
+	}
+	_, is := r.placeOf(svc, []octavia.LoadBalancer{lb})
+	return svc, is
+}
+
+// gone is the ID of a load balancer that is not there.
+const gone = "00000000-0000-4000-8000-000000000000"
+
+// written is what users have written of a Service, for another world.
+func (r *run) written(d direct, svc *v1.Service) *v1.Service {
+	svc = svc.DeepCopy()
+	id, had := svc.Annotations[annotation.LoadBalancerID]
+	known := d.Cluster.Service(world.KeyOf(svc))
+	for _, name := range controllers() {
+		delete(svc.Annotations, name)
+		if known != nil && known.UID == svc.UID && known.Annotations[name] != "" {
+			svc.Annotations[name] = known.Annotations[name]
+		}
+	}
+	svc.Finalizers, svc.Status = nil, v1.ServiceStatus{}
+	if !had {
+		return svc
+	}
+	if id == "" {
+		svc.Annotations[annotation.LoadBalancerID] = ""
+		return svc
+	}
+	real := r.w.Cloud.Octavia.Snapshot()
+	at := slices.IndexFunc(real, func(lb octavia.LoadBalancer) bool { return lb.ID == id })
+	if at < 0 {
+		svc.Annotations[annotation.LoadBalancerID] = gone
+		return svc
+	}
+	delete(svc.Annotations, annotation.LoadBalancerID)
+	if lb := d.counterpart(real[at]); lb != "" {
+		svc.Annotations[annotation.LoadBalancerID] = lb
+	}
+	return svc
+}
+
+// counterpart returns the load balancer that was made for the same Service as one of another
+// world. Of one that was made anew in place of cloud-provider-openstack's it is that one.
+func (d direct) counterpart(of octavia.LoadBalancer) string {
+	wantKey, wantUID := ownerOf(of)
+	adopted := ""
+	for _, lb := range d.Cloud.Octavia.Snapshot() {
+		switch key, uid := ownerOf(lb); {
+		case key == wantKey && uid == wantUID:
+			return lb.ID
+		case key == wantKey && uid == "" && string(d.inherited[wantKey]) == wantUID:
+			adopted = lb.ID
+		}
+	}
+	return adopted
+}
+
+var (
+	partNumber  = regexp.MustCompile(`\b(listener|pool|monitor)_\d+_`)
+	annotations = regexp.MustCompile(` ?annotations=\{[^}]*\}`)
+	// identity is what cloud-provider-openstack does not write; what is made anew has it.
+	inherited = regexp.MustCompile(` ?AllowedCIDRs=\[0\.0\.0\.0/0\]| ?kubectl\.kubernetes\.io/last-applied-configuration=\{.*\}\}\n`)
+	// limitsNote is what is left of limits that were set once.
+	limitsNote  = regexp.MustCompile(` Description=Set by Kubernetes: nothing`)
+	identity    = regexp.MustCompile(` ?Tags=\[[^\]]*\]| \(uid .* in [^)]*\)\)`)
+	replacesTag = regexp.MustCompile(` ?kube_lb_replaces_[^ \]]*`)
+)
+
+// plain leaves out of books what depends on the way: numbers of parts, and what is written to
+// Services that have no load balancer.
+func (r *run) plain(books world.Books) world.Books {
+	var lines world.Books
+	for _, line := range books {
+		if r.start.Inherited {
+			if strings.HasPrefix(line, "port ") && strings.Contains(line, "DeviceOwner=Octavia") {
+				continue // some of them Octavia made itself, in the cloud that was recorded
+			}
+			line = inherited.ReplaceAllString(identity.ReplaceAllString(line, ""), "")
+		}
+		line = limitsNote.ReplaceAllString(line, "")
+		line = replacesTag.ReplaceAllString(partNumber.ReplaceAllString(line, "${1}_N_"), "")
+		for _, svc := range r.w.Cluster.Services() {
+			if !serves(svc) && strings.HasPrefix(line, "Service "+world.KeyOf(svc).String()+" ") {
+				line = strings.TrimSuffix(annotations.ReplaceAllString(line, ""), "{}")
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

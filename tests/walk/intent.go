@@ -1,0 +1,94 @@
+package walk
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/world"
+)
+
+// intent is what users ask for at a moment: what is to be served at which port. No two
+// Services ask for the same port, so that it does not matter which load balancer it is on.
+type intent map[string]port
+
+// port is what is to be served at one, such as TCP/80.
+type port struct {
+	// allowed are the CIDRs that may reach it, nil: anywhere.
+	allowed []string
+	members []string
+	// nodePorts are what is to be open on nodes.
+	nodePorts []int
+}
+
+func (p port) equal(other port) bool {
+	return slices.Equal(p.allowed, other.allowed) && slices.Equal(p.members, other.members) && slices.Equal(p.nodePorts, other.nodePorts)
+}
+
+// serves reports whether a Service is to have a load balancer.
+func serves(svc *v1.Service) bool {
+	return svc.DeletionTimestamp == nil && svc.Spec.Type == v1.ServiceTypeLoadBalancer
+}
+
+// intended returns what is asked for now.
+func intended(w *world.World) intent {
+	all, nodes := intent{}, w.Cluster.Nodes()
+	for _, svc := range w.Cluster.Services() {
+		if !serves(svc) {
+			continue
+		}
+		for _, p := range svc.Spec.Ports {
+			wanted := port{allowed: slices.Clone(svc.Spec.LoadBalancerSourceRanges), nodePorts: []int{int(p.NodePort)}}
+			if svc.Spec.HealthCheckNodePort != 0 {
+				wanted.nodePorts = append(wanted.nodePorts, int(svc.Spec.HealthCheckNodePort))
+			}
+			for _, node := range nodes {
+				if selects(svc, node) {
+					wanted.members = append(wanted.members, fmt.Sprintf("%s:%d", node.Status.Addresses[0].Address, p.NodePort))
+				}
+			}
+			slices.Sort(wanted.members)
+			all[fmt.Sprintf("%s/%d", p.Protocol, p.Port)] = wanted
+		}
+	}
+	return all
+}
+
+// edge is the label that node selectors of walks are for.
+const edge = "example.com/edge"
+
+func selects(svc *v1.Service, node *v1.Node) bool {
+	return svc.Annotations[annotation.NodeSelector] == "" || node.Labels[edge] != ""
+}
+
+// byPort is an exposure without the names of load balancers. A port that several have for a
+// while lets in what any of them does, and is served by the one with most members.
+func byPort(e world.Exposure) (allowed, members map[string][]string) {
+	allowed, members = map[string][]string{}, map[string][]string{}
+	for key, cidrs := range e.Listeners {
+		_, name, _ := strings.Cut(key, " ")
+		allowed[name] = append(allowed[name], cidrs...)
+		if serving := e.Members[key]; len(serving) >= len(members[name]) {
+			members[name] = serving
+		}
+	}
+	return allowed, members
+}
+
+// nodePortsOf are the first and the last port that a rule of an exposure is for; false where
+// it is not for NodePorts.
+func nodePortsOf(rule string) (first, last int, is bool) {
+	for _, word := range strings.Fields(rule) {
+		from, to, found := strings.Cut(word, "-")
+		low, err := strconv.Atoi(from)
+		high, err2 := strconv.Atoi(to)
+		if found && err == nil && err2 == nil && low >= 30000 {
+			return low, high, true
+		}
+	}
+	return 0, 0, false
+}

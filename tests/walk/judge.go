@@ -1,0 +1,240 @@
+package walk
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/world"
+)
+
+func (r *run) fail(format string, arguments ...any) {
+	if text := fmt.Sprintf(format, arguments...); !slices.Contains(r.wrong, text) {
+		r.wrong = append(r.wrong, text)
+	}
+}
+
+// judge looks at a world at rest, and at what has happened since the last one.
+func (r *run) judge() {
+	shared := r.shared()
+	for _, leak := range r.w.Leaks() {
+		if !slices.Contains(r.strangers, leak) && !slices.ContainsFunc(shared, func(id string) bool { return strings.Contains(leak, id) }) {
+			r.fail("it belongs to nobody: %s", leak)
+		}
+	}
+	r.judgeServing()
+	r.judgeServices()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, now := range r.watcher.Moves() {
+		r.judgeMove(now)
+	}
+}
+
+// shared are the IDs of load balancers that their own Services have left to others, and of
+// what is theirs.
+func (r *run) shared() []string {
+	var ids []string
+	for _, lb := range r.w.Cloud.Octavia.Snapshot() {
+		if !slices.ContainsFunc(lb.Listeners, func(l *octavia.Listener) bool { _, is := intended(r.w)[portOf(l)]; return is }) {
+			continue
+		}
+		ids = append(ids, lb.ID, lb.VIP.PortID)
+		for _, ip := range r.w.Cloud.Neutron.FloatingIPs() {
+			if ip.PortID == lb.VIP.PortID {
+				ids = append(ids, ip.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// judgeServing compares what is served with what is asked for.
+func (r *run) judgeServing() {
+	want := intended(r.w)
+	allowed, members := byPort(r.w.Exposure())
+	for name, p := range want {
+		if _, is := allowed[name]; !is {
+			r.fail("port %s is not served", name)
+			continue
+		}
+		if !slices.Equal(members[name], p.members) {
+			r.fail("port %s is served by %q, not by %q", name, members[name], p.members)
+		}
+		for _, cidr := range allowed[name] {
+			if !within(p.allowed, cidr) {
+				r.fail("port %s is open to %s, not only to %q", name, cidr, p.allowed)
+			}
+		}
+		for _, cidr := range p.allowed {
+			if !within(allowed[name], cidr) {
+				r.fail("port %s is not open to %s, only to %q", name, cidr, allowed[name])
+			}
+		}
+	}
+	for name := range allowed {
+		if _, is := want[name]; !is {
+			r.fail("port %s is served for nobody", name)
+		}
+	}
+}
+
+// judgeServices looks at what is published, and where each Service is.
+func (r *run) judgeServices() {
+	balancers := r.w.Cloud.Octavia.Snapshot()
+	for _, svc := range r.w.Cluster.Services() {
+		published := len(svc.Status.LoadBalancer.Ingress) > 0
+		switch {
+		case svc.DeletionTimestamp != nil:
+			r.fail("Service %s is not gone", world.KeyOf(svc))
+		case published != serves(svc):
+			r.fail("Service %s publishes %v", world.KeyOf(svc), svc.Status.LoadBalancer.Ingress)
+		}
+		if !serves(svc) {
+			continue
+		}
+		named := svc.Annotations[annotation.LoadBalancerID]
+		on := at(balancers, fmt.Sprintf("%s/%d", svc.Spec.Ports[0].Protocol, svc.Spec.Ports[0].Port))
+		if on == nil {
+			continue // which is told already
+		}
+		is := slices.IndexFunc(balancers, func(lb octavia.LoadBalancer) bool { return lb.ID == named })
+		if is >= 0 && named != on.ID {
+			r.fail("Service %s is on load balancer %s (%s), not on %s (%s)", world.KeyOf(svc), on.ID, on.Name, named, balancers[is].Name)
+		}
+	}
+}
+
+// at returns the load balancer that serves a port; nil: none does.
+func at(balancers []octavia.LoadBalancer, name string) *octavia.LoadBalancer {
+	for i := range balancers {
+		for _, l := range balancers[i].Listeners {
+			if portOf(l) == name {
+				return &balancers[i]
+			}
+		}
+	}
+	return nil
+}
+
+// judgeMove compares a moment with all that was asked for between the last rest and this one,
+// and with what there was.
+func (r *run) judgeMove(now world.Exposure) {
+	if now.Rules != nil && !r.foreign {
+		r.judgeRules(now)
+	}
+	if now.Listeners == nil {
+		return
+	}
+	allowed, members := byPort(now)
+	beforeAllowed, beforeMembers := byPort(r.before)
+	for name := range allowed {
+		if r.touched[name] {
+			continue
+		}
+		anyone, permitted := false, slices.Clone(beforeAllowed[name])
+		_, stays := beforeAllowed[name]
+		kept := beforeMembers[name]
+		for _, asked := range r.asked {
+			p, is := asked[name]
+			anyone = anyone || is && len(p.allowed) == 0
+			permitted = append(permitted, p.allowed...)
+			stays = stays && is
+			kept = slices.DeleteFunc(slices.Clone(kept), func(m string) bool { return !slices.Contains(p.members, m) })
+		}
+		for _, cidr := range allowed[name] {
+			if !anyone && !(len(permitted) > 0 && within(permitted, cidr)) {
+				r.fail("port %s was open to %s for a while, and only %q was ever asked for", name, cidr, permitted)
+			}
+		}
+		for _, member := range kept {
+			if stays && !slices.Contains(members[name], member) {
+				r.fail("port %s was not served by %s for a while, which it always was to be", name, member)
+			}
+		}
+	}
+}
+
+// judgeRules looks at what was open on nodes.
+func (r *run) judgeRules(now world.Exposure) {
+	everAsked, alwaysAsked := map[int]bool{}, map[int]int{}
+	for _, asked := range r.asked {
+		once := map[int]bool{}
+		for _, p := range asked {
+			for _, nodePort := range p.nodePorts {
+				everAsked[nodePort], once[nodePort] = true, true
+			}
+		}
+		for nodePort := range once {
+			alwaysAsked[nodePort]++
+		}
+	}
+	for rule := range now.Rules {
+		first, last, is := nodePortsOf(rule)
+		if is && !r.before.Rules[rule] && !(first == last && everAsked[first]) {
+			r.fail("a node was open for a while: %s", rule)
+		}
+	}
+	for rule := range r.before.Rules {
+		first, _, is := nodePortsOf(rule)
+		if is && alwaysAsked[first] == len(r.asked) && r.sameMembers(first) && !now.Rules[rule] && r.w.Exposure().Rules[rule] {
+			r.fail("a node was closed for a while: %s", rule)
+		}
+	}
+}
+
+// sameMembers reports whether a NodePort was to be reached on the same nodes all the time.
+func (r *run) sameMembers(nodePort int) bool {
+	var first []string
+	for i, asked := range r.asked {
+		for _, name := range slices.Sorted(maps.Keys(asked)) {
+			if p := asked[name]; slices.Contains(p.nodePorts, nodePort) {
+				if i > 0 && !slices.Equal(first, p.members) {
+					return false
+				}
+				first = p.members
+			}
+		}
+	}
+	return true
+}
+
+// within reports whether a CIDR is in one of others; nil stands for anywhere.
+func within(others []string, cidr string) bool {
+	if len(others) == 0 {
+		return true
+	}
+	inner, err := netip.ParsePrefix(cidr)
+	return slices.ContainsFunc(others, func(other string) bool {
+		outer, err2 := netip.ParsePrefix(other)
+		return other == cidr || err == nil && err2 == nil && outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+	})
+}
+
+// ownerOf returns the Service that a load balancer was made for; of one that
+// cloud-provider-openstack made there is no UID.
+func ownerOf(lb octavia.LoadBalancer) (key world.Key, uid string) {
+	for _, tag := range lb.Tags {
+		if text, is := strings.CutPrefix(tag, "kube_svc_uid_"); is {
+			uid = text
+		}
+	}
+	parts := strings.SplitN(lb.Name, "_", 5) // kube_service_CLUSTER_NAMESPACE_NAME
+	if len(parts) == 5 {
+		key = world.Key{Namespace: parts[3], Name: parts[4]}
+	}
+	return key, uid
+}
+
+// portOf names the port of a listener.
+func portOf(l *octavia.Listener) string {
+	transport := "TCP"
+	if l.Protocol == "UDP" {
+		transport = l.Protocol
+	}
+	return fmt.Sprintf("%s/%d", transport, l.ProtocolPort)
+}

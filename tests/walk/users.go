@@ -1,0 +1,263 @@
+package walk
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/sweep"
+	"github.com/openstack-ccm/openstack-ccm/tests/world"
+)
+
+// servicePort is the nth port that a Service may ask for; no other one may.
+func (r *run) servicePort(key world.Key, n int) v1.ServicePort {
+	number := int32(1000*(slices.Index(r.keys, key)+1) + n)
+	return v1.ServicePort{Name: fmt.Sprintf("p%d", number), Protocol: v1.ProtocolTCP, Port: number, NodePort: 30000 - 1000 + number%1000 + number/10}
+}
+
+// create creates a Service, or replaces what is asked for by something else.
+func (r *run) create(a, b int) {
+	key := r.key(a)
+	svc, known := r.service(key, b), r.w.Cluster.Service(key)
+	switch {
+	case known == nil:
+		svc.UID = r.uid(svc.Name)
+	case known.DeletionTimestamp != nil:
+		return
+	default: // what others have annotated stays
+		for _, name := range controllers() {
+			if value, is := known.Annotations[name]; is {
+				svc.Annotations[name] = value
+			}
+		}
+	}
+	r.w.Cluster.Apply(svc)
+}
+
+// controllers are the annotations that controllers write.
+func controllers() []string {
+	return []string{annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.WrittenFor, annotation.Fingerprint}
+}
+
+// service is one of the Services that users create.
+func (r *run) service(key world.Key, b int) *v1.Service {
+	svc := sweep.NewService(key.Name)
+	svc.Namespace, svc.UID = key.Namespace, ""
+	for n := range 1 + b%2 {
+		svc.Spec.Ports = append(svc.Spec.Ports, r.servicePort(key, n))
+	}
+	if b/2%3 == 1 {
+		svc.Annotations[annotation.Internal] = "true"
+	}
+	if b/6%2 == 1 {
+		r.local(svc)
+	}
+	if b/12%2 == 1 && r.restricts() {
+		svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+	}
+	return svc
+}
+
+// restricts reports whether the provider enforces source ranges, and has what amphorae have.
+func (r *run) restricts() bool { return r.start.Provider != octavia.ProviderOVN }
+
+// oldOVN reports whether load balancers are the driver's of ovn of Zed.
+func (r *run) oldOVN() bool { return r.start.Zed && r.start.Provider == octavia.ProviderOVN }
+
+func (r *run) local(svc *v1.Service) {
+	if svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal {
+		svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyCluster, 0
+		return
+	}
+	svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal
+	svc.Spec.HealthCheckNodePort = int32(32000 + slices.Index(r.keys, world.KeyOf(svc)))
+}
+
+// edit changes one thing that a Service asks for, to and fro.
+func (r *run) edit(a, b int) {
+	key := r.key(a)
+	if known := r.w.Cluster.Service(key); known == nil || known.DeletionTimestamp != nil {
+		return
+	}
+	edits := r.edits()
+	r.w.Cluster.Edit(key, edits[b%len(edits)])
+}
+
+// flip sets an annotation to one of two values, or takes it off where the second is "".
+func flip(name, one, other string) func(*v1.Service) {
+	return func(svc *v1.Service) {
+		switch {
+		case svc.Annotations[name] != one:
+			svc.Annotations[name] = one
+		case other == "":
+			delete(svc.Annotations, name)
+		default:
+			svc.Annotations[name] = other
+		}
+	}
+}
+
+// edits are what any user may change. The list begins with what every provider has.
+func (r *run) edits() []func(*v1.Service) {
+	all := []func(*v1.Service){
+		r.addPort,
+		func(svc *v1.Service) {
+			if len(svc.Spec.Ports) > 1 {
+				svc.Spec.Ports = svc.Spec.Ports[:len(svc.Spec.Ports)-1]
+			}
+		},
+		r.changePort,
+		func(svc *v1.Service) { p := &svc.Spec.Ports[0]; p.NodePort = 30000 + (p.NodePort - 30000) ^ 1024 },
+		func(svc *v1.Service) {
+			if svc.Spec.SessionAffinity == v1.ServiceAffinityClientIP {
+				svc.Spec.SessionAffinity = v1.ServiceAffinityNone
+			} else {
+				svc.Spec.SessionAffinity = v1.ServiceAffinityClientIP
+			}
+		},
+		r.local,
+		flip(annotation.MonitorDelay, "17", ""), flip(annotation.MonitorDown, "5", "6"),
+		flip(annotation.Monitor, "false", "true"), flip(annotation.Internal, "true", "false"),
+		flip(annotation.NodeSelector, edge, ""), flip(annotation.ConnLimit, "500", "600"),
+		func(svc *v1.Service) {
+			if svc.Spec.Type == v1.ServiceTypeLoadBalancer {
+				svc.Spec.Type = v1.ServiceTypeClusterIP
+			} else {
+				svc.Spec.Type = v1.ServiceTypeLoadBalancer
+			}
+		},
+	}
+	if !r.restricts() {
+		return all
+	}
+	ranges := func(cidrs ...string) func(*v1.Service) {
+		return func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = cidrs }
+	}
+	return append(all, ranges("10.0.0.0/8"), ranges("10.0.0.0/8", "12.0.0.0/8"), ranges("10.1.0.0/16"), ranges(),
+		flip(annotation.ClientData, "70000", "80000"), flip(annotation.MemberData, "70000", "80000"),
+		flip(annotation.ForwardedFor, "true", "false"))
+}
+
+func (r *run) addPort(svc *v1.Service) {
+	for n := range 4 {
+		p := r.servicePort(world.KeyOf(svc), n)
+		if !slices.ContainsFunc(svc.Spec.Ports, func(other v1.ServicePort) bool { return other.Port == p.Port }) {
+			svc.Spec.Ports = append(svc.Spec.Ports, p)
+			return
+		}
+	}
+}
+
+// changePort replaces the last port.
+func (r *run) changePort(svc *v1.Service) {
+	last := len(svc.Spec.Ports) - 1
+	for n := range 3 {
+		p := r.servicePort(world.KeyOf(svc), 5+n)
+		if !slices.ContainsFunc(svc.Spec.Ports, func(other v1.ServicePort) bool { return other.Port == p.Port }) {
+			svc.Spec.Ports[last] = p
+			return
+		}
+	}
+}
+
+func (r *run) delete(a, _ int) { r.w.Cluster.Delete(r.key(a)) }
+
+// recreate deletes a Service, and creates another of its name as soon as it is gone.
+func (r *run) recreate(a, b int) {
+	key := r.key(a)
+	known := r.w.Cluster.Service(key)
+	if known == nil || known.DeletionTimestamp != nil {
+		return
+	}
+	r.w.Cluster.Delete(key)
+	r.took()
+	go func() {
+		for {
+			changed := r.w.Cluster.Changed()
+			now := r.w.Cluster.Service(key)
+			if now != nil && now.UID != known.UID {
+				return
+			}
+			if now == nil {
+				r.mu.Lock()
+				svc := r.service(key, b)
+				svc.UID = r.uid(key.Name)
+				r.mu.Unlock()
+				r.w.Cluster.Apply(svc)
+				r.took()
+				return
+			}
+			select {
+			case <-changed:
+			case <-r.ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
+// share puts a Service on the load balancer of another one, or on its own again. The driver of
+// ovn of Zed cannot add listeners beside monitors.
+func (r *run) share(a, b int) {
+	key := r.key(a)
+	svc := r.w.Cluster.Service(key)
+	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() {
+		return
+	}
+	// Other namespaces have to be asked, and refuse.
+	balancers := slices.DeleteFunc(r.w.Cloud.Octavia.Snapshot(), func(lb octavia.LoadBalancer) bool {
+		owner, _ := ownerOf(lb)
+		return owner.Namespace != key.Namespace
+	})
+	id := ""
+	if len(balancers) > 0 && b%4 > 0 {
+		id = balancers[b%len(balancers)].ID
+	}
+	r.w.Cluster.Edit(key, func(svc *v1.Service) { svc.Annotations[annotation.LoadBalancerID] = id })
+}
+
+// node changes the nodes. The first one always stays.
+func (r *run) node(a, b int) {
+	name := fmt.Sprintf("node-%d", 2+a%3)
+	known := r.w.Cluster.Node(name)
+	switch {
+	case known == nil && !r.start.Inherited:
+		if _, err := r.w.AddNode(name, fmt.Sprintf("127.100.%d.%d", 2+a%3, 1+b)); err != nil {
+			r.labelEdge(fmt.Sprintf("node-%d", 1)) // the address is taken
+		}
+	case known == nil:
+	case b%3 == 0:
+		removeNode(r.w, name)
+	case b%3 == 1:
+		r.labelEdge(name)
+	default:
+		r.labelEdge("node-1")
+	}
+}
+
+// removeNode removes a Node with its server.
+func removeNode(w *world.World, name string) {
+	w.Cloud.Nova.DeleteServer(strings.TrimPrefix(w.Cluster.Node(name).Spec.ProviderID, "openstack:///"))
+	w.Cluster.DeleteNode(name)
+}
+
+// labelEdge puts a label on a Node, or takes it off all but the first.
+func (r *run) labelEdge(name string) {
+	node := r.w.Cluster.Node(name)
+	if node == nil {
+		return
+	}
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	if node.Labels[edge] != "" && name != "node-1" {
+		delete(node.Labels, edge)
+	} else {
+		node.Labels[edge] = "true"
+	}
+	r.w.Cluster.SetNode(node)
+}

@@ -1,0 +1,178 @@
+package walk_test
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/sweep"
+	"github.com/openstack-ccm/openstack-ccm/tests/walk"
+)
+
+var (
+	steps   = flag.Int("steps", 300, "how many steps are taken in all, 0: until it is stopped")
+	seed    = flag.Uint64("seed", 1, "which walks these are")
+	only    = flag.String("walk", "", "the one walk that is taken, as it was printed")
+	current = flag.String("current", "", "the file that has the walk under way")
+)
+
+// tally is what all walks together came to.
+var tally struct {
+	sync.Mutex
+	steps, passed, failed int
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	start := time.Now()
+	code := m.Run()
+	fmt.Printf("%d steps (seed %d), %.0f s, %.0f s of CPU\n", tally.steps, *seed, time.Since(start).Seconds(), cpu())
+	fmt.Printf("walk: %d passed, %d failed\n", tally.passed, tally.failed)
+	os.Exit(code)
+}
+
+func cpu() float64 {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
+}
+
+// perRound is how many walks are tried between two looks at how many steps were taken.
+const perRound = 5
+
+// Whatever users, nodes, other clients and the cloud do, and in whatever order: what is asked
+// for in the end is what there is.
+func TestWalk_ArrivesAtWhatIsAskedForWhateverHappened(t *testing.T) {
+	if *only != "" {
+		one, err := walk.Parse(*only)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := take(t, one)
+		count(one, len(wrong) > 0)
+		if len(wrong) > 0 {
+			t.Error(strings.Join(wrong, "\n\t"))
+		}
+		return
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
+	defer stop()
+	set(t, "rapid.nofailfile", "true")
+	set(t, "rapid.checks", strconv.Itoa(perRound))
+	for round := uint64(1); ctx.Err() == nil && (*steps == 0 || tally.steps < *steps); round++ {
+		set(t, "rapid.seed", strconv.FormatUint(*seed*1_000_000+round*1_000, 10))
+		t.Run(strconv.FormatUint(round, 10), func(t *testing.T) { check(t) })
+	}
+}
+
+func set(t *testing.T, name, value string) {
+	t.Helper()
+	if err := flag.Set(name, value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check takes some walks. Of one that goes wrong the shortest is looked for that still does.
+func check(t *testing.T) {
+	t.Helper()
+	failed, last := false, ""
+	defer func() {
+		if failed {
+			fmt.Println(last) // now: a soak does not end
+		}
+	}()
+	rapid.Check(t, func(rt *rapid.T) {
+		one := draw(rt)
+		wrong := take(t, one)
+		if !failed {
+			count(one, len(wrong) > 0)
+		}
+		if len(wrong) > 0 {
+			failed = true
+			last = fmt.Sprintf("seed %d:\n\t%s\n\tagain: make walk WALK='%s'", *seed, strings.Join(wrong, "\n\t"), one)
+			rt.Fatal(last)
+		}
+	})
+}
+
+func count(one walk.Walk, failed bool) {
+	tally.Lock()
+	defer tally.Unlock()
+	tally.steps += len(one.Steps)
+	if failed {
+		tally.failed++
+	} else {
+		tally.passed++
+	}
+}
+
+// draw makes up a walk: some stretches, with a rest after each.
+func draw(t *rapid.T) walk.Walk {
+	starts := sweep.Starts()
+	one := walk.Walk{Start: starts[rapid.IntRange(0, len(starts)-1).Draw(t, "start")]}
+	verb := rapid.SampledFrom(walk.Verbs())
+	choice := rapid.IntRange(0, walk.Choices-1)
+	pause := rapid.IntRange(0, len(walk.Pauses())-1)
+	step := rapid.Custom(func(t *rapid.T) walk.Step {
+		return walk.Step{Verb: verb.Draw(t, "verb"), A: choice.Draw(t, "a"), B: choice.Draw(t, "b"), Pause: pause.Draw(t, "pause")}
+	})
+	for _, stretch := range rapid.SliceOfN(rapid.SliceOfN(step, 1, 16), 1, 6).Draw(t, "stretches") {
+		one.Steps = append(append(one.Steps, stretch...), walk.Step{Verb: walk.Rest})
+	}
+	return one
+}
+
+// take takes a walk in a bubble of its own, and returns what is wrong.
+func take(t *testing.T, one walk.Walk) (wrong []string) {
+	t.Helper()
+	if *current != "" {
+		if err := os.WriteFile(*current, []byte(one.String()+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log io.Writer
+	if *only != "" && testing.Verbose() {
+		log = os.Stderr
+	}
+	defer func() {
+		if cause := recover(); cause != nil { // goroutines that are left
+			wrong = append(wrong, fmt.Sprint(cause))
+		}
+	}()
+	var err error
+	synctest.Test(t, func(t *testing.T) { wrong, err = one.Do(t.Context(), log) })
+	if err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	if rest := len(wrong) - mentioned; rest > 0 {
+		wrong = append(wrong[:mentioned], fmt.Sprintf("and %d more", rest))
+	}
+	return wrong
+}
+
+// mentioned is how much of what is wrong with a walk is told.
+const mentioned = 8
+
+func TestParse_ReadsWhatWalksPrint(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		one := draw(t)
+		again, err := walk.Parse(one.String())
+		if err != nil || again.String() != one.String() {
+			t.Fatalf("%v: %s, not %s", err, again, one)
+		}
+	})
+}

@@ -1,0 +1,330 @@
+package world
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// Books are all that there is in a cloud and of the Services in the cluster, a line for each
+// object. What differs from life to life has symbols: IDs, addresses that the cloud gives,
+// times. Books of two lives that ended alike are equal.
+type Books []string
+
+// Books returns what there is now.
+func (w *World) Books() Books {
+	b := &books{names: map[string]string{}}
+	balancers := w.Cloud.Octavia.Snapshot()
+	b.nameNetwork(w)
+	b.nameLoadBalancers(balancers)
+	b.nameFloatingIPs(w, balancers)
+	b.symbols = b.replacer()
+	for _, lb := range balancers {
+		b.loadBalancer(lb)
+	}
+	for _, ip := range w.Cloud.Neutron.FloatingIPs() {
+		b.add("floating IP", ip)
+	}
+	for _, group := range w.Cloud.Neutron.SecurityGroups() {
+		rules := group.Rules
+		group.Rules = nil
+		b.add("security group", group)
+		for _, rule := range rules {
+			b.add("rule", rule)
+		}
+	}
+	for _, port := range w.Cloud.Neutron.Ports() {
+		if port.DeviceOwner != "network:floatingip" { // which the floating IP says
+			b.add("port", port)
+		}
+	}
+	for _, router := range w.Cloud.Neutron.Routers() {
+		b.add("router", router)
+	}
+	for _, group := range w.Cloud.Neutron.AddressGroups() {
+		b.add("address group", group)
+	}
+	b.cluster(w)
+	slices.Sort(b.lines)
+	return b.lines
+}
+
+type books struct {
+	names   map[string]string // by ID or address
+	symbols *strings.Replacer
+	lines   []string
+}
+
+func (b *books) nameNetwork(w *World) {
+	for _, subnet := range w.Cloud.Neutron.Subnets() {
+		b.names[subnet.ID] = "subnet(" + subnet.Name + ")"
+	}
+	for _, network := range w.Cloud.Neutron.Networks() {
+		b.names[network.ID] = "network(" + network.Name + ")"
+	}
+	for _, router := range w.Cloud.Neutron.Routers() {
+		b.names[router.ID] = "router(" + router.Name + ")"
+	}
+	for _, server := range w.Cloud.Nova.Servers() {
+		b.names[server.ID] = "server(" + server.Name + ")"
+		for _, id := range server.PortIDs {
+			b.names[id] = "port-of(" + server.Name + ")"
+		}
+	}
+	count := map[string]int{}
+	for _, group := range w.Cloud.Neutron.SecurityGroups() {
+		count[group.ProjectID+group.Name]++
+		b.names[group.ID] = numbered("group("+group.Name+")", count[group.ProjectID+group.Name])
+	}
+}
+
+func numbered(name string, n int) string {
+	if n > 1 {
+		return fmt.Sprintf("%s#%d", name, n)
+	}
+	return name
+}
+
+func (b *books) nameLoadBalancers(balancers []octavia.LoadBalancer) {
+	count := map[string]int{}
+	for _, lb := range balancers {
+		count[lb.Name]++
+		name := numbered(lb.Name, count[lb.Name])
+		b.names[lb.ID] = "lb(" + name + ")"
+		b.names[lb.VIP.Address], b.names[lb.VIP.PortID] = "vip("+name+")", "vip-port("+name+")"
+		for i, further := range lb.AdditionalVIPs {
+			b.names[further.Address] = fmt.Sprintf("vip-%d(%s)", i+2, name)
+		}
+		for _, l := range lb.Listeners {
+			b.names[l.ID] = fmt.Sprintf("listener(%s %s/%d)", name, l.Protocol, l.ProtocolPort)
+		}
+		for _, pool := range lb.Pools {
+			b.names[pool.ID] = fmt.Sprintf("pool(%s %s)", name, pool.Name)
+			for _, member := range pool.Members {
+				b.names[member.Address] = cmp.Or(b.names[member.Address], member.Address) // stays
+			}
+		}
+	}
+}
+
+func (b *books) nameFloatingIPs(w *World, balancers []octavia.LoadBalancer) {
+	for _, ip := range w.Cloud.Neutron.FloatingIPs() {
+		name := "nobody"
+		for _, lb := range balancers {
+			if ip.PortID == lb.VIP.PortID {
+				name = b.names[lb.ID]
+			}
+		}
+		b.names[ip.ID], b.names[ip.Address] = "fip("+name+")", "address("+name+")"
+	}
+}
+
+// loadBalancer writes a load balancer and what is below it.
+func (b *books) loadBalancer(lb octavia.LoadBalancer) {
+	whole := lb
+	whole.Listeners, whole.Pools, whole.Amphorae = nil, nil, nil
+	b.add("load balancer", whole)
+	for _, l := range lb.Listeners {
+		b.add("listener", l)
+	}
+	for _, pool := range lb.Pools {
+		members := pool.Members
+		pool.Members = nil
+		b.add("pool", pool)
+		for _, m := range members {
+			b.add("member", m)
+		}
+	}
+}
+
+// cluster writes the Services, and the Nodes.
+func (b *books) cluster(w *World) {
+	for _, svc := range w.Cluster.Services() {
+		b.add("Service "+KeyOf(svc).String(), map[string]any{
+			"annotations": svc.Annotations, "status": svc.Status.LoadBalancer, "finalizers": svc.Finalizers, "deleted": svc.DeletionTimestamp != nil,
+		})
+	}
+	for _, node := range w.Cluster.Nodes() {
+		b.add("Node "+node.Name, map[string]any{"spec": node.Spec, "labels": node.Labels, "addresses": node.Status.Addresses})
+	}
+}
+
+// add writes an object, without what differs from life to life.
+func (b *books) add(kind string, object any) {
+	text, err := json.Marshal(object)
+	if err != nil {
+		b.lines = append(b.lines, fmt.Sprintf("%s: %v", kind, err)) // there is none: they are texts and numbers
+		return
+	}
+	var fields map[string]any
+	_ = json.Unmarshal(text, &fields) // it is an object that was just made
+	b.lines = append(b.lines, kind+" "+b.flat(fields))
+}
+
+// varying are the fields that differ from life to life, or say what other lines do.
+func varying(field string) bool {
+	return slices.Contains([]string{
+		"ID", "CreatedAt", "UpdatedAt", "ProjectID", "OperatingStatus", "MACAddress", "mac_address", "DeviceID", "LoadBalancerID", "PoolID",
+	}, field)
+}
+
+// unknown finds the IDs and the floating addresses of what is gone.
+var unknown = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(_[0-9a-f]{8})?|127\.200\.\d+\.\d+`)
+
+// flat prints what is set, and sorts what may come in any order.
+func (b *books) flat(value any) string {
+	switch value := value.(type) {
+	case map[string]any:
+		var parts []string
+		for name, inner := range value {
+			if text := b.flat(inner); text != "" && !varying(name) {
+				parts = append(parts, name+"="+text)
+			}
+		}
+		slices.Sort(parts)
+		if len(parts) == 0 {
+			return ""
+		}
+		return "{" + strings.Join(parts, " ") + "}"
+	case []any:
+		var parts []string
+		for _, inner := range value {
+			parts = append(parts, b.flat(inner))
+		}
+		slices.Sort(parts)
+		if len(parts) == 0 {
+			return ""
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	case nil, bool:
+		if value == true {
+			return "true"
+		}
+		return ""
+	case string:
+		return unknown.ReplaceAllString(b.symbols.Replace(value), "(gone)")
+	}
+	if text := fmt.Sprint(value); text != "0" {
+		return text
+	}
+	return ""
+}
+
+// replacer puts symbols into texts. Of two addresses of which one begins as the other the
+// longer comes first.
+func (b *books) replacer() *strings.Replacer {
+	var pairs [][2]string
+	for id, name := range b.names {
+		if id != "" {
+			pairs = append(pairs, [2]string{id, name})
+		}
+	}
+	slices.SortFunc(pairs, func(x, y [2]string) int { return cmp.Or(cmp.Compare(len(y[0]), len(x[0])), cmp.Compare(x[0], y[0])) })
+	var all []string
+	for _, pair := range pairs {
+		all = append(all, pair[0], pair[1])
+	}
+	return strings.NewReplacer(all...)
+}
+
+// Diff returns the lines that only one of two books has, each with - or +; none: they are
+// equal.
+func (b Books) Diff(other Books) []string {
+	var lines []string
+	count := map[string]int{}
+	for _, line := range b {
+		count[line]--
+	}
+	for _, line := range other {
+		count[line]++
+	}
+	for line, n := range count {
+		for ; n < 0; n++ {
+			lines = append(lines, "- "+line)
+		}
+		for ; n > 0; n-- {
+			lines = append(lines, "+ "+line)
+		}
+	}
+	slices.SortFunc(lines, func(x, y string) int { return cmp.Or(cmp.Compare(x[2:], y[2:]), cmp.Compare(y[0], x[0])) })
+	return lines
+}
+
+// Addresses returns the published address of every Service, by name.
+func (w *World) Addresses() map[Key]string {
+	all := map[Key]string{}
+	for _, svc := range w.Cluster.Services() {
+		for _, ingress := range svc.Status.LoadBalancer.Ingress {
+			all[KeyOf(svc)] += ingress.IP + ingress.Hostname + " "
+		}
+	}
+	return all
+}
+
+// Leaks returns what belongs to no Service: load balancers, listeners, pools, floating IPs,
+// ports, groups and rules. Objects of the names in ignore are left out.
+func (w *World) Leaks(ignore ...string) []string {
+	var living []string
+	for _, svc := range w.Cluster.Services() {
+		living = append(living, string(svc.UID), KeyOf(svc).String())
+	}
+	var lines []string
+	for _, orphan := range w.Cloud.Orphans(living, ignore) {
+		lines = append(lines, fmt.Sprintf("%s %s %s %s", orphan.Kind, orphan.ID, orphan.Name, orphan.Detail))
+	}
+	for _, port := range w.Cloud.LeakedPorts() {
+		lines = append(lines, "VIP port "+port.Name)
+	}
+	return lines
+}
+
+// openTo are the ingress rules that apply to each server's port.
+func openTo(ports []neutron.Port, groups []neutron.SecurityGroup) map[string]bool {
+	byID := map[string]neutron.SecurityGroup{}
+	for _, group := range groups {
+		byID[group.ID] = group
+	}
+	open := map[string]bool{}
+	for _, port := range ports {
+		if !strings.HasPrefix(port.DeviceOwner, "compute:") {
+			continue
+		}
+		for _, id := range port.SecurityGroups {
+			for _, r := range byID[id].Rules {
+				if r.Direction == "ingress" {
+					open[fmt.Sprintf("%s: %s %s %d-%d from %s%s", port.FixedIPs[0].Address, r.EtherType, r.Protocol,
+						r.PortRangeMin, r.PortRangeMax, r.RemoteIPPrefix, named(byID, r.RemoteGroupID))] = true
+				}
+			}
+		}
+	}
+	return open
+}
+
+// named is the name of a group that a rule is for; of one that every life makes anew, that
+// says more than the ID.
+func named(groups map[string]neutron.SecurityGroup, id string) string {
+	if id == "" {
+		return ""
+	}
+	return "group " + groups[id].Name
+}
+
+// covers reports whether a CIDR lies within one of others.
+func covers(others []string, cidr string) bool {
+	inner, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return slices.Contains(others, cidr)
+	}
+	return slices.ContainsFunc(others, func(other string) bool {
+		outer, err := netip.ParsePrefix(other)
+		return err == nil && outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr())
+	})
+}

@@ -1,0 +1,241 @@
+package world
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+)
+
+// Key names a Service.
+type Key = types.NamespacedName
+
+// KeyOf returns the name of a Service.
+func KeyOf(svc *v1.Service) Key { return Key{Namespace: svc.Namespace, Name: svc.Name} }
+
+// Cluster is what the API server has. Objects that go in or out are copies. Its methods may
+// be called from many goroutines.
+type Cluster struct {
+	mu         sync.Mutex
+	services   map[Key]*v1.Service
+	nodes      map[string]*v1.Node
+	namespaces map[string]*v1.Namespace
+	configMaps map[string]*v1.ConfigMap
+	version    int64
+	nodeChange int64
+	changed    chan struct{}
+	uids       int
+}
+
+func newCluster() *Cluster {
+	return &Cluster{
+		services: map[Key]*v1.Service{}, nodes: map[string]*v1.Node{}, namespaces: map[string]*v1.Namespace{},
+		configMaps: map[string]*v1.ConfigMap{}, changed: make(chan struct{}),
+	}
+}
+
+// Changed returns what is closed at the next change of anything.
+func (c *Cluster) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
+}
+
+// change runs a change with the lock held, and tells everybody.
+func (c *Cluster) change(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// Service returns a Service, nil where there is none.
+func (c *Cluster) Service(key Key) *v1.Service {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.services[key].DeepCopy()
+}
+
+// Services returns all Services by name.
+func (c *Cluster) Services() []*v1.Service {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*v1.Service
+	for _, key := range slices.SortedFunc(maps.Keys(c.services), func(a, b Key) int { return cmpText(a.String(), b.String()) }) {
+		all = append(all, c.services[key].DeepCopy())
+	}
+	return all
+}
+
+// Apply creates a Service, or replaces what users write of it: annotations and spec. One
+// that is created gets an identity, unless it has one.
+func (c *Cluster) Apply(svc *v1.Service) {
+	c.change(func() {
+		key := KeyOf(svc)
+		next := svc.DeepCopy()
+		if known := c.services[key]; known != nil {
+			next.ObjectMeta, next.Status = *known.ObjectMeta.DeepCopy(), known.Status
+			next.Annotations = maps.Clone(svc.Annotations)
+		} else if next.UID == "" {
+			c.uids++
+			next.UID = types.UID("uid-" + strconv.Itoa(c.uids) + "-of-" + svc.Name)
+		}
+		if next.Annotations == nil {
+			next.Annotations = map[string]string{}
+		}
+		c.put(next, true)
+	})
+}
+
+// Restore adds a Service as it was in another cluster, with its identity, its status and its
+// finalizers.
+func (c *Cluster) Restore(svc *v1.Service) { c.change(func() { c.put(svc.DeepCopy(), true) }) }
+
+// Edit changes annotations and spec of a Service. It does nothing where there is none.
+func (c *Cluster) Edit(key Key, edit func(*v1.Service)) {
+	c.change(func() {
+		if known := c.services[key]; known != nil {
+			next := known.DeepCopy()
+			edit(next)
+			c.put(next, true)
+		}
+	})
+}
+
+// put stores a Service. Its generation is that of what the service controller heeds.
+func (c *Cluster) put(svc *v1.Service, heeded bool) {
+	c.version++
+	svc.ResourceVersion = strconv.FormatInt(c.version, 10)
+	if heeded {
+		svc.Generation = c.version
+	}
+	c.services[KeyOf(svc)] = svc
+}
+
+// Delete marks a Service for deletion: it is gone when its load balancer is.
+func (c *Cluster) Delete(key Key) {
+	c.change(func() {
+		known := c.services[key]
+		switch {
+		case known == nil:
+		case !servicehelpers.HasLBFinalizer(known):
+			delete(c.services, key)
+		case known.DeletionTimestamp == nil:
+			next := known.DeepCopy()
+			now := metav1.Now()
+			next.DeletionTimestamp = &now
+			c.put(next, true)
+		}
+	})
+}
+
+// annotate adds annotations to a Service that is still the same one.
+func (c *Cluster) annotate(key Key, uid types.UID, changes func(current map[string]string) map[string]string) {
+	c.change(func() {
+		if known := c.services[key]; known != nil && known.UID == uid {
+			next := known.DeepCopy()
+			added := changes(next.Annotations)
+			if next.Annotations == nil {
+				next.Annotations = map[string]string{}
+			}
+			maps.Copy(next.Annotations, added)
+			c.put(next, len(added) > 0)
+		}
+	})
+}
+
+// publish writes the status of a Service that is still the same one.
+func (c *Cluster) publish(svc *v1.Service, status *v1.LoadBalancerStatus) {
+	c.change(func() {
+		known := c.services[KeyOf(svc)]
+		if known != nil && known.UID == svc.UID && status != nil && !servicehelpers.LoadBalancerStatusEqual(&known.Status.LoadBalancer, status) {
+			next := known.DeepCopy()
+			next.Status.LoadBalancer = *status.DeepCopy()
+			c.put(next, false)
+		}
+	})
+}
+
+// finalize puts the service controller's finalizer on a Service or takes it off, upon which
+// one that was deleted is gone.
+func (c *Cluster) finalize(svc *v1.Service, on bool) {
+	c.change(func() {
+		known := c.services[KeyOf(svc)]
+		if known == nil || known.UID != svc.UID || servicehelpers.HasLBFinalizer(known) == on {
+			return
+		}
+		next := known.DeepCopy()
+		next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == servicehelpers.LoadBalancerCleanupFinalizer })
+		if on {
+			next.Finalizers = append(next.Finalizers, servicehelpers.LoadBalancerCleanupFinalizer)
+		}
+		if !on && next.DeletionTimestamp != nil {
+			delete(c.services, KeyOf(svc))
+			return
+		}
+		c.put(next, false)
+	})
+}
+
+// SetNode adds a Node or replaces it.
+func (c *Cluster) SetNode(node *v1.Node) {
+	c.change(func() {
+		c.nodes[node.Name] = node.DeepCopy()
+		c.nodeChange++
+	})
+}
+
+// DeleteNode removes a Node.
+func (c *Cluster) DeleteNode(name string) {
+	c.change(func() {
+		delete(c.nodes, name)
+		c.nodeChange++
+	})
+}
+
+// Node returns a Node, nil where there is none.
+func (c *Cluster) Node(name string) *v1.Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[name].DeepCopy()
+}
+
+// Nodes returns all Nodes by name.
+func (c *Cluster) Nodes() []*v1.Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*v1.Node
+	for _, name := range slices.Sorted(maps.Keys(c.nodes)) {
+		all = append(all, c.nodes[name].DeepCopy())
+	}
+	return all
+}
+
+func (c *Cluster) nodesChanged() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodeChange
+}
+
+// SetNamespace writes the annotations of a namespace.
+func (c *Cluster) SetNamespace(name string, annotations map[string]string) {
+	c.change(func() {
+		c.namespaces[name] = &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: maps.Clone(annotations)}}
+	})
+}
+
+// namespace returns a namespace: there is any that is asked for.
+func (c *Cluster) namespace(name string) *v1.Namespace {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.namespaces[name]; known != nil {
+		return known.DeepCopy()
+	}
+	return &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}

@@ -1,0 +1,161 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	cloudproviderapi "k8s.io/cloud-provider/api"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
+)
+
+const (
+	// nodePeriod is how often Nodes that are not ready are looked after (--node-monitor-period).
+	nodePeriod = 5 * time.Second
+	// nodeSync is how often the addresses of all Nodes are (--node-status-update-frequency).
+	nodeSync = 5 * time.Minute
+)
+
+// runInstances does what the controllers of nodes in k8s.io/cloud-provider do: new Nodes are
+// initialized, those whose server is gone deleted, those whose server is off tainted.
+func (p *process) runInstances(ctx context.Context) {
+	servers, err := instances.New(instances.Options{
+		Servers: p.session.Nova(), Subports: p.session.Neutron(), Region: p.session.Region(), Networking: p.world.Conf.Networking,
+	})
+	if err != nil {
+		p.note("nodes", err)
+		return
+	}
+	p.work.Go(func() {
+		synced := time.Time{}
+		for ctx.Err() == nil {
+			all := time.Since(synced) >= nodeSync
+			if all {
+				synced = time.Now()
+			}
+			for _, node := range p.world.Cluster.Nodes() {
+				err := p.lookAfter(ctx, servers, node, all)
+				if ctx.Err() != nil {
+					return
+				}
+				p.note("node "+node.Name, err)
+			}
+			_ = sleep(ctx, nodePeriod) // the end of the context ends the loop
+		}
+	})
+}
+
+func (p *process) lookAfter(ctx context.Context, servers *instances.Instances, node *v1.Node, sync bool) error {
+	uninitialized := hasTaint(node, cloudproviderapi.TaintExternalCloudProvider)
+	if uninitialized || sync {
+		if err := p.initialize(ctx, servers, node); err != nil {
+			return err
+		}
+	}
+	if uninitialized {
+		return nil
+	}
+	if ready(node) {
+		setTaint(node, cloudproviderapi.TaintNodeShutdown, false)
+		return p.write(node)
+	}
+	exists, err := servers.InstanceExists(ctx, node)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		if p.isDead() {
+			return errDead
+		}
+		p.world.mu.Lock()
+		p.world.gone = append(p.world.gone, node.Name)
+		p.world.mu.Unlock()
+		p.world.Cluster.DeleteNode(node.Name)
+		p.note("node "+node.Name, nil)
+		return nil
+	}
+	off, err := servers.InstanceShutdown(ctx, node)
+	if err != nil {
+		return err
+	}
+	setTaint(node, cloudproviderapi.TaintNodeShutdown, off)
+	return p.write(node)
+}
+
+// initialize writes what the cloud says of a Node.
+func (p *process) initialize(ctx context.Context, servers *instances.Instances, node *v1.Node) error {
+	metadata, err := servers.InstanceMetadata(ctx, node)
+	if err != nil {
+		return fmt.Errorf("describe node %s: %w", node.Name, err)
+	}
+	if node.Spec.ProviderID == "" {
+		node.Spec.ProviderID = metadata.ProviderID
+	}
+	node.Labels = map[string]string{
+		v1.LabelInstanceTypeStable: metadata.InstanceType, v1.LabelTopologyZone: metadata.Zone, v1.LabelTopologyRegion: metadata.Region,
+	}
+	node.Status.Addresses = metadata.NodeAddresses
+	setTaint(node, cloudproviderapi.TaintExternalCloudProvider, false)
+	return p.write(node)
+}
+
+// write stores a Node that is still there, if that changes anything.
+func (p *process) write(node *v1.Node) error {
+	known := p.world.Cluster.Node(node.Name)
+	switch {
+	case p.isDead():
+		return errDead
+	case known != nil && fmt.Sprint(known) != fmt.Sprint(node):
+		p.world.Cluster.SetNode(node)
+	}
+	return nil
+}
+
+func ready(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool {
+		return c.Type == v1.NodeReady && c.Status == v1.ConditionTrue
+	})
+}
+
+func hasTaint(node *v1.Node, key string) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == key })
+}
+
+func setTaint(node *v1.Node, key string, on bool) {
+	if hasTaint(node, key) == on {
+		return
+	}
+	node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Key == key })
+	if on {
+		node.Spec.Taints = append(node.Spec.Taints, v1.Taint{Key: key, Effect: v1.TaintEffectNoSchedule})
+	}
+}
+
+// AddJoiningNode adds a server and a Node of its name that nobody has initialized.
+func (w *World) AddJoiningNode(name, address string) error {
+	if _, err := w.Cloud.AddServer(name, address); err != nil {
+		return err
+	}
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	setTaint(node, cloudproviderapi.TaintExternalCloudProvider, true)
+	w.Cluster.SetNode(node)
+	return nil
+}
+
+// SetReady says whether the kubelet of a Node reports.
+func (w *World) SetReady(name string, is bool) {
+	node := w.Cluster.Node(name)
+	if node == nil {
+		return
+	}
+	status := v1.ConditionUnknown
+	if is {
+		status = v1.ConditionTrue
+	}
+	node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}
+	w.Cluster.SetNode(node)
+}

@@ -1,0 +1,256 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/tests/memorynet"
+)
+
+// process is one life of the controller.
+type process struct {
+	world  *World
+	host   *memorynet.Host
+	engine *loadbalancer.Reconciler
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu   sync.Mutex
+	dead bool
+	// busy is what is being worked on or has failed, each with its error or "at work".
+	busy map[string]string
+	// followers are those of Services.
+	followers map[Key]*follower
+	session   *openstack.Session
+}
+
+// live runs a process until it is stopped or killed, and cleans up after it.
+func (w *World) live(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &process{world: w, host: w.network.Host(), cancel: cancel, busy: map[string]string{}}
+	w.mu.Lock()
+	w.process = p
+	w.mu.Unlock()
+	if err := p.run(ctx); err != nil {
+		p.note("start", err)
+	}
+	cancel()
+	p.host.CutOff()
+	w.mu.Lock()
+	w.process = nil
+	w.mu.Unlock()
+}
+
+// run signs in and works until the context ends.
+func (p *process) run(ctx context.Context) error {
+	p.note("start", errAtWork)
+	if err := p.connect(ctx); err != nil {
+		return err
+	}
+	defer p.session.Close()
+	defer p.engine.Close()
+	defer p.work.Wait()
+	p.work.Go(func() { p.followServices(ctx) })
+	p.work.Go(func() { p.engine.WatchDrift(ctx, p.repairSoon) })
+	p.work.Go(func() { p.engine.PersistRecords(ctx, p.writeRecord) })
+	if p.world.options.Instances {
+		p.runInstances(ctx)
+	}
+	if p.world.options.Routes {
+		p.runRoutes(ctx)
+	}
+	p.note("start", nil)
+	<-ctx.Done()
+	return nil
+}
+
+// connect signs in, as often as it takes.
+func (p *process) connect(ctx context.Context) (err error) {
+	w := p.world
+	w.mu.Lock()
+	conf := w.Conf
+	w.mu.Unlock()
+	for {
+		session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Dial: p.host.Dial})
+		if err == nil {
+			p.mu.Lock()
+			p.session = session
+			p.mu.Unlock()
+			break
+		}
+		p.note("sign in", err)
+		if failure := sleep(ctx, time.Second); failure != nil {
+			return failure
+		}
+	}
+	p.note("sign in", nil)
+	p.engine, err = loadbalancer.New(loadbalancer.Options{
+		Config: conf, Session: p.session, ClusterName: w.options.ClusterName, ClusterID: w.options.ClusterUID,
+		Namespace: func(_ context.Context, name string) (*v1.Namespace, error) { return w.Cluster.namespace(name), nil },
+		Nodes: func(context.Context) ([]v1.Node, error) {
+			var all []v1.Node
+			for _, node := range w.Cluster.Nodes() {
+				all = append(all, *node)
+			}
+			return all, nil
+		},
+		Records: processRecords{p}, Recorder: w.events, Workers: 10,
+		Newest: func(svc *v1.Service) (*v1.Service, []*v1.Node) {
+			now := w.Cluster.Service(KeyOf(svc))
+			if now == nil || now.UID != svc.UID {
+				return nil, nil
+			}
+			return now, w.Cluster.Nodes()
+		},
+	})
+	if err != nil {
+		p.session.Close()
+	}
+	return err
+}
+
+// kill ends the process at once.
+func (p *process) kill() {
+	p.mu.Lock()
+	p.dead = true
+	p.mu.Unlock()
+	p.host.CutOff()
+	p.cancel()
+}
+
+// stop ends the process when its requests have their answer.
+func (p *process) stop() {
+	p.mu.Lock()
+	session := p.session
+	p.mu.Unlock()
+	if session != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = session.Drain(ctx) // what takes longer is lost
+	}
+	p.cancel()
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+var errAtWork = errors.New("at work")
+
+// note writes down what something ended with; nil means that it is done.
+func (p *process) note(what string, err error) {
+	p.mu.Lock()
+	before := p.busy[what]
+	if err == nil {
+		delete(p.busy, what)
+	} else {
+		p.busy[what] = err.Error()
+	}
+	changed := p.busy[what] != before
+	p.mu.Unlock()
+	if changed {
+		p.world.touch()
+	}
+}
+
+func (p *process) unfinished() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var all []string
+	for _, what := range slices.Sorted(maps.Keys(p.busy)) {
+		all = append(all, fmt.Sprintf("%s: %s", what, p.busy[what]))
+	}
+	return all
+}
+
+// writeRecord writes annotations.
+func (p *process) writeRecord(_ context.Context, key Key, uid types.UID, record annotation.Record) error {
+	if p.isDead() {
+		return errDead
+	}
+	p.world.Cluster.annotate(key, uid, record.Changes)
+	return nil
+}
+
+// records are what processes have recorded of Services; they outlive them.
+type records struct {
+	mu    sync.Mutex
+	texts map[types.UID]string
+}
+
+// processRecords are those that a process reads and writes while it lives.
+type processRecords struct{ process *process }
+
+// Get implements goal.Records.
+func (r processRecords) Get(service types.UID) (text string, kept bool) {
+	all := r.process.world.records
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.texts[service], true
+}
+
+// Set implements goal.Records.
+func (r processRecords) Set(service types.UID, text string) {
+	if r.process.isDead() {
+		return
+	}
+	all := r.process.world.records
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.texts[service] = text
+}
+
+// events keeps what is told of Services.
+type events struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// Event implements record.EventRecorder.
+func (e *events) Event(object runtime.Object, kind, reason, message string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := ""
+	if svc, is := object.(*v1.Service); is {
+		name = KeyOf(svc).String()
+	}
+	e.texts = append(e.texts, fmt.Sprintf("%s %s %s: %s", name, kind, reason, message))
+}
+
+// Eventf implements record.EventRecorder.
+func (e *events) Eventf(object runtime.Object, kind, reason, format string, arguments ...any) {
+	e.Event(object, kind, reason, fmt.Sprintf(format, arguments...))
+}
+
+// AnnotatedEventf implements record.EventRecorder.
+func (e *events) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, format string, arguments ...any) {
+	e.Event(object, kind, reason, fmt.Sprintf(format, arguments...))
+}
+
+func (e *events) all() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.texts)
+}
+
+func newLogger(out io.Writer) logr.Logger {
+	return textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out), textlogger.Verbosity(2)))
+}

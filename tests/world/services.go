@@ -1,0 +1,251 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+)
+
+// What calls the engine for a Service, as upstream's service controller and pkg/resync do:
+// with the same order of calls and the same delays after failures.
+
+const (
+	firstRetry, lastRetry = 5 * time.Second, 5 * time.Minute
+	// nodesGathered is how long changes of nodes are gathered.
+	nodesGathered = 5 * time.Second
+)
+
+// followServices has a pair of followers for each Service.
+func (p *process) followServices(ctx context.Context) {
+	followed := map[Key]*follower{}
+	nodes := p.world.Cluster.nodesChanged()
+	for {
+		changed := p.world.Cluster.Changed()
+		for _, svc := range p.world.Cluster.Services() {
+			key := KeyOf(svc)
+			if known := followed[key]; known != nil && known.uid == string(svc.UID) {
+				continue
+			}
+			f := &follower{process: p, key: key, uid: string(svc.UID), repairs: make(chan time.Duration, 1)}
+			followed[key] = f
+			p.mu.Lock()
+			if p.followers == nil {
+				p.followers = map[Key]*follower{}
+			}
+			p.followers[key] = f
+			p.mu.Unlock()
+			p.work.Go(func() { f.ensure(ctx) })
+			p.work.Go(func() { f.repair(ctx) })
+		}
+		if now := p.world.Cluster.nodesChanged(); now != nodes {
+			nodes = now
+			for _, f := range followed {
+				f.repairIn(nodesGathered)
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// repairSoon has a Service repaired.
+func (p *process) repairSoon(key Key) {
+	p.mu.Lock()
+	f := p.followers[key]
+	p.mu.Unlock()
+	if f != nil {
+		f.repairIn(0)
+	}
+}
+
+// follower works for one Service until it is gone.
+type follower struct {
+	process *process
+	key     Key
+	uid     string
+	repairs chan time.Duration
+}
+
+// repairIn asks for a repair, unless one is asked for.
+func (f *follower) repairIn(d time.Duration) {
+	if f.service() == nil {
+		return
+	}
+	select {
+	case f.repairs <- d:
+		f.process.note("repair of "+f.key.String(), errAtWork)
+	default:
+	}
+}
+
+// service returns the Service of the follower, nil when it is gone.
+func (f *follower) service() *v1.Service {
+	svc := f.process.world.Cluster.Service(f.key)
+	if svc == nil || string(svc.UID) != f.uid {
+		return nil
+	}
+	return svc
+}
+
+// backoff is that of a rate-limited queue.
+type backoff struct{ failures int }
+
+func (b *backoff) next(err error) time.Duration {
+	var later *api.RetryError
+	if errors.As(err, &later) {
+		return later.RetryAfter()
+	}
+	delay := min(lastRetry, firstRetry<<min(b.failures, 10))
+	b.failures++
+	return delay
+}
+
+// ensure is the service controller.
+func (f *follower) ensure(ctx context.Context) {
+	var served int64
+	var failed backoff
+	var retry <-chan time.Time
+	for {
+		changed := f.process.world.Cluster.Changed()
+		svc := f.service()
+		if svc == nil {
+			f.process.note(f.key.String(), nil)
+			return
+		}
+		if svc.Generation != served {
+			served, retry = svc.Generation, nil
+			f.process.note(f.key.String(), errAtWork)
+			err := f.sync(ctx, svc)
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err == nil:
+				failed = backoff{}
+			default:
+				retry = time.After(failed.next(err))
+			}
+			f.process.note(f.key.String(), err)
+			continue
+		}
+		select {
+		case <-changed:
+		case <-retry:
+			served = 0
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sync does what the service controller does with a Service.
+func (f *follower) sync(ctx context.Context, svc *v1.Service) error {
+	p := f.process
+	if svc.DeletionTimestamp != nil || svc.Spec.Type != v1.ServiceTypeLoadBalancer {
+		return p.cleanUp(ctx, svc)
+	}
+	p.world.Cluster.finalize(svc, true)
+	if svc = f.service(); svc == nil {
+		return nil
+	}
+	status, err := p.engine.Ensure(ctx, svc, p.world.Cluster.Nodes())
+	if p.isDead() {
+		return errDead
+	}
+	p.world.Cluster.publish(svc, status) // where it is refused, the provider publishes
+	if err != nil {
+		return fmt.Errorf("failed to ensure load balancer: %w", err)
+	}
+	return nil
+}
+
+// cleanUp does what the service controller does with a Service that has no use for its load
+// balancer any more. Of an error only the text is left.
+func (p *process) cleanUp(ctx context.Context, svc *v1.Service) error {
+	if !servicehelpers.HasLBFinalizer(svc) {
+		return nil
+	}
+	_, exists, err := p.engine.Get(ctx, svc)
+	if err != nil {
+		return fmt.Errorf("failed to check if load balancer exists before cleanup: %v", err)
+	}
+	if exists {
+		if err := p.engine.Delete(ctx, svc); err != nil {
+			return fmt.Errorf("failed to delete load balancer: %v", err)
+		}
+	}
+	if p.isDead() {
+		return errDead
+	}
+	p.world.Cluster.publish(svc, &v1.LoadBalancerStatus{})
+	p.world.Cluster.finalize(svc, false)
+	return nil
+}
+
+// repair is what follows nodes and changes by others.
+func (f *follower) repair(ctx context.Context) {
+	var failed backoff
+	var due <-chan time.Time
+	name := "repair of " + f.key.String()
+	for {
+		changed := f.process.world.Cluster.Changed()
+		if f.service() == nil {
+			f.process.note(name, nil)
+			return
+		}
+		select {
+		case <-changed:
+			continue
+		case delay := <-f.repairs:
+			due = time.After(delay)
+			continue
+		case <-ctx.Done():
+			return
+		case <-due:
+			due = nil
+		}
+		err := f.mend(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			failed = backoff{}
+		} else {
+			due = time.After(failed.next(err))
+		}
+		f.process.note(name, err)
+	}
+}
+
+func (f *follower) mend(ctx context.Context) error {
+	p, svc := f.process, f.service()
+	managed := func(svc *v1.Service) bool {
+		return svc != nil && svc.DeletionTimestamp == nil && svc.Spec.Type == v1.ServiceTypeLoadBalancer && servicehelpers.HasLBFinalizer(svc)
+	}
+	if !managed(svc) {
+		return nil
+	}
+	alive := func(context.Context) (bool, error) {
+		now := f.service()
+		return managed(now) && len(now.Status.LoadBalancer.Ingress) > 0, nil
+	}
+	status, err := p.engine.Repair(ctx, svc, nil, alive)
+	switch {
+	case errors.Is(err, loadbalancer.ErrNoLoadBalancer):
+		return nil
+	case p.isDead():
+		return errDead
+	case status != nil && len(svc.Status.LoadBalancer.Ingress) > 0:
+		p.world.Cluster.publish(svc, status)
+	}
+	return err
+}
