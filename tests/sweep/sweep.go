@@ -114,7 +114,7 @@ type Outcome struct {
 	Struck  bool
 	Watcher *world.Watcher
 	// pieces are what may be made piece by piece, where a load balancer with everything in
-	// it is refused as releases of Octavia with a defect do: with 500.
+	// it is refused.
 	pieces int
 	// Wrong is what is wrong in itself.
 	Wrong []string
@@ -163,7 +163,7 @@ func (r Run) Do(ctx context.Context, log io.Writer) (outcome Outcome, err error)
 	if outcome.Struck && r.Request.writes() {
 		outcome.Writes--
 	}
-	if r.Fault.Name != "500 before" || r.Request.Method != http.MethodPost || !strings.HasSuffix(r.Request.Route, "/loadbalancers") {
+	if !r.refusesWhole() {
 		outcome.pieces = 0
 	}
 	if r.Fault.kills && outcome.Struck && w.Restarts() == restarts {
@@ -173,6 +173,13 @@ func (r Run) Do(ctx context.Context, log io.Writer) (outcome Outcome, err error)
 		outcome.Wrong = append(outcome.Wrong, r.Scenario.Check(w)...)
 	}
 	return outcome, nil
+}
+
+// refusesWhole tells whether a load balancer with everything in it is refused, as when a quota
+// has no room for all of it, or by a release of Octavia with a defect.
+func (r Run) refusesWhole() bool {
+	return r.Request.Method == http.MethodPost && strings.HasSuffix(r.Request.Route, "/loadbalancers") &&
+		(r.Fault.Name == "403 quota" || r.Fault.Name == "500 before")
 }
 
 // prepare makes what there is before.
