@@ -87,15 +87,13 @@ func (r *run) lead(d direct) error {
 			orphaned = append(orphaned, lb)
 		}
 	}
+	if err := r.leave(d, orphaned); err != nil {
+		return err
+	}
 	if err := r.leadOrphaned(d, orphaned); err != nil {
 		return err
 	}
-	for _, svc := range d.Cluster.Services() {
-		if known := r.w.Cluster.Service(world.KeyOf(svc)); known == nil || known.UID != svc.UID {
-			d.Cluster.Delete(world.KeyOf(svc))
-		}
-	}
-	if err := d.settle(); err != nil {
+	if err := r.leave(d, nil); err != nil {
 		return err
 	}
 	for _, svc := range r.w.Cluster.Services() {
@@ -108,6 +106,20 @@ func (r *run) lead(d direct) error {
 	}
 	for _, svc := range r.w.Cluster.Services() {
 		d.Cluster.Apply(r.written(d, svc))
+	}
+	return d.settle()
+}
+
+// leave deletes the Services that are not there in the end, but for owners of some load
+// balancers.
+func (r *run) leave(d direct, but []octavia.LoadBalancer) error {
+	for _, svc := range d.Cluster.Services() {
+		key := world.KeyOf(svc)
+		known := r.w.Cluster.Service(key)
+		owns := slices.ContainsFunc(but, func(lb octavia.LoadBalancer) bool { owner, _ := ownerOf(lb); return owner == key })
+		if !owns && (known == nil || known.UID != svc.UID) {
+			d.Cluster.Delete(key)
+		}
 	}
 	return d.settle()
 }
