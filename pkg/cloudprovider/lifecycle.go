@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/klog/v2"
 
@@ -84,8 +85,8 @@ func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	nodes := factory.Core().V1().Nodes()
+	p.keepTrimmed(nodes.Informer())
 	if p.options.UseNodes != nil {
-		nodes.Informer() // the controller manager starts those that were asked for
 		p.options.UseNodes(nodes.Lister())
 	}
 	if p.options.NewRoutes != nil {
@@ -95,8 +96,15 @@ func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 		return
 	}
 	p.informers = factory
-	factory.Core().V1().Services().Informer()
-	nodes.Informer()
+	p.keepTrimmed(factory.Core().V1().Services().Informer())
+}
+
+// keepTrimmed has an informer that does not run yet keep what is read of its objects. The
+// controller manager starts those that were asked for.
+func (p *Provider) keepTrimmed(informer cache.SharedIndexInformer) {
+	if err := informer.SetTransform(trim); err != nil {
+		klog.FromContext(p.calls.process).V(2).Info("Objects are kept as a whole", "err", err)
+	}
 }
 
 // startResync starts the controller that resyncs load balancers, once. The caller holds
