@@ -48,8 +48,8 @@ WITHOUT_RACE := ^(TestServiceController_IsNotHeldUpByStuckLoadBalancers|TestServ
 .PHONY: test
 test: controlplane $(FEATURES) ## Run all tests with the race detector
 	@echo 'Running all tests with the race detector: about twelve minutes on two cores, and the time to compile them'
-	@$(FEATURES) test -race -timeout 12m ./...
-	$(GO) test -timeout 12m ./pkg/loadbalancer -run '$(WITHOUT_RACE)'
+	@$(FEATURES) test -race -timeout 25m ./...
+	$(GO) test -timeout 25m ./pkg/loadbalancer -run '$(WITHOUT_RACE)'
 
 .PHONY: $(FEATURES)
 $(FEATURES):

@@ -142,10 +142,10 @@ func (e *Engine) readDuplicates(ctx context.Context, id ownership.Identity, foun
 
 // settleChildren waits for children that are still being made or removed below an ACTIVE
 // load balancer, and reports whether there are others now. What is broken, or stays PENDING
-// for ever, the plan brings back. One that was read in brief is returned as it is: it is read
+// for ever, the plan brings back. One that was read from lists is returned as it is: it is read
 // as a whole then, which is when to wait.
 func (e *Engine) settleChildren(ctx context.Context, lb *model.LoadBalancer) (settled *model.LoadBalancer, changed bool, err error) {
-	if e.Cloud.Observer.Brief || !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
+	if e.Cloud.Observer.Listed || !lb.Status.Sound() || !model.AnyPending(lb.Unsound()) {
 		return lb, false, nil
 	}
 	settled, err = e.Cloud.Applier.Settle(ctx, lb)

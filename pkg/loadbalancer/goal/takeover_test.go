@@ -8,19 +8,27 @@ import (
 )
 
 // A monitor that ovn leaves PENDING is waited for by whoever reads the load balancer as a
-// whole: waiting before that too held the worker for two minutes, which is a Warning.
+// whole: waiting before that too held the worker for two minutes, which is a Warning. And a
+// part that somebody removes never goes from lists that were read before.
 func TestTakeOver_WaitsForNoPendingPart(t *testing.T) {
 	t.Parallel()
+	for _, status := range []string{"PENDING_CREATE", "PENDING_DELETE"} {
+		waitsForNothing(t, model.Status{Provisioning: status})
+	}
+}
+
+func waitsForNothing(t *testing.T, status model.Status) {
+	t.Helper()
 	active := model.Status{Provisioning: "ACTIVE", Operating: "ONLINE"}
 	lb := &model.LoadBalancer{ID: "lb", Status: active, Listeners: []model.Listener{{Status: active, Pool: model.Pool{
-		ID: "pool", Status: active, Monitor: &model.Monitor{ID: "monitor", Status: model.Status{Provisioning: "PENDING_CREATE"}},
+		ID: "pool", Status: active, Monitor: &model.Monitor{ID: "monitor", Status: status},
 	}}}}
 	if !model.AnyPending(lb.Unsound()) {
 		t.Fatalf("nothing is PENDING: %v", lb.Unsound())
 	}
-	e := (&Engine{}).with(&observe.Observer{Brief: true}) // has nothing to wait with
+	e := (&Engine{}).with(&observe.Observer{Listed: true}) // has nothing to wait with
 	got, _, err := e.settleChildren(t.Context(), lb)
 	if err != nil || got != lb {
-		t.Errorf("got %v, error %v", got, err)
+		t.Errorf("%v: got %v, error %v", status, got, err)
 	}
 }

@@ -44,4 +44,6 @@ type Observer struct {
 	// no more than shows whether a health monitor asks where it should. It has to be
 	// ReadMembers before members change. The error of Contents may be ErrTorn.
 	Brief bool
+	// Listed is set where it reads lists of a Project: reading again shows nothing new.
+	Listed bool
 }

@@ -64,7 +64,7 @@ const (
 // Observer returns an observer that asks the Project, and Octavia for what that does not
 // have, in brief of members no more than their addresses and statuses: see Observer.Brief.
 func (p *Project) Observer(of *Observer, brief bool) *Observer {
-	return &Observer{Octavia: p, Neutron: p, Version: of.Version, Brief: brief}
+	return &Observer{Octavia: p, Neutron: p, Version: of.Version, Brief: brief, Listed: true}
 }
 
 // LoadBalancers implements Octavia.
