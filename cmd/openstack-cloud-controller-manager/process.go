@@ -60,7 +60,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	if err := checkRoutes(conf.Route.RouterID, routes, shared.ClusterCIDR); err != nil {
 		return nil, err
 	}
-	if err := legacyregistry.Register(p.build.metric()); err != nil {
+	if err := errors.Join(legacyregistry.Register(p.build.metric()), legacyregistry.Register(p.build.ownMetric())); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	reconciles, requests := cloudprovider.NewMetrics(clock.RealClock{}), transport.NewMetrics()

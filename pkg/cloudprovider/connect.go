@@ -216,7 +216,7 @@ func (c Connection) newLoadBalancers(session *openstack.Session, recorded *recor
 				return found.Items, nil
 			},
 			Records: recorded, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
-			Refused: c.Metrics.Refused,
+			Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(),
 		})
 	}
 }

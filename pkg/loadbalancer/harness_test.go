@@ -104,6 +104,8 @@ type environmentOptions struct {
 	// limits and metrics are those of the controller's session.
 	limits  limiter.Limits
 	metrics *transport.Metrics
+	// shown are those of the engine.
+	shown *loadbalancer.Metrics
 }
 
 // fastDelays let every change take a moment, so that waiting is really done.
@@ -194,6 +196,7 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		Workers:   env.options.workers,
 		Newest:    env.options.newest,
 		Refused:   func(reason string, services int) { counted.Store(reason, services) },
+		Metrics:   env.options.shown,
 	})
 	if err != nil {
 		env.T.Fatal(err)

@@ -35,6 +35,7 @@ func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Re
 	var round goal.Round
 	defer func() { r.distrust(req, round, err) }()
 	known, err := g.Recall(ctx, &lock)
+	r.options.Metrics.began(known, err)
 	if err != nil || known.Status != nil {
 		return known.Status, err
 	}

@@ -80,6 +80,8 @@ type Options struct {
 	// when that changes; nil: nobody asks. It is called from one goroutine at a time, and
 	// must not block.
 	Refused func(reason string, services int)
+	// Metrics; nil: none are kept.
+	Metrics *Metrics
 }
 
 // lookupAge is how long networks, subnets and the nodes' ports are taken to stay as they
@@ -124,6 +126,9 @@ func New(options Options) (*Reconciler, error) {
 		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Members: r.members, Served: r.store,
 	})
 	r.detector = r.newDetector()
+	if options.Metrics != nil {
+		options.Metrics.of.Store(r)
+	}
 	return r, nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // Octavia is what the watcher asks of the load balancer service.
@@ -130,6 +131,7 @@ func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, err
 	}
 	w.park(me)
 	defer async.Yield(ctx)()
+	defer stopwatch.In(ctx, stopwatch.Octavia)()
 	select {
 	case got := <-me.answer:
 		return got.token, got.err
@@ -158,6 +160,7 @@ func (w *Watcher) sleep(ctx context.Context, d time.Duration) error {
 	timer := w.clock.NewTimer(d)
 	defer timer.Stop()
 	defer async.Yield(ctx)()
+	defer stopwatch.In(ctx, stopwatch.Octavia)()
 	select {
 	case <-timer.C():
 		return nil
@@ -166,6 +169,13 @@ func (w *Watcher) sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Waiting returns how many waits there are.
+func (w *Watcher) Waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.parked)
 }
 
 // park adds a waiter and sees to it that the watcher runs.
