@@ -63,7 +63,7 @@ func Registrations() (map[string]Registration, error) {
 }
 
 // described are the parts of how a metric describes itself.
-var described = regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: (".*"), constLabels: \{\}, variableLabels: \{(.*)\}\}$`) //nolint:gochecknoglobals // a constant
+var described = regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: (".*"), constLabels: \{\}, variableLabels: \{(.*)\}\}$`)
 
 // Describe returns how a metric that is registered describes itself.
 func Describe(metric metrics.Registerable) (Registration, error) {
@@ -96,9 +96,9 @@ func Describe(metric metrics.Registerable) (Registration, error) {
 	return r, nil
 }
 
-// upstream are metrics of libraries that rules and queries may use, with their labels; a test
+// Upstream returns metrics of libraries that rules and queries may use, with their labels; a test
 // finds them in the running program.
-func upstream() map[string][]string {
+func Upstream() map[string][]string {
 	return map[string][]string{
 		"leader_election_master_status": {"name"},
 		"workqueue_depth":               {"name"},
@@ -109,7 +109,7 @@ func upstream() map[string][]string {
 
 // Series returns the series that can be asked for, by name, with their labels.
 func Series(registered map[string]Registration) map[string][]string {
-	series := upstream()
+	series := Upstream()
 	for _, group := range Groups() {
 		for _, use := range group.Uses {
 			var labels []string
@@ -129,13 +129,13 @@ func Series(registered map[string]Registration) map[string][]string {
 
 // The parts of a query in PromQL that are no metrics.
 var (
-	stringLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)                                                 //nolint:gochecknoglobals // a constant
-	grouping      = regexp.MustCompile(`\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)`) //nolint:gochecknoglobals // a constant
-	matchers      = regexp.MustCompile(`([a-zA-Z_:][\w:]*)?\{([^}]*)\}`)                                    //nolint:gochecknoglobals // a constant
-	duration      = regexp.MustCompile(`\[[^\]]*\]`)                                                        //nolint:gochecknoglobals // a constant
-	word          = regexp.MustCompile(`[a-zA-Z_:][\w:]*`)                                                  //nolint:gochecknoglobals // a constant
-	called        = regexp.MustCompile(`[a-zA-Z_]\w*\s*\(`)                                                 //nolint:gochecknoglobals // a constant
-	number        = regexp.MustCompile(`\b\d[\w.]*`)                                                        //nolint:gochecknoglobals // a constant
+	stringLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	grouping      = regexp.MustCompile(`\b(?:by|without|on|ignoring|group_left|group_right)\s*\(([^)]*)\)`)
+	matchers      = regexp.MustCompile(`([a-zA-Z_:][\w:]*)?\{([^}]*)\}`)
+	duration      = regexp.MustCompile(`\[[^\]]*\]`)
+	word          = regexp.MustCompile(`[a-zA-Z_:][\w:]*`)
+	called        = regexp.MustCompile(`[a-zA-Z_]\w*\s*\(`)
+	number        = regexp.MustCompile(`\b\d[\w.]*`)
 )
 
 // Unknown returns the metrics and labels in a query that there are not.

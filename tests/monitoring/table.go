@@ -99,7 +99,7 @@ func services() Group {
 			Metric: "cloudprovider_openstack_oldest_service_timestamp_seconds", Title: "Age of what is pending", Unit: "s",
 			Query:  `time() - min by (phase) (cloudprovider_openstack_oldest_service_timestamp_seconds)`,
 			Labels: []Label{{Name: "phase", Values: texts([]state.Phase{state.Pending, state.Refused, state.Deleting})}},
-			Note:   "Since this process works on it: a restart begins anew.",
+			Note:   "How long this process has worked on the oldest: a restart begins anew.",
 		},
 		{
 			Metric: "cloudprovider_openstack_refused_services", Title: "Refused Services by reason", Unit: "short",

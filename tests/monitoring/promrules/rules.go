@@ -136,7 +136,7 @@ func (t test) check(rules []rule, s *store, interval time.Duration) error {
 func (t test) compare(e expectation, got []string) error {
 	var want []string
 	for _, alert := range e.Alerts {
-		want = append(want, print(alert.Labels, alert.Annotations))
+		want = append(want, describe(alert.Labels, alert.Annotations))
 	}
 	slices.Sort(want)
 	slices.Sort(got)
@@ -190,11 +190,11 @@ func (r rule) evaluate(engine *promql.Engine, s *store, at time.Duration, before
 			}
 		}
 		maps.Copy(own, r.Labels)
-		firing = append(firing, print(own, annotations))
+		firing = append(firing, describe(own, annotations))
 	}
 	return since, firing, nil
 }
 
-func print(labels, annotations map[string]string) string {
+func describe(labels, annotations map[string]string) string {
 	return fmt.Sprintf("%v %v", labels, annotations)
 }
