@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
@@ -80,6 +81,8 @@ type Options struct {
 	// when that changes; nil: nobody asks. It is called from one goroutine at a time, and
 	// must not block.
 	Refused func(reason string, services int)
+	// Tracer records what rounds do; nil: nothing is recorded.
+	Tracer trace.TracerProvider
 	// Metrics; nil: none are kept.
 	Metrics *Metrics
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // serve does the round of a request: it deletes a Service, or brings it to what it asks for.
@@ -21,6 +23,8 @@ import (
 // Ensure alone, where that reports it and tries again, as nobody else can do more. The status
 // to publish comes with that error too.
 func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (status *v1.LoadBalancerStatus, err error) {
+	ctx, end := r.trace(ctx, req)
+	defer func() { end(err) }()
 	if req.Operation == dispatch.Delete {
 		err := r.delete(ctx, req)
 		if err != nil { // else nothing is known of it any more
@@ -52,6 +56,13 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (status *v
 		}
 	}
 	return status, refusal.Explain(err, failure, r.expired(ctx))
+}
+
+// trace begins the span of a round, and gives its requests an ID, which the log has too.
+func (r *Reconciler) trace(ctx context.Context, req dispatch.Request) (with context.Context, end func(error)) {
+	ctx, end = tracing.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
+		attribute.String("k8s.namespace.name", req.Service.Namespace), attribute.String("k8s.service.name", req.Service.Name))
+	return klog.NewContext(ctx, klog.FromContext(ctx).WithValues("globalRequestID", tracing.RequestID(ctx))), end
 }
 
 // ask brings a Service to what it asks for.

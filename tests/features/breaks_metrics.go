@@ -1,6 +1,6 @@
 package features
 
-// metricsBreaks are those of metrics and alerts.
+// metricsBreaks are those of metrics, alerts and tracing.
 func metricsBreaks() []Break {
 	const engine = "pkg/loadbalancer/"
 	return []Break{
@@ -45,6 +45,27 @@ func metricsBreaks() []Break {
 			Old:   `sum by (reason) (cloudprovider_openstack_refused_services)`,
 			New:   `sum by (cause) (cloudprovider_openstack_refused_services)`,
 			Tests: []string{"TestQueries_AskForMetricsAndLabelsThatExist"},
+		},
+		{
+			Row: 102, What: "steps have no spans",
+			File:  engine + "apply/run.go",
+			Old:   `ctx, end := tracing.Start(ctx, "step", attribute.String("step", text))`,
+			New:   `_, end := tracing.Start(ctx, "step", attribute.String("step", text))`,
+			Tests: []string{"TestTracing_HasSpansOfRoundStagesStepsAndRequests"},
+		},
+		{
+			Row: 102, What: "OpenStack gets no global request ID",
+			File:  "pkg/openstack/transport/observe.go",
+			Old:   `req.Header.Set(globalID, id)`,
+			New:   `_ = id`,
+			Tests: []string{"TestTracing_GlobalRequestIDIsOneForEachRound"},
+		},
+		{
+			Row: 102, What: "the file for tracing is not heard",
+			File:  "cmd/openstack-cloud-controller-manager/tracing.go",
+			Old:   `if p.tracing == "" {`,
+			New:   `if p.tracing != "nothing" {`,
+			Tests: []string{"TestTracing_IsOffWithoutFileAndRefusesBadOnes"},
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -19,6 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // Octavia is what the watcher asks of the load balancer service.
@@ -123,7 +125,9 @@ func (w *Watcher) Close() {
 // Settled waits until nothing works on a load balancer any more: it is not
 // PENDING, or is gone. An error ends the wait only when it would come again;
 // otherwise, the context does. Who waits gives its place away (async.Yield).
-func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
+func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (token Token, err error) {
+	ctx, end := tracing.Start(ctx, "wait", attribute.String("loadbalancer", id))
+	defer func() { end(err) }()
 	now := w.clock.Now()
 	me := &waiter{
 		id: id, pending: pace.Pending, parked: now, due: now.Add(pace.First),
