@@ -11,7 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/gobuild"
 )
 
-// BuildEvaluator builds the program in promrules, half a minute of two cores the first time, and
+// BuildEvaluator builds the program in promrules, two minutes of a processor the first time, and
 // returns what runs it with an input and arguments and returns its output. Go's build cache
 // has it after that. It is a module of its own: the controller's does not know Prometheus.
 func BuildEvaluator(ctx context.Context, logf func(format string, args ...any)) (func(input string, args ...string) (string, error), error) {
