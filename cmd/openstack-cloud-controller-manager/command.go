@@ -49,6 +49,8 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 	var flags cliflag.NamedFlagSets
 	flags.FlagSet("openstack").StringArrayVar(&p.userAgents, "user-agent", nil,
 		"Text to add to the User-Agent of OpenStack requests. May be given several times.")
+	flags.FlagSet("openstack").StringVar(&p.tracing, tracingFlag, "",
+		"File with a TracingConfiguration, as for kube-apiserver: spans of what is done for Services are sent to its endpoint. None without it.")
 
 	command := app.NewCloudControllerManagerCommand(opts, p.initCloud, p.controllers(),
 		names.CCMControllerAliases(), flags, p.ctx.Done())

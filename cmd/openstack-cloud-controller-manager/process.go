@@ -33,6 +33,9 @@ type process struct {
 	env        config.Environment
 	build      build
 	userAgents []string
+	// tracing is the path of a TracingConfiguration, "" for none; stopTracing sends the last spans.
+	tracing     string
+	stopTracing func(context.Context)
 
 	// lease belongs to the provider, which is nil until the controller manager has asked for
 	// it and Keystone has answered.
@@ -60,16 +63,15 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	if err := checkRoutes(conf.Route.RouterID, routes, shared.ClusterCIDR); err != nil {
 		return nil, err
 	}
-	if err := legacyregistry.Register(p.build.metric()); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
+	reconciles, requests, err := p.registerMetrics()
+	if err != nil {
+		return nil, err
 	}
-	reconciles, requests := cloudprovider.NewMetrics(clock.RealClock{}), transport.NewMetrics()
-	if err := reconciles.Register(legacyregistry.Register); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
+	tracer, stopTracing, err := p.startTracing()
+	if err != nil {
+		return nil, err
 	}
-	if err := requests.Register(legacyregistry.Register); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
-	}
+	p.stopTracing = stopTracing
 	p.lease = newLease(completed)
 	events := eventqueue.New(&corev1.EventSinkImpl{Interface: completed.Client.CoreV1().Events("")}, options.CloudControllerManagerUserAgent, clock.RealClock{})
 	go events.Run(context.WithoutCancel(p.ctx)) // those of the shutdown too
@@ -89,6 +91,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		Stop:           p.stop,
 		Metrics:        reconciles,
 		APIMetrics:     requests,
+		Tracer:         tracer,
 		Clock:          clock.RealClock{},
 	})
 	if err != nil {
@@ -97,6 +100,17 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	addReadiness(&completed.Authentication, connected.Ready)
 	p.provider.Store(connected)
 	return connected, nil
+}
+
+// registerMetrics returns the metrics that the program serves.
+func (p *process) registerMetrics() (*cloudprovider.Metrics, *transport.Metrics, error) {
+	reconciles, requests := cloudprovider.NewMetrics(clock.RealClock{}), transport.NewMetrics()
+	err := errors.Join(legacyregistry.Register(p.build.metric()), legacyregistry.Register(p.build.ownMetric()),
+		reconciles.Register(legacyregistry.Register), requests.Register(legacyregistry.Register))
+	if err != nil {
+		return nil, nil, fmt.Errorf("register metrics: %w", err)
+	}
+	return reconciles, requests, nil
 }
 
 // signIn connects to the cloud, and answers probes as long as that takes. A process that waits
@@ -136,6 +150,7 @@ func (p *process) shutdown() {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), shutdownTimeout)
 		defer cancel()
+		defer p.stopTracing(ctx)
 		if err := connected.Shutdown(ctx); err != nil {
 			klog.ErrorS(err, "Stopping without giving back the leader election lease")
 			return

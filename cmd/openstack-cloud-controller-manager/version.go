@@ -70,6 +70,18 @@ func (b build) String() string {
 	return fmt.Sprintf("%s (commit %s, %s, Kubernetes libraries %s)", b.version, b.commit, b.toolchain, b.libraries)
 }
 
+// ownMetric returns the same under a name, and with labels, of our own.
+func (b build) ownMetric() *metrics.GaugeVec {
+	info := metrics.NewGaugeVec(&metrics.GaugeOpts{
+		Name:           "cloudprovider_openstack_build_info",
+		Help:           "1, labeled by version and commit of this program, the Go toolchain that built it, and the Kubernetes libraries in it.",
+		StabilityLevel: metrics.ALPHA,
+	}, []string{"version", "commit", "goversion", "kubernetes_libraries"})
+	info.Create(nil)
+	info.WithLabelValues(b.version, b.commit, b.toolchain, b.libraries).Set(1)
+	return info
+}
+
 // metric returns kubernetes_build_info, which all components of Kubernetes have, with our
 // version and commit. That of component-base cannot be used: the variables behind it also
 // select the release whose feature gates are in force.

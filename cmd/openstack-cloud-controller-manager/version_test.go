@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/component-base/metrics"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/monitoring"
 )
 
 func TestBuild_PrefersWhatWasLinked(t *testing.T) {
@@ -46,5 +49,22 @@ func TestBuild_MetricHasOurVersion(t *testing.T) {
 	}
 	if got := families[0].GetName() + " " + text.String(); !strings.HasPrefix(got, "kubernetes_build_info build_date= compiler=gc git_commit=fedcba git_tree_state= git_version=v1.2.3 go_version=go1.26.0 major=1 minor=36 platform=") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// docs/metrics.md has what the program registers by itself, too.
+//
+//proves:99
+func TestBuild_MetricsAreThoseOfThePage(t *testing.T) {
+	t.Parallel()
+	documented, err := monitoring.Registrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, metric := range []*metrics.GaugeVec{build{}.metric(), build{}.ownMetric()} {
+		got, err := monitoring.Describe(metric)
+		if diff := cmp.Diff(documented[got.Name], got); diff != "" || err != nil {
+			t.Errorf("%v (-documented +registered):\n%s", err, diff)
+		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // Flight shares reads among the callers that ask for the same at the same time. Its zero
@@ -24,6 +26,7 @@ type Flight[T any] struct {
 // caller whose context ends gets the context's error, and the others get the answer.
 func (f *Flight[T]) Do(ctx context.Context, key string, read func(context.Context) (T, error)) (T, error) {
 	f.count(1)
+	defer stopwatch.In(ctx, stopwatch.OpenStack)()
 	answer := f.group.DoChan(key, func() (any, error) { return read(context.WithoutCancel(ctx)) })
 	select {
 	case got := <-answer:

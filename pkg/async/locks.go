@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // Locks are locks by key, which are there while somebody wants them. Who comes first
@@ -28,6 +30,7 @@ func (l *Locks) Lock(ctx context.Context, key string) (unlock func(), waited boo
 	if !waited {
 		return unlock, false, nil
 	}
+	defer stopwatch.In(ctx, stopwatch.Queue)()
 	resume := Yield(ctx)
 	defer resume()
 	select {

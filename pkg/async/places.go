@@ -6,6 +6,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // Places bounds how much work is done at the same time. Work that waits gives its places
@@ -62,6 +64,7 @@ func Yield(ctx context.Context) (resume func()) {
 	}
 	p.free.Release(p.width)
 	return func() {
+		defer stopwatch.In(ctx, stopwatch.Queue)()
 		// Work whose context has ended does little more than return: it may pass.
 		_ = p.free.Acquire(context.WithoutCancel(ctx), p.width)
 	}

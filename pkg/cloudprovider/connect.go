@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -60,7 +61,9 @@ type Connection struct {
 	// Metrics and APIMetrics; nil: none are kept.
 	Metrics    *Metrics
 	APIMetrics *transport.Metrics
-	Clock      clock.WithTickerAndDelayedExecution
+	// Tracer records what is done for Services; nil: nothing is recorded.
+	Tracer trace.TracerProvider
+	Clock  clock.WithTickerAndDelayedExecution
 }
 
 // Connect signs in to OpenStack and returns a Provider, whose calls all end when the
@@ -216,7 +219,7 @@ func (c Connection) newLoadBalancers(session *openstack.Session, recorded *recor
 				return found.Items, nil
 			},
 			Records: recorded, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
-			Refused: c.Metrics.Refused,
+			Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer,
 		})
 	}
 }

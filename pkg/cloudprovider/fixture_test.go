@@ -72,6 +72,8 @@ func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {
 
 func (e *engine) CollectGarbage(ctx context.Context, _ garbage.Cluster) { <-ctx.Done() }
 
+func (e *engine) WatchQuotas(ctx context.Context) { <-ctx.Done() }
+
 func (e *engine) PersistRecords(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	<-ctx.Done()
 }

@@ -20,7 +20,8 @@ func (p *Provider) garbageOf() garbage.Cluster {
 		Event: func(eventType, reason, text string) {
 			p.options.Recorder.Event(operatorEvents(), eventType, reason, text)
 		},
-		Count: p.options.Metrics.garbageFound,
+		Count:   p.options.Metrics.garbageFound,
+		Removed: p.options.Metrics.garbageRemoved,
 	}
 }
 

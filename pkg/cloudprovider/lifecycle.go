@@ -128,6 +128,7 @@ func (p *Provider) startResync() {
 	p.background.Go(func() { controller.Run(p.calls.process) })
 	engine := p.loadBalancers.engine
 	p.background.Go(func() { engine.CollectGarbage(p.calls.process, p.garbageOf()) })
+	p.background.Go(func() { engine.WatchQuotas(p.calls.process) })
 	if p.options.Records != nil {
 		p.background.Go(func() { p.options.Records.Run(p.calls.process, controller.Live) })
 	}

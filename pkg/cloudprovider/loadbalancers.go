@@ -40,6 +40,8 @@ type LoadBalancers interface {
 	PersistRecords(ctx context.Context, write func(context.Context, types.NamespacedName, types.UID, annotation.Record) error)
 	// CollectGarbage looks for what is of no Service any more, until the context ends.
 	CollectGarbage(ctx context.Context, cluster garbage.Cluster)
+	// WatchQuotas shows in metrics what is left of quotas, until the context ends.
+	WatchQuotas(ctx context.Context)
 	// Reconfigure has what begins from now on go by another configuration.
 	Reconfigure(conf *config.Config) error
 	// Name returns the name of the Service's load balancer in OpenStack.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reload"
 )
 
@@ -23,14 +24,16 @@ const (
 // Metrics count the calls of the service controller, under the names of
 // cloud-provider-openstack, for its dashboards.
 type Metrics struct {
-	clock    clock.PassiveClock
-	duration *metrics.HistogramVec
-	total    *metrics.CounterVec
-	errors   *metrics.CounterVec
-	refused  *metrics.GaugeVec
-	held     *metrics.Gauge
-	garbage  *metrics.GaugeVec
-	reload   *reload.Metrics
+	clock     clock.PassiveClock
+	duration  *metrics.HistogramVec
+	total     *metrics.CounterVec
+	errors    *metrics.CounterVec
+	refused   *metrics.GaugeVec
+	held      *metrics.Gauge
+	garbage   *metrics.GaugeVec
+	removed   *metrics.CounterVec
+	balancers *loadbalancer.Metrics
+	reload    *reload.Metrics
 }
 
 // NewMetrics returns metrics that count nothing before Register.
@@ -70,17 +73,26 @@ func NewMetrics(clock clock.PassiveClock) *Metrics {
 			Help:           "Objects in OpenStack that are of no Service of this cluster, by kind; those that are not proven to be are never removed.",
 			StabilityLevel: metrics.ALPHA,
 		}, []string{"kind", "proven"}),
-		reload: reload.NewMetrics(),
+		removed: metrics.NewCounterVec(&metrics.CounterOpts{
+			Namespace: namespace, Name: "garbage_removed_total",
+			Help:           "Objects in OpenStack of no Service of this cluster that were removed (garbage-policy=delete), by kind.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"kind"}),
+		balancers: loadbalancer.NewMetrics(),
+		reload:    reload.NewMetrics(),
 	}
 }
 
 // Register adds the metrics to a registry, for example with legacyregistry.Register. It
 // returns the first error.
 func (m *Metrics) Register(register func(metrics.Registerable) error) error {
-	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused, m.held, m.garbage} {
+	for _, metric := range []metrics.Registerable{m.duration, m.total, m.errors, m.refused, m.held, m.garbage, m.removed} {
 		if err := register(metric); err != nil {
 			return err
 		}
+	}
+	if err := m.balancers.Register(register); err != nil {
+		return err
 	}
 	return m.reload.Register(register)
 }
@@ -91,6 +103,14 @@ func (m *Metrics) forReload() *reload.Metrics {
 		return nil
 	}
 	return m.reload
+}
+
+// forLoadBalancers returns the part of the metrics about load balancers.
+func (m *Metrics) forLoadBalancers() *loadbalancer.Metrics {
+	if m == nil {
+		return nil
+	}
+	return m.balancers
 }
 
 // Refused sets how many Services are refused for a reason. On nil Metrics it does
@@ -113,6 +133,13 @@ func (m *Metrics) Held(nodes int) {
 func (m *Metrics) garbageFound(kind string, proven bool, objects int) {
 	if m != nil {
 		m.garbage.WithLabelValues(kind, strconv.FormatBool(proven)).Set(float64(objects))
+	}
+}
+
+// garbageRemoved counts an object of no Service that was removed. On nil Metrics it does nothing.
+func (m *Metrics) garbageRemoved(kind string) {
+	if m != nil {
+		m.removed.WithLabelValues(kind).Inc()
 	}
 }
 

@@ -27,7 +27,10 @@ func (r *Reconciler) newDetector() *drift.Detector {
 // WatchDrift calls drifted for every Service whose load balancer another client has changed
 // or deleted, until the context ends. Repair brings it back.
 func (r *Reconciler) WatchDrift(ctx context.Context, drifted func(types.NamespacedName)) {
-	r.detector.Watch(ctx, drifted)
+	r.detector.Watch(ctx, func(service types.NamespacedName) {
+		r.options.Metrics.drifted(driftFound)
+		drifted(service)
+	})
 }
 
 // PersistRecords records what is known of load balancers for the next process, and calls

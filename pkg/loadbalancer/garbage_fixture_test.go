@@ -102,6 +102,7 @@ func (c *collection) lookUntil(ctx context.Context, n int) {
 	c.clock.left, c.clock.end = n, end
 	c.clock.mu.Unlock()
 	c.engine.CollectGarbage(ctx, garbage.Cluster{
+		Removed: func(string) {},
 		Services: func(ctx context.Context, each func(*v1.Service)) error {
 			if c.listed != nil {
 				c.listed()

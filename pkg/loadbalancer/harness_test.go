@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -104,6 +105,10 @@ type environmentOptions struct {
 	// limits and metrics are those of the controller's session.
 	limits  limiter.Limits
 	metrics *transport.Metrics
+	// tracer is that of the engine.
+	tracer trace.TracerProvider
+	// shown are those of the engine.
+	shown *loadbalancer.Metrics
 }
 
 // fastDelays let every change take a moment, so that waiting is really done.
@@ -194,6 +199,8 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		Workers:   env.options.workers,
 		Newest:    env.options.newest,
 		Refused:   func(reason string, services int) { counted.Store(reason, services) },
+		Metrics:   env.options.shown,
+		Tracer:    env.options.tracer,
 	})
 	if err != nil {
 		env.T.Fatal(err)

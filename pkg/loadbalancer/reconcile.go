@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // maxAttempts is how often a plan is applied in one round. A plan can leave something for
@@ -30,11 +31,15 @@ var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet: the se
 // Services that are created, changed, followed, repaired and deleted, and returns the status
 // to publish. Where the goal is reached already, as far as is known, that is no request.
 func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Request) (status *v1.LoadBalancerStatus, err error) {
+	if tracing.Recording(ctx) {
+		g = traced{g}
+	}
 	var lock async.Guard
 	defer lock.Release()
 	var round goal.Round
 	defer func() { r.distrust(req, round, err) }()
 	known, err := g.Recall(ctx, &lock)
+	r.options.Metrics.began(known, err)
 	if err != nil || known.Status != nil {
 		return known.Status, err
 	}

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
@@ -80,6 +81,10 @@ type Options struct {
 	// when that changes; nil: nobody asks. It is called from one goroutine at a time, and
 	// must not block.
 	Refused func(reason string, services int)
+	// Tracer records what rounds do; nil: nothing is recorded.
+	Tracer trace.TracerProvider
+	// Metrics; nil: none are kept.
+	Metrics *Metrics
 }
 
 // lookupAge is how long networks, subnets and the nodes' ports are taken to stay as they
@@ -124,6 +129,9 @@ func New(options Options) (*Reconciler, error) {
 		Newest: options.Newest, Reconcile: r.serve, Usual: r.usual, Members: r.members, Served: r.store,
 	})
 	r.detector = r.newDetector()
+	if options.Metrics != nil {
+		options.Metrics.of.Store(r)
+	}
 	return r, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
@@ -13,13 +14,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // serve does the round of a request: it deletes a Service, or brings it to what it asks for.
 // Where that is refused, it keeps alive what the Service has; then the refusal is an error of
 // Ensure alone, where that reports it and tries again, as nobody else can do more. The status
 // to publish comes with that error too.
-func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (*v1.LoadBalancerStatus, error) {
+func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (status *v1.LoadBalancerStatus, err error) {
+	ctx, end := r.trace(ctx, req)
+	defer func() { end(err) }()
 	if req.Operation == dispatch.Delete {
 		err := r.delete(ctx, req)
 		if err != nil { // else nothing is known of it any more
@@ -29,9 +34,12 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (*v1.LoadB
 	}
 	svc, reports := req.Service, req.Operation == dispatch.Ensure
 	entry := r.store.Get(svc.UID)
-	status, err := r.ask(ctx, req, entry.Drift, false)
+	ctx, watch := stopwatch.Start(ctx, r.options.Clock)
+	defer func() { r.measure(svc, entry, watch, status, err) }()
+	status, err = r.ask(ctx, req, entry.Drift, false)
 	if err == nil {
 		r.store.Accept(svc)
+		r.resolved(entry.Drift)
 	}
 	err = r.engine().Tell(ctx, svc, err, r.expired(ctx) > 0)
 	reason := refusal.Reason(err)
@@ -42,11 +50,19 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (*v1.LoadB
 	status, failure := r.keep(ctx, req, entry, err)
 	if failure == nil {
 		r.store.DropDrift(svc.UID)
+		r.resolved(entry.Drift)
 		if !reports && (reported || entry.Accepted == nil) { // else Ensure is still to come for it, after a restart
 			return status, nil
 		}
 	}
 	return status, refusal.Explain(err, failure, r.expired(ctx))
+}
+
+// trace begins the span of a round, and gives its requests an ID, which the log has too.
+func (r *Reconciler) trace(ctx context.Context, req dispatch.Request) (with context.Context, end func(error)) {
+	ctx, end = tracing.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
+		attribute.String("k8s.namespace.name", req.Service.Namespace), attribute.String("k8s.service.name", req.Service.Name))
+	return klog.NewContext(ctx, klog.FromContext(ctx).WithValues("globalRequestID", tracing.RequestID(ctx))), end
 }
 
 // ask brings a Service to what it asks for.
@@ -122,6 +138,7 @@ func (r *Reconciler) follow(ctx context.Context, req dispatch.Request, drift sta
 func (r *Reconciler) delete(ctx context.Context, req dispatch.Request) error {
 	svc := req.Service
 	applied, previous := r.store.Get(svc.UID).Applied, r.engine().Previous(svc)
+	r.store.MarkDeleting(svc.UID)
 	r.store.StartDeletion(svc.UID)
 	for {
 		gone, err := r.engine().NewGone(ctx, subject(req, state.Drift{}), applied, previous)

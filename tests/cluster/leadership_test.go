@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/monitoring"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -242,6 +243,18 @@ func (r *rivals) misconfigure() {
 	}
 }
 
+// assertUpstream fails unless the libraries have the metrics that alerts rely on.
+func (r *rivals) assertUpstream(metrics string) {
+	r.t.Helper()
+	for name, labels := range monitoring.Upstream() {
+		for _, label := range append(labels, "") {
+			if !strings.Contains(metrics, "\n"+name) || !strings.Contains(metrics, name+"{"+label) && label != "" {
+				r.t.Errorf("no metric %s with label %q", name, label)
+			}
+		}
+	}
+}
+
 // assertSecret looks for secrets in all that the processes have said, and the one that is left says.
 func (r *rivals) assertSecret(ccm *Controller) {
 	r.t.Helper()
@@ -260,6 +273,9 @@ func (r *rivals) assertSecret(ccm *Controller) {
 			r.t.Errorf("%s: %v", path, err)
 		}
 		check(r.secrets.Check(path, text))
+		if path == "/metrics" {
+			r.assertUpstream(text)
+		}
 	}
 	events, err := r.Client().CoreV1().Events("").List(r.t.Context(), metav1.ListOptions{})
 	check(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,6 +83,8 @@ func TestControlPlane_ActsLikeThatOfKubernetesCluster(t *testing.T) {
 		client := clientFrom(t, kubeconfig, err)
 		checkGrant(t, c, client, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: "default"})
 	})
+
+	t.Run("lets a scraper read metrics as manifests/monitoring says", func(t *testing.T) { checkScraper(t, c) })
 
 	t.Run("has no token for a service account that does not exist", func(t *testing.T) {
 		_, err := c.ServiceAccountKubeconfig(t.Context(), "default", "nobody")
@@ -164,6 +167,37 @@ func TestControlPlane_ActsLikeThatOfKubernetesCluster(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkScraper shows that the API server, which the controller asks, lets the service account that
+// manifests/monitoring names read the metrics, and no other.
+func checkScraper(t *testing.T, c *ControlPlane) {
+	t.Helper()
+	manifest, err := os.ReadFile("../../manifests/monitoring/rbac.yaml")
+	if err == nil {
+		err = c.Apply(t.Context(), string(manifest))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	may := func(ctx context.Context, user, path string) (bool, error) {
+		review, err := c.Client().AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "get"},
+		}}, metav1.CreateOptions{})
+		return err == nil && review.Status.Allowed, err
+	}
+	const scraper = "system:serviceaccount:monitoring:prometheus-k8s"
+	await.Eventually(t, "read metrics", func(ctx context.Context) error {
+		if ok, err := may(ctx, scraper, "/metrics"); !ok || err != nil {
+			return fmt.Errorf("it may not: %w", errors.Join(err, errors.New("forbidden")))
+		}
+		return nil
+	})
+	for user, path := range map[string]string{scraper: "/configz", "system:serviceaccount:monitoring:default": "/metrics"} {
+		if ok, err := may(t.Context(), user, path); ok || err != nil {
+			t.Errorf("%s may read %s: %v, %v", user, path, ok, err)
+		}
+	}
 }
 
 // checkGrant shows that the client may not list nodes before the role for it is

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -12,6 +13,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // run is one plan being carried out.
@@ -44,7 +46,9 @@ func newRun(a *Applier, req Request) *run {
 }
 
 // all carries out all steps, and waits until the cloud is done with them.
-func (r *run) all(ctx context.Context) error {
+func (r *run) all(ctx context.Context) (err error) {
+	ctx, end := tracing.Start(ctx, "apply")
+	defer func() { end(err) }()
 	for len(r.steps) > 0 {
 		if err := r.next(ctx); err != nil {
 			return err
@@ -84,8 +88,10 @@ func (r *run) next(ctx context.Context) error {
 }
 
 // send sends one step, and logs it.
-func (r *run) send(ctx context.Context, step plan.Step) error {
+func (r *run) send(ctx context.Context, step plan.Step) (err error) {
 	logger, text := klog.FromContext(ctx), textOf(step)
+	ctx, end := tracing.Start(ctx, "step", attribute.String("step", text))
+	defer func() { end(err) }()
 	logger.V(2).Info("Changing the cloud", "step", text)
 	r.made = ""
 	if err := r.once(ctx, step); err != nil {

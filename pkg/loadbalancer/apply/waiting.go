@@ -11,6 +11,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // packedCreation is a creation that waits for its turn.
@@ -110,9 +111,10 @@ func (s *senders) batch(ctx context.Context, send func()) error {
 // within waits for its turn without a place: what waits is packed.
 func within(ctx context.Context, free *semaphore.Weighted, send func()) error {
 	if !free.TryAcquire(1) {
-		resume := async.Yield(ctx)
+		queued, resume := stopwatch.In(ctx, stopwatch.Queue), async.Yield(ctx)
 		err := free.Acquire(ctx, 1)
 		resume()
+		queued()
 		if err != nil {
 			return fmt.Errorf("still waiting behind other requests: %w", err)
 		}

@@ -52,6 +52,8 @@ type Cluster struct {
 	Event func(eventType, reason, text string)
 	// Count is told how many objects of a kind are garbage, or may be. It must not block.
 	Count func(kind string, proven bool, objects int)
+	// Removed is told of each object that was removed. It must not block.
+	Removed func(kind string)
 }
 
 // Options are what a Collector needs.

@@ -92,6 +92,7 @@ func (c *Collector) remove(ctx context.Context, inventory cleanup.Inventory, que
 		if item.State == cleanup.Removed {
 			gone[key{item.Kind, item.ID, cleanup.Found}] = true
 			removed = append(removed, words(item))
+			c.options.Cluster.Removed(string(item.Kind))
 			logger.Info("Removed an object of no Service from OpenStack")
 			continue
 		}

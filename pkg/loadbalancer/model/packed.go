@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"slices"
 	"time"
 	"unique"
@@ -79,6 +80,23 @@ func (p *Packed) Members() int {
 		n += len(members.ids) + len(members.plain)
 	}
 	return n
+}
+
+// CountMembers calls count with how many members there are of a provisioning status, for each
+// that occurs, maybe more than once.
+func (p *Packed) CountMembers(count func(provisioning string, members int)) {
+	for _, list := range p.members {
+		for _, m := range list.plain {
+			count(m.Status.Provisioning, 1)
+		}
+		for i, kind := range list.kinds {
+			of := len(list.ids)
+			if list.kind != nil {
+				of = bytes.Count(list.kind, []byte{uint8(i)})
+			}
+			count(kind.Status.Provisioning, of)
+		}
+	}
 }
 
 // WithUpdatedAt returns the same load balancer with another updated_at.

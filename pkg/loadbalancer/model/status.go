@@ -11,6 +11,16 @@ type Status struct {
 	Operating    string
 }
 
+// ProvisioningStatuses returns those that Octavia has.
+func ProvisioningStatuses() []string {
+	return []string{"ACTIVE", "ERROR", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE", "DELETED"}
+}
+
+// OperatingStatuses returns those that Octavia has.
+func OperatingStatuses() []string {
+	return []string{"ONLINE", "DRAINING", "OFFLINE", "DEGRADED", "ERROR", "NO_MONITOR"}
+}
+
 // Pending reports whether the cloud is still working on the object.
 func (s Status) Pending() bool { return strings.HasPrefix(s.Provisioning, "PENDING_") }
 

@@ -171,6 +171,13 @@ func description(lb octavia.LoadBalancer) string {
 	return lb.Description
 }
 
+// Last returns the last snapshot that was taken; nil before there was any.
+func (r *Reader) Last() *Snapshot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last
+}
+
 func (r *Reader) take(ctx context.Context) (*Snapshot, error) {
 	began := r.clock.Now()
 	var loadBalancers []LoadBalancer

@@ -18,6 +18,8 @@ type Entry struct {
 	Accepted *v1.Service
 	// Served is the resource version of the newest state that was served.
 	Served string
+	// Unsettled is set while the Service does not have what it asks for.
+	Unsettled Unsettled
 	// Refusal is set while the Service is refused.
 	Refusal Refusal
 	// Trouble is what the cloud keeps the Service from.

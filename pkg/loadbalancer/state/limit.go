@@ -33,7 +33,7 @@ func (s *Store) Count(svc *v1.Service, limit int) error {
 	return err
 }
 
-// Uncount counts a Service out whose load balancer is gone.
+// Uncount counts a Service out whose load balancer is gone: its deletion is over.
 func (s *Store) Uncount(uid types.UID) {
-	s.update(uid, func(e *Entry) { e.Namespace = "" })
+	s.update(uid, func(e *Entry) { e.Namespace, e.Unsettled = "", Unsettled{} })
 }

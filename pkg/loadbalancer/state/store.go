@@ -94,6 +94,9 @@ func (s *Store) Advance(svc *v1.Service) bool {
 		order, err := resourceversion.CompareResourceVersion(svc.ResourceVersion, e.Served)
 		if advanced = err != nil || order >= 0; advanced {
 			e.Served = svc.ResourceVersion
+			if e.Unsettled.Since.IsZero() || e.Unsettled.Deleting {
+				e.Unsettled = Unsettled{Since: s.clock.Now()}
+			}
 		}
 	})
 	return advanced
@@ -104,7 +107,7 @@ func (s *Store) Advance(svc *v1.Service) bool {
 func (s *Store) Accept(svc *v1.Service) {
 	accepted := requested(svc)
 	s.update(svc.UID, func(e *Entry) {
-		e.Accepted, e.Drift, e.Refusal, e.Trouble = accepted, Drift{}, Refusal{}, Trouble{}
+		e.Accepted, e.Drift, e.Refusal, e.Trouble, e.Unsettled = accepted, Drift{}, Refusal{}, Trouble{}, Unsettled{}
 	})
 }
 
@@ -132,10 +135,14 @@ func (s *Store) Refuse(uid types.UID, reason string, reported bool) (wasReported
 
 // StartDeletion drops what nothing may rely on once a Service is being deleted: what was
 // applied, its drift, the Service as it was accepted and served, its refusal and its
-// warnings.
+// warnings. Since when it is being deleted stays: see MarkDeleting.
 func (s *Store) StartDeletion(uid types.UID) {
 	s.update(uid, func(e *Entry) {
-		*e = Entry{Namespace: e.Namespace, Made: e.Made, SecurityGroups: e.SecurityGroups}
+		unsettled := e.Unsettled
+		if !unsettled.Deleting {
+			unsettled = Unsettled{}
+		}
+		*e = Entry{Namespace: e.Namespace, Made: e.Made, SecurityGroups: e.SecurityGroups, Unsettled: unsettled}
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -18,6 +19,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // Octavia is what the watcher asks of the load balancer service.
@@ -122,7 +125,9 @@ func (w *Watcher) Close() {
 // Settled waits until nothing works on a load balancer any more: it is not
 // PENDING, or is gone. An error ends the wait only when it would come again;
 // otherwise, the context does. Who waits gives its place away (async.Yield).
-func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, error) {
+func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (token Token, err error) {
+	ctx, end := tracing.Start(ctx, "wait", attribute.String("loadbalancer", id))
+	defer func() { end(err) }()
 	now := w.clock.Now()
 	me := &waiter{
 		id: id, pending: pace.Pending, parked: now, due: now.Add(pace.First),
@@ -130,6 +135,7 @@ func (w *Watcher) Settled(ctx context.Context, id string, pace Pace) (Token, err
 	}
 	w.park(me)
 	defer async.Yield(ctx)()
+	defer stopwatch.In(ctx, stopwatch.Octavia)()
 	select {
 	case got := <-me.answer:
 		return got.token, got.err
@@ -158,6 +164,7 @@ func (w *Watcher) sleep(ctx context.Context, d time.Duration) error {
 	timer := w.clock.NewTimer(d)
 	defer timer.Stop()
 	defer async.Yield(ctx)()
+	defer stopwatch.In(ctx, stopwatch.Octavia)()
 	select {
 	case <-timer.C():
 		return nil
@@ -166,6 +173,13 @@ func (w *Watcher) sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Waiting returns how many waits there are.
+func (w *Watcher) Waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.parked)
 }
 
 // park adds a waiter and sees to it that the watcher runs.

@@ -1,13 +1,16 @@
 package transport
 
 import (
+	"context"
 	"net/http"
 
+	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // observeTransport measures and logs every request.
@@ -20,14 +23,33 @@ type observeTransport struct {
 // RoundTrip passes the request on.
 func (t *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	kind, started := request.KindOf(req.Method, req.URL.Path), t.clock.Now()
-	resp, err := t.next.RoundTrip(req)
+	ctx, end := tracing.Start(req.Context(), kind.Name)
+	resp, err := t.next.RoundTrip(identified(ctx, req))
 	took := t.clock.Since(started)
 	status, requestID := 0, ""
 	if resp != nil {
 		status, requestID = resp.StatusCode, apierror.RequestIDOf(resp.Header)
 	}
 	t.metrics.observe(kind, status, took)
+	tracing.Note(ctx, attribute.String("openstack.request_id", requestID), attribute.String("http.request.method", req.Method),
+		attribute.String("url.path", req.URL.Path), attribute.Int("http.response.status_code", status))
+	end(err)
 	klog.FromContext(req.Context()).V(5).Info("OpenStack request", "request", kind.Name, "method", req.Method,
 		"path", req.URL.Path, "status", status, "took", took, "requestID", requestID, "err", err)
 	return resp, err
+}
+
+// globalID is the header with the ID that a client gives to all requests that belong together,
+// which OpenStack's services log beside their own, and pass on to each other.
+const globalID = "X-Openstack-Request-Id"
+
+// identified returns a request with a context, and with its global request ID, if it has one.
+func identified(ctx context.Context, req *http.Request) *http.Request {
+	id := tracing.RequestID(ctx)
+	if id == "" {
+		return req
+	}
+	req = req.Clone(ctx)
+	req.Header.Set(globalID, id)
+	return req
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
 )
 
 // outcome is what an attempt led to: an answer or an error.
@@ -72,7 +73,9 @@ func (t *retryTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		started  time.Time
 	)
 	for again := true; again; again = t.again(req, kind, out, attempts, started) {
+		queued := stopwatch.In(req.Context(), stopwatch.Queue)
 		slot, err := t.limiter.Acquire(req, kind)
+		queued()
 		switch {
 		case err == nil && attempts == 0:
 			started = t.clock.Now()
@@ -114,17 +117,18 @@ func (t *retryTransport) again(req *http.Request, kind request.Kind, out outcome
 // admit sends the request once, unless it would create something while the process ends.
 func (t *retryTransport) admit(req *http.Request, kind request.Kind, attempt int) outcome {
 	if !kind.Creates(req.Method) {
-		return t.try(req, attempt)
+		return t.try(req, kind, attempt)
 	}
 	if !t.drain.begin() {
 		return outcome{err: ErrDraining}
 	}
 	defer t.drain.end()
-	return t.try(req, attempt)
+	return t.try(req, kind, attempt)
 }
 
 // try sends the request once, with a body of its own.
-func (t *retryTransport) try(req *http.Request, attempt int) outcome {
+func (t *retryTransport) try(req *http.Request, kind request.Kind, attempt int) outcome {
+	defer stopwatch.In(req.Context(), partOf(kind))()
 	if attempt > 1 && request.HasBody(req) {
 		body, err := req.GetBody()
 		if err != nil {
@@ -139,6 +143,14 @@ func (t *retryTransport) try(req *http.Request, attempt int) outcome {
 	}
 	resp, sent, err := t.exchange.do(req)
 	return outcome{resp: resp, sent: sent, err: err}
+}
+
+// partOf returns whose time an attempt at a request takes.
+func partOf(kind request.Kind) stopwatch.Part {
+	if kind.Service == request.Octavia {
+		return stopwatch.Octavia
+	}
+	return stopwatch.OpenStack
 }
 
 func (o outcome) status() int {
@@ -193,6 +205,7 @@ func mayRepeat(method string, kind request.Kind, out outcome) bool {
 
 // wait returns false when the context ended first.
 func (t *retryTransport) wait(ctx context.Context, delay time.Duration) bool {
+	defer stopwatch.In(ctx, stopwatch.Queue)()
 	timer := t.clock.NewTimer(delay)
 	defer timer.Stop()
 	select {

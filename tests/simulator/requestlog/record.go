@@ -30,7 +30,7 @@ func (l *Log) Record(next http.Handler) http.Handler {
 			}
 			l.add(Request{
 				Method: r.Method, Route: Route(r.URL.Path), Path: path, Status: out.status,
-				LoadBalancerID: target, Provider: provider, ProjectID: project, UserAgent: r.UserAgent(), Before: before,
+				LoadBalancerID: target, Provider: provider, ProjectID: project, UserAgent: r.UserAgent(), GlobalID: r.Header.Get("X-Openstack-Request-Id"), Before: before,
 				Mentions: l.mention(r, in, out, target), RequestBytes: in.count, Bytes: out.count,
 			})
 			l.leave(project)

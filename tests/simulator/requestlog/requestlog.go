@@ -32,6 +32,8 @@ type Request struct {
 	Mentions string
 	// UserAgent is what the client calls itself.
 	UserAgent string
+	// GlobalID is the ID that the client gives to all requests that belong together.
+	GlobalID string
 	// Before is how many requests were in the log when this one came: they had ended by then.
 	Before int
 	// RequestBytes and Bytes are the sizes of the request's and the answer's body.

@@ -1,0 +1,266 @@
+package loadbalancer
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/component-base/metrics"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+)
+
+// Metrics show what becomes of Services and load balancers. None has a label for a Service or
+// an object: their number does not depend on how many there are. Nil Metrics count nothing.
+type Metrics struct {
+	address      *metrics.Histogram
+	addressParts *metrics.CounterVec
+	rounds       *metrics.CounterVec
+	drift        *metrics.CounterVec
+	quotaLimit   *metrics.GaugeVec
+	quotaUsed    *metrics.GaugeVec
+	counted      []*countedGauge
+	// of is what is counted when somebody asks; nil before there is any.
+	of atomic.Pointer[Reconciler]
+}
+
+// The values of labels, beside those of stopwatch and state.
+const (
+	// partRetry is the time between two rounds of which the first has failed.
+	partRetry = "retry"
+
+	// What a round has known of the load balancer when it began.
+	knownUnchanged = "unchanged" // nothing was to be done, and nothing was read
+	knownRecalled  = "recalled"  // what was applied last, which was verified or is being
+	knownNothing   = "read"      // nothing: it was read
+
+	driftFound    = "found"
+	driftRepaired = "repaired"
+	driftReported = "reported"
+
+	roundsWorking   = "working"
+	roundsWaiting   = "waiting_for_octavia"
+	roundsUnfetched = "unfetched"
+
+	unknownStatus = "unknown"
+	otherStatus   = "other"
+)
+
+// NewMetrics returns metrics that count nothing before Register.
+func NewMetrics() *Metrics {
+	const namespace = "cloudprovider_openstack"
+	m := &Metrics{
+		address: metrics.NewHistogram(&metrics.HistogramOpts{
+			Namespace: namespace, Name: "service_address_seconds",
+			Help:           "Time from when a Service without an address was created, or asked for one, until it had one.",
+			Buckets:        []float64{1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600},
+			StabilityLevel: metrics.ALPHA,
+		}),
+		addressParts: metrics.NewCounterVec(&metrics.CounterOpts{
+			Namespace: namespace, Name: "service_address_part_seconds_total",
+			Help:           "Where the time until Services had an address went, in seconds; the sum over all parts is that of service_address_seconds.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"part"}),
+		rounds: metrics.NewCounterVec(&metrics.CounterOpts{
+			Namespace: namespace, Name: "rounds_total",
+			Help:           "Rounds of reconciliation by what was known of the load balancer at the beginning.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"knowledge"}),
+		drift: metrics.NewCounterVec(&metrics.CounterOpts{
+			Namespace: namespace, Name: "drift_total",
+			Help:           "Changes by other clients that were found, that were repaired, and that were only reported.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"result"}),
+		quotaLimit: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "quota_limit",
+			Help:           "How much the project may have, as read last; there is none where nothing limits it.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"resource"}),
+		quotaUsed: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Namespace: namespace, Name: "quota_used",
+			Help:           "How much of a quota the project has used, as read last.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"resource"}),
+	}
+	m.counted = []*countedGauge{
+		m.newCounted("services", "Services of type LoadBalancer that this process has worked on, by how far they are.",
+			(*Reconciler).countServices, "phase"),
+		m.newCounted("oldest_service_timestamp_seconds", "Since when the oldest Service is in a phase, in seconds since 1970; there is none where no Service is.",
+			(*Reconciler).countOldest, "phase"),
+		m.newCounted("loadbalancer_objects", "Load balancers of the cluster, and the parts of them that are Services', by the status that was read last.",
+			(*Reconciler).countObjects, "kind", "provisioning_status", "operating_status"),
+		m.newCounted("rounds", "Rounds of reconciliation that work, that wait for Octavia, and whose result no call has fetched yet.",
+			(*Reconciler).countRounds, "state"),
+	}
+	return m
+}
+
+// Register adds the metrics to a registry. It returns the first error.
+func (m *Metrics) Register(register func(metrics.Registerable) error) error {
+	all := []metrics.Registerable{m.address, m.addressParts, m.rounds, m.drift, m.quotaLimit, m.quotaUsed}
+	for _, counted := range m.counted {
+		all = append(all, counted)
+	}
+	for _, metric := range all {
+		if err := register(metric); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countedGauge is a gauge that is counted when somebody asks for it.
+type countedGauge struct {
+	*metrics.GaugeVec
+
+	of    *atomic.Pointer[Reconciler]
+	count func(*Reconciler, func(value float64, labels ...string))
+	mu    sync.Mutex
+}
+
+func (m *Metrics) newCounted(name, help string, count func(*Reconciler, func(float64, ...string)), labels ...string) *countedGauge {
+	opts := &metrics.GaugeOpts{Namespace: "cloudprovider_openstack", Name: name, Help: help, StabilityLevel: metrics.ALPHA}
+	return &countedGauge{GaugeVec: metrics.NewGaugeVec(opts, labels), of: &m.of, count: count}
+}
+
+// Collect implements prometheus.Collector.
+func (g *countedGauge) Collect(to chan<- prometheus.Metric) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.Reset()
+	if r := g.of.Load(); r != nil {
+		g.count(r, func(value float64, labels ...string) { g.WithLabelValues(labels...).Add(value) })
+	}
+	g.GaugeVec.Collect(to)
+}
+
+func (r *Reconciler) countServices(set func(float64, ...string)) {
+	census := r.store.Census()
+	for _, phase := range state.Phases() {
+		set(float64(census.Services[phase]), string(phase))
+	}
+}
+
+func (r *Reconciler) countOldest(set func(float64, ...string)) {
+	for phase, since := range r.store.Census().Oldest {
+		set(float64(since.Unix()), string(phase))
+	}
+}
+
+// countObjects takes load balancers from the last snapshot of the project, and their parts from
+// what was read last of each.
+func (r *Reconciler) countObjects(set func(float64, ...string)) {
+	if snap := r.engine().Cloud.Snapshots.Last(); snap != nil {
+		for id, lb := range snap.LoadBalancers {
+			if r.store.Serves(id) || r.options.ClusterID != "" && ownership.OwnerOf(lb.Name, "", lb.Tags).ClusterID == r.options.ClusterID {
+				set(1, "load_balancer", provisioning(lb.Status), operating(lb.Operating))
+			}
+		}
+	}
+	for part, objects := range r.store.Census().Parts {
+		set(float64(objects), part.Kind, provisioning(part.Provisioning), operating(part.Operating))
+	}
+}
+
+func (r *Reconciler) countRounds(set func(float64, ...string)) {
+	working, unfetched := r.dispatcher.Size()
+	waiting := r.engine().Cloud.Watcher.Waiting()
+	set(float64(max(0, working-waiting)), roundsWorking)
+	set(float64(waiting), roundsWaiting)
+	set(float64(unfetched), roundsUnfetched)
+}
+
+// provisioning returns a provisioning status as a label has it: one of few, whatever the cloud
+// answers.
+func provisioning(status string) string { return bounded(status, model.ProvisioningStatuses()) }
+
+func operating(status string) string { return bounded(status, model.OperatingStatuses()) }
+
+func bounded(status string, known []string) string {
+	switch {
+	case status == "":
+		return unknownStatus
+	case slices.Contains(known, status):
+		return status
+	}
+	return otherStatus
+}
+
+// maxQueued is how long a Service that had no address can have waited for its first round: the
+// time of creation of one that waited longer is taken for that of something else, as it may have
+// been of another type until now.
+const maxQueued = time.Hour
+
+// measure counts how long a Service that never had an address has waited for it, when it gets
+// it, and keeps until then what its rounds have taken.
+func (r *Reconciler) measure(svc *v1.Service, before state.Entry, watch *stopwatch.Watch, status *v1.LoadBalancerStatus, err error) {
+	if before.Accepted != nil || len(svc.Status.LoadBalancer.Ingress) > 0 {
+		return
+	}
+	times := watch.Times()
+	if err != nil || status == nil || len(status.Ingress) == 0 {
+		r.store.Spend(svc.UID, times)
+		return
+	}
+	now, began := r.options.Clock.Now(), before.Unsettled.Since
+	if began.IsZero() {
+		began = now.Add(-times.Sum())
+	}
+	times = times.Plus(before.Unsettled.Spent)
+	total := max(now.Sub(began), times.Sum())
+	retry := total - times.Sum()
+	if queued := began.Sub(svc.CreationTimestamp.Time); queued > 0 && queued < maxQueued {
+		times[stopwatch.Queue] += queued
+		total += queued
+	}
+	r.options.Metrics.addressed(total, retry, times)
+}
+
+func (m *Metrics) addressed(total, retry time.Duration, times stopwatch.Times) {
+	if m == nil {
+		return
+	}
+	m.address.Observe(total.Seconds())
+	m.addressParts.WithLabelValues(partRetry).Add(retry.Seconds())
+	for _, part := range stopwatch.Parts() {
+		m.addressParts.WithLabelValues(part.String()).Add(times[part].Seconds())
+	}
+}
+
+// began counts a round that has recalled what is known.
+func (m *Metrics) began(known goal.Known, err error) {
+	switch {
+	case m == nil || err != nil:
+	case known.Status != nil:
+		m.rounds.WithLabelValues(knownUnchanged).Inc()
+	case known.Have.Observed != nil:
+		m.rounds.WithLabelValues(knownRecalled).Inc()
+	default:
+		m.rounds.WithLabelValues(knownNothing).Inc()
+	}
+}
+
+func (m *Metrics) drifted(result string) {
+	if m != nil {
+		m.drift.WithLabelValues(result).Inc()
+	}
+}
+
+// resolved counts that the drift of a Service, if there was any, is none any more.
+func (r *Reconciler) resolved(was state.Drift) {
+	switch {
+	case was.Reason == "":
+	case r.engine().Config.LoadBalancer.DriftPolicy == drift.PolicyReport:
+		r.options.Metrics.drifted(driftReported)
+	default:
+		r.options.Metrics.drifted(driftRepaired)
+	}
+}

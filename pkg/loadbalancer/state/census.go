@@ -1,0 +1,130 @@
+package state
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+)
+
+// Unsettled says since when a Service does not have what it asks for. The zero value is of one
+// that does, or of which this process has not heard.
+type Unsettled struct {
+	// Since is when this process began to work on what is asked for.
+	Since time.Time
+	// Deleting is set where that is its end.
+	Deleting bool
+	// Spent is what its rounds have taken since.
+	Spent stopwatch.Times
+}
+
+// MarkDeleting records that a Service is being deleted, unless that is recorded.
+func (s *Store) MarkDeleting(uid types.UID) {
+	now := s.clock.Now()
+	s.update(uid, func(e *Entry) {
+		if !e.Unsettled.Deleting {
+			e.Unsettled = Unsettled{Since: now, Deleting: true}
+		}
+	})
+}
+
+// Spend adds what a round for a Service has taken that does not have what it asks for yet.
+func (s *Store) Spend(uid types.UID, times stopwatch.Times) {
+	s.update(uid, func(e *Entry) {
+		if !e.Unsettled.Since.IsZero() {
+			e.Unsettled.Spent = e.Unsettled.Spent.Plus(times)
+		}
+	})
+}
+
+// Phase is how far a Service is.
+type Phase string
+
+// The phases of a Service.
+const (
+	Settled  Phase = "settled"  // it has what it asks for
+	Pending  Phase = "pending"  // it is being brought to that
+	Refused  Phase = "refused"  // it is refused
+	Deleting Phase = "deleting" // what it has is being removed
+)
+
+// Phases returns all phases.
+func Phases() []Phase { return []Phase{Settled, Pending, Refused, Deleting} }
+
+// Part is what load balancers consist of, and in which states.
+type Part struct {
+	Kind string
+	model.Status
+}
+
+// Census counts what is known of all Services.
+type Census struct {
+	// Services are in each phase, the oldest of them since a time; zero where there is none.
+	Services map[Phase]int
+	Oldest   map[Phase]time.Time
+	// Parts are those of load balancers, in the states in which they were read last. Operating
+	// statuses of members are not kept.
+	Parts map[Part]int
+}
+
+// Census counts what is known of all Services.
+func (s *Store) Census() Census {
+	c := Census{Services: map[Phase]int{}, Oldest: map[Phase]time.Time{}, Parts: map[Part]int{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.entries {
+		phase := e.phase()
+		if phase == "" {
+			continue
+		}
+		c.Services[phase]++
+		if oldest := c.Oldest[phase]; phase != Settled && (oldest.IsZero() || e.Unsettled.Since.Before(oldest)) {
+			c.Oldest[phase] = e.Unsettled.Since
+		}
+		if e.Applied != nil {
+			c.count(e.Applied.Contents)
+		}
+	}
+	return c
+}
+
+// Serves reports whether a load balancer is known as one of a Service.
+func (s *Store) Serves(loadBalancerID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.on[loadBalancerID]) > 0
+}
+
+// phase returns how far the Service is; "" where it asks for nothing, as far as is known.
+func (e *Entry) phase() Phase {
+	switch {
+	case e.Unsettled.Deleting:
+		return Deleting
+	case e.Refusal.Reason != "":
+		return Refused
+	case !e.Unsettled.Since.IsZero():
+		return Pending
+	case e.Accepted != nil:
+		return Settled
+	}
+	return ""
+}
+
+// count adds the parts of a load balancer that are one Service's.
+func (c *Census) count(packed *model.Packed) {
+	if packed == nil {
+		return
+	}
+	for _, l := range packed.Outline().Listeners {
+		c.Parts[Part{"listener", l.Status}]++
+		c.Parts[Part{"pool", l.Pool.Status}]++
+		if l.Pool.Monitor != nil {
+			c.Parts[Part{"health_monitor", l.Pool.Monitor.Status}]++
+		}
+	}
+	packed.CountMembers(func(provisioning string, members int) {
+		c.Parts[Part{"member", model.Status{Provisioning: provisioning}}] += members
+	})
+}

@@ -1,0 +1,70 @@
+// Package tracing marks what is done as spans of OpenTelemetry, and gives it an ID that
+// OpenStack's services log. Whether anything is recorded a context says: without a span in it
+// nothing is, and costs nothing.
+package tracing
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope names the program in spans.
+const scope = "github.com/openstack-ccm/openstack-ccm"
+
+// key is that of a context for its global request ID.
+type key struct{}
+
+// Root begins a span that is in no other, and returns the context of what is done in it, which
+// has a global request ID: that of the trace where one is recorded. End ends it with what came
+// of it. A nil provider records nothing.
+func Root(ctx context.Context, provider trace.TracerProvider, name string, attributes ...attribute.KeyValue) (with context.Context, end func(error)) {
+	id := uuid.UUID{}
+	end = func(error) {}
+	if provider != nil {
+		var span trace.Span
+		ctx, span = provider.Tracer(scope).Start(ctx, name, trace.WithNewRoot(), trace.WithAttributes(attributes...))
+		id, end = uuid.UUID(span.SpanContext().TraceID()), ender(span)
+	}
+	if id == uuid.Nil {
+		id = uuid.New()
+	}
+	return context.WithValue(ctx, key{}, "req-"+id.String()), end
+}
+
+// Start begins a span within that of a context. End ends it with what came of it. Where none is
+// recorded it does nothing.
+func Start(ctx context.Context, name string, attributes ...attribute.KeyValue) (with context.Context, end func(error)) {
+	parent := trace.SpanFromContext(ctx)
+	if !parent.IsRecording() {
+		return ctx, func(error) {}
+	}
+	ctx, span := parent.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithAttributes(attributes...))
+	return ctx, ender(span)
+}
+
+// Recording reports whether spans of a context are recorded.
+func Recording(ctx context.Context) bool { return trace.SpanFromContext(ctx).IsRecording() }
+
+// Note adds attributes to the span of a context.
+func Note(ctx context.Context, attributes ...attribute.KeyValue) {
+	trace.SpanFromContext(ctx).SetAttributes(attributes...)
+}
+
+// RequestID returns the global request ID of a context, "" for none.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(key{}).(string)
+	return id
+}
+
+func ender(span trace.Span) func(error) {
+	return func(err error) {
+		if err != nil {
+			span.SetStatus(codes.Error, err.Error())
+		}
+		span.End()
+	}
+}

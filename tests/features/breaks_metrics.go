@@ -1,0 +1,71 @@
+package features
+
+// metricsBreaks are those of metrics, alerts and tracing.
+func metricsBreaks() []Break {
+	const engine = "pkg/loadbalancer/"
+	return []Break{
+		{
+			Row: 100, What: "the wait for Octavia counts as the controller's own time",
+			File:  "pkg/stopwatch/stopwatch.go",
+			Old:   `	w.active[part] += by`,
+			New:   `	if part != Octavia { w.active[part] += by }`,
+			Tests: []string{"TestWatch_CountsEachMomentOnceForWhatIsWaitedFor"},
+		},
+		{
+			Row: 100, What: "the time in the queue of the service controller is not counted",
+			File:  engine + "metrics.go",
+			Old:   `times[stopwatch.Queue] += queued`,
+			New:   `_ = queued`,
+			Tests: []string{"TestMetrics_SplitTimeFromServiceToAddress"},
+		},
+		{
+			Row: 100, What: "drift that is repaired is not counted",
+			File:  engine + "serve.go",
+			Old:   "		r.store.Accept(svc)\n		r.resolved(entry.Drift)\n",
+			New:   "		r.store.Accept(svc)\n",
+			Tests: []string{"TestMetrics_CountDriftThatIsFoundAndRepaired"},
+		},
+		{
+			Row: 100, What: "members are not counted",
+			File:  engine + "state/census.go",
+			Old:   `c.Parts[Part{"member", model.Status{Provisioning: provisioning}}] += members`,
+			New:   `_ = members`,
+			Tests: []string{"TestMetrics_CountLoadBalancersAndPartsByStatus"},
+		},
+		{
+			Row: 99, What: "a metric has no place on the page",
+			File:  "tests/monitoring/table.go",
+			Old:   `			Metric: "openstack_api_limit",`,
+			New:   `			Metric: "openstack_api_queue_depth",`,
+			Tests: []string{"TestTable_HasEachMetricWithItsLabels"},
+		},
+		{
+			Row: 100, What: "an alert asks for a label that there is not",
+			File:  "manifests/monitoring/prometheusrule.yaml",
+			Old:   `sum by (reason) (cloudprovider_openstack_refused_services)`,
+			New:   `sum by (cause) (cloudprovider_openstack_refused_services)`,
+			Tests: []string{"TestQueries_AskForMetricsAndLabelsThatExist"},
+		},
+		{
+			Row: 102, What: "steps have no spans",
+			File:  engine + "apply/run.go",
+			Old:   `ctx, end := tracing.Start(ctx, "step", attribute.String("step", text))`,
+			New:   `_, end := tracing.Start(ctx, "step", attribute.String("step", text))`,
+			Tests: []string{"TestTracing_HasSpansOfRoundStagesStepsAndRequests"},
+		},
+		{
+			Row: 102, What: "OpenStack gets no global request ID",
+			File:  "pkg/openstack/transport/observe.go",
+			Old:   `req.Header.Set(globalID, id)`,
+			New:   `_ = id`,
+			Tests: []string{"TestTracing_GlobalRequestIDIsOneForEachRound"},
+		},
+		{
+			Row: 102, What: "the file for tracing is not heard",
+			File:  "cmd/openstack-cloud-controller-manager/tracing.go",
+			Old:   `if p.tracing == "" {`,
+			New:   `if p.tracing != "nothing" {`,
+			Tests: []string{"TestTracing_IsOffWithoutFileAndRefusesBadOnes"},
+		},
+	}
+}
