@@ -184,3 +184,28 @@ func TestRefusal_OfMoveKeepsNodePortsOpen(t *testing.T) {
 	env.ensure(guest, nodes)
 	env.unchanged(guest, nodes)
 }
+
+// The process ends after the deletion of the guest's listener, and the owner goes first then.
+func TestDelete_RemovesLoadBalancerOfOthersWhereOnlyAPoolIsLeft(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner := env.nodes(1), service("owner", 1)
+	env.ensure(owner, nodes)
+	lb := env.loadBalancer()
+	guest := onto("guest", lb, 443)
+	env.ensure(guest, nodes)
+	for _, l := range env.loadBalancer().Listeners {
+		if l.ProtocolPort != 443 {
+			continue
+		}
+		if _, status, _, err := env.Cloud.Act(simulator.Foreign{Method: http.MethodDelete, Path: "/load-balancer/v2.0/lbaas/listeners/" + l.ID}); err != nil || status != http.StatusNoContent {
+			t.Fatalf("delete the listener: %d, %v", status, err)
+		}
+	}
+	env.restart()
+	env.delete(owner)
+	env.loadBalancers(1)
+	env.delete(guest)
+	env.loadBalancers(0)
+	env.floatingIPs(0)
+}

@@ -89,7 +89,7 @@ func (g *Gone) Observe(ctx context.Context, lock *async.Guard) (Observation, err
 func (g *Gone) noteGuest(lb *model.LoadBalancer) {
 	switch {
 	case lb == nil || lb.Shared == nil:
-	case len(lb.Listeners) > 0:
+	case lb.Holds():
 		g.guestOn = lb.ID
 	case lb.ID == g.guestOn:
 		left := *lb.Shared

@@ -51,8 +51,11 @@ type LoadBalancer struct {
 // and it was created for the Service or, if it was created for another Service of the
 // cluster, the Service is the last on it.
 func (lb *LoadBalancer) Ends() bool {
-	return len(lb.Foreign) == 0 && (lb.Shared == nil || lb.Shared.Removable && (lb.Shared.Left || len(lb.Listeners) > 0))
+	return len(lb.Foreign) == 0 && (lb.Shared == nil || lb.Shared.Removable && (lb.Shared.Left || lb.Holds()))
 }
+
+// Holds reports whether a listener or a pool of ours is on the load balancer.
+func (lb *LoadBalancer) Holds() bool { return len(lb.Listeners)+len(lb.Orphans) > 0 }
 
 // Unmonitored reports whether another controller created the load balancer, and the Service
 // has no health monitor on it.

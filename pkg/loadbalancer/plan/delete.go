@@ -39,8 +39,8 @@ func Delete(observed model.Observed, opts Options) Plan {
 
 func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {
 	ends := lb.Ends()
-	// In ERROR nothing but the whole can be deleted. Of another's, our listeners are
-	// the only proof that we may: they must not go before it.
+	// In ERROR nothing but the whole can be deleted. Of another's, our listeners and
+	// pools are the only proof that we may: they must not go before it.
 	if ends && (opts.Cascade || lb.Status.Failed() || lb.Shared != nil) {
 		return []Step{DeleteLoadBalancer{ID: lb.ID, Name: lb.Name, Cascade: true}}
 	}
