@@ -90,7 +90,7 @@ func (r *Reader) readServices(ctx context.Context, query Query) ([]v1.Service, e
 			return nil, err
 		}
 		if why := notServed(svc); why != "" {
-			return nil, fmt.Errorf("Service %s/%s %s", namespace, name, why)
+			return nil, fmt.Errorf("%s/%s %s", namespace, name, why)
 		}
 		found = append(found, *svc)
 	}

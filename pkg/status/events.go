@@ -26,6 +26,11 @@ func successes() []string {
 	return []string{"EnsuredLoadBalancer", "UpdatedLoadBalancer", string(events.Ready)}
 }
 
+// told returns the reasons of events that say, once, what a failure says again and again.
+func told() []string {
+	return []string{string(events.InError), string(events.Pending), string(events.QuotaExceeded)}
+}
+
 // requestID finds what an error says of a request that OpenStack refused.
 var requestID = regexp.MustCompile(`\(request ([^\s()]+)\)`)
 
@@ -40,7 +45,7 @@ func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event)
 		switch {
 		case slices.Contains(successes(), e.Reason):
 			success = later(success, read.Last)
-		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, goesOn):
+		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, goesOn) || slices.Contains(told(), e.Reason):
 		case slices.Contains(failures(), e.Reason):
 			if failure == nil || read.Last.After(failure.Last) {
 				failure = &read
@@ -63,6 +68,12 @@ func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event)
 	})
 	return failure, warnings
 }
+
+// preamble is what the service controller, and that for changes of nodes, say before an error.
+var preamble = regexp.MustCompile(`^Error (syncing|updating|deleting) load balancer.*?: (failed to ensure load balancer: )?`)
+
+// text returns the message without what its reason says too.
+func (e Event) text() string { return strings.TrimPrefix(e.Message, preamble.FindString(e.Message)) }
 
 // goesOn is what dispatch says of work that has only given its worker back.
 const goesOn = "which goes on by itself"

@@ -42,7 +42,8 @@ type environment struct {
 	client  *fake.Clientset
 	engine  *loadbalancer.Reconciler
 	nodes   []*v1.Node
-	// now is when the status is read: a quarter of an hour after all was made.
+	// now is when the status is read: half a day after all was made, which a slow machine does
+	// not change.
 	now time.Time
 }
 
@@ -50,7 +51,7 @@ func newEnvironment(t *testing.T, keys map[string]string) *environment {
 	t.Helper()
 	options := simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {}}}
 	options.Config.LoadBalancer = keys
-	env := &environment{Environment: simulated.New(t, options), now: time.Now().Add(15 * time.Minute)}
+	env := &environment{Environment: simulated.New(t, options), now: time.Now().Add(12*time.Hour + 30*time.Minute)}
 	env.client = fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: clusterUID}})
 	env.session = env.SignIn(openstack.SessionOptions{Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond}})
 	fast := driver.PollInterval{First: time.Millisecond, Step: time.Millisecond, Cap: 5 * time.Millisecond}
@@ -81,7 +82,8 @@ func (r recorder) AnnotatedEventf(object runtime.Object, _ map[string]string, ki
 	r.Eventf(object, kind, reason, format, args...)
 }
 
-// event writes an event that came three times, five minutes ago for the last time.
+// event writes an event: what went well came half a day ago, what did not three times since, five
+// minutes ago for the last time.
 func (env *environment) event(svc *v1.Service, kind, reason, text string) {
 	env.T.Helper()
 	event := &v1.Event{
@@ -89,6 +91,10 @@ func (env *environment) event(svc *v1.Service, kind, reason, text string) {
 		InvolvedObject: v1.ObjectReference{Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID},
 		Type:           kind, Reason: reason, Message: text, Count: 3,
 		FirstTimestamp: metav1.NewTime(env.now.Add(-14 * time.Minute)), LastTimestamp: metav1.NewTime(env.now.Add(-5 * time.Minute)),
+	}
+	if kind == v1.EventTypeNormal {
+		event.Count, event.FirstTimestamp = 1, metav1.NewTime(env.now.Add(-12*time.Hour))
+		event.LastTimestamp = event.FirstTimestamp
 	}
 	if _, err := env.client.CoreV1().Events(svc.Namespace).Create(env.T.Context(), event, metav1.CreateOptions{}); err != nil {
 		env.T.Error(err)
@@ -119,7 +125,7 @@ func (env *environment) newService(name string, ports []int32, changes ...func(*
 	svc := &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "default", Name: name, UID: types.UID("uid-of-" + name), Annotations: map[string]string{},
-			Finalizers: []string{"service.kubernetes.io/load-balancer-cleanup"}, CreationTimestamp: metav1.NewTime(env.now.Add(-20 * time.Minute)),
+			Finalizers: []string{"service.kubernetes.io/load-balancer-cleanup"}, CreationTimestamp: metav1.NewTime(env.now.Add(-13 * time.Hour)),
 		},
 		Spec: v1.ServiceSpec{
 			Type: v1.ServiceTypeLoadBalancer, IPFamilies: []v1.IPFamily{v1.IPv4Protocol},

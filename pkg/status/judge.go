@@ -43,7 +43,7 @@ func (e evidence) judge() []Problem {
 		e.judgeBalancer(&found)
 	}
 	if last := e.lastError; last != nil && !last.Over && (last.stateOf() != Refused || len(e.refused) == 0) {
-		found.add(last.stateOf(), &last.First, "%s", last.Message)
+		found.add(last.stateOf(), &last.First, "%s", last.text())
 	}
 	slices.SortStableFunc(found, func(a, b Problem) int {
 		switch {
@@ -178,8 +178,8 @@ func (e evidence) judgeMembers(found *verdicts, l Listener, silent []string, ser
 	case serving == 0 && len(silent) > 0:
 		found.add(Failed, nil, "no member of %s answers its health monitor", l.key())
 	case len(silent) > 0 && !e.local():
-		found.add(Degraded, nil, "%d of %s of %s do not answer the health monitor: %s",
-			len(silent), counted(len(l.Pool.Members), "member"), l.key(), message.JoinLimited(silent))
+		found.add(Degraded, nil, "%s: no answer to the health monitor from %d of %s: %s",
+			l.key(), len(silent), counted(len(l.Pool.Members), "member"), message.JoinLimited(silent))
 	}
 }
 

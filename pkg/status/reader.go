@@ -113,7 +113,7 @@ func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
 		}
 		read, err := round.service(ctx, svc)
 		if err != nil {
-			return nil, fmt.Errorf("Service %s/%s: %w", svc.Namespace, svc.Name, err)
+			return nil, fmt.Errorf("%s/%s: %w", svc.Namespace, svc.Name, err)
 		}
 		report.Services = append(report.Services, read)
 	}

@@ -72,6 +72,8 @@ type Service struct {
 	State     State  `json:"state"`
 	// Problems are why it is not good, the worst first.
 	Problems []Problem `json:"problems,omitempty"`
+	// Local is set where only nodes with endpoints are to answer (externalTrafficPolicy: Local).
+	Local bool `json:"externalTrafficPolicyLocal,omitempty"`
 	// Addresses are the published ones, IP addresses or host names.
 	Addresses      []string        `json:"addresses,omitempty"`
 	LoadBalancer   *LoadBalancer   `json:"loadBalancer,omitempty"`

@@ -29,7 +29,7 @@ type held struct {
 
 // service reads the status of one Service.
 func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) {
-	read := Service{Namespace: svc.Namespace, Name: svc.Name}
+	read := Service{Namespace: svc.Namespace, Name: svc.Name, Local: svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal}
 	for _, ingress := range svc.Status.LoadBalancer.Ingress {
 		if ingress.IP != "" {
 			read.Addresses = append(read.Addresses, ingress.IP)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
@@ -43,31 +44,31 @@ func colorOf(s State) screen.Color {
 	return screen.Plain
 }
 
+// mostReason is how much of a reason stands in a list, in bytes: trees have all of it.
+const mostReason = 120
+
 // writeList writes a line for each Service.
 func (r *Report) writeList(out *screen.Screen) {
 	var rows [][]screen.Cell
 	heading := func(text string) screen.Cell { return screen.Cell{Text: text, Color: screen.Bold} }
 	if len(r.Services) > 0 {
-		rows = append(rows, []screen.Cell{heading("NAMESPACE"), heading("NAME"), heading("STATE"), heading("ADDRESS"), heading("LOAD BALANCER"), heading("REASON")})
+		rows = append(rows, []screen.Cell{heading("NAMESPACE"), heading("NAME"), heading("STATE"), heading("ADDRESS"), heading("REASON")})
 	}
 	for _, s := range r.Services {
-		lb, address := "-", "-"
-		if s.LoadBalancer != nil {
-			lb = s.LoadBalancer.ID
-		}
+		address := "-"
 		if len(s.Addresses) > 0 {
 			address = strings.Join(s.Addresses, ",")
 		}
 		why := ""
 		if len(s.Problems) > 0 {
-			why = r.problem(s.Problems[0])
+			why = r.problem(Problem{Text: message.Truncate(s.Problems[0].Text, mostReason), Since: s.Problems[0].Since})
 		}
 		if more := len(s.Problems) - 1; more > 0 {
 			why += fmt.Sprintf(" (and %d more)", more)
 		}
 		rows = append(rows, []screen.Cell{
 			screen.Text(s.Namespace), screen.Text(s.Name), {Text: string(s.State), Color: colorOf(s.State)},
-			screen.Text(address), {Text: lb, Color: screen.Dim}, screen.Text(why),
+			screen.Text(address), screen.Text(why),
 		})
 	}
 	out.Table(0, rows)
@@ -96,7 +97,7 @@ func (r *Report) problem(p Problem) string {
 	if p.Since == nil {
 		return p.Text
 	}
-	return p.Text + ", since " + r.age(*p.Since)
+	return p.Text + " (since " + r.age(*p.Since) + ")"
 }
 
 // age returns how long ago something was.

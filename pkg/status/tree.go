@@ -14,11 +14,11 @@ const mostMembers = 8
 
 // writeService writes a Service, what is wrong with it, and the tree of what it has.
 func (r *Report) writeService(out *screen.Screen, s Service) {
-	address := "no address"
+	address := "without an address"
 	if len(s.Addresses) > 0 {
-		address = strings.Join(s.Addresses, ", ")
+		address = "at " + strings.Join(s.Addresses, ", ")
 	}
-	out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name, Color: screen.Bold}, screen.Cell{Text: string(s.State), Color: colorOf(s.State)}, screen.Text("at "+address))
+	out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name, Color: screen.Bold}, screen.Cell{Text: string(s.State), Color: colorOf(s.State)}, screen.Text(address))
 	var rows [][]screen.Cell
 	for _, p := range s.Problems {
 		rows = append(rows, []screen.Cell{{Text: string(p.State), Color: colorOf(p.State)}, screen.Text(r.problem(p))})
@@ -46,7 +46,7 @@ func (r *Report) tree(s Service) [][]screen.Cell {
 		t.plain(branch(last && i == len(lb.FloatingIPs)-1)+"floating IP", strings.TrimSpace(fip.Address+"  "+fip.ID))
 	}
 	for i, l := range lb.Listeners {
-		t.listener(l, i == len(lb.Listeners)-1 && len(s.SecurityGroups) == 0 && lb.Traffic == nil)
+		t.listener(l, s.Local, i == len(lb.Listeners)-1 && len(s.SecurityGroups) == 0 && lb.Traffic == nil)
 	}
 	for i, group := range s.SecurityGroups {
 		t.rows = append(t.rows, groupRows(branch(i == len(s.SecurityGroups)-1 && lb.Traffic == nil), []SecurityGroup{group})...)
@@ -86,7 +86,7 @@ func below(last bool) string {
 	return "│  "
 }
 
-func (t *tree) listener(l Listener, last bool) {
+func (t *tree) listener(l Listener, local, last bool) {
 	about := "open to all"
 	if len(l.AllowedCIDRs) > 0 {
 		about = "open to " + message.JoinLimited(l.AllowedCIDRs)
@@ -96,16 +96,19 @@ func (t *tree) listener(l Listener, last bool) {
 	}
 	t.row(branch(last)+"listener "+l.key(), l.Status, about)
 	if l.Pool != nil {
-		t.pool(below(last), *l.Pool)
+		t.pool(below(last), local, *l.Pool)
 	}
 }
 
-func (t *tree) pool(indent string, p Pool) {
-	about := p.Algorithm
+func (t *tree) pool(indent string, local bool, p Pool) {
+	about := []string{p.Algorithm, counted(len(p.Members), "member")}
 	if p.Persistence != "" {
-		about += ", " + p.Persistence
+		about = append(about, "persistence "+p.Persistence)
 	}
-	t.row(indent+branch(true)+"pool", p.Status, about+", "+counted(len(p.Members), "member"))
+	if local {
+		about = append(about, "only nodes with endpoints answer")
+	}
+	t.row(indent+branch(true)+"pool", p.Status, strings.Join(about, ", "))
 	indent += below(true)
 	shown, good := shownMembers(p.Members)
 	if m := p.Monitor; m != nil {
@@ -137,7 +140,7 @@ func shownMembers(all []Member) (shown []Member, good int) {
 }
 
 func (r *Report) aboutBalancer(lb *LoadBalancer) []string {
-	about := []string{lb.Name + "  " + lb.ID}
+	about := []string{lb.Name + ", " + lb.ID}
 	if lb.Provider != "" {
 		about = append(about, lb.Provider)
 	}
@@ -170,7 +173,7 @@ func aboutVIP(vip VIP) string {
 }
 
 func aboutMonitor(m Monitor) string {
-	return fmt.Sprintf("%s %severy %ds, waits %ds, down after %d failures", m.Type, space(m.URLPath), m.Delay, m.Timeout, m.MaxRetries)
+	return fmt.Sprintf("%s %severy %ds, waits %ds, down after %s", m.Type, space(m.URLPath), m.Delay, m.Timeout, counted(m.MaxRetries, "failure"))
 }
 
 // space returns a text with a space behind it, unless it is empty.
@@ -182,15 +185,15 @@ func space(text string) string {
 }
 
 func aboutTraffic(t Traffic, shared bool) string {
-	about := fmt.Sprintf("%d connections now, %d in all, %s in, %s out, %d errors", t.ActiveConnections, t.TotalConnections, bytes(t.BytesIn), bytes(t.BytesOut), t.RequestErrors)
+	about := fmt.Sprintf("%d connections now, %d in all, %s in, %s out, %s", t.ActiveConnections, t.TotalConnections, size(t.BytesIn), size(t.BytesOut), counted(int(t.RequestErrors), "error"))
 	if shared {
 		about += ", of all Services on it"
 	}
 	return about
 }
 
-// bytes returns a number of bytes in the greatest unit that leaves a digit.
-func bytes(n int64) string {
+// size returns a number of bytes in the greatest unit that leaves a digit.
+func size(n int64) string {
 	const unit = 1000
 	value, name := float64(n), "B"
 	for _, next := range []string{"kB", "MB", "GB", "TB", "PB"} {
@@ -223,7 +226,7 @@ func provisioningColor(s Status) screen.Color {
 	case s.pending():
 		return screen.Yellow
 	}
-	return screen.Green
+	return screen.Dim // ACTIVE is nothing to look at
 }
 
 func operatingColor(s Status) screen.Color {
@@ -246,15 +249,29 @@ func (r *Report) writeEvents(out *screen.Screen, s Service) {
 		if e.Over {
 			color, head = screen.Dim, "last error, over"
 		}
-		rows = append(rows, []screen.Cell{{Text: head, Color: color}, screen.Text(r.times(*e)), screen.Text(e.Reason + ": " + e.Message)})
+		about := e.Reason
 		if e.RequestID != "" {
-			rows = append(rows, []screen.Cell{screen.Text(""), screen.Text("request"), screen.Text(e.RequestID)})
+			about += ", request " + e.RequestID
 		}
+		if rest := s.unsaid(e.text()); rest != "" {
+			about += ": " + rest
+		}
+		rows = append(rows, []screen.Cell{{Text: head, Color: color}, screen.Text(r.times(*e)), screen.Text(about)})
 	}
 	for _, e := range s.Warnings {
 		rows = append(rows, []screen.Cell{{Text: "warning", Color: screen.Yellow}, screen.Text(r.times(e)), screen.Text(e.Reason + ": " + e.Message)})
 	}
 	out.Table(2, rows)
+}
+
+// unsaid returns what of the text of an error none of the problems says.
+func (s Service) unsaid(text string) string {
+	for _, p := range s.Problems {
+		if rest, said := strings.CutPrefix(text, p.Text); said {
+			return strings.TrimLeft(rest, "; ")
+		}
+	}
+	return text
 }
 
 // times returns how long ago an event came, and how often.
