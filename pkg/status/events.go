@@ -70,7 +70,7 @@ func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event)
 }
 
 // preamble is what the service controller, and that for changes of nodes, say before an error.
-var preamble = regexp.MustCompile(`^Error (syncing|updating|deleting) load balancer.*?: (failed to ensure load balancer: )?`)
+var preamble = regexp.MustCompile(`^Error (syncing|updating|deleting) load balancer( with new hosts .*?, error)?: (failed to ensure load balancer: )?`)
 
 // text returns the message without what its reason says too.
 func (e Event) text() string { return strings.TrimPrefix(e.Message, preamble.FindString(e.Message)) }
