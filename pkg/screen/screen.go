@@ -29,9 +29,13 @@ const (
 type Screen struct {
 	out     io.Writer
 	colored bool
+	// moves is set where lines that were written can be written over.
+	moves bool
 	// width is that of the terminal, 0 elsewhere.
 	width int
-	err   error
+	// progress is set while the last line is one that Progress has written.
+	progress bool
+	err      error
 }
 
 // New returns a Screen, which has colors where out is a terminal and the environment does not
@@ -45,7 +49,7 @@ func New(out io.Writer, env func(string) (string, bool)) *Screen {
 	if width, _, err := term.GetSize(int(file.Fd())); err == nil {
 		s.width = width
 	}
-	s.colored = allowsColor(env)
+	s.colored, s.moves = allowsColor(env), allowsMoves(env)
 	return s
 }
 
@@ -57,6 +61,45 @@ func allowsColor(env func(string) (string, bool)) bool {
 	kind, _ := env("TERM")
 	return refused == "" && kind != "dumb"
 }
+
+func allowsMoves(env func(string) (string, bool)) bool {
+	if env == nil {
+		return true
+	}
+	kind, _ := env("TERM")
+	return kind != "dumb"
+}
+
+// The sequences that move what a terminal shows: ECMA-48, CR and EL, CUP and ED.
+const (
+	eraseLine   = "\r\x1b[K"
+	eraseScreen = "\x1b[H\x1b[2J"
+)
+
+// Progress shows on the last line of a terminal what is being done, until something else is
+// written there; "" erases it. It is shown on terminals only.
+func (s *Screen) Progress(text string) {
+	if !s.moves || text == "" && !s.progress {
+		return
+	}
+	line := []rune(Printable(text))
+	if s.width > 0 && len(line) >= s.width {
+		line = line[:s.width-1]
+	}
+	s.print(eraseLine + s.paint(string(line), Dim))
+	s.progress = text != ""
+}
+
+// Clear empties a terminal, so that what is written next stands at its top. Elsewhere it does
+// nothing.
+func (s *Screen) Clear() {
+	if s.moves {
+		s.print(eraseScreen)
+	}
+}
+
+// Moves reports whether lines can be written over.
+func (s *Screen) Moves() bool { return s.moves }
 
 // Cell is a piece of a line.
 type Cell struct {
@@ -144,8 +187,13 @@ func (s *Screen) paint(text string, color Color) string {
 }
 
 func (s *Screen) write(line string) {
+	s.Progress("")
+	s.print(line + "\n")
+}
+
+func (s *Screen) print(text string) {
 	if s.err == nil {
-		_, s.err = io.WriteString(s.out, line+"\n")
+		_, s.err = io.WriteString(s.out, text)
 	}
 }
 

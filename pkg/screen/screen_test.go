@@ -58,6 +58,29 @@ func TestScreen_HasColorsAndWrapsOnATerminal(t *testing.T) {
 	}
 }
 
+func TestScreen_ErasesProgressBeforeWhatComesNext(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := &Screen{out: &out, moves: true, width: 10}
+	s.Progress("")
+	s.Progress("Reading the cluster")
+	s.Progress("1 of 2\x1b[2J")
+	s.Line(Text("good"))
+	s.Clear()
+	s.Line(Text("done"))
+	want := "\r\x1b[KReading t\r\x1b[K1 of 2?[2\r\x1b[Kgood\n\x1b[H\x1b[2Jdone\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	out.Reset()
+	plain := New(&out, nil)
+	plain.Progress("Reading")
+	plain.Clear()
+	if plain.Moves() || out.Len() > 0 {
+		t.Errorf("where no terminal is: %q", out.String())
+	}
+}
+
 func TestScreen_HasNoColorsWhereTheEnvironmentSaysSo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

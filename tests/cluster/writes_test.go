@@ -253,5 +253,6 @@ func TestNodeChangeAndRestart_CostAPIServerFewWrites(t *testing.T) {
 	if reads := w.cloud.RequestLog.Requests(contents); len(reads) > 0 {
 		t.Errorf("a restart has read load balancers %d times, as %s", len(reads), reads[0].Path)
 	}
+	w.assertStatus(services)
 	w.assertGarbageGoes("web-0")
 }

@@ -31,6 +31,12 @@ func (c *Cloud) AddUser(account Account, user string) Account {
 	return c.addUser(account, user, tenantRoles())
 }
 
+// AddReader adds a user to the account's project who may read, and write nothing of load
+// balancers.
+func (c *Cloud) AddReader(account Account, user string) Account {
+	return c.addUser(account, user, []string{"load-balancer_observer", "reader"})
+}
+
 func (c *Cloud) addUser(account Account, user string, roles []string) Account {
 	account.UserName, account.Password = user, user+"-secret"
 	account.UserID = c.Keystone.AddUser(keystone.User{

@@ -61,6 +61,14 @@ func (c *Client) PoolOwners(ctx context.Context, loadBalancerID string) ([]PoolO
 	return listAll(ctx, c, "pools", q, func(p PoolOwner) string { return p.ID })
 }
 
+// PoolsWith lists what says whose the pools are that have a setting at a value, such as
+// "operating_status" at "ERROR", in all load balancers. It costs Octavia what these cost, however
+// many others there are.
+func (c *Client) PoolsWith(ctx context.Context, setting, value string) ([]PoolOwner, error) {
+	q := url.Values{setting: {value}, "fields": {"id", "name", "tags", "listeners", "loadbalancers"}}
+	return listAll(ctx, c, "pools", q, func(p PoolOwner) string { return p.ID })
+}
+
 // ListenerOwners lists what says whose the listeners of all load balancers are.
 func (c *Client) ListenerOwners(ctx context.Context) ([]listeners.Listener, error) {
 	q := url.Values{"fields": {"id", "name", "tags", "loadbalancers"}}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
@@ -32,6 +33,12 @@ func (c *Client) QuotaLimits(ctx context.Context) (map[string]int, error) {
 	return limits, nil
 }
 
+// Classes of objects that quotas count.
+const (
+	LoadBalancers = "load balancers"
+	Listeners     = "listeners"
+)
+
 // Quota is the limit of a class of objects in a project, and how many of it there are.
 type Quota struct {
 	// Class is what the quota counts: "load balancers".
@@ -56,8 +63,8 @@ func quotaClasses() []quotaClass {
 		}
 	}
 	return []quotaClass{
-		{"load balancers", []string{"load_balancer", "loadbalancer"}, ids("loadbalancers")},
-		{"listeners", []string{"listener"}, ids("listeners")},
+		{LoadBalancers, []string{"load_balancer", "loadbalancer"}, ids("loadbalancers")},
+		{Listeners, []string{"listener"}, ids("listeners")},
 		{"pools", []string{"pool"}, ids("pools")},
 		{"members", []string{"member"}, (*Client).countMembers},
 		{"health monitors", []string{"health_monitor", "healthmonitor"}, ids("healthmonitors")},
@@ -74,14 +81,17 @@ func (c *Client) countMembers(ctx context.Context) (int, error) {
 }
 
 // Quotas reads the quotas of the project, and counts what has a limit: a request for each of
-// these.
-func (c *Client) Quotas(ctx context.Context) ([]Quota, error) {
+// these. Of classes, only those are read; none means all.
+func (c *Client) Quotas(ctx context.Context, classes ...string) ([]Quota, error) {
 	limits, err := c.QuotaLimits(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var quotas []Quota
 	for _, class := range quotaClasses() {
+		if len(classes) > 0 && !slices.Contains(classes, class.name) {
+			continue
+		}
 		quota := Quota{Class: class.name, Limit: -1}
 		for _, key := range class.keys {
 			if limit, given := limits[key]; given {

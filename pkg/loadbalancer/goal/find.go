@@ -1,0 +1,52 @@
+package goal
+
+import (
+	"context"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// Find returns the load balancers of a Service, as a round for it finds them that knows no more
+// than is recorded. Named is the one that the Service names, "" for none. It only reads, takes no
+// lock and waits for nothing; of the engine it needs Config, Cluster, Lookup, Store, Records and
+// the Observer alone. Found.As is set in any case. Errors are those of observe.Observer.Find.
+func (e *Engine) Find(ctx context.Context, svc *v1.Service, named string) (observe.Found, error) {
+	version, err := e.Lookup.Version(ctx)
+	if err != nil {
+		return observe.Found{}, err
+	}
+	id := e.Identity(svc, version)
+	found, err := e.Cloud.Observer.Find(ctx, id, e.hints(svc, named))
+	if len(found.LoadBalancers) == 0 {
+		found.As = id
+	}
+	return found, err
+}
+
+// RecordedOn returns the load balancer on which a process of this controller has served a
+// Service, "" where none has, as far as that is recorded.
+func (e *Engine) RecordedOn(svc *v1.Service) string {
+	written, ok := e.written(svc)
+	if !ok {
+		return ""
+	}
+	return written.LoadBalancerID
+}
+
+// Validate refuses settings that the provider cannot serve whose abilities count on the load
+// balancer that is there, nil for none. It reads nothing; the error is a *message.InvalidError.
+func (e *Engine) Validate(asked settings.Settings, id ownership.Identity, version octavia.Version, existing *model.LoadBalancer) error {
+	can := e.driver(Inputs{Settings: asked, ID: id, Version: version}, existing)
+	asked = asked.On(existing)
+	if existing != nil {
+		asked = asked.OnExisting(can)
+	}
+	return message.Invalid(asked.Validate(can))
+}

@@ -1,0 +1,30 @@
+package octavia
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+)
+
+// Statistics are the connection figures of a load balancer: of all its listeners together, as
+// its provider counts them.
+type Statistics struct {
+	ActiveConnections int64 `json:"active_connections"`
+	TotalConnections  int64 `json:"total_connections"`
+	BytesIn           int64 `json:"bytes_in"`
+	BytesOut          int64 `json:"bytes_out"`
+	RequestErrors     int64 `json:"request_errors"`
+}
+
+// Statistics reads the connection figures of a load balancer. A provider that counts nothing
+// has zeros.
+func (c *Client) Statistics(ctx context.Context, loadBalancerID string) (*Statistics, error) {
+	var answer struct {
+		Stats Statistics `json:"stats"`
+	}
+	if err := c.get(ctx, "loadbalancers/"+url.PathEscape(loadBalancerID)+"/stats", &answer); err != nil {
+		return nil, apierror.Wrap(err, "read statistics of load balancer "+loadBalancerID)
+	}
+	return &answer.Stats, nil
+}

@@ -1,0 +1,120 @@
+package status
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+)
+
+// quiet is after how long an error that did not come again is taken to be over: everything that
+// fails is tried again within five minutes, but for what Octavia itself shows to be in ERROR.
+const quiet = 10 * time.Minute
+
+// failures returns the reasons of events that report that a Service could not be served: the
+// service controller's, and that of a change of nodes.
+func failures() []string {
+	return []string{"SyncLoadBalancerFailed", "UpdateLoadBalancerFailed", "DeleteLoadBalancerFailed"}
+}
+
+// successes returns the reasons of events after which what failed before is over.
+func successes() []string {
+	return []string{"EnsuredLoadBalancer", "UpdatedLoadBalancer", string(events.Ready)}
+}
+
+// told returns the reasons of events that say, once, what a failure says again and again.
+func told() []string {
+	return []string{string(events.InError), string(events.Pending), string(events.QuotaExceeded)}
+}
+
+// requestID finds what an error says of a request that OpenStack refused.
+var requestID = regexp.MustCompile(`\(request ([^\s()]+)\)`)
+
+// lastError returns the newest error of a Service, nil where none was reported lately, and the
+// newest warning of each other reason, the newest first. The error of one that is being made,
+// which the service controller knows no quieter way to tell, is none.
+func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event) {
+	newest := map[string]Event{}
+	var success time.Time
+	for _, e := range all {
+		read := eventOf(e)
+		switch {
+		case slices.Contains(successes(), e.Reason):
+			success = later(success, read.Last)
+		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, goesOn) || slices.Contains(told(), e.Reason):
+		case slices.Contains(failures(), e.Reason):
+			if failure == nil || read.Last.After(failure.Last) {
+				failure = &read
+			}
+		case newest[e.Reason].Last.Before(read.Last):
+			newest[e.Reason] = read
+		}
+	}
+	if failure != nil {
+		failure.Over = !failure.Last.After(success) || now.Sub(failure.Last) > quiet
+	}
+	for _, warning := range newest {
+		warnings = append(warnings, warning)
+	}
+	slices.SortFunc(warnings, func(a, b Event) int {
+		if byTime := b.Last.Compare(a.Last); byTime != 0 {
+			return byTime
+		}
+		return strings.Compare(a.Reason, b.Reason)
+	})
+	return failure, warnings
+}
+
+// preamble is what the service controller, and that for changes of nodes, say before an error.
+var preamble = regexp.MustCompile(`^Error (syncing|updating|deleting) load balancer( with new hosts .*?, error)?: (failed to ensure load balancer: )?`)
+
+// text returns the message without what its reason says too.
+func (e Event) text() string { return strings.TrimPrefix(e.Message, preamble.FindString(e.Message)) }
+
+// goesOn is what dispatch says of work that has only given its worker back.
+const goesOn = "which goes on by itself"
+
+// eventOf reads an event, be it counted in the old way or the new one.
+func eventOf(e v1.Event) Event {
+	read := Event{Reason: e.Reason, Message: e.Message, First: e.FirstTimestamp.Time, Last: e.LastTimestamp.Time, Count: int(max(e.Count, 1))}
+	if match := requestID.FindStringSubmatch(e.Message); match != nil {
+		read.RequestID = match[1]
+	}
+	read.Last = later(read.Last, e.EventTime.Time)
+	if e.Series != nil {
+		read.Last, read.Count = later(read.Last, e.Series.LastObservedTime.Time), int(e.Series.Count)
+	}
+	if read.Last.IsZero() {
+		read.Last = e.CreationTimestamp.Time
+	}
+	if read.First.IsZero() {
+		read.First = e.CreationTimestamp.Time
+	}
+	read.First, read.Last = read.First.UTC(), read.Last.UTC()
+	return read
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// refusal finds in an error what a Service asks for and cannot have: a field with its value.
+var refusal = regexp.MustCompile(`(metadata\.annotations\[[^\]]+\]|\bspec(\.\w+(\[\d+\])?)+): (Invalid value|Unsupported value|Not found|Duplicate value|Required value|Forbidden|Too long|Too many)`)
+
+// stateOf returns what an error that is not over means for the Service.
+func (e Event) stateOf() State {
+	switch {
+	case refusal.MatchString(e.Message):
+		return Refused
+	case strings.Contains(e.Message, "is used up"):
+		return Refused
+	}
+	return Degraded
+}

@@ -1,0 +1,261 @@
+package status_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
+	"github.com/openstack-ccm/openstack-ccm/pkg/status"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+var update = flag.Bool("update", false, "write the golden files, and the output in docs/status.md")
+
+const clusterUID = "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
+
+// environment is a cluster on a simulated cloud, whose controller has stopped.
+type environment struct {
+	*simulated.Environment
+	session *openstack.Session
+	client  *fake.Clientset
+	engine  *loadbalancer.Reconciler
+	nodes   []*v1.Node
+	// now is when the status is read: half a day after all was made, which a slow machine does
+	// not change.
+	now time.Time
+}
+
+func newEnvironment(t *testing.T, keys map[string]string) *environment {
+	t.Helper()
+	options := simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {}}}
+	options.Config.LoadBalancer = keys
+	env := &environment{Environment: simulated.New(t, options), now: time.Now().Add(12*time.Hour + 30*time.Minute)}
+	env.client = fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: clusterUID}})
+	env.session = env.SignIn(openstack.SessionOptions{Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond}})
+	fast := driver.PollInterval{First: time.Millisecond, Step: time.Millisecond, Cap: 5 * time.Millisecond}
+	var err error
+	env.engine, err = loadbalancer.New(loadbalancer.Options{
+		Config: env.Conf, Session: env.session, ClusterName: "kubernetes", ClusterID: clusterUID, Recorder: recorder{env},
+		Timing: driver.Timing{Create: fast, Update: fast, Delete: fast, ChildInterval: time.Millisecond, ChildTimeout: time.Minute, LostCreateRetry: time.Millisecond},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(env.engine.Close)
+	return env
+}
+
+// recorder writes the events of the controller.
+type recorder struct{ env *environment }
+
+func (r recorder) Event(object runtime.Object, kind, reason, text string) {
+	r.env.event(object.(*v1.Service), kind, reason, text)
+}
+
+func (r recorder) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
+	r.Event(object, kind, reason, fmt.Sprintf(format, args...))
+}
+
+func (r recorder) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
+	r.Eventf(object, kind, reason, format, args...)
+}
+
+// event writes an event: what went well came half a day ago, what did not three times since, five
+// minutes ago for the last time.
+func (env *environment) event(svc *v1.Service, kind, reason, text string) {
+	env.T.Helper()
+	event := &v1.Event{
+		ObjectMeta:     metav1.ObjectMeta{Namespace: svc.Namespace, GenerateName: svc.Name + ".", Name: fmt.Sprintf("%s.%x", svc.Name, time.Now().UnixNano())},
+		InvolvedObject: v1.ObjectReference{Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID},
+		Type:           kind, Reason: reason, Message: text, Count: 3,
+		FirstTimestamp: metav1.NewTime(env.now.Add(-14 * time.Minute)), LastTimestamp: metav1.NewTime(env.now.Add(-5 * time.Minute)),
+	}
+	if kind == v1.EventTypeNormal {
+		event.Count, event.FirstTimestamp = 1, metav1.NewTime(env.now.Add(-12*time.Hour))
+		event.LastTimestamp = event.FirstTimestamp
+	}
+	if _, err := env.client.CoreV1().Events(svc.Namespace).Create(env.T.Context(), event, metav1.CreateOptions{}); err != nil {
+		env.T.Error(err)
+	}
+}
+
+func (env *environment) addNodes(n int) {
+	env.T.Helper()
+	for i := range n {
+		name, address := fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.1.%d", 10+i)
+		server, err := env.Cloud.AddServer(name, address)
+		if err != nil {
+			env.T.Fatal(err)
+		}
+		node := &v1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.NodeSpec{ProviderID: "openstack:///" + server.ID},
+			Status: v1.NodeStatus{Addresses: []v1.NodeAddress{{Type: v1.NodeInternalIP, Address: address}}},
+		}
+		if _, err := env.client.CoreV1().Nodes().Create(env.T.Context(), node, metav1.CreateOptions{}); err != nil {
+			env.T.Fatal(err)
+		}
+		env.nodes = append(env.nodes, node)
+	}
+}
+
+// newService returns a Service of TCP ports, which changes may change.
+func (env *environment) newService(name string, ports []int32, changes ...func(*v1.Service)) *v1.Service {
+	svc := &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, UID: types.UID("uid-of-" + name), Annotations: map[string]string{},
+			Finalizers: []string{"service.kubernetes.io/load-balancer-cleanup"}, CreationTimestamp: metav1.NewTime(env.now.Add(-13 * time.Hour)),
+		},
+		Spec: v1.ServiceSpec{
+			Type: v1.ServiceTypeLoadBalancer, IPFamilies: []v1.IPFamily{v1.IPv4Protocol},
+			ExternalTrafficPolicy: v1.ServiceExternalTrafficPolicyCluster, SessionAffinity: v1.ServiceAffinityNone,
+		},
+	}
+	for _, port := range ports {
+		svc.Spec.Ports = append(svc.Spec.Ports, v1.ServicePort{Name: fmt.Sprint("p", port), Protocol: v1.ProtocolTCP, Port: port, NodePort: 30000 + port})
+	}
+	for _, change := range changes {
+		change(svc)
+	}
+	return svc
+}
+
+func annotated(key, value string) func(*v1.Service) {
+	return func(svc *v1.Service) { svc.Annotations["loadbalancer.openstack.org/"+key] = value }
+}
+
+// add stores a Service, which nobody has begun with.
+func (env *environment) add(svc *v1.Service) *v1.Service {
+	env.T.Helper()
+	stored, err := env.client.CoreV1().Services(svc.Namespace).Create(env.T.Context(), svc, metav1.CreateOptions{})
+	if err != nil {
+		env.T.Fatal(err)
+	}
+	return stored
+}
+
+// serve has the controller serve a Service that is stored, as the service controller does; the
+// error is that of the event.
+func (env *environment) serve(svc *v1.Service) error {
+	env.T.Helper()
+	ctx, cancel := context.WithTimeout(env.T.Context(), time.Minute)
+	defer cancel()
+	balancer, err := env.engine.Ensure(ctx, svc, env.nodes)
+	if err != nil {
+		env.event(svc, v1.EventTypeWarning, "SyncLoadBalancerFailed", "Error syncing load balancer: failed to ensure load balancer: "+err.Error())
+	} else {
+		svc.Status.LoadBalancer = *balancer
+	}
+	if _, updateErr := env.client.CoreV1().Services(svc.Namespace).Update(ctx, svc, metav1.UpdateOptions{}); updateErr != nil {
+		env.T.Fatal(updateErr)
+	}
+	return err
+}
+
+// served stores a Service that has all that it asks for.
+func (env *environment) served(name string, ports []int32, changes ...func(*v1.Service)) (*v1.Service, simoctavia.LoadBalancer) {
+	env.T.Helper()
+	svc := env.add(env.newService(name, ports, changes...))
+	if err := env.serve(svc); err != nil {
+		env.T.Fatal(err)
+	}
+	return svc, env.balancer("kube_service_kubernetes_default_" + name)
+}
+
+func (env *environment) balancer(name string) simoctavia.LoadBalancer {
+	for _, lb := range env.Cloud.Octavia.Snapshot() {
+		if lb.Name == name {
+			return lb
+		}
+	}
+	return simoctavia.LoadBalancer{}
+}
+
+// must ends the test at an error.
+func (env *environment) must(err error) {
+	env.T.Helper()
+	if err != nil {
+		env.T.Fatal(err)
+	}
+}
+
+// read reads the status as the command does, without the controller.
+func (env *environment) read(t *testing.T, services ...string) *status.Report {
+	t.Helper()
+	reader, err := status.New(status.Options{
+		Config: env.Conf, Session: env.session, Kubernetes: env.client, ClusterName: "kubernetes", Clock: clocktesting.NewFakeClock(env.now),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := reader.Read(t.Context(), status.Query{Namespace: "default", Services: services})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// text returns a report for people.
+func text(t *testing.T, r *status.Report) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := r.WriteText(screen.New(&out, nil)); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// stable returns output in which what differs from run to run is replaced.
+func stable(output string) string {
+	output = regexp.MustCompile(`req-[0-9a-f-]+`).ReplaceAllString(output, "req-00000000-0000-4000-8000-000000000000")
+	output = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`).ReplaceAllString(output, "2027-05-01T12:00:00Z")
+	seen := map[string]string{}
+	return regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`).ReplaceAllStringFunc(output, func(id string) string {
+		if strings.HasPrefix(id, "00000000") {
+			return id
+		}
+		if seen[id] == "" {
+			seen[id] = fmt.Sprintf("%08d-0000-4000-8000-000000000000", len(seen)+1)
+		}
+		return seen[id]
+	})
+}
+
+// golden compares output with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: run go test ./pkg/status -update where the output is to change (-want +got):\n%s", path, diff)
+	}
+}

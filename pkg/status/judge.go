@@ -1,0 +1,237 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// evidence is all that a Service is judged by.
+type evidence struct {
+	service *v1.Service
+	// refused are the reasons why what it asks for cannot be, by the controller's own code.
+	refused []string
+	// balancer is nil where there is none.
+	balancer *LoadBalancer
+	// further is how many more it has, replaces whether the first is to take the place of one.
+	further  int
+	replaces bool
+	// unhealthy are the statuses of pools that have one to tell of, by listener, where members
+	// were not read.
+	unhealthy map[string]Status
+	lastError *Event
+}
+
+// judge returns what is wrong with a Service, the worst first. It is pure.
+func (e evidence) judge() []Problem {
+	var found verdicts
+	for _, why := range e.refused {
+		found.add(Refused, nil, "%s", why)
+	}
+	switch {
+	case !wanted(e.service):
+		e.judgeLeaving(&found)
+	case e.balancer == nil:
+		e.judgeMissing(&found)
+	default:
+		e.judgeBalancer(&found)
+	}
+	if last := e.lastError; last != nil && !last.Over && (last.stateOf() != Refused || len(e.refused) == 0) {
+		found.add(last.stateOf(), &last.First, "%s", last.text())
+	}
+	slices.SortStableFunc(found, func(a, b Problem) int {
+		switch {
+		case a.State.worse(b.State):
+			return -1
+		case b.State.worse(a.State):
+			return 1
+		}
+		return 0
+	})
+	return found
+}
+
+// verdicts collects problems.
+type verdicts []Problem
+
+func (v *verdicts) add(state State, since *time.Time, format string, args ...any) {
+	if since != nil && since.IsZero() {
+		since = nil
+	}
+	*v = append(*v, Problem{State: state, Text: fmt.Sprintf(format, args...), Since: since})
+}
+
+// wanted reports whether a Service is to have a load balancer.
+func wanted(svc *v1.Service) bool {
+	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.DeletionTimestamp == nil
+}
+
+// judgeLeaving is of a Service that is deleted, or is no longer to have a load balancer.
+func (e evidence) judgeLeaving(found *verdicts) {
+	var since *time.Time
+	if e.service.DeletionTimestamp != nil {
+		since = &e.service.DeletionTimestamp.Time
+	}
+	if e.balancer == nil {
+		found.add(Pending, since, "the Service leaves, and has no load balancer any more")
+		return
+	}
+	found.add(Pending, since, "the load balancer is to be removed with the Service")
+	e.judgeStatus(found)
+}
+
+func (e evidence) judgeMissing(found *verdicts) {
+	since := &e.service.CreationTimestamp.Time
+	switch {
+	case len(e.service.Status.LoadBalancer.Ingress) > 0:
+		found.add(Failed, nil, "there is no load balancer, though an address is published")
+	case len(e.refused) > 0:
+	case servicehelpers.HasLBFinalizer(e.service):
+		found.add(Pending, since, "there is no load balancer yet")
+	default:
+		found.add(Pending, since, "there is no load balancer yet, and no controller has begun with the Service")
+	}
+}
+
+func (e evidence) judgeBalancer(found *verdicts) {
+	lb := e.balancer
+	e.judgeStatus(found)
+	if e.replaces {
+		found.add(Pending, nil, "it takes the place of another load balancer, which is still there")
+	} else if e.further > 0 {
+		found.add(Pending, nil, "%s that should not be there: to be removed", counted(e.further, "further load balancer"))
+	}
+	for _, port := range e.missingPorts() {
+		found.add(Pending, nil, "%s has no listener", port)
+	}
+	for _, l := range lb.Listeners {
+		e.judgeListener(found, l)
+	}
+	e.judgeAddress(found)
+}
+
+// judgeStatus is of the load balancer itself. How well it operates, its listeners tell.
+func (e evidence) judgeStatus(found *verdicts) {
+	lb := e.balancer
+	switch {
+	case lb.failed():
+		found.add(Failed, &lb.ChangedAt, "the load balancer is in ERROR")
+	case lb.pending():
+		found.add(Pending, &lb.ChangedAt, "the load balancer is %s", lb.Provisioning)
+	}
+	if lb.Down {
+		found.add(Degraded, nil, "the load balancer is switched off (admin_state_up is false)")
+	}
+}
+
+// missingPorts returns the ports of the Service that have no listener.
+func (e evidence) missingPorts() []model.ListenerKey {
+	var missing []model.ListenerKey
+	for _, port := range e.service.Spec.Ports {
+		key := model.ListenerKey{Transport: model.Protocol(port.Protocol).Transport(), Port: int(port.Port)}
+		if !slices.ContainsFunc(e.balancer.Listeners, func(l Listener) bool { return keyOf(l) == key }) {
+			missing = append(missing, key)
+		}
+	}
+	return missing
+}
+
+func (e evidence) judgeListener(found *verdicts, l Listener) {
+	e.judgePart(found, "listener "+l.key(), l.Status)
+	if l.Pool == nil {
+		e.judgePool(found, l.key(), e.unhealthy[l.ID])
+		return
+	}
+	e.judgePart(found, "the pool of "+l.key(), l.Pool.Status)
+	if m := l.Pool.Monitor; m != nil {
+		e.judgePart(found, "the health monitor of "+l.key(), m.Status)
+	}
+	var silent []string
+	serving := 0
+	for _, m := range l.Pool.Members {
+		switch {
+		case m.failed():
+			found.add(Failed, nil, "member %s of %s is in ERROR", m.title(), l.key())
+		case m.pending() && !e.balancer.pending():
+			found.add(Pending, nil, "member %s of %s is %s", m.title(), l.key(), m.Provisioning)
+		case m.silent():
+			silent = append(silent, m.title())
+		case m.Operating == "ONLINE" || m.Operating == "NO_MONITOR":
+			serving++
+		}
+	}
+	e.judgeMembers(found, l, silent, serving)
+}
+
+// judgeMembers judges how many members answer. Of a Service with externalTrafficPolicy Local,
+// those alone are to answer whose nodes have endpoints.
+func (e evidence) judgeMembers(found *verdicts, l Listener, silent []string, serving int) {
+	switch {
+	case len(l.Pool.Members) == 0:
+		found.add(Degraded, nil, "%s has no members", l.key())
+	case serving == 0 && len(silent) > 0:
+		found.add(Failed, nil, "no member of %s answers its health monitor", l.key())
+	case len(silent) > 0 && !e.local():
+		found.add(Degraded, nil, "%s: no answer to the health monitor from %d of %s: %s",
+			l.key(), len(silent), counted(len(l.Pool.Members), "member"), message.JoinLimited(silent))
+	}
+}
+
+func (e evidence) local() bool {
+	return e.service.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal
+}
+
+// judgePart judges a part by its provisioning status: one that is PENDING with the load
+// balancer is not worth a line.
+func (e evidence) judgePart(found *verdicts, what string, s Status) {
+	switch {
+	case s.failed():
+		found.add(Failed, nil, "%s is in ERROR", what)
+	case s.pending() && !e.balancer.pending():
+		found.add(Pending, nil, "%s is %s", what, s.Provisioning)
+	}
+	if s.Down {
+		found.add(Degraded, nil, "%s is switched off (admin_state_up is false)", what)
+	}
+}
+
+// judgePool judges a pool of a listener by its own statuses alone.
+func (e evidence) judgePool(found *verdicts, of string, s Status) {
+	e.judgePart(found, "the pool of "+of, s)
+	switch {
+	case s.silent():
+		found.add(Failed, nil, "no member of %s answers its health monitor", of)
+	case s.Operating == "DEGRADED" && !e.local():
+		found.add(Degraded, nil, "not every member of %s answers its health monitor", of)
+	}
+}
+
+// judgeAddress compares what is published with what is there. A host name may be anything.
+func (e evidence) judgeAddress(found *verdicts) {
+	ingress := e.service.Status.LoadBalancer.Ingress
+	if len(ingress) == 0 && !e.balancer.pending() && len(e.refused) == 0 {
+		found.add(Pending, nil, "no address is published yet")
+	}
+	for _, published := range ingress {
+		if published.IP == "" || published.IP == e.balancer.VIP.Address {
+			continue
+		}
+		if !slices.ContainsFunc(e.balancer.FloatingIPs, func(f FloatingIP) bool { return f.Address == published.IP }) {
+			found.add(Degraded, nil, "the published address %s is not on the load balancer", published.IP)
+		}
+	}
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

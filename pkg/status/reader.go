@@ -1,0 +1,184 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/sharing"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Options are what a Reader needs.
+type Options struct {
+	Config  *config.Config
+	Session *openstack.Session
+	// Kubernetes is read with the rights to get and list Services; what else it may not read
+	// is missing in reports, which say so.
+	Kubernetes kubernetes.Interface
+	// ClusterName is --cluster-name of the controller, a part of the names of load balancers.
+	ClusterName string
+	// Clock is the real one when nil.
+	Clock clock.WithTickerAndDelayedExecution
+	// Progress is told what is being read; nil: nobody is.
+	Progress func(text string)
+}
+
+// Query is which Services a report is of.
+type Query struct {
+	// Namespace is that of names without one, and that whose Services are listed without
+	// names; "" lists all namespaces.
+	Namespace string
+	// Services are the names of those whose trees are read: NAME or NAMESPACE/NAME. Without
+	// any, all are listed.
+	Services []string
+}
+
+// Reader reads reports. It only reads. One call of Read is made at a time.
+type Reader struct {
+	options Options
+	engine  *goal.Engine
+}
+
+// lookupAge is how long subnets and ports are taken to stay as they were read.
+const lookupAge = 10 * time.Minute
+
+// New returns a Reader, which asks for nothing yet.
+func New(options Options) (*Reader, error) {
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	if options.Progress == nil {
+		options.Progress = func(string) {}
+	}
+	conf := cloudprovider.WithKnownAnnotations(options.Config)
+	parser, err := settings.NewParser(conf)
+	if err != nil {
+		return nil, err
+	}
+	octavia, neutron := options.Session.Octavia(), options.Session.Neutron()
+	drivers := driver.NewRegistry(driver.Settings{
+		DefaultProvider: conf.LoadBalancer.LBProvider, Serial: conf.LoadBalancer.ProviderRequiresSerialAPICalls,
+	})
+	r := &Reader{options: options}
+	r.engine = &goal.Engine{
+		Config: conf, Clock: options.Clock, Settings: parser, Drivers: drivers,
+		Cluster: goal.Cluster{Name: options.ClusterName},
+		Cloud:   goal.Cloud{Octavia: octavia, Observer: &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}},
+		Lookup:  lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, lookupAge),
+		Sharing: sharing.Policy{Config: conf.LoadBalancer, Namespace: r.namespace},
+		Store:   state.New(options.Clock, nil),
+	}
+	return r, nil
+}
+
+// namespace reads whom a namespace lets share what it has.
+func (r *Reader) namespace(ctx context.Context, name string) (*v1.Namespace, error) {
+	return r.options.Kubernetes.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+}
+
+// Read reads the status of Services. It costs Kubernetes a list of Services, events and nodes
+// each, and five reads; and OpenStack, without names, lists of the whole project, however many
+// Services there are.
+func (r *Reader) Read(ctx context.Context, query Query) (*Report, error) {
+	ctx = klog.NewContext(ctx, klog.Logger{}) // what the controller logs is of no use here
+	r.options.Progress("Reading the cluster")
+	cluster, err := r.readCluster(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	round, err := r.begin(ctx, cluster, len(query.Services))
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{At: r.options.Clock.Now().UTC(), Services: []Service{}, Notes: cluster.notes, detailed: len(query.Services) > 0}
+	for i := range cluster.services {
+		svc := &cluster.services[i]
+		if report.detailed {
+			r.options.Progress(fmt.Sprintf("Reading Service %s/%s, %d of %d", svc.Namespace, svc.Name, i+1, len(cluster.services)))
+		}
+		read, err := round.service(ctx, svc)
+		if err != nil {
+			return nil, fmt.Errorf("%s/%s: %w", svc.Namespace, svc.Name, err)
+		}
+		report.Services = append(report.Services, read)
+	}
+	report.Quotas = r.quotas(ctx, &report.Notes)
+	report.Notes = append(report.Notes, round.notes...)
+	return report, nil
+}
+
+// round is one reading.
+type round struct {
+	*Reader
+	cluster *cluster
+	// engine looks for load balancers: in lists of the project, or one by one.
+	engine   *goal.Engine
+	detailed bool
+	// unhealthy are the statuses of pools that have one to tell of, by listener, where trees
+	// are not read.
+	unhealthy map[string]Status
+	notes     []string
+}
+
+// begin reads what is read once for all Services. One Service alone is not worth lists.
+func (r *Reader) begin(ctx context.Context, c *cluster, named int) (*round, error) {
+	engine := *r.engine
+	engine.Cluster.ID, engine.Records = c.id, c.records
+	engine.Cluster.Nodes = func(context.Context) ([]v1.Node, error) { return c.nodes, nil }
+	rd := &round{Reader: r, cluster: c, engine: &engine, detailed: named > 0}
+	if named == 1 {
+		return rd, nil
+	}
+	r.options.Progress("Reading load balancers")
+	octavia, neutron := r.options.Session.Octavia(), r.options.Session.Neutron()
+	project, err := observe.NewProjects(octavia, neutron, r.options.Clock).Get(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	engine.Cloud.Observer = project.Observer(r.engine.Cloud.Observer, false)
+	if !rd.detailed {
+		rd.unhealthy, err = r.readUnhealthy(ctx)
+	}
+	return rd, err
+}
+
+// readUnhealthy reads the pools that are in ERROR, or have members that do not answer.
+func (r *Reader) readUnhealthy(ctx context.Context) (map[string]Status, error) {
+	found := map[string]Status{}
+	for _, ask := range []struct {
+		setting, value string
+		set            func(*Status, string)
+	}{
+		{"operating_status", "DEGRADED", func(s *Status, v string) { s.Operating = v }},
+		{"operating_status", "ERROR", func(s *Status, v string) { s.Operating = v }},
+		{"provisioning_status", "ERROR", func(s *Status, v string) { s.Provisioning = v }},
+	} {
+		pools, err := r.options.Session.Octavia().PoolsWith(ctx, ask.setting, ask.value)
+		if err != nil {
+			return nil, err
+		}
+		for _, pool := range pools {
+			for _, listener := range pool.Listeners {
+				status := found[listener.ID]
+				ask.set(&status, ask.value)
+				found[listener.ID] = status
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,155 @@
+// Package status shows what Services of type LoadBalancer have in the cloud, from the address
+// down to the members, and says what is wrong with it. It finds load balancers by the
+// controller's own code, works without the controller, and only reads.
+package status
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+)
+
+// State is how well a Service is served.
+type State string
+
+// The states, the best first.
+const (
+	// Good: the Service has what it asks for, and traffic can pass.
+	Good State = "good"
+	// Pending: something is being made, changed or removed.
+	Pending State = "pending"
+	// Degraded: some members do not answer, or the last change failed and is tried again.
+	Degraded State = "degraded"
+	// Failed: something is in ERROR.
+	Failed State = "error"
+	// Refused: what the Service asks for cannot be; what it has stays in operation.
+	Refused State = "refused"
+)
+
+// states returns all states, the best first.
+func states() []State { return []State{Good, Pending, Degraded, Failed, Refused} }
+
+// worse reports whether s is worse than another state.
+func (s State) worse(than State) bool {
+	for _, state := range states() {
+		switch state {
+		case s:
+			return false
+		case than:
+			return true
+		}
+	}
+	return false
+}
+
+// Exit codes of the command.
+const (
+	// ExitGood: all Services are good.
+	ExitGood = 0
+	// ExitError: the status could not be read.
+	ExitError = 1
+	// ExitDegraded: something is degraded or pending.
+	ExitDegraded = 2
+	// ExitFailed: something is in ERROR or refused.
+	ExitFailed = 3
+)
+
+// Report is the status of Services at a time.
+type Report struct {
+	At       time.Time `json:"at"`
+	Services []Service `json:"services"`
+	Quotas   []Quota   `json:"quotas,omitempty"`
+	// Notes are what could not be read, and what is missing for it.
+	Notes []string `json:"notes,omitempty"`
+	// detailed reports have the tree of each Service.
+	detailed bool
+}
+
+// Service is the status of a Service.
+type Service struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	State     State  `json:"state"`
+	// Problems are why it is not good, the worst first.
+	Problems []Problem `json:"problems,omitempty"`
+	// Local is set where only nodes with endpoints are to answer (externalTrafficPolicy: Local).
+	Local bool `json:"externalTrafficPolicyLocal,omitempty"`
+	// Addresses are the published ones, IP addresses or host names.
+	Addresses      []string        `json:"addresses,omitempty"`
+	LoadBalancer   *LoadBalancer   `json:"loadBalancer,omitempty"`
+	SecurityGroups []SecurityGroup `json:"securityGroups,omitempty"`
+	// LastError is the newest error that was reported of it, be it over or not.
+	LastError *Event `json:"lastError,omitempty"`
+	// Warnings are the newest ones of each other reason.
+	Warnings []Event `json:"warnings,omitempty"`
+}
+
+// Problem is something that is wrong with a Service.
+type Problem struct {
+	State State  `json:"state"`
+	Text  string `json:"text"`
+	// Since is nil where nobody knows.
+	Since *time.Time `json:"since,omitempty"`
+}
+
+// Event is one that was emitted on a Service.
+type Event struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	// RequestID is what OpenStack calls the request that failed, "" where the message names none.
+	RequestID string `json:"requestID,omitempty"`
+	// First and Last are when it came for the first and the last time, Count how often.
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	Count int       `json:"count"`
+	// Over is set when things went well later, or the error did not come again.
+	Over bool `json:"over"`
+}
+
+// Quota is how much of something the project may have.
+type Quota struct {
+	Of    string `json:"of"`
+	Limit int    `json:"limit"`
+	Used  int    `json:"used"`
+}
+
+// Left returns how many more there can be.
+func (q Quota) Left() int { return max(q.Limit-q.Used, 0) }
+
+// ExitCode returns the exit code for the report.
+func (r *Report) ExitCode() int {
+	code := ExitGood
+	for _, s := range r.Services {
+		switch s.State {
+		case Failed, Refused:
+			return ExitFailed
+		case Pending, Degraded:
+			code = ExitDegraded
+		case Good:
+		}
+	}
+	return code
+}
+
+// count returns how many Services are in a state.
+func (r *Report) count(state State) int {
+	n := 0
+	for _, s := range r.Services {
+		if s.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteJSON writes the report as one JSON object.
+func (r *Report) WriteJSON(out io.Writer) error {
+	whole := struct {
+		*Report
+		ExitCode int `json:"exitCode"`
+	}{r, r.ExitCode()}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(whole)
+}

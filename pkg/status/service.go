@@ -1,0 +1,178 @@
+package status
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+)
+
+// held is what a Service has in the cloud.
+type held struct {
+	found observe.Found
+	// model is nil where it has nothing.
+	model    *model.LoadBalancer
+	balancer *LoadBalancer
+	// refused is why it cannot be where it asks to be.
+	refused error
+}
+
+// service reads the status of one Service.
+func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) {
+	read := Service{Namespace: svc.Namespace, Name: svc.Name, Local: svc.Spec.ExternalTrafficPolicy == v1.ServiceExternalTrafficPolicyLocal}
+	for _, ingress := range svc.Status.LoadBalancer.Ingress {
+		if ingress.IP != "" {
+			read.Addresses = append(read.Addresses, ingress.IP)
+		} else if ingress.Hostname != "" {
+			read.Addresses = append(read.Addresses, ingress.Hostname)
+		}
+	}
+	asked, _, errs := rd.engine.Settings.Parse(svc)
+	have, err := rd.held(ctx, svc, asked)
+	if err != nil {
+		return read, err
+	}
+	refused, err := rd.refusals(ctx, asked, errs, have)
+	if err != nil {
+		return read, err
+	}
+	if rd.detailed {
+		if err := rd.details(ctx, have, &read); err != nil {
+			return read, err
+		}
+	}
+	read.LastError, read.Warnings = lastError(rd.cluster.events[svc.UID], rd.options.Clock.Now())
+	read.LoadBalancer = have.balancer
+	further := max(len(have.found.LoadBalancers)-1, 0)
+	read.Problems = evidence{
+		service: svc, refused: refused, balancer: have.balancer, further: further, replaces: have.found.Replaces,
+		unhealthy: rd.unhealthy, lastError: read.LastError,
+	}.judge()
+	read.State = Good
+	if len(read.Problems) > 0 {
+		read.State = read.Problems[0].State
+	}
+	return read, nil
+}
+
+// held looks for what a Service has: where it asks to be or, where it cannot be there, where it
+// is.
+func (rd *round) held(ctx context.Context, svc *v1.Service, asked settings.Settings) (held, error) {
+	named := settings.ParseDeletion(svc).LoadBalancerID
+	have, err := rd.heldAt(ctx, svc, named)
+	if err != nil {
+		return have, err
+	}
+	if have.model != nil && have.refused == nil {
+		var invalid *field.Error
+		err := rd.engine.Sharing.Authorize(ctx, have.found.As, asked.LoadBalancerIP, have.model)
+		if errors.As(err, &invalid) {
+			have.refused = message.Invalid(field.ErrorList{invalid})
+		} else if err != nil {
+			return have, err
+		}
+	}
+	if named == "" || have.refused == nil || have.model != nil && len(have.model.Listeners) > 0 {
+		return have, nil
+	}
+	own, err := rd.heldAt(ctx, svc, "")
+	own.refused = have.refused
+	return own, err
+}
+
+// heldAt looks for what a Service has, given the load balancer that it names.
+func (rd *round) heldAt(ctx context.Context, svc *v1.Service, named string) (held, error) {
+	found, err := rd.engine.Find(ctx, svc, named)
+	if observe.IsNotOurs(err) {
+		return held{found: found, refused: err}, nil
+	}
+	have := held{found: found}
+	if err != nil || len(found.LoadBalancers) == 0 {
+		return have, err
+	}
+	lb, observer := found.LoadBalancers[0], rd.engine.Cloud.Observer
+	parts := observe.Parts{LoadBalancer: lb}
+	if rd.detailed {
+		parts, err = observer.Settings(ctx, found.As, lb)
+	} else {
+		parts.Listeners, err = observer.Octavia.Listeners(ctx, lb.ID)
+	}
+	if err != nil {
+		return have, err
+	}
+	floating, err := observer.Neutron.FloatingIPs(ctx, neutron.FloatingIPFilter{PortID: lb.VipPortID})
+	if err != nil {
+		return have, err
+	}
+	have.model = parts.Model(found.As)
+	for _, fip := range floating {
+		have.model.FloatingIP = &model.FloatingIP{ID: fip.ID, Address: fip.FloatingIP}
+	}
+	have.balancer = loadBalancerOf(have.model, lb.CreatedAt, floating)
+	have.balancer.TakenOver = have.balancer.Adopted && rd.engine.RecordedOn(svc) == lb.ID
+	return have, nil
+}
+
+// refusals returns why a Service is refused, as far as that shows without the facts of the
+// cloud: what it says, what the provider cannot do, and where it may not be.
+func (rd *round) refusals(ctx context.Context, asked settings.Settings, errs field.ErrorList, have held) ([]string, error) {
+	invalid := message.Invalid(errs)
+	if invalid == nil {
+		version, err := rd.engine.Lookup.Version(ctx)
+		if err != nil {
+			return nil, err
+		}
+		invalid = rd.engine.Validate(asked, have.found.As, version, have.model)
+	}
+	var refused []string
+	for _, err := range []error{invalid, have.refused} {
+		if err != nil {
+			refused = append(refused, err.Error())
+		}
+	}
+	return refused, nil
+}
+
+// details adds to what a Service has the members, the traffic and the security groups.
+func (rd *round) details(ctx context.Context, have held, read *Service) error {
+	group, ctx := errgroup.WithContext(ctx)
+	var tree *octavia.StatusTree
+	if have.balancer != nil {
+		group.Go(func() (err error) {
+			tree, err = rd.options.Session.Octavia().StatusTree(ctx, have.balancer.ID)
+			return apierror.IgnoreNotFound(err)
+		})
+		group.Go(func() error {
+			traffic, err := rd.options.Session.Octavia().Statistics(ctx, have.balancer.ID)
+			if apierror.IsForbidden(err) || apierror.IsUnsupported(err) || apierror.IsNotFound(err) {
+				return nil // the user may not read them, or the provider counts nothing
+			}
+			if err != nil {
+				return err
+			}
+			have.balancer.Traffic = (*Traffic)(traffic)
+			return nil
+		})
+	}
+	group.Go(func() (err error) {
+		read.SecurityGroups, err = rd.securityGroups(ctx, have)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if tree != nil {
+		have.balancer.fill(tree, rd.cluster.names)
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package status_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"golang.org/x/sync/errgroup"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/status"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
+)
+
+// populate makes a Service in each state that there is.
+func populate(t *testing.T) *environment {
+	t.Helper()
+	env := newEnvironment(t, map[string]string{"manage-security-groups": "true", "create-monitor": "true"})
+	env.Cloud.CountTraffic(func(string) simoctavia.Statistics {
+		return simoctavia.Statistics{BytesIn: 1234567, BytesOut: 98765432, ActiveConnections: 12, TotalConnections: 3456, RequestErrors: 1}
+	})
+	env.addNodes(3)
+	env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, "security_group", 50)
+	env.served("good", []int32{80, 443}, func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"} })
+
+	_, lb := env.served("degraded", []int32{80})
+	env.must(env.Cloud.Octavia.SetMemberOperatingStatus(lb.Pools[0].Members[1].ID, simoctavia.Error))
+
+	_, lb = env.served("silent", []int32{80})
+	for _, member := range lb.Pools[0].Members {
+		env.must(env.Cloud.Octavia.SetMemberOperatingStatus(member.ID, simoctavia.Error))
+	}
+
+	local := func(svc *v1.Service) {
+		svc.Spec.ExternalTrafficPolicy, svc.Spec.HealthCheckNodePort = v1.ServiceExternalTrafficPolicyLocal, 32000
+	}
+	_, lb = env.served("local", []int32{80}, local)
+	env.must(env.Cloud.Octavia.SetMemberOperatingStatus(lb.Pools[0].Members[1].ID, simoctavia.Error))
+
+	_, lb = env.served("owner", []int32{80})
+	env.served("guest", []int32{8080}, annotated("load-balancer-id", lb.ID))
+
+	svc, _ := env.served("refused", []int32{80})
+	svc.Annotations["loadbalancer.openstack.org/node-selector"] = "pool in (web"
+	if env.serve(svc) == nil {
+		t.Error("half a selector is not refused")
+	}
+	env.exhausted()
+	env.add(env.newService("young", []int32{80}, func(svc *v1.Service) { svc.Finalizers = nil }))
+	env.inherit(env.newService("inherited", []int32{80}))
+	env.add(env.newService("of-another", []int32{80}, func(svc *v1.Service) { svc.Spec.LoadBalancerClass = new(string) }))
+
+	_, lb = env.served("failed", []int32{80})
+	env.must(env.Cloud.Octavia.SetProvisioningStatus(lb.ID, simoctavia.Error))
+	_, lb = env.served("pending", []int32{80})
+	env.must(env.Cloud.Octavia.SetProvisioningStatus(lb.ID, simoctavia.PendingUpdate))
+	return env
+}
+
+// exhausted makes a Service for which there is no floating IP.
+func (env *environment) exhausted() {
+	id := env.Cloud.LimitQuota("floatingip", len(env.Cloud.Neutron.FloatingIPs()))
+	svc := env.add(env.newService("exhausted", []int32{80}))
+	if env.serve(svc) == nil {
+		env.T.Error("a Service has a floating IP beyond the quota")
+	}
+	env.Cloud.Faults.Remove(id)
+}
+
+// inherit makes a Service with a load balancer of cloud-provider-openstack.
+func (env *environment) inherit(svc *v1.Service) {
+	env.T.Helper()
+	name := "kube_service_kubernetes_default_" + svc.Name
+	pool := &pools.CreateOpts{Name: "pool_0_" + name, Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin}
+	pool.Members = []pools.CreateMemberOpts{{Name: "node-gone", Address: "127.100.1.99", ProtocolPort: 30080}}
+	for _, node := range env.nodes {
+		pool.Members = append(pool.Members, pools.CreateMemberOpts{Name: node.Name, Address: node.Status.Addresses[0].Address, ProtocolPort: 30080})
+	}
+	made, err := env.session.Octavia().CreateLoadBalancer(env.T.Context(), loadbalancers.CreateOpts{
+		Name: name, Description: "Kubernetes external service default/" + svc.Name + " from cluster kubernetes", Tags: []string{name}, VipSubnetID: env.Cloud.Subnet.ID,
+		Listeners: []listeners.CreateOpts{{Name: "listener_0_" + name, Protocol: listeners.ProtocolTCP, ProtocolPort: 80, Tags: []string{name}, DefaultPool: pool}},
+	})
+	env.must(err)
+	env.Settle()
+	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: made.VipAddress}}
+	env.add(svc)
+}
+
+// states are those that the Services of populate are in.
+func states() map[string]status.State {
+	return map[string]status.State{
+		"good": status.Good, "pending": status.Pending, "degraded": status.Degraded, "failed": status.Failed, "silent": status.Failed, "local": status.Good,
+		"owner": status.Good, "guest": status.Good, "refused": status.Refused, "exhausted": status.Refused, "young": status.Pending, "inherited": status.Good,
+	}
+}
+
+func TestStatus_ShowsWhatServicesHaveAndWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	env := populate(t)
+	env.client.ClearActions()
+	env.Cloud.RequestLog.Reset()
+	for name, want := range states() {
+		report := env.read(t, name)
+		if got := report.Services[0].State; got != want {
+			t.Errorf("Service %s is %s, want %s: %+v", name, got, want, report.Services[0].Problems)
+		}
+		golden(t, name+".golden", stable(text(t, report)))
+	}
+	env.client.ClearActions()
+	env.Cloud.RequestLog.Reset()
+	env.read(t, "good")
+	if requests, actions := env.Cloud.RequestLog.Len(), len(env.client.Actions()); requests > 13 || actions != 8 {
+		t.Errorf("one Service costs %d requests to OpenStack and %d to Kubernetes, want 13 at most and 8: %v", requests, actions, env.Cloud.RequestLog.Requests())
+	}
+	list := env.read(t)
+	for _, s := range list.Services {
+		if s.State != states()[s.Name] {
+			t.Errorf("Service %s is %s in the list, want %s: %+v", s.Name, s.State, states()[s.Name], s.Problems)
+		}
+	}
+	if len(list.Services) != len(states()) || list.ExitCode() != status.ExitFailed {
+		t.Errorf("%d Services, exit code %d", len(list.Services), list.ExitCode())
+	}
+	golden(t, "list.golden", stable(text(t, list)))
+	golden(t, "two.golden", stable(text(t, env.read(t, "owner", "default/guest"))))
+	var machine bytes.Buffer
+	env.must(env.read(t, "degraded").WriteJSON(&machine))
+	golden(t, "degraded-json.golden", stable(machine.String()))
+	env.assertOnlyReads()
+	compareDocs(t)
+}
+
+// assertOnlyReads fails when anything was written, in Kubernetes or OpenStack.
+func (env *environment) assertOnlyReads() {
+	env.T.Helper()
+	for _, action := range env.client.Actions() {
+		if !slices.Contains([]string{"get", "list"}, action.GetVerb()) {
+			env.T.Errorf("wrote to Kubernetes: %s %s", action.GetVerb(), action.GetResource().Resource)
+		}
+	}
+	for _, request := range env.Cloud.RequestLog.Requests() {
+		if request.Method != http.MethodGet {
+			env.T.Errorf("wrote to OpenStack: %s %s", request.Method, request.Path)
+		}
+	}
+}
+
+func TestStatus_OfThousandServicesCostsLists(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	const services = 1000
+	list := &v1.ServiceList{Items: make([]v1.Service, services)}
+	env.client.PrependReactor("list", "services", func(clienttesting.Action) (bool, runtime.Object, error) { return true, list, nil })
+	for _, resource := range []string{"port", "floatingip"} {
+		env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, resource, -1)
+	}
+	var making errgroup.Group
+	making.SetLimit(8)
+	for i := range services {
+		making.Go(func() error { return env.quickly(fmt.Sprint("web-", i), &list.Items[i]) })
+	}
+	env.must(making.Wait())
+	env.Settle()
+	env.client.ClearActions()
+	env.Cloud.RequestLog.Reset()
+	report := env.read(t)
+	if len(report.Services) != services || report.ExitCode() != status.ExitGood {
+		t.Errorf("%d Services, exit code %d", len(report.Services), report.ExitCode())
+	}
+	asked := map[string]int{}
+	for _, request := range env.Cloud.RequestLog.Requests(requestlog.Reads()) {
+		asked[request.Route]++
+	}
+	requests := env.Cloud.RequestLog.Len()
+	t.Logf("%d requests to OpenStack: %v; %d to Kubernetes", requests, asked, len(env.client.Actions()))
+	if requests > 15 || len(env.client.Actions()) != 8 {
+		t.Errorf("%d requests to OpenStack, want 15 at most: %v; %d to Kubernetes, want 8: %v", requests, asked, len(env.client.Actions()), env.client.Actions())
+	}
+	env.assertOnlyReads()
+}
+
+// quickly makes a Service with a load balancer as the controller makes it, without a look at
+// anything. The clientset would take seconds to store a thousand.
+func (env *environment) quickly(name string, into *v1.Service) error {
+	svc := env.newService(name, []int32{80})
+	tags := []string{"kube_service_kubernetes_default_" + name, "kube_cluster_id_" + clusterUID, "kube_svc_uid_" + string(svc.UID)}
+	made, err := env.session.Octavia().CreateLoadBalancer(env.T.Context(), loadbalancers.CreateOpts{
+		Name: tags[0], Tags: tags, VipSubnetID: env.Cloud.Subnet.ID,
+		Listeners: []listeners.CreateOpts{{Name: "listener_0_" + tags[0], Protocol: listeners.ProtocolTCP, ProtocolPort: 80, Tags: tags, DefaultPool: &pools.CreateOpts{
+			Name: "pool_0_" + tags[0], Protocol: pools.ProtocolTCP, LBMethod: pools.LBMethodRoundRobin, Tags: tags,
+		}}},
+	})
+	if err != nil {
+		return err
+	}
+	svc.Status.LoadBalancer.Ingress = []v1.LoadBalancerIngress{{IP: made.VipAddress}}
+	*into = *svc
+	return nil
+}
+
+func TestStatus_DoesWithoutWhatItMayNotRead(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	env.addNodes(1)
+	env.served("web", []int32{80})
+	env.client.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if action.GetResource().Resource == "services" {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: action.GetResource().Resource}, "", nil)
+	})
+	report := env.read(t, "web")
+	if report.ExitCode() != status.ExitGood || len(report.Notes) != 3 || report.Services[0].LoadBalancer == nil {
+		t.Errorf("exit code %d, notes %q, %+v", report.ExitCode(), report.Notes, report.Services[0])
+	}
+}
+
+func TestStatus_RefusesServicesThatItDoesNotServe(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	class := "example.com/other"
+	env.add(env.newService("classed", []int32{80}, func(svc *v1.Service) { svc.Spec.LoadBalancerClass = &class }))
+	env.add(env.newService("inside", []int32{80}, func(svc *v1.Service) { svc.Spec.Type, svc.Finalizers = v1.ServiceTypeClusterIP, nil }))
+	reader, err := status.New(status.Options{Config: env.Conf, Session: env.session, Kubernetes: env.client, ClusterName: "kubernetes"})
+	env.must(err)
+	for name, want := range map[string]string{
+		"classed": "default/classed has loadBalancerClass example.com/other: another controller serves it",
+		"inside":  "default/inside is of type ClusterIP, not LoadBalancer",
+		"gone":    `services "gone" not found`,
+	} {
+		if _, err := reader.Read(t.Context(), status.Query{Namespace: "default", Services: []string{name}}); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
+	if requests := env.Cloud.RequestLog.Requests(requestlog.Under("/load-balancer")); len(requests) > 0 {
+		t.Errorf("asked Octavia for %s", requests[0].Path)
+	}
+}
+
+func TestStatus_ShowsWhatIsLeavingAsPending(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	env.addNodes(1)
+	svc, _ := env.served("web", []int32{80})
+	since := metav1.NewTime(env.now.Add(-3 * time.Minute))
+	svc.DeletionTimestamp = &since
+	_, err := env.client.CoreV1().Services("default").Update(t.Context(), svc, metav1.UpdateOptions{})
+	env.must(err)
+	found := env.read(t, "web").Services[0]
+	if found.State != status.Pending || found.Problems[0].Text != "the load balancer is to be removed with the Service" || !found.Problems[0].Since.Equal(since.Time) {
+		t.Errorf("a Service that leaves: %+v", found)
+	}
+}

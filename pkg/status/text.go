@@ -1,0 +1,124 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
+)
+
+// WriteText writes the report for people: the tree of each Service that was asked for, or a
+// line for each Service, and what it comes to.
+func (r *Report) WriteText(out *screen.Screen) error {
+	if r.detailed {
+		for _, s := range r.Services {
+			r.writeService(out, s)
+		}
+	} else {
+		r.writeList(out)
+	}
+	r.writeQuotas(out)
+	for _, note := range r.Notes {
+		out.Line(screen.Cell{Text: "Note: " + note, Color: screen.Yellow})
+	}
+	if !r.detailed || len(r.Services) > 1 {
+		out.Line(r.total()...)
+	}
+	return out.Err()
+}
+
+// colorOf returns the color of a state.
+func colorOf(s State) screen.Color {
+	switch s {
+	case Good:
+		return screen.Green
+	case Pending, Degraded:
+		return screen.Yellow
+	case Failed, Refused:
+		return screen.Red
+	}
+	return screen.Plain
+}
+
+// mostReason is how much of a reason stands in a list, in bytes: trees have all of it.
+const mostReason = 120
+
+// writeList writes a line for each Service.
+func (r *Report) writeList(out *screen.Screen) {
+	var rows [][]screen.Cell
+	heading := func(text string) screen.Cell { return screen.Cell{Text: text, Color: screen.Bold} }
+	if len(r.Services) > 0 {
+		rows = append(rows, []screen.Cell{heading("NAMESPACE"), heading("NAME"), heading("STATE"), heading("ADDRESS"), heading("REASON")})
+	}
+	for _, s := range r.Services {
+		address := "-"
+		if len(s.Addresses) > 0 {
+			address = strings.Join(s.Addresses, ",")
+		}
+		why := ""
+		if len(s.Problems) > 0 {
+			why = r.problem(Problem{Text: message.Truncate(s.Problems[0].Text, mostReason), Since: s.Problems[0].Since})
+		}
+		if more := len(s.Problems) - 1; more > 0 {
+			why += fmt.Sprintf(" (and %d more)", more)
+		}
+		rows = append(rows, []screen.Cell{
+			screen.Text(s.Namespace), screen.Text(s.Name), {Text: string(s.State), Color: colorOf(s.State)},
+			screen.Text(address), screen.Text(why),
+		})
+	}
+	out.Table(0, rows)
+}
+
+// total returns how many Services are in which state.
+func (r *Report) total() []screen.Cell {
+	cells := []screen.Cell{screen.Text(counted(len(r.Services), "Service") + ":")}
+	var parts []screen.Cell
+	for _, state := range states() {
+		if n := r.count(state); n > 0 {
+			parts = append(parts, screen.Cell{Text: fmt.Sprintf("%d %s", n, state), Color: colorOf(state)})
+		}
+	}
+	if len(parts) == 0 {
+		return []screen.Cell{screen.Text("No Service of type LoadBalancer")}
+	}
+	for i := range parts[:len(parts)-1] {
+		parts[i].Text += ","
+	}
+	return append(cells, parts...)
+}
+
+// problem returns a problem with its age.
+func (r *Report) problem(p Problem) string {
+	if p.Since == nil {
+		return p.Text
+	}
+	return p.Text + " (since " + r.age(*p.Since) + ")"
+}
+
+// age returns how long ago something was.
+func (r *Report) age(at time.Time) string {
+	return duration.HumanDuration(max(r.At.Sub(at), 0))
+}
+
+func (r *Report) writeQuotas(out *screen.Screen) {
+	if len(r.Quotas) == 0 {
+		return
+	}
+	cells := []screen.Cell{{Text: "Quota left:", Color: screen.Bold}}
+	for i, q := range r.Quotas {
+		cell := screen.Cell{Text: fmt.Sprintf("%d of %d %s", q.Left(), q.Limit, q.Of)}
+		if q.Left() == 0 {
+			cell.Color = screen.Yellow
+		}
+		if i < len(r.Quotas)-1 {
+			cell.Text += ","
+		}
+		cells = append(cells, cell)
+	}
+	out.Line(cells...)
+}
