@@ -33,6 +33,7 @@ type process struct {
 	env        config.Environment
 	build      build
 	userAgents []string
+	dryRun     dryRun
 
 	// lease belongs to the provider, which is nil until the controller manager has asked for
 	// it and Keystone has answered.
@@ -70,6 +71,9 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	if err := requests.Register(legacyregistry.Register); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
+	if err := p.dryRun.start(completed); err != nil {
+		return nil, err
+	}
 	p.lease = newLease(completed)
 	events := eventqueue.New(&corev1.EventSinkImpl{Interface: completed.Client.CoreV1().Events("")}, options.CloudControllerManagerUserAgent, clock.RealClock{})
 	go events.Run(context.WithoutCancel(p.ctx)) // those of the shutdown too
@@ -87,6 +91,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		Recorder:       events,
 		Leading:        p.lease.readHolder,
 		Stop:           p.stop,
+		DryRun:         p.dryRun.report,
 		Metrics:        reconciles,
 		APIMetrics:     requests,
 		Clock:          clock.RealClock{},
@@ -96,7 +101,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	}
 	addReadiness(&completed.Authentication, connected.Ready)
 	p.provider.Store(connected)
-	return connected, nil
+	return connected, p.dryRun.serve(p.ctx, completed)
 }
 
 // signIn connects to the cloud, and answers probes as long as that takes. A process that waits
@@ -130,6 +135,7 @@ func checkRoutes(routerID string, cloudRoutes bool, clusterCIDR string) error {
 // meanwhile.
 func (p *process) shutdown() {
 	p.shutdownOnce.Do(func() {
+		defer p.dryRun.end()
 		connected := p.provider.Load()
 		if connected == nil {
 			return

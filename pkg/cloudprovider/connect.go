@@ -17,6 +17,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
@@ -57,6 +58,8 @@ type Connection struct {
 	// Leading and Stop are those of Options.
 	Leading func(context.Context)
 	Stop    func(error)
+	// DryRun is that of Options. Nothing is written to OpenStack then.
+	DryRun *dryrun.Report
 	// Metrics and APIMetrics; nil: none are kept.
 	Metrics    *Metrics
 	APIMetrics *transport.Metrics
@@ -72,12 +75,16 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	}
 	read := c.Config
 	c.Config = WithKnownAnnotations(c.Config)
+	if c.DryRun != nil {
+		c.Config = harmless(c.Config)
+	}
 	logRefused(ctx, c.Config.Refused)
 	sessionOptions, err := SessionOptions(c.Config, c.UserAgent)
 	if err != nil {
 		return nil, err
 	}
 	sessionOptions.Clock, sessionOptions.Metrics, sessionOptions.Reread = c.Clock, c.APIMetrics, c.rereadGlobal()
+	sessionOptions.ReadOnly = c.DryRun != nil
 	session, err := openstack.NewSession(ctx, c.Config.Global, sessionOptions)
 	if err != nil {
 		return nil, err
@@ -146,8 +153,9 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Close:    session.Close,
 		Ready:    session.Refused,
 		Recorder: c.Recorder,
-		Metrics:  c.Metrics,
-		Clock:    c.Clock,
+		DryRun:   c.DryRun, PreviewInterval: c.Config.LoadBalancer.DriftInterval.Duration,
+		Metrics: c.Metrics,
+		Clock:   c.Clock,
 		Scope: func() cloudscope.Scope {
 			return cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
 		},
