@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// completionTimeout is how long a shell waits for the names of namespaces.
+const completionTimeout = 3 * time.Second
+
+// kubernetesFlags say which cluster a verb asks, as whom, and in which namespace: the flags of
+// kubectl, with its defaults. In a pod without a kubeconfig it is the pod's cluster and service
+// account.
+type kubernetesFlags struct {
+	rules     *clientcmd.ClientConfigLoadingRules
+	overrides clientcmd.ConfigOverrides
+	// all is --all-namespaces.
+	all bool
+}
+
+// addTo adds the flags to a command, with completion for their values.
+func (f *kubernetesFlags) addTo(command *cobra.Command) error {
+	f.rules = clientcmd.NewDefaultClientConfigLoadingRules()
+	flags := command.Flags()
+	flags.StringVar(&f.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "", "Path of the kubeconfig; without it, $KUBECONFIG or ~/.kube/config.")
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.CurrentContext.Description = "The context of the kubeconfig to use."
+	names.ClusterOverrideFlags.APIServer.ShortName = "s"
+	names.ContextOverrideFlags.Namespace.Description = "The namespace; without it, that of the context."
+	given := pflag.NewFlagSet("", pflag.ContinueOnError)
+	clientcmd.BindOverrideFlags(&f.overrides, given, names)
+	given.VisitAll(func(flag *pflag.Flag) {
+		flag.Usage = sentence(flag.Usage)
+		flags.AddFlag(flag)
+	})
+	flags.BoolVarP(&f.all, "all-namespaces", "A", false, "All namespaces, in place of --namespace.")
+	for flag, complete := range map[string]func() []string{
+		clientcmd.FlagContext:      func() []string { return slices.Sorted(maps.Keys(f.known().Contexts)) },
+		clientcmd.FlagClusterName:  func() []string { return slices.Sorted(maps.Keys(f.known().Clusters)) },
+		clientcmd.FlagAuthInfoName: func() []string { return slices.Sorted(maps.Keys(f.known().AuthInfos)) },
+		clientcmd.FlagNamespace:    f.namespaces,
+	} {
+		if err := command.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			return startingWith(complete(), begun), cobra.ShellCompDirectiveNoFileComp
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// config returns how to reach the API server.
+func (f *kubernetesFlags) config() (*rest.Config, error) {
+	found, err := f.client().ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	return found, nil
+}
+
+// namespace returns the namespace that is asked for, "" for all of them.
+func (f *kubernetesFlags) namespace() (string, error) {
+	if f.all {
+		return metav1.NamespaceAll, nil
+	}
+	name, _, err := f.client().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("find the namespace: %w", err)
+	}
+	return name, nil
+}
+
+func (f *kubernetesFlags) client() clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules, &f.overrides)
+}
+
+// known returns the kubeconfig, an empty one where there is none.
+func (f *kubernetesFlags) known() *clientcmdapi.Config {
+	found, err := f.client().RawConfig()
+	if err != nil {
+		return clientcmdapi.NewConfig()
+	}
+	return &found
+}
+
+// namespaces returns the names of those that there are; nothing where the API server does not
+// say, or not at once.
+func (f *kubernetesFlags) namespaces() []string {
+	config, err := f.config()
+	if err != nil {
+		return nil
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+	defer cancel()
+	found, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for i := range found.Items {
+		names = append(names, found.Items[i].Name)
+	}
+	return names
+}
+
+// startingWith returns the words that begin as one that is being typed.
+func startingWith(words []string, begun string) []string {
+	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, begun) })
+}
+
+// sentence returns the usage of a flag of client-go as those of ours are written.
+func sentence(usage string) string {
+	if usage == "" || strings.HasSuffix(usage, ".") {
+		return usage
+	}
+	return strings.ToUpper(usage[:1]) + usage[1:] + "."
+}
