@@ -153,9 +153,9 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Close:    session.Close,
 		Ready:    session.Refused,
 		Recorder: c.Recorder,
-		DryRun:   c.DryRun, PreviewInterval: c.Config.LoadBalancer.DriftInterval.Duration,
-		Metrics: c.Metrics,
-		Clock:   c.Clock,
+		DryRun:   c.DryRun,
+		Metrics:  c.Metrics,
+		Clock:    c.Clock,
 		Scope: func() cloudscope.Scope {
 			return cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}
 		},
@@ -167,6 +167,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		klog.FromContext(ctx).Info("Services of type LoadBalancer are left alone: cloud.conf says [LoadBalancer] enabled=false")
 		return options, nil
 	}
+	options.PreviewInterval = c.Config.LoadBalancer.DriftInterval.Duration
 	options.FindOctavia = func(ctx context.Context) error {
 		_, err := session.LoadBalancer(ctx)
 		return err

@@ -3,6 +3,7 @@ package dryrun
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -42,6 +44,7 @@ type Write struct {
 //	create, update   with the object that was sent
 //	delete           with success
 //	patch            with the object as it is, which is read in its place
+//	patch (event)    with an event that has its name: who may not write events need not read them
 //
 // The API server's own dry run (dryRun=All) would know better what it refuses, but asks for the
 // right to write.
@@ -91,6 +94,8 @@ func (g *guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case !info.IsResourceRequest, info.Verb == "create" && info.Subresource != "":
 		return answerError(req, apierrors.NewForbidden(metav1.SchemeGroupVersion.WithResource(info.Resource).GroupResource(), info.Name, errors.New("a dry run writes nothing")))
+	case info.Verb == "patch" && info.Resource == "events":
+		return answer(req, http.StatusOK, runtime.ContentTypeJSON, eventNamed(info)), nil
 	case info.Verb == "patch":
 		return g.readInstead(req, info)
 	case info.Verb == "create":
@@ -171,6 +176,15 @@ func (g *guarded) report(info *apirequest.RequestInfo, req *http.Request, body [
 	}
 	g.Withheld(write)
 }
+
+// eventNamed returns an event as JSON. Nobody looks at more of it than that it is one.
+func eventNamed(info *apirequest.RequestInfo) []byte {
+	version := schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
+	return fmt.Appendf(nil, `{"kind":"Event","apiVersion":%q,"metadata":{"namespace":%q,"name":%q}}`, version, info.Namespace, info.Name)
+}
+
+// WrappedRoundTripper has requests canceled that go through (net.RoundTripperWrapper).
+func (g *guarded) WrappedRoundTripper() http.RoundTripper { return g.next }
 
 // readInstead answers a patch with the object as it is.
 func (g *guarded) readInstead(req *http.Request, info *apirequest.RequestInfo) (*http.Response, error) {

@@ -135,6 +135,13 @@ func foreign() []attempt {
 			_, err := c.CoreV1().Events("default").Create(ctx, &v1.Event{ObjectMeta: metav1.ObjectMeta{Name: "web.1", Namespace: "default"}}, metav1.CreateOptions{})
 			return err
 		}},
+		{name: "an event is repeated", write: Write{Verb: "patch", Resource: "events", Namespace: "default", Name: "web.1", Patch: "{}"}, do: func(ctx context.Context, c kubernetes.Interface) error {
+			event, err := c.CoreV1().Events("default").Patch(ctx, "web.1", types.StrategicMergePatchType, []byte("{}"), metav1.PatchOptions{})
+			if err == nil && event.Name != "web.1" {
+				err = fmt.Errorf("the answer is another event: %v", event)
+			}
+			return err
+		}},
 		{name: "a node is updated", write: Write{Verb: "update", Resource: "nodes", Name: "node-1"}, do: func(ctx context.Context, c kubernetes.Interface) error {
 			node, err := c.CoreV1().Nodes().Update(ctx, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}, Spec: v1.NodeSpec{ProviderID: "x"}}, metav1.UpdateOptions{})
 			if err == nil && node.Spec.ProviderID != "x" {

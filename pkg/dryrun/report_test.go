@@ -3,6 +3,7 @@ package dryrun
 import (
 	"encoding/json"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -37,10 +38,10 @@ func TestReport_SaysWhatWouldBeDone(t *testing.T) {
 	t.Parallel()
 	r, clock, _ := reporting(t)
 	ctx := t.Context()
-	r.Preview(ctx, Service{Namespace: "shop", Name: "cart", Outcome: Changed, Steps: []string{"listener TCP/443: allowed_cidrs [] → [10.0.0.0/8]"}, Address: "changes: 1.2.3.4 → 1.2.3.5"})
+	r.Preview(ctx, Service{Namespace: "shop", Name: "cart", Outcome: Changed, Steps: []string{"listener TCP/443: allowed_cidrs [] → [10.0.0.0/8]"}, Address: "changes: 203.0.113.4 → 203.0.113.5"})
 	r.Preview(ctx, Service{Namespace: "default", Name: "web", Outcome: Unchanged})
 	clock.SetTime(clock.Now().Add(time.Hour))
-	r.Preview(ctx, Service{Namespace: "default", Name: "old", Outcome: Refused, Reason: "invalid", Text: "annotation x is \"\x1b[31m\"", Notes: []string{"Ignored: annotation y has no effect"}})
+	r.Preview(ctx, Service{Namespace: "default", Name: "old", Outcome: Refused, Reason: "invalid", Text: "there is no network 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f", Notes: []string{"LoadBalancerSettingIgnored: loadbalancer.openstack.org/timeout-client-data: \"soon\" is not taken"}})
 	r.Preview(ctx, Service{Namespace: "default", Name: "web", Outcome: Unchanged})
 	r.Would(ctx, "node node-3", "delete: its server is gone")
 	r.Would(ctx, "node node-3", "delete: its server is gone")
@@ -50,12 +51,12 @@ func TestReport_SaysWhatWouldBeDone(t *testing.T) {
 Services: 1 would be refused, 1 would change, 1 no change
 
 default/old would be refused (since 2026-03-01T13:00:00Z)
-  why   annotation x is "?[31m"
-  note  Ignored: annotation y has no effect
+  why   there is no network 67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f
+  note  LoadBalancerSettingIgnored: loadbalancer.openstack.org/timeout-client-data: "soon" is not taken
 
 shop/cart would change (since 2026-03-01T12:00:00Z)
   step     listener TCP/443: allowed_cidrs [] → [10.0.0.0/8]
-  address  changes: 1.2.3.4 → 1.2.3.5
+  address  changes: 203.0.113.4 → 203.0.113.5
 
 What else would be changed
   configmaps kube-system/openstack-cloud  since 2026-03-01T13:00:00Z  create
@@ -63,6 +64,9 @@ What else would be changed
 `
 	if diff := cmp.Diff(want, page(t, r, "")); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	if docs, err := os.ReadFile("../../docs/dry-run.md"); err != nil || !strings.Contains(string(docs), want) {
+		t.Errorf("docs/dry-run.md shows another report (%v)", err)
 	}
 	var state State
 	if err := json.Unmarshal([]byte(page(t, r, "?output=json")), &state); err != nil {

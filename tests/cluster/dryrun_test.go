@@ -192,7 +192,7 @@ func TestDryRun_WritesNothingBesideControllerThatWorks(t *testing.T) {
 	}
 	r.service("web", nil)
 	r.service("shop", nil)
-	r.service("wrong", map[string]string{"loadbalancer.openstack.org/timeout-client-data": "soon"})
+	r.service("wrong", map[string]string{"loadbalancer.openstack.org/floating-network-id": "67a0ff86-2ca7-4b22-8e9e-5a0b4a5b1d2f"})
 	r.awaitAddress("web")
 	r.awaitAddress("shop")
 	r.startDryRun()
