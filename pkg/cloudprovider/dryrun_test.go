@@ -137,7 +137,9 @@ func TestDryRun_LooksAgainWhereSomethingWouldBeDone(t *testing.T) {
 		}
 		return nil
 	})
+	e.mu.Lock()
 	before := len(e.calls)
+	e.mu.Unlock()
 	clk.Step(time.Hour)
 	if err := p.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
