@@ -28,7 +28,13 @@ import (
 // objects reads all objects of manifests/static; an unknown field is an error.
 func objects(t *testing.T) []runtime.Object {
 	t.Helper()
-	files, err := filepath.Glob("static/*.yaml")
+	return objectsOf(t, "static")
+}
+
+// objectsOf reads all objects of a directory of manifests.
+func objectsOf(t *testing.T, directory string) []runtime.Object {
+	t.Helper()
+	files, err := filepath.Glob(directory + "/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no manifests: %v", err)
 	}

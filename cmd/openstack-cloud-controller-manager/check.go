@@ -46,8 +46,7 @@ func runCheck(arguments []string, env config.Environment, out, errs io.Writer) i
 func newCheckCommand(run func(*checkFlags) error) *cobra.Command {
 	var f checkFlags
 	command := &cobra.Command{
-		Use:   programName + " " + checkName,
-		Short: "Says what the controller would make of a cloud.conf",
+		Use: programName + " " + checkName,
 		Long: `Reads cloud.conf, signs in to the cloud that it names, and says what the
 controller would make of both: every setting with its source, what is wrong or
 has no effect, the services and their versions, where load balancers would be,

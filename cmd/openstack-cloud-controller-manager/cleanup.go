@@ -51,8 +51,7 @@ func runCleanup(arguments []string, env config.Environment, out, errs io.Writer)
 func newCleanupCommand(run func(*cleanupFlags) error) *cobra.Command {
 	var f cleanupFlags
 	command := &cobra.Command{
-		Use:   programName + " " + cleanupName,
-		Short: "Removes what a dead cluster has left in OpenStack",
+		Use: programName + " " + cleanupName,
 		Long: `Lists the load balancers, floating IPs, security groups and routes
 that a cluster has left in its OpenStack project, and removes them with --yes.
 It needs no Kubernetes API. Run it when the cluster, and its controllers, are gone.

@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
@@ -51,6 +52,11 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 		"Text to add to the User-Agent of OpenStack requests. May be given several times.")
 	flags.FlagSet("openstack").StringVar(&p.tracing, tracingFlag, "",
 		"File with a TracingConfiguration, as for kube-apiserver: spans of what is done for Services are sent to its endpoint. None without it.")
+	flags.FlagSet("openstack").BoolVar(&p.dryRun.asked, "dry-run", false,
+		"Write nothing, neither to OpenStack nor to Kubernetes, beside a leader election lease whose name ends with "+dryRunSuffix+
+			", and report what would be done: in the log, in metrics, and at "+dryrun.Path+". Runs beside a controller that works.")
+	opts.Authentication.WithCustomRoundTripper(p.dryRun.wrapReviews)
+	opts.Authorization.WithCustomRoundTripper(p.dryRun.wrapReviews)
 
 	command := app.NewCloudControllerManagerCommand(opts, p.initCloud, p.controllers(),
 		names.CCMControllerAliases(), flags, p.ctx.Done())

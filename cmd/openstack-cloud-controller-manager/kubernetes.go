@@ -1,45 +1,160 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
+
+// completionTimeout is how long a shell waits for the names of namespaces.
+const completionTimeout = 3 * time.Second
+
+// kubernetesFlags say which cluster a verb asks, as whom, and in which namespace: the flags of
+// kubectl, with its defaults. In a pod without a kubeconfig it is the pod's cluster and service
+// account.
+type kubernetesFlags struct {
+	rules     *clientcmd.ClientConfigLoadingRules
+	overrides clientcmd.ConfigOverrides
+	// all is --all-namespaces.
+	all bool
+}
+
+// addTo adds the flags to a command, with completion for their values.
+func (f *kubernetesFlags) addTo(command *cobra.Command) {
+	f.rules = clientcmd.NewDefaultClientConfigLoadingRules()
+	flags := command.Flags()
+	flags.StringVar(&f.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "", "Path of the kubeconfig; without it, $KUBECONFIG or ~/.kube/config.")
+	names := clientcmd.RecommendedConfigOverrideFlags("")
+	names.CurrentContext.Description = "The context of the kubeconfig to use."
+	names.ClusterOverrideFlags.APIServer.ShortName = "s"
+	names.ContextOverrideFlags.Namespace.Description = "The namespace; without it, that of the context."
+	given := pflag.NewFlagSet("", pflag.ContinueOnError)
+	clientcmd.BindOverrideFlags(&f.overrides, given, names)
+	given.VisitAll(func(flag *pflag.Flag) {
+		flag.Usage = sentence(flag.Usage)
+		flags.AddFlag(flag)
+	})
+	flags.BoolVarP(&f.all, "all-namespaces", "A", false, "All namespaces, in place of --namespace.")
+	for flag, complete := range map[string]func() []string{
+		clientcmd.FlagContext:      func() []string { return slices.Sorted(maps.Keys(f.known().Contexts)) },
+		clientcmd.FlagClusterName:  func() []string { return slices.Sorted(maps.Keys(f.known().Clusters)) },
+		clientcmd.FlagAuthInfoName: func() []string { return slices.Sorted(maps.Keys(f.known().AuthInfos)) },
+		clientcmd.FlagNamespace:    f.namespaces,
+	} {
+		// It fails for a flag that does not exist.
+		_ = command.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			return startingWith(complete(), begun), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
+
+// config returns how to reach the API server.
+func (f *kubernetesFlags) config() (*rest.Config, error) {
+	found, err := f.client().ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the cluster: %w", err)
+	}
+	return found, nil
+}
+
+// namespace returns the namespace that is asked for, "" for all of them.
+func (f *kubernetesFlags) namespace() (string, error) {
+	if f.all {
+		return metav1.NamespaceAll, nil
+	}
+	name, _, err := f.client().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("find the namespace: %w", err)
+	}
+	return name, nil
+}
+
+func (f *kubernetesFlags) client() clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules, &f.overrides)
+}
+
+// known returns the kubeconfig, an empty one where there is none.
+func (f *kubernetesFlags) known() *clientcmdapi.Config {
+	found, err := f.client().RawConfig()
+	if err != nil {
+		return clientcmdapi.NewConfig()
+	}
+	return &found
+}
+
+// namespaces returns the names of those that there are; nothing where the API server does not
+// say, or not at once.
+func (f *kubernetesFlags) namespaces() []string {
+	config, err := f.config()
+	if err != nil {
+		return nil
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completionTimeout)
+	defer cancel()
+	found, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for i := range found.Items {
+		names = append(names, found.Items[i].Name)
+	}
+	return names
+}
 
 // verbQPS and verbBurst bound the requests of a verb to the API server: it sends few.
 const verbQPS, verbBurst = 50, 100
 
-// kubeFlags say which cluster a verb is about. They are those of kubectl.
-type kubeFlags struct {
-	kubeconfig string
-	overrides  clientcmd.ConfigOverrides
-}
-
-func (c *kubeFlags) addTo(flags *pflag.FlagSet) {
-	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "Path of the kubeconfig; without it, what KUBECONFIG names, ~/.kube/config, or the service account of the pod.")
-	flags.StringVar(&c.overrides.CurrentContext, "context", "", "Context of the kubeconfig.")
-	flags.StringVarP(&c.overrides.Context.Namespace, "namespace", "n", "", "Namespace; without it, that of the context.")
-}
-
-// load returns how to reach the API server, and the namespace.
-func (c *kubeFlags) load() (*rest.Config, string, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = c.kubeconfig
-	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &c.overrides)
-	config, err := loaded.ClientConfig()
-	if err != nil {
-		return nil, "", err
-	}
-	namespace, _, err := loaded.Namespace()
-	return config, namespace, err
-}
-
-// newKubernetesClient returns the client of a verb.
-func newKubernetesClient(config *rest.Config) (kubernetes.Interface, error) {
+// readOnlyClient returns the client of a verb that sends the API server nothing that could write,
+// whatever the role of its user permits.
+func readOnlyClient(config *rest.Config, userAgent string) (kubernetes.Interface, error) {
 	config = rest.CopyConfig(config)
-	config.UserAgent, config.QPS, config.Burst = userAgent(thisBuild().version, nil), verbQPS, verbBurst
+	config.UserAgent, config.QPS, config.Burst = userAgent, verbQPS, verbBurst
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return readsOnly{next} })
 	return kubernetes.NewForConfig(config)
+}
+
+// readsOnly passes on what reads.
+type readsOnly struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t readsOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodGet {
+		return t.next.RoundTrip(req)
+	}
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+	return nil, fmt.Errorf("%s %s was not sent: nothing is written to Kubernetes here", req.Method, req.URL.Path)
+}
+
+// startingWith returns the words that begin as one that is being typed.
+func startingWith(words []string, begun string) []string {
+	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, begun) })
+}
+
+// sentence returns the usage of a flag of client-go as those of ours are written.
+func sentence(usage string) string {
+	if usage == "" || strings.HasSuffix(usage, ".") {
+		return usage
+	}
+	return strings.ToUpper(usage[:1]) + usage[1:] + "."
 }

@@ -30,6 +30,9 @@ const shutdownTimeout = 25 * time.Second
 var errSignalled = errors.New("asked to stop by a signal")
 
 func main() {
+	if arguments, is := pluginArguments(os.Args[0], os.Args[1:]); is {
+		os.Exit(runPlugin(arguments, os.LookupEnv, os.Stdout, os.Stderr))
+	}
 	os.Exit(run(os.Args[1:], os.LookupEnv, os.Stdout))
 }
 
@@ -37,8 +40,8 @@ func main() {
 func run(arguments []string, env config.Environment, out io.Writer) int {
 	arguments = ownArguments(arguments)
 	if len(arguments) > 0 {
-		if run, is := verbs()[arguments[0]]; is {
-			return run(arguments[1:], env, out, os.Stderr)
+		if v, is := verbs()[arguments[0]]; is {
+			return v.run(arguments[1:], env, out, os.Stderr)
 		}
 	}
 	ctx, stop := context.WithCancelCause(context.Background())

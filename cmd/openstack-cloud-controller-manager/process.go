@@ -36,6 +36,7 @@ type process struct {
 	// tracing is the path of a TracingConfiguration, "" for none; stopTracing sends the last spans.
 	tracing     string
 	stopTracing func(context.Context)
+	dryRun      dryRun
 
 	// lease belongs to the provider, which is nil until the controller manager has asked for
 	// it and Keystone has answered.
@@ -72,6 +73,9 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		return nil, err
 	}
 	p.stopTracing = stopTracing
+	if err := p.dryRun.start(completed); err != nil {
+		return nil, err
+	}
 	p.lease = newLease(completed)
 	events := eventqueue.New(&corev1.EventSinkImpl{Interface: completed.Client.CoreV1().Events("")}, options.CloudControllerManagerUserAgent, clock.RealClock{})
 	go events.Run(context.WithoutCancel(p.ctx)) // those of the shutdown too
@@ -89,6 +93,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		Recorder:       events,
 		Leading:        p.lease.readHolder,
 		Stop:           p.stop,
+		DryRun:         p.dryRun.report,
 		Metrics:        reconciles,
 		APIMetrics:     requests,
 		Tracer:         tracer,
@@ -99,7 +104,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	}
 	addReadiness(&completed.Authentication, connected.Ready)
 	p.provider.Store(connected)
-	return connected, nil
+	return connected, p.dryRun.serve(p.ctx, completed)
 }
 
 // registerMetrics returns the metrics that the program serves.
@@ -144,6 +149,7 @@ func checkRoutes(routerID string, cloudRoutes bool, clusterCIDR string) error {
 // meanwhile.
 func (p *process) shutdown() {
 	p.shutdownOnce.Do(func() {
+		defer p.dryRun.end()
 		connected := p.provider.Load()
 		if connected == nil {
 			return

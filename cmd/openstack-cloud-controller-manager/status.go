@@ -24,11 +24,10 @@ const statusName = "status"
 // statusFlags are those of the command.
 type statusFlags struct {
 	output                   output
-	cluster                  kubeFlags
+	kubernetes               kubernetesFlags
 	cloudConfig, clusterName string
 	// services are NAME or NAMESPACE/NAME.
 	services          []string
-	allNamespaces     bool
 	watch             bool
 	interval, timeout time.Duration
 }
@@ -68,8 +67,7 @@ Exit codes: 0 all is good, 1 the status could not be read, or a flag is wrong,
 		},
 	}
 	flags := command.Flags()
-	f.cluster.addTo(flags)
-	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "List the Services of all namespaces.")
+	f.kubernetes.addTo(command)
 	flags.StringVar(&f.cloudConfig, "cloud-config", "", "Path of cloud.conf; without it, the OS_* environment variables are read.")
 	flags.StringVar(&f.clusterName, "cluster-name", "kubernetes", "That of the controller, by which load balancers are named.")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Show the status again and again, until a signal ends it.")
@@ -81,7 +79,7 @@ Exit codes: 0 all is good, 1 the status could not be read, or a flag is wrong,
 
 func (f *statusFlags) check() error {
 	switch {
-	case f.allNamespaces && len(f.services) > 0:
+	case f.kubernetes.all && len(f.services) > 0:
 		return errors.New("--all-namespaces lists Services, and takes no names: give NAMESPACE/NAME")
 	case f.interval < time.Second:
 		return fmt.Errorf("--interval is %v: it must be a second at least", f.interval)
@@ -94,11 +92,15 @@ func (f *statusFlags) check() error {
 // run reads the status, as often as it is asked for, and returns the exit code of the last
 // reading.
 func (f *statusFlags) run(ctx context.Context, env config.Environment, out io.Writer, errs *screen.Screen) (int, error) {
-	restConfig, namespace, err := f.cluster.load()
+	namespace, err := f.kubernetes.namespace()
 	if err != nil {
 		return exitError, err
 	}
-	client, err := newKubernetesClient(restConfig)
+	reached, err := f.kubernetes.config()
+	if err != nil {
+		return exitError, err
+	}
+	client, err := readOnlyClient(reached, userAgent(thisBuild().version, nil))
 	if err != nil {
 		return exitError, err
 	}
@@ -114,9 +116,6 @@ func (f *statusFlags) run(ctx context.Context, env config.Environment, out io.Wr
 		return exitError, err
 	}
 	query := status.Query{Namespace: namespace, Services: f.services}
-	if f.allNamespaces {
-		query.Namespace = ""
-	}
 	read := func() (*status.Report, error) {
 		defer errs.Progress("")
 		limited, cancel := context.WithTimeout(ctx, f.timeout)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
@@ -58,6 +59,8 @@ type Connection struct {
 	// Leading and Stop are those of Options.
 	Leading func(context.Context)
 	Stop    func(error)
+	// DryRun is that of Options. Nothing is written to OpenStack then.
+	DryRun *dryrun.Report
 	// Metrics and APIMetrics; nil: none are kept.
 	Metrics    *Metrics
 	APIMetrics *transport.Metrics
@@ -75,12 +78,16 @@ func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	}
 	read := c.Config
 	c.Config = WithKnownAnnotations(c.Config)
+	if c.DryRun != nil {
+		c.Config = harmless(c.Config)
+	}
 	logRefused(ctx, c.Config.Refused)
 	sessionOptions, err := SessionOptions(c.Config, c.UserAgent)
 	if err != nil {
 		return nil, err
 	}
 	sessionOptions.Clock, sessionOptions.Metrics, sessionOptions.Reread = c.Clock, c.APIMetrics, c.rereadGlobal()
+	sessionOptions.ReadOnly = c.DryRun != nil
 	session, err := openstack.NewSession(ctx, c.Config.Global, sessionOptions)
 	if err != nil {
 		return nil, err
@@ -149,6 +156,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Close:    session.Close,
 		Ready:    session.Refused,
 		Recorder: c.Recorder,
+		DryRun:   c.DryRun,
 		Metrics:  c.Metrics,
 		Clock:    c.Clock,
 		Scope: func() cloudscope.Scope {
@@ -162,6 +170,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		klog.FromContext(ctx).Info("Services of type LoadBalancer are left alone: cloud.conf says [LoadBalancer] enabled=false")
 		return options, nil
 	}
+	options.PreviewInterval = c.Config.LoadBalancer.DriftInterval.Duration
 	options.FindOctavia = func(ctx context.Context) error {
 		_, err := session.LoadBalancer(ctx)
 		return err

@@ -15,6 +15,7 @@ import (
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
 )
@@ -29,6 +30,8 @@ type engine struct {
 	// configurations are those that it was given one after the other.
 	configurations []*config.Config
 	err            error
+	// found is what it previews.
+	found loadbalancer.Preview
 	// entered, when set, has calls wait for the end of their context.
 	entered chan struct{}
 }
@@ -56,6 +59,13 @@ func (e *engine) Get(ctx context.Context, s *v1.Service) (*v1.LoadBalancerStatus
 }
 
 func (e *engine) Delete(ctx context.Context, s *v1.Service) error { return e.record(ctx, "delete", s) }
+
+func (e *engine) Preview(ctx context.Context, s *v1.Service, _ []*v1.Node) (loadbalancer.Preview, error) {
+	err := e.record(ctx, "preview", s)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.found, err
+}
 
 func (e *engine) Name(s *v1.Service) string {
 	return "kube_service_kubernetes_" + s.Namespace + "_" + s.Name

@@ -62,6 +62,9 @@ func (p *Provider) startLoadBalancers(ctx context.Context, id string) error {
 		return err
 	}
 	balancers.engine = engine
+	if p.options.DryRun != nil {
+		balancers.engine = &previews{engine, p.options.DryRun, balancers.newest}
+	}
 	context.AfterFunc(ctx, engine.Close) // its work ends with the process
 	klog.FromContext(ctx).Info("Load balancers are ready", "clusterID", id)
 	p.mu.Lock()
@@ -129,7 +132,10 @@ func (p *Provider) startResync() {
 	engine := p.loadBalancers.engine
 	p.background.Go(func() { engine.CollectGarbage(p.calls.process, p.garbageOf()) })
 	p.background.Go(func() { engine.WatchQuotas(p.calls.process) })
-	if p.options.Records != nil {
+	if dry, is := engine.(*previews); is {
+		services := p.informers.Core().V1().Services().Lister()
+		p.background.Go(func() { dry.again(p.calls.process, services, p.options.PreviewInterval, p.options.Clock) })
+	} else if p.options.Records != nil {
 		p.background.Go(func() { p.options.Records.Run(p.calls.process, controller.Live) })
 	}
 }

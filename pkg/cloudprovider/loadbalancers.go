@@ -34,6 +34,8 @@ type LoadBalancers interface {
 	// Repair does what resync.Engine asks for; without a load balancer it returns
 	// loadbalancer.ErrNoLoadBalancer. Without nodes it takes those of Newest.
 	Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, exists func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error)
+	// Preview returns what Ensure, or Delete, would do, and changes nothing.
+	Preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
 	// SelectsNodes, WatchDrift and PersistRecords do what resync.Engine asks for.
 	SelectsNodes(service *v1.Service) bool
 	WatchDrift(ctx context.Context, drifted func(types.NamespacedName))
@@ -86,6 +88,9 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 		status, err = l.engine.Ensure(ctx, service, nodes)
 		return err
 	})
+	if _, dry := l.engine.(*previews); dry && err == nil {
+		return nil, cloudprovider.ImplementedElsewhere // there is no address of ours to publish
+	}
 	if controller := l.resync.Load(); err != nil && controller != nil {
 		if failure := controller.PublishRefused(service, status); failure != nil {
 			klog.FromContext(ctx).Error(failure, "Cannot publish the address of a Service that is refused", "service", klog.KObj(service))

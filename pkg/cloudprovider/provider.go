@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
@@ -79,6 +81,10 @@ type Options struct {
 	Close func()
 	// Recorder takes events for users.
 	Recorder record.EventRecorder
+	// DryRun takes what would be done; nil: it is done.
+	DryRun *dryrun.Report
+	// PreviewInterval is how often that is looked at again.
+	PreviewInterval time.Duration
 	// Metrics; nil: none are kept.
 	Metrics *Metrics
 	// Clock; nil means the real one.
@@ -142,7 +148,11 @@ func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
 
 // InstancesV2 returns the servers behind the nodes.
 func (p *Provider) InstancesV2() (cloudprovider.InstancesV2, bool) {
-	return &instancesAdapter{inner: p.options.Instances, calls: p.calls, scope: p.scope, deletions: p.options.Deletions}, true
+	adapter := &instancesAdapter{inner: p.options.Instances, calls: p.calls, scope: p.scope, deletions: p.options.Deletions}
+	if p.options.DryRun != nil {
+		return &previewedInstances{adapter, p.options.DryRun}, true
+	}
+	return adapter, true
 }
 
 // Routes returns the routes to pods, or false when cloud.conf names no router.
@@ -151,6 +161,9 @@ func (p *Provider) Routes() (cloudprovider.Routes, bool) {
 	defer p.mu.Unlock()
 	if p.routes == nil {
 		return nil, false
+	}
+	if p.options.DryRun != nil {
+		return &previewedRoutes{p.routes, p.options.DryRun}, true
 	}
 	return p.routes, true
 }

@@ -61,3 +61,12 @@ func (r *Reconciler) CountStages(ctx context.Context, svc *v1.Service, nodes []*
 	_, err = r.reconcile(ctx, counted, dispatch.Request{Operation: dispatch.Ensure, Service: svc, Nodes: nodes, MayCreate: always})
 	return *counted, err
 }
+
+// Serve does a round for a Service at once, as a Dispatcher has it done.
+func (r *Reconciler) Serve(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
+	operation := dispatch.Delete
+	if dispatch.Wanted(svc) {
+		operation = dispatch.Ensure
+	}
+	return r.serve(ctx, dispatch.Request{Operation: operation, Service: svc, Nodes: nodes, MayCreate: always})
+}

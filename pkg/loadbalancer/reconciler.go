@@ -98,6 +98,8 @@ type Reconciler struct {
 	// engines has the engine of rounds that begin now: see Reconfigure.
 	engines    atomic.Pointer[goal.Engine]
 	store      *state.Store
+	groups     *securitygroup.Groups
+	applier    *apply.Applier
 	dispatcher *dispatch.Dispatcher
 	detector   *drift.Detector
 	locks      async.Locks // of load balancers
@@ -143,7 +145,9 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 	})
 	reader := lookup.New(neutron, octavia, options.Session.LoadBalancerVersion, options.Clock, lookupAge)
 	shared := watcher.New(octavia, options.Clock)
+	r.groups = securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups())
 	observer := &observe.Observer{Octavia: octavia, Neutron: neutron, Version: options.Session.LoadBalancerVersion}
+	r.applier = &apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers}
 	return &goal.Engine{
 		Config:   options.Config,
 		Cluster:  goal.Cluster{Name: options.ClusterName, ID: options.ClusterID, Nodes: options.Nodes},
@@ -151,11 +155,11 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Settings: parser,
 		Cloud: goal.Cloud{
 			Octavia: octavia, Barbican: options.Session.Barbican(), Observer: observer, Watcher: shared,
-			Applier:   &apply.Applier{Octavia: octavia, Neutron: neutron, Observer: observer, Watcher: shared, Clock: options.Clock, Drivers: drivers},
+			Applier:   r.applier,
 			Snapshots: snapshot.New(octavia, neutron, options.Clock), Projects: observe.NewProjects(octavia, neutron, options.Clock), Locks: &r.locks,
 		},
 		Lookup:    reader,
-		Groups:    securitygroup.New(neutron, reader, r.store, options.Clock, conf.SecurityGroups()),
+		Groups:    r.groups,
 		Drivers:   drivers,
 		Failovers: goal.NewFailovers(options.Clock),
 		Sharing:   sharing.Policy{Config: conf, Namespace: options.Namespace},
@@ -288,7 +292,7 @@ func (r *Reconciler) Get(ctx context.Context, svc *v1.Service) (*v1.LoadBalancer
 
 // usual returns how long a round for a request usually takes.
 func (r *Reconciler) usual(req dispatch.Request) time.Duration {
-	applier, provider := r.engine().Cloud.Applier, r.engine().Config.LoadBalancer.LBProvider
+	applier, provider := r.applier, r.engine().Config.LoadBalancer.LBProvider
 	switch {
 	case req.Operation == dispatch.Delete:
 		return applier.EstimateDeletion()

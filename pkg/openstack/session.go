@@ -41,6 +41,8 @@ type SessionOptions struct {
 	Retry transport.RetryPolicy
 	// Dial opens connections; nil: over the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// ReadOnly refuses every write with transport.ErrReadOnly. A sign-in is none.
+	ReadOnly bool
 	// MaxBodyBytes bounds an answer: 64 MiB.
 	MaxBodyBytes int64
 	// LoadBalancerVersion is taken for the version of the load balancer API; zero: it
@@ -87,7 +89,7 @@ func NewSession(ctx context.Context, cfg config.Global, options SessionOptions) 
 	}
 	carrier, err := transport.New(files, transport.Options{
 		Timeout: options.Timeout, MaxBodyBytes: options.MaxBodyBytes, Clock: options.Clock,
-		Metrics: options.Metrics, Limits: options.Limits, Retry: options.Retry, Dial: options.Dial,
+		Metrics: options.Metrics, Limits: options.Limits, Retry: options.Retry, Dial: options.Dial, ReadOnly: options.ReadOnly,
 	})
 	if err != nil {
 		return nil, apierror.Wrap(err, "configure the cloud session")

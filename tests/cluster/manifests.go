@@ -31,11 +31,16 @@ type Installation struct {
 
 // Install applies the rights in manifests/static, and reads the rest.
 func Install(ctx context.Context, plane *controlplane.ControlPlane) (Installation, error) {
+	return InstallFrom(ctx, plane, "static")
+}
+
+// InstallFrom does the same for another directory of manifests.
+func InstallFrom(ctx context.Context, plane *controlplane.ControlPlane, name string) (Installation, error) {
 	root, err := controlplane.ModuleRoot(ctx)
 	if err != nil {
 		return Installation{}, err
 	}
-	m, err := readManifests(filepath.Join(root, "manifests", "static"))
+	m, err := readManifests(filepath.Join(root, "manifests", name))
 	if err != nil {
 		return Installation{}, err
 	}
@@ -71,7 +76,7 @@ func readManifests(directory string) (manifests, error) {
 		}
 	}
 	if m.serviceAccount == "" || m.args == nil {
-		return manifests{}, fmt.Errorf("no ServiceAccount or no DaemonSet in %s", directory)
+		return manifests{}, fmt.Errorf("no ServiceAccount, or neither DaemonSet nor Deployment, in %s", directory)
 	}
 	return m, nil
 }
@@ -96,6 +101,12 @@ func (m *manifests) add(document string) error {
 			return err
 		}
 		m.args = daemonSet.Spec.Template.Spec.Containers[0].Args
+	case "Deployment":
+		var deployment appsv1.Deployment
+		if err := yaml.Unmarshal([]byte(document), &deployment); err != nil {
+			return err
+		}
+		m.args = deployment.Spec.Template.Spec.Containers[0].Args
 	}
 	return nil
 }

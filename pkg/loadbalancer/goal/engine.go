@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/lookup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
@@ -49,7 +50,7 @@ type Engine struct {
 	Settings *settings.Parser
 	Cloud    Cloud
 	Lookup   *lookup.Reader
-	Groups   *securitygroup.Groups
+	Groups   NodeGroups
 	Drivers  *driver.Registry
 	Sharing  sharing.Policy
 	// Failovers are those of load balancers in ERROR.
@@ -85,12 +86,52 @@ type Cloud struct {
 	Barbican  *barbican.Client
 	Observer  *observe.Observer
 	Watcher   *watcher.Watcher
-	Applier   *apply.Applier
+	Applier   Applier
 	Snapshots *snapshot.Reader
 	// Projects are read for Services that are taken over.
 	Projects *observe.Projects
 	// Locks are of load balancers, as Services share them.
 	Locks *async.Locks
+}
+
+// Applier carries out plans, and waits for what others have begun. *apply.Applier implements
+// it; *apply.Rehearsal does so without a write.
+type Applier interface {
+	Run(ctx context.Context, req apply.Request) (model.Observed, error)
+	Settle(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error)
+}
+
+// NodeGroups are the security groups of nodes. *securitygroup.Groups implements it.
+type NodeGroups interface {
+	Plan(ctx context.Context, r securitygroup.Request) (*securitygroup.Task, error)
+	Open(ctx context.Context, t *securitygroup.Task) error
+	Close(ctx context.Context, t *securitygroup.Task) error
+	Remove(ctx context.Context, id ownership.Identity) error
+	Exists(ctx context.Context, id ownership.Identity) (bool, error)
+}
+
+// Rehearsal is what a round goes by that writes nothing in the cloud.
+type Rehearsal struct {
+	Applier Applier
+	Groups  NodeGroups
+	Store   *state.Store
+	Events  *events.Recorder
+}
+
+// Rehearsing returns an engine whose rounds write nothing in the cloud, and whose failovers are
+// not counted. What it reads, it shares with this one.
+func (e *Engine) Rehearsing(r Rehearsal) *Engine {
+	other := *e
+	other.Cloud.Applier, other.Groups, other.Store, other.Events = r.Applier, r.Groups, r.Store, r.Events
+	other.Failovers = e.Failovers.Clone()
+	return &other
+}
+
+// Recorded reports whether something is recorded of a Service: a process of this program has
+// served it.
+func (e *Engine) Recorded(svc *v1.Service) bool {
+	_, recorded := e.written(svc)
+	return recorded
 }
 
 // Identity returns who a Service is to the cloud.

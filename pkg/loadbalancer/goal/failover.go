@@ -2,6 +2,7 @@ package goal
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -39,6 +40,13 @@ type Failovers struct {
 	forbidden time.Time
 	// byID holds the load balancers that were failed over lately.
 	byID map[string]failovers
+}
+
+// Clone returns a copy: what it is told, these do not learn.
+func (f *Failovers) Clone() *Failovers {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return &Failovers{clock: f.clock, forbidden: f.forbidden, byID: maps.Clone(f.byID)}
 }
 
 // failovers are those of one load balancer.

@@ -39,12 +39,22 @@ func Explain(refusal, failure error, timeout time.Duration) error {
 	case !errors.Is(failure, ErrNothingKept):
 		kept = "; and its load balancer cannot follow the nodes: " + message.Truncate(failure.Error(), message.MaxError/2)
 	}
-	err := &refusedError{message.Truncate(refusal.Error(), message.MaxError-len(kept)) + kept, errors.Join(refusal, failure)}
+	err := &refusedError{message.Truncate(refusal.Error(), message.MaxError-len(kept)) + kept, errors.Join(refusal, failure), failure}
 	reason := Reason(refusal)
 	if failure == nil && (reason == Invalid || reason == Unsupported) {
 		return &retryError{err, api.NewRetryError(err.text, refusedRetry)}
 	}
 	return Retry(err, timeout)
+}
+
+// Stuck returns why the load balancer of a refused Service could not be reconciled with the nodes,
+// as Explain was told; "" where it was, or there is none.
+func Stuck(err error) string {
+	var refused *refusedError
+	if !errors.As(err, &refused) || refused.failure == nil || errors.Is(refused.failure, ErrNothingKept) {
+		return ""
+	}
+	return refused.failure.Error()
 }
 
 // Retry returns an *api.RetryError in place of an error after which the Service is to be
@@ -69,8 +79,9 @@ func Later(err error, after time.Duration) error {
 
 // refusedError is a refusal together with what becomes of the load balancer.
 type refusedError struct {
-	text  string
-	cause error
+	text    string
+	cause   error
+	failure error
 }
 
 func (e *refusedError) Error() string { return e.text }

@@ -54,6 +54,15 @@ func (g *Groups) Remove(ctx context.Context, id ownership.Identity) error {
 	return err
 }
 
+// Removal returns the steps of Remove. It writes nothing.
+func (g *Groups) Removal(ctx context.Context, id ownership.Identity) ([]Step, error) {
+	s, err := g.remains(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return Diff(nil, *s).Close, nil
+}
+
 func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
 	if len(steps) == 0 {
 		return nil

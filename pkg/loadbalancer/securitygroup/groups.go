@@ -50,14 +50,19 @@ type Facts interface {
 // Groups keeps the security groups of all Services. One Service at a time is the
 // caller's to see to.
 type Groups struct {
+	*common
+	// store has what is known of each Service.
+	store Store
+}
+
+// common is what Groups with another store share with these: the cloud, and what was read of
+// it for all Services.
+type common struct {
 	neutron Neutron
 	facts   Facts
 	clock   clock.PassiveClock
 	// mode is PerService, Shared or, for none, "".
 	mode string
-
-	// store has what is known of each Service.
-	store Store
 
 	mu sync.Mutex
 	// others are the names of all groups when this process first looked. It makes
@@ -75,8 +80,11 @@ type Groups struct {
 
 // New makes Groups. Mode is PerService, Shared or, for none, "".
 func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, mode string) *Groups {
-	return &Groups{neutron: neutronAPI, facts: facts, store: store, clock: clk, mode: mode}
+	return &Groups{common: &common{neutron: neutronAPI, facts: facts, clock: clk, mode: mode}, store: store}
 }
+
+// With returns the same Groups with another store of what is known of each Service.
+func (g *Groups) With(store Store) *Groups { return &Groups{common: g.common, store: store} }
 
 // Request is a Service whose groups are looked at.
 type Request struct {

@@ -319,3 +319,33 @@ func TestStore_CountsRightUnderConcurrency(t *testing.T) {
 		t.Error("a 27th Service is counted, of 26")
 	}
 }
+
+// A rehearsal knows what the controller knows, and the controller nothing of the rehearsal.
+func TestFork_LearnsNothingBackButByAdopt(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	svc, other := service("web", "1"), service("other", "1")
+	store.SetLoadBalancerID(svc.UID, "lb-1")
+	if err := store.Count(other, 1); err != nil {
+		t.Fatal(err)
+	}
+	store.CreationLost(svc.UID)
+	fork := store.Fork(svc.UID)
+	if got := fork.Get(svc.UID).Made.LoadBalancerID; got != "lb-1" {
+		t.Errorf("the fork knows the load balancer %q", got)
+	}
+	if !fork.CreationUntil(svc).IsZero() {
+		t.Error("the fork waits for a creation")
+	}
+	if err := fork.Count(svc, 1); err == nil {
+		t.Error("the fork does not count the other Service")
+	}
+	fork.SetServedOn(svc.UID, "lb-2")
+	if got := store.Get(svc.UID).Made.ServedOn; got != "" {
+		t.Errorf("the fork's %q came back", got)
+	}
+	store.Adopt(fork, svc.UID)
+	if got := store.Get(svc.UID).Made; got.ServedOn != "lb-2" || got.LoadBalancerID != "lb-1" || got.Creation.Until.IsZero() {
+		t.Errorf("adopted %+v", got)
+	}
+}

@@ -29,6 +29,8 @@ type Options struct {
 	Retry RetryPolicy
 	// Dial opens connections; nil: over the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// ReadOnly refuses every write with ErrReadOnly. A sign-in is none.
+	ReadOnly bool
 }
 
 func (o Options) withDefaults() Options {
@@ -77,7 +79,7 @@ func New(files TLS, options Options) (*Transport, error) {
 	return t, nil
 }
 
-// newChain returns the way of every request: measured, repeated, limited, sent.
+// newChain returns the way of every request: permitted, measured, repeated, limited, sent.
 func newChain(base http.RoundTripper, options Options, limits *limiter.Limiter, drain *drain) http.RoundTripper {
 	retry := &retryTransport{
 		exchange: &exchange{base: base, timeout: options.Timeout, maxBody: options.MaxBodyBytes},
@@ -88,7 +90,11 @@ func newChain(base http.RoundTripper, options Options, limits *limiter.Limiter, 
 		jitter:   fullJitter,
 		drain:    drain,
 	}
-	return &observeTransport{next: retry, metrics: options.Metrics, clock: options.Clock}
+	observed := &observeTransport{next: retry, metrics: options.Metrics, clock: options.Clock}
+	if options.ReadOnly {
+		return &readOnly{next: observed}
+	}
+	return observed
 }
 
 // RoundTrip implements http.RoundTripper. Without an answer the error is an

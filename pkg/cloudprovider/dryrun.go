@@ -1,0 +1,216 @@
+package cloudprovider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/cloud-provider/api"
+	servicehelpers "k8s.io/cloud-provider/service/helpers"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+const (
+	// previewTimeout is how long a preview waits for a load balancer that another controller
+	// is just changing. It is not known then what would be done, and looked at again.
+	previewTimeout = time.Minute
+	// defaultPreviewInterval is how often Services are looked at again for which something
+	// would be done.
+	defaultPreviewInterval = 5 * time.Minute
+)
+
+// harmless returns the configuration of a dry run: what removes objects only reports them.
+func harmless(conf *config.Config) *config.Config {
+	changed := *conf
+	if changed.LoadBalancer.GarbagePolicy == "delete" {
+		changed.LoadBalancer.GarbagePolicy = "report"
+	}
+	return &changed
+}
+
+// previews are the load balancers of a dry run: what would be done for a Service is reported in
+// place of being done, and never an error. It has the newest Service and nodes from newest.
+type previews struct {
+	LoadBalancers
+
+	report *dryrun.Report
+	newest Newest
+}
+
+// Ensure implements LoadBalancers. The status is the one that the Service has.
+func (p *previews) Ensure(ctx context.Context, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
+	p.preview(ctx, service, nodes)
+	return service.Status.LoadBalancer.DeepCopy(), nil
+}
+
+// Delete implements LoadBalancers.
+func (p *previews) Delete(ctx context.Context, service *v1.Service) error {
+	p.preview(ctx, service, nil)
+	return nil
+}
+
+// Repair implements LoadBalancers.
+func (p *previews) Repair(ctx context.Context, service *v1.Service, nodes []*v1.Node, _ func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {
+	if now, members := p.newest(service); now != nil && nodes == nil {
+		service, nodes = now, members
+	}
+	return p.Ensure(ctx, service, nodes)
+}
+
+// PersistRecords implements LoadBalancers: nothing is written down.
+func (p *previews) PersistRecords(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
+	<-ctx.Done()
+}
+
+// preview reports what would be done for a Service.
+func (p *previews) preview(ctx context.Context, service *v1.Service, nodes []*v1.Node) {
+	bounded, cancel := context.WithTimeout(ctx, previewTimeout)
+	defer cancel()
+	found, err := p.Preview(bounded, service, nodes)
+	if err != nil && ctx.Err() != nil {
+		return // the process ends
+	}
+	p.report.Preview(ctx, reported(service, found, err))
+}
+
+// again previews the Services anew for which something would be done, one after the other, at
+// intervals: what another controller does for them tells nobody. One for which nothing would be
+// done is followed by WatchDrift.
+func (p *previews) again(ctx context.Context, services corelisters.ServiceLister, interval time.Duration, clock clock.WithTicker) {
+	if interval <= 0 {
+		interval = defaultPreviewInterval
+	}
+	ticker := clock.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		}
+		for _, key := range p.report.Open() {
+			service, err := services.Services(key.Namespace).Get(key.Name)
+			if err != nil || !wanted(service) && !servicehelpers.HasLBFinalizer(service) {
+				p.report.Forget(key)
+			} else if now, nodes := p.newest(service); now != nil && ctx.Err() == nil {
+				p.preview(ctx, now, nodes)
+			}
+		}
+	}
+}
+
+// wanted reports whether a Service is to have a load balancer of the service controller's.
+func wanted(service *v1.Service) bool {
+	return service.DeletionTimestamp == nil && service.Spec.Type == v1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass == nil
+}
+
+// reported returns a preview as the report has it.
+func reported(service *v1.Service, found loadbalancer.Preview, err error) dryrun.Service {
+	s := dryrun.Service{Namespace: service.Namespace, Name: service.Name}
+	if err != nil {
+		s.Outcome, s.Text = dryrun.Unknown, err.Error()
+		return s
+	}
+	for _, step := range found.Steps {
+		text := step.Text
+		if step.Pauses != "" {
+			text += " (interrupts " + step.Pauses + ")"
+		}
+		s.Steps = append(s.Steps, text)
+	}
+	for _, note := range found.Notes {
+		s.Notes = append(s.Notes, string(note.Reason)+": "+note.Text)
+	}
+	switch {
+	case found.Refusal != nil:
+		s.Outcome, s.Reason, s.Text = dryrun.Refused, found.Refusal.Reason, found.Refusal.Text
+	case found.Deletes:
+		s.Outcome = dryrun.Deleted
+	case len(found.Steps) > 0:
+		s.Outcome = dryrun.Changed
+	default:
+		s.Outcome = dryrun.Unchanged
+	}
+	switch found.Address {
+	case loadbalancer.AddressNew:
+		s.Address = strings.TrimSpace("new: " + found.After)
+	case loadbalancer.AddressChanges:
+		s.Address = strings.TrimSpace("changes: " + found.Before + " → " + found.After)
+	case loadbalancer.AddressGoes:
+		s.Address = "goes: " + found.Before
+	case loadbalancer.AddressNone, loadbalancer.AddressKept:
+	}
+	return s
+}
+
+// previewedInstances are the servers behind nodes in a dry run: what the controllers of nodes
+// would do with an answer is reported.
+type previewedInstances struct {
+	cloudprovider.InstancesV2
+
+	report *dryrun.Report
+}
+
+// InstanceExists implements cloudprovider.InstancesV2. A Node that would be deleted stays.
+func (i *previewedInstances) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
+	exists, err := i.InstancesV2.InstanceExists(ctx, node)
+	if err == nil && !exists {
+		i.report.Would(ctx, "node "+node.Name, "delete: its server is gone")
+	}
+	return exists || err == nil, err
+}
+
+// InstanceShutdown implements cloudprovider.InstancesV2. Upstream asks this of a Node that stays,
+// also where its server is gone.
+func (i *previewedInstances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
+	shutdown, err := i.InstancesV2.InstanceShutdown(ctx, node)
+	if errors.Is(err, cloudprovider.InstanceNotFound) {
+		return false, nil
+	}
+	return shutdown, err
+}
+
+// InstanceMetadata implements cloudprovider.InstancesV2.
+func (i *previewedInstances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
+	metadata, err := i.InstancesV2.InstanceMetadata(ctx, node)
+	if err != nil || metadata == nil {
+		return metadata, err
+	}
+	for _, taint := range node.Spec.Taints {
+		if taint.Key == api.TaintExternalCloudProvider {
+			i.report.Would(ctx, "node "+node.Name, fmt.Sprintf("initialize: provider ID %s, type %s, zone %q, region %q, addresses %v",
+				metadata.ProviderID, metadata.InstanceType, metadata.Zone, metadata.Region, metadata.NodeAddresses))
+		}
+	}
+	return metadata, nil
+}
+
+// previewedRoutes are the routes to pods in a dry run.
+type previewedRoutes struct {
+	cloudprovider.Routes
+
+	report *dryrun.Report
+}
+
+// CreateRoute implements cloudprovider.Routes.
+func (r *previewedRoutes) CreateRoute(ctx context.Context, _, _ string, route *cloudprovider.Route) error {
+	r.report.Would(ctx, "route to "+route.DestinationCIDR, fmt.Sprintf("add: by node %s", route.TargetNode))
+	return nil
+}
+
+// DeleteRoute implements cloudprovider.Routes.
+func (r *previewedRoutes) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.Route) error {
+	r.report.Would(ctx, "route to "+route.DestinationCIDR, "remove: "+route.Name)
+	return nil
+}

@@ -1,0 +1,50 @@
+package dryrun
+
+import "k8s.io/component-base/metrics"
+
+// Metrics are those of a dry run.
+type Metrics struct {
+	previews *metrics.GaugeVec
+	writes   *metrics.CounterVec
+}
+
+// NewMetrics returns metrics that count nothing before Register.
+func NewMetrics() *Metrics {
+	const namespace, subsystem = "cloudprovider_openstack", "dry_run"
+	return &Metrics{
+		previews: metrics.NewGaugeVec(&metrics.GaugeOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "services",
+			Help:           "Services by what would become of them: unchanged, changed, refused, deleted, unknown. Only with --dry-run.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"outcome"}),
+		writes: metrics.NewCounterVec(&metrics.CounterOpts{
+			Namespace: namespace, Subsystem: subsystem, Name: "withheld_writes_total",
+			Help:           "Writes to the API server that were not sent. Only with --dry-run.",
+			StabilityLevel: metrics.ALPHA,
+		}, []string{"verb", "resource"}),
+	}
+}
+
+// Register adds the metrics to a registry, for example with legacyregistry.Register. It
+// returns the first error.
+func (m *Metrics) Register(register func(metrics.Registerable) error) error {
+	if err := register(m.previews); err != nil {
+		return err
+	}
+	return register(m.writes)
+}
+
+func (m *Metrics) services(counts map[Outcome]int) {
+	if m == nil {
+		return
+	}
+	for _, outcome := range Outcomes() {
+		m.previews.WithLabelValues(string(outcome)).Set(float64(counts[outcome]))
+	}
+}
+
+func (m *Metrics) withheld(w Write) {
+	if m != nil {
+		m.writes.WithLabelValues(w.Verb, w.Resource).Inc()
+	}
+}

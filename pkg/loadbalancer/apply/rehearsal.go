@@ -1,0 +1,93 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+)
+
+// Rehearsal is an Applier that carries out plans on the model alone: it sends no write. One
+// Rehearsal is for one round.
+type Rehearsal struct {
+	*Applier
+	// Note is called with the steps of each plan that is carried out, and what was there
+	// before the first of them.
+	Note func(steps []plan.Step, before model.Observed)
+
+	made    int
+	deleted map[string]bool
+}
+
+// Run returns what the cloud would have after a plan, as far as that is known before. What
+// the cloud would make has an ID that begins with "new-"; addresses that it would choose are
+// empty. Of a load balancer that an earlier plan has deleted it does nothing: the cloud, where
+// it was read again, still has it.
+func (r *Rehearsal) Run(_ context.Context, req Request) (model.Observed, error) {
+	observed := req.Observed.Clone()
+	if lb := observed.LoadBalancer; lb != nil && r.deleted[lb.ID] {
+		return observed, nil
+	}
+	if len(req.Plan.Steps) > 0 {
+		r.Note(req.Plan.Steps, req.Observed)
+	}
+	for _, step := range req.Plan.Steps {
+		switch s := step.(type) {
+		case plan.CreateLoadBalancer:
+			s.LoadBalancer = shrinkLoadBalancer(s.LoadBalancer, driver.QuirksOf(s.LoadBalancer.Provider))
+			step = s
+		case plan.DeleteLoadBalancer:
+			if r.deleted == nil {
+				r.deleted = map[string]bool{}
+			}
+			r.deleted[s.ID] = true
+		}
+		plan.Advance(&observed, step)
+		r.identify(&observed)
+	}
+	return observed, nil
+}
+
+// identify gives an ID to all that has none.
+func (r *Rehearsal) identify(observed *model.Observed) {
+	for i := range observed.UnattachedFloatingIPs {
+		r.fill(&observed.UnattachedFloatingIPs[i].ID)
+	}
+	lb := observed.LoadBalancer
+	if lb == nil {
+		return
+	}
+	r.fill(&lb.ID)
+	r.fill(&lb.VIP.PortID)
+	if lb.FloatingIP != nil {
+		r.fill(&lb.FloatingIP.ID)
+	}
+	for i := range lb.Listeners {
+		r.fill(&lb.Listeners[i].ID)
+		if lb.Listeners[i].Pool.Name != "" {
+			r.identifyPool(&lb.Listeners[i].Pool)
+		}
+	}
+	for i := range lb.Orphans {
+		r.identifyPool(&lb.Orphans[i])
+	}
+}
+
+func (r *Rehearsal) identifyPool(pool *model.Pool) {
+	r.fill(&pool.ID)
+	if pool.Monitor != nil {
+		r.fill(&pool.Monitor.ID)
+	}
+	for i := range pool.Members {
+		r.fill(&pool.Members[i].ID)
+	}
+}
+
+func (r *Rehearsal) fill(id *string) {
+	if *id == "" {
+		r.made++
+		*id = fmt.Sprintf("new-%d", r.made)
+	}
+}

@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+)
+
+// Pauses returns for each step of a plan what it interrupts for clients of a load balancer
+// that serves, "" for nothing. What a Service asks for, such as fewer clients or a port less,
+// is no interruption.
+//
+//	step                                    what pauses
+//	the load balancer is deleted, and       all of it, until the other one is ready
+//	another one is made after that
+//	failed over                             all of it, while the provider rebuilds it
+//	a listener is replaced                  its port, from the deletion to the creation
+//	the floating IP is moved, or another    what uses it: connections end, and are made anew
+//	one takes its place
+//	anything else                           nothing
+//
+// A replacement that is made beside the old one, and a pool that another one takes the place
+// of, interrupt nothing: they serve before the old one goes.
+func Pauses(steps []Step, before model.Observed) []string {
+	pauses := make([]string, len(steps))
+	for i, step := range steps {
+		later := steps[i+1:]
+		switch s := step.(type) {
+		case DeleteLoadBalancer:
+			if lb := before.LoadBalancer; lb != nil && lb.ID == s.ID && before.Outgoing == nil && (Plan{Steps: later}).Creates() {
+				pauses[i] = "all ports, until the new load balancer is ready"
+			}
+		case FailOver:
+			pauses[i] = "all ports, while the provider rebuilds it"
+		case DeleteListener:
+			if createsListener(later, s.Key) {
+				pauses[i] = fmt.Sprintf("%s, until its listener is made again", s.Key)
+			}
+		case DisassociateFloatingIP:
+			if associatesFloatingIP(later) {
+				pauses[i] = "connections to " + s.Address
+			}
+		case MoveFloatingIP:
+			pauses[i] = "connections to " + s.Address + ", for as long as the move takes"
+		}
+	}
+	return pauses
+}
+
+func createsListener(steps []Step, key model.ListenerKey) bool {
+	for _, step := range steps {
+		if s, creates := step.(CreateListener); creates && s.Listener.Key() == key {
+			return true
+		}
+	}
+	return false
+}
+
+func associatesFloatingIP(steps []Step) bool {
+	for _, step := range steps {
+		if _, is := step.(AssociateFloatingIP); is {
+			return true
+		}
+	}
+	return false
+}
+
+// ChangesLoadBalancer reports whether a step is a change of a load balancer, which is PENDING
+// from then on until the provider has carried it out. The others are of floating IPs.
+func ChangesLoadBalancer(step Step) bool {
+	switch step.(type) {
+	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,234 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
+)
+
+// stepLog is a log of the steps that a round has carried out.
+type stepLog struct {
+	mu    sync.Mutex
+	steps []string
+}
+
+// logged returns a context in which rounds log their steps, and the log.
+func logged(ctx context.Context) (context.Context, *stepLog) {
+	log := &stepLog{}
+	return klog.NewContext(ctx, logr.New(log)), log
+}
+
+func (*stepLog) Init(logr.RuntimeInfo)            {}
+func (*stepLog) Enabled(level int) bool           { return level <= 1 }
+func (*stepLog) Error(error, string, ...any)      {}
+func (s *stepLog) WithValues(...any) logr.LogSink { return s }
+func (s *stepLog) WithName(string) logr.LogSink   { return s }
+
+func (s *stepLog) Info(_ int, msg string, values ...any) {
+	if at := slices.Index(values, any("step")); msg == "Changed the cloud" && at >= 0 {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.steps = append(s.steps, values[at+1].(string))
+	}
+}
+
+// lines returns the steps of a preview as the log of a round has them.
+func lines(p loadbalancer.Preview) []string {
+	var all []string
+	for _, step := range p.Steps {
+		all = append(all, message.Truncate(step.Text, message.MaxEvent))
+	}
+	return all
+}
+
+// preview asks for a preview, which must not write.
+func (env *environment) preview(svc *v1.Service, nodes []*v1.Node) loadbalancer.Preview {
+	env.T.Helper()
+	before := len(env.Cloud.RequestLog.Requests(requestlog.Writes()))
+	p, err := env.engine.Preview(env.ctx, svc, nodes)
+	if err != nil {
+		env.T.Fatalf("Preview: %v", err)
+	}
+	if after := env.Cloud.RequestLog.Requests(requestlog.Writes()); len(after) > before {
+		env.T.Fatalf("the preview has written:\n%s", printed(after[before:]))
+	}
+	return p
+}
+
+// foretold asks for a preview, does the round, and compares the two: steps in their order,
+// writes, cycles, status and refusal.
+func (env *environment) foretold(svc *v1.Service, nodes []*v1.Node) loadbalancer.Preview {
+	env.T.Helper()
+	p := env.preview(svc, nodes)
+	ctx, log := logged(env.ctx)
+	writes, cycles := len(env.Cloud.RequestLog.Requests(requestlog.Writes())), env.Cloud.RequestLog.TotalCycles()
+	status, err := env.engine.Serve(ctx, svc.DeepCopy(), nodes)
+	if (err != nil) != (p.Refusal != nil) || err != nil && err.Error() != p.Refusal.Text {
+		env.T.Fatalf("the round ended with %v, foretold was %+v", err, p.Refusal)
+	}
+	if err != nil && refusal.Reason(err) != p.Refusal.Reason {
+		env.T.Errorf("refused for %q, foretold was %q", refusal.Reason(err), p.Refusal.Reason)
+	}
+	if diff := cmp.Diff(lines(p), log.steps); diff != "" {
+		env.T.Fatalf("steps, foretold and done (-foretold +done):\n%s", diff)
+	}
+	done := env.Cloud.RequestLog.Requests(requestlog.Writes())[writes:]
+	atLeast := slices.ContainsFunc(p.Steps, func(step loadbalancer.PreviewStep) bool {
+		return strings.HasSuffix(step.Text, "take off all ports and delete")
+	})
+	if len(done) != p.Writes() && (!atLeast || len(done) < p.Writes()) {
+		env.T.Errorf("%d writes were foretold for\n%s\n%d were sent:\n%s", p.Writes(), strings.Join(lines(p), "\n"), len(done), printed(done))
+	}
+	if n := env.Cloud.RequestLog.TotalCycles() - cycles; n != p.LoadBalancerChanges() {
+		env.T.Errorf("%d PENDING cycles, foretold were %d", n, p.LoadBalancerChanges())
+	}
+	if p.Status != nil && p.After != "" && status != nil && !cmp.Equal(status, p.Status) {
+		env.T.Errorf("status %v, foretold was %v", status, p.Status)
+	}
+	if status != nil {
+		svc.Status.LoadBalancer = *status
+	}
+	return p
+}
+
+// What a preview says is what the round then does, in every kind of round.
+func TestPreview_ForetellsWhatTheRoundDoes(t *testing.T) {
+	t.Parallel()
+	type change struct {
+		name    string
+		do      func(env *environment, svc *v1.Service)
+		nodes   int
+		steps   int
+		address loadbalancer.AddressChange
+		pauses  string
+		refused string
+	}
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(4), service("web", 2)
+	other := env.elsewhere()
+	set := func(key, value string) func(*environment, *v1.Service) {
+		return func(_ *environment, svc *v1.Service) { svc.Annotations[key] = value }
+	}
+	for _, c := range []change{
+		{name: "created", do: func(*environment, *v1.Service) {}, nodes: 2, steps: 2, address: loadbalancer.AddressNew},
+		{name: "unchanged", do: func(*environment, *v1.Service) {}, nodes: 2, address: loadbalancer.AddressKept},
+		{name: "a node more", do: func(*environment, *v1.Service) {}, nodes: 3, steps: 2, address: loadbalancer.AddressKept},
+		{name: "unchanged, after a restart", do: func(env *environment, _ *v1.Service) { env.restart() }, nodes: 3, address: loadbalancer.AddressKept},
+		{name: "a node less, after a restart", do: func(env *environment, _ *v1.Service) { env.restart() }, nodes: 2, steps: 2, address: loadbalancer.AddressKept},
+		{name: "source ranges", do: func(_ *environment, svc *v1.Service) {
+			svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
+		}, nodes: 2, steps: 2, address: loadbalancer.AddressKept},
+		{name: "a port more", do: func(_ *environment, svc *v1.Service) {
+			svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
+		}, nodes: 2, steps: 3, address: loadbalancer.AddressKept},
+		{name: "a port less", do: func(_ *environment, svc *v1.Service) { svc.Spec.Ports = svc.Spec.Ports[1:] }, nodes: 2, steps: 2, address: loadbalancer.AddressKept},
+		{name: "refused", do: set(annotation.TLSContainer, "http://nowhere/containers/none"), nodes: 3, steps: 2, address: loadbalancer.AddressKept, refused: refusal.Invalid},
+		{name: "refused for good reason no more", do: func(_ *environment, svc *v1.Service) {
+			delete(svc.Annotations, annotation.TLSContainer)
+			svc.Annotations[annotation.ClientData] = "60000"
+		}, nodes: 3, steps: 2, address: loadbalancer.AddressKept},
+		{name: "internal", do: set(annotation.Internal, "true"), nodes: 3, steps: 1, address: loadbalancer.AddressChanges},
+		{name: "external", do: set(annotation.Internal, "false"), nodes: 3, steps: 1, address: loadbalancer.AddressChanges},
+		{name: "replaced", do: func(_ *environment, svc *v1.Service) {
+			svc.Annotations[annotation.SubnetID], svc.Annotations[annotation.AllowReplace] = other.ID, "true"
+		}, nodes: 3, steps: 3, address: loadbalancer.AddressKept, pauses: "connections to "},
+		{name: "deleted", do: func(_ *environment, svc *v1.Service) { now := nowTime(); svc.DeletionTimestamp = &now }, nodes: 3, steps: 2, address: loadbalancer.AddressGoes},
+	} {
+		c.do(env, svc)
+		p := env.foretold(svc, nodes[:c.nodes])
+		if len(p.Steps) != c.steps || p.Address != c.address || p.TakenOver {
+			t.Errorf("%s: %d steps, the address is %s, taken over %v, want %d, %s:\n%s", c.name, len(p.Steps), p.Address, p.TakenOver, c.steps, c.address, strings.Join(lines(p), "\n"))
+		}
+		pauses := ""
+		for _, step := range p.Steps {
+			pauses += step.Pauses
+		}
+		if (c.pauses == "") != (pauses == "") || !strings.HasPrefix(pauses, c.pauses) {
+			t.Errorf("%s: pauses %q, want %q", c.name, pauses, c.pauses)
+		}
+		if got := p.Refusal; (got == nil) != (c.refused == "") || got != nil && (got.Reason != c.refused || !got.Kept || got.Stuck != "") {
+			t.Errorf("%s: refused %+v, want %q", c.name, got, c.refused)
+		}
+	}
+	env.loadBalancers(0)
+	env.floatingIPs(0)
+}
+
+// The pre-flight of a switch: what cloud-provider-openstack has left.
+func TestPreview_SaysWhatIsTakenOver(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes := env.nodes(3)
+	same, changes, refused := service("same", 2), service("changes", 1), service("refused", 1)
+	for _, svc := range []*v1.Service{same, changes, refused} {
+		env.inherit(peers("kubernetes", svc), svc, nodes[:2])
+	}
+	changes.Annotations[annotation.ClientData] = "60000"
+	refused.Annotations[annotation.TLSContainer] = "http://nowhere/containers/none"
+	env.restart()
+	for _, c := range []struct {
+		svc           *v1.Service
+		steps, writes int
+	}{{same, 0, 0}, {changes, 1, 1}, {refused, 0, 0}} {
+		p := env.foretold(c.svc, nodes[:2])
+		if !p.TakenOver || len(p.Steps) != c.steps || p.Writes() != c.writes || (p.Refusal != nil) != (c.svc == refused) || p.Address != loadbalancer.AddressKept {
+			t.Errorf("%s: %+v", c.svc.Name, p)
+		}
+	}
+	if p := env.foretold(same, nodes[:2]); p.TakenOver {
+		t.Error("it is taken over twice")
+	}
+}
+
+// What a preview of a Service for which nothing is to be done has read is enough for the next
+// one, and for the drift watch.
+func TestPreview_RemembersWhatItHasRead(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(3), service("web", 2)
+	env.ensure(svc, nodes)
+	env.restart()
+	if p := env.preview(svc, nodes); len(p.Steps) > 0 {
+		t.Fatalf("%+v", p)
+	}
+	env.engine.AwaitReads()
+	env.Cloud.RequestLog.Reset()
+	if p := env.preview(svc, nodes); len(p.Steps) > 0 {
+		t.Fatalf("%+v", p)
+	}
+	if all := env.Cloud.RequestLog.Requests(); len(all) > 0 {
+		t.Errorf("the second preview has cost\n%s", printed(all))
+	}
+	foreignListener(t, env, env.loadBalancer().ID, 9999)
+	env.notice(svc)
+}
+
+// A preview of what is not to be had changes nothing of what a round then does.
+func TestPreview_LeavesNoTraceOfWhatItRehearsed(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"max-services-per-namespace": "1"}})
+	nodes, first, second := env.nodes(2), service("first", 1), service("second", 1)
+	env.preview(first, nodes)
+	if p := env.preview(second, nodes); p.Refusal == nil || p.Refusal.Reason != refusal.Quota || p.Refusal.Kept || p.Address != loadbalancer.AddressNone {
+		t.Errorf("the second of one Service that may be: %+v", p.Refusal)
+	}
+	if told := env.told(); told != "" {
+		t.Errorf("events: %s", told)
+	}
+	env.foretold(first, nodes)
+	env.foretold(second, nodes)
+	env.loadBalancer()
+}

@@ -1,0 +1,152 @@
+package loadbalancer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+)
+
+// rehearsal is the side of a Preview that stands where a round writes: it notes what would be
+// changed, and what users would be told.
+type rehearsal struct {
+	steps []PreviewStep
+	notes []PreviewNote
+	// serves is set where the Service has an address that is published.
+	serves bool
+	// adopted is set where another controller has made the load balancer.
+	adopted bool
+}
+
+// rehearsing returns a Reconciler whose rounds are a rehearsal for one Service: they go through
+// the same stages, with a copy of what is known of the Service.
+func (r *Reconciler) rehearsing(svc *v1.Service) (*Reconciler, *rehearsal) {
+	noted := &rehearsal{serves: len(svc.Status.LoadBalancer.Ingress) > 0}
+	dry := &Reconciler{options: r.options, store: r.store.Fork(svc.UID)}
+	dry.groups = r.groups.With(dry.store)
+	dry.engines.Store(r.engine().Rehearsing(goal.Rehearsal{
+		Applier: &apply.Rehearsal{Applier: r.applier, Note: noted.changes},
+		Groups:  rehearsedGroups{dry.groups, noted},
+		Store:   dry.store,
+		Events:  events.New(noted, unsent{}),
+	}))
+	return dry, noted
+}
+
+// changes notes the steps of a plan.
+func (r *rehearsal) changes(steps []plan.Step, before model.Observed) {
+	pauses := plan.Pauses(steps, before)
+	r.adopted = r.adopted || before.LoadBalancer != nil && before.LoadBalancer.Adopted
+	for i, step := range steps {
+		noted := PreviewStep{Text: step.String(), Action: actionOf(step), Writes: 1, Pending: plan.ChangesLoadBalancer(step)}
+		if r.serves {
+			noted.Pauses = pauses[i]
+		}
+		r.steps = append(r.steps, noted)
+	}
+}
+
+// groupSteps notes steps of security groups, each once: nothing of them is there when the
+// groups are read again.
+func (r *rehearsal) groupSteps(steps []securitygroup.Step) {
+	for _, step := range steps {
+		noted := PreviewStep{Text: step.String(), Action: groupActionOf(step), Writes: securitygroup.Writes(step)}
+		if !slices.Contains(r.steps, noted) {
+			r.steps = append(r.steps, noted)
+		}
+	}
+}
+
+// actionOf returns what a step of a plan does.
+func actionOf(step plan.Step) Action {
+	switch s := step.(type) {
+	case plan.CreateLoadBalancer, plan.CreateListener, plan.CreatePool, plan.AddMember, plan.CreateMonitor, plan.CreateFloatingIP:
+		return Adds
+	case plan.DeleteLoadBalancer, plan.DeleteListener, plan.DeletePool, plan.RemoveMember, plan.DeleteMonitor, plan.DeleteFloatingIP:
+		return Removes
+	case plan.SetMembers:
+		switch {
+		case len(s.Added) > 0 && len(s.Removed)+len(s.Changed) == 0:
+			return Adds
+		case len(s.Removed) > 0 && len(s.Added)+len(s.Changed) == 0:
+			return Removes
+		}
+	}
+	return Changes
+}
+
+// groupActionOf returns what a step of security groups does.
+func groupActionOf(step securitygroup.Step) Action {
+	switch step.(type) {
+	case securitygroup.CreateGroup, securitygroup.AddRules, securitygroup.JoinPorts:
+		return Adds
+	case securitygroup.DeleteRules, securitygroup.LeavePorts, securitygroup.DeleteGroup, securitygroup.LeaveShared:
+		return Removes
+	}
+	return Changes
+}
+
+// Event implements record.EventRecorder. What the steps and the address say is not said again.
+func (r *rehearsal) Event(_ runtime.Object, _, reason, message string) {
+	switch events.Reason(reason) {
+	case events.Changing, events.Ready, events.AddressChanged:
+		return
+	}
+	if note := (PreviewNote{Reason: events.Reason(reason), Text: message}); !slices.Contains(r.notes, note) {
+		r.notes = append(r.notes, note)
+	}
+}
+
+// Eventf implements record.EventRecorder.
+func (r *rehearsal) Eventf(object runtime.Object, eventtype, reason, format string, args ...any) {
+	r.Event(object, eventtype, reason, fmt.Sprintf(format, args...))
+}
+
+// AnnotatedEventf implements record.EventRecorder.
+func (r *rehearsal) AnnotatedEventf(object runtime.Object, _ map[string]string, eventtype, reason, format string, args ...any) {
+	r.Event(object, eventtype, reason, fmt.Sprintf(format, args...))
+}
+
+// unsent is an events.Memory in which nothing was sent before.
+type unsent struct{}
+
+// Warn implements events.Memory.
+func (unsent) Warn(_ types.UID, _, text string) bool { return text != "" }
+
+// rehearsedGroups are the security groups of nodes in a rehearsal.
+type rehearsedGroups struct {
+	*securitygroup.Groups
+	to *rehearsal
+}
+
+// Open implements goal.NodeGroups.
+func (g rehearsedGroups) Open(_ context.Context, t *securitygroup.Task) error {
+	g.to.groupSteps(t.Plan.Open)
+	t.Plan.Open = nil
+	return nil
+}
+
+// Close implements goal.NodeGroups. What is there is remembered, as after a round.
+func (g rehearsedGroups) Close(ctx context.Context, t *securitygroup.Task) error {
+	g.to.groupSteps(t.Plan.Close)
+	t.Plan.Close = nil
+	return g.Groups.Close(ctx, t)
+}
+
+// Remove implements goal.NodeGroups.
+func (g rehearsedGroups) Remove(ctx context.Context, id ownership.Identity) error {
+	steps, err := g.Groups.Removal(ctx, id)
+	g.to.groupSteps(steps)
+	return err
+}
