@@ -22,7 +22,7 @@ type verb func(arguments []string, env config.Environment, out, errs io.Writer) 
 // k8s.io/cloud-provider, which takes no arguments: as its subcommands they would get its flags
 // and its usage.
 func verbs() map[string]verb {
-	return map[string]verb{checkName: runCheck, cleanupName: runCleanup}
+	return map[string]verb{checkName: runCheck, cleanupName: runCleanup, planName: runPlan}
 }
 
 // exitError is the exit code of every verb that could not do what it was asked for.

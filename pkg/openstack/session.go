@@ -43,6 +43,8 @@ type SessionOptions struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxBodyBytes bounds an answer: 64 MiB.
 	MaxBodyBytes int64
+	// ReadOnly sends no request that could write: see transport.Options.
+	ReadOnly bool
 	// LoadBalancerVersion is taken for the version of the load balancer API; zero: it
 	// is asked for.
 	LoadBalancerVersion octavia.Version
@@ -87,7 +89,7 @@ func NewSession(ctx context.Context, cfg config.Global, options SessionOptions) 
 	}
 	carrier, err := transport.New(files, transport.Options{
 		Timeout: options.Timeout, MaxBodyBytes: options.MaxBodyBytes, Clock: options.Clock,
-		Metrics: options.Metrics, Limits: options.Limits, Retry: options.Retry, Dial: options.Dial,
+		Metrics: options.Metrics, Limits: options.Limits, Retry: options.Retry, Dial: options.Dial, ReadOnly: options.ReadOnly,
 	})
 	if err != nil {
 		return nil, apierror.Wrap(err, "configure the cloud session")

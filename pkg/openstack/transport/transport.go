@@ -29,6 +29,8 @@ type Options struct {
 	Retry RetryPolicy
 	// Dial opens connections; nil: over the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// ReadOnly sends no request that could write, but to sign in: ErrReadOnly is its error.
+	ReadOnly bool
 }
 
 func (o Options) withDefaults() Options {
@@ -88,7 +90,11 @@ func newChain(base http.RoundTripper, options Options, limits *limiter.Limiter, 
 		jitter:   fullJitter,
 		drain:    drain,
 	}
-	return &observeTransport{next: retry, metrics: options.Metrics, clock: options.Clock}
+	measured := &observeTransport{next: retry, metrics: options.Metrics, clock: options.Clock}
+	if options.ReadOnly {
+		return readOnly{measured}
+	}
+	return measured
 }
 
 // RoundTrip implements http.RoundTripper. Without an answer the error is an
