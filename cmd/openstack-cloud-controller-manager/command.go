@@ -69,8 +69,9 @@ that it runs on. It reads cloud.conf (--cloud-config), or the OS_* environment
 variables if no file is given.
 
 ` + programName + " " + checkName + ` --help tells how to try cloud.conf out
-without a cluster, ` + programName + " " + statusName + ` --help
-how to see what Services have in the cloud, ` + programName + " " + cleanupName + ` --help
+without a cluster, ` + programName + " " + planName + ` --help how to see
+what would be done for Services, ` + programName + " " + statusName + ` --help
+how to see what they have in the cloud, ` + programName + " " + cleanupName + ` --help
 how to remove what a dead cluster has left there.`
 	command.SilenceUsage = true // its 170 lines would hide what is wrong
 	command.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {

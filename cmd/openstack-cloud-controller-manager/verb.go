@@ -31,6 +31,7 @@ func verbs() map[string]verb {
 	return map[string]verb{
 		checkName:   {"Says what the controller would make of a cloud.conf", runCheck},
 		cleanupName: {"Removes what a dead cluster has left in OpenStack", runCleanup},
+		planName:    {"Says what the controller would do for Services", runPlan},
 		statusName:  {"Shows what Services have in OpenStack", runStatus},
 	}
 }

@@ -213,22 +213,27 @@ func (c Connection) newRoutes(session *openstack.Session) func(string, coreliste
 
 // newLoadBalancers returns what Options.NewLoadBalancers asks for.
 func (c Connection) newLoadBalancers(session *openstack.Session, recorded *records.ConfigMaps) func(string, Newest) (LoadBalancers, error) {
-	core := c.Client.CoreV1()
 	return func(clusterID string, newest Newest) (LoadBalancers, error) {
-		return loadbalancer.New(loadbalancer.Options{
-			Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
-			Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
-				return core.Namespaces().Get(ctx, name, metav1.GetOptions{})
-			},
-			Nodes: func(ctx context.Context) ([]v1.Node, error) {
-				found, err := core.Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
-				if err != nil {
-					return nil, err
-				}
-				return found.Items, nil
-			},
-			Records: recorded, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
-			Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer,
-		})
+		return c.reconciler(session, recorded, clusterID, newest)
 	}
+}
+
+// reconciler returns the engine of load balancers for a session.
+func (c Connection) reconciler(session *openstack.Session, recorded *records.ConfigMaps, clusterID string, newest Newest) (*loadbalancer.Reconciler, error) {
+	core := c.Client.CoreV1()
+	return loadbalancer.New(loadbalancer.Options{
+		Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
+		Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
+			return core.Namespaces().Get(ctx, name, metav1.GetOptions{})
+		},
+		Nodes: func(ctx context.Context) ([]v1.Node, error) {
+			found, err := core.Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+			if err != nil {
+				return nil, err
+			}
+			return found.Items, nil
+		},
+		Records: recorded, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
+		Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer,
+	})
 }

@@ -98,6 +98,31 @@ func (g *Guard) Check(ctx context.Context) error {
 	return err
 }
 
+// Compare returns an error that wraps ErrChanged where the record is of another Scope than the
+// given one. It writes nothing: without a record, or the right to read it, there is nothing to
+// compare with.
+func Compare(ctx context.Context, maps corev1.ConfigMapInterface, current Scope) error {
+	stored, err := maps.Get(ctx, RecordName, metav1.GetOptions{})
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read in which project and region of OpenStack the cluster is: %w", err)
+	}
+	known := withScope(stored, current)
+	if before := (Scope{known.Data[projectKey], known.Data[regionKey]}); before != current {
+		return changed(before, current)
+	}
+	return nil
+}
+
+// changed returns ErrChanged with the way out.
+func changed(before, current Scope) error {
+	return fmt.Errorf("%w: project %s in region %q, and the cluster is in project %s in region %q. "+
+		"Nothing is made, deleted or taken for gone until that is mended, or confirmed with: kubectl --namespace %s delete configmap %s",
+		ErrChanged, current.ProjectID, current.Region, before.ProjectID, before.Region, metav1.NamespaceSystem, RecordName)
+}
+
 // compare reads the record, and adds what it lacks.
 func (g *Guard) compare(ctx context.Context, current Scope) error {
 	if g.forbidden {
@@ -114,14 +139,14 @@ func (g *Guard) compare(ctx context.Context, current Scope) error {
 		case err != nil:
 			return fmt.Errorf("read in which project and region of OpenStack the cluster is: %w", err)
 		}
-		changed := withScope(stored, current)
-		if before := (Scope{changed.Data[projectKey], changed.Data[regionKey]}); before != current {
-			return g.refuse(ctx, changed, before, current)
+		record := withScope(stored, current)
+		if before := (Scope{record.Data[projectKey], record.Data[regionKey]}); before != current {
+			return g.refuse(ctx, record, before, current)
 		}
-		if stored != nil && len(stored.Data) == len(changed.Data) {
+		if stored != nil && len(stored.Data) == len(record.Data) {
 			return nil
 		}
-		return g.store(ctx, stored == nil, changed)
+		return g.store(ctx, stored == nil, record)
 	})
 }
 
@@ -166,9 +191,7 @@ func (g *Guard) store(ctx context.Context, create bool, changed *v1.ConfigMap) (
 
 // refuse returns ErrChanged with the way out, and reports it once in a while.
 func (g *Guard) refuse(ctx context.Context, stored *v1.ConfigMap, before, current Scope) error {
-	err := fmt.Errorf("%w: project %s in region %q, and the cluster is in project %s in region %q. "+
-		"Nothing is made, deleted or taken for gone until that is mended, or confirmed with: kubectl --namespace %s delete configmap %s",
-		ErrChanged, current.ProjectID, current.Region, before.ProjectID, before.Region, metav1.NamespaceSystem, RecordName)
+	err := changed(before, current)
 	if now := g.clock.Now(); g.reported.IsZero() || !now.Before(g.reported.Add(reminderPeriod)) {
 		g.reported = now
 		klog.FromContext(ctx).Error(err, "Refusing to work")

@@ -16,6 +16,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
 
@@ -231,4 +233,46 @@ func TestPreview_LeavesNoTraceOfWhatItRehearsed(t *testing.T) {
 	env.foretold(first, nodes)
 	env.foretold(second, nodes)
 	env.loadBalancer()
+}
+
+// The pre-flight of a switch, or of a restart, takes no more requests than the controller does.
+func TestPreview_OfAllServicesCostsNoMoreThanARestart(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{
+		Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {}},
+	}})
+	env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, "port", -1)
+	env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, "floatingip", -1)
+	nodes := env.nodes(3)
+	var own, all []*v1.Service
+	for i := range 40 {
+		svc := service("web-"+itoa(i), 2)
+		env.ensure(svc, nodes)
+		own = append(own, svc)
+	}
+	env.writeDown(own...)
+	for i := range 10 {
+		svc := service("left-"+itoa(i), 2)
+		env.inherit(peers("kubernetes", svc), svc, nodes)
+		all = append(all, svc)
+	}
+	for name, services := range map[string][]*v1.Service{"own": own, "taken over": all} {
+		count := func(each func(*v1.Service)) int {
+			env.restart()
+			env.Cloud.RequestLog.Reset()
+			for _, svc := range services {
+				each(svc)
+			}
+			env.engine.AwaitReads()
+			return len(env.Cloud.RequestLog.Requests())
+		}
+		previews := count(func(svc *v1.Service) {
+			if p := env.preview(svc, nodes); len(p.Steps) > 0 || p.TakenOver != (name == "taken over") {
+				t.Errorf("%s: %+v", svc.Name, p)
+			}
+		})
+		if rounds := count(func(svc *v1.Service) { env.ensure(svc, nodes) }); previews > rounds {
+			t.Errorf("%s: %d requests, the restart took %d", name, previews, rounds)
+		}
+	}
 }

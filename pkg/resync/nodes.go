@@ -52,7 +52,7 @@ func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 //
 // A node that came has no before, one that went no after.
 func (c *Controller) nodeChanged(before, after *v1.Node) {
-	was, is := before != nil && !excluded(before), after != nil && !excluded(after)
+	was, is := before != nil && !Excluded(before), after != nil && !Excluded(after)
 	all := func(*v1.Service) bool { return true }
 	switch {
 	case was && !is:
@@ -87,9 +87,9 @@ func memberAddresses(node *v1.Node) []v1.NodeAddress {
 	})
 }
 
-// excluded reports whether the service controller leaves a node out of load balancers
+// Excluded reports whether the service controller leaves a node out of load balancers
 // (KEP-3458).
-func excluded(node *v1.Node) bool {
+func Excluded(node *v1.Node) bool {
 	if label, ok := node.Labels[v1.LabelNodeExcludeBalancers]; ok {
 		if exclude, err := strconv.ParseBool(label); err != nil || exclude {
 			return true

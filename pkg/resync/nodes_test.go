@@ -61,7 +61,7 @@ func TestExcluded_FollowsTheServiceController(t *testing.T) {
 	} {
 		node := newNode("a", "10.0.0.1")
 		test.change(node)
-		if got := excluded(node); got != test.want {
+		if got := Excluded(node); got != test.want {
 			t.Errorf("%s: excluded %v, want %v", name, got, test.want)
 		}
 	}

@@ -65,7 +65,7 @@ func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	if err != nil {
 		return nil, nil // a lister of an informer has no errors
 	}
-	return now, slices.DeleteFunc(nodes, excluded)
+	return now, slices.DeleteFunc(nodes, Excluded)
 }
 
 // Live returns the UIDs of all Services, nil as long as the informers do not have them.

@@ -228,6 +228,7 @@ func TestNodeChangeAndRestart_CostAPIServerFewWrites(t *testing.T) {
 		t.Errorf("the service controller has synced %d Services again", again)
 	}
 
+	w.assertPlan(services)
 	w.cloud.RequestLog.Reset()
 	if err := w.StartCCM(t.Context()); err != nil {
 		t.Fatal(err)

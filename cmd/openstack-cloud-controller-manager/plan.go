@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudprovider"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/preflight"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
+)
+
+// planName is the argument that makes the program say what the controller would do.
+const planName = "plan"
+
+// planAtATime is how many Services are looked at at a time: what they read is bounded by [Limits].
+const planAtATime = 100
+
+// planFlags are those of the command.
+type planFlags struct {
+	output                   output
+	kubernetes               kubernetesFlags
+	cloudConfig, clusterName string
+	query                    preflight.Query
+	file                     string
+	nodes                    preflight.NodeChange
+	timeout                  time.Duration
+}
+
+// runPlan runs the command and returns its exit code.
+func runPlan(arguments []string, env config.Environment, out, errs io.Writer) int {
+	return runVerb(arguments, out, errs, func(ctx context.Context, code *int) *cobra.Command {
+		return newPlanCommand(func(f *planFlags) error {
+			report, err := f.run(ctx, env)
+			if err != nil {
+				return err
+			}
+			*code = report.ExitCode()
+			if f.output.json() {
+				return report.WriteJSON(out)
+			}
+			return report.WriteText(screen.New(out, env))
+		})
+	})
+}
+
+// newPlanCommand returns the command, which calls run with flags that are valid.
+func newPlanCommand(run func(*planFlags) error) *cobra.Command {
+	var f planFlags
+	command := &cobra.Command{
+		Use:   programName + " " + planName + " [SERVICE… | --all | -f FILE]",
+		Short: "Says what the controller would do for Services",
+		Long: `Says for each Service what the controller would do now: the steps in their
+order, what is refused and why, what has no effect, what becomes of the address
+and of traffic, and how many writes and load balancer changes it takes. It goes
+by the code of the controller, and changes nothing, neither in Kubernetes nor in
+OpenStack.
+
+SERVICE is a name, or NAMESPACE/NAME. Without one, it is about all Services of
+the namespace that the controller serves.
+
+Exit codes: 0 nothing is to be done, 1 it could not be found out, or a flag is
+wrong, 2 something would change, 3 a Service is refused.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(_ *cobra.Command, names []string) error {
+			f.query.Names, f.query.All = names, f.kubernetes.all
+			if err := f.check(); err != nil {
+				return err
+			}
+			return run(&f)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&f.cloudConfig, "cloud-config", "", "Path of cloud.conf; without it, the OS_* environment variables are read.")
+	flags.StringVar(&f.clusterName, "cluster-name", "kubernetes", "The controller's --cluster-name.")
+	f.kubernetes.addTo(command)
+	flags.BoolVar(&f.kubernetes.all, "all", false, "The same as --all-namespaces.")
+	flags.StringVarP(&f.file, "filename", "f", "", "Manifests, - for standard input: what would be done once their Services are applied.")
+	flags.StringSliceVar(&f.nodes.Without, "without-nodes", nil, "Names of nodes that are taken to be gone.")
+	flags.StringSliceVar(&f.nodes.With, "with-nodes", nil, "Nodes that are taken to be there: the name of one that load balancers leave out at present, or NAME=ADDRESS of one that does not exist yet.")
+	flags.DurationVar(&f.timeout, "timeout", time.Minute, "How long is waited for one Service, as for a load balancer that is PENDING.")
+	f.output.addTo(flags)
+	return command
+}
+
+// check returns an error that names a flag with a wrong value.
+func (f *planFlags) check() error {
+	asked := 0
+	for _, given := range []bool{len(f.query.Names) > 0, f.query.All, f.file != ""} {
+		if given {
+			asked++
+		}
+	}
+	switch {
+	case asked > 1:
+		return errors.New("give either names of Services, --all or --filename")
+	case f.clusterName == "":
+		return errors.New("--cluster-name is empty")
+	case f.timeout <= 0:
+		return fmt.Errorf("--timeout is %v: it must be above zero", f.timeout)
+	}
+	return f.output.check()
+}
+
+// run reads cloud.conf, signs in, and asks the engine of the controller.
+func (f *planFlags) run(ctx context.Context, env config.Environment) (*preflight.Report, error) {
+	conf, warnings, err := config.LoadFile(f.cloudConfig, env)
+	for _, warning := range warnings {
+		klog.Warning(warning)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !conf.LoadBalancer.Enabled {
+		return nil, errors.New("cloud.conf says [LoadBalancer] enabled=false: Services of type LoadBalancer are left alone")
+	}
+	if f.file != "" && f.file != "-" {
+		file, err := os.Open(f.file)
+		if err != nil {
+			return nil, fmt.Errorf("--filename: %w", err)
+		}
+		defer file.Close()
+		f.query.File = file
+	} else if f.file == "-" {
+		f.query.File = os.Stdin
+	}
+	if f.query.Namespace, err = f.kubernetes.namespace(); err != nil {
+		return nil, err
+	}
+	reached, err := f.kubernetes.config()
+	if err != nil {
+		return nil, err
+	}
+	agent := userAgent(thisBuild().version, nil)
+	client, err := readOnlyClient(reached, agent)
+	if err != nil {
+		return nil, err
+	}
+	starting, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	engine, end, err := cloudprovider.Rehearse(starting, cloudprovider.Connection{
+		Config: conf, UserAgent: agent, Client: client, ClusterName: f.clusterName, Clock: clock.RealClock{},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return preflight.Run(ctx, preflight.Options{
+		Client: client, Engine: engine, Query: f.query, Nodes: f.nodes, Patience: f.timeout, AtATime: planAtATime,
+	})
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+func TestPlan_RefusesWrongFlags(t *testing.T) {
+	t.Parallel()
+	for says, arguments := range map[string][]string{
+		"give either names of Services, --all or --filename": {"web", "--all"},
+		"give either names":                      {"-f", "web.yaml", "--all"},
+		"--namespace is empty":                   {"-n", ""},
+		"--cluster-name is empty":                {"--cluster-name="},
+		"--timeout is 0s: it must be above zero": {"--timeout=0"},
+		`--output is "yaml": allowed are`:        {"-o", "yaml"},
+		"unknown flag: --yes":                    {"--yes"},
+	} {
+		command := newPlanCommand(func(*planFlags) error {
+			t.Errorf("%q: it runs", arguments)
+			return nil
+		})
+		command.SetArgs(arguments)
+		if err := command.Execute(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: got error %v, want %q", arguments, err, says)
+		}
+	}
+}
+
+func TestPlan_TakesItsArguments(t *testing.T) {
+	t.Parallel()
+	var got *planFlags
+	command := newPlanCommand(func(f *planFlags) error { got = f; return nil })
+	command.SetArgs([]string{"-n", "shop", "web", "other/api", "--without-nodes=a,b", "--with-nodes=c=10.0.0.1", "--kubeconfig=k"})
+	if err := command.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(got.query.Names, " ") != "web other/api" || got.kubernetes.overrides.Context.Namespace != "shop" || len(got.nodes.Without) != 2 || len(got.nodes.With) != 1 || got.kubernetes.rules.ExplicitPath != "k" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestReadOnlyClient_SendsNoWrite(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"kind":"NodeList","apiVersion":"v1"}`))
+	}))
+	t.Cleanup(server.Close)
+	client, err := readOnlyClient(&rest.Config{Host: server.URL}, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Errorf("a read: %v", err)
+	}
+	maps := client.CoreV1().ConfigMaps("default")
+	for name, write := range map[string]func() error{
+		"create": func() error { _, err := maps.Create(t.Context(), &v1.ConfigMap{}, metav1.CreateOptions{}); return err },
+		"update": func() error {
+			_, err := maps.Update(t.Context(), &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.UpdateOptions{})
+			return err
+		},
+		"patch":  func() error { _, err := maps.Patch(t.Context(), "a", "", nil, metav1.PatchOptions{}); return err },
+		"delete": func() error { return maps.Delete(t.Context(), "a", metav1.DeleteOptions{}) },
+	} {
+		if err := write(); err == nil || !strings.Contains(err.Error(), "nothing is written to Kubernetes") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestProgram_SaysHowToPlan(t *testing.T) {
+	t.Parallel()
+	if got := runProgram(t, nil, "plan", "--help"); got.code != 0 || !strings.Contains(got.out, "--without-nodes") || strings.Contains(got.out, "--leader-elect") {
+		t.Errorf("help: %+v", got)
+	}
+	if got := runProgram(t, nil, "plan", "--cloud-config=/nowhere"); got.code != 1 || !strings.HasPrefix(got.errors, "Error: ") {
+		t.Errorf("without a cloud.conf: %+v", got)
+	}
+}

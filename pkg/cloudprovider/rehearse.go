@@ -1,0 +1,59 @@
+package cloudprovider
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
+	"github.com/openstack-ccm/openstack-ccm/pkg/clusterid"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
+)
+
+// Rehearse returns the engine of load balancers as a controller that starts now would have it:
+// with the identity of the cluster, what the last process has recorded, and the same
+// configuration. Of the connection it takes Config, UserAgent, Client, ClusterName and Clock.
+// It is for previews alone: the session sends OpenStack no request that writes, and nothing is
+// written to Kubernetes. The caller ends it with close.
+//
+// It is an error that wraps cloudscope.ErrChanged where a controller would refuse to work, as
+// cloud.conf leads to another project or region than the cluster is in.
+func Rehearse(ctx context.Context, c Connection) (engine *loadbalancer.Reconciler, end func(), err error) {
+	c.Config = WithKnownAnnotations(c.Config)
+	options, err := SessionOptions(c.Config, c.UserAgent)
+	if err != nil {
+		return nil, nil, err
+	}
+	options.Clock, options.ReadOnly = c.Clock, true
+	session, err := openstack.NewSession(ctx, c.Config.Global, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			session.Close()
+		}
+	}()
+	maps := c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
+	if err := cloudscope.Compare(ctx, maps, cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}); err != nil {
+		return nil, nil, err
+	}
+	clusterID, err := clusterid.Read(ctx, c.Client, c.Clock)
+	if err != nil {
+		return nil, nil, err
+	}
+	recorded := records.New(maps, c.Clock)
+	if err := recorded.Load(ctx); err != nil {
+		return nil, nil, fmt.Errorf("read what the last process has recorded: %w", err)
+	}
+	c.Recorder = &record.FakeRecorder{} // a preview emits no event
+	balancers, err := c.reconciler(session, recorded, clusterID, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return balancers, func() { balancers.Close(); session.Close() }, nil
+}

@@ -1,0 +1,238 @@
+// Package preflight says what the controller would do for Services, and does none of it. It asks
+// the engine of the controller, which goes through a round for each Service without a write.
+package preflight
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+)
+
+// Verdict is what would become of a Service.
+type Verdict string
+
+// The verdicts.
+const (
+	// NoChange: all is as the Service asks for.
+	NoChange Verdict = "no-change"
+	// TakenOver: the same, and another controller has made it.
+	TakenOver Verdict = "taken-over"
+	// Change: something would be made, changed or removed.
+	Change Verdict = "change"
+	// Refused: the Service is not given what it asks for; what it has goes on.
+	Refused Verdict = "refused"
+	// Unknown: it could not be found out.
+	Unknown Verdict = "unknown"
+	// NotOurs: the Service is to have no load balancer of this controller, and has none.
+	NotOurs Verdict = "not-ours"
+)
+
+// Service is what would be done for one Service.
+type Service struct {
+	Namespace string  `json:"namespace"`
+	Name      string  `json:"name"`
+	Verdict   Verdict `json:"verdict"`
+	// TakenOver is set where another controller has made the load balancer; Deletes where all
+	// that was made for the Service is removed.
+	TakenOver bool     `json:"takenOver,omitempty"`
+	Deletes   bool     `json:"deletes,omitempty"`
+	Steps     []Step   `json:"steps"`
+	Notes     []Note   `json:"notes,omitempty"`
+	Refusal   *Refusal `json:"refusal,omitempty"`
+	Address   Address  `json:"address"`
+	Cost      Cost     `json:"cost"`
+	// Error is why the verdict is Unknown.
+	Error string `json:"error,omitempty"`
+}
+
+// Step is one change of the cloud.
+type Step struct {
+	Action  loadbalancer.Action `json:"action"`
+	Text    string              `json:"text"`
+	Writes  int                 `json:"writes"`
+	Pending bool                `json:"pending"`
+	// Pauses is what of the traffic it interrupts.
+	Pauses string `json:"pauses,omitempty"`
+}
+
+// Note is what users would be told besides, with the reason of the event.
+type Note struct {
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+}
+
+// Refusal is why a Service is refused, and whether what it has goes on.
+type Refusal struct {
+	Reason string `json:"reason"`
+	Text   string `json:"text"`
+	Kept   bool   `json:"kept"`
+	Stuck  string `json:"stuck,omitempty"`
+}
+
+// Address is what becomes of the published address or host name; "" is one that is not known
+// before.
+type Address struct {
+	Change loadbalancer.AddressChange `json:"change"`
+	Before string                     `json:"before,omitempty"`
+	After  string                     `json:"after,omitempty"`
+}
+
+// Cost is what the steps take: requests that write, at least, and changes of load balancers,
+// each of which is a cycle through a PENDING state.
+type Cost struct {
+	Writes              int `json:"writes"`
+	LoadBalancerChanges int `json:"loadBalancerChanges"`
+}
+
+// Report is what would be done.
+type Report struct {
+	Services []Service `json:"services"`
+}
+
+// Exit codes of the command.
+const (
+	ExitNothing = 0
+	// ExitUnknown: it could not be found out, for one Service at least.
+	ExitUnknown = 1
+	ExitChanges = 2
+	ExitRefused = 3
+)
+
+// ExitCode returns the exit code for the report: what is unknown counts most, then what is
+// refused.
+func (r *Report) ExitCode() int {
+	for _, c := range []struct {
+		verdict Verdict
+		code    int
+	}{{Unknown, ExitUnknown}, {Refused, ExitRefused}, {Change, ExitChanges}} {
+		if r.count(c.verdict) > 0 {
+			return c.code
+		}
+	}
+	return ExitNothing
+}
+
+// count returns how many Services have a verdict.
+func (r *Report) count(verdict Verdict) int {
+	n := 0
+	for _, s := range r.Services {
+		if s.Verdict == verdict {
+			n++
+		}
+	}
+	return n
+}
+
+// WriteJSON writes the report as one JSON object.
+func (r *Report) WriteJSON(out io.Writer) error {
+	whole := struct {
+		*Report
+		ExitCode int `json:"exitCode"`
+	}{r, r.ExitCode()}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(whole)
+}
+
+// Engine foretells rounds. *loadbalancer.Reconciler implements it.
+type Engine interface {
+	Preview(ctx context.Context, svc *v1.Service, nodes []*v1.Node) (loadbalancer.Preview, error)
+}
+
+// Options are what Run needs.
+type Options struct {
+	Client kubernetes.Interface
+	Engine Engine
+	Query  Query
+	Nodes  NodeChange
+	// Patience bounds what is waited for with one Service, as for a load balancer that is
+	// PENDING.
+	Patience time.Duration
+	// AtATime is how many Services are looked at at a time.
+	AtATime int
+}
+
+// Run reads Services and nodes, and returns what would be done for each Service now. It writes
+// nothing. The error is one of Kubernetes, or of the query: nothing is known then.
+func Run(ctx context.Context, options Options) (*Report, error) {
+	ctx = klog.NewContext(ctx, klog.Logger{}) // the report says it all
+	services, err := options.Query.services(ctx, options.Client)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := options.Nodes.nodes(ctx, options.Client)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{Services: make([]Service, len(services))}
+	var all sync.WaitGroup
+	places := make(chan struct{}, max(options.AtATime, 1))
+	for i, svc := range services {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			report.Services[i] = options.preview(ctx, svc, nodes)
+		})
+	}
+	all.Wait()
+	slices.SortStableFunc(report.Services, func(a, b Service) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return report, nil
+}
+
+// preview returns what would be done for one Service.
+func (o Options) preview(ctx context.Context, svc asked, nodes []*v1.Node) Service {
+	s := Service{Namespace: svc.Namespace, Name: svc.Name, Verdict: NotOurs, Steps: []Step{}, Address: Address{Change: loadbalancer.AddressNone}}
+	if !served(svc.Service) {
+		return s
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Patience)
+	defer cancel()
+	p, err := o.Engine.Preview(ctx, svc.Service, nodes)
+	if err != nil {
+		s.Verdict, s.Error = Unknown, err.Error()
+		return s
+	}
+	s.fill(p)
+	for _, text := range svc.notes {
+		s.Notes = append(s.Notes, Note{Text: text})
+	}
+	return s
+}
+
+// fill takes over what a preview says.
+func (s *Service) fill(p loadbalancer.Preview) {
+	for _, step := range p.Steps {
+		s.Steps = append(s.Steps, Step{Action: step.Action, Text: step.Text, Writes: step.Writes, Pending: step.Pending, Pauses: step.Pauses})
+	}
+	for _, note := range p.Notes {
+		s.Notes = append(s.Notes, Note{Reason: string(note.Reason), Text: note.Text})
+	}
+	s.TakenOver, s.Deletes = p.TakenOver, p.Deletes
+	s.Address = Address{Change: p.Address, Before: p.Before, After: p.After}
+	s.Cost = Cost{Writes: p.Writes(), LoadBalancerChanges: p.LoadBalancerChanges()}
+	switch {
+	case p.Refusal != nil:
+		s.Verdict = Refused
+		s.Refusal = &Refusal{Reason: p.Refusal.Reason, Text: p.Refusal.Text, Kept: p.Refusal.Kept, Stuck: p.Refusal.Stuck}
+	case len(p.Steps) > 0:
+		s.Verdict = Change
+	case p.TakenOver:
+		s.Verdict = TakenOver
+	default:
+		s.Verdict = NoChange
+	}
+}

@@ -1,0 +1,203 @@
+package preflight_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/preflight"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+)
+
+// What the command says, in the cases that the documentation shows.
+func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
+	t.Parallel()
+	t.Run("switch", func(t *testing.T) {
+		t.Parallel()
+		c := peers(t)
+		golden(t, "switch", text(t, must(t, preflight.ExitNothing)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))))
+	})
+	t.Run("switch-with-changes", func(t *testing.T) {
+		t.Parallel()
+		c := peers(t)
+		change := func(namespace, name string, do func(*v1.Service)) {
+			svc, err := c.client.CoreV1().Services(namespace).Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			do(svc)
+			if _, err := c.client.CoreV1().Services(namespace).Update(t.Context(), svc, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change("shop", "local", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"} })
+		change("shop", "dns", func(svc *v1.Service) { svc.Annotations[annotation.Class] = "gold" })
+		golden(t, "switch-with-changes", text(t, must(t, preflight.ExitRefused)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))))
+	})
+	t.Run("one cluster", func(t *testing.T) {
+		t.Parallel()
+		c := newCluster(t, simulator.Options{}, clusterID)
+		c.addNodes(3)
+		same, changed, replaced, kept, gone := service("default", "web", 80, 443), service("shop", "api", 443), service("shop", "store", 80), service("shop", "mail", 25), service("shop", "old", 80)
+		c.serve(same, changed, replaced, kept, gone)
+		changed.Spec.LoadBalancerSourceRanges = []string{"192.0.2.0/24"}
+		changed.Spec.Ports = append(changed.Spec.Ports, service("", "", 8443).Spec.Ports...)
+		replaced.Annotations[annotation.Provider], replaced.Annotations[annotation.Prefix+"allow-replace"] = "ovn", "true"
+		kept.Annotations[annotation.TLSContainer] = "https://cloud.example.com/v1/containers/mail"
+		gone.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		refused, classed := service("shop", "fax", 80), service("shop", "metal", 80)
+		refused.Annotations[annotation.Provider] = "pigeon"
+		class := "example.com/metal"
+		classed.Spec.LoadBalancerClass = &class
+		for _, svc := range []*v1.Service{same, changed, replaced, kept, gone, service("shop", "new", 80), refused, classed} {
+			c.add(svc)
+		}
+		plan := func(code int, query preflight.Query, nodes preflight.NodeChange) string {
+			return text(t, must(t, code)(c.plan(query, nodes)))
+		}
+		golden(t, "all", plan(preflight.ExitRefused, preflight.Query{All: true}, preflight.NodeChange{}))
+		golden(t, "no-change", plan(preflight.ExitNothing, preflight.Query{}, preflight.NodeChange{}))
+		golden(t, "changes", plan(preflight.ExitChanges, preflight.Query{Namespace: "shop", Names: []string{"api"}}, preflight.NodeChange{}))
+		golden(t, "replaced", plan(preflight.ExitChanges, preflight.Query{Names: []string{"shop/store"}}, preflight.NodeChange{}))
+		golden(t, "not-ours", plan(preflight.ExitNothing, preflight.Query{Names: []string{"shop/metal"}}, preflight.NodeChange{}))
+		golden(t, "without-nodes", plan(preflight.ExitChanges, preflight.Query{}, preflight.NodeChange{Without: []string{"node-1"}}))
+		golden(t, "with-nodes", plan(preflight.ExitChanges, preflight.Query{}, preflight.NodeChange{With: []string{"node-7=127.100.1.77", "node-0"}}))
+		golden(t, "without-any-node", plan(preflight.ExitUnknown, preflight.Query{}, preflight.NodeChange{Without: []string{"node-0", "node-1", "node-2"}}))
+		golden(t, "file", plan(preflight.ExitChanges, preflight.Query{File: strings.NewReader(manifests)}, preflight.NodeChange{}))
+		var out bytes.Buffer
+		if err := must(t, preflight.ExitChanges)(c.plan(preflight.Query{Namespace: "shop", Names: []string{"api"}}, preflight.NodeChange{})).WriteJSON(&out); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "json", stable(out.String()))
+	})
+	t.Cleanup(func() { compareDocs(t) })
+}
+
+// manifests are Services that are yet to be applied, one of which is there.
+const manifests = `apiVersion: v1
+kind: Service
+metadata:
+  name: web
+spec:
+  type: LoadBalancer
+  sessionAffinity: ClientIP
+  ports:
+  - {name: p80, port: 80, protocol: TCP}
+  - {name: p443, port: 443, protocol: TCP}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: none of ours}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Service
+  metadata: {name: blog, namespace: shop}
+  spec: {type: LoadBalancer, externalTrafficPolicy: Local, ports: [{port: 80}]}
+`
+
+// What a manifest no longer says goes, as with kubectl apply; what others have set stays.
+func TestPlan_TakesAManifestForWhatKubectlApplyWouldLeave(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, simulator.Options{}, clusterID)
+	c.addNodes(2)
+	svc := service("default", "web", 80)
+	before := svc.DeepCopy()
+	before.Annotations[annotation.ClientData] = "60000"
+	last, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "web", "annotations": before.Annotations}, "spec": before.Spec,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc.Annotations[annotation.ClientData], svc.Annotations[v1.LastAppliedConfigAnnotation] = "60000", string(last)
+	svc.Annotations[annotation.ConnLimit] = "100" // set by somebody else
+	c.serve(svc)
+	c.add(svc)
+	const manifest = `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "ports": [{"name": "p80", "port": 80, "protocol": "TCP"}]}}`
+	r := must(t, preflight.ExitChanges)(c.plan(preflight.Query{File: strings.NewReader(manifest)}, preflight.NodeChange{}))
+	if steps := r.Services[0].Steps; len(steps) != 1 || steps[0].Text != "listener TCP/80: timeout_client_data 60000 → default" {
+		t.Errorf("%+v", steps)
+	}
+}
+
+func TestPlan_TellsWhatCannotBeFoundOut(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, simulator.Options{}, clusterID)
+	c.addNodes(1)
+	web, down := service("default", "web", 80), service("default", "down", 80)
+	c.serve(web, down)
+	c.add(web)
+	c.add(down)
+	for name, query := range map[string]preflight.Query{
+		"the file has no Service":                 {File: strings.NewReader("{}")},
+		"read the manifests":                      {File: strings.NewReader("a: [")},
+		`read Service default/nobody: services "`: {Names: []string{"nobody"}},
+	} {
+		if _, err := c.plan(query, preflight.NodeChange{}); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%+v: %v, want %q", query, err, name)
+		}
+	}
+	for text, nodes := range map[string]preflight.NodeChange{
+		"there is no node x":                   {Without: []string{"x"}},
+		"there is no node y: give the address": {With: []string{"y"}},
+		"node node-0 exists":                   {With: []string{"node-0=10.0.0.1"}},
+		"the address of y: ParseAddr":          {With: []string{"y=z"}},
+	} {
+		if _, err := c.plan(preflight.Query{}, nodes); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%+v: %v, want %q", nodes, err, text)
+		}
+	}
+	// A load balancer that is PENDING is waited for, but not for ever.
+	if err := c.Cloud.Octavia.SetProvisioningStatus(lbOf(t, c, "down"), "PENDING_UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	c.patient = 3 * time.Second
+	r := must(t, preflight.ExitUnknown)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))
+	if got := r.Services[0]; got.Name != "down" || got.Verdict != preflight.Unknown || !strings.Contains(got.Error, "PENDING_UPDATE") {
+		t.Errorf("%+v", got)
+	}
+	if got := r.Services[1]; got.Verdict != preflight.NoChange {
+		t.Errorf("%+v", got)
+	}
+	c.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/load-balancer/v2.0/lbaas/loadbalancers", Status: http.StatusInternalServerError})
+	if r := must(t, preflight.ExitUnknown)(c.plan(preflight.Query{Names: []string{"web"}}, preflight.NodeChange{})); r.Services[0].Error == "" {
+		t.Errorf("%+v", r.Services)
+	}
+}
+
+// A controller would refuse to work in another project than before, and so does the command.
+func TestPlan_IsRefusedInAnotherProject(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, simulator.Options{}, clusterID)
+	if err := c.client.Tracker().Add(&v1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "openstack-cloud"}, Data: map[string]string{"project": "another"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.plan(preflight.Query{All: true}, preflight.NodeChange{}); err == nil || !strings.Contains(err.Error(), "cloud.conf leads to another project") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// lbOf returns the ID of the load balancer of a Service.
+func lbOf(t *testing.T, c *cluster, name string) string {
+	t.Helper()
+	for _, lb := range c.Cloud.Octavia.Snapshot() {
+		if strings.HasSuffix(lb.Name, "_"+name) {
+			return lb.ID
+		}
+	}
+	t.Fatalf("no load balancer of %s", name)
+	return ""
+}

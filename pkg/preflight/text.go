@@ -1,0 +1,183 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
+)
+
+// WriteText writes the report for people: a line for each Service, below it the steps as a diff
+// has them, and what all of it comes to.
+func (r *Report) WriteText(out *screen.Screen) error {
+	for _, s := range r.Services {
+		verdict, color := s.verdict()
+		out.Line(screen.Cell{Text: s.Namespace + "/" + s.Name + ":", Color: screen.Bold}, screen.Cell{Text: verdict, Color: color})
+		out.Table(2, s.rows())
+	}
+	text, color := r.verdict()
+	if len(r.Services) > 0 {
+		out.Line()
+	}
+	out.Line(screen.Cell{Text: text, Color: color})
+	return out.Err()
+}
+
+// verdict returns what would become of a Service, in a line.
+func (s Service) verdict() (string, screen.Color) {
+	switch s.Verdict {
+	case NoChange:
+		if s.Deletes {
+			return "nothing is left of it", screen.Dim
+		}
+		return "no change", screen.Green
+	case TakenOver:
+		return "taken over, no change", screen.Green
+	case Change:
+		return s.change() + ": " + s.Cost.String(), screen.Yellow
+	case Refused:
+		return "will be refused, " + s.refused(), screen.Red
+	case Unknown:
+		return "not known: " + s.Error, screen.Red
+	case NotOurs:
+	}
+	return "not served: it is no Service of type LoadBalancer of this controller", screen.Dim
+}
+
+// change says what kind of change the steps are.
+func (s Service) change() string {
+	switch {
+	case s.Deletes:
+		return "will be deleted"
+	case s.TakenOver:
+		return "taken over, will change"
+	case s.Address.Change == loadbalancer.AddressNew:
+		return "will be created"
+	}
+	return "will change"
+}
+
+// refused says what becomes of what a refused Service has.
+func (s Service) refused() string {
+	switch {
+	case !s.Refusal.Kept:
+		return "and has no load balancer"
+	case s.Refusal.Stuck != "":
+		return "and is left as it is"
+	case len(s.Steps) > 0:
+		return "keeps running as it is, and follows the nodes: " + s.Cost.String()
+	}
+	return "keeps running as it is"
+}
+
+// String prints a cost, as in "2 writes, 1 load balancer change".
+func (c Cost) String() string {
+	return count(c.Writes, "write") + ", " + count(c.LoadBalancerChanges, "load balancer change")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// rows returns the lines below that of the Service.
+func (s Service) rows() [][]screen.Cell {
+	var rows [][]screen.Cell
+	add := func(sign, text string, color screen.Color) {
+		rows = append(rows, []screen.Cell{{Text: sign, Color: color}, {Text: text, Color: color}})
+	}
+	if s.Refusal != nil {
+		add("x", s.Refusal.Text, screen.Red)
+	}
+	for _, step := range s.Steps {
+		switch step.Action {
+		case loadbalancer.Adds:
+			add("+", step.Text, screen.Green)
+		case loadbalancer.Removes:
+			add("-", step.Text, screen.Red)
+		case loadbalancer.Changes:
+			add("~", step.Text, screen.Yellow)
+		}
+	}
+	if text := s.Address.line(); text != "" && len(s.Steps) > 0 {
+		add("@", text, screen.Plain)
+	}
+	for _, step := range s.Steps {
+		if step.Pauses != "" {
+			add("!", "pauses: "+step.Pauses, screen.Red)
+		}
+	}
+	for _, note := range s.Notes {
+		text := note.Text
+		if note.Reason != "" {
+			text = note.Reason + ": " + text
+		}
+		add("i", text, screen.Dim)
+	}
+	return rows
+}
+
+// line says what becomes of the address, "" where there is none.
+func (a Address) line() string {
+	after := a.After
+	if after == "" {
+		after = "one that OpenStack chooses"
+	}
+	switch a.Change {
+	case loadbalancer.AddressNew:
+		return "address: " + after
+	case loadbalancer.AddressKept:
+		return "address: " + a.Before + " stays"
+	case loadbalancer.AddressChanges:
+		return "address: " + a.Before + " → " + after
+	case loadbalancer.AddressGoes:
+		return "address: " + a.Before + " goes"
+	case loadbalancer.AddressNone:
+	}
+	return ""
+}
+
+// verdict returns the last line.
+func (r *Report) verdict() (string, screen.Color) {
+	var parts []string
+	for _, p := range []struct {
+		verdict Verdict
+		text    string
+	}{
+		{TakenOver, "taken over without a change"}, {NoChange, "without a change"}, {Change, "will change"},
+		{Refused, "will be refused"}, {Unknown, "not known"}, {NotOurs, "not served"},
+	} {
+		if n := r.count(p.verdict); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, p.text))
+		}
+	}
+	var cost Cost
+	pauses := 0
+	for _, s := range r.Services {
+		cost.Writes += s.Cost.Writes
+		cost.LoadBalancerChanges += s.Cost.LoadBalancerChanges
+		for _, step := range s.Steps {
+			if step.Pauses != "" {
+				pauses++
+				break
+			}
+		}
+	}
+	if cost != (Cost{}) {
+		parts = append(parts, cost.String())
+	}
+	if pauses > 0 {
+		parts = append(parts, "traffic pauses for "+count(pauses, "Service"))
+	}
+	color := screen.Green
+	switch r.ExitCode() {
+	case ExitUnknown, ExitRefused:
+		color = screen.Red
+	case ExitChanges:
+		color = screen.Yellow
+	}
+	return strings.Join(append([]string{count(len(r.Services), "Service")}, parts...), "; ") + ". Nothing was changed.", color
+}
