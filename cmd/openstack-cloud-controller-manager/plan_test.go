@@ -16,7 +16,6 @@ func TestPlan_RefusesWrongFlags(t *testing.T) {
 	for says, arguments := range map[string][]string{
 		"give either names of Services, --all or --filename": {"web", "--all"},
 		"give either names":                      {"-f", "web.yaml", "--all"},
-		"--namespace is empty":                   {"-n", ""},
 		"--cluster-name is empty":                {"--cluster-name="},
 		"--timeout is 0s: it must be above zero": {"--timeout=0"},
 		`--output is "yaml": allowed are`:        {"-o", "yaml"},
