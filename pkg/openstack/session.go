@@ -41,10 +41,10 @@ type SessionOptions struct {
 	Retry transport.RetryPolicy
 	// Dial opens connections; nil: over the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// ReadOnly refuses every write with transport.ErrReadOnly. A sign-in is none.
+	ReadOnly bool
 	// MaxBodyBytes bounds an answer: 64 MiB.
 	MaxBodyBytes int64
-	// ReadOnly sends no request that could write: see transport.Options.
-	ReadOnly bool
 	// LoadBalancerVersion is taken for the version of the load balancer API; zero: it
 	// is asked for.
 	LoadBalancerVersion octavia.Version

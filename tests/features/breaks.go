@@ -26,7 +26,7 @@ type Break struct {
 // Breaks gives all of them.
 func Breaks() []Break {
 	return slices.Concat(listenerBreaks(), addressBreaks(), settingBreaks(), memberBreaks(),
-		sharingBreaks(), groupBreaks(), faultBreaks(), errorBreaks(), driftBreaks(), garbageBreaks(), clusterBreaks())
+		sharingBreaks(), groupBreaks(), faultBreaks(), errorBreaks(), driftBreaks(), garbageBreaks(), planBreaks(), clusterBreaks())
 }
 
 // Apply returns the text of the break's file with the break in it.

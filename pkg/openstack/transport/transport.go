@@ -29,7 +29,7 @@ type Options struct {
 	Retry RetryPolicy
 	// Dial opens connections; nil: over the machine's network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// ReadOnly sends no request that could write, but to sign in: ErrReadOnly is its error.
+	// ReadOnly refuses every write with ErrReadOnly. A sign-in is none.
 	ReadOnly bool
 }
 
@@ -79,7 +79,7 @@ func New(files TLS, options Options) (*Transport, error) {
 	return t, nil
 }
 
-// newChain returns the way of every request: measured, repeated, limited, sent.
+// newChain returns the way of every request: permitted, measured, repeated, limited, sent.
 func newChain(base http.RoundTripper, options Options, limits *limiter.Limiter, drain *drain) http.RoundTripper {
 	retry := &retryTransport{
 		exchange: &exchange{base: base, timeout: options.Timeout, maxBody: options.MaxBodyBytes},
@@ -90,11 +90,11 @@ func newChain(base http.RoundTripper, options Options, limits *limiter.Limiter, 
 		jitter:   fullJitter,
 		drain:    drain,
 	}
-	measured := &observeTransport{next: retry, metrics: options.Metrics, clock: options.Clock}
+	observed := &observeTransport{next: retry, metrics: options.Metrics, clock: options.Clock}
 	if options.ReadOnly {
-		return readOnly{measured}
+		return &readOnly{next: observed}
 	}
-	return measured
+	return observed
 }
 
 // RoundTrip implements http.RoundTripper. Without an answer the error is an
