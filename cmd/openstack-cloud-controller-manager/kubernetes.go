@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 
 	"github.com/spf13/pflag"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -26,27 +24,4 @@ func (f *kubernetesFlags) config() (*rest.Config, error) {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	return config, nil
-}
-
-// readOnlyClient returns a client that sends the API server nothing that could write, whatever
-// the role of its user permits.
-func readOnlyClient(config *rest.Config, userAgent string) (kubernetes.Interface, error) {
-	config = rest.CopyConfig(config)
-	config.UserAgent, config.QPS, config.Burst = userAgent, defaultQPS, defaultBurst
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return readsOnly{next} })
-	return kubernetes.NewForConfig(config)
-}
-
-// readsOnly passes on what reads.
-type readsOnly struct{ next http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (t readsOnly) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method == http.MethodGet {
-		return t.next.RoundTrip(req)
-	}
-	if req.Body != nil {
-		_ = req.Body.Close()
-	}
-	return nil, fmt.Errorf("%s %s was not sent: nothing is written to Kubernetes here", req.Method, req.URL.Path)
 }
