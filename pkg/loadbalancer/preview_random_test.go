@@ -14,9 +14,11 @@ import (
 
 // A Service, and what is asked for, changes at random; before each round a preview foretells it,
 // made by a process that has just started or by the one that goes on.
+//
+//proves:90
 func TestPreview_ForetellsRandomRounds(t *testing.T) {
 	t.Parallel()
-	const changes = 12
+	const changes = 8
 	for i, c := range []struct {
 		release string
 		keys    map[string]string
@@ -27,6 +29,8 @@ func TestPreview_ForetellsRandomRounds(t *testing.T) {
 		{"zed", map[string]string{"lb-provider": "ovn", "lb-method": "SOURCE_IP_PORT", "create-monitor": "true"}},
 		{"2026.1", map[string]string{"lb-provider": "ovn", "lb-method": "SOURCE_IP_PORT"}},
 		{"2026.1", managed("per-service")},
+		{"2026.1", managed("shared")},
+		{"zed", managed("per-service")},
 	} {
 		t.Run(fmt.Sprint(c.release, c.keys), func(t *testing.T) {
 			t.Parallel()

@@ -47,10 +47,14 @@ func (s *stepLog) Info(_ int, msg string, values ...any) {
 	}
 }
 
-// lines returns the steps of a preview as the log of a round has them.
+// lines returns the steps of a preview as the log of a round has them: that the first Service makes
+// the group that all share is not logged.
 func lines(p loadbalancer.Preview) []string {
 	var all []string
 	for _, step := range p.Steps {
+		if strings.HasPrefix(step.Text, "security group lb-sg-cluster-") && strings.HasSuffix(step.Text, ": create") {
+			continue
+		}
 		all = append(all, message.Truncate(step.Text, message.MaxEvent))
 	}
 	return all
@@ -89,7 +93,7 @@ func (env *environment) foretold(svc *v1.Service, nodes []*v1.Node) loadbalancer
 	}
 	done := env.Cloud.RequestLog.Requests(requestlog.Writes())[writes:]
 	atLeast := slices.ContainsFunc(p.Steps, func(step loadbalancer.PreviewStep) bool {
-		return strings.HasSuffix(step.Text, "take off all ports and delete")
+		return strings.HasSuffix(step.Text, "take off all ports and delete") || strings.HasSuffix(step.Text, "delete the Service's rules")
 	})
 	if len(done) != p.Writes() && (!atLeast || len(done) < p.Writes()) {
 		env.T.Errorf("%d writes were foretold for\n%s\n%d were sent:\n%s", p.Writes(), strings.Join(lines(p), "\n"), len(done), printed(done))
@@ -107,6 +111,8 @@ func (env *environment) foretold(svc *v1.Service, nodes []*v1.Node) loadbalancer
 }
 
 // What a preview says is what the round then does, in every kind of round.
+//
+//proves:90
 func TestPreview_ForetellsWhatTheRoundDoes(t *testing.T) {
 	t.Parallel()
 	type change struct {
@@ -170,6 +176,8 @@ func TestPreview_ForetellsWhatTheRoundDoes(t *testing.T) {
 }
 
 // The pre-flight of a switch: what cloud-provider-openstack has left.
+//
+//proves:90
 func TestPreview_SaysWhatIsTakenOver(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})
@@ -274,5 +282,50 @@ func TestPreview_OfAllServicesCostsNoMoreThanARestart(t *testing.T) {
 		if rounds := count(func(svc *v1.Service) { env.ensure(svc, nodes) }); previews > rounds {
 			t.Errorf("%s: %d requests, the restart took %d", name, previews, rounds)
 		}
+	}
+}
+
+// A Service comes to the load balancer of another one, and leaves it again.
+func TestPreview_ForetellsSharing(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, owner, guest := env.nodes(2), service("owner", 1), service("guest", 1)
+	guest.Spec.Ports[0] = port(v1.ProtocolTCP, 443)
+	env.foretold(owner, nodes)
+	own := env.loadBalancer().ID
+	for _, named := range []string{own, "", own} {
+		if guest.Annotations[annotation.LoadBalancerID] = named; named == "" {
+			delete(guest.Annotations, annotation.LoadBalancerID)
+		}
+		if p := env.foretold(guest, nodes); len(p.Steps) == 0 {
+			t.Errorf("named %q: nothing is foretold", named)
+		}
+		env.foretold(guest, nodes)
+	}
+	for _, svc := range []*v1.Service{owner, guest} {
+		now := nowTime()
+		svc.DeletionTimestamp = &now
+		env.foretold(svc, nodes)
+	}
+	env.loadBalancers(0)
+}
+
+// A load balancer in ERROR is failed over or, where that is not to be had, left alone.
+func TestPreview_TellsOfALoadBalancerInError(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "2026.1"}})
+	nodes, svc := env.nodes(2), service("web", 1)
+	env.foretold(svc, nodes)
+	if err := env.Cloud.Octavia.SetProvisioningStatus(env.loadBalancer().ID, "ERROR"); err != nil {
+		t.Fatal(err)
+	}
+	env.restart()
+	p := env.preview(svc, nodes) // the process before may just have failed it over
+	if p.Refusal == nil || p.Refusal.Reason != loadbalancer.ReasonInError || !p.Refusal.Kept || p.Refusal.Stuck == "" || p.Address != loadbalancer.AddressKept || len(p.Steps) > 0 {
+		t.Errorf("%+v, refused %+v", p, p.Refusal)
+	}
+	svc.Annotations[annotation.AllowReplace] = "true"
+	if p := env.foretold(svc, nodes); len(p.Steps) != 3 || p.Refusal != nil {
+		t.Errorf("%+v, refused %+v", p, p.Refusal)
 	}
 }

@@ -133,6 +133,7 @@ type rehearsedGroups struct {
 // Open implements goal.NodeGroups.
 func (g rehearsedGroups) Open(_ context.Context, t *securitygroup.Task) error {
 	g.to.groupSteps(t.Plan.Open)
+	g.Suppose(t, t.Plan.Open)
 	t.Plan.Open = nil
 	return nil
 }
@@ -140,6 +141,7 @@ func (g rehearsedGroups) Open(_ context.Context, t *securitygroup.Task) error {
 // Close implements goal.NodeGroups. What is there is remembered, as after a round.
 func (g rehearsedGroups) Close(ctx context.Context, t *securitygroup.Task) error {
 	g.to.groupSteps(t.Plan.Close)
+	g.Suppose(t, t.Plan.Close)
 	t.Plan.Close = nil
 	return g.Groups.Close(ctx, t)
 }

@@ -18,6 +18,8 @@ import (
 )
 
 // What the command says, in the cases that the documentation shows.
+//
+//proves:90
 func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 	t.Parallel()
 	t.Run("switch", func(t *testing.T) {

@@ -220,7 +220,7 @@ func clusterBreaks() []Break {
 		{
 			Row: 53, What: "excluded nodes are members",
 			File:  "pkg/resync/services.go",
-			Old:   `return now, slices.DeleteFunc(nodes, excluded)`,
+			Old:   `return now, slices.DeleteFunc(nodes, Excluded)`,
 			New:   `return now, slices.Clone(nodes)`,
 			Tests: []string{"TestController_AddsNodeThatGetsItsAddress", "TestController_FollowsNodesThatComeAndGo"},
 		},

@@ -14,7 +14,7 @@ func sharingBreaks() []Break {
 		{
 			Row: 58, What: "the last Service leaves the load balancer behind",
 			File:  "pkg/loadbalancer/model/model.go",
-			Old:   `lb.Shared.Removable && (lb.Shared.Left || len(lb.Listeners) > 0)`,
+			Old:   `lb.Shared.Removable && (lb.Shared.Left || lb.Holds())`,
 			New:   `false`,
 			Tests: []string{"TestSharing_EndsWithLastServiceWhichRemovesLoadBalancer"},
 		},
