@@ -150,7 +150,7 @@ func TestDryRun_LooksAgainWhereSomethingWouldBeDone(t *testing.T) {
 }
 
 // goneServers are InstancesV2 without a server.
-type goneServers struct{ servers }
+type goneServers struct{}
 
 func (goneServers) InstanceExists(context.Context, *v1.Node) (bool, error) { return false, nil }
 

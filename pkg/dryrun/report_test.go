@@ -75,7 +75,7 @@ What else would be changed
 	if diff := cmp.Diff(r.State(), state); diff != "" {
 		t.Errorf("JSON (-want +got):\n%s", diff)
 	}
-	if state.Changes[1].Times != 2 || state.Services[2].Since != state.Started || state.Services[2].Checked == state.Started {
+	if state.Changes[1].Times != 2 || !state.Services[2].Since.Equal(state.Started) || state.Services[2].Checked.Equal(state.Started) {
 		t.Errorf("since when, and how often, is not told: %+v", state)
 	}
 	if text := page(t, r, "?output=yaml"); !strings.Contains(text, "allowed are text and json") {
