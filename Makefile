@@ -27,7 +27,7 @@ build: ## Build the controller and the simulator into bin/
 .PHONY: controlplane
 controlplane: ## Build the test control plane (some minutes, once)
 	@$(GOBUILD) -name 'the starter of the test control plane' -o out/controlplane ./tests/controlplane/cmd/controlplane
-	@out/controlplane --build --kubectl
+	@out/controlplane --build --kubectl --helm
 
 .PHONY: oldest
 oldest: controlplane ## Start everywhere on the oldest supported Kubernetes (builds it, many minutes)
@@ -75,7 +75,7 @@ REFERENCES := Reference|Golden
 .PHONY: generated
 generated: ## Check that generated files are what `make generate` writes
 	$(GO) test $(GENERATED) -run '$(REFERENCES)'
-	$(GO) test ./tests/layers ./tests/features
+	$(GO) test ./tests/layers ./tests/features ./manifests
 
 .PHONY: features
 features: $(FEATURES) ## Write docs/features.md from the results of the last make test
@@ -135,6 +135,7 @@ $(GOLANGCI_LINT):
 .PHONY: generate
 generate: ## Write what is made from the code: pages (but features.md) and golden files
 	$(GO) test $(GENERATED) -run '$(REFERENCES)' -update
+	$(GO) test ./manifests -run '$(REFERENCES)' -update # of what the first has written
 
 .PHONY: image
 image: ## Build the container image

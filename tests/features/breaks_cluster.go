@@ -43,11 +43,9 @@ func clusterBreaks() []Break {
 			Row: 98, What: "readiness is not asked for",
 			File: "manifests/static/daemonset.yaml",
 			Old: `        readinessProbe:
-          # Fails while Keystone refuses the credentials of cloud.conf, and before it
-          # has answered for the first time.
           httpGet:
             scheme: HTTPS
-            host: 127.0.0.1
+            host: "127.0.0.1"
             port: 10258
             path: /readyz
 `,
