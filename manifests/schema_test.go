@@ -15,6 +15,7 @@ import (
 	"k8s.io/cloud-provider/names"
 	"k8s.io/cloud-provider/options"
 	cliflag "k8s.io/component-base/cli/flag"
+	_ "k8s.io/component-base/logs/json/register" // two flags
 	"sigs.k8s.io/yaml"
 )
 
