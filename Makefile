@@ -141,6 +141,30 @@ generate: ## Write what is made from the code: pages (but features.md) and golde
 image: ## Build the container image
 	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t openstack-cloud-controller-manager:$(VERSION) .
 
+# VERSION of a release is a tag; IMAGE is the repository that the image is pushed to.
+RELEASE = $(GO) run ./tests/release -version '$(VERSION)' -out out/release $(if $(IMAGE),-image '$(IMAGE)') $(if $(CA_FILE),-ca-file '$(CA_FILE)')
+
+.PHONY: release
+release: ## Make release VERSION=v1.2.3 in out/release: programs, image, chart, install.yaml, SBOM, provenance, notes
+	$(RELEASE)
+
+.PHONY: verify-release
+verify-release: ## The same, and build the programs again elsewhere: they must be the same bytes
+	$(RELEASE) -verify
+
+# cosign signs with the identity of the workflow, or with the key in COSIGN_KEY.
+.PHONY: sign
+sign: ## Sign what make release has made (needs cosign)
+	cd out/release && for file in SHA256SUMS provenance.intoto.json install.yaml *.spdx.json *.tgz; do \
+		cosign sign-blob --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') --bundle "$$file.sigstore.json" "$$file" || exit 1; done
+
+.PHONY: publish
+publish: ## Push the image and the chart of out/release to IMAGE, and sign them (needs skopeo, helm, cosign)
+	skopeo copy --all --preserve-digests oci-archive:out/release/image.tar 'docker://$(IMAGE):$(VERSION)'
+	helm push out/release/*.tgz 'oci://$(dir $(IMAGE))charts'
+	digest=$$(cat out/release/image.digest) && cosign sign --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') "$(IMAGE)@$$digest" && \
+		for bom in out/release/*.spdx.json; do cosign attest --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') --type spdxjson --predicate "$$bom" "$(IMAGE)@$$digest" || exit 1; done
+
 .PHONY: clean
 clean: ## Remove what build made
 	rm -rf $(BIN)
