@@ -69,7 +69,7 @@ vet:
 
 # The packages whose tests compare a page or golden files with what they are made from.
 GENERATED := $(addprefix ./,pkg/config pkg/check pkg/loadbalancer/annotation pkg/loadbalancer/driver pkg/loadbalancer/settings \
-	pkg/loadbalancer/plan pkg/loadbalancer/desire tests/layers)
+	pkg/loadbalancer/plan pkg/loadbalancer/desire tests/layers tests/release)
 REFERENCES := Reference|Golden
 
 .PHONY: generated
