@@ -53,7 +53,8 @@ func prepareForCharts(t *testing.T, env *environment) {
 	kubectl(t, env, "", "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
 }
 
-// chartValues are the variants that the tests of manifests have, by name.
+// chartValues are the variants that the tests of manifests have, and those of the recipes,
+// by name.
 func chartValues(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(moduleRoot(t), "manifests", "testdata", "values", "*.yaml"))
@@ -67,6 +68,15 @@ func chartValues(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		all[strings.TrimSuffix(filepath.Base(file), ".yaml")] = string(text)
+	}
+	recipes, err := helmchart.Recipes(filepath.Join(moduleRoot(t), "docs", "recipes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range recipes {
+		if block.Values != "" {
+			all["docs/recipes/"+block.Page] = block.Values
+		}
 	}
 	return all
 }
