@@ -2,8 +2,10 @@ package startmatrix
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,9 +22,7 @@ import (
 func chartRows(t *testing.T, env *environment) []container {
 	t.Helper()
 	prepareForCharts(t, env)
-	for name, values := range chartValues(t) {
-		dryRun(t, env, name, values)
-	}
+	dryRun(t, env, chartValues(t))
 	minimal := env.chartRow(t, "chart", "kube-system", chartConf(t, env.facts.secureConf)+
 		indented("ca", env.facts.caBundle)+"cluster: {name: prod}\ncontrollerExtraArgs: ['--cluster-name=kubernetes']\n")
 	other := env.chartRow(t, "chart, Deployment with a Secret in a namespace", "cloud", `
@@ -81,14 +81,26 @@ func chartValues(t *testing.T) map[string]string {
 	return all
 }
 
-// dryRun has the API server check the objects as strictly as it can, without keeping them.
-func dryRun(t *testing.T, env *environment, name, values string) {
+// dryRun has the API server check the objects of all variants as strictly as it can, without
+// keeping them.
+func dryRun(t *testing.T, env *environment, variants map[string]string) {
 	t.Helper()
-	manifest, err := helmchart.Install(t.Context(), t.Logf, helmchart.Release{Name: "occm", Namespace: "kube-system", Values: values})
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
+	var releases []helmchart.Release
+	for _, name := range slices.Sorted(maps.Keys(variants)) {
+		releases = append(releases, helmchart.Release{Name: "occm", Namespace: "kube-system", Values: variants[name]})
 	}
-	kubectl(t, env, manifest, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "-f", "-")
+	all, err := helmchart.Render(t.Context(), t.Logf, releases...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifests []string
+	for i, of := range all {
+		if of.Error != "" {
+			t.Fatalf("%s\n%s", of.Error, releases[i].Values)
+		}
+		manifests = append(manifests, of.Manifest())
+	}
+	kubectl(t, env, strings.Join(manifests, "---\n"), "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "-f", "-")
 }
 
 func kubectl(t *testing.T, env *environment, stdin string, args ...string) {
