@@ -3,7 +3,6 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -115,12 +114,8 @@ func (b blobs) image(image platformImage, created time.Time, labels map[string]s
 	if err != nil {
 		return descriptor{}, err
 	}
-	var packed bytes.Buffer
-	zip := gzip.NewWriter(&packed)
-	if _, err := zip.Write(content); err != nil {
-		return descriptor{}, err
-	}
-	if err := zip.Close(); err != nil {
+	packed, err := zipped(content)
+	if err != nil {
 		return descriptor{}, err
 	}
 	system, architecture, _ := strings.Cut(image.platform, "/")
@@ -135,7 +130,7 @@ func (b blobs) image(image platformImage, created time.Time, labels map[string]s
 	}
 	manifest, err := b.addJSON(manifestType, map[string]any{
 		"schemaVersion": 2, "mediaType": manifestType, "config": config,
-		"layers": []descriptor{b.add(layerType, packed.Bytes())}, "annotations": labels,
+		"layers": []descriptor{b.add(layerType, packed)}, "annotations": labels,
 	})
 	manifest.Platform = platform
 	return manifest, err

@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/chart"
 	"github.com/openstack-ccm/openstack-ccm/tests/controlplane"
@@ -134,10 +135,20 @@ func (r *release) binary(platform string) string {
 	return filepath.Join(r.out, program+"-"+strings.ReplaceAll(platform, "/", "-"))
 }
 
-// chart packs the chart.
+// chart packs the chart, with the repository of the image as its default.
 func (r *release) chart(ctx context.Context) error {
-	_, err := chart.Pack(ctx, say, r.out, strings.TrimPrefix(r.version, "v"))
-	return err
+	path, err := chart.Pack(ctx, say, r.out, strings.TrimPrefix(r.version, "v"))
+	if err != nil {
+		return err
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if content, err = repacked(content, r.repository, time.Unix(r.time, 0).UTC()); err != nil {
+		return fmt.Errorf("pack the chart: %w", err)
+	}
+	return os.WriteFile(path, content, 0o644)
 }
 
 // manifest writes install.yaml: manifests/static with the image of this release.

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/chart"
 )
 
 func read(t *testing.T, path string) string {
@@ -170,6 +172,43 @@ func TestImage_IsTheSameBytesTwiceAndHoldsTogether(t *testing.T) {
 	}
 	if !slices.Equal(platforms, []string{"linux/amd64", "linux/arm64"}) {
 		t.Errorf("platforms %v", platforms)
+	}
+}
+
+// Helm packs the time of day; the chart of a release is the same bytes whenever it is packed,
+// of any version in Chart.yaml, and names the image of the release.
+func TestChart_IsTheSameBytesTwiceAndNamesImage(t *testing.T) {
+	t.Parallel()
+	var packed [2][]byte
+	for i := range packed {
+		path, err := chart.Pack(t.Context(), t.Logf, t.TempDir(), "1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Helm's times are of a second, in which both may be.
+		content := []byte(read(t, path))
+		if content, err = repacked(content, defaultRepository, time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+		if packed[i], err = repacked(content, "registry.example.com/ccm", time.Unix(1700000000, 0).UTC()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(packed[0], packed[1]) {
+		t.Error("two packed charts differ")
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(packed[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := unpacked(t, content)
+	values, metadata := string(files[program+"/values.yaml"]), string(files[program+"/Chart.yaml"])
+	if !strings.Contains(values, "repository: registry.example.com/ccm\n") || !strings.Contains(metadata, "\nversion: 1.2.3\n") || !strings.Contains(metadata, "appVersion: v1.2.3\n") {
+		t.Errorf("the chart is\n%s\n%.400s", metadata, values)
 	}
 }
 
