@@ -27,7 +27,7 @@ build: ## Build the controller and the simulator into bin/
 .PHONY: controlplane
 controlplane: ## Build the test control plane (some minutes, once)
 	@$(GOBUILD) -name 'the starter of the test control plane' -o out/controlplane ./tests/controlplane/cmd/controlplane
-	@out/controlplane --build --kubectl
+	@out/controlplane --build --kubectl --helm
 
 .PHONY: oldest
 oldest: controlplane ## Start everywhere on the oldest supported Kubernetes (builds it, many minutes)
@@ -69,13 +69,13 @@ vet:
 
 # The packages whose tests compare a page or golden files with what they are made from.
 GENERATED := $(addprefix ./,pkg/config pkg/check pkg/preflight pkg/loadbalancer/annotation pkg/loadbalancer/driver pkg/loadbalancer/settings \
-	pkg/loadbalancer/plan pkg/loadbalancer/desire tests/layers tests/monitoring)
+	pkg/loadbalancer/plan pkg/loadbalancer/desire tests/layers tests/monitoring tests/release)
 REFERENCES := Reference|Golden
 
 .PHONY: generated
 generated: ## Check that generated files are what `make generate` writes
 	$(GO) test $(GENERATED) -run '$(REFERENCES)'
-	$(GO) test ./tests/layers ./tests/features
+	$(GO) test ./tests/layers ./tests/features ./manifests
 
 .PHONY: features
 features: $(FEATURES) ## Write docs/features.md from the results of the last make test
@@ -135,10 +135,35 @@ $(GOLANGCI_LINT):
 .PHONY: generate
 generate: ## Write what is made from the code: pages (but features.md) and golden files
 	$(GO) test $(GENERATED) -run '$(REFERENCES)' -update
+	$(GO) test ./manifests -run '$(REFERENCES)' -update # of what the first has written
 
 .PHONY: image
 image: ## Build the container image
 	docker build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t openstack-cloud-controller-manager:$(VERSION) .
+
+# VERSION of a release is a tag; IMAGE is the repository that the image is pushed to.
+RELEASE = $(GO) run ./tests/release -version '$(VERSION)' -out out/release $(if $(IMAGE),-image '$(IMAGE)') $(if $(CA_FILE),-ca-file '$(CA_FILE)')
+
+.PHONY: release
+release: ## Make release VERSION=v1.2.3 in out/release: programs, image, chart, install.yaml, SBOM, provenance, notes
+	$(RELEASE)
+
+.PHONY: verify-release
+verify-release: ## The same, and build the programs again elsewhere: they must be the same bytes
+	$(RELEASE) -verify
+
+# cosign signs with the identity of the workflow, or with the key in COSIGN_KEY.
+.PHONY: sign
+sign: ## Sign what make release has made (needs cosign)
+	cd out/release && for file in SHA256SUMS provenance.intoto.json install.yaml *.spdx.json *.tgz; do \
+		cosign sign-blob --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') --bundle "$$file.sigstore.json" "$$file" || exit 1; done
+
+.PHONY: publish
+publish: ## Push the image and the chart of out/release to IMAGE, and sign them (needs skopeo, helm, cosign)
+	skopeo copy --all --preserve-digests oci-archive:out/release/image.tar 'docker://$(IMAGE):$(VERSION)'
+	helm push out/release/*.tgz 'oci://$(dir $(IMAGE))charts'
+	digest=$$(cat out/release/image.digest) && cosign sign --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') "$(IMAGE)@$$digest" && \
+		for bom in out/release/*.spdx.json; do cosign attest --yes $(if $(COSIGN_KEY),--key '$(COSIGN_KEY)') --type spdxjson --predicate "$$bom" "$(IMAGE)@$$digest" || exit 1; done
 
 .PHONY: clean
 clean: ## Remove what build made

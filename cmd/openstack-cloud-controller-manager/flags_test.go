@@ -1,6 +1,10 @@
 package main
 
 import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -76,5 +80,27 @@ func TestLenientGates_IgnoresGatesOfOtherComponents(t *testing.T) {
 	}
 	if err := gates.Set("CloudControllerManagerWebhook=maybe"); err == nil {
 		t.Error("a value that is no boolean is taken")
+	}
+}
+
+// The chart refuses flags that do not exist, by a list that is made without this package.
+func TestFlags_AreThoseOfChartsSchema(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "manifests", "chart", "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties struct{ Args struct{ Properties map[string]any } }
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	command, _, _ := command(t)
+	var flags []string
+	command.Flags().VisitAll(func(flag *pflag.Flag) { flags = append(flags, flag.Name) })
+	slices.Sort(flags)
+	if diff := cmp.Diff(flags, slices.Sorted(maps.Keys(schema.Properties.Args.Properties))); diff != "" {
+		t.Errorf("flags (-program +chart):\n%s", diff)
 	}
 }

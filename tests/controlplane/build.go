@@ -85,6 +85,12 @@ func BuildOldestAPIServer(ctx context.Context, logf func(format string, args ...
 	return build(ctx, program{name: "the oldest kube-apiserver", module: "oldest", directory: ".", binary: apiServer}, logf)
 }
 
+// BuildHelm is Build for the program that renders charts as Helm does: half a minute where
+// the control plane is built.
+func BuildHelm(ctx context.Context, logf func(format string, args ...any)) (string, error) {
+	return build(ctx, program{name: "Helm's engine", module: "helm", directory: ".", binary: "helm"}, logf)
+}
+
 // program is one that a module beside this package has, in a directory of it. The module
 // is hyper where none is named.
 type program struct{ name, module, directory, binary string }
@@ -192,6 +198,10 @@ func (s source) key() string {
 
 // compile builds the target, and the links beside it by which hyper knows what to be.
 func (s source) compile(ctx context.Context, target string, logf func(string, ...any)) error {
+	built := gobuild.Program{Name: s.name, Dir: s.dir, Package: "./" + s.directory}
+	if s.module == "helm" {
+		return built.Build(ctx, target, logf)
+	}
 	release := kubernetesRelease.FindSubmatch(s.files["go.mod"])
 	if release == nil {
 		return errors.New("go.mod of the control plane does not require k8s.io/kubernetes")
@@ -204,11 +214,10 @@ func (s source) compile(ctx context.Context, target string, logf func(string, ..
 		}
 	}
 	const version = "k8s.io/component-base/version."
-	return gobuild.Program{
-		Name: fmt.Sprintf("%s (Kubernetes %s)", s.name, release[1]), Dir: s.dir, Package: "./" + s.directory,
-		LDFlags: fmt.Sprintf("-X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=%[3]s -X %[1]sgitMinor=%[4]s",
-			version, release[1], release[2], release[3]),
-	}.Build(ctx, target, logf)
+	built.Name = fmt.Sprintf("%s (Kubernetes %s)", s.name, release[1])
+	built.LDFlags = fmt.Sprintf("-X %[1]sgitVersion=%[2]s -X %[1]sgitMajor=%[3]s -X %[1]sgitMinor=%[4]s",
+		version, release[1], release[2], release[3])
+	return built.Build(ctx, target, logf)
 }
 
 // link makes a symbolic link, unless it is there.

@@ -43,11 +43,9 @@ func clusterBreaks() []Break {
 			Row: 98, What: "readiness is not asked for",
 			File: "manifests/static/daemonset.yaml",
 			Old: `        readinessProbe:
-          # Fails while Keystone refuses the credentials of cloud.conf, and before it
-          # has answered for the first time.
           httpGet:
             scheme: HTTPS
-            host: 127.0.0.1
+            host: "127.0.0.1"
             port: 10258
             path: /readyz
 `,
@@ -55,6 +53,34 @@ func clusterBreaks() []Break {
           tcpSocket: {port: 10258}
 `,
 			Tests: []string{"TestPod_RunsBeforePodNetworkAndDNS"},
+		},
+		{
+			Row: 119, What: "quotes in values end them",
+			File:  "manifests/chart/templates/_helpers.tpl",
+			Old:   `replace "\\" "\\\\" | replace "\"" "\\\"" | replace "\n"`,
+			New:   `replace "\n"`,
+			Tests: []string{"TestChart_KeepsValuesOfCloudConfAsTheyAre"},
+		},
+		{
+			Row: 119, What: "a release of cloud-provider-openstack's chart cannot be upgraded",
+			File:  "manifests/chart/templates/_helpers.tpl",
+			Old:   `component: controllermanager`,
+			New:   `component: cloud-controller-manager`,
+			Tests: []string{"TestChart_TakesValuesOfCloudProviderOpenStacksChart"},
+		},
+		{
+			Row: 119, What: "a policy that has no effect is installed",
+			File:  "manifests/chart/templates/policies.yaml",
+			Old:   `{{- if .Values.hostNetwork }}`,
+			New:   `{{- if false }}`,
+			Tests: []string{"TestChart_RefusesValuesThatCannotWork"},
+		},
+		{
+			Row: 119, What: "manifests/static has another port than the chart",
+			File:  "manifests/static/daemonset.yaml",
+			Old:   `hostPort: 10258`,
+			New:   `hostPort: 10259`,
+			Tests: []string{"TestStaticGolden_IsRenderedFromChart"},
 		},
 		{
 			Row: 110, What: "ports get no allowed address pairs",

@@ -123,7 +123,7 @@ func Rows() []Row {
 		{N: 116, Feature: "Tests of the reconcile paths"},
 		{N: 117, Feature: "An OpenStack to test against"},
 		{N: 118, Feature: "End-to-end tests on a real OpenStack"},
-		{N: 119, Feature: "Helm chart and manifests", Partly: "manifests; no Helm chart"},
+		{N: 119, Feature: "Helm chart and manifests"},
 		{N: 120, Feature: "Adopts what cloud-provider-openstack created"},
 	}
 }

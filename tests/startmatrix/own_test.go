@@ -25,13 +25,21 @@ func ownRows(t *testing.T, plane *controlplane.ControlPlane) []container {
 
 func ownRow(t *testing.T, plane *controlplane.ControlPlane, directory string, conf content) container {
 	t.Helper()
-	pod := daemonSet(t, plane, directory).Spec.Template.Spec
+	return rowOf(t, "manifests "+directory, daemonSet(t, plane, directory).Spec.Template.Spec, map[string]content{"cloud.conf": conf})
+}
+
+// rowOf is the container of one of our pods, whose Secret has the files.
+func rowOf(t *testing.T, name string, pod corev1.PodSpec, files map[string]content) container {
+	t.Helper()
 	ccm := pod.Containers[0]
 	row := container{
-		name: "manifests " + directory, command: ccm.Command, args: ccm.Args,
+		name: name, command: ccm.Command, args: ccm.Args, env: map[string]string{},
 		user: int(*pod.SecurityContext.RunAsUser), group: int(*pod.SecurityContext.RunAsGroup),
 		readOnlyRoot: *ccm.SecurityContext.ReadOnlyRootFilesystem, noEscalation: !*ccm.SecurityContext.AllowPrivilegeEscalation,
-		rights: ownRights,
+		rights: rights(pod.ServiceAccountName),
+	}
+	for _, variable := range ccm.Env {
+		row.env[variable.Name] = variable.Value
 	}
 	volumes := map[string]corev1.Volume{}
 	for _, volume := range pod.Volumes {
@@ -40,13 +48,13 @@ func ownRow(t *testing.T, plane *controlplane.ControlPlane, directory string, co
 	for _, m := range ccm.VolumeMounts {
 		switch volume := volumes[m.Name]; {
 		case volume.Secret != nil:
-			row.mounts = append(row.mounts, secret(m.MountPath, "cloud.conf", conf))
+			row.mounts = append(row.mounts, mount{path: m.MountPath, files: files})
 		case volume.HostPath != nil && volume.HostPath.Path == hostCertificates.path:
 			row.mounts = append(row.mounts, secret(m.MountPath, "ca-certificates.crt", caBundle))
 		case volume.HostPath != nil:
 			row.mounts = append(row.mounts, mount{path: m.MountPath}) // made by kubelet
 		default:
-			t.Fatalf("%s mounts %+v", directory, volume)
+			t.Fatalf("%s mounts %+v", name, volume)
 		}
 	}
 	return row

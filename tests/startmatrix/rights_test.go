@@ -1,6 +1,7 @@
 package startmatrix
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -77,10 +78,11 @@ func grant(t *testing.T, plane *controlplane.ControlPlane) {
 	}
 }
 
-// token is what kubelet mounts into a pod of the service account.
-func token(ctx context.Context, t *testing.T, plane *controlplane.ControlPlane, who rights) string {
+// token is what kubelet mounts into the pod of a row.
+func token(ctx context.Context, t *testing.T, plane *controlplane.ControlPlane, row container) string {
 	t.Helper()
-	answer, err := plane.Client().CoreV1().ServiceAccounts(metav1.NamespaceSystem).CreateToken(ctx, string(who),
+	namespace := cmp.Or(row.namespace, metav1.NamespaceSystem)
+	answer, err := plane.Client().CoreV1().ServiceAccounts(namespace).CreateToken(ctx, string(row.rights),
 		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,8 @@ type container struct {
 	rights rights
 	// lease is the name of its leader election lease, if it is not upstream's.
 	lease string
+	// namespace has its service account and its lease; empty is kube-system.
+	namespace string
 }
 
 // mount is a volume of files.

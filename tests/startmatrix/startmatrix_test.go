@@ -1,6 +1,7 @@
 package startmatrix
 
 import (
+	"cmp"
 	"context"
 	encoding "encoding/base64"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +50,7 @@ func base64(text string) string { return encoding.StdEncoding.EncodeToString([]b
 func TestProgram_StartsAndServesWhereCloudProviderOpenStackRuns(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t)
-	for _, row := range append(rows(), ownRows(t, env.plane)...) {
+	for _, row := range slices.Concat(rows(), ownRows(t, env.plane), chartRows(t, env)) {
 		t.Run(row.name, func(t *testing.T) { env.serve(t, row) })
 	}
 }
@@ -128,7 +130,7 @@ func encrypted(t *testing.T, cloud string) *httptest.Server {
 
 func (env *environment) serve(t *testing.T, row container) {
 	f := env.facts
-	f.token = token(t.Context(), t, env.plane, row.rights)
+	f.token = token(t.Context(), t, env.plane, row)
 	directory := t.TempDir()
 	// Other tests run at the same time on this machine: the port is another one.
 	box, err := row.prepare(env.image, &f, directory, fmt.Sprintf("--secure-port=%d", freePort(t)))
@@ -228,7 +230,7 @@ func (env *environment) leads(ctx context.Context, row container) error {
 	if row.lease != "" {
 		name = row.lease
 	}
-	lease, err := env.plane.Client().CoordinationV1().Leases(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
+	lease, err := env.plane.Client().CoordinationV1().Leases(cmp.Or(row.namespace, metav1.NamespaceSystem)).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

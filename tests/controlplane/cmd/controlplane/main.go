@@ -4,9 +4,9 @@
 //	go run ./tests/controlplane/cmd/controlplane
 //	export KUBECONFIG=...   # it prints the path
 //
-// With --build it only builds, and with --kubectl, --kube-proxy and --oldest further
-// programs: kubectl and kube-proxy of its release, and the API server of the oldest
-// release that is supported.
+// With --build it only builds, and with --kubectl, --kube-proxy, --helm and --oldest
+// further programs: kubectl and kube-proxy of its release, what renders charts, and the API
+// server of the oldest release that is supported.
 package main
 
 import (
@@ -27,6 +27,7 @@ func main() {
 	for name, build := range map[string]builder{
 		"kubectl":    controlplane.BuildKubectl,
 		"kube-proxy": controlplane.BuildKubeProxy,
+		"helm":       controlplane.BuildHelm,
 		"oldest":     controlplane.BuildOldestAPIServer,
 	} {
 		flag.BoolFunc(name, "build this too, and print its path", func(string) error {

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/chart"
+)
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The programs of a release, those of the image that docker builds, and those of make build
+// are built alike, so that what the tests start is what is released.
+func TestBuildFlags_AreThoseOfDockerfileAndMakefile(t *testing.T) {
+	t.Parallel()
+	flags := strings.Join(buildFlags("VERSION", "COMMIT"), " ")
+	for path, form := range map[string]string{
+		"../../Dockerfile": "CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build %s",
+		"../../Makefile":   "CGO_ENABLED=0 go build %s",
+	} {
+		text := regexp.MustCompile(`\\\n\s*`).ReplaceAllString(read(t, path), "")
+		text = strings.NewReplacer(`"`, "", `'`, "", "$(LDFLAGS)", "-s -w -X main.version=VERSION -X main.commit=COMMIT", "$VERSION", "VERSION", "$COMMIT", "COMMIT").Replace(text)
+		if wanted := fmt.Sprintf(form, flags); !strings.Contains(text, wanted) {
+			t.Errorf("%s has no line %s", path, wanted)
+		}
+	}
+}
+
+// The image is that of the Dockerfile: the same files, the same entrypoint, and no user.
+func TestImage_IsThatOfDockerfile(t *testing.T) {
+	t.Parallel()
+	stages := strings.Split(read(t, "../../Dockerfile"), "\nFROM ")
+	var instructions []string
+	for line := range strings.Lines(stages[len(stages)-1]) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			instructions = append(instructions, line)
+		}
+	}
+	want := []string{
+		"scratch",
+		"COPY --from=build " + authoritiesPath + " " + authoritiesPath,
+		"COPY --from=build /" + program + " " + programPath,
+		`ENTRYPOINT ["` + programPath + `"]`,
+	}
+	if diff := cmp.Diff(want, instructions); diff != "" {
+		t.Errorf("the last stage (-release +Dockerfile):\n%s", diff)
+	}
+}
+
+// archive makes an image of files that are elsewhere, and of another age, each time.
+func archive(t *testing.T) ([]byte, string) {
+	t.Helper()
+	directory := t.TempDir()
+	for name, content := range map[string]string{"program": "the program", "authorities": "the authorities"} {
+		if err := os.WriteFile(filepath.Join(directory, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var images []platformImage
+	for _, platform := range []string{"linux/amd64", "linux/arm64"} {
+		images = append(images, platformImage{platform, map[string]string{
+			programPath: filepath.Join(directory, "program"), authoritiesPath: filepath.Join(directory, "authorities"),
+		}})
+	}
+	content, digest, err := imageArchive(images, "v1.2.3", time.Unix(1700000000, 0).UTC(), map[string]string{"org.opencontainers.image.version": "v1.2.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content, digest
+}
+
+// unpacked are the files of an archive, and a line for each as tar lists them.
+func unpacked(t *testing.T, content []byte) (map[string][]byte, []string) {
+	t.Helper()
+	files, lines := map[string][]byte{}, []string(nil)
+	for reader := tar.NewReader(bytes.NewReader(content)); ; {
+		header, err := reader.Next()
+		if err == io.EOF {
+			return files, lines
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files[header.Name], err = io.ReadAll(reader); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprintf("%o %d:%d %s", header.Mode, header.Uid, header.Gid, header.Name))
+	}
+}
+
+func TestImage_IsTheSameBytesTwiceAndHoldsTogether(t *testing.T) {
+	t.Parallel()
+	first, digest := archive(t)
+	second, _ := archive(t)
+	if !bytes.Equal(first, second) {
+		t.Error("two archives of the same files differ")
+	}
+	layout, _ := unpacked(t, first)
+	blob := func(digest string, into any) []byte {
+		content, found := layout["blobs/"+strings.Replace(digest, ":", "/", 1)]
+		if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(content)); !found || sum != digest {
+			t.Fatalf("%s is %s", digest, sum)
+		}
+		if into != nil {
+			if err := json.Unmarshal(content, into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return content
+	}
+	var outer, index struct{ Manifests []descriptor }
+	if err := json.Unmarshal(layout["index.json"], &outer); err != nil || len(outer.Manifests) != 1 || outer.Manifests[0].Digest != digest {
+		t.Fatalf("index.json is %s, digest %s, error %v", layout["index.json"], digest, err)
+	}
+	blob(digest, &index)
+	var platforms []string
+	for _, of := range index.Manifests {
+		var manifest struct {
+			Config descriptor
+			Layers []descriptor
+		}
+		var config struct {
+			OS, Architecture string
+			Config           struct{ Entrypoint []string }
+			Rootfs           struct {
+				DiffIDs []string `json:"diff_ids"`
+			}
+		}
+		blob(of.Digest, &manifest)
+		blob(manifest.Config.Digest, &config)
+		platforms = append(platforms, config.OS+"/"+config.Architecture)
+		zip, err := gzip.NewReader(bytes.NewReader(blob(manifest.Layers[0].Digest, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(zip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := fmt.Sprintf("sha256:%x", sha256.Sum256(content)); !slices.Equal(config.Rootfs.DiffIDs, []string{sum}) || !slices.Equal(config.Config.Entrypoint, []string{programPath}) {
+			t.Errorf("the configuration is %+v, the layer %s", config, sum)
+		}
+		_, files := unpacked(t, content)
+		want := []string{
+			"755 0:0 bin/", "755 0:0 bin/" + program, "755 0:0 etc/", "755 0:0 etc/ssl/", "755 0:0 etc/ssl/certs/", "644 0:0 etc/ssl/certs/ca-certificates.crt",
+		}
+		if diff := cmp.Diff(want, files); diff != "" {
+			t.Errorf("the layer (-want +got):\n%s", diff)
+		}
+	}
+	if !slices.Equal(platforms, []string{"linux/amd64", "linux/arm64"}) {
+		t.Errorf("platforms %v", platforms)
+	}
+}
+
+// Helm packs the time of day; the chart of a release is the same bytes whenever it is packed,
+// of any version in Chart.yaml, and names the image of the release.
+func TestChart_IsTheSameBytesTwiceAndNamesImage(t *testing.T) {
+	t.Parallel()
+	var packed [2][]byte
+	for i := range packed {
+		path, err := chart.Pack(t.Context(), t.Logf, t.TempDir(), "1.2.3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Helm's times are of a second, in which both may be.
+		content := []byte(read(t, path))
+		if content, err = repacked(content, defaultRepository, time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+		if packed[i], err = repacked(content, "registry.example.com/ccm", time.Unix(1700000000, 0).UTC()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(packed[0], packed[1]) {
+		t.Error("two packed charts differ")
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(packed[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := unpacked(t, content)
+	values, metadata := string(files[program+"/values.yaml"]), string(files[program+"/Chart.yaml"])
+	if !strings.Contains(values, "repository: registry.example.com/ccm\n") || !strings.Contains(metadata, "\nversion: 1.2.3\n") || !strings.Contains(metadata, "appVersion: v1.2.3\n") {
+		t.Errorf("the chart is\n%s\n%.400s", metadata, values)
+	}
+}
+
+// What the toolchain has recorded in a program, here in this test, is in the document.
+func TestBOM_HasEveryModuleOfProgram(t *testing.T) {
+	t.Parallel()
+	itself, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(itself)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := bom(info, program, "v1.2.3", strings.Repeat("0", 64), time.Unix(0, 0).UTC())
+	names := map[string]bool{}
+	for _, p := range document["packages"].([]spdxPackage) {
+		names[p.Name+"@"+p.Version] = true
+	}
+	if len(info.Deps) == 0 || len(names) != len(info.Deps)+2 || len(document["relationships"].([]spdxRelation)) != len(names) {
+		t.Fatalf("%d packages of %d modules", len(names), len(info.Deps))
+	}
+	for _, module := range info.Deps {
+		if module.Replace == nil && !names[module.Path+"@"+module.Version] {
+			t.Errorf("no %s %s", module.Path, module.Version)
+		}
+	}
+	if !names["stdlib@"+strings.TrimPrefix(info.GoVersion, "go")] {
+		t.Error("no standard library")
+	}
+}
+
+func TestNotes_AreSectionOfVersion(t *testing.T) {
+	t.Parallel()
+	const changelog = "# Changelog\n\n## [Unreleased]\n\n- next\n\n## [1.2.0] - 2026-01-01\n\n- this\n\n## [1.1.0] - 2025-01-01\n\n- before\n"
+	for version, want := range map[string]string{"v1.2.0": "- this", "v1.1.0": "- before", "v1.2.0-rc.1": "- this", "v1.3.0-rc.1": "- next", "v1.3.0": ""} {
+		got, err := changesOf(changelog, version)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v", version, got, err)
+		}
+	}
+}
+
+func TestInstallValues_NameImageByDigest(t *testing.T) {
+	t.Parallel()
+	got := installValues(read(t, "../../manifests/static.values.yaml"), "registry.example.org/ccm", "sha256:0123\n")
+	if !strings.Contains(got, `image: {repository: registry.example.org/ccm, digest: "sha256:0123"}`) || strings.Contains(got, "tag: none") || !strings.Contains(got, "\nsecret:\n") {
+		t.Errorf("the values are\n%s", got)
+	}
+}
