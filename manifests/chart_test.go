@@ -43,7 +43,7 @@ func variants(t *testing.T) map[string]string {
 	}
 	all := map[string]string{}
 	for _, file := range files {
-		all[strings.TrimSuffix(filepath.Base(file), ".yaml")] = string(read(t, file))
+		all[strings.TrimSuffix(filepath.Base(file), ".yaml")] = string(readFile(t, file))
 	}
 	return all
 }
@@ -53,7 +53,7 @@ func variants(t *testing.T) map[string]string {
 //proves:119
 func TestStaticGolden_IsRenderedFromChart(t *testing.T) {
 	t.Parallel()
-	static := rendered(t, string(read(t, "static.values.yaml")))[0]
+	static := rendered(t, string(readFile(t, "static.values.yaml")))[0]
 	if static.Error != "" {
 		t.Fatal(static.Error)
 	}
@@ -326,7 +326,7 @@ func TestMonitoringGolden_ChartHasRulesAndDashboards(t *testing.T) {
 	}
 	for _, source := range append(rules, dashboards...) {
 		count[filepath.Ext(source)]++
-		compare(t, filepath.Join("chart", "files", filepath.Base(source)), string(read(t, source)))
+		compare(t, filepath.Join("chart", "files", filepath.Base(source)), string(readFile(t, source)))
 	}
 	const minimal = "cloudConfig: {global: {auth-url: 'https://k/v3'}}\n"
 	for i, of := range rendered(t, minimal+"prometheusRule: {enabled: true}", minimal+"dashboards: {enabled: true}") {
@@ -344,9 +344,9 @@ func TestMonitoringGolden_ChartHasRulesAndDashboards(t *testing.T) {
 // and the highest limit.
 func TestResources_AreThoseOfSizingPage(t *testing.T) {
 	t.Parallel()
-	_, table, _ := strings.Cut(string(read(t, "../docs/sizing.md")), "## Requests and limits of the container")
+	_, table, _ := strings.Cut(string(readFile(t, "../docs/sizing.md")), "## Requests and limits of the container")
 	var values struct{ Resources v1.ResourceRequirements }
-	if err := yaml.Unmarshal(read(t, "chart/values.yaml"), &values); err != nil {
+	if err := yaml.Unmarshal(readFile(t, "chart/values.yaml"), &values); err != nil {
 		t.Fatal(err)
 	}
 	resources := values.Resources

@@ -29,11 +29,11 @@ type schema map[string]any
 func TestSchemaReference_IsMadeFromValuesSettingsAndFlags(t *testing.T) {
 	t.Parallel()
 	var values yamlv3.Node
-	if err := yamlv3.Unmarshal(read(t, "chart/values.yaml"), &values); err != nil {
+	if err := yamlv3.Unmarshal(readFile(t, "chart/values.yaml"), &values); err != nil {
 		t.Fatal(err)
 	}
 	var more map[string]schema
-	if err := yaml.UnmarshalStrict(read(t, "testdata/schema.yaml"), &more); err != nil {
+	if err := yaml.UnmarshalStrict(readFile(t, "testdata/schema.yaml"), &more); err != nil {
 		t.Fatal(err)
 	}
 	for section, keys := range cloudConfSchema(t) {
@@ -59,7 +59,7 @@ func TestSchemaReference_IsMadeFromValuesSettingsAndFlags(t *testing.T) {
 	compare(t, "chart/values.schema.json", text.String())
 }
 
-func read(t *testing.T, path string) []byte {
+func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -110,7 +110,7 @@ func meaning(comment string) string {
 func cloudConfSchema(t *testing.T) map[string]schema {
 	t.Helper()
 	var sections map[string]schema
-	if err := json.Unmarshal(read(t, "../pkg/config/testdata/schema.json"), &sections); err != nil {
+	if err := json.Unmarshal(readFile(t, "../pkg/config/testdata/schema.json"), &sections); err != nil {
 		t.Fatal(err)
 	}
 	byValue := map[string]schema{}
