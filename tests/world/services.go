@@ -81,10 +81,14 @@ func (f *follower) repairIn(d time.Duration) {
 	if f.service() == nil {
 		return
 	}
+	name := "repair of " + f.key.String()
+	f.process.note(name, errAtWork) // before it can be over
 	select {
 	case f.repairs <- d:
-		f.process.note("repair of "+f.key.String(), errAtWork)
 	default:
+	}
+	if f.service() == nil { // nobody repairs it any more
+		f.process.note(name, nil)
 	}
 }
 
