@@ -146,6 +146,8 @@ func programFlags(t *testing.T) *pflag.FlagSet {
 	}
 	var own cliflag.NamedFlagSets
 	own.FlagSet("openstack").StringArray("user-agent", nil, "")
+	own.FlagSet("openstack").String("tracing-config-file", "", "")
+	own.FlagSet("openstack").Bool("dry-run", false, "")
 	none := func(*appconfig.CompletedConfig) cloudprovider.Interface { return nil }
 	command := app.NewCloudControllerManagerCommand(opts, none, app.DefaultInitFuncConstructors, names.CCMControllerAliases(), own, nil)
 	return command.Flags()

@@ -133,11 +133,11 @@ func (f *planFlags) run(ctx context.Context, env config.Environment) (*preflight
 	} else if f.file == "-" {
 		f.query.File = os.Stdin
 	}
-	if f.query.Namespace, err = f.kubernetes.namespace(); err != nil {
-		return nil, err
-	}
 	reached, err := f.kubernetes.config()
 	if err != nil {
+		return nil, err
+	}
+	if f.query.Namespace, err = f.kubernetes.namespace(); err != nil {
 		return nil, err
 	}
 	agent := userAgent(thisBuild().version, nil)

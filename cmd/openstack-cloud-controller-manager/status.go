@@ -92,11 +92,11 @@ func (f *statusFlags) check() error {
 // run reads the status, as often as it is asked for, and returns the exit code of the last
 // reading.
 func (f *statusFlags) run(ctx context.Context, env config.Environment, out io.Writer, errs *screen.Screen) (int, error) {
-	namespace, err := f.kubernetes.namespace()
+	reached, err := f.kubernetes.config()
 	if err != nil {
 		return exitError, err
 	}
-	reached, err := f.kubernetes.config()
+	namespace, err := f.kubernetes.namespace()
 	if err != nil {
 		return exitError, err
 	}
