@@ -348,6 +348,7 @@ func TestEnsure_ReleasesWorkerOfStuckLoadBalancerAfterTwoMinutes(t *testing.T) {
 		ended <- err
 	}()
 	env.writesReach(2)
+	env.until("it waits for the creation", func() bool { return env.engine.Waits() > 0 })
 	for range 23 {
 		clock.Step(5 * time.Second)
 		time.Sleep(time.Millisecond)

@@ -70,3 +70,6 @@ func (r *Reconciler) Serve(ctx context.Context, svc *v1.Service, nodes []*v1.Nod
 	}
 	return r.serve(ctx, dispatch.Request{Operation: operation, Service: svc, Nodes: nodes, MayCreate: always})
 }
+
+// Waits returns how many rounds wait for the cloud.
+func (r *Reconciler) Waits() int { return r.engine().Cloud.Watcher.Waiting() }
