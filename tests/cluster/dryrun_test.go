@@ -43,7 +43,7 @@ func startRehearsal(t *testing.T) *rehearsal {
 	r := &rehearsal{t: t, cloud: cloud}
 	options := Options{
 		CloudConf: cloud.CloudConf() + "\ndrift-interval=2s\ngarbage-interval=5s\ngarbage-policy=delete\n", Logf: t.Logf,
-		CCMArgs: []string{"--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=500ms"},
+		CCMArgs: []string{"--leader-elect-lease-duration=12s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms"},
 	}
 	r.audit = newAudit(t, &options.ControlPlane)
 	if r.Cluster, err = Start(t.Context(), options); err != nil {

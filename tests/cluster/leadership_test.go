@@ -51,7 +51,7 @@ func startRivals(t *testing.T) *rivals {
 	t.Cleanup(cloud.Close)
 	r := &rivals{t: t, cloud: cloud}
 	r.Cluster, err = Start(t.Context(), Options{CloudConf: cloud.CloudConf(), Logf: t.Logf, CCMArgs: []string{
-		"--v=10", "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=500ms",
+		"--v=10", "--leader-elect-lease-duration=12s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms",
 		"--authorization-always-allow-paths=/healthz,/readyz,/metrics,/configz,/flagz,/statusz,/debug/*", "--profiling=true",
 		"--feature-gates=ComponentFlagz=true,ComponentStatusz=true",
 	}})

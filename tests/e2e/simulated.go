@@ -54,7 +54,9 @@ const slowSpeed = 40
 
 // StartSlowSimulator starts a simulator with an OpenStack on a machine that has much else to
 // do: each POST takes 12 to 34 seconds, load balancers of a project are made one after
-// another in a minute each, so that many take longer than a standstill, and ovn takes a second for each member of a batch. Its time, and the patience that the real one gets, pass faster by the same factor.
+// another in a minute each, so that many take longer than a standstill, and ovn takes a second
+// for each member of a batch. Its time, and the patience that the real one gets, pass faster by
+// the same factor.
 func StartSlowSimulator(ctx context.Context, logf func(string, ...any)) (Cloud, error) {
 	const least, most = 12 * time.Second, 34 * time.Second
 	patience := localPatience()
@@ -104,7 +106,7 @@ func (s *simulated) SubnetV6() string         { return "" }
 func (s *simulated) Prefix() string           { return "" }
 func (s *simulated) Pause() time.Duration     { return 20 * time.Millisecond }
 func (s *simulated) Crowd() int               { return 30 }
-func (s *simulated) Lease() time.Duration     { return 3 * time.Second }
+func (s *simulated) Lease() time.Duration     { return 12 * time.Second }
 func (s *simulated) Nature() Nature           { return s }
 func (s *simulated) Patience() Patience       { return s.patience }
 
