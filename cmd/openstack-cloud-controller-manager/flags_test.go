@@ -91,7 +91,9 @@ func TestFlags_AreThoseOfChartsSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	var schema struct {
-		Properties struct{ Args struct{ Properties map[string]any } }
+		Properties struct {
+			Args struct{ Properties map[string]any }
+		}
 	}
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)

@@ -102,7 +102,7 @@ func (f *kubernetesFlags) namespaces() []string {
 	if err != nil {
 		return nil
 	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := readOnlyClient(config, userAgent(thisBuild().version, nil))
 	if err != nil {
 		return nil
 	}

@@ -182,6 +182,7 @@ func (f *statusFlags) signIn(ctx context.Context, env config.Environment, errs *
 	if err != nil {
 		return nil, nil, err
 	}
+	options.ReadOnly = true
 	ctx, cancel := context.WithTimeout(klog.NewContext(ctx, klog.Logger{}), f.timeout)
 	defer cancel()
 	session, err := openstack.NewSession(ctx, conf.Global, options)

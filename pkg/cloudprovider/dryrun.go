@@ -19,6 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 )
 
 const (
@@ -101,18 +102,13 @@ func (p *previews) again(ctx context.Context, services corelisters.ServiceLister
 		}
 		for _, key := range p.report.Open() {
 			service, err := services.Services(key.Namespace).Get(key.Name)
-			if err != nil || !wanted(service) && !servicehelpers.HasLBFinalizer(service) {
+			if err != nil || !dispatch.Wanted(service) && !servicehelpers.HasLBFinalizer(service) {
 				p.report.Forget(key)
 			} else if now, nodes := p.newest(service); now != nil && ctx.Err() == nil {
 				p.preview(ctx, now, nodes)
 			}
 		}
 	}
-}
-
-// wanted reports whether a Service is to have a load balancer of the service controller's.
-func wanted(service *v1.Service) bool {
-	return service.DeletionTimestamp == nil && service.Spec.Type == v1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass == nil
 }
 
 // reported returns a preview as the report has it.

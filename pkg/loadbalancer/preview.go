@@ -143,7 +143,7 @@ func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.N
 	if dispatch.Wanted(svc) {
 		req.Operation = dispatch.Ensure
 	}
-	recorded := r.engine().Recorded(svc) || r.store.Get(svc.UID).Applied != nil
+	recorded := r.engine().HasServed(svc) || r.store.Get(svc.UID).Applied != nil
 	status, err := dry.serve(ctx, req)
 	p := Preview{Deletes: req.Operation == dispatch.Delete, Steps: noted.steps, Notes: noted.notes, Status: status}
 	if p.Refusal = refusalOf(err); err != nil && p.Refusal == nil {

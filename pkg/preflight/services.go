@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 )
 
 // Query says which Services are looked at.
@@ -43,9 +45,8 @@ type asked struct {
 // served reports whether the service controller has something to do for a Service: it is to have
 // a load balancer of this controller, or has had one.
 func served(svc *v1.Service) bool {
-	wanted := svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil && svc.DeletionTimestamp == nil
 	goes := servicehelpers.HasLBFinalizer(svc) && (svc.DeletionTimestamp != nil || svc.Spec.Type != v1.ServiceTypeLoadBalancer)
-	return wanted || goes
+	return dispatch.Wanted(svc) || goes
 }
 
 // services returns the Services that are meant.

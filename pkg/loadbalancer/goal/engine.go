@@ -127,9 +127,8 @@ func (e *Engine) Rehearsing(r Rehearsal) *Engine {
 	return &other
 }
 
-// Recorded reports whether something is recorded of a Service: a process of this program has
-// served it.
-func (e *Engine) Recorded(svc *v1.Service) bool {
+// HasServed reports whether a process of this program is recorded to have served a Service.
+func (e *Engine) HasServed(svc *v1.Service) bool {
 	_, recorded := e.written(svc)
 	return recorded
 }

@@ -226,8 +226,9 @@ func (k *Kept) Prepare(ctx context.Context, _ Round, todo plan.Plan) error {
 	return k.e.checkCertificates(ctx, k.in, todo)
 }
 
-// Commit closes the security groups, unless the Service is served elsewhere, and remembers how the load balancer is. The status is
-// as it was, unless the floating IP could not be restored and is another one.
+// Commit closes the security groups, unless the Service is served elsewhere, and remembers how
+// the load balancer is. The status is as it was, unless the floating IP could not be restored and
+// is another one.
 func (k *Kept) Commit(ctx context.Context, r Round, reported plan.Plan, _ *async.Guard) (*v1.LoadBalancerStatus, error) {
 	svc, lb := k.in.Service, r.Have.LoadBalancer
 	if r.Report.All() || !reported.Empty() {
