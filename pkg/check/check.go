@@ -5,7 +5,6 @@ package check
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
 // Verdict is what a finding means for the controller.
@@ -114,14 +114,10 @@ func (r *Report) count(v Verdict) int {
 
 // WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(out io.Writer) error {
-	whole := struct {
+	return screen.WriteJSON(out, struct {
 		*Report
 		ExitCode int `json:"exitCode"`
-	}{r, r.ExitCode()}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(whole)
+	}{r, r.ExitCode()})
 }
 
 // Options are what Run needs.

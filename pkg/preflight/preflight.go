@@ -5,7 +5,6 @@ package preflight
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
 // Verdict is what would become of a Service.
@@ -136,14 +136,10 @@ func (r *Report) count(verdict Verdict) int {
 
 // WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(out io.Writer) error {
-	whole := struct {
+	return screen.WriteJSON(out, struct {
 		*Report
 		ExitCode int `json:"exitCode"`
-	}{r, r.ExitCode()}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(whole)
+	}{r, r.ExitCode()})
 }
 
 // Engine foretells rounds. *loadbalancer.Reconciler implements it.

@@ -4,9 +4,10 @@
 package status
 
 import (
-	"encoding/json"
 	"io"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
 // State is how well a Service is served.
@@ -144,12 +145,8 @@ func (r *Report) count(state State) int {
 
 // WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(out io.Writer) error {
-	whole := struct {
+	return screen.WriteJSON(out, struct {
 		*Report
 		ExitCode int `json:"exitCode"`
-	}{r, r.ExitCode()}
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(whole)
+	}{r, r.ExitCode()})
 }
