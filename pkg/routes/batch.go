@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"k8s.io/utils/clock"
 )
 
@@ -32,7 +33,7 @@ type batcher struct {
 	run func(context.Context, []*operation) []error
 
 	// running is held by the batch that is carried out.
-	running sync.Mutex
+	running *semaphore.Weighted
 	mu      sync.Mutex
 	next    *batch // nil when none waits
 }
@@ -90,8 +91,10 @@ func (b *batcher) execute(group *batch) {
 	case <-group.ctx.Done():
 		return
 	}
-	b.running.Lock()
-	defer b.running.Unlock()
+	if err := b.running.Acquire(group.ctx, 1); err != nil {
+		return // nobody waits for it any more
+	}
+	defer b.running.Release(1)
 	for i, err := range b.run(group.ctx, b.close(group)) {
 		group.operations[i].done <- err
 	}

@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -121,7 +122,7 @@ func New(options Options) *Table {
 		clock: options.Clock, pairsAge: options.PairsAge, complete: map[hop]bool{},
 		record: &record{maps: options.ConfigMaps, cluster: options.ClusterID, router: options.RouterID},
 	}
-	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.reconcile}
+	t.batcher = &batcher{clock: options.Clock, gather: options.Gather, run: t.reconcile, running: semaphore.NewWeighted(1)}
 	return t
 }
 

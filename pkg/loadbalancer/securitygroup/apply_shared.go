@@ -16,16 +16,19 @@ func (g *Groups) holdShared(ctx context.Context, t *Task) (release func(), err e
 		if err := g.makeShared(ctx, t); err != nil {
 			return nil, err
 		}
-		g.shared.held.RLock()
+		release, err := g.shared.hold(ctx, together)
+		if err != nil {
+			return nil, err
+		}
 		id, ports := g.shared.snapshot()
 		if id != "" && g.shared.found() {
 			if id != t.state.GroupID {
 				t.state.Rules = nil // those of a group that is gone
 			}
 			t.state.GroupID, t.state.Ports = id, ports
-			return g.shared.held.RUnlock, nil
+			return release, nil
 		}
-		g.shared.held.RUnlock() // its last Service went in between
+		release() // its last Service went in between
 	}
 }
 
@@ -34,8 +37,11 @@ func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 	if g.shared.ready() {
 		return nil // without a wait for those who hold it
 	}
-	g.shared.held.Lock()
-	defer g.shared.held.Unlock()
+	release, err := g.shared.hold(ctx, alone)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if !g.shared.found() {
 		return nil // it has to be looked for again first
 	}
@@ -83,8 +89,11 @@ func (g *Groups) leaveShared(ctx context.Context, id ownership.Identity, groupID
 			return err
 		}
 	}
-	g.shared.held.Lock()
-	defer g.shared.held.Unlock()
+	release, err := g.shared.hold(ctx, alone)
+	if err != nil {
+		return err
+	}
+	defer release()
 	used, err := g.inUse(ctx, groupID)
 	if err != nil || used {
 		return err

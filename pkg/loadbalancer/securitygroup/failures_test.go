@@ -1,9 +1,12 @@
 package securitygroup_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
@@ -79,5 +82,32 @@ func TestGroups_KeepTheSharedGroupThatIsInUse(t *testing.T) {
 		if !slices.Equal(left, ids[used:used+1]) {
 			t.Errorf("groups %v are left of %v, want %s", left, ids, ids[used])
 		}
+	}
+}
+
+// A Service that goes away, or a process that ends, does not wait for a request of another
+// Service that hangs.
+func TestOpen_WaitsForChangeOfSamePortOnlyAsLongAsItsContext(t *testing.T) {
+	t.Parallel()
+	n := &network{hanging: make(chan struct{}, 10)}
+	env := newEnvironment(t, securitygroup.PerService, n)
+	web, api := env.plan(securitygroup.PerService, "web", 30080), env.plan(securitygroup.PerService, "api", 30443)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- env.groups.Open(ctx, web) }()
+	for range env.nodes {
+		<-n.hanging
+	}
+	late, end := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer end()
+	if err := env.groups.Open(late, api); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the second Service got %v", err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first Service got %v", err)
+	}
+	if len(n.hanging) > 0 {
+		t.Error("a port is changed for two Services at the same time")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -74,13 +75,18 @@ type common struct {
 	names     async.Flight[struct{}] // what it reads is in others
 
 	shared sharedGroup
-	// ports serialises changes of one port: Services come at the same time.
-	ports [64]sync.Mutex
+	// ports serialises changes of one port: Services come at the same time. Some ports share
+	// one. They are held during requests, and so are waited for as long as a context says.
+	ports [64]*semaphore.Weighted
 }
 
 // New makes Groups. Mode is PerService, Shared or, for none, "".
 func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, mode string) *Groups {
-	return &Groups{common: &common{neutron: neutronAPI, facts: facts, clock: clk, mode: mode}, store: store}
+	c := &common{neutron: neutronAPI, facts: facts, clock: clk, mode: mode, shared: newSharedGroup()}
+	for i := range c.ports {
+		c.ports[i] = semaphore.NewWeighted(1)
+	}
+	return &Groups{common: c, store: store}
 }
 
 // With returns the same Groups with another store of what is known of each Service.
@@ -204,11 +210,15 @@ func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
 	return slices.Compact(cidrs), nil
 }
 
-// stripe returns the lock of a port. Some ports share one.
-func (g *Groups) stripe(portID string) *sync.Mutex {
+// lockPort waits until nobody else changes a port. The error is the context's.
+func (g *Groups) lockPort(ctx context.Context, portID string) (unlock func(), err error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(portID)) // never fails
-	return &g.ports[h.Sum32()%uint32(len(g.ports))]
+	port := g.ports[h.Sum32()%uint32(len(g.ports))]
+	if err := port.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { port.Release(1) }, nil
 }
 
 // snapshotAge is how old a snapshot, or a list of the shared group's rules, may be for

@@ -28,6 +28,9 @@ type network struct {
 	// beforeDelete runs once, right before a group is deleted.
 	beforeDelete func(id string)
 	once         sync.Once
+	// hanging, if not nil, gets a value with each change of a port, which then hangs until its
+	// context ends.
+	hanging chan struct{}
 }
 
 func (n *network) revise(ports []neutron.Port) []neutron.Port {
@@ -61,6 +64,11 @@ func (n *network) Port(ctx context.Context, id string) (*neutron.Port, error) {
 }
 
 func (n *network) SetPortGroups(ctx context.Context, port neutron.Port, groups []string) (*neutron.Port, error) {
+	if n.hanging != nil {
+		n.hanging <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return n.revised(n.Client.SetPortGroups(ctx, port, groups))
 }
 

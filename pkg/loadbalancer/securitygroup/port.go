@@ -56,9 +56,11 @@ func (g *Groups) takeOff(ctx context.Context, groupID string, using []neutron.Po
 // of the port as it is: the whole list is written, but only if nobody has changed
 // the port since it was read. It is false when the port is gone.
 func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Port, groupID string, member bool) (there bool, err error) {
-	lock := g.stripe(portID)
-	lock.Lock()
-	defer lock.Unlock()
+	unlock, err := g.lockPort(ctx, portID)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
 	if g.shared.has(groupID, portID) == member && g.shared.is(groupID) {
 		return true, nil // another Service was first
 	}

@@ -7,14 +7,17 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
 )
 
-// sharedGroup is the group of the cluster. Who adds to it holds it for reading; who
-// makes or deletes it, for writing. Its zero value is ready.
+// sharedGroup is the group of the cluster. Those who add to it hold it together; who makes
+// or deletes it holds it alone.
 type sharedGroup struct {
-	held sync.RWMutex
+	// held is held during requests, and so is waited for as long as a context says.
+	held *semaphore.Weighted
 
 	mu sync.Mutex
 	// known tells that the cloud was asked; id is empty when there is no group.
@@ -29,6 +32,22 @@ type sharedGroup struct {
 	// rules are those of each Service, by description, as they were at a time.
 	rules map[string][]Held
 	read  time.Time
+}
+
+// The shares of the group that are held.
+const (
+	together int64 = 1
+	alone    int64 = 1 << 30
+)
+
+func newSharedGroup() sharedGroup { return sharedGroup{held: semaphore.NewWeighted(alone)} }
+
+// hold waits until a share of the group is free. The error is the context's.
+func (s *sharedGroup) hold(ctx context.Context, share int64) (release func(), err error) {
+	if err := s.held.Acquire(ctx, share); err != nil {
+		return nil, err
+	}
+	return func() { s.held.Release(share) }, nil
 }
 
 // found tells that it is known whether there is a group.
@@ -124,8 +143,11 @@ func (g *Groups) findShared(ctx context.Context, id ownership.Identity) error {
 	if g.shared.found() || id.SharedGroupName() == "" {
 		return nil // without a wait for those who hold it
 	}
-	g.shared.held.Lock()
-	defer g.shared.held.Unlock()
+	release, err := g.shared.hold(ctx, alone)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if g.shared.found() {
 		return nil
 	}
