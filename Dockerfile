@@ -11,7 +11,7 @@ ARG TARGETOS
 ARG TARGETARCH
 ARG VERSION=dev
 ARG COMMIT=unknown
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath \
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags=grpcnotrace \
     -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT" \
     -o /openstack-cloud-controller-manager ./cmd/openstack-cloud-controller-manager
 

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 mkdir -p out/e2e
 
 build() { # the control plane, and with further flags further programs
-    CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath" go run ./tests/controlplane/cmd/controlplane --build "$@" || exit 1
+    CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath -tags=grpcnotrace" go run ./tests/controlplane/cmd/controlplane --build "$@" || exit 1
 }
 
 play() { # TIMEOUT TEST PARALLEL: all that the suite prints is in a log; here, a line per scenario

@@ -15,7 +15,7 @@ import (
 
 // buildFlags are those of the Dockerfile; a test compares them.
 func buildFlags(version, commit string) []string {
-	return []string{"-trimpath", "-ldflags", fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s", version, commit)}
+	return []string{"-trimpath", "-tags=grpcnotrace", "-ldflags", fmt.Sprintf("-s -w -X main.version=%s -X main.commit=%s", version, commit)}
 }
 
 // build builds the program from the sources in root. Nothing of the machine gets into it:
