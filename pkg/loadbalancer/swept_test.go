@@ -209,3 +209,26 @@ func TestDelete_RemovesLoadBalancerOfOthersWhereOnlyAPoolIsLeft(t *testing.T) {
 	env.loadBalancers(0)
 	env.floatingIPs(0)
 }
+
+// The floating IP on a load balancer bears the name of the Service that had it made. Where the
+// last Service on it is another, it would look for the floating IP in vain once the load
+// balancer is gone.
+func TestDelete_RemovesFloatingIPOfAnothersLoadBalancerWhateverFails(t *testing.T) {
+	t.Parallel()
+	for _, route := range []string{fipRoute, lbRoute} {
+		env := newEnvironment(t, environmentOptions{})
+		nodes, owner := env.nodes(1), service("owner", 1)
+		env.ensure(owner, nodes)
+		guest := onto("guest", env.loadBalancer(), 443)
+		env.ensure(guest, nodes)
+		env.delete(owner)
+		env.Cloud.Faults.Add(once(http.MethodDelete, route+"/{id}", http.StatusForbidden))
+		if err := env.engine.Delete(env.ctx, guest); err == nil {
+			t.Fatalf("%s/{id} was not to be deleted", route)
+		}
+		env.restart()
+		env.delete(guest)
+		env.loadBalancers(0)
+		env.floatingIPs(0)
+	}
+}

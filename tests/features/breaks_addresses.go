@@ -49,8 +49,8 @@ func addressBreaks() []Break {
 		{
 			Row: 21, What: "it goes with the Service",
 			File:  plan + "delete.go",
-			Old:   ` && lb.FloatingIP.Owned && !opts.KeepFloatingIP`,
-			New:   ` && lb.FloatingIP.Owned`,
+			Old:   `!lb.FloatingIP.Owned || opts.KeepFloatingIP {`,
+			New:   `!lb.FloatingIP.Owned {`,
 			Tests: []string{"TestFloatingIP_KeptIsFoundAgainByServiceOfSameName"},
 		},
 		{

@@ -22,10 +22,7 @@ func Delete(observed model.Observed, opts Options) Plan {
 		}
 	}
 	if lb != nil {
-		steps = append(steps, deleteLoadBalancer(lb, opts)...)
-	}
-	if lb != nil && lb.Ends() && lb.FloatingIP != nil && lb.FloatingIP.Owned && !opts.KeepFloatingIP {
-		steps = append(steps, DeleteFloatingIP{lb.FloatingIP.ID, lb.FloatingIP.Address})
+		steps = append(steps, deleteWithFloatingIP(lb, opts)...)
 	}
 	for _, fip := range observed.UnattachedFloatingIPs {
 		if fip.Owned && !opts.KeepFloatingIP {
@@ -35,6 +32,20 @@ func Delete(observed model.Observed, opts Options) Plan {
 	opts.Addresses = nil // nobody is to be served any more
 	steps = append(steps, deleteDuplicates(nil, observed, opts)...)
 	return Plan{Steps: steps, Retained: retainedDuplicates(steps, observed, opts)}
+}
+
+// deleteWithFloatingIP deletes the floating IP of another's load balancer before it: it bears
+// the other's name, under which nobody looks for it once the load balancer is gone.
+func deleteWithFloatingIP(lb *model.LoadBalancer, opts Options) []Step {
+	steps := deleteLoadBalancer(lb, opts)
+	if !lb.Ends() || lb.FloatingIP == nil || !lb.FloatingIP.Owned || opts.KeepFloatingIP {
+		return steps
+	}
+	floatingIP := DeleteFloatingIP{lb.FloatingIP.ID, lb.FloatingIP.Address}
+	if lb.Shared != nil {
+		return append([]Step{floatingIP}, steps...)
+	}
+	return append(steps, floatingIP)
 }
 
 func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {
