@@ -111,3 +111,27 @@ func TestOpen_WaitsForChangeOfSamePortOnlyAsLongAsItsContext(t *testing.T) {
 		t.Error("a port is changed for two Services at the same time")
 	}
 }
+
+// A node went, and one answer denied its port, which is still there: nobody would look at the
+// port again.
+func TestOpen_TakesGroupOffPortThatOneAnswerDenies(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, securitygroup.PerService, &network{})
+	if err := env.serve(securitygroup.PerService); err != nil {
+		t.Fatal(err)
+	}
+	nodes := env.nodes
+	env.nodes, env.groups = nodes[:1], env.restart(time.Nanosecond)
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodGet, Route: "/network/v2.0/ports/{id}", Status: http.StatusNotFound, Worded: true, Count: 1})
+	if err := env.serve(securitygroup.PerService); err != nil {
+		t.Fatal(err)
+	}
+	env.nodes = nodes
+	using := 0
+	for _, port := range env.ports() {
+		using += len(port.SecurityGroups) - 1
+	}
+	if using != 1 {
+		t.Errorf("%d ports use the group, want that of the node which stayed", using)
+	}
+}

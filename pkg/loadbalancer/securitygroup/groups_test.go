@@ -83,7 +83,9 @@ func (n *network) DeleteSecurityGroup(ctx context.Context, id string) error {
 type environment struct {
 	*simulated.Environment
 	groups *securitygroup.Groups
-	nodes  []securitygroup.Node
+	// restart returns the Groups of a new process, which believes for so long what it has read.
+	restart func(age time.Duration) *securitygroup.Groups
+	nodes   []securitygroup.Node
 }
 
 func newEnvironment(t *testing.T, mode string, n *network) *environment {
@@ -91,8 +93,11 @@ func newEnvironment(t *testing.T, mode string, n *network) *environment {
 	simulation := simulated.New(t, simulator.Options{})
 	session := simulation.SignIn(openstack.SessionOptions{})
 	n.Client = session.Neutron()
-	reader := lookup.New(n, session.Octavia(), session.LoadBalancerVersion, clock.RealClock{}, time.Hour)
-	env := &environment{Environment: simulation, groups: securitygroup.New(n, reader, state.New(clock.RealClock{}, nil), clock.RealClock{}, mode)}
+	env := &environment{Environment: simulation, restart: func(age time.Duration) *securitygroup.Groups {
+		reader := lookup.New(n, session.Octavia(), session.LoadBalancerVersion, clock.RealClock{}, age)
+		return securitygroup.New(n, reader, state.New(clock.RealClock{}, nil), clock.RealClock{}, mode)
+	}}
+	env.groups = env.restart(time.Hour)
 	for name, address := range map[string]string{"a": "127.100.1.1", "b": "127.100.1.2"} {
 		server, err := simulation.Cloud.AddServer(name, address)
 		if err != nil {

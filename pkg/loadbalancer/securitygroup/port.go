@@ -73,8 +73,8 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Po
 	const tries = 5
 	for try := 1; ; try++ {
 		if read == nil {
-			if read, err = g.neutron.Port(ctx, portID); err != nil {
-				return false, ignoreGone(err)
+			if read, err = g.readPort(ctx, portID, groupID, member); read == nil || err != nil {
+				return false, err
 			}
 		}
 		if read.UsesGroup(groupID) == member {
@@ -99,12 +99,22 @@ func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Po
 	}
 }
 
-// ignoreGone makes nothing of a port that is not there any more: its server went.
-func ignoreGone(err error) error {
-	if apierror.IsNotFound(err) {
-		return nil
+// readPort returns a port, nil when it is gone, with its server. One that is to leave the group
+// is gone when the ports that use the group are without it, too: nobody looks at it again.
+func (g *Groups) readPort(ctx context.Context, portID, groupID string, member bool) (*neutron.Port, error) {
+	port, err := g.neutron.Port(ctx, portID)
+	if err == nil || !apierror.IsNotFound(err) {
+		return port, err
 	}
-	return err
+	if member {
+		return nil, nil
+	}
+	using, err := g.neutron.PortsInGroup(ctx, groupID)
+	i := slices.IndexFunc(using, func(p neutron.Port) bool { return p.ID == portID })
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	return &using[i], nil
 }
 
 // list returns the groups of a port with one more, or one less.
