@@ -177,6 +177,11 @@ func troubles(t *testing.T) []situation {
 			lb.Orphans = []model.Pool{lb.Listeners[0].Pool}
 			lb.Listeners[0].Pool = model.Pool{}
 		})},
+		{name: "a listener was refused after its pool was created", desired: monitored, observed: broken(func(lb *model.LoadBalancer) {
+			lb.Orphans = []model.Pool{lb.Listeners[0].Pool}
+			lb.Listeners = lb.Listeners[1:]
+			lb.Orphans[0].Members = lb.Orphans[0].Members[:1]
+		})},
 		{name: "made twice", desired: web(), observed: twice},
 		{name: "floating IPs left over", desired: web(), observed: leftover},
 		{name: "a foreign listener beside ours", desired: web(monitor(model.MonitorTCP), nodes(1, 2)), observed: foreign},

@@ -128,6 +128,9 @@ func (d *differ) dropListeners() {
 		}
 	}
 	for _, orphan := range d.observed.Orphans {
+		if d.reuses(orphan) {
+			continue
+		}
 		d.dropMonitor(PoolRef{ID: orphan.ID, Name: orphan.Name, Protocol: orphan.Protocol}, orphan)
 		d.add(DeletePool{orphan.ID, orphan.Name})
 	}
@@ -197,13 +200,40 @@ func (d *differ) createListeners() {
 	for i := range d.desired.Listeners {
 		want := d.desired.Listeners[i]
 		have := d.observed.Listener(want.Key())
-		if have == nil || !d.change(&want, have).samePool() {
+		if orphan := d.orphanFor(want); orphan != nil {
+			want.Pool.ID = orphan.ID
+			d.updatePool(poolFor(want), *orphan, want.Pool)
+		} else if have == nil || !d.change(&want, have).samePool() {
 			d.createPool(want)
 		}
 		if have == nil {
 			d.add(CreateListener{want})
 		}
 	}
+}
+
+// orphanFor returns the pool that was created for a listener which does not exist: the cloud
+// has refused the listener, or nobody was left to create it. A driver that forgets monitors
+// gets another pool. The result is nil where there is none.
+func (d *differ) orphanFor(want model.Listener) *model.Pool {
+	if d.staleMonitors || d.observed.Listener(want.Key()) != nil {
+		return nil
+	}
+	i := slices.IndexFunc(d.observed.Orphans, func(p model.Pool) bool {
+		return p.Name == want.Pool.Name && p.Protocol == want.Pool.Protocol && p.Status.Sound()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &d.observed.Orphans[i]
+}
+
+// reuses reports whether a pool that no listener uses becomes the pool of a desired one.
+func (d *differ) reuses(orphan model.Pool) bool {
+	return slices.ContainsFunc(d.desired.Listeners, func(want model.Listener) bool {
+		reused := d.orphanFor(want)
+		return reused != nil && reused.ID == orphan.ID
+	})
 }
 
 // createPool creates the pool of a listener, with all that is in it.
