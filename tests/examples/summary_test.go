@@ -1,0 +1,159 @@
+package examples_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/world"
+)
+
+// What Octavia has where nobody asks for anything else.
+const (
+	defaultTimeout, defaultConnect = 50000, 5000
+	noLimit                        = -1
+)
+
+// summary returns what the Services have in the cloud, line by line.
+func (s *site) summary() string {
+	var text strings.Builder
+	for _, svc := range s.Cluster.Services() {
+		fmt.Fprintf(&text, "Service %s: %s\n", world.KeyOf(svc), published(svc))
+	}
+	if s.dualHomed {
+		for _, node := range s.Cluster.Nodes() {
+			fmt.Fprintf(&text, "Node %s:", node.Name)
+			for _, address := range node.Status.Addresses {
+				fmt.Fprintf(&text, " %s %s", address.Type, address.Address)
+			}
+			text.WriteString("\n")
+		}
+	}
+	for _, lb := range s.Cloud.Octavia.Snapshot() {
+		fmt.Fprintf(&text, "load balancer %s (%s)\n  VIP %s in %s%s\n", lb.Name, lb.Provider, lb.VIP.Address, s.subnet(lb.VIP.SubnetID), s.floatingIP(lb))
+		for _, l := range lb.Listeners {
+			fmt.Fprintf(&text, "  listener %s/%d%s\n", l.Protocol, l.ProtocolPort, s.listener(l))
+			for _, pool := range lb.Pools {
+				if pool.ID == l.DefaultPoolID {
+					s.pool(&text, pool)
+				}
+			}
+		}
+	}
+	s.groups(&text)
+	return text.String()
+}
+
+// published is what the status of a Service says.
+func published(svc *v1.Service) string {
+	var all []string
+	for _, ingress := range svc.Status.LoadBalancer.Ingress {
+		text := ingress.IP + ingress.Hostname
+		if mode := ingress.IPMode; mode != nil && *mode != v1.LoadBalancerIPModeVIP {
+			text += ", ipMode " + string(*mode)
+		}
+		all = append(all, text)
+	}
+	return cmp.Or(strings.Join(all, "; "), "nothing is published")
+}
+
+func (s *site) subnet(id string) string {
+	for _, subnet := range s.Cloud.Neutron.Subnets() {
+		if subnet.ID == id {
+			return subnet.Name
+		}
+	}
+	return "no subnet"
+}
+
+func (s *site) floatingIP(lb octavia.LoadBalancer) string {
+	for _, ip := range s.Cloud.Neutron.FloatingIPs() {
+		if ip.PortID == lb.VIP.PortID {
+			return ", floating IP " + ip.Address
+		}
+	}
+	return ", no floating IP"
+}
+
+// listener is what a listener has that not every one has.
+func (s *site) listener(l *octavia.Listener) string {
+	var all []string
+	if len(l.AllowedCIDRs) > 0 {
+		all = append(all, "open to "+strings.Join(l.AllowedCIDRs, " and "))
+	}
+	for _, timeout := range []struct {
+		name        string
+		is, without int
+	}{
+		{"client data", l.TimeoutClientData, defaultTimeout}, {"member connect", l.TimeoutMemberConnect, defaultConnect},
+		{"member data", l.TimeoutMemberData, defaultTimeout}, {"TCP inspect", l.TimeoutTCPInspect, 0},
+	} {
+		if timeout.is != timeout.without {
+			all = append(all, fmt.Sprintf("timeout of %s %d ms", timeout.name, timeout.is))
+		}
+	}
+	if l.ConnectionLimit != noLimit {
+		all = append(all, fmt.Sprintf("%d connections at most", l.ConnectionLimit))
+	}
+	if l.TLS.DefaultContainerRef != "" {
+		all = append(all, "certificate from Barbican")
+	}
+	if headers := slices.Sorted(maps.Keys(l.InsertHeaders)); len(headers) > 0 {
+		all = append(all, "adds "+strings.Join(headers, ", "))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(all, "; ")
+}
+
+func (s *site) pool(text *strings.Builder, pool *octavia.Pool) {
+	persistence := ""
+	if pool.Persistence != nil {
+		persistence = ", persistence " + pool.Persistence.Type
+	}
+	fmt.Fprintf(text, "    pool %s, %s%s\n", pool.Protocol, pool.Algorithm, persistence)
+	if m := pool.Monitor; m != nil {
+		fmt.Fprintf(text, "      health monitor %s%s, every %ds, timeout %ds, down after %d failures\n", m.Type, asked(m), m.Delay, m.Timeout, m.MaxRetriesDown)
+	}
+	members := slices.Clone(pool.Members)
+	slices.SortFunc(members, func(a, b *octavia.Member) int { return cmp.Compare(a.Name, b.Name) })
+	for _, m := range members {
+		probed := ""
+		if m.MonitorPort != 0 {
+			probed = fmt.Sprintf(", probed at port %d", m.MonitorPort)
+		}
+		fmt.Fprintf(text, "      %s %s port %d in %s%s\n", m.Name, m.Address, m.ProtocolPort, s.subnet(m.SubnetID), probed)
+	}
+}
+
+// asked is what a monitor asks for.
+func asked(m *octavia.Monitor) string {
+	if m.URLPath == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %s %s (%s)", m.HTTPMethod, m.URLPath, m.ExpectedCodes)
+}
+
+// groups writes the security groups that the controller has made.
+func (s *site) groups(text *strings.Builder) {
+	for _, group := range s.Cloud.Neutron.SecurityGroups() {
+		if !strings.HasPrefix(group.Name, "lb-sg-") {
+			continue
+		}
+		fmt.Fprintf(text, "security group %s\n", group.Name)
+		for _, r := range group.Rules {
+			fmt.Fprintf(text, "  %s %s port %d from %s\n", r.Direction, r.Protocol, r.PortRangeMin, cmp.Or(r.RemoteIPPrefix, "everywhere"))
+		}
+		for _, port := range s.Cloud.Neutron.Ports() {
+			if slices.Contains(port.SecurityGroups, group.ID) {
+				fmt.Fprintf(text, "  on the port of %s\n", port.FixedIPs[0].Address)
+			}
+		}
+	}
+}
