@@ -82,6 +82,10 @@ generated: ## Check that generated files are what `make generate` writes
 	$(GO) test $(GENERATED) -run '$(REFERENCES)'
 	$(GO) test ./tests/layers ./tests/features ./manifests
 
+.PHONY: docs
+docs: ## Make a site of the documentation, with search, in out/site
+	@$(GO) run ./tests/site
+
 .PHONY: features
 features: $(FEATURES) ## Write docs/features.md from the results of the last make test
 	@$(FEATURES) page
