@@ -55,7 +55,8 @@ async function search() {
   if (!words.length) return;
   const all = await load();
   const found = all.map((section) => ({ section, points: score(section, words) }))
-    .filter((hit) => hit.points).sort((a, b) => b.points - a.points).slice(0, 20);
+    .filter((hit) => hit.points).sort((a, b) => b.points - a.points)
+    .filter((hit, i, hits) => hits.slice(0, i).filter((other) => other.section.Page === hit.section.Page).length < 3).slice(0, 20);
   results.replaceChildren(...found.map(({ section }) => {
     const link = Object.assign(document.createElement("a"), { href: root + section.Link });
     const title = document.createElement("strong");
