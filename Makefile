@@ -61,8 +61,8 @@ $(FEATURES):
 	@$(GOBUILD) -name 'the reporter of features' -o $@ ./tests/features/cmd/features
 
 .PHONY: verify
-verify: ## Check form, generated files and go.mod, without running the tests
-	@.ci/each tidy vet generated lint
+verify: ## Check form, go.mod, generated files and what ships beside the program; the other tests are not run
+	@.ci/each tidy vet generated shipped lint
 
 .PHONY: tidy
 tidy: ## Check that go.mod and go.sum name what is used
@@ -80,7 +80,16 @@ REFERENCES := Reference|Golden
 .PHONY: generated
 generated: ## Check that generated files are what `make generate` writes
 	$(GO) test $(GENERATED) -run '$(REFERENCES)'
-	$(GO) test ./tests/layers ./tests/features ./manifests
+	$(GO) test ./tests/layers ./tests/features
+
+# What ships beside the program, with the tests that hold it to the program: chart and recipes;
+# metrics, alerts and dashboard; image and release; documentation and its examples.
+SHIPPED := ./manifests ./tests/monitoring ./tests/release ./tests/site ./tests/examples
+
+.PHONY: shipped
+shipped: ## Check chart, recipes, metrics, alerts, dashboard, tracing, image, release and documentation
+	$(GO) test $(SHIPPED)
+	$(GO) test ./pkg/loadbalancer -run '^TestTracing_'
 
 .PHONY: docs
 docs: ## Make a site of the documentation, with search, in out/site

@@ -61,7 +61,7 @@ func (s *site) write(out string) error {
 
 func put(out, name string, content []byte) error {
 	file := filepath.Join(out, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { //nolint:gosec // Everybody may read the documentation.
 		return err
 	}
 	return os.WriteFile(file, content, 0o644) //nolint:gosec // Everybody may read the documentation.
