@@ -46,6 +46,11 @@ demo: ## See it work: a Service becomes a load balancer (a minute once built)
 	@$(GOBUILD) -name 'the demo' -o out/demo ./tests/demo
 	@out/demo
 
+.PHONY: playground
+playground: ## Start a cluster on a simulated cloud and let it stay, for docs/tutorial.md
+	@$(GOBUILD) -name 'the demo' -o out/demo ./tests/demo
+	@out/demo --playground=out/playground
+
 # Tests with upstream's service controller in the same process, which has a data race of
 # its own.
 WITHOUT_RACE := ^(TestServiceController_IsNotHeldUpByStuckLoadBalancers|TestServiceController_WarnsOfNothingForTwoHundredServicesAtOnce|TestServiceController_AppliesNodeChangesBesideSlowNewService)$$

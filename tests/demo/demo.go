@@ -17,7 +17,12 @@ import (
 )
 
 // options are the flags.
-type options struct{ provider string }
+type options struct {
+	provider string
+	// playground is where what a shell needs is written: then the cluster stays. Empty: the
+	// story is told to its end.
+	playground string
+}
 
 // stopGrace is how long a process may take to end before it is killed.
 const stopGrace = 15 * time.Second
@@ -42,6 +47,10 @@ type demo struct {
 	ccm       *cluster.Controller
 	// cleanups are to be run in reverse.
 	cleanups []func() error
+
+	// open is set when the playground is; ready, where it is not nil, is closed then.
+	open  bool
+	ready chan struct{}
 
 	// What the story is about.
 	port     int32

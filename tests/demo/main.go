@@ -24,6 +24,7 @@ var errInterrupted = errors.New("interrupted")
 func main() {
 	var options options
 	pflag.StringVar(&options.provider, "provider", "amphora", "Octavia provider: amphora or ovn")
+	pflag.StringVar(&options.playground, "playground", "", "stop where the cluster works, write what a shell needs to use it into this directory, and stay")
 	pflag.Parse()
 
 	ctx, stop := interruptible(context.Background())
@@ -55,6 +56,9 @@ func run(ctx context.Context, options options) error {
 	defer out.close()
 	d := &demo{options: options, out: out}
 	story := d.story()
+	if options.playground != "" {
+		story = d.playground()
+	}
 	d.intro(len(story))
 	err := d.tell(ctx, story)
 	if err != nil && !errors.Is(err, errInterrupted) {
@@ -63,6 +67,10 @@ func run(ctx context.Context, options options) error {
 	out.say("ending every process")
 	if stopErr := d.stop(); err == nil {
 		err = stopErr
+	}
+	if d.open && errors.Is(err, errInterrupted) {
+		out.final("playground: ended")
+		return nil
 	}
 	if err == nil {
 		out.final("demo: OK, in %.0f s: %s", out.elapsed().Seconds(), d.summary())

@@ -25,6 +25,9 @@ const (
 	serviceName = "web"
 )
 
+// serviceChapter is where what comes before is a cluster that works.
+const serviceChapter = "A Service of type LoadBalancer is created"
+
 // patience bounds a chapter; a build may take as long as it needs.
 const (
 	patience  = 2 * time.Minute
@@ -47,7 +50,7 @@ func (d *demo) story() []chapter {
 		{"OpenStack: a simulated cloud with provider " + d.options.provider, patience, d.startCloud},
 		{"The cloud controller manager starts", patience, d.startCCM},
 		{"Three nodes join", patience, d.startNodes},
-		{"A Service of type LoadBalancer is created", patience, d.createService},
+		{serviceChapter, patience, d.createService},
 		{"Clients send requests", patience, d.askEverybody},
 		{"A fourth node joins", patience, d.addFourthNode},
 		{"externalTrafficPolicy: Local, with pods on node-2 alone", patience, d.goLocal},
@@ -57,6 +60,11 @@ func (d *demo) story() []chapter {
 
 // intro says what the demo does, and how long that takes.
 func (d *demo) intro(total int) {
+	if d.options.playground != "" {
+		d.out.say("A cluster on a simulated OpenStack, in %d steps, on loopback and without root. It stays until Ctrl-C; then", total)
+		d.out.say("nothing is left but Go's build cache and the programs of Kubernetes in the user's cache directory.")
+		return
+	}
 	d.out.say("A Service of type LoadBalancer from its creation to its deletion, in %d steps, all on loopback and", total)
 	d.out.say("without root: about a minute, and some minutes more the first time, to build what is missing.")
 	d.out.say("Nothing stays but Go's build cache and the programs of Kubernetes in the user's cache directory.")
