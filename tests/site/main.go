@@ -22,7 +22,7 @@ func main() {
 }
 
 func run(root, out string) error {
-	s, err := read(os.DirFS(root))
+	s, err := read(os.DirFS(root), newDictionary())
 	if err != nil {
 		return err
 	}

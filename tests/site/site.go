@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/golangci/misspell"
 	"github.com/yuin/goldmark/ast"
 )
 
@@ -34,7 +35,7 @@ const (
 )
 
 // read reads the documentation of a checkout. The error has everything that is wrong with it.
-func read(files fs.FS) (*site, error) {
+func read(files fs.FS, dictionary *misspell.Replacer) (*site, error) {
 	s := &site{files: files, pages: map[string]*page{}, assets: map[string]bool{}}
 	if err := s.readPages(); err != nil {
 		return nil, err
@@ -44,7 +45,6 @@ func read(files fs.FS) (*site, error) {
 	}
 	var wrong []error
 	s.navigate()
-	dictionary := newDictionary()
 	for _, p := range s.sorted() {
 		wrong = append(wrong, s.resolve(p), spelled(p, dictionary))
 		if p.group == "" && p.source != start {

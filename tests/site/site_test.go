@@ -17,7 +17,7 @@ const checkout = "../.."
 // found, and no misspelled word.
 func TestSite_IsMadeOfThePagesThatThereAre(t *testing.T) {
 	t.Parallel()
-	s, err := read(os.DirFS(checkout))
+	s, err := read(os.DirFS(checkout), newDictionary())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +92,7 @@ func assertLinks(t *testing.T, built fs.FS, name string, ids map[string]map[stri
 func TestSite_RefusesWhatReadersWouldStumbleOver(t *testing.T) {
 	t.Parallel()
 	const readme = "# Start\n\n## Reference\n\n- [A](a.md)\n- [Project](../README.md)\n"
+	dictionary := newDictionary()
 	for want, change := range map[string]fstest.MapFS{
 		"":                           {},
 		"docs/a.md links to gone.md": {"docs/a.md": {Data: []byte("# A\n\n[b](gone.md)\n")}},
@@ -107,7 +108,7 @@ func TestSite_RefusesWhatReadersWouldStumbleOver(t *testing.T) {
 		for name, file := range change {
 			files[name] = file
 		}
-		_, err := read(files)
+		_, err := read(files, dictionary)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%v, want %q", err, want)
 		}
@@ -122,7 +123,7 @@ func TestSite_LeadsToWherePagesAndFilesAre(t *testing.T) {
 		"docs/README.md": {Data: []byte("# Start\n\n## Reference\n\n- [First](a.md)\n- [Below](b/README.md)\n")},
 		"docs/a.md":      {Data: []byte(page)}, "docs/b/README.md": {Data: []byte("# B\n\n[c](c.md)\n")}, "docs/b/c.md": {Data: []byte("# C\n\n## D\n\n[a](../a.md)\n")},
 		"docs/b/c.yaml": {Data: []byte("a: b\n")}, "docs/i.svg": {Data: []byte("<svg/>")}, "Makefile": {},
-	})
+	}, newDictionary())
 	if err != nil {
 		t.Fatal(err)
 	}
