@@ -318,6 +318,24 @@ func TestDrift_IsNotReportedWhenLookFails(t *testing.T) {
 	env.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("drift of %s", name) })
 }
 
+// What a round has written before it failed is no change of another client's.
+func TestDrift_IsNotWhatFailedRoundHasWritten(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	next := service("web", 2)
+	env.Cloud.Faults.Add(once(http.MethodPost, "/load-balancer/v2.0/lbaas/listeners", http.StatusForbidden))
+	if _, err := env.engine.Ensure(env.ctx, next, nodes); err == nil {
+		t.Fatal("the listener was not to be created")
+	}
+	ctx, stop := context.WithTimeout(env.ctx, 200*time.Millisecond)
+	defer stop()
+	env.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("drift of %s", name) })
+	env.ensure(next, nodes)
+	env.unchanged(next, nodes)
+}
+
 func TestMembers_AreSubsetOfNodesWhenMaxMembersIsSet(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{keys: map[string]string{"max-members": "4"}})

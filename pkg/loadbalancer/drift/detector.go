@@ -156,9 +156,12 @@ func (d *Detector) detectSecurityGroups(ctx context.Context, drifted func(types.
 }
 
 // changing reports whether this process is changing something for a Service, or on its load
-// balancer, or has done so since the state was recorded: what differs is its own doing.
+// balancer, or has done so since the state was recorded: what differs is its own doing. A round
+// that failed is followed by another, which reads; a Service that is refused goes on as it is.
 func (d *Detector) changing(uid types.UID, applied *state.Applied) bool {
-	return d.options.Busy(uid, applied.LoadBalancer.ID) || d.options.Store.Get(uid).Applied != applied
+	entry := d.options.Store.Get(uid)
+	failed := !entry.Unsettled.Since.IsZero() && entry.Refusal == (state.Refusal{})
+	return d.options.Busy(uid, applied.LoadBalancer.ID) || entry.Applied != applied || failed
 }
 
 // mark records drift, unless this process is changing something there. It reports whether
