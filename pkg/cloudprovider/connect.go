@@ -21,6 +21,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
@@ -176,7 +177,10 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		return err
 	}
 	options.Records = records.New(c.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), c.Clock)
-	options.NewLoadBalancers = c.newLoadBalancers(session, options.Records)
+	if c.DryRun == nil {
+		options.Conditions = conditions.NewWriter(c.Client.CoreV1(), c.Clock)
+	}
+	options.NewLoadBalancers = c.newLoadBalancers(session, options)
 	return options, nil
 }
 
@@ -212,16 +216,17 @@ func (c Connection) newRoutes(session *openstack.Session) func(string, coreliste
 }
 
 // newLoadBalancers returns what Options.NewLoadBalancers asks for.
-func (c Connection) newLoadBalancers(session *openstack.Session, recorded *records.ConfigMaps) func(string, Newest) (LoadBalancers, error) {
+func (c Connection) newLoadBalancers(session *openstack.Session, options Options) func(string, Newest) (LoadBalancers, error) {
 	return func(clusterID string, newest Newest) (LoadBalancers, error) {
-		return c.reconciler(session, recorded, clusterID, newest)
+		return loadbalancer.New(c.loadBalancerOptions(session, options, clusterID, newest))
 	}
 }
 
-// reconciler returns the engine of load balancers for a session.
-func (c Connection) reconciler(session *openstack.Session, recorded *records.ConfigMaps, clusterID string, newest Newest) (*loadbalancer.Reconciler, error) {
+// loadBalancerOptions returns what the engine of load balancers needs, for a session and with what
+// it writes to beside the cloud.
+func (c Connection) loadBalancerOptions(session *openstack.Session, options Options, clusterID string, newest Newest) loadbalancer.Options {
 	core := c.Client.CoreV1()
-	return loadbalancer.New(loadbalancer.Options{
+	engine := loadbalancer.Options{
 		Config: c.Config, Session: session, ClusterName: c.ClusterName, ClusterID: clusterID,
 		Namespace: func(ctx context.Context, name string) (*v1.Namespace, error) {
 			return core.Namespaces().Get(ctx, name, metav1.GetOptions{})
@@ -233,7 +238,11 @@ func (c Connection) reconciler(session *openstack.Session, recorded *records.Con
 			}
 			return found.Items, nil
 		},
-		Records: recorded, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
+		Records: options.Records, Recorder: c.Recorder, Clock: c.Clock, Workers: c.ServiceWorkers, Newest: newest,
 		Refused: c.Metrics.Refused, Metrics: c.Metrics.forLoadBalancers(), Tracer: c.Tracer,
-	})
+	}
+	if options.Conditions != nil { // a nil *Writer is no nil Conditions
+		engine.Conditions = options.Conditions
+	}
+	return engine
 }

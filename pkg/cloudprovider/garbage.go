@@ -8,6 +8,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // servicesPage is how many Services are listed at a time.
@@ -17,8 +18,8 @@ const servicesPage = 500
 func (p *Provider) garbageOf() garbage.Cluster {
 	return garbage.Cluster{
 		Services: p.eachService,
-		Event: func(eventType, reason, text string) {
-			p.options.Recorder.Event(operatorEvents(), eventType, reason, text)
+		Event: func(why reason.Reason, text string) {
+			why.Emit(p.options.Recorder, operatorEvents(), text)
 		},
 		Count:   p.options.Metrics.garbageFound,
 		Removed: p.options.Metrics.garbageRemoved,

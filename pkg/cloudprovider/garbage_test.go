@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // collecting is an engine that collects garbage once.
@@ -70,7 +71,7 @@ func TestProvider_CollectsGarbageByAllServices(t *testing.T) {
 	if want := []string{"web-1", "web-2", "web-3"}; !slices.Equal(names, want) {
 		t.Errorf("got %q, want %q", names, want)
 	}
-	cluster.Event(v1.EventTypeWarning, "GarbageFound", "this and that")
+	cluster.Event(reason.GarbageFound, "this and that")
 	if got := <-recorder.Events; got != "Warning GarbageFound this and that" {
 		t.Errorf("event %q", got)
 	}

@@ -99,7 +99,13 @@ func (p *Provider) setInformers(factory informers.SharedInformerFactory) {
 		return
 	}
 	p.informers = factory
-	p.keepTrimmed(factory.Core().V1().Services().Informer())
+	services := factory.Core().V1().Services()
+	p.keepTrimmed(services.Informer())
+	if p.options.Conditions != nil {
+		if err := p.options.Conditions.Use(services); err != nil {
+			p.options.Stop(fmt.Errorf("listen to Services: %w", err))
+		}
+	}
 }
 
 // keepTrimmed has an informer that does not run yet keep what is read of its objects. The
@@ -132,6 +138,9 @@ func (p *Provider) startResync() {
 	engine := p.loadBalancers.engine
 	p.background.Go(func() { engine.CollectGarbage(p.calls.process, p.garbageOf()) })
 	p.background.Go(func() { engine.WatchQuotas(p.calls.process) })
+	if p.options.Conditions != nil {
+		p.background.Go(func() { p.options.Conditions.Run(p.calls.process) })
+	}
 	if dry, is := engine.(*previews); is {
 		services := p.informers.Core().V1().Services().Lister()
 		p.background.Go(func() { dry.again(p.calls.process, services, p.options.PreviewInterval, p.options.Clock) })

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 const (
@@ -96,7 +96,7 @@ func (p *Provider) notifyWaiting(ctx context.Context, last map[types.UID]time.Ti
 		}
 		notified[service.UID] = last[service.UID]
 		if !now.Before(last[service.UID].Add(octaviaReminder)) {
-			p.options.Recorder.Event(service, events.OctaviaNotFound.Type(), string(events.OctaviaNotFound), message)
+			reason.OctaviaNotFound.Emit(p.options.Recorder, service, message)
 			notified[service.UID] = now
 		}
 	}

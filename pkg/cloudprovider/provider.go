@@ -22,6 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/dryrun"
 	"github.com/openstack-ccm/openstack-ccm/pkg/instances"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/records"
 )
@@ -65,6 +66,8 @@ type Options struct {
 	Client kubernetes.Interface
 	// Records are read before NewLoadBalancers is called; nil: nothing is recorded.
 	Records *records.ConfigMaps
+	// Conditions writes those of Services; nil: they have none.
+	Conditions *conditions.Writer
 	// Leading is called when this process becomes the leader; nil: nobody asks.
 	Leading func(context.Context)
 	// Stop ends the process with an error, because the provider cannot start.

@@ -51,7 +51,7 @@ func Rehearse(ctx context.Context, c Connection) (engine *loadbalancer.Reconcile
 		return nil, nil, fmt.Errorf("read what the last process has recorded: %w", err)
 	}
 	c.Recorder = &record.FakeRecorder{} // a preview emits no event
-	balancers, err := c.reconciler(session, recorded, clusterID, nil)
+	balancers, err := loadbalancer.New(c.loadBalancerOptions(session, Options{Records: recorded}, clusterID, nil))
 	if err != nil {
 		return nil, nil, err
 	}

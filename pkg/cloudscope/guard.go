@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // RecordName is the ConfigMap in kube-system that records the Scope of the cluster. Whoever
@@ -33,8 +35,6 @@ const (
 	confirmationPeriod = 10 * time.Second
 	// reminderPeriod is how often an event says that one is needed.
 	reminderPeriod = time.Hour
-	// eventChanged is the reason of that event, on the ConfigMap.
-	eventChanged = "CloudChanged"
 )
 
 // Scope is the part of a cloud that a cluster works in.
@@ -195,7 +195,7 @@ func (g *Guard) refuse(ctx context.Context, stored *v1.ConfigMap, before, curren
 	if now := g.clock.Now(); g.reported.IsZero() || !now.Before(g.reported.Add(reminderPeriod)) {
 		g.reported = now
 		klog.FromContext(ctx).Error(err, "Refusing to work")
-		g.recorder.Event(stored, v1.EventTypeWarning, eventChanged, err.Error())
+		reason.CloudChanged.Emit(g.recorder, stored, err.Error())
 	}
 	return err
 }

@@ -14,6 +14,8 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // newRecord is the ConfigMap with these keys and values.
@@ -84,7 +86,7 @@ func TestGuard_RecordsAndComparesProjectAndRegion(t *testing.T) {
 				t.Errorf("the record became %v", after)
 			}
 			event := <-events.Events
-			for _, value := range append(mapValues(test.stored), "b", "RegionOne", eventChanged, "delete configmap") {
+			for _, value := range append(mapValues(test.stored), "b", "RegionOne", string(reason.CloudChanged), "delete configmap") {
 				if !strings.Contains(event, value) {
 					t.Errorf("event %q lacks %q", event, value)
 				}

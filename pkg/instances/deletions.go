@@ -12,6 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/providerid"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // AllowDeletion is the annotation with which an operator lets a Node go whose server is gone,
@@ -24,8 +25,6 @@ const (
 	deletionWindow = 5 * time.Minute
 	// reminderPeriod is how often an event on a Node says why it stays.
 	reminderPeriod = time.Hour
-	// eventHeld is the reason of that event.
-	eventHeld = "NodeDeletionHeld"
 )
 
 // DeletionOptions are what Deletions need.
@@ -176,12 +175,12 @@ func (d *Deletions) tell() {
 
 // refuse returns why a Node stays, with the way out, which an event says once in a
 // while and the log of k8s.io/cloud-provider in each round. The caller holds the lock.
-func (d *Deletions) refuse(node *v1.Node, entry *departure, reason string) error {
+func (d *Deletions) refuse(node *v1.Node, entry *departure, why string) error {
 	err := fmt.Errorf("node %s: Nova has no server %s, but %s: all stay until credentials, region or Nova are mended. "+
-		"If its server is gone indeed: kubectl annotate node %s %s=true", node.Name, providerid.Server(node.Spec.ProviderID), reason, node.Name, AllowDeletion)
+		"If its server is gone indeed: kubectl annotate node %s %s=true", node.Name, providerid.Server(node.Spec.ProviderID), why, node.Name, AllowDeletion)
 	if now := entry.held; entry.event.IsZero() || !now.Before(entry.event.Add(reminderPeriod)) {
 		entry.event = now
-		d.options.Recorder.Event(node, v1.EventTypeWarning, eventHeld, err.Error())
+		reason.NodeDeletionHeld.Emit(d.options.Recorder, node, err.Error())
 	}
 	return err
 }

@@ -12,12 +12,13 @@ import (
 func (r *Reconciler) newDetector() *drift.Detector {
 	conf, cloud := r.options.Config.LoadBalancer, r.engine().Cloud
 	interval := conf.DriftInterval.Duration
-	if conf.DriftPolicy == drift.PolicyOff {
+	if !r.watchesDrift() {
 		interval = 0
 	}
 	return drift.New(drift.Options{
 		ClusterID: r.options.ClusterID, Interval: interval, Store: r.store, Clock: r.options.Clock,
 		Snapshots: cloud.Snapshots, Octavia: cloud.Octavia, Observer: cloud.Observer, SecurityGroups: r.groups, Records: r.options.Records,
+		Seen: r.sayHealth,
 		Busy: func(uid types.UID, loadBalancerID string) bool {
 			return r.dispatcher.Busy(string(uid)) || r.locks.Held(loadBalancerID)
 		},

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/garbage"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -112,7 +113,7 @@ func (c *collection) lookUntil(ctx context.Context, n int) {
 			}
 			return ctx.Err()
 		},
-		Event: func(_, reason, text string) { c.events = append(c.events, reason+" "+text) },
+		Event: func(why reason.Reason, text string) { c.events = append(c.events, string(why)+" "+text) },
 		Count: func(kind string, proven bool, objects int) {
 			if c.counts[fmt.Sprintf("%s %v", kind, proven)] = objects; objects == 0 {
 				delete(c.counts, fmt.Sprintf("%s %v", kind, proven))

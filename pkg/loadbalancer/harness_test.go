@@ -58,8 +58,9 @@ type environment struct {
 	timing  driver.Timing
 	// counted are the refused Services by reason, as the controller has counted them.
 	counted *sync.Map
-	// records outlive a controller.
-	records *fakeRecords
+	// records and conditions outlive a controller.
+	records    *fakeRecords
+	conditions *fakeConditions
 }
 
 // fakeRecords is what is recorded of Services.
@@ -138,7 +139,7 @@ func newEnvironment(t *testing.T, options environmentOptions) *environment {
 	options.simulator.Config.LoadBalancer = options.keys
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, records: &fakeRecords{texts: map[types.UID]string{}},
+	env := &environment{Environment: simulated.New(t, options.simulator), ctx: ctx, records: &fakeRecords{texts: map[types.UID]string{}}, conditions: &fakeConditions{},
 		clusterName: "kubernetes", clusterUID: clusterID, timing: fastTiming(),
 		clock: cmp.Or[clock.WithTickerAndDelayedExecution](options.clock, clock.RealClock{}), options: options}
 	env.Conf.LoadBalancer.DriftInterval.Duration = 10 * time.Millisecond
@@ -191,16 +192,16 @@ func (env *environment) newController(cluster string) (*loadbalancer.Reconciler,
 		ClusterID: cluster,
 		Nodes:     func(context.Context) ([]v1.Node, error) { return env.members, nil },
 		Records:   env.records,
-		Recorder:  recorder,
-		Clock:     env.clock,
-		Timing:    env.timing,
-		Patience:  cmp.Or(env.options.patience, 2*time.Minute),
-		Hold:      env.options.hold,
-		Workers:   env.options.workers,
-		Newest:    env.options.newest,
-		Refused:   func(reason string, services int) { counted.Store(reason, services) },
-		Metrics:   env.options.shown,
-		Tracer:    env.options.tracer,
+		Recorder:  recorder, Conditions: env.conditions,
+		Clock:    env.clock,
+		Timing:   env.timing,
+		Patience: cmp.Or(env.options.patience, 2*time.Minute),
+		Hold:     env.options.hold,
+		Workers:  env.options.workers,
+		Newest:   env.options.newest,
+		Refused:  func(reason string, services int) { counted.Store(reason, services) },
+		Metrics:  env.options.shown,
+		Tracer:   env.options.tracer,
 	})
 	if err != nil {
 		env.T.Fatal(err)

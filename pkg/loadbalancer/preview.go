@@ -8,8 +8,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // Preview is what a round for a Service would do now, as far as that is known before.
@@ -66,7 +66,7 @@ const (
 // PreviewNote is an event that the round would emit: what has no effect, what is left as it is
 // and why, what OpenStack has chosen.
 type PreviewNote struct {
-	Reason events.Reason
+	Reason reason.Reason
 	Text   string
 }
 
@@ -163,15 +163,15 @@ func (r *Reconciler) Preview(ctx context.Context, svc *v1.Service, nodes []*v1.N
 
 // refusalOf returns why a round has refused its Service; nil where it has not.
 func refusalOf(err error) *Refusal {
-	reason := refusal.Reason(err)
+	why := refusal.Reason(err)
 	var blocked *refusal.BlockedError
-	if reason == "" && errors.As(err, &blocked) {
+	if why == "" && errors.As(err, &blocked) {
 		return &Refusal{Reason: ReasonInError, Text: err.Error(), Kept: true, Stuck: blocked.Why}
 	}
-	if reason == "" {
+	if why == "" {
 		return nil
 	}
-	return &Refusal{Reason: reason, Text: err.Error(), Kept: !errors.Is(err, refusal.ErrNothingKept), Stuck: refusal.Stuck(err)}
+	return &Refusal{Reason: why, Text: err.Error(), Kept: !errors.Is(err, refusal.ErrNothingKept), Stuck: refusal.Stuck(err)}
 }
 
 // setAddress sets what becomes of the address.

@@ -12,6 +12,7 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
@@ -59,9 +61,11 @@ type Options struct {
 	Nodes func(ctx context.Context) ([]v1.Node, error)
 	// Records are kept for the next process; nil: nothing is.
 	Records goal.Records
-	// Recorder takes the events on Services.
-	Recorder record.EventRecorder
-	Clock    clock.WithTickerAndDelayedExecution
+	// Recorder takes the events on Services, Conditions what is said in their status; nil:
+	// nothing is.
+	Recorder   record.EventRecorder
+	Conditions Conditions
+	Clock      clock.WithTickerAndDelayedExecution
 	// Timing replaces that of every driver, unless it is zero.
 	Timing driver.Timing
 	// Patience is how long one round goes on before it is given up until the next call; 0
@@ -166,7 +170,7 @@ func (r *Reconciler) newEngine(parser *settings.Parser) *goal.Engine {
 		Members:   &members.Selector{},
 		Store:     r.store,
 		Records:   options.Records,
-		Events:    events.New(options.Recorder, r.store),
+		Events:    events.New(options.Recorder, eventMemory{r.store}),
 	}
 }
 
@@ -309,4 +313,13 @@ func (r *Reconciler) members(req dispatch.Request) int {
 		nodes = min(nodes, most)
 	}
 	return nodes * len(req.Service.Spec.Ports)
+}
+
+// eventMemory is the events.Memory of rounds.
+type eventMemory struct{ *state.Store }
+
+// Place implements events.Memory: what this process knows, or the last one has written down.
+func (m eventMemory) Place(svc *v1.Service) (loadBalancerID, address string) {
+	written, address := annotation.PlaceOf(svc)
+	return cmp.Or(m.LoadBalancerID(svc.UID), written), address
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // rehearsal is the side of a Preview that stands where a round writes: it notes what would be
@@ -34,6 +35,7 @@ type rehearsal struct {
 func (r *Reconciler) rehearsing(svc *v1.Service) (*Reconciler, *rehearsal) {
 	noted := &rehearsal{serves: len(svc.Status.LoadBalancer.Ingress) > 0}
 	dry := &Reconciler{options: r.options, store: r.store.Fork(svc.UID)}
+	dry.options.Conditions = nil // they say what is, not what would be
 	dry.groups = r.groups.With(dry.store)
 	dry.engines.Store(r.engine().Rehearsing(goal.Rehearsal{
 		Applier: &apply.Rehearsal{Applier: r.applier, Note: noted.changes},
@@ -98,31 +100,35 @@ func groupActionOf(step securitygroup.Step) Action {
 }
 
 // Event implements record.EventRecorder. What the steps and the address say is not said again.
-func (r *rehearsal) Event(_ runtime.Object, _, reason, message string) {
-	switch events.Reason(reason) {
-	case events.Changing, events.Ready, events.AddressChanged:
+func (r *rehearsal) Event(_ runtime.Object, _, why, message string) {
+	switch reason.Reason(why) {
+	case reason.Changing, reason.Ready, reason.AddressChanged:
 		return
 	}
-	if note := (PreviewNote{Reason: events.Reason(reason), Text: message}); !slices.Contains(r.notes, note) {
+	if note := (PreviewNote{Reason: reason.Reason(why), Text: message}); !slices.Contains(r.notes, note) {
 		r.notes = append(r.notes, note)
 	}
 }
 
 // Eventf implements record.EventRecorder.
-func (r *rehearsal) Eventf(object runtime.Object, eventtype, reason, format string, args ...any) {
-	r.Event(object, eventtype, reason, fmt.Sprintf(format, args...))
+func (r *rehearsal) Eventf(object runtime.Object, eventtype, why, format string, args ...any) {
+	r.Event(object, eventtype, why, fmt.Sprintf(format, args...))
 }
 
 // AnnotatedEventf implements record.EventRecorder.
-func (r *rehearsal) AnnotatedEventf(object runtime.Object, _ map[string]string, eventtype, reason, format string, args ...any) {
-	r.Event(object, eventtype, reason, fmt.Sprintf(format, args...))
+func (r *rehearsal) AnnotatedEventf(object runtime.Object, _ map[string]string, eventtype, why, format string, args ...any) {
+	r.Event(object, eventtype, why, fmt.Sprintf(format, args...))
 }
 
-// unsent is an events.Memory in which nothing was sent before.
+// unsent is an events.Memory in which nothing was sent before. A Preview says beside its notes where
+// the Service is served.
 type unsent struct{}
 
 // Warn implements events.Memory.
 func (unsent) Warn(_ types.UID, _, text string) bool { return text != "" }
+
+// Place implements events.Memory.
+func (unsent) Place(*v1.Service) (loadBalancerID, address string) { return "", "" }
 
 // rehearsedGroups are the security groups of nodes in a rehearsal.
 type rehearsedGroups struct {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/goal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
@@ -28,7 +29,7 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (status *v
 	if req.Operation == dispatch.Delete {
 		err := r.delete(ctx, req)
 		if err != nil { // else nothing is known of it any more
-			err = r.engine().Tell(ctx, req.Service, err, r.expired(ctx) > 0)
+			_, err = r.engine().Tell(ctx, req.Service, err, r.expired(ctx) > 0)
 		}
 		return nil, refusal.Retry(err, r.expired(ctx))
 	}
@@ -41,16 +42,20 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (status *v
 		r.store.Accept(svc)
 		r.resolved(entry.Drift)
 	}
-	err = r.engine().Tell(ctx, svc, err, r.expired(ctx) > 0)
-	reason := refusal.Reason(err)
-	if reason == "" {
+	told, err := r.engine().Tell(ctx, svc, err, r.expired(ctx) > 0)
+	why := refusal.Reason(err)
+	if why == "" {
+		r.say(svc, conditions.Round{Err: err, Told: told})
 		return status, refusal.Retry(err, r.expired(ctx))
 	}
-	reported := r.store.Refuse(svc.UID, reason, reports)
+	reported := r.store.Refuse(svc.UID, why, reports)
 	status, failure := r.keep(ctx, req, entry, err)
 	if failure == nil {
 		r.store.DropDrift(svc.UID)
 		r.resolved(entry.Drift)
+	}
+	r.say(svc, conditions.Round{Err: err, Refusal: refusal.Stated(why), Kept: refusal.Standing(err, failure)})
+	if failure == nil {
 		if !reports && (reported || entry.Accepted == nil) { // else Ensure is still to come for it, after a restart
 			return status, nil
 		}

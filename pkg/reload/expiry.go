@@ -5,18 +5,16 @@ import (
 	"fmt"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 const (
 	// noticePeriod is how long before the end of credentials it is told; reminderPeriod
 	// is how often.
 	noticePeriod, reminderPeriod = 14 * 24 * time.Hour, 24 * time.Hour
-	// eventExpiring is the reason of that event.
-	eventExpiring = "CredentialsExpire"
 )
 
 // notice is what was told last of the end of credentials.
@@ -40,7 +38,7 @@ func (w *Watcher) tellExpiry(ctx context.Context) {
 	w.notice = notice{of: expiry, at: now}
 	text := expiring(expiry, rest)
 	klog.FromContext(ctx).Error(nil, text)
-	w.options.Recorder.Event(w.options.About, v1.EventTypeWarning, eventExpiring, text)
+	reason.CredentialsExpire.Emit(w.options.Recorder, w.options.About, text)
 }
 
 // expiring returns the text of a notice.

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -24,6 +23,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/auth"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 const (
@@ -34,8 +34,6 @@ const (
 	// rejectedPeriod is for one that Keystone has rejected, which it counts: it locks out
 	// users who do that often, also where they have another password.
 	retryPeriod, rejectedPeriod = time.Minute, 15 * time.Minute
-	// eventApplied and eventRefused are the reasons of the events.
-	eventApplied, eventRefused = "ConfigurationChanged", "ConfigurationRefused"
 )
 
 // Session is signed in to the cloud.
@@ -209,7 +207,7 @@ func (w *Watcher) applied(ctx context.Context, now look, taken []config.Change) 
 	}
 	logger.Info("The configuration has changed and is in force", "changed", list(taken))
 	w.options.Metrics.count(resultApplied)
-	w.options.Recorder.Eventf(w.options.About, v1.EventTypeNormal, eventApplied, "The configuration has changed and is in force: %s", list(taken))
+	reason.ConfigurationChanged.Emit(w.options.Recorder, w.options.About, "The configuration has changed and is in force: "+list(taken))
 }
 
 // refused reports why something was not taken over, with an event where that is news; nil:
@@ -224,6 +222,6 @@ func (w *Watcher) refused(ctx context.Context, err error, news bool) {
 		return
 	}
 	w.options.Metrics.count(resultRefused)
-	w.options.Recorder.Eventf(w.options.About, v1.EventTypeWarning, eventRefused,
-		"A change of the configuration is refused, and what was in force stays in force: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	reason.ConfigurationRefused.Emit(w.options.Recorder, w.options.About,
+		"A change of the configuration is refused, and what was in force stays in force: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 }

@@ -28,6 +28,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // Engine is what the Controller needs of load balancers.
@@ -62,9 +64,6 @@ const (
 	removalBatchPeriod = time.Second
 	// The delay after a failure doubles from the first to the last.
 	firstRetryDelay, lastRetryDelay = 5 * time.Second, 5 * time.Minute
-	// eventSyncFailed is the reason of the event on a Service that cannot be synced; the
-	// service controller uses the same.
-	eventSyncFailed = "UpdateLoadBalancerFailed"
 )
 
 // Options are what a Controller needs.
@@ -167,7 +166,8 @@ func (c *Controller) sync(ctx context.Context, key types.NamespacedName) error {
 	case errors.Is(err, ErrNoLoadBalancer):
 		return nil // the service controller creates it, with the nodes of that time
 	case err != nil:
-		c.recorder.Eventf(service, v1.EventTypeWarning, eventSyncFailed, "Error updating load balancer: %v", err)
+		id, address := annotation.PlaceOf(service)
+		reason.UpdateFailed.Emit(c.recorder, service, message.At(fmt.Sprintf("Error updating load balancer: %v", err), id, address))
 		return errors.Join(err, c.PublishRefused(service, status))
 	case !published(service):
 		return nil // the service controller publishes the first address

@@ -11,6 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cloud-provider/api"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 func TestController_RepairsDriftAndPublishesTheNewAddress(t *testing.T) {
@@ -50,7 +52,7 @@ func TestController_RetriesWhatFails(t *testing.T) {
 				f.advance(removalBatchPeriod)
 				select {
 				case event := <-f.events:
-					if !strings.Contains(event, test.failure.Error()) || !strings.Contains(event, eventSyncFailed) {
+					if !strings.Contains(event, test.failure.Error()) || !strings.Contains(event, string(reason.UpdateFailed)) {
 						t.Errorf("event %q, want %q", event, test.failure)
 					}
 				default:

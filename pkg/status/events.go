@@ -8,7 +8,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // quiet is after how long an error that did not come again is taken to be over: everything that
@@ -23,12 +23,12 @@ func failures() []string {
 
 // successes returns the reasons of events after which what failed before is over.
 func successes() []string {
-	return []string{"EnsuredLoadBalancer", "UpdatedLoadBalancer", string(events.Ready)}
+	return []string{"EnsuredLoadBalancer", "UpdatedLoadBalancer", string(reason.Ready)}
 }
 
 // told returns the reasons of events that say, once, what a failure says again and again.
 func told() []string {
-	return []string{string(events.InError), string(events.Pending), string(events.QuotaExceeded)}
+	return []string{string(reason.InError), string(reason.Pending), string(reason.QuotaExceeded)}
 }
 
 // requestID finds what an error says of a request that OpenStack refused.

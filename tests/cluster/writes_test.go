@@ -11,8 +11,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -173,6 +175,32 @@ func (w *crowd) events() map[string]int {
 	return counts
 }
 
+// assertConditions fails unless each Service has the four conditions, by one patch each, and kubectl
+// can wait for them.
+func (w *crowd) assertConditions(services int) {
+	w.t.Helper()
+	for i := range services {
+		svc, err := w.Client().CoreV1().Services("default").Get(w.t.Context(), fmt.Sprint("web-", i), metav1.GetOptions{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, condition := range reason.Conditions() {
+			if is := condition == reason.Provisioned; meta.IsStatusConditionPresentAndEqual(svc.Status.Conditions, string(condition), metav1.ConditionTrue) != is || len(svc.Status.Conditions) != 4 {
+				w.t.Fatalf("%s has the conditions %+v", svc.Name, svc.Status.Conditions)
+			}
+		}
+	}
+	for _, condition := range []string{string(reason.Provisioned), string(reason.IsRefused) + "=False"} {
+		if said, err := w.plane.Kubectl(w.t.Context(), "", "wait", "service/web-0", "--timeout=10s", "--for=condition="+condition); err != nil {
+			w.t.Errorf("kubectl wait --for=condition=%s: %v\n%s", condition, err, said)
+		}
+	}
+	// Finalizer, address and conditions.
+	if n := w.audit.writes()["patch services/status"]; n > 3*services {
+		w.t.Errorf("%d patches of the status of %d Services", n, services)
+	}
+}
+
 // assertWrites fails when more was written than events and a few ConfigMaps.
 func (w *crowd) assertWrites(what string) {
 	w.t.Helper()
@@ -205,6 +233,7 @@ func TestNodeChangeAndRestart_CostAPIServerFewWrites(t *testing.T) {
 	}
 	w.addServices(services)
 	w.awaitMembers(services, 3)
+	w.assertConditions(services)
 
 	w.audit.writes()
 	before := w.events()

@@ -12,15 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// rowsOf returns the second cell of each row under a heading of docs/services.md, by the
-// first.
-func rowsOf(t *testing.T, heading string) map[string]string {
+// rowsOf returns the second cell of each row under a heading of a page in docs, by the first.
+func rowsOf(t *testing.T, name, heading string) map[string]string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/services.md")
+	page, err := os.ReadFile(filepath.Join("../../docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,16 +33,18 @@ func rowsOf(t *testing.T, heading string) map[string]string {
 	return rows
 }
 
-// TestEvents_PageHasARowForEachReason holds the table of docs/services.md to the reasons of
+// TestEvents_PageHasARowForEachReason holds the table of docs/events.md to the reasons of
 // events on Services, and their types.
 func TestEvents_PageHasARowForEachReason(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
-	for _, reason := range events.Reasons() {
-		want[string(reason)] = reason.Type()
+	for _, entry := range reason.Table() {
+		if entry.On == reason.Service && entry.Type != "" {
+			want[string(entry.Reason)] = entry.Type
+		}
 	}
-	if diff := cmp.Diff(want, rowsOf(t, "Events")); diff != "" {
-		t.Errorf("the events in docs/services.md differ from those that there are (-code +page):\n%s", diff)
+	if diff := cmp.Diff(want, rowsOf(t, "events.md", "Events on Services")); diff != "" {
+		t.Errorf("the events in docs/events.md differ from those that there are (-code +page):\n%s", diff)
 	}
 }
 
@@ -92,7 +93,7 @@ func TestEvents_TroubleshootingHasEachWarning(t *testing.T) {
 // metric refused_services.
 func TestRefusals_PageHasARowForEachReason(t *testing.T) {
 	t.Parallel()
-	rows := slices.Collect(maps.Keys(rowsOf(t, "Services that are refused")))
+	rows := slices.Collect(maps.Keys(rowsOf(t, "services.md", "Services that are refused")))
 	if diff := cmp.Diff(slices.Sorted(slices.Values(refusal.Reasons())), slices.Sorted(slices.Values(rows))); diff != "" {
 		t.Errorf("the reasons in docs/services.md differ from those that there are (-code +page):\n%s", diff)
 	}

@@ -1,9 +1,11 @@
 package annotation
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -39,4 +41,16 @@ func IsCopied(annotations map[string]string, loadBalancerID string, service type
 	}
 	words := strings.Fields(annotations[Fingerprint]) // what earlier versions wrote
 	return len(words) >= 4 && words[0] == loadBalancerID && words[3] != string(service)
+}
+
+// PlaceOf returns the load balancer that the controller has written into the annotations of a
+// Service, "" where it has written none for it, and the address that it has published.
+func PlaceOf(svc *v1.Service) (loadBalancerID, address string) {
+	if id, of, ok := strings.Cut(svc.Annotations[WrittenFor], " "); ok && of == string(svc.UID) {
+		loadBalancerID = id
+	}
+	for _, ingress := range svc.Status.LoadBalancer.Ingress {
+		return loadBalancerID, cmp.Or(ingress.IP, ingress.Hostname)
+	}
+	return loadBalancerID, ""
 }

@@ -75,7 +75,10 @@ type Options struct {
 	Records        Records
 	// Busy reports whether this process is changing something for a Service, or on its load
 	// balancer for another Service.
-	Busy  func(uid types.UID, loadBalancerID string) bool
+	Busy func(uid types.UID, loadBalancerID string) bool
+	// Seen is told, at each look, what is known of a load balancer that is as it was applied;
+	// nil: nobody asks.
+	Seen  func(uid types.UID, applied *state.Applied)
 	Clock clock.WithTicker
 }
 
@@ -130,6 +133,9 @@ func (d *Detector) detect(ctx context.Context, drifted func(types.NamespacedName
 		if reason != "" && d.mark(uid, applied, reason) {
 			klog.FromContext(ctx).Info("Somebody else changed a load balancer", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "change", reason)
 			drifted(applied.Service)
+		}
+		if known := d.options.Store.Get(uid).Applied; reason == "" && known != nil && d.options.Seen != nil {
+			d.options.Seen(uid, known)
 		}
 	}
 	d.detectSecurityGroups(ctx, drifted)

@@ -1,3 +1,6 @@
+// Package events emits the events on Services of type LoadBalancer. A Recorder has one
+// method for each kind of event; what has to be said again and again, such as settings
+// without effect, it emits only when it has changed.
 package events
 
 import (
@@ -16,6 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // The subjects of events that are emitted only when their text has changed.
@@ -36,6 +40,9 @@ type Memory interface {
 	// Warn stores the text on a subject of a Service, "" for none, and reports whether it
 	// is to be emitted: it is another one than was stored last.
 	Warn(service types.UID, subject, text string) bool
+	// Place returns what events are to name that do not: the load balancer of a Service, and the
+	// address that it is served at; "" for none.
+	Place(svc *v1.Service) (loadBalancerID, address string)
 }
 
 // Recorder emits events on Services. Its methods may be called from many goroutines.
@@ -50,29 +57,32 @@ func New(recorder record.EventRecorder, memory Memory) *Recorder {
 	return &Recorder{recorder: message.LimitEvents(recorder), memory: memory}
 }
 
-func (r *Recorder) emit(svc *v1.Service, reason Reason, text string) {
-	r.recorder.Event(svc, reason.Type(), string(reason), text)
+// emit emits an event, and names in it the load balancer and the address that the Service is
+// served at, as far as they are known.
+func (r *Recorder) emit(svc *v1.Service, why reason.Reason, text string) {
+	id, address := r.memory.Place(svc)
+	why.Emit(r.recorder, svc, message.At(text, id, address))
 }
 
-func (r *Recorder) emitf(svc *v1.Service, reason Reason, format string, args ...any) {
-	r.emit(svc, reason, fmt.Sprintf(format, args...))
+func (r *Recorder) emitf(svc *v1.Service, why reason.Reason, format string, args ...any) {
+	r.emit(svc, why, fmt.Sprintf(format, args...))
 }
 
 // emitChanged emits an event unless the last one on the subject had the same text; none
 // where the text is empty.
-func (r *Recorder) emitChanged(svc *v1.Service, subject string, reason Reason, text string) {
+func (r *Recorder) emitChanged(svc *v1.Service, subject string, why reason.Reason, text string) {
 	if r.memory.Warn(svc.UID, subject, text) {
-		r.emit(svc, reason, text)
+		r.emit(svc, why, text)
 	}
 }
 
 // Planned emits what a plan cannot change, what it leaves undeleted, and what it changes.
 func (r *Recorder) Planned(svc *v1.Service, p plan.Plan) {
 	for _, notice := range p.Notices {
-		r.emit(svc, SettingImmutable, notice.Message)
+		r.emit(svc, reason.SettingImmutable, notice.Message)
 	}
 	for _, text := range p.Retained {
-		r.emit(svc, NotDeleted, text)
+		r.emit(svc, reason.NotDeleted, text)
 	}
 	r.Changing(svc, Summary(p.Steps))
 }
@@ -80,7 +90,7 @@ func (r *Recorder) Planned(svc *v1.Service, p plan.Plan) {
 // Changing emits what is being changed in the cloud; nothing where the summary is empty.
 func (r *Recorder) Changing(svc *v1.Service, summary string) {
 	if summary != "" {
-		r.emit(svc, Changing, summary)
+		r.emit(svc, reason.Changing, summary)
 	}
 }
 
@@ -88,14 +98,14 @@ func (r *Recorder) Changing(svc *v1.Service, summary string) {
 // It emits nothing where nothing was changed, or nothing has to be reverted.
 func (r *Recorder) DriftReverted(svc *v1.Service, change, summary string) {
 	if change != "" && summary != "" {
-		r.emitf(svc, Drifted, "Changed by another client: %s. It is being reverted (actual → desired): %s", change, summary)
+		r.emitf(svc, reason.Drifted, "Changed by another client: %s. It is being reverted (actual → desired): %s", change, summary)
 	}
 }
 
 // DriftReported is DriftReverted for a change that drift-policy=report leaves as it is.
 func (r *Recorder) DriftReported(svc *v1.Service, change, summary string) {
 	if change != "" && summary != "" {
-		r.emitf(svc, Drifted, "Changed by another client: %s. It is left as it is because of drift-policy=report; this would revert it (actual → desired): %s",
+		r.emitf(svc, reason.Drifted, "Changed by another client: %s. It is left as it is because of drift-policy=report; this would revert it (actual → desired): %s",
 			change, summary)
 	}
 }
@@ -110,19 +120,19 @@ func (r *Recorder) Ready(svc *v1.Service, lb *model.LoadBalancer, address string
 	if lb.VIP.Address != address {
 		vip = ", floating IP of its VIP " + lb.VIP.Address
 	}
-	r.emitf(svc, Ready, "Load balancer %s (%s) serves the Service at %s%s", lb.Name, lb.ID, address, vip)
+	r.emitf(svc, reason.Ready, "Load balancer %s (%s) serves the Service at %s%s", lb.Name, lb.ID, address, vip)
 }
 
 // AddressChanged emits the address that replaces the one before, "" for none.
 func (r *Recorder) AddressChanged(svc *v1.Service, before, now string) {
 	if before != "" && before != now {
-		r.emitf(svc, AddressChanged, "The address changed from %s to %s", before, now)
+		r.emitf(svc, reason.AddressChanged, "The address changed from %s to %s", before, now)
 	}
 }
 
 // NotDeleted emits why a load balancer that may be the Service's is not deleted with it.
 func (r *Recorder) NotDeleted(svc *v1.Service, why error) {
-	r.emitf(svc, NotDeleted, "Not deleted: %v", why)
+	r.emitf(svc, reason.NotDeleted, "Not deleted: %v", why)
 }
 
 // SettingsIgnored emits the settings that have no effect. The subject is Settings or
@@ -132,7 +142,7 @@ func (r *Recorder) SettingsIgnored(svc *v1.Service, subject string, ignored []an
 	for _, notice := range ignored {
 		texts = append(texts, notice.Annotation+": "+notice.Message)
 	}
-	r.emitChanged(svc, subject, SettingIgnored, message.Join(texts, "; ", message.MaxEvent))
+	r.emitChanged(svc, subject, reason.SettingIgnored, message.Join(texts, "; ", message.MaxEvent))
 }
 
 // NodesSkipped emits which nodes are no members, as they have no address of the Service's
@@ -142,39 +152,39 @@ func (r *Recorder) NodesSkipped(svc *v1.Service, family v1.IPFamily, names []str
 	if len(names) > 0 {
 		text = fmt.Sprintf("Not added as members because they have no %s address: %s", family, message.JoinLimited(names))
 	}
-	r.emitChanged(svc, nodes, NodeSkipped, text)
+	r.emitChanged(svc, nodes, reason.NodeSkipped, text)
 }
 
 // HealthMonitorMissing emits what a load balancer without health monitors lacks, "" for
 // nothing.
 func (r *Recorder) HealthMonitorMissing(svc *v1.Service, text string) {
-	r.emitChanged(svc, monitors, HealthMonitorMissing, text)
+	r.emitChanged(svc, monitors, reason.HealthMonitorMissing, text)
 }
 
 // Chosen emits where the addresses of a load balancer come from, where the Service and
 // cloud.conf leave that open, when a plan makes them.
 func (r *Recorder) Chosen(svc *v1.Service, facts desire.Facts, p plan.Plan) {
 	if facts.NoFloatingIP != "" && p.Creates() {
-		r.emit(svc, ForcedInternal, facts.NoFloatingIP)
+		r.emit(svc, reason.ForcedInternal, facts.NoFloatingIP)
 	}
 	if facts.ChosenSubnet != "" && p.Creates() {
-		r.emit(svc, SubnetChosen, facts.ChosenSubnet)
+		r.emit(svc, reason.SubnetChosen, facts.ChosenSubnet)
 	}
 	if facts.Chosen != "" && p.CreatesFloatingIP() {
-		r.emit(svc, ExternalNetworkChosen, facts.Chosen)
+		r.emit(svc, reason.ExternalNetworkChosen, facts.Chosen)
 	}
 }
 
 // SharedWithoutFloatingIP emits that an external Service is reachable only on the VIP of
 // a load balancer of another Service, which has no floating IP.
 func (r *Recorder) SharedWithoutFloatingIP(svc *v1.Service, vip string) {
-	r.emitf(svc, ForcedInternal, "The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", vip)
+	r.emitf(svc, reason.ForcedInternal, "The load balancer that the Service shares has no floating IP: the Service is reachable at its VIP %s only", vip)
 }
 
 // ForeignFloatingIP emits which floating IP another client attached to a VIP that should
 // have none.
 func (r *Recorder) ForeignFloatingIP(svc *v1.Service, fip model.FloatingIP, vip string) {
-	r.emitf(svc, ForeignFloatingIP, "Another client attached floating IP %s (%s) to VIP %s of the load balancer, which should have none: "+
+	r.emitf(svc, reason.ForeignFloatingIP, "Another client attached floating IP %s (%s) to VIP %s of the load balancer, which should have none: "+
 		"it is left attached, and clients can reach the Service through it", fip.Address, fip.ID, vip)
 }
 
@@ -189,7 +199,7 @@ func (r *Recorder) PortsNotFound(svc *v1.Service, names []string, backends []mem
 	if len(names) > 0 {
 		text = fmt.Sprintf("No Neutron port of this project has the address of %s: open the NodePorts there to the load balancer yourself", message.JoinLimited(names))
 	}
-	r.emitChanged(svc, ports, PortNotFound, text)
+	r.emitChanged(svc, ports, reason.PortNotFound, text)
 }
 
 func uninitialized(node *v1.Node) bool {
@@ -198,9 +208,9 @@ func uninitialized(node *v1.Node) bool {
 
 // Trouble emits what the cloud keeps a Service from, unless the last trouble of it had the
 // same key.
-func (r *Recorder) Trouble(svc *v1.Service, reason Reason, key, text string) {
-	if r.memory.Warn(svc.UID, trouble, string(reason)+" "+key) {
-		r.emit(svc, reason, text)
+func (r *Recorder) Trouble(svc *v1.Service, why reason.Reason, key, text string) {
+	if r.memory.Warn(svc.UID, trouble, string(why)+" "+key) {
+		r.emit(svc, why, text)
 	}
 }
 
@@ -210,10 +220,19 @@ func (r *Recorder) TroubleOver(svc *v1.Service) { r.memory.Warn(svc.UID, trouble
 // Summary returns the first steps of a plan as an event lists them, and how many more
 // there are; "" where there is none.
 func Summary[Step fmt.Stringer](steps []Step) string {
+	texts := make([]string, 0, len(steps))
+	for _, step := range steps {
+		texts = append(texts, step.String())
+	}
+	return SummaryOf(texts)
+}
+
+// SummaryOf is Summary for steps as they print.
+func SummaryOf(steps []string) string {
 	const most = 5
 	var lines []string
 	for _, step := range steps[:min(most, len(steps))] {
-		lines = append(lines, message.Truncate(step.String(), message.MaxEvent/(most+1)))
+		lines = append(lines, message.Truncate(step, message.MaxEvent/(most+1)))
 	}
 	if more := len(steps) - most; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))

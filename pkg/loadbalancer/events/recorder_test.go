@@ -24,6 +24,8 @@ import (
 // memory implements events.Memory.
 type memory map[string]string
 
+func (memory) Place(svc *v1.Service) (loadBalancerID, address string) { return annotation.PlaceOf(svc) }
+
 func (m memory) Warn(service types.UID, subject, text string) bool {
 	key := string(service) + " " + subject
 	before := m[key]

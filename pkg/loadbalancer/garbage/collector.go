@@ -20,6 +20,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport/limiter"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // Values of garbage-policy in cloud.conf.
@@ -49,7 +50,7 @@ type Cluster struct {
 	// Services calls each for all Services as the API server has them now, not a cache.
 	Services func(ctx context.Context, each func(*v1.Service)) error
 	// Event emits an event for the cluster's operator.
-	Event func(eventType, reason, text string)
+	Event func(why reason.Reason, text string)
 	// Count is told how many objects of a kind are garbage, or may be. It must not block.
 	Count func(kind string, proven bool, objects int)
 	// Removed is told of each object that was removed. It must not block.

@@ -4,19 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
-)
-
-// Reasons of the events for the cluster's operator.
-const (
-	eventFound      = "GarbageFound"
-	eventSuspected  = "GarbageSuspected"
-	eventRemoved    = "GarbageRemoved"
-	eventNotRemoved = "GarbageNotRemoved"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // kinds are those of objects that can be garbage.
@@ -47,8 +39,8 @@ func (c *Collector) report(ctx context.Context, ripe []cleanup.Item) {
 	if c.options.Policy == PolicyDelete {
 		remedy = "are removed now"
 	}
-	c.tell(v1.EventTypeWarning, eventFound, "Objects in OpenStack are of no Service of this cluster and "+remedy, found)
-	c.tell(v1.EventTypeWarning, eventSuspected, "Objects in OpenStack may be of no Service of this cluster, which the log explains, and are left alone", suspected)
+	c.tell(reason.GarbageFound, "Objects in OpenStack are of no Service of this cluster and "+remedy, found)
+	c.tell(reason.GarbageSuspected, "Objects in OpenStack may be of no Service of this cluster, which the log explains, and are left alone", suspected)
 }
 
 // count tells how many objects there are of each kind.
@@ -68,9 +60,9 @@ func (c *Collector) count(items []cleanup.Item) {
 }
 
 // tell emits an event about objects, unless there are none.
-func (c *Collector) tell(eventType, reason, text string, objects []string) {
+func (c *Collector) tell(why reason.Reason, text string, objects []string) {
 	if len(objects) > 0 {
-		c.options.Cluster.Event(eventType, reason, text+": "+message.JoinLimited(objects))
+		c.options.Cluster.Event(why, text+": "+message.JoinLimited(objects))
 	}
 }
 
@@ -99,7 +91,7 @@ func (c *Collector) remove(ctx context.Context, inventory cleanup.Inventory, que
 		failed = append(failed, words(item)+": "+item.Why)
 		logger.Info("Cannot remove an object of no Service from OpenStack", "why", item.Why)
 	}
-	c.tell(v1.EventTypeNormal, eventRemoved, "Objects of no Service of this cluster were removed from OpenStack", removed)
-	c.tell(v1.EventTypeWarning, eventNotRemoved, "Objects of no Service of this cluster could not be removed from OpenStack, which is tried again", failed)
+	c.tell(reason.GarbageRemoved, "Objects of no Service of this cluster were removed from OpenStack", removed)
+	c.tell(reason.GarbageNotRemoved, "Objects of no Service of this cluster could not be removed from OpenStack, which is tried again", failed)
 	return gone
 }

@@ -60,6 +60,24 @@ func visible(text string) string {
 // TruncateValue returns a value that a user wrote as errors quote it.
 func TruncateValue(text string) string { return Truncate(text, maxValue) }
 
+// At returns the text of an event with the load balancer and the address that it is about, as
+// far as they are known and it does not name them already: MaxEvent bytes at most, of which
+// these two are never what is left out.
+func At(text, loadBalancerID, address string) string {
+	var missing []string
+	if loadBalancerID != "" && !strings.Contains(text, loadBalancerID) {
+		missing = append(missing, "load balancer "+TruncateValue(loadBalancerID))
+	}
+	if address != "" && !strings.Contains(text, address) {
+		missing = append(missing, TruncateValue(address))
+	}
+	if len(missing) == 0 {
+		return Truncate(text, MaxEvent)
+	}
+	at := " [" + strings.Join(missing, ", ") + "]"
+	return Truncate(text, MaxEvent-len(at)) + at
+}
+
 // Join returns the first reasons, MaxReasons and most bytes at the longest, and how many
 // more there are.
 func Join(reasons []string, separator string, most int) string {

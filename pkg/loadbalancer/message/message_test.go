@@ -155,3 +155,20 @@ func TestJoinLimited_StaysShort(t *testing.T) {
 		}
 	}
 }
+
+func TestAt_NamesWhatTheTextDoesNot(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 2000)
+	for _, test := range []struct{ text, id, address, want string }{
+		{"a step", "lb-1", "203.0.113.5", "a step [load balancer lb-1, 203.0.113.5]"},
+		{"lb-1: a step", "lb-1", "203.0.113.5", "lb-1: a step [203.0.113.5]"},
+		{"203.0.113.5: a step", "lb-1", "203.0.113.5", "203.0.113.5: a step [load balancer lb-1]"},
+		{"lb-1 at 203.0.113.5", "lb-1", "203.0.113.5", "lb-1 at 203.0.113.5"},
+		{"a step", "", "", "a step"},
+		{long, "lb-1", "", strings.Repeat("x", message.MaxEvent-len("… [load balancer lb-1]")) + "… [load balancer lb-1]"},
+	} {
+		if got := message.At(test.text, test.id, test.address); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}

@@ -30,13 +30,8 @@ const (
 // where it was. The error wraps both. Where another attempt makes sense only after a while
 // it is an *api.RetryError too; timeout is that of Retry.
 func Explain(refusal, failure error, timeout time.Duration) error {
-	var kept string
-	switch {
-	case failure == nil && ByCloud(refusal):
-		kept = "; the rest goes on: the load balancer follows the nodes"
-	case failure == nil:
-		kept = "; the load balancer keeps its last good settings and follows the nodes"
-	case !errors.Is(failure, ErrNothingKept):
+	kept := kept(refusal, failure)
+	if failure != nil && !errors.Is(failure, ErrNothingKept) {
 		kept = "; and its load balancer cannot follow the nodes: " + message.Truncate(failure.Error(), message.MaxError/2)
 	}
 	err := &refusedError{message.Truncate(refusal.Error(), message.MaxError-len(kept)) + kept, errors.Join(refusal, failure), failure}
@@ -55,6 +50,29 @@ func Stuck(err error) string {
 		return ""
 	}
 	return refused.failure.Error()
+}
+
+// Standing returns what Explain says of a refused Service, as far as it is the same however often
+// that is tried: why its load balancer cannot follow the nodes is not.
+func Standing(refusal, failure error) string {
+	kept := kept(refusal, failure)
+	if errors.Is(failure, ErrNothingKept) {
+		kept = "; the Service has no load balancer that could be kept"
+	} else if failure != nil {
+		kept = "; and its load balancer cannot follow the nodes at the moment"
+	}
+	return message.Truncate(refusal.Error(), message.MaxError-len(kept)) + kept
+}
+
+// kept says what becomes of the load balancer of a refused Service; "" where that has failed.
+func kept(refusal, failure error) string {
+	switch {
+	case failure != nil:
+		return ""
+	case ByCloud(refusal):
+		return "; the rest goes on: the load balancer follows the nodes"
+	}
+	return "; the load balancer keeps its last good settings and follows the nodes"
 }
 
 // Retry returns an *api.RetryError in place of an error after which the Service is to be

@@ -15,6 +15,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // The reasons why Services are refused. They are label values of a metric.
@@ -39,6 +40,14 @@ const (
 // Reasons returns all reasons.
 func Reasons() []string {
 	return []string{Invalid, Unsupported, Unavailable, NotOwned, Quota, Conflict, Cloud}
+}
+
+// Stated returns the reason of the condition that states a refusal, one of Reasons; "" for "".
+func Stated(why string) reason.Reason {
+	return map[string]reason.Reason{
+		Invalid: reason.Invalid, Unsupported: reason.Unsupported, Unavailable: reason.Unavailable, NotOwned: reason.NotOwned,
+		Quota: reason.QuotaExceeded, Conflict: reason.Conflict, Cloud: reason.RefusedByCloud,
+	}[why]
 }
 
 // ByCloud reports whether OpenStack has refused a change, so that a plan has ended in its

@@ -22,6 +22,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // octavia returns the error of a request that Octavia answers with a status.
@@ -88,6 +89,37 @@ func TestReason_TruthTable(t *testing.T) {
 	for _, reason := range refusal.Reasons() {
 		if !slices.Contains(reasons, reason) {
 			t.Errorf("the table has no error of reason %s", reason)
+		}
+	}
+}
+
+// Each is stated by another reason of the list of reasons, which the condition can have.
+//
+//proves:100
+func TestStated_HasAReasonForEach(t *testing.T) {
+	t.Parallel()
+	seen := map[reason.Reason]bool{}
+	for _, why := range refusal.Reasons() {
+		stated := refusal.Stated(why)
+		if !stated.States(reason.IsRefused, true) || seen[stated] {
+			t.Errorf("%s is stated as %q", why, stated)
+		}
+		seen[stated] = true
+	}
+	if refusal.Stated("") != "" {
+		t.Error("no refusal is stated")
+	}
+}
+
+func TestStanding_IsTheSameHoweverTheLoadBalancerFails(t *testing.T) {
+	t.Parallel()
+	invalid := error(field.Invalid(field.NewPath("spec"), "x", "not allowed"))
+	if a, b := refusal.Standing(invalid, errors.New("a")), refusal.Standing(invalid, errors.New("b")); a != b || !strings.HasSuffix(a, "cannot follow the nodes at the moment") {
+		t.Errorf("%q and %q", a, b)
+	}
+	for failure, want := range map[error]string{nil: "keeps its last good settings and follows the nodes", refusal.ErrNothingKept: "no load balancer that could be kept"} {
+		if got := refusal.Standing(invalid, failure); !strings.HasSuffix(got, want) || !strings.Contains(got, "not allowed") {
+			t.Errorf("%q, want the end %q", got, want)
 		}
 	}
 }

@@ -45,6 +45,23 @@ func (e *Entry) loadBalancerID() string {
 	return e.Applied.LoadBalancer.ID
 }
 
+// LoadBalancerID returns the load balancer of a Service, as far as this process knows it; ""
+// where it does not.
+func (s *Store) LoadBalancerID(uid types.UID) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[uid]
+	switch {
+	case e == nil:
+		return ""
+	case e.Applied != nil:
+		return e.Applied.LoadBalancer.ID
+	case e.Drift.Before != nil:
+		return e.Drift.Before.LoadBalancer.ID
+	}
+	return e.Made.LoadBalancerID
+}
+
 // Drift is a change by another client that was noticed, and is neither repaired nor
 // reported yet. The zero value is none.
 type Drift struct {

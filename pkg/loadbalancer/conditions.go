@@ -1,0 +1,77 @@
+package loadbalancer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+// Conditions take what is said in the status of Services. *conditions.Writer implements them.
+type Conditions interface {
+	// Say has the conditions of a Service say this soon. What is not said of stays.
+	Say(service types.NamespacedName, uid types.UID, said []conditions.Said)
+}
+
+// say says how a round for a Service has ended, with what is known of its load balancer since.
+func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
+	if r.options.Conditions == nil {
+		return
+	}
+	known := r.store.Get(svc.UID)
+	round.Watched = r.watchesDrift()
+	if applied := known.Applied; applied != nil {
+		round.LoadBalancerID, round.Address, round.Drift = applied.LoadBalancer.ID, applied.Address, left(applied)
+	} else if round.Err == nil {
+		if r.engine().Config.LoadBalancer.DriftPolicy != drift.PolicyReport {
+			return // it is not known, and not gone
+		}
+		round.Drift = "Another client has deleted the load balancer, which is left so because of drift-policy=report"
+	}
+	if change := known.Drift.Reason; round.Err != nil && change != "" && change != state.ReasonFailed {
+		round.Drift = fmt.Sprintf("Another client has changed something, and it could not be reverted yet: %s", change)
+	}
+	if said := round.Said(svc); len(said) > 0 {
+		r.options.Conditions.Say(types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}, svc.UID, said)
+	}
+}
+
+// left says what of the changes of other clients is only reported; "" for nothing.
+func left(applied *state.Applied) string {
+	if len(applied.Reported) == 0 {
+		return ""
+	}
+	return "Changed by another client, and left as it is because of drift-policy=report; this would revert it (actual → desired): " +
+		events.SummaryOf(slices.Sorted(maps.Keys(applied.Reported)))
+}
+
+// sayHealth says what an operating status means that was seen of the load balancer of a Service.
+func (r *Reconciler) sayHealth(uid types.UID, applied *state.Applied) {
+	if r.options.Conditions == nil {
+		return
+	}
+	var pools []string
+	if applied.Contents != nil {
+		for _, listener := range applied.Contents.Outline().Listeners {
+			if listener.Pool.Status.Operating == "ERROR" {
+				pools = append(pools, listener.Key().String())
+			}
+		}
+	}
+	if said := conditions.Health(applied.LoadBalancer.ID, applied.Seen.OperatingStatus, pools); said != nil {
+		r.options.Conditions.Say(applied.Service, uid, said)
+	}
+}
+
+// watchesDrift reports whether the project is looked at, in intervals.
+func (r *Reconciler) watchesDrift() bool {
+	conf := r.options.Config.LoadBalancer
+	return conf.DriftInterval.Duration > 0 && conf.DriftPolicy != drift.PolicyOff
+}

@@ -1,0 +1,226 @@
+package conditions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
+)
+
+const (
+	// settleDelay is how long what is said of a Service is collected.
+	settleDelay = time.Second
+	// The delay after a failure doubles from the first to the last.
+	firstRetryDelay, lastRetryDelay = 5 * time.Second, 5 * time.Minute
+)
+
+// Writer writes conditions: of a Service with one patch, and none where they say already what
+// they should. Nobody waits for it. Its methods may be called from many goroutines.
+type Writer struct {
+	client corev1.ServicesGetter
+	clock  clock.WithTicker
+	// forbidden is done when the role of this process lacks the right, which is logged once.
+	forbidden sync.Once
+
+	mu       sync.Mutex
+	services corelisters.ServiceLister // nil before Use
+	queue    queue                     // nil before Run
+	pending  map[types.NamespacedName]statement
+}
+
+type queue = workqueue.TypedRateLimitingInterface[types.NamespacedName]
+
+// statement is what is still to be said of a Service; the zero one of a Service that is none of
+// ours any more.
+type statement struct {
+	uid  types.UID
+	said map[reason.Condition]Said
+}
+
+// NewWriter returns a Writer. It writes nothing before Use and Run.
+func NewWriter(client corev1.ServicesGetter, clk clock.WithTicker) *Writer {
+	return &Writer{client: client, clock: clk, pending: map[types.NamespacedName]statement{}}
+}
+
+// Use has the Writer compare with the Services of an informer, whoever starts it, and take our
+// conditions off those that are none of ours any more.
+func (w *Writer) Use(informer coreinformers.ServiceInformer) error {
+	w.mu.Lock()
+	w.services = informer.Lister()
+	w.mu.Unlock()
+	stray := func(object any) {
+		if svc, ok := object.(*v1.Service); ok && !Wanted(svc) && len(Removal(svc.Status.Conditions)) > 0 {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.pending[keyOf(svc)] = statement{}
+			w.enqueue(keyOf(svc))
+		}
+	}
+	_, err := informer.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: stray, UpdateFunc: func(_, now any) { stray(now) },
+	})
+	return err
+}
+
+func keyOf(svc *v1.Service) types.NamespacedName {
+	return types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}
+}
+
+// Say has the conditions of a Service say this soon. What is not said of stays.
+func (w *Writer) Say(service types.NamespacedName, uid types.UID, said []Said) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.add(service, uid, said, true)
+	if w.services != nil {
+		svc, err := w.services.Services(service.Namespace).Get(service.Name)
+		if err == nil && svc.UID == uid && len(w.changes(svc, w.pending[service])) == 0 {
+			delete(w.pending, service)
+			return
+		}
+	}
+	w.enqueue(service)
+}
+
+// enqueue has a Service looked at soon. The caller holds the lock.
+func (w *Writer) enqueue(service types.NamespacedName) {
+	if w.queue != nil {
+		w.queue.AddAfter(service, settleDelay)
+	}
+}
+
+// add adds to what is still to be said of a Service; newer says that it is newer than that. The
+// caller holds the lock.
+func (w *Writer) add(service types.NamespacedName, uid types.UID, said []Said, newer bool) {
+	pending := w.pending[service]
+	if pending.uid != uid {
+		if !newer && pending.uid != "" {
+			return
+		}
+		pending = statement{uid, map[reason.Condition]Said{}}
+	}
+	for _, s := range said {
+		if _, there := pending.said[s.Condition]; newer || !there {
+			pending.said[s.Condition] = s
+		}
+	}
+	w.pending[service] = pending
+}
+
+// changes returns what is to be patched of the conditions of a Service.
+func (w *Writer) changes(svc *v1.Service, pending statement) []any {
+	switch {
+	case svc.DeletionTimestamp != nil:
+		return nil
+	case !Wanted(svc):
+		return Removal(svc.Status.Conditions)
+	case pending.uid != svc.UID:
+		return nil
+	}
+	var said []Said
+	for _, condition := range reason.Conditions() {
+		if s, ok := pending.said[condition]; ok {
+			said = append(said, s)
+		}
+	}
+	return Changes(svc.Status.Conditions, said, metav1.NewTime(w.clock.Now()))
+}
+
+// Run writes until the context ends.
+func (w *Writer) Run(ctx context.Context) {
+	keys := w.begin()
+	stop := context.AfterFunc(ctx, keys.ShutDown)
+	defer stop()
+	for {
+		key, shutdown := keys.Get()
+		if shutdown {
+			return
+		}
+		err := w.write(ctx, key)
+		if err == nil {
+			keys.Forget(key)
+		} else {
+			klog.FromContext(ctx).V(2).Info("Cannot write the conditions of a Service, trying again", "service", key, "err", err)
+			keys.AddRateLimited(key)
+		}
+		keys.Done(key)
+	}
+}
+
+// begin returns the queue of Services, with those of which something was said before.
+func (w *Writer) begin() queue {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetryDelay, lastRetryDelay),
+		workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Clock: w.clock})
+	for service := range w.pending {
+		w.enqueue(service)
+	}
+	return w.queue
+}
+
+// write writes what is still to be said of a Service. What cannot be written stays to be said.
+func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
+	w.mu.Lock()
+	pending := w.pending[key]
+	delete(w.pending, key)
+	services := w.services
+	w.mu.Unlock()
+	if services == nil {
+		w.restore(key, pending)
+		return fmt.Errorf("the informer of Services is not there yet")
+	}
+	svc, err := services.Services(key.Namespace).Get(key.Name)
+	if err != nil {
+		return nil // it is gone: a lister of an informer has no other errors
+	}
+	changes := w.changes(svc, pending)
+	if len(changes) == 0 {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": svc.UID}, "status": map[string]any{"conditions": changes}})
+	if err != nil {
+		return err
+	}
+	_, err = w.client.Services(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	switch {
+	case apierrors.IsForbidden(err):
+		w.forbidden.Do(func() {
+			klog.FromContext(ctx).Info("May not patch the status of Services: their conditions are not written", "err", err)
+		})
+		return nil
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // another Service has its name
+		return nil
+	case err != nil:
+		w.restore(key, pending)
+	}
+	return err
+}
+
+// restore has said later what could not be written, unless something newer is to be said.
+func (w *Writer) restore(key types.NamespacedName, pending statement) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if pending.uid != "" {
+		w.add(key, pending.uid, slices.Collect(maps.Values(pending.said)), false)
+	} else if _, there := w.pending[key]; !there {
+		w.pending[key] = statement{}
+	}
+}

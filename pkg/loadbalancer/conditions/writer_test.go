@@ -1,0 +1,203 @@
+package conditions_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
+)
+
+// cluster has a Writer that runs, and counts its patches.
+type cluster struct {
+	t      *testing.T
+	client *fake.Clientset
+	writer *conditions.Writer
+
+	mu      sync.Mutex
+	patches int
+	fail    error // of patches
+}
+
+// run calls test in a bubble of time, with a cluster that has these Services.
+func run(t *testing.T, services []*v1.Service, test func(*cluster)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &cluster{t: t, client: fake.NewClientset()}
+		for _, svc := range services {
+			if err := c.client.Tracker().Add(svc.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.client.PrependReactor("patch", "services", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.patches++
+			if action.GetSubresource() != "status" {
+				t.Errorf("patches %q", action.GetSubresource())
+			}
+			return c.fail != nil, nil, c.fail
+		})
+		factory := informers.NewSharedInformerFactory(c.client, 0)
+		c.writer = conditions.NewWriter(c.client.CoreV1(), clock.RealClock{})
+		if err := c.writer.Use(factory.Core().V1().Services()); err != nil {
+			t.Fatal(err)
+		}
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		var work sync.WaitGroup
+		work.Go(func() { c.writer.Run(ctx) })
+		test(c)
+		cancel()
+		work.Wait()
+		factory.Shutdown()
+	})
+}
+
+func web() *v1.Service {
+	return &v1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid"}, Spec: v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer},
+		Status: v1.ServiceStatus{Conditions: []metav1.Condition{foreign()}},
+	}
+}
+
+// say says the outcome of a round of a Service of this UID, and lets time pass.
+func (c *cluster) say(uid types.UID, said ...conditions.Said) {
+	c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, uid, said)
+	c.pass(2 * time.Second)
+}
+
+func (c *cluster) pass(d time.Duration) {
+	time.Sleep(d) // of the bubble
+	synctest.Wait()
+}
+
+// setFail has patches fail.
+func (c *cluster) setFail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail = err
+}
+
+// assert checks how many patches there were, and what the conditions are.
+func (c *cluster) assert(patches int, want string) {
+	c.t.Helper()
+	c.mu.Lock()
+	got := c.patches
+	c.mu.Unlock()
+	svc, err := c.client.CoreV1().Services("shop").Get(c.t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var said []string
+	for _, condition := range svc.Status.Conditions {
+		_, name, _ := strings.Cut(condition.Type, "/")
+		said = append(said, name+"="+string(condition.Status))
+	}
+	slices.Sort(said)
+	if text := strings.Join(said, " "); got != patches || text != want {
+		c.t.Errorf("%d patches and %q, want %d and %q", got, text, patches, want)
+	}
+}
+
+func ready() conditions.Said {
+	return conditions.Said{Condition: reason.Provisioned, Is: true, Reason: reason.Ready, Message: "ready"}
+}
+
+func sound() conditions.Said {
+	return conditions.Said{Condition: reason.Degraded, Reason: reason.Sound}
+}
+
+//proves:100
+func TestWriter_WritesOnceWhatIsSaidAndThenNothing(t *testing.T) {
+	t.Parallel()
+	run(t, []*v1.Service{web()}, func(c *cluster) {
+		c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", []conditions.Said{ready()})
+		c.say("uid", sound())
+		c.assert(1, "Degraded=False Other=True Provisioned=True")
+		for range 10 {
+			c.say("uid", ready(), sound())
+		}
+		c.assert(1, "Degraded=False Other=True Provisioned=True")
+		c.say("another", conditions.Said{Condition: reason.Provisioned, Reason: reason.Refused})
+		c.assert(1, "Degraded=False Other=True Provisioned=True")
+	})
+}
+
+func TestWriter_TriesAgainWithTheNewest(t *testing.T) {
+	t.Parallel()
+	run(t, []*v1.Service{web()}, func(c *cluster) {
+		c.setFail(errors.New("away"))
+		c.say("uid", ready(), sound())
+		c.setFail(nil)
+		c.say("uid", conditions.Said{Condition: reason.Provisioned, Reason: reason.Refused})
+		c.pass(time.Minute)
+		c.assert(2, "Degraded=False Other=True Provisioned=False")
+	})
+}
+
+func TestWriter_LeavesItWhereItMayNotWrite(t *testing.T) {
+	t.Parallel()
+	run(t, []*v1.Service{web()}, func(c *cluster) {
+		c.setFail(apierrors.NewForbidden(v1.Resource("services/status"), "web", errors.New("no")))
+		c.say("uid", ready())
+		c.pass(time.Hour)
+		c.assert(1, "Other=True")
+	})
+}
+
+//proves:100
+func TestWriter_TakesConditionsOffServicesThatAreNotOursAnyMore(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*v1.Service){
+		"another type":  func(svc *v1.Service) { svc.Spec.Type = v1.ServiceTypeClusterIP },
+		"another class": func(svc *v1.Service) { svc.Spec.LoadBalancerClass = ptr.To("example.com/other") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, []*v1.Service{web()}, func(c *cluster) {
+				c.say("uid", ready(), sound())
+				svc, err := c.client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				change(svc)
+				if _, err := c.client.CoreV1().Services("shop").Update(t.Context(), svc, metav1.UpdateOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				c.pass(2 * time.Second)
+				c.assert(2, "Other=True")
+				c.say("uid", ready())
+				c.assert(2, "Other=True")
+			})
+		})
+	}
+}
+
+func TestWriter_LeavesServicesThatAreBeingDeletedAlone(t *testing.T) {
+	t.Parallel()
+	svc := web()
+	svc.DeletionTimestamp, svc.Finalizers = &earlier, []string{"example.com/stay"}
+	run(t, []*v1.Service{svc}, func(c *cluster) {
+		c.say("uid", ready())
+		c.assert(0, "Other=True")
+	})
+}

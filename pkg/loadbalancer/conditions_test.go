@@ -1,0 +1,194 @@
+package loadbalancer_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
+)
+
+// fakeConditions are what was said last of each Service.
+type fakeConditions struct {
+	mu   sync.Mutex
+	last map[types.UID]map[reason.Condition]conditions.Said
+}
+
+// Say implements loadbalancer.Conditions.
+func (c *fakeConditions) Say(_ types.NamespacedName, uid types.UID, said []conditions.Said) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		c.last = map[types.UID]map[reason.Condition]conditions.Said{}
+	}
+	if c.last[uid] == nil {
+		c.last[uid] = map[reason.Condition]conditions.Said{}
+	}
+	for _, s := range said {
+		c.last[uid][s.Condition] = s
+	}
+}
+
+// of returns what is said of a Service.
+func (c *fakeConditions) of(svc *v1.Service) map[reason.Condition]conditions.Said {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.last[svc.UID])
+}
+
+// states fails unless the conditions of a Service are these, as "Provisioned=true LoadBalancerReady";
+// then it has them. It returns what they say.
+func (env *environment) states(svc *v1.Service, want ...string) (messages string) {
+	env.T.Helper()
+	said := env.conditions.of(svc)
+	var got []string
+	svc.Status.Conditions = nil
+	for _, s := range said {
+		_, name, _ := strings.Cut(string(s.Condition), "/")
+		got = append(got, fmt.Sprintf("%s=%t %s", name, s.Is, s.Reason))
+		status := metav1.ConditionFalse
+		if s.Is {
+			status = metav1.ConditionTrue
+		}
+		svc.Status.Conditions = append(svc.Status.Conditions, metav1.Condition{Type: string(s.Condition), Status: status, Reason: string(s.Reason)})
+		messages += s.Message + "\n"
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		env.T.Errorf("conditions %q, want %q\n%s", got, want, messages)
+	}
+	return messages
+}
+
+const (
+	ready     = "Provisioned=true LoadBalancerReady"
+	unrefused = "Refused=false LoadBalancerRequestAccepted"
+	sound     = "Degraded=false LoadBalancerSound"
+	undrifted = "Drifted=false LoadBalancerAsApplied"
+)
+
+//proves:100
+func TestConditions_FollowTheLifeOfAService(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	address := env.ensure(svc, nodes).Ingress[0].IP
+	id := env.loadBalancer().ID
+	if said := env.states(svc, ready, unrefused, sound, undrifted); !strings.Contains(said, id) || !strings.Contains(said, address) {
+		t.Errorf("load balancer %s at %s: %s", id, address, said)
+	}
+
+	set(annotation.MaxMembers, "many")(svc)
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Fatal("it is not refused")
+	}
+	said := env.states(svc, "Provisioned=false LoadBalancerRefused", "Refused=true LoadBalancerRequestInvalid", sound, undrifted)
+	if !strings.Contains(said, "max-members") || !strings.Contains(said, "keeps its last good settings and follows the nodes") {
+		t.Errorf("it is refused with: %s", said)
+	}
+	delete(svc.Annotations, annotation.MaxMembers)
+	env.ensure(svc, nodes)
+	env.states(svc, ready, unrefused, sound, undrifted)
+
+	// An outage is nobody's condition.
+	env.restart()
+	defer env.Cloud.Faults.Add(faults.Rule{Route: "/load-balancer/**", Status: http.StatusServiceUnavailable})()
+	svc.Spec.Ports = append(svc.Spec.Ports, port(v1.ProtocolTCP, 443))
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
+		t.Fatal("it has worked without Octavia")
+	}
+	env.states(svc, ready, unrefused, sound, undrifted)
+	other := service("other", 1)
+	if _, err := env.engine.Ensure(env.ctx, other, nodes); err == nil {
+		t.Fatal("it has worked without Octavia")
+	}
+	env.states(other, "Provisioned=false LoadBalancerNotReady")
+}
+
+//proves:100
+func TestConditions_SayThatDriftIsLeft(t *testing.T) {
+	t.Parallel()
+	env, svc, nodes := reporting(t)
+	env.removeMember(80)
+	env.repair(svc, nodes)
+	if said := env.states(svc, ready, unrefused, sound, "Drifted=true LoadBalancerDrifted"); !strings.Contains(said, "drift-policy=report") || !strings.Contains(said, "member") {
+		t.Errorf("says: %s", said)
+	}
+}
+
+// One member that does not answer is no degradation: with externalTrafficPolicy Local that is
+// usual, and a node that fails would be a write for each Service.
+//
+//proves:100
+func TestConditions_SayWhichPoolServesNobody(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": "true"}})
+	nodes, svc := env.nodes(2), service("web", 2)
+	env.ensure(svc, nodes)
+	env.states(svc, ready, unrefused, sound, undrifted)
+	stop := env.watchDrift(env.ctx, func(types.NamespacedName) { t.Error("that is taken for drift") })
+	defer stop()
+	becomes := func(want string) {
+		t.Helper()
+		await.Eventually(t, want, func(context.Context) error {
+			if said := env.conditions.of(svc)[reason.Degraded]; string(said.Reason) != want {
+				return fmt.Errorf("%+v", said)
+			}
+			return nil
+		})
+	}
+	report := func(status string, n int) {
+		t.Helper()
+		for _, m := range env.poolOf(80).Members[:n] {
+			if err := env.Cloud.Octavia.SetMemberOperatingStatus(m.ID, status); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	report(simoctavia.Error, 2)
+	becomes("LoadBalancerNoHealthyMember")
+	if said := env.states(svc, ready, unrefused, undrifted, "Degraded=true LoadBalancerNoHealthyMember"); !strings.Contains(said, "TCP/80") || strings.Contains(said, "TCP/81") {
+		t.Errorf("says: %s", said)
+	}
+	report(simoctavia.Online, 1)
+	becomes("LoadBalancerSound")
+}
+
+// Whoever sees an event alone, as in a collection of logs, knows what it is about.
+//
+//proves:101
+func TestEvents_NameLoadBalancerAndAddressOfWhatIsServed(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	address := env.ensure(svc, nodes).Ingress[0].IP
+	env.told()
+	set(annotation.ConnLimit, "7", annotation.Prefix+"nonsense", "x")(svc)
+	env.ensure(svc, nodes)
+	env.removeMember(80)
+	env.repair(svc, nodes)
+	told := strings.Split(env.told(), "\n")
+	if len(told) < 4 {
+		t.Errorf("told only %q", told)
+	}
+	for _, event := range told {
+		if !strings.Contains(event, env.loadBalancer().ID) || !strings.Contains(event, address) {
+			t.Errorf("names not both of %s and %s: %s", env.loadBalancer().ID, address, event)
+		}
+	}
+}

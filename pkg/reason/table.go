@@ -1,0 +1,238 @@
+package reason
+
+import (
+	"slices"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Entry is what is known of a reason.
+type Entry struct {
+	Reason Reason
+	// On is the object that has it.
+	On Object
+	// Type is that of its events, "" where there are none.
+	Type string
+	// States are the conditions that can have it.
+	States []State
+	// When says when that is, and what the text names; Do what to do.
+	When, Do string
+}
+
+// Object is what events are about.
+type Object string
+
+// The objects. What is for the cluster's operator is on a ConfigMap in kube-system.
+const (
+	Service   Object = "Service"
+	Node      Object = "Node"
+	ConfigMap Object = "ConfigMap `kube-system/openstack-cloud`"
+)
+
+// State is a condition that is true, or is not.
+type State struct {
+	Condition Condition
+	Is        bool
+}
+
+// Table returns all reasons, by object and as docs/events.md shows them. It is shared and must
+// not be changed.
+func Table() []Entry { return table() }
+
+// table is made once, as each event reads it.
+var table = sync.OnceValue(func() []Entry {
+	return slices.Concat(changes(), notices(), troubles(), conditions(), refusals(), operators())
+})
+
+const nothing = "nothing"
+
+// changes are events on Services that tell what is done.
+func changes() []Entry {
+	return []Entry{
+		{
+			Reason: Changing, On: Service, Type: v1.EventTypeNormal,
+			When: "something is being changed in the cloud: the steps, one after the other", Do: nothing,
+		},
+		{
+			Reason: Ready, On: Service, Type: v1.EventTypeNormal, States: []State{{Provisioned, true}},
+			When: "a Service that has no address is given one: ID of the load balancer, and address; as a condition: the cloud has what the Service asks for", Do: nothing,
+		},
+		{
+			Reason: AddressChanged, On: Service, Type: v1.EventTypeNormal,
+			When: "another address is published in place of the one before", Do: "adapt DNS records and firewalls that name the old one",
+		},
+		{
+			Reason: SubnetChosen, On: Service, Type: v1.EventTypeNormal,
+			When: "a new VIP is in one of several subnets of the nodes, as none is configured", Do: "set `subnet-id` if it should be another one",
+		},
+		{
+			Reason: ExternalNetworkChosen, On: Service, Type: v1.EventTypeNormal,
+			When: "a new floating IP comes from one of several external networks", Do: "set `floating-network-id` if it should be another one",
+		},
+		{
+			Reason: HealthMonitorMissing, On: Service, Type: v1.EventTypeNormal,
+			When: "a load balancer made by another controller has no [health monitors](services.md#health-monitors) under `externalTrafficPolicy: Local`",
+			Do:   "set the annotation `enable-health-monitor` to `\"true\"`, as the text says",
+		},
+	}
+}
+
+// notices are events on Services that somebody should look at.
+func notices() []Entry {
+	return []Entry{
+		{
+			Reason: SettingIgnored, On: Service, Type: v1.EventTypeWarning,
+			When: "annotations have no effect: one event for all of them, and another only when they change", Do: "correct or remove them",
+		},
+		{
+			Reason: SettingImmutable, On: Service, Type: v1.EventTypeWarning,
+			When: "a setting cannot change on the load balancer that exists",
+			Do:   "take it back, or permit [a new load balancer](addresses.md#what-only-a-new-load-balancer-can-do)",
+		},
+		{
+			Reason: NotDeleted, On: Service, Type: v1.EventTypeWarning,
+			When: "a load balancer that may be the Service's is not deleted with it, as nothing proves that, or a second one of the Service that is not needed stays",
+			Do:   "look at it in OpenStack, and delete it if nobody needs it",
+		},
+		{
+			Reason: Drifted, On: Service, Type: v1.EventTypeWarning, States: []State{{IsDrifted, true}},
+			When: "another client has changed the load balancer: what, and the steps that revert it, or would; as a condition: that stands, as `drift-policy=report` asks for, or as it could not be reverted yet",
+			Do:   "find who does it (Octavia's log has the user); change the Service instead",
+		},
+		{
+			Reason: ForcedInternal, On: Service, Type: v1.EventTypeWarning,
+			When: "the VIP is published because the cloud, or the [shared load balancer](sharing.md), has no floating IP", Do: "make the Service internal, or ask for an external network",
+		},
+		{
+			Reason: ForeignFloatingIP, On: Service, Type: v1.EventTypeWarning,
+			When: "another client has attached a floating IP to a load balancer that should have none", Do: "detach it if nobody needs it",
+		},
+		{
+			Reason: NodeSkipped, On: Service, Type: v1.EventTypeWarning,
+			When: "nodes have no address of the Service's IP family, and are no members", Do: "give them one, or the Service another family",
+		},
+		{
+			Reason: PortNotFound, On: Service, Type: v1.EventTypeWarning,
+			When: "nodes have no Neutron port in this project, so that no security group of theirs is changed", Do: "open the NodePorts there yourself",
+		},
+	}
+}
+
+// troubles are events on Services about what keeps them from what they ask for.
+func troubles() []Entry {
+	return []Entry{
+		{
+			Reason: InError, On: Service, Type: v1.EventTypeWarning, States: []State{{Provisioned, false}, {Degraded, true}},
+			When: "the load balancer, or a part of it, is in ERROR: which, since when, and what leads it out of that", Do: "see [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
+		},
+		{
+			Reason: Pending, On: Service, Type: v1.EventTypeWarning, States: []State{{Provisioned, false}},
+			When: "Octavia has not finished what it began with the load balancer: since when", Do: "see [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
+		},
+		{
+			Reason: QuotaExceeded, On: Service, Type: v1.EventTypeWarning, States: []State{{IsRefused, true}},
+			When: "a quota, an address pool or a limit of cloud.conf is used up: its numbers, and the request that was refused", Do: "have it raised, or free some of it: it is tried again every five minutes",
+		},
+		{
+			Reason: UpdateFailed, On: Service, Type: v1.EventTypeWarning,
+			When: "a load balancer could not follow a change of nodes, or of cloud.conf, or be repaired: the error", Do: "as the error says: it is tried again",
+		},
+		{
+			Reason: OctaviaNotFound, On: Service, Type: v1.EventTypeWarning,
+			When: "the cloud has no load balancer service (Octavia), for which the Service waits", Do: "look at `region` and `os-endpoint-type` in cloud.conf, or set `[LoadBalancer] enabled=false`",
+		},
+	}
+}
+
+// conditions are reasons of conditions alone.
+func conditions() []Entry {
+	return []Entry{
+		{
+			Reason: NotReady, On: Service, States: []State{{Provisioned, false}},
+			When: "the first load balancer of the Service could not be made yet: the error", Do: "as the error says: it is tried again",
+		},
+		{
+			Reason: Gone, On: Service, States: []State{{Provisioned, false}},
+			When: "another client has deleted the load balancer, which `drift-policy=report` leaves so", Do: "change anything that the Service asks for, and it is made anew",
+		},
+		{
+			Reason: Refused, On: Service, States: []State{{Provisioned, false}},
+			When: "the Service lacks what it asks for, as that is refused", Do: "see the condition `Refused`",
+		},
+		{
+			Reason: Sound, On: Service, States: []State{{Degraded, false}},
+			When: "nothing in the load balancer is broken, and each pool has a member that serves, as far as monitors say", Do: nothing,
+		},
+		{
+			Reason: NoHealthyMember, On: Service, States: []State{{Degraded, true}},
+			When: "the operating status of the load balancer is ERROR: the pools without any member that answers its monitor. Single members that do not answer are none: with `externalTrafficPolicy: Local` most never do",
+			Do:   "look at the Service's pods, then at what is between the load balancer and the nodes",
+		},
+		{
+			Reason: Accepted, On: Service, States: []State{{IsRefused, false}},
+			When: "nothing that the Service asks for is refused", Do: nothing,
+		},
+		{
+			Reason: Undrifted, On: Service, States: []State{{IsDrifted, false}},
+			When: "the load balancer is as it was applied last, as far as the last look shows", Do: nothing,
+		},
+	}
+}
+
+// refusals are why Services are refused.
+func refusals() []Entry {
+	refused := func(reason Reason, when, do string) Entry {
+		return Entry{Reason: reason, On: Service, States: []State{{IsRefused, true}}, When: when + ", and what is kept alive", Do: do}
+	}
+	return []Entry{
+		refused(Invalid, "a value is not allowed: the field, the value, what is allowed", "correct it"),
+		refused(Unsupported, "the provider, or this release of OpenStack, cannot do what the Service asks for", "ask for something else, or for another provider"),
+		refused(Unavailable, "what the Service names is not there: a class of cloud.conf, a certificate, flavor, network or address", "correct the name, or make it"),
+		refused(NotOwned, "the load balancer or floating IP belongs to another owner, who does not share it", "see [sharing.md](sharing.md)"),
+		refused(Conflict, "something that exists is in the way, such as another listener on the port", "choose another port or load balancer, or remove what is in the way"),
+		refused(RefusedByCloud, "OpenStack refuses the change for another reason: its words, and the ID of the request", "show the cloud's operator the ID"),
+	}
+}
+
+// operators are events for the cluster's operator.
+func operators() []Entry {
+	return []Entry{
+		{
+			Reason: CloudChanged, On: ConfigMap, Type: v1.EventTypeWarning,
+			When: "cloud.conf leads to another project or region than before: both; once an hour", Do: "see [when the cluster moves](getting-started.md#when-the-cluster-moves)",
+		},
+		{
+			Reason: ConfigurationChanged, On: ConfigMap, Type: v1.EventTypeNormal,
+			When: "a change of cloud.conf, or of a file that it names, is in force: the settings, not their values", Do: nothing,
+		},
+		{
+			Reason: ConfigurationRefused, On: ConfigMap, Type: v1.EventTypeWarning,
+			When: "a change of cloud.conf, or of a file that it names, is not taken over: why", Do: "correct it: what was in force stays in force, and a restart would fail",
+		},
+		{
+			Reason: CredentialsExpire, On: ConfigMap, Type: v1.EventTypeWarning,
+			When: "the application credential, password or token of cloud.conf ends within 14 days: when; once a day", Do: "put another one into cloud.conf: no restart is needed",
+		},
+		{
+			Reason: GarbageFound, On: ConfigMap, Type: v1.EventTypeWarning,
+			When: "objects in OpenStack are proven to be this cluster's, and of no Service: which", Do: "see [garbage.md](garbage.md)",
+		},
+		{
+			Reason: GarbageSuspected, On: ConfigMap, Type: v1.EventTypeWarning,
+			When: "objects in OpenStack may be of no Service, which is not proven, and stay: which", Do: "see [garbage.md](garbage.md)",
+		},
+		{
+			Reason: GarbageRemoved, On: ConfigMap, Type: v1.EventTypeNormal,
+			When: "objects of no Service were removed, as `garbage-policy=delete` asks for: which", Do: nothing,
+		},
+		{
+			Reason: GarbageNotRemoved, On: ConfigMap, Type: v1.EventTypeWarning,
+			When: "objects of no Service could not be removed: which, and why", Do: "as the text says: it is tried again",
+		},
+		{
+			Reason: NodeDeletionHeld, On: Node, Type: v1.EventTypeWarning,
+			When: "a Node without a server stays, as too many would go: why, and the way out", Do: "see [nodes.md](nodes.md#too-many-would-go)",
+		},
+	}
+}
