@@ -129,6 +129,8 @@ func TestControlPlane_ActsLikeThatOfKubernetesCluster(t *testing.T) {
 		}
 	})
 
+	t.Run("denies what the controller refuses, and no more", func(t *testing.T) { checkAdmission(t, c) })
+
 	t.Run("has a kubectl", func(t *testing.T) {
 		manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: applied}\n"
 		said, err := c.Kubectl(t.Context(), manifest, "apply", "-f", "-")

@@ -97,6 +97,10 @@ type Value struct {
 	Type string
 	// Allowed says what values there are, for error messages and documentation.
 	Allowed string
+	// Rule is read as an expression of CEL about the text v, for the API server: see rule.go.
+	// It takes all that read takes. Handed is one for which of those that are not allowed
+	// cloud-provider-openstack hands on; "" for none.
+	Rule, Handed string
 	// read stores the value; it reports whether it is one of the allowed.
 	read func(*Values, string) bool
 	// exact is set where spaces around the value are part of it.
@@ -122,9 +126,12 @@ const (
 // a load balancer that exists.
 func (v Value) Lenient() bool { return v.onMalformed != nil }
 
-// most is how many bytes the value of an annotation can have. That of source ranges
+// Exact reports whether spaces around the value are part of it.
+func (v Value) Exact() bool { return v.exact }
+
+// Most is how many bytes the value of an annotation can have. That of source ranges
 // is more than Octavia takes in a request.
-func (a Annotation) most() int {
+func (a Annotation) Most() int {
 	if a.Name == SourceRanges {
 		return 128 << 10
 	}
@@ -173,8 +180,8 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 			if text, ours := unknown(name, table, len(notices) < message.MaxReasons); ours {
 				notices = append(notices, Notice{name, text})
 			}
-		case len(value) > known.most() && known.Change != Written:
-			errs = append(errs, field.Invalid(Path(name), message.TruncateValue(value), fmt.Sprintf("has %d bytes; allowed: %d at most", len(value), known.most())))
+		case len(value) > known.Most() && known.Change != Written:
+			errs = append(errs, field.Invalid(Path(name), message.TruncateValue(value), fmt.Sprintf("has %d bytes; allowed: %d at most", len(value), known.Most())))
 		case strings.TrimSpace(value) == "" && !known.EmptyIsNone:
 		case !known.take(&values, value):
 			errs = append(errs, field.Invalid(Path(name), message.TruncateValue(value), "allowed: "+known.Allowed))

@@ -14,17 +14,17 @@ import (
 
 // written accepts what the controller itself has put there.
 func written() Value {
-	return value("text", "written by the controller", func(*Values, string) bool { return true })
+	return value("text", "written by the controller", "", func(*Values, string) bool { return true })
 }
 
 // value makes a kind of value that is refused where it is not allowed.
-func value(kind, allowed string, read func(*Values, string) bool) Value {
-	return Value{Type: kind, Allowed: allowed, read: read}
+func value(kind, allowed, rule string, read func(*Values, string) bool) Value {
+	return Value{Type: kind, Allowed: allowed, Rule: rule, read: read}
 }
 
 // text reads an ID or a name.
 func text(allowed string, at func(*Values) **string) Value {
-	return value("text", allowed, func(v *Values, value string) bool {
+	return value("text", allowed, shorter(255)+` && !v.matches('[\\r\\n\\t/?#]')`, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, "\r\n\t/?#") {
 			return false
 		}
@@ -35,7 +35,7 @@ func text(allowed string, at func(*Values) **string) Value {
 
 // line reads any text of one line, which package settings then parses.
 func line(allowed string, at func(*Values) **string) Value {
-	return value("text", allowed, func(v *Values, value string) bool {
+	return value("text", allowed, shorter(255)+` && !v.matches('[\\r\\n]')`, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, "\r\n") {
 			return false
 		}
@@ -49,7 +49,7 @@ const MaxSelector = 1024
 
 // selector accepts what package settings then parses. Keys of labels hold slashes.
 func selector(at func(*Values) **string) Value {
-	return value("list", config.SelectorAllowed, func(v *Values, value string) bool {
+	return value("list", config.SelectorAllowed, shorter(MaxSelector), func(v *Values, value string) bool {
 		if len(value) > MaxSelector {
 			return false
 		}
@@ -59,7 +59,7 @@ func selector(at func(*Values) **string) Value {
 }
 
 func boolean(at func(*Values) **bool) Value {
-	return value("boolean", `"true" or "false"`, func(v *Values, value string) bool {
+	return value("boolean", `"true" or "false"`, `v in ['true', 'false']`, func(v *Values, value string) bool {
 		parsed := value == "true"
 		if !parsed && value != "false" {
 			return false
@@ -81,7 +81,7 @@ func retries(at func(*Values) **int) Value { return cpoNumber(from(1, 10, at)) }
 
 // from reads a number from the lowest to the highest.
 func from(lowest, highest int, at func(*Values) **int) Value {
-	return value("number", fmt.Sprintf("%d to %d", lowest, highest), func(v *Values, value string) bool {
+	return value("number", fmt.Sprintf("%d to %d", lowest, highest), between(lowest, highest), func(v *Values, value string) bool {
 		parsed, err := strconv.Atoi(value)
 		if err != nil || parsed < lowest || parsed > highest {
 			return false
@@ -93,7 +93,7 @@ func from(lowest, highest int, at func(*Values) **int) Value {
 
 // oneOf reads one of some words, whatever the case of its letters.
 func oneOf(at func(*Values) **string, allowed ...string) Value {
-	return value("choice", strings.Join(allowed, ", "), func(v *Values, value string) bool {
+	return value("choice", strings.Join(allowed, ", "), among(allowed...), func(v *Values, value string) bool {
 		for _, a := range allowed {
 			if strings.EqualFold(a, value) {
 				*at(v) = &a
@@ -106,7 +106,7 @@ func oneOf(at func(*Values) **string, allowed ...string) Value {
 
 // cidrs reads ranges that commas or spaces separate.
 func cidrs(at func(*Values) *[]string) Value {
-	return value("list", "comma-separated CIDRs", func(v *Values, value string) bool {
+	return value("list", "comma-separated CIDRs", ruleOfCIDRs, func(v *Values, value string) bool {
 		var ranges []string
 		for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 			prefix, err := netip.ParsePrefix(part)
@@ -123,7 +123,7 @@ func cidrs(at func(*Values) *[]string) Value {
 // tags reads the tags of parts of load balancers. An empty text is no tags, whatever
 // cloud.conf says.
 func tags(at func(*Values) *[]string) Value {
-	return value("list", config.TagsAllowed, func(v *Values, value string) bool {
+	return value("list", config.TagsAllowed, ruleOfTags, func(v *Values, value string) bool {
 		parsed, err := config.ParseTags(value)
 		if err != nil {
 			return false
@@ -135,7 +135,7 @@ func tags(at func(*Values) *[]string) Value {
 
 // path reads the path of a URL.
 func path(at func(*Values) **string) Value {
-	return value("text", "a path that begins with /, such as /healthz", func(v *Values, value string) bool {
+	return value("text", "a path that begins with /, such as /healthz", ruleOfPath, func(v *Values, value string) bool {
 		parsed, err := url.Parse(value)
 		if err != nil || !strings.HasPrefix(value, "/") || len(value) > 255 || parsed.Host != "" || strings.ContainsAny(value, " ?#") {
 			return false
@@ -148,8 +148,9 @@ func path(at func(*Values) **string) Value {
 // codes reads statuses of HTTP as Octavia takes them.
 func codes(at func(*Values) **string) Value {
 	status := `[1-5][0-9]{2}`
-	form := regexp.MustCompile("^(" + status + "(, *" + status + ")*|" + status + "-" + status + ")$")
-	return value("text", "one status, such as 200, a list, such as 200,204, or a range, such as 200-299", func(v *Values, value string) bool {
+	expression := "^(" + status + "(, *" + status + ")*|" + status + "-" + status + ")$"
+	form := regexp.MustCompile(expression)
+	return value("text", "one status, such as 200, a list, such as 200,204, or a range, such as 200-299", matching(expression, 64), func(v *Values, value string) bool {
 		if !form.MatchString(value) || len(value) > 64 {
 			return false
 		}
@@ -160,8 +161,9 @@ func codes(at func(*Values) **string) Value {
 
 // domain reads the name of a host.
 func domain(at func(*Values) **string) Value {
-	form := regexp.MustCompile(`^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)+$`)
-	return value("text", "the name of a host, such as www.example.com", func(v *Values, value string) bool {
+	const expression = `^([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)+$`
+	form := regexp.MustCompile(expression)
+	return value("text", "the name of a host, such as www.example.com", matching(expression, 255), func(v *Values, value string) bool {
 		if !form.MatchString(value) || len(value) > 255 {
 			return false
 		}

@@ -35,18 +35,20 @@ func cpoNumber(v Value) Value {
 		}
 		return ignore
 	}
+	v.Handed = ruleOfInt64
 	return v
 }
 
 // cpoChoice makes a choice one that OpenStack decides about there.
 func cpoChoice(v Value) Value {
 	v.onMalformed = func(string) handling { return forward }
+	v.Handed = "true"
 	return v
 }
 
 // cpoSwitch reads one of some words to the letter; any other switches off.
 func cpoSwitch(at func(*Values) **string, allowed ...string) Value {
-	return cpo(value("choice", strings.Join(allowed, ", "), func(v *Values, value string) bool {
+	return cpo(value("choice", strings.Join(allowed, ", "), exactly(allowed...), func(v *Values, value string) bool {
 		if !slices.Contains(allowed, value) {
 			return false
 		}

@@ -8,7 +8,7 @@ import (
 
 // ids reads so many IDs of OpenStack at most, separated by commas, or "none".
 func ids(allowed string, most int, at func(*Values) **string) Value {
-	return value("list", allowed, func(v *Values, value string) bool {
+	return value("list", allowed, ruleOfIDs(most), func(v *Values, value string) bool {
 		parts := strings.Split(value, ",")
 		for _, part := range parts {
 			if !isID(strings.TrimSpace(part)) && value != "none" {

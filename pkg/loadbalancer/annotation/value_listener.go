@@ -28,7 +28,7 @@ func ListenerProtocol(text string) (protocol string, ok bool) {
 // portProtocols reads pairs such as "web=HTTP,443=TERMINATED_HTTPS".
 func portProtocols(at func(*Values) *[]PortProtocol) Value {
 	allowed := "comma-separated port=protocol, of " + strings.Join(ListenerProtocols(), ", ") + "; each port once"
-	return value("list", allowed, func(v *Values, value string) bool {
+	return value("list", allowed, ruleOfPortProtocols(), func(v *Values, value string) bool {
 		var pairs []PortProtocol
 		seen := map[string]bool{}
 		for part := range strings.SplitSeq(value, ",") {
@@ -48,7 +48,7 @@ func portProtocols(at func(*Values) *[]PortProtocol) Value {
 
 // reference reads where a secret is.
 func reference(at func(*Values) **string) Value {
-	return value("text", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID", func(v *Values, value string) bool {
+	return value("text", "the reference of a container or secret of Barbican, such as https://barbican.example.com/v1/secrets/ID", shorter(255)+` && !v.matches('[ \\r\\n\\t]')`, func(v *Values, value string) bool {
 		if len(value) > 255 || strings.ContainsAny(value, " \r\n\t") {
 			return false
 		}
@@ -62,7 +62,7 @@ const maxInt32 = math.MaxInt32
 // milliseconds reads what Octavia takes for the timeouts of listeners: up to a year.
 func milliseconds(at func(*Values) **int) Value {
 	const year = 365 * 24 * 3600 * 1000
-	return cpoNumber(value("number", "0 to 31536000000 (milliseconds)", func(v *Values, value string) bool {
+	return cpoNumber(value("number", "0 to 31536000000 (milliseconds)", between(0, year), func(v *Values, value string) bool {
 		parsed, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || parsed < 0 || parsed > year {
 			return false

@@ -1,0 +1,160 @@
+// Package admission makes policies for the API server from the table of annotations: what the
+// controller would refuse of a Service whoever applies it is told at once, and what it would
+// warn of is a warning of kubectl. `make generate` writes policy.yaml.
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// The names of the policies, and of their bindings.
+const (
+	// Refuse denies what the controller refuses, Warn warns of what it warns of.
+	Refuse = "openstack-load-balancer-refuse"
+	Warn   = "openstack-load-balancer-warn"
+)
+
+// Objects returns the policies and their bindings.
+func Objects() []runtime.Object {
+	return []runtime.Object{
+		policy(Refuse, refusals()), binding(Refuse, admissionv1.Deny),
+		policy(Warn, warnings()), binding(Warn, admissionv1.Warn, admissionv1.Audit),
+	}
+}
+
+// YAML returns them as a manifest.
+func YAML() (string, error) {
+	texts := []string{"# Written by make generate, from the table of annotations. Kubernetes 1.31 or later.\n"}
+	for i, object := range Objects() {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return "", err
+		}
+		if i > 0 {
+			texts = append(texts, "---\n")
+		}
+		texts = append(texts, string(text))
+	}
+	return strings.Join(texts, ""), nil
+}
+
+func typeOf(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}
+}
+
+func binding(name string, actions ...admissionv1.ValidationAction) *admissionv1.ValidatingAdmissionPolicyBinding {
+	return &admissionv1.ValidatingAdmissionPolicyBinding{
+		TypeMeta: typeOf("ValidatingAdmissionPolicyBinding"), ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: name, ValidationActions: actions},
+	}
+}
+
+// policy returns a policy for Services that are ours. One that cannot be evaluated lets pass: the
+// controller judges in any case.
+func policy(name string, validations []admissionv1.Validation) *admissionv1.ValidatingAdmissionPolicy {
+	return &admissionv1.ValidatingAdmissionPolicy{
+		TypeMeta: typeOf("ValidatingAdmissionPolicy"), ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: ptr.To(admissionv1.Ignore),
+			MatchConstraints: &admissionv1.MatchResources{
+				ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"services"}},
+				}}},
+			},
+			MatchConditions: []admissionv1.MatchCondition{{
+				Name:       "is-ours",
+				Expression: "object.spec.type == 'LoadBalancer' && !has(object.spec.loadBalancerClass) && !has(object.metadata.deletionTimestamp)",
+			}},
+			Variables: []admissionv1.Variable{
+				{Name: "now", Expression: annotationsOf("object")},
+				// A Service that was none of ours is judged whole, as a new one is.
+				{Name: "known", Expression: "oldObject != null && oldObject.spec.type == 'LoadBalancer' && !has(oldObject.spec.loadBalancerClass)"},
+				{Name: "before", Expression: "variables.known ? " + annotationsOf("oldObject") + " : {}"},
+				// What is the same as before is not judged: whoever has a Service that is refused, or
+				// comes from cloud-provider-openstack, can change anything else of it.
+				{Name: "changed", Expression: "variables.now.filter(k, !(k in variables.before) || variables.before[k] != variables.now[k])"},
+				{Name: "portsChanged", Expression: "!variables.known || object.spec.ports != oldObject.spec.ports"},
+			},
+			Validations: validations,
+		},
+	}
+}
+
+func annotationsOf(object string) string {
+	return fmt.Sprintf("(has(%[1]s.metadata.annotations) ? %[1]s.metadata.annotations : {})", object)
+}
+
+// judged returns those annotations that users write.
+func judged() []annotation.Annotation {
+	return slices.DeleteFunc(slices.Clone(annotation.Table()), func(a annotation.Annotation) bool { return a.Change == annotation.Written })
+}
+
+// refusals are what the controller refuses: values that are not allowed and, of a new Service,
+// those that cloud-provider-openstack hands on to OpenStack, which refuses them.
+func refusals() []admissionv1.Validation {
+	var all []admissionv1.Validation
+	for _, a := range judged() {
+		switch {
+		case !a.Lenient():
+			all = append(all, validation(a.Name, fmt.Sprintf("size(bytes(%s)) <= %d && (%s)", value(a.Name), a.Most(), rule(a, a.Rule)), annotation.Path(a.Name).String()+": allowed: "+a.Allowed))
+		case a.Handed != "":
+			all = append(all, validation(a.Name, fmt.Sprintf("variables.known || %s in variables.now || size(bytes(%s)) <= %d && (%s)",
+				quoted(annotation.LoadBalancerID), value(a.Name), a.Most(), rule(a, fmt.Sprintf("(%s) || !(%s)", a.Rule, a.Handed))),
+				annotation.Path(a.Name).String()+": allowed: "+a.Allowed+"; no load balancer is made with another value"))
+		}
+		if a.Lenient() { // its length is no leniency
+			all = append(all, validation(a.Name, fmt.Sprintf("size(bytes(%s)) <= %d", value(a.Name), a.Most()), fmt.Sprintf("%s: allowed: %d bytes at most", annotation.Path(a.Name), a.Most())))
+		}
+	}
+	return append(all, combinations()...)
+}
+
+// warnings are what the controller warns of: values that count as not given, and names that
+// there are not.
+func warnings() []admissionv1.Validation {
+	var all []admissionv1.Validation
+	var names []string
+	for _, a := range judged() {
+		if a.Lenient() {
+			all = append(all, validation(a.Name, rule(a, a.Rule), annotation.Path(a.Name).String()+": without effect, allowed: "+a.Allowed))
+		}
+	}
+	for _, a := range annotation.Table() {
+		names = append(names, quoted(a.Name))
+	}
+	return append(all, unknown("["+strings.Join(names, ", ")+"]"))
+}
+
+func value(name string) string { return "variables.now[" + quoted(name) + "]" }
+
+// validation judges an annotation where it has changed.
+func validation(name, expression, message string) admissionv1.Validation {
+	return admissionv1.Validation{Expression: fmt.Sprintf("!(%s in variables.changed) || %s", quoted(name), expression), Message: message}
+}
+
+// rule returns the rule of an annotation for its value; one that is empty is not given.
+func rule(a annotation.Annotation, expression string) string {
+	text := value(a.Name)
+	if !a.Exact() {
+		text += ".trim()"
+	}
+	checked := fmt.Sprintf("[%s].all(v, %s)", text, expression)
+	if a.EmptyIsNone {
+		return checked
+	}
+	return fmt.Sprintf("%s.trim() == '' || %s", value(a.Name), checked)
+}
+
+// quoted returns a text as a literal of CEL.
+func quoted(text string) string { return "'" + text + "'" }

@@ -1,0 +1,95 @@
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+)
+
+// combinations are what the controller refuses of several annotations and fields together,
+// wherever that does not depend on cloud.conf or on the cloud.
+func combinations() []admissionv1.Validation {
+	given := func(name string) string {
+		return fmt.Sprintf("(%s in variables.now && %s.trim() != '')", quoted(name), value(name))
+	}
+	is := func(name string) string {
+		return fmt.Sprintf("(%s in variables.now && %s.trim() == 'true')", quoted(name), value(name))
+	}
+	changed := func(names ...string) string {
+		var all []string
+		for _, name := range names {
+			all = append(all, quoted(name))
+		}
+		return fmt.Sprintf("[%s].exists(k, k in variables.changed)", strings.Join(all, ", "))
+	}
+	path := func(name string) string { return annotation.Path(name).String() }
+	probe := []string{
+		annotation.MonitorType, annotation.MonitorPath, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain,
+	}
+	var described []string
+	for _, name := range probe {
+		described = append(described, given(name))
+	}
+	address := value(annotation.VIPAddress) + ".trim().lowerAscii().replace(':ffff:', ':fffe:')"
+	return []admissionv1.Validation{
+		{
+			Expression: fmt.Sprintf("!%s || !%s || !%s", changed(annotation.VIPAddress, annotation.PortID), given(annotation.VIPAddress), given(annotation.PortID)),
+			Message:    path(annotation.VIPAddress) + ": the VIP is on the port that " + annotation.PortID + " names, and has the address of that",
+		},
+		{
+			Expression: fmt.Sprintf("!%s || !%s || isIP(%s)", changed(annotation.VIPAddress), given(annotation.VIPAddress), address),
+			Message:    path(annotation.VIPAddress) + ": must be an IP address",
+		},
+		{
+			Expression: fmt.Sprintf("!%s || !%s || !(%s)", changed(append(slices.Clone(probe), annotation.MonitorKubeProxy)...), is(annotation.MonitorKubeProxy), strings.Join(described, " || ")),
+			Message:    path(annotation.MonitorKubeProxy) + ": the Service describes a monitor of its own by other annotations: only one can be",
+		},
+		{
+			Expression: fmt.Sprintf("!%s || !%s || %s in variables.now && %s.trim() != '1.0' || !(%s in variables.now)", changed(annotation.MonitorDomain, annotation.MonitorVersion), given(annotation.MonitorDomain),
+				quoted(annotation.MonitorVersion), value(annotation.MonitorVersion), quoted(annotation.MonitorVersion)),
+			Message: path(annotation.MonitorDomain) + ": HTTP 1.0 asks for no host: " + annotation.MonitorVersion + " must be 1.1",
+		},
+		{
+			Expression: fmt.Sprintf("!%s || !%s || !(%s in variables.now && %s in ['true', 'v1', 'v2'])", changed(annotation.ForwardedFor, annotation.ProxyProtocol),
+				exactly(annotation.ForwardedFor, "true"), quoted(annotation.ProxyProtocol), value(annotation.ProxyProtocol)),
+			Message: path(annotation.ForwardedFor) + ": the members get to know the client by " + annotation.ProxyProtocol + " already: choose one of the two",
+		},
+		{
+			Expression: fmt.Sprintf("!(%s || variables.portsChanged) || !%s || %s.split(',', 102).size() > 100 || %s.split(',').all(p, object.spec.ports.exists(q, "+
+				"(!has(q.protocol) || q.protocol == 'TCP') && (p.split('=')[0].trim() == string(q.port) || has(q.name) && p.split('=')[0].trim() == q.name)))",
+				changed(annotation.Protocols), given(annotation.Protocols), value(annotation.Protocols), value(annotation.Protocols)),
+			Message: path(annotation.Protocols) + ": the Service has no port of TCP with a name or number that is in it",
+		},
+		{
+			Expression: fmt.Sprintf("!%s || !%s || size(%s.trim()) <= 253 && %s.trim().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$') && !isIP(%s.trim())",
+				changed(annotation.Hostname), given(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname), value(annotation.Hostname)),
+			Message: path(annotation.Hostname) + ": allowed: a DNS name in small letters, digits, - and ., such as www.example.com",
+		},
+	}
+}
+
+func exactly(name, text string) string {
+	return fmt.Sprintf("(%s in variables.now && %s == %s)", quoted(name), value(name), quoted(text))
+}
+
+// unknown warns of names that begin as ours do, and of which there is none. The nearest one is
+// that which has the same letters but for - and _, else the first that begins or ends like it:
+// the controller's event has the one that a distance of letters finds.
+func unknown(names string) admissionv1.Validation {
+	const (
+		letters = ".lowerAscii().replace('-', '').replace('_', '')"
+		ours    = "k.startsWith('" + annotation.Prefix + "') || k.startsWith('service.beta.kubernetes.io/openstack-')"
+	)
+	strange := fmt.Sprintf("variables.changed.filter(k, (%s) && !(k in %s))", ours, names)
+	like := fmt.Sprintf("%s.filter(n, size(k) < 100 && (n%s == k%s || n.startsWith(k) || k.startsWith(n) || n.startsWith(k.substring(0, size(k) < 36 ? size(k) : 36))))", names, letters, letters)
+	return admissionv1.Validation{
+		Expression: fmt.Sprintf("size(%s) == 0", strange),
+		Message:    "there is no annotation of a name that begins with " + annotation.Prefix + " or service.beta.kubernetes.io/openstack-",
+		MessageExpression: fmt.Sprintf("[%s[0]].map(k, [%s].map(near, 'metadata.annotations[' + (size(k) < 100 ? k : k.substring(0, 100)) + ']: without effect: there is no such annotation' + "+
+			"(size(near) > 0 ? ': did you mean ' + near[0] + '?' : ''))[0])[0]", strange, like),
+	}
+}

@@ -1,0 +1,80 @@
+package annotation
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The rules are for a ValidatingAdmissionPolicy (manifests/admission): expressions of CEL, as
+// Kubernetes 1.31 has it, that are true for a text v that may be the value of an annotation. A
+// test compares each with its read on a real API server. Nothing that read takes may be refused
+// by them; the few things that CEL cannot tell they take:
+//
+//	tags               of which two differ in the case of letters that are not ASCII
+//	listener-protocols more than a hundred, with a port that is named twice
+//	a selector         any text: package settings reads it
+//
+// In CEL an expression that costs too much is an error, which must not be: whatever looks at
+// each of many parts bounds how many there are first.
+
+// shorter takes a text of so many bytes at most; size counts characters.
+func shorter(most int) string { return fmt.Sprintf("size(bytes(v)) <= %d", most) }
+
+// matching takes what a regular expression matches, of so many bytes at most. CEL has that of
+// Go's package regexp.
+func matching(expression string, most int) string {
+	return shorter(most) + " && v.matches(" + quoted(expression) + ")"
+}
+
+// quoted returns a text as a literal of CEL.
+func quoted(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(text) + "'"
+}
+
+// between takes whole numbers as strconv.Atoi reads them.
+func between(lowest, highest int) string {
+	return fmt.Sprintf(`v.matches('^[+-]?0*[0-9]{1,18}$') && int(v) >= %d && int(v) <= %d`, lowest, highest)
+}
+
+// ruleOfInt64 takes the numbers that strconv.Atoi reads.
+const ruleOfInt64 = `v.matches('^([+]?0*([0-9]{1,18}|[0-8][0-9]{18})|[-]0*([0-9]{1,18}|[0-8][0-9]{18}))$')` +
+	` || v.matches('^[+-]?0*9[0-9]{18}$') && (v.matches('^-0*9223372036854775808$') || v.replace('+', '').replace('-', '').substring(size(v.replace('+', '').replace('-', '')) - 19) <= '9223372036854775807')`
+
+// among takes one of some words, whatever the case of its letters.
+func among(words ...string) string {
+	return "v.matches(" + quoted("(?i)^("+strings.ReplaceAll(strings.Join(words, "|"), ".", `\.`)+")$") + ")"
+}
+
+// exactly takes one of some words.
+func exactly(words ...string) string {
+	quotes := make([]string, len(words))
+	for i, word := range words {
+		quotes[i] = quoted(word)
+	}
+	return "v in [" + strings.Join(quotes, ", ") + "]"
+}
+
+// ruleOfCIDRs takes ranges that commas or spaces separate. CEL knows no IPv4 in IPv6 (::ffff:),
+// which netip.ParsePrefix reads: it has the form of others.
+const ruleOfCIDRs = `v.findAll('[^,\\s\\v\\x{85}\\p{Z}]+').all(p, isCIDR(p.lowerAscii().replace(':ffff:', ':fffe:')))`
+
+// ruleOfTags is that of config.ParseTags.
+const ruleOfTags = `v.trim() == '' || v.split(',', 22).size() <= 20 && v.split(',').all(t, t.trim() != '' && size(bytes(t.trim())) <= 255` +
+	` && !t.trim().matches('\\p{Cc}') && !t.trim().matches('(?i)^kube_') && v.split(',').exists_one(u, u.trim().lowerAscii() == t.trim().lowerAscii()))`
+
+// ruleOfPath takes what url.Parse reads as a path without a host.
+const ruleOfPath = `size(bytes(v)) <= 255 && v.startsWith('/') && !v.matches('^//([^/]*@)?[^/@]+(/|$)') && !v.matches('[\\x00-\\x20\\x7f?#]')` +
+	` && !v.matches('%([^0-9A-Fa-f]|$|[0-9A-Fa-f]([^0-9A-Fa-f]|$))')`
+
+// ruleOfIDs takes so many IDs at most, or "none".
+func ruleOfIDs(most int) string {
+	const id = `^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`
+	return fmt.Sprintf("v == 'none' || v.split(',', %d).size() <= %d && v.split(',').all(p, p.trim().matches('%s'))", most+2, most, id)
+}
+
+// ruleOfPortProtocols takes pairs of a port and its protocol.
+func ruleOfPortProtocols() string {
+	return `v.split(',').all(p, p.contains('=') && p.split('=')[0].trim() != ''` +
+		` && p.substring(p.indexOf('=') + 1).trim().replace('-', '_').matches('(?i)^(` + strings.Join(ListenerProtocols(), "|") + `)$'))` +
+		` && (v.split(',', 102).size() > 100 || v.split(',').all(p, v.split(',').exists_one(q, q.split('=')[0].trim() == p.split('=')[0].trim())))`
+}

@@ -1,0 +1,260 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/openstack-ccm/openstack-ccm/manifests/admission"
+	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
+)
+
+// door applies Services to an API server that has the policies of manifests/admission.
+type door struct {
+	t        *testing.T
+	services typedcorev1.ServiceInterface
+
+	mu     sync.Mutex
+	warned []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (d *door) HandleWarningHeader(_ int, _, text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.warned = append(d.warned, text)
+}
+
+// itself is what try returns of a Service that Kubernetes does not take, whatever the policies.
+const itself = "Kubernetes refuses it itself"
+
+// try returns why a Service is denied, "" where it is not, and what is warned of.
+func (d *door) try(svc *corev1.Service) (denied, warned string) {
+	d.t.Helper()
+	d.mu.Lock()
+	d.warned = nil
+	d.mu.Unlock()
+	_, err := d.services.Create(d.t.Context(), svc, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if apierrors.IsInvalid(err) && !strings.Contains(err.Error(), "ValidatingAdmissionPolicy") {
+		return itself, ""
+	}
+	if err != nil && !strings.Contains(err.Error(), "ValidatingAdmissionPolicy") {
+		d.t.Fatalf("%q: %v", svc.Annotations, err)
+	}
+	if err != nil {
+		denied = err.Error()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return denied, strings.Join(d.warned, "\n")
+}
+
+func annotated(pairs ...string) *corev1.Service {
+	svc := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "judged-", Annotations: map[string]string{}},
+		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{
+			{Name: "web", Port: 80, Protocol: corev1.ProtocolTCP}, {Name: "dns", Port: 53, Protocol: corev1.ProtocolUDP},
+		}},
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		svc.Annotations[pairs[i]] = pairs[i+1]
+	}
+	return svc
+}
+
+// values are those at the borders of all kinds of values.
+func values() []string {
+	const id = "0b6b3a4e-9c0f-4f5e-8a44-1c2d3e4f5a6b"
+	return []string{
+		"", " ", "true", "false", "True", " true ", "none", " none", "abc", "a b", "a/b", "a\tb", "a\nb", "a?b", "é", "ſource_ip",
+		"0", "1", "-1", "-2", "+5", "007", "10", "11", " 10 ", "3600", "3601", "65535", "65536", "10000", "10001", "2147483647", "2147483648",
+		"31536000000", "31536000001", "999999999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+		"00000000000000000000000000000000000012", "99999999999999999999", "1.0", "1.1", "1x1", "v2", "V2",
+		"GET", "get", "ROUND_ROBIN", "round_robin", "TLS-HELLO", "http", "UDP-CONNECT",
+		"/", "//", "///", "//host/path", "//user@/path", "//user@host", "/healthz", "/a b", "/a#b", "/%20", "/%2", "/%zz", "healthz",
+		"200", "200,204", "200, 204", "200-299", "200-", "600", "www.example.com", "www.example.com.", "-x", "_x", "a..b",
+		id, strings.ToUpper(id), id + "," + id, id + " , " + id, id + ",", strings.ReplaceAll(id, "-", ""), "{" + id + "}", strings.Repeat(id+",", 99) + id, strings.Repeat(id+",", 100) + id,
+		"10.0.0.0/8", "10.0.0.1/8, 192.168.0.0/16", "10.0.0.0/8\u00a0192.168.0.0/16,", "::/0", "fe80::1%eth0/64", "::ffff:1.2.3.0/120", "::FFFF:1.2.3/120", "::ffff:0102:0300/129", "1.2.3.4", "10.0.0.0/33", "10.0.0.0/08", ",",
+		"a,b", "a,A", "a,,b", "kube_x", "x,KUBE_y", "\u212aube_x", "a,\u0085,b", strings.Repeat("t,", 19) + "u", strings.TrimSuffix(numbered(20), ","), strings.TrimSuffix(numbered(21), ","),
+		"80=HTTP", "80=http,web=TCP", "80=http,80=TCP", "web=TERMINATED-HTTPS", "web = https", "=TCP", "80", "80=UDP", "80=TCP=x",
+		strings.Repeat("x", 255), strings.Repeat("x", 256), strings.Repeat("é", 128), "/" + strings.Repeat("x", 254), "/" + strings.Repeat("x", 255),
+		strings.Repeat("x", 16<<10), strings.Repeat("x", 16<<10+1), strings.Repeat("10.0.0.0/8,", 11000), strings.Repeat("1,", 60000), strings.Repeat(",", 16<<10),
+	}
+}
+
+// numbered returns so many tags.
+func numbered(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "tag-%d,", i)
+	}
+	return b.String()
+}
+
+// shown returns a value as a failure shows it.
+func shown(value string) string {
+	if len(value) > 60 {
+		return fmt.Sprintf("%q… (%d bytes)", value[:60], len(value))
+	}
+	return fmt.Sprintf("%q", value)
+}
+
+// checkAdmission compares what the API server denies, and warns of, with what the controller
+// refuses, and warns of: over all values for each rule, and some for each annotation.
+func checkAdmission(t *testing.T, c *ControlPlane) {
+	d := &door{t: t}
+	restConfig := rest.CopyConfig(c.Config())
+	restConfig.QPS, restConfig.WarningHandler = -1, d
+	client, err := kubernetes.NewForConfig(restConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.services = client.CoreV1().Services("default")
+	before := annotated(annotation.AllowReplace, "maybe", annotation.VIPAddress, "x", annotation.Prefix+"nonsense", "x")
+	before.GenerateName, before.Name = "", "from-before"
+	if _, err := d.services.Create(t.Context(), before, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := admission.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Apply(t.Context(), manifest); err != nil {
+		t.Fatal(err)
+	}
+	await.Eventually(t, "the policies", func(context.Context) error {
+		if denied, warned := d.try(annotated(annotation.AllowReplace, "maybe", annotation.Prefix+"nonsense", "x")); denied == "" || warned == "" {
+			return errors.New("not in force")
+		}
+		return nil
+	})
+	d.checkValues()
+	d.checkCombinations()
+	d.checkNames()
+	d.checkUpdates()
+}
+
+func (d *door) checkValues() {
+	seen := map[string]bool{}
+	for _, a := range annotation.Table() {
+		if a.Change == annotation.Written {
+			continue
+		}
+		rule, tried := fmt.Sprint(a.Rule, a.Handed, a.Lenient(), a.Exact(), a.EmptyIsNone, a.Most()), []string{"", "true", "\n/ ?é"}
+		if !seen[rule] {
+			seen[rule], tried = true, values()
+		}
+		for _, value := range tried {
+			read, notices, errs := annotation.Parse(map[string]string{a.Name: value})
+			refuses, warns := len(errs) > 0, len(notices) > 0 || len(read.Malformed) > 0
+			for _, malformed := range read.Malformed {
+				refuses = refuses || malformed.NewRefused
+			}
+			svc := annotated(a.Name, value)
+			if parser, err := settings.NewParser(&config.Config{}); err == nil && !refuses {
+				// What is more than the value alone.
+				_, _, errs = parser.Parse(svc)
+				refuses = len(errs) > 0 && (a.Name == annotation.VIPAddress || a.Name == annotation.Hostname)
+			}
+			denied, warned := d.try(svc)
+			if a.Name == annotation.Protocols && !refuses && denied != "" && strings.Contains(denied, "has no port of TCP") {
+				denied = "" // of the ports, not of the value: see checkCombinations
+			}
+			if denied == itself {
+				continue
+			}
+			if (denied != "") != refuses {
+				d.t.Errorf("%s: %s: the controller refuses: %v; the API server: %q", a.Name, shown(value), refuses, denied)
+			}
+			if !refuses && (warned != "") != warns {
+				d.t.Errorf("%s: %s: the controller warns: %v; the API server: %q", a.Name, shown(value), warns, warned)
+			}
+		}
+	}
+}
+
+func (d *door) checkCombinations() {
+	for name, test := range map[string]struct {
+		svc    *corev1.Service
+		denied bool
+	}{
+		"an address and a port of the VIP":  {annotated(annotation.VIPAddress, "10.0.0.5", annotation.PortID, "p"), true},
+		"an address of the VIP":             {annotated(annotation.VIPAddress, "10.0.0.5", annotation.PortID, " "), false},
+		"kube-proxy and a path":             {annotated(annotation.MonitorKubeProxy, "true", annotation.MonitorPath, "/x"), true},
+		"kube-proxy and a port":             {annotated(annotation.MonitorKubeProxy, "true", annotation.MonitorPort, "80"), false},
+		"no kube-proxy and a path":          {annotated(annotation.MonitorKubeProxy, "false", annotation.MonitorPath, "/x"), false},
+		"a host for HTTP 1.0":               {annotated(annotation.MonitorDomain, "x.org", annotation.MonitorVersion, "1.0"), true},
+		"a host for HTTP 1.1":               {annotated(annotation.MonitorDomain, "x.org", annotation.MonitorVersion, "1.1"), false},
+		"PROXY and X-Forwarded-For":         {annotated(annotation.ProxyProtocol, "v2", annotation.ForwardedFor, "true"), true},
+		"no PROXY and X-Forwarded-For":      {annotated(annotation.ProxyProtocol, "false", annotation.ForwardedFor, "true"), false},
+		"a protocol for a port by name":     {annotated(annotation.Protocols, "web=HTTP"), false},
+		"a protocol for a port by number":   {annotated(annotation.Protocols, "80=HTTP"), false},
+		"a protocol for a port of UDP":      {annotated(annotation.Protocols, "dns=HTTP"), true},
+		"a protocol for a port that is not": {annotated(annotation.Protocols, "80=HTTP,81=HTTP"), true},
+		"an address as a host name":         {annotated(annotation.Hostname, "203.0.113.5"), true},
+	} {
+		if denied, _ := d.try(test.svc); (denied != "") != test.denied {
+			d.t.Errorf("%s: denied: %q, want %v", name, denied, test.denied)
+		}
+		if parser, err := settings.NewParser(&config.Config{}); err != nil {
+			d.t.Fatal(err)
+		} else if _, _, errs := parser.Parse(test.svc); len(errs) > 0 && !test.denied {
+			d.t.Errorf("%s: the controller refuses it: %v", name, errs.ToAggregate())
+		}
+	}
+}
+
+func (d *door) checkNames() {
+	for name, want := range map[string]string{
+		annotation.Prefix + "lb_method":                              annotation.Method,
+		annotation.Prefix + "connection-limits":                      annotation.ConnLimit,
+		annotation.Prefix + "nonsense":                               "there is no such annotation",
+		"service.beta.kubernetes.io/openstack-internal":              annotation.Internal,
+		"service.beta.kubernetes.io/aws-load-balancer-type":          "",
+		"example.com/other":                                          "",
+		annotation.Prefix + strings.Repeat("x", 60):                  "there is no such annotation",
+		annotation.WrittenFor:                                        "",
+		annotation.Prefix + "health-monitor-max-retries-downn":       annotation.MonitorDown,
+		annotation.Prefix + "Default-TLS-container-ref":              annotation.TLSContainer,
+		annotation.Prefix + "health-monitor-max-retries" + "-" + "x": annotation.MonitorRetries,
+	} {
+		denied, warned := d.try(annotated(name, "x"))
+		if denied != "" || !strings.Contains(warned, want) || (want == "") != (warned == "") {
+			d.t.Errorf("%s: denied %q, warned %q, want %q", name, denied, warned, want)
+		}
+	}
+}
+
+// A Service that is refused, or comes from another controller, can be changed in everything else, by
+// users and by the controller.
+func (d *door) checkUpdates() {
+	for patch, denied := range map[string]bool{
+		`{"metadata":{"labels":{"a":"b"}}}`: false,
+		`{"metadata":{"annotations":{"` + annotation.LoadBalancerAddress + `":"203.0.113.5","` + annotation.LoadBalancerID + `":"0b6b3a4e"}}}`: false,
+		`{"spec":{"ports":[{"name":"more","port":443}]}}`:                                                  false,
+		`{"metadata":{"annotations":{"` + annotation.AllowReplace + `":null}}}`:                            false,
+		`{"metadata":{"annotations":{"` + annotation.AllowReplace + `":"perhaps"}}}`:                       true,
+		`{"metadata":{"annotations":{"` + annotation.PortID + `":"p"}}}`:                                   true,
+		`{"metadata":{"annotations":{"` + annotation.MonitorDelay + `":"99999"}}}`:                         false, // counts as not given
+		`{"metadata":{"annotations":{"` + annotation.AllowReplace + `":"x"}},"spec":{"type":"ClusterIP"}}`: false, // none of ours
+	} {
+		_, err := d.services.Patch(d.t.Context(), "from-before", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		if (err != nil) != denied || err != nil && !strings.Contains(err.Error(), admission.Refuse) {
+			d.t.Errorf("%s: %v, want denied: %v", patch, err, denied)
+		}
+	}
+}
