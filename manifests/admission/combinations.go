@@ -13,20 +13,6 @@ import (
 // combinations are what the controller refuses of several annotations and fields together,
 // wherever that does not depend on cloud.conf or on the cloud.
 func combinations() []admissionv1.Validation {
-	given := func(name string) string {
-		return fmt.Sprintf("(%s in variables.now && %s.trim() != '')", quoted(name), value(name))
-	}
-	is := func(name string) string {
-		return fmt.Sprintf("(%s in variables.now && %s.trim() == 'true')", quoted(name), value(name))
-	}
-	changed := func(names ...string) string {
-		var all []string
-		for _, name := range names {
-			all = append(all, quoted(name))
-		}
-		return fmt.Sprintf("[%s].exists(k, k in variables.changed)", strings.Join(all, ", "))
-	}
-	path := func(name string) string { return annotation.Path(name).String() }
 	probe := []string{
 		annotation.MonitorType, annotation.MonitorPath, annotation.MonitorMethod, annotation.MonitorCodes, annotation.MonitorVersion, annotation.MonitorDomain,
 	}
@@ -75,6 +61,27 @@ func combinations() []admissionv1.Validation {
 func exactly(name, text string) string {
 	return fmt.Sprintf("(%s in variables.now && %s == %s)", quoted(name), value(name), quoted(text))
 }
+
+// given is true where an annotation is given.
+func given(name string) string {
+	return fmt.Sprintf("(%s in variables.now && %s.trim() != '')", quoted(name), value(name))
+}
+
+// is is true where an annotation is "true".
+func is(name string) string {
+	return fmt.Sprintf("(%s in variables.now && %s.trim() == 'true')", quoted(name), value(name))
+}
+
+// changed is true where one of some annotations has changed.
+func changed(names ...string) string {
+	var all []string
+	for _, name := range names {
+		all = append(all, quoted(name))
+	}
+	return fmt.Sprintf("[%s].exists(k, k in variables.changed)", strings.Join(all, ", "))
+}
+
+func path(name string) string { return annotation.Path(name).String() }
 
 // unknown warns of names that begin as ours do, and of which there is none. The nearest one is
 // that which has the same letters but for - and _, else the first that begins or ends like it:

@@ -3,7 +3,9 @@ package controlplane
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,8 +25,10 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
-// door applies Services to an API server that has the policies of manifests/admission.
-type door struct {
+var allValues = flag.Bool("all-values", false, "try every value that is refused on every kind of annotation")
+
+// applier applies Services to an API server that has the policies of manifests/admission.
+type applier struct {
 	t        *testing.T
 	services typedcorev1.ServiceInterface
 
@@ -33,7 +37,7 @@ type door struct {
 }
 
 // HandleWarningHeader implements rest.WarningHandler.
-func (d *door) HandleWarningHeader(_ int, _, text string) {
+func (d *applier) HandleWarningHeader(_ int, _, text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.warned = append(d.warned, text)
@@ -43,7 +47,7 @@ func (d *door) HandleWarningHeader(_ int, _, text string) {
 const itself = "Kubernetes refuses it itself"
 
 // try returns why a Service is denied, "" where it is not, and what is warned of.
-func (d *door) try(svc *corev1.Service) (denied, warned string) {
+func (d *applier) try(svc *corev1.Service) (denied, warned string) {
 	d.t.Helper()
 	d.mu.Lock()
 	d.warned = nil
@@ -116,7 +120,7 @@ func shown(value string) string {
 // checkAdmission compares what the API server denies, and warns of, with what the controller
 // refuses, and warns of: over all values for each rule, and some for each annotation.
 func checkAdmission(t *testing.T, c *ControlPlane) {
-	d := &door{t: t}
+	d := &applier{t: t}
 	restConfig := rest.CopyConfig(c.Config())
 	restConfig.QPS, restConfig.WarningHandler = -1, d
 	client, err := kubernetes.NewForConfig(restConfig)
@@ -148,8 +152,39 @@ func checkAdmission(t *testing.T, c *ControlPlane) {
 	d.checkUpdates()
 }
 
-func (d *door) checkValues() {
-	seen := map[string]bool{}
+// judgement is what the controller says to the value of an annotation.
+type judgement struct{ refuses, warns bool }
+
+func judge(t *testing.T, name, value string) judgement {
+	t.Helper()
+	read, notices, errs := annotation.Parse(map[string]string{name: value})
+	j := judgement{len(errs) > 0, len(notices) > 0 || len(read.Malformed) > 0}
+	for _, malformed := range read.Malformed {
+		j.refuses = j.refuses || malformed.NewRefused
+	}
+	if parsedFurther := name == annotation.VIPAddress || name == annotation.Hostname; parsedFurther && !j.refuses {
+		_, _, errs = parser(t).Parse(annotated(name, value))
+		j.refuses = len(errs) > 0
+	}
+	return j
+}
+
+func parser(t *testing.T) *settings.Parser {
+	t.Helper()
+	p, err := settings.NewParser(&config.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// checkValues tries each value on an annotation of each rule, and some on each annotation. All
+// annotations that take a value share a Service. Of the others a quarter is tried: with
+// -all-values all of them.
+func (d *applier) checkValues() {
+	d.t.Helper()
+	seen, fine := map[string]bool{}, map[string][]string{}
+	denials, n := 0, 0
 	for _, a := range annotation.Table() {
 		if a.Change == annotation.Written {
 			continue
@@ -159,35 +194,48 @@ func (d *door) checkValues() {
 			seen[rule], tried = true, values()
 		}
 		for _, value := range tried {
-			read, notices, errs := annotation.Parse(map[string]string{a.Name: value})
-			refuses, warns := len(errs) > 0, len(notices) > 0 || len(read.Malformed) > 0
-			for _, malformed := range read.Malformed {
-				refuses = refuses || malformed.NewRefused
-			}
-			svc := annotated(a.Name, value)
-			if parser, err := settings.NewParser(&config.Config{}); err == nil && !refuses {
-				// What is more than the value alone.
-				_, _, errs = parser.Parse(svc)
-				refuses = len(errs) > 0 && (a.Name == annotation.VIPAddress || a.Name == annotation.Hostname)
-			}
-			denied, warned := d.try(svc)
-			if a.Name == annotation.Protocols && !refuses && denied != "" && strings.Contains(denied, "has no port of TCP") {
-				denied = "" // of the ports, not of the value: see checkCombinations
-			}
-			if denied == itself {
+			j := judge(d.t, a.Name, value)
+			combined := slices.Contains([]string{annotation.PortID, annotation.MonitorKubeProxy, annotation.ForwardedFor, annotation.Protocols, annotation.MonitorDomain, annotation.SourceRanges}, a.Name)
+			if !j.refuses && !j.warns && !combined && len(value) < 1000 {
+				fine[value] = append(fine[value], a.Name, value)
 				continue
 			}
-			if (denied != "") != refuses {
-				d.t.Errorf("%s: %s: the controller refuses: %v; the API server: %q", a.Name, shown(value), refuses, denied)
-			}
-			if !refuses && (warned != "") != warns {
-				d.t.Errorf("%s: %s: the controller warns: %v; the API server: %q", a.Name, shown(value), warns, warned)
+			if n++; n%4 == 0 || !j.refuses || *allValues {
+				if d.compare(j, a.Name, value) {
+					denials++
+				}
 			}
 		}
 	}
+	for value, pairs := range fine {
+		d.compare(judgement{}, append(pairs, annotation.LoadBalancerAddress, value)...)
+	}
+	if denials < 100 || len(fine) < 80 {
+		d.t.Errorf("only %d values are denied, and %d taken by some", denials, len(fine))
+	}
 }
 
-func (d *door) checkCombinations() {
+// compare tries a Service with these annotations, and reports whether it is denied.
+func (d *applier) compare(j judgement, pairs ...string) (is bool) {
+	d.t.Helper()
+	denied, warned := d.try(annotated(pairs...))
+	if denied == itself {
+		return false
+	}
+	if strings.Contains(denied, "has no port of TCP") && !j.refuses {
+		denied = "" // of the ports, not of the value: see checkCombinations
+	}
+	what := pairs[0] + ": " + shown(pairs[1])
+	if (denied != "") != j.refuses {
+		d.t.Errorf("%s: the controller refuses: %v; the API server: %q", what, j.refuses, denied)
+	}
+	if !j.refuses && (warned != "") != j.warns {
+		d.t.Errorf("%s: the controller warns: %v; the API server: %q", what, j.warns, warned)
+	}
+	return denied != ""
+}
+
+func (d *applier) checkCombinations() {
 	for name, test := range map[string]struct {
 		svc    *corev1.Service
 		denied bool
@@ -210,15 +258,13 @@ func (d *door) checkCombinations() {
 		if denied, _ := d.try(test.svc); (denied != "") != test.denied {
 			d.t.Errorf("%s: denied: %q, want %v", name, denied, test.denied)
 		}
-		if parser, err := settings.NewParser(&config.Config{}); err != nil {
-			d.t.Fatal(err)
-		} else if _, _, errs := parser.Parse(test.svc); len(errs) > 0 && !test.denied {
+		if _, _, errs := parser(d.t).Parse(test.svc); len(errs) > 0 && !test.denied {
 			d.t.Errorf("%s: the controller refuses it: %v", name, errs.ToAggregate())
 		}
 	}
 }
 
-func (d *door) checkNames() {
+func (d *applier) checkNames() {
 	for name, want := range map[string]string{
 		annotation.Prefix + "lb_method":                              annotation.Method,
 		annotation.Prefix + "connection-limits":                      annotation.ConnLimit,
@@ -241,7 +287,7 @@ func (d *door) checkNames() {
 
 // A Service that is refused, or comes from another controller, can be changed in everything else, by
 // users and by the controller.
-func (d *door) checkUpdates() {
+func (d *applier) checkUpdates() {
 	for patch, denied := range map[string]bool{
 		`{"metadata":{"labels":{"a":"b"}}}`: false,
 		`{"metadata":{"annotations":{"` + annotation.LoadBalancerAddress + `":"203.0.113.5","` + annotation.LoadBalancerID + `":"0b6b3a4e"}}}`: false,
