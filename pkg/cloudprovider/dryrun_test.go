@@ -215,6 +215,9 @@ func TestDryRun_GivesOnlyPreviewsAndReadsToTheControllers(t *testing.T) {
 	if _, is := p.loadBalancers.engine.(*previews); !is {
 		t.Error("load balancers are made")
 	}
+	if p.options.Conditions != nil || c.loadBalancerOptions(nil, p.options, "", nil).Conditions != nil {
+		t.Error("conditions are written")
+	}
 	p.SetInformers(informers.NewSharedInformerFactory(c.Client, 0))
 	routes, _ := p.Routes()
 	if _, is := routes.(*previewedRoutes); !is {
