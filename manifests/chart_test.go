@@ -139,6 +139,7 @@ func TestChart_RefusesValuesThatCannotWork(t *testing.T) {
 		{minimal + "enabledControllers: [nodes]", "enabledControllers"},
 		{minimal + "networkPolicy: {enabled: true}", "hostNetwork=false"},
 		{minimal + "podMonitor: {enabled: true}", "podMonitor.tokenSecret.name"},
+		{minimal + "admissionPolicy: {enabled: true}\nkubeconfig: {secretName: there}", "manifests/admission"},
 	}
 	var values []string
 	for _, c := range cases {
@@ -149,12 +150,17 @@ func TestChart_RefusesValuesThatCannotWork(t *testing.T) {
 			t.Errorf("%s\nis refused with %q, which does not name %s", cases[i].values, of.Error, cases[i].want)
 		}
 	}
-	old, err := chart.Render(t.Context(), t.Logf, chart.Release{Name: "occm", Namespace: "kube-system", Values: minimal, KubeVersion: "v1.27.16"})
+	old, err := chart.Render(t.Context(), t.Logf,
+		chart.Release{Name: "occm", Namespace: "kube-system", Values: minimal, KubeVersion: "v1.27.16"},
+		chart.Release{Name: "occm", Namespace: "kube-system", Values: minimal + "admissionPolicy: {enabled: true}", KubeVersion: "v1.30.14"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(old[0].Error, "requires Kubernetes") {
 		t.Errorf("on Kubernetes 1.27 it is %q", old[0].Error)
+	}
+	if !strings.Contains(old[1].Error, "needs Kubernetes 1.31") {
+		t.Errorf("policies on Kubernetes 1.30 are %q", old[1].Error)
 	}
 }
 
@@ -310,11 +316,10 @@ func TestChart_TakesValuesOfCloudProviderOpenStacksChart(t *testing.T) {
 }
 
 // The rules and dashboards are those of manifests/monitoring; without any, asking for them is
-// refused. Run with -update to copy them.
+// refused. Run with -update to copy them, before the others render with them.
 //
 //proves:119
 func TestMonitoringGolden_ChartHasRulesAndDashboards(t *testing.T) {
-	t.Parallel()
 	count := map[string]int{}
 	rules, err := filepath.Glob("monitoring/*rule*.yaml")
 	if err != nil {
@@ -328,6 +333,7 @@ func TestMonitoringGolden_ChartHasRulesAndDashboards(t *testing.T) {
 		count[filepath.Ext(source)]++
 		compare(t, filepath.Join("chart", "files", filepath.Base(source)), string(readFile(t, source)))
 	}
+	t.Parallel()
 	const minimal = "cloudConfig: {global: {auth-url: 'https://k/v3'}}\n"
 	for i, of := range rendered(t, minimal+"prometheusRule: {enabled: true}", minimal+"dashboards: {enabled: true}") {
 		extension, kind := []string{".yaml", ".json"}[i], []string{"kind: PrometheusRule", "kind: ConfigMap"}[i]

@@ -25,9 +25,8 @@ type schema map[string]any
 // TestSchemaReference_IsMadeFromValuesSettingsAndFlags compares the schema of the chart's
 // values with what it is made from: values.yaml with its comments, the table of settings of
 // cloud.conf, the flags of the program, and testdata/schema.yaml, which has what a default
-// does not say. Run with -update to write it.
+// does not say. Run with -update to write it: it is not parallel, as the others render with it.
 func TestSchemaReference_IsMadeFromValuesSettingsAndFlags(t *testing.T) {
-	t.Parallel()
 	var values yamlv3.Node
 	if err := yamlv3.Unmarshal(readFile(t, "chart/values.yaml"), &values); err != nil {
 		t.Fatal(err)
