@@ -1,13 +1,15 @@
 package reason_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
@@ -32,7 +34,7 @@ func TestReference_OfEventsIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
+	if diff := gocmp.Diff(want, string(got)); diff != "" {
 		t.Fatalf("%s is not like the code: run make generate (-want +got):\n%s", page, diff)
 	}
 }
@@ -40,9 +42,9 @@ func TestReference_OfEventsIsUpToDate(t *testing.T) {
 func reference() string {
 	var b strings.Builder
 	b.WriteString("\n### Reasons of conditions\n\n| reason | condition | when | what to do |\n|---|---|---|---|\n")
-	for _, entry := range reason.Table() {
+	for _, entry := range sorted() {
 		if len(entry.States) > 0 {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", entry.Reason, states(entry), entry.When, entry.Do)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", entry.Reason, states(entry), entry.Since(), entry.Do)
 		}
 	}
 	b.WriteString(`
@@ -51,10 +53,7 @@ func reference() string {
 Each names the ID of the load balancer and the address, at its end unless its text has them, as far as they are known by then.
 `)
 	events(&b, reason.Service)
-	b.WriteString(`
-Beside these there are those of Kubernetes' service controller: ` + "`EnsuringLoadBalancer`, `EnsuredLoadBalancer`, `DeletingLoadBalancer`, `DeletedLoadBalancer`, " +
-		"and `SyncLoadBalancerFailed` with the error of the controller. There is no `UpdatedLoadBalancer`: of a change of nodes `ChangingLoadBalancer` tells." + `
-
+	b.WriteString(upstream + `
 ## Events on Nodes
 `)
 	events(&b, reason.Node)
@@ -63,10 +62,32 @@ Beside these there are those of Kubernetes' service controller: ` + "`EnsuringLo
 	return b.String()
 }
 
+// upstream are the events of Kubernetes' service controller, which runs in the same process.
+const upstream = `
+## Events of Kubernetes' service controller
+
+It is a part of the program, and emits these on Services as it does with every cloud. There is no ` + "`UpdatedLoadBalancer`:\nof a change of nodes `ChangingLoadBalancer` tells." + `
+
+| reason | type | when | what to do |
+|---|---|---|---|
+` + "| `DeletedLoadBalancer` | Normal | all that was made for the Service is removed | nothing |\n" +
+	"| `DeleteLoadBalancerFailed` | Warning | what a Service had that went without its finalizer could not be removed: the error | it is tried again by itself; what is left in the end is reported as [garbage](garbage.md) |\n" +
+	"| `DeletingLoadBalancer` | Normal | it begins to remove that | nothing |\n" +
+	"| `EnsuredLoadBalancer` | Normal | the Service has what it asks for | nothing |\n" +
+	"| `EnsuringLoadBalancer` | Normal | it begins to look at a Service that is new or has changed | nothing |\n" +
+	"| `SyncLoadBalancerFailed` | Warning | an attempt has failed, or the Service is refused: the error of the controller | where the text says that it \"goes on by itself\", nothing. " +
+	"Else the error names the field, or the step and the ID of the request; the condition `Refused` tells the two apart. It is tried again by itself |\n" +
+	"| `UnAvailableLoadBalancer` | Warning | the cluster has no node that could be a member | look at the nodes (`kubectl get nodes`), and at labels that [exclude them](services.md#members) |\n"
+
+// sorted returns all reasons by name.
+func sorted() []reason.Entry {
+	return slices.SortedFunc(slices.Values(reason.Table()), func(a, b reason.Entry) int { return cmp.Compare(a.Reason, b.Reason) })
+}
+
 // events writes the table of the events on one kind of object.
 func events(b *strings.Builder, on reason.Object) {
 	b.WriteString("\n| reason | type | when | what to do |\n|---|---|---|---|\n")
-	for _, entry := range reason.Table() {
+	for _, entry := range sorted() {
 		if entry.On == on && entry.Type != "" {
 			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", entry.Reason, entry.Type, entry.When, entry.Do)
 		}

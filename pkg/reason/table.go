@@ -1,6 +1,7 @@
 package reason
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -16,9 +17,13 @@ type Entry struct {
 	Type string
 	// States are the conditions that can have it.
 	States []State
-	// When says when that is, and what the text names; Do what to do.
-	When, Do string
+	// When says when that is, and what the text names; Stands when a condition has it, "" where
+	// that is the same; Do what to do.
+	When, Stands, Do string
 }
+
+// Since returns when a condition has the reason.
+func (e Entry) Since() string { return cmp.Or(e.Stands, e.When) }
 
 // Object is what events are about.
 type Object string
@@ -36,8 +41,7 @@ type State struct {
 	Is        bool
 }
 
-// Table returns all reasons, by object and as docs/events.md shows them. It is shared and must
-// not be changed.
+// Table returns all reasons. It is shared and must not be changed.
 func Table() []Entry { return table() }
 
 // table is made once, as each event reads it.
@@ -56,7 +60,7 @@ func changes() []Entry {
 		},
 		{
 			Reason: Ready, On: Service, Type: v1.EventTypeNormal, States: []State{{Provisioned, true}},
-			When: "a Service that has no address is given one: ID of the load balancer, and address; as a condition: the cloud has what the Service asks for", Do: nothing,
+			When: "a Service that has no address is given one", Stands: "the cloud has what the Service asks for: ID of the load balancer, and address", Do: nothing,
 		},
 		{
 			Reason: AddressChanged, On: Service, Type: v1.EventTypeNormal,
@@ -64,11 +68,11 @@ func changes() []Entry {
 		},
 		{
 			Reason: SubnetChosen, On: Service, Type: v1.EventTypeNormal,
-			When: "a new VIP is in one of several subnets of the nodes, as none is configured", Do: "set `subnet-id` if it should be another one",
+			When: "a new VIP is in one of several subnets of the nodes, as none is configured", Do: "nothing; if it should be another one, set `subnet-id` in cloud.conf or as an annotation, and make the Service anew: a VIP stays where it is",
 		},
 		{
 			Reason: ExternalNetworkChosen, On: Service, Type: v1.EventTypeNormal,
-			When: "a new floating IP comes from one of several external networks", Do: "set `floating-network-id` if it should be another one",
+			When: "a new floating IP comes from one of several external networks", Do: "nothing; if it should be another one, set `floating-network-id` in cloud.conf or as an annotation",
 		},
 		{
 			Reason: HealthMonitorMissing, On: Service, Type: v1.EventTypeNormal,
@@ -83,7 +87,8 @@ func notices() []Entry {
 	return []Entry{
 		{
 			Reason: SettingIgnored, On: Service, Type: v1.EventTypeWarning,
-			When: "annotations have no effect: one event for all of them, and another only when they change", Do: "correct or remove them",
+			When: "annotations have no effect: each with why, and the nearest name that there is; one event for all of them, and another only when they change",
+			Do:   "correct or remove them: nothing is broken",
 		},
 		{
 			Reason: SettingImmutable, On: Service, Type: v1.EventTypeWarning,
@@ -93,28 +98,29 @@ func notices() []Entry {
 		{
 			Reason: NotDeleted, On: Service, Type: v1.EventTypeWarning,
 			When: "a load balancer that may be the Service's is not deleted with it, as nothing proves that, or a second one of the Service that is not needed stays",
-			Do:   "look at it in OpenStack, and delete it if nobody needs it",
+			Do:   "look at it (`openstack loadbalancer show ID`), and delete it if nobody needs it (`openstack loadbalancer delete --cascade ID`)",
 		},
 		{
 			Reason: Drifted, On: Service, Type: v1.EventTypeWarning, States: []State{{IsDrifted, true}},
-			When: "another client has changed the load balancer: what, and the steps that revert it, or would; as a condition: that stands, as `drift-policy=report` asks for, or as it could not be reverted yet",
-			Do:   "find who does it (Octavia's log has the user); change the Service instead",
+			When:   "another client has changed the load balancer: what, and the steps that revert it, or would",
+			Stands: "what another client has changed stands, as `drift-policy=report` asks for, or as it could not be reverted yet",
+			Do:     "find who does it (Octavia's log has the user), and have the Service changed instead: see [changes by other clients](services.md#changes-by-other-clients)",
 		},
 		{
 			Reason: ForcedInternal, On: Service, Type: v1.EventTypeWarning,
-			When: "the VIP is published because the cloud, or the [shared load balancer](sharing.md), has no floating IP", Do: "make the Service internal, or ask for an external network",
+			When: "the VIP is published because the cloud, or the [shared load balancer](sharing.md), has no floating IP", Do: "ask for an external network by `floating-network-id`, or, if clients outside need not reach it, make the Service internal by `openstack-internal-load-balancer`",
 		},
 		{
 			Reason: ForeignFloatingIP, On: Service, Type: v1.EventTypeWarning,
-			When: "another client has attached a floating IP to a load balancer that should have none", Do: "detach it if nobody needs it",
+			When: "another client has attached a floating IP to a load balancer that should have none", Do: "find who has attached it; if nobody needs it, `openstack floating ip unset --port ADDRESS`",
 		},
 		{
 			Reason: NodeSkipped, On: Service, Type: v1.EventTypeWarning,
-			When: "nodes have no address of the Service's IP family, and are no members", Do: "give them one, or the Service another family",
+			When: "nodes have no address of the Service's IP family, and are no members", Do: "nothing while other nodes serve; else give them one, or the Service another family",
 		},
 		{
 			Reason: PortNotFound, On: Service, Type: v1.EventTypeWarning,
-			When: "nodes have no Neutron port in this project, so that no security group of theirs is changed", Do: "open the NodePorts there yourself",
+			When: "nodes have no Neutron port in this project, so that no security group of theirs is changed", Do: "if the load balancer cannot reach them, let it in yourself there, from its subnet to the NodePorts",
 		},
 	}
 }
@@ -124,23 +130,27 @@ func troubles() []Entry {
 	return []Entry{
 		{
 			Reason: InError, On: Service, Type: v1.EventTypeWarning, States: []State{{Provisioned, false}, {Degraded, true}},
-			When: "the load balancer, or a part of it, is in ERROR: which, since when, and what leads it out of that", Do: "see [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
+			When: "the load balancer, or a part of it, is in ERROR: which, since when, and what leads it out of that",
+			Do: "traffic may still pass: test the address. What the controller may do, it does by itself. What else the text asks for is a failover by the cloud's operator, by the ID, or your permission for another load balancer (`allow-replace`): " +
+				"see [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
 		},
 		{
 			Reason: Pending, On: Service, Type: v1.EventTypeWarning, States: []State{{Provisioned, false}},
-			When: "Octavia has not finished what it began with the load balancer: since when", Do: "see [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
+			When: "Octavia has not finished what it began with the load balancer: since when",
+			Do:   "what served traffic before goes on, changes wait. Nobody but the cloud's operator can end it: name the ID. See [what only the cloud can end](services.md#what-only-the-cloud-can-end)",
 		},
 		{
 			Reason: QuotaExceeded, On: Service, Type: v1.EventTypeWarning, States: []State{{IsRefused, true}},
-			When: "a quota, an address pool or a limit of cloud.conf is used up: its numbers, and the request that was refused", Do: "have it raised, or free some of it: it is tried again every five minutes",
+			When: "a quota, an address pool or a limit of cloud.conf is used up: its numbers, and the request that was refused", Do: "have it raised by the cloud's operator (a limit of cloud.conf by the cluster's), or free some of it; it is tried again every five minutes by itself",
 		},
 		{
 			Reason: UpdateFailed, On: Service, Type: v1.EventTypeWarning,
-			When: "a load balancer could not follow a change of nodes, or of cloud.conf, or be repaired: the error", Do: "as the error says: it is tried again",
+			When: "a load balancer could not follow a change of nodes, or of cloud.conf, or be repaired: the error",
+			Do:   "it is tried again by itself, within five minutes. If it stays: the error names the step and the ID of the request, by which the cloud's operator finds why OpenStack refuses it; nodes that are new get no traffic meanwhile",
 		},
 		{
 			Reason: OctaviaNotFound, On: Service, Type: v1.EventTypeWarning,
-			When: "the cloud has no load balancer service (Octavia), for which the Service waits", Do: "look at `region` and `os-endpoint-type` in cloud.conf, or set `[LoadBalancer] enabled=false`",
+			When: "the cloud has no load balancer service (Octavia), for which the Service waits", Do: "look whether `openstack catalog show load-balancer` has the `region` and the `os-endpoint-type` of cloud.conf. A cluster without load balancers: `[LoadBalancer] enabled=false`",
 		},
 	}
 }
@@ -150,15 +160,16 @@ func conditions() []Entry {
 	return []Entry{
 		{
 			Reason: NotReady, On: Service, States: []State{{Provisioned, false}},
-			When: "the first load balancer of the Service could not be made yet: the error", Do: "as the error says: it is tried again",
+			When: "the first load balancer of the Service could not be made yet",
+			Do:   "it is tried again by itself. If it stays, the event `SyncLoadBalancerFailed` of the Service has the error: the step, and the ID of the request, by which the cloud's operator finds why",
 		},
 		{
 			Reason: Gone, On: Service, States: []State{{Provisioned, false}},
-			When: "another client has deleted the load balancer, which `drift-policy=report` leaves so", Do: "change anything that the Service asks for, and it is made anew",
+			When: "another client has deleted the load balancer, which `drift-policy=report` leaves so", Do: "make it anew: change anything that the Service asks for. Find who deletes load balancers (Octavia's log has the user)",
 		},
 		{
 			Reason: Refused, On: Service, States: []State{{Provisioned, false}},
-			When: "the Service lacks what it asks for, as that is refused", Do: "see the condition `Refused`",
+			When: "the Service lacks what it asks for, as that is refused", Do: "see the condition `Refused`, whose reason and message say why; a load balancer that was there before goes on",
 		},
 		{
 			Reason: Sound, On: Service, States: []State{{Degraded, false}},
@@ -167,7 +178,8 @@ func conditions() []Entry {
 		{
 			Reason: NoHealthyMember, On: Service, States: []State{{Degraded, true}},
 			When: "the operating status of the load balancer is ERROR: the pools without any member that answers its monitor. Single members that do not answer are none: with `externalTrafficPolicy: Local` most never do",
-			Do:   "look at the Service's pods, then at what is between the load balancer and the nodes",
+			Do: "clients are not served. Are there pods that are ready (`kubectl get endpointslices --selector kubernetes.io/service-name=NAME`)? If so, can the load balancer reach the NodePorts: " +
+				"[security groups](security-groups.md) of the nodes, firewalls, kube-proxy. `kubectl openstack-lb status NAME` shows each member ([status.md](status.md))",
 		},
 		{
 			Reason: Accepted, On: Service, States: []State{{IsRefused, false}},
@@ -186,12 +198,12 @@ func refusals() []Entry {
 		return Entry{Reason: reason, On: Service, States: []State{{IsRefused, true}}, When: when + ", and what is kept alive", Do: do}
 	}
 	return []Entry{
-		refused(Invalid, "a value is not allowed: the field, the value, what is allowed", "correct it"),
-		refused(Unsupported, "the provider, or this release of OpenStack, cannot do what the Service asks for", "ask for something else, or for another provider"),
-		refused(Unavailable, "what the Service names is not there: a class of cloud.conf, a certificate, flavor, network or address", "correct the name, or make it"),
-		refused(NotOwned, "the load balancer or floating IP belongs to another owner, who does not share it", "see [sharing.md](sharing.md)"),
-		refused(Conflict, "something that exists is in the way, such as another listener on the port", "choose another port or load balancer, or remove what is in the way"),
-		refused(RefusedByCloud, "OpenStack refuses the change for another reason: its words, and the ID of the request", "show the cloud's operator the ID"),
+		refused(Invalid, "a value is not allowed: the field, the value, what is allowed", "correct the annotation or field that the message names: [annotations.md](annotations.md) has what is allowed"),
+		refused(Unsupported, "the provider, or this release of OpenStack, cannot do what the Service asks for", "ask for something else, or for another provider: [drivers.md](drivers.md) has what each supports"),
+		refused(Unavailable, "what the Service names is not there: a class of cloud.conf, a certificate, flavor, network or address", "correct the name, or make what it names; it is tried again by itself"),
+		refused(NotOwned, "the load balancer or floating IP belongs to another owner, who does not share it", "choose another one, or have the owner share it: see [sharing.md](sharing.md)"),
+		refused(Conflict, "something that exists is in the way, such as another listener on the port", "choose another port or load balancer, or remove what is in the way, which the message names"),
+		refused(RefusedByCloud, "OpenStack refuses the change for another reason: its words, and the ID of the request", "the words say what OpenStack does not take: change that, or show the cloud's operator the ID of the request"),
 	}
 }
 
@@ -200,7 +212,7 @@ func operators() []Entry {
 	return []Entry{
 		{
 			Reason: CloudChanged, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "cloud.conf leads to another project or region than before: both; once an hour", Do: "see [when the cluster moves](getting-started.md#when-the-cluster-moves)",
+			When: "cloud.conf leads to another project or region than before: both; once an hour", Do: "Services, Nodes and routes wait. Take the change of cloud.conf back, unless the cluster has moved: see [when the cluster moves](getting-started.md#when-the-cluster-moves)",
 		},
 		{
 			Reason: ConfigurationChanged, On: ConfigMap, Type: v1.EventTypeNormal,
@@ -208,19 +220,19 @@ func operators() []Entry {
 		},
 		{
 			Reason: ConfigurationRefused, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "a change of cloud.conf, or of a file that it names, is not taken over: why", Do: "correct it: what was in force stays in force, and a restart would fail",
+			When: "a change of cloud.conf, or of a file that it names, is not taken over: why", Do: "correct it soon: what was in force stays in force, but a restart would fail",
 		},
 		{
 			Reason: CredentialsExpire, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "the application credential, password or token of cloud.conf ends within 14 days: when; once a day", Do: "put another one into cloud.conf: no restart is needed",
+			When: "the application credential, password or token of cloud.conf ends within 14 days: when; once a day", Do: "make another one, and put it into the Secret with cloud.conf before that day: no restart is needed",
 		},
 		{
 			Reason: GarbageFound, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "objects in OpenStack are proven to be this cluster's, and of no Service: which", Do: "see [garbage.md](garbage.md)",
+			When: "objects in OpenStack are proven to be this cluster's, and of no Service: which", Do: "no hurry: they only take quota. Delete them, or have it done by `garbage-policy=delete`: see [garbage.md](garbage.md)",
 		},
 		{
 			Reason: GarbageSuspected, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "objects in OpenStack may be of no Service, which is not proven, and stay: which", Do: "see [garbage.md](garbage.md)",
+			When: "objects in OpenStack may be of no Service, which is not proven, and stay: which", Do: "no hurry: look at each in OpenStack, and delete those that nobody needs: see [garbage.md](garbage.md)",
 		},
 		{
 			Reason: GarbageRemoved, On: ConfigMap, Type: v1.EventTypeNormal,
@@ -228,11 +240,11 @@ func operators() []Entry {
 		},
 		{
 			Reason: GarbageNotRemoved, On: ConfigMap, Type: v1.EventTypeWarning,
-			When: "objects of no Service could not be removed: which, and why", Do: "as the text says: it is tried again",
+			When: "objects of no Service could not be removed: which, and why", Do: "no hurry: it is tried again every `garbage-interval`. If it stays, the text has what OpenStack says to it",
 		},
 		{
 			Reason: NodeDeletionHeld, On: Node, Type: v1.EventTypeWarning,
-			When: "a Node without a server stays, as too many would go: why, and the way out", Do: "see [nodes.md](nodes.md#too-many-would-go)",
+			When: "a Node without a server stays, as too many would go: why, and the way out", Do: "are the servers really gone (`openstack server list`)? If not, look why the API of Nova does not show them; if so, permit it as the text says: see [nodes.md](nodes.md#too-many-would-go)",
 		},
 	}
 }
