@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/events"
@@ -16,8 +17,9 @@ import (
 
 // Conditions take what is said in the status of Services. *conditions.Writer implements them.
 type Conditions interface {
-	// Say has the conditions of a Service say this soon. What is not said of stays.
-	Say(service types.NamespacedName, uid types.UID, said []conditions.Said)
+	// Say has the conditions of a Service say this soon. What is not said of stays. Where that
+	// takes a write, the same one brings its annotations up to date.
+	Say(service types.NamespacedName, uid types.UID, said []conditions.Said, record annotation.Record)
 }
 
 // say says how a round for a Service has ended, with what is known of its load balancer since.
@@ -27,7 +29,9 @@ func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
 	}
 	known := r.store.Get(svc.UID)
 	round.Watched = r.watchesDrift()
+	var record annotation.Record
 	if applied := known.Applied; applied != nil {
+		record = drift.RecordOf(svc.UID, applied)
 		round.LoadBalancerID, round.Address, round.Drift = applied.LoadBalancer.ID, applied.Address, left(applied)
 	} else if round.Err == nil {
 		if r.engine().Config.LoadBalancer.DriftPolicy != drift.PolicyReport {
@@ -39,7 +43,7 @@ func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
 		round.Drift = fmt.Sprintf("Another client has changed something, and it could not be reverted yet: %s", change)
 	}
 	if said := round.Said(svc); len(said) > 0 {
-		r.options.Conditions.Say(types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}, svc.UID, said)
+		r.options.Conditions.Say(types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}, svc.UID, said, record)
 	}
 }
 
@@ -66,7 +70,7 @@ func (r *Reconciler) sayHealth(uid types.UID, applied *state.Applied) {
 		}
 	}
 	if said := conditions.Health(applied.LoadBalancer.ID, applied.Seen.OperatingStatus, pools); said != nil {
-		r.options.Conditions.Say(applied.Service, uid, said)
+		r.options.Conditions.Say(applied.Service, uid, said, drift.RecordOf(uid, applied))
 	}
 }
 

@@ -26,21 +26,34 @@ import (
 type fakeConditions struct {
 	mu   sync.Mutex
 	last map[types.UID]map[reason.Condition]conditions.Said
+	// records are what annotations were to have with that.
+	records map[types.UID]annotation.Record
+	// rounds is how often anything was said.
+	rounds int
 }
 
 // Say implements loadbalancer.Conditions.
-func (c *fakeConditions) Say(_ types.NamespacedName, uid types.UID, said []conditions.Said) {
+func (c *fakeConditions) Say(_ types.NamespacedName, uid types.UID, said []conditions.Said, record annotation.Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last == nil {
-		c.last = map[types.UID]map[reason.Condition]conditions.Said{}
+		c.last, c.records = map[types.UID]map[reason.Condition]conditions.Said{}, map[types.UID]annotation.Record{}
 	}
 	if c.last[uid] == nil {
 		c.last[uid] = map[reason.Condition]conditions.Said{}
 	}
+	c.records[uid] = record
+	c.rounds++
 	for _, s := range said {
 		c.last[uid][s.Condition] = s
 	}
+}
+
+// count returns how often anything was said.
+func (c *fakeConditions) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rounds
 }
 
 // of returns what is said of a Service.
@@ -92,6 +105,9 @@ func TestConditions_FollowTheLifeOfAService(t *testing.T) {
 	if said := env.states(svc, ready, unrefused, sound, undrifted); !strings.Contains(said, id) || !strings.Contains(said, address) {
 		t.Errorf("load balancer %s at %s: %s", id, address, said)
 	}
+	if got, want := env.conditions.records[svc.UID], (annotation.Record{Service: svc.UID, LoadBalancerID: id, Address: address}); got != want {
+		t.Errorf("with the annotations %+v, want %+v", got, want)
+	}
 
 	set(annotation.MaxMembers, "many")(svc)
 	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err == nil {
@@ -128,6 +144,9 @@ func TestConditions_SayThatDriftIsLeft(t *testing.T) {
 	env.repair(svc, nodes)
 	if said := env.states(svc, ready, unrefused, sound, "Drifted=true LoadBalancerDrifted"); !strings.Contains(said, "drift-policy=report") || !strings.Contains(said, "member") {
 		t.Errorf("says: %s", said)
+	}
+	if record := env.conditions.records[svc.UID]; record != (annotation.Record{}) {
+		t.Errorf("with the annotations %+v", record)
 	}
 }
 

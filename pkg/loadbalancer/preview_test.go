@@ -63,10 +63,13 @@ func lines(p loadbalancer.Preview) []string {
 // preview asks for a preview, which must not write.
 func (env *environment) preview(svc *v1.Service, nodes []*v1.Node) loadbalancer.Preview {
 	env.T.Helper()
-	before := len(env.Cloud.RequestLog.Requests(requestlog.Writes()))
+	before, said := len(env.Cloud.RequestLog.Requests(requestlog.Writes())), env.conditions.count()
 	p, err := env.engine.Preview(env.ctx, svc, nodes)
 	if err != nil {
 		env.T.Fatalf("Preview: %v", err)
+	}
+	if env.conditions.count() > said {
+		env.T.Fatal("the preview has said how the Service is served")
 	}
 	if after := env.Cloud.RequestLog.Requests(requestlog.Writes()); len(after) > before {
 		env.T.Fatalf("the preview has written:\n%s", printed(after[before:]))

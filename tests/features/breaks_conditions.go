@@ -32,6 +32,29 @@ func conditionBreaks() []Break {
 			Tests: []string{"TestWriter_TakesConditionsOffServicesThatAreNotOursAnyMore"},
 		},
 		{
+			Row: 100, What: "a Service that a user has just changed gets annotations of the one before",
+			File:  "pkg/loadbalancer/conditions/writer.go",
+			Old:   `metadata["annotations"], metadata["resourceVersion"] = annotations, svc.ResourceVersion`,
+			New:   `metadata["annotations"] = annotations`,
+			Tests: []string{"TestWriter_WritesAnnotationsWithConditionsAndNeverAlone"},
+		},
+		{
+			Row: 90, What: "a preview says of a Service how it is served",
+			File:  "pkg/loadbalancer/rehearsal.go",
+			Old:   `	dry.options.Conditions = nil // they say what is, not what would be`,
+			New:   `	_ = dry.options.Conditions`,
+			Tests: []string{"TestPreview_ForetellsWhatTheRoundDoes"},
+		},
+		{
+			Row: 90, What: "a dry run has conditions to write",
+			File: "pkg/cloudprovider/connect.go",
+			Old: `	if c.DryRun == nil {
+		options.Conditions`,
+			New: `	if true {
+		options.Conditions`,
+			Tests: []string{"TestDryRun_GivesOnlyPreviewsAndReadsToTheControllers"},
+		},
+		{
 			Row: 101, What: "an event does not say which load balancer it is about",
 			File:  "pkg/loadbalancer/reconciler.go",
 			Old:   `return cmp.Or(m.LoadBalancerID(svc.UID), written), address`,

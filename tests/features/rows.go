@@ -104,7 +104,7 @@ func Rows() []Row {
 		{N: 97, Feature: "Least privilege in Kubernetes"},
 		{N: 98, Feature: "Hardened pod, probes"},
 		{N: 99, Feature: "Metrics of requests and syncs"},
-		{N: 100, Feature: "Metrics of load balancers, conditions of Services", Partly: "the status of Services has no conditions of ours"},
+		{N: 100, Feature: "Metrics of load balancers, conditions of Services"},
 		{N: 101, Feature: "Events that name step, ID and address"},
 		{N: 102, Feature: "Structured logs, tracing"},
 		{N: 103, Feature: "InstancesV2"},

@@ -22,9 +22,12 @@ type Record struct {
 	Named string
 }
 
-// Changes returns the annotations that a Service with the current ones lacks, by name.
-// Nothing is ever removed.
+// Changes returns the annotations that a Service with the current ones lacks, by name: none for
+// the zero Record. Nothing is ever removed.
 func (r Record) Changes(current map[string]string) map[string]string {
+	if r == (Record{}) {
+		return nil
+	}
 	changes := map[string]string{LoadBalancerAddress: r.Address, WrittenFor: r.LoadBalancerID + " " + string(r.Service)}
 	if id := current[LoadBalancerID]; id == r.Named || IsCopied(current, id, r.Service) {
 		changes[LoadBalancerID] = r.LoadBalancerID

@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
@@ -32,7 +33,9 @@ const (
 )
 
 // Writer writes conditions: of a Service with one patch, and none where they say already what
-// they should. Nobody waits for it. Its methods may be called from many goroutines.
+// they should. That patch has the annotations of the Service too, which would take one of their
+// own a moment later: the API server takes both at the status. Nobody waits for it. Its methods
+// may be called from many goroutines.
 type Writer struct {
 	client corev1.ServicesGetter
 	clock  clock.WithTicker
@@ -50,8 +53,9 @@ type queue = workqueue.TypedRateLimitingInterface[types.NamespacedName]
 // statement is what is still to be said of a Service; the zero one of a Service that is none of
 // ours any more.
 type statement struct {
-	uid  types.UID
-	said map[reason.Condition]Said
+	uid    types.UID
+	said   map[reason.Condition]Said
+	record annotation.Record
 }
 
 // NewWriter returns a Writer. It writes nothing before Use and Run.
@@ -83,11 +87,12 @@ func keyOf(svc *v1.Service) types.NamespacedName {
 	return types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}
 }
 
-// Say has the conditions of a Service say this soon. What is not said of stays.
-func (w *Writer) Say(service types.NamespacedName, uid types.UID, said []Said) {
+// Say has the conditions of a Service say this soon. What is not said of stays. Annotations that
+// the Service lacks of the record are written where conditions are, and never alone.
+func (w *Writer) Say(service types.NamespacedName, uid types.UID, said []Said, record annotation.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.add(service, uid, said, true)
+	w.add(service, uid, said, record, true)
 	if w.services != nil {
 		svc, err := w.services.Services(service.Namespace).Get(service.Name)
 		if err == nil && svc.UID == uid && len(w.changes(svc, w.pending[service])) == 0 {
@@ -107,13 +112,16 @@ func (w *Writer) enqueue(service types.NamespacedName) {
 
 // add adds to what is still to be said of a Service; newer says that it is newer than that. The
 // caller holds the lock.
-func (w *Writer) add(service types.NamespacedName, uid types.UID, said []Said, newer bool) {
+func (w *Writer) add(service types.NamespacedName, uid types.UID, said []Said, record annotation.Record, newer bool) {
 	pending := w.pending[service]
 	if pending.uid != uid {
 		if !newer && pending.uid != "" {
 			return
 		}
-		pending = statement{uid, map[reason.Condition]Said{}}
+		pending = statement{uid, map[reason.Condition]Said{}, record}
+	}
+	if newer {
+		pending.record = record
 	}
 	for _, s := range said {
 		if _, there := pending.said[s.Condition]; newer || !there {
@@ -191,12 +199,8 @@ func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 	if err != nil {
 		return nil // it is gone: a lister of an informer has no other errors
 	}
-	changes := w.changes(svc, pending)
-	if len(changes) == 0 {
-		return nil
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": svc.UID}, "status": map[string]any{"conditions": changes}})
-	if err != nil {
+	patch, err := w.patch(svc, pending)
+	if patch == nil || err != nil {
 		return err
 	}
 	_, err = w.client.Services(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
@@ -206,7 +210,10 @@ func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 			klog.FromContext(ctx).Info("May not patch the status of Services: their conditions are not written", "err", err)
 		})
 		return nil
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // another Service has its name
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsConflict(err):
+		w.again(key, pending)
 		return nil
 	case err != nil:
 		w.restore(key, pending)
@@ -214,12 +221,37 @@ func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 	return err
 }
 
+// patch returns what is to be written of a Service, nil for nothing. Where annotations are among
+// that, it is a conflict if the Service has changed since it was seen: a user may have named another
+// load balancer.
+func (w *Writer) patch(svc *v1.Service, pending statement) ([]byte, error) {
+	changes := w.changes(svc, pending)
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	metadata := map[string]any{"uid": svc.UID}
+	if annotations := pending.record.Changes(svc.Annotations); Wanted(svc) && len(annotations) > 0 {
+		metadata["annotations"], metadata["resourceVersion"] = annotations, svc.ResourceVersion
+	}
+	return json.Marshal(map[string]any{"metadata": metadata, "status": map[string]any{"conditions": changes}})
+}
+
+// again has said in a moment what was a conflict: the Service has changed, or is another one. The
+// annotations are left to who writes them alone.
+func (w *Writer) again(key types.NamespacedName, pending statement) {
+	pending.record = annotation.Record{}
+	w.restore(key, pending)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.enqueue(key)
+}
+
 // restore has said later what could not be written, unless something newer is to be said.
 func (w *Writer) restore(key types.NamespacedName, pending statement) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if pending.uid != "" {
-		w.add(key, pending.uid, slices.Collect(maps.Values(pending.said)), false)
+		w.add(key, pending.uid, slices.Collect(maps.Values(pending.said)), pending.record, false)
 	} else if _, there := w.pending[key]; !there {
 		w.pending[key] = statement{}
 	}

@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
@@ -33,7 +34,8 @@ type cluster struct {
 
 	mu      sync.Mutex
 	patches int
-	fail    error // of patches
+	last    string // patch
+	fail    error  // of patches
 }
 
 // run calls test in a bubble of time, with a cluster that has these Services.
@@ -51,6 +53,7 @@ func run(t *testing.T, services []*v1.Service, test func(*cluster)) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.patches++
+			c.last = string(action.(clienttesting.PatchAction).GetPatch())
 			if action.GetSubresource() != "status" {
 				t.Errorf("patches %q", action.GetSubresource())
 			}
@@ -74,14 +77,19 @@ func run(t *testing.T, services []*v1.Service, test func(*cluster)) {
 
 func web() *v1.Service {
 	return &v1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid"}, Spec: v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid", ResourceVersion: "7"}, Spec: v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer},
 		Status: v1.ServiceStatus{Conditions: []metav1.Condition{foreign()}},
 	}
 }
 
 // say says the outcome of a round of a Service of this UID, and lets time pass.
 func (c *cluster) say(uid types.UID, said ...conditions.Said) {
-	c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, uid, said)
+	c.sayWith(annotation.Record{}, uid, said...)
+}
+
+// sayWith does so with what its annotations are to be.
+func (c *cluster) sayWith(record annotation.Record, uid types.UID, said ...conditions.Said) {
+	c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, uid, said, record)
 	c.pass(2 * time.Second)
 }
 
@@ -130,7 +138,7 @@ func sound() conditions.Said {
 func TestWriter_WritesOnceWhatIsSaidAndThenNothing(t *testing.T) {
 	t.Parallel()
 	run(t, []*v1.Service{web()}, func(c *cluster) {
-		c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", []conditions.Said{ready()})
+		c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", []conditions.Said{ready()}, annotation.Record{})
 		c.say("uid", sound())
 		c.assert(1, "Degraded=False Other=True Provisioned=True")
 		for range 10 {
@@ -140,6 +148,49 @@ func TestWriter_WritesOnceWhatIsSaidAndThenNothing(t *testing.T) {
 		c.say("another", conditions.Said{Condition: reason.Provisioned, Reason: reason.Refused})
 		c.assert(1, "Degraded=False Other=True Provisioned=True")
 	})
+}
+
+// record is what a load balancer writes into the annotations of the Service.
+func record(address string) annotation.Record {
+	return annotation.Record{Service: "uid", LoadBalancerID: "lb", Address: address}
+}
+
+// A creation is one write for conditions and annotations. One that meets a Service that has just
+// changed leaves the annotations to who writes them alone.
+//
+//proves:100
+func TestWriter_WritesAnnotationsWithConditionsAndNeverAlone(t *testing.T) {
+	t.Parallel()
+	run(t, []*v1.Service{web()}, func(c *cluster) {
+		c.sayWith(record("203.0.113.5"), "uid", ready(), sound())
+		c.assert(1, "Degraded=False Other=True Provisioned=True")
+		c.assertAnnotations("203.0.113.5")
+		if !strings.Contains(c.last, `"resourceVersion":"7"`) {
+			t.Errorf("the patch has no version of the Service: %s", c.last)
+		}
+		c.sayWith(record("203.0.113.6"), "uid", ready(), sound())
+		c.assert(1, "Degraded=False Other=True Provisioned=True")
+
+		c.setFail(apierrors.NewConflict(v1.Resource("services"), "web", errors.New("it has changed")))
+		c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", []conditions.Said{{Condition: reason.Provisioned, Reason: reason.Refused}}, record("203.0.113.6"))
+		c.pass(1500 * time.Millisecond)
+		c.setFail(nil)
+		c.pass(time.Second)
+		c.assert(3, "Degraded=False Other=True Provisioned=False")
+		c.assertAnnotations("203.0.113.5")
+	})
+}
+
+// assertAnnotations checks which address the annotations have.
+func (c *cluster) assertAnnotations(address string) {
+	c.t.Helper()
+	svc, err := c.client.CoreV1().Services("shop").Get(c.t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if got := svc.Annotations[annotation.LoadBalancerAddress]; got != address {
+		c.t.Errorf("the annotations have the address %q, want %q", got, address)
+	}
 }
 
 func TestWriter_TriesAgainWithTheNewest(t *testing.T) {
@@ -185,8 +236,9 @@ func TestWriter_TakesConditionsOffServicesThatAreNotOursAnyMore(t *testing.T) {
 				}
 				c.pass(2 * time.Second)
 				c.assert(2, "Other=True")
-				c.say("uid", ready())
+				c.sayWith(record("203.0.113.5"), "uid", ready())
 				c.assert(2, "Other=True")
+				c.assertAnnotations("")
 			})
 		})
 	}

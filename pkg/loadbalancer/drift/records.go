@@ -60,9 +60,7 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 			persisted.Fingerprint = true
 		}
 		if addressDue(applied, d.options.Clock.Now()) {
-			err := write(ctx, applied.Service, uid, annotation.Record{
-				Service: uid, LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named,
-			})
+			err := write(ctx, applied.Service, uid, RecordOf(uid, applied))
 			if err != nil {
 				klog.FromContext(ctx).V(2).Info("Cannot write the address of a load balancer, trying again", "service", applied.Service, "err", err)
 			}
@@ -74,6 +72,15 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 			d.options.Store.ReplaceApplied(uid, applied, &known)
 		}
 	}
+}
+
+// RecordOf returns what the annotations of a Service are to say of what was applied; the zero
+// Record where that is nothing, as drift is only reported (drift-policy=report).
+func RecordOf(uid types.UID, applied *state.Applied) annotation.Record {
+	if len(applied.Reported) > 0 {
+		return annotation.Record{}
+	}
+	return annotation.Record{Service: uid, LoadBalancerID: applied.LoadBalancer.ID, Address: applied.Address, Named: applied.LoadBalancer.Named}
 }
 
 // addressDue reports whether ID and address are to be written.
