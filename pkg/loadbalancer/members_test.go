@@ -85,23 +85,23 @@ func TestMembers_MoveToOtherSubnetInBatchesOrOneByOne(t *testing.T) {
 //proves:33
 func TestCrash_DuringMoveOfMembersIsFinishedByNextProcess(t *testing.T) {
 	t.Parallel()
-	for last, more := 1, true; more; last++ {
+	everyMoment(t, func(n int, afterWork bool) bool {
 		env := newEnvironment(t, environmentOptions{})
 		other := env.subnet("127.101.0.0/16")
 		nodes, svc := env.nodes(3), service("web", 1)
 		env.ensure(svc, nodes)
 		svc.Annotations[annotation.MemberSubnetID] = other
-		more = env.killed(svc, nodes, last, last%2 == 0)
-		env.restart()
+		killed := env.killed(svc, nodes, n, afterWork)
 		env.ensure(svc, nodes)
 		for _, m := range env.loadBalancer().Pools[0].Members {
 			if m.SubnetID != other {
-				t.Errorf("killed at request %d: member %+v", last, m)
+				t.Errorf("killed at moment %d: member %+v", n, m)
 			}
 		}
 		env.unchanged(svc, nodes)
 		env.Cloud.Close()
-	}
+		return killed
+	})
 }
 
 // Octavia before 16.0 tells the subnet of one member of a pool: the others are not

@@ -17,7 +17,7 @@ import (
 )
 
 // interruption is a way in which a request ends what a controller does. It reports whether
-// there was a request of that number.
+// there was a request, or a moment of lastRequest, of that number.
 type interruption func(env *environment, request int, call func(context.Context) error) bool
 
 func interruptions() map[string]interruption {
@@ -61,8 +61,8 @@ func (env *environment) refusedRequest(n int, call func(context.Context) error) 
 	return refused
 }
 
-// Every request of a creation, and of a change of what ovn of Zed gets wrong, is in turn
-// the last one of a controller, or refused. Another one finishes it.
+// At every moment of a creation, and of a change of what ovn of Zed gets wrong, a controller
+// is killed in turn, or each request is refused. Another one finishes it.
 func TestOVN_OfZedRecoversFromCrashAtAnyRequest(t *testing.T) {
 	t.Parallel()
 	monitored := func(svc *v1.Service, on bool) { svc.Annotations[annotation.Monitor] = strconv.FormatBool(on) }
@@ -100,8 +100,8 @@ func TestOVN_OfZedRecoversFromCrashAtAnyRequest(t *testing.T) {
 						t.Fatalf("after request %d", request)
 					}
 				}
-				if request < 12 {
-					t.Errorf("only %d requests", request-2)
+				if least := map[string]int{"killed before": 9, "killed after": 4, "refused": 10}[how]; request-2 < least {
+					t.Errorf("only %d requests or moments, want at least %d", request-2, least)
 				}
 			})
 		}

@@ -1,19 +1,16 @@
 package loadbalancer_test
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
-	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -219,9 +216,8 @@ func TestReplacement_OfLoadBalancerInErrorNeedsPermission(t *testing.T) {
 	env.unchanged(svc, nodes)
 }
 
-// Every request of a replacement is, in turn, the last one of a controller that is
-// killed, before the cloud has done its work and after. Then another one finishes it,
-// or the user wants the old one back, or the Service goes.
+// A controller is killed at every moment of a replacement, in turn. Then another one
+// finishes it, or the user wants the old one back, or the Service goes.
 //
 //proves:93
 func TestCrash_DuringReplacementLeavesOneLoadBalancerWithSameFloatingIP(t *testing.T) {
@@ -258,34 +254,14 @@ func replacementKilledAt(t *testing.T, n int, afterWork, legacy bool, then strin
 	}
 	wanted := svc.DeepCopy()
 	wanted.Annotations[annotation.FlavorID], wanted.Annotations[annotation.AllowReplace] = "big/x4", "true"
-	env.restart()
-	ctx, kill := context.WithCancel(env.ctx)
-	defer kill()
-	remove := env.Cloud.Faults.Add(faults.Rule{Route: "/**", From: n, AfterWork: afterWork, Drop: true})
-	go func() {
-		for env.Cloud.Faults.Hits() == 0 && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		kill()
-	}()
-	_, err := env.engine.Ensure(ctx, wanted, nodes)
-	killed := env.Cloud.Faults.Hits() > 0
-	if killed {
-		env.buried()
-	}
-	remove()
-	if !killed {
+	if !env.killed(wanted, nodes, n, afterWork) {
 		return false
 	}
-	if err == nil {
-		t.Fatalf("request %d: Ensure succeeded without an answer", n)
-	}
-	env.restart()
 	switch then {
 	case "finished":
 		env.ensure(wanted, nodes)
 		if env.loadBalancer().FlavorID == "" {
-			t.Errorf("request %d: no flavor", n)
+			t.Errorf("moment %d: no flavor", n)
 		}
 		svc = wanted
 	case "taken back":

@@ -64,21 +64,26 @@ func TestOwnership_IsNotProvenByIDOfLoadBalancerOfOtherCluster(t *testing.T) {
 	env.writes(0)
 }
 
-// Every request of a creation is, in turn, the last one of a controller that is
-// killed: before the cloud has done its work, and after.
+// A controller is killed at every moment of a creation, in turn.
 func TestCrash_DuringCreationLeavesOneLoadBalancerAndOneFloatingIP(t *testing.T) {
 	t.Parallel()
+	everyMoment(t, func(n int, afterWork bool) bool { return killedAt(t, n, afterWork) })
+}
+
+// everyMoment tries every moment of lastRequest, until there was none of that number.
+func everyMoment(t *testing.T, try func(n int, afterWork bool) (killed bool)) {
+	t.Helper()
 	for _, afterWork := range []bool{false, true} {
-		for last := 1; killedAt(t, last, afterWork); last++ {
-			if last > 100 {
-				t.Fatal("a creation takes more than 100 requests")
+		for n := 1; try(n, afterWork); n++ {
+			if n > 100 {
+				t.Fatal("it takes more than 100 requests")
 			}
 		}
 	}
 }
 
-// killedAt kills a controller at its n-th request and lets another one finish. It
-// is false when the creation needs fewer requests.
+// killedAt kills a controller at a moment of lastRequest and lets another one finish. It
+// is false when the creation has fewer.
 func killedAt(t *testing.T, n int, afterWork bool) bool {
 	t.Helper()
 	// The creation is still being carried out when the process is gone.
@@ -87,7 +92,6 @@ func killedAt(t *testing.T, n int, afterWork bool) bool {
 	if !env.killed(svc, nodes, n, afterWork) {
 		return false
 	}
-	env.restart()
 	env.ensure(svc, nodes)
 	env.loadBalancer()
 	env.floatingIPs(1)
@@ -98,8 +102,8 @@ func killedAt(t *testing.T, n int, afterWork bool) bool {
 	return true
 }
 
-// killed kills a new controller at the n-th request of an Ensure. It is false when
-// that needs fewer requests.
+// killed kills a new controller at a moment of lastRequest of an Ensure, and starts the next.
+// It is false when that has fewer.
 func (env *environment) killed(svc *v1.Service, nodes []*v1.Node, n int, afterWork bool) bool {
 	env.T.Helper()
 	env.restart()
@@ -114,20 +118,26 @@ func (env *environment) ensuring(svc *v1.Service, nodes []*v1.Node) func(context
 	}
 }
 
-// lastRequest runs a call of which the n-th request is the last to be answered, or to
-// be carried out without an answer. It is false when there are fewer.
+// lastRequest runs a call, kills its controller, and starts the next one. With afterWork the
+// n-th write is the last request: it is carried out, and not answered. Else what kills it
+// is, for n from 1, its first request, before the cloud has done its work; the first write,
+// before; the request that follows that write's answer; the second write, and so on. At any
+// other request the cloud is what it is at one of these, because reads change nothing there:
+// only the sweep (tests/sweep) kills at all of them. It is false when there are fewer.
 func (env *environment) lastRequest(n int, afterWork bool, call func(context.Context) error) bool {
 	env.T.Helper()
 	ctx, kill := context.WithCancel(env.ctx)
 	defer kill()
+	// Nothing gets through any more, and the process is gone.
+	rule := faults.Rule{Route: "/**", FromWrite: n / 2, From: 1 + n%2, AfterWork: afterWork, Drop: true, Then: kill}
+	switch {
+	case afterWork:
+		rule.FromWrite, rule.From = n, 1
+	case n == 1:
+		rule.From = 1
+	}
 	before := env.Cloud.Faults.Hits()
-	remove := env.Cloud.Faults.Add(faults.Rule{Route: "/**", From: n, AfterWork: afterWork, Drop: true})
-	go func() { // nothing gets through any more, and then the process is gone
-		for env.Cloud.Faults.Hits() == before && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		kill()
-	}()
+	remove := env.Cloud.Faults.Add(rule)
 	err := call(ctx)
 	killed := env.Cloud.Faults.Hits() > before
 	if killed {
@@ -135,7 +145,7 @@ func (env *environment) lastRequest(n int, afterWork bool, call func(context.Con
 	}
 	remove()
 	if killed && err == nil {
-		env.T.Fatalf("request %d: success without an answer", n)
+		env.T.Fatalf("moment %d: success without an answer", n)
 	}
 	env.restart()
 	return killed

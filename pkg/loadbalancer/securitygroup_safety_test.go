@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 )
 
-// everyKill tries every request of a call as the last one, in both modes.
+// everyKill tries every moment of lastRequest, in both modes.
 func everyKill(t *testing.T, try func(t *testing.T, mode string, n int, afterWork bool) bool) {
 	for _, mode := range []string{"per-service", "shared"} {
 		for _, afterWork := range []bool{false, true} {

@@ -165,26 +165,24 @@ func TestProvider_RefusalOfOtherOptionRulesOutNoFullCreation(t *testing.T) {
 	}
 }
 
-// The serial way is as safe as the other: killed at any request, the next process
+// The serial way is as safe as the other: killed at any moment, the next process
 // ends with one load balancer and all that belongs into it.
 //
 //proves:69
 func TestCrash_DuringSerialCreationIsFinishedByNextProcess(t *testing.T) {
 	t.Parallel()
-	for _, afterWork := range []bool{false, true} {
-		for last, more := 1, true; more; last++ {
-			env := vendorWorld(t, "f5", map[string]string{"provider-requires-serial-api-calls": "true", "create-monitor": "true"})
-			nodes, svc := env.nodes(2), service("web", 1)
-			more = env.killed(svc, nodes, last, afterWork)
-			env.restart()
-			env.ensure(svc, nodes)
-			lb := env.loadBalancer()
-			if len(lb.Listeners) != 1 || len(lb.Pools) != 1 || len(lb.Pools[0].Members) != 2 || lb.Pools[0].Monitor == nil {
-				t.Fatalf("killed at request %d, then the load balancer is %+v", last, lb)
-			}
-			env.floatingIPs(1)
-			env.unchanged(svc, nodes)
-			env.Cloud.Close()
+	everyMoment(t, func(n int, afterWork bool) bool {
+		env := vendorWorld(t, "f5", map[string]string{"provider-requires-serial-api-calls": "true", "create-monitor": "true"})
+		nodes, svc := env.nodes(2), service("web", 1)
+		killed := env.killed(svc, nodes, n, afterWork)
+		env.ensure(svc, nodes)
+		lb := env.loadBalancer()
+		if len(lb.Listeners) != 1 || len(lb.Pools) != 1 || len(lb.Pools[0].Members) != 2 || lb.Pools[0].Monitor == nil {
+			t.Fatalf("killed at moment %d, then the load balancer is %+v", n, lb)
 		}
-	}
+		env.floatingIPs(1)
+		env.unchanged(svc, nodes)
+		env.Cloud.Close()
+		return killed
+	})
 }

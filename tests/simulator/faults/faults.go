@@ -26,6 +26,9 @@ type Rule struct {
 	// "/load-balancer/v2.0/lbaas/loadbalancers/{id}", "/network/**". "" matches
 	// all.
 	Route string
+	// FromWrite is the first write, counting from 1, whatever its route, before which nothing
+	// matches; 0: all may match. Signing in and GETs are no writes.
+	FromWrite int
 	// From is the first match that fails, counting from 1; 0 is the same as 1.
 	From int
 	// Count is how many matches fail in a row from there; 0 means all.
@@ -109,6 +112,7 @@ type planted struct {
 	rule          Rule
 	dice          *rand.Rand
 	matches, hits int
+	writes        int      // that came since
 	history       *history // of a rule with a lag
 
 	condition string
@@ -215,7 +219,10 @@ func (f *Faults) choose(r *http.Request) (chosen *planted, told []*history) {
 		if p.history != nil && (p.concerns(r) || p.rule.From > 1 && r.Method == http.MethodGet && p.rule.match(r)) {
 			told = append(told, p.history)
 		}
-		if !p.rule.match(r) {
+		if writes(r) {
+			p.writes++
+		}
+		if p.writes < p.rule.FromWrite || !p.rule.match(r) {
 			continue
 		}
 		p.matches++
@@ -244,6 +251,10 @@ func (p *planted) concerns(r *http.Request) bool {
 	prefix, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	return r.Method != http.MethodGet && (p.rule.Route == "" || strings.HasPrefix(p.rule.Route, "/"+prefix+"/") ||
 		strings.HasPrefix(p.rule.Route, "/*"))
+}
+
+func writes(r *http.Request) bool {
+	return r.Method != http.MethodGet && r.Method != http.MethodHead && !strings.HasSuffix(r.URL.Path, "/auth/tokens")
 }
 
 func (r Rule) match(asked *http.Request) bool {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -111,6 +112,34 @@ func TestInject_MatchesRoutesByPattern(t *testing.T) {
 			if got := status == 500; got != want {
 				t.Errorf("%q matches %q: %v, want %v", pattern, path, got, want)
 			}
+		}
+	}
+}
+
+func TestInject_CountsFromWrite(t *testing.T) {
+	t.Parallel()
+	sent := []struct{ method, path string }{
+		{"POST", "/identity/v3/auth/tokens"}, {"GET", "/a"}, {"POST", "/b"}, {"GET", "/a"}, {"GET", "/a"}, {"DELETE", "/b"}, {"GET", "/a"},
+	}
+	for name, c := range map[string]struct {
+		rule faults.Rule
+		want []int
+	}{
+		"second write":              {faults.Rule{FromWrite: 2}, []int{200, 200, 200, 200, 200, 500, 500}},
+		"request after first write": {faults.Rule{FromWrite: 1, From: 2, Count: 1}, []int{200, 200, 200, 500, 200, 200, 200}},
+		"of another route":          {faults.Rule{FromWrite: 1, Route: "/a"}, []int{200, 200, 200, 500, 500, 200, 500}},
+		"fewer writes":              {faults.Rule{FromWrite: 3}, []int{200, 200, 200, 200, 200, 200, 200}},
+	} {
+		s := newService(t, clock.RealClock{})
+		c.rule.Status = 500
+		s.Add(c.rule)
+		var got []int
+		for _, request := range sent {
+			status, _ := s.send(t, request.method, request.path)
+			got = append(got, status)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 }
