@@ -40,8 +40,8 @@ func hastyOVN(t *testing.T) *environment {
 		simulator: simulator.Options{Release: "zed", Delays: map[string]simoctavia.Delays{simoctavia.ProviderOVN: soon}},
 		keys:      map[string]string{"lb-provider": "ovn", "create-monitor": "true"},
 	})
-	look := driver.PollInterval{First: time.Millisecond, Step: time.Millisecond, Cap: 2 * time.Millisecond}
-	env.timing.Create, env.timing.Update, env.timing.Delete, env.timing.ChildInterval = look, look, look, time.Millisecond
+	look := driver.PollInterval{First: 2 * time.Millisecond, Step: 4 * time.Millisecond, Cap: 10 * time.Millisecond}
+	env.timing.Create, env.timing.Update, env.timing.Delete, env.timing.ChildInterval = look, look, look, 5*time.Millisecond
 	env.timing.ChildTimeout = 50 * time.Millisecond // what a slow machine takes for stuck in vain is made once more
 	env.restart()
 	return env
