@@ -34,6 +34,10 @@ func init() {
 	watch.DefaultChanSize = 10000 // client-go's fake panics when its informers are that far behind
 }
 
+// glance is the time between two looks at all Services or load balancers, of which each copies
+// up to a thousand.
+const glance = 200 * time.Millisecond
+
 // upstream is a cluster whose Services are worked on by the service controller of
 // k8s.io/cloud-provider, with the default number of workers, and our provider.
 type upstream struct {
@@ -121,7 +125,7 @@ func (u *upstream) await(what string, many, want int) time.Duration {
 			}
 		}
 		if n < many {
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(glance)
 		}
 		return n >= many
 	})
@@ -200,7 +204,7 @@ func TestServiceController_IsNotHeldUpByStuckLoadBalancers(t *testing.T) {
 	u := env.run(append(services("healthy-", half), services("stuck-", half)...), nodes)
 	u.await("all are made", 2*half, 4)
 	u.until("all are published", func() bool {
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(glance)
 		return len(u.published("")) == 2*half
 	})
 	u.remove(nodes[3])
@@ -234,7 +238,7 @@ func TestServiceController_IsNotHeldUpByStuckLoadBalancers(t *testing.T) {
 		}
 	}
 	u.until("new ones are served", func() bool {
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(glance)
 		return len(u.published("new-")) == more
 	})
 	if members := u.members(); slices.ContainsFunc(services("stuck-", half), func(s *v1.Service) bool { return members[s.Name] != 0 }) {
@@ -249,7 +253,7 @@ func TestServiceController_WarnsOfNothingForTwoHundredServicesAtOnce(t *testing.
 	env := bigCloud(t)
 	u := env.run(services("web-", many), env.nodes(2))
 	u.until("all are published", func() bool {
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(glance)
 		return len(u.published("")) == many
 	})
 	for i := range many {
@@ -259,7 +263,7 @@ func TestServiceController_WarnsOfNothingForTwoHundredServicesAtOnce(t *testing.
 		}
 	}
 	u.until("all are gone, and that was told", func() bool {
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(glance)
 		return len(env.Cloud.Octavia.Snapshot()) == 0 && len(u.events("DeletedLoadBalancer")) > 0
 	})
 	if warnings := u.events(""); len(warnings) > 0 {
