@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/refusal"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -71,21 +70,6 @@ func TestEvents_PagesNameReasonsThatThereAre(t *testing.T) {
 	}
 	if named < 5 {
 		t.Errorf("only %d reasons are found", named)
-	}
-}
-
-// TestEvents_TroubleshootingHasEachWarning holds that whoever gets a warning finds what to do
-// under its reason.
-func TestEvents_TroubleshootingHasEachWarning(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../docs/troubleshooting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, reason := range events.Reasons() {
-		if reason.Type() == v1.EventTypeWarning && !strings.Contains(string(page), "\n### "+string(reason)+"\n") {
-			t.Errorf("docs/troubleshooting.md does not say what to do about %s", reason)
-		}
 	}
 }
 
