@@ -1,166 +1,32 @@
 package main
 
-import (
-	"encoding/xml"
-	"fmt"
-	"math"
-	"os"
-	"strings"
-)
+import "github.com/openstack-ccm/openstack-ccm/tests/picture"
 
-// The measures of the picture, in pixels.
-const (
-	pictureWidth           = 1100
-	leftMargin, plotWidth  = 70, 1000
-	topMargin, laneHeight  = 70, 150
-	laneGap, bottomMargin  = 40, 40
-	namesRoom, namesFitPer = 14, 6 // height of a line of names; width of a letter
-)
-
-// lane is one of the diagrams that share the axis of time.
-type lane struct {
-	title string
-	lines []curve
-}
-
-// curve is a figure over time.
-type curve struct {
-	name, color string
-	of          func(sample) float64
-}
-
-func lanes() []lane {
-	return []lane{
-		{"memory, MiB", []curve{
-			{"resident", "#1f6fb2", func(s sample) float64 { return s.RSS }},
-			{"heap", "#d9822b", func(s sample) float64 { return s.Heap }},
-		}},
-		{"CPU, processors", []curve{{"CPU", "#3a8f4d", func(s sample) float64 { return s.CPU }}}},
-		{"requests to OpenStack per second", []curve{{"requests", "#8a4fb0", func(s sample) float64 { return s.Requests }}}},
-		{"goroutines", []curve{{"goroutines", "#666666", func(s sample) float64 { return float64(s.Goroutines) }}}},
-	}
-}
-
-// draw writes the picture of a run: an SVG without anything that is loaded from elsewhere.
+// draw writes the picture of a run.
 func draw(file, title string, samples []sample, marks []mark) error {
-	if err := os.WriteFile(file, []byte(picture(title, samples, marks)), 0o600); err != nil {
-		return fmt.Errorf("draw %s: %w", file, err)
+	curve := func(name, color string, of func(sample) float64) picture.Curve {
+		c := picture.Curve{Name: name, Color: color}
+		for _, s := range samples {
+			c.Values = append(c.Values, of(s))
+		}
+		return c
 	}
-	return nil
-}
-
-func picture(title string, samples []sample, marks []mark) string {
-	end := 1.0
+	p := picture.Picture{Title: title, Unit: "s", Lanes: []picture.Lane{
+		{Title: "memory, MiB", Curves: []picture.Curve{
+			curve("resident", "#1f6fb2", func(s sample) float64 { return s.RSS }),
+			curve("heap", "#d9822b", func(s sample) float64 { return s.Heap }),
+		}},
+		{Title: "CPU, processors", Curves: []picture.Curve{curve("CPU", "#3a8f4d", func(s sample) float64 { return s.CPU })}},
+		{Title: "requests to OpenStack per second", Curves: []picture.Curve{
+			curve("requests", "#8a4fb0", func(s sample) float64 { return s.Requests }),
+		}},
+		{Title: "goroutines", Curves: []picture.Curve{curve("goroutines", "#666666", func(s sample) float64 { return float64(s.Goroutines) })}},
+	}}
 	for _, s := range samples {
-		end = max(end, s.At)
+		p.Times = append(p.Times, s.At)
 	}
 	for _, m := range marks {
-		end = max(end, m.To)
+		p.Marks = append(p.Marks, picture.Mark{Name: m.Name, From: m.From, To: m.To})
 	}
-	height := topMargin + len(lanes())*(laneHeight+laneGap) + bottomMargin
-	d := &drawing{scale: plotWidth / end, bottom: height - bottomMargin - laneGap}
-	d.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">`,
-		pictureWidth, height, pictureWidth, height)
-	d.printf(`<rect width="%d" height="%d" fill="white"/>`, pictureWidth, height)
-	d.text(leftMargin, 20, `font-size="14" font-weight="bold"`, title)
-	d.phases(marks)
-	for i, l := range lanes() {
-		d.lane(l, topMargin+i*(laneHeight+laneGap), samples)
-	}
-	for _, tick := range ticks(end) {
-		d.text(d.x(tick), d.bottom+15, `text-anchor="middle"`, fmt.Sprintf("%g s", tick))
-	}
-	d.printf(`</svg>`)
-	return d.String()
-}
-
-// drawing is a picture that is being made.
-type drawing struct {
-	strings.Builder
-	scale  float64 // pixels per second
-	bottom int
-}
-
-func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format+"\n", args...) }
-
-func (d *drawing) x(at float64) float64 { return leftMargin + at*d.scale }
-
-func (d *drawing) text(x float64, y int, attributes, text string) {
-	escaped := &strings.Builder{}
-	_ = xml.EscapeText(escaped, []byte(text)) // a builder takes everything
-	d.printf(`<text x="%.1f" y="%d" %s>%s</text>`, x, y, attributes, escaped)
-}
-
-// phases marks when each phase was. Names that would overlap go on a line of their own.
-func (d *drawing) phases(marks []mark) {
-	ends := make([]float64, 2)
-	for i, m := range marks {
-		from, to := d.x(m.From), d.x(m.To)
-		fill := "#f2f4f7"
-		if i%2 == 1 {
-			fill = "#e3e8ef"
-		}
-		d.printf(`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/>`, from, topMargin, max(1, to-from), d.bottom-topMargin, fill)
-		row := 0
-		if from < ends[0] {
-			row = 1
-		}
-		if from < ends[row] {
-			continue // its neighbors' names are in its place
-		}
-		ends[row] = from + float64(namesFitPer*len(m.Name)+2*namesFitPer)
-		d.text(from, topMargin-namesRoom*(row+1)-6, `fill="#333333"`, m.Name)
-	}
-}
-
-func (d *drawing) lane(l lane, top int, samples []sample) {
-	most := 0.0
-	for _, c := range l.lines {
-		for _, s := range samples {
-			most = max(most, c.of(s))
-		}
-	}
-	most = roundUp(most)
-	y := func(value float64) float64 { return float64(top) + laneHeight*(1-value/most) }
-	for _, share := range []float64{0, 0.5, 1} {
-		at := y(share * most)
-		d.printf(`<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#c8ced6" stroke-width="0.5"/>`, leftMargin, leftMargin+plotWidth, at, at)
-		d.text(leftMargin-6, int(at)+4, `text-anchor="end"`, fmt.Sprintf("%g", share*most))
-	}
-	d.text(leftMargin, top+laneHeight+14, `fill="#333333"`, l.title)
-	for i, c := range l.lines {
-		points := &strings.Builder{}
-		for _, s := range samples {
-			fmt.Fprintf(points, "%.1f,%.1f ", d.x(s.At), y(c.of(s)))
-		}
-		d.printf(`<polyline points="%s" fill="none" stroke="%s" stroke-width="1.3"/>`, strings.TrimSpace(points.String()), c.color)
-		if len(l.lines) > 1 {
-			d.text(float64(leftMargin+plotWidth-80*(i+1)), top+laneHeight+14, fmt.Sprintf("fill=%q", c.color), c.name)
-		}
-	}
-}
-
-// roundUp is the next figure that is easy to read.
-func roundUp(value float64) float64 {
-	if value <= 0 {
-		return 1
-	}
-	unit := math.Pow(10, math.Floor(math.Log10(value)))
-	for _, step := range []float64{1, 2, 4, 5, 10} {
-		if value <= step*unit {
-			return step * unit
-		}
-	}
-	return 10 * unit
-}
-
-// ticks are about ten times that are easy to read.
-func ticks(end float64) []float64 {
-	const wanted = 10
-	step := roundUp(end / wanted)
-	var all []float64
-	for at := 0.0; at <= end; at += step {
-		all = append(all, at)
-	}
-	return all
+	return p.Write(file)
 }
