@@ -90,6 +90,12 @@ func (g *guest) SetLinger(seconds int) error {
 	return nil
 }
 
+func (d *door) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.connections)
+}
+
 func (d *door) enter(connection net.Conn) net.Conn {
 	d.mu.Lock()
 	defer d.mu.Unlock()

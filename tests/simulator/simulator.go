@@ -243,6 +243,9 @@ func (c *Cloud) Disconnect(ctx context.Context) error {
 	return nil
 }
 
+// Connections is how many connections of clients are open.
+func (c *Cloud) Connections() int { return c.door.count() }
+
 // WaitSettled waits until no load balancer and none of its children is in a
 // PENDING state, or the context ends.
 func (c *Cloud) WaitSettled(ctx context.Context) error {

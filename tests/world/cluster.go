@@ -2,6 +2,7 @@ package world
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -188,6 +189,17 @@ func (c *Cluster) SetNode(node *v1.Node) {
 	c.change(func() {
 		c.nodes[node.Name] = node.DeepCopy()
 		c.nodeChange++
+	})
+}
+
+// replaceNode replaces a Node unless somebody else has since it was read: as the API server
+// refuses it.
+func (c *Cluster) replaceNode(before, after *v1.Node) {
+	c.change(func() {
+		if known := c.nodes[after.Name]; known != nil && reflect.DeepEqual(known, before) {
+			c.nodes[after.Name] = after.DeepCopy()
+			c.nodeChange++
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -50,18 +51,13 @@ func (p *process) runInstances(ctx context.Context) {
 }
 
 func (p *process) lookAfter(ctx context.Context, servers *instances.Instances, node *v1.Node, sync bool) error {
-	uninitialized := hasTaint(node, cloudproviderapi.TaintExternalCloudProvider)
-	if uninitialized || sync {
-		if err := p.initialize(ctx, servers, node); err != nil {
-			return err
-		}
-	}
-	if uninitialized {
-		return nil
+	before := node.DeepCopy()
+	if sync || hasTaint(node, cloudproviderapi.TaintExternalCloudProvider) {
+		return p.initialize(ctx, servers, before, node) // the rest is for the next round
 	}
 	if ready(node) {
 		setTaint(node, cloudproviderapi.TaintNodeShutdown, false)
-		return p.write(node)
+		return p.write(before, node)
 	}
 	exists, err := servers.InstanceExists(ctx, node)
 	if err != nil {
@@ -83,11 +79,11 @@ func (p *process) lookAfter(ctx context.Context, servers *instances.Instances, n
 		return err
 	}
 	setTaint(node, cloudproviderapi.TaintNodeShutdown, off)
-	return p.write(node)
+	return p.write(before, node)
 }
 
 // initialize writes what the cloud says of a Node.
-func (p *process) initialize(ctx context.Context, servers *instances.Instances, node *v1.Node) error {
+func (p *process) initialize(ctx context.Context, servers *instances.Instances, before, node *v1.Node) error {
 	metadata, err := servers.InstanceMetadata(ctx, node)
 	if err != nil {
 		return fmt.Errorf("describe node %s: %w", node.Name, err)
@@ -100,17 +96,16 @@ func (p *process) initialize(ctx context.Context, servers *instances.Instances, 
 	}
 	node.Status.Addresses = metadata.NodeAddresses
 	setTaint(node, cloudproviderapi.TaintExternalCloudProvider, false)
-	return p.write(node)
+	return p.write(before, node)
 }
 
-// write stores a Node that is still there, if that changes anything.
-func (p *process) write(node *v1.Node) error {
-	known := p.world.Cluster.Node(node.Name)
+// write stores a Node that is still what it was before, if that changes anything.
+func (p *process) write(before, node *v1.Node) error {
 	switch {
 	case p.isDead():
 		return errDead
-	case known != nil && fmt.Sprint(known) != fmt.Sprint(node):
-		p.world.Cluster.SetNode(node)
+	case !reflect.DeepEqual(before, node):
+		p.world.Cluster.replaceNode(before, node)
 	}
 	return nil
 }

@@ -251,6 +251,12 @@ func (e *events) all() []string {
 	return slices.Clone(e.texts)
 }
 
+func (e *events) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.texts = nil
+}
+
 func newLogger(out io.Writer) logr.Logger {
 	return textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out), textlogger.Verbosity(2)))
 }

@@ -28,7 +28,9 @@ func (p *process) followServices(ctx context.Context) {
 	nodes := p.world.Cluster.nodesChanged()
 	for {
 		changed := p.world.Cluster.Changed()
-		for _, svc := range p.world.Cluster.Services() {
+		services := p.world.Cluster.Services()
+		p.forget(followed, services)
+		for _, svc := range services {
 			key := KeyOf(svc)
 			if known := followed[key]; known != nil && known.uid == string(svc.UID) {
 				continue
@@ -54,6 +56,22 @@ func (p *process) followServices(ctx context.Context) {
 		case <-changed:
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// forget drops the followers of Services that are gone.
+func (p *process) forget(followed map[Key]*follower, services []*v1.Service) {
+	there := map[Key]bool{}
+	for _, svc := range services {
+		there[KeyOf(svc)] = true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key := range followed {
+		if !there[key] {
+			delete(followed, key)
+			delete(p.followers, key)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +45,9 @@ type Options struct {
 	ClusterName, ClusterUID string
 	// Instances and Routes run the controllers of nodes and of routes, too.
 	Instances, Routes bool
+	// DriftInterval is how often the controllers look for changes by others; 0: every
+	// DriftInterval.
+	DriftInterval time.Duration
 	// Log takes the log of the controller and the requests of failures; nil: nobody does.
 	Log io.Writer
 }
@@ -69,7 +73,8 @@ type World struct {
 	gone     []string // Nodes that were deleted
 }
 
-// DriftInterval is how often the controllers of a world look for changes by others.
+// DriftInterval is how often the controllers of a world look for changes by others, unless
+// it is told otherwise.
 const DriftInterval = time.Minute
 
 // Restart is how long it takes until another process has the lease of one that is gone.
@@ -116,11 +121,61 @@ func (w *World) ConfigureText(text string) error {
 	if err != nil {
 		return fmt.Errorf("cloud.conf of the world: %w", err)
 	}
-	conf.LoadBalancer.DriftInterval.Duration = DriftInterval
+	conf.LoadBalancer.DriftInterval.Duration = cmp.Or(w.options.DriftInterval, DriftInterval)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.Conf = conf
 	return nil
+}
+
+// Reload replaces cloud.conf for the process that runs, as one that follows the file does
+// with credentials, and for those that begin from now on. After an error everything is as
+// before.
+func (w *World) Reload(ctx context.Context, text string) (err error) {
+	w.mu.Lock()
+	before, p := w.Conf, w.process
+	w.mu.Unlock()
+	if err := w.ConfigureText(text); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			w.mu.Lock()
+			w.Conf = before
+			w.mu.Unlock()
+		}
+	}()
+	if p == nil {
+		return nil // the next one reads it
+	}
+	p.mu.Lock()
+	session := p.session
+	p.mu.Unlock()
+	if session == nil {
+		return errors.New("the process is still signing in with what it had")
+	}
+	w.mu.Lock()
+	global := w.Conf.Global
+	w.mu.Unlock()
+	return session.Replace(ctx, global, session.Secured())
+}
+
+// Forget forgets the requests and events so far, and what is known of Services that are gone.
+// A world that lives long would else only grow.
+func (w *World) Forget() {
+	w.Cloud.RequestLog.Forget()
+	w.touch()
+	w.events.forget()
+	living := map[types.UID]bool{}
+	for _, svc := range w.Cluster.Services() {
+		living[svc.UID] = true
+	}
+	w.records.mu.Lock()
+	maps.DeleteFunc(w.records.texts, func(uid types.UID, _ string) bool { return !living[uid] })
+	w.records.mu.Unlock()
+	w.mu.Lock()
+	w.gone = nil
+	w.mu.Unlock()
 }
 
 // Start begins with a process of the controller, and starts another one whenever it is

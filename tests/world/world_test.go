@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/world"
 )
 
@@ -90,5 +92,58 @@ func TestWorld_GoesOnWhereKilledProcessLeftOff(t *testing.T) {
 		if _, is := w.Exposure().Listeners["kube_service_kubernetes_default_web TCP/443"]; !is || w.Restarts() == 0 {
 			t.Errorf("exposure %+v after %d restarts", w.Exposure(), w.Restarts())
 		}
+	})
+}
+
+// What happens to a Node while the controller asks for its server is not undone by the answer.
+func TestWorld_KeepsWhatHappensToNodeWhileItsServerIsAskedFor(t *testing.T) {
+	t.Parallel()
+	live(t, world.Options{Instances: true}, func(t *testing.T, w *world.World) {
+		w.Cloud.Faults.Plant(faults.Rule{Route: "/compute/v2.1/servers/{id}", AnswerDelay: 2 * time.Second, Count: 2})
+		time.Sleep(time.Second)
+		w.Cloud.Nova.DeleteServer(strings.TrimPrefix(w.Cluster.Node("node-1").Spec.ProviderID, "openstack:///"))
+		w.SetReady("node-1", false)
+		time.Sleep(time.Minute)
+		if w.Cluster.Node("node-1") != nil || w.Cluster.Node("node-2") == nil {
+			t.Errorf("there are %v", w.Cluster.Nodes())
+		}
+	})
+}
+
+// What a world keeps of the past can be forgotten while it goes on.
+func TestWorld_GoesOnWhenItForgetsThePast(t *testing.T) {
+	t.Parallel()
+	live(t, world.Options{}, func(t *testing.T, w *world.World) {
+		w.Cluster.Apply(service("web", 80))
+		settle(t, w)
+		w.Forget()
+		if n := w.Cloud.RequestLog.Len(); n > 0 || len(w.Events()) > 0 {
+			t.Errorf("%d requests, %d events are kept", n, len(w.Events()))
+		}
+		if w.Cloud.Connections() == 0 {
+			t.Error("no connection is open")
+		}
+		w.Cluster.Delete(world.Key{Namespace: "default", Name: "web"})
+		settle(t, w)
+		if all := w.Cloud.Octavia.Snapshot(); len(all) > 0 {
+			t.Errorf("left: %v", all)
+		}
+	})
+}
+
+// A process takes other credentials while it runs, and the next one has it, too.
+func TestWorld_TakesOtherCredentialsWhileItRuns(t *testing.T) {
+	t.Parallel()
+	live(t, world.Options{}, func(t *testing.T, w *world.World) {
+		time.Sleep(time.Minute)
+		other := w.Cloud.AddUser(w.Cloud.Account, "other")
+		if err := w.Reload(t.Context(), w.Cloud.CloudConfFor(other, simulator.Config{})); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Reload(t.Context(), w.Cloud.CloudConfFor(simulator.Account{UserName: "nobody", Password: "x", ProjectName: "k8s"}, simulator.Config{})); err == nil {
+			t.Error("nobody may sign in")
+		}
+		w.Cluster.Apply(service("web", 80))
+		settle(t, w)
 	})
 }

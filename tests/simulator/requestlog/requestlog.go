@@ -146,6 +146,16 @@ func (l *Log) Reset() {
 	l.crowd.reset()
 }
 
+// Forget forgets all that it knows, also what objects are called: a log that is kept for
+// long would else only grow.
+func (l *Log) Forget() {
+	l.Reset()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.texts)
+	clear(l.providers)
+}
+
 // CountCycle notes that a load balancer entered a PENDING state.
 func (l *Log) CountCycle(loadBalancerID string) {
 	l.mu.Lock()
