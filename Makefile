@@ -121,17 +121,19 @@ sweep: ## Fail every request of every scenario in every way (SHARE=0.1 SEED=2 fo
 	@$(GO) test -c -o out/sweep ./tests/sweep
 	@cd tests/sweep && ../../out/sweep -test.timeout 0 -seed $(or $(SEED),1) -share $(or $(SHARE),1) -all -only '$(RUN)' $(if $(LOG),-log)
 
-# What walk and soak pass on.
+# What walk passes on.
 WALKS = $(GO) test -c -o out/walk ./tests/walk && cd tests/walk && \
 	exec ../../out/walk -test.timeout 0 -test.run '^TestWalk_' -walk '$(WALK)' -current ../../out/walk.txt $(if $(LOG),-test.v)
 
 .PHONY: walk
-walk: ## Take STEPS=10000 random steps of users, faults and other clients, chosen by SEED=1 (WALK='...' for one walk)
+walk: ## Take STEPS=10000 random steps of users, faults and other clients, chosen by SEED=1 (0: until it is stopped; WALK='...' for one)
 	@$(WALKS) -steps $(or $(STEPS),10000) -seed $(or $(SEED),1)
 
 .PHONY: soak
-soak: ## Take random steps until it is stopped
-	@$(WALKS) -steps 0 -seed $(or $(SEED),$(shell date +%s))
+soak: ## Let SERVICES=200 live for HOURS=168 of accelerated clock, and see that nothing grows
+	@$(GO) test -c -o out/soak.test ./tests/soak
+	@cd tests/soak && exec ../../out/soak.test -test.timeout 0 -test.run '^TestSoak_' -test.v -hours $(or $(HOURS),168) \
+		-services $(or $(SERVICES),200) -seed $(or $(SEED),1) -picture ../../out/soak.svg
 
 .PHONY: e2e
 e2e: ## Run the suite on a real OpenStack, which comes up for it (Debian 12, root), or on E2E_CLOUD

@@ -1,0 +1,175 @@
+// Package soak lets a world live for long: Services, nodes and credentials come and go every
+// hour of a week, the cloud fails every six, and nothing of what the process holds or asks for
+// may grow. Controllers and simulated cloud are one process, on a clock that costs nothing.
+package soak
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
+	"github.com/openstack-ccm/openstack-ccm/tests/world"
+)
+
+// Options say how long a soak is and what is in it.
+type Options struct {
+	Hours, Services int
+	// Seed chooses who does what when.
+	Seed uint64
+	// Progress gets a line for each day; Log what the controllers log. Nil: nobody does.
+	Progress, Log io.Writer
+}
+
+// Report is what came of a soak.
+type Report struct {
+	// Samples are one for each hour.
+	Samples []Sample
+	// Lives are what processes held when they ended, in order.
+	Lives []Life
+	// Restarts is how many processes have ended.
+	Restarts int
+	// Wrong is what is not as it has to be in the end; what grows is not in it.
+	Wrong []string
+}
+
+const (
+	// driftInterval is how often the controllers look for changes by others.
+	driftInterval = 5 * time.Minute
+	// outageLength is how long each outage of the cloud takes.
+	outageLength = 10 * time.Minute
+	// quiet is how long nothing happens at rest, patience how long it may take until then.
+	quiet, patience = 3*driftInterval + 30*time.Second, 3 * time.Hour
+	nodes           = 6
+)
+
+// run is a soak under way.
+type run struct {
+	options    Options
+	w          *world.World
+	dice       *rand.Rand
+	tenants    []tenant // the Services by their place
+	made       int      // Services so far
+	nodes      []string // those that come and go, oldest first
+	joined     int
+	changes    int // in this hour
+	credential keystone.ApplicationCredential
+	report     Report
+}
+
+func worldOptions(options Options) world.Options {
+	return world.Options{Instances: true, DriftInterval: driftInterval, Log: options.Log}
+}
+
+// Run runs in a bubble of testing/synctest. An error is of the soak itself.
+func Run(ctx context.Context, options Options) (Report, error) {
+	w, err := world.New(worldOptions(options))
+	if err != nil {
+		return Report{}, err
+	}
+	defer w.Close()
+	r := &run{options: options, w: w, dice: rand.New(rand.NewPCG(options.Seed, 1)), tenants: make([]tenant, options.Services)}
+	if err := r.begin(ctx); err != nil {
+		return Report{}, err
+	}
+	for hour := range options.Hours {
+		if err := r.hour(ctx, hour); err != nil {
+			return r.report, fmt.Errorf("hour %d: %w", hour+1, err)
+		}
+	}
+	if err := r.judge(ctx); err != nil {
+		return r.report, err
+	}
+	r.end()
+	r.report.Restarts = w.Restarts()
+	return r.report, nil
+}
+
+// begin makes the nodes and the Services, and waits until they are served.
+func (r *run) begin(ctx context.Context) error {
+	for range nodes {
+		if err := r.addNode(); err != nil {
+			return err
+		}
+	}
+	r.credential = r.newCredential()
+	if err := r.w.ConfigureText(r.conf()); err != nil {
+		return err
+	}
+	for place := range r.tenants {
+		r.create(place)
+	}
+	r.w.Start(ctx)
+	if err := r.w.Settle(ctx, quiet, patience); err != nil {
+		return fmt.Errorf("the beginning: %w", err)
+	}
+	r.w.Forget()
+	r.changes = 0
+	return nil
+}
+
+// event is what happens at a moment of an hour.
+type event struct {
+	at time.Duration
+	do func(ctx context.Context) error
+}
+
+// hour lets an hour pass, in which the same number of changes happens as in every other one,
+// and takes a sample at its end.
+func (r *run) hour(ctx context.Context, hour int) error {
+	begin := time.Now()
+	events := r.events(hour)
+	slices.SortStableFunc(events, func(a, b event) int { return int(a.at - b.at) })
+	for _, e := range append(events, event{time.Hour, func(context.Context) error { return nil }}) {
+		if err := sleep(ctx, time.Until(begin.Add(e.at))); err != nil {
+			return err
+		}
+		if err := e.do(ctx); err != nil {
+			return err
+		}
+	}
+	r.sample()
+	if last := r.report.Samples[hour]; r.options.Progress != nil && (hour+1)%24 == 0 {
+		_, _ = fmt.Fprintf(r.options.Progress, "hour %d: %s\n", hour+1, last) // for people
+	}
+	return nil
+}
+
+// events are those of an hour. All but the troubles are in its first three quarters.
+func (r *run) events(hour int) []event {
+	var all []event
+	some := func(n int, do func(context.Context) error) {
+		for range max(1, n) {
+			all = append(all, event{time.Duration(r.dice.Int64N(int64(45 * time.Minute))), do})
+		}
+	}
+	some(r.options.Services/10, func(context.Context) error { r.edit(); return nil })
+	some(r.options.Services/40, func(context.Context) error { r.replace(); return nil })
+	at := func(minute int, is bool, do func(context.Context) error) {
+		if is {
+			all = append(all, event{time.Duration(minute) * time.Minute, do})
+		}
+	}
+	at(10, hour%3 == 0, func(context.Context) error { return r.addNode() })
+	at(10, hour%3 == 1, func(context.Context) error { r.removeNode(); return nil })
+	at(20, hour%6 == 3, func(context.Context) error { r.outage(hour / 6); return nil })
+	// The last process lives for the second half, so that what grows in it does so for long.
+	at(40, hour%24 == 5 && hour < r.options.Hours/2, r.kill)
+	at(47, hour%24 == 8, r.rotate)
+	return all
+}
+
+// sleep waits, or returns the error of the context.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,65 @@
+package soak_test
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/soak"
+)
+
+var (
+	hours    = flag.Int("hours", 12, "how long the world lives")
+	services = flag.Int("services", 10, "how many Services there are")
+	seed     = flag.Uint64("seed", 1, "who does what when")
+	drawing  = flag.String("picture", "", "the file for the picture")
+)
+
+// A controller that lives long takes no more for it.
+//
+//nolint:paralleltest // it measures what the whole process holds
+func TestSoak_HoldsAndAsksNoMoreAfterLongTime(t *testing.T) {
+	options := soak.Options{Hours: *hours, Services: *services, Seed: *seed, Progress: io.Discard}
+	if testing.Verbose() {
+		options.Progress = os.Stdout
+	}
+	var report soak.Report
+	var err error
+	synctest.Test(t, func(t *testing.T) { report, err = soak.Run(t.Context(), options) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *drawing != "" {
+		if err := report.Picture(options).Write(*drawing); err != nil {
+			t.Error(err)
+		}
+	}
+	wrong := append(report.Growing(), report.Wrong...)
+	for _, life := range report.Lives {
+		fmt.Printf("the process that ended after hour %d held %.1f MiB\n", life.Until, life.Held)
+	}
+	verdict := "level"
+	if len(wrong) > 0 {
+		verdict = strings.Join(wrong, "; ")
+		t.Error(strings.Join(wrong, "\n"))
+	}
+	fmt.Printf("soak: %d hours, %d requests, %s\n", len(report.Samples), report.Requests(), verdict)
+}
+
+func TestReport_TellsWhatGrows(t *testing.T) {
+	report := soak.Report{}
+	for hour := range 96 {
+		report.Samples = append(report.Samples, soak.Sample{Heap: 100, Goroutines: 500 + 4*hour, Connections: 10, Requests: 1000, Writes: 100, Changes: 50})
+	}
+	report.Samples[90].Heap = 1000 // once is no growth
+	if got := report.Growing(); len(got) != 1 || !strings.HasPrefix(got[0], "goroutines: 644.0 in hours 25 to 48, 836.0 in the last 24") {
+		t.Errorf("it tells %q", got)
+	}
+	if got := (soak.Report{Samples: report.Samples[:3]}).Growing(); len(got) != 1 {
+		t.Errorf("of three hours it tells %q", got)
+	}
+}

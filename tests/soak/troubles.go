@@ -1,0 +1,85 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
+	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
+)
+
+// outage has all of the cloud, or one service of it, fail for a while, each time in another way.
+func (r *run) outage(n int) {
+	rules := []faults.Rule{
+		{Status: http.StatusServiceUnavailable, Worded: true}, {Reset: true}, {Drop: true},
+		{Status: http.StatusInternalServerError, Worded: true}, {Status: http.StatusUnauthorized, Worded: true}, {AnswerDelay: outageLength},
+	}
+	routes := []string{"", "/load-balancer/**", "/network/**", ""}
+	rule := rules[n%len(rules)]
+	rule.Route = routes[n%len(routes)]
+	id := r.w.Cloud.Faults.Plant(rule)
+	time.AfterFunc(outageLength, func() { r.w.Cloud.Faults.Remove(id) })
+}
+
+// kill kills the process. Another one begins by itself.
+func (r *run) kill(ctx context.Context) error {
+	before := heap()
+	r.w.Kill()
+	if err := sleep(ctx, dying); err != nil {
+		return err
+	}
+	r.report.Lives = append(r.report.Lives, Life{Until: len(r.report.Samples), Held: before - heap()})
+	return nil
+}
+
+// dying is how long after a kill it is looked at what a process held: before the next one
+// begins.
+const dying = 15 * time.Second
+
+// end ends the last process.
+func (r *run) end() {
+	before := heap()
+	r.w.Kill()
+	time.Sleep(dying)
+	r.report.Lives = append(r.report.Lives, Life{Until: len(r.report.Samples), Held: before - heap()})
+}
+
+// rotate has the process that runs take another application credential, and removes the one
+// before five minutes later.
+func (r *run) rotate(ctx context.Context) error {
+	old := r.credential
+	r.credential = r.newCredential()
+	if err := r.w.Reload(ctx, r.conf()); err != nil {
+		return fmt.Errorf("rotate the application credential: %w", err)
+	}
+	time.AfterFunc(5*time.Minute, func() { r.w.Cloud.Keystone.DeleteApplicationCredential(old.ID) })
+	return nil
+}
+
+func (r *run) newCredential() keystone.ApplicationCredential {
+	account := r.w.Cloud.Account
+	return r.w.Cloud.Keystone.AddApplicationCredential(keystone.ApplicationCredential{
+		Name: "controller", UserID: account.UserID, ProjectID: account.ProjectID,
+	})
+}
+
+// conf is cloud.conf with the application credential of now.
+func (r *run) conf() string {
+	var lines []string
+	for line := range strings.Lines(r.w.Cloud.CloudConfFor(r.w.Cloud.Account, simulator.Config{})) {
+		switch name, _, _ := strings.Cut(line, "="); name {
+		case "username":
+			lines = append(lines, "application-credential-id="+r.credential.ID+"\n")
+		case "password":
+			lines = append(lines, "application-credential-secret="+r.credential.Secret+"\n")
+		case "tenant-name", "domain-name":
+		default:
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
