@@ -43,7 +43,7 @@ func (r *run) judge(ctx context.Context) error {
 
 // direct returns the books of a world in which what there is now was asked for at once.
 func (r *run) direct(ctx context.Context) (world.Books, error) {
-	w, err := world.New(worldOptions(r.options))
+	w, err := newWorld(r.options)
 	if err != nil {
 		return nil, err
 	}

@@ -60,13 +60,21 @@ type run struct {
 	report     Report
 }
 
-func worldOptions(options Options) world.Options {
-	return world.Options{Instances: true, DriftInterval: driftInterval, Log: options.Log}
+// newWorld makes a world in which no quota is in the way.
+func newWorld(options Options) (*world.World, error) {
+	w, err := world.New(world.Options{Instances: true, DriftInterval: driftInterval, Log: options.Log})
+	if err != nil {
+		return nil, err
+	}
+	for _, resource := range []string{"port", "floatingip", "security_group", "security_group_rule"} {
+		w.Cloud.Neutron.SetQuota(w.Cloud.Account.ProjectID, resource, -1)
+	}
+	return w, nil
 }
 
 // Run runs in a bubble of testing/synctest. An error is of the soak itself.
 func Run(ctx context.Context, options Options) (Report, error) {
-	w, err := world.New(worldOptions(options))
+	w, err := newWorld(options)
 	if err != nil {
 		return Report{}, err
 	}

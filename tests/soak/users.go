@@ -115,7 +115,7 @@ func (r *run) addNode() error {
 	name := fmt.Sprintf("node-%d", r.joined)
 	r.nodes = append(r.nodes, name)
 	r.changes++
-	_, err := r.w.AddNode(name, fmt.Sprintf("127.100.%d.%d", 1+r.joined/200, 10+r.joined%200))
+	_, err := r.w.AddNode(name, fmt.Sprintf("127.100.%d.%d", 200+r.joined/200, 10+r.joined%200)) // far from those of load balancers
 	return err
 }
 
