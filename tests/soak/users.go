@@ -46,6 +46,11 @@ func (r *run) create(place int) {
 			Ports: []v1.ServicePort{t.port(0)},
 		},
 	}
+	for _, edit := range t.edits() { // as edits to and fro leave them, so that the mix stays
+		if r.dice.IntN(2) == 0 {
+			edit(svc)
+		}
+	}
 	r.w.Cluster.Apply(svc)
 }
 
