@@ -165,8 +165,8 @@ func (r *run) events(hour int) []event {
 	at(10, hour%3 == 1, func(context.Context) error { r.removeNode(); return nil })
 	at(20, hour%6 == 3, func(context.Context) error { r.outage(hour / 6); return nil })
 	// The last process lives for the second half, so that what grows in it does so for long.
-	at(40, hour%24 == 5 && hour < r.options.Hours/2, r.kill)
-	at(47, hour%24 == 8, r.rotate)
+	at(40, hour%24 == 2 && hour < r.options.Hours/2, r.kill)
+	at(47, hour%24 == 4, r.rotate)
 	return all
 }
 

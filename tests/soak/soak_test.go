@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	hours    = flag.Int("hours", 12, "how long the world lives")
-	services = flag.Int("services", 10, "how many Services there are")
+	hours    = flag.Int("hours", 7, "how long the world lives")
+	services = flag.Int("services", 6, "how many Services there are")
 	seed     = flag.Uint64("seed", 1, "who does what when")
 	drawing  = flag.String("picture", "", "the file for the picture")
 )
