@@ -27,11 +27,15 @@ func (s Sample) String() string {
 }
 
 // Life is one of a process of the controller: after which hour it ended, and how much of the
-// heap was gone with it, in MiB.
+// heap, in MiB, and how many goroutines were gone with it.
 type Life struct {
-	Until int
-	Held  float64
+	Until      int
+	Held       float64
+	Goroutines int
 }
+
+// String implements fmt.Stringer.
+func (l Life) String() string { return fmt.Sprintf("%.2f MiB and %d goroutines", l.Held, l.Goroutines) }
 
 const mib = 1 << 20
 
@@ -54,45 +58,57 @@ func (r *run) sample() {
 	r.report.Samples = append(r.report.Samples, s)
 }
 
-// figure is one that has to be level. The slack is how much more of it is nothing, beside a
-// tenth.
+// figure is one that has to be level: share and slack are how much more of it is nothing.
 type figure struct {
-	name  string
-	slack float64
-	of    func(Sample) float64
+	name         string
+	share, slack float64
+	of           func(Sample) float64
 }
 
 func figures() []figure {
 	per := func(n, changes int) float64 { return float64(n) / float64(max(1, changes)) }
 	return []figure{
-		{"heap in MiB", 1, func(s Sample) float64 { return s.Heap }},
-		{"goroutines", 20, func(s Sample) float64 { return float64(s.Goroutines) }},
-		{"open connections", 5, func(s Sample) float64 { return float64(s.Connections) }},
-		{"requests for each change", 2, func(s Sample) float64 { return per(s.Requests, s.Changes) }},
-		{"writes for each change", 1, func(s Sample) float64 { return per(s.Writes, s.Changes) }},
+		{"heap in MiB", 0.05, 0.3, func(s Sample) float64 { return s.Heap }},
+		{"goroutines", 0.02, 20, func(s Sample) float64 { return float64(s.Goroutines) }},
+		{"open connections", 0, 5, func(s Sample) float64 { return float64(s.Connections) }},
+		{"requests for each change", 0.1, 2, func(s Sample) float64 { return per(s.Requests, s.Changes) }},
+		{"writes for each change", 0.1, 1, func(s Sample) float64 { return per(s.Writes, s.Changes) }},
 	}
 }
 
-// Growing returns what was more in the last day than in the second, each by its median: more
-// than a tenth and a small constant. Of less than three days it compares the second quarter
-// with the last.
-func (r Report) Growing() []string {
-	day := 24
-	if len(r.Samples) < 3*day {
-		day = len(r.Samples) / 4
+// stretch is how many hours those are that are compared: a day, of less than three days a
+// quarter. It is the second one and the last one.
+func stretch(hours int) int {
+	if hours < 3*24 {
+		return hours / 4
 	}
+	return 24
+}
+
+// Growing returns what was more in the last day than in the second, each by its median, and
+// what the last process still held when all Services were gone: the entries of a map that
+// nothing removes are few beside those that are in use.
+func (r Report) Growing() []string {
+	day := stretch(len(r.Samples))
 	if day == 0 {
 		return []string{fmt.Sprintf("%d hours are too few to tell", len(r.Samples))}
 	}
 	var wrong []string
 	for _, f := range figures() {
 		early, late := median(r.Samples[day:2*day], f.of), median(r.Samples[len(r.Samples)-day:], f.of)
-		if late > early*1.1+f.slack {
+		if late > early*(1+f.share)+f.slack {
 			wrong = append(wrong, fmt.Sprintf("%s: %.1f in hours %d to %d, %.1f in the last %d", f.name, early, day+1, 2*day, late, day))
 		}
 	}
+	if old, fresh := r.EmptiedOld, r.EmptiedNew; old.Held > fresh.Held+heldSlack || old.Goroutines > fresh.Goroutines+goroutinesSlack {
+		wrong = append(wrong, fmt.Sprintf("without Services: the last process held %s, the next one %s", old, fresh))
+	}
 	return wrong
 }
+
+// How much more than the next one the last process may hold without Services, in MiB: lists
+// that it has read last. Goroutines are three for each connection that is still open.
+const heldSlack, goroutinesSlack = 0.1, 5
 
 // Requests are those of all hours.
 func (r Report) Requests() int {

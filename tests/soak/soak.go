@@ -30,6 +30,9 @@ type Report struct {
 	Samples []Sample
 	// Lives are what processes held when they ended, in order.
 	Lives []Life
+	// EmptiedOld is what the last process held when all Services were deleted, EmptiedNew
+	// what the one after it did that had as many for a moment only.
+	EmptiedOld, EmptiedNew Life
 	// Restarts is how many processes have ended.
 	Restarts int
 	// Wrong is what is not as it has to be in the end; what grows is not in it.
@@ -91,7 +94,9 @@ func Run(ctx context.Context, options Options) (Report, error) {
 	if err := r.judge(ctx); err != nil {
 		return r.report, err
 	}
-	r.end()
+	if err := r.empty(ctx); err != nil {
+		return r.report, err
+	}
 	r.report.Restarts = w.Restarts()
 	return r.report, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"time"
 
@@ -25,27 +26,60 @@ func (r *run) outage(n int) {
 	time.AfterFunc(outageLength, func() { r.w.Cloud.Faults.Remove(id) })
 }
 
-// kill kills the process. Another one begins by itself.
+// kill kills the process, and notes what it held.
 func (r *run) kill(ctx context.Context) error {
-	before := heap()
-	r.w.Kill()
-	if err := sleep(ctx, dying); err != nil {
-		return err
-	}
-	r.report.Lives = append(r.report.Lives, Life{Until: len(r.report.Samples), Held: before - heap()})
-	return nil
+	life, err := r.lastOf(ctx)
+	r.report.Lives = append(r.report.Lives, life)
+	return err
 }
 
 // dying is how long after a kill it is looked at what a process held: before the next one
 // begins.
 const dying = 15 * time.Second
 
-// end ends the last process.
-func (r *run) end() {
-	before := heap()
+// lastOf kills the process, and returns what it held. Another one begins by itself.
+func (r *run) lastOf(ctx context.Context) (Life, error) {
+	held, goroutines := heap(), runtime.NumGoroutine()
 	r.w.Kill()
-	time.Sleep(dying)
-	r.report.Lives = append(r.report.Lives, Life{Until: len(r.report.Samples), Held: before - heap()})
+	if err := sleep(ctx, dying); err != nil {
+		return Life{}, err
+	}
+	return Life{Until: len(r.report.Samples), Held: held - heap(), Goroutines: goroutines - runtime.NumGoroutine()}, nil
+}
+
+// empty notes what the last process holds when all Services are deleted, and what one does
+// then that has had as many for a moment only.
+func (r *run) empty(ctx context.Context) error {
+	err := r.vacate(ctx, &r.report.EmptiedOld)
+	if err != nil {
+		return err
+	}
+	for place := range r.tenants {
+		r.create(place)
+	}
+	if err := r.w.Settle(ctx, quiet, patience); err != nil {
+		return fmt.Errorf("the next process: %w", err)
+	}
+	return r.vacate(ctx, &r.report.EmptiedNew)
+}
+
+// vacate deletes all Services and kills the process, once it has closed its connections: they
+// have buffers.
+func (r *run) vacate(ctx context.Context, life *Life) (err error) {
+	for _, t := range r.tenants {
+		r.w.Cluster.Delete(t.key)
+	}
+	if err := r.w.Settle(ctx, quiet, patience); err != nil {
+		return fmt.Errorf("without Services: %w", err)
+	}
+	for until := time.Now().Add(driftInterval); r.w.Cloud.Connections() > 0 && time.Now().Before(until); {
+		if err := sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	r.w.Forget()
+	*life, err = r.lastOf(ctx)
+	return err
 }
 
 // rotate has the process that runs take another application credential, and removes the one
