@@ -24,6 +24,8 @@ type Picture struct {
 	Title string
 	// Unit is that of times: "s".
 	Unit string
+	// Tick is how far apart the times below the diagrams are; 0: about ten are shown.
+	Tick float64
 	// Times are those that curves have a value for, from 0 on.
 	Times []float64
 	Lanes []Lane
@@ -75,8 +77,8 @@ func (p Picture) SVG() string {
 	for i, l := range p.Lanes {
 		d.lane(l, topMargin+i*(laneHeight+laneGap), p.Times)
 	}
-	for _, tick := range ticks(end) {
-		d.text(d.x(tick), d.bottom+15, `text-anchor="middle"`, fmt.Sprintf("%g %s", tick, p.Unit))
+	for _, tick := range ticks(end, p.Tick) {
+		d.text(d.x(tick), d.bottom+2*namesRoom+2, `text-anchor="middle"`, fmt.Sprintf("%g %s", tick, p.Unit))
 	}
 	d.printf(`</svg>`)
 	return d.String()
@@ -162,10 +164,12 @@ func roundUp(value float64) float64 {
 	return 10 * unit
 }
 
-// ticks are about ten times that are easy to read.
-func ticks(end float64) []float64 {
+// ticks are the multiples of a step; 0: about ten times that are easy to read.
+func ticks(end, step float64) []float64 {
 	const wanted = 10
-	step := roundUp(end / wanted)
+	if step == 0 {
+		step = roundUp(end / wanted)
+	}
 	var all []float64
 	for at := 0.0; at <= end; at += step {
 		all = append(all, at)

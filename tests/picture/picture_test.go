@@ -28,4 +28,8 @@ func TestPicture_IsWellFormedWhateverItIsCalled(t *testing.T) {
 			t.Errorf("no %s in\n%s", part, text)
 		}
 	}
+	p.Tick = 300
+	if text := p.SVG(); !strings.Contains(text, ">600 h<") || strings.Contains(text, ">100 h<") {
+		t.Errorf("no times that are 300 h apart in\n%s", text)
+	}
 }

@@ -17,7 +17,7 @@ func (r Report) Picture(options Options) picture.Picture {
 	}
 	p := picture.Picture{
 		Title: fmt.Sprintf("%d Services for %d hours of accelerated clock; controllers and simulator in one process", options.Services, options.Hours),
-		Unit:  "h", Lanes: []picture.Lane{
+		Unit:  "h", Tick: 24, Lanes: []picture.Lane{
 			{Title: "live heap of the whole process, MiB", Curves: []picture.Curve{curve("heap", "#d9822b", func(s Sample) float64 { return s.Heap })}},
 			{Title: "goroutines of the whole process", Curves: []picture.Curve{
 				curve("goroutines", "#666666", func(s Sample) float64 { return float64(s.Goroutines) }),
