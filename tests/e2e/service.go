@@ -19,7 +19,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/cluster"
 )
 
-// scene is one scenario at work: a world and a namespace of Kubernetes of its own.
+// scene is one scenario at work: an environment and a namespace of Kubernetes of its own.
 type scene struct {
 	*testing.T
 	*Environment

@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scenario is one story. Those that change the world for all others are alone.
+// scenario is one story. Those that change the cloud for all others are alone.
 type scenario struct {
 	name  string
 	play  func(*scene)

@@ -9,62 +9,62 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// judge lets the world come to rest and looks at it: what is asked for is there, as it would be
-// in a world in which it was asked for at once, and nothing else.
+// judge lets the environment come to rest and looks at it: what is asked for is there, as it would be
+// in an environment in which it was asked for at once, and nothing else.
 func (r *run) judge(ctx context.Context) error {
-	if err := r.w.Settle(ctx, quiet, patience); err != nil {
+	if err := r.env.Settle(ctx, quiet, patience); err != nil {
 		r.report.Wrong = append(r.report.Wrong, err.Error())
 		return nil
 	}
-	for _, leak := range r.w.Leaks() {
+	for _, leak := range r.env.Leaks() {
 		r.report.Wrong = append(r.report.Wrong, "it belongs to nobody: "+leak)
 	}
-	services := r.w.Cluster.Services()
+	services := r.env.Cluster.Services()
 	if len(services) != len(r.tenants) {
 		r.report.Wrong = append(r.report.Wrong, fmt.Sprintf("there are %d Services, not %d", len(services), len(r.tenants)))
 	}
 	for _, svc := range services {
 		if len(svc.Status.LoadBalancer.Ingress) == 0 {
-			r.report.Wrong = append(r.report.Wrong, fmt.Sprintf("Service %s publishes no address", world.KeyOf(svc)))
+			r.report.Wrong = append(r.report.Wrong, fmt.Sprintf("Service %s publishes no address", testenv.KeyOf(svc)))
 		}
 	}
 	direct, err := r.direct(ctx)
 	if err != nil {
-		return fmt.Errorf("the world without a past: %w", err)
+		return fmt.Errorf("the environment without a past: %w", err)
 	}
-	for _, line := range plain(direct).Diff(plain(r.w.Books())) {
+	for _, line := range plain(direct).Diff(plain(r.env.Books())) {
 		r.report.Wrong = append(r.report.Wrong, "in the end, "+line)
 	}
 	return nil
 }
 
-// direct returns the books of a world in which what there is now was asked for at once.
-func (r *run) direct(ctx context.Context) (world.Books, error) {
-	w, err := newWorld(r.options)
+// direct returns the books of an environment in which what there is now was asked for at once.
+func (r *run) direct(ctx context.Context) (testenv.Books, error) {
+	env, err := newEnv(r.options)
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
-	for _, node := range r.w.Cluster.Nodes() {
-		if _, err := w.AddNode(node.Name, node.Status.Addresses[0].Address); err != nil {
+	defer env.Close()
+	for _, node := range r.env.Cluster.Nodes() {
+		if _, err := env.AddNode(node.Name, node.Status.Addresses[0].Address); err != nil {
 			return nil, err
 		}
 	}
-	for _, svc := range r.w.Cluster.Services() {
+	for _, svc := range r.env.Cluster.Services() {
 		for _, name := range []string{annotation.LoadBalancerID, annotation.LoadBalancerAddress, annotation.WrittenFor, annotation.Fingerprint} {
 			delete(svc.Annotations, name)
 		}
 		svc.Finalizers, svc.Status = nil, v1.ServiceStatus{}
-		w.Cluster.Apply(svc)
+		env.Cluster.Apply(svc)
 	}
-	w.Start(ctx)
-	if err := w.Settle(ctx, quiet, patience); err != nil {
+	env.Start(ctx)
+	if err := env.Settle(ctx, quiet, patience); err != nil {
 		return nil, err
 	}
-	return w.Books(), nil
+	return env.Books(), nil
 }
 
 // partNumber is that of a listener, pool or monitor, which depends on the way.
@@ -73,7 +73,7 @@ var partNumber = regexp.MustCompile(`\b(listener|pool|monitor)_\d+_`)
 // limitsNote is what is left of limits that were set once.
 var limitsNote = regexp.MustCompile(` Description=Set by Kubernetes: nothing`)
 
-func plain(books world.Books) world.Books {
+func plain(books testenv.Books) testenv.Books {
 	lines := slices.Clone(books)
 	for i, line := range lines {
 		lines[i] = limitsNote.ReplaceAllString(partNumber.ReplaceAllString(line, "${1}_N_"), "")

@@ -48,12 +48,12 @@ func heap() float64 {
 	return float64(stats.HeapAlloc) / mib
 }
 
-// sample takes one, after what the world has kept of the hour is forgotten.
+// sample takes one, after what the environment has kept of the hour is forgotten.
 func (r *run) sample() {
-	log := r.w.Cloud.RequestLog
-	s := Sample{Requests: log.Len(), Writes: log.Total(requestlog.Writes()).Count, Changes: r.changes, Connections: r.w.Cloud.Connections()}
+	log := r.env.Cloud.RequestLog
+	s := Sample{Requests: log.Len(), Writes: log.Total(requestlog.Writes()).Count, Changes: r.changes, Connections: r.env.Cloud.Connections()}
 	r.changes = 0
-	r.w.Forget()
+	r.env.Forget()
 	s.Heap, s.Goroutines = heap(), runtime.NumGoroutine()
 	r.report.Samples = append(r.report.Samples, s)
 }

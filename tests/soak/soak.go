@@ -1,4 +1,4 @@
-// Package soak lets a world live for long: Services, nodes and credentials come and go every
+// Package soak lets a test environment live for long: Services, nodes and credentials come and go every
 // hour of a week, the cloud fails every six, and nothing of what the process holds or asks for
 // may grow. Controllers and simulated cloud are one process, on a clock that costs nothing.
 package soak
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 // Options say how long a soak is and what is in it.
@@ -52,7 +52,7 @@ const (
 // run is a soak under way.
 type run struct {
 	options    Options
-	w          *world.World
+	env        *testenv.Env
 	dice       *rand.Rand
 	tenants    []tenant // the Services by their place
 	made       int      // Services so far
@@ -63,26 +63,26 @@ type run struct {
 	report     Report
 }
 
-// newWorld makes a world in which no quota is in the way.
-func newWorld(options Options) (*world.World, error) {
-	w, err := world.New(world.Options{Instances: true, DriftInterval: driftInterval, Log: options.Log})
+// newEnv makes an environment in which no quota is in the way.
+func newEnv(options Options) (*testenv.Env, error) {
+	env, err := testenv.New(testenv.Options{Instances: true, DriftInterval: driftInterval, Log: options.Log})
 	if err != nil {
 		return nil, err
 	}
 	for _, resource := range []string{"port", "floatingip", "security_group", "security_group_rule"} {
-		w.Cloud.Neutron.SetQuota(w.Cloud.Account.ProjectID, resource, -1)
+		env.Cloud.Neutron.SetQuota(env.Cloud.Account.ProjectID, resource, -1)
 	}
-	return w, nil
+	return env, nil
 }
 
 // Run runs in a bubble of testing/synctest. An error is of the soak itself.
 func Run(ctx context.Context, options Options) (Report, error) {
-	w, err := newWorld(options)
+	env, err := newEnv(options)
 	if err != nil {
 		return Report{}, err
 	}
-	defer w.Close()
-	r := &run{options: options, w: w, dice: rand.New(rand.NewPCG(options.Seed, 1)), tenants: make([]tenant, options.Services)}
+	defer env.Close()
+	r := &run{options: options, env: env, dice: rand.New(rand.NewPCG(options.Seed, 1)), tenants: make([]tenant, options.Services)}
 	if err := r.begin(ctx); err != nil {
 		return Report{}, err
 	}
@@ -97,7 +97,7 @@ func Run(ctx context.Context, options Options) (Report, error) {
 	if err := r.empty(ctx); err != nil {
 		return r.report, err
 	}
-	r.report.Restarts = w.Restarts()
+	r.report.Restarts = env.Restarts()
 	return r.report, nil
 }
 
@@ -109,17 +109,17 @@ func (r *run) begin(ctx context.Context) error {
 		}
 	}
 	r.credential = r.newCredential()
-	if err := r.w.ConfigureText(r.conf()); err != nil {
+	if err := r.env.ConfigureText(r.conf()); err != nil {
 		return err
 	}
 	for place := range r.tenants {
 		r.create(place)
 	}
-	r.w.Start(ctx)
-	if err := r.w.Settle(ctx, quiet, patience); err != nil {
+	r.env.Start(ctx)
+	if err := r.env.Settle(ctx, quiet, patience); err != nil {
 		return fmt.Errorf("the beginning: %w", err)
 	}
-	r.w.Forget()
+	r.env.Forget()
 	r.changes = 0
 	return nil
 }

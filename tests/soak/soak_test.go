@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	hours    = flag.Int("hours", 7, "how long the world lives")
+	hours    = flag.Int("hours", 7, "how long it goes on")
 	services = flag.Int("services", 6, "how many Services there are")
 	seed     = flag.Uint64("seed", 1, "who does what when")
 	drawing  = flag.String("picture", "", "the file for the picture")

@@ -22,8 +22,8 @@ func (r *run) outage(n int) {
 	routes := []string{"", "/load-balancer/**", "/network/**", ""}
 	rule := rules[n%len(rules)]
 	rule.Route = routes[n%len(routes)]
-	id := r.w.Cloud.Faults.Plant(rule)
-	time.AfterFunc(outageLength, func() { r.w.Cloud.Faults.Remove(id) })
+	id := r.env.Cloud.Faults.Plant(rule)
+	time.AfterFunc(outageLength, func() { r.env.Cloud.Faults.Remove(id) })
 }
 
 // kill kills the process, and notes what it held.
@@ -40,7 +40,7 @@ const dying = 15 * time.Second
 // lastOf kills the process, and returns what it held. Another one begins by itself.
 func (r *run) lastOf(ctx context.Context) (Life, error) {
 	held, goroutines := heap(), runtime.NumGoroutine()
-	r.w.Kill()
+	r.env.Kill()
 	if err := sleep(ctx, dying); err != nil {
 		return Life{}, err
 	}
@@ -57,7 +57,7 @@ func (r *run) empty(ctx context.Context) error {
 	for place := range r.tenants {
 		r.create(place)
 	}
-	if err := r.w.Settle(ctx, quiet, patience); err != nil {
+	if err := r.env.Settle(ctx, quiet, patience); err != nil {
 		return fmt.Errorf("the next process: %w", err)
 	}
 	return r.vacate(ctx, &r.report.EmptiedNew)
@@ -67,17 +67,17 @@ func (r *run) empty(ctx context.Context) error {
 // have buffers.
 func (r *run) vacate(ctx context.Context, life *Life) (err error) {
 	for _, t := range r.tenants {
-		r.w.Cluster.Delete(t.key)
+		r.env.Cluster.Delete(t.key)
 	}
-	if err := r.w.Settle(ctx, quiet, patience); err != nil {
+	if err := r.env.Settle(ctx, quiet, patience); err != nil {
 		return fmt.Errorf("without Services: %w", err)
 	}
-	for until := time.Now().Add(driftInterval); r.w.Cloud.Connections() > 0 && time.Now().Before(until); {
+	for until := time.Now().Add(driftInterval); r.env.Cloud.Connections() > 0 && time.Now().Before(until); {
 		if err := sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}
-	r.w.Forget()
+	r.env.Forget()
 	*life, err = r.lastOf(ctx)
 	return err
 }
@@ -87,16 +87,16 @@ func (r *run) vacate(ctx context.Context, life *Life) (err error) {
 func (r *run) rotate(ctx context.Context) error {
 	old := r.credential
 	r.credential = r.newCredential()
-	if err := r.w.Reload(ctx, r.conf()); err != nil {
+	if err := r.env.Reload(ctx, r.conf()); err != nil {
 		return fmt.Errorf("rotate the application credential: %w", err)
 	}
-	time.AfterFunc(5*time.Minute, func() { r.w.Cloud.Keystone.DeleteApplicationCredential(old.ID) })
+	time.AfterFunc(5*time.Minute, func() { r.env.Cloud.Keystone.DeleteApplicationCredential(old.ID) })
 	return nil
 }
 
 func (r *run) newCredential() keystone.ApplicationCredential {
-	account := r.w.Cloud.Account
-	return r.w.Cloud.Keystone.AddApplicationCredential(keystone.ApplicationCredential{
+	account := r.env.Cloud.Account
+	return r.env.Cloud.Keystone.AddApplicationCredential(keystone.ApplicationCredential{
 		Name: "controller", UserID: account.UserID, ProjectID: account.ProjectID,
 	})
 }
@@ -104,7 +104,7 @@ func (r *run) newCredential() keystone.ApplicationCredential {
 // conf is cloud.conf with the application credential of now.
 func (r *run) conf() string {
 	var lines []string
-	for line := range strings.Lines(r.w.Cloud.CloudConfFor(r.w.Cloud.Account, simulator.Config{})) {
+	for line := range strings.Lines(r.env.Cloud.CloudConfFor(r.env.Cloud.Account, simulator.Config{})) {
 		switch name, _, _ := strings.Cut(line, "="); name {
 		case "username":
 			lines = append(lines, "application-credential-id="+r.credential.ID+"\n")

@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 // tenant is the Service that has a place now.
 type tenant struct {
-	key world.Key
+	key testenv.Key
 	// nodePort is the first of its own.
 	nodePort int32
 }
@@ -32,7 +32,7 @@ func (r *run) create(place int) {
 		second = nodePortsPerTenant
 	}
 	t := tenant{
-		key:      world.Key{Namespace: "default", Name: fmt.Sprintf("app-%d", r.made)},
+		key:      testenv.Key{Namespace: "default", Name: fmt.Sprintf("app-%d", r.made)},
 		nodePort: 30000 + int32(place)*2*nodePortsPerTenant + second,
 	}
 	r.tenants[place] = t
@@ -51,7 +51,7 @@ func (r *run) create(place int) {
 			edit(svc)
 		}
 	}
-	r.w.Cluster.Apply(svc)
+	r.env.Cluster.Apply(svc)
 }
 
 // port is the nth that a Service may have.
@@ -63,7 +63,7 @@ func (t tenant) port(n int32) v1.ServicePort {
 func (r *run) replace() {
 	place := r.dice.IntN(len(r.tenants))
 	r.changes++
-	r.w.Cluster.Delete(r.tenants[place].key)
+	r.env.Cluster.Delete(r.tenants[place].key)
 	r.create(place)
 }
 
@@ -72,7 +72,7 @@ func (r *run) edit() {
 	t := r.tenants[r.dice.IntN(len(r.tenants))]
 	edits := t.edits()
 	r.changes++
-	r.w.Cluster.Edit(t.key, edits[r.dice.IntN(len(edits))])
+	r.env.Cluster.Edit(t.key, edits[r.dice.IntN(len(edits))])
 }
 
 // edits are what users change.
@@ -120,7 +120,7 @@ func (r *run) addNode() error {
 	name := fmt.Sprintf("node-%d", r.joined)
 	r.nodes = append(r.nodes, name)
 	r.changes++
-	_, err := r.w.AddNode(name, fmt.Sprintf("127.100.%d.%d", 200+r.joined/200, 10+r.joined%200)) // far from those of load balancers
+	_, err := r.env.AddNode(name, fmt.Sprintf("127.100.%d.%d", 200+r.joined/200, 10+r.joined%200)) // far from those of load balancers
 	return err
 }
 
@@ -130,8 +130,8 @@ func (r *run) removeNode() {
 	name := r.nodes[0]
 	r.nodes = r.nodes[1:]
 	r.changes++
-	if node := r.w.Cluster.Node(name); node != nil {
-		r.w.Cloud.Nova.DeleteServer(strings.TrimPrefix(node.Spec.ProviderID, "openstack:///"))
-		r.w.SetReady(name, false)
+	if node := r.env.Cluster.Node(name); node != nil {
+		r.env.Cloud.Nova.DeleteServer(strings.TrimPrefix(node.Spec.ProviderID, "openstack:///"))
+		r.env.SetReady(name, false)
 	}
 }

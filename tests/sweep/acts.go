@@ -10,7 +10,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 // act is something that is done to a Service, on a cloud of any kind.
@@ -21,8 +21,8 @@ type act struct {
 	// before are the Services that there are; nil: web.
 	before []*v1.Service
 	// then makes more of what there is before, when these are served; nil: nothing.
-	then func(w *world.World)
-	do   func(ctx context.Context, w *world.World) error
+	then func(env *testenv.Env)
+	do   func(ctx context.Context, env *testenv.Env) error
 }
 
 func (a act) on(c cloud) Scenario {
@@ -30,21 +30,21 @@ func (a act) on(c cloud) Scenario {
 		a.before = []*v1.Service{service("web", 80, 81)}
 	}
 	return Scenario{
-		Name: a.name + " on " + c.name, Kind: a.name, Options: world.Options{Simulator: c.simulator(), Keys: c.keys},
-		Before: func(w *world.World) error {
+		Name: a.name + " on " + c.name, Kind: a.name, Options: testenv.Options{Simulator: c.simulator(), Keys: c.keys},
+		Before: func(env *testenv.Env) error {
 			for _, svc := range a.before {
-				w.Cluster.Apply(svc)
+				env.Cluster.Apply(svc)
 			}
-			return addNodes(w, 2)
+			return addNodes(env, 2)
 		},
 		Then: a.then,
 		Act:  a.do,
 	}
 }
 
-func addNodes(w *world.World, n int) error {
+func addNodes(env *testenv.Env, n int) error {
 	for i := range n {
-		if _, err := w.AddNode(fmt.Sprintf("node-%d", i+1), fmt.Sprintf("127.100.1.%d", i+1)); err != nil {
+		if _, err := env.AddNode(fmt.Sprintf("node-%d", i+1), fmt.Sprintf("127.100.1.%d", i+1)); err != nil {
 			return err
 		}
 	}
@@ -52,9 +52,9 @@ func addNodes(w *world.World, n int) error {
 }
 
 // web is the Service that most is done to.
-func web() world.Key { return key("web") }
+func web() testenv.Key { return key("web") }
 
-func key(name string) world.Key { return world.Key{Namespace: "default", Name: name} }
+func key(name string) testenv.Key { return testenv.Key{Namespace: "default", Name: name} }
 
 func service(name string, ports ...int32) *v1.Service {
 	svc := &v1.Service{
@@ -86,12 +86,12 @@ func restricted(svc *v1.Service, ranges ...string) *v1.Service {
 	return svc
 }
 
-type doing = func(context.Context, *world.World) error
+type doing = func(context.Context, *testenv.Env) error
 
 // edit changes web.
 func edit(change func(*v1.Service)) doing {
-	return func(_ context.Context, w *world.World) error {
-		w.Cluster.Edit(web(), change)
+	return func(_ context.Context, env *testenv.Env) error {
+		env.Cluster.Edit(web(), change)
 		return nil
 	}
 }
@@ -101,15 +101,15 @@ func annotate(name, value string) doing {
 }
 
 func create(svc *v1.Service) doing {
-	return func(_ context.Context, w *world.World) error {
-		w.Cluster.Apply(svc)
+	return func(_ context.Context, env *testenv.Env) error {
+		env.Cluster.Apply(svc)
 		return nil
 	}
 }
 
 func remove(name string) doing {
-	return func(_ context.Context, w *world.World) error {
-		w.Cluster.Delete(key(name))
+	return func(_ context.Context, env *testenv.Env) error {
+		env.Cluster.Delete(key(name))
 		return nil
 	}
 }
@@ -122,7 +122,7 @@ func acts() []act {
 		{name: "delete", do: remove("web")},
 		{name: "delete of a kept floating IP", before: []*v1.Service{with(service("web", 80), annotation.KeepFloatingIP, "true")}, do: remove("web")},
 		{name: "type changed", do: edit(func(svc *v1.Service) { svc.Spec.Type = v1.ServiceTypeClusterIP })},
-		{name: "restart", do: func(ctx context.Context, w *world.World) error { return w.Restart(ctx) }},
+		{name: "restart", do: func(ctx context.Context, env *testenv.Env) error { return env.Restart(ctx) }},
 		{name: "replaced", of: octavia.ProviderAmphora, do: replaced("ovn")},
 		{name: "replaced", of: octavia.ProviderOVN, do: replaced("amphora")},
 	}
@@ -171,18 +171,18 @@ func edits() []act {
 // nodeActs change the nodes.
 func nodeActs() []act {
 	return []act{
-		{name: "node added", do: func(_ context.Context, w *world.World) error {
-			_, err := w.AddNode("node-3", "127.100.1.3")
+		{name: "node added", do: func(_ context.Context, env *testenv.Env) error {
+			_, err := env.AddNode("node-3", "127.100.1.3")
 			return err
 		}},
-		{name: "node removed", do: func(_ context.Context, w *world.World) error {
-			w.Cluster.DeleteNode("node-1")
+		{name: "node removed", do: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.DeleteNode("node-1")
 			return nil
 		}},
-		{name: "nodes replaced", do: func(_ context.Context, w *world.World) error {
+		{name: "nodes replaced", do: func(_ context.Context, env *testenv.Env) error {
 			for i := range 2 {
-				w.Cluster.DeleteNode(fmt.Sprintf("node-%d", i+1))
-				if _, err := w.AddNode(fmt.Sprintf("node-%d", i+3), fmt.Sprintf("127.100.1.%d", i+3)); err != nil {
+				env.Cluster.DeleteNode(fmt.Sprintf("node-%d", i+1))
+				if _, err := env.AddNode(fmt.Sprintf("node-%d", i+3), fmt.Sprintf("127.100.1.%d", i+3)); err != nil {
 					return err
 				}
 			}
@@ -198,18 +198,18 @@ func shares() []act {
 		return with(service(name, ports...), annotation.Monitor, "false")
 	}
 	onto := func(guest, owner string) doing {
-		return func(_ context.Context, w *world.World) error {
-			w.Cluster.Edit(key(guest), func(svc *v1.Service) { svc.Annotations[annotation.LoadBalancerID] = balancerOf(w, owner) })
+		return func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.Edit(key(guest), func(svc *v1.Service) { svc.Annotations[annotation.LoadBalancerID] = balancerOf(env, owner) })
 			return nil
 		}
 	}
-	guest := func(w *world.World) {
-		w.Cluster.Apply(with(calm("guest", 443), annotation.LoadBalancerID, balancerOf(w, "web")))
+	guest := func(env *testenv.Env) {
+		env.Cluster.Apply(with(calm("guest", 443), annotation.LoadBalancerID, balancerOf(env, "web")))
 	}
 	alone, two := []*v1.Service{calm("web", 80)}, []*v1.Service{calm("web", 80), calm("other", 8080)}
 	return []act{
-		{name: "share", before: alone, do: func(_ context.Context, w *world.World) error {
-			guest(w)
+		{name: "share", before: alone, do: func(_ context.Context, env *testenv.Env) error {
+			guest(env)
 			return nil
 		}},
 		{name: "unshare", before: alone, then: guest, do: onto("guest", "")},
@@ -221,8 +221,8 @@ func shares() []act {
 }
 
 // balancerOf returns the ID of the load balancer of a Service; "" where there is none.
-func balancerOf(w *world.World, name string) string {
-	for _, lb := range w.Cloud.Octavia.Snapshot() {
+func balancerOf(env *testenv.Env, name string) string {
+	for _, lb := range env.Cloud.Octavia.Snapshot() {
 		if lb.Name == "kube_service_kubernetes_default_"+name {
 			return lb.ID
 		}

@@ -13,7 +13,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 // inheritance is what cloud-provider-openstack left in a real OpenStack.
@@ -21,27 +21,27 @@ const inheritance = "../../pkg/loadbalancer/testdata/peer-state"
 
 // adoptions begin with what cloud-provider-openstack left.
 func adoptions() []Scenario {
-	nothing := func(context.Context, *world.World) error { return nil }
+	nothing := func(context.Context, *testenv.Env) error { return nil }
 	all := []Scenario{
 		{Name: "adopt", Act: nothing},
-		{Name: "adopt while a node goes", Act: func(_ context.Context, w *world.World) error {
-			w.Cluster.DeleteNode(w.Cluster.Nodes()[0].Name)
+		{Name: "adopt while a node goes", Act: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.DeleteNode(env.Cluster.Nodes()[0].Name)
 			return nil
 		}},
-		{Name: "adopt while a port changes", Act: func(_ context.Context, w *world.World) error {
-			w.Cluster.Edit(key("web-1"), func(svc *v1.Service) { svc.Spec.Ports[0].NodePort = 32001 })
+		{Name: "adopt while a port changes", Act: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.Edit(key("web-1"), func(svc *v1.Service) { svc.Spec.Ports[0].NodePort = 32001 })
 			return nil
 		}},
-		{Name: "adopt and delete", Act: func(_ context.Context, w *world.World) error {
-			for _, svc := range w.Cluster.Services() {
-				w.Cluster.Delete(world.KeyOf(svc))
+		{Name: "adopt and delete", Act: func(_ context.Context, env *testenv.Env) error {
+			for _, svc := range env.Cluster.Services() {
+				env.Cluster.Delete(testenv.KeyOf(svc))
 			}
 			return nil
 		}},
 	}
 	for i := range all {
 		all[i].Cold, all[i].Before = true, inherit
-		all[i].Options = world.Options{Simulator: simulator.Options{Release: "zed"}, ClusterName: "rig", ClusterUID: inheritedCluster().ClusterUID}
+		all[i].Options = testenv.Options{Simulator: simulator.Options{Release: "zed"}, ClusterName: "rig", ClusterUID: inheritedCluster().ClusterUID}
 	}
 	return all
 }
@@ -66,14 +66,14 @@ func inheritedCluster() (cluster inherited) {
 	return cluster
 }
 
-// inherit fills a world with it.
-func inherit(w *world.World) error {
+// inherit fills an environment with it.
+func inherit(env *testenv.Env) error {
 	time.Sleep(time.Until(time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC).Add(recorded))) // what is to come looks new to a replica that lags behind
 	state, err := os.ReadFile(filepath.Join(inheritance, "openstack.json"))
 	if err != nil {
 		return err
 	}
-	if err := w.Cloud.Restore(state); err != nil {
+	if err := env.Cloud.Restore(state); err != nil {
 		return err
 	}
 	conf, err := os.ReadFile(filepath.Join(inheritance, "cloud.conf"))
@@ -81,56 +81,56 @@ func inherit(w *world.World) error {
 		return err
 	}
 	_, keys, _ := strings.Cut(string(conf), "[LoadBalancer]")
-	credentials, _, _ := strings.Cut(w.Cloud.CloudConf(), "[LoadBalancer]")
-	if err := w.ConfigureText(credentials + "[LoadBalancer]" + keys); err != nil {
+	credentials, _, _ := strings.Cut(env.Cloud.CloudConf(), "[LoadBalancer]")
+	if err := env.ConfigureText(credentials + "[LoadBalancer]" + keys); err != nil {
 		return err
 	}
 	cluster := inheritedCluster()
 	for _, node := range cluster.Nodes {
-		w.Cluster.SetNode(node)
+		env.Cluster.SetNode(node)
 	}
 	for _, svc := range cluster.Services {
-		w.Cluster.Restore(svc)
+		env.Cluster.Restore(svc)
 	}
 	return nil
 }
 
 // nodes are scenarios of the controllers of nodes and of routes.
 func nodes() []Scenario {
-	some := func(w *world.World) error { return addNodes(w, 3) }
+	some := func(env *testenv.Env) error { return addNodes(env, 3) }
 	all := []Scenario{
-		{Name: "node joins", Act: func(_ context.Context, w *world.World) error { return w.AddJoiningNode("node-9", "127.100.1.9") }},
-		{Name: "server deleted", Act: func(_ context.Context, w *world.World) error {
-			w.Cloud.Nova.DeleteServer(serverOf(w, "node-1"))
-			w.SetReady("node-1", false)
+		{Name: "node joins", Act: func(_ context.Context, env *testenv.Env) error { return env.AddJoiningNode("node-9", "127.100.1.9") }},
+		{Name: "server deleted", Act: func(_ context.Context, env *testenv.Env) error {
+			env.Cloud.Nova.DeleteServer(serverOf(env, "node-1"))
+			env.SetReady("node-1", false)
 			return nil
 		}, Check: gone("node-1")},
-		{Name: "server shut off", Act: func(_ context.Context, w *world.World) error {
-			w.Cloud.Nova.SetStatus(serverOf(w, "node-1"), "SHUTOFF")
-			w.SetReady("node-1", false)
+		{Name: "server shut off", Act: func(_ context.Context, env *testenv.Env) error {
+			env.Cloud.Nova.SetStatus(serverOf(env, "node-1"), "SHUTOFF")
+			env.SetReady("node-1", false)
 			return nil
 		}, Check: gone()},
-		{Name: "nodes not ready", Act: func(_ context.Context, w *world.World) error {
-			for _, node := range w.Cluster.Nodes() {
-				w.SetReady(node.Name, false)
+		{Name: "nodes not ready", Act: func(_ context.Context, env *testenv.Env) error {
+			for _, node := range env.Cluster.Nodes() {
+				env.SetReady(node.Name, false)
 			}
 			return nil
 		}, Check: gone()},
 	}
 	for i := range all {
-		all[i].Before, all[i].Options = some, world.Options{Instances: true}
+		all[i].Before, all[i].Options = some, testenv.Options{Instances: true}
 	}
 	return append(all, routes()...)
 }
 
-func serverOf(w *world.World, node string) string {
-	return strings.TrimPrefix(w.Cluster.Node(node).Spec.ProviderID, "openstack:///")
+func serverOf(env *testenv.Env, node string) string {
+	return strings.TrimPrefix(env.Cluster.Node(node).Spec.ProviderID, "openstack:///")
 }
 
 // gone checks which Nodes were deleted.
-func gone(want ...string) func(*world.World) []string {
-	return func(w *world.World) []string {
-		if got := w.GoneNodes(); !slices.Equal(got, append([]string(nil), want...)) {
+func gone(want ...string) func(*testenv.Env) []string {
+	return func(env *testenv.Env) []string {
+		if got := env.GoneNodes(); !slices.Equal(got, append([]string(nil), want...)) {
 			return []string{fmt.Sprintf("the Nodes %q were deleted, not %q", got, want)}
 		}
 		return nil
@@ -138,28 +138,28 @@ func gone(want ...string) func(*world.World) []string {
 }
 
 func routes() []Scenario {
-	routed := func(w *world.World, from, to int) error {
+	routed := func(env *testenv.Env, from, to int) error {
 		for i := from; i < to; i++ {
 			name, address := fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.1.%d", i)
-			if _, err := w.AddNode(name, address, fmt.Sprintf("10.244.%d.0/24", i)); err != nil {
+			if _, err := env.AddNode(name, address, fmt.Sprintf("10.244.%d.0/24", i)); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	all := []Scenario{
-		{Name: "routes created", Act: func(_ context.Context, w *world.World) error { return routed(w, 3, 5) }},
-		{Name: "route deleted", Act: func(_ context.Context, w *world.World) error {
-			w.Cluster.DeleteNode("node-1")
+		{Name: "routes created", Act: func(_ context.Context, env *testenv.Env) error { return routed(env, 3, 5) }},
+		{Name: "route deleted", Act: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.DeleteNode("node-1")
 			return nil
 		}},
-		{Name: "routes replaced", Act: func(_ context.Context, w *world.World) error {
-			w.Cluster.DeleteNode("node-1")
-			return routed(w, 3, 4)
+		{Name: "routes replaced", Act: func(_ context.Context, env *testenv.Env) error {
+			env.Cluster.DeleteNode("node-1")
+			return routed(env, 3, 4)
 		}},
 	}
 	for i := range all {
-		all[i].Before, all[i].Options = func(w *world.World) error { return routed(w, 1, 3) }, world.Options{Routes: true}
+		all[i].Before, all[i].Options = func(env *testenv.Env) error { return routed(env, 1, 3) }, testenv.Options{Routes: true}
 	}
 	return all
 }

@@ -6,10 +6,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// Start is a world in which anything may happen to Services.
+// Start is an environment in which anything may happen to Services.
 type Start struct {
 	// Name has no blanks.
 	Name string
@@ -18,9 +18,9 @@ type Start struct {
 	Zed      bool
 	// Inherited says that there are Services of cloud-provider-openstack.
 	Inherited bool
-	Options   func() world.Options
+	Options   func() testenv.Options
 	// Before makes what there is before the controller begins.
-	Before func(w *world.World) error
+	Before func(env *testenv.Env) error
 }
 
 // Starts are one for each kind of cloud, and one with what cloud-provider-openstack left.
@@ -31,17 +31,17 @@ func Starts() []Start {
 		keys["max-shared-lb"] = "10"
 		all = append(all, Start{
 			Name: strings.ReplaceAll(c.name, " ", "-"), Provider: c.provider, Zed: strings.Contains(c.name, "Zed"),
-			Options: func() world.Options { return world.Options{Simulator: c.simulator(), Keys: keys} },
-			Before:  func(w *world.World) error { return addNodes(w, 2) },
+			Options: func() testenv.Options { return testenv.Options{Simulator: c.simulator(), Keys: keys} },
+			Before:  func(env *testenv.Env) error { return addNodes(env, 2) },
 		})
 	}
 	adopt := adoptions()[0]
 	return append(all, Start{
 		Name: "inherited", Provider: "amphora", Zed: true, Inherited: true,
-		Options: func() world.Options { return adopt.Options }, Before: func(w *world.World) error {
-			err := inherit(w)
+		Options: func() testenv.Options { return adopt.Options }, Before: func(env *testenv.Env) error {
+			err := inherit(env)
 			if err == nil {
-				w.Conf.LoadBalancer.MaxSharedLB = 10
+				env.Conf.LoadBalancer.MaxSharedLB = 10
 			}
 			return err
 		},
@@ -54,16 +54,16 @@ func NewService(name string, ports ...int32) *v1.Service { return service(name, 
 // Kills reports whether the process ends with the request.
 func (f Fault) Kills() bool { return f.kills }
 
-// Plant has a request of a world fail; false where the fault makes no sense for it.
-func (f Fault) Plant(w *world.World, request Request) bool {
+// Plant has a request of an environment fail; false where the fault makes no sense for it.
+func (f Fault) Plant(env *testenv.Env, request Request) bool {
 	rule, sensible := f.rule(request)
 	if !sensible {
 		return false
 	}
 	rule.Method, rule.Route, rule.From, rule.Count = request.Method, request.Route, request.Nth, 1
 	if f.kills {
-		rule.Then = w.Kill
+		rule.Then = env.Kill
 	}
-	w.Cloud.Faults.Plant(rule)
+	env.Cloud.Faults.Plant(rule)
 	return true
 }

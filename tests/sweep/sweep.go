@@ -16,25 +16,25 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// Scenario is something that happens in a world.
+// Scenario is something that happens in an environment.
 type Scenario struct {
 	Name string
 	// Kind is what happens, on whatever cloud; "": nothing else is of its kind.
 	Kind    string
-	Options world.Options
+	Options testenv.Options
 	// Before makes what there is before.
-	Before func(w *world.World) error
+	Before func(env *testenv.Env) error
 	// Then makes more, when the controller has done its part; nil: nothing.
-	Then func(w *world.World)
+	Then func(env *testenv.Env)
 	// Cold has the controller start with the act, and not before.
 	Cold bool
 	// Act is what happens.
-	Act func(ctx context.Context, w *world.World) error
+	Act func(ctx context.Context, env *testenv.Env) error
 	// Check finds what else is wrong in the end; nil: nothing.
-	Check func(w *world.World) []string
+	Check func(env *testenv.Env) []string
 }
 
 // Request is one of a scenario: the Nth of its method and route.
@@ -103,16 +103,16 @@ type Outcome struct {
 	Writes int
 	// Before and After are what could be reached, Absent the listeners of both that were
 	// away for a while.
-	Before, After world.Exposure
+	Before, After testenv.Exposure
 	Absent        []string
-	Books         world.Books
+	Books         testenv.Books
 	// Moved are the Services whose address has changed.
-	Moved map[world.Key]bool
+	Moved map[testenv.Key]bool
 	// Took is how long it was until nothing was left to be done.
 	Took time.Duration
 	// Struck tells that the request of the run came.
 	Struck  bool
-	Watcher *world.Watcher
+	Watcher *testenv.Watcher
 	// pieces are what may be made piece by piece, where a load balancer with everything in
 	// it is refused.
 	pieces int
@@ -122,7 +122,7 @@ type Outcome struct {
 
 const (
 	// rest is how long nothing happens after a run: two looks for changes by others.
-	rest = 2*world.DriftInterval + 30*time.Second
+	rest = 2*testenv.DriftInterval + 30*time.Second
 	// patience is how long it may take until then.
 	patience = 2 * time.Hour
 )
@@ -131,46 +131,46 @@ const (
 func (r Run) Do(ctx context.Context, log io.Writer) (outcome Outcome, err error) {
 	options := r.Scenario.Options
 	options.Log = log
-	w, err := world.New(options)
+	env, err := testenv.New(options)
 	if err != nil {
 		return outcome, err
 	}
-	defer w.Close()
-	if err := r.prepare(ctx, w); err != nil {
+	defer env.Close()
+	if err := r.prepare(ctx, env); err != nil {
 		return outcome, fmt.Errorf("before: %w", err)
 	}
-	outcome.Before = w.Exposure()
-	outcome.Watcher = w.Watch()
-	addresses := w.Addresses()
-	w.Cloud.RequestLog.Reset()
-	id := r.plant(w)
-	start, restarts := time.Now(), w.Restarts()
-	if err := r.Scenario.Act(ctx, w); err != nil {
+	outcome.Before = env.Exposure()
+	outcome.Watcher = env.Watch()
+	addresses := env.Addresses()
+	env.Cloud.RequestLog.Reset()
+	id := r.plant(env)
+	start, restarts := time.Now(), env.Restarts()
+	if err := r.Scenario.Act(ctx, env); err != nil {
 		return outcome, fmt.Errorf("act: %w", err)
 	}
 	if r.Scenario.Cold {
-		w.Start(ctx)
+		env.Start(ctx)
 	}
-	if err := w.Settle(ctx, rest, patience); err != nil {
+	if err := env.Settle(ctx, rest, patience); err != nil {
 		outcome.Wrong = append(outcome.Wrong, err.Error())
 	}
-	outcome.Took = w.LastChange().Sub(start)
-	for _, planted := range w.Cloud.Faults.List() {
+	outcome.Took = env.LastChange().Sub(start)
+	for _, planted := range env.Cloud.Faults.List() {
 		outcome.Struck = outcome.Struck || planted.ID == id && planted.Hits > 0
 	}
 	outcome.Watcher.Stop()
-	outcome.note(w, addresses)
+	outcome.note(env, addresses)
 	if outcome.Struck && r.Request.writes() {
 		outcome.Writes--
 	}
 	if !r.refusesWhole() {
 		outcome.pieces = 0
 	}
-	if r.Fault.kills && outcome.Struck && w.Restarts() == restarts {
+	if r.Fault.kills && outcome.Struck && env.Restarts() == restarts {
 		outcome.Wrong = append(outcome.Wrong, "the process was not killed")
 	}
 	if r.Scenario.Check != nil {
-		outcome.Wrong = append(outcome.Wrong, r.Scenario.Check(w)...)
+		outcome.Wrong = append(outcome.Wrong, r.Scenario.Check(env)...)
 	}
 	return outcome, nil
 }
@@ -183,46 +183,46 @@ func (r Run) refusesWhole() bool {
 }
 
 // prepare makes what there is before.
-func (r Run) prepare(ctx context.Context, w *world.World) error {
-	if err := r.Scenario.Before(w); err != nil || r.Scenario.Cold {
+func (r Run) prepare(ctx context.Context, env *testenv.Env) error {
+	if err := r.Scenario.Before(env); err != nil || r.Scenario.Cold {
 		return err
 	}
-	w.Start(ctx)
-	confirmed := world.DriftInterval + 10*time.Second // one look for changes by others falls into it
-	if err := w.Settle(ctx, confirmed, patience); err != nil || r.Scenario.Then == nil {
+	env.Start(ctx)
+	confirmed := testenv.DriftInterval + 10*time.Second // one look for changes by others falls into it
+	if err := env.Settle(ctx, confirmed, patience); err != nil || r.Scenario.Then == nil {
 		return err
 	}
-	r.Scenario.Then(w)
-	return w.Settle(ctx, confirmed, patience)
+	r.Scenario.Then(env)
+	return env.Settle(ctx, confirmed, patience)
 }
 
 // plant has the request fail.
-func (r Run) plant(w *world.World) (id string) {
+func (r Run) plant(env *testenv.Env) (id string) {
 	if r.Fault.rule == nil {
 		return ""
 	}
 	rule, _ := r.Fault.rule(r.Request)
 	rule.Method, rule.Route, rule.From, rule.Count = r.Request.Method, r.Request.Route, r.Request.Nth, 1
 	if r.Fault.kills {
-		rule.Then = w.Kill
+		rule.Then = env.Kill
 	}
-	return w.Cloud.Faults.Plant(rule)
+	return env.Cloud.Faults.Plant(rule)
 }
 
 // note takes down what there is in the end. Of the requests that are repeated when nothing
 // changes any more, the first of each kind counts.
-func (o *Outcome) note(w *world.World, addresses map[world.Key]string) {
-	o.After, o.Books, o.Moved = w.Exposure(), w.Books(), map[world.Key]bool{}
+func (o *Outcome) note(env *testenv.Env, addresses map[testenv.Key]string) {
+	o.After, o.Books, o.Moved = env.Exposure(), env.Books(), map[testenv.Key]bool{}
 	o.Absent = o.Watcher.Absent(o.Before, o.After)
-	for key, address := range w.Addresses() {
+	for key, address := range env.Addresses() {
 		o.Moved[key] = addresses[key] != "" && addresses[key] != address
 	}
-	all := w.Cloud.RequestLog.Requests()
+	all := env.Cloud.RequestLog.Requests()
 	nth, repeated := map[string]int{}, map[string]bool{}
 	for i, request := range all {
 		kind := request.Method + request.Route
 		nth[kind]++
-		if i >= w.RequestsUntilRest() {
+		if i >= env.RequestsUntilRest() {
 			if repeated[kind] {
 				continue
 			}
@@ -231,7 +231,7 @@ func (o *Outcome) note(w *world.World, addresses map[world.Key]string) {
 		route := strings.ReplaceAll(request.Route, "{id}", "*")
 		o.Requests = append(o.Requests, Request{Method: request.Method, Route: route, Nth: nth[kind], Bytes: request.Bytes})
 	}
-	for _, lb := range w.Cloud.Octavia.Snapshot() {
+	for _, lb := range env.Cloud.Octavia.Snapshot() {
 		o.pieces += 2 * len(lb.Listeners) // with its pool
 		for _, pool := range lb.Pools {
 			o.pieces += len(pool.Members)
@@ -240,7 +240,7 @@ func (o *Outcome) note(w *world.World, addresses map[world.Key]string) {
 			}
 		}
 	}
-	o.Writes = len(w.Cloud.RequestLog.Requests(requestlog.Writes()))
+	o.Writes = len(env.Cloud.RequestLog.Requests(requestlog.Writes()))
 }
 
 // Compare returns what is wrong with an outcome, by that of the same scenario without a

@@ -15,45 +15,45 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/sweep"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
-// direct is a world in which what is asked for in the end is asked for at once.
+// direct is an environment in which what is asked for in the end is asked for at once.
 type direct struct {
-	*world.World
+	*testenv.Env
 	ctx context.Context
 	// inherited are the UIDs of the Services that there are in the beginning.
-	inherited map[world.Key]types.UID
+	inherited map[testenv.Key]types.UID
 }
 
-// compare returns in what a world at rest differs from one in which nothing else ever
+// compare returns in what an environment at rest differs from one in which nothing else ever
 // happened.
 func (r *run) compare(ctx context.Context) ([]string, error) {
-	w, err := world.New(r.start.Options())
+	env, err := testenv.New(r.start.Options())
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
-	d := direct{World: w, ctx: ctx, inherited: map[world.Key]types.UID{}}
-	if err := begin(r.start, w); err != nil {
+	defer env.Close()
+	d := direct{Env: env, ctx: ctx, inherited: map[testenv.Key]types.UID{}}
+	if err := begin(r.start, env); err != nil {
 		return nil, err
 	}
-	for _, svc := range w.Cluster.Services() {
-		d.inherited[world.KeyOf(svc)] = svc.UID
+	for _, svc := range env.Cluster.Services() {
+		d.inherited[testenv.KeyOf(svc)] = svc.UID
 	}
-	w.Start(ctx)
+	env.Start(ctx)
 	if err := r.lead(d); err != nil {
 		return nil, fmt.Errorf("the direct way: %w", err)
 	}
 	var wrong []string
-	for _, line := range r.plain(w.Books()).Diff(r.plain(r.w.Books())) {
+	for _, line := range r.plain(env.Books()).Diff(r.plain(r.env.Books())) {
 		wrong = append(wrong, "in the end, "+line)
 	}
 	return wrong, nil
 }
 
 // settle lets the controller do its part.
-func (d direct) settle() error { return d.Settle(d.ctx, world.DriftInterval+10e9, patience) }
+func (d direct) settle() error { return d.Settle(d.ctx, testenv.DriftInterval+10e9, patience) }
 
 // lead asks for what is asked for in the end. A load balancer outlives its Service when others
 // are on it; then they are all put there first.
@@ -64,12 +64,12 @@ func (r *run) lead(d direct) error {
 		}
 	}
 	for _, node := range d.Cluster.Nodes() {
-		now := r.w.Cluster.Node(node.Name)
+		now := r.env.Cluster.Node(node.Name)
 		if now == nil || now.Status.Addresses[0] != node.Status.Addresses[0] {
-			removeNode(d.World, node.Name)
+			removeNode(d.Env, node.Name)
 		}
 	}
-	for _, node := range r.w.Cluster.Nodes() {
+	for _, node := range r.env.Cluster.Nodes() {
 		if d.Cluster.Node(node.Name) == nil {
 			if _, err := d.AddNode(node.Name, node.Status.Addresses[0].Address); err != nil {
 				return err
@@ -80,7 +80,7 @@ func (r *run) lead(d direct) error {
 		d.Cluster.SetNode(there)
 	}
 	var orphaned, owned []octavia.LoadBalancer
-	for _, lb := range r.w.Cloud.Octavia.Snapshot() {
+	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
 		if _, home := r.atHome(lb); home {
 			owned = append(owned, lb)
 		} else {
@@ -96,7 +96,7 @@ func (r *run) lead(d direct) error {
 	if err := r.leave(d, nil); err != nil {
 		return err
 	}
-	for _, svc := range r.w.Cluster.Services() {
+	for _, svc := range r.env.Cluster.Services() {
 		if _, is := r.placeOf(svc, owned); is || !serves(svc) {
 			d.Cluster.Apply(r.written(d, svc))
 		}
@@ -104,7 +104,7 @@ func (r *run) lead(d direct) error {
 	if err := d.settle(); err != nil {
 		return err
 	}
-	for _, svc := range r.w.Cluster.Services() {
+	for _, svc := range r.env.Cluster.Services() {
 		d.Cluster.Apply(r.written(d, svc))
 	}
 	return d.settle()
@@ -114,8 +114,8 @@ func (r *run) lead(d direct) error {
 // balancers.
 func (r *run) leave(d direct, but []octavia.LoadBalancer) error {
 	for _, svc := range d.Cluster.Services() {
-		key := world.KeyOf(svc)
-		known := r.w.Cluster.Service(key)
+		key := testenv.KeyOf(svc)
+		known := r.env.Cluster.Service(key)
 		owns := slices.ContainsFunc(but, func(lb octavia.LoadBalancer) bool { owner, _ := ownerOf(lb); return owner == key })
 		if !owns && (known == nil || known.UID != svc.UID) {
 			d.Cluster.Delete(key)
@@ -133,7 +133,7 @@ func (r *run) leadOrphaned(d direct, balancers []octavia.LoadBalancer) error {
 		key, uid := ownerOf(lb)
 		svc := sweep.NewService(key.Name)
 		svc.Namespace, svc.UID = key.Namespace, types.UID(uid)
-		internal := !slices.ContainsFunc(r.w.Cloud.Neutron.FloatingIPs(), func(ip neutron.FloatingIP) bool { return ip.PortID == lb.VIP.PortID })
+		internal := !slices.ContainsFunc(r.env.Cloud.Neutron.FloatingIPs(), func(ip neutron.FloatingIP) bool { return ip.PortID == lb.VIP.PortID })
 		svc.Annotations[annotation.Internal] = strconv.FormatBool(internal)
 		d.Cluster.Edit(key, func(known *v1.Service) { known.Annotations[annotation.Internal] = strconv.FormatBool(internal) })
 		number := int32(9000 + i)
@@ -145,7 +145,7 @@ func (r *run) leadOrphaned(d direct, balancers []octavia.LoadBalancer) error {
 	if err := d.settle(); err != nil {
 		return err
 	}
-	for _, svc := range r.w.Cluster.Services() {
+	for _, svc := range r.env.Cluster.Services() {
 		if _, is := r.placeOf(svc, balancers); is {
 			d.Cluster.Apply(r.written(d, svc))
 		}
@@ -165,7 +165,7 @@ func (r *run) placeOf(svc *v1.Service, balancers []octavia.LoadBalancer) (*octav
 // atHome returns the Service that a load balancer was made for, and whether it is on it.
 func (r *run) atHome(lb octavia.LoadBalancer) (*v1.Service, bool) {
 	key, uid := ownerOf(lb)
-	svc := r.w.Cluster.Service(key)
+	svc := r.env.Cluster.Service(key)
 	if svc == nil || !serves(svc) || uid != "" && string(svc.UID) != uid {
 		return nil, false
 	}
@@ -176,11 +176,11 @@ func (r *run) atHome(lb octavia.LoadBalancer) (*v1.Service, bool) {
 // gone is the ID of a load balancer that is not there.
 const gone = "00000000-0000-4000-8000-000000000000"
 
-// written is what users have written of a Service, for another world.
+// written is what users have written of a Service, for another environment.
 func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 	svc = svc.DeepCopy()
 	id, had := svc.Annotations[annotation.LoadBalancerID]
-	known := d.Cluster.Service(world.KeyOf(svc))
+	known := d.Cluster.Service(testenv.KeyOf(svc))
 	for _, name := range controllers() {
 		delete(svc.Annotations, name)
 		if known != nil && known.UID == svc.UID && known.Annotations[name] != "" {
@@ -195,7 +195,7 @@ func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 		svc.Annotations[annotation.LoadBalancerID] = ""
 		return svc
 	}
-	real := r.w.Cloud.Octavia.Snapshot()
+	real := r.env.Cloud.Octavia.Snapshot()
 	at := slices.IndexFunc(real, func(lb octavia.LoadBalancer) bool { return lb.ID == id })
 	if at < 0 {
 		svc.Annotations[annotation.LoadBalancerID] = gone
@@ -209,7 +209,7 @@ func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 }
 
 // counterpart returns the load balancer that was made for the same Service as one of another
-// world. Of one that was made anew in place of cloud-provider-openstack's it is that one.
+// environment. Of one that was made anew in place of cloud-provider-openstack's it is that one.
 func (d direct) counterpart(of octavia.LoadBalancer) string {
 	wantKey, wantUID := ownerOf(of)
 	adopted := ""
@@ -237,8 +237,8 @@ var (
 
 // plain leaves out of books what depends on the way: numbers of parts, and what is written to
 // Services that have no load balancer.
-func (r *run) plain(books world.Books) world.Books {
-	var lines world.Books
+func (r *run) plain(books testenv.Books) testenv.Books {
+	var lines testenv.Books
 	for _, line := range books {
 		if r.start.Inherited {
 			if strings.HasPrefix(line, "port ") && strings.Contains(line, "DeviceOwner=Octavia") {
@@ -248,8 +248,8 @@ func (r *run) plain(books world.Books) world.Books {
 		}
 		line = limitsNote.ReplaceAllString(line, "")
 		line = replacesTag.ReplaceAllString(partNumber.ReplaceAllString(line, "${1}_N_"), "")
-		for _, svc := range r.w.Cluster.Services() {
-			if !serves(svc) && strings.HasPrefix(line, "Service "+world.KeyOf(svc).String()+" ") {
+		for _, svc := range r.env.Cluster.Services() {
+			if !serves(svc) && strings.HasPrefix(line, "Service "+testenv.KeyOf(svc).String()+" ") {
 				line = strings.TrimSuffix(annotations.ReplaceAllString(line, ""), "{}")
 			}
 		}

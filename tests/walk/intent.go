@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 // intent is what users ask for at a moment: what is to be served at which port. No two
@@ -35,9 +35,9 @@ func serves(svc *v1.Service) bool {
 }
 
 // intended returns what is asked for now.
-func intended(w *world.World) intent {
-	all, nodes := intent{}, w.Cluster.Nodes()
-	for _, svc := range w.Cluster.Services() {
+func intended(env *testenv.Env) intent {
+	all, nodes := intent{}, env.Cluster.Nodes()
+	for _, svc := range env.Cluster.Services() {
 		if !serves(svc) {
 			continue
 		}
@@ -67,7 +67,7 @@ func selects(svc *v1.Service, node *v1.Node) bool {
 
 // byPort is an exposure without the names of load balancers. A port that several have for a
 // while lets in what any of them does, and is served by the one with most members.
-func byPort(e world.Exposure) (allowed, members map[string][]string) {
+func byPort(e testenv.Exposure) (allowed, members map[string][]string) {
 	allowed, members = map[string][]string{}, map[string][]string{}
 	for key, cidrs := range e.Listeners {
 		_, name, _ := strings.Cut(key, " ")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 func (r *run) fail(format string, arguments ...any) {
@@ -18,10 +18,10 @@ func (r *run) fail(format string, arguments ...any) {
 	}
 }
 
-// judge looks at a world at rest, and at what has happened since the last one.
+// judge looks at an environment at rest, and at what has happened since the last one.
 func (r *run) judge() {
 	shared := r.shared()
-	for _, leak := range r.w.Leaks() {
+	for _, leak := range r.env.Leaks() {
 		if !slices.Contains(r.strangers, leak) && !slices.ContainsFunc(shared, func(id string) bool { return strings.Contains(leak, id) }) {
 			r.fail("it belongs to nobody: %s", leak)
 		}
@@ -39,12 +39,12 @@ func (r *run) judge() {
 // what is theirs.
 func (r *run) shared() []string {
 	var ids []string
-	for _, lb := range r.w.Cloud.Octavia.Snapshot() {
-		if !slices.ContainsFunc(lb.Listeners, func(l *octavia.Listener) bool { _, is := intended(r.w)[portOf(l)]; return is }) {
+	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
+		if !slices.ContainsFunc(lb.Listeners, func(l *octavia.Listener) bool { _, is := intended(r.env)[portOf(l)]; return is }) {
 			continue
 		}
 		ids = append(ids, lb.ID, lb.VIP.PortID)
-		for _, ip := range r.w.Cloud.Neutron.FloatingIPs() {
+		for _, ip := range r.env.Cloud.Neutron.FloatingIPs() {
 			if ip.PortID == lb.VIP.PortID {
 				ids = append(ids, ip.ID)
 			}
@@ -55,8 +55,8 @@ func (r *run) shared() []string {
 
 // judgeServing compares what is served with what is asked for.
 func (r *run) judgeServing() {
-	want := intended(r.w)
-	allowed, members := byPort(r.w.Exposure())
+	want := intended(r.env)
+	allowed, members := byPort(r.env.Exposure())
 	for name, p := range want {
 		if _, is := allowed[name]; !is {
 			r.fail("port %s is not served", name)
@@ -85,14 +85,14 @@ func (r *run) judgeServing() {
 
 // judgeServices looks at what is published, and where each Service is.
 func (r *run) judgeServices() {
-	balancers := r.w.Cloud.Octavia.Snapshot()
-	for _, svc := range r.w.Cluster.Services() {
+	balancers := r.env.Cloud.Octavia.Snapshot()
+	for _, svc := range r.env.Cluster.Services() {
 		published := len(svc.Status.LoadBalancer.Ingress) > 0
 		switch {
 		case svc.DeletionTimestamp != nil:
-			r.fail("Service %s is not gone", world.KeyOf(svc))
+			r.fail("Service %s is not gone", testenv.KeyOf(svc))
 		case published != serves(svc):
-			r.fail("Service %s publishes %v", world.KeyOf(svc), svc.Status.LoadBalancer.Ingress)
+			r.fail("Service %s publishes %v", testenv.KeyOf(svc), svc.Status.LoadBalancer.Ingress)
 		}
 		if !serves(svc) {
 			continue
@@ -104,7 +104,7 @@ func (r *run) judgeServices() {
 		}
 		is := slices.IndexFunc(balancers, func(lb octavia.LoadBalancer) bool { return lb.ID == named })
 		if is >= 0 && named != on.ID {
-			r.fail("Service %s is on load balancer %s (%s), not on %s (%s)", world.KeyOf(svc), on.ID, on.Name, named, balancers[is].Name)
+			r.fail("Service %s is on load balancer %s (%s), not on %s (%s)", testenv.KeyOf(svc), on.ID, on.Name, named, balancers[is].Name)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func at(balancers []octavia.LoadBalancer, name string) *octavia.LoadBalancer {
 
 // judgeMove compares a moment with all that was asked for between the last rest and this one,
 // and with what there was.
-func (r *run) judgeMove(now world.Exposure) {
+func (r *run) judgeMove(now testenv.Exposure) {
 	if now.Rules != nil && !r.foreign {
 		r.judgeRules(now)
 	}
@@ -160,7 +160,7 @@ func (r *run) judgeMove(now world.Exposure) {
 }
 
 // judgeRules looks at what was open on nodes.
-func (r *run) judgeRules(now world.Exposure) {
+func (r *run) judgeRules(now testenv.Exposure) {
 	everAsked, alwaysAsked := map[int]bool{}, map[int]int{}
 	for _, asked := range r.asked {
 		once := map[int]bool{}
@@ -181,7 +181,7 @@ func (r *run) judgeRules(now world.Exposure) {
 	}
 	for rule := range r.before.Rules {
 		first, _, is := nodePortsOf(rule)
-		if is && alwaysAsked[first] == len(r.asked) && r.sameMembers(first) && !now.Rules[rule] && r.w.Exposure().Rules[rule] {
+		if is && alwaysAsked[first] == len(r.asked) && r.sameMembers(first) && !now.Rules[rule] && r.env.Exposure().Rules[rule] {
 			r.fail("a node was closed for a while: %s", rule)
 		}
 	}
@@ -217,7 +217,7 @@ func within(others []string, cidr string) bool {
 
 // ownerOf returns the Service that a load balancer was made for; of one that
 // cloud-provider-openstack made there is no UID.
-func ownerOf(lb octavia.LoadBalancer) (key world.Key, uid string) {
+func ownerOf(lb octavia.LoadBalancer) (key testenv.Key, uid string) {
 	for _, tag := range lb.Tags {
 		if text, is := strings.CutPrefix(tag, "kube_svc_uid_"); is {
 			uid = text
@@ -225,7 +225,7 @@ func ownerOf(lb octavia.LoadBalancer) (key world.Key, uid string) {
 	}
 	parts := strings.SplitN(lb.Name, "_", 5) // kube_service_CLUSTER_NAMESPACE_NAME
 	if len(parts) == 5 {
-		key = world.Key{Namespace: parts[3], Name: parts[4]}
+		key = testenv.Key{Namespace: parts[3], Name: parts[4]}
 	}
 	return key, uid
 }

@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/sweep"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 const (
 	// quiet is how long nothing happens at rest: three looks for changes by others. One that
 	// comes with a change of members' health is found by the second.
-	quiet = 3*world.DriftInterval + 30*time.Second
+	quiet = 3*testenv.DriftInterval + 30*time.Second
 	// patience is how long it may take until then.
 	patience = 3 * time.Hour
 )
@@ -26,10 +26,10 @@ const (
 // run is a walk under way.
 type run struct {
 	ctx   context.Context
-	w     *world.World
+	env   *testenv.Env
 	start sweep.Start
 	// keys are the Services that steps choose from.
-	keys []world.Key
+	keys []testenv.Key
 	// strangers are what belongs to nobody from the beginning.
 	strangers []string
 
@@ -43,8 +43,8 @@ type run struct {
 	adopted, changed bool
 	foreign          bool // others have changed security groups
 
-	watcher *world.Watcher
-	before  world.Exposure
+	watcher *testenv.Watcher
+	before  testenv.Exposure
 	uids    int
 	wrong   []string
 }
@@ -54,21 +54,21 @@ type run struct {
 func (k Walk) Do(ctx context.Context, log io.Writer) ([]string, error) {
 	options := k.Start.Options()
 	options.Log = log
-	w, err := world.New(options)
+	env, err := testenv.New(options)
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
+	defer env.Close()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	r := &run{ctx: ctx, w: w, start: k.Start, touched: map[string]bool{}}
-	if err := begin(k.Start, w); err != nil {
+	r := &run{ctx: ctx, env: env, start: k.Start, touched: map[string]bool{}}
+	if err := begin(k.Start, env); err != nil {
 		return nil, err
 	}
 	r.chooseFrom("web", "api", "mail", "dns")
-	r.strangers = w.Leaks()
+	r.strangers = env.Leaks()
 	r.began()
-	w.Start(ctx)
+	env.Start(ctx)
 	for i, step := range append(slices.Clone(k.Steps), Step{Verb: Rest}) {
 		r.took()
 		if verb := verbOf(step.Verb); !verb.afterAdoption || !r.start.Inherited || r.adopted {
@@ -85,34 +85,34 @@ func (k Walk) Do(ctx context.Context, log io.Writer) ([]string, error) {
 }
 
 // begin makes what there is before. A node selector always finds the first node.
-func begin(start sweep.Start, w *world.World) error {
-	err := start.Before(w)
-	if node := w.Cluster.Node("node-1"); node != nil {
+func begin(start sweep.Start, env *testenv.Env) error {
+	err := start.Before(env)
+	if node := env.Cluster.Node("node-1"); node != nil {
 		node.Labels = maps.Clone(node.Labels)
 		if node.Labels == nil {
 			node.Labels = map[string]string{}
 		}
 		node.Labels[edge] = "true"
-		w.Cluster.SetNode(node)
+		env.Cluster.SetNode(node)
 	}
 	return err
 }
 
 // chooseFrom takes the Services that there are, and further names.
 func (r *run) chooseFrom(names ...string) {
-	for _, svc := range r.w.Cluster.Services() {
-		r.keys = append(r.keys, world.KeyOf(svc))
+	for _, svc := range r.env.Cluster.Services() {
+		r.keys = append(r.keys, testenv.KeyOf(svc))
 	}
 	for _, name := range names {
-		if key := (world.Key{Namespace: "default", Name: name}); !slices.Contains(r.keys, key) {
+		if key := (testenv.Key{Namespace: "default", Name: name}); !slices.Contains(r.keys, key) {
 			r.keys = append(r.keys, key)
 		}
 	}
 }
 
-func (r *run) key(a int) world.Key { return r.keys[a%len(r.keys)] }
+func (r *run) key(a int) testenv.Key { return r.keys[a%len(r.keys)] }
 
-// pass lets time pass. The world is at work meanwhile.
+// pass lets time pass. The controllers are at work meanwhile.
 func (r *run) pass(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -126,15 +126,15 @@ func (r *run) pass(d time.Duration) {
 func (r *run) began() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.before = r.w.Exposure()
-	r.watcher = r.w.Watch()
+	r.before = r.env.Exposure()
+	r.watcher = r.env.Watch()
 	r.asked, r.foreign = nil, false
 	clear(r.touched)
 }
 
 // took notes what is asked for.
 func (r *run) took() {
-	now := intended(r.w)
+	now := intended(r.env)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.asked) == 0 || !maps.EqualFunc(r.asked[len(r.asked)-1], now, port.equal) {
@@ -142,11 +142,11 @@ func (r *run) took() {
 	}
 }
 
-// rest lets the world come to rest, with a cloud that works, and looks at it.
+// rest lets the environment come to rest, with a cloud that works, and looks at it.
 func (r *run) rest(int, int) {
-	r.w.Cloud.Faults.Clear()
+	r.env.Cloud.Faults.Clear()
 	r.pass(quiet) // however long nothing has happened before
-	if err := r.w.Settle(r.ctx, quiet, patience); err != nil {
+	if err := r.env.Settle(r.ctx, quiet, patience); err != nil {
 		r.wrong = append(r.wrong, err.Error())
 		return
 	}

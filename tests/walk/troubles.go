@@ -14,7 +14,7 @@ import (
 
 func (r *run) kill(int, int) {
 	if r.mayKill() {
-		r.w.Kill()
+		r.env.Kill()
 	}
 }
 
@@ -33,7 +33,7 @@ func (r *run) restart(int, int) {
 	if !r.mayKill() {
 		return
 	}
-	if err := r.w.Restart(r.ctx); err != nil {
+	if err := r.env.Restart(r.ctx); err != nil {
 		r.fail("restart: %v", err)
 	}
 }
@@ -77,7 +77,7 @@ func (r *run) fault(a, b int) {
 	if chosen.Kills() && !r.mayKill() {
 		return
 	}
-	chosen.Plant(r.w, request)
+	chosen.Plant(r.env, request)
 }
 
 // service is the part of the cloud that a trouble is in.
@@ -107,17 +107,17 @@ func (r *run) flaky(a, b int) {
 // lasting has a rule in force for a while.
 func (r *run) lasting(rule faults.Rule, route string, d time.Duration) {
 	rule.Route = route
-	id := r.w.Cloud.Faults.Plant(rule)
+	id := r.env.Cloud.Faults.Plant(rule)
 	go func() {
 		r.pass(d)
-		r.w.Cloud.Faults.Remove(id)
+		r.env.Cloud.Faults.Remove(id)
 	}()
 }
 
 // other has another client change something of a load balancer, or of its Service in Neutron.
 func (r *run) other(a, b int) {
 	var own []octavia.LoadBalancer
-	for _, lb := range r.w.Cloud.Octavia.Snapshot() {
+	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
 		if _, home := r.atHome(lb); home {
 			own = append(own, lb)
 		}
@@ -141,7 +141,7 @@ func (r *run) other(a, b int) {
 func (r *run) otherInOctavia(lb octavia.LoadBalancer, a, b int) {
 	switch b {
 	case 0:
-		_ = r.w.Cloud.Octavia.Remove(lb.ID) // it is there
+		_ = r.env.Cloud.Octavia.Remove(lb.ID) // it is there
 	case 1:
 		r.act(http.MethodDelete, lbaas+"/loadbalancers/"+lb.ID+"?cascade=true", nil)
 	case 2:
@@ -190,7 +190,7 @@ func (r *run) otherInPool(pool *octavia.Pool, b int) {
 }
 
 func (r *run) otherInNeutron(lb octavia.LoadBalancer, b int) {
-	for _, ip := range r.w.Cloud.Neutron.FloatingIPs() {
+	for _, ip := range r.env.Cloud.Neutron.FloatingIPs() {
 		if ip.PortID != lb.VIP.PortID || ip.PortID == "" {
 			continue
 		}
@@ -208,7 +208,7 @@ func (r *run) otherInNeutron(lb octavia.LoadBalancer, b int) {
 
 // otherInGroups changes a security group of a Service.
 func (r *run) otherInGroups(b int) {
-	for _, group := range r.w.Cloud.Neutron.SecurityGroups() {
+	for _, group := range r.env.Cloud.Neutron.SecurityGroups() {
 		if !strings.HasPrefix(group.Name, "lb-sg-") {
 			continue
 		}
@@ -242,7 +242,7 @@ func (r *run) act(method, path string, body object) {
 		}
 		foreign.Body = text
 	}
-	if _, _, _, err := r.w.Cloud.Act(foreign); err != nil {
+	if _, _, _, err := r.env.Cloud.Act(foreign); err != nil {
 		r.fail("%s %s by another client: %v", method, path, err)
 	}
 }

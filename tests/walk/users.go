@@ -10,11 +10,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/sweep"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 // servicePort is the nth port that a Service may ask for; no other one may.
-func (r *run) servicePort(key world.Key, n int) v1.ServicePort {
+func (r *run) servicePort(key testenv.Key, n int) v1.ServicePort {
 	number := int32(1000*(slices.Index(r.keys, key)+1) + n)
 	return v1.ServicePort{Name: fmt.Sprintf("p%d", number), Protocol: v1.ProtocolTCP, Port: number, NodePort: 30000 - 1000 + number%1000 + number/10}
 }
@@ -22,7 +22,7 @@ func (r *run) servicePort(key world.Key, n int) v1.ServicePort {
 // create creates a Service, or replaces what is asked for by something else.
 func (r *run) create(a, b int) {
 	key := r.key(a)
-	svc, known := r.service(key, b), r.w.Cluster.Service(key)
+	svc, known := r.service(key, b), r.env.Cluster.Service(key)
 	switch {
 	case known == nil:
 		svc.UID = r.uid(svc.Name)
@@ -35,7 +35,7 @@ func (r *run) create(a, b int) {
 			}
 		}
 	}
-	r.w.Cluster.Apply(svc)
+	r.env.Cluster.Apply(svc)
 }
 
 // controllers are the annotations that controllers write.
@@ -44,7 +44,7 @@ func controllers() []string {
 }
 
 // service is one of the Services that users create.
-func (r *run) service(key world.Key, b int) *v1.Service {
+func (r *run) service(key testenv.Key, b int) *v1.Service {
 	svc := sweep.NewService(key.Name)
 	svc.Namespace, svc.UID = key.Namespace, ""
 	for n := range 1 + b%2 {
@@ -74,17 +74,17 @@ func (r *run) local(svc *v1.Service) {
 		return
 	}
 	svc.Spec.ExternalTrafficPolicy = v1.ServiceExternalTrafficPolicyLocal
-	svc.Spec.HealthCheckNodePort = int32(32000 + slices.Index(r.keys, world.KeyOf(svc)))
+	svc.Spec.HealthCheckNodePort = int32(32000 + slices.Index(r.keys, testenv.KeyOf(svc)))
 }
 
 // edit changes one thing that a Service asks for, to and fro.
 func (r *run) edit(a, b int) {
 	key := r.key(a)
-	if known := r.w.Cluster.Service(key); known == nil || known.DeletionTimestamp != nil {
+	if known := r.env.Cluster.Service(key); known == nil || known.DeletionTimestamp != nil {
 		return
 	}
 	edits := r.edits()
-	r.w.Cluster.Edit(key, edits[b%len(edits)])
+	r.env.Cluster.Edit(key, edits[b%len(edits)])
 }
 
 // flip sets an annotation to one of two values, or takes it off where the second is "".
@@ -144,7 +144,7 @@ func (r *run) edits() []func(*v1.Service) {
 
 func (r *run) addPort(svc *v1.Service) {
 	for n := range 4 {
-		p := r.servicePort(world.KeyOf(svc), n)
+		p := r.servicePort(testenv.KeyOf(svc), n)
 		if !slices.ContainsFunc(svc.Spec.Ports, func(other v1.ServicePort) bool { return other.Port == p.Port }) {
 			svc.Spec.Ports = append(svc.Spec.Ports, p)
 			return
@@ -156,7 +156,7 @@ func (r *run) addPort(svc *v1.Service) {
 func (r *run) changePort(svc *v1.Service) {
 	last := len(svc.Spec.Ports) - 1
 	for n := range 3 {
-		p := r.servicePort(world.KeyOf(svc), 5+n)
+		p := r.servicePort(testenv.KeyOf(svc), 5+n)
 		if !slices.ContainsFunc(svc.Spec.Ports, func(other v1.ServicePort) bool { return other.Port == p.Port }) {
 			svc.Spec.Ports[last] = p
 			return
@@ -164,21 +164,21 @@ func (r *run) changePort(svc *v1.Service) {
 	}
 }
 
-func (r *run) delete(a, _ int) { r.w.Cluster.Delete(r.key(a)) }
+func (r *run) delete(a, _ int) { r.env.Cluster.Delete(r.key(a)) }
 
 // recreate deletes a Service, and creates another of its name as soon as it is gone.
 func (r *run) recreate(a, b int) {
 	key := r.key(a)
-	known := r.w.Cluster.Service(key)
+	known := r.env.Cluster.Service(key)
 	if known == nil || known.DeletionTimestamp != nil {
 		return
 	}
-	r.w.Cluster.Delete(key)
+	r.env.Cluster.Delete(key)
 	r.took()
 	go func() {
 		for {
-			changed := r.w.Cluster.Changed()
-			now := r.w.Cluster.Service(key)
+			changed := r.env.Cluster.Changed()
+			now := r.env.Cluster.Service(key)
 			if now != nil && now.UID != known.UID {
 				return
 			}
@@ -187,7 +187,7 @@ func (r *run) recreate(a, b int) {
 				svc := r.service(key, b)
 				svc.UID = r.uid(key.Name)
 				r.mu.Unlock()
-				r.w.Cluster.Apply(svc)
+				r.env.Cluster.Apply(svc)
 				r.took()
 				return
 			}
@@ -204,12 +204,12 @@ func (r *run) recreate(a, b int) {
 // ovn of Zed cannot add listeners beside monitors.
 func (r *run) share(a, b int) {
 	key := r.key(a)
-	svc := r.w.Cluster.Service(key)
+	svc := r.env.Cluster.Service(key)
 	if svc == nil || svc.DeletionTimestamp != nil || r.oldOVN() {
 		return
 	}
 	// Other namespaces have to be asked, and refuse.
-	balancers := slices.DeleteFunc(r.w.Cloud.Octavia.Snapshot(), func(lb octavia.LoadBalancer) bool {
+	balancers := slices.DeleteFunc(r.env.Cloud.Octavia.Snapshot(), func(lb octavia.LoadBalancer) bool {
 		owner, _ := ownerOf(lb)
 		return owner.Namespace != key.Namespace
 	})
@@ -217,21 +217,21 @@ func (r *run) share(a, b int) {
 	if len(balancers) > 0 && b%4 > 0 {
 		id = balancers[b%len(balancers)].ID
 	}
-	r.w.Cluster.Edit(key, func(svc *v1.Service) { svc.Annotations[annotation.LoadBalancerID] = id })
+	r.env.Cluster.Edit(key, func(svc *v1.Service) { svc.Annotations[annotation.LoadBalancerID] = id })
 }
 
 // node changes the nodes. The first one always stays.
 func (r *run) node(a, b int) {
 	name := fmt.Sprintf("node-%d", 2+a%3)
-	known := r.w.Cluster.Node(name)
+	known := r.env.Cluster.Node(name)
 	switch {
 	case known == nil && !r.start.Inherited:
-		if _, err := r.w.AddNode(name, fmt.Sprintf("127.100.%d.%d", 2+a%3, 1+b)); err != nil {
+		if _, err := r.env.AddNode(name, fmt.Sprintf("127.100.%d.%d", 2+a%3, 1+b)); err != nil {
 			r.labelEdge(fmt.Sprintf("node-%d", 1)) // the address is taken
 		}
 	case known == nil:
 	case b%3 == 0:
-		removeNode(r.w, name)
+		removeNode(r.env, name)
 	case b%3 == 1:
 		r.labelEdge(name)
 	default:
@@ -240,14 +240,14 @@ func (r *run) node(a, b int) {
 }
 
 // removeNode removes a Node with its server.
-func removeNode(w *world.World, name string) {
-	w.Cloud.Nova.DeleteServer(strings.TrimPrefix(w.Cluster.Node(name).Spec.ProviderID, "openstack:///"))
-	w.Cluster.DeleteNode(name)
+func removeNode(env *testenv.Env, name string) {
+	env.Cloud.Nova.DeleteServer(strings.TrimPrefix(env.Cluster.Node(name).Spec.ProviderID, "openstack:///"))
+	env.Cluster.DeleteNode(name)
 }
 
 // labelEdge puts a label on a Node, or takes it off all but the first.
 func (r *run) labelEdge(name string) {
-	node := r.w.Cluster.Node(name)
+	node := r.env.Cluster.Node(name)
 	if node == nil {
 		return
 	}
@@ -259,5 +259,5 @@ func (r *run) labelEdge(name string) {
 	} else {
 		node.Labels[edge] = "true"
 	}
-	r.w.Cluster.SetNode(node)
+	r.env.Cluster.SetNode(node)
 }

@@ -1,6 +1,6 @@
-// Package walk takes a world through sequences of steps that nobody thought of: users edit
+// Package walk takes an environment through sequences of steps that nobody thought of: users edit
 // Services, nodes come and go, requests fail, other clients change the cloud, processes of the
-// controller end. Whenever the world has come to rest what is served has to be what is asked
+// controller end. Whenever the environment has come to rest what is served has to be what is asked
 // for, nothing may be left over, and on the way nothing may have been open to more, or served
 // by less, than anybody asked for. In the end all that there is has to be what there would be
 // had the last request been the first.
@@ -124,7 +124,7 @@ func verbs() []verb {
 	}
 }
 
-// Rest is the verb of the step at which the world comes to rest and is looked at.
+// Rest is the verb of the step at which the environment comes to rest and is looked at.
 const Rest = "rest"
 
 func verbOf(name string) *verb {

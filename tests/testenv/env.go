@@ -1,11 +1,12 @@
-// Package world is a cluster with its controllers and its cloud in one process, on a clock
-// that costs nothing: a simulated OpenStack, what the API server has, and processes of the
-// controller that can be killed at any moment and are started anew, as a kubelet does. What
-// happens in it is watched, so that tests can tell what was served and what was open at
-// every moment (Exposure), and what there is in the end (Books).
+// Package testenv is the environment of the sweep, the walks and the soak: a cluster with its
+// controllers and its cloud in one process, on a clock that costs nothing. It has a simulated
+// OpenStack, what the API server has, and processes of the controller that can be killed at
+// any moment and are started again, as a kubelet does. What happens in it is watched, so that
+// tests can tell what was served and what was open at every moment (Exposure), and what there
+// is in the end (Books).
 //
 // All of it runs in a bubble of testing/synctest, where the real clock is the bubble's.
-package world
+package testenv
 
 import (
 	"cmp"
@@ -32,11 +33,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
 
-// Options are what a world is made of. The zero value is one with today's OpenStack, and
+// Options are what an environment is made of. The zero value is one with today's OpenStack, and
 // without nodes.
 type Options struct {
 	// Simulator are those of the cloud. Delays are those of real providers, Listen is
-	// the world's own.
+	// the environment's own.
 	Simulator simulator.Options
 	// Keys are those of [LoadBalancer] in cloud.conf.
 	Keys map[string]string
@@ -52,8 +53,8 @@ type Options struct {
 	Log io.Writer
 }
 
-// World is one. Its methods may be called from many goroutines.
-type World struct {
+// Env is a test environment. Its methods may be called from many goroutines.
+type Env struct {
 	Cloud   *simulator.Cloud
 	Cluster *Cluster
 	Conf    *config.Config
@@ -73,15 +74,15 @@ type World struct {
 	gone     []string // Nodes that were deleted
 }
 
-// DriftInterval is how often the controllers of a world look for changes by others, unless
+// DriftInterval is how often the controllers of an Env look for changes by others, unless
 // it is told otherwise.
 const DriftInterval = time.Minute
 
 // Restart is how long it takes until another process has the lease of one that is gone.
 const Restart = 20 * time.Second
 
-// New makes a world with a cloud. Its controller begins with Start. The caller closes it.
-func New(options Options) (*World, error) {
+// New makes an Env with a cloud. Its controller begins with Start. The caller closes it.
+func New(options Options) (*Env, error) {
 	network := &memorynet.Network{}
 	options.Simulator.Listen = network.Listen
 	options.Simulator.Addr = "127.0.0.1:80"
@@ -96,53 +97,53 @@ func New(options Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &World{
+	env := &Env{
 		Cloud: cloud, Cluster: newCluster(), options: options, network: network,
 		records: &records{texts: map[types.UID]string{}}, events: &events{}, last: time.Now(), end: func() {},
 	}
-	if err := w.Configure(options.Keys); err != nil {
+	if err := env.Configure(options.Keys); err != nil {
 		cloud.Close()
 		return nil, err
 	}
-	cloud.Octavia.Subscribe(w.touch)
-	cloud.Neutron.Subscribe(w.touch)
-	return w, nil
+	cloud.Octavia.Subscribe(env.touch)
+	cloud.Neutron.Subscribe(env.touch)
+	return env, nil
 }
 
 // Configure replaces the keys of [LoadBalancer] for the processes that begin from now on.
-func (w *World) Configure(keys map[string]string) error {
-	text := w.Cloud.CloudConfFor(w.Cloud.Account, simulator.Config{LoadBalancer: keys})
-	return w.ConfigureText(text)
+func (env *Env) Configure(keys map[string]string) error {
+	text := env.Cloud.CloudConfFor(env.Cloud.Account, simulator.Config{LoadBalancer: keys})
+	return env.ConfigureText(text)
 }
 
 // ConfigureText replaces cloud.conf for the processes that begin from now on.
-func (w *World) ConfigureText(text string) error {
+func (env *Env) ConfigureText(text string) error {
 	conf, _, err := config.Load(strings.NewReader(text), func(string) (string, bool) { return "", false })
 	if err != nil {
-		return fmt.Errorf("cloud.conf of the world: %w", err)
+		return fmt.Errorf("cloud.conf of the environment: %w", err)
 	}
-	conf.LoadBalancer.DriftInterval.Duration = cmp.Or(w.options.DriftInterval, DriftInterval)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.Conf = conf
+	conf.LoadBalancer.DriftInterval.Duration = cmp.Or(env.options.DriftInterval, DriftInterval)
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	env.Conf = conf
 	return nil
 }
 
 // Reload replaces cloud.conf for the process that runs, as one that follows the file does
 // with credentials, and for those that begin from now on. After an error everything is as
 // before.
-func (w *World) Reload(ctx context.Context, text string) (err error) {
-	w.mu.Lock()
-	before, p := w.Conf, w.process
-	w.mu.Unlock()
-	if err := w.ConfigureText(text); err != nil {
+func (env *Env) Reload(ctx context.Context, text string) (err error) {
+	env.mu.Lock()
+	before, p := env.Conf, env.process
+	env.mu.Unlock()
+	if err := env.ConfigureText(text); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			w.mu.Lock()
-			w.Conf = before
-			w.mu.Unlock()
+			env.mu.Lock()
+			env.Conf = before
+			env.mu.Unlock()
 		}
 	}()
 	if p == nil {
@@ -154,71 +155,71 @@ func (w *World) Reload(ctx context.Context, text string) (err error) {
 	if session == nil {
 		return errors.New("the process is still signing in with what it had")
 	}
-	w.mu.Lock()
-	global := w.Conf.Global
-	w.mu.Unlock()
+	env.mu.Lock()
+	global := env.Conf.Global
+	env.mu.Unlock()
 	return session.Replace(ctx, global, session.Secured())
 }
 
 // Forget forgets the requests and events so far, and what is known of Services that are gone.
-// A world that lives long would else only grow.
-func (w *World) Forget() {
-	w.Cloud.RequestLog.Forget()
-	w.touch()
-	w.events.forget()
+// An Env that lives long would else only grow.
+func (env *Env) Forget() {
+	env.Cloud.RequestLog.Forget()
+	env.touch()
+	env.events.forget()
 	living := map[types.UID]bool{}
-	for _, svc := range w.Cluster.Services() {
+	for _, svc := range env.Cluster.Services() {
 		living[svc.UID] = true
 	}
-	w.records.mu.Lock()
-	maps.DeleteFunc(w.records.texts, func(uid types.UID, _ string) bool { return !living[uid] })
-	w.records.mu.Unlock()
-	w.mu.Lock()
-	w.gone = nil
-	w.mu.Unlock()
+	env.records.mu.Lock()
+	maps.DeleteFunc(env.records.texts, func(uid types.UID, _ string) bool { return !living[uid] })
+	env.records.mu.Unlock()
+	env.mu.Lock()
+	env.gone = nil
+	env.mu.Unlock()
 }
 
 // Start begins with a process of the controller, and starts another one whenever it is
 // gone, until Close.
-func (w *World) Start(ctx context.Context) {
-	ctx, w.end = context.WithCancel(ctx)
-	ctx = klog.NewContext(ctx, w.logger())
-	w.ended.Go(func() {
+func (env *Env) Start(ctx context.Context) {
+	ctx, env.end = context.WithCancel(ctx)
+	ctx = klog.NewContext(ctx, env.logger())
+	env.ended.Go(func() {
 		for ctx.Err() == nil {
-			w.live(ctx)
-			w.mu.Lock()
-			w.restarts++
-			w.mu.Unlock()
-			_ = sleep(ctx, Restart) // the end of the world ends the loop
+			env.live(ctx)
+			env.mu.Lock()
+			env.restarts++
+			env.mu.Unlock()
+			_ = sleep(ctx, Restart) // Close ends the loop
 		}
 	})
 }
 
 // logger writes where Options.Log says.
-func (w *World) logger() logr.Logger {
-	if w.options.Log == nil {
+func (env *Env) logger() logr.Logger {
+	if env.options.Log == nil {
 		return logr.Discard()
 	}
-	return newLogger(w.options.Log)
+	return newLogger(env.options.Log)
 }
 
 // Kill ends the process of the controller at once: nothing that it sends from now on gets
 // through. It does not wait.
-func (w *World) Kill() {
-	if p := w.running(); p != nil {
+func (env *Env) Kill() {
+	if p := env.running(); p != nil {
 		p.kill()
 	}
 }
 
 // Restart ends the process of the controller as a new version of it does: requests under
 // way have their answer. It waits until the next one runs, or the context ends.
-func (w *World) Restart(ctx context.Context) error {
-	p := w.running()
+func (env *Env) Restart(ctx context.Context) error {
+	p := env.running()
 	if p == nil {
 		return nil
 	}
 	p.stop()
-	for w.running() == p || w.running() == nil {
+	for env.running() == p || env.running() == nil {
 		if err := sleep(ctx, time.Second); err != nil {
 			return err
 		}
@@ -226,19 +227,19 @@ func (w *World) Restart(ctx context.Context) error {
 	return nil
 }
 
-func (w *World) running() *process {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.process
+func (env *Env) running() *process {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	return env.process
 }
 
 // Close ends everything.
-func (w *World) Close() {
-	w.Kill()
-	w.end()
-	w.ended.Wait()
+func (env *Env) Close() {
+	env.Kill()
+	env.end()
+	env.ended.Wait()
 	time.Sleep(lastWords)
-	w.Cloud.Close()
+	env.Cloud.Close()
 }
 
 // lastWords is how long it takes at most until nothing is left of a process: lists of the
@@ -246,49 +247,49 @@ func (w *World) Close() {
 const lastWords = 5 * time.Minute
 
 // touch notes that something has happened.
-func (w *World) touch() {
-	requests := w.Cloud.RequestLog.Len()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.last, w.requests = time.Now(), requests
+func (env *Env) touch() {
+	requests := env.Cloud.RequestLog.Len()
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	env.last, env.requests = time.Now(), requests
 }
 
 // RequestsUntilRest is how many requests there were until the last change.
-func (w *World) RequestsUntilRest() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.requests
+func (env *Env) RequestsUntilRest() int {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	return env.requests
 }
 
 // LastChange is when anything has changed in the cloud or a controller was at work.
-func (w *World) LastChange() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.last
+func (env *Env) LastChange() time.Time {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	return env.last
 }
 
 // Restarts is how often a process of the controller has ended.
-func (w *World) Restarts() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.restarts
+func (env *Env) Restarts() int {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	return env.restarts
 }
 
 // Settle waits until nothing has happened for a while: no controller has work or failures,
 // and nothing changes in the cloud. After the limit it is an error that says what is not
 // done.
-func (w *World) Settle(ctx context.Context, quiet, limit time.Duration) error {
+func (env *Env) Settle(ctx context.Context, quiet, limit time.Duration) error {
 	start := time.Now()
 	for {
 		if err := sleep(ctx, time.Second); err != nil {
 			return err
 		}
-		busy := w.Unfinished()
+		busy := env.Unfinished()
 		if len(busy) > 0 {
-			w.touch()
+			env.touch()
 		}
 		switch now := time.Now(); {
-		case now.Sub(w.LastChange()) >= quiet:
+		case now.Sub(env.LastChange()) >= quiet:
 			return nil
 		case now.Sub(start) >= limit:
 			return fmt.Errorf("after %s there is no rest: %s", limit, cmp.Or(strings.Join(busy, "; "), "the cloud keeps changing"))
@@ -298,8 +299,8 @@ func (w *World) Settle(ctx context.Context, quiet, limit time.Duration) error {
 
 // Unfinished says what the controllers are at work on or have failed at; nothing: they are
 // idle.
-func (w *World) Unfinished() []string {
-	p := w.running()
+func (env *Env) Unfinished() []string {
+	p := env.running()
 	if p == nil {
 		return []string{"no process of the controller runs"}
 	}
@@ -307,8 +308,8 @@ func (w *World) Unfinished() []string {
 }
 
 // AddNode adds a server and the Node on it.
-func (w *World) AddNode(name, address string, podCIDRs ...string) (*v1.Node, error) {
-	server, err := w.Cloud.AddServer(name, address)
+func (env *Env) AddNode(name, address string, podCIDRs ...string) (*v1.Node, error) {
+	server, err := env.Cloud.AddServer(name, address)
 	if err != nil {
 		return nil, err
 	}
@@ -320,19 +321,19 @@ func (w *World) AddNode(name, address string, podCIDRs ...string) (*v1.Node, err
 			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}},
 		},
 	}
-	w.Cluster.SetNode(node)
+	env.Cluster.SetNode(node)
 	return node, nil
 }
 
 // GoneNodes are the Nodes that a controller has deleted.
-func (w *World) GoneNodes() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return append([]string(nil), w.gone...)
+func (env *Env) GoneNodes() []string {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	return append([]string(nil), env.gone...)
 }
 
 // Events are those on Services so far, each with its type and reason.
-func (w *World) Events() []string { return w.events.all() }
+func (env *Env) Events() []string { return env.events.all() }
 
 // sleep waits, or returns the error of the context.
 func sleep(ctx context.Context, d time.Duration) error {

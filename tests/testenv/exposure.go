@@ -1,4 +1,4 @@
-package world
+package testenv
 
 import (
 	"fmt"
@@ -21,9 +21,9 @@ type Exposure struct {
 }
 
 // Exposure returns that of now.
-func (w *World) Exposure() Exposure {
-	e := balanced(w.Cloud.Octavia.Snapshot())
-	e.Rules = openTo(w.Cloud.Neutron.Ports(), w.Cloud.Neutron.SecurityGroups())
+func (env *Env) Exposure() Exposure {
+	e := balanced(env.Cloud.Octavia.Snapshot())
+	e.Rules = openTo(env.Cloud.Neutron.Ports(), env.Cloud.Neutron.SecurityGroups())
 	return e
 }
 
@@ -83,14 +83,14 @@ type Watcher struct {
 }
 
 // Watch begins to watch, until the watcher is stopped.
-func (w *World) Watch() *Watcher {
+func (env *Env) Watch() *Watcher {
 	watcher := &Watcher{seen: map[string]bool{}}
-	watcher.note(w.Exposure())
+	watcher.note(env.Exposure())
 	// Neither may ask the other service, whose lock may be held.
 	watcher.stop = append(watcher.stop,
-		w.Cloud.Octavia.Subscribe(func() { watcher.note(balanced(w.Cloud.Octavia.Snapshot())) }),
-		w.Cloud.Neutron.Subscribe(func() {
-			watcher.note(Exposure{Rules: openTo(w.Cloud.Neutron.Ports(), w.Cloud.Neutron.SecurityGroups())})
+		env.Cloud.Octavia.Subscribe(func() { watcher.note(balanced(env.Cloud.Octavia.Snapshot())) }),
+		env.Cloud.Neutron.Subscribe(func() {
+			watcher.note(Exposure{Rules: openTo(env.Cloud.Neutron.Ports(), env.Cloud.Neutron.SecurityGroups())})
 		}))
 	return watcher
 }

@@ -1,4 +1,4 @@
-package world
+package testenv
 
 import (
 	"cmp"
@@ -19,20 +19,20 @@ import (
 type Books []string
 
 // Books returns what there is now.
-func (w *World) Books() Books {
+func (env *Env) Books() Books {
 	b := &books{names: map[string]string{}}
-	balancers := w.Cloud.Octavia.Snapshot()
-	b.nameNetwork(w)
+	balancers := env.Cloud.Octavia.Snapshot()
+	b.nameNetwork(env)
 	b.nameLoadBalancers(balancers)
-	b.nameFloatingIPs(w, balancers)
+	b.nameFloatingIPs(env, balancers)
 	b.symbols = b.replacer()
 	for _, lb := range balancers {
 		b.loadBalancer(lb)
 	}
-	for _, ip := range w.Cloud.Neutron.FloatingIPs() {
+	for _, ip := range env.Cloud.Neutron.FloatingIPs() {
 		b.add("floating IP", ip)
 	}
-	for _, group := range w.Cloud.Neutron.SecurityGroups() {
+	for _, group := range env.Cloud.Neutron.SecurityGroups() {
 		rules := group.Rules
 		group.Rules = nil
 		b.add("security group", group)
@@ -40,18 +40,18 @@ func (w *World) Books() Books {
 			b.add("rule", rule)
 		}
 	}
-	for _, port := range w.Cloud.Neutron.Ports() {
+	for _, port := range env.Cloud.Neutron.Ports() {
 		if port.DeviceOwner != "network:floatingip" { // which the floating IP says
 			b.add("port", port)
 		}
 	}
-	for _, router := range w.Cloud.Neutron.Routers() {
+	for _, router := range env.Cloud.Neutron.Routers() {
 		b.add("router", router)
 	}
-	for _, group := range w.Cloud.Neutron.AddressGroups() {
+	for _, group := range env.Cloud.Neutron.AddressGroups() {
 		b.add("address group", group)
 	}
-	b.cluster(w)
+	b.cluster(env)
 	slices.Sort(b.lines)
 	return b.lines
 }
@@ -62,24 +62,24 @@ type books struct {
 	lines   []string
 }
 
-func (b *books) nameNetwork(w *World) {
-	for _, subnet := range w.Cloud.Neutron.Subnets() {
+func (b *books) nameNetwork(env *Env) {
+	for _, subnet := range env.Cloud.Neutron.Subnets() {
 		b.names[subnet.ID] = "subnet(" + subnet.Name + ")"
 	}
-	for _, network := range w.Cloud.Neutron.Networks() {
+	for _, network := range env.Cloud.Neutron.Networks() {
 		b.names[network.ID] = "network(" + network.Name + ")"
 	}
-	for _, router := range w.Cloud.Neutron.Routers() {
+	for _, router := range env.Cloud.Neutron.Routers() {
 		b.names[router.ID] = "router(" + router.Name + ")"
 	}
-	for _, server := range w.Cloud.Nova.Servers() {
+	for _, server := range env.Cloud.Nova.Servers() {
 		b.names[server.ID] = "server(" + server.Name + ")"
 		for _, id := range server.PortIDs {
 			b.names[id] = "port-of(" + server.Name + ")"
 		}
 	}
 	count := map[string]int{}
-	for _, group := range w.Cloud.Neutron.SecurityGroups() {
+	for _, group := range env.Cloud.Neutron.SecurityGroups() {
 		count[group.ProjectID+group.Name]++
 		b.names[group.ID] = numbered("group("+group.Name+")", count[group.ProjectID+group.Name])
 	}
@@ -114,8 +114,8 @@ func (b *books) nameLoadBalancers(balancers []octavia.LoadBalancer) {
 	}
 }
 
-func (b *books) nameFloatingIPs(w *World, balancers []octavia.LoadBalancer) {
-	for _, ip := range w.Cloud.Neutron.FloatingIPs() {
+func (b *books) nameFloatingIPs(env *Env, balancers []octavia.LoadBalancer) {
+	for _, ip := range env.Cloud.Neutron.FloatingIPs() {
 		name := "nobody"
 		for _, lb := range balancers {
 			if ip.PortID == lb.VIP.PortID {
@@ -145,13 +145,13 @@ func (b *books) loadBalancer(lb octavia.LoadBalancer) {
 }
 
 // cluster writes the Services, and the Nodes.
-func (b *books) cluster(w *World) {
-	for _, svc := range w.Cluster.Services() {
+func (b *books) cluster(env *Env) {
+	for _, svc := range env.Cluster.Services() {
 		b.add("Service "+KeyOf(svc).String(), map[string]any{
 			"annotations": svc.Annotations, "status": svc.Status.LoadBalancer, "finalizers": svc.Finalizers, "deleted": svc.DeletionTimestamp != nil,
 		})
 	}
-	for _, node := range w.Cluster.Nodes() {
+	for _, node := range env.Cluster.Nodes() {
 		b.add("Node "+node.Name, map[string]any{"spec": node.Spec, "labels": node.Labels, "addresses": node.Status.Addresses})
 	}
 }
@@ -258,9 +258,9 @@ func (b Books) Diff(other Books) []string {
 }
 
 // Addresses returns the published address of every Service, by name.
-func (w *World) Addresses() map[Key]string {
+func (env *Env) Addresses() map[Key]string {
 	all := map[Key]string{}
-	for _, svc := range w.Cluster.Services() {
+	for _, svc := range env.Cluster.Services() {
 		for _, ingress := range svc.Status.LoadBalancer.Ingress {
 			all[KeyOf(svc)] += ingress.IP + ingress.Hostname + " "
 		}
@@ -270,16 +270,16 @@ func (w *World) Addresses() map[Key]string {
 
 // Leaks returns what belongs to no Service: load balancers, listeners, pools, floating IPs,
 // ports, groups and rules. Objects of the names in ignore are left out.
-func (w *World) Leaks(ignore ...string) []string {
+func (env *Env) Leaks(ignore ...string) []string {
 	var living []string
-	for _, svc := range w.Cluster.Services() {
+	for _, svc := range env.Cluster.Services() {
 		living = append(living, string(svc.UID), KeyOf(svc).String())
 	}
 	var lines []string
-	for _, orphan := range w.Cloud.Orphans(living, ignore) {
+	for _, orphan := range env.Cloud.Orphans(living, ignore) {
 		lines = append(lines, fmt.Sprintf("%s %s %s %s", orphan.Kind, orphan.ID, orphan.Name, orphan.Detail))
 	}
-	for _, port := range w.Cloud.LeakedPorts() {
+	for _, port := range env.Cloud.LeakedPorts() {
 		lines = append(lines, "VIP port "+port.Name)
 	}
 	return lines

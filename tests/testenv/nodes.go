@@ -1,4 +1,4 @@
-package world
+package testenv
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const (
 // initialized, those whose server is gone deleted, those whose server is off tainted.
 func (p *process) runInstances(ctx context.Context) {
 	servers, err := instances.New(instances.Options{
-		Servers: p.session.Nova(), Subports: p.session.Neutron(), Region: p.session.Region(), Networking: p.world.Conf.Networking,
+		Servers: p.session.Nova(), Subports: p.session.Neutron(), Region: p.session.Region(), Networking: p.env.Conf.Networking,
 	})
 	if err != nil {
 		p.note("nodes", err)
@@ -38,7 +38,7 @@ func (p *process) runInstances(ctx context.Context) {
 			if all {
 				synced = time.Now()
 			}
-			for _, node := range p.world.Cluster.Nodes() {
+			for _, node := range p.env.Cluster.Nodes() {
 				err := p.lookAfter(ctx, servers, node, all)
 				if ctx.Err() != nil {
 					return
@@ -67,10 +67,10 @@ func (p *process) lookAfter(ctx context.Context, servers *instances.Instances, n
 		if p.isDead() {
 			return errDead
 		}
-		p.world.mu.Lock()
-		p.world.gone = append(p.world.gone, node.Name)
-		p.world.mu.Unlock()
-		p.world.Cluster.DeleteNode(node.Name)
+		p.env.mu.Lock()
+		p.env.gone = append(p.env.gone, node.Name)
+		p.env.mu.Unlock()
+		p.env.Cluster.DeleteNode(node.Name)
 		p.note("node "+node.Name, nil)
 		return nil
 	}
@@ -105,7 +105,7 @@ func (p *process) write(before, node *v1.Node) error {
 	case p.isDead():
 		return errDead
 	case !reflect.DeepEqual(before, node):
-		p.world.Cluster.replaceNode(before, node)
+		p.env.Cluster.replaceNode(before, node)
 	}
 	return nil
 }
@@ -131,19 +131,19 @@ func setTaint(node *v1.Node, key string, on bool) {
 }
 
 // AddJoiningNode adds a server and a Node of its name that nobody has initialized.
-func (w *World) AddJoiningNode(name, address string) error {
-	if _, err := w.Cloud.AddServer(name, address); err != nil {
+func (env *Env) AddJoiningNode(name, address string) error {
+	if _, err := env.Cloud.AddServer(name, address); err != nil {
 		return err
 	}
 	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	setTaint(node, cloudproviderapi.TaintExternalCloudProvider, true)
-	w.Cluster.SetNode(node)
+	env.Cluster.SetNode(node)
 	return nil
 }
 
 // SetReady says whether the kubelet of a Node reports.
-func (w *World) SetReady(name string, is bool) {
-	node := w.Cluster.Node(name)
+func (env *Env) SetReady(name string, is bool) {
+	node := env.Cluster.Node(name)
 	if node == nil {
 		return
 	}
@@ -152,5 +152,5 @@ func (w *World) SetReady(name string, is bool) {
 		status = v1.ConditionTrue
 	}
 	node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: status}}
-	w.Cluster.SetNode(node)
+	env.Cluster.SetNode(node)
 }

@@ -1,4 +1,4 @@
-package world
+package testenv
 
 import (
 	"context"
@@ -25,10 +25,10 @@ const (
 // followServices has a pair of followers for each Service.
 func (p *process) followServices(ctx context.Context) {
 	followed := map[Key]*follower{}
-	nodes := p.world.Cluster.nodesChanged()
+	nodes := p.env.Cluster.nodesChanged()
 	for {
-		changed := p.world.Cluster.Changed()
-		services := p.world.Cluster.Services()
+		changed := p.env.Cluster.Changed()
+		services := p.env.Cluster.Services()
 		p.forget(followed, services)
 		for _, svc := range services {
 			key := KeyOf(svc)
@@ -46,7 +46,7 @@ func (p *process) followServices(ctx context.Context) {
 			p.work.Go(func() { f.ensure(ctx) })
 			p.work.Go(func() { f.repair(ctx) })
 		}
-		if now := p.world.Cluster.nodesChanged(); now != nodes {
+		if now := p.env.Cluster.nodesChanged(); now != nodes {
 			nodes = now
 			for _, f := range followed {
 				f.repairIn(nodesGathered)
@@ -112,7 +112,7 @@ func (f *follower) repairIn(d time.Duration) {
 
 // service returns the Service of the follower, nil when it is gone.
 func (f *follower) service() *v1.Service {
-	svc := f.process.world.Cluster.Service(f.key)
+	svc := f.process.env.Cluster.Service(f.key)
 	if svc == nil || string(svc.UID) != f.uid {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (f *follower) ensure(ctx context.Context) {
 	var failed backoff
 	var retry <-chan time.Time
 	for {
-		changed := f.process.world.Cluster.Changed()
+		changed := f.process.env.Cluster.Changed()
 		svc := f.service()
 		if svc == nil {
 			f.process.note(f.key.String(), nil)
@@ -175,15 +175,15 @@ func (f *follower) sync(ctx context.Context, svc *v1.Service) error {
 	if svc.DeletionTimestamp != nil || svc.Spec.Type != v1.ServiceTypeLoadBalancer {
 		return p.cleanUp(ctx, svc)
 	}
-	p.world.Cluster.finalize(svc, true)
+	p.env.Cluster.finalize(svc, true)
 	if svc = f.service(); svc == nil {
 		return nil
 	}
-	status, err := p.engine.Ensure(ctx, svc, p.world.Cluster.Nodes())
+	status, err := p.engine.Ensure(ctx, svc, p.env.Cluster.Nodes())
 	if p.isDead() {
 		return errDead
 	}
-	p.world.Cluster.publish(svc, status) // where it is refused, the provider publishes
+	p.env.Cluster.publish(svc, status) // where it is refused, the provider publishes
 	if err != nil {
 		return fmt.Errorf("failed to ensure load balancer: %w", err)
 	}
@@ -208,8 +208,8 @@ func (p *process) cleanUp(ctx context.Context, svc *v1.Service) error {
 	if p.isDead() {
 		return errDead
 	}
-	p.world.Cluster.publish(svc, &v1.LoadBalancerStatus{})
-	p.world.Cluster.finalize(svc, false)
+	p.env.Cluster.publish(svc, &v1.LoadBalancerStatus{})
+	p.env.Cluster.finalize(svc, false)
 	return nil
 }
 
@@ -219,7 +219,7 @@ func (f *follower) repair(ctx context.Context) {
 	var due <-chan time.Time
 	name := "repair of " + f.key.String()
 	for {
-		changed := f.process.world.Cluster.Changed()
+		changed := f.process.env.Cluster.Changed()
 		if f.service() == nil {
 			f.process.note(name, nil)
 			return
@@ -267,7 +267,7 @@ func (f *follower) mend(ctx context.Context) error {
 	case p.isDead():
 		return errDead
 	case status != nil && len(svc.Status.LoadBalancer.Ingress) > 0:
-		p.world.Cluster.publish(svc, status)
+		p.env.Cluster.publish(svc, status)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package world
+package testenv
 
 import (
 	"context"
@@ -27,8 +27,8 @@ const routePeriod = 10 * time.Second
 // runRoutes does what the route controller does.
 func (p *process) runRoutes(ctx context.Context) {
 	table := routes.New(routes.Options{
-		Network: p.session.Neutron(), RouterID: p.world.Cloud.Router.ID, Nodes: lister{p.world.Cluster}, Synced: func() bool { return true },
-		ConfigMaps: configMaps{process: p}, ClusterID: p.world.options.ClusterUID,
+		Network: p.session.Neutron(), RouterID: p.env.Cloud.Router.ID, Nodes: lister{p.env.Cluster}, Synced: func() bool { return true },
+		ConfigMaps: configMaps{process: p}, ClusterID: p.env.options.ClusterUID,
 	})
 	p.work.Go(func() {
 		for ctx.Err() == nil {
@@ -40,7 +40,7 @@ func (p *process) runRoutes(ctx context.Context) {
 
 // syncRoutes is one round: all calls at the same time.
 func (p *process) syncRoutes(ctx context.Context, table *routes.Table) error {
-	all, err := table.ListRoutes(ctx, p.world.options.ClusterName)
+	all, err := table.ListRoutes(ctx, p.env.options.ClusterName)
 	if err != nil {
 		return err
 	}
@@ -48,16 +48,16 @@ func (p *process) syncRoutes(ctx context.Context, table *routes.Table) error {
 	has := map[string]bool{}
 	for _, r := range all {
 		if r.Blackhole {
-			calls = append(calls, func() error { return table.DeleteRoute(ctx, p.world.options.ClusterName, r) })
+			calls = append(calls, func() error { return table.DeleteRoute(ctx, p.env.options.ClusterName, r) })
 		}
 		has[string(r.TargetNode)+" "+r.DestinationCIDR] = true
 	}
-	for _, node := range p.world.Cluster.Nodes() {
+	for _, node := range p.env.Cluster.Nodes() {
 		for _, cidr := range node.Spec.PodCIDRs {
 			if wanted := (&cloudprovider.Route{
 				TargetNode: types.NodeName(node.Name), TargetNodeAddresses: node.Status.Addresses, DestinationCIDR: cidr,
 			}); !has[node.Name+" "+cidr] {
-				calls = append(calls, func() error { return table.CreateRoute(ctx, p.world.options.ClusterName, "", wanted) })
+				calls = append(calls, func() error { return table.CreateRoute(ctx, p.env.options.ClusterName, "", wanted) })
 			}
 		}
 	}
@@ -96,7 +96,7 @@ type configMaps struct {
 
 // Get implements corev1.ConfigMapInterface.
 func (m configMaps) Get(_ context.Context, name string, _ metav1.GetOptions) (*v1.ConfigMap, error) {
-	c := m.process.world.Cluster
+	c := m.process.env.Cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if known := c.configMaps[name]; known != nil {
@@ -132,7 +132,7 @@ func (m configMaps) put(next *v1.ConfigMap, check func(known *v1.ConfigMap) erro
 	if m.process.isDead() {
 		return nil, errDead
 	}
-	c := m.process.world.Cluster
+	c := m.process.env.Cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := check(c.configMaps[next.Name]); err != nil {

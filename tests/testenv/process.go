@@ -1,4 +1,4 @@
-package world
+package testenv
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 
 // process is one life of the controller.
 type process struct {
-	world  *World
+	env    *Env
 	host   *memorynet.Host
 	engine *loadbalancer.Reconciler
 	cancel context.CancelFunc
@@ -40,21 +40,21 @@ type process struct {
 }
 
 // live runs a process until it is stopped or killed, and cleans up after it.
-func (w *World) live(ctx context.Context) {
+func (env *Env) live(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &process{world: w, host: w.network.Host(), cancel: cancel, busy: map[string]string{}}
-	w.mu.Lock()
-	w.process = p
-	w.mu.Unlock()
+	p := &process{env: env, host: env.network.Host(), cancel: cancel, busy: map[string]string{}}
+	env.mu.Lock()
+	env.process = p
+	env.mu.Unlock()
 	if err := p.run(ctx); err != nil {
 		p.note("start", err)
 	}
 	cancel()
 	p.host.CutOff()
-	w.mu.Lock()
-	w.process = nil
-	w.mu.Unlock()
+	env.mu.Lock()
+	env.process = nil
+	env.mu.Unlock()
 }
 
 // run signs in and works until the context ends.
@@ -69,10 +69,10 @@ func (p *process) run(ctx context.Context) error {
 	p.work.Go(func() { p.followServices(ctx) })
 	p.work.Go(func() { p.engine.WatchDrift(ctx, p.repairSoon) })
 	p.work.Go(func() { p.engine.PersistRecords(ctx, p.writeRecord) })
-	if p.world.options.Instances {
+	if p.env.options.Instances {
 		p.runInstances(ctx)
 	}
-	if p.world.options.Routes {
+	if p.env.options.Routes {
 		p.runRoutes(ctx)
 	}
 	p.note("start", nil)
@@ -82,10 +82,10 @@ func (p *process) run(ctx context.Context) error {
 
 // connect signs in, as often as it takes.
 func (p *process) connect(ctx context.Context) (err error) {
-	w := p.world
-	w.mu.Lock()
-	conf := w.Conf
-	w.mu.Unlock()
+	env := p.env
+	env.mu.Lock()
+	conf := env.Conf
+	env.mu.Unlock()
 	for {
 		session, err := openstack.NewSession(ctx, conf.Global, openstack.SessionOptions{Dial: p.host.Dial})
 		if err == nil {
@@ -101,22 +101,22 @@ func (p *process) connect(ctx context.Context) (err error) {
 	}
 	p.note("sign in", nil)
 	p.engine, err = loadbalancer.New(loadbalancer.Options{
-		Config: conf, Session: p.session, ClusterName: w.options.ClusterName, ClusterID: w.options.ClusterUID,
-		Namespace: func(_ context.Context, name string) (*v1.Namespace, error) { return w.Cluster.namespace(name), nil },
+		Config: conf, Session: p.session, ClusterName: env.options.ClusterName, ClusterID: env.options.ClusterUID,
+		Namespace: func(_ context.Context, name string) (*v1.Namespace, error) { return env.Cluster.namespace(name), nil },
 		Nodes: func(context.Context) ([]v1.Node, error) {
 			var all []v1.Node
-			for _, node := range w.Cluster.Nodes() {
+			for _, node := range env.Cluster.Nodes() {
 				all = append(all, *node)
 			}
 			return all, nil
 		},
-		Records: processRecords{p}, Recorder: w.events, Workers: 10,
+		Records: processRecords{p}, Recorder: env.events, Workers: 10,
 		Newest: func(svc *v1.Service) (*v1.Service, []*v1.Node) {
-			now := w.Cluster.Service(KeyOf(svc))
+			now := env.Cluster.Service(KeyOf(svc))
 			if now == nil || now.UID != svc.UID {
 				return nil, nil
 			}
-			return now, w.Cluster.Nodes()
+			return now, env.Cluster.Nodes()
 		},
 	})
 	if err != nil {
@@ -167,7 +167,7 @@ func (p *process) note(what string, err error) {
 	changed := p.busy[what] != before
 	p.mu.Unlock()
 	if changed {
-		p.world.touch()
+		p.env.touch()
 	}
 }
 
@@ -186,7 +186,7 @@ func (p *process) writeRecord(_ context.Context, key Key, uid types.UID, record 
 	if p.isDead() {
 		return errDead
 	}
-	p.world.Cluster.annotate(key, uid, record.Changes)
+	p.env.Cluster.annotate(key, uid, record.Changes)
 	return nil
 }
 
@@ -201,7 +201,7 @@ type processRecords struct{ process *process }
 
 // Get implements goal.Records.
 func (r processRecords) Get(service types.UID) (text string, kept bool) {
-	all := r.process.world.records
+	all := r.process.env.records
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.texts[service], true
@@ -212,7 +212,7 @@ func (r processRecords) Set(service types.UID, text string) {
 	if r.process.isDead() {
 		return
 	}
-	all := r.process.world.records
+	all := r.process.env.records
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.texts[service] = text
