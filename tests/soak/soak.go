@@ -30,8 +30,10 @@ type Report struct {
 	Samples []Sample
 	// Lives are what processes held when they ended, in order.
 	Lives []Life
+	// Unused is what a process held that never had a Service.
+	Unused Life
 	// EmptiedOld is what the last process held when all Services were deleted, EmptiedNew
-	// what the one after it did that had as many for a moment only.
+	// what one did that began with as many, and had them for a moment only.
 	EmptiedOld, EmptiedNew Life
 	// Restarts is how many processes have ended.
 	Restarts int
@@ -94,8 +96,10 @@ func Run(ctx context.Context, options Options) (Report, error) {
 	if err := r.judge(ctx); err != nil {
 		return r.report, err
 	}
-	if err := r.empty(ctx); err != nil {
-		return r.report, err
+	if len(r.report.Wrong) == 0 {
+		if err := r.empty(ctx); err != nil {
+			return r.report, err
+		}
 	}
 	r.report.Restarts = env.Restarts()
 	return r.report, nil
@@ -112,10 +116,13 @@ func (r *run) begin(ctx context.Context) error {
 	if err := r.env.ConfigureText(r.conf()); err != nil {
 		return err
 	}
+	r.env.Start(ctx)
+	if err := r.vacate(ctx, &r.report.Unused); err != nil {
+		return err
+	}
 	for place := range r.tenants {
 		r.create(place)
 	}
-	r.env.Start(ctx)
 	if err := r.env.Settle(ctx, quiet, patience); err != nil {
 		return fmt.Errorf("the beginning: %w", err)
 	}

@@ -48,7 +48,8 @@ func TestSoak_HoldsAndAsksNoMoreAfterLongTime(t *testing.T) {
 	for _, life := range report.Lives {
 		fmt.Printf("the process that ended after hour %d held %s\n", life.Until, life)
 	}
-	fmt.Printf("without Services the last one held %s, the next one %s\n", report.EmptiedOld, report.EmptiedNew)
+	fmt.Printf("without Services the last one held %s, a new one %s, one that never had any %s\n",
+		report.EmptiedOld, report.EmptiedNew, report.Unused)
 	verdict := "level"
 	if len(wrong) > 0 {
 		verdict = strings.Join(wrong, "; ")
@@ -63,12 +64,13 @@ func TestReport_TellsWhatGrows(t *testing.T) {
 		report.Samples = append(report.Samples, soak.Sample{Heap: 100, Goroutines: 500 + 4*hour, Connections: 10, Requests: 1000, Writes: 100, Changes: 50})
 	}
 	report.Samples[90].Heap = 1000 // once is no growth
-	report.EmptiedOld, report.EmptiedNew = soak.Life{Held: 1.05, Goroutines: 25}, soak.Life{Held: 1, Goroutines: 20}
+	report.EmptiedOld, report.EmptiedNew = soak.Life{Held: 1.05, Goroutines: 25}, soak.Life{Held: 1, Goroutines: 40}
+	report.Unused = soak.Life{Goroutines: 20}
 	if got := report.Growing(); len(got) != 1 || !strings.HasPrefix(got[0], "goroutines: 644.0 in hours 25 to 48, 836.0 in the last 24") {
 		t.Errorf("it tells %q", got)
 	}
 	report.EmptiedOld.Held = 1.5
-	if got := report.Growing(); len(got) != 2 || got[1] != "without Services: the last process held 1.50 MiB and 25 goroutines, the next one 1.00 MiB and 20 goroutines" {
+	if got := report.Growing(); len(got) != 2 || got[1] != "without Services: the last process held 1.50 MiB and 25 goroutines, a new one 1.00 MiB and 40 goroutines, one that never had any 0.00 MiB and 20 goroutines" {
 		t.Errorf("it tells %q", got)
 	}
 	if got := (soak.Report{Samples: report.Samples[:3]}).Growing(); len(got) != 1 {

@@ -48,7 +48,7 @@ func (r *run) lastOf(ctx context.Context) (Life, error) {
 }
 
 // empty notes what the last process holds when all Services are deleted, and what one does
-// then that has had as many for a moment only.
+// then that began with as many and has had them for a moment only.
 func (r *run) empty(ctx context.Context) error {
 	err := r.vacate(ctx, &r.report.EmptiedOld)
 	if err != nil {
@@ -58,7 +58,10 @@ func (r *run) empty(ctx context.Context) error {
 		r.create(place)
 	}
 	if err := r.env.Settle(ctx, quiet, patience); err != nil {
-		return fmt.Errorf("the next process: %w", err)
+		return fmt.Errorf("new Services: %w", err)
+	}
+	if err := r.kill(ctx); err != nil {
+		return err
 	}
 	return r.vacate(ctx, &r.report.EmptiedNew)
 }
