@@ -286,7 +286,7 @@ func TestEnsure_ServesSourceRangesWhenOctaviaFailsToCreateThem(t *testing.T) {
 	}
 }
 
-// A cloud that answers as to a change of a load balancer that somebody else holds.
+// A cloud that answers as to a change of a load balancer that another client holds.
 func TestEnsure_ReportsLockOfLoadBalancerThatIsYetToBeMade(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment(t, environmentOptions{})

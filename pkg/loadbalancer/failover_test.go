@@ -210,7 +210,7 @@ func TestFailover_GivesWayToReplacementWherePermitted(t *testing.T) {
 	}
 }
 
-// A load balancer that somebody else brings out of ERROR at the same moment is not failed over
+// A load balancer that another client brings out of ERROR at the same moment is not failed over
 // again: that would interrupt what serves.
 //
 //proves:82

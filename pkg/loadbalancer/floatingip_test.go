@@ -198,7 +198,7 @@ func TestFloatingIP_IsNotTakenFromPortThatWasFaster(t *testing.T) {
 	env.refused(second, nodes, "none of 1 floating IPs")
 }
 
-// The Service is deleted and made anew, by the same process and by another one.
+// The Service is deleted and created again, by the same process and by another one.
 //
 //proves:21,22
 func TestFloatingIP_KeptIsFoundAgainByServiceOfSameName(t *testing.T) {
@@ -229,7 +229,7 @@ func TestFloatingIP_KeptIsFoundAgainByServiceOfSameName(t *testing.T) {
 			env.restart()
 		}
 		again := service("web", 1)
-		again.UID = "uid-of-the-one-made-anew"
+		again.UID = "uid-of-the-recreated-one"
 		again.Annotations[annotation.KeepFloatingIP] = "true"
 		env.Cloud.RequestLog.Reset()
 		env.ensure(again, nodes)

@@ -33,7 +33,7 @@ func memberIDs(pool *octavia.Pool) []string {
 	return ids
 }
 
-// Members that have to go to another subnet are made anew there, as Octavia would
+// Members that have to go to another subnet are recreated there, as Octavia would
 // write a change to its database only; half of them serve meanwhile.
 //
 //proves:33

@@ -123,7 +123,7 @@ func TestPlan_TakesAManifestForWhatKubectlApplyWouldLeave(t *testing.T) {
 		t.Fatal(err)
 	}
 	svc.Annotations[annotation.ClientData], svc.Annotations[v1.LastAppliedConfigAnnotation] = "60000", string(last)
-	svc.Annotations[annotation.ConnLimit] = "100" // set by somebody else
+	svc.Annotations[annotation.ConnLimit] = "100" // set by another client
 	c.serve(svc)
 	c.add(svc)
 	const manifest = `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"type": "LoadBalancer", "ports": [{"name": "p80", "port": 80, "protocol": "TCP"}]}}`

@@ -1,6 +1,6 @@
 package features
 
-// errorBreaks are those of load balancers in ERROR, and of what only somebody else can end.
+// errorBreaks are those of load balancers in ERROR, and of what only others can end.
 func errorBreaks() []Break {
 	const plan, goal = "pkg/loadbalancer/plan/", "pkg/loadbalancer/goal/"
 	return []Break{

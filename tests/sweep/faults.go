@@ -62,7 +62,7 @@ func quota(r Request) (faults.Rule, bool) {
 	return faults.Rule{Status: http.StatusForbidden, Worded: true}, true
 }
 
-// locked is what a service says of an object that somebody else is changing.
+// locked is what a service says of an object that another client is changing.
 func locked(r Request) (faults.Rule, bool) {
 	if r.under("network") {
 		return refusal(http.StatusConflict, `{"NeutronError":{"type":"StaleDataError","message":"The resource is being changed by another request.","detail":""}}`), r.writes()

@@ -192,7 +192,7 @@ func (c *Cluster) SetNode(node *v1.Node) {
 	})
 }
 
-// replaceNode replaces a Node unless somebody else has since it was read: as the API server
+// replaceNode replaces a Node unless another client has since it was read: as the API server
 // refuses it.
 func (c *Cluster) replaceNode(before, after *v1.Node) {
 	c.change(func() {

@@ -209,7 +209,7 @@ func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 }
 
 // counterpart returns the load balancer that was made for the same Service as one of another
-// environment. Of one that was made anew in place of cloud-provider-openstack's it is that one.
+// environment. Of one that was created again in place of cloud-provider-openstack's it is that one.
 func (d direct) counterpart(of octavia.LoadBalancer) string {
 	wantKey, wantUID := ownerOf(of)
 	adopted := ""
@@ -227,7 +227,7 @@ func (d direct) counterpart(of octavia.LoadBalancer) string {
 var (
 	partNumber  = regexp.MustCompile(`\b(listener|pool|monitor)_\d+_`)
 	annotations = regexp.MustCompile(` ?annotations=\{[^}]*\}`)
-	// identity is what cloud-provider-openstack does not write; what is made anew has it.
+	// identity is what cloud-provider-openstack does not write; what is created again has it.
 	inherited = regexp.MustCompile(` ?AllowedCIDRs=\[0\.0\.0\.0/0\]| ?kubectl\.kubernetes\.io/last-applied-configuration=\{.*\}\}\n`)
 	// limitsNote is what is left of limits that were set once.
 	limitsNote  = regexp.MustCompile(` Description=Set by Kubernetes: nothing`)

@@ -16,7 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// What only somebody else can end is told by one event, as long as it is the same, with since
+// What only others can end is told by one event, as long as it is the same, with since
 // when and what to ask the cloud's operator; and the error says the same in the same words, so
 // that those who report it emit no new event each time.
 //

@@ -87,7 +87,7 @@ func TestCompare_NamesPartThatDiffers(t *testing.T) {
 			tree.Listeners[0].Pools[1].Members = tree.Listeners[0].Pools[1].Members[1:]
 			lb.Listeners[0].Pool.Members[0].Status.Provisioning = "PENDING_DELETE"
 		}, "member 10.0.0.1:30080"},
-		"a member was made anew": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
+		"a member was recreated": {func(_ *model.LoadBalancer, tree *octavia.StatusTree) {
 			tree.Listeners[0].Pools[1].Members[0].ID = "another"
 		}, "member 10.0.0.1:30080"},
 		"a member came": {func(lb *model.LoadBalancer, _ *octavia.StatusTree) {

@@ -48,7 +48,7 @@ func recoverFailed(lb *model.LoadBalancer, opts Options) Plan {
 	return Plan{Blocked: inError(lb, opts.Failover.WhyNot)}
 }
 
-// inError returns what blocks a load balancer in ERROR, and what somebody else can do. It is the
+// inError returns what blocks a load balancer in ERROR, and what others can do. It is the
 // same text as long as the load balancer is.
 func inError(lb *model.LoadBalancer, whyNot string) string {
 	text := fmt.Sprintf("load balancer %s (%s) is in ERROR", lb.Name, lb.ID)

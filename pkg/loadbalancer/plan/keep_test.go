@@ -86,7 +86,7 @@ func onePool(members []model.Member) *model.LoadBalancer {
 	return lb
 }
 
-// A port more is served where the others are; so is one whose pool is made anew.
+// A port more is served where the others are; so is one whose pool is recreated.
 func TestDiff_PutsMembersOfNewPoolWhereOthersAre(t *testing.T) {
 	t.Parallel()
 	one, two := listener(0, model.TCP, 80), listener(1, model.TCP, 443)

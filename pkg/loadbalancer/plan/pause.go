@@ -15,7 +15,7 @@ import (
 //	another one is made after that
 //	failed over                             all of it, while the provider rebuilds it
 //	a listener is replaced                  its port, from the deletion to the creation
-//	the floating IP is moved, or another    what uses it: connections end, and are made anew
+//	the floating IP is moved, or another    what uses it: connections end, and clients open new ones
 //	one takes its place
 //	anything else                           nothing
 //

@@ -19,7 +19,7 @@ func TestPauses_NameWhatClientsLoseForAWhile(t *testing.T) {
 		steps  []plan.Step
 		want   []string
 	}{
-		"made anew":            {model.Observed{LoadBalancer: old}, []plan.Step{plan.DeleteLoadBalancer{ID: "old"}, next}, []string{"all ports, until the new load balancer is ready", ""}},
+		"recreated":            {model.Observed{LoadBalancer: old}, []plan.Step{plan.DeleteLoadBalancer{ID: "old"}, next}, []string{"all ports, until the new load balancer is ready", ""}},
 		"replaced":             {model.Observed{LoadBalancer: &model.LoadBalancer{ID: "new"}, Outgoing: old}, []plan.Step{plan.DeleteLoadBalancer{ID: "old", Replaced: true}}, []string{""}},
 		"a duplicate":          {model.Observed{LoadBalancer: old}, []plan.Step{plan.DeleteLoadBalancer{ID: "second"}}, []string{""}},
 		"deleted for good":     {model.Observed{LoadBalancer: old}, []plan.Step{plan.DeleteLoadBalancer{ID: "old"}}, []string{""}},
