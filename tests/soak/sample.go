@@ -106,9 +106,9 @@ func (r Report) Growing() []string {
 	return wrong
 }
 
-// How much more without Services is nothing. A map keeps the room that it once had, twice that
-// after many deletions, hence MiB beside a process that had as many Services; goroutines are
-// three for each connection that is still open.
+// heldSlack is how many MiB more the last process may hold without Services than one that had
+// as many: a map keeps the room that it once had, after many deletions twice that.
+// goroutinesSlack allows for a connection that is still open, which has three.
 const heldSlack, goroutinesSlack = 0.15, 5
 
 // Requests are those of all hours.

@@ -50,8 +50,7 @@ func (r *run) lastOf(ctx context.Context) (Life, error) {
 // empty notes what the last process holds when all Services are deleted, and what one does
 // then that began with as many and has had them for a moment only.
 func (r *run) empty(ctx context.Context) error {
-	err := r.vacate(ctx, &r.report.EmptiedOld)
-	if err != nil {
+	if err := r.vacate(ctx, &r.report.EmptiedOld); err != nil {
 		return err
 	}
 	for place := range r.tenants {
