@@ -19,12 +19,12 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 // site is the cloud that an example is applied to.
 type site struct {
-	*world.World
+	*testenv.Env
 	t *testing.T
 	// ids are those of the examples, with what they are in this cloud.
 	ids map[string]string
@@ -70,26 +70,26 @@ func apply(t *testing.T, e *example) (result string) {
 // newSite makes the cloud, with what the examples take to be there.
 func newSite(t *testing.T, dualHomed bool) *site {
 	t.Helper()
-	w, err := world.New(world.Options{Instances: dualHomed, Simulator: simulator.Options{Topology: simulator.Topology{
+	env, err := testenv.New(testenv.Options{Instances: dualHomed, Simulator: simulator.Options{Topology: simulator.Topology{
 		ExternalCIDR: "203.0.113.0/24", CIDR: "10.0.0.0/24", IPv6CIDR: "2001:db8::/64",
 	}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{World: w, t: t, dualHomed: dualHomed}
+	s := &site{Env: env, t: t, dualHomed: dualHomed}
 	s.dmz, s.storage = s.addNetwork("dmz", "10.0.8.0/24"), s.addNetwork("storage", "10.0.9.0/24")
-	secret := w.Cloud.Barbican.AddSecret(barbican.Secret{ProjectID: w.Cloud.Account.ProjectID, Type: "opaque", Payload: []byte("PKCS #12")})
-	if _, err := w.Cloud.Neutron.CreateFloatingIP(neutron.FloatingIPSpec{
-		ProjectID: w.Cloud.Account.ProjectID, NetworkID: w.Cloud.ExternalNetwork.ID, Address: "203.0.113.80",
+	secret := env.Cloud.Barbican.AddSecret(barbican.Secret{ProjectID: env.Cloud.Account.ProjectID, Type: "opaque", Payload: []byte("PKCS #12")})
+	if _, err := env.Cloud.Neutron.CreateFloatingIP(neutron.FloatingIPSpec{
+		ProjectID: env.Cloud.Account.ProjectID, NetworkID: env.Cloud.ExternalNetwork.ID, Address: "203.0.113.80",
 	}); err != nil {
 		t.Fatal(err)
 	}
 	s.ids = map[string]string{
-		"5d0b8a0e-9f4c-4b8b-8a5f-7c1e2d3f4a5b":                                         w.Cloud.Subnet.ID,
-		"6c1f0d0a-2b7e-4a57-9d6a-8f3e5b2c4d1e":                                         w.Cloud.SubnetV6.ID,
+		"5d0b8a0e-9f4c-4b8b-8a5f-7c1e2d3f4a5b":                                         env.Cloud.Subnet.ID,
+		"6c1f0d0a-2b7e-4a57-9d6a-8f3e5b2c4d1e":                                         env.Cloud.SubnetV6.ID,
 		"e1d1c6a3-7d0b-4f0c-8f43-2c5b8a9d7e60":                                         s.dmz.ID,
-		"0a7c7f5c-4d9e-4f07-9b4f-2a4e5d5b3a11":                                         w.Cloud.ExternalNetwork.ID,
-		"https://barbican.example.com/v1/secrets/94ae1d1d-5a8a-4b1e-8d3e-3a2c6a0a7b1f": w.Cloud.URL() + "/key-manager/v1/secrets/" + secret.ID,
+		"0a7c7f5c-4d9e-4f07-9b4f-2a4e5d5b3a11":                                         env.Cloud.ExternalNetwork.ID,
+		"https://barbican.example.com/v1/secrets/94ae1d1d-5a8a-4b1e-8d3e-3a2c6a0a7b1f": env.Cloud.URL() + "/key-manager/v1/secrets/" + secret.ID,
 	}
 	return s
 }
@@ -221,7 +221,7 @@ func (s *site) asAPIServer(svc *v1.Service) *v1.Service {
 
 func (s *site) settle() {
 	s.t.Helper()
-	if err := s.Settle(s.t.Context(), 2*world.DriftInterval, time.Hour); err != nil {
+	if err := s.Settle(s.t.Context(), 2*testenv.DriftInterval, time.Hour); err != nil {
 		s.t.Fatalf("%v\n%s", err, strings.Join(s.Events(), "\n"))
 	}
 }
@@ -230,7 +230,7 @@ func (s *site) settle() {
 func (s *site) farewell() string {
 	s.t.Helper()
 	for _, svc := range s.Cluster.Services() {
-		s.Cluster.Delete(world.KeyOf(svc))
+		s.Cluster.Delete(testenv.KeyOf(svc))
 	}
 	s.settle()
 	var left []string

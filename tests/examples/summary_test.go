@@ -10,7 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
-	"github.com/openstack-ccm/openstack-ccm/tests/world"
+	"github.com/openstack-ccm/openstack-ccm/tests/testenv"
 )
 
 // What Octavia has where nobody asks for anything else.
@@ -23,7 +23,7 @@ const (
 func (s *site) summary() string {
 	var text strings.Builder
 	for _, svc := range s.Cluster.Services() {
-		fmt.Fprintf(&text, "Service %s: %s\n", world.KeyOf(svc), published(svc))
+		fmt.Fprintf(&text, "Service %s: %s\n", testenv.KeyOf(svc), published(svc))
 	}
 	if s.dualHomed {
 		for _, node := range s.Cluster.Nodes() {
