@@ -87,8 +87,8 @@ func (c *Client) UpdateListener(ctx context.Context, id string, opts listeners.U
 }
 
 // gone returns nil where the deletion of an object was answered 404, and so is its reading. A
-// server that lags behind does not know what another one has made, and what is left on a load
-// balancer of several Services nobody would find.
+// server that lags behind does not know what another one has made; what is left on a load
+// balancer of several Services nobody would find, or is in the way of what comes next.
 func gone(err error, what string, read func() error) error {
 	if !apierror.IsNotFound(err) {
 		return err
@@ -170,13 +170,16 @@ func (c *Client) UpdateMonitor(ctx context.Context, id string, opts monitors.Upd
 	return apierror.Wrap(err, "update health monitor "+id)
 }
 
-// DeleteMonitor deletes a health monitor.
+// DeleteMonitor deletes a health monitor. After a 404 it is read, a second request: with another
+// one created beside it, ovn of Zed would stay in PENDING_UPDATE for ever.
 func (c *Client) DeleteMonitor(ctx context.Context, id string) error {
 	client, err := c.session.LoadBalancer(ctx)
 	if err != nil {
 		return err
 	}
-	return apierror.IgnoreNotFound(apierror.Wrap(monitors.Delete(ctx, client, id).ExtractErr(), "delete health monitor "+id))
+	return gone(apierror.Wrap(monitors.Delete(ctx, client, id).ExtractErr(), "delete health monitor "+id), "health monitor "+id, func() error {
+		return monitors.Get(ctx, client, id).Err
+	})
 }
 
 // SetMembers replaces the members of a pool; with additive, members that are not
