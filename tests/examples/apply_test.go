@@ -53,6 +53,7 @@ func apply(t *testing.T, e *example) (result string) {
 		}
 		s.addNodes()
 		s.Start(t.Context())
+		s.settle() // nodes have their addresses from the controller
 		for _, document := range documents {
 			s.apply(document)
 			s.settle()
