@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -112,6 +113,22 @@ func (c *Cluster) StartCCM(ctx context.Context) (err error) {
 
 // StopCCM ends it in good order.
 func (c *Cluster) StopCCM() { c.CCM.Stop(stopGrace) }
+
+// Command runs a command of the program beside the controller, as its administrator does: with
+// cloud.conf and, unless it needs none, an administrator's kubeconfig. It returns what the command
+// prints on standard output, and its exit code.
+func (c *Cluster) Command(ctx context.Context, name string, args ...string) (output string, code int, err error) {
+	all := []string{name, "--cloud-config=" + c.program.CloudConf}
+	if name != "check" && name != "cleanup" {
+		all = append(all, "--kubeconfig="+c.plane.AdminKubeconfig())
+	}
+	text, err := exec.CommandContext(ctx, c.program.Program, append(all, args...)...).Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+		return string(text), exit.ExitCode(), nil
+	}
+	return string(text), 0, err
+}
 
 // Client is the administrator's.
 func (c *Cluster) Client() kubernetes.Interface { return c.plane.Client() }

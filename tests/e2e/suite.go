@@ -43,6 +43,7 @@ func scenarios() []scenario {
 		{"DeletedBehindOurBack", deletedBehind, false},
 		{"EditedBehindOurBack", editedBehind, false},
 		{"FailedLoadBalancer", failed, false},
+		{"Commands", commands, true},
 		{"Costs", costs, true},
 		{"ManyServicesAtOnce", many, true},
 		{"HundredNodes", hundredNodes, true},
