@@ -9,6 +9,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,10 +25,15 @@ func many(s *scene) {
 	if room < count {
 		s.Skipf("there is room for %d load balancers only", room)
 	}
-	var services []*service
-	for i := range count {
-		services = append(services, s.create(crowdName(i), nil, "node-1"))
+	services := make([]*service, count)
+	creating, ctx := errgroup.WithContext(s.Context())
+	for i := range services {
+		creating.Go(func() (err error) {
+			services[i], err = s.add(ctx, crowdName(i), nil, "node-1")
+			return err
+		})
 	}
+	s.must(creating.Wait())
 	addresses := map[string]bool{}
 	s.eventually("addresses", func(ctx context.Context) error { // an Octavia on a small machine makes one at a time
 		for ; len(services) > 0; services = services[1:] {

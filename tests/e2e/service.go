@@ -58,6 +58,13 @@ func port(protocol corev1.Protocol, number int32) corev1.ServicePort {
 // create makes a Service, after change has had a look at it, and pods on the nodes.
 func (s *scene) create(name string, change func(*corev1.Service), nodes ...string) *service {
 	s.Helper()
+	created, err := s.add(s.Context(), name, change, nodes...)
+	s.must(err)
+	return created
+}
+
+// add is create for those who do not run the test: several goroutines at once.
+func (s *scene) add(ctx context.Context, name string, change func(*corev1.Service), nodes ...string) (*service, error) {
 	object := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}},
 		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{port(corev1.ProtocolTCP, 8080)}},
@@ -65,13 +72,14 @@ func (s *scene) create(name string, change func(*corev1.Service), nodes ...strin
 	if change != nil {
 		change(object)
 	}
-	made, err := s.Client().CoreV1().Services(s.namespace).Create(s.Context(), object, metav1.CreateOptions{})
-	s.must(err)
-	created := &service{s, made.Name}
-	if len(nodes) > 0 {
-		created.pods(nodes...)
+	made, err := s.Client().CoreV1().Services(s.namespace).Create(ctx, object, metav1.CreateOptions{})
+	if err == nil && len(nodes) > 0 {
+		err = s.SetPods(ctx, made, nodes...)
 	}
-	return created
+	if err != nil {
+		return nil, err
+	}
+	return &service{s, made.Name}, nil
 }
 
 // get reads the Service.
