@@ -146,7 +146,7 @@ func (f *statusFlags) follow(ctx context.Context, read func() (*status.Report, e
 		report, err := read()
 		switch {
 		case ctx.Err() != nil:
-			return code, nil
+			return code, nil //nolint:nilerr // it is the user who has ended it
 		case err != nil && first:
 			return exitError, err
 		case err != nil:

@@ -24,7 +24,7 @@ func serve(ctx context.Context, chosen settings, out, problems io.Writer) error 
 		return err
 	}
 	options.Report = reporter(problems)
-	cloud, err := simulator.Start(options) //nolint:contextcheck // listening takes no time that the context could end
+	cloud, err := simulator.Start(options)
 	if err != nil {
 		return fmt.Errorf("start the simulated cloud: %w", err)
 	}

@@ -11,7 +11,9 @@ import (
 
 func TestInformers_KeepWhatIsRead(t *testing.T) {
 	t.Parallel()
-	written := []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}}
+	fields := &metav1.FieldsV1{}
+	fields.SetRawBytes([]byte(`{"f:spec":{}}`))
+	written := []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: fields}}
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Labels: map[string]string{"zone": "z"}, ManagedFields: written},
 		Status: corev1.NodeStatus{

@@ -36,7 +36,7 @@ func FuzzMetadata(f *testing.F) {
 		cloud.Try(func(ctx context.Context) error {
 			described, err := all.InstanceMetadata(ctx, node)
 			if err != nil {
-				return nil // which the provider makes fit for the log
+				return nil //nolint:nilerr // which the provider makes fit for the log
 			}
 			for _, label := range []string{described.Zone, described.Region} {
 				if problems := validation.IsValidLabelValue(label); len(problems) > 0 {

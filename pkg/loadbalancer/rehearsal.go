@@ -101,8 +101,7 @@ func groupActionOf(step securitygroup.Step) Action {
 
 // Event implements record.EventRecorder. What the steps and the address say is not said again.
 func (r *rehearsal) Event(_ runtime.Object, _, why, message string) {
-	switch reason.Reason(why) {
-	case reason.Changing, reason.Ready, reason.AddressChanged:
+	if slices.Contains([]reason.Reason{reason.Changing, reason.Ready, reason.AddressChanged}, reason.Reason(why)) {
 		return
 	}
 	if note := (PreviewNote{Reason: reason.Reason(why), Text: message}); !slices.Contains(r.notes, note) {

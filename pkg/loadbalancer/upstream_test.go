@@ -56,7 +56,7 @@ func (env *environment) run(services []*v1.Service, nodes []*v1.Node) *upstream 
 		objects = append(objects, node)
 	}
 	// NewClientset would build a REST mapper of all kinds for each write, 25 of 60 CPU seconds.
-	client := fake.NewSimpleClientset(objects...) //nolint:staticcheck // deprecated for its lack of server-side apply, which nobody here uses
+	client := fake.NewSimpleClientset(objects...)
 	ctx, cancel := context.WithCancel(env.ctx)
 	p := cloudprovider.New(ctx, cloudprovider.Options{
 		Client: client, Recorder: record.NewFakeRecorder(100000),

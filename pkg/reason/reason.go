@@ -125,7 +125,7 @@ func Conditions() []Condition { return []Condition{Provisioned, Degraded, IsRefu
 
 // Type returns the type of the events of a reason: Warning where somebody should look.
 func (r Reason) Type() string {
-	entry, _ := r.entry()
+	entry := r.entry()
 	return entry.Type
 }
 
@@ -136,15 +136,15 @@ func (r Reason) Emit(to record.EventRecorder, object runtime.Object, text string
 
 // States reports whether a condition can have this reason when it is true, or when it is not.
 func (r Reason) States(condition Condition, is bool) bool {
-	entry, _ := r.entry()
+	entry := r.entry()
 	return slices.Contains(entry.States, State{condition, is})
 }
 
-func (r Reason) entry() (Entry, bool) {
+func (r Reason) entry() Entry {
 	for _, entry := range Table() {
 		if entry.Reason == r {
-			return entry, true
+			return entry
 		}
 	}
-	return Entry{}, false
+	return Entry{}
 }

@@ -33,11 +33,8 @@ func states() []State { return []State{Good, Pending, Degraded, Failed, Refused}
 // worse reports whether s is worse than another state.
 func (s State) worse(than State) bool {
 	for _, state := range states() {
-		switch state {
-		case s:
-			return false
-		case than:
-			return true
+		if state == s || state == than {
+			return state == than && s != than
 		}
 	}
 	return false

@@ -20,11 +20,12 @@ type Block struct {
 	Values string
 }
 
-var (
-	fenced = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
-	// ofCluster is what the addon provider replaces by the cluster's name.
-	ofCluster = strings.NewReplacer("{{ .Cluster.metadata.name }}", "prod")
-)
+var fenced = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+
+// ofCluster returns a template as the addon provider fills it in for a cluster.
+func ofCluster(template string) string {
+	return strings.ReplaceAll(template, "{{ .Cluster.metadata.name }}", "prod")
+}
 
 // Recipes returns the blocks of the pages in the directory.
 func Recipes(directory string) ([]Block, error) {
@@ -60,7 +61,7 @@ func blockOf(page, text string, values bool) (Block, error) {
 	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
 		return block, fmt.Errorf("%s: %w:\n%s", page, err, text)
 	}
-	block.Kind, block.Values = object.Kind, object.Spec.ValuesContent+ofCluster.Replace(object.Spec.ValuesTemplate)
+	block.Kind, block.Values = object.Kind, object.Spec.ValuesContent+ofCluster(object.Spec.ValuesTemplate)
 	if values {
 		block.Values = text
 	}

@@ -20,7 +20,7 @@ func BuildEvaluator(ctx context.Context, logf func(format string, args ...any)) 
 		return nil, err
 	}
 	directory := filepath.Join(cache, "openstack-ccm")
-	if err := os.MkdirAll(directory, 0o755); err != nil {
+	if err := os.MkdirAll(directory, 0o750); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(directory, "promrules")
@@ -29,7 +29,7 @@ func BuildEvaluator(ctx context.Context, logf func(format string, args ...any)) 
 		return nil, fmt.Errorf("build the evaluator of alerting rules: %w", err)
 	}
 	return func(input string, args ...string) (string, error) {
-		command := exec.CommandContext(ctx, path, args...)
+		command := exec.CommandContext(ctx, path, args...) //nolint:gosec // what was just built
 		command.Stdin = strings.NewReader(input)
 		output, err := command.CombinedOutput()
 		return string(output), err

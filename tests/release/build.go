@@ -43,7 +43,7 @@ func (r *release) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(elsewhere)
+	defer func() { _ = os.RemoveAll(elsewhere) }()
 	root, cache := filepath.Join(elsewhere, "a", "copy"), filepath.Join(elsewhere, "cache")
 	if _, err := git(ctx, r.root, "clone", "--quiet", "--no-local", r.root, root); err != nil {
 		return err

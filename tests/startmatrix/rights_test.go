@@ -20,8 +20,6 @@ import (
 type rights string
 
 const (
-	// ownRights are those of manifests/static.
-	ownRights rights = "cloud-controller-manager"
 	// peerRights are those of cloud-provider-openstack's manifests and chart, magnumRights
 	// those of Magnum: older, without the status of Services.
 	peerRights   rights = "peer"

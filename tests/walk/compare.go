@@ -81,7 +81,7 @@ func (r *run) lead(d direct) error {
 	}
 	var orphaned, owned []octavia.LoadBalancer
 	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
-		if _, home := r.atHome(lb); home {
+		if r.atHome(lb) {
 			owned = append(owned, lb)
 		} else {
 			orphaned = append(orphaned, lb)
@@ -97,7 +97,7 @@ func (r *run) lead(d direct) error {
 		return err
 	}
 	for _, svc := range r.env.Cluster.Services() {
-		if _, is := r.placeOf(svc, owned); is || !serves(svc) {
+		if isOn(svc, owned) || !serves(svc) {
 			d.Cluster.Apply(r.written(d, svc))
 		}
 	}
@@ -146,31 +146,26 @@ func (r *run) leadOrphaned(d direct, balancers []octavia.LoadBalancer) error {
 		return err
 	}
 	for _, svc := range r.env.Cluster.Services() {
-		if _, is := r.placeOf(svc, balancers); is {
+		if isOn(svc, balancers) {
 			d.Cluster.Apply(r.written(d, svc))
 		}
 	}
 	return d.settle()
 }
 
-// placeOf returns which of the load balancers a Service is on.
-func (r *run) placeOf(svc *v1.Service, balancers []octavia.LoadBalancer) (*octavia.LoadBalancer, bool) {
-	if !serves(svc) {
-		return nil, false
-	}
-	lb := at(balancers, fmt.Sprintf("%s/%d", svc.Spec.Ports[0].Protocol, svc.Spec.Ports[0].Port))
-	return lb, lb != nil
+// isOn reports whether a Service is on one of the load balancers.
+func isOn(svc *v1.Service, balancers []octavia.LoadBalancer) bool {
+	return serves(svc) && at(balancers, fmt.Sprintf("%s/%d", svc.Spec.Ports[0].Protocol, svc.Spec.Ports[0].Port)) != nil
 }
 
-// atHome returns the Service that a load balancer was made for, and whether it is on it.
-func (r *run) atHome(lb octavia.LoadBalancer) (*v1.Service, bool) {
+// atHome reports whether the Service that a load balancer was made for is on it.
+func (r *run) atHome(lb octavia.LoadBalancer) bool {
 	key, uid := ownerOf(lb)
 	svc := r.env.Cluster.Service(key)
 	if svc == nil || !serves(svc) || uid != "" && string(svc.UID) != uid {
-		return nil, false
+		return false
 	}
-	_, is := r.placeOf(svc, []octavia.LoadBalancer{lb})
-	return svc, is
+	return isOn(svc, []octavia.LoadBalancer{lb})
 }
 
 // gone is the ID of a load balancer that is not there.
@@ -195,14 +190,14 @@ func (r *run) written(d direct, svc *v1.Service) *v1.Service {
 		svc.Annotations[annotation.LoadBalancerID] = ""
 		return svc
 	}
-	real := r.env.Cloud.Octavia.Snapshot()
-	at := slices.IndexFunc(real, func(lb octavia.LoadBalancer) bool { return lb.ID == id })
+	there := r.env.Cloud.Octavia.Snapshot()
+	at := slices.IndexFunc(there, func(lb octavia.LoadBalancer) bool { return lb.ID == id })
 	if at < 0 {
 		svc.Annotations[annotation.LoadBalancerID] = gone
 		return svc
 	}
 	delete(svc.Annotations, annotation.LoadBalancerID)
-	if lb := d.counterpart(real[at]); lb != "" {
+	if lb := d.counterpart(there[at]); lb != "" {
 		svc.Annotations[annotation.LoadBalancerID] = lb
 	}
 	return svc

@@ -147,7 +147,7 @@ func (r *run) judgeMove(now testenv.Exposure) {
 			kept = slices.DeleteFunc(slices.Clone(kept), func(m string) bool { return !slices.Contains(p.members, m) })
 		}
 		for _, cidr := range allowed[name] {
-			if !anyone && !(len(permitted) > 0 && within(permitted, cidr)) {
+			if !anyone && (len(permitted) == 0 || !within(permitted, cidr)) {
 				r.fail("port %s was open to %s for a while, and only %q was ever asked for", name, cidr, permitted)
 			}
 		}
@@ -175,7 +175,7 @@ func (r *run) judgeRules(now testenv.Exposure) {
 	}
 	for rule := range now.Rules {
 		first, last, is := nodePortsOf(rule)
-		if is && !r.before.Rules[rule] && !(first == last && everAsked[first]) {
+		if is && !r.before.Rules[rule] && (first != last || !everAsked[first]) {
 			r.fail("a node was open for a while: %s", rule)
 		}
 	}

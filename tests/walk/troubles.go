@@ -118,7 +118,7 @@ func (r *run) lasting(rule faults.Rule, route string, d time.Duration) {
 func (r *run) other(a, b int) {
 	var own []octavia.LoadBalancer
 	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
-		if _, home := r.atHome(lb); home {
+		if r.atHome(lb) {
 			own = append(own, lb)
 		}
 	}

@@ -73,7 +73,7 @@ func (f *Failovers) Of(lb *model.LoadBalancer, known bool) plan.Failover {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, before, pauses := f.clock.Now(), f.byID[lb.ID], failoverPauses()
-	next := before.last
+	var next time.Time
 	switch {
 	case now.Before(f.forbidden):
 		return plan.Failover{WhyNot: "Octavia does not let the user of cloud.conf fail it over, which takes the role load-balancer_admin or a policy that allows it"}
