@@ -232,3 +232,26 @@ func TestDelete_RemovesFloatingIPOfAnothersLoadBalancerWhateverFails(t *testing.
 		env.floatingIPs(0)
 	}
 }
+
+// The address that a Service has published is all that proves that it is on a load balancer
+// of cloud-provider-openstack: the floating IP must be there as long as that.
+func TestDelete_RemovesLoadBalancerOfAnothersWhoseFloatingIPProvesIt(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{http.MethodPut, http.MethodDelete} {
+		for _, route := range []string{fipRoute, lbRoute} {
+			env := newEnvironment(t, environmentOptions{simulator: simulator.Options{Release: "zed"}})
+			guest, owner := service("guest", 1), peers("kubernetes", service("owner", 1))
+			left := peers("kubernetes", guest)
+			left.listener, left.pool = "listener_%d_"+left.name+"%.0s", "pool_%d_"+left.name+"%.0s"
+			left.name, left.description, left.tags = owner.name, owner.description, append(left.tags, owner.tags...)
+			lb := env.inherit(left, guest, env.nodes(1))
+			guest.Annotations[annotation.LoadBalancerID] = lb.ID
+			env.Cloud.Faults.Add(once(method, route+"/{id}", http.StatusForbidden))
+			_ = env.engine.Delete(env.ctx, guest) // fails where the load balancer is not ours to change
+			env.restart()
+			env.delete(guest)
+			env.loadBalancers(0)
+			env.floatingIPs(0)
+		}
+	}
+}

@@ -55,7 +55,7 @@ func (w *written) note(step plan.Step) {
 		for _, m := range shown[:min(len(shown), mostWritten)] {
 			w.members = append(w.members, writtenMember{s.Pool, m.Key()})
 		}
-	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP:
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
 	default:
 		w.more = true
 	}

@@ -35,6 +35,8 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 		err = r.putOn(ctx, port, s.ID, s.Revision, s.Describe)
 	case plan.DisassociateFloatingIP:
 		_, err = r.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{PortID: new(string)})
+	case plan.ClaimFloatingIP:
+		_, err = r.Neutron.UpdateFloatingIP(ctx, s.ID, floatingips.UpdateOpts{Description: &s.Describe})
 	case plan.DeleteFloatingIP:
 		err = r.Neutron.DeleteFloatingIP(ctx, s.ID)
 	}

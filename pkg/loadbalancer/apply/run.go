@@ -112,7 +112,7 @@ func (r *run) ids(step plan.Step) []any {
 		all = append(all, "floatingIP", s.ID)
 	case plan.DeleteFloatingIP:
 		all = append(all, "floatingIP", s.ID)
-	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP:
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP, plan.ClaimFloatingIP:
 		if lb != nil && lb.FloatingIP != nil {
 			all = append(all, "floatingIP", lb.FloatingIP.ID)
 		}
@@ -132,7 +132,7 @@ func (r *run) ready(ctx context.Context, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.MoveFloatingIP:
 		return r.verify(ctx)
-	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP:
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
 		return nil
 	case plan.DeleteLoadBalancer:
 		if s.Replaced {

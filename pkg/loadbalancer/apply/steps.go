@@ -22,7 +22,7 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 		r.deleting = append(r.deleting, s.ID)
 		plan.Advance(r.state.unpacked(), step)
 		return nil
-	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP:
+	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
 		return r.floatingIP(ctx, step)
 	}
 	created, err := r.child(ctx, step)

@@ -146,7 +146,7 @@ func (r *run) estimate(of kind) time.Duration {
 			left += r.durations.estimate(kind{of.provider, creating})
 		case plan.FailOver:
 			left += r.durations.estimate(kind{of.provider, failingOver})
-		case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.DeleteFloatingIP, plan.DeleteLoadBalancer:
+		case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP, plan.DeleteLoadBalancer:
 		default:
 			left += r.durations.estimate(kind{of.provider, updating})
 		}

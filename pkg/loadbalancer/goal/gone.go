@@ -130,6 +130,7 @@ func (g *Gone) Desire(_ context.Context, r Round) (*Desired, error) {
 func (g *Gone) Plan(_ context.Context, r Round) (plan.Plan, error) {
 	return plan.Delete(*r.Have.Observed, plan.Options{
 		KeepFloatingIP: g.in.Settings.Floating.Keep,
+		Describe:       g.in.ID.FloatingIPDescription(),
 		Cascade:        g.e.Config.LoadBalancer.CascadeDelete,
 		Driver:         r.Want.Facts.Driver,
 	}), nil

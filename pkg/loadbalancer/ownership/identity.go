@@ -156,11 +156,12 @@ var (
 // was made for the Service. Where cloud-provider-openstack made the load balancer, its
 // description, which is the same in every cluster, proves enough; on one that we made
 // it proves nothing: the Service has asked for one that was kept. On a load balancer
-// that we share and may delete, it is whether the floating IP was made for the owner.
+// that we share and may delete, it is whether the floating IP was made for the owner, or has become
+// the Service's since.
 func (i Identity) OwnsFloatingIPOnVIP(description string, adopted bool) bool {
 	switch {
 	case i.Sharing.Is:
-		return i.Sharing.Removable && i.Sharing.Owner.OwnsFloatingIPOf(description)
+		return i.Sharing.Removable && (i.Sharing.Owner.OwnsFloatingIPOf(description) || i.OwnsFloatingIP(description))
 	case adopted:
 		return i.OwnsFloatingIP(description) || Owner{Namespace: i.Namespace, Service: i.Service}.OwnsFloatingIPOf(description)
 	default:

@@ -116,7 +116,7 @@ func TestOwnsFloatingIPOnVIP_FollowsOwnerOfSharedLoadBalancer(t *testing.T) {
 	}{
 		"the owner's":             {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, owner.FloatingIPDescription(), true},
 		"of one that stays":       {ownership.Sharing{Is: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, owner.FloatingIPDescription(), false},
-		"our own, put on it":      {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, web().FloatingIPDescription(), false},
+		"our own, put on it":      {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), owner.Tags())}, web().FloatingIPDescription(), true},
 		"an older owner's":        {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), nil)}, owner.LegacyFloatingIPDescription(), true},
 		"a person's":              {ownership.Sharing{Is: true, Removable: true, Owner: ownership.OwnerOf(owner.Name(), owner.Description(), nil)}, "reserved", false},
 		"ours under another name": {ownership.Sharing{}, "Floating IP for Kubernetes external service default/web-1 from cluster before", true},

@@ -41,7 +41,7 @@ func Advance(observed *model.Observed, step Step) {
 		lb.Orphans = append(lb.Orphans, pool)
 	case DeletePool:
 		lb.Orphans = slices.DeleteFunc(lb.Orphans, func(p model.Pool) bool { return p.ID == s.ID })
-	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, ClaimFloatingIP, DeleteFloatingIP:
 		advanceFloatingIP(observed, step)
 	default:
 		advancePool(lb, step)

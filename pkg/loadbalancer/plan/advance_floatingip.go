@@ -42,6 +42,12 @@ func advanceFloatingIP(observed *model.Observed, step Step) {
 		lb.FloatingIP = &fip
 	case DisassociateFloatingIP:
 		disassociated(observed, s.ID)
+	case ClaimFloatingIP:
+		if lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID {
+			fip := *lb.FloatingIP
+			fip.Description, fip.Revision = s.Describe, nil
+			lb.FloatingIP = &fip
+		}
 	case DeleteFloatingIP:
 		for _, lb := range []*model.LoadBalancer{lb, observed.Outgoing} {
 			if lb != nil && lb.FloatingIP != nil && lb.FloatingIP.ID == s.ID {

@@ -34,18 +34,19 @@ func Delete(observed model.Observed, opts Options) Plan {
 	return Plan{Steps: steps, Retained: retainedDuplicates(steps, observed, opts)}
 }
 
-// deleteWithFloatingIP deletes the floating IP of another's load balancer before it: it bears
-// the other's name, under which nobody looks for it once the load balancer is gone.
+// deleteWithFloatingIP deletes a floating IP after its load balancer: it may be the only proof
+// that this is the Service's, where cloud-provider-openstack made it. On another's load
+// balancer it bears the other's name, under which nobody looks for it once that is gone, so
+// that it becomes the Service's first.
 func deleteWithFloatingIP(lb *model.LoadBalancer, opts Options) []Step {
-	steps := deleteLoadBalancer(lb, opts)
-	if !lb.Ends() || lb.FloatingIP == nil || !lb.FloatingIP.Owned || opts.KeepFloatingIP {
+	steps, fip := deleteLoadBalancer(lb, opts), lb.FloatingIP
+	if !lb.Ends() || fip == nil || !fip.Owned || opts.KeepFloatingIP {
 		return steps
 	}
-	floatingIP := DeleteFloatingIP{lb.FloatingIP.ID, lb.FloatingIP.Address}
-	if lb.Shared != nil {
-		return append([]Step{floatingIP}, steps...)
+	if lb.Shared != nil && opts.Describe != "" && fip.Description != opts.Describe {
+		steps = append([]Step{ClaimFloatingIP{fip.ID, fip.Address, opts.Describe}}, steps...)
 	}
-	return append(steps, floatingIP)
+	return append(steps, DeleteFloatingIP{fip.ID, fip.Address})
 }
 
 func deleteLoadBalancer(lb *model.LoadBalancer, opts Options) []Step {

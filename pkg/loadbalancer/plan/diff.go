@@ -15,6 +15,9 @@ type Options struct {
 	// KeepFloatingIP keeps a floating IP of ours in the project when the load balancer does
 	// not need it any more.
 	KeepFloatingIP bool
+	// Describe is the description of the Service's floating IPs, where one that is another's
+	// may become its own before it is deleted.
+	Describe string
 	// Published is set when users know the address: the load balancer may carry traffic
 	// whatever its status is.
 	Published bool

@@ -201,7 +201,7 @@ func troubles(t *testing.T) []situation {
 			return observed
 		}()},
 		{name: "deleted from a load balancer of another Service", observed: shared(true, others...), options: plan.Options{Cascade: true}},
-		{name: "deleted as the last on a load balancer of another Service", observed: shared(true)},
+		{name: "deleted as the last on a load balancer of another Service", observed: shared(true), options: plan.Options{Describe: "ours"}},
 		{name: "deleted as the last on a load balancer made by hand", observed: shared(false), options: plan.Options{Cascade: true}},
 		{name: "deleted with nothing on a load balancer of another Service", options: plan.Options{Cascade: true}, observed: func() model.Observed {
 			observed := shared(true)

@@ -69,7 +69,7 @@ func associatesFloatingIP(steps []Step) bool {
 // from then on until the provider has carried it out. The others are of floating IPs.
 func ChangesLoadBalancer(step Step) bool {
 	switch step.(type) {
-	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, DeleteFloatingIP:
+	case CreateFloatingIP, AssociateFloatingIP, MoveFloatingIP, DisassociateFloatingIP, ClaimFloatingIP, DeleteFloatingIP:
 		return false
 	}
 	return true

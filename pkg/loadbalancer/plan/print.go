@@ -191,6 +191,9 @@ func (s MoveFloatingIP) String() string {
 func (s DisassociateFloatingIP) String() string { return "floating IP " + s.Address + ": disassociate" }
 
 // String implements Step.
+func (s ClaimFloatingIP) String() string { return "floating IP " + s.Address + ": take over" }
+
+// String implements Step.
 func (s DeleteFloatingIP) String() string { return "floating IP " + s.Address + ": delete" }
 
 // changes prints what a PUT changes; nothing is a repair.

@@ -282,6 +282,10 @@ type (
 	// DisassociateFloatingIP takes a floating IP off the VIP and keeps it.
 	DisassociateFloatingIP struct{ ID, Address string }
 
+	// ClaimFloatingIP gives the floating IP on the VIP the description of ours, by which it is
+	// found without its load balancer.
+	ClaimFloatingIP struct{ ID, Address, Describe string }
+
 	// DeleteFloatingIP deletes a floating IP.
 	DeleteFloatingIP struct{ ID, Address string }
 )
@@ -318,4 +322,5 @@ func (CreateFloatingIP) step()       {}
 func (AssociateFloatingIP) step()    {}
 func (MoveFloatingIP) step()         {}
 func (DisassociateFloatingIP) step() {}
+func (ClaimFloatingIP) step()        {}
 func (DeleteFloatingIP) step()       {}
