@@ -42,7 +42,7 @@ oldest: controlplane ## Start everywhere on the oldest supported Kubernetes (bui
 .PHONY: demo
 demo: ## See it work: a Service becomes a load balancer (a minute once built)
 	@echo 'Building the demo, Kubernetes, the simulator and the controller, as far as they are not built yet'
-	@echo '(about seven minutes on two cores the first time), then a Service from its creation to its deletion.'
+	@echo '(four to seven minutes on two cores the first time), then a Service from its creation to its deletion.'
 	@$(GOBUILD) -name 'the demo' -o out/demo ./tests/demo
 	@out/demo
 

@@ -31,7 +31,6 @@ func TestPod_RunsOnEveryControlPlaneAndNowhereElse(t *testing.T) {
 		runs   bool
 	}{
 		"kubeadm":      {map[string]string{role + "control-plane": ""}, []v1.Taint{taint(role+"control-plane", "", v1.TaintEffectNoSchedule)}, true},
-		"kubeadm 1.23": {map[string]string{role + "master": ""}, []v1.Taint{taint(role+"master", "", v1.TaintEffectNoSchedule)}, true},
 		"RKE2 and k3s": {map[string]string{role + "control-plane": "true", role + "etcd": "true", role + "master": "true"}, nil, true},
 		"RKE2, as its documentation taints servers": {map[string]string{role + "control-plane": "true"},
 			[]v1.Taint{taint("CriticalAddonsOnly", "true", v1.TaintEffectNoExecute)}, true},

@@ -27,19 +27,11 @@ func (d *demo) playground() []chapter {
 			break
 		}
 	}
-	return append(story, chapter{"The playground is yours", unlimited, d.stay})
+	return append(story, chapter{"kubectl, for another terminal", unlimited, d.writeEnvironment}, chapter{"The playground is yours", unlimited, d.stay})
 }
 
-// stay writes what a shell needs to play, and waits for the end.
+// stay waits for the end.
 func (d *demo) stay(ctx context.Context) error {
-	directory, err := filepath.Abs(d.options.playground)
-	if err != nil {
-		return err
-	}
-	if err := d.writeEnvironment(ctx, directory); err != nil {
-		return err
-	}
-	d.later(func() error { return sweep(directory) })
 	played, end := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() { d.runPods(played); close(ended) }()
@@ -77,8 +69,13 @@ func sweep(directory string) error {
 	return nil
 }
 
-// writeEnvironment writes a directory of programs, and a file for shells to read.
-func (d *demo) writeEnvironment(ctx context.Context, directory string) error {
+// writeEnvironment writes what a shell needs to play: a directory of programs, and a file for it
+// to read.
+func (d *demo) writeEnvironment(ctx context.Context) error {
+	directory, err := filepath.Abs(d.options.playground)
+	if err != nil {
+		return err
+	}
 	kubectl, err := controlplane.BuildKubectl(ctx, d.out.say)
 	if err != nil {
 		return err
@@ -86,6 +83,7 @@ func (d *demo) writeEnvironment(ctx context.Context, directory string) error {
 	if err := sweep(directory); err != nil {
 		return err
 	}
+	d.later(func() error { return sweep(directory) })
 	bin := filepath.Join(directory, binaries)
 	if err := os.MkdirAll(bin, 0o750); err != nil {
 		return err

@@ -49,7 +49,7 @@ func addressBreaks() []Break {
 		{
 			Row: 21, What: "it goes with the Service",
 			File:  plan + "delete.go",
-			Old:   `!lb.FloatingIP.Owned || opts.KeepFloatingIP {`,
+			Old:   `!fip.Owned || opts.KeepFloatingIP {`,
 			New:   `!lb.FloatingIP.Owned {`,
 			Tests: []string{"TestFloatingIP_KeptIsFoundAgainByServiceOfSameName"},
 		},

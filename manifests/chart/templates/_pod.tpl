@@ -49,14 +49,13 @@ affinity:
   {{- toYaml .Values.affinity | nindent 2 }}
 {{- else if not .Values.nodeSelector }}
 # Control plane nodes, by the labels of kubeadm, RKE2 and k3s (which give it the value
-# "true"), RKE1, and Kubernetes before 1.24.
+# "true"), and RKE1.
 affinity:
   nodeAffinity:
     requiredDuringSchedulingIgnoredDuringExecution:
       nodeSelectorTerms:
       - matchExpressions: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]
       - matchExpressions: [{key: node-role.kubernetes.io/controlplane, operator: Exists}]
-      - matchExpressions: [{key: node-role.kubernetes.io/master, operator: Exists}]
 {{- end }}
 {{- $selector := dict }}
 {{- range $label, $value := .Values.nodeSelector }}
