@@ -1,10 +1,9 @@
 package memory_test
 
 import (
-	"cmp"
 	"context"
 	"runtime"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,60 +15,64 @@ import (
 
 const mib = 1 << 20
 
-func TestReturnAtRest_ReleasesOnceWhatNobodyUses(t *testing.T) {
+func TestReturnAtRest_ReturnsOnceAfterWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		var mu sync.Mutex
-		var now memory.Usage
-		released := 0
-		usage := func() memory.Usage {
-			mu.Lock()
-			defer mu.Unlock()
-			return now
-		}
-		go memory.ReturnAtRest(ctx, clock.RealClock{}, usage, func() {
-			mu.Lock()
-			defer mu.Unlock()
-			released++
-			now.Resident = now.Live + mib
-		})
+		var allocated, returned atomic.Uint64
+		go memory.ReturnAtRest(ctx, clock.RealClock{}, allocated.Load, func() { returned.Add(1) })
 		synctest.Wait()
 		for _, moment := range []struct {
-			what                 string
-			allocating, resident uint64 // 0: as it is
-			want                 int
+			what       string
+			allocating uint64
+			want       uint64
 		}{
-			{"at work", 500 * mib, 300 * mib, 0},
-			{"at rest", mib, 0, 1},
-			{"at rest, and small", mib, 0, 1},
-			{"a little garbage, which is not worth it", mib, 59 * mib, 1},
-			{"at work again", 100 * mib, 200 * mib, 1},
-			{"at rest again", mib, 0, 2},
+			{"at work", 500 * mib, 0},
+			{"at rest", mib, 1},
+			{"still at rest", mib, 1},
+			{"a little work, which is not worth it", 10 * mib, 1},
+			{"at rest after it", mib, 1},
+			{"at work again", 100 * mib, 1},
+			{"at rest again", mib, 2},
 		} {
-			mu.Lock()
-			now = memory.Usage{Allocated: now.Allocated + moment.allocating, Resident: cmp.Or(moment.resident, now.Resident), Live: 40 * mib}
-			mu.Unlock()
+			allocated.Add(moment.allocating)
 			time.Sleep(5*time.Second + 1)
 			synctest.Wait()
-			mu.Lock()
-			if released != moment.want {
-				t.Errorf("%s: released %d times, want %d", moment.what, released, moment.want)
+			if got := returned.Load(); got != moment.want {
+				t.Errorf("%s: returned %d times, want %d", moment.what, got, moment.want)
 			}
-			mu.Unlock()
 		}
 	})
 }
 
-func TestUsageNow_ShowsWhatIsInUseAndWhatIsHeld(t *testing.T) {
+// At rest is not only who does nothing: what a slow trickle leaves behind is returned now and
+// then.
+func TestReturnAtRest_ReturnsDuringSlowWork(t *testing.T) {
 	t.Parallel()
-	before := memory.UsageNow()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var allocated, returned atomic.Uint64
+		go memory.ReturnAtRest(ctx, clock.RealClock{}, allocated.Load, func() { returned.Add(1) })
+		synctest.Wait()
+		for range 20 {
+			allocated.Add(6 * mib)
+			time.Sleep(5*time.Second + 1)
+			synctest.Wait()
+		}
+		if got := returned.Load(); got != 2 {
+			t.Errorf("returned %d times in 100 s of 6 MiB each 5 s, want 2", got)
+		}
+	})
+}
+
+func TestAllocated_CountsWhatIsAllocated(t *testing.T) {
+	t.Parallel()
+	before := memory.Allocated()
 	kept := make([]byte, 64*mib)
-	runtime.GC()
-	after := memory.UsageNow()
-	if after.Allocated < before.Allocated+64*mib || after.Live < 64*mib || after.Resident < after.Live {
-		t.Errorf("64 MiB later: %+v, before %+v", after, before)
+	if after := memory.Allocated(); after < before+64*mib {
+		t.Errorf("%d bytes allocated after 64 MiB, %d before", after, before)
 	}
 	runtime.KeepAlive(kept)
 }
