@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 
 // The alert on the lease is about the lease that the values name.
@@ -31,7 +33,7 @@ func TestMonitoring_RulesFollowNameOfLease(t *testing.T) {
 //proves:119
 func TestAdmissionGolden_ChartHasPolicies(t *testing.T) {
 	source := string(readFile(t, "admission/policy.yaml"))
-	compare(t, filepath.Join("chart", "files", "admission", "policy.yaml"), source)
+	golden.File(t, filepath.Join("chart", "files", "admission", "policy.yaml"), source)
 	t.Parallel()
 	const minimal = "cloudConfig: {global: {auth-url: 'https://k/v3'}}\nhelmLabels: false\nselectorLabels: {app: ccm}\n"
 	var want []map[string]any

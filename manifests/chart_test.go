@@ -18,6 +18,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/tests/chart"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 
 // rendered is what Helm makes of the chart with values, as a release named occm.
@@ -67,7 +68,7 @@ func TestStaticGolden_IsRenderedFromChart(t *testing.T) {
 			t.Errorf("%s is of no file in manifests/static:\n%s", name, text)
 			continue
 		}
-		compare(t, filepath.Join("static", file), text+"\n")
+		golden.File(t, filepath.Join("static", file), text+"\n")
 	}
 }
 
@@ -87,7 +88,7 @@ func TestChartGolden_VariantsAreAsRecorded(t *testing.T) {
 			t.Errorf("%s: %s", names[i], of.Error)
 			continue
 		}
-		compare(t, filepath.Join("testdata", "golden", names[i]+".yaml"), of.Manifest())
+		golden.File(t, filepath.Join("testdata", "golden", names[i]+".yaml"), of.Manifest())
 		for _, document := range strings.Split(of.Manifest(), "\n---\n") {
 			if !strings.Contains(document, "apiVersion: monitoring.coreos.com/") {
 				object(t, names[i], []byte(document))
@@ -331,7 +332,7 @@ func TestMonitoringGolden_ChartHasRulesAndDashboards(t *testing.T) {
 	}
 	for _, source := range append(rules, dashboards...) {
 		count[filepath.Ext(source)]++
-		compare(t, filepath.Join("chart", "files", filepath.Base(source)), string(readFile(t, source)))
+		golden.File(t, filepath.Join("chart", "files", filepath.Base(source)), string(readFile(t, source)))
 	}
 	t.Parallel()
 	const minimal = "cloudConfig: {global: {auth-url: 'https://k/v3'}}\n"

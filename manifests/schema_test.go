@@ -17,6 +17,8 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 	_ "k8s.io/component-base/logs/json/register" // two flags
 	"sigs.k8s.io/yaml"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 
 // schema is a JSON schema, or a part of one.
@@ -55,7 +57,7 @@ func TestSchemaReference_IsMadeFromValuesSettingsAndFlags(t *testing.T) {
 	if err := encoder.Encode(of); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "chart/values.schema.json", text.String())
+	golden.File(t, "chart/values.schema.json", text.String())
 }
 
 func readFile(t *testing.T, path string) []byte {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/check"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
@@ -105,7 +106,7 @@ func TestCheck_MatchesGoldenFilesAndReference(t *testing.T) {
 			})
 		}
 	})
-	t.Run("docs", compareDocs)
+	golden.Outputs(t, "../../docs/check.md", 6)
 }
 
 func (s situation) run(t *testing.T) {
@@ -121,7 +122,7 @@ func (s situation) run(t *testing.T) {
 	if s.name != "good" && s.name != "settings without effect" {
 		output = findings(output)
 	}
-	golden(t, strings.ReplaceAll(s.name, " ", "-")+".golden", output)
+	golden.File(t, "testdata/"+strings.ReplaceAll(s.name, " ", "-")+".golden", output)
 }
 
 func TestCheck_JSONMatchesGoldenFile(t *testing.T) {
@@ -132,7 +133,7 @@ func TestCheck_JSONMatchesGoldenFile(t *testing.T) {
 	if err := e.check(nil).WriteJSON(&out); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "json.golden", e.stable(out.String()))
+	golden.File(t, "testdata/json.golden", e.stable(out.String()))
 }
 
 // Whatever the check tries, the cloud is afterwards as it was before.

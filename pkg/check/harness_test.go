@@ -2,7 +2,6 @@ package check_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/check"
@@ -19,8 +17,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
-
-var update = flag.Bool("update", false, "write the golden files, and the output in docs/check.md")
 
 // environment is a simulated cloud with the cloud.conf to be checked.
 type environment struct {
@@ -108,35 +104,10 @@ func (e *environment) stable(output string) string {
 	})
 }
 
-// golden compares output with a file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: run go test ./pkg/check -update where the output is to change (-want +got):\n%s", path, diff)
-	}
-}
-
 // findings returns the part of a report below the settings.
 func findings(output string) string {
 	if _, below, found := strings.Cut(output, "\n\n"); found && strings.HasPrefix(output, "Settings of") {
 		return below
 	}
 	return output
-}
-
-// section returns the part of an output below a heading.
-func section(output, heading string) string {
-	_, below, _ := strings.Cut("\n"+output, "\n"+heading+"\n")
-	part, _, _ := strings.Cut(below, "\n\n")
-	return heading + "\n" + part + "\n"
 }

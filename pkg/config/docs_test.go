@@ -1,7 +1,6 @@
 package config
 
 import (
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -11,29 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
-
-var update = flag.Bool("update", false, "write docs/configuration.md anew")
 
 // TestReference_IsUpToDate compares docs/configuration.md with the table of
 // settings. Run with -update to write it.
 func TestReference_IsUpToDate(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("..", "..", "docs", "configuration.md")
-	want := reference(t)
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/configuration.md is stale: run go test ./pkg/config -run TestReference -update (-want +got):\n%s", diff)
-	}
+	golden.File(t, filepath.Join("..", "..", "docs", "configuration.md"), reference(t))
 }
 
 // TestConfig_HasWellFormedTableOfSettings guards what the table cannot check itself:

@@ -3,12 +3,11 @@ package config
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
 
 // TestSchemaReference_IsMadeFromTableOfSettings compares the JSON schema of cloud.conf, of
@@ -16,23 +15,10 @@ import (
 // -update to write it.
 func TestSchemaReference_IsMadeFromTableOfSettings(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("testdata", "schema.json")
-	want := schemaText(t)
-	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is stale: run go test ./pkg/config -run Reference -update (-want +got):\n%s", path, diff)
-	}
+	golden.File(t, filepath.Join("testdata", "schema.json"), schemaText(t))
 }
 
-func schemaText(t *testing.T) []byte {
+func schemaText(t *testing.T) string {
 	t.Helper()
 	comments, all := fieldComments(t), map[string]any{}
 	for _, s := range sections() {
@@ -54,7 +40,7 @@ func schemaText(t *testing.T) []byte {
 	if err := encoder.Encode(all); err != nil {
 		t.Fatal(err)
 	}
-	return text.Bytes()
+	return text.String()
 }
 
 // schema is that of a value in YAML. Null is a key that is not given; so is empty text, but

@@ -3,7 +3,6 @@ package preflight_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,8 +30,6 @@ import (
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
-
-var update = flag.Bool("update", false, "write the golden files, and the output in docs/plan.md")
 
 const clusterID = "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
 
@@ -223,27 +219,6 @@ func stable(output string) string {
 		}
 		return seen[id]
 	})
-}
-
-// golden compares output with a file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: run go test ./pkg/preflight -update where the output is to change (-want +got):\n%s", path, diff)
-	}
 }
 
 // must returns a report that there has to be, with its exit code.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/preflight"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
@@ -25,7 +26,7 @@ func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 	t.Run("switch", func(t *testing.T) {
 		t.Parallel()
 		c := peers(t)
-		golden(t, "switch", text(t, must(t, preflight.ExitNothing)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))))
+		golden.File(t, "testdata/switch.golden", text(t, must(t, preflight.ExitNothing)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))))
 	})
 	t.Run("switch-with-changes", func(t *testing.T) {
 		t.Parallel()
@@ -42,7 +43,7 @@ func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 		}
 		change("shop", "local", func(svc *v1.Service) { svc.Spec.LoadBalancerSourceRanges = []string{"198.51.100.0/24"} })
 		change("shop", "dns", func(svc *v1.Service) { svc.Annotations[annotation.Class] = "gold" })
-		golden(t, "switch-with-changes", text(t, must(t, preflight.ExitRefused)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))))
+		golden.File(t, "testdata/switch-with-changes.golden", text(t, must(t, preflight.ExitRefused)(c.plan(preflight.Query{All: true}, preflight.NodeChange{}))))
 	})
 	t.Run("one cluster", func(t *testing.T) {
 		t.Parallel()
@@ -65,22 +66,22 @@ func TestPlan_MatchesGoldenFilesAndReference(t *testing.T) {
 		plan := func(code int, query preflight.Query, nodes preflight.NodeChange) string {
 			return text(t, must(t, code)(c.plan(query, nodes)))
 		}
-		golden(t, "all", plan(preflight.ExitRefused, preflight.Query{All: true}, preflight.NodeChange{}))
-		golden(t, "no-change", plan(preflight.ExitNothing, preflight.Query{}, preflight.NodeChange{}))
-		golden(t, "changes", plan(preflight.ExitChanges, preflight.Query{Namespace: "shop", Names: []string{"api"}}, preflight.NodeChange{}))
-		golden(t, "replaced", plan(preflight.ExitChanges, preflight.Query{Names: []string{"shop/store"}}, preflight.NodeChange{}))
-		golden(t, "not-ours", plan(preflight.ExitNothing, preflight.Query{Names: []string{"shop/metal"}}, preflight.NodeChange{}))
-		golden(t, "without-nodes", plan(preflight.ExitChanges, preflight.Query{}, preflight.NodeChange{Without: []string{"node-1"}}))
-		golden(t, "with-nodes", plan(preflight.ExitChanges, preflight.Query{}, preflight.NodeChange{With: []string{"node-7=127.100.1.77", "node-0"}}))
-		golden(t, "without-any-node", plan(preflight.ExitUnknown, preflight.Query{}, preflight.NodeChange{Without: []string{"node-0", "node-1", "node-2"}}))
-		golden(t, "file", plan(preflight.ExitChanges, preflight.Query{File: strings.NewReader(manifests)}, preflight.NodeChange{}))
+		golden.File(t, "testdata/all.golden", plan(preflight.ExitRefused, preflight.Query{All: true}, preflight.NodeChange{}))
+		golden.File(t, "testdata/no-change.golden", plan(preflight.ExitNothing, preflight.Query{}, preflight.NodeChange{}))
+		golden.File(t, "testdata/changes.golden", plan(preflight.ExitChanges, preflight.Query{Namespace: "shop", Names: []string{"api"}}, preflight.NodeChange{}))
+		golden.File(t, "testdata/replaced.golden", plan(preflight.ExitChanges, preflight.Query{Names: []string{"shop/store"}}, preflight.NodeChange{}))
+		golden.File(t, "testdata/not-ours.golden", plan(preflight.ExitNothing, preflight.Query{Names: []string{"shop/metal"}}, preflight.NodeChange{}))
+		golden.File(t, "testdata/without-nodes.golden", plan(preflight.ExitChanges, preflight.Query{}, preflight.NodeChange{Without: []string{"node-1"}}))
+		golden.File(t, "testdata/with-nodes.golden", plan(preflight.ExitChanges, preflight.Query{}, preflight.NodeChange{With: []string{"node-7=127.100.1.77", "node-0"}}))
+		golden.File(t, "testdata/without-any-node.golden", plan(preflight.ExitUnknown, preflight.Query{}, preflight.NodeChange{Without: []string{"node-0", "node-1", "node-2"}}))
+		golden.File(t, "testdata/file.golden", plan(preflight.ExitChanges, preflight.Query{File: strings.NewReader(manifests)}, preflight.NodeChange{}))
 		var out bytes.Buffer
 		if err := must(t, preflight.ExitChanges)(c.plan(preflight.Query{Namespace: "shop", Names: []string{"api"}}, preflight.NodeChange{})).WriteJSON(&out); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "json", stable(out.String()))
+		golden.File(t, "testdata/json.golden", stable(out.String()))
 	})
-	t.Cleanup(func() { compareDocs(t) })
+	t.Cleanup(func() { golden.Outputs(t, "../../docs/plan.md", 5) })
 }
 
 // manifests are Services that are yet to be applied, one of which is there.

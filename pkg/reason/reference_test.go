@@ -2,41 +2,24 @@ package reason_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
-
-var update = flag.Bool("update", false, "write docs/events.md anew")
 
 // TestReference_OfEventsIsUpToDate keeps docs/events.md like the list of reasons.
 func TestReference_OfEventsIsUpToDate(t *testing.T) {
 	t.Parallel()
-	const page = "../../docs/events.md"
 	introduction, err := os.ReadFile("testdata/introduction.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := string(introduction) + reference()
-	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(want, string(got)); diff != "" {
-		t.Fatalf("%s is not like the code: run make generate (-want +got):\n%s", page, diff)
-	}
+	golden.File(t, "../../docs/events.md", string(introduction)+reference())
 }
 
 func reference() string {

@@ -3,16 +3,12 @@ package status_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,8 +26,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
-
-var update = flag.Bool("update", false, "write the golden files, and the output in docs/status.md")
 
 const clusterUID = "5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
 
@@ -240,22 +234,4 @@ func stable(output string) string {
 		}
 		return seen[id]
 	})
-}
-
-// golden compares output with a file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: run go test ./pkg/status -update where the output is to change (-want +got):\n%s", path, diff)
-	}
 }

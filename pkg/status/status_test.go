@@ -20,6 +20,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/status"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
 )
@@ -116,7 +117,7 @@ func TestStatus_ShowsWhatServicesHaveAndWhatIsWrong(t *testing.T) {
 		if got := report.Services[0].State; got != want {
 			t.Errorf("Service %s is %s, want %s: %+v", name, got, want, report.Services[0].Problems)
 		}
-		golden(t, name+".golden", stable(text(t, report)))
+		golden.File(t, "testdata/"+name+".golden", stable(text(t, report)))
 	}
 	env.client.ClearActions()
 	env.Cloud.RequestLog.Reset()
@@ -133,13 +134,13 @@ func TestStatus_ShowsWhatServicesHaveAndWhatIsWrong(t *testing.T) {
 	if len(list.Services) != len(states()) || list.ExitCode() != status.ExitFailed {
 		t.Errorf("%d Services, exit code %d", len(list.Services), list.ExitCode())
 	}
-	golden(t, "list.golden", stable(text(t, list)))
-	golden(t, "two.golden", stable(text(t, env.read(t, "owner", "default/guest"))))
+	golden.File(t, "testdata/list.golden", stable(text(t, list)))
+	golden.File(t, "testdata/two.golden", stable(text(t, env.read(t, "owner", "default/guest"))))
 	var machine bytes.Buffer
 	env.must(env.read(t, "degraded").WriteJSON(&machine))
-	golden(t, "degraded-json.golden", stable(machine.String()))
+	golden.File(t, "testdata/degraded-json.golden", stable(machine.String()))
 	env.assertOnlyReads()
-	compareDocs(t)
+	golden.Outputs(t, "../../docs/status.md", 4)
 }
 
 // assertOnlyReads fails when anything was written, in Kubernetes or OpenStack.

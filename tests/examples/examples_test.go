@@ -3,7 +3,6 @@
 package examples_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
-
-var update = flag.Bool("update", false, "write docs/examples/README.md")
 
 const directory = "../../docs/examples"
 
@@ -73,19 +70,7 @@ func TestExamples_AreServedAsTheReferenceSays(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	path, want := filepath.Join(directory, "README.md"), page(all)
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is not what the examples are: run make generate (-want +got):\n%s", path, diff)
-	}
+	golden.File(t, filepath.Join(directory, "README.md"), page(all))
 }
 
 const head = `# Examples

@@ -1,17 +1,14 @@
 package layers_test
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/layers"
 )
-
-var update = flag.Bool("update", false, "write the table of packages in docs/design.md")
 
 const root = "../.."
 
@@ -59,26 +56,7 @@ func TestLayers_SimulatorImportsNothingOfTheController(t *testing.T) {
 
 func TestLayersReference_TableOfDesignIsMadeFromTheRules(t *testing.T) {
 	t.Parallel()
-	const page, begin, end = root + "/docs/design.md", "<!-- packages: written by make generate -->\n", "<!-- end of packages -->\n"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	have, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		t.Fatalf("%s has no lines %q and %q", page, begin, end)
-	}
-	want := layers.Table(controller(t), rules(t))
-	if *update {
-		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("docs/design.md is stale: run make generate (-want +have):\n%s", diff)
-	}
+	golden.Part(t, root+"/docs/design.md", "packages", layers.Table(controller(t), rules(t)))
 }
 
 func TestCheck_NamesWhatDoesNotFit(t *testing.T) {

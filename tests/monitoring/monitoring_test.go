@@ -1,8 +1,6 @@
 package monitoring_test
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,10 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/monitoring"
 )
-
-var update = flag.Bool("update", false, "write docs/metrics.md and the dashboard")
 
 const (
 	root          = "../.."
@@ -42,23 +39,6 @@ func uses() (all []monitoring.Use) {
 	return all
 }
 
-// upToDate compares a file with what the code says.
-func upToDate(t *testing.T, path string, want []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s is not like the code: run make generate (-want +got):\n%s", path, diff)
-	}
-}
-
 //proves:99
 func TestMetricsReference_IsMadeFromRegistrations(t *testing.T) {
 	t.Parallel()
@@ -66,7 +46,7 @@ func TestMetricsReference_IsMadeFromRegistrations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	upToDate(t, root+"/docs/metrics.md", slices.Concat(introduction, []byte(monitoring.Page(registrations(t))), alertTable(t)))
+	golden.File(t, root+"/docs/metrics.md", string(introduction)+monitoring.Page(registrations(t))+alertTable(t))
 }
 
 func TestDashboardReference_IsMadeFromTable(t *testing.T) {
@@ -75,7 +55,7 @@ func TestDashboardReference_IsMadeFromTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	upToDate(t, dashboardPath, dashboard)
+	golden.File(t, dashboardPath, string(dashboard))
 }
 
 //proves:99,100
@@ -149,14 +129,14 @@ func rules(t *testing.T) []rule {
 }
 
 // alertTable returns the section of docs/metrics.md about alerts.
-func alertTable(t *testing.T) []byte {
+func alertTable(t *testing.T) string {
 	t.Helper()
-	var b bytes.Buffer
+	var b strings.Builder
 	b.WriteString("\n## Alerts\n\n| alert | severity | after | meaning |\n|---|---|---|---|\n")
 	for _, r := range rules(t) {
 		fmt.Fprintf(&b, "| [%s](runbooks/%[1]s.md) | %s | %s | %s |\n", r.Alert, r.Labels["severity"], r.For, r.Annotations["summary"])
 	}
-	return b.Bytes()
+	return b.String()
 }
 
 //proves:100

@@ -2,22 +2,17 @@ package main
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
-
-var update = flag.Bool("update", false, "write the tables of docs/versions.md")
 
 const recordings = "../simulator/replay/testdata/"
 
@@ -26,22 +21,7 @@ const recordings = "../simulator/replay/testdata/"
 // ones. Run with -update to write them.
 func TestVersionsReference_TablesAreWhatTestsRunAgainst(t *testing.T) {
 	t.Parallel()
-	const page, begin, end = "../../docs/versions.md", "<!-- versions: written by make generate -->\n", "<!-- end of versions -->\n"
-	before, rest, found := strings.Cut(read(t, page), begin)
-	have, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		t.Fatalf("%s has no lines %q and %q", page, begin, end)
-	}
-	want := kubernetesTable(t) + "\n" + openStackTable(t)
-	if *update {
-		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := gocmp.Diff(want, have); diff != "" {
-		t.Errorf("docs/versions.md is stale: run make generate (-want +have):\n%s", diff)
-	}
+	golden.Part(t, "../../docs/versions.md", "versions", kubernetesTable(t)+"\n"+openStackTable(t))
 }
 
 // required is the version of a module in a go.mod.

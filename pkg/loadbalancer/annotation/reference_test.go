@@ -1,43 +1,26 @@
 package annotation_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
-
-var update = flag.Bool("update", false, "write docs/annotations.md anew")
 
 // TestReference_IsUpToDate keeps the documentation of annotations like the table in the
 // code.
 func TestReference_IsUpToDate(t *testing.T) {
 	t.Parallel()
-	const page = "../../../docs/annotations.md"
 	introduction, err := os.ReadFile("testdata/introduction.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := string(introduction) + reference()
-	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Fatalf("%s is not like the code: run make generate (-want +got):\n%s", page, diff)
-	}
+	golden.File(t, "../../../docs/annotations.md", string(introduction)+reference())
 }
 
 // TestTable_NamesOnlyKeysOfCloudConf keeps the link between annotations and cloud.conf

@@ -2,9 +2,6 @@ package desire_test
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,9 +14,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const certificate = "https://barbican.example.com/v1/containers/5a1c0f6e-0a66-4b0e-9c4d-5f0b7f6c2a11"
 
@@ -66,26 +62,8 @@ func TestLoadBalancer_MatchesGoldenModels(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, test.name, fixture.Desired(t, test.svc, test.cfg, test.drv))
+			golden.File(t, "testdata/"+test.name+".json", printed(t, fixture.Desired(t, test.svc, test.cfg, test.drv)))
 		})
-	}
-}
-
-func golden(t *testing.T, name string, lb *model.LoadBalancer) {
-	t.Helper()
-	got := printed(t, lb)
-	path := filepath.Join("testdata", name+".json")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (write it with -update):\n%s", path, diff)
 	}
 }
 

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"reflect"
@@ -9,35 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
-
-var update = flag.Bool("update", false, "write docs/drivers.md")
 
 // The page for users says what the tables in the code say.
 func TestReference_IsUpToDate(t *testing.T) {
 	t.Parallel()
-	const page = "../../../docs/drivers.md"
 	introduction, err := os.ReadFile("testdata/introduction.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := string(introduction) + featureTable(t) + choiceTable(t) + quirkTable(t) + timingTable()
-	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Fatalf("%s is not like the code: run make generate (-want +got):\n%s", page, diff)
-	}
+	golden.File(t, "../../../docs/drivers.md", string(introduction)+featureTable(t)+choiceTable(t)+quirkTable(t)+timingTable())
 }
 
 // title returns the column of a driver.

@@ -1,21 +1,16 @@
 package plan_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // situation is a Service, what the cloud has for it, and the plan between them,
 // which is in a file of the situation's name.
@@ -35,13 +30,13 @@ func TestPlan_MatchesGoldenFiles(t *testing.T) {
 			if s.desired != nil {
 				todo = plan.Diff(s.desired, s.observed, s.options)
 			}
-			golden(t, s.name, todo)
+			golden.File(t, filepath.Join("testdata", strings.ReplaceAll(s.name, " ", "-")+".golden"), printed(todo))
 		})
 	}
 }
 
-func golden(t *testing.T, name string, todo plan.Plan) {
-	t.Helper()
+// printed prints a plan with what it says about itself.
+func printed(todo plan.Plan) string {
 	got := todo.String()
 	for _, text := range todo.Retained {
 		got += fmt.Sprintf("retained: %s\n", text)
@@ -50,21 +45,9 @@ func golden(t *testing.T, name string, todo plan.Plan) {
 		got += fmt.Sprintf("notice: %s: %s\n", notice.Setting, notice.Message)
 	}
 	if got == "" {
-		got = "nothing to do\n"
+		return "nothing to do\n"
 	}
-	path := filepath.Join("testdata", strings.ReplaceAll(name, " ", "-")+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (write it with -update):\n%s", path, diff)
-	}
+	return got
 }
 
 // situations are those of everyday life.

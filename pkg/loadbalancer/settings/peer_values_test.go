@@ -2,7 +2,6 @@ package settings_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -16,9 +15,8 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/internal/fixture"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 )
-
-var update = flag.Bool("update", false, "write the block of values into docs/migration.md")
 
 // given are the values that each annotation is tried with, by their names.
 func given() map[string]string {
@@ -165,7 +163,7 @@ func TestReference_ListsValuesThatMeanSomethingElse(t *testing.T) {
 			t.Errorf("nothing says what cloud-provider-openstack makes of %s", name)
 		}
 	}
-	checkBlock(t, "../../../docs/migration.md", "values", differenceTable(t, differs))
+	golden.Part(t, "../../../docs/migration.md", "values", differenceTable(t, differs))
 }
 
 // differenceTable prints the differences, those of the same annotations in one row.
@@ -197,29 +195,4 @@ func differenceTable(t *testing.T, differs map[difference][]string) string {
 		table += "| " + strings.Join(rows[key], ", ") + " | " + key + "\n"
 	}
 	return table
-}
-
-// checkBlock compares what stands between two marks on a page, or writes it with
-// -update.
-func checkBlock(t *testing.T, page, name, want string) {
-	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin, end := "<!-- "+name+", made by make generate -->\n", "<!-- end of "+name+" -->\n"
-	before, rest, found := strings.Cut(string(text), begin)
-	have, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		t.Fatalf("%s has no block %q", page, begin)
-	}
-	if have == want {
-		return
-	}
-	if !*update {
-		t.Fatalf("%s is not like the code, run make generate; want\n%s\ngot\n%s", page, want, have)
-	}
-	if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
