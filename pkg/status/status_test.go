@@ -107,7 +107,7 @@ func states() map[string]status.State {
 	}
 }
 
-func TestStatus_ShowsWhatServicesHaveAndWhatIsWrong(t *testing.T) {
+func TestStatus_MatchesGoldenFilesAndReference(t *testing.T) {
 	t.Parallel()
 	env := populate(t)
 	env.client.ClearActions()
