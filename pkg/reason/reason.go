@@ -63,7 +63,7 @@ const (
 const (
 	// NotReady is that of a Service whose first load balancer could not be made yet.
 	NotReady Reason = "LoadBalancerNotReady"
-	// Gone is that of a load balancer that somebody deleted, and that is not made anew.
+	// Gone is that of a load balancer that somebody deleted, and that is not created again.
 	Gone Reason = "LoadBalancerGone"
 	// Refused is that of a Service that lacks what it asks for as that is refused.
 	Refused Reason = "LoadBalancerRefused"

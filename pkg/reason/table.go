@@ -68,7 +68,7 @@ func changes() []Entry {
 		},
 		{
 			Reason: SubnetChosen, On: Service, Type: v1.EventTypeNormal,
-			When: "a new VIP is in one of several subnets of the nodes, as none is configured", Do: "nothing; if it should be another one, set `subnet-id` in cloud.conf or as an annotation, and make the Service anew: a VIP stays where it is",
+			When: "a new VIP is in one of several subnets of the nodes, as none is configured", Do: "nothing; if it should be another one, set `subnet-id` in cloud.conf or as an annotation, and create the Service again: a VIP stays where it is",
 		},
 		{
 			Reason: ExternalNetworkChosen, On: Service, Type: v1.EventTypeNormal,
@@ -165,7 +165,7 @@ func conditions() []Entry {
 		},
 		{
 			Reason: Gone, On: Service, States: []State{{Provisioned, false}},
-			When: "another client has deleted the load balancer, which `drift-policy=report` leaves so", Do: "make it anew: change anything that the Service asks for. Find who deletes load balancers (Octavia's log has the user)",
+			When: "another client has deleted the load balancer, which `drift-policy=report` leaves so", Do: "have it created again: change anything that the Service asks for. Find who deletes load balancers (Octavia's log has the user)",
 		},
 		{
 			Reason: Refused, On: Service, States: []State{{Provisioned, false}},

@@ -14,7 +14,7 @@ import (
 type Round struct {
 	// Err is why the Service has not what it asks for; nil: it has.
 	Err error
-	// Told is what of that only somebody else can end: InError, Pending or QuotaExceeded; ""
+	// Told is what of that only others can end: InError, Pending or QuotaExceeded; ""
 	// for anything else.
 	Told reason.Reason
 	// Refusal is why the Service is refused, "" where it is not, and Kept what is refused, and
@@ -51,7 +51,7 @@ func (r Round) Said(svc *v1.Service) []Said {
 	}
 	switch {
 	case r.Err == nil && r.LoadBalancerID == "":
-		say(reason.Provisioned, false, reason.Gone, "The load balancer was deleted by another client, and is not made anew")
+		say(reason.Provisioned, false, reason.Gone, "The load balancer was deleted by another client, and is not created again")
 	case r.Err == nil:
 		say(reason.Provisioned, true, reason.Ready, fmt.Sprintf("Load balancer %s serves the Service at %s", r.LoadBalancerID, r.Address))
 		if !r.Watched || !has(have, reason.Degraded, true, reason.NoHealthyMember) {

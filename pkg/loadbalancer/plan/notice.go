@@ -14,7 +14,7 @@ func notices(desired, observed *model.LoadBalancer) []Notice {
 		way := fmt.Sprintf("the annotation %s lets a new load balancer with %q take its place", allowReplace, m.want)
 		switch {
 		case isReplacementFor(desired, observed):
-			way = fmt.Sprintf("it was made anew for %q, which did not help", m.want)
+			way = fmt.Sprintf("it was created again for %q, which did not help", m.want)
 		case !replaceable(observed):
 			way = fmt.Sprintf("%q is not possible as long as others are on it", m.want)
 		case desired.FloatingIP == nil:
