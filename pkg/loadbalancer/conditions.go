@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/drift"
@@ -43,7 +44,7 @@ func (r *Reconciler) say(svc *v1.Service, round conditions.Round) {
 		round.Drift = fmt.Sprintf("Another client has changed something, and it could not be reverted yet: %s", change)
 	}
 	if said := round.Said(svc); len(said) > 0 {
-		r.options.Conditions.Say(types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}, svc.UID, said, record)
+		r.options.Conditions.Say(kubeservice.Key(svc), svc.UID, said, record)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 )
 
 // toBeDeletedTaint is on nodes that the cluster autoscaler is about to delete.
@@ -75,7 +77,7 @@ func (c *Controller) enqueueWhere(matches func(*v1.Service) bool, after time.Dur
 	}
 	for _, service := range services {
 		if managed(service) && matches(service) {
-			c.queue.AddAfter(keyOf(service), after)
+			c.queue.AddAfter(kubeservice.Key(service), after)
 		}
 	}
 }

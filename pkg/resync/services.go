@@ -11,18 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	servicehelpers "k8s.io/cloud-provider/service/helpers"
 	"k8s.io/klog/v2"
-)
 
-func keyOf(service *v1.Service) types.NamespacedName {
-	return types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
-}
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
+)
 
 // managed reports whether a Service is one of the service controller's, which puts its
 // finalizer on a Service before it asks for a load balancer. Load balancers of Services
 // without it belong to another implementation, such as MetalLB.
 func managed(service *v1.Service) bool {
-	return service.DeletionTimestamp == nil && service.Spec.Type == v1.ServiceTypeLoadBalancer &&
-		service.Spec.LoadBalancerClass == nil && servicehelpers.HasLBFinalizer(service)
+	return service.DeletionTimestamp == nil && kubeservice.IsOurs(service) && servicehelpers.HasLBFinalizer(service)
 }
 
 // published reports whether a managed Service has an address.
@@ -35,7 +32,7 @@ func published(service *v1.Service) bool {
 func (c *Controller) Enqueue(service *v1.Service) {
 	known, err := c.services.Services(service.Namespace).Get(service.Name)
 	if err == nil && known.UID == service.UID && managed(known) {
-		c.queue.AddAfter(keyOf(service), batchPeriod)
+		c.queue.AddAfter(kubeservice.Key(service), batchPeriod)
 	}
 }
 
@@ -49,7 +46,7 @@ func (c *Controller) EnqueueAll() {
 	}
 	for _, service := range services {
 		if service.Spec.Type == v1.ServiceTypeLoadBalancer {
-			c.queue.AddAfter(keyOf(service), batchPeriod)
+			c.queue.AddAfter(kubeservice.Key(service), batchPeriod)
 		}
 	}
 }

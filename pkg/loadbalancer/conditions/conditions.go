@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -58,11 +57,6 @@ func Removal(have []metav1.Condition) []any {
 		}
 	}
 	return changes
-}
-
-// Wanted reports whether a Service has conditions of ours: it is of our type and class.
-func Wanted(svc *v1.Service) bool {
-	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil
 }
 
 // noise is what of a message differs from one attempt to the next while nothing else does: IDs

@@ -10,6 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 )
 
 // Operation is what a request wants done.
@@ -101,5 +103,5 @@ func Older(a, b *v1.Service) bool {
 
 // Wanted reports whether a Service is to have a load balancer of ours.
 func Wanted(svc *v1.Service) bool {
-	return svc.DeletionTimestamp == nil && svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil
+	return svc.DeletionTimestamp == nil && kubeservice.IsOurs(svc)
 }

@@ -10,6 +10,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cleanup"
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -98,7 +99,7 @@ func describe(service *v1.Service) cleanup.Service {
 	named := service.Annotations[annotation.LoadBalancerID]
 	s := cleanup.Service{
 		UID: string(service.UID), Name: service.Namespace + "/" + service.Name,
-		Wanting:        service.DeletionTimestamp != nil || service.Spec.Type == v1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass == nil,
+		Wanting:        service.DeletionTimestamp != nil || kubeservice.IsOurs(service),
 		LoadBalancerID: named, Copied: annotation.IsCopied(service.Annotations, named, service.UID),
 	}
 	for _, ingress := range service.Status.LoadBalancer.Ingress {

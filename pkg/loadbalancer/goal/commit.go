@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/digest"
@@ -28,7 +28,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 		read = r.Have.Listed
 	}
 	applied := &state.Applied{
-		Service:  types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
+		Service:  kubeservice.Key(svc),
 		Identity: r.Have.As,
 		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: digest.Nodeless(r.Want.LoadBalancer, lb, in.Settings)},
 		Address:  address,

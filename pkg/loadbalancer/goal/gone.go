@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -151,7 +151,7 @@ func (g *Gone) Prepare(_ context.Context, r Round, _ plan.Plan) error {
 	if !g.in.Settings.Floating.Keep {
 		return nil
 	}
-	name := types.NamespacedName{Namespace: g.in.Service.Namespace, Name: g.in.Service.Name}
+	name := kubeservice.Key(g.in.Service)
 	all := slices.Clone(r.Have.UnattachedFloatingIPs)
 	for _, lb := range append([]model.LoadBalancer{ptr.Deref(r.Have.LoadBalancer, model.LoadBalancer{}), ptr.Deref(r.Have.Outgoing, model.LoadBalancer{})}, r.Have.Duplicates...) {
 		if lb.FloatingIP != nil {

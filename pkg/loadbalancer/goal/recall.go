@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/kubeservice"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/securitygroup"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
@@ -140,7 +140,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 		return nil, nil // something was begun, by this process or the last one, and perhaps not ended
 	}
 	applied := &state.Applied{
-		Service:  types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name},
+		Service:  kubeservice.Key(svc),
 		Identity: a.in.ID,
 		Digests:  written.Digests,
 		Address:  lb.VIPAddress,

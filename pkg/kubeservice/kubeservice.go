@@ -1,0 +1,19 @@
+// Package kubeservice tells which Services are this controller's, and how they are called.
+package kubeservice
+
+import (
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// IsOurs reports whether a Service asks this controller for a load balancer: it is of type
+// LoadBalancer, and of no class, which would be another controller's. One that is being deleted
+// is still what it was.
+func IsOurs(svc *v1.Service) bool {
+	return svc.Spec.Type == v1.ServiceTypeLoadBalancer && svc.Spec.LoadBalancerClass == nil
+}
+
+// Key returns the name of a Service with its namespace.
+func Key(svc *v1.Service) types.NamespacedName {
+	return types.NamespacedName{Namespace: svc.Namespace, Name: svc.Name}
+}
