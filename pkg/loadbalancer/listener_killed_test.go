@@ -9,7 +9,8 @@ import (
 )
 
 // TestCrash_DuringProtocolChangeIsFinishedByNextProcess: a controller is killed at every moment of
-// the change, in turn. The next one ends it, nothing is left over, and a listener that keeps its protocol has been there all the time.
+// the change, in turn. The next one ends it, nothing is left over, and a listener that keeps its
+// protocol has been there all the time.
 //
 //proves:11,13
 func TestCrash_DuringProtocolChangeIsFinishedByNextProcess(t *testing.T) {

@@ -124,10 +124,7 @@ const (
 func Conditions() []Condition { return []Condition{Provisioned, Degraded, IsRefused, IsDrifted} }
 
 // Type returns the type of the events of a reason: Warning where somebody should look.
-func (r Reason) Type() string {
-	entry := r.entry()
-	return entry.Type
-}
+func (r Reason) Type() string { return r.entry().Type }
 
 // Emit emits an event of this reason on an object.
 func (r Reason) Emit(to record.EventRecorder, object runtime.Object, text string) {
@@ -136,8 +133,7 @@ func (r Reason) Emit(to record.EventRecorder, object runtime.Object, text string
 
 // States reports whether a condition can have this reason when it is true, or when it is not.
 func (r Reason) States(condition Condition, is bool) bool {
-	entry := r.entry()
-	return slices.Contains(entry.States, State{condition, is})
+	return slices.Contains(r.entry().States, State{condition, is})
 }
 
 func (r Reason) entry() Entry {

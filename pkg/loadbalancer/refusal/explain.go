@@ -30,11 +30,11 @@ const (
 // where it was. The error wraps both. Where another attempt makes sense only after a while
 // it is an *api.RetryError too; timeout is that of Retry.
 func Explain(refusal, failure error, timeout time.Duration) error {
-	kept := kept(refusal, failure)
+	rest := kept(refusal, failure)
 	if failure != nil && !errors.Is(failure, ErrNothingKept) {
-		kept = "; and its load balancer cannot follow the nodes: " + message.Truncate(failure.Error(), message.MaxError/2)
+		rest = "; and its load balancer cannot follow the nodes: " + message.Truncate(failure.Error(), message.MaxError/2)
 	}
-	err := &refusedError{message.Truncate(refusal.Error(), message.MaxError-len(kept)) + kept, errors.Join(refusal, failure), failure}
+	err := &refusedError{message.Truncate(refusal.Error(), message.MaxError-len(rest)) + rest, errors.Join(refusal, failure), failure}
 	reason := Reason(refusal)
 	if failure == nil && (reason == Invalid || reason == Unsupported) {
 		return &retryError{err, api.NewRetryError(err.text, refusedRetry)}
@@ -55,13 +55,13 @@ func Stuck(err error) string {
 // Standing returns what Explain says of a refused Service, as far as it is the same however often
 // that is tried: why its load balancer cannot follow the nodes is not.
 func Standing(refusal, failure error) string {
-	kept := kept(refusal, failure)
+	rest := kept(refusal, failure)
 	if errors.Is(failure, ErrNothingKept) {
-		kept = "; the Service has no load balancer that could be kept"
+		rest = "; the Service has no load balancer that could be kept"
 	} else if failure != nil {
-		kept = "; and its load balancer cannot follow the nodes at the moment"
+		rest = "; and its load balancer cannot follow the nodes at the moment"
 	}
-	return message.Truncate(refusal.Error(), message.MaxError-len(kept)) + kept
+	return message.Truncate(refusal.Error(), message.MaxError-len(rest)) + rest
 }
 
 // kept says what becomes of the load balancer of a refused Service; "" where that has failed.
