@@ -45,29 +45,13 @@ func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Re
 	}
 	round = goal.Begin(known)
 	for attempt := 1; ; attempt++ {
-		todo, err := r.plan(ctx, g, &round, &lock)
-		if err != nil {
+		todo, reported, err := r.next(ctx, g, &round, &lock, req, attempt == 1)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if attempt == 1 {
-			if round.Groups, round.Report, err = g.Begin(ctx, round, todo); err != nil {
-				return nil, err
-			}
-		}
-		todo, reported := round.Report.Split(todo)
-		arrived := round.Report.All() || todo.Empty() && len(round.Groups.Open) == 0
-		if !arrived {
-			if err := mayCreate(ctx, req, round, todo); err != nil {
-				return nil, err
-			}
-		}
-		if attempt == 1 {
-			g.Announce(round, todo, reported)
-		}
-		if arrived {
+		case arrived(round, todo):
 			return g.Commit(ctx, round, reported, &lock)
-		}
-		if attempt > maxAttempts {
+		case attempt > maxAttempts:
 			return nil, notConverged(round, todo)
 		}
 		round.Broken = nil
@@ -79,6 +63,32 @@ func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Re
 			attempt-- // the same again, with requests that the provider takes
 		}
 	}
+}
+
+// next returns what an attempt is to do, and what is only reported instead. The first attempt
+// begins with the goal, and announces what may be done.
+func (r *Reconciler) next(ctx context.Context, g goal.Goal, round *goal.Round, lock *async.Guard, req dispatch.Request, first bool) (todo, reported plan.Plan, err error) {
+	if todo, err = r.plan(ctx, g, round, lock); err != nil {
+		return todo, reported, err
+	}
+	if first {
+		if round.Groups, round.Report, err = g.Begin(ctx, *round, todo); err != nil {
+			return todo, reported, err
+		}
+	}
+	todo, reported = round.Report.Split(todo)
+	if err := mayCreate(ctx, req, *round, todo); err != nil {
+		return todo, reported, err
+	}
+	if first {
+		g.Announce(*round, todo, reported)
+	}
+	return todo, reported, nil
+}
+
+// arrived reports whether nothing is to be done any more, or all of it is only reported.
+func arrived(round goal.Round, todo plan.Plan) bool {
+	return round.Report.All() || todo.Empty() && len(round.Groups.Open) == 0
 }
 
 // distrust has the cloud read next time, after a round that ended halfway.
@@ -141,7 +151,7 @@ func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.R
 // mayCreate is ErrNoLoadBalancer where a plan makes what the request may not, right before that is
 // announced and done.
 func mayCreate(ctx context.Context, req dispatch.Request, round goal.Round, todo plan.Plan) error {
-	if !todo.Creates() && !round.Groups.Creates() {
+	if arrived(round, todo) || !todo.Creates() && !round.Groups.Creates() {
 		return nil
 	}
 	may, err := req.MayCreate(ctx)

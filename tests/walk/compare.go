@@ -63,30 +63,10 @@ func (r *run) lead(d direct) error {
 			return err
 		}
 	}
-	for _, node := range d.Cluster.Nodes() {
-		now := r.env.Cluster.Node(node.Name)
-		if now == nil || now.Status.Addresses[0] != node.Status.Addresses[0] {
-			removeNode(d.Env, node.Name)
-		}
+	if err := r.leadNodes(d); err != nil {
+		return err
 	}
-	for _, node := range r.env.Cluster.Nodes() {
-		if d.Cluster.Node(node.Name) == nil {
-			if _, err := d.AddNode(node.Name, node.Status.Addresses[0].Address); err != nil {
-				return err
-			}
-		}
-		there := d.Cluster.Node(node.Name)
-		there.Labels = node.Labels
-		d.Cluster.SetNode(there)
-	}
-	var orphaned, owned []octavia.LoadBalancer
-	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
-		if r.atHome(lb) {
-			owned = append(owned, lb)
-		} else {
-			orphaned = append(orphaned, lb)
-		}
-	}
+	owned, orphaned := r.balancers()
 	if err := r.leave(d, orphaned); err != nil {
 		return err
 	}
@@ -108,6 +88,40 @@ func (r *run) lead(d direct) error {
 		d.Cluster.Apply(r.written(d, svc))
 	}
 	return d.settle()
+}
+
+// leadNodes makes the nodes those that there are in the end.
+func (r *run) leadNodes(d direct) error {
+	for _, node := range d.Cluster.Nodes() {
+		now := r.env.Cluster.Node(node.Name)
+		if now == nil || now.Status.Addresses[0] != node.Status.Addresses[0] {
+			removeNode(d.Env, node.Name)
+		}
+	}
+	for _, node := range r.env.Cluster.Nodes() {
+		if d.Cluster.Node(node.Name) == nil {
+			if _, err := d.AddNode(node.Name, node.Status.Addresses[0].Address); err != nil {
+				return err
+			}
+		}
+		there := d.Cluster.Node(node.Name)
+		there.Labels = node.Labels
+		d.Cluster.SetNode(there)
+	}
+	return nil
+}
+
+// balancers returns the load balancers that there are in the end: those with the Services that
+// they were made for, and those whose Services have left them to others.
+func (r *run) balancers() (owned, orphaned []octavia.LoadBalancer) {
+	for _, lb := range r.env.Cloud.Octavia.Snapshot() {
+		if r.atHome(lb) {
+			owned = append(owned, lb)
+		} else {
+			orphaned = append(orphaned, lb)
+		}
+	}
+	return owned, orphaned
 }
 
 // leave deletes the Services that are not there in the end, but for owners of some load
