@@ -3,6 +3,7 @@ package refusal
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/cloud-provider/api"
@@ -57,12 +58,32 @@ func Stuck(err error) string {
 func Standing(refusal, failure error) string {
 	rest := kept(refusal, failure)
 	if errors.Is(failure, ErrNothingKept) {
-		rest = "; the Service has no load balancer that could be kept"
+		rest = nothingServes
 	} else if failure != nil {
-		rest = "; and its load balancer cannot follow the nodes at the moment"
+		rest = cannotFollow
 	}
 	return message.Truncate(refusal.Error(), message.MaxError-len(rest)) + rest
 }
+
+// Parts returns of what Standing says why the Service is refused, and what becomes of its load
+// balancer; "" for the latter where the text does not end in that.
+func Parts(standing string) (why, kept string) {
+	for _, kept := range []string{keepsSettings, restGoesOn, nothingServes, cannotFollow} {
+		if why, has := strings.CutSuffix(standing, kept); has {
+			return why, strings.TrimPrefix(kept, separator)
+		}
+	}
+	return standing, ""
+}
+
+// What becomes of the load balancer of a Service that is refused.
+const (
+	separator     = "; "
+	keepsSettings = separator + "the load balancer keeps its last good settings and follows the nodes"
+	restGoesOn    = separator + "the rest goes on: the load balancer follows the nodes"
+	nothingServes = separator + "nothing serves the Service yet"
+	cannotFollow  = separator + "its load balancer cannot follow the nodes at the moment"
+)
 
 // kept says what becomes of the load balancer of a refused Service; "" where that has failed.
 func kept(refusal, failure error) string {
@@ -70,9 +91,9 @@ func kept(refusal, failure error) string {
 	case failure != nil:
 		return ""
 	case ByCloud(refusal):
-		return "; the rest goes on: the load balancer follows the nodes"
+		return restGoesOn
 	}
-	return "; the load balancer keeps its last good settings and follows the nodes"
+	return keepsSettings
 }
 
 // Retry returns an *api.RetryError in place of an error after which the Service is to be

@@ -117,10 +117,27 @@ func TestStanding_IsTheSameHoweverTheLoadBalancerFails(t *testing.T) {
 	if a, b := refusal.Standing(invalid, errors.New("a")), refusal.Standing(invalid, errors.New("b")); a != b || !strings.HasSuffix(a, "cannot follow the nodes at the moment") {
 		t.Errorf("%q and %q", a, b)
 	}
-	for failure, want := range map[error]string{nil: "keeps its last good settings and follows the nodes", refusal.ErrNothingKept: "no load balancer that could be kept"} {
+	for failure, want := range map[error]string{nil: "keeps its last good settings and follows the nodes", refusal.ErrNothingKept: "nothing serves the Service yet"} {
 		if got := refusal.Standing(invalid, failure); !strings.HasSuffix(got, want) || !strings.Contains(got, "not allowed") {
 			t.Errorf("%q, want the end %q", got, want)
 		}
+	}
+}
+
+func TestParts_AreWhatStandingPutsTogether(t *testing.T) {
+	t.Parallel()
+	invalid, byCloud := error(field.Invalid(field.NewPath("spec"), "x", "not allowed; at all")), octavia("POST", 400, "no; never")
+	for _, refused := range []error{invalid, byCloud} {
+		for _, failure := range []error{nil, errors.New("no node"), refusal.ErrNothingKept} {
+			standing := refusal.Standing(refused, failure)
+			why, kept := refusal.Parts(standing)
+			if why != refused.Error() || kept == "" || why+"; "+kept != standing {
+				t.Errorf("%q is %q and %q", standing, why, kept)
+			}
+		}
+	}
+	if why, kept := refusal.Parts("a; b"); why != "a; b" || kept != "" {
+		t.Errorf("another text is %q and %q", why, kept)
 	}
 }
 
