@@ -39,12 +39,10 @@ var requestID = regexp.MustCompile(`\(request ([^\s()]+)\)`)
 // which the service controller knows no quieter way to tell, is none.
 func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event) {
 	newest := map[string]Event{}
-	var success time.Time
+	success := served(all)
 	for _, e := range all {
 		read := eventOf(e)
 		switch {
-		case slices.Contains(successes(), e.Reason):
-			success = later(success, read.Last)
 		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, goesOn) || slices.Contains(told(), e.Reason):
 		case slices.Contains(failures(), e.Reason):
 			if failure == nil || read.Last.After(failure.Last) {
@@ -69,11 +67,42 @@ func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event)
 	return failure, warnings
 }
 
+// served returns when a Service last had all that it asks for, as far as events tell; the zero time
+// where none does.
+func served(all []v1.Event) time.Time {
+	var last time.Time
+	for _, e := range all {
+		if slices.Contains(successes(), e.Reason) {
+			last = later(last, eventOf(e).Last)
+		}
+	}
+	return last
+}
+
 // preamble is what the service controller, and that for changes of nodes, say before an error.
 var preamble = regexp.MustCompile(`^Error (syncing|updating|deleting) load balancer( with new hosts .*?, error)?: (failed to ensure load balancer: )?`)
 
 // text returns the message without what its reason says too.
 func (e Event) text() string { return strings.TrimPrefix(e.Message, preamble.FindString(e.Message)) }
+
+// unsaid returns what of the text of an error none of the problems says, and whether one says its
+// beginning. Each attempt has another ID of a request, and another end.
+func unsaid(problems []Problem, text string) (rest string, said bool) {
+	const separator = "; "
+	parts := strings.Split(text, separator)
+	most := 0
+	for _, p := range problems {
+		known := append(strings.Split(p.Text, separator), p.Kept)
+		same := 0
+		for same < min(len(parts), len(known)) && anonymous(parts[same]) == anonymous(known[same]) {
+			same++
+		}
+		most = max(most, same)
+	}
+	return strings.Join(parts[most:], separator), most > 0
+}
+
+func anonymous(text string) string { return requestID.ReplaceAllString(text, "") }
 
 // goesOn is what dispatch says of work that has only given its worker back.
 const goesOn = "which goes on by itself"
@@ -105,13 +134,13 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// refusal finds in an error what a Service asks for and cannot have: a field with its value.
-var refusal = regexp.MustCompile(`(metadata\.annotations\[[^\]]+\]|\bspec(\.\w+(\[\d+\])?)+): (Invalid value|Unsupported value|Not found|Duplicate value|Required value|Forbidden|Too long|Too many)`)
+// refused finds in an error what a Service asks for and cannot have: a field with its value.
+var refused = regexp.MustCompile(`(metadata\.annotations\[[^\]]+\]|\bspec(\.\w+(\[\d+\])?)+): (Invalid value|Unsupported value|Not found|Duplicate value|Required value|Forbidden|Too long|Too many)`)
 
 // stateOf returns what an error that is not over means for the Service.
 func (e Event) stateOf() State {
 	switch {
-	case refusal.MatchString(e.Message):
+	case refused.MatchString(e.Message):
 		return Refused
 	case strings.Contains(e.Message, "is used up"):
 		return Refused

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,9 +18,12 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 	"github.com/openstack-ccm/openstack-ccm/pkg/status"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
@@ -36,6 +40,8 @@ type environment struct {
 	client  *fake.Clientset
 	engine  *loadbalancer.Reconciler
 	nodes   []*v1.Node
+	// said is what conditions are to say of Services that are being served.
+	said map[types.UID][]conditions.Said
 	// now is when the status is read: half a day after all was made, which a slow machine does
 	// not change.
 	now time.Time
@@ -45,13 +51,13 @@ func newEnvironment(t *testing.T, keys map[string]string) *environment {
 	t.Helper()
 	options := simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: {}}}
 	options.Config.LoadBalancer = keys
-	env := &environment{Environment: simulated.New(t, options), now: time.Now().Add(12*time.Hour + 30*time.Minute)}
+	env := &environment{Environment: simulated.New(t, options), said: map[types.UID][]conditions.Said{}, now: time.Now().Add(12*time.Hour + 30*time.Minute)}
 	env.client = fake.NewClientset(&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: clusterUID}})
 	env.session = env.SignIn(openstack.SessionOptions{Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond}})
 	fast := driver.PollInterval{First: time.Millisecond, Step: time.Millisecond, Cap: 5 * time.Millisecond}
 	var err error
 	env.engine, err = loadbalancer.New(loadbalancer.Options{
-		Config: env.Conf, Session: env.session, ClusterName: "kubernetes", ClusterID: clusterUID, Recorder: recorder{env},
+		Config: env.Conf, Session: env.session, ClusterName: "kubernetes", ClusterID: clusterUID, Recorder: recorder{env}, Conditions: env,
 		Timing: driver.Timing{Create: fast, Update: fast, Delete: fast, ChildInterval: time.Millisecond, ChildTimeout: time.Minute, LostCreateRetry: time.Millisecond},
 	})
 	if err != nil {
@@ -59,6 +65,27 @@ func newEnvironment(t *testing.T, keys map[string]string) *environment {
 	}
 	t.Cleanup(env.engine.Close)
 	return env
+}
+
+// Say implements loadbalancer.Conditions, for one Service at a time.
+func (env *environment) Say(_ types.NamespacedName, uid types.UID, said []conditions.Said, _ annotation.Record) {
+	env.said[uid] = append(env.said[uid], said...)
+}
+
+// state has the conditions of a Service say this, as they do: what went well half a day ago, and
+// what did not for 14 minutes.
+func (env *environment) state(svc *v1.Service, said ...conditions.Said) {
+	for _, s := range said {
+		condition := metav1.Condition{Type: string(s.Condition), Status: metav1.ConditionFalse, Reason: string(s.Reason), Message: s.Message}
+		condition.LastTransitionTime = metav1.NewTime(env.now.Add(-12 * time.Hour))
+		if s.Is {
+			condition.Status = metav1.ConditionTrue
+		}
+		if s.Is != (s.Condition == reason.Provisioned) {
+			condition.LastTransitionTime = metav1.NewTime(env.now.Add(-14 * time.Minute))
+		}
+		meta.SetStatusCondition(&svc.Status.Conditions, condition)
+	}
 }
 
 // recorder writes the events of the controller.
@@ -161,10 +188,16 @@ func (env *environment) serve(svc *v1.Service) error {
 	} else {
 		svc.Status.LoadBalancer = *balancer
 	}
-	if _, updateErr := env.client.CoreV1().Services(svc.Namespace).Update(ctx, svc, metav1.UpdateOptions{}); updateErr != nil {
-		env.T.Fatal(updateErr)
-	}
+	env.state(svc, env.said[svc.UID]...)
+	env.store(svc)
 	return err
+}
+
+// store writes a Service that is changed.
+func (env *environment) store(svc *v1.Service) {
+	env.T.Helper()
+	_, err := env.client.CoreV1().Services(svc.Namespace).Update(env.T.Context(), svc, metav1.UpdateOptions{})
+	env.must(err)
 }
 
 // served stores a Service that has all that it asks for.

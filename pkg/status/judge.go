@@ -10,6 +10,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // evidence is all that a Service is judged by.
@@ -25,14 +26,22 @@ type evidence struct {
 	// unhealthy are the statuses of pools that have one to tell of, by listener, where members
 	// were not read.
 	unhealthy map[string]Status
-	lastError *Event
+	// conditions are what the controller says, lastError what it failed with.
+	conditions []Condition
+	lastError  *Event
 }
 
 // judge returns what is wrong with a Service, the worst first. It is pure.
 func (e evidence) judge() []Problem {
 	var found verdicts
+	refused := e.stating(reason.IsRefused)
 	for _, why := range e.refused {
-		found.add(Refused, nil, "%s", why)
+		if refused == nil || !refused.says(why) {
+			found.add(Refused, nil, "%s", why)
+		}
+	}
+	if refused != nil {
+		found = append(found, refused.problem(Refused))
 	}
 	switch {
 	case !wanted(e.service):
@@ -42,9 +51,8 @@ func (e evidence) judge() []Problem {
 	default:
 		e.judgeBalancer(&found)
 	}
-	if last := e.lastError; last != nil && !last.Over && (last.stateOf() != Refused || len(e.refused) == 0) {
-		found.add(last.stateOf(), &last.First, "%s", last.text())
-	}
+	e.judgeSaid(&found)
+	e.judgeError(&found)
 	slices.SortStableFunc(found, func(a, b Problem) int {
 		switch {
 		case a.State.worse(b.State):
@@ -57,8 +65,48 @@ func (e evidence) judge() []Problem {
 	return found
 }
 
+// stating returns a condition that is true; nil where it is not, and of a Service that leaves: what
+// is said of it is of before.
+func (e evidence) stating(kind reason.Condition) *Condition {
+	if !wanted(e.service) {
+		return nil
+	}
+	return stating(e.conditions, kind)
+}
+
+// isRefused reports whether the rules refuse what the Service asks for, or the controller does.
+func (e evidence) isRefused() bool { return len(e.refused) > 0 || e.stating(reason.IsRefused) != nil }
+
+// judgeSaid adds what the controller knows and the cloud does not show: since when no member
+// answers, what leads out of ERROR, and what of another client's changes stands. Where the cloud
+// shows nothing broken any more, the controller has not looked since.
+func (e evidence) judgeSaid(found *verdicts) {
+	if degraded := e.stating(reason.Degraded); degraded != nil && e.balancer != nil && found.has(Failed) {
+		*found = append(*found, degraded.problem(Degraded))
+	}
+	if drifted := e.stating(reason.IsDrifted); drifted != nil {
+		*found = append(*found, drifted.problem(Degraded))
+	}
+}
+
+// judgeError adds the last error, unless it is what was found already in other words: those of a
+// condition, or of the rules that refuse the Service.
+func (e evidence) judgeError(found *verdicts) {
+	last := e.lastError
+	if last == nil || last.Over || found.has(last.stateOf()) && last.stateOf() == Refused {
+		return
+	}
+	if _, said := unsaid(*found, last.text()); !said {
+		found.add(last.stateOf(), &last.First, "%s", last.text())
+	}
+}
+
 // verdicts collects problems.
 type verdicts []Problem
+
+func (v *verdicts) has(state State) bool {
+	return slices.ContainsFunc(*v, func(p Problem) bool { return p.State == state })
+}
 
 func (v *verdicts) add(state State, since *time.Time, format string, args ...any) {
 	if since != nil && since.IsZero() {
@@ -91,7 +139,7 @@ func (e evidence) judgeMissing(found *verdicts) {
 	switch {
 	case len(e.service.Status.LoadBalancer.Ingress) > 0:
 		found.add(Failed, nil, "there is no load balancer, though an address is published")
-	case len(e.refused) > 0:
+	case e.isRefused():
 	case servicehelpers.HasLBFinalizer(e.service):
 		found.add(Pending, since, "there is no load balancer yet")
 	default:
@@ -215,7 +263,7 @@ func (e evidence) judgePool(found *verdicts, of string, s Status) {
 // judgeAddress compares what is published with what is there. A host name may be anything.
 func (e evidence) judgeAddress(found *verdicts) {
 	ingress := e.service.Status.LoadBalancer.Ingress
-	if len(ingress) == 0 && !e.balancer.pending() && len(e.refused) == 0 {
+	if len(ingress) == 0 && !e.balancer.pending() && !e.isRefused() {
 		found.add(Pending, nil, "no address is published yet")
 	}
 	for _, published := range ingress {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
@@ -76,6 +77,8 @@ type Service struct {
 	Addresses      []string        `json:"addresses,omitempty"`
 	LoadBalancer   *LoadBalancer   `json:"loadBalancer,omitempty"`
 	SecurityGroups []SecurityGroup `json:"securityGroups,omitempty"`
+	// Conditions are what the controller says of it, true or not.
+	Conditions []Condition `json:"conditions,omitempty"`
 	// LastError is the newest error that was reported of it, be it over or not.
 	LastError *Event `json:"lastError,omitempty"`
 	// Warnings are the newest ones of each other reason.
@@ -84,10 +87,16 @@ type Service struct {
 
 // Problem is something that is wrong with a Service.
 type Problem struct {
-	State State  `json:"state"`
-	Text  string `json:"text"`
+	State State `json:"state"`
+	// Reason is that of the condition that says it, "" where none does.
+	Reason reason.Reason `json:"reason,omitempty"`
+	Text   string        `json:"text"`
+	// Kept is what a Service that is refused has meanwhile, as the condition says; "" where none does.
+	Kept string `json:"kept,omitempty"`
 	// Since is nil where nobody knows.
 	Since *time.Time `json:"since,omitempty"`
+	// ServiceChanged is that of the condition.
+	ServiceChanged *time.Time `json:"serviceChanged,omitempty"`
 }
 
 // Event is one that was emitted on a Service.

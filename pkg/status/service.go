@@ -51,12 +51,14 @@ func (rd *round) service(ctx context.Context, svc *v1.Service) (Service, error) 
 			return read, err
 		}
 	}
-	read.LastError, read.Warnings = lastError(rd.cluster.events[svc.UID], rd.options.Clock.Now())
+	events := rd.cluster.events[svc.UID]
+	read.Conditions = conditionsOf(svc, served(events))
+	read.LastError, read.Warnings = lastError(events, rd.options.Clock.Now())
 	read.LoadBalancer = have.balancer
 	further := max(len(have.found.LoadBalancers)-1, 0)
 	read.Problems = evidence{
 		service: svc, refused: refused, balancer: have.balancer, further: further, replaces: have.found.Replaces,
-		unhealthy: rd.unhealthy, lastError: read.LastError,
+		unhealthy: rd.unhealthy, conditions: read.Conditions, lastError: read.LastError,
 	}.judge()
 	read.State = Good
 	if len(read.Problems) > 0 {

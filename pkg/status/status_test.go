@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/conditions"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/status"
 	"github.com/openstack-ccm/openstack-ccm/tests/golden"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -39,7 +42,9 @@ func populate(t *testing.T) *environment {
 	_, lb := env.served("degraded", []int32{80})
 	env.must(env.Cloud.Octavia.SetMemberOperatingStatus(lb.Pools[0].Members[1].ID, simoctavia.Error))
 
-	_, lb = env.served("silent", []int32{80})
+	svc, lb := env.served("silent", []int32{80})
+	env.state(svc, conditions.Health(lb.ID, simoctavia.Error, []string{"TCP/80"})...)
+	env.store(svc)
 	for _, member := range lb.Pools[0].Members {
 		env.must(env.Cloud.Octavia.SetMemberOperatingStatus(member.ID, simoctavia.Error))
 	}
@@ -53,7 +58,7 @@ func populate(t *testing.T) *environment {
 	_, lb = env.served("owner", []int32{80})
 	env.served("guest", []int32{8080}, annotated("load-balancer-id", lb.ID))
 
-	svc, _ := env.served("refused", []int32{80})
+	svc, _ = env.served("refused", []int32{80})
 	svc.Annotations["loadbalancer.openstack.org/node-selector"] = "pool in (web"
 	if env.serve(svc) == nil {
 		t.Error("half a selector is not refused")
@@ -63,21 +68,34 @@ func populate(t *testing.T) *environment {
 	env.inherit(env.newService("inherited", []int32{80}))
 	env.add(env.newService("of-another", []int32{80}, func(svc *v1.Service) { svc.Spec.LoadBalancerClass = new(string) }))
 
-	_, lb = env.served("failed", []int32{80})
+	svc, lb = env.served("failed", []int32{80})
 	env.must(env.Cloud.Octavia.SetProvisioningStatus(lb.ID, simoctavia.Error))
+	svc.Spec.Ports[0].NodePort++
+	if env.serve(svc) == nil {
+		t.Error("a load balancer in ERROR is changed")
+	}
 	_, lb = env.served("pending", []int32{80})
 	env.must(env.Cloud.Octavia.SetProvisioningStatus(lb.ID, simoctavia.PendingUpdate))
+
+	svc, _ = env.served("drifted", []int32{80})
+	env.state(svc, conditions.Said{
+		Condition: reason.IsDrifted, Is: true, Reason: reason.Drifted,
+		Message: "Changed by another client, and left as it is because of drift-policy=report; this would revert it (actual → desired): listener TCP/80: allowed_cidrs [192.0.2.0/24] → []",
+	})
+	env.store(svc)
 	return env
 }
 
 // exhausted makes a Service for which there is no floating IP.
-func (env *environment) exhausted() {
+func (env *environment) exhausted() *v1.Service {
+	env.T.Helper()
 	id := env.Cloud.LimitQuota("floatingip", len(env.Cloud.Neutron.FloatingIPs()))
 	svc := env.add(env.newService("exhausted", []int32{80}))
 	if env.serve(svc) == nil {
 		env.T.Error("a Service has a floating IP beyond the quota")
 	}
 	env.Cloud.Faults.Remove(id)
+	return svc
 }
 
 // inherit makes a Service with a load balancer of cloud-provider-openstack.
@@ -104,6 +122,7 @@ func states() map[string]status.State {
 	return map[string]status.State{
 		"good": status.Good, "pending": status.Pending, "degraded": status.Degraded, "failed": status.Failed, "silent": status.Failed, "local": status.Good,
 		"owner": status.Good, "guest": status.Good, "refused": status.Refused, "exhausted": status.Refused, "young": status.Pending, "inherited": status.Good,
+		"drifted": status.Degraded,
 	}
 }
 
@@ -262,5 +281,31 @@ func TestStatus_ShowsWhatIsLeavingAsPending(t *testing.T) {
 	found := env.read(t, "web").Services[0]
 	if found.State != status.Pending || found.Problems[0].Text != "the load balancer is to be removed with the Service" || !found.Problems[0].Since.Equal(since.Time) {
 		t.Errorf("a Service that leaves: %+v", found)
+	}
+}
+
+// Kubernetes forgets events after an hour, and the cloud does not show what it refuses.
+func TestStatus_KnowsARefusalWhoseEventsAreGone(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, nil)
+	env.addNodes(1)
+	svc := env.exhausted()
+	conditions := svc.Status.Conditions
+
+	svc.Status.Conditions = nil // as before there were any
+	env.store(svc)
+	if found := env.read(t, svc.Name).Services[0]; found.State != status.Refused || found.Problems[0].Reason != "" || found.Conditions != nil {
+		t.Errorf("with events alone: %+v", found)
+	}
+	svc.Status.Conditions = conditions
+	env.store(svc)
+	env.client.PrependReactor("list", "events", func(clienttesting.Action) (bool, runtime.Object, error) { return true, &v1.EventList{}, nil })
+	for _, report := range []*status.Report{env.read(t, svc.Name), env.read(t)} {
+		found := report.Services[0]
+		worst := found.Problems[0]
+		if found.State != status.Refused || found.LastError != nil || report.ExitCode() != status.ExitFailed ||
+			worst.Reason != reason.QuotaExceeded || !strings.Contains(worst.Text, "is used up") || worst.Kept == "" || !worst.Since.Equal(env.now.Add(-14*time.Minute)) {
+			t.Errorf("with conditions alone: %+v", found)
+		}
 	}
 }

@@ -61,7 +61,9 @@ func (r *Report) writeList(out *screen.Screen) {
 		}
 		why := ""
 		if len(s.Problems) > 0 {
-			why = r.problem(Problem{Text: message.Truncate(s.Problems[0].Text, mostReason), Since: s.Problems[0].Since})
+			worst := s.Problems[0]
+			worst.Text, worst.Reason = message.Truncate(worst.Text, mostReason), ""
+			why = r.problem(worst)
 		}
 		if more := len(s.Problems) - 1; more > 0 {
 			why += fmt.Sprintf(" (and %d more)", more)
@@ -92,12 +94,23 @@ func (r *Report) total() []screen.Cell {
 	return append(cells, parts...)
 }
 
-// problem returns a problem with its age.
+// problem returns a problem with what is known of it: the reason of its condition, its age, and
+// whether it may be of the Service as it was before.
 func (r *Report) problem(p Problem) string {
-	if p.Since == nil {
+	var known []string
+	if p.Reason != "" {
+		known = append(known, string(p.Reason))
+	}
+	if p.Since != nil {
+		known = append(known, "since "+r.age(*p.Since))
+	}
+	if p.ServiceChanged != nil {
+		known = append(known, "said before the Service was changed "+r.age(*p.ServiceChanged)+" ago")
+	}
+	if len(known) == 0 {
 		return p.Text
 	}
-	return p.Text + " (since " + r.age(*p.Since) + ")"
+	return p.Text + " (" + strings.Join(known, ", ") + ")"
 }
 
 // age returns how long ago something was.

@@ -2,10 +2,12 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 )
 
@@ -22,6 +24,9 @@ func (r *Report) writeService(out *screen.Screen, s Service) {
 	var rows [][]screen.Cell
 	for _, p := range s.Problems {
 		rows = append(rows, []screen.Cell{{Text: string(p.State), Color: colorOf(p.State)}, screen.Text(r.problem(p))})
+		if p.Kept != "" {
+			rows = append(rows, []screen.Cell{screen.Text("kept"), screen.Text(p.Kept)})
+		}
 	}
 	out.Table(2, rows)
 	if s.LoadBalancer != nil {
@@ -253,25 +258,23 @@ func (r *Report) writeEvents(out *screen.Screen, s Service) {
 		if e.RequestID != "" {
 			about += ", request " + e.RequestID
 		}
-		if rest := s.unsaid(e.text()); rest != "" {
+		if rest, _ := unsaid(s.Problems, e.text()); rest != "" {
 			about += ": " + rest
 		}
 		rows = append(rows, []screen.Cell{{Text: head, Color: color}, screen.Text(r.times(*e)), screen.Text(about)})
 	}
 	for _, e := range s.Warnings {
+		if s.has(reason.Reason(e.Reason)) {
+			continue
+		}
 		rows = append(rows, []screen.Cell{{Text: "warning", Color: screen.Yellow}, screen.Text(r.times(e)), screen.Text(e.Reason + ": " + e.Message)})
 	}
 	out.Table(2, rows)
 }
 
-// unsaid returns what of the text of an error none of the problems says.
-func (s Service) unsaid(text string) string {
-	for _, p := range s.Problems {
-		if rest, said := strings.CutPrefix(text, p.Text); said {
-			return strings.TrimLeft(rest, "; ")
-		}
-	}
-	return text
+// has reports whether one of the problems has a reason.
+func (s Service) has(why reason.Reason) bool {
+	return slices.ContainsFunc(s.Problems, func(p Problem) bool { return p.Reason == why })
 }
 
 // times returns how long ago an event came, and how often.

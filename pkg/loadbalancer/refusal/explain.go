@@ -67,10 +67,10 @@ func Standing(refusal, failure error) string {
 
 // Parts returns of what Standing says why the Service is refused, and what becomes of its load
 // balancer; "" for the latter where the text does not end in that.
-func Parts(standing string) (why, kept string) {
-	for _, kept := range []string{keepsSettings, restGoesOn, nothingServes, cannotFollow} {
-		if why, has := strings.CutSuffix(standing, kept); has {
-			return why, strings.TrimPrefix(kept, separator)
+func Parts(standing string) (why, rest string) {
+	for _, rest := range []string{keepsSettings, restGoesOn, nothingServes, cannotFollow} {
+		if why, has := strings.CutSuffix(standing, rest); has {
+			return why, strings.TrimPrefix(rest, separator)
 		}
 	}
 	return standing, ""
