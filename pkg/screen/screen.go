@@ -15,14 +15,16 @@ import (
 // Color is how a word is shown on a terminal, and nowhere else.
 type Color string
 
-// The colors, in the order of how much they ask for.
+// The colors, in the order of how much they ask for. Green, yellow and red are of those 256 that
+// are the same on every terminal: the yellow that a terminal chooses for itself cannot be read on
+// white (xterm, PuTTY).
 const (
 	Plain  Color = ""
 	Dim    Color = "2"
 	Bold   Color = "1"
-	Green  Color = "32"
-	Yellow Color = "33"
-	Red    Color = "1;31"
+	Green  Color = "38;5;28"
+	Yellow Color = "38;5;136"
+	Red    Color = "1;38;5;196"
 )
 
 // Screen is where text for people goes.
@@ -110,73 +112,41 @@ type Cell struct {
 // Text returns a Cell without color.
 func Text(text string) Cell { return Cell{Text: text} }
 
-// Line writes cells one after the other, with a space between.
+// Line writes cells one after the other, with a space between, and goes on below, a little further
+// in, where the terminal ends.
 func (s *Screen) Line(cells ...Cell) {
-	var line []string
-	for _, cell := range cells {
-		line = append(line, s.paint(Printable(cell.Text), cell.Color))
-	}
-	s.write(strings.TrimRight(strings.Join(line, " "), " "))
+	const hanging = 2
+	s.write(strings.Join(s.wrapped(cells, 0, hanging), "\n"+strings.Repeat(" ", hanging)))
 }
 
-// Table writes rows whose cells stand below each other. The last cell of a row goes on below
-// itself where the terminal ends.
+// Table writes rows whose cells stand below each other; a row has one cell at least. The last one
+// goes on below itself where the terminal ends, or further to the left where its words need that,
+// and the lines of a tree in the first ones go on beside it.
 func (s *Screen) Table(indent int, rows [][]Cell) {
 	widths := columnWidths(rows)
-	for _, row := range rows {
-		var line strings.Builder
-		line.WriteString(strings.Repeat(" ", indent))
+	for i, row := range rows {
+		line := strings.Repeat(" ", indent)
 		at := indent
-		for n, cell := range row {
+		for n, cell := range row[:len(row)-1] {
 			text := Printable(cell.Text)
-			if n == len(row)-1 {
-				line.WriteString(s.wrapped(text, cell.Color, at))
-				break
-			}
-			line.WriteString(s.paint(text, cell.Color) + strings.Repeat(" ", widths[n]-utf8.RuneCountInString(text)+2))
+			line += s.paint(text, cell.Color) + strings.Repeat(" ", widths[n]-utf8.RuneCountInString(text)+2)
 			at += widths[n] + 2
 		}
-		s.write(strings.TrimRight(line.String(), " "))
-	}
-}
-
-// columnWidths returns those of all columns but the last one of each row.
-func columnWidths(rows [][]Cell) []int {
-	var widths []int
-	for _, row := range rows {
-		for n, cell := range row {
-			if n == len(row)-1 {
-				break
-			}
-			if n == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[n] = max(widths[n], utf8.RuneCountInString(Printable(cell.Text)))
+		last := row[len(row)-1]
+		shown := strings.TrimLeft(last.Text, " ")
+		further := len(last.Text) - len(shown)
+		last.Text, at = shown, at+further
+		below := s.below(last, at, indent)
+		beside := []rune(strings.Repeat(" ", below))
+		if i+1 < len(rows) && len(row) > 1 {
+			copy(beside[indent:], downTo(rows[i+1][0].Text))
+		}
+		lines := s.wrapped([]Cell{last}, at, below)
+		s.write(line + strings.Repeat(" ", further) + lines[0])
+		for _, more := range lines[1:] {
+			s.write(string(beside) + more)
 		}
 	}
-	return widths
-}
-
-// narrowest is how many characters of a column are worth going on below itself.
-const narrowest = 30
-
-// wrapped is text that begins at a column, and goes on there in the lines below.
-func (s *Screen) wrapped(text string, color Color, at int) string {
-	shown := strings.TrimLeft(text, " ")
-	at += len(text) - len(shown)
-	room := s.width - at
-	if room < narrowest || utf8.RuneCountInString(shown) <= room {
-		return s.paint(text, color)
-	}
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(shown) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > room {
-			lines, line = append(lines, s.paint(line, color)), ""
-		}
-		line = strings.TrimLeft(line+" "+word, " ")
-	}
-	return text[:len(text)-len(shown)] + strings.Join(append(lines, s.paint(line, color)), "\n"+strings.Repeat(" ", at))
 }
 
 func (s *Screen) paint(text string, color Color) string {
@@ -188,7 +158,7 @@ func (s *Screen) paint(text string, color Color) string {
 
 func (s *Screen) write(line string) {
 	s.Progress("")
-	s.print(line + "\n")
+	s.print(strings.TrimRight(line, " ") + "\n")
 }
 
 func (s *Screen) print(text string) {
