@@ -89,8 +89,8 @@ func (s Service) rows() [][]screen.Cell {
 	add := func(sign, text string, color screen.Color) {
 		rows = append(rows, []screen.Cell{{Text: sign, Color: color}, {Text: text, Color: color}})
 	}
-	if s.Refusal != nil {
-		add("x", s.Refusal.Text, screen.Red)
+	if s.Refusal != nil { // lines of bold red are hard to read
+		rows = append(rows, []screen.Cell{{Text: "x", Color: screen.Red}, screen.Text(s.Refusal.Text)})
 	}
 	for _, step := range s.Steps {
 		switch step.Action {
