@@ -10,10 +10,13 @@ import (
 )
 
 // WriteText writes the report for people: all settings, what was found by topic, and what it
-// comes to.
+// comes to. A terminal shows the end: topics with warnings are the last but for those with
+// something wrong.
 func (r *Report) WriteText(out *screen.Screen) error {
 	r.writeSettings(out)
-	for _, topic := range topics() {
+	ordered := topics()
+	slices.SortStableFunc(ordered, func(a, b Topic) int { return r.severity(a) - r.severity(b) })
+	for _, topic := range ordered {
 		r.writeTopic(out, topic)
 	}
 	text, color := r.verdict()
@@ -68,6 +71,17 @@ func sectionsOf(all []config.Setting) []string {
 		}
 	}
 	return sections
+}
+
+// severity returns how much the worst that was found of a topic matters.
+func (r *Report) severity(topic Topic) int {
+	worst := 0
+	for _, f := range r.Findings {
+		if f.Topic == topic {
+			worst = max(worst, slices.Index([]Verdict{Warning, Wrong}, f.Verdict)+1)
+		}
+	}
+	return worst
 }
 
 func (r *Report) writeTopic(out *screen.Screen, topic Topic) {

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,14 +48,14 @@ func colorOf(s State) screen.Color {
 // mostReason is how much of a reason stands in a list, in bytes: trees have all of it.
 const mostReason = 120
 
-// writeList writes a line for each Service.
+// writeList writes a line for each Service, the worst last: a terminal shows the end.
 func (r *Report) writeList(out *screen.Screen) {
 	var rows [][]screen.Cell
 	heading := func(text string) screen.Cell { return screen.Cell{Text: text, Color: screen.Bold} }
 	if len(r.Services) > 0 {
 		rows = append(rows, []screen.Cell{heading("NAMESPACE"), heading("NAME"), heading("STATE"), heading("ADDRESS"), heading("REASON")})
 	}
-	for _, s := range r.Services {
+	for _, s := range r.fromTheBest() {
 		address := "-"
 		if len(s.Addresses) > 0 {
 			address = strings.Join(s.Addresses, ",")
@@ -74,6 +75,15 @@ func (r *Report) writeList(out *screen.Screen) {
 		})
 	}
 	out.Table(0, rows)
+}
+
+// fromTheBest returns the Services by their states, the best first.
+func (r *Report) fromTheBest() []Service {
+	ordered := slices.Clone(r.Services)
+	slices.SortStableFunc(ordered, func(a, b Service) int {
+		return slices.Index(states(), a.State) - slices.Index(states(), b.State)
+	})
+	return ordered
 }
 
 // total returns how many Services are in which state.
