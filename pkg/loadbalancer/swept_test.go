@@ -1,9 +1,13 @@
 package loadbalancer_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -254,4 +258,28 @@ func TestDelete_RemovesLoadBalancerOfAnothersWhoseFloatingIPProvesIt(t *testing.
 			env.floatingIPs(0)
 		}
 	}
+}
+
+// A listener that the cloud refuses is asked for again: the nodes stay open for the pool that
+// waits for it, and what the round has changed before is not taken for another client's.
+func TestKeep_LeavesNodesOpenForPoolWithoutListener(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{keys: map[string]string{"manage-security-groups": "true"}})
+	nodes, svc := env.nodes(1), service("web", 1)
+	env.ensure(svc, nodes)
+	changed := svc.DeepCopy()
+	changed.Annotations[annotation.ForwardedFor] = "true" // HTTP needs another listener
+	env.Cloud.Faults.Add(faults.Rule{Method: http.MethodPost, Route: "/load-balancer/v2.0/lbaas/listeners", Status: http.StatusForbidden, Body: `{"faultstring": "Quota has been met for resources: Listener"}`, Count: 1})
+	env.Cloud.RequestLog.Reset()
+	if _, err := env.engine.Ensure(env.ctx, changed, nodes); err == nil {
+		t.Fatal("the listener was not to be created")
+	}
+	if n := env.Cloud.RequestLog.Count(http.MethodDelete, "/network/v2.0/security-group-rules/{id}"); n > 0 {
+		t.Errorf("%d rules of security groups were deleted", n)
+	}
+	ctx, stop := context.WithTimeout(env.ctx, 200*time.Millisecond)
+	defer stop()
+	env.engine.WatchDrift(ctx, func(name types.NamespacedName) { t.Errorf("drift of %s", name) })
+	env.ensure(changed, nodes)
+	env.unchanged(changed, nodes)
 }

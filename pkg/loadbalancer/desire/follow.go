@@ -26,7 +26,8 @@ type Followers struct {
 
 // Follow returns the load balancer that is like a kept one but for its members, which are
 // the nodes: what a refused Service goes on with. Ports are those of the Service; those
-// that it does not have any more stay as they are. It asks for no floating IP. No pool is ever emptied.
+// that it does not have any more stay as they are, and so do pools without a listener. It asks
+// for no floating IP. No pool is ever emptied.
 func Follow(ports []v1.ServicePort, kept *model.LoadBalancer, nodes Followers) *model.LoadBalancer {
 	lb := asDesired(kept)
 	for i := range lb.Listeners {
@@ -74,7 +75,7 @@ func (f Followers) members(there []model.Member, port int) []model.Member {
 func asDesired(there *model.LoadBalancer) *model.LoadBalancer {
 	lb := *there
 	lb.ID, lb.Status, lb.UpdatedAt = "", model.Status{}, time.Time{}
-	lb.Orphans, lb.Foreign, lb.FloatingIP = nil, nil, nil
+	lb.Foreign, lb.FloatingIP = nil, nil
 	lb.Listeners = slices.Clone(there.Listeners)
 	for i := range lb.Listeners {
 		l := &lb.Listeners[i]

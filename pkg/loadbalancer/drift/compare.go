@@ -45,10 +45,12 @@ func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, lb *
 			there.Pool.Members = withIDs(l.Pool.Members, parts.MemberIDs(there.Pool.ID))
 		}
 	}
+	if !slices.Equal(partIDs(lb), partIDs(read)) {
+		return false, nil
+	}
 	wanted := *lb
-	wanted.FloatingIP = nil
-	todo := plan.Diff(&wanted, model.Observed{LoadBalancer: read}, plan.Options{})
-	return todo.Empty() && slices.Equal(partIDs(lb), partIDs(read)), nil
+	wanted.FloatingIP, read.Orphans = nil, nil // pools without a listener may stay: see goal.Kept
+	return plan.Diff(&wanted, model.Observed{LoadBalancer: read}, plan.Options{}).Empty(), nil
 }
 
 // withIDs returns those of the members that have one of the IDs, and a placeholder for every
@@ -74,6 +76,9 @@ func partIDs(lb *model.LoadBalancer) []string {
 	var ids []string
 	for _, l := range lb.Listeners {
 		ids = append(ids, l.ID, l.Pool.ID)
+	}
+	for _, pool := range lb.Orphans {
+		ids = append(ids, pool.ID)
 	}
 	for _, foreign := range lb.Foreign {
 		ids = append(ids, foreign.ID)

@@ -40,6 +40,8 @@ func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 		"updated_at moved":                 {given: given(moved), reads: []string{settings, members}},
 		"it moved long ago":                {given: given(longAgo), reads: []string{settings, members}, confirmed: true},
 		"it moved, another listener":       {given: given(moved, foreignListener), reads: []string{settings}, drift: state.ReasonChanged},
+		"it moved, a pool that waits":      {given: given(waitingPool, withContentsRead, moved), reads: []string{settings, members}},
+		"it moved, another pool":           {given: given(moved, waitingPool), reads: []string{settings}, drift: state.ReasonChanged},
 		"it moved, a setting":              {given: given(moved, otherProtocolPort), reads: []string{settings}, drift: state.ReasonChanged},
 		"it moved, a member is new":        {given: given(moved, newMember), reads: []string{settings}, drift: state.ReasonChanged},
 		"it moved, the VIP's policy":       {given: given(withPolicy, moved), reads: []string{settings}, drift: state.ReasonChanged},
@@ -97,6 +99,14 @@ func longAgo(f *fixture) { f.cloud.seen.UpdatedAt = time.Now().Add(-state.AtRest
 func foreignListener(f *fixture) {
 	f.cloud.parts.Listeners = append(f.cloud.parts.Listeners, listeners.Listener{ID: "theirs", Name: "theirs", Protocol: "TCP", ProtocolPort: 9000, AdminStateUp: true})
 }
+
+// waitingPool is one of the Service's without a listener, as a listener that the cloud refuses
+// leaves it.
+func waitingPool(f *fixture) {
+	f.cloud.parts.Pools = append(f.cloud.parts.Pools, octavia.Pool{Pool: pools.Pool{ID: "waits", Name: identity().PoolName(1), Tags: identity().Tags(), Protocol: "TCP"}})
+}
+
+func withContentsRead(f *fixture) { f.withContents(func(*model.LoadBalancer) {}) }
 
 func otherProtocolPort(f *fixture) { f.cloud.parts.Listeners[0].ProtocolPort = 81 }
 

@@ -64,23 +64,29 @@ func SpecOf(lb *model.LoadBalancer, o Options) *Spec {
 	}
 	subnets := map[string]bool{}
 	var health []Opening
-	for _, l := range lb.Listeners {
-		for _, m := range l.Pool.Members {
-			w.NodePorts = append(w.NodePorts, Opening{transport(l.Protocol), m.Port})
+	open := func(protocol model.Protocol, pool model.Pool) {
+		for _, m := range pool.Members {
+			w.NodePorts = append(w.NodePorts, Opening{transport(protocol), m.Port})
 			if m.SubnetID != "" {
 				subnets[m.SubnetID] = true
 			}
-			if l.Pool.Monitor != nil && m.MonitorPort != 0 {
-				health = append(health, Opening{probe(l.Pool.Monitor.Type), m.MonitorPort})
+			if pool.Monitor != nil && m.MonitorPort != 0 {
+				health = append(health, Opening{probe(pool.Monitor.Type), m.MonitorPort})
 			}
 		}
-		if l.Pool.Monitor == nil {
-			continue
+		if pool.Monitor == nil {
+			return
 		}
 		w.Monitored = true
-		if l.Pool.Monitor.Type == model.MonitorPing {
+		if pool.Monitor.Type == model.MonitorPing {
 			health = append(health, Opening{Protocol: icmp})
 		}
+	}
+	for _, l := range lb.Listeners {
+		open(l.Protocol, l.Pool)
+	}
+	for _, pool := range lb.Orphans { // which a refused Service keeps, for a listener to come
+		open(pool.Protocol, pool)
 	}
 	if o.HealthPort != 0 { // also without a monitor: cloud-provider-openstack opens it, and a later monitor needs it
 		health = append(health, Opening{"tcp", o.HealthPort})
