@@ -158,11 +158,11 @@ func (p *process) shutdown() {
 		defer cancel()
 		defer p.stopTracing(ctx)
 		if err := connected.Shutdown(ctx); err != nil {
-			klog.ErrorS(err, "Stopping without giving back the leader election lease")
+			klog.FromContext(ctx).Error(err, "Stopping without giving back the leader election lease")
 			return
 		}
 		if err := p.lease.release(ctx); err != nil {
-			klog.ErrorS(err, "The leader election lease is left to expire")
+			klog.FromContext(ctx).Error(err, "The leader election lease is left to expire")
 		}
 	})
 }

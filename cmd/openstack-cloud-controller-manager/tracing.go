@@ -37,7 +37,7 @@ func (p *process) startTracing() (provider trace.TracerProvider, stop func(conte
 	}
 	return made, func(ctx context.Context) {
 		if err := made.Shutdown(ctx); err != nil {
-			klog.ErrorS(err, "The last spans are lost")
+			klog.FromContext(ctx).Error(err, "The last spans are lost")
 		}
 	}, nil
 }

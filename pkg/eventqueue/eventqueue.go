@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/tools/reference"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 const (
@@ -82,33 +84,42 @@ func (r *Recorder) AnnotatedEventf(object runtime.Object, annotations map[string
 	r.enqueue(object, annotations, eventtype, reason, fmt.Sprintf(format, args...))
 }
 
-func (r *Recorder) enqueue(object runtime.Object, annotations map[string]string, eventtype, reason, message string) {
+func (r *Recorder) enqueue(object runtime.Object, annotations map[string]string, eventtype, why, message string) {
 	to, err := reference.GetReference(scheme.Scheme, object)
 	if err != nil {
-		klog.ErrorS(err, "Cannot refer to the object of an event", "type", eventtype, "reason", reason, "message", message)
+		klog.ErrorS(err, "Cannot refer to the object of an event", "type", eventtype, "reason", why, "message", message)
 		return
 	}
-	klog.InfoS("Event occurred", "object", klog.KRef(to.Namespace, to.Name), "kind", to.Kind, "apiVersion", to.APIVersion,
-		"type", eventtype, "reason", reason, "message", message)
+	klog.V(verbosity(why)).InfoS("Event occurred", "object", klog.KRef(to.Namespace, to.Name), "kind", to.Kind, "apiVersion", to.APIVersion,
+		"type", eventtype, "reason", why, "message", message)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.waiting) >= maxQueued {
 		r.dropped++
 		return
 	}
-	r.waiting = append(r.waiting, queued{to, annotations, eventtype, reason, message, r.clock.Now()})
+	r.waiting = append(r.waiting, queued{to, annotations, eventtype, why, message, r.clock.Now()})
 	select {
 	case r.more <- struct{}{}:
 	default:
 	}
 }
 
+// verbosity is where the log has events of a reason. What is being changed it need not say before:
+// it has a line for each change.
+func verbosity(why string) klog.Level {
+	if why == string(reason.Changing) {
+		return 3
+	}
+	return 0
+}
+
 // next takes the event that has waited longest out of the queue; false: none waits.
-func (r *Recorder) next() (queued, bool) {
+func (r *Recorder) next(ctx context.Context) (queued, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dropped > 0 {
-		klog.ErrorS(nil, "Dropped events: too many were waiting", "dropped", r.dropped, "waiting", len(r.waiting))
+		klog.FromContext(ctx).Error(nil, "Dropped events: too many were waiting", "dropped", r.dropped, "waiting", len(r.waiting))
 		r.dropped = 0
 	}
 	if len(r.waiting) == 0 {
@@ -130,7 +141,7 @@ func (r *Recorder) Run(ctx context.Context) {
 			return
 		}
 		for ctx.Err() == nil {
-			event, ok := r.next()
+			event, ok := r.next(ctx)
 			if !ok {
 				break
 			}
@@ -170,7 +181,7 @@ func (r *Recorder) record(ctx context.Context, event *v1.Event) {
 			r.correlator.UpdateState(written)
 			return
 		}
-		if reason := apierrors.ReasonForError(err); reason != metav1.StatusReasonUnknown {
+		if why := apierrors.ReasonForError(err); why != metav1.StatusReasonUnknown {
 			if !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {
 				klog.FromContext(ctx).Error(err, "The API server refuses an event", "event", klog.KObj(event), "reason", event.Reason)
 			}

@@ -13,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // fakeSink takes a while for each event.
@@ -146,4 +148,12 @@ func TestRecorder_GivesUpWhatTheAPIServerRefuses(t *testing.T) {
 			t.Errorf("%d requests, want 2", asked)
 		}
 	})
+}
+
+// Each change has a line of its own, once it is made.
+func TestRecorder_LogsWhatIsBeingChangedOnlyWhereAllIsLogged(t *testing.T) {
+	t.Parallel()
+	if verbosity(string(reason.Changing)) <= 2 || verbosity(string(reason.Ready)) > 0 {
+		t.Error("at the verbosity of the manifests, 2, changes are announced, or the ready load balancer is not logged")
+	}
 }

@@ -47,14 +47,10 @@ func (s *stepLog) Info(_ int, msg string, values ...any) {
 	}
 }
 
-// lines returns the steps of a preview as the log of a round has them: that the first Service makes
-// the group that all share is not logged.
+// lines returns the steps of a preview as the log of a round has them.
 func lines(p loadbalancer.Preview) []string {
 	var all []string
 	for _, step := range p.Steps {
-		if strings.HasPrefix(step.Text, "security group lb-sg-cluster-") && strings.HasSuffix(step.Text, ": create") {
-			continue
-		}
 		all = append(all, message.Truncate(step.Text, message.MaxEvent))
 	}
 	return all

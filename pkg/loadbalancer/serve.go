@@ -63,11 +63,10 @@ func (r *Reconciler) serve(ctx context.Context, req dispatch.Request) (status *v
 	return status, refusal.Explain(err, failure, r.expired(ctx))
 }
 
-// trace begins the span of a round, and gives its requests an ID, which the log has too.
+// trace begins the span of a round, and gives its requests an ID.
 func (r *Reconciler) trace(ctx context.Context, req dispatch.Request) (with context.Context, end func(error)) {
-	ctx, end = tracing.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
+	return tracing.Root(ctx, r.options.Tracer, "reconcile", attribute.String("operation", string(req.Operation)),
 		attribute.String("k8s.namespace.name", req.Service.Namespace), attribute.String("k8s.service.name", req.Service.Name))
-	return klog.NewContext(ctx, klog.FromContext(ctx).WithValues("globalRequestID", tracing.RequestID(ctx))), end
 }
 
 // ask brings a Service to what it asks for.

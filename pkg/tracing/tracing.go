@@ -1,6 +1,6 @@
-// Package tracing marks what is done as spans of OpenTelemetry, and gives it an ID that
-// OpenStack's services log. Whether anything is recorded a context says: without a span in it
-// nothing is, and costs nothing.
+// Package tracing marks what is done as spans of OpenTelemetry, gives it an ID that OpenStack's
+// services log, and logs what has been changed there. Whether anything is recorded a context
+// says: without a span in it nothing is, and costs nothing.
 package tracing
 
 import (
@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/klog/v2"
 )
 
 // scope names the program in spans.
@@ -19,8 +20,8 @@ const scope = "github.com/openstack-ccm/openstack-ccm"
 type key struct{}
 
 // Root begins a span that is in no other, and returns the context of what is done in it, which
-// has a global request ID: that of the trace where one is recorded. End ends it with what came
-// of it. A nil provider records nothing.
+// has a global request ID: that of the trace where one is recorded. The log has it too. End ends
+// the span with what came of it. A nil provider records nothing.
 func Root(ctx context.Context, provider trace.TracerProvider, name string, attributes ...attribute.KeyValue) (with context.Context, end func(error)) {
 	id := uuid.UUID{}
 	end = func(error) {}
@@ -32,7 +33,8 @@ func Root(ctx context.Context, provider trace.TracerProvider, name string, attri
 	if id == uuid.Nil {
 		id = uuid.New()
 	}
-	return context.WithValue(ctx, key{}, "req-"+id.String()), end
+	global := "req-" + id.String()
+	return klog.NewContext(context.WithValue(ctx, key{}, global), klog.FromContext(ctx).WithValues("globalRequestID", global)), end
 }
 
 // Start begins a span within that of a context. End ends it with what came of it. Where none is

@@ -48,10 +48,24 @@ func metricsBreaks() []Break {
 		},
 		{
 			Row: 102, What: "steps have no spans",
-			File:  engine + "apply/run.go",
-			Old:   `ctx, end := tracing.Start(ctx, "step", attribute.String("step", text))`,
-			New:   `_, end := tracing.Start(ctx, "step", attribute.String("step", text))`,
+			File:  "pkg/tracing/change.go",
+			Old:   `ctx, endSpan := Start(ctx, "step", attribute.String("step", text))`,
+			New:   `_, endSpan := Start(ctx, "step", attribute.String("step", text))`,
 			Tests: []string{"TestTracing_HasSpansOfRoundStagesStepsAndRequests"},
+		},
+		{
+			Row: 102, What: "each change is logged when it begins, too",
+			File:  "pkg/tracing/change.go",
+			Old:   `logger.V(4).Info("Changing the cloud", "step", text)`,
+			New:   `logger.V(2).Info("Changing the cloud", "step", text)`,
+			Tests: []string{"TestLog_HasOneLineForEachChange"},
+		},
+		{
+			Row: 102, What: "the log does not know the IDs of requests",
+			File:  "pkg/openstack/transport/observe.go",
+			Old:   `tracing.Wrote(ctx, requestID)`,
+			New:   `tracing.Wrote(ctx, "")`,
+			Tests: []string{"TestLog_HasOneLineForEachChange"},
 		},
 		{
 			Row: 102, What: "OpenStack gets no global request ID",

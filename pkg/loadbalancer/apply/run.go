@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
-	"go.opentelemetry.io/otel/attribute"
-	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
@@ -89,16 +87,10 @@ func (r *run) next(ctx context.Context) error {
 
 // send sends one step, and logs it.
 func (r *run) send(ctx context.Context, step plan.Step) (err error) {
-	logger, text := klog.FromContext(ctx), textOf(step)
-	ctx, end := tracing.Start(ctx, "step", attribute.String("step", text))
-	defer func() { end(err) }()
-	logger.V(2).Info("Changing the cloud", "step", text)
+	ctx, end := tracing.Step(ctx, r.Clock, textOf(step))
+	defer func() { end(err, r.ids(step)...) }()
 	r.made = ""
-	if err := r.once(ctx, step); err != nil {
-		return err
-	}
-	logger.V(1).Info("Changed the cloud", append([]any{"step", text}, r.ids(step)...)...)
-	return nil
+	return r.once(ctx, step)
 }
 
 // ids returns the IDs of what a step has changed or made, for the log.

@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
-	"k8s.io/klog/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // Open carries out what must be done before the load balancer sends anything. After
@@ -67,21 +67,35 @@ func (g *Groups) run(ctx context.Context, t *Task, steps []Step) error {
 	if len(steps) == 0 {
 		return nil
 	}
-	logger := klog.FromContext(ctx)
 	g.Forget(t.id.ServiceUID) // until all of it is done
 	for _, step := range steps {
-		text := message.Truncate(step.String(), message.MaxEvent)
-		logger.V(2).Info("Changing the cloud", "step", text)
-		if err := g.do(ctx, t, step); err != nil {
+		if err := g.send(ctx, t, step); err != nil {
 			if g.mode == Shared {
 				g.shared.unset()
 			}
 			return err
 		}
-		logger.V(1).Info("Changed the cloud", "step", text, "securityGroup", t.state.GroupID)
 	}
 	g.keep(t.id.ServiceUID, *t.state, false)
 	return nil
+}
+
+// send carries out one step, and logs it.
+func (g *Groups) send(ctx context.Context, t *Task, step Step) (err error) {
+	ctx, end := tracing.Step(ctx, g.clock, message.Truncate(step.String(), message.MaxEvent))
+	defer func() { end(err, "securityGroup", groupOf(step, t)) }()
+	return g.do(ctx, t, step)
+}
+
+// groupOf returns the ID of the group that a step is about.
+func groupOf(step Step, t *Task) string {
+	switch s := step.(type) {
+	case DeleteGroup:
+		return s.ID
+	case LeaveShared:
+		return s.ID
+	}
+	return t.state.GroupID
 }
 
 func (g *Groups) do(ctx context.Context, t *Task, step Step) error {

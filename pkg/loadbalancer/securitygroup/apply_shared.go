@@ -53,7 +53,7 @@ func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 		return g.tidyShared(ctx, made, stray, duplicates)
 	}
 	d := t.desired
-	if err := g.createGroup(ctx, made, CreateGroup{d.Name, d.Description, d.Tags}); err != nil {
+	if err := g.send(ctx, made, CreateGroup{d.Name, d.Description, d.Tags}); err != nil {
 		g.shared.unset()
 		return err
 	}
@@ -63,11 +63,13 @@ func (g *Groups) makeShared(ctx context.Context, t *Task) error {
 
 // tidyShared deletes what came with a creation that was cut short.
 func (g *Groups) tidyShared(ctx context.Context, t *Task, stray []Held, duplicates []string) error {
-	if err := g.deleteRules(ctx, t, stray); err != nil {
-		return err
+	if len(stray) > 0 {
+		if err := g.send(ctx, t, DeleteRules{Name: t.id.SharedGroupName(), Rules: stray}); err != nil {
+			return err
+		}
 	}
 	for _, id := range duplicates {
-		if err := g.deleteGroup(ctx, id); err != nil {
+		if err := g.send(ctx, t, DeleteGroup{ID: id}); err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,9 @@ func (t *observeTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	tracing.Note(ctx, attribute.String("openstack.request_id", requestID), attribute.String("http.request.method", req.Method),
 		attribute.String("url.path", req.URL.Path), attribute.Int("http.response.status_code", status))
 	end(err)
+	if request.IsWrite(req.Method) && kind.Class != request.Token && status/100 == 2 {
+		tracing.Wrote(ctx, requestID)
+	}
 	klog.FromContext(req.Context()).V(5).Info("OpenStack request", "request", kind.Name, "method", req.Method,
 		"path", req.URL.Path, "status", status, "took", took, "requestID", requestID, "err", err)
 	return resp, err

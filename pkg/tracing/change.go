@@ -1,0 +1,74 @@
+package tracing
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// Step begins a step, which changes the cloud, with its span. End ends it: where that has no
+// error, the log has one line of it, with the values, the IDs of the requests that OpenStack has
+// taken for it, and how long that took.
+func Step(ctx context.Context, clk clock.PassiveClock, text string) (with context.Context, end func(err error, values ...any)) {
+	logger, began := klog.FromContext(ctx), clk.Now()
+	ctx, endSpan := Start(ctx, "step", attribute.String("step", text))
+	ctx, writes := Collect(ctx)
+	logger.V(4).Info("Changing the cloud", "step", text)
+	return ctx, func(err error, values ...any) {
+		if err == nil {
+			values = slices.Concat([]any{"step", text}, values, writes.Values(), []any{"took", clk.Since(began)})
+			logger.V(1).Info("Changed the cloud", values...)
+		}
+		endSpan(err)
+	}
+}
+
+// writesKey is that of a context for its Writes.
+type writesKey struct{}
+
+// Writes are the requests that OpenStack has taken to change something.
+type Writes struct {
+	mu  sync.Mutex
+	ids []string
+}
+
+// mostIDs is how many request IDs are kept: the global one finds the others.
+const mostIDs = 5
+
+// Collect returns a context whose requests Writes has.
+func Collect(ctx context.Context) (context.Context, *Writes) {
+	w := &Writes{}
+	return context.WithValue(ctx, writesKey{}, w), w
+}
+
+// Wrote notes that OpenStack has taken a request to change something, with the ID that it has
+// there; "" where it has none.
+func Wrote(ctx context.Context, requestID string) {
+	if w, ok := ctx.Value(writesKey{}).(*Writes); ok {
+		w.note(requestID)
+	}
+}
+
+func (w *Writes) note(ids ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range ids {
+		if id != "" && len(w.ids) < mostIDs {
+			w.ids = append(w.ids, id)
+		}
+	}
+}
+
+// Values returns the IDs for a line of the log; nothing where there are none.
+func (w *Writes) Values() []any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.ids) == 0 {
+		return nil
+	}
+	return []any{"requestIDs", w.ids}
+}
