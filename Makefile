@@ -98,7 +98,7 @@ SHIPPED := ./manifests ./tests/monitoring ./tests/release ./tests/site ./tests/e
 .PHONY: shipped
 shipped: ## Check chart, recipes, metrics, alerts, dashboard, tracing, image, release and documentation
 	$(GO) test $(SHIPPED)
-	$(GO) test ./pkg/loadbalancer -run '^Test(Tracing|Log)_'
+	$(GO) test ./pkg/loadbalancer ./pkg/instances ./pkg/routes ./pkg/cloudprovider -run '^Test(Tracing|Log)_'
 
 .PHONY: docs
 docs: ## Make a site of the documentation, with search, in out/site

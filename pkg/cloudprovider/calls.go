@@ -6,7 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/klog/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // drainTimeout is how long what is being created in the cloud may take before the end
@@ -23,6 +27,8 @@ type calls struct {
 	// end refuses new calls, waits for what is being created, and ends all calls. It
 	// returns when that is done, also the second time.
 	end func()
+	// tracer records those that are traced; nil: nothing is recorded.
+	tracer trace.TracerProvider
 
 	mu       sync.Mutex
 	draining bool
@@ -66,6 +72,19 @@ func (c *calls) begin(ctx context.Context) (tied context.Context, end func(), er
 		untie()
 		cancel()
 		c.running.Done()
+	}, nil
+}
+
+// traced is begin for a call with a root span, which ends with what has come of it.
+func (c *calls) traced(ctx context.Context, name, operation string, attributes ...attribute.KeyValue) (tied context.Context, end func(error), err error) {
+	tied, done, err := c.begin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	tied, endSpan := tracing.Root(tied, c.tracer, name, append(attributes, attribute.String("operation", operation))...)
+	return tied, func(err error) {
+		endSpan(err)
+		done()
 	}, nil
 }
 

@@ -65,7 +65,7 @@ type Connection struct {
 	// Metrics and APIMetrics; nil: none are kept.
 	Metrics    *Metrics
 	APIMetrics *transport.Metrics
-	// Tracer records what is done for Services; nil: nothing is recorded.
+	// Tracer records what is done for Services, nodes and routes; nil: nothing is recorded.
 	Tracer trace.TracerProvider
 	Clock  clock.WithTickerAndDelayedExecution
 }
@@ -75,7 +75,7 @@ type Connection struct {
 // reached (apierror.IsKeystoneAway).
 func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	for _, warning := range UnusedSettings(c.Config, c.CloudRoutes) {
-		klog.Warning(warning)
+		klog.FromContext(ctx).Info(warning.Text)
 	}
 	read := c.Config
 	c.Config = WithKnownAnnotations(c.Config)
@@ -159,6 +159,7 @@ func (c Connection) options(ctx context.Context, session *openstack.Session) (Op
 		Recorder: c.Recorder,
 		DryRun:   c.DryRun,
 		Metrics:  c.Metrics,
+		Tracer:   c.Tracer,
 		Clock:    c.Clock,
 		Scope: func() cloudscope.Scope {
 			return cloudscope.Scope{ProjectID: session.ProjectID(), Region: session.PinnedRegion()}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/record"
+	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/component-base/metrics"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -123,7 +124,7 @@ func TestConnect_OffersRoutesWhenARouterIsConfigured(t *testing.T) {
 			continue
 		}
 		_, err = routes.ListRoutes(t.Context(), "")
-		for _, err := range []error{err, routes.CreateRoute(t.Context(), "", "", nil), routes.DeleteRoute(t.Context(), "", nil)} {
+		for _, err := range []error{err, routes.CreateRoute(t.Context(), "", "", &cloudprovider.Route{}), routes.DeleteRoute(t.Context(), "", &cloudprovider.Route{})} {
 			if !errors.Is(err, ErrStopping) {
 				t.Errorf("after the end: %v", err)
 			}

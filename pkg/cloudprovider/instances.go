@@ -3,6 +3,7 @@ package cloudprovider
 import (
 	"context"
 
+	"go.opentelemetry.io/otel/attribute"
 	v1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
@@ -20,16 +21,21 @@ type instancesAdapter struct {
 	deletions *instances.Deletions
 }
 
+// begin begins a call about a node.
+func (i *instancesAdapter) begin(ctx context.Context, operation string, node *v1.Node) (tied context.Context, end func(error), err error) {
+	return i.calls.traced(ctx, "node", operation, attribute.String("k8s.node.name", node.Name))
+}
+
 // InstanceExists reports whether the node's server exists. k8s.io/cloud-provider deletes the
 // Node on false, which is only returned in the project and region that the cluster is known to
 // be in, and for a Node that may go.
-func (i *instancesAdapter) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
-	ctx, end, err := i.calls.begin(ctx)
+func (i *instancesAdapter) InstanceExists(ctx context.Context, node *v1.Node) (exists bool, err error) {
+	ctx, end, err := i.begin(ctx, "exists", node)
 	if err != nil {
 		return false, err
 	}
-	defer end()
-	exists, err := i.inner.InstanceExists(ctx, node)
+	defer func() { end(err) }()
+	exists, err = i.inner.InstanceExists(ctx, node)
 	if err != nil {
 		return exists, message.TruncateError(err, message.MaxError)
 	}
@@ -44,24 +50,24 @@ func (i *instancesAdapter) InstanceExists(ctx context.Context, node *v1.Node) (b
 }
 
 // InstanceShutdown reports whether the node's server is switched off.
-func (i *instancesAdapter) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
-	ctx, end, err := i.calls.begin(ctx)
+func (i *instancesAdapter) InstanceShutdown(ctx context.Context, node *v1.Node) (shutdown bool, err error) {
+	ctx, end, err := i.begin(ctx, "shutdown", node)
 	if err != nil {
 		return false, err
 	}
-	defer end()
-	shutdown, err := i.inner.InstanceShutdown(ctx, node)
+	defer func() { end(err) }()
+	shutdown, err = i.inner.InstanceShutdown(ctx, node)
 	return shutdown, message.TruncateError(err, message.MaxError)
 }
 
 // InstanceMetadata returns the addresses, type, zone and region of the node's server.
-func (i *instancesAdapter) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-	ctx, end, err := i.calls.begin(ctx)
+func (i *instancesAdapter) InstanceMetadata(ctx context.Context, node *v1.Node) (metadata *cloudprovider.InstanceMetadata, err error) {
+	ctx, end, err := i.begin(ctx, "metadata", node)
 	if err != nil {
 		return nil, err
 	}
-	defer end()
-	metadata, err := i.inner.InstanceMetadata(ctx, node)
+	defer func() { end(err) }()
+	metadata, err = i.inner.InstanceMetadata(ctx, node)
 	if err == nil {
 		i.deletions.Seen(node)
 	}

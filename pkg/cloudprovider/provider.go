@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
@@ -90,6 +91,8 @@ type Options struct {
 	PreviewInterval time.Duration
 	// Metrics; nil: none are kept.
 	Metrics *Metrics
+	// Tracer records calls about nodes and routes; nil: nothing is recorded.
+	Tracer trace.TracerProvider
 	// Clock; nil means the real one.
 	Clock clock.WithTicker
 }
@@ -127,6 +130,7 @@ func New(ctx context.Context, options Options) *Provider {
 		options.Recorder = message.LimitEvents(options.Recorder)
 	}
 	p := &Provider{options: options, calls: newCalls(ctx, options.Drain)}
+	p.calls.tracer = options.Tracer
 	if options.Scope != nil {
 		p.scope = cloudscope.NewGuard(options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem), options.Scope, options.Recorder, options.Clock)
 	}

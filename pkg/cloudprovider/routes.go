@@ -3,6 +3,7 @@ package cloudprovider
 import (
 	"context"
 
+	"go.opentelemetry.io/otel/attribute"
 	cloudprovider "k8s.io/cloud-provider"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/cloudscope"
@@ -17,25 +18,31 @@ type routesAdapter struct {
 	scope *cloudscope.Guard
 }
 
+// begin begins a call about a route.
+func (r *routesAdapter) begin(ctx context.Context, operation string, route *cloudprovider.Route) (tied context.Context, end func(error), err error) {
+	return r.calls.traced(ctx, "route", operation,
+		attribute.String("k8s.node.name", string(route.TargetNode)), attribute.String("destination", route.DestinationCIDR))
+}
+
 // ListRoutes returns the routes to pods that are ours.
-func (r *routesAdapter) ListRoutes(ctx context.Context, clusterName string) ([]*cloudprovider.Route, error) {
-	ctx, end, err := r.calls.begin(ctx)
+func (r *routesAdapter) ListRoutes(ctx context.Context, clusterName string) (routes []*cloudprovider.Route, err error) {
+	ctx, end, err := r.calls.traced(ctx, "route", "list")
 	if err != nil {
 		return nil, err
 	}
-	defer end()
-	routes, err := r.inner.ListRoutes(ctx, clusterName)
+	defer func() { end(err) }()
+	routes, err = r.inner.ListRoutes(ctx, clusterName)
 	return routes, message.TruncateError(err, message.MaxRouteError)
 }
 
 // CreateRoute adds the route to a pod CIDR of a node. The route controller puts its error
 // into an event on the Node.
-func (r *routesAdapter) CreateRoute(ctx context.Context, clusterName, nameHint string, route *cloudprovider.Route) error {
-	ctx, end, err := r.calls.begin(ctx)
+func (r *routesAdapter) CreateRoute(ctx context.Context, clusterName, nameHint string, route *cloudprovider.Route) (err error) {
+	ctx, end, err := r.begin(ctx, "create", route)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer func() { end(err) }()
 	if err := r.scope.Check(ctx); err != nil {
 		return err
 	}
@@ -43,12 +50,12 @@ func (r *routesAdapter) CreateRoute(ctx context.Context, clusterName, nameHint s
 }
 
 // DeleteRoute removes a route that ListRoutes has returned.
-func (r *routesAdapter) DeleteRoute(ctx context.Context, clusterName string, route *cloudprovider.Route) error {
-	ctx, end, err := r.calls.begin(ctx)
+func (r *routesAdapter) DeleteRoute(ctx context.Context, clusterName string, route *cloudprovider.Route) (err error) {
+	ctx, end, err := r.begin(ctx, "delete", route)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer func() { end(err) }()
 	if err := r.scope.Check(ctx); err != nil {
 		return err
 	}

@@ -6,15 +6,20 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/singleflight"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // cache keeps answers of the cloud for a short while, and asks once for all who ask
 // at the same time: the questions about one node in a row (exists? shut down?
 // addresses?) cost one request, and so does a list that many nodes need. A
-// refusal, and that a server is not there, are never kept.
+// refusal, and that a server is not there, are never kept. The span of a question, which has a
+// name, is that of who has asked first; the others have links to it.
 type cache[T any] struct {
+	name   string
 	clock  clock.PassiveClock
 	age    time.Duration
 	flight singleflight.Group
@@ -25,34 +30,40 @@ type cache[T any] struct {
 
 type entry[T any] struct {
 	value   T
+	span    trace.SpanContext
 	expires time.Time
 }
 
-func newCache[T any](clock clock.PassiveClock, age time.Duration) *cache[T] {
-	return &cache[T]{clock: clock, age: age, entries: map[string]entry[T]{}}
+func newCache[T any](name string, clock clock.PassiveClock, age time.Duration) *cache[T] {
+	return &cache[T]{name: name, clock: clock, age: age, entries: map[string]entry[T]{}}
 }
 
 // get returns the answer kept under the key, or fetches it. It must not be changed.
 func (c *cache[T]) get(ctx context.Context, key string, fetch func(context.Context) (T, error)) (T, error) {
 	var none T
 	for {
-		if value, ok := c.kept(key); ok {
-			return value, nil
+		if found, ok := c.kept(key); ok {
+			tracing.Link(ctx, found.span)
+			return found.value, nil
 		}
 		answer := c.flight.DoChan(key, func() (any, error) {
+			ctx, end := tracing.Start(ctx, c.name)
 			value, err := fetch(ctx)
+			end(err)
+			found := entry[T]{value: value, span: tracing.Here(ctx)}
 			if err == nil {
-				c.keep(key, value)
+				c.keep(key, found)
 			}
-			return value, err
+			return found, err
 		})
 		select {
 		case <-ctx.Done():
 			return none, ctx.Err()
 		case result := <-answer:
+			found, _ := result.Val.(entry[T])
+			tracing.Link(ctx, found.span)
 			if result.Err == nil {
-				value, _ := result.Val.(T)
-				return value, nil
+				return found.value, nil
 			}
 			if ctx.Err() == nil && result.Shared && errors.Is(result.Err, context.Canceled) {
 				continue // whoever asked for all of us has left
@@ -62,18 +73,14 @@ func (c *cache[T]) get(ctx context.Context, key string, fetch func(context.Conte
 	}
 }
 
-func (c *cache[T]) kept(key string) (T, bool) {
+func (c *cache[T]) kept(key string) (entry[T], bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found, ok := c.entries[key]
-	if !ok || !c.clock.Now().Before(found.expires) {
-		var none T
-		return none, false
-	}
-	return found.value, true
+	return found, ok && c.clock.Now().Before(found.expires)
 }
 
-func (c *cache[T]) keep(key string, value T) {
+func (c *cache[T]) keep(key string, found entry[T]) {
 	now := c.clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,5 +89,6 @@ func (c *cache[T]) keep(key string, value T) {
 			delete(c.entries, old)
 		}
 	}
-	c.entries[key] = entry[T]{value: value, expires: now.Add(c.age)}
+	found.expires = now.Add(c.age)
+	c.entries[key] = found
 }

@@ -59,7 +59,7 @@ type listing struct {
 }
 
 func newFleet(from Region, clock clock.PassiveClock) *fleet {
-	return &fleet{Region: from, clock: clock, listed: newCache[listing](clock, roundAge)}
+	return &fleet{Region: from, clock: clock, listed: newCache[listing]("servers", clock, roundAge)}
 }
 
 // get returns a server, from the list of the round if there is one. notReady counts the nodes
@@ -90,7 +90,7 @@ func (r *fleet) begin(id string, notReady func() int) bool {
 	now := r.clock.Now()
 	if r.asked == nil || r.asked[id] || !now.Before(r.begun.Add(roundAge)) {
 		nodes := notReady()
-		r.begun, r.asked, r.listed = now, map[string]bool{}, newCache[listing](r.clock, roundAge)
+		r.begun, r.asked, r.listed = now, map[string]bool{}, newCache[listing]("servers", r.clock, roundAge)
 		r.many = nodes > fewNodes && nodes*serversPerGet > r.size
 	}
 	r.asked[id] = true

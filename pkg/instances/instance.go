@@ -110,9 +110,9 @@ func New(options Options) (*Instances, error) {
 		regions:   []*fleet{newFleet(Region{options.Region, options.Servers, options.Subports}, options.Clock)},
 		addresses: rules,
 		shutdown:  options.ShutdownStatuses,
-		cache:     newCache[located](options.Clock, options.CacheAge),
-		flavors:   newCache[string](options.Clock, flavorAge),
-		trunks:    newCache[map[string][]neutron.SubportAddress](options.Clock, subportAge),
+		cache:     newCache[located]("server", options.Clock, options.CacheAge),
+		flavors:   newCache[string]("flavor", options.Clock, flavorAge),
+		trunks:    newCache[map[string][]neutron.SubportAddress]("subports", options.Clock, subportAge),
 	}
 	for _, other := range options.Regions {
 		i.regions = append(i.regions, newFleet(other, options.Clock))

@@ -1,13 +1,17 @@
 package routes
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"golang.org/x/sync/semaphore"
 	"k8s.io/utils/clock"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // operation is one CreateRoute or DeleteRoute.
@@ -15,9 +19,10 @@ type operation struct {
 	ctx  context.Context
 	done chan error
 
+	// node is the one that the route leads to; "" where it is not known, of one to remove.
+	node string
 	// remove is the route to remove; if it is the zero one, a route is to be added:
 	remove hop
-	node   string
 	to     netip.Prefix
 	// through are the node's addresses, the best first.
 	through []netip.Addr
@@ -95,8 +100,16 @@ func (b *batcher) execute(group *batch) {
 		return // nobody waits for it any more
 	}
 	defer b.running.Release(1)
-	for i, err := range b.run(group.ctx, b.close(group)) {
-		group.operations[i].done <- err
+	operations := b.close(group)
+	askers := make([]context.Context, 0, len(operations))
+	for _, c := range operations {
+		askers = append(askers, c.ctx)
+	}
+	ctx, end := tracing.Together(group.ctx, "batch", askers, attribute.Int("operations", len(operations)))
+	errs := b.run(ctx, operations)
+	end(cmp.Or(errs...))
+	for i, err := range errs {
+		operations[i].done <- err
 	}
 }
 

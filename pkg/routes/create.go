@@ -37,7 +37,7 @@ func (t *Table) addAll(ctx context.Context, r *reconciliation, additions map[*op
 			additions[c] = err
 			continue
 		}
-		chosen[c], known[h] = h, port
+		chosen[c], known[h], r.nodes[h] = h, port, c.node
 	}
 	if err := t.record.write(ctx, known, nil); err != nil {
 		fail(err)
@@ -75,20 +75,28 @@ func (t *Table) addMissing(ctx context.Context, r *reconciliation, known map[hop
 	}
 	t.eachPort(ctx, r, there, ports, t.addPairs)
 	complete := map[hop]bool{}
-	var back []neutron.ExtraRoute
 	for h := range there {
 		complete[h] = r.errs[h] == nil
-		if !complete[h] && r.added[h] {
-			back = append(back, r.has[h])
+	}
+	t.takeBack(ctx, r, complete)
+	t.setComplete(ctx, r, complete)
+}
+
+// takeBack removes the routes again that were added, and have not become complete.
+func (t *Table) takeBack(ctx context.Context, r *reconciliation, complete map[hop]bool) {
+	var hops []hop
+	var routes []neutron.ExtraRoute
+	for h, done := range complete {
+		if !done && r.added[h] {
+			hops, routes = append(hops, h), append(routes, r.has[h])
 		}
 	}
-	t.setComplete(ctx, complete)
-	if len(back) == 0 {
+	if len(hops) == 0 {
 		return
 	}
-	if err := t.change(ctx, r.router, nil, back); err != nil {
-		for h := range there {
-			if !complete[h] {
+	if err := r.noting(ctx, hops, func(ctx context.Context) error { return t.change(ctx, r.router, nil, routes) }); err != nil {
+		for h, done := range complete {
+			if !done {
 				r.errs[h] = fmt.Errorf("%w; the route stays: %w", r.errs[h], err)
 			}
 		}

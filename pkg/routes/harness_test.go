@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/routes"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
@@ -104,6 +106,9 @@ type cluster struct {
 	table  *routes.Table
 	clock  *clocktesting.FakeClock
 	ports  map[string]string // of nodes' servers
+	// tracer records the calls of a sync, unless it is nil; logged is the context that they have.
+	tracer trace.TracerProvider
+	logged context.Context
 	// gathered is closed when all calls of a sync wait for their batch.
 	gathered chan time.Time
 }
@@ -112,7 +117,7 @@ func (c *cloud) cluster(name string) *cluster {
 	k := &cluster{
 		cloud: c, name: name, client: fake.NewClientset(), ports: map[string]string{},
 		nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{}),
-		clock: clocktesting.NewFakeClock(time.Now()),
+		clock: clocktesting.NewFakeClock(time.Now()), logged: c.Context(),
 	}
 	k.restart()
 	return k
@@ -263,7 +268,9 @@ func (k *cluster) sync() []error {
 	var refused atomic.Int32 // before they could wait
 	for i, call := range calls {
 		group.Go(func() {
-			errs[i] = call(k.Context())
+			ctx, end := tracing.Root(k.logged, k.tracer, "route")
+			errs[i] = call(ctx)
+			end(errs[i])
 			refused.Add(1)
 		})
 	}

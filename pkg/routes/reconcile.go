@@ -5,10 +5,12 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/neutron"
+	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
 )
 
 // reconciliation is one batch being carried out. Routes are removed before others are
@@ -20,12 +22,34 @@ type reconciliation struct {
 	has    map[hop]neutron.ExtraRoute
 	// owned is the record as it was at the start.
 	owned map[hop]string
+	// mu is held for errs and writes while ports are written.
+	mu sync.Mutex
 	// errs are why routes are not what they should be.
 	errs map[hop]error
 	// added are those of has that were not there before.
 	added map[hop]bool
 	// stuck is why a route to a pod CIDR that had to go is still there.
 	stuck map[netip.Prefix]error
+
+	// For the log: when it has begun, the nodes of routes, and the requests that have changed them.
+	began  time.Time
+	nodes  map[hop]string
+	writes map[hop]*tracing.Writes
+}
+
+// noting calls what changes routes, and notes for the log which requests it has taken.
+func (r *reconciliation) noting(ctx context.Context, hops []hop, change func(context.Context) error) error {
+	ctx, writes := tracing.Collect(ctx)
+	err := change(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range hops {
+		if r.writes[h] == nil {
+			r.writes[h] = &tracing.Writes{}
+		}
+		r.writes[h].Add(writes)
+	}
+	return err
 }
 
 // reconcile carries out operations and returns the error of each.
@@ -39,7 +63,7 @@ func (t *Table) reconcile(ctx context.Context, operations []*operation) []error 
 			additions[c] = nil
 		}
 	}
-	r, err := t.start(ctx)
+	r, err := t.start(ctx, operations)
 	if err == nil {
 		t.removeAll(ctx, r, removals)
 		r.stuck = r.stuckBy(removals)
@@ -58,13 +82,21 @@ func (t *Table) reconcile(ctx context.Context, operations []*operation) []error 
 	return errs
 }
 
-func (t *Table) start(ctx context.Context) (*reconciliation, error) {
+func (t *Table) start(ctx context.Context, operations []*operation) (*reconciliation, error) {
+	began := t.clock.Now()
 	router, err := t.readRouter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	owned, err := t.record.read(ctx)
-	return &reconciliation{router: router, has: hopsOf(router), owned: owned, errs: map[hop]error{}, added: map[hop]bool{}}, err
+	nodes := map[hop]string{}
+	for _, c := range operations {
+		nodes[c.remove] = c.node // those of routes to add come when these are chosen
+	}
+	return &reconciliation{
+		router: router, has: hopsOf(router), owned: owned, errs: map[hop]error{}, added: map[hop]bool{},
+		began: began, nodes: nodes, writes: map[hop]*tracing.Writes{},
+	}, err
 }
 
 // eachPort changes the pairs of the ports that routes lead to, those of a port at once,
@@ -81,7 +113,6 @@ func (t *Table) eachPort(ctx context.Context, r *reconciliation, routes map[hop]
 			}
 		}
 	}
-	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(portWrites)
 	for port, hops := range byPort {
@@ -91,9 +122,9 @@ func (t *Table) eachPort(ctx context.Context, r *reconciliation, routes map[hop]
 				cidrs = append(cidrs, h.to)
 			}
 			slices.SortFunc(cidrs, func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) })
-			err := do(ctx, port, cidrs)
-			mu.Lock()
-			defer mu.Unlock()
+			err := r.noting(ctx, hops, func(ctx context.Context) error { return do(ctx, port, cidrs) })
+			r.mu.Lock()
+			defer r.mu.Unlock()
 			for _, h := range hops {
 				r.errs[h] = err
 			}

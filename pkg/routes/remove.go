@@ -93,29 +93,28 @@ func inherited(h hop, portID string, ports []*neutron.RoutedPort) bool {
 // removeRoutes removes those of the routes whose pairs are gone.
 func (t *Table) removeRoutes(ctx context.Context, r *reconciliation, removals map[hop]error, obsolete map[hop]bool) {
 	var routes []neutron.ExtraRoute
-	var gone []hop
+	var gone, there []hop
+	leads := map[hop]bool{}
 	for h := range obsolete {
 		if removals[h] = r.errs[h]; removals[h] != nil {
 			continue
 		}
-		gone = append(gone, h)
-		if route, there := r.has[h]; there {
-			routes = append(routes, route)
+		gone, leads[h] = append(gone, h), false
+		if route, is := r.has[h]; is {
+			routes, there = append(routes, route), append(there, h)
 		}
 	}
 	var err error
 	if len(routes) > 0 {
-		err = t.change(ctx, r.router, nil, routes)
+		err = r.noting(ctx, there, func(ctx context.Context) error { return t.change(ctx, r.router, nil, routes) })
 	}
 	if err == nil {
+		t.setComplete(ctx, r, leads)
 		err = t.record.write(ctx, nil, gone)
 	}
-	done := map[hop]bool{}
 	for _, h := range gone {
 		if removals[h] = err; err == nil {
-			done[h] = false
 			delete(r.has, h)
 		}
 	}
-	t.setComplete(ctx, done)
 }

@@ -108,7 +108,7 @@ func (t *Table) addSome(ctx context.Context, r *reconciliation, hops []hop) erro
 	for _, h := range hops {
 		routes = append(routes, neutron.ExtraRoute{Destination: h.to.String(), NextHop: h.via.String()})
 	}
-	err := t.change(ctx, r.router, routes, nil)
+	err := r.noting(ctx, hops, func(ctx context.Context) error { return t.change(ctx, r.router, routes, nil) })
 	switch {
 	case err == nil:
 		for i, h := range hops {

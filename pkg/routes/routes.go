@@ -259,16 +259,19 @@ func (t *Table) DeleteRoute(ctx context.Context, _ string, route *cloudprovider.
 	if err != nil {
 		return fmt.Errorf("the name of route %q is not one that the controller gave it: %w", route.Name, err)
 	}
-	return t.batcher.do(ctx, &operation{remove: h})
+	return t.batcher.do(ctx, &operation{node: string(route.TargetNode), remove: h})
 }
 
-// setComplete records what a batch has done to routes.
-func (t *Table) setComplete(ctx context.Context, routes map[hop]bool) {
+// setComplete records what a batch has done to routes, and logs those that it has changed.
+func (t *Table) setComplete(ctx context.Context, r *reconciliation, routes map[hop]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for h, complete := range routes {
 		t.complete[h] = complete
-		klog.FromContext(ctx).V(1).Info("Changed a route", "router", t.routerID, "route", h.String(), "leads", complete)
+		if writes := r.writes[h]; writes.Any() {
+			values := []any{"router", t.routerID, "route", h.String(), "leads", complete, "node", r.nodes[h], "port", r.owned[h]}
+			klog.FromContext(ctx).V(1).Info("Changed a route", slices.Concat(values, writes.Values(), []any{"took", t.clock.Since(r.began)})...)
+		}
 	}
 }
 

@@ -32,8 +32,9 @@ type writesKey struct{}
 
 // Writes are the requests that OpenStack has taken to change something.
 type Writes struct {
-	mu  sync.Mutex
-	ids []string
+	mu   sync.Mutex
+	sent bool
+	ids  []string
 }
 
 // mostIDs is how many request IDs are kept: the global one finds the others.
@@ -53,14 +54,35 @@ func Wrote(ctx context.Context, requestID string) {
 	}
 }
 
+// Add adds those of others, where there are any.
+func (w *Writes) Add(others *Writes) {
+	others.mu.Lock()
+	sent, ids := others.sent, others.ids
+	others.mu.Unlock()
+	if sent {
+		w.note(ids...)
+	}
+}
+
 func (w *Writes) note(ids ...string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.sent = true
 	for _, id := range ids {
 		if id != "" && len(w.ids) < mostIDs {
 			w.ids = append(w.ids, id)
 		}
 	}
+}
+
+// Any reports whether there is any; nil has none.
+func (w *Writes) Any() bool {
+	if w == nil {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent
 }
 
 // Values returns the IDs for a line of the log; nothing where there are none.

@@ -16,8 +16,15 @@ import (
 // scope names the program in spans.
 const scope = "github.com/openstack-ccm/openstack-ccm"
 
-// key is that of a context for its global request ID.
-type key struct{}
+// rootKey is that of a context for its root.
+type rootKey struct{}
+
+// root is what all has that is done in a root span: its global request ID, and the logger of
+// whoever has begun it.
+type root struct {
+	id     string
+	logger klog.Logger
+}
 
 // Root begins a span that is in no other, and returns the context of what is done in it, which
 // has a global request ID: that of the trace where one is recorded. The log has it too. End ends
@@ -33,8 +40,23 @@ func Root(ctx context.Context, provider trace.TracerProvider, name string, attri
 	if id == uuid.Nil {
 		id = uuid.New()
 	}
-	global := "req-" + id.String()
-	return klog.NewContext(context.WithValue(ctx, key{}, global), klog.FromContext(ctx).WithValues("globalRequestID", global)), end
+	r := root{"req-" + id.String(), klog.FromContext(ctx)}
+	if outer, within := ctx.Value(rootKey{}).(root); within {
+		r.logger = outer.logger
+	}
+	return klog.NewContext(context.WithValue(ctx, rootKey{}, r), r.logger.WithValues("globalRequestID", r.id)), end
+}
+
+// Together begins a root span of what is done for all who have asked for it, given by their
+// contexts: it is in the trace of none, and it and their spans have links to each other. Of the
+// context it has what Root leaves, which may be that of one of them.
+func Together(ctx context.Context, name string, askers []context.Context, attributes ...attribute.KeyValue) (with context.Context, end func(error)) {
+	ctx, end = Root(ctx, trace.SpanFromContext(ctx).TracerProvider(), name, attributes...)
+	for _, asker := range askers {
+		Link(ctx, Here(asker))
+		Link(asker, Here(ctx))
+	}
+	return ctx, end
 }
 
 // Start begins a span within that of a context. End ends it with what came of it. Where none is
@@ -56,10 +78,21 @@ func Note(ctx context.Context, attributes ...attribute.KeyValue) {
 	trace.SpanFromContext(ctx).SetAttributes(attributes...)
 }
 
+// Here returns where the span of a context is, for Link.
+func Here(ctx context.Context) trace.SpanContext { return trace.SpanContextFromContext(ctx) }
+
+// Link gives the span of a context a link to one of another trace that has done something for
+// it. One that is not recorded, and one of the same trace, which shows that anyway, are none.
+func Link(ctx context.Context, to trace.SpanContext) {
+	if span := trace.SpanFromContext(ctx); to.IsSampled() && to.TraceID() != span.SpanContext().TraceID() {
+		span.AddLink(trace.Link{SpanContext: to})
+	}
+}
+
 // RequestID returns the global request ID of a context, "" for none.
 func RequestID(ctx context.Context) string {
-	id, _ := ctx.Value(key{}).(string)
-	return id
+	r, _ := ctx.Value(rootKey{}).(root)
+	return r.id
 }
 
 func ender(span trace.Span) func(error) {

@@ -54,6 +54,27 @@ func metricsBreaks() []Break {
 			Tests: []string{"TestTracing_HasSpansOfRoundStagesStepsAndRequests"},
 		},
 		{
+			Row: 102, What: "calls do not lead to the batch that has served them",
+			File:  "pkg/tracing/tracing.go",
+			Old:   `Link(asker, Here(ctx))`,
+			New:   `_ = asker`,
+			Tests: []string{"TestTracing_LinksBatchWithItsCalls"},
+		},
+		{
+			Row: 102, What: "a kept answer does not lead to its request",
+			File:  "pkg/instances/cache.go",
+			Old:   "ok := c.kept(key); ok {\n\t\t\ttracing.Link(ctx, found.span)",
+			New:   "ok := c.kept(key); ok {",
+			Tests: []string{"TestTracing_LinksThoseWhoShareAnAnswer", "TestTracing_LinksNodesToTheirSharedList"},
+		},
+		{
+			Row: 102, What: "calls about nodes and routes have no span",
+			File:  "pkg/cloudprovider/provider.go",
+			Old:   `p.calls.tracer = options.Tracer`,
+			New:   `p.calls.tracer = nil`,
+			Tests: []string{"TestTracing_HasSpansOfCallsAboutNodesAndRoutes"},
+		},
+		{
 			Row: 102, What: "each change is logged when it begins, too",
 			File:  "pkg/tracing/change.go",
 			Old:   `logger.V(4).Info("Changing the cloud", "step", text)`,
@@ -65,7 +86,7 @@ func metricsBreaks() []Break {
 			File:  "pkg/openstack/transport/observe.go",
 			Old:   `tracing.Wrote(ctx, requestID)`,
 			New:   `tracing.Wrote(ctx, "")`,
-			Tests: []string{"TestLog_HasOneLineForEachChange"},
+			Tests: []string{"TestLog_HasOneLineForEachChange", "TestLog_HasOneLineForEachRoute"},
 		},
 		{
 			Row: 102, What: "OpenStack gets no global request ID",
