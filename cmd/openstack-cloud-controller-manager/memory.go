@@ -10,9 +10,17 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/memory"
 )
 
-// limitMemory has the garbage collector work harder before the process needs more memory than
-// its container has. Whoever sets GOMEMLIMIT has done so already.
+// garbagePercent is how much garbage may come on top of what is in use (GOGC). Half of Go's
+// default: changes of a thousand Services peak at a quarter less, and less is left scattered
+// over pages afterwards, for a sixth more CPU time of theirs (docs/sizing.md).
+const garbagePercent = 50
+
+// limitMemory keeps the process small, and has the garbage collector work harder before it needs
+// more memory than its container has. Whoever sets GOGC or GOMEMLIMIT decides that alone.
 func limitMemory(env config.Environment) {
+	if _, ok := env("GOGC"); !ok {
+		debug.SetGCPercent(garbagePercent)
+	}
 	if given, ok := env("GOMEMLIMIT"); ok {
 		klog.InfoS("Keeping within GOMEMLIMIT", "limit", given)
 		return
