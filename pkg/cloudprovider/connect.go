@@ -75,7 +75,7 @@ type Connection struct {
 // reached (apierror.IsKeystoneAway).
 func Connect(ctx context.Context, c Connection) (*Provider, error) {
 	for _, warning := range UnusedSettings(c.Config, c.CloudRoutes) {
-		klog.FromContext(ctx).Info(warning.Text)
+		klog.Warning(warning)
 	}
 	read := c.Config
 	c.Config = WithKnownAnnotations(c.Config)
