@@ -57,7 +57,9 @@ func main() {
 type release struct {
 	version, commit, root string
 	// time is that of the commit, as git and SOURCE_DATE_EPOCH have it.
-	time        int64
+	time int64
+	// changes are those of the changelog.
+	changes     string
 	out         string
 	repository  string
 	authorities string
@@ -95,7 +97,8 @@ func (r *release) make(ctx context.Context) error {
 
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-// sources finds the commit, and refuses one that is not what is in the tree.
+// sources finds the commit, and refuses one that is not what is in the tree, or whose changelog
+// does not have the version.
 func (r *release) sources(ctx context.Context) error {
 	var err error
 	if r.root, err = controlplane.ModuleRoot(ctx); err != nil {
@@ -115,7 +118,14 @@ func (r *release) sources(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Sscan(at, &r.time)
+	if _, err := fmt.Sscan(at, &r.time); err != nil {
+		return err
+	}
+	changelog, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
+	if err != nil {
+		return err
+	}
+	r.changes, err = changesOf(string(changelog), r.version)
 	return err
 }
 

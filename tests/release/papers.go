@@ -162,19 +162,11 @@ func writeJSON(path string, content any) error {
 
 // notes writes what changed, and what there is.
 func (r *release) notes(context.Context) error {
-	changelog, err := os.ReadFile(filepath.Join(r.root, "CHANGELOG.md"))
-	if err != nil {
-		return err
-	}
-	changes, err := changesOf(string(changelog), r.version)
-	if err != nil {
-		return err
-	}
 	digest, err := os.ReadFile(filepath.Join(r.out, "image.digest"))
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("# %s\n\nImage `%s:%s@%s`, commit %s.\n\n%s\n", r.version, r.repository, r.version, strings.TrimSpace(string(digest)), r.commit, changes)
+	text := fmt.Sprintf("# %s\n\nImage `%s:%s@%s`, commit %s.\n\n%s\n", r.version, r.repository, r.version, strings.TrimSpace(string(digest)), r.commit, r.changes)
 	return os.WriteFile(filepath.Join(r.out, "notes.md"), []byte(text), 0o644)
 }
 
