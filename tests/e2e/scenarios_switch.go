@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -326,12 +327,15 @@ func (s *scene) events(selector string) (said []string) {
 	return said
 }
 
-// warnings are the events of that type, but for those that Octavia is slow, which it can
-// be on a busy machine.
+// busyCloud matches what a busy machine makes of OpenStack: slow, without an answer in time, or
+// with errors of its own. What the controller makes of that is judged in the end.
+var busyCloud = regexp.MustCompile(`which is longer than usual|no answer within|(Octavia|Neutron) answered 5\d\d |which goes on by itself: looking again`)
+
+// warnings are the events of that type, but for those of a busy cloud.
 func (s *scene) warnings() []string {
 	s.Helper()
 	return slices.DeleteFunc(s.events("type="+corev1.EventTypeWarning), func(event string) bool {
-		return strings.Contains(event, "which is longer than usual")
+		return busyCloud.MatchString(event)
 	})
 }
 
