@@ -54,7 +54,7 @@ type batch struct {
 // do returns when the operation is carried out, or with the error of its context.
 func (b *batcher) do(ctx context.Context, c *operation) error {
 	c.ctx, c.done = ctx, make(chan error, 1)
-	joined := b.join(c)
+	joined := b.join(ctx, c)
 	select {
 	case err := <-c.done:
 		return err
@@ -64,11 +64,11 @@ func (b *batcher) do(ctx context.Context, c *operation) error {
 	}
 }
 
-func (b *batcher) join(c *operation) *batch {
+func (b *batcher) join(ctx context.Context, c *operation) *batch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.next == nil {
-		ctx, cancel := context.WithCancel(context.WithoutCancel(c.ctx))
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		b.next = &batch{ctx: ctx, cancel: cancel}
 		go b.execute(b.next)
 	}
