@@ -45,7 +45,6 @@ type batcher struct {
 
 // batch is canceled when all callers that wait for it have gone.
 type batch struct {
-	ctx        context.Context
 	cancel     context.CancelFunc
 	operations []*operation
 	waiting    int
@@ -69,8 +68,8 @@ func (b *batcher) join(ctx context.Context, c *operation) *batch {
 	defer b.mu.Unlock()
 	if b.next == nil {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		b.next = &batch{ctx: ctx, cancel: cancel}
-		go b.execute(b.next)
+		b.next = &batch{cancel: cancel}
+		go b.execute(ctx, b.next)
 	}
 	b.next.operations = append(b.next.operations, c)
 	b.next.waiting++
@@ -89,14 +88,14 @@ func (b *batcher) detach(from *batch) {
 	}
 }
 
-func (b *batcher) execute(group *batch) {
+func (b *batcher) execute(ctx context.Context, group *batch) {
 	defer group.cancel()
 	select {
 	case <-b.clock.After(b.gather):
-	case <-group.ctx.Done():
+	case <-ctx.Done():
 		return
 	}
-	if err := b.running.Acquire(group.ctx, 1); err != nil {
+	if err := b.running.Acquire(ctx, 1); err != nil {
 		return // nobody waits for it any more
 	}
 	defer b.running.Release(1)
@@ -105,7 +104,7 @@ func (b *batcher) execute(group *batch) {
 	for _, c := range operations {
 		askers = append(askers, c.ctx)
 	}
-	ctx, end := tracing.Together(group.ctx, "batch", askers, attribute.Int("operations", len(operations)))
+	ctx, end := tracing.Together(ctx, "batch", askers, attribute.Int("operations", len(operations)))
 	errs := b.run(ctx, operations)
 	end(cmp.Or(errs...))
 	for i, err := range errs {
