@@ -12,6 +12,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // Session is the connection that a Client asks through.
@@ -205,6 +206,5 @@ func (c *Client) get(ctx context.Context, path string, q url.Values, into any) e
 	if len(q) > 0 {
 		address += "?" + q.Encode()
 	}
-	_, err = client.Get(ctx, address, into, &gophercloud.RequestOpts{})
-	return err
+	return response.Get(ctx, client, address, into)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // ErrServerNotFound is the error where Nova itself answered 404 for a server: the token
@@ -170,8 +171,7 @@ func (c *Client) ask(ctx context.Context, microversion, path string, into any) e
 	client := *shared
 	client.Type = "compute" // the catalog may know it by an alias
 	client.Microversion = microversion
-	_, err = client.Get(ctx, client.ServiceURL(path), into, nil)
-	return err
+	return response.Get(ctx, &client, client.ServiceURL(path), into)
 }
 
 // nameFlavor fills in the flavor's name where the cloud embedded only its ID. A

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/paging"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // pageSize is the number of objects that one list request asks for. It is the
@@ -195,8 +196,7 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	if err != nil {
 		return err
 	}
-	_, err = client.Get(ctx, lbaas(client, path), into, nil)
-	return err
+	return response.Get(ctx, client, lbaas(client, path), into)
 }
 
 // lbaas returns the URL of a path of the load balancer API.

@@ -13,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // CreateLoadBalancer creates a load balancer with everything in opts. The answer
@@ -29,8 +30,7 @@ func (c *Client) CreateLoadBalancer(ctx context.Context, opts loadbalancers.Crea
 		return nil, err
 	}
 	var answer createAnswer
-	_, err = client.Post(ctx, lbaas(client, "loadbalancers"), body, &answer, nil)
-	if err != nil {
+	if err := response.Post(ctx, client, lbaas(client, "loadbalancers"), body, &answer); err != nil {
 		return nil, apierror.Wrap(err, "create load balancer "+nameOf(opts.ToLoadBalancerCreateMap))
 	}
 	return answer.loadBalancer(), nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 const (
@@ -99,7 +100,6 @@ func (e *exchange) readAll(resp *http.Response) error {
 	case tooLarge:
 		return &apierror.TooLargeError{Limit: limit}
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	resp.ContentLength = int64(len(body))
+	response.SetBody(resp, body)
 	return nil
 }

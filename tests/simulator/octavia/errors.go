@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -179,6 +180,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 		panic(fmt.Sprintf("octavia: answer cannot be JSON: %v", err))
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // the client may be gone, which is its business
 }
