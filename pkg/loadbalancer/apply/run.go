@@ -36,7 +36,7 @@ type run struct {
 }
 
 func newRun(a *Applier, req Request) *run {
-	r := &run{Applier: a, id: req.ID, progress: req.Progress, state: state{observed: req.Observed.Clone()}}
+	r := &run{Applier: a, id: req.ID, progress: req.Progress, state: packedState(req.Observed)}
 	for _, step := range req.Plan.Steps {
 		r.steps = append(r.steps, packStep(step))
 	}

@@ -6,12 +6,20 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 )
 
-// state is what the cloud has, as far as a run knows. While the run waits it is packed:
-// a thousand of them may wait at the same time.
+// state is what the cloud has, as far as a run knows. While the run waits, for the cloud or for
+// its turn to ask it, it is packed: a thousand of them may wait at the same time.
 type state struct {
 	// observed lacks the load balancers that are packed.
 	observed               model.Observed
 	loadBalancer, retiring *model.Packed
+}
+
+// packedState returns the state that was observed, packed. Nothing of what was observed is kept.
+func packedState(observed model.Observed) state {
+	s := state{loadBalancer: model.Pack(observed.LoadBalancer), retiring: model.Pack(observed.Outgoing)}
+	observed.LoadBalancer, observed.Outgoing = nil, nil
+	s.observed = observed.Clone()
+	return s
 }
 
 func (s *state) pack() {

@@ -19,6 +19,15 @@ func (lb *LoadBalancer) Clone() *LoadBalancer {
 	if lb == nil {
 		return nil
 	}
+	clone := lb.cloneOutline()
+	for i := range clone.Listeners {
+		clone.Listeners[i].Pool.Members = slices.Clone(lb.Listeners[i].Pool.Members)
+	}
+	return clone
+}
+
+// cloneOutline is Clone without the members of listeners.
+func (lb *LoadBalancer) cloneOutline() *LoadBalancer {
 	clone := *lb
 	if lb.FloatingIP != nil {
 		fip := *lb.FloatingIP
@@ -28,6 +37,7 @@ func (lb *LoadBalancer) Clone() *LoadBalancer {
 	for i := range clone.Listeners {
 		l := &clone.Listeners[i]
 		l.AllowedCIDRs, l.InsertHeaders = slices.Clone(l.AllowedCIDRs), slices.Clone(l.InsertHeaders) // Sort changes them
+		l.Pool.Members = nil
 		l.Pool = l.Pool.clone()
 	}
 	for i := range clone.Orphans {

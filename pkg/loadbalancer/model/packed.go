@@ -24,20 +24,18 @@ func Pack(lb *LoadBalancer) *Packed {
 	if lb == nil {
 		return nil
 	}
-	outline, members := *lb, make([]PackedMembers, len(lb.Listeners))
-	outline.Listeners = slices.Clone(lb.Listeners)
-	for i := range outline.Listeners {
-		pool := &outline.Listeners[i].Pool
+	members := make([]PackedMembers, len(lb.Listeners))
+	for i := range lb.Listeners {
 		var before PackedMembers
 		if i > 0 {
 			before = members[i-1]
 		}
-		members[i], pool.Members = packMembers(pool.Members, before), nil
+		members[i] = packMembers(lb.Listeners[i].Pool.Members, before)
 		if slices.Equal(members[i].nodes, before.nodes) {
 			members[i].nodes = before.nodes
 		}
 	}
-	return &Packed{lb: *outline.Clone(), members: members}
+	return &Packed{lb: *lb.cloneOutline(), members: members}
 }
 
 // Unpack returns the load balancer, as a value of the caller's own, and nil of nil.
@@ -45,7 +43,7 @@ func (p *Packed) Unpack() *LoadBalancer {
 	if p == nil {
 		return nil
 	}
-	lb := p.lb.Clone()
+	lb := p.lb.cloneOutline()
 	for i := range lb.Listeners {
 		lb.Listeners[i].Pool.Members = p.members[i].Unpack()
 	}
@@ -55,7 +53,7 @@ func (p *Packed) Unpack() *LoadBalancer {
 // UnpackPool returns the load balancer with the members of one listener's pool, given by the
 // listener's index, as a value of the caller's own. The other listeners have none.
 func (p *Packed) UnpackPool(listener int) *LoadBalancer {
-	lb := p.lb.Clone()
+	lb := p.lb.cloneOutline()
 	lb.Listeners[listener].Pool.Members = p.members[listener].Unpack()
 	return lb
 }

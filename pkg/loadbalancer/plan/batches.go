@@ -42,6 +42,9 @@ func (d *differ) cut(before int, s SetMembers) []Step {
 
 // fits reports whether a batch is one request.
 func (d *differ) fits(s SetMembers) bool {
+	if n, _ := d.fit(s.Members, true, BodyLimit); n == len(s.Members) {
+		return true // none takes more than one that is added
+	}
 	a, room := d.fit(s.Added, true, BodyLimit)
 	if a < len(s.Added) {
 		return false

@@ -2,7 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -48,7 +48,8 @@ func (x *index[K]) get(key K) (model.Member, bool) {
 	}
 	i, ok := x.next, x.next < len(x.members) && x.key(&x.members[x.next]) == key
 	if !ok {
-		i, ok = slices.BinarySearchFunc(x.members, key, func(m model.Member, key K) int { return x.compare(x.key(&m), key) })
+		// slices.BinarySearchFunc would copy each member that it compares to the heap.
+		i, ok = sort.Find(len(x.members), func(i int) int { return x.compare(key, x.key(&x.members[i])) })
 	}
 	if !ok {
 		return model.Member{}, false
