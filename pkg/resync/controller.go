@@ -84,8 +84,10 @@ type Controller struct {
 	engine   Engine
 	services corelisters.ServiceLister
 	// synced reports whether services has all of them.
-	synced   func() bool
-	nodes    corelisters.NodeLister
+	synced func() bool
+	nodes  corelisters.NodeLister
+	// eligible are those of nodes that can be members.
+	eligible nodeList
 	client   corev1.CoreV1Interface
 	recorder record.EventRecorder
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]

@@ -2,7 +2,6 @@ package resync
 
 import (
 	"context"
-	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,7 +51,8 @@ func (c *Controller) EnqueueAll() {
 }
 
 // Newest returns a Service and the nodes that can be its members as the informers have
-// them now; nil when there is no such Service any more. Neither may be changed.
+// them now, in the order of their names; nil when there is no such Service any more. Neither may
+// be changed. Between two changes of nodes the list is the same one.
 func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	now, err := c.services.Services(service.Namespace).Get(service.Name)
 	if err != nil || now.UID != service.UID {
@@ -62,7 +62,7 @@ func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	if err != nil {
 		return nil, nil // a lister of an informer has no errors
 	}
-	return now, slices.DeleteFunc(nodes, Excluded)
+	return now, c.eligible.of(nodes)
 }
 
 // Live returns the UIDs of all Services, nil as long as the informers do not have them.

@@ -49,6 +49,44 @@ func TestNewest_ReturnsWhatTheInformersHave(t *testing.T) {
 	})
 }
 
+func TestNewest_GivesOneListOfNodesUntilOneChanges(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, objects(newService("web"), newService("mail")), func(f *fixture) {
+		list := func(service string) (nodes []*v1.Node, names string) {
+			_, nodes = f.controller.Newest(newService(service))
+			for _, node := range nodes {
+				names += node.Name
+			}
+			return nodes, names
+		}
+		before, _ := list("web")
+		for _, change := range []struct {
+			what, want string
+			change     func()
+		}{
+			{"added", "abc", func() { f.addNode(newNode("c", "10.0.0.3")) }},
+			{"another address", "abc", func() {
+				f.changeNode(newNode("a", "10.0.0.1"), func(n *v1.Node) { n.Status.Addresses[0].Address = "10.0.0.9" })
+			}},
+			{"excluded", "bc", func() {
+				f.changeNode(newNode("a", "10.0.0.9"), func(n *v1.Node) { n.Labels = map[string]string{v1.LabelNodeExcludeBalancers: ""} })
+			}},
+			{"deleted", "b", func() { f.deleteNode("c") }},
+		} {
+			change.change()
+			f.advance(0)
+			now, names := list("web")
+			if names != change.want || &now[0] == &before[0] {
+				t.Errorf("%s: nodes %q, the list of before: %t, want %q in another", change.what, names, &now[0] == &before[0], change.want)
+			}
+			if again, _ := list("mail"); &again[0] != &now[0] {
+				t.Errorf("%s: another list for another Service", change.what)
+			}
+			before = now
+		}
+	})
+}
+
 func TestEnqueue_IgnoresServiceThatIsGoneThoughItsNameIsThere(t *testing.T) {
 	t.Parallel()
 	run(t, &fakeEngine{}, objects(newService("web"), recreated("recreated")), func(f *fixture) {

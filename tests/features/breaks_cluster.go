@@ -245,9 +245,9 @@ func clusterBreaks() []Break {
 		},
 		{
 			Row: 53, What: "excluded nodes are members",
-			File:  "pkg/resync/services.go",
-			Old:   `return now, slices.DeleteFunc(nodes, Excluded)`,
-			New:   `return now, slices.Clone(nodes)`,
+			File:  "pkg/resync/nodelist.go",
+			Old:   `slices.DeleteFunc(slices.Clone(all), Excluded)`,
+			New:   `slices.Clone(all)`,
 			Tests: []string{"TestController_AddsNodeThatGetsItsAddress", "TestController_FollowsNodesThatComeAndGo"},
 		},
 		{

@@ -1,0 +1,43 @@
+package resync
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// nodeList is the list of the nodes that can be members. It is the same one, and not only an equal
+// one, as long as no node changes: thousands of Services are brought to it at the same time, and
+// what follows from it is found out once for all of them. The zero value is ready.
+type nodeList struct {
+	mu      sync.Mutex
+	madeOf  map[*v1.Node]struct{}
+	members []*v1.Node
+}
+
+// of returns those of all nodes that can be members, in the order of their names. All may come in
+// any order. The list must not be changed.
+func (l *nodeList) of(all []*v1.Node) []*v1.Node {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.isMadeOf(all) {
+		l.madeOf = make(map[*v1.Node]struct{}, len(all))
+		for _, node := range all {
+			l.madeOf[node] = struct{}{}
+		}
+		l.members = slices.Clip(slices.DeleteFunc(slices.Clone(all), Excluded))
+		slices.SortFunc(l.members, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return l.members
+}
+
+// isMadeOf reports whether the list was made of the same nodes. An informer has another object of
+// a node that has changed.
+func (l *nodeList) isMadeOf(all []*v1.Node) bool {
+	if len(l.madeOf) != len(all) {
+		return false
+	}
+	return !slices.ContainsFunc(all, func(node *v1.Node) bool { _, ok := l.madeOf[node]; return !ok })
+}
