@@ -28,8 +28,9 @@ const (
 	// Services, of some hundred bytes each. More are dropped.
 	maxQueued = 20_000
 	// cacheSize is of how many objects and reasons is known what was written last, so that
-	// an event that repeats is counted, not written again.
-	cacheSize = 8192
+	// an event that repeats is counted, not written again. It is client-go's own default: each
+	// takes a KiB, and every change of nodes brings an event for each Service.
+	cacheSize = 4096
 	// retries is how often an event is written that the API server does not answer, with
 	// retryDelay in between. The others wait meanwhile.
 	retries    = 12

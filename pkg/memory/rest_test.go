@@ -15,14 +15,28 @@ import (
 
 const mib = 1 << 20
 
-func TestReturnAtRest_ReturnsOnceAfterWork(t *testing.T) {
-	t.Parallel()
+// atRest has a test allocate bytes during one interval after the other; allocate returns how
+// often memory was returned by the end of the interval.
+func atRest(t *testing.T, test func(allocate func(bytes uint64) (returned uint64))) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		var allocated, returned atomic.Uint64
 		go memory.ReturnAtRest(ctx, clock.RealClock{}, allocated.Load, func() { returned.Add(1) })
 		synctest.Wait()
+		test(func(bytes uint64) uint64 {
+			allocated.Add(bytes)
+			time.Sleep(5*time.Second + 1)
+			synctest.Wait()
+			return returned.Load()
+		})
+	})
+}
+
+func TestReturnAtRest_ReturnsOnceAfterWork(t *testing.T) {
+	t.Parallel()
+	atRest(t, func(allocate func(uint64) uint64) {
 		for _, moment := range []struct {
 			what       string
 			allocating uint64
@@ -36,10 +50,7 @@ func TestReturnAtRest_ReturnsOnceAfterWork(t *testing.T) {
 			{"at work again", 100 * mib, 1},
 			{"at rest again", mib, 2},
 		} {
-			allocated.Add(moment.allocating)
-			time.Sleep(5*time.Second + 1)
-			synctest.Wait()
-			if got := returned.Load(); got != moment.want {
+			if got := allocate(moment.allocating); got != moment.want {
 				t.Errorf("%s: returned %d times, want %d", moment.what, got, moment.want)
 			}
 		}
@@ -50,19 +61,13 @@ func TestReturnAtRest_ReturnsOnceAfterWork(t *testing.T) {
 // then.
 func TestReturnAtRest_ReturnsDuringSlowWork(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		var allocated, returned atomic.Uint64
-		go memory.ReturnAtRest(ctx, clock.RealClock{}, allocated.Load, func() { returned.Add(1) })
-		synctest.Wait()
+	atRest(t, func(allocate func(uint64) uint64) {
+		var returned uint64
 		for range 20 {
-			allocated.Add(6 * mib)
-			time.Sleep(5*time.Second + 1)
-			synctest.Wait()
+			returned = allocate(6 * mib)
 		}
-		if got := returned.Load(); got != 2 {
-			t.Errorf("returned %d times in 100 s of 6 MiB each 5 s, want 2", got)
+		if returned != 6 {
+			t.Errorf("returned %d times in 100 s of 6 MiB each 5 s, want 6", returned)
 		}
 	})
 }

@@ -23,9 +23,9 @@ var ErrTimeout = errors.New("reconcile timeout exceeded")
 
 // rounds is how many rounds are at work at the same time, those of the service controller
 // and those of our own; rounds that wait for the cloud do not count. One that has to do with
-// many members takes the places of several: while it works, it has about a KiB of each.
+// many members takes the places of several: while it works, it has about two KiB of each.
 const (
-	rounds          = 300
+	rounds          = 100
 	membersPerPlace = 100
 )
 
