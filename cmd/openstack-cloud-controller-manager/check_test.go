@@ -20,8 +20,7 @@ func TestCheck_RefusesWrongFlags(t *testing.T) {
 			t.Errorf("%q: it runs", arguments)
 			return nil
 		})
-		command.SetArgs(arguments)
-		if err := command.Execute(); err == nil || !strings.Contains(err.Error(), says) {
+		if err := execute(command, arguments...); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: got error %v, want %q", arguments, err, says)
 		}
 	}

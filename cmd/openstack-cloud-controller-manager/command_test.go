@@ -10,9 +10,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commands is held by the test that has a command: all commands of a process share the flag
-// --version, and making one writes to it.
+// commands is held by the test that has a command, or executes one: all commands of a process
+// share the flags of pflag.CommandLine, and whoever takes them in writes to them.
 var commands sync.Mutex
+
+// execute executes a command, and keeps other tests from theirs meanwhile.
+func execute(command *cobra.Command, arguments ...string) error {
+	commands.Lock()
+	defer commands.Unlock()
+	command.SetArgs(append([]string{}, arguments...)) // with nil it would take those of the test
+	return command.Execute()
+}
 
 // command makes a command, and keeps other tests from making theirs until the test ends.
 func command(t *testing.T, arguments ...string) (*cobra.Command, *process, *bytes.Buffer) {

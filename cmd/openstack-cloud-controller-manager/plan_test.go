@@ -25,8 +25,7 @@ func TestPlan_RefusesWrongFlags(t *testing.T) {
 			t.Errorf("%q: it runs", arguments)
 			return nil
 		})
-		command.SetArgs(arguments)
-		if err := command.Execute(); err == nil || !strings.Contains(err.Error(), says) {
+		if err := execute(command, arguments...); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: got error %v, want %q", arguments, err, says)
 		}
 	}
@@ -36,8 +35,7 @@ func TestPlan_TakesItsArguments(t *testing.T) {
 	t.Parallel()
 	var got *planFlags
 	command := newPlanCommand(func(f *planFlags) error { got = f; return nil })
-	command.SetArgs([]string{"-n", "shop", "web", "other/api", "--without-nodes=a,b", "--with-nodes=c=10.0.0.1", "--kubeconfig=k"})
-	if err := command.Execute(); err != nil {
+	if err := execute(command, "-n", "shop", "web", "other/api", "--without-nodes=a,b", "--with-nodes=c=10.0.0.1", "--kubeconfig=k"); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Join(got.query.Names, " ") != "web other/api" || got.kubernetes.overrides.Context.Namespace != "shop" || len(got.nodes.Without) != 2 || len(got.nodes.With) != 1 || got.kubernetes.rules.ExplicitPath != "k" {

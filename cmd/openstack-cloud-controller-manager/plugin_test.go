@@ -129,8 +129,7 @@ func TestKubernetesFlags_ChooseClusterAndNamespaceAsKubectlDoes(t *testing.T) {
 		{"--kubeconfig " + path + " --user admin --token x", "https://127.0.0.1:1", "shop"},
 	} {
 		command, flags := kubernetesCommand(t, path)
-		command.SetArgs(strings.Fields(test.arguments))
-		if err := command.Execute(); err != nil {
+		if err := execute(command, strings.Fields(test.arguments)...); err != nil {
 			t.Fatal(err)
 		}
 		config, err := flags.config()
@@ -143,8 +142,7 @@ func TestKubernetesFlags_ChooseClusterAndNamespaceAsKubectlDoes(t *testing.T) {
 		}
 	}
 	command, flags := kubernetesCommand(t, path)
-	command.SetArgs([]string{"--context", "none"})
-	if err := command.Execute(); err != nil {
+	if err := execute(command, "--context", "none"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := flags.config(); err == nil || !strings.Contains(err.Error(), `"none"`) {
@@ -164,8 +162,7 @@ func TestKubernetesFlags_CompleteContexts(t *testing.T) {
 		var out strings.Builder
 		command.SetOut(&out)
 		command.SetErr(&out)
-		command.SetArgs(append([]string{completeCommand}, strings.Split(arguments, " ")...))
-		if err := command.Execute(); err != nil {
+		if err := execute(command, append([]string{completeCommand}, strings.Split(arguments, " ")...)...); err != nil {
 			t.Fatal(err)
 		}
 		got, _, _ := strings.Cut(out.String(), "Completion ended")
