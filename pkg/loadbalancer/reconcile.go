@@ -172,6 +172,9 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 	}
 	r.engine().BeginChange(g.Inputs(), round, todo)
 	request := apply.Request{ID: g.Owner(*round), Observed: *round.Have.Observed, Plan: todo, Progress: req.Progress}
+	if round.Applied != nil {
+		request.Kept = round.Applied.Contents
+	}
 	round.Release()
 	observed, err := r.engine().Cloud.Applier.Run(ctx, request)
 	round.Have.Observed = &observed

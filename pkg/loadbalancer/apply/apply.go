@@ -77,6 +77,9 @@ type Request struct {
 	// Observed is what the cloud has, as Plan was made from it. Neither is changed.
 	Observed model.Observed
 	Plan     plan.Plan
+	// Kept is what the caller keeps of the load balancer meanwhile, which Run need not keep
+	// twice; nil: nothing.
+	Kept *model.Packed
 	// Progress is called each time that Run begins to wait for the cloud, with how long all
 	// that is left of the plan usually takes; nil: nobody asks.
 	Progress func(left time.Duration)

@@ -4,6 +4,7 @@ package apply
 var (
 	Shrink      = shrinkLoadBalancer
 	Size        = size
+	AtMost      = atMost
 	WithSent    = withSent
 	MembersOpts = membersOpts
 	CreateOpts  = loadBalancerOpts

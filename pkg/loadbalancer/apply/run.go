@@ -36,11 +36,7 @@ type run struct {
 }
 
 func newRun(a *Applier, req Request) *run {
-	r := &run{Applier: a, id: req.ID, progress: req.Progress, state: packedState(req.Observed)}
-	for _, step := range req.Plan.Steps {
-		r.steps = append(r.steps, packStep(step))
-	}
-	return r
+	return &run{Applier: a, id: req.ID, progress: req.Progress, state: packedState(req.Observed, req.Kept), steps: packSteps(req.Plan.Steps)}
 }
 
 // all carries out all steps, and waits until the cloud is done with them.

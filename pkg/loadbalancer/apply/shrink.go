@@ -1,8 +1,8 @@
 package apply
 
 import (
-	"context"
 	"slices"
+	"strings"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
@@ -15,6 +15,9 @@ import (
 // names of members, then the subnets that say nothing new, then whole pools' members.
 // Batches add those later.
 func shrinkLoadBalancer(lb *model.LoadBalancer, quirks driver.Quirks) *model.LoadBalancer {
+	if fitsAnyway(lb) {
+		return lb
+	}
 	for _, smaller := range []func(*model.Member){
 		func(*model.Member) {},
 		func(m *model.Member) { m.Name = "" },
@@ -50,24 +53,13 @@ func withMembers(lb *model.LoadBalancer, change func(*model.Member)) *model.Load
 	return &changed
 }
 
-// setMembers sends a batch of members.
-func (r *run) setMembers(ctx context.Context, poolID string, packed packedBatch) (err error) {
-	late := r.senders.batch(ctx, func() {
-		err = r.Octavia.SetMembers(ctx, poolID, r.shrinkMembers(packed.unpack()), packed.Additive)
-	})
-	if late != nil {
-		return late
-	}
-	return err
-}
-
 // shrinkMembers returns the members of a batch, as small as the limit wants them: without
 // names, which nothing needs; then without their subnets, where they stay, as Octavia
 // keeps them, or are in the VIP's, unless the driver wants it each time. That fits: package
 // plan cuts batches by what is left then.
 func (r *run) shrinkMembers(s plan.SetMembers) []pools.CreateMemberOpts {
 	all := membersOpts(s.Members)
-	if size(all) <= plan.BodyLimit {
+	if atMost(s.Members) <= plan.BodyLimit || size(all) <= plan.BodyLimit {
 		return all
 	}
 	all = withoutNames(all)
@@ -92,4 +84,52 @@ func withoutNames(members []pools.CreateMemberOpts) []pools.CreateMemberOpts {
 		members[i].Name = ""
 	}
 	return members
+}
+
+// fitsAnyway reports whether a creation fits one request even where it is estimated too big.
+func fitsAnyway(lb *model.LoadBalancer) bool {
+	room := plan.BodyLimit
+	for _, l := range lb.Listeners {
+		room -= atMost(l.Pool.Members)
+	}
+	if room < 0 {
+		return false
+	}
+	outline := *lb
+	outline.Listeners = slices.Clone(lb.Listeners)
+	for i := range outline.Listeners {
+		outline.Listeners[i].Pool.Members = nil
+	}
+	return size(loadBalancerOpts(&outline)) <= room
+}
+
+// atMost returns how many bytes members take of a request at most. It takes a hundredth of the
+// time in which they are marshaled.
+func atMost(members []model.Member) int {
+	n := len(`"members":[],`)
+	for i := range members {
+		m := &members[i]
+		n += len(`{"name":"","address":"","protocol_port":65535},`) + quotedAtMost(m.Name) + quotedAtMost(m.Address)
+		if m.SubnetID != "" {
+			n += len(`"subnet_id":"",`) + quotedAtMost(m.SubnetID)
+		}
+		if m.MonitorPort != 0 {
+			n += len(`"monitor_port":65535,`)
+		}
+		if m.Drained || m.AdminDown {
+			n += len(`"weight":0,"admin_state_up":false,`)
+		}
+	}
+	return n
+}
+
+// quotedAtMost returns how many bytes a text takes between the quotes of JSON at most: a
+// character that is escaped takes six.
+func quotedAtMost(text string) int {
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"\<>&`, c) >= 0 {
+			return 6 * len(text)
+		}
+	}
+	return len(text)
 }

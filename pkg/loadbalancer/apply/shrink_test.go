@@ -102,6 +102,28 @@ func TestShrink_LeavesOutMembersOnly(t *testing.T) {
 	}
 }
 
+// Most requests are known to fit without being marshaled for it.
+func TestAtMost_IsNoLessThanWhatIsSentAndLittleMore(t *testing.T) {
+	t.Parallel()
+	odd := model.Member{
+		Name: "a<b>&\"\\\x00\u2028\xffé", Address: "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", Port: 65535, SubnetID: "\n\t\x7f",
+		MonitorPort: 65535, Drained: true, AdminDown: true,
+	}
+	for name, members := range map[string][]model.Member{
+		"none": nil, "one": members(1, 80), "many": members(1000, 30080), "odd": {odd, odd}, "empty": {{}},
+	} {
+		bytes, most := apply.Size(struct {
+			Members any `json:"members"`
+		}{apply.MembersOpts(members)}), apply.AtMost(members)
+		if bytes > most+len("{}") {
+			t.Errorf("%s: %d bytes, at most %d", name, bytes, most)
+		}
+		if name == "many" && most > 2*bytes {
+			t.Errorf("%s: at most %d bytes of %d: most of what fits is marshaled twice", name, most, bytes)
+		}
+	}
+}
+
 // TestRun_SendsMembersBeyondTheLimitInBatches goes from a few members to very many, some
 // of them new and some gone, in a cloud that refuses long requests.
 func TestRun_SendsMembersBeyondTheLimitInBatches(t *testing.T) {

@@ -14,9 +14,10 @@ type state struct {
 	loadBalancer, retiring *model.Packed
 }
 
-// packedState returns the state that was observed, packed. Nothing of what was observed is kept.
-func packedState(observed model.Observed) state {
-	s := state{loadBalancer: model.Pack(observed.LoadBalancer), retiring: model.Pack(observed.Outgoing)}
+// packedState returns the state that was observed, packed. Nothing of what was observed is
+// kept; what others keep of the load balancer anyway is shared with them.
+func packedState(observed model.Observed, kept *model.Packed) state {
+	s := state{loadBalancer: model.Pack(observed.LoadBalancer).Sharing(kept), retiring: model.Pack(observed.Outgoing)}
 	observed.LoadBalancer, observed.Outgoing = nil, nil
 	s.observed = observed.Clone()
 	return s

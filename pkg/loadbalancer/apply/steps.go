@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
@@ -24,22 +25,42 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 		return nil
 	case plan.CreateFloatingIP, plan.AssociateFloatingIP, plan.MoveFloatingIP, plan.DisassociateFloatingIP, plan.ClaimFloatingIP, plan.DeleteFloatingIP:
 		return r.floatingIP(ctx, step)
+	case packedBatch:
+		return r.setMembers(ctx, s)
 	}
 	created, err := r.child(ctx, step)
-	if err != nil {
-		return err
+	if err == nil {
+		r.advance(step, created)
 	}
-	done := unpackStep(step)
-	r.written.note(done)
-	r.state.edit(done, func(observed *model.Observed) {
-		plan.Advance(observed, done)
+	return err
+}
+
+// setMembers sends a batch of members, which is unpacked meanwhile.
+func (r *run) setMembers(ctx context.Context, packed packedBatch) (err error) {
+	pool := packed.Pool.Find(r.state.outline())
+	if pool == nil {
+		return errNoPool(packed.Pool.String())
+	}
+	late := r.senders.batch(ctx, func() {
+		s := packed.unpack()
+		if err = r.Octavia.SetMembers(ctx, pool.ID, r.shrinkMembers(s), s.Additive); err == nil {
+			r.advance(s, "")
+		}
+	})
+	return cmp.Or(late, err)
+}
+
+// advance notes a step that was accepted, with the ID of what it has made.
+func (r *run) advance(step plan.Step, created string) {
+	r.written.note(step)
+	r.state.edit(step, func(observed *model.Observed) {
+		plan.Advance(observed, step)
 		r.record(observed.LoadBalancer, step, created)
 	})
 	r.working, r.made = updating, created
 	if _, rebuilds := step.(plan.FailOver); rebuilds {
 		r.working = failingOver
 	}
-	return nil
 }
 
 // child changes something in the load balancer. It returns the ID of what it made.
@@ -113,8 +134,6 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 			opts.AdminStateUp = &[]bool{true}[0]
 		}
 		return "", r.Octavia.UpdatePool(ctx, pool.ID, opts)
-	case packedBatch:
-		return "", r.setMembers(ctx, pool.ID, s)
 	case plan.AddMember:
 		member, err := r.Octavia.AddMember(ctx, pool.ID, memberOpts(s.Member))
 		if err != nil {
@@ -145,8 +164,6 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 func poolOf(step plan.Step) plan.PoolRef {
 	switch s := step.(type) {
 	case plan.UpdatePool:
-		return s.Pool
-	case packedBatch:
 		return s.Pool
 	case plan.SetMembers:
 		return s.Pool

@@ -45,8 +45,23 @@ func (s packedBatch) unpack() plan.SetMembers {
 	}
 }
 
-// packStep returns a step in the form in which it waits.
-func packStep(step plan.Step) plan.Step {
+// packSteps returns steps in the form in which they wait.
+func packSteps(steps []plan.Step) []plan.Step {
+	packed := make([]plan.Step, 0, len(steps))
+	var before model.PackedMembers
+	for _, step := range steps {
+		next := packStep(step, before)
+		if batch, ok := next.(packedBatch); ok {
+			before = batch.members
+		}
+		packed = append(packed, next)
+	}
+	return packed
+}
+
+// packStep is packSteps of one. It takes less where most members of the batch before it are on
+// the same nodes.
+func packStep(step plan.Step, before model.PackedMembers) plan.Step {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
 		packed := packedCreation{CreateLoadBalancer: s, loadBalancer: model.Pack(s.LoadBalancer), text: textOf(s)}
@@ -55,8 +70,8 @@ func packStep(step plan.Step) plan.Step {
 	case plan.SetMembers:
 		return packedBatch{
 			SetMembers: plan.SetMembers{Pool: s.Pool, Additive: s.Additive}, text: textOf(s),
-			members: model.PackMembers(s.Members), added: model.PackMembers(s.Added),
-			removed: model.PackMembers(s.Removed), changed: model.PackMembers(s.Changed),
+			members: model.PackMembers(s.Members, before), added: model.PackMembers(s.Added, before),
+			removed: model.PackMembers(s.Removed, before), changed: model.PackMembers(s.Changed, before),
 		}
 	}
 	return step

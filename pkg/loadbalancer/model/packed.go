@@ -25,17 +25,27 @@ func Pack(lb *LoadBalancer) *Packed {
 		return nil
 	}
 	members := make([]PackedMembers, len(lb.Listeners))
+	var before PackedMembers
 	for i := range lb.Listeners {
-		var before PackedMembers
-		if i > 0 {
-			before = members[i-1]
-		}
-		members[i] = packMembers(lb.Listeners[i].Pool.Members, before)
-		if slices.Equal(members[i].nodes, before.nodes) {
-			members[i].nodes = before.nodes
-		}
+		members[i] = PackMembers(lb.Listeners[i].Pool.Members, before)
+		before = members[i]
 	}
 	return &Packed{lb: *lb.cloneOutline(), members: members}
+}
+
+// Sharing returns the same load balancer in the memory of another one, as far as the two have
+// the same members.
+func (p *Packed) Sharing(other *Packed) *Packed {
+	if p == nil || other == nil {
+		return p
+	}
+	shared := Packed{lb: p.lb, members: slices.Clone(p.members)}
+	for i := range min(len(p.members), len(other.members)) {
+		if p.members[i].equal(other.members[i]) {
+			shared.members[i] = other.members[i]
+		}
+	}
+	return &shared
 }
 
 // Unpack returns the load balancer, as a value of the caller's own, and nil of nil.
@@ -63,7 +73,7 @@ func (p *Packed) UnpackPool(listener int) *LoadBalancer {
 func (p *Packed) WithMembers(listener int, members []Member) *Packed {
 	changed := *p
 	changed.members = slices.Clone(p.members)
-	changed.members[listener] = packMembers(members, p.members[listener])
+	changed.members[listener] = PackMembers(members, p.members[listener])
 	return &changed
 }
 
@@ -75,7 +85,7 @@ func (p *Packed) Outline() *LoadBalancer { return &p.lb }
 func (p *Packed) Members() int {
 	n := 0
 	for _, members := range p.members {
-		n += len(members.ids) + len(members.plain)
+		n += members.Len()
 	}
 	return n
 }
@@ -88,7 +98,7 @@ func (p *Packed) CountMembers(count func(provisioning string, members int)) {
 			count(m.Status.Provisioning, 1)
 		}
 		for i, kind := range list.kinds {
-			of := len(list.ids)
+			of := len(list.nodes)
 			if list.kind != nil {
 				of = bytes.Count(list.kind, []byte{uint8(i)})
 			}
@@ -113,8 +123,8 @@ func (p *Packed) WithStatus(status Status, at time.Time) *Packed {
 type PackedMembers struct {
 	kinds []Member
 	kind  []uint8                     // of each member; nil where there is one kind
-	nodes []unique.Handle[memberNode] // shared with the listeners that have the same ones
-	ids   []uuid.UUID                 // the nil UUID where the ID is not known
+	nodes []unique.Handle[memberNode] // shared with other lists that have the same ones
+	ids   []uuid.UUID                 // the nil UUID where the ID is not known; nil where none is
 	plain []Member                    // in place of all these, of members that cannot be packed
 }
 
@@ -126,18 +136,15 @@ const maxKinds = 256
 type memberNode struct{ name, address string }
 
 // PackMembers returns the small form of members, without their operating statuses. Those
-// that are of too many kinds, or have IDs that are no UUIDs, are kept as they are.
-func PackMembers(members []Member) PackedMembers { return packMembers(members, PackedMembers{}) }
-
-// packMembers is PackMembers. It is faster where most of others are on the same nodes, in the
-// same order.
-func packMembers(members []Member, others PackedMembers) PackedMembers {
+// that are of too many kinds, or have IDs that are no UUIDs, are kept as they are. It is faster,
+// and the result smaller, where most of others are on the same nodes, in the same order.
+func PackMembers(members []Member, others PackedMembers) PackedMembers {
 	if len(members) == 0 {
 		return PackedMembers{plain: members}
 	}
-	p := PackedMembers{nodes: make([]unique.Handle[memberNode], 0, len(members)), ids: make([]uuid.UUID, 0, len(members))}
+	p := PackedMembers{nodes: make([]unique.Handle[memberNode], 0, len(members))}
 	kinds, handle := make([]uint8, 0, len(members)), handles(others.nodes)
-	for _, member := range members {
+	for i, member := range members {
 		id, ok := packID(member.ID)
 		kind := p.addKind(member)
 		if !ok || kind >= maxKinds {
@@ -145,12 +152,30 @@ func packMembers(members []Member, others PackedMembers) PackedMembers {
 		}
 		kinds = append(kinds, uint8(kind))
 		p.nodes = append(p.nodes, handle(memberNode{member.Name, member.Address}))
-		p.ids = append(p.ids, id)
+		if id != uuid.Nil && p.ids == nil {
+			p.ids = make([]uuid.UUID, len(members))
+		}
+		if p.ids != nil {
+			p.ids[i] = id
+		}
 	}
 	if len(p.kinds) > 1 {
 		p.kind = kinds
 	}
+	if slices.Equal(p.nodes, others.nodes) {
+		p.nodes = others.nodes
+	}
 	return p
+}
+
+// Len returns how many members there are.
+func (p PackedMembers) Len() int { return len(p.nodes) + len(p.plain) }
+
+// equal reports whether two lists are of the same members. Those that could not be packed are
+// never equal.
+func (p PackedMembers) equal(q PackedMembers) bool {
+	return p.plain == nil && q.plain == nil && slices.Equal(p.ids, q.ids) && slices.Equal(p.nodes, q.nodes) &&
+		slices.Equal(p.kinds, q.kinds) && slices.Equal(p.kind, q.kind)
 }
 
 // handles returns a function that returns the handles of nodes. Those that come in the order
@@ -170,10 +195,10 @@ func handles(known []unique.Handle[memberNode]) func(memberNode) unique.Handle[m
 
 // Unpack returns a list of the members.
 func (p PackedMembers) Unpack() []Member {
-	if len(p.ids) == 0 {
+	if len(p.nodes) == 0 {
 		return slices.Clone(p.plain)
 	}
-	members, ids := make([]Member, 0, len(p.ids)), unpackIDs(p.ids)
+	members, ids := make([]Member, 0, len(p.nodes)), unpackIDs(p.ids)
 	for i, node := range p.nodes {
 		member := p.kinds[0]
 		if p.kind != nil {
@@ -233,7 +258,7 @@ func unpackIDs(ids []uuid.UUID) func(int) string {
 	}
 	all := string(text)
 	return func(i int) string {
-		if ids[i] == uuid.Nil {
+		if ids == nil || ids[i] == uuid.Nil {
 			return ""
 		}
 		return all[i*idLength : (i+1)*idLength]

@@ -105,10 +105,10 @@ func TestPacked_NeedsLittleMemoryForMembers(t *testing.T) {
 	for n := range 500 {
 		members = append(members, packedMember(n))
 	}
-	if p := PackMembers(ofHistory(500)); p.plain != nil || len(p.kinds) != 3 || cap(p.kind)+cap(p.nodes)*8+cap(p.ids)*16 > 500*25 {
+	if p := PackMembers(ofHistory(500), PackedMembers{}); p.plain != nil || len(p.kinds) != 3 || cap(p.kind)+cap(p.nodes)*8+cap(p.ids)*16 > 500*25 {
 		t.Errorf("%d kinds of members in %d + %d + %d elements, %d not packed", len(p.kinds), cap(p.kind), cap(p.nodes), cap(p.ids), len(p.plain))
 	}
-	p := PackMembers(members)
+	p := PackMembers(members, PackedMembers{})
 	if p.plain != nil {
 		t.Fatal("members that are alike were not packed")
 	}
@@ -148,9 +148,55 @@ func TestPacked_SharesNodesWithMembersBefore(t *testing.T) {
 		"all differ":    {packedMember(8), packedMember(9)},
 		"another order": {before[4], before[0], before[3]},
 	} {
-		if diff := cmp.Diff(after, packMembers(after, PackMembers(before)).Unpack()); diff != "" {
+		if diff := cmp.Diff(after, PackMembers(after, PackMembers(before, PackedMembers{})).Unpack()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+}
+
+// A round that waits has no second copy of what is kept of its load balancer anyway.
+func TestPacked_SharesMembersWithAnother(t *testing.T) {
+	t.Parallel()
+	members := ofHistory(50)
+	kept := Pack(balancerWith(members))
+	same, other := balancerWith(members), balancerWith(slices.Clone(members))
+	other.Listeners[0].Pool.Members[7].Drained = !other.Listeners[0].Pool.Members[7].Drained
+	shared := Pack(same).Sharing(kept)
+	if &shared.members[0].ids[0] != &kept.members[0].ids[0] {
+		t.Error("the same members are there twice")
+	}
+	for name, lb := range map[string]*LoadBalancer{"the same": same, "another": other, "without listeners": {}} {
+		if diff := cmp.Diff(Pack(lb).Unpack(), Pack(lb).Sharing(kept).Unpack()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if diff := cmp.Diff(Pack(lb).Unpack(), Pack(lb).Sharing(nil).Unpack()); diff != "" {
+			t.Errorf("%s, with none: %s", name, diff)
+		}
+	}
+	if Pack(nil).Sharing(kept) != nil {
+		t.Error("a load balancer that does not exist has become another one")
+	}
+}
+
+// What is desired has no IDs, which would be most of what its members take.
+func TestPackMembers_KeepsNothingOfIDsThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	var members []Member
+	for n := range 50 {
+		m := packedMember(n)
+		m.ID = ""
+		members = append(members, m)
+	}
+	p := PackMembers(members, PackedMembers{})
+	if p.ids != nil || p.Len() != 50 {
+		t.Errorf("%d IDs of %d members", len(p.ids), p.Len())
+	}
+	if diff := cmp.Diff(members, p.Unpack()); diff != "" {
+		t.Error(diff)
+	}
+	members[3].ID = packedMember(3).ID
+	if diff := cmp.Diff(members, PackMembers(members, p).Unpack()); diff != "" {
+		t.Errorf("with one ID: %s", diff)
 	}
 }
 
@@ -159,10 +205,10 @@ func BenchmarkPackMembers(b *testing.B) {
 	for n := range 1000 {
 		members = append(members, packedMember(n))
 	}
-	before := PackMembers(members)
+	before := PackMembers(members, PackedMembers{})
 	b.ReportAllocs()
 	for b.Loop() {
-		packMembers(members, before)
+		PackMembers(members, before)
 	}
 }
 

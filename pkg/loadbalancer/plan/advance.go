@@ -210,12 +210,10 @@ func (s SetMembers) after(before []model.Member) []model.Member {
 
 // withIDs returns members with the IDs of those that existed already.
 func withIDs(members, before []model.Member) []model.Member {
-	ids := make(map[model.MemberKey]string, len(before))
-	for _, m := range before {
-		ids[m.Key()] = m.ID
-	}
+	at := membersByKey(before)
 	for i := range members {
-		members[i].ID = ids[members[i].Key()]
+		old, _ := at.get(members[i].Key())
+		members[i].ID = old.ID
 	}
 	return members
 }

@@ -44,27 +44,45 @@ func membersLike(lb *model.LoadBalancer, key model.ListenerKey) []model.Member {
 // that names no subnet is in the VIP's.
 func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []model.Member {
 	at := membersByAddress(there)
-	kept := slices.Clone(desired)
+	kept := copyOnWrite{given: desired, members: desired}
 	var added []int
 	own := opts.NodesSubnets
-	for i, want := range desired {
+	for i := range desired {
+		want := desired[i]
 		old, stays := at.get(want.Address)
-		kept[i].Drained, kept[i].AdminDown = old.Drained, old.AdminDown
+		want.Drained, want.AdminDown = old.Drained, old.AdminDown
 		if !stays || old.SubnetUnknown {
 			added = append(added, i)
+			kept.set(i, want)
 			continue
 		}
 		own = own && cmp.Or(old.SubnetID, vipSubnet) == cmp.Or(want.SubnetID, vipSubnet)
 		if !opts.MoveMembers {
-			kept[i].SubnetID = sentSubnet(old.SubnetID, want.SubnetID, vipSubnet, opts)
+			want.SubnetID = sentSubnet(old.SubnetID, want.SubnetID, vipSubnet, opts)
 		}
+		kept.set(i, want)
 	}
 	if subnet, known := usualSubnet(there); known && !own && !opts.MoveMembers {
 		for _, i := range added {
-			kept[i].SubnetID = sentSubnet(subnet, desired[i].SubnetID, vipSubnet, opts)
+			want := kept.members[i]
+			want.SubnetID = sentSubnet(subnet, desired[i].SubnetID, vipSubnet, opts)
+			kept.set(i, want)
 		}
 	}
-	return kept
+	return kept.members
+}
+
+// copyOnWrite are members that are copied before the first change: as a rule there is none.
+type copyOnWrite struct{ given, members []model.Member }
+
+func (c *copyOnWrite) set(i int, m model.Member) {
+	if c.members[i] == m {
+		return
+	}
+	if &c.members[0] == &c.given[0] {
+		c.members = slices.Clone(c.given)
+	}
+	c.members[i] = m
 }
 
 // sentSubnet returns the subnet that is sent for a member in one: to a driver that needs

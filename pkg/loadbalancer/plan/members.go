@@ -23,6 +23,9 @@ func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
 	}
 	var steps []Step
 	for _, next := range d.stages(from, to) {
+		if d.same(from, next) {
+			continue // most pools, most of the time: no list is made for them
+		}
 		set := d.batch(pool, from, next)
 		steps = append(steps, d.cut(len(from), set)...)
 		from = set.Members
@@ -87,6 +90,22 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 	}
 	second = append(second[:len(second):len(second)], moving[:half]...)
 	return [][]model.Member{first, second, to}
+}
+
+// same reports whether a batch would do nothing.
+func (d *differ) same(from, to []model.Member) bool {
+	have, wanted := membersByKey(from), membersByKey(to)
+	for i := range to {
+		if old, there := have.get(to[i].Key()); !there || differs(old, to[i]) {
+			return false
+		}
+	}
+	for i := range from {
+		if _, stays := wanted.get(from[i].Key()); !stays {
+			return false
+		}
+	}
+	return true
 }
 
 // batch returns the step that replaces the members of a pool. Those that stay keep their
