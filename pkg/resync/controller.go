@@ -58,10 +58,12 @@ type Engine interface {
 var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet")
 
 const (
-	// batchPeriod is how long changes of nodes are collected before a Service is synced;
-	// removalBatchPeriod is for nodes that go, as traffic to them is lost.
-	batchPeriod        = 5 * time.Second
-	removalBatchPeriod = time.Second
+	// batchPeriod is how long changes of nodes are collected before a Service is synced, where
+	// they come one after the other; promptBatchPeriod is for nodes that go, as traffic to
+	// them is lost, and for the first change after quietPeriod without any.
+	batchPeriod       = 5 * time.Second
+	promptBatchPeriod = time.Second
+	quietPeriod       = time.Minute
 	// The delay after a failure doubles from the first to the last.
 	firstRetryDelay, lastRetryDelay = 5 * time.Second, 5 * time.Minute
 )
@@ -88,9 +90,12 @@ type Controller struct {
 	nodes  corelisters.NodeLister
 	// eligible are those of nodes that can be members.
 	eligible nodeList
-	client   corev1.CoreV1Interface
-	recorder record.EventRecorder
-	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	clock    clock.Clock
+	// lastNodeChange is used by the goroutine of the informer's events alone.
+	lastNodeChange time.Time
+	client         corev1.CoreV1Interface
+	recorder       record.EventRecorder
+	queue          workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	// getForbidden and patchForbidden are done when the role of this process lacks these
 	// rights for Services, which is logged once.
 	getForbidden, patchForbidden sync.Once
@@ -106,6 +111,7 @@ func New(options Options) (*Controller, error) {
 		nodes:    core.Nodes().Lister(),
 		client:   options.Client,
 		recorder: options.Recorder,
+		clock:    options.Clock,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetryDelay, lastRetryDelay),
 			workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Clock: options.Clock}),

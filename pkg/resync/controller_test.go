@@ -49,7 +49,7 @@ func TestController_RetriesWhatFails(t *testing.T) {
 			}}
 			run(t, engine, objects(newService("web")), func(f *fixture) {
 				f.deleteNode("b")
-				f.advance(removalBatchPeriod)
+				f.advance(promptBatchPeriod)
 				select {
 				case event := <-f.events:
 					if !strings.Contains(event, test.failure.Error()) || !strings.Contains(event, string(reason.UpdateFailed)) {
@@ -83,7 +83,7 @@ func TestController_LeavesServicesWithoutLoadBalancerToTheServiceController(t *t
 	}}
 	run(t, engine, objects(unserved, newService("web")), func(f *fixture) {
 		f.deleteNode("b")
-		f.advance(removalBatchPeriod)
+		f.advance(promptBatchPeriod)
 		f.advance(2 * lastRetryDelay)
 		f.assertRepaired("web:a")
 		if tries != 1 {

@@ -45,28 +45,45 @@ func (c *Controller) nodeEvents() cache.ResourceEventHandler {
 
 // nodeChanged enqueues the Services for which a change of a node can matter:
 //
-//	the node                              which Services   after
-//	goes or becomes excluded              all              removalBatchPeriod
-//	comes or is excluded no more          all              batchPeriod
-//	gets another provider ID or address   all              batchPeriod
-//	gets other labels                     that select      batchPeriod
-//	anything else, as its heartbeat       none
+//	the node                                             which Services   after
+//	goes, becomes excluded or has no address any more    all              promptBatchPeriod
+//	comes, has an address or is excluded no more         all              period
+//	gets another provider ID or address                  all              period
+//	gets other labels                                    that select      period
+//	anything else, as its heartbeat                      none
 //
 // A node that came has no before, one that went no after.
 func (c *Controller) nodeChanged(before, after *v1.Node) {
-	was, is := before != nil && !Excluded(before), after != nil && !Excluded(after)
+	was, is := canBeMember(before), canBeMember(after)
 	all := func(*v1.Service) bool { return true }
 	switch {
 	case was && !is:
-		c.enqueueWhere(all, removalBatchPeriod)
+		c.lastNodeChange = c.clock.Now()
+		c.enqueueWhere(all, promptBatchPeriod)
 	case !was && is:
-		c.enqueueWhere(all, batchPeriod)
+		c.enqueueWhere(all, c.period())
 	case !was:
 	case before.Spec.ProviderID != after.Spec.ProviderID, !slices.Equal(memberAddresses(before), memberAddresses(after)):
-		c.enqueueWhere(all, batchPeriod)
+		c.enqueueWhere(all, c.period())
 	case !maps.Equal(before.Labels, after.Labels):
-		c.enqueueWhere(c.engine.SelectsNodes, batchPeriod)
+		c.enqueueWhere(c.engine.SelectsNodes, c.period())
 	}
+}
+
+// period returns for how long changes are collected that begin with one now: one node that comes
+// need not wait for others, each of many would cost every load balancer a cycle.
+func (c *Controller) period() time.Duration {
+	last, now := c.lastNodeChange, c.clock.Now()
+	c.lastNodeChange = now
+	if now.Sub(last) > quietPeriod {
+		return promptBatchPeriod
+	}
+	return batchPeriod
+}
+
+// canBeMember reports whether there is a node that is not excluded and has an address.
+func canBeMember(node *v1.Node) bool {
+	return node != nil && !Excluded(node) && len(memberAddresses(node)) > 0
 }
 
 // enqueueWhere enqueues the managed Services that match.

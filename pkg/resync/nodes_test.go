@@ -90,13 +90,13 @@ func TestController_FollowsNodesThatComeAndGo(t *testing.T) {
 		f.advance(batchPeriod)
 		f.assertRepaired("web:a,b,c")
 		f.changeNode(c, func(n *v1.Node) { n.Spec.Taints = []v1.Taint{{Key: toBeDeletedTaint}} })
-		f.advance(removalBatchPeriod)
+		f.advance(promptBatchPeriod)
 		f.assertRepaired("web:a,b", "web:a,b,c")
 		f.changeNode(c, func(*v1.Node) {})
 		f.advance(batchPeriod)
 		f.assertRepaired("web:a,b", "web:a,b,c", "web:a,b,c")
 		f.deleteNode("a")
-		f.advance(removalBatchPeriod)
+		f.advance(promptBatchPeriod)
 		f.assertRepaired("web:a,b", "web:a,b,c", "web:a,b,c", "web:b,c")
 	})
 }
@@ -104,20 +104,51 @@ func TestController_FollowsNodesThatComeAndGo(t *testing.T) {
 func TestController_RemovesNodesSoonerThanItAddsThem(t *testing.T) {
 	t.Parallel()
 	run(t, &fakeEngine{}, objects(newService("web")), func(f *fixture) {
+		f.addNode(newNode("x", "10.0.0.9"))
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b,x")
+
 		f.addNode(newNode("c", "10.0.0.3"))
 		f.advance(batchPeriod - time.Nanosecond)
-		f.assertRepaired()
+		f.assertRepaired("web:a,b,x")
 		f.advance(time.Nanosecond)
-		f.assertRepaired("web:a,b,c")
+		f.assertRepaired("web:a,b,c,x", "web:a,b,x")
 
 		f.addNode(newNode("d", "10.0.0.4"))
 		f.deleteNode("a")
-		f.advance(removalBatchPeriod - time.Nanosecond)
-		f.assertRepaired("web:a,b,c")
+		f.advance(promptBatchPeriod - time.Nanosecond)
+		f.assertRepaired("web:a,b,c,x", "web:a,b,x")
 		f.advance(time.Nanosecond)
-		f.assertRepaired("web:a,b,c", "web:b,c,d")
+		f.assertRepaired("web:a,b,c,x", "web:a,b,x", "web:b,c,d,x")
 		f.advance(batchPeriod)
-		f.assertRepaired("web:a,b,c", "web:b,c,d")
+		f.assertRepaired("web:a,b,c,x", "web:a,b,x", "web:b,c,d,x")
+	})
+}
+
+// A node that comes by itself is added at once, and not when it is still without an address;
+// those that follow are added together.
+func TestController_AddsFirstNodeAfterQuietTimeAtOnce(t *testing.T) {
+	t.Parallel()
+	run(t, &fakeEngine{}, objects(newService("web")), func(f *fixture) {
+		c := newNode("c", "10.0.0.3")
+		c.Status.Addresses = nil
+		f.addNode(c)
+		f.advance(batchPeriod)
+		f.assertRepaired()
+		f.changeNode(c, func(n *v1.Node) { n.Status.Addresses = newNode("c", "10.0.0.3").Status.Addresses })
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("web:a,b,c")
+
+		f.addNode(newNode("d", "10.0.0.4"))
+		f.advance(promptBatchPeriod)
+		f.addNode(newNode("e", "10.0.0.5"))
+		f.advance(batchPeriod)
+		f.assertRepaired("web:a,b,c", "web:a,b,c,d,e")
+
+		f.advance(quietPeriod)
+		f.addNode(newNode("f", "10.0.0.6"))
+		f.advance(promptBatchPeriod)
+		f.assertRepaired("web:a,b,c", "web:a,b,c,d,e", "web:a,b,c,d,e,f")
 	})
 }
 
@@ -161,7 +192,7 @@ func TestController_StuckLoadBalancersHoldUpNobody(t *testing.T) {
 	}
 	run(t, engine, objects(services...), func(f *fixture) {
 		f.deleteNode("b")
-		f.advance(removalBatchPeriod)
+		f.advance(promptBatchPeriod)
 		if healthy.Load() != many/2 || waiting.Load() != many/2 {
 			t.Errorf("%d of %d healthy Services were synced, while %d wait", healthy.Load(), many/2, waiting.Load())
 		}
