@@ -28,9 +28,9 @@ const (
 	// Services, of some hundred bytes each. More are dropped.
 	maxQueued = 20_000
 	// cacheSize is of how many objects and reasons is known what was written last, so that
-	// an event that repeats is counted, not written again. It is client-go's own default: each
-	// takes a KiB, and every change of nodes brings an event for each Service.
-	cacheSize = 4096
+	// an event that repeats is counted, not written again. Each takes a KiB and more. What
+	// repeats is what fails; a change of nodes has another message for each Service every time.
+	cacheSize = 1024
 	// retries is how often an event is written that the API server does not answer, with
 	// retryDelay in between. The others wait meanwhile.
 	retries    = 12
