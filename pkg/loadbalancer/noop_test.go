@@ -1,8 +1,8 @@
 package loadbalancer_test
 
 import (
-	"fmt"
 	"testing"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 )
@@ -12,10 +12,7 @@ import (
 // as it counts the allocations of the process.
 func TestEnsure_WhereNothingHasChangedDoesNoWorkForEachMember(t *testing.T) {
 	env := newEnvironment(t, environmentOptions{})
-	var nodes []*v1.Node
-	for i := range 200 {
-		nodes = append(nodes, env.nodeAt(fmt.Sprintf("node-%d", i), fmt.Sprintf("127.100.%d.%d", 1+i/100, 10+i%100)))
-	}
+	nodes := manyNodes(env, 1000)
 	allocs := func(name string, nodes []*v1.Node) float64 {
 		svc := service(name, 3)
 		env.ensure(svc, nodes)
@@ -25,11 +22,14 @@ func TestEnsure_WhereNothingHasChangedDoesNoWorkForEachMember(t *testing.T) {
 				t.Errorf("%s: %d requests", name, n)
 			}
 		}()
-		return testing.AllocsPerRun(20, func() { env.ensure(svc, nodes) })
+		const runs = 20
+		began := time.Now()
+		n := testing.AllocsPerRun(runs, func() { env.ensure(svc, nodes) })
+		t.Logf("%v allocations with %d nodes, %v", n, len(nodes), time.Since(began)/(runs+1))
+		return n
 	}
 	few, many := allocs("few", nodes[:2]), allocs("many", nodes)
-	t.Logf("%v allocations with 2 nodes, %v with 200", few, many)
 	if many > few+50 {
-		t.Errorf("%v allocations with 2 nodes, %v with 200", few, many)
+		t.Errorf("%v allocations with 2 nodes, %v with 1000", few, many)
 	}
 }
