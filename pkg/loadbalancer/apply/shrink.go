@@ -103,8 +103,7 @@ func fitsAnyway(lb *model.LoadBalancer) bool {
 	return size(loadBalancerOpts(&outline)) <= room
 }
 
-// atMost returns how many bytes members take of a request at most. It takes a hundredth of the
-// time in which they are marshaled.
+// atMost returns how many bytes members take of a request at most. They are not marshaled for it.
 func atMost(members []model.Member) int {
 	n := len(`"members":[],`)
 	for i := range members {
