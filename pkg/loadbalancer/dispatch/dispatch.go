@@ -204,7 +204,10 @@ func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
 		again := max(left+margin, soonest).Round(time.Second)
 		return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, which goes on by itself: looking again in %s", doing, again), again)
 	}
-	again := min(max(soonest, -left), latest).Round(time.Second) // twice as late at most
+	// After as long again: Octavia works off the load balancers of many Services one after the other, and
+	// each call costs two events. A new load balancer's ID, written to its Service, brings a call anyway.
+	taken := now.Sub(r.progress.began)
+	again := min(max(soonest, taken), latest).Round(time.Second)
 	return api.NewRetryError(fmt.Sprintf("the load balancer is still being %s, after %s, which is longer than usual: looking again in %s",
-		doing, now.Sub(r.progress.began).Round(time.Second), again), again)
+		doing, taken.Round(time.Second), again), again)
 }

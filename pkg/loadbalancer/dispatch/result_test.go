@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/cloud-provider/api"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/dispatch"
@@ -49,31 +50,49 @@ func TestCall_HasTheErrorOfARoundThatItWaitsFor(t *testing.T) {
 
 func TestCall_SaysWhenARoundTakesLongerThanUsual(t *testing.T) {
 	t.Parallel()
-	for usual, text := range map[time.Duration]string{time.Hour: "is being created, which goes on by itself", 0: "which is longer than usual"} {
-		clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-		release, ended := make(chan struct{}), make(chan error)
-		d := start(t, func(o *dispatch.Options) {
-			o.Clock, o.Hold, o.Usual = clk, time.Minute, func(dispatch.Request) time.Duration { return usual }
-			o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
-				<-release
-				return &v1.LoadBalancerStatus{}, nil
-			}
-		})
-		go func() {
-			_, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")})
-			ended <- err
-		}()
-		var err error
-		for err == nil {
-			clk.Step(time.Minute)
-			select {
-			case err = <-ended:
-			case <-time.After(time.Millisecond):
-			}
+	if err := unfinished(t, time.Hour); !strings.Contains(err.Error(), "is being created, which goes on by itself") {
+		t.Error(err)
+	}
+	if err := unfinished(t, 0); !strings.Contains(err.Error(), "which is longer than usual") {
+		t.Error(err)
+	}
+}
+
+// A thousand load balancers that wait for their turn in Octavia are asked for a few times each.
+func TestCall_AsksAgainAfterAsLongAsARoundHasTaken(t *testing.T) {
+	t.Parallel()
+	var again *api.RetryError
+	if err := unfinished(t, 0); !errors.As(err, &again) || again.RetryAfter() < held {
+		t.Error(err)
+	}
+}
+
+// held is how long the call of unfinished holds its worker.
+const held = time.Minute
+
+// unfinished returns the error of a call whose round goes on when it may hold its worker no longer.
+func unfinished(t *testing.T, usual time.Duration) error {
+	t.Helper()
+	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	release, ended := make(chan struct{}), make(chan error)
+	defer close(release)
+	d := start(t, func(o *dispatch.Options) {
+		o.Clock, o.Hold, o.Usual = clk, held, func(dispatch.Request) time.Duration { return usual }
+		o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
+			<-release
+			return &v1.LoadBalancerStatus{}, nil
 		}
-		close(release)
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("usually %s: %v", usual, err)
+	})
+	go func() {
+		_, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")})
+		ended <- err
+	}()
+	for {
+		clk.Step(held)
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(time.Millisecond):
 		}
 	}
 }
