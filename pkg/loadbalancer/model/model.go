@@ -126,11 +126,11 @@ type Member struct {
 	Address  string
 	Port     int
 	SubnetID string
+	// MonitorPort is where the health monitor asks; 0 means at Port.
+	MonitorPort int
 	// SubnetUnknown is set when nobody has read the subnet of a member that exists: SubnetID
 	// is empty then. No desired member is like this.
 	SubnetUnknown bool
-	// MonitorPort is where the health monitor asks; 0 means at Port.
-	MonitorPort int
 	// Drained is set when the member's weight is 0, AdminDown when admin_state_up is false:
 	// an operator has taken it out of service, and it stays so (plan keeps it). No Service
 	// asks for either.

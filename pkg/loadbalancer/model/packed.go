@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"time"
 	"unique"
 
@@ -73,7 +74,13 @@ func (p *Packed) UnpackPool(listener int) *LoadBalancer {
 func (p *Packed) WithMembers(listener int, members []Member) *Packed {
 	changed := *p
 	changed.members = slices.Clone(p.members)
-	changed.members[listener] = PackMembers(members, p.members[listener])
+	packed := PackMembers(members, p.members[listener])
+	for i := range p.members {
+		if slices.Equal(packed.nodes, p.members[i].nodes) {
+			packed.nodes = p.members[i].nodes // those of the pool that was changed before
+		}
+	}
+	changed.members[listener] = packed
 	return &changed
 }
 
@@ -193,12 +200,12 @@ func handles(known []unique.Handle[memberNode]) func(memberNode) unique.Handle[m
 	}
 }
 
-// Unpack returns a list of the members.
+// Unpack returns a list of the members, with room for one more: most changes add one.
 func (p PackedMembers) Unpack() []Member {
 	if len(p.nodes) == 0 {
 		return slices.Clone(p.plain)
 	}
-	members, ids := make([]Member, 0, len(p.nodes)), unpackIDs(p.ids)
+	members, ids := make([]Member, 0, len(p.nodes)+1), unpackIDs(p.ids)
 	for i, node := range p.nodes {
 		member := p.kinds[0]
 		if p.kind != nil {
@@ -252,11 +259,13 @@ func packID(id string) (packed uuid.UUID, ok bool) {
 // unpackIDs returns the IDs of members by their index. All are parts of one string: a
 // string for each would be most of the work of unpacking.
 func unpackIDs(ids []uuid.UUID) func(int) string {
-	text := make([]byte, 0, idLength*len(ids))
+	var text strings.Builder
+	text.Grow(idLength * len(ids))
+	var one [idLength]byte
 	for _, id := range ids {
-		text = appendID(text, id)
+		text.Write(appendID(one[:0], id))
 	}
-	all := string(text)
+	all := text.String()
 	return func(i int) string {
 		if ids == nil || ids[i] == uuid.Nil {
 			return ""

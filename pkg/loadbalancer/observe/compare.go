@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -115,15 +117,11 @@ func comparePool(l model.Listener, tree octavia.PoolStatus) string {
 	if (m != nil) != there || m != nil && m.ID != "" && m.ID != tree.Monitor.ID {
 		return fmt.Sprintf("health monitor of listener %s is another", l.Key())
 	}
-	members, known := make(map[model.MemberKey]string, len(tree.Members)), leavingMembers(l.Pool)
-	for _, m := range tree.Members {
-		if !leaving(m.NodeStatus) || known[m.ID] {
-			members[model.MemberKey{Address: m.Address, Port: m.Port}] = m.ID
-		}
-	}
+	known := leavingMembers(l.Pool)
+	members := membersByKey(tree.Members, func(m *octavia.MemberStatus) bool { return !leaving(m.NodeStatus) || known[m.ID] })
 	for _, m := range l.Pool.Members {
-		id, there := members[m.Key()]
-		if !there || m.ID != "" && m.ID != id {
+		found := members.find(m.Key())
+		if found == nil || m.ID != "" && m.ID != found.ID {
 			return fmt.Sprintf("member %s:%d of listener %s is gone, or another", m.Address, m.Port, l.Key())
 		}
 	}
@@ -131,4 +129,33 @@ func comparePool(l model.Listener, tree octavia.PoolStatus) string {
 		return fmt.Sprintf("%d members of listener %s are new", more, l.Key())
 	}
 	return ""
+}
+
+// sortedMembers are members of a status tree by their keys: a map of them would take ten times the
+// memory, for each pool of each Service of which a node comes or goes.
+type sortedMembers []*octavia.MemberStatus
+
+// membersByKey returns those members that are to be found, one of each key.
+func membersByKey(members []octavia.MemberStatus, found func(*octavia.MemberStatus) bool) sortedMembers {
+	sorted := make(sortedMembers, 0, len(members))
+	for i := range members {
+		if found(&members[i]) {
+			sorted = append(sorted, &members[i])
+		}
+	}
+	slices.SortFunc(sorted, func(a, b *octavia.MemberStatus) int { return compareKey(a, b.Address, b.Port) })
+	return slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return compareKey(a, b.Address, b.Port) == 0 })
+}
+
+// find returns the member of a key, or nil.
+func (s sortedMembers) find(key model.MemberKey) *octavia.MemberStatus {
+	at, ok := slices.BinarySearchFunc(s, key, func(m *octavia.MemberStatus, key model.MemberKey) int { return compareKey(m, key.Address, key.Port) })
+	if !ok {
+		return nil
+	}
+	return s[at]
+}
+
+func compareKey(m *octavia.MemberStatus, address string, port int) int {
+	return cmp.Or(strings.Compare(m.Address, address), cmp.Compare(m.Port, port))
 }

@@ -246,13 +246,10 @@ func poolStatuses(pool *model.Pool, tree octavia.PoolStatus) {
 	if m := pool.Monitor; m != nil && (m.ID == "" || m.ID == tree.Monitor.ID) {
 		m.ID, m.Status = tree.Monitor.ID, status(tree.Monitor.NodeStatus)
 	}
-	members := make(map[model.MemberKey]*octavia.MemberStatus, len(tree.Members))
-	for i, m := range tree.Members {
-		members[model.MemberKey{Address: m.Address, Port: m.Port}] = &tree.Members[i]
-	}
+	members := membersByKey(tree.Members, func(*octavia.MemberStatus) bool { return true })
 	for i := range pool.Members {
 		m := &pool.Members[i]
-		if known, ok := members[m.Key()]; ok {
+		if known := members.find(m.Key()); known != nil {
 			m.ID, m.Status = known.ID, status(known.NodeStatus)
 		}
 	}

@@ -22,11 +22,14 @@ func (d *differ) members(pool PoolRef, from, to []model.Member) []Step {
 		return d.oneByOne(pool, from, to)
 	}
 	var steps []Step
-	for _, next := range d.stages(from, to) {
-		if d.same(from, next) {
-			continue // most pools, most of the time: no list is made for them
+	stages := d.stages(from, to)
+	for i, next := range stages {
+		set, last := d.changes(pool, from, next), i == len(stages)-1
+		if set.nothing() || last && set.single() { // no list of all members is made for most pools
+			steps = append(steps, set.smallest()...)
+			continue
 		}
-		set := d.batch(pool, from, next)
+		set.Members = d.inTheirSubnets(from, next)
 		steps = append(steps, d.cut(len(from), set)...)
 		from = set.Members
 	}
@@ -92,46 +95,36 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 	return [][]model.Member{first, second, to}
 }
 
-// same reports whether a batch would do nothing.
-func (d *differ) same(from, to []model.Member) bool {
+// changes returns the step that replaces the members of a pool, without the list of them all.
+func (d *differ) changes(pool PoolRef, from, to []model.Member) SetMembers {
 	have, wanted := membersByKey(from), membersByKey(to)
+	set := SetMembers{Pool: pool}
 	for i := range to {
-		if old, there := have.get(to[i].Key()); !there || differs(old, to[i]) {
-			return false
+		old, there := have.get(to[i].Key())
+		if !there {
+			set.Added = append(set.Added, to[i])
+		} else if m := d.keepSubnet(old, to[i]); differs(old, m) {
+			set.Changed = append(set.Changed, m)
 		}
 	}
 	for i := range from {
 		if _, stays := wanted.get(from[i].Key()); !stays {
-			return false
-		}
-	}
-	return true
-}
-
-// batch returns the step that replaces the members of a pool. Those that stay keep their
-// subnet: to some drivers one in another subnet is another member.
-func (d *differ) batch(pool PoolRef, from, to []model.Member) SetMembers {
-	have, wanted := membersByKey(from), membersByKey(to)
-	set := SetMembers{Pool: pool, Members: make([]model.Member, 0, len(to))}
-	for _, m := range to {
-		old, there := have.get(m.Key())
-		if there {
-			m = d.keepSubnet(old, m)
-		}
-		switch {
-		case !there:
-			set.Added = append(set.Added, m)
-		case differs(old, m):
-			set.Changed = append(set.Changed, m)
-		}
-		set.Members = append(set.Members, m)
-	}
-	for _, m := range from {
-		if _, stays := wanted.get(m.Key()); !stays {
-			set.Removed = append(set.Removed, m)
+			set.Removed = append(set.Removed, from[i])
 		}
 	}
 	return set
+}
+
+// inTheirSubnets returns members as a batch sends them. Those that stay keep their subnet: to some
+// drivers one in another subnet is another member.
+func (d *differ) inTheirSubnets(from, to []model.Member) []model.Member {
+	have, all := membersByKey(from), slices.Clone(to)
+	for i := range all {
+		if old, there := have.get(all[i].Key()); there {
+			all[i] = d.keepSubnet(old, all[i])
+		}
+	}
+	return all
 }
 
 // without returns those members that are not among others, as a list of its own.
@@ -197,6 +190,9 @@ func (s SetMembers) smallest() []Step {
 		return nil
 	}
 }
+
+// nothing reports whether a batch changes nothing.
+func (s SetMembers) nothing() bool { return len(s.Added)+len(s.Removed)+len(s.Changed) == 0 }
 
 // single reports whether a batch does nothing, or no more than a request for one member.
 func (s SetMembers) single() bool {

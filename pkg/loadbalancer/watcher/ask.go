@@ -10,11 +10,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
-// fields are the attributes that a token is made of.
-func fields() []string {
-	return []string{"id", "provisioning_status", "operating_status", "updated_at"}
-}
-
 // ask reads the load balancers of these waiters: with one request for one of them, and
 // with a few lists for many, however many. It returns an answer for each of them, and for
 // whatever else the lists hold.
@@ -56,7 +51,7 @@ func (w *Watcher) filters(pending map[string]string) bool {
 func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 	answers := map[string]answer{}
 	for _, status := range slices.Sorted(maps.Keys(statusesOf(pending))) {
-		still, err := w.octavia.LoadBalancers(w.ctx, octavia.LoadBalancerFilter{Fields: fields(), ProvisioningStatus: status})
+		still, err := w.octavia.LoadBalancerStates(w.ctx, status)
 		if err != nil {
 			return failed(pending, answers, err)
 		}
@@ -69,9 +64,9 @@ func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 }
 
 // addAnswers adds the load balancers of a list.
-func addAnswers(answers map[string]answer, listed []octavia.LoadBalancer) {
-	for i := range listed {
-		answers[listed[i].ID] = answer{token: tokenOf(&listed[i])}
+func addAnswers(answers map[string]answer, listed []octavia.LoadBalancerState) {
+	for _, lb := range listed {
+		answers[lb.ID] = answer{token: tokenOf(lb)}
 	}
 }
 
@@ -101,7 +96,7 @@ func statusesOf(pending map[string]string) map[string]bool {
 
 // askForAll reads load balancers with one list of all that there are.
 func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) map[string]answer {
-	listed, err := w.octavia.LoadBalancers(w.ctx, octavia.LoadBalancerFilter{Fields: fields()})
+	listed, err := w.octavia.LoadBalancerStates(w.ctx, "")
 	if err != nil {
 		return failed(ids, answers, err)
 	}
@@ -127,7 +122,7 @@ func (w *Watcher) askForEach(ids map[string]string, answers map[string]answer) m
 
 // Read asks for the state of one load balancer.
 func Read(ctx context.Context, octaviaAPI Octavia, id string) (Token, error) {
-	lb, err := octaviaAPI.LoadBalancer(ctx, id, fields()...)
+	lb, err := octaviaAPI.LoadBalancerState(ctx, id)
 	switch {
 	case apierror.IsNotFound(err):
 		return Token{Gone: true}, nil
@@ -137,7 +132,7 @@ func Read(ctx context.Context, octaviaAPI Octavia, id string) (Token, error) {
 	return tokenOf(lb), nil
 }
 
-func tokenOf(lb *octavia.LoadBalancer) Token {
+func tokenOf(lb octavia.LoadBalancerState) Token {
 	return Token{
 		Gone:      lb.ProvisioningStatus == octavia.StatusDeleted,
 		Status:    model.Status{Provisioning: lb.ProvisioningStatus, Operating: lb.OperatingStatus},

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"go.uber.org/goleak"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -75,39 +74,39 @@ func (o *fakeOctavia) all() int {
 	return len(o.asked)
 }
 
-// LoadBalancer implements watcher.Octavia.
-func (o *fakeOctavia) LoadBalancer(ctx context.Context, id string, _ ...string) (*octavia.LoadBalancer, error) {
+// LoadBalancerState implements watcher.Octavia.
+func (o *fakeOctavia) LoadBalancerState(ctx context.Context, id string) (none octavia.LoadBalancerState, _ error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked = append(o.asked, request{at: o.clock.Now(), id: id})
 	if err := context.Cause(ctx); err != nil {
-		return nil, err
+		return none, err
 	}
 	status, there := o.statuses[id]
 	switch {
 	case o.fails != nil:
-		return nil, o.fails
+		return none, o.fails
 	case o.refuses[id] != nil:
-		return nil, o.refuses[id]
+		return none, o.refuses[id]
 	case !there:
-		return nil, answer(http.StatusNotFound, "Load Balancer "+id+" not found.")
+		return none, answer(http.StatusNotFound, "Load Balancer "+id+" not found.")
 	}
-	return &octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}}, nil
+	return octavia.LoadBalancerState{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}, nil
 }
 
-// LoadBalancers implements watcher.Octavia.
-func (o *fakeOctavia) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFilter) (all []octavia.LoadBalancer, _ error) {
+// LoadBalancerStates implements watcher.Octavia.
+func (o *fakeOctavia) LoadBalancerStates(_ context.Context, pending string) (all []octavia.LoadBalancerState, _ error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer func() {
-		o.asked = append(o.asked, request{at: o.clock.Now(), status: filter.ProvisioningStatus, size: len(all)})
+		o.asked = append(o.asked, request{at: o.clock.Now(), status: pending, size: len(all)})
 	}()
 	if o.fails != nil {
 		return nil, o.fails
 	}
 	for id, status := range o.statuses {
-		if !o.unlisted[id] && (filter.ProvisioningStatus == "" || filter.ProvisioningStatus == status) {
-			all = append(all, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)}})
+		if !o.unlisted[id] && (pending == "" || pending == status) {
+			all = append(all, octavia.LoadBalancerState{ID: id, ProvisioningStatus: status, UpdatedAt: updatedAt(id)})
 		}
 	}
 	return all, nil

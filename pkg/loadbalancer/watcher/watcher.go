@@ -25,8 +25,8 @@ import (
 
 // Octavia is what the watcher asks of the load balancer service.
 type Octavia interface {
-	LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error)
-	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
+	LoadBalancerState(ctx context.Context, id string) (octavia.LoadBalancerState, error)
+	LoadBalancerStates(ctx context.Context, provisioningStatus string) ([]octavia.LoadBalancerState, error)
 	StatusTree(ctx context.Context, loadBalancerID string) (*octavia.StatusTree, error)
 }
 

@@ -1,6 +1,7 @@
 package octavia
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -53,9 +54,11 @@ type timestamp time.Time
 
 // UnmarshalJSON implements json.Unmarshaler. Null is the zero time.
 func (t *timestamp) UnmarshalJSON(text []byte) error {
-	var written string
-	if err := json.Unmarshal(text, &written); err != nil || written == "" {
-		return err
+	written, plain := unquoted(text)
+	if !plain {
+		if err := json.Unmarshal(text, &written); err != nil || written == "" {
+			return err
+		}
 	}
 	at, err := time.Parse(gophercloud.RFC3339NoZ, written)
 	if err != nil {
@@ -63,6 +66,15 @@ func (t *timestamp) UnmarshalJSON(text []byte) error {
 	}
 	*t = timestamp(at)
 	return err
+}
+
+// unquoted returns what stands between the quotes of a string of JSON without escapes. It is false
+// for anything else.
+func unquoted(text []byte) (written string, plain bool) {
+	if len(text) <= len(`""`) || text[0] != '"' || bytes.IndexByte(text, '\\') >= 0 {
+		return "", false
+	}
+	return string(text[1 : len(text)-1]), true
 }
 
 // createAnswer is the answer to a creation. Of a load balancer with thousands of members

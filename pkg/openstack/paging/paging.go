@@ -74,7 +74,11 @@ func (c Collection[T]) once(ctx context.Context, q url.Values) (all []T, marker 
 		if err != nil {
 			return nil, marker, err
 		}
-		all = append(all, page...)
+		if all == nil {
+			all = page // most lists have one page
+		} else {
+			all = append(all, page...)
+		}
 		if !more {
 			return all, "", nil
 		}
