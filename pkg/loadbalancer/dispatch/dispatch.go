@@ -185,12 +185,19 @@ func (d *Dispatcher) newest(r Request) (*v1.Service, []*v1.Node, bool) {
 	return svc, nodes, Wanted(svc) && d.options.Served.Advance(svc)
 }
 
-// requeue returns the error that asks for the next call, which is to have the result.
+// requeue returns the error that asks for the next call, which is to have the result: when the round
+// is expected to have ended. Where that is not known, or is over, the next call comes when the round
+// has taken twice as long, at the soonest: a thousand load balancers wait for minutes for their turn,
+// ours and Octavia's, and each call costs two events. The ID of a new load balancer, written to its
+// Service, brings a call at once.
 func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
 	now := d.options.Clock.Now()
-	left := d.options.Usual(Request{Operation: r.Operation, Service: svc}) // unless it waits for the cloud by now
-	if at := r.progress.expected(); !at.IsZero() {
-		left = at.Sub(now)
+	taken := now.Sub(r.progress.began)
+	left, atLeast := d.options.Usual(Request{Operation: r.Operation, Service: svc}), taken
+	if at := r.progress.expected(); !at.IsZero() { // it waits for the cloud by now
+		if left = at.Sub(now); left > 0 {
+			atLeast = 0
+		}
 	}
 	doing := "brought up to date"
 	switch {
@@ -200,14 +207,10 @@ func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
 		doing = "created"
 	}
 	const margin, soonest, latest = time.Second, 3 * time.Second, 5 * time.Minute
+	again := max(left+margin, min(atLeast, latest), soonest).Round(time.Second)
 	if left > 0 {
-		again := max(left+margin, soonest).Round(time.Second)
 		return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, which goes on by itself: looking again in %s", doing, again), again)
 	}
-	// After as long again: Octavia works off the load balancers of many Services one after the other, and
-	// each call costs two events. A new load balancer's ID, written to its Service, brings a call anyway.
-	taken := now.Sub(r.progress.began)
-	again := min(max(soonest, taken), latest).Round(time.Second)
 	return api.NewRetryError(fmt.Sprintf("the load balancer is still being %s, after %s, which is longer than usual: looking again in %s",
 		doing, taken.Round(time.Second), again), again)
 }
