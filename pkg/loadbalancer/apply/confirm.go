@@ -69,7 +69,7 @@ func (r *run) confirmMembers(ctx context.Context) bool {
 	if r.written.more || driver.QuirksOf(packed.Outline().Provider).ActiveBeforeChildren || packed.Members() < worthARequest*(1+len(r.written.members)) {
 		return false
 	}
-	lb := packed.Unpack()
+	lb := r.state.known()
 	for _, m := range r.written.members {
 		if !r.confirmMember(ctx, lb, m) {
 			return false

@@ -21,8 +21,7 @@ func (r *run) createLoadBalancer(ctx context.Context, s packedCreation) error {
 		return err
 	}
 	if s.Replaces != "" {
-		r.state.pack()
-		r.state.retiring = r.state.loadBalancer
+		r.state.retire()
 	}
 	r.state.replacePacked(made)
 	r.working = creating

@@ -12,6 +12,9 @@ type state struct {
 	// observed lacks the load balancers that are packed.
 	observed               model.Observed
 	loadBalancer, retiring *model.Packed
+	// changes are those of members that the packed load balancer lacks: it need not be unpacked
+	// for each.
+	changes []func(*model.Observed)
 }
 
 // packedState returns the state that was observed, packed. Nothing of what was observed is
@@ -35,7 +38,7 @@ func (s *state) pack() {
 // unpacked returns all of the state, which may be changed.
 func (s *state) unpacked() *model.Observed {
 	if s.loadBalancer != nil {
-		s.observed.LoadBalancer, s.loadBalancer = s.loadBalancer.Unpack(), nil
+		s.replace(s.known())
 	}
 	if s.retiring != nil {
 		s.observed.Outgoing, s.retiring = s.retiring.Unpack(), nil
@@ -43,39 +46,44 @@ func (s *state) unpacked() *model.Observed {
 	return &s.observed
 }
 
-// edit has change do to the state what a step does. Of a packed load balancer in which the
-// step changes the members of one pool, those of the others stay packed, and are not there.
-func (s *state) edit(step plan.Step, change func(*model.Observed)) {
-	i := s.membersChanged(step)
-	if i < 0 {
-		change(s.unpacked())
-		return
+// known returns the packed load balancer, as a value of the caller's own.
+func (s *state) known() *model.LoadBalancer {
+	observed := model.Observed{LoadBalancer: s.loadBalancer.Unpack()}
+	for _, change := range s.changes {
+		change(&observed)
 	}
-	lb := s.loadBalancer.UnpackPool(i)
-	key := lb.Listeners[i].Key()
-	change(&model.Observed{LoadBalancer: lb})
-	s.loadBalancer = s.loadBalancer.WithMembers(i, lb.Listener(key).Pool.Members)
+	return observed.LoadBalancer
 }
 
-// membersChanged returns the index of the listener of whose pool a step changes members, and
-// nothing else; -1 where it changes anything else, or the load balancer is not packed.
-func (s *state) membersChanged(step plan.Step) int {
+// edit has change do to the state what a step does. Where that is to members of a packed load
+// balancer, it is done when those are needed, each time anew.
+func (s *state) edit(step plan.Step, change func(*model.Observed)) {
+	if s.changesMembers(step) {
+		s.changes = append(s.changes, change)
+	} else {
+		change(s.unpacked())
+	}
+}
+
+// changesMembers reports whether a step changes nothing but members of a packed load balancer, in
+// the pool of a listener.
+func (s *state) changesMembers(step plan.Step) bool {
 	switch step.(type) {
-	case plan.SetMembers, plan.AddMember, plan.UpdateMember, plan.RemoveMember:
+	case packedBatch, plan.AddMember, plan.UpdateMember, plan.RemoveMember:
 	default:
-		return -1
+		return false
 	}
 	if s.loadBalancer == nil {
-		return -1
+		return false
 	}
 	all := s.loadBalancer.Outline()
 	pool := poolOf(step).Find(all)
 	for i := range all.Listeners {
 		if &all.Listeners[i].Pool == pool {
-			return i
+			return true
 		}
 	}
-	return -1 // it is of no listener, and not packed
+	return false
 }
 
 // outline returns the load balancer, perhaps without members; nil where there is none.
@@ -93,7 +101,18 @@ func (s *state) settled(token watcher.Token) {
 }
 
 // replace makes another state of the load balancer the one that is known.
-func (s *state) replace(lb *model.LoadBalancer) { s.observed.LoadBalancer, s.loadBalancer = lb, nil }
+func (s *state) replace(lb *model.LoadBalancer) {
+	s.observed.LoadBalancer, s.loadBalancer, s.changes = lb, nil, nil
+}
 
 // replacePacked is replace for a state that is packed.
-func (s *state) replacePacked(lb *model.Packed) { s.observed.LoadBalancer, s.loadBalancer = nil, lb }
+func (s *state) replacePacked(lb *model.Packed) {
+	s.observed.LoadBalancer, s.loadBalancer, s.changes = nil, lb, nil
+}
+
+// retire makes the load balancer the one that another is to replace.
+func (s *state) retire() {
+	s.unpacked()
+	s.pack()
+	s.retiring = s.loadBalancer
+}

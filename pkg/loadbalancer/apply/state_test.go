@@ -24,20 +24,21 @@ func listening(members ...int) *model.LoadBalancer {
 	return lb
 }
 
-func TestEdit_UnpacksMembersOfTheOnlyPoolThatAStepChanges(t *testing.T) {
+func TestEdit_UnpacksNothingForMembersUntilTheyAreNeeded(t *testing.T) {
 	t.Parallel()
 	member := model.Member{Name: "node-9", Address: "10.0.0.9", Port: 30080}
 	for name, test := range map[string]struct {
 		step   plan.Step
-		packed bool
-		there  []int // members of each listener while it is changed
+		packed bool // before
+		stays  bool // packed after it
 		after  []int
 	}{
-		"a member more":            {plan.AddMember{Pool: plan.PoolRef{ID: "pool-1"}, Member: member}, true, []int{0, 3}, []int{2, 4}},
-		"a batch":                  {plan.SetMembers{Pool: plan.PoolRef{ID: "pool-0"}, Members: []model.Member{member}}, true, []int{2, 0}, []int{1, 3}},
-		"nothing is packed":        {plan.AddMember{Pool: plan.PoolRef{ID: "pool-1"}, Member: member}, false, []int{2, 3}, []int{2, 4}},
-		"a pool without listener":  {plan.AddMember{Pool: plan.PoolRef{ID: "orphan"}, Member: member}, true, []int{2, 3}, []int{2, 3}},
-		"more than members change": {plan.UpdateLoadBalancer{ID: "lb"}, true, []int{2, 3}, []int{2, 3}},
+		"a member more":            {plan.AddMember{Pool: plan.PoolRef{ID: "pool-1"}, Member: member}, true, true, []int{2, 4}},
+		"a member less":            {plan.RemoveMember{Pool: plan.PoolRef{ID: "pool-0"}, Member: model.Member{Address: "10.0.0.1", Port: 30080}}, true, true, []int{1, 3}},
+		"a batch":                  {plan.SetMembers{Pool: plan.PoolRef{ID: "pool-0"}, Members: []model.Member{member}}, true, true, []int{1, 3}},
+		"nothing is packed":        {plan.AddMember{Pool: plan.PoolRef{ID: "pool-1"}, Member: member}, false, false, []int{2, 4}},
+		"a pool without listener":  {plan.AddMember{Pool: plan.PoolRef{ID: "orphan"}, Member: member}, true, false, []int{2, 3}},
+		"more than members change": {plan.UpdateLoadBalancer{ID: "lb"}, true, false, []int{2, 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -45,16 +46,35 @@ func TestEdit_UnpacksMembersOfTheOnlyPoolThatAStepChanges(t *testing.T) {
 			if test.packed {
 				s.pack()
 			}
-			s.edit(test.step, func(observed *model.Observed) {
-				if diff := cmp.Diff(test.there, counts(observed.LoadBalancer)); diff != "" {
-					t.Errorf("members meanwhile: %s", diff)
+			s.edit(packStep(test.step, model.PackedMembers{}), func(observed *model.Observed) { plan.Advance(observed, test.step) })
+			if stays := s.loadBalancer != nil; stays != test.stays {
+				t.Errorf("packed after it: %v", stays)
+			}
+			if test.stays {
+				for range 2 { // it may be needed more than once
+					if diff := cmp.Diff(test.after, counts(s.known())); diff != "" {
+						t.Errorf("members after it: %s", diff)
+					}
 				}
-				plan.Advance(observed, test.step)
-			})
+			}
 			if diff := cmp.Diff(test.after, counts(s.unpacked().LoadBalancer)); diff != "" {
-				t.Errorf("members after it: %s", diff)
+				t.Errorf("members in the end: %s", diff)
 			}
 		})
+	}
+}
+
+// What a creation replaces has the members that it had last.
+func TestRetire_KeepsChangesOfMembers(t *testing.T) {
+	t.Parallel()
+	s := state{loadBalancer: model.Pack(listening(2))}
+	step := plan.AddMember{Pool: plan.PoolRef{ID: "pool-0"}, Member: model.Member{Name: "node-9", Address: "10.0.0.9", Port: 30080}}
+	s.edit(step, func(observed *model.Observed) { plan.Advance(observed, step) })
+	s.retire()
+	s.replacePacked(model.Pack(listening(1)))
+	observed := s.unpacked()
+	if diff := cmp.Diff([][]int{{3}, {1}}, [][]int{counts(observed.Outgoing), counts(observed.LoadBalancer)}); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -30,6 +30,7 @@ func (r *run) once(ctx context.Context, step plan.Step) error {
 	}
 	created, err := r.child(ctx, step)
 	if err == nil {
+		r.written.note(step)
 		r.advance(step, created)
 	}
 	return err
@@ -44,7 +45,8 @@ func (r *run) setMembers(ctx context.Context, packed packedBatch) (err error) {
 	late := r.senders.batch(ctx, func() {
 		s := packed.unpack()
 		if err = r.Octavia.SetMembers(ctx, pool.ID, r.shrinkMembers(s), s.Additive); err == nil {
-			r.advance(s, "")
+			r.written.note(s)
+			r.advance(packed, "")
 		}
 	})
 	return cmp.Or(late, err)
@@ -52,9 +54,8 @@ func (r *run) setMembers(ctx context.Context, packed packedBatch) (err error) {
 
 // advance notes a step that was accepted, with the ID of what it has made.
 func (r *run) advance(step plan.Step, created string) {
-	r.written.note(step)
 	r.state.edit(step, func(observed *model.Observed) {
-		plan.Advance(observed, step)
+		plan.Advance(observed, unpackStep(step))
 		r.record(observed.LoadBalancer, step, created)
 	})
 	r.working, r.made = updating, created
@@ -165,7 +166,7 @@ func poolOf(step plan.Step) plan.PoolRef {
 	switch s := step.(type) {
 	case plan.UpdatePool:
 		return s.Pool
-	case plan.SetMembers:
+	case packedBatch:
 		return s.Pool
 	case plan.AddMember:
 		return s.Pool

@@ -71,7 +71,7 @@ func (r *run) verify(ctx context.Context) error {
 // settleChildren is Settle for the load balancer of the run.
 func (r *run) settleChildren(ctx context.Context) error {
 	r.state.pack()
-	lb, err := r.Applier.settleChildren(ctx, r.state.loadBalancer)
+	lb, err := r.Applier.settleChildren(ctx, r.state.outline(), r.state.known)
 	r.state.replace(lb)
 	return err
 }
@@ -84,18 +84,20 @@ func (r *run) settleChildren(ctx context.Context) error {
 // last then. Otherwise the error is that of a request or of the context, and the load
 // balancer is the one that was given.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
-	return a.settleChildren(ctx, model.Pack(lb))
+	packed := model.Pack(lb)
+	return a.settleChildren(ctx, packed.Outline(), packed.Unpack)
 }
 
-func (a *Applier) settleChildren(ctx context.Context, packed *model.Packed) (*model.LoadBalancer, error) {
-	id, timing := packed.Outline().ID, a.Drivers.Timing(packed.Outline().Provider)
+// settleChildren is Settle for a load balancer that is known only while it is compared.
+func (a *Applier) settleChildren(ctx context.Context, outline *model.LoadBalancer, known func() *model.LoadBalancer) (*model.LoadBalancer, error) {
+	id, timing := outline.ID, a.Drivers.Timing(outline.Provider)
 	fewest, deadline := math.MaxInt, time.Time{}
 	for after := time.Duration(0); ; after = timing.ChildInterval {
 		tree, err := a.Watcher.StatusTree(ctx, id, after)
 		if err != nil {
-			return packed.Unpack(), err
+			return known(), err
 		}
-		lb := packed.Unpack()
+		lb := known()
 		how := observe.Compare(lb, tree)
 		observe.Statuses(lb, tree)
 		unsound := append(lb.Unsound(), observe.Removed(lb, tree)...)

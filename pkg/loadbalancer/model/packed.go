@@ -61,29 +61,6 @@ func (p *Packed) Unpack() *LoadBalancer {
 	return lb
 }
 
-// UnpackPool returns the load balancer with the members of one listener's pool, given by the
-// listener's index, as a value of the caller's own. The other listeners have none.
-func (p *Packed) UnpackPool(listener int) *LoadBalancer {
-	lb := p.lb.cloneOutline()
-	lb.Listeners[listener].Pool.Members = p.members[listener].Unpack()
-	return lb
-}
-
-// WithMembers returns the same load balancer with other members in one listener's pool, given
-// by the listener's index.
-func (p *Packed) WithMembers(listener int, members []Member) *Packed {
-	changed := *p
-	changed.members = slices.Clone(p.members)
-	packed := PackMembers(members, p.members[listener])
-	for i := range p.members {
-		if slices.Equal(packed.nodes, p.members[i].nodes) {
-			packed.nodes = p.members[i].nodes // those of the pool that was changed before
-		}
-	}
-	changed.members[listener] = packed
-	return &changed
-}
-
 // Outline returns the load balancer without the members of its listeners. It must not be
 // changed.
 func (p *Packed) Outline() *LoadBalancer { return &p.lb }

@@ -57,23 +57,6 @@ func TestPacked_UnpacksWhatWasPacked(t *testing.T) {
 	}
 }
 
-func TestPacked_ChangesMembersOfOnePool(t *testing.T) {
-	t.Parallel()
-	first, second, third := packedMember(1), packedMember(2), packedMember(3)
-	before := Pack(balancerWith([]Member{first}, []Member{second}))
-	part := before.UnpackPool(1)
-	if diff := cmp.Diff(balancerWith(nil, []Member{second}), part); diff != "" {
-		t.Error(diff)
-	}
-	after := before.WithMembers(1, append(part.Listeners[1].Pool.Members, third))
-	if diff := cmp.Diff(balancerWith([]Member{first}, []Member{second, third}), after.Unpack()); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(balancerWith([]Member{first}, []Member{second}), before.Unpack()); diff != "" {
-		t.Errorf("what it was made of has changed: %s", diff)
-	}
-}
-
 func TestPacked_IsAValueOfItsOwn(t *testing.T) {
 	t.Parallel()
 	packed := []Member{packedMember(1), packedMember(2)}
