@@ -10,11 +10,11 @@ import (
 
 // How memory is returned: at rest is who allocates less than quiet bytes in an interval.
 // Returning takes a run of the garbage collector, so that it must be worth it: so many bytes
-// were allocated since the last time, about those after which it runs anyway.
+// were allocated since the last time, half of those after which it runs anyway.
 const (
 	interval = 5 * time.Second
 	quiet    = 8 << 20
-	worth    = 16 << 20
+	worth    = 8 << 20
 )
 
 // ReturnAtRest returns memory to the operating system each time the process comes to rest,
