@@ -45,7 +45,7 @@ func TestReturnAtRest_ReturnsOnceAfterWork(t *testing.T) {
 			{"at work", 500 * mib, 0},
 			{"at rest", mib, 1},
 			{"still at rest", mib, 1},
-			{"a little work, which is not worth it", 10 * mib, 1},
+			{"a little work, which is not worth it", 5 * mib, 1},
 			{"at rest after it", mib, 1},
 			{"at work again", 100 * mib, 1},
 			{"at rest again", mib, 2},
@@ -66,8 +66,8 @@ func TestReturnAtRest_ReturnsDuringSlowWork(t *testing.T) {
 		for range 20 {
 			returned = allocate(6 * mib)
 		}
-		if returned != 6 {
-			t.Errorf("returned %d times in 100 s of 6 MiB each 5 s, want 6", returned)
+		if returned != 10 {
+			t.Errorf("returned %d times in 100 s of 6 MiB each 5 s, want 10", returned)
 		}
 	})
 }
