@@ -23,6 +23,8 @@ func calls(c *octavia.Client) []func(context.Context) error {
 			return err
 		},
 		func(ctx context.Context) error { _, err := c.LoadBalancer(ctx, "lb"); return err },
+		func(ctx context.Context) error { _, err := c.LoadBalancerStates(ctx, ""); return err },
+		func(ctx context.Context) error { _, err := c.LoadBalancerState(ctx, "lb"); return err },
 		func(ctx context.Context) error { _, err := c.Listeners(ctx, "lb"); return err },
 		func(ctx context.Context) error { _, err := c.Pools(ctx, "lb"); return err },
 		func(ctx context.Context) error { _, err := c.Members(ctx, "pool"); return err },
