@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -282,6 +283,11 @@ func (l Listener) Key() ListenerKey { return ListenerKey{l.Protocol.Transport(),
 type MemberKey struct {
 	Address string
 	Port    int
+}
+
+// Compare orders keys by address, then port.
+func (k MemberKey) Compare(other MemberKey) int {
+	return cmp.Or(strings.Compare(k.Address, other.Address), cmp.Compare(k.Port, other.Port))
 }
 
 // Key returns the key of a member.

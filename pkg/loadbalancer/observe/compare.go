@@ -1,10 +1,8 @@
 package observe
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
@@ -143,19 +141,19 @@ func membersByKey(members []octavia.MemberStatus, found func(*octavia.MemberStat
 			sorted = append(sorted, &members[i])
 		}
 	}
-	slices.SortFunc(sorted, func(a, b *octavia.MemberStatus) int { return compareKey(a, b.Address, b.Port) })
-	return slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return compareKey(a, b.Address, b.Port) == 0 })
+	slices.SortFunc(sorted, func(a, b *octavia.MemberStatus) int { return keyOf(a).Compare(keyOf(b)) })
+	return slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return keyOf(a) == keyOf(b) })
 }
 
 // find returns the member of a key, or nil.
 func (s sortedMembers) find(key model.MemberKey) *octavia.MemberStatus {
-	at, ok := slices.BinarySearchFunc(s, key, func(m *octavia.MemberStatus, key model.MemberKey) int { return compareKey(m, key.Address, key.Port) })
+	at, ok := slices.BinarySearchFunc(s, key, func(m *octavia.MemberStatus, key model.MemberKey) int { return keyOf(m).Compare(key) })
 	if !ok {
 		return nil
 	}
 	return s[at]
 }
 
-func compareKey(m *octavia.MemberStatus, address string, port int) int {
-	return cmp.Or(strings.Compare(m.Address, address), cmp.Compare(m.Port, port))
+func keyOf(m *octavia.MemberStatus) model.MemberKey {
+	return model.MemberKey{Address: m.Address, Port: m.Port}
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"sort"
 	"strings"
 
@@ -59,9 +58,7 @@ func (x *index[K]) get(key K) (model.Member, bool) {
 }
 
 func membersByKey(members []model.Member) *index[model.MemberKey] {
-	return newIndex(members, func(m *model.Member) model.MemberKey { return m.Key() }, func(a, b model.MemberKey) int {
-		return cmp.Or(strings.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
-	})
+	return newIndex(members, func(m *model.Member) model.MemberKey { return m.Key() }, model.MemberKey.Compare)
 }
 
 func membersByAddress(members []model.Member) *index[string] {
