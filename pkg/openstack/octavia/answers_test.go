@@ -71,6 +71,7 @@ func TestTimestamp_ReadsBothFormsOfATime(t *testing.T) {
 		`"2026-01-01T00:00:07"`:          time.Date(2026, 1, 1, 0, 0, 7, 0, time.UTC),
 		`"2026-01-01T00:00:07Z"`:         time.Date(2026, 1, 1, 0, 0, 7, 0, time.UTC),
 		`"2026-01-01T00:00:07.25+00:00"`: time.Date(2026, 1, 1, 0, 0, 7, 250e6, time.UTC),
+		`"2026-01-01T00:00:0\u0037"`:     time.Date(2026, 1, 1, 0, 0, 7, 0, time.UTC),
 		`null`:                           {},
 		`""`:                             {},
 	} {
@@ -79,9 +80,11 @@ func TestTimestamp_ReadsBothFormsOfATime(t *testing.T) {
 			t.Errorf("%s is read as %v, %v", text, lb.UpdatedAt, err)
 		}
 	}
-	var lb LoadBalancer
-	if err := json.Unmarshal([]byte(`{"updated_at": "yesterday"}`), &lb); err == nil {
-		t.Error("what is no time is read as one")
+	for _, text := range []string{`"yesterday"`, `7`, `{}`, `[]`, `true`} {
+		var lb LoadBalancer
+		if err := json.Unmarshal([]byte(`{"updated_at": `+text+`}`), &lb); err == nil {
+			t.Errorf("%s, which is no time, is read as one", text)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package octavia
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -52,29 +51,18 @@ func (lb *LoadBalancer) UnmarshalJSON(text []byte) error {
 // timestamp is a time in UTC, as Octavia writes it without a zone, or with one.
 type timestamp time.Time
 
-// UnmarshalJSON implements json.Unmarshaler. Null is the zero time.
-func (t *timestamp) UnmarshalJSON(text []byte) error {
-	written, plain := unquoted(text)
-	if !plain {
-		if err := json.Unmarshal(text, &written); err != nil || written == "" {
-			return err
-		}
+// UnmarshalText implements encoding.TextUnmarshaler. Null, for which it is not called, and an empty
+// text are the zero time.
+func (t *timestamp) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return nil
 	}
-	at, err := time.Parse(gophercloud.RFC3339NoZ, written)
+	at, err := time.Parse(gophercloud.RFC3339NoZ, string(text))
 	if err != nil {
-		at, err = time.Parse(time.RFC3339Nano, written)
+		at, err = time.Parse(time.RFC3339Nano, string(text))
 	}
 	*t = timestamp(at)
 	return err
-}
-
-// unquoted returns what stands between the quotes of a string of JSON without escapes. It is false
-// for anything else.
-func unquoted(text []byte) (written string, plain bool) {
-	if len(text) <= len(`""`) || text[0] != '"' || bytes.IndexByte(text, '\\') >= 0 {
-		return "", false
-	}
-	return string(text[1 : len(text)-1]), true
 }
 
 // createAnswer is the answer to a creation. Of a load balancer with thousands of members
