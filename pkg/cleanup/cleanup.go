@@ -26,7 +26,7 @@ import (
 // Octavia is what is asked of the load balancer service.
 type Octavia interface {
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
-	LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error)
+	LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error)
 	AllListeners(ctx context.Context) ([]listeners.Listener, error)
 	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
 	PoolOwners(ctx context.Context, loadBalancerID string) ([]octavia.PoolOwner, error)

@@ -24,9 +24,9 @@ type meanwhile struct {
 	once    sync.Once
 }
 
-func (m *meanwhile) LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error) {
+func (m *meanwhile) LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
 	m.once.Do(m.happens)
-	return m.Octavia.LoadBalancer(ctx, id, fields...)
+	return m.Octavia.LoadBalancer(ctx, id)
 }
 
 // Between the list and the removal another cluster comes to be on the load balancer: it keeps
@@ -143,9 +143,9 @@ func (w *watched) note(what, id string) {
 	}
 }
 
-func (w *watched) LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error) {
+func (w *watched) LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
 	w.note("look", id)
-	return w.Octavia.LoadBalancer(ctx, id, fields...)
+	return w.Octavia.LoadBalancer(ctx, id)
 }
 
 func (w *watched) DeleteLoadBalancer(ctx context.Context, id string, cascade bool) error {

@@ -17,7 +17,7 @@ import (
 // Octavia is what observe asks of the load balancer service.
 type Octavia interface {
 	LoadBalancers(ctx context.Context, filter octavia.LoadBalancerFilter) ([]octavia.LoadBalancer, error)
-	LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error)
+	LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error)
 	Listeners(ctx context.Context, loadBalancerID string) ([]listeners.Listener, error)
 	ListenersTagged(ctx context.Context, tag string) ([]listeners.Listener, error)
 	Pools(ctx context.Context, loadBalancerID string) ([]octavia.Pool, error)

@@ -80,11 +80,11 @@ func (p *Project) LoadBalancers(_ context.Context, filter octavia.LoadBalancerFi
 }
 
 // LoadBalancer implements Octavia. One that the Project does not have, Octavia may.
-func (p *Project) LoadBalancer(ctx context.Context, id string, fields ...string) (*octavia.LoadBalancer, error) {
+func (p *Project) LoadBalancer(ctx context.Context, id string) (*octavia.LoadBalancer, error) {
 	if found := p.loadBalancers[selector{byID, id}]; len(found) > 0 {
 		return found[0], nil
 	}
-	return p.Octavia.LoadBalancer(ctx, id, fields...)
+	return p.Octavia.LoadBalancer(ctx, id)
 }
 
 // Listeners implements Octavia.

@@ -64,7 +64,7 @@ func (r *recorded) LoadBalancers(_ context.Context, f octavia.LoadBalancerFilter
 }
 
 // LoadBalancer implements observe.Octavia.
-func (r *recorded) LoadBalancer(_ context.Context, id string, _ ...string) (*octavia.LoadBalancer, error) {
+func (r *recorded) LoadBalancer(_ context.Context, id string) (*octavia.LoadBalancer, error) {
 	for _, lb := range r.AllLoadBalancers {
 		if lb.ID == id {
 			return &lb, nil

@@ -95,16 +95,12 @@ func (c *Client) LoadBalancers(ctx context.Context, filter LoadBalancerFilter) (
 	return listAll(ctx, c, "loadbalancers", filter.query(), func(lb LoadBalancer) string { return lb.ID })
 }
 
-// LoadBalancer reads one load balancer; with fields, only these attributes of it.
-func (c *Client) LoadBalancer(ctx context.Context, id string, fields ...string) (*LoadBalancer, error) {
+// LoadBalancer reads one load balancer.
+func (c *Client) LoadBalancer(ctx context.Context, id string) (*LoadBalancer, error) {
 	var answer struct {
 		LoadBalancer LoadBalancer `json:"loadbalancer"`
 	}
-	path := "loadbalancers/" + url.PathEscape(id)
-	if len(fields) > 0 {
-		path += "?" + url.Values{"fields": fields}.Encode()
-	}
-	if err := c.get(ctx, path, &answer); err != nil {
+	if err := c.get(ctx, "loadbalancers/"+url.PathEscape(id), &answer); err != nil {
 		return nil, apierror.Wrap(err, "read load balancer "+id)
 	}
 	return &answer.LoadBalancer, nil
