@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -88,6 +87,7 @@ how to remove what a dead cluster has left there.`
 		if err := p.start(command.Flags(), gates.unknown); err != nil {
 			return err
 		}
+		p.serving.take(opts)
 		return runManager(command, arguments)
 	}
 	return command, nil
@@ -103,7 +103,7 @@ func (p *process) start(flags *pflag.FlagSet, unknownGates []string) error {
 	klog.InfoS("Starting", "program", programName, "version", p.build.version, "commit", p.build.commit,
 		"go", p.build.toolchain, "kubernetesLibraries", p.build.libraries)
 	limitMemory(p.env)
-	go memory.ReturnAtRest(p.ctx, clock.RealClock{}, memory.Allocated, debug.FreeOSMemory)
+	go memory.ReturnAtRest(p.ctx, clock.RealClock{}, memory.Allocated, memory.Return)
 	if len(unknownGates) > 0 {
 		klog.InfoS("Ignored feature gates in --feature-gates that this program does not have", "ignored", unknownGates)
 	}

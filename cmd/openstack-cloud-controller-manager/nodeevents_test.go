@@ -7,8 +7,10 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
+	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
@@ -58,5 +60,38 @@ func TestSilentNodes_AreListedWithoutEventsAndServicesHaveTheirs(t *testing.T) {
 	}
 	if !silent.Nodes().Informer().HasSynced() {
 		t.Error("the informer of nodes has not synced")
+	}
+}
+
+// A Warning says when there is none.
+func TestSilentNodes_ListOneAsLongAsAnyCanBeMember(t *testing.T) {
+	t.Parallel()
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
+	all := anyNode{NodeLister: corelisters.NewNodeLister(indexer)}
+	node := func(name, excluded string) *v1.Node {
+		return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelNodeExcludeBalancers: excluded}}}
+	}
+	for _, step := range []struct {
+		what string
+		do   func(any) error
+		node *v1.Node
+		want int
+	}{
+		{"one that is excluded", indexer.Add, node("a", "true"), 0},
+		{"one that is not", indexer.Add, node("b", "false"), 1},
+		{"another one", indexer.Add, node("c", "false"), 1},
+		{"the second is excluded", indexer.Update, node("b", "true"), 1},
+		{"the third goes", indexer.Delete, node("c", "false"), 0},
+		{"the first is excluded no more", indexer.Update, node("a", "false"), 1},
+	} {
+		if err := step.do(step.node); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			listed, err := all.List(labels.Everything())
+			if err != nil || len(listed) != step.want {
+				t.Errorf("%s: %v, %v, want %d", step.what, listed, err, step.want)
+			}
+		}
 	}
 }

@@ -37,6 +37,7 @@ type process struct {
 	tracing     string
 	stopTracing func(context.Context)
 	dryRun      dryRun
+	serving     serving
 
 	// lease belongs to the provider, which is nil until the controller manager has asked for
 	// it and Keystone has answered.
@@ -73,6 +74,9 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 		return nil, err
 	}
 	p.stopTracing = stopTracing
+	if err := p.serving.open(completed); err != nil {
+		return nil, err
+	}
 	if err := p.dryRun.start(completed); err != nil {
 		return nil, err
 	}

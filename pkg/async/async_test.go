@@ -295,6 +295,28 @@ func TestYield_FreesPlaceUntilResumed(t *testing.T) {
 	Yield(t.Context())() // without a place it does nothing
 }
 
+// Who has given its place away may wait for something else meanwhile.
+func TestYield_GivesPlaceAwayOnce(t *testing.T) {
+	t.Parallel()
+	places := NewPlaces(1)
+	ctx, leave, err := places.Enter(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer := Yield(ctx)
+	Yield(ctx)()
+	_, other, err := places.Enter(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+	outer()
+	leave()
+	if !places.free.TryAcquire(1) || places.free.TryAcquire(1) {
+		t.Error("there is not one place any more")
+	}
+}
+
 func TestPlaces_AreTakenByWideWorkAsManyAsItIsWide(t *testing.T) {
 	t.Parallel()
 	places := NewPlaces(3)

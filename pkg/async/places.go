@@ -2,6 +2,7 @@ package async
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -23,17 +24,18 @@ func NewPlaces(n int) *Places { return &Places{all: int64(n), free: semaphore.Ne
 // placeKey is the key of a context for the places that its work has.
 type placeKey struct{}
 
-// taken is how many of some places a work has.
+// taken is how many of some places a work has, unless it has given them away.
 type taken struct {
 	*Places
 	width int64
+	away  *atomic.Int32 // how many calls of Yield are not resumed
 }
 
 // Enter waits for as many places as the work is wide, first come, first served: at least
 // one, and no more than there are. The work is to be done with the context that it gives,
 // and must leave in the end. The error is the context's.
 func (p *Places) Enter(ctx context.Context, width int) (with context.Context, leave func(), err error) {
-	place := taken{p, min(max(int64(width), 1), p.all)}
+	place := taken{p, min(max(int64(width), 1), p.all), new(atomic.Int32)}
 	if err := p.free.Acquire(ctx, place.width); err != nil {
 		return nil, nil, err
 	}
@@ -56,14 +58,20 @@ func Sleep(ctx context.Context, clk clock.WithTicker, d time.Duration) error {
 
 // Yield returns the places of the work away that is done with a context, until resume is
 // called, which waits for as many again. Resume must be called, and has got them even when
-// the context has ended. For work without a place Yield does nothing.
+// the context has ended. For work without a place, or which has given it away, Yield does
+// nothing.
 func Yield(ctx context.Context) (resume func()) {
 	p, ok := ctx.Value(placeKey{}).(taken)
 	if !ok {
 		return func() {}
 	}
-	p.free.Release(p.width)
+	if p.away.Add(1) == 1 {
+		p.free.Release(p.width)
+	}
 	return func() {
+		if p.away.Add(-1) > 0 {
+			return
+		}
 		defer stopwatch.In(ctx, stopwatch.Queue)()
 		// Work whose context has ended does little more than return: it may pass.
 		_ = p.free.Acquire(context.WithoutCancel(ctx), p.width)

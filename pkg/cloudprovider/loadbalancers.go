@@ -80,10 +80,14 @@ func (l *loadBalancers) GetLoadBalancerName(_ context.Context, _ string, service
 	return l.engine.Name(service)
 }
 
-// EnsureLoadBalancer makes the load balancer what the Service asks for. The service
-// controller publishes nothing of a Service that is refused: where its address has changed
-// all the same, it is published here.
+// EnsureLoadBalancer makes the load balancer what the Service asks for. The nodes are those
+// that resync has: the service controller need not know them all. It publishes nothing of a
+// Service that is refused: where its address has changed all the same, it is published here.
 func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) (status *v1.LoadBalancerStatus, err error) {
+	controller := l.resync.Load()
+	if controller != nil {
+		nodes = controller.Members()
+	}
 	err = l.call(ctx, operationEnsure, service, func(ctx context.Context) error {
 		status, err = l.engine.Ensure(ctx, service, nodes)
 		return err
@@ -91,7 +95,7 @@ func (l *loadBalancers) EnsureLoadBalancer(ctx context.Context, _ string, servic
 	if _, dry := l.engine.(*previews); dry && err == nil {
 		return nil, cloudprovider.ImplementedElsewhere // there is no address of ours to publish
 	}
-	if controller := l.resync.Load(); err != nil && controller != nil {
+	if err != nil && controller != nil {
 		if failure := controller.PublishRefused(service, status); failure != nil {
 			klog.FromContext(ctx).Error(failure, "Cannot publish the address of a Service that is refused", "service", klog.KObj(service))
 		}

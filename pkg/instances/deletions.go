@@ -195,7 +195,7 @@ func (i *Instances) missing(ctx context.Context, node *v1.Node) (name string, mi
 	if err != nil {
 		return "", nil, err
 	}
-	servers, err := at.list(ctx)
+	servers, err := at.list(ctx, &at.monitored)
 	if err != nil {
 		return "", nil, err
 	}

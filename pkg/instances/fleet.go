@@ -10,6 +10,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
@@ -26,29 +27,37 @@ type Region struct {
 const (
 	// roundAge is how long a round can last, and its list be believed.
 	roundAge = 30 * time.Second
-	// fewNodes that are not ready are asked about one by one, and more of them as long as
-	// the region has serversPerGet times as many servers: a list of so many costs Nova about
-	// as much as a request for one.
+	// fewNodes are asked about one by one, and more of them as long as the region has
+	// serversPerGet times as many servers: a list of so many costs Nova about as much as a
+	// request for one.
 	fewNodes, serversPerGet = 10, 50
 )
 
-// fleet reads the servers of a Region. The node lifecycle controller asks about each node
-// that is not ready in turn, again and again. Such a round costs a list of all servers where
-// there are many of these nodes. The list only shows what is there: a server that it lacks
-// is asked for on its own, because only Nova's 404 for its ID is proof.
+// fleet reads the servers of a Region. Two controllers ask about many nodes in turn, again and
+// again: the node lifecycle controller about each that is not ready, and the node controller
+// about each that it has initialized. Such a round costs a list of all servers where there are
+// many of these nodes. The list only shows what is there: a server that it lacks is asked for on
+// its own, because only Nova's 404 for its ID is proof.
 type fleet struct {
 	Region
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// begun is when the round began, asked are the servers that it has asked for, and listed
-	// has its list.
-	begun  time.Time
-	asked  map[string]bool
-	listed *cache[listing]
-	many   bool
+	// monitored is the round of the node lifecycle controller, described that of the node
+	// controller.
+	monitored, described round
 	// size is the number of servers in the last list.
 	size int
+}
+
+// round is what a controller has asked for since it began with its nodes.
+type round struct {
+	begun time.Time
+	// asked are the servers that were asked for, and listed has the list of all.
+	asked  map[string]bool
+	listed *cache[listing]
+	// many is whether it has so many nodes to ask about that a list is worthwhile.
+	many bool
 }
 
 // listing are the servers of a region by ID, or why they could not be listed, which holds for
@@ -59,18 +68,22 @@ type listing struct {
 }
 
 func newFleet(from Region, clock clock.PassiveClock) *fleet {
-	return &fleet{Region: from, clock: clock, listed: newCache[listing]("servers", clock, roundAge)}
+	r := &fleet{Region: from, clock: clock}
+	r.monitored.listed, r.described.listed = r.newList(), r.newList()
+	return r
 }
+
+func (r *fleet) newList() *cache[listing] { return newCache[listing]("servers", r.clock, roundAge) }
 
 // get returns a server, from the list of the round if there is one. notReady counts the nodes
 // that are not ready.
 func (r *fleet) get(ctx context.Context, id string, notReady func() int) (*nova.Server, error) {
-	if r.begin(id, notReady) {
-		servers, err := r.list(ctx)
+	if r.begin(&r.monitored, id, notReady) {
+		servers, err := r.list(ctx, &r.monitored)
 		if err != nil {
 			return nil, err
 		}
-		if server := servers[id]; server != nil && server.Status != nova.ServerUnknown && !gone(server) {
+		if server := shown(servers, id); server != nil {
 			return server, nil
 		}
 		return r.Servers.GetServer(ctx, id)
@@ -82,25 +95,50 @@ func (r *fleet) get(ctx context.Context, id string, notReady func() int) (*nova.
 	return server, err
 }
 
+// describe returns a server from the list of the round, nil if it has to be asked for on its own:
+// there are few nodes, it is not in the list, or whoever may read servers may not list them.
+// initialized counts the nodes that the node controller has initialized.
+func (r *fleet) describe(ctx context.Context, id string, initialized func() int) *nova.Server {
+	if !r.begin(&r.described, id, initialized) {
+		return nil
+	}
+	servers, err := r.list(ctx, &r.described)
+	if err != nil {
+		klog.FromContext(ctx).V(2).Info("Cannot list servers, asking for each", "region", r.Name, "err", err)
+		return nil
+	}
+	return shown(servers, id)
+}
+
+// shown returns a server of a list of which the list says enough.
+func shown(servers map[string]*nova.Server, id string) *nova.Server {
+	if server := servers[id]; server != nil && server.Status != nova.ServerUnknown && !gone(server) {
+		return server
+	}
+	return nil
+}
+
 // begin reports whether the round has so many nodes to ask about that a list is worthwhile.
 // Who asks for a server again begins another round.
-func (r *fleet) begin(id string, notReady func() int) bool {
+func (r *fleet) begin(current *round, id string, nodes func() int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.clock.Now()
-	if r.asked == nil || r.asked[id] || !now.Before(r.begun.Add(roundAge)) {
-		nodes := notReady()
-		r.begun, r.asked, r.listed = now, map[string]bool{}, newCache[listing]("servers", r.clock, roundAge)
-		r.many = nodes > fewNodes && nodes*serversPerGet > r.size
+	if current.asked == nil || current.asked[id] || !now.Before(current.begun.Add(roundAge)) {
+		count := nodes()
+		*current = round{
+			begun: now, asked: map[string]bool{}, listed: r.newList(),
+			many: count > fewNodes && count*serversPerGet > r.size,
+		}
 	}
-	r.asked[id] = true
-	return r.many
+	current.asked[id] = true
+	return current.many
 }
 
 // list returns the servers of the region by ID, as the round has them.
-func (r *fleet) list(ctx context.Context) (map[string]*nova.Server, error) {
+func (r *fleet) list(ctx context.Context, current *round) (map[string]*nova.Server, error) {
 	r.mu.Lock()
-	listed := r.listed
+	listed := current.listed
 	r.mu.Unlock()
 	found, err := listed.get(ctx, "", func(ctx context.Context) (listing, error) {
 		servers, err := r.Servers.Servers(ctx)

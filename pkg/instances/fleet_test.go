@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	clientcache "k8s.io/client-go/tools/cache"
+	cloudproviderapi "k8s.io/cloud-provider/api"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 )
@@ -154,5 +155,67 @@ func TestMonitor_LeavesNodesOpenWhileServersCannotBeListed(t *testing.T) {
 	clock.SetTime(clock.Now().Add(DefaultCacheAge))
 	if gone, _, failed := monitor(t, instances, nodes); gone+failed != 0 {
 		t.Errorf("once Nova answers: %d are gone, %d left open", gone, failed)
+	}
+}
+
+// describe asks what the node controller asks in a round about these nodes.
+func describe(t *testing.T, instances *Instances, nodes []*v1.Node) {
+	t.Helper()
+	for n, node := range nodes {
+		found, err := instances.InstanceMetadata(t.Context(), node)
+		if err != nil || found.ProviderID != node.Spec.ProviderID {
+			t.Errorf("node %d is described as %v, %v", n, found, err)
+		}
+	}
+}
+
+func TestInstanceMetadata_CostsOneListForAllInitializedNodes(t *testing.T) {
+	t.Parallel()
+	for nodes, requests := range map[int]int{1: 3, fewNodes: 3 * fewNodes, fewNodes + 1: 3, 1000: 3} {
+		cloud, all, listed, _ := cluster(t, nodes, 0)
+		instances, clock := newInstances(t, cloud)
+		instances.UseNodes(listed)
+		for range 3 {
+			describe(t, instances, all)
+			clock.SetTime(clock.Now().Add(5 * time.Minute))
+		}
+		if cloud.asked() != requests {
+			t.Errorf("%d requests for three rounds of %d nodes, want %d", cloud.asked(), nodes, requests)
+		}
+	}
+}
+
+// Policy may allow to read each server and to list none.
+func TestInstanceMetadata_AsksForServersThatListDoesNotShow(t *testing.T) {
+	t.Parallel()
+	cloud, nodes, listed, _ := cluster(t, 100, 0)
+	instances, clock := newInstances(t, cloud)
+	instances.UseNodes(listed)
+	cloud.hidden = map[string]bool{cloud.all[2].ID: true}
+	describe(t, instances, nodes)
+	if cloud.asked() != 2 {
+		t.Errorf("%d requests, want a list and one server", cloud.asked())
+	}
+	clock.SetTime(clock.Now().Add(5 * time.Minute))
+	cloud.set(func() { cloud.listErr = errors.New("403") })
+	describe(t, instances, nodes)
+	if want := 2 + 1 + 100; cloud.asked() != want {
+		t.Errorf("%d requests, want %d", cloud.asked(), want)
+	}
+}
+
+func TestInstanceMetadata_OfNodeThatJoinsIsNeverFromList(t *testing.T) {
+	t.Parallel()
+	cloud, nodes, listed, _ := cluster(t, 100, 0)
+	instances, _ := newInstances(t, cloud)
+	instances.UseNodes(listed)
+	joins := nodes[99].DeepCopy()
+	joins.Spec.Taints = []v1.Taint{{Key: cloudproviderapi.TaintExternalCloudProvider}}
+	describe(t, instances, nodes[:99])
+	moved := "10.9.9.9"
+	cloud.set(func() { cloud.all[99].Addresses = nova.ServerAddresses{{Network: "net", Address: moved}} })
+	found, err := instances.InstanceMetadata(t.Context(), joins)
+	if err != nil || found.NodeAddresses[0].Address != moved {
+		t.Errorf("the node has %v, %v, want %s", found, err, moved)
 	}
 }

@@ -146,9 +146,22 @@ func (i *Instances) known() []*v1.Node {
 
 // notReady returns the number of nodes that the node lifecycle controller asks about.
 func (i *Instances) notReady() int {
+	return i.count(func(node *v1.Node) bool {
+		_, ready := nodeutil.GetNodeCondition(&node.Status, v1.NodeReady)
+		return ready == nil || ready.Status != v1.ConditionTrue
+	})
+}
+
+// initialized returns the number of nodes that the node controller asks about, again and again.
+func (i *Instances) initialized() int {
+	return i.count(func(node *v1.Node) bool { return !uninitialized(node) })
+}
+
+// count returns the number of known nodes that match.
+func (i *Instances) count(matches func(*v1.Node) bool) int {
 	count := 0
 	for _, node := range i.known() {
-		if _, ready := nodeutil.GetNodeCondition(&node.Status, v1.NodeReady); ready == nil || ready.Status != v1.ConditionTrue {
+		if matches(node) {
 			count++
 		}
 	}
@@ -179,7 +192,7 @@ func (i *Instances) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, 
 // InstanceMetadata describes the node's server. It never returns nil without
 // an error, which crashes k8s.io/cloud-provider, nor a description without addresses.
 func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-	server, err := i.find(ctx, node)
+	server, err := i.serverOf(ctx, node)
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +218,17 @@ func (i *Instances) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloud
 		Zone:          labelValue(server.Zone),
 		Region:        labelValue(server.region.Name),
 	}, nil
+}
+
+// serverOf returns the server to describe the node with. That of a node that joins has become what
+// it is a moment ago, and is always asked for on its own.
+func (i *Instances) serverOf(ctx context.Context, node *v1.Node) (located, error) {
+	if at, id, err := i.placeOf(node); err == nil && !uninitialized(node) {
+		if server := at.describe(ctx, id, i.initialized); server != nil {
+			return located{server, at}, nil
+		}
+	}
+	return i.find(ctx, node)
 }
 
 // described returns the addresses that a node was described with. None of a node that

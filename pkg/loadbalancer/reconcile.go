@@ -137,7 +137,7 @@ func (r *Reconciler) compareWith(ctx context.Context, g goal.Goal, round *goal.R
 		}
 	}
 	if round.Before == nil {
-		round.Before = round.Have.Outline()
+		round.Before = state.VersionOf(round.Have.LoadBalancer)
 	}
 	if basis := goal.BasisOf(g.Inputs(), round.Have.LoadBalancer); round.Want == nil || round.Want.Basis != basis {
 		if round.Want, err = g.Desire(ctx, *round); err != nil {
@@ -171,10 +171,7 @@ func (r *Reconciler) apply(ctx context.Context, g goal.Goal, round *goal.Round, 
 		return false, err
 	}
 	r.engine().BeginChange(g.Inputs(), round, todo)
-	request := apply.Request{ID: g.Owner(*round), Observed: *round.Have.Observed, Plan: todo, Progress: req.Progress}
-	if round.Applied != nil {
-		request.Kept = round.Applied.Contents
-	}
+	request := apply.Request{ID: g.Owner(*round), Observed: *round.Have.Observed, Plan: todo, Kept: round.Kept(), Progress: req.Progress}
 	round.Release()
 	observed, err := r.engine().Cloud.Applier.Run(ctx, request)
 	round.Have.Observed = &observed

@@ -2,6 +2,8 @@ package memory
 
 import (
 	"context"
+	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
@@ -10,10 +12,10 @@ import (
 
 // How memory is returned: at rest is who allocates less than quiet bytes in an interval.
 // Returning takes a run of the garbage collector, so that it must be worth it: so many bytes
-// were allocated since the last time, half of those after which it runs anyway.
+// were allocated since the last time, a third of those after which it runs anyway.
 const (
 	interval = 5 * time.Second
-	quiet    = 8 << 20
+	quiet    = 4 << 20
 	worth    = 8 << 20
 )
 
@@ -22,7 +24,7 @@ const (
 // several times what it needs, and the runtime returns no more than what is above twice of
 // what was in use when the garbage collector ran last, in the middle of the change. Allocated is
 // what the process has allocated since its start, in bytes, and release returns what it does not
-// use: see Allocated and debug.FreeOSMemory.
+// use: see Allocated and Return.
 func ReturnAtRest(ctx context.Context, clk clock.WithTicker, allocated func() uint64, release func()) {
 	ticker := clk.NewTicker(interval)
 	defer ticker.Stop()
@@ -41,6 +43,13 @@ func ReturnAtRest(ctx context.Context, clk clock.WithTicker, allocated func() ui
 		}
 		before = now
 	}
+}
+
+// Return returns the memory that the process does not use to the operating system. What is in a
+// sync.Pool, a garbage collection leaves for the next one.
+func Return() {
+	runtime.GC()
+	debug.FreeOSMemory()
 }
 
 // Allocated returns what the process has allocated on its heap since its start, in bytes.

@@ -3,6 +3,7 @@ package memory_test
 import (
 	"context"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -45,7 +46,7 @@ func TestReturnAtRest_ReturnsOnceAfterWork(t *testing.T) {
 			{"at work", 500 * mib, 0},
 			{"at rest", mib, 1},
 			{"still at rest", mib, 1},
-			{"a little work, which is not worth it", 5 * mib, 1},
+			{"a little work, which is not worth it", 3 * mib, 1},
 			{"at rest after it", mib, 1},
 			{"at work again", 100 * mib, 1},
 			{"at rest again", mib, 2},
@@ -64,10 +65,10 @@ func TestReturnAtRest_ReturnsDuringSlowWork(t *testing.T) {
 	atRest(t, func(allocate func(uint64) uint64) {
 		var returned uint64
 		for range 20 {
-			returned = allocate(6 * mib)
+			returned = allocate(3 * mib)
 		}
-		if returned != 10 {
-			t.Errorf("returned %d times in 100 s of 6 MiB each 5 s, want 10", returned)
+		if returned != 6 {
+			t.Errorf("returned %d times in 100 s of 3 MiB each 5 s, want 6", returned)
 		}
 	})
 }
@@ -80,4 +81,18 @@ func TestAllocated_CountsWhatIsAllocated(t *testing.T) {
 		t.Errorf("%d bytes allocated after 64 MiB, %d before", after, before)
 	}
 	runtime.KeepAlive(kept)
+}
+
+// pooled is a kibibyte that a pool holds.
+type pooled [1 << 10]byte
+
+func TestReturn_EmptiesPools(t *testing.T) {
+	t.Parallel()
+	made := 0
+	pool := sync.Pool{New: func() any { made++; return new(pooled) }}
+	pool.Put(new(pooled))
+	memory.Return()
+	if pool.Get(); made != 1 {
+		t.Errorf("a pool still has what nobody uses")
+	}
 }

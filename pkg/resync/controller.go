@@ -60,9 +60,10 @@ var ErrNoLoadBalancer = errors.New("the Service has no load balancer yet")
 const (
 	// batchPeriod is how long changes of nodes are collected before a Service is synced, where
 	// they come one after the other; promptBatchPeriod is for nodes that go, as traffic to
-	// them is lost, and for the first change after quietPeriod without any.
+	// them is lost, and for the first change after quietPeriod without any. What comes while a
+	// Service is synced, for some seconds, is collected anyway.
 	batchPeriod       = 5 * time.Second
-	promptBatchPeriod = time.Second
+	promptBatchPeriod = 100 * time.Millisecond
 	quietPeriod       = time.Minute
 	// The delay after a failure doubles from the first to the last.
 	firstRetryDelay, lastRetryDelay = 5 * time.Second, 5 * time.Minute

@@ -58,11 +58,17 @@ func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 	if err != nil || now.UID != service.UID {
 		return nil, nil
 	}
+	return now, c.Members()
+}
+
+// Members returns the nodes that can be members as the informer has them now, in the order of
+// their names, never nil. It must not be changed.
+func (c *Controller) Members() []*v1.Node {
 	nodes, err := c.nodes.List(labels.Everything())
-	if err != nil {
-		return nil, nil // a lister of an informer has no errors
+	if err != nil || len(nodes) == 0 {
+		return []*v1.Node{} // a lister of an informer has no errors
 	}
-	return now, c.eligible.of(nodes)
+	return c.eligible.of(nodes)
 }
 
 // Live returns the UIDs of all Services, nil as long as the informers do not have them.

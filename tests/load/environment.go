@@ -42,6 +42,8 @@ type environment struct {
 	program cluster.CCM
 	// ccm is the controller that runs.
 	ccm atomic.Pointer[cluster.Controller]
+	// finished is when the cloud had finished the phase.
+	finished time.Time
 	// endings are to be run in reverse.
 	endings []func() error
 }

@@ -35,7 +35,7 @@ func TestRun_GoesThroughAllPhasesAtATinySize(t *testing.T) {
 	var cases []string
 	for _, row := range rows {
 		cases = append(cases, row.Case)
-		if row.Error != "" || row.CPU <= 0 || row.RSS <= 0 || row.PeakRSS < row.RSS || row.Heap <= 0 || row.Goroutines == 0 {
+		if row.Error != "" || row.CPU < 0 || row.RSS <= 0 || row.PeakRSS < row.RSS || row.Heap <= 0 || row.Goroutines == 0 {
 			t.Errorf("incomplete: %+v", row)
 		}
 	}
@@ -48,7 +48,8 @@ func TestRun_GoesThroughAllPhasesAtATinySize(t *testing.T) {
 			t.Errorf("%s: %d writes, want %d", name, row.Writes, writes)
 		}
 	}
-	if row := rows[0]; row.KubeWrites == 0 || row.KubeEvents == 0 || row.LastAddress <= 0 || row.Bytes <= 0 {
+	// Linux counts CPU time in hundredths of a second: a change of three Services takes less.
+	if row := rows[0]; row.CPU == 0 || row.KubeWrites == 0 || row.KubeEvents == 0 || row.LastAddress <= 0 || row.Bytes <= 0 {
 		t.Errorf("create: %+v", row)
 	}
 	if lines := strings.Count(printed.String(), "\n"); lines > len(cases)+20 {

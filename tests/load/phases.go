@@ -25,6 +25,8 @@ type phase struct {
 	prepare func(*environment)
 	// play makes it happen and returns when all load balancers are as they should be.
 	play func(*environment, context.Context) error
+	// inCloud is set where it ends with the cloud's last work, and not when somebody looks.
+	inCloud bool
 	// limit is the least time that the cloud takes for it.
 	limit func(size, settings) time.Duration
 }
@@ -38,13 +40,13 @@ func phases() []phase {
 	return []phase{
 		{name: phaseCreate, play: (*environment).create, limit: of(size.createLimit)},
 		{name: "resync", play: (*environment).resync, limit: nothing},
-		{name: "node-add", play: (*environment).addNode, limit: of(size.changeLimit)},
-		{name: "node-remove", play: (*environment).removeNode, limit: of(size.changeLimit)},
-		{name: phaseReplace, play: (*environment).replaceNodes, limit: func(s size, o settings) time.Duration {
+		{name: "node-add", play: (*environment).addNode, inCloud: true, limit: of(size.changeLimit)},
+		{name: "node-remove", play: (*environment).removeNode, inCloud: true, limit: of(size.changeLimit)},
+		{name: phaseReplace, play: (*environment).replaceNodes, inCloud: true, limit: func(s size, o settings) time.Duration {
 			return time.Duration(o.replaced(s)) * o.sped(s.replaceLimit())
 		}},
 		{name: "restart", prepare: (*environment).stopController, play: (*environment).restart, limit: nothing},
-		{name: "spec-change", play: (*environment).changeSpecs, limit: of(size.changeLimit)},
+		{name: "spec-change", play: (*environment).changeSpecs, inCloud: true, limit: of(size.changeLimit)},
 		{name: phaseIdle, play: (*environment).idle, limit: func(_ size, o settings) time.Duration { return o.idle }},
 		{name: "restart-idle", prepare: (*environment).stopController, play: (*environment).restart, limit: nothing},
 		{name: "delete", play: (*environment).deleteAll, limit: of(size.deleteLimit)},
@@ -269,7 +271,7 @@ func (w *environment) until(ctx context.Context, cidr string, addresses []string
 		if err != nil {
 			return err
 		}
-		pause = max(lookPause, lookShare*time.Since(begin))
+		pause, w.finished = max(lookPause, lookShare*time.Since(begin)), begin.Add(-w.options.sped(time.Duration(found.Quiet*float64(time.Second))))
 		err = errors.Join(check(found), want("load balancers are PENDING", found.Pending, 0), want("load balancers are in ERROR", found.Failed, 0))
 		if err != nil {
 			w.wait(strings.ReplaceAll(err.Error(), "\n", ", "))

@@ -15,7 +15,7 @@ const firstPiece, longestPiece = 5, 40
 
 // profile takes profiles of the controller until the context ends, and returns when the
 // last one is written: CPU profiles without a gap, which go tool pprof reads as one when it
-// is given all, and the profile of the heap when the process was biggest.
+// is given all, and profiles of the heap when the process was biggest and at the end.
 func (w *environment) profile(ctx context.Context, prefix string) error {
 	if err := os.MkdirAll(filepath.Dir(prefix), 0o755); err != nil {
 		return fmt.Errorf("make a folder for profiles: %w", err)
@@ -35,7 +35,7 @@ func (w *environment) profile(ctx context.Context, prefix string) error {
 			return err
 		}
 	}
-	return nil
+	return w.saveProfile(ctx, "heap?gc=1", prefix+"-heap-rest.pb.gz")
 }
 
 // saveProfile writes a profile also when the context ends meanwhile.

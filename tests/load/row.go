@@ -45,9 +45,9 @@ type Row struct {
 	KubeEvents  int            `json:"kube_events"`
 	KubeObjects map[string]int `json:"kube_objects,omitempty"`
 
-	// Seconds pass until all load balancers are as they should be; CloudSeconds of them are
-	// the cloud's own limit. LastAddress is when the last Service had an address, 0 where
-	// none got one.
+	// Seconds pass until all load balancers are as they should be, by the cloud's own time
+	// where that ends the phase; CloudSeconds of them are the cloud's own limit. LastAddress
+	// is when the last Service had an address, 0 where none got one.
 	Seconds      float64 `json:"seconds"`
 	CloudSeconds float64 `json:"cloud_seconds"`
 	LastAddress  float64 `json:"last_address_s"`

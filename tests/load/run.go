@@ -149,6 +149,9 @@ func (r *runner) measure(ctx context.Context, p phase) (Row, error) {
 	endProfile := r.startProfile(ctx, p)
 	err = p.play(w, ctx)
 	took := time.Since(before.at)
+	if p.inCloud && err == nil {
+		took = w.finished.Sub(before.at)
+	}
 	endProfile()
 	if err == nil {
 		err = w.settle(ctx, r.options.settle)

@@ -168,18 +168,17 @@ func Parse(annotations map[string]string) (Values, []Notice, field.ErrorList) {
 		errs    field.ErrorList
 	)
 	table := Table()
-	index := map[string]Annotation{}
-	for _, a := range table {
-		index[a.Name] = a
-	}
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
 		value := annotations[name]
-		known, ok := index[name]
-		switch {
-		case !ok:
+		at, is := slices.BinarySearchFunc(table, Annotation{Name: name}, byName)
+		if !is {
 			if text, ours := unknown(name, table, len(notices) < message.MaxReasons); ours {
 				notices = append(notices, Notice{name, text})
 			}
+			continue
+		}
+		known := table[at]
+		switch {
 		case len(value) > known.Most() && known.Change != Written:
 			errs = append(errs, field.Invalid(Path(name), message.TruncateValue(value), fmt.Sprintf("has %d bytes; allowed: %d at most", len(value), known.Most())))
 		case strings.TrimSpace(value) == "" && !known.EmptyIsNone:

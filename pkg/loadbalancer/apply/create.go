@@ -36,7 +36,7 @@ func (r *run) sendCreation(ctx context.Context, s packedCreation) (made *model.P
 		wanted = shrinkLoadBalancer(wanted, driver.QuirksOf(wanted.Provider))
 		var created *octavia.LoadBalancer
 		if created, err = r.Octavia.CreateLoadBalancer(ctx, loadBalancerOpts(wanted)); err == nil {
-			made = model.Pack(withSent(observe.Created(*created).Model(r.id), wanted))
+			made = model.Pack(withSent(observe.Created(*created).Model(r.id), wanted), s.loadBalancer)
 		}
 	})
 	switch {
@@ -46,7 +46,7 @@ func (r *run) sendCreation(ctx context.Context, s packedCreation) (made *model.P
 		return made, nil
 	case apierror.IsUnsure(err):
 		found, err := r.findLostCreation(ctx, s, err)
-		return model.Pack(found), err
+		return model.Pack(found, nil), err
 	case losesPort(err) && len(s.loadBalancer.Outline().Listeners) > 0:
 		return nil, &FullCreateError{s.unpack(), err}
 	}

@@ -62,34 +62,36 @@ func (d *durations) observe(k kind, s sample) {
 // far as that was seen: so few polls are in vain, and none is late because some load
 // balancer was stuck. Where a first poll finds it done, the time of that is not known: the
 // next one comes after half the time. It never comes sooner than with the intervals that
-// are given; the second one does, as it may be near.
+// are given; the second one does: halfway to when the quickest was seen done.
 func (d *durations) intervals(k kind, given watcher.Pace) watcher.Pace {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if all := d.lately[k]; len(all) > 0 {
-		first := max(given.First, nearlyDone(all, k.operation.latest()))
-		given.First, given.Step = first, min(given.Step, max(given.Step/2, first/10))
+		nearly, done := nearlyDone(all, k.operation.latest())
+		first := max(given.First, nearly)
+		given.First, given.Step = first, min(given.Step, max(given.Step/2, first/10), max((done-first)/2, first/30))
 	}
 	return given
 }
 
 // nearlyDone returns the longest time after which something was seen at work that is
-// shorter than any after which it was seen done, or than the latest.
-func nearlyDone(all []sample, latest time.Duration) time.Duration {
+// shorter than any after which it was seen done, or than the latest; and the shortest of the
+// times after which it was seen done.
+func nearlyDone(all []sample, latest time.Duration) (nearly, done time.Duration) {
 	quickest := latest
 	for _, s := range all {
 		quickest = min(quickest, s.done)
 	}
-	newest, nearly := all[len(all)-1], time.Duration(0)
+	newest := all[len(all)-1]
 	if newest.pending == 0 {
-		return min(newest.done, latest) / 2
+		return min(newest.done, latest) / 2, newest.done
 	}
 	for _, s := range all {
 		if s.pending < quickest {
 			nearly = max(nearly, s.pending)
 		}
 	}
-	return max(nearly, quickest/2)
+	return max(nearly, quickest/2), quickest
 }
 
 // estimate returns how long something usually takes: the median of the last ones, or a

@@ -48,6 +48,20 @@ func TestDurations_FirstPollComesWhenMostAreNearlyDone(t *testing.T) {
 	}
 }
 
+// Where a cloud is regular, a change of three seconds is seen done within a tenth of one, at two
+// polls for each.
+func TestDurations_PollCloserTheMoreRegularTheCloudIs(t *testing.T) {
+	t.Parallel()
+	k := kind{"amphora", updating}
+	var d durations
+	for n := range 100 {
+		takes := 3*time.Second + time.Duration(n%3)*10*time.Millisecond
+		if polls, late := watched(&d, k, takes); n > 3*samples && (polls > 3 || late > 120*time.Millisecond) {
+			t.Errorf("change %d took %d polls, the last one %s late", n, polls, late)
+		}
+	}
+}
+
 // An amphora that Octavia cannot reach is PENDING for ten minutes: that is no sign for
 // other load balancers.
 func TestDurations_IgnoreOneStuckLoadBalancer(t *testing.T) {

@@ -26,11 +26,12 @@ func (r *run) floatingIP(ctx context.Context, step plan.Step) error {
 	case plan.CreateFloatingIP:
 		return r.createFloatingIP(ctx, s, port)
 	case plan.AssociateFloatingIP:
-		i := s.Find(r.state.unpacked().UnattachedFloatingIPs)
+		unattached := r.state.observed.UnattachedFloatingIPs
+		i := s.Find(unattached)
 		if i < 0 {
 			return fmt.Errorf("associate floating IP %s: it is not there any more", s.Address)
 		}
-		err = r.putOn(ctx, port, r.state.unpacked().UnattachedFloatingIPs[i].ID, s.Revision, s.Describe)
+		err = r.putOn(ctx, port, unattached[i].ID, s.Revision, s.Describe)
 	case plan.MoveFloatingIP:
 		err = r.putOn(ctx, port, s.ID, s.Revision, s.Describe)
 	case plan.DisassociateFloatingIP:
@@ -75,12 +76,14 @@ func (r *run) createFloatingIP(ctx context.Context, s plan.CreateFloatingIP, por
 	default:
 		return err
 	}
-	plan.Advance(r.state.unpacked(), s)
-	made := r.state.unpacked().LoadBalancer.FloatingIP
-	if s.Beside {
-		made = &r.state.unpacked().UnattachedFloatingIPs[len(r.state.unpacked().UnattachedFloatingIPs)-1]
-	}
-	made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
+	r.state.edit(s, func(observed *model.Observed) {
+		plan.Advance(observed, s)
+		made := observed.LoadBalancer.FloatingIP
+		if s.Beside {
+			made = &observed.UnattachedFloatingIPs[len(observed.UnattachedFloatingIPs)-1]
+		}
+		made.ID, made.NetworkID, made.Address, made.PortID = fip.ID, fip.FloatingNetworkID, fip.FloatingIP, port
+	})
 	return nil
 }
 

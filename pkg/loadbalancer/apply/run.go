@@ -6,6 +6,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -81,11 +82,15 @@ func (r *run) next(ctx context.Context) error {
 	}
 }
 
-// send sends one step, and logs it.
+// send sends one step, and logs it. The cloud may take its time: the run is packed, and the places
+// of its round are others' meanwhile. What is unpacked to be sent, senders bound.
 func (r *run) send(ctx context.Context, step plan.Step) (err error) {
 	ctx, end := tracing.Step(ctx, r.Clock, textOf(step))
 	defer func() { end(err, r.ids(step)...) }()
 	r.made = ""
+	r.state.pack()
+	defer async.Yield(ctx)()
+	defer r.state.pack()
 	return r.once(ctx, step)
 }
 

@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"cmp"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
@@ -12,6 +14,8 @@ type state struct {
 	// observed lacks the load balancers that are packed.
 	observed               model.Observed
 	loadBalancer, retiring *model.Packed
+	// before is the load balancer as it was when it was packed last, while it is not.
+	before *model.Packed
 	// changes are those of members that the packed load balancer lacks: it need not be unpacked
 	// for each.
 	changes []func(*model.Observed)
@@ -20,7 +24,7 @@ type state struct {
 // packedState returns the state that was observed, packed. Nothing of what was observed is
 // kept; what others keep of the load balancer anyway is shared with them.
 func packedState(observed model.Observed, kept *model.Packed) state {
-	s := state{loadBalancer: model.Pack(observed.LoadBalancer).Sharing(kept), retiring: model.Pack(observed.Outgoing)}
+	s := state{loadBalancer: model.Pack(observed.LoadBalancer, kept), retiring: model.Pack(observed.Outgoing, nil)}
 	observed.LoadBalancer, observed.Outgoing = nil, nil
 	s.observed = observed.Clone()
 	return s
@@ -28,10 +32,11 @@ func packedState(observed model.Observed, kept *model.Packed) state {
 
 func (s *state) pack() {
 	if s.observed.LoadBalancer != nil {
-		s.loadBalancer, s.observed.LoadBalancer = model.Pack(s.observed.LoadBalancer), nil
+		s.loadBalancer, s.observed.LoadBalancer = model.Pack(s.observed.LoadBalancer, s.before), nil
+		s.before = nil
 	}
 	if s.observed.Outgoing != nil {
-		s.retiring, s.observed.Outgoing = model.Pack(s.observed.Outgoing), nil
+		s.retiring, s.observed.Outgoing = model.Pack(s.observed.Outgoing, nil), nil
 	}
 }
 
@@ -56,13 +61,31 @@ func (s *state) known() *model.LoadBalancer {
 }
 
 // edit has change do to the state what a step does. Where that is to members of a packed load
-// balancer, it is done when those are needed, each time anew.
+// balancer, it is done when those are needed, each time anew; where it is to none of them, they
+// stay packed.
 func (s *state) edit(step plan.Step, change func(*model.Observed)) {
-	if s.changesMembers(step) {
+	switch {
+	case s.changesMembers(step):
 		s.changes = append(s.changes, change)
-	} else {
+	case s.loadBalancer != nil && keepsMembers(step):
+		s.observed.LoadBalancer = s.loadBalancer.Outline()
+		change(&s.observed)
+		s.loadBalancer, s.observed.LoadBalancer = s.loadBalancer.WithOutline(s.observed.LoadBalancer), nil
+	default:
 		change(s.unpacked())
 	}
+}
+
+// keepsMembers reports whether a step changes neither members nor which listeners and pools there
+// are.
+func keepsMembers(step plan.Step) bool {
+	switch s := step.(type) {
+	case plan.UpdateListener:
+		return !s.SwitchesPool()
+	case plan.UpdateLoadBalancer, plan.UpdatePool, plan.CreateMonitor, plan.UpdateMonitor, plan.DeleteMonitor, plan.CreateFloatingIP:
+		return true
+	}
+	return false
 }
 
 // changesMembers reports whether a step changes nothing but members of a packed load balancer, in
@@ -102,6 +125,7 @@ func (s *state) settled(token watcher.Token) {
 
 // replace makes another state of the load balancer the one that is known.
 func (s *state) replace(lb *model.LoadBalancer) {
+	s.before = cmp.Or(s.loadBalancer, s.before)
 	s.observed.LoadBalancer, s.loadBalancer, s.changes = lb, nil, nil
 }
 

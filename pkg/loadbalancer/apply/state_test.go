@@ -33,12 +33,15 @@ func TestEdit_UnpacksNothingForMembersUntilTheyAreNeeded(t *testing.T) {
 		stays  bool // packed after it
 		after  []int
 	}{
-		"a member more":            {plan.AddMember{Pool: plan.PoolRef{ID: "pool-1"}, Member: member}, true, true, []int{2, 4}},
-		"a member less":            {plan.RemoveMember{Pool: plan.PoolRef{ID: "pool-0"}, Member: model.Member{Address: "10.0.0.1", Port: 30080}}, true, true, []int{1, 3}},
-		"a batch":                  {plan.SetMembers{Pool: plan.PoolRef{ID: "pool-0"}, Members: []model.Member{member}}, true, true, []int{1, 3}},
-		"nothing is packed":        {plan.AddMember{Pool: plan.PoolRef{ID: "pool-1"}, Member: member}, false, false, []int{2, 4}},
-		"a pool without listener":  {plan.AddMember{Pool: plan.PoolRef{ID: "orphan"}, Member: member}, true, false, []int{2, 3}},
-		"more than members change": {plan.UpdateLoadBalancer{ID: "lb"}, true, false, []int{2, 3}},
+		"a member more":           {plan.AddMember{Pool: plan.PoolRef{ID: "pool-1"}, Member: member}, true, true, []int{2, 4}},
+		"a member less":           {plan.RemoveMember{Pool: plan.PoolRef{ID: "pool-0"}, Member: model.Member{Address: "10.0.0.1", Port: 30080}}, true, true, []int{1, 3}},
+		"a batch":                 {plan.SetMembers{Pool: plan.PoolRef{ID: "pool-0"}, Members: []model.Member{member}}, true, true, []int{1, 3}},
+		"nothing is packed":       {plan.AddMember{Pool: plan.PoolRef{ID: "pool-1"}, Member: member}, false, false, []int{2, 4}},
+		"a pool without listener": {plan.AddMember{Pool: plan.PoolRef{ID: "orphan"}, Member: member}, true, false, []int{2, 3}},
+		"other than members":      {plan.UpdateLoadBalancer{ID: "lb"}, true, true, []int{2, 3}},
+		"a monitor":               {plan.CreateMonitor{Pool: plan.PoolRef{ID: "pool-1"}}, true, true, []int{2, 3}},
+		"a listener":              {plan.UpdateListener{Key: model.ListenerKey{Transport: model.TCP, Port: 80}}, true, true, []int{2, 3}},
+		"a listener less":         {plan.DeleteListener{ID: "listener-0"}, true, false, []int{3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,11 +70,11 @@ func TestEdit_UnpacksNothingForMembersUntilTheyAreNeeded(t *testing.T) {
 // What a creation replaces has the members that it had last.
 func TestRetire_KeepsChangesOfMembers(t *testing.T) {
 	t.Parallel()
-	s := state{loadBalancer: model.Pack(listening(2))}
+	s := state{loadBalancer: model.Pack(listening(2), nil)}
 	step := plan.AddMember{Pool: plan.PoolRef{ID: "pool-0"}, Member: model.Member{Name: "node-9", Address: "10.0.0.9", Port: 30080}}
 	s.edit(step, func(observed *model.Observed) { plan.Advance(observed, step) })
 	s.retire()
-	s.replacePacked(model.Pack(listening(1)))
+	s.replacePacked(model.Pack(listening(1), nil))
 	observed := s.unpacked()
 	if diff := cmp.Diff([][]int{{3}, {1}}, [][]int{counts(observed.Outgoing), counts(observed.LoadBalancer)}); diff != "" {
 		t.Error(diff)

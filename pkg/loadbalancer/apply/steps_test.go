@@ -8,12 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/apply"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	octaviaapi "github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -28,6 +31,57 @@ func TestRun_ChangesInsertedHeaders(t *testing.T) {
 		l := &desired.Listeners[0]
 		l.Protocol, l.Pool.Protocol, l.InsertHeaders = model.HTTP, model.HTTP, headers
 		e.reach(desired)
+	}
+}
+
+// writing tells of writes before they are sent.
+type writing struct {
+	apply.Octavia
+	begins func()
+}
+
+func (w writing) CreateLoadBalancer(ctx context.Context, opts loadbalancers.CreateOptsBuilder) (*octaviaapi.LoadBalancer, error) {
+	w.begins()
+	return w.Octavia.CreateLoadBalancer(ctx, opts)
+}
+
+func (w writing) DeleteListener(ctx context.Context, id string) error {
+	w.begins()
+	return w.Octavia.DeleteListener(ctx, id)
+}
+
+// A cloud may take seconds to accept a write: other rounds work meanwhile.
+func TestRun_SendsWithoutPlaceOfItsRound(t *testing.T) {
+	t.Parallel()
+	e := newEnvironment(t, simulator.Options{})
+	places := async.NewPlaces(1)
+	ctx, leave, err := places.Enter(e.ctx, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	e.ctx = ctx
+	writes := 0
+	e.applier.Octavia = writing{e.applier.Octavia, func() {
+		writes++
+		soon, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, other, err := places.Enter(soon, 1)
+		if err != nil {
+			t.Error("the round has its place while it waits for an answer")
+			return
+		}
+		other()
+	}}
+	e.reach(e.web(80, 443))
+	e.reach(e.web(80))
+	if writes != 2 {
+		t.Errorf("%d writes were looked at, want 2", writes)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, _, err := places.Enter(soon, 1); err == nil {
+		t.Error("the round has not got its place back")
 	}
 }
 

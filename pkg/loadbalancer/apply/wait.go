@@ -84,7 +84,7 @@ func (r *run) settleChildren(ctx context.Context) error {
 // last then. Otherwise the error is that of a request or of the context, and the load
 // balancer is the one that was given.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
-	packed := model.Pack(lb)
+	packed := model.Pack(lb, nil)
 	return a.settleChildren(ctx, packed.Outline(), packed.Unpack)
 }
 

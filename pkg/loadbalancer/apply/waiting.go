@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/message"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
@@ -45,7 +44,8 @@ func (s packedBatch) unpack() plan.SetMembers {
 	}
 }
 
-// packSteps returns steps in the form in which they wait.
+// packSteps returns steps in the form in which they wait: members are packed, and those that a
+// step does not touch are not kept for it.
 func packSteps(steps []plan.Step) []plan.Step {
 	packed := make([]plan.Step, 0, len(steps))
 	var before model.PackedMembers
@@ -64,7 +64,7 @@ func packSteps(steps []plan.Step) []plan.Step {
 func packStep(step plan.Step, before model.PackedMembers) plan.Step {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
-		packed := packedCreation{CreateLoadBalancer: s, loadBalancer: model.Pack(s.LoadBalancer), text: textOf(s)}
+		packed := packedCreation{CreateLoadBalancer: s, loadBalancer: model.Pack(s.LoadBalancer, nil), text: textOf(s)}
 		packed.LoadBalancer = nil
 		return packed
 	case plan.SetMembers:
@@ -73,6 +73,14 @@ func packStep(step plan.Step, before model.PackedMembers) plan.Step {
 			members: model.PackMembers(s.Members, before), added: model.PackMembers(s.Added, before),
 			removed: model.PackMembers(s.Removed, before), changed: model.PackMembers(s.Changed, before),
 		}
+	case plan.UpdateListener: // which does nothing to members, except where it brings others
+		if s.From.Pool.Members = nil; !s.SwitchesPool() {
+			s.To.Pool.Members = nil
+		}
+		return s
+	case plan.UpdatePool:
+		s.From.Members, s.To.Members = nil, nil
+		return s
 	}
 	return step
 }
@@ -92,10 +100,10 @@ func unpackStep(step plan.Step) plan.Step {
 func textOf(step plan.Step) string { return message.Truncate(step.String(), message.MaxEvent) }
 
 // senders bounds how many requests with many members are built and sent at the same time.
-// Such a request takes a hundred times the memory of what is packed, and the limiter of
-// requests comes after it is built. The numbers are above those of the limiter, so that it
-// always has something to send, and neither kind holds up the other. The zero value is
-// ready.
+// Such a request takes a hundred times the memory of what is packed, the limiter of
+// requests comes after it is built, and who sends has no place (async.Places). The numbers
+// are above those of the limiter, so that it always has something to send, and neither kind
+// holds up the other. The zero value is ready.
 type senders struct {
 	once               sync.Once
 	creations, batches *semaphore.Weighted
@@ -123,12 +131,11 @@ func (s *senders) batch(ctx context.Context, send func()) error {
 	return within(ctx, s.batches, send)
 }
 
-// within waits for its turn without a place: what waits is packed.
+// within waits for its turn.
 func within(ctx context.Context, free *semaphore.Weighted, send func()) error {
 	if !free.TryAcquire(1) {
-		queued, resume := stopwatch.In(ctx, stopwatch.Queue), async.Yield(ctx)
+		queued := stopwatch.In(ctx, stopwatch.Queue)
 		err := free.Acquire(ctx, 1)
-		resume()
 		queued()
 		if err != nil {
 			return fmt.Errorf("still waiting behind other requests: %w", err)

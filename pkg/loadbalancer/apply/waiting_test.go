@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -31,6 +33,26 @@ func TestPackStep_LosesNothing(t *testing.T) {
 		if packed.String() != step.String() {
 			t.Errorf("packed it prints as %q, want %q", packed, step)
 		}
+	}
+}
+
+// A change of the sources of a thousand load balancers keeps none of their members unpacked.
+func TestPackStep_DropsMembersThatStepDoesNotTouch(t *testing.T) {
+	t.Parallel()
+	pool := model.Pool{ID: "pool", Name: "pool", Members: []model.Member{{Address: "10.0.0.1"}}}
+	another := model.Pool{Name: "another", Members: pool.Members}
+	for _, step := range []plan.Step{
+		plan.UpdateListener{ID: "listener", From: model.Listener{Pool: pool}, To: model.Listener{AllowedCIDRs: []string{"10.0.0.0/8"}, Pool: pool}},
+		plan.UpdatePool{Pool: plan.PoolRef{ID: "pool"}, From: pool, To: pool},
+	} {
+		packed := packStep(step, model.PackedMembers{})
+		if text := fmt.Sprintf("%#v", packed); strings.Contains(text, "10.0.0.1") || packed.String() != step.String() {
+			t.Errorf("it waits as %s", text)
+		}
+	}
+	switches := plan.UpdateListener{ID: "listener", From: model.Listener{Pool: pool}, To: model.Listener{Pool: another}}
+	if kept, ok := packStep(switches, model.PackedMembers{}).(plan.UpdateListener); !ok || len(kept.To.Pool.Members) != 1 {
+		t.Errorf("the pool that the listener gets has lost its members: %+v", kept)
 	}
 }
 

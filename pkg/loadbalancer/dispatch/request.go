@@ -26,7 +26,8 @@ const (
 	Delete Operation = "delete"
 )
 
-// Request asks for one round of reconciliation of a Service.
+// Request asks for one round of reconciliation of a Service. The round may outlive the call: where
+// there is a Newest, nobody may change the Service afterwards, and never the nodes.
 type Request struct {
 	Operation Operation
 	Service   *v1.Service

@@ -191,7 +191,7 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 			Service: web(), Identity: identity(), Address: "192.0.2.1",
 			Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
 			LoadBalancer: state.LoadBalancer{ID: "lb", Provider: "amphora"},
-			Contents:     model.Pack(f.cloud.contents()),
+			Contents:     model.Pack(f.cloud.contents(), nil),
 			Seen:         state.Seen{UpdatedAt: f.cloud.seen.UpdatedAt, OperatingStatus: "ONLINE", Since: time.Now(), Confirmed: true},
 			Persisted:    state.Persisted{Fingerprint: true, Address: true},
 		})

@@ -91,7 +91,7 @@ func (i inspection) confirm(applied *state.Applied, now time.Time) *state.Applie
 	known.Seen.UpdatedAt, known.Seen.OperatingStatus = i.seen.UpdatedAt, i.seen.Operating
 	if i.others {
 		i.contents.UpdatedAt = i.seen.UpdatedAt
-		known.Contents = model.Pack(i.contents)
+		known.Contents = model.Pack(i.contents, applied.Contents)
 		if outOfService(i.contents) {
 			known.Digests.Nodeless = "" // which does not cover it
 		}

@@ -128,7 +128,7 @@ func pending(f *fixture) {
 func (f *fixture) withContents(change func(*model.LoadBalancer)) {
 	lb := f.cloud.contents()
 	change(lb)
-	f.change(func(a *state.Applied) { a.Contents = model.Pack(lb) })
+	f.change(func(a *state.Applied) { a.Contents = model.Pack(lb, nil) })
 }
 
 func withPolicy(f *fixture) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -21,7 +22,8 @@ import (
 // remember keeps what the cloud has now, so that nothing has to be read as long as nothing
 // changes. Reported are the steps that were only reported.
 func (e *Engine) remember(in Inputs, r Round, address, named string, reported map[string]bool) {
-	svc, lb := in.Service, r.Have.LoadBalancer
+	svc, contents := in.Service, model.Pack(r.Have.LoadBalancer, r.Kept())
+	lb := contents.Outline() // what is kept of it is part of the contents
 	now := e.Clock.Now()
 	read := now
 	if !r.Have.Listed.IsZero() {
@@ -30,13 +32,13 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 	applied := &state.Applied{
 		Service:  kubeservice.Key(svc),
 		Identity: r.Have.As,
-		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: digest.Nodeless(r.Want.LoadBalancer, lb, in.Settings)},
-		Address:  address,
+		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: digest.Nodeless(r.Want.LoadBalancer, r.Have.LoadBalancer, in.Settings)},
+		Address:  strings.Clone(address), // of what was there before
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
 			Shared: lb.Shared, Unmonitored: lb.Unmonitored(), Duplicates: idsOf(r.Have.Duplicates),
 		},
-		Contents:  model.Pack(lb),
+		Contents:  contents,
 		Brief:     r.Have.Brief,
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Status.Operating, Since: now, Confirmed: !r.Wrote && read.Sub(lb.UpdatedAt) > state.AtRest},
 		Persisted: state.Persisted{Address: addressWritten(svc, lb.ID, address)},
@@ -49,7 +51,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 		applied.Digests.Nodeless = "" // which does not cover members that are out of service
 	}
 	e.Store.SetApplied(svc.UID, applied)
-	e.Store.RebaseOthers(svc.UID, r.Before, lb, now)
+	e.Store.RebaseOthers(svc.UID, r.Before, state.VersionOf(r.Have.LoadBalancer), now)
 }
 
 // addressWritten reports whether ID and address of a load balancer stand in the annotations

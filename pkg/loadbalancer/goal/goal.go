@@ -10,7 +10,6 @@ package goal
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -173,9 +172,8 @@ type Round struct {
 	Recalled bool
 	Have     Observation
 	Want     *Desired
-	// Before is what was there before the first change, but for members; nil where nothing
-	// was.
-	Before *model.LoadBalancer
+	// Before is what was there before the first change; nil where nobody has looked yet.
+	Before *state.Version
 	Groups SecurityGroups
 	Report plan.Report
 	// Wrote is set where the round has changed something. Interfered is set where another
@@ -197,22 +195,15 @@ func (r *Round) Forget() { r.Have, r.Before = Observation{}, nil }
 // at the same time, each with thousands of members.
 func (r *Round) Release() { r.Have.Observed, r.Want = nil, nil }
 
+// Kept returns what is kept of the load balancer while the round is under way; nil where that is
+// nothing.
+func (r *Round) Kept() *model.Packed {
+	if r.Applied == nil {
+		return nil
+	}
+	return r.Applied.Contents
+}
+
 // lastApplied returns what was applied last before another client changed it, else what was
 // applied last; nil where nobody knows.
 func (r Round) lastApplied(drift state.Drift) *state.Applied { return cmp.Or(drift.Before, r.Applied) }
-
-// Outline returns what is there but for members; nil where no load balancer is.
-func (o Observation) Outline() *model.LoadBalancer {
-	if o.LoadBalancer == nil {
-		return nil
-	}
-	outline := *o.LoadBalancer
-	outline.Listeners, outline.Orphans = slices.Clone(outline.Listeners), slices.Clone(outline.Orphans)
-	for i := range outline.Listeners {
-		outline.Listeners[i].Pool.Members = nil
-	}
-	for i := range outline.Orphans {
-		outline.Orphans[i].Members = nil
-	}
-	return &outline
-}

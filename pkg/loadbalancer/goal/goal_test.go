@@ -69,12 +69,8 @@ func TestRound_ReleaseKeepsNoMembers(t *testing.T) {
 	t.Parallel()
 	lb := &model.LoadBalancer{ID: "lb", Listeners: []model.Listener{{ID: "l", Pool: model.Pool{ID: "p", Members: []model.Member{{ID: "m"}}}}}}
 	round := Begin(Known{Have: Observation{Observed: &model.Observed{LoadBalancer: lb}}, Want: &Desired{LoadBalancer: lb}})
-	round.Before = round.Have.Outline()
 	round.Release()
-	if round.Have.Observed != nil || round.Want != nil || len(round.Before.Listeners[0].Pool.Members) > 0 {
+	if round.Have.Observed != nil || round.Want != nil {
 		t.Errorf("it keeps %+v", round)
-	}
-	if round.Before.Listeners[0].Pool.ID != "p" || len(lb.Listeners[0].Pool.Members) != 1 {
-		t.Error("what was there before is not told by its parts any more, or was changed")
 	}
 }

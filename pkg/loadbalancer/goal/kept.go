@@ -185,7 +185,7 @@ func (k *Kept) before(lb *model.LoadBalancer) *model.Packed {
 	if before != nil && before.Contents != nil && !before.Brief && before.LoadBalancer.ID == lb.ID {
 		return before.Contents
 	}
-	return model.Pack(lb)
+	return model.Pack(lb, nil)
 }
 
 // Plan compares what is kept with what is there. Pools that a refused plan has left without

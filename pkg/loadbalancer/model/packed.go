@@ -15,38 +15,38 @@ import (
 // an ID and a reference to its node, a tenth of what it takes otherwise. A Packed never
 // changes.
 type Packed struct {
-	lb      LoadBalancer // without the members of listeners
-	members []PackedMembers
+	outline   string // what encode makes
+	status    unique.Handle[Status]
+	updatedAt time.Time
+	members   []PackedMembers // of each listener
 }
 
 // Pack returns the small form of a load balancer, and nil of nil. Only the operating
-// statuses of members are lost.
-func Pack(lb *LoadBalancer) *Packed {
+// statuses of members are lost. What is the same in like, an earlier state of the load
+// balancer or nil, is shared with it: what is kept for long stays where it is then.
+func Pack(lb *LoadBalancer, like *Packed) *Packed {
 	if lb == nil {
 		return nil
 	}
-	members := make([]PackedMembers, len(lb.Listeners))
+	if like == nil {
+		like = &Packed{}
+	}
+	p := like.outlined(lb)
+	p.members = make([]PackedMembers, len(lb.Listeners))
 	var before PackedMembers
+	if len(like.members) > 0 {
+		before = like.members[0]
+	}
 	for i := range lb.Listeners {
-		members[i] = PackMembers(lb.Listeners[i].Pool.Members, before)
-		before = members[i]
-	}
-	return &Packed{lb: *lb.cloneOutline(), members: members}
-}
-
-// Sharing returns the same load balancer in the memory of another one, as far as the two have
-// the same members.
-func (p *Packed) Sharing(other *Packed) *Packed {
-	if p == nil || other == nil {
-		return p
-	}
-	shared := Packed{lb: p.lb, members: slices.Clone(p.members)}
-	for i := range min(len(p.members), len(other.members)) {
-		if p.members[i].equal(other.members[i]) {
-			shared.members[i] = other.members[i]
+		members := lb.Listeners[i].Pool.Members
+		if i < len(like.members) && like.members[i].are(members) {
+			before = like.members[i]
+		} else {
+			before = PackMembers(members, before)
 		}
+		p.members[i] = before
 	}
-	return &shared
+	return p
 }
 
 // Unpack returns the load balancer, as a value of the caller's own, and nil of nil.
@@ -54,16 +54,45 @@ func (p *Packed) Unpack() *LoadBalancer {
 	if p == nil {
 		return nil
 	}
-	lb := p.lb.cloneOutline()
+	lb := p.Outline()
 	for i := range lb.Listeners {
 		lb.Listeners[i].Pool.Members = p.members[i].Unpack()
 	}
 	return lb
 }
 
-// Outline returns the load balancer without the members of its listeners. It must not be
-// changed.
-func (p *Packed) Outline() *LoadBalancer { return &p.lb }
+// Outline returns the load balancer without the members of its listeners, as a value of the
+// caller's own. Its texts are parts of one, which each of them keeps.
+func (p *Packed) Outline() *LoadBalancer {
+	lb := &LoadBalancer{}
+	p.OutlineInto(lb)
+	return lb
+}
+
+// OutlineInto is Outline for who looks at many: it uses the memory of lb again, which nobody
+// else may have.
+func (p *Packed) OutlineInto(lb *LoadBalancer) {
+	decode(p.outline, lb)
+	lb.Status, lb.UpdatedAt = p.status.Value(), p.updatedAt
+}
+
+// WithOutline returns the load balancer with another outline and the members that it has, so that
+// both must have the same listeners, in the same order.
+func (p *Packed) WithOutline(outline *LoadBalancer) *Packed {
+	changed := p.outlined(outline)
+	changed.members = p.members
+	return changed
+}
+
+// outlined returns the outline of a load balancer, in the memory of p where that has the same.
+func (p *Packed) outlined(lb *LoadBalancer) *Packed {
+	const usual = 2 << 10
+	packed := &Packed{outline: p.outline, status: unique.Make(lb.Status), updatedAt: lb.UpdatedAt}
+	if outline := encode(make([]byte, 0, usual), lb); string(outline) != p.outline {
+		packed.outline = string(outline)
+	}
+	return packed
+}
 
 // Members returns how many members its listeners have.
 func (p *Packed) Members() int {
@@ -86,18 +115,18 @@ func (p *Packed) CountMembers(count func(provisioning string, members int)) {
 			if list.kind != nil {
 				of = bytes.Count(list.kind, []byte{uint8(i)})
 			}
-			count(kind.Status.Provisioning, of)
+			count(kind.rest.Value().Status.Provisioning, of)
 		}
 	}
 }
 
 // WithUpdatedAt returns the same load balancer with another updated_at.
-func (p *Packed) WithUpdatedAt(at time.Time) *Packed { return p.WithStatus(p.lb.Status, at) }
+func (p *Packed) WithUpdatedAt(at time.Time) *Packed { return p.WithStatus(p.status.Value(), at) }
 
 // WithStatus returns the same load balancer with another status and updated_at.
 func (p *Packed) WithStatus(status Status, at time.Time) *Packed {
 	changed := *p
-	changed.lb.Status, changed.lb.UpdatedAt = status, at
+	changed.status, changed.updatedAt = unique.Make(status), at
 	return &changed
 }
 
@@ -105,7 +134,7 @@ func (p *Packed) WithStatus(status Status, at time.Time) *Packed {
 // only. Several kinds come of their history: a subnet that is known of some. The zero
 // value has none.
 type PackedMembers struct {
-	kinds []Member
+	kinds []memberKind
 	kind  []uint8                     // of each member; nil where there is one kind
 	nodes []unique.Handle[memberNode] // shared with other lists that have the same ones
 	ids   []uuid.UUID                 // the nil UUID where the ID is not known; nil where none is
@@ -119,22 +148,43 @@ const maxKinds = 256
 // has it.
 type memberNode struct{ name, address string }
 
+// memberKind is what members of a pool share. But for the port there is one of each for all
+// pools.
+type memberKind struct {
+	port int
+	rest unique.Handle[Member]
+}
+
+func (k memberKind) member() Member {
+	m := k.rest.Value()
+	m.Port = k.port
+	return m
+}
+
 // PackMembers returns the small form of members, without their operating statuses. Those
 // that are of too many kinds, or have IDs that are no UUIDs, are kept as they are. It is faster,
 // and the result smaller, where most of others are on the same nodes, in the same order.
 func PackMembers(members []Member, others PackedMembers) PackedMembers {
-	if len(members) == 0 {
-		return PackedMembers{plain: members}
+	switch {
+	case members == nil:
+		return PackedMembers{}
+	case len(members) == 0:
+		return PackedMembers{plain: []Member{}}
 	}
 	p := PackedMembers{nodes: make([]unique.Handle[memberNode], 0, len(members))}
-	kinds, handle := make([]uint8, 0, len(members)), handles(others.nodes)
+	var kinds []Member
+	kindOf, handle := make([]uint8, 0, len(members)), handles(others.nodes)
 	for i, member := range members {
 		id, ok := packID(member.ID)
-		kind := p.addKind(member)
+		alike := member.alike()
+		kind := slices.Index(kinds, alike)
+		if kind < 0 {
+			kind, kinds = len(kinds), append(kinds, alike)
+		}
 		if !ok || kind >= maxKinds {
 			return PackedMembers{plain: slices.Clone(members)}
 		}
-		kinds = append(kinds, uint8(kind))
+		kindOf = append(kindOf, uint8(kind))
 		p.nodes = append(p.nodes, handle(memberNode{member.Name, member.Address}))
 		if id != uuid.Nil && p.ids == nil {
 			p.ids = make([]uuid.UUID, len(members))
@@ -143,8 +193,13 @@ func PackMembers(members []Member, others PackedMembers) PackedMembers {
 			p.ids[i] = id
 		}
 	}
-	if len(p.kinds) > 1 {
-		p.kind = kinds
+	p.kinds = make([]memberKind, len(kinds))
+	for i, kind := range kinds {
+		p.kinds[i].port, kind.Port = kind.Port, 0
+		p.kinds[i].rest = unique.Make(kind)
+	}
+	if len(kinds) > 1 {
+		p.kind = kindOf
 	}
 	if slices.Equal(p.nodes, others.nodes) {
 		p.nodes = others.nodes
@@ -152,14 +207,55 @@ func PackMembers(members []Member, others PackedMembers) PackedMembers {
 	return p
 }
 
+// alike returns what a member shares with others. Whether it answers right now does not
+// matter.
+func (m Member) alike() Member {
+	m.ID, m.Name, m.Address, m.Status.Operating = "", "", "", ""
+	return m
+}
+
 // Len returns how many members there are.
 func (p PackedMembers) Len() int { return len(p.nodes) + len(p.plain) }
 
-// equal reports whether two lists are of the same members. Those that could not be packed are
-// never equal.
-func (p PackedMembers) equal(q PackedMembers) bool {
-	return p.plain == nil && q.plain == nil && slices.Equal(p.ids, q.ids) && slices.Equal(p.nodes, q.nodes) &&
-		slices.Equal(p.kinds, q.kinds) && slices.Equal(p.kind, q.kind)
+// are reports whether the members are these, in the same order. Those that could not be packed
+// never are.
+func (p PackedMembers) are(members []Member) bool {
+	if len(members) == 0 || len(members) != len(p.nodes) {
+		return false
+	}
+	kinds := p.values()
+	for i, m := range members {
+		id, ok := packID(m.ID)
+		if !ok || id != p.id(i) || p.nodes[i].Value() != (memberNode{m.Name, m.Address}) || kinds[p.kindOf(i)] != m.alike() {
+			return false
+		}
+	}
+	return true
+}
+
+// values returns the kinds.
+func (p PackedMembers) values() []Member {
+	values := make([]Member, 0, len(p.kinds))
+	for _, kind := range p.kinds {
+		values = append(values, kind.member())
+	}
+	return values
+}
+
+// kindOf returns the index of the kind of a member.
+func (p PackedMembers) kindOf(i int) int {
+	if p.kind == nil {
+		return 0
+	}
+	return int(p.kind[i])
+}
+
+// id returns the ID of a member; the nil UUID where it is not known.
+func (p PackedMembers) id(i int) uuid.UUID {
+	if p.ids == nil {
+		return uuid.Nil
+	}
+	return p.ids[i]
 }
 
 // handles returns a function that returns the handles of nodes. Those that come in the order
@@ -182,27 +278,13 @@ func (p PackedMembers) Unpack() []Member {
 	if len(p.nodes) == 0 {
 		return slices.Clone(p.plain)
 	}
-	members, ids := make([]Member, 0, len(p.nodes)+1), unpackIDs(p.ids)
+	members, kinds, ids := make([]Member, 0, len(p.nodes)+1), p.values(), unpackIDs(p.ids)
 	for i, node := range p.nodes {
-		member := p.kinds[0]
-		if p.kind != nil {
-			member = p.kinds[p.kind[i]]
-		}
+		member := kinds[p.kindOf(i)]
 		member.ID, member.Name, member.Address = ids(i), node.Value().name, node.Value().address
 		members = append(members, member)
 	}
 	return members
-}
-
-// addKind returns the index of what a member shares with others. Whether it answers right
-// now does not matter.
-func (p *PackedMembers) addKind(m Member) int {
-	m.ID, m.Name, m.Address, m.Status.Operating = "", "", "", ""
-	i := slices.Index(p.kinds, m)
-	if i < 0 {
-		i, p.kinds = len(p.kinds), append(p.kinds, m)
-	}
-	return i
 }
 
 // idLength is that of a UUID in its usual form.

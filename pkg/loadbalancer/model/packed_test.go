@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -50,7 +51,7 @@ func TestPacked_UnpacksWhatWasPacked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(lb, Pack(lb).Unpack(), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(lb, Pack(lb, nil).Unpack(), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -74,7 +75,7 @@ func TestPacked_IsAValueOfItsOwn(t *testing.T) {
 		lb.Listeners = lb.Listeners[:1]
 	}
 	original := sample()
-	p := Pack(original)
+	p := Pack(original, nil)
 	change(original)
 	change(p.Unpack())
 	if diff := cmp.Diff(sample(), p.Unpack()); diff != "" {
@@ -137,27 +138,62 @@ func TestPacked_SharesNodesWithMembersBefore(t *testing.T) {
 	}
 }
 
-// A round that waits has no second copy of what is kept of its load balancer anyway.
-func TestPacked_SharesMembersWithAnother(t *testing.T) {
+// What is kept for long stays where it is, and is not there twice.
+func TestPack_SharesWithEarlierStateWhatIsTheSame(t *testing.T) {
 	t.Parallel()
 	members := ofHistory(50)
-	kept := Pack(balancerWith(members))
-	same, other := balancerWith(members), balancerWith(slices.Clone(members))
-	other.Listeners[0].Pool.Members[7].Drained = !other.Listeners[0].Pool.Members[7].Drained
-	shared := Pack(same).Sharing(kept)
-	if &shared.members[0].ids[0] != &kept.members[0].ids[0] {
+	before := Pack(balancerWith(members, members[:20]), nil)
+	lb := balancerWith(members, slices.Clone(members[:20]))
+	lb.Status, lb.UpdatedAt = Status{Provisioning: "ACTIVE"}, time.Unix(100, 0)
+	lb.Listeners[1].Pool.Members[7].Drained = !members[7].Drained
+	after := Pack(lb, before)
+	if unsafe.StringData(after.outline) != unsafe.StringData(before.outline) {
+		t.Error("the same outline is there twice")
+	}
+	if &after.members[0].ids[0] != &before.members[0].ids[0] || &after.members[0].nodes[0] != &before.members[0].nodes[0] {
 		t.Error("the same members are there twice")
 	}
-	for name, lb := range map[string]*LoadBalancer{"the same": same, "another": other, "without listeners": {}} {
-		if diff := cmp.Diff(Pack(lb).Unpack(), Pack(lb).Sharing(kept).Unpack()); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if diff := cmp.Diff(Pack(lb).Unpack(), Pack(lb).Sharing(nil).Unpack()); diff != "" {
-			t.Errorf("%s, with none: %s", name, diff)
-		}
+	lb.Listeners[0].AllowedCIDRs = []string{"10.0.0.0/8"}
+	other := Pack(lb, before)
+	if &other.members[0].ids[0] != &before.members[0].ids[0] {
+		t.Error("members are there twice where a listener has changed")
 	}
-	if Pack(nil).Sharing(kept) != nil {
-		t.Error("a load balancer that does not exist has become another one")
+}
+
+// Not parallel: the allocations of others would be counted.
+func TestPack_TakesLittleForWhatHasNotChanged(t *testing.T) {
+	members := ofHistory(50)
+	lb := balancerWith(members, members, members)
+	packed := Pack(lb, nil)
+	if n := testing.AllocsPerRun(10, func() { Pack(lb, packed) }); n > 8 {
+		t.Errorf("%.0f allocations for what has not changed", n)
+	}
+}
+
+func TestPack_IsTheSameLikeAnyEarlierState(t *testing.T) {
+	t.Parallel()
+	member := func(change func(*Member)) *LoadBalancer {
+		members := ofHistory(50)
+		change(&members[7])
+		return balancerWith(members)
+	}
+	unknown := ofHistory(50)
+	for i := range unknown {
+		unknown[i].ID = ""
+	}
+	all := []*LoadBalancer{
+		nil, balancerWith(), balancerWith(nil), balancerWith([]Member{}), balancerWith(ofHistory(50)), balancerWith(ofHistory(49)), balancerWith(unknown),
+		balancerWith(ofHistory(50), ofHistory(50)), balancerWith(ofKinds(maxKinds + 1)),
+		member(func(m *Member) { m.ID = uuid.NewString() }), member(func(m *Member) { m.ID = "" }), member(func(m *Member) { m.ID = "no UUID" }),
+		member(func(m *Member) { m.Name = "other" }), member(func(m *Member) { m.Address = "10.9.9.9" }), member(func(m *Member) { m.Port++ }),
+		member(func(m *Member) { m.Drained = true }), member(func(m *Member) { m.Status.Provisioning = "ERROR" }), member(func(m *Member) { m.SubnetID = "other" }),
+	}
+	for i, lb := range all {
+		for j, like := range all {
+			if diff := cmp.Diff(lb, Pack(lb, Pack(like, nil)).Unpack()); diff != "" {
+				t.Errorf("%d like %d: %s", i, j, diff)
+			}
+		}
 	}
 }
 
@@ -199,9 +235,9 @@ func BenchmarkPackMembers(b *testing.B) {
 // Not parallel: the allocations of others would be counted.
 func TestPacked_AllocatesNothingPerMember(t *testing.T) {
 	lb := balancerWith(ofHistory(500))
-	p := Pack(lb) // which keeps the names of nodes alive
+	p := Pack(lb, nil) // which keeps the names of nodes alive
 	const most = 40
-	if n := testing.AllocsPerRun(10, func() { Pack(lb) }); n > most {
+	if n := testing.AllocsPerRun(10, func() { Pack(lb, nil) }); n > most {
 		t.Errorf("%v allocations to pack 500 members, want %d at most", n, most)
 	}
 	if n := testing.AllocsPerRun(10, func() { p.Unpack() }); n > most {
@@ -239,7 +275,7 @@ func ofKinds(n int) []Member {
 
 func TestPacked_IsNilForNoLoadBalancer(t *testing.T) {
 	t.Parallel()
-	if lb := Pack(nil).Unpack(); lb != nil {
+	if lb := Pack(nil, nil).Unpack(); lb != nil {
 		t.Errorf("got %+v", lb)
 	}
 }
@@ -247,7 +283,7 @@ func TestPacked_IsNilForNoLoadBalancer(t *testing.T) {
 func TestPacked_WithUpdatedAtChangesNothingElse(t *testing.T) {
 	t.Parallel()
 	lb := balancerWith([]Member{packedMember(1)})
-	p, now := Pack(lb), time.Unix(100, 0)
+	p, now := Pack(lb, nil), time.Unix(100, 0)
 	moved := p.WithUpdatedAt(now).Unpack()
 	if !moved.UpdatedAt.Equal(now) || !p.Outline().UpdatedAt.IsZero() {
 		t.Errorf("the copy has %v, the original %v", moved.UpdatedAt, p.Outline().UpdatedAt)

@@ -1,7 +1,7 @@
 package state
 
 import (
-	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -155,45 +155,61 @@ func (s *Store) AllApplied() map[types.UID]*Applied {
 	return all
 }
 
+// Version tells one state of a load balancer from another. It is what a round keeps of the
+// state that it began with: thousands may wait at the same time.
+type Version struct {
+	id           string // "" where there is no load balancer
+	updatedAt    time.Time
+	floatingIPID string
+	// children are the IDs of the listeners of a Service and of their pools; orphans is set where
+	// a pool has no listener.
+	children string
+	orphans  bool
+}
+
+// VersionOf returns the version of a load balancer, which may be nil.
+func VersionOf(lb *model.LoadBalancer) *Version {
+	if lb == nil {
+		return &Version{}
+	}
+	v := &Version{id: strings.Clone(lb.ID), updatedAt: lb.UpdatedAt, orphans: len(lb.Orphans) > 0}
+	if lb.FloatingIP != nil {
+		v.floatingIPID = strings.Clone(lb.FloatingIP.ID)
+	}
+	var children []string
+	for _, l := range lb.Listeners {
+		children = append(children, l.ID, l.Pool.ID)
+	}
+	v.children = strings.Join(children, " ")
+	return v
+}
+
 // RebaseOthers records, for the other Services on a load balancer, that its updated_at has
 // moved because of a change for the Service of this UID, from the state before its first
 // step to the one after the last. What the others have there is as it was, and so is what
 // is known to be theirs, if the Service still has the same listeners. Where another client had
 // changed something before, and nobody has looked what yet, updated_at still has to tell.
-func (s *Store) RebaseOthers(uid types.UID, from, to *model.LoadBalancer, now time.Time) {
-	if from == nil || from.ID != to.ID || from.UpdatedAt.Equal(to.UpdatedAt) || floatingIPID(from) != floatingIPID(to) {
+func (s *Store) RebaseOthers(uid types.UID, from, to *Version, now time.Time) {
+	if from == nil || from.id != to.id || from.updatedAt.Equal(to.updatedAt) || from.floatingIPID != to.floatingIPID {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for other, e := range s.on[to.ID] {
-		if other != uid && e.Applied.Seen.UpdatedAt.Equal(from.UpdatedAt) && !e.Applied.Seen.ChangedByOthers {
+	for other, e := range s.on[to.id] {
+		if other != uid && e.Applied.Seen.UpdatedAt.Equal(from.updatedAt) && !e.Applied.Seen.ChangedByOthers {
 			e.Applied = e.Applied.rebased(from, to, now)
 		}
 	}
 }
 
-func (a *Applied) rebased(from, to *model.LoadBalancer, now time.Time) *Applied {
+func (a *Applied) rebased(from, to *Version, now time.Time) *Applied {
 	moved := *a
-	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Seen.Confirmed = to.UpdatedAt, now, false
+	moved.Seen.UpdatedAt, moved.Seen.Since, moved.Seen.Confirmed = to.updatedAt, now, false
 	moved.Persisted.Fingerprint = false
-	if a.Contents != nil && sameChildren(from, to) {
-		moved.Contents = a.Contents.WithUpdatedAt(to.UpdatedAt)
+	if a.Contents != nil && from.children == to.children && !from.orphans && !to.orphans {
+		moved.Contents = a.Contents.WithUpdatedAt(to.updatedAt)
 	} else {
 		moved.Contents, moved.Digests.Nodeless = nil, ""
 	}
 	return &moved
-}
-
-func floatingIPID(lb *model.LoadBalancer) string {
-	if lb.FloatingIP == nil {
-		return ""
-	}
-	return lb.FloatingIP.ID
-}
-
-// sameChildren reports whether two states hold the same listeners and pools of a Service.
-func sameChildren(a, b *model.LoadBalancer) bool {
-	same := func(a, b model.Listener) bool { return a.ID == b.ID && a.Pool.ID == b.Pool.ID }
-	return slices.EqualFunc(a.Listeners, b.Listeners, same) && len(a.Orphans) == 0 && len(b.Orphans) == 0
 }

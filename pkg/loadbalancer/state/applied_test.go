@@ -17,7 +17,7 @@ func applied(id string) *state.Applied {
 		Service:      types.NamespacedName{Namespace: "default", Name: "web"},
 		Digests:      state.Digests{Full: "digest", Nodeless: "nodeless"},
 		LoadBalancer: state.LoadBalancer{ID: id},
-		Contents:     model.Pack(balancer(id)),
+		Contents:     model.Pack(balancer(id), nil),
 		Seen:         state.Seen{UpdatedAt: began, Since: began, Confirmed: true},
 		Persisted:    state.Persisted{Fingerprint: true, Address: true},
 	}
@@ -80,7 +80,7 @@ func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 	})
 	sameContents := cmp.Comparer(func(a, b *model.Packed) bool { return a == b })
 	moved := derived(func(a *state.Applied) { a.Seen.UpdatedAt = began.Add(time.Second) })
-	repacked := derived(func(a *state.Applied) { a.Contents = model.Pack(balancer("lb")) })
+	repacked := derived(func(a *state.Applied) { a.Contents = model.Pack(balancer("lb"), nil) })
 	for name, c := range map[string]struct{ have, now, want *state.Applied }{
 		"nothing else was recorded":            {before, now, now},
 		"it was confirmed and written down":    {noted, now, both},
@@ -148,7 +148,7 @@ func TestStore_RebasesTheOthersOnALoadBalancer(t *testing.T) {
 			store.SetApplied("ours", ours)
 			store.SetApplied("other", c.other)
 			store.MarkTouched("without")
-			store.RebaseOthers("ours", c.from, c.to, later)
+			store.RebaseOthers("ours", state.VersionOf(c.from), state.VersionOf(c.to), later)
 			if store.Get("ours").Applied != ours {
 				t.Error("what was applied for the Service itself has changed")
 			}

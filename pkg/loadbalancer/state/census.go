@@ -72,6 +72,7 @@ type Census struct {
 // Census counts what is known of all Services.
 func (s *Store) Census() Census {
 	c := Census{Services: map[Phase]int{}, Oldest: map[Phase]time.Time{}, Parts: map[Part]int{}}
+	var outline model.LoadBalancer
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.entries {
@@ -84,7 +85,7 @@ func (s *Store) Census() Census {
 			c.Oldest[phase] = e.Unsettled.Since
 		}
 		if e.Applied != nil {
-			c.count(e.Applied.Contents)
+			c.count(e.Applied.Contents, &outline)
 		}
 	}
 	return c
@@ -112,12 +113,13 @@ func (e *Entry) phase() Phase {
 	return ""
 }
 
-// count adds the parts of a load balancer that are one Service's.
-func (c *Census) count(packed *model.Packed) {
+// count adds the parts of a load balancer that are one Service's, with an outline for its use.
+func (c *Census) count(packed *model.Packed, outline *model.LoadBalancer) {
 	if packed == nil {
 		return
 	}
-	for _, l := range packed.Outline().Listeners {
+	packed.OutlineInto(outline)
+	for _, l := range outline.Listeners {
 		c.Parts[Part{"listener", l.Status}]++
 		c.Parts[Part{"pool", l.Pool.Status}]++
 		if l.Pool.Monitor != nil {

@@ -12,7 +12,7 @@ import (
 
 // ask reads the load balancers of these waiters: with one request for one of them, and
 // with a few lists for many, however many. It returns an answer for each of them, and for
-// whatever else the lists hold.
+// whatever else is waited for that the lists hold.
 func (w *Watcher) ask(due []*waiter) map[string]answer {
 	pending := map[string]string{}
 	for _, p := range due {
@@ -55,7 +55,7 @@ func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 		if err != nil {
 			return failed(pending, answers, err)
 		}
-		addAnswers(answers, still)
+		w.addAnswers(answers, still, pending)
 	}
 	if rest := without(pending, answers); len(rest) > few {
 		return w.askForAll(rest, answers)
@@ -63,10 +63,18 @@ func (w *Watcher) askByStatus(pending map[string]string) map[string]answer {
 	return w.askForEach(pending, answers)
 }
 
-// addAnswers adds the load balancers of a list.
-func addAnswers(answers map[string]answer, listed []octavia.LoadBalancerState) {
+// addAnswers adds those load balancers of a list that are asked for, or that somebody waits for.
+func (w *Watcher) addAnswers(answers map[string]answer, listed []octavia.LoadBalancerState, asked map[string]string) {
+	wanted := maps.Clone(asked)
+	w.mu.Lock()
+	for p := range w.parked {
+		wanted[p.id] = p.pending
+	}
+	w.mu.Unlock()
 	for _, lb := range listed {
-		answers[lb.ID] = answer{token: tokenOf(lb)}
+		if _, is := wanted[lb.ID]; is {
+			answers[lb.ID] = answer{token: tokenOf(lb)}
+		}
 	}
 }
 
@@ -101,7 +109,7 @@ func (w *Watcher) askForAll(ids map[string]string, answers map[string]answer) ma
 		return failed(ids, answers, err)
 	}
 	w.total = len(listed)
-	addAnswers(answers, listed)
+	w.addAnswers(answers, listed, ids)
 	// A list can miss what is there: only a 404 means that it is gone.
 	return w.askForEach(ids, answers)
 }

@@ -16,7 +16,7 @@ func (c *control) showSummary(r *http.Request) (answer, error) {
 	return answer{http.StatusOK, client.Summary{
 		LoadBalancers: tally.LoadBalancers, Pending: tally.Pending, Failed: tally.Failed,
 		Listeners: tally.Listeners, Pools: tally.Pools, Members: tally.Members,
-		PoolsWith: tally.PoolsWith, ListenersAllowing: tally.Allowing,
+		PoolsWith: tally.PoolsWith, ListenersAllowing: tally.Allowing, Quiet: tally.Quiet.Seconds(),
 		Requests: total.Count, Writes: c.parts.RequestLog.Total(requestlog.Writes()).Count,
 		TotalCycles:  c.parts.RequestLog.TotalCycles(),
 		RequestBytes: total.RequestBytes, Bytes: total.Bytes,

@@ -3,6 +3,7 @@ package octavia
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Settle finishes what is due. Every request and every method here does so
@@ -32,6 +33,8 @@ type Tally struct {
 	PoolsWith map[string]int
 	// Allowing is how many listeners allow the CIDR that was asked for.
 	Allowing int
+	// Quiet is for how long no work of a provider has ended, in the cloud's time.
+	Quiet time.Duration
 }
 
 // Tally counts without a copy, after finishing what is due: it costs little enough to be
@@ -39,6 +42,7 @@ type Tally struct {
 func (o *Octavia) Tally(cidr string, addresses ...string) Tally {
 	tally := Tally{PoolsWith: map[string]int{}}
 	o.reading(func() {
+		tally.Quiet = o.clock.Since(o.finished)
 		for _, lb := range o.balancers {
 			tally.add(lb, cidr, addresses)
 		}

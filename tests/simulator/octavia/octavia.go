@@ -147,7 +147,8 @@ type Octavia struct {
 	// openFailover: see OpenFailover.
 	openFailover bool
 	sequence     int
-	dirty        bool // something changed since the subscribers were last told
+	finished     time.Time // when the last work of a provider ended
+	dirty        bool      // something changed since the subscribers were last told
 	closed       bool
 	timers       map[int]clock.Timer
 	subscribers  map[int]func()

@@ -62,9 +62,9 @@ func (o *Octavia) wake(key int) {
 // settle finishes all work that is due, in order of time.
 func (o *Octavia) settle() {
 	for o.jobs.due(o.clock.Now()) {
-		finish := heap.Pop(&o.jobs).(job).finish
-		o.dirty = true
-		finish()
+		next := heap.Pop(&o.jobs).(job)
+		o.dirty, o.finished = true, next.due
+		next.finish()
 	}
 }
 

@@ -140,6 +140,8 @@ type Summary struct {
 	// ListenersAllowing how many listeners allow its cidr.
 	PoolsWith         map[string]int `json:"pools_with"`
 	ListenersAllowing int            `json:"listeners_allowing"`
+	// Quiet is for how long no work of Octavia has ended, in seconds of the cloud's time.
+	Quiet float64 `json:"quiet_s"`
 
 	// Of the request log.
 	Requests     int `json:"requests"`

@@ -1,0 +1,93 @@
+package model
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fill sets all that is in a value: texts to ones of their own, lists to one element.
+func fill(v reflect.Value, next *int) {
+	*next++
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(string([]byte{byte('a' + *next%26), byte('a' + *next/26%26), byte('a' + *next/676)}))
+	case reflect.Int:
+		v.SetInt(int64(*next))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), next)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), next)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fill(v.Field(i), next)
+			}
+		}
+	case reflect.Bool:
+		v.SetBool(true)
+	default:
+		panic(v.Kind())
+	}
+}
+
+// Whoever adds a field to the model learns here that the coder has to name it.
+func TestOutline_IsAllButMembersOfListeners(t *testing.T) {
+	t.Parallel()
+	var full, same LoadBalancer
+	for _, lb := range []*LoadBalancer{&full, &same} {
+		fill(reflect.ValueOf(lb).Elem(), new(int))
+		lb.UpdatedAt = time.Unix(100, 0)
+	}
+	packed := Pack(&full, nil)
+	if diff := cmp.Diff(same, full); diff != "" {
+		t.Errorf("the original has changed: %s", diff)
+	}
+	full.Listeners[0].Pool.Members = nil
+	if diff := cmp.Diff(&full, packed.Outline()); diff != "" {
+		t.Error(diff)
+	}
+	reused := Pack(balancerWith(nil, nil, nil), nil).Outline()
+	if packed.OutlineInto(reused); !cmp.Equal(&full, reused) {
+		t.Error(cmp.Diff(&full, reused))
+	}
+	if empty := Pack(&LoadBalancer{Tags: []string{}}, nil); !cmp.Equal(empty.Outline(), &LoadBalancer{Tags: []string{}}) {
+		t.Errorf("an empty one became %+v", empty.Outline())
+	}
+}
+
+// Not parallel: the allocations of others would be counted.
+func TestOutline_TakesNoMemoryWhereItUsesSomeAgain(t *testing.T) {
+	var full, reused LoadBalancer
+	fill(reflect.ValueOf(&full).Elem(), new(int))
+	packed := Pack(&full, nil)
+	packed.OutlineInto(&reused)
+	if n := testing.AllocsPerRun(10, func() { packed.OutlineInto(&reused) }); n > 0 {
+		t.Errorf("%.0f allocations", n)
+	}
+}
+
+func BenchmarkOutline(b *testing.B) {
+	var full LoadBalancer
+	fill(reflect.ValueOf(&full).Elem(), new(int))
+	full.Listeners = append(full.Listeners, full.Listeners[0], full.Listeners[0])
+	packed := Pack(&full, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		packed.Outline()
+	}
+}
+
+func BenchmarkPack(b *testing.B) {
+	var full LoadBalancer
+	fill(reflect.ValueOf(&full).Elem(), new(int))
+	full.Listeners = append(full.Listeners, full.Listeners[0], full.Listeners[0])
+	b.ReportAllocs()
+	for b.Loop() {
+		Pack(&full, nil)
+	}
+}
