@@ -188,29 +188,23 @@ func (d *Dispatcher) newest(r Request) (*v1.Service, []*v1.Node, bool) {
 }
 
 // requeue returns the error that asks for the next call, which is to have the result: when the round
-// is expected to have ended. Where that is not known, or is over, the next call comes when the round
-// has taken twice as long, at the soonest: a thousand load balancers wait for minutes for their turn,
-// ours and Octavia's, and each call costs two events. Before a load balancer is created, it is three
-// times as long: its ID, written to its Service, brings a call at once.
+// is expected to have ended. A round that is late is asked for when it will be twice as late, a few
+// seconds later first: nothing else publishes its address. One of which nobody knows the end, when
+// it has taken twice as long: a thousand wait for minutes for their turn to be sent, and each call
+// costs two events. The ID of a new load balancer, written to its Service, brings a call at once.
 func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
 	now := d.options.Clock.Now()
 	taken := now.Sub(r.progress.began)
-	creates := r.Operation != Delete && len(svc.Status.LoadBalancer.Ingress) == 0
+	left, atLeast := d.options.Usual(Request{Operation: r.Operation, Service: svc}), taken
+	if at := r.progress.expected(); !at.IsZero() { // it waits for the cloud by now
+		left, atLeast = at.Sub(now), now.Sub(at)
+	}
 	doing := "brought up to date"
 	switch {
 	case r.Operation == Delete:
 		doing = "deleted"
-	case creates:
+	case len(svc.Status.LoadBalancer.Ingress) == 0:
 		doing = "created"
-	}
-	left, atLeast := d.options.Usual(Request{Operation: r.Operation, Service: svc}), taken
-	switch at := r.progress.expected(); {
-	case !at.IsZero(): // it waits for the cloud by now
-		if left = at.Sub(now); left > 0 {
-			atLeast = 0
-		}
-	case creates:
-		atLeast = 2 * taken
 	}
 	const margin, soonest, latest = time.Second, 3 * time.Second, 5 * time.Minute
 	again := max(left+margin, min(atLeast, latest), soonest).Round(time.Second)

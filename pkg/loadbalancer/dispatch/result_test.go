@@ -50,22 +50,38 @@ func TestCall_HasTheErrorOfARoundThatItWaitsFor(t *testing.T) {
 
 func TestCall_SaysWhenARoundTakesLongerThanUsual(t *testing.T) {
 	t.Parallel()
-	if err := unfinished(t, time.Hour); !strings.Contains(err.Error(), "is being created, which goes on by itself") {
+	if err := unfinished(t, time.Hour, nil); !strings.Contains(err.Error(), "is being created, which goes on by itself") {
 		t.Error(err)
 	}
-	if err := unfinished(t, 0); !strings.Contains(err.Error(), "which is longer than usual") {
+	if err := unfinished(t, 0, nil); !strings.Contains(err.Error(), "which is longer than usual") {
 		t.Error(err)
 	}
 }
 
 // A thousand load balancers that wait for their turn, ours or Octavia's, are asked for a few times
 // each.
-func TestCall_AsksAgainAfterTwiceAsLongAsACreationHasWaited(t *testing.T) {
+func TestCall_AsksAgainAfterAsLongAsARoundHasTaken(t *testing.T) {
 	t.Parallel()
 	for _, usual := range []time.Duration{0, held / 10} {
 		var again *api.RetryError
-		if err := unfinished(t, usual); !errors.As(err, &again) || again.RetryAfter() < 2*held {
+		if err := unfinished(t, usual, nil); !errors.As(err, &again) || again.RetryAfter() != held {
 			t.Errorf("usually %s: %v", usual, err)
+		}
+	}
+}
+
+// One that the cloud works on is ready soon after it was expected: its address is published then.
+func TestCall_AsksAgainSoonWhereTheCloudIsLate(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]time.Duration{
+		-20 * time.Second: 21 * time.Second,
+		time.Second:       3 * time.Second,
+		30 * time.Second:  30 * time.Second,
+	} {
+		var again *api.RetryError
+		begin := func(r dispatch.Request) { r.Progress(held - late) }
+		if err := unfinished(t, time.Hour, begin); !errors.As(err, &again) || again.RetryAfter() != want {
+			t.Errorf("%s late: %v, want it in %s", late, err, want)
 		}
 	}
 }
@@ -74,14 +90,18 @@ func TestCall_AsksAgainAfterTwiceAsLongAsACreationHasWaited(t *testing.T) {
 const held = time.Minute
 
 // unfinished returns the error of a call whose round goes on when it may hold its worker no longer.
-func unfinished(t *testing.T, usual time.Duration) error {
+func unfinished(t *testing.T, usual time.Duration, begin func(dispatch.Request)) error {
 	t.Helper()
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	release, ended := make(chan struct{}), make(chan error)
+	begun, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
 	defer close(release)
 	d := start(t, func(o *dispatch.Options) {
 		o.Clock, o.Hold, o.Usual = clk, held, func(dispatch.Request) time.Duration { return usual }
-		o.Reconcile = func(context.Context, dispatch.Request) (*v1.LoadBalancerStatus, error) {
+		o.Reconcile = func(_ context.Context, r dispatch.Request) (*v1.LoadBalancerStatus, error) {
+			if begin != nil {
+				begin(r)
+			}
+			close(begun)
 			<-release
 			return &v1.LoadBalancerStatus{}, nil
 		}
@@ -90,12 +110,10 @@ func unfinished(t *testing.T, usual time.Duration) error {
 		_, err := d.Call(t.Context(), dispatch.Request{Operation: dispatch.Ensure, Service: service("3")})
 		ended <- err
 	}()
-	for {
-		clk.Step(held)
-		select {
-		case err := <-ended:
-			return err
-		case <-time.After(time.Millisecond):
-		}
+	<-begun
+	for !clk.HasWaiters() {
+		time.Sleep(time.Millisecond)
 	}
+	clk.Step(held)
+	return <-ended
 }
