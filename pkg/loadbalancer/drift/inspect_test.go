@@ -111,7 +111,7 @@ func withContentsRead(f *fixture) { f.withContents(func(*model.LoadBalancer) {})
 func otherProtocolPort(f *fixture) { f.cloud.parts.Listeners[0].ProtocolPort = 81 }
 
 func newMember(f *fixture) {
-	f.cloud.parts.Pools[0].Members = append(f.cloud.parts.Pools[0].Members, pools.Member{ID: "theirs"})
+	f.cloud.parts.Pools[0].Members = append(f.cloud.parts.Pools[0].Members, octavia.ObjectID{ID: "theirs"})
 }
 
 func switchedOff(f *fixture) { f.cloud.seen.AdminDown = true }

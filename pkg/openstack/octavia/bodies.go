@@ -151,6 +151,8 @@ func nameOf(toMap func() (map[string]any, error)) string {
 type Pool struct {
 	pools.Pool
 	Persistence SessionPersistence `json:"session_persistence"`
+	// Members are named only, in place of the library's.
+	Members ObjectIDs `json:"members"`
 }
 
 // SessionPersistence is how a pool keeps a client at its member.

@@ -34,7 +34,7 @@ type ListenerStatus struct {
 type PoolStatus struct {
 	NodeStatus
 	Monitor MonitorStatus  `json:"health_monitor"`
-	Members []MemberStatus `json:"members"`
+	Members MemberStatuses `json:"members"`
 }
 
 // MonitorStatus is a health monitor of the tree.
