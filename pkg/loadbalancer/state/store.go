@@ -106,9 +106,11 @@ func (s *Store) Advance(svc *v1.Service) bool {
 // Accept records that everything the Service asks for is done: it is not refused, and no
 // drift is left.
 func (s *Store) Accept(svc *v1.Service) {
-	accepted := requested(svc)
 	s.update(svc.UID, func(e *Entry) {
-		e.Accepted, e.Drift, e.Refusal, e.Trouble, e.Unsettled = accepted, Drift{}, Refusal{}, Trouble{}, Unsettled{}
+		if e.Accepted == nil || svc.ResourceVersion == "" || e.Accepted.ResourceVersion != svc.ResourceVersion {
+			e.Accepted = requested(svc)
+		}
+		e.Drift, e.Refusal, e.Trouble, e.Unsettled = Drift{}, Refusal{}, Trouble{}, Unsettled{}
 	})
 }
 

@@ -349,3 +349,30 @@ func TestFork_LearnsNothingBackButByAdopt(t *testing.T) {
 		t.Errorf("adopted %+v", got)
 	}
 }
+
+// A change of nodes of thousands of Services does not need another copy of each.
+func TestStore_KeepsTheServiceThatItHasAccepted(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	svc := service("web", "1")
+	store.Accept(svc)
+	first := store.Get(svc.UID).Accepted
+	store.Accept(svc)
+	if store.Get(svc.UID).Accepted != first {
+		t.Error("the same Service was copied again")
+	}
+	changed := service("web", "2")
+	changed.Annotations = map[string]string{"a": "b"}
+	store.Accept(changed)
+	if got := store.Get(svc.UID).Accepted; got.ResourceVersion != "2" || got.Annotations["a"] != "b" {
+		t.Errorf("accepted is %+v", got)
+	}
+	changed = service("web", "") // of an unknown version
+	store.Accept(changed)
+	changed = service("web", "")
+	changed.Annotations = map[string]string{"c": "d"}
+	store.Accept(changed)
+	if got := store.Get(svc.UID).Accepted; got.Annotations["c"] != "d" {
+		t.Errorf("accepted is %+v", got)
+	}
+}
