@@ -13,8 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/secrets"
 )
 
@@ -37,7 +37,7 @@ type outcome struct {
 // runProgram runs the program until it ends by itself, with this environment alone.
 func runProgram(t *testing.T, env []string, arguments ...string) outcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	command := exec.CommandContext(ctx, os.Args[0], arguments...)
 	command.Env = append(env, asProgram+"=1", "HOME="+t.TempDir())

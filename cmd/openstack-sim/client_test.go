@@ -28,6 +28,8 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/networks"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/subnets"
 	"go.uber.org/goleak"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -170,7 +172,7 @@ func (c *client) control(t *testing.T, method, path, body string, result any) in
 
 // plainHTTP keeps no connection, so that each request is balanced anew.
 func plainHTTP() *http.Client {
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: await.Patience}
 }
 
 type server struct{ ID, Name, Status, Address string }
@@ -312,7 +314,7 @@ func answers(at, name string) error {
 // eventually repeats check until it succeeds.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(await.Patience)
 	for {
 		err := check()
 		if err == nil {

@@ -13,10 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
-)
 
-// patience is how long a test waits for something that must happen.
-const patience = time.Minute
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
+)
 
 // build compiles the program and returns its path.
 func build(t *testing.T) string {
@@ -54,7 +53,7 @@ func run(t *testing.T, path string, args ...string) *process {
 		_ = p.Wait()
 	})
 	t.Cleanup(kill)
-	guard := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
+	guard := time.AfterFunc(await.Patience, func() { _ = p.Process.Kill() })
 	defer guard.Stop()
 	line, err := bufio.NewReader(output).ReadString('\n')
 	if err != nil {
@@ -70,7 +69,7 @@ func (p *process) end(signal os.Signal) error {
 	if err := p.Process.Signal(signal); err != nil {
 		return err
 	}
-	guard := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
+	guard := time.AfterFunc(await.Patience, func() { _ = p.Process.Kill() })
 	defer guard.Stop()
 	return p.Wait()
 }

@@ -12,19 +12,11 @@ import (
 
 	"go.uber.org/goleak"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// until waits for a condition that other goroutines bring about.
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
 
 // stage serves requests, which are words, one step at a time.
 type stage struct {
@@ -120,7 +112,7 @@ func TestActors_ReturnUnawaitedResultOnce(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	s.let <- broken
-	until(t, "the end", func() bool { return !s.Busy("a") })
+	await.Condition(t, "the end", func() bool { return !s.Busy("a") })
 	if request, result, err, ok := s.Left("a"); request != "one" || result != "done one" || !errors.Is(err, broken) || !ok {
 		t.Errorf("left are %q, %q, %v, %v", request, result, err, ok)
 	}
@@ -158,7 +150,7 @@ func TestActors_EndWorkWithItsLastWaitingCaller(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	s.let <- nil // another caller waits for it
-	until(t, "the end", func() bool { return !s.Busy("shared") && !s.Busy("alone") })
+	await.Condition(t, "the end", func() bool { return !s.Busy("shared") && !s.Busy("alone") })
 	if len(s.began) > 0 {
 		t.Errorf("%q was begun for nobody", <-s.began)
 	}
@@ -235,7 +227,7 @@ func TestLocks_AreGrantedInOrderOfArrival(t *testing.T) {
 			order <- fmt.Sprint(name, waited)
 			unlock()
 		}()
-		until(t, name+" is in the line", func() bool {
+		await.Condition(t, name+" is in the line", func() bool {
 			locks.mu.Lock()
 			defer locks.mu.Unlock()
 			return len(locks.lines["a"]) == place
@@ -258,7 +250,7 @@ func TestLocks_AreGrantedInOrderOfArrival(t *testing.T) {
 	if got := <-order; got != "thirdtrue" {
 		t.Errorf("got %q", got)
 	}
-	until(t, "nothing is left", func() bool {
+	await.Condition(t, "nothing is left", func() bool {
 		locks.mu.Lock()
 		defer locks.mu.Unlock()
 		return len(locks.lines) == 0
@@ -356,7 +348,7 @@ func TestPlaces_AreTakenByWideWorkAsManyAsItIsWide(t *testing.T) {
 func wanted(t *testing.T, holds map[string]<-chan struct{}, want ...string) {
 	t.Helper()
 	var got []string
-	until(t, fmt.Sprint("back are ", want), func() bool {
+	await.Condition(t, fmt.Sprint("back are ", want), func() bool {
 		got = nil
 		for name, back := range holds {
 			select {
@@ -383,11 +375,11 @@ func TestWorkers_AreHeldForTwoMinutesWhilePlentiful(t *testing.T) {
 		defer release()
 		holds[fmt.Sprint(i)] = back
 	}
-	until(t, "all wait", func() bool { return clock.Waiters() == 400 })
+	await.Condition(t, "all wait", func() bool { return clock.Waiters() == 400 })
 	clock.Step(MostHeld - time.Second)
 	wanted(t, holds)
 	clock.Step(time.Second)
-	until(t, "all are back", func() bool {
+	await.Condition(t, "all are back", func() bool {
 		for _, back := range holds {
 			select {
 			case <-back:
@@ -414,7 +406,7 @@ func TestWorkers_ReturnFromGroupThatHoldsMostWhenScarce(t *testing.T) {
 	releaseSecond := hold("greedy2", "greedy")
 	defer hold("greedy3", "greedy")()
 	defer hold("other", "other")()
-	until(t, "all wait", func() bool { return clock.Waiters() == 10 })
+	await.Condition(t, "all wait", func() bool { return clock.Waiters() == 10 })
 	clock.Step(LeastHeld)
 	wanted(t, holds)
 	releaseSecond()
@@ -431,7 +423,7 @@ func TestWorkers_AreHeldForHalfASecondAtLeast(t *testing.T) {
 	back, release := w.Hold(t.Context(), "default", MostHeld)
 	defer release()
 	holds := map[string]<-chan struct{}{"only": back}
-	until(t, "it waits", func() bool { return clock.Waiters() == 2 })
+	await.Condition(t, "it waits", func() bool { return clock.Waiters() == 2 })
 	wanted(t, holds)
 	clock.Step(LeastHeld)
 	wanted(t, holds, "only")

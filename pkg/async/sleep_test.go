@@ -7,6 +7,8 @@ import (
 	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 func TestSleep_GivesThePlaceAwayUntilItsTimeOrTheContextEnds(t *testing.T) {
@@ -29,7 +31,7 @@ func TestSleep_GivesThePlaceAwayUntilItsTimeOrTheContextEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		other()
-		until(t, "a timer", clk.HasWaiters)
+		await.Condition(t, "a timer", clk.HasWaiters)
 		wake.end()
 		if err := <-ended; !errors.Is(err, wake.want) {
 			t.Errorf("got %v, want %v", err, wake.want)

@@ -25,6 +25,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/transport"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simneutron "github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
@@ -45,7 +46,7 @@ func newEnvironment(t *testing.T) *environment {
 	delays := simoctavia.Delays{Create: 10 * time.Millisecond, Update: 5 * time.Millisecond, Delete: 5 * time.Millisecond}
 	options := simulator.Options{Delays: map[string]simoctavia.Delays{simoctavia.ProviderAmphora: delays}}
 	options.Config.LoadBalancer = map[string]string{"manage-security-groups": "true"}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	t.Cleanup(cancel)
 	env := &environment{Environment: simulated.New(t, options), ctx: ctx}
 	env.session = env.SignIn(openstack.SessionOptions{Retry: transport.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: 5 * time.Millisecond}})

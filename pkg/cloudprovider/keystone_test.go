@@ -11,6 +11,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // nobodyListens is where a Keystone that is away was.
@@ -36,7 +37,7 @@ func TestConnectWhenAvailable_WaitsForKeystone(t *testing.T) {
 		}
 		connected <- p
 	}()
-	eventually(t, "the sign-in with what cloud.conf says by then", func() bool {
+	await.Condition(t, "the sign-in with what cloud.conf says by then", func() bool {
 		clk.Step(firstSignInDelay)
 		return len(connected) > 0
 	})
@@ -69,7 +70,7 @@ func TestConnectWhenAvailable_EndsWithItsContext(t *testing.T) {
 		_, err := ConnectWhenAvailable(ctx, c)
 		ended <- err
 	}()
-	eventually(t, "it waits", clk.HasWaiters)
+	await.Condition(t, "it waits", clk.HasWaiters)
 	stop()
 	if err := <-ended; err == nil {
 		t.Error("it has connected")

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/keystone"
 )
@@ -24,16 +25,6 @@ import (
 // withoutOctavia takes Octavia out of the catalog.
 func withoutOctavia(cloud *simulator.Cloud) {
 	cloud.Keystone.SetServices(slices.DeleteFunc(keystone.DefaultServices(), func(s keystone.Service) bool { return s.Type == "load-balancer" }))
-}
-
-// eventually polls for a condition; only a broken program reaches the deadline.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never happened: %s", what)
-		}
-	}
 }
 
 // waitingServices are one of each kind, of which the names that begin with "waits"
@@ -96,7 +87,7 @@ func TestStartServices_WaitsUntilTheCloudHasOctavia(t *testing.T) {
 		}
 	}
 	for range 3 {
-		eventually(t, "a look each minute", now.HasWaiters)
+		await.Condition(t, "a look each minute", now.HasWaiters)
 		now.Step(octaviaPollInterval)
 	}
 	if starts.Load() != 0 || len(events.Events) > 0 {
@@ -109,7 +100,7 @@ func TestStartServices_WaitsUntilTheCloudHasOctavia(t *testing.T) {
 	}
 
 	cloud.Keystone.SetServices(keystone.DefaultServices())
-	eventually(t, "Services are served", func() bool {
+	await.Condition(t, "Services are served", func() bool {
 		now.Step(octaviaPollInterval)
 		return starts.Load() == 1
 	})

@@ -15,6 +15,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // Every Service is looked at, for only a round can tell whom a change concerns.
@@ -36,7 +37,7 @@ func TestReconfigure_SyncsAllServicesThatAreManaged(t *testing.T) {
 	if err := apply(changed); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "both are repaired", func() bool {
+	await.Condition(t, "both are repaired", func() bool {
 		clk.Step(time.Second)
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -127,7 +128,7 @@ func TestConnect_FollowsCloudConf(t *testing.T) {
 	}
 	told := func(want string) {
 		t.Helper()
-		eventually(t, want, func() bool {
+		await.Condition(t, want, func() bool {
 			clk.Step(time.Second)
 			select {
 			case event := <-recorder.Events:

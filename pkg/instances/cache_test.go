@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // askAll asks all that the controllers ask about a node, in their order.
@@ -89,16 +90,6 @@ func TestCache_DropsOldEntries(t *testing.T) {
 	}
 }
 
-// waitUntil polls, since what is awaited happens inside a library.
-func waitUntil(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out: %s", what)
-		}
-	}
-}
-
 func TestCache_AnswersConcurrentQuestionsWithOneRequest(t *testing.T) {
 	t.Parallel()
 	cloud := &servers{all: []nova.Server{active(serverA, "node-1")}, gate: make(chan struct{})}
@@ -111,7 +102,7 @@ func TestCache_AnswersConcurrentQuestionsWithOneRequest(t *testing.T) {
 			}
 		})
 	}
-	waitUntil(t, "the first question reaches Nova", func() bool { return cloud.asked() == 1 })
+	await.Condition(t, "the first question reaches Nova", func() bool { return cloud.asked() == 1 })
 	close(cloud.gate)
 	group.Wait()
 	if got := cloud.asked(); got != 1 {
@@ -131,14 +122,14 @@ func TestCache_ServesOthersWhenOneCallerLeaves(t *testing.T) {
 			t.Errorf("who left got error %v", err)
 		}
 	})
-	waitUntil(t, "the first question reaches Nova", func() bool { return cloud.asked() == 1 })
+	await.Condition(t, "the first question reaches Nova", func() bool { return cloud.asked() == 1 })
 	group.Go(func() {
 		if exists, err := instances.InstanceExists(t.Context(), node); !exists || err != nil {
 			t.Errorf("who stayed got %v, %v", exists, err)
 		}
 	})
 	leave()
-	waitUntil(t, "who stayed asks for itself", func() bool { return cloud.asked() == 2 })
+	await.Condition(t, "who stayed asks for itself", func() bool { return cloud.asked() == 2 })
 	close(cloud.gate)
 	group.Wait()
 }

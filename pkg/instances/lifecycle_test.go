@@ -16,6 +16,7 @@ import (
 	cloudfake "k8s.io/cloud-provider/fake"
 	controllersmetrics "k8s.io/component-base/metrics/prometheus/controllers"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/nova"
 )
 
@@ -87,7 +88,7 @@ func TestLifecycleController_DeletesOnlyNodesWhoseServerIsGone(t *testing.T) {
 		_, err := client.CoreV1().Nodes().Get(t.Context(), name, metav1.GetOptions{})
 		return !apierrors.IsNotFound(err)
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(await.Patience)
 	for there("deleted") || cloud.asked.Load() < 2 { // what the first answer leads to comes before the second question
 		if time.Now().After(deadline) {
 			t.Fatalf("the deleted server's node is there: %v; %d questions about the other", there("deleted"), cloud.asked.Load())

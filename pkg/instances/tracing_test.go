@@ -9,6 +9,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/nova"
 	"github.com/openstack-ccm/openstack-ccm/pkg/tracing"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/otlp"
 )
 
@@ -33,7 +34,7 @@ func TestTracing_LinksThoseWhoShareAnAnswer(t *testing.T) {
 	node := nodeOn("openstack:///" + serverA)
 	var group sync.WaitGroup
 	group.Go(func() { ask(t, provider, "first", instances, node) })
-	waitUntil(t, "the first question reaches Nova", func() bool { return cloud.asked() == 1 })
+	await.Condition(t, "the first question reaches Nova", func() bool { return cloud.asked() == 1 })
 	group.Go(func() { ask(t, provider, "meanwhile", instances, node) })
 	close(cloud.gate)
 	group.Wait()

@@ -2,6 +2,7 @@ package loadbalancer_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -21,6 +22,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/loopback"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
@@ -80,13 +82,7 @@ func TestListeners_CarryTrafficAsServiceAsksFor(t *testing.T) {
 			}
 			return nil
 		}
-		err := shows()
-		for end := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(end); err = shows() {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", step.what, err)
-		}
+		await.Eventually(t, step.what, func(context.Context) error { return shows() })
 	}
 }
 

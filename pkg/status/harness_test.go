@@ -26,6 +26,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/pkg/screen"
 	"github.com/openstack-ccm/openstack-ccm/pkg/status"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulated"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	simoctavia "github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -180,7 +181,7 @@ func (env *environment) add(svc *v1.Service) *v1.Service {
 // error is that of the event.
 func (env *environment) serve(svc *v1.Service) error {
 	env.T.Helper()
-	ctx, cancel := context.WithTimeout(env.T.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(env.T.Context(), await.Patience)
 	defer cancel()
 	balancer, err := env.engine.Ensure(ctx, svc, env.nodes)
 	if err != nil {

@@ -121,7 +121,7 @@ func (r *rehearsal) awaitAddress(name string) {
 // these other objects.
 func (r *rehearsal) awaitReport(what string, services map[string]string, objects ...string) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), await.Patience)
 	defer cancel()
 	err := await.Every(ctx, 200*time.Millisecond, func(ctx context.Context) error {
 		text, err := r.dry.Ask(ctx, "/dry-run?output=json")

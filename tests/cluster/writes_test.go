@@ -135,7 +135,7 @@ func (w *crowd) awaitMembers(services, members int) {
 // eventually waits as long as many Services may take.
 func (w *crowd) eventually(what string, check func(context.Context) error) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute+time.Duration(*servicesAtOnce)*time.Second/2)
+	ctx, cancel := context.WithTimeout(w.t.Context(), await.Patience+time.Duration(*servicesAtOnce)*time.Second/2)
 	defer cancel()
 	if err := await.Every(ctx, 200*time.Millisecond, check); err != nil {
 		w.t.Fatalf("%s: %v", what, err)

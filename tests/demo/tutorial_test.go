@@ -10,11 +10,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
-)
 
-// tutorialPatience is how long the commands of the page may take altogether.
-const tutorialPatience = 2 * time.Minute
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
+)
 
 // command is one of a page, with the lines that it prints there.
 type command struct {
@@ -65,7 +63,7 @@ func TestTutorial_CommandsPrintWhatThePageSays(t *testing.T) {
 	for i, c := range commands {
 		fmt.Fprintf(&script, "echo '@@ %d'\n%s\n", i, strings.ReplaceAll(c.text, "out/playground", directory))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), tutorialPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	shell := exec.CommandContext(ctx, "bash", "-e", "-o", "pipefail", "-c", script.String())
 	shell.Dir = filepath.Join("..", "..")

@@ -176,7 +176,7 @@ func testDeleted(t *testing.T, plane *controlplane.ControlPlane) {
 	}
 	select {
 	case <-noticed:
-	case <-time.After(patience):
+	case <-time.After(await.Patience):
 		t.Fatal("the node did not notice")
 	}
 	if err := n.Stop(); err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 func TestMain(m *testing.M) {
@@ -20,9 +22,6 @@ func TestMain(m *testing.M) {
 }
 
 const loopback = "127.0.0.1:0"
-
-// patience bounds what hangs when the code is wrong.
-const patience = time.Minute
 
 func at(addresses ...string) frontend {
 	f := frontend{service: web, port: "http"}
@@ -56,7 +55,7 @@ func dial(t *testing.T, network, address string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { connection.Close() })
-	if err := connection.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := connection.SetDeadline(time.Now().Add(await.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	return connection
@@ -65,7 +64,7 @@ func dial(t *testing.T, network, address string) net.Conn {
 // get asks over a connection of its own, as a load balancer's next client does.
 func get(t *testing.T, url string) (*http.Response, string, error) {
 	t.Helper()
-	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: await.Patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get(url)
 	if err != nil {
 		return nil, "", err

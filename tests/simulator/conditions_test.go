@@ -13,6 +13,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/neutron"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
@@ -31,19 +32,6 @@ func versions(t *testing.T, cloud *simulator.Cloud) error {
 		_ = answer.Body.Close()
 	}
 	return err
-}
-
-// eventually waits for what other goroutines do.
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatal(what)
-		case <-time.After(time.Millisecond):
-		}
-	}
 }
 
 func TestConditions_ShutPortForAWhile(t *testing.T) {
@@ -66,7 +54,7 @@ func TestConditions_ShutPortForAWhile(t *testing.T) {
 		t.Errorf("after 59 s: %v", err)
 	}
 	clock.Step(time.Second)
-	eventually(t, "the door stays shut", func() bool { return versions(t, cloud) == nil })
+	await.Condition(t, "the door opens", func() bool { return versions(t, cloud) == nil })
 }
 
 func TestConditions_EndOpenConnectionsWithPort(t *testing.T) {
@@ -160,7 +148,7 @@ func TestConditions_HoldLoadBalancerInStatus(t *testing.T) {
 		t.Errorf("held in %s %v", status(), err)
 	}
 	clock.Step(time.Hour)
-	eventually(t, "the load balancer is held for ever", func() bool { return status() == octavia.Active })
+	await.Condition(t, "the load balancer is released", func() bool { return status() == octavia.Active })
 	if _, err := cloud.Hold("none", octavia.PendingUpdate, 0); err == nil {
 		t.Error("a load balancer that is none was held")
 	}
@@ -190,7 +178,7 @@ func TestConditions_LockLoadBalancerByForeignClientInLoop(t *testing.T) {
 			t.Errorf("the load balancer is not locked: %v", err)
 		}
 		locked := cloud.RequestLog.PendingCycles(lb.ID)
-		eventually(t, "it was locked only once", func() bool {
+		await.Condition(t, "it is locked again", func() bool {
 			clock.Step(100 * time.Millisecond)
 			return cloud.RequestLog.PendingCycles(lb.ID) > locked
 		})

@@ -9,6 +9,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 )
 
@@ -24,7 +25,7 @@ func TestDisconnect_LetsUnansweredRequestFinish(t *testing.T) {
 	go func() {
 		asked <- loadbalancers.Create(t.Context(), service, fullCreate(cloud)).Err
 	}()
-	eventually(t, "the creation has not begun", clock.HasWaiters)
+	await.Condition(t, "the creation begins", clock.HasWaiters)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := cloud.Disconnect(ended); !errors.Is(err, context.Canceled) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/driver"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -99,7 +100,7 @@ func TestGather_ServesOthersWhenOneCallerIsCanceled(t *testing.T) {
 		_, err := env.reader.Gather(ctx, env.external(), nil, driver.Driver{}, nil)
 		gaveUp <- err
 	}()
-	until(t.Context(), t, "the request is under way", func() bool { return env.Cloud.Faults.Hits() > 0 })
+	await.Condition(t, "the request is under way", func() bool { return env.Cloud.Faults.Hits() > 0 })
 	cancel()
 	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
 		t.Errorf("who gave up got %v", err)

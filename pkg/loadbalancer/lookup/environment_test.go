@@ -1,7 +1,6 @@
 package lookup_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -158,15 +157,3 @@ func (env *environment) asked(want int) {
 func (env *environment) pass(d time.Duration) { env.clock.SetTime(env.clock.Now().Add(d)) }
 
 func existing(fip *model.FloatingIP) *model.LoadBalancer { return &model.LoadBalancer{FloatingIP: fip} }
-
-// until waits for something that happens in real time.
-func until(ctx context.Context, t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	for !holds() {
-		if time.Now().After(deadline) || ctx.Err() != nil {
-			t.Fatalf("%s: not after 20 s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/watcher"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -185,10 +186,10 @@ func (e *env) waitAll(ids ...string) []<-chan result {
 // until waits for something that happens in real time, without the clock.
 func (e *env) until(what string, holds func() bool) {
 	e.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(await.Patience)
 	for !holds() {
 		if time.Now().After(deadline) {
-			e.t.Fatalf("%s: not after 20 s", what)
+			e.t.Fatalf("never: %s", what)
 		}
 		time.Sleep(50 * time.Microsecond)
 	}
@@ -224,7 +225,7 @@ func (e *env) ended(c <-chan result) result {
 	select {
 	case r := <-c:
 		return r
-	case <-time.After(20 * time.Second):
+	case <-time.After(await.Patience):
 		e.t.Fatal("the wait goes on")
 		return result{}
 	}

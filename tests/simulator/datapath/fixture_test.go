@@ -15,10 +15,9 @@ import (
 	"sync"
 	"testing"
 	"time"
-)
 
-// patience is how long a test waits for something that must happen.
-const patience = 20 * time.Second
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
+)
 
 // memory is a Source and Sink that tests write to.
 type memory struct {
@@ -213,12 +212,12 @@ type session struct {
 
 // connect opens a connection and reads the backend's greeting.
 func connect(at netip.AddrPort) (*session, error) {
-	connection, err := net.DialTimeout("tcp", at.String(), patience)
+	connection, err := net.DialTimeout("tcp", at.String(), await.Patience)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{TCPConn: connection.(*net.TCPConn), reader: bufio.NewReader(connection)}
-	_ = s.SetDeadline(time.Now().Add(patience))
+	_ = s.SetDeadline(time.Now().Add(await.Patience))
 	greeting, err := s.reader.ReadString('\n')
 	if err != nil {
 		_ = s.Close()
@@ -267,7 +266,7 @@ func (s *session) echo(line string) error {
 
 // ended reads until the connection ends; a connection that stays open is an error.
 func (s *session) ended() error {
-	_ = s.SetReadDeadline(time.Now().Add(patience))
+	_ = s.SetReadDeadline(time.Now().Add(await.Patience))
 	_, err := s.reader.ReadByte()
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("connection is still open: %w", err)
@@ -278,7 +277,7 @@ func (s *session) ended() error {
 // eventually repeats check until it succeeds.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(await.Patience)
 	for {
 		err := check()
 		if err == nil {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // webMember is an HTTP server that answers with its name, in a header too, and with the
@@ -53,7 +55,7 @@ func webClient(t *testing.T) *http.Client {
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{
 		Transport: transport,
-		Timeout:   patience,
+		Timeout:   await.Patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},
@@ -130,7 +132,7 @@ type wire struct {
 
 func dialWire(t *testing.T, at netip.AddrPort) *wire {
 	t.Helper()
-	connection, err := net.DialTimeout("tcp", at.String(), patience)
+	connection, err := net.DialTimeout("tcp", at.String(), await.Patience)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 func newFakeClock() *clocktesting.FakeClock {
@@ -86,7 +88,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // passes lets time go by until check says that something has ended.
 func passes(t *testing.T, clock *clocktesting.FakeClock, d time.Duration, check func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(await.Patience)
 	for !check() {
 		if time.Now().After(deadline) {
 			t.Fatalf("nothing ended, however often %s passed", d)

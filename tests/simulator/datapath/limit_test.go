@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 // limited returns the load balancer with a connection limit on its listener.
@@ -23,7 +25,7 @@ func limited(lb LoadBalancer, limit int) LoadBalancer {
 // waiting connects and expects no greeting for a moment.
 func waiting(t *testing.T, at netip.AddrPort) net.Conn {
 	t.Helper()
-	connection, err := net.DialTimeout("tcp", at.String(), patience)
+	connection, err := net.DialTimeout("tcp", at.String(), await.Patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +39,7 @@ func waiting(t *testing.T, at netip.AddrPort) net.Conn {
 
 // served reads the greeting's first byte.
 func served(connection net.Conn) error {
-	_ = connection.SetReadDeadline(time.Now().Add(patience))
+	_ = connection.SetReadDeadline(time.Now().Add(await.Patience))
 	_, err := connection.Read(make([]byte, 1))
 	return err
 }
@@ -171,7 +173,7 @@ func TestTCP_ServesThousandConnectionsAtOnce(t *testing.T) {
 					return err
 				}
 			}
-			_ = sessions[i].SetDeadline(time.Now().Add(patience))
+			_ = sessions[i].SetDeadline(time.Now().Add(await.Patience))
 			return sessions[i].echo(fmt.Sprint(i))
 		})
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 func TestPlane_StartsToServeActiveLoadBalancersOnly(t *testing.T) {
@@ -94,7 +96,7 @@ func marker(t *testing.T, address netip.Addr) Listener {
 func waitOpen(t *testing.T, at netip.AddrPort) {
 	t.Helper()
 	eventually(t, "connect to "+at.String(), func() error {
-		connection, err := net.DialTimeout("tcp", at.String(), patience)
+		connection, err := net.DialTimeout("tcp", at.String(), await.Patience)
 		if err != nil {
 			return err
 		}
@@ -105,7 +107,7 @@ func waitOpen(t *testing.T, at netip.AddrPort) {
 func waitClosed(t *testing.T, at netip.AddrPort) {
 	t.Helper()
 	eventually(t, "refusal at "+at.String(), func() error {
-		connection, err := net.DialTimeout("tcp", at.String(), patience)
+		connection, err := net.DialTimeout("tcp", at.String(), await.Patience)
 		if err != nil {
 			return nil //nolint:nilerr // the error is what is waited for
 		}

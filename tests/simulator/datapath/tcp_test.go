@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
 func TestTCP_ReachesMemberFromVIP(t *testing.T) {
@@ -166,7 +168,7 @@ func TestTCP_EndsConnectionsAtOnceWhenNobodyCanServe(t *testing.T) {
 			start(t, newMemory(lb))
 			var connection net.Conn
 			eventually(t, "connect", func() (err error) {
-				connection, err = net.DialTimeout("tcp", vip(lb).String(), patience)
+				connection, err = net.DialTimeout("tcp", vip(lb).String(), await.Patience)
 				return err
 			})
 			defer connection.Close()

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/faults"
 )
 
@@ -81,20 +82,7 @@ func TestKinds_ResetConnectionsOfClients(t *testing.T) {
 		if !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("%s: the client saw %v", kind, err)
 		}
-		await(t, func() bool { return s.done.Load() == done })
-	}
-}
-
-// await waits for something that happens after the client has its answer.
-func await(t *testing.T, done func() bool) {
-	t.Helper()
-	deadline := time.After(30 * time.Second)
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatal("it did not happen")
-		case <-time.After(time.Millisecond):
-		}
+		await.Condition(t, "the request ends at the service too", func() bool { return s.done.Load() == done })
 	}
 }
 
@@ -125,7 +113,7 @@ func TestInject_SendsSlowAnswersWhole(t *testing.T) {
 			ended <- text
 		}()
 		text := ""
-		await(t, func() bool {
+		await.Condition(t, "the request ends", func() bool {
 			fake.Step(time.Second)
 			select {
 			case text = <-ended:
@@ -202,7 +190,7 @@ func TestInject_AddsLatencyByRoute(t *testing.T) {
 		status, _ := s.send(t, http.MethodGet, "/slow/x")
 		ended <- status
 	}()
-	await(t, func() bool { return fake.HasWaiters() })
+	await.Condition(t, "a request waits", fake.HasWaiters)
 	fake.Step(3 * time.Second)
 	if status := <-ended; status != 200 {
 		t.Errorf("answered %d", status)

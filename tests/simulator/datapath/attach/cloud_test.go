@@ -26,6 +26,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 	"software.sslmate.com/src/go-pkcs12"
 
+	"github.com/openstack-ccm/openstack-ccm/tests/await"
 	"github.com/openstack-ccm/openstack-ccm/tests/loopback"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/barbican"
@@ -33,9 +34,6 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/datapath/attach"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 )
-
-// patience is how long a test waits for something that must happen.
-const patience = 20 * time.Second
 
 // startCloud starts a cloud with a data path, in networks of its own.
 func startCloud(t *testing.T) *simulator.Cloud {
@@ -134,7 +132,7 @@ func TestStart_TerminatesTLSOfLoadBalancerMadeByAPI(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	location := "https://" + net.JoinHostPort(lb.VipAddress, strconv.Itoa(port))
 	eventually(t, func() error {
-		answer, err := (&http.Client{Transport: transport, Timeout: patience}).Get(location)
+		answer, err := (&http.Client{Transport: transport, Timeout: await.Patience}).Get(location)
 		if err != nil {
 			return err
 		}
@@ -155,7 +153,7 @@ func TestStart_TerminatesTLSOfLoadBalancerMadeByAPI(t *testing.T) {
 
 func settle(t *testing.T, cloud *simulator.Cloud) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	if err := cloud.WaitSettled(ctx); err != nil {
 		t.Fatal(err)
@@ -164,7 +162,7 @@ func settle(t *testing.T, cloud *simulator.Cloud) {
 
 func eventually(t *testing.T, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(await.Patience)
 	for {
 		err := check()
 		if err == nil {
