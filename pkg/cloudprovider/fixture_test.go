@@ -32,6 +32,8 @@ type engine struct {
 	err            error
 	// found is what it previews.
 	found loadbalancer.Preview
+	// ending, when set, is called at the end of PersistRecords.
+	ending func()
 	// entered, when set, has calls wait for the end of their context.
 	entered chan struct{}
 }
@@ -86,6 +88,9 @@ func (e *engine) WatchQuotas(ctx context.Context) { <-ctx.Done() }
 
 func (e *engine) PersistRecords(ctx context.Context, _ func(context.Context, types.NamespacedName, types.UID, annotation.Record) error) {
 	<-ctx.Done()
+	if e.ending != nil {
+		e.ending()
+	}
 }
 
 func (e *engine) Repair(ctx context.Context, s *v1.Service, _ []*v1.Node, _ func(context.Context) (bool, error)) (*v1.LoadBalancerStatus, error) {

@@ -134,7 +134,13 @@ func (p *Provider) startResync() {
 		return
 	}
 	p.loadBalancers.resync.Store(controller)
-	p.background.Go(func() { controller.Run(p.calls.process) })
+	// What is recorded is written for the last time when the controller has recorded what it knew at
+	// its end.
+	recording, recorded := context.WithCancel(context.WithoutCancel(p.calls.process))
+	p.background.Go(func() {
+		defer recorded()
+		controller.Run(p.calls.process)
+	})
 	engine := p.loadBalancers.engine
 	p.background.Go(func() { engine.CollectGarbage(p.calls.process, p.garbageOf()) })
 	p.background.Go(func() { engine.WatchQuotas(p.calls.process) })
@@ -145,7 +151,7 @@ func (p *Provider) startResync() {
 		services := p.informers.Core().V1().Services().Lister()
 		p.background.Go(func() { dry.again(p.calls.process, services, p.options.PreviewInterval, p.options.Clock) })
 	} else if p.options.Records != nil {
-		p.background.Go(func() { p.options.Records.Run(p.calls.process, controller.Live) })
+		p.background.Go(func() { p.options.Records.Run(recording, controller.Live) })
 	}
 }
 

@@ -1,10 +1,12 @@
 package cloudprovider
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/utils/clock"
 
@@ -12,7 +14,7 @@ import (
 )
 
 // The lease is given back after the shutdown, and the next leader reads what is recorded
-// before it asks for anything.
+// before it asks for anything: also what is known at the end only.
 func TestProvider_RecordsBeforeItsShutdownEnds(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(kubeSystem(), publishedService("web"))
@@ -21,7 +23,9 @@ func TestProvider_RecordsBeforeItsShutdownEnds(t *testing.T) {
 		recorded := records.New(maps, clock.RealClock{})
 		p := startedWith(t, Options{
 			Client: client, Records: recorded,
-			NewLoadBalancers: func(string, Newest) (LoadBalancers, error) { return &engine{}, nil },
+			NewLoadBalancers: func(string, Newest) (LoadBalancers, error) {
+				return &engine{ending: func() { recorded.Set("uid-last", "unconfirmed") }}, nil
+			},
 		})
 		balancer(t, p)
 		return p, recorded
@@ -35,12 +39,14 @@ func TestProvider_RecordsBeforeItsShutdownEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := maps.List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(list.Items) != 1 || !strings.Contains(list.Items[0].Data["load-balancers"], "uid-web a text\n") {
+	if err != nil || !strings.Contains(fmt.Sprint(list.Items), "uid-web a text\n") {
 		t.Errorf("written are %v, error %v", list, err)
 	}
 	next, recorded := start()
-	if got, _ := recorded.Get("uid-web"); got != "a text" {
-		t.Errorf("recorded is %q", got)
+	for service, want := range map[types.UID]string{"uid-web": "a text", "uid-last": "unconfirmed"} {
+		if got, _ := recorded.Get(service); got != want {
+			t.Errorf("recorded of %s is %q, want %q", service, got, want)
+		}
 	}
 	if err := next.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func (env *environment) slow() {
 	timing.Update = driver.PollInterval{First: time.Second, Step: time.Second, Cap: time.Second}
 	env.events = record.NewFakeRecorder(1000)
 	env.engine, err = loadbalancer.New(loadbalancer.Options{
-		Config: env.Conf, Session: session, ClusterName: env.clusterName, ClusterID: env.clusterUID,
+		Config: env.Conf, Session: session, ClusterName: env.clusterName, ClusterID: env.clusterUID, Records: env.records,
 		Recorder: env.events, Clock: clock.RealClock{}, Timing: timing, Patience: time.Minute,
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func TestDrift_OfPartsDuringOwnChangeIsRepairedAtItsEnd(t *testing.T) {
 //proves:89
 func TestDrift_OfSettingsDuringOwnChangeIsFoundByFirstLook(t *testing.T) {
 	t.Parallel()
-	for _, by := range []string{"the first look", "the next process"} {
+	for _, by := range []string{"the first look", "the next process", "the first look of the next process"} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
 			env := newEnvironment(t, environmentOptions{})
@@ -105,11 +105,17 @@ func TestDrift_OfSettingsDuringOwnChangeIsFoundByFirstLook(t *testing.T) {
 				_, err := s.Octavia().UpdateListener(env.ctx, lb.Listeners[0].ID, listeners.UpdateOpts{AllowedCIDRs: &open})
 				return err
 			})
-			if by == "the first look" {
+			switch by {
+			case "the first look":
 				env.repair(svc, nodes)
-			} else {
+			case "the next process": // the last one has ended all of a sudden
 				env.restart()
 				env.ensure(svc, nodes)
+			default:
+				env.end()
+				env.restart()
+				env.ensure(svc, nodes)
+				env.repair(svc, nodes)
 			}
 			if got := env.loadBalancer().Listeners[0].AllowedCIDRs; len(got) != 1 {
 				t.Errorf("allowed CIDRs are %v: it is open to all", got)

@@ -222,6 +222,17 @@ func (env *environment) restart() {
 	env.engine, env.events = env.controller(env.clusterUID)
 }
 
+// end has the controller record what it knows, as it does at its end.
+func (env *environment) end() {
+	env.T.Helper()
+	ctx, end := context.WithCancel(env.ctx)
+	end()
+	env.engine.PersistRecords(ctx, func(context.Context, types.NamespacedName, types.UID, annotation.Record) error {
+		env.T.Error("it writes annotations at its end")
+		return nil
+	})
+}
+
 // stuckSoon starts a controller anew that soon takes a part that stays PENDING to be
 // stuck. Others wait for minutes, so that a slow machine is not taken for that.
 func (env *environment) stuckSoon() {

@@ -118,7 +118,8 @@ func (i inheritance) monitor() *monitors.CreateOpts {
 	return &monitors.CreateOpts{Type: monitors.TypeTCP, Delay: 5, Timeout: 3, MaxRetries: 1, MaxRetriesDown: 3}
 }
 
-// A restart before a check has confirmed what was changed: nothing of it is believed.
+// A restart before a check has confirmed what was changed, by a process that could record nothing:
+// nothing of it is believed.
 func TestRestart_SharesListsForServicesOfUnconfirmedChanges(t *testing.T) {
 	t.Parallel()
 	const count, ports = 6, 3
@@ -152,4 +153,67 @@ func TestRestart_SharesListsForServicesOfUnconfirmedChanges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where the last process could, what it has changed costs no more after a restart than what was
+// confirmed, and as much to confirm as it would have cost that process.
+func TestRestart_ReadsNothingOfChangesThatWereRecorded(t *testing.T) {
+	t.Parallel()
+	const count, ports = 6, 3
+	for monitors, each := range map[string]int{"false": 2, "true": 3} {
+		t.Run("monitors "+monitors, func(t *testing.T) {
+			t.Parallel()
+			env := newEnvironment(t, environmentOptions{keys: map[string]string{"create-monitor": monitors}})
+			nodes := env.nodes(4)
+			var services []*v1.Service
+			for i := range count {
+				svc := service(fmt.Sprintf("web-%d", i), ports)
+				env.ensure(svc, nodes[:3])
+				env.ensure(svc, nodes)
+				services = append(services, svc)
+			}
+			for range 2 { // and the second process confirms nothing either
+				env.end()
+				env.restart()
+				env.Cloud.RequestLog.Reset()
+				for _, svc := range services {
+					env.ensure(svc, nodes)
+				}
+				if all := env.Cloud.RequestLog.Requests(); len(all) > 4 {
+					t.Errorf("%d requests for %d Services:\n%s", len(all), count, printed(all))
+				}
+			}
+			env.Cloud.RequestLog.Reset()
+			env.writeDown(services...)
+			if reads := env.contentReads(); len(reads) != each*count {
+				t.Errorf("to confirm them it read\n%swant %d", printed(reads), each*count)
+			}
+			env.writes(0)
+			if told := env.told(); told != "" {
+				t.Errorf("events\n%s", told)
+			}
+			for _, svc := range services {
+				env.unchanged(svc, nodes)
+			}
+		})
+	}
+}
+
+// A change of nodes is based on what was recorded, confirmed or not.
+func TestRestart_ReadsOnlyStatusTreeAfterChangesThatWereRecorded(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(4), service("web", 2)
+	env.ensure(svc, nodes[:2])
+	env.ensure(svc, nodes[:3])
+	env.end()
+	env.restart()
+	env.ensure(svc, nodes[:3])
+	env.Cloud.RequestLog.Reset()
+	env.ensure(svc, nodes)
+	env.writes(2)
+	if trees := env.contentReads(); len(trees) != 2 { // before, and what became of the change
+		t.Errorf("read\n%swant the status tree twice", printed(trees))
+	}
+	env.unchanged(svc, nodes)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/ownership"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/snapshot"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/octavia"
 )
 
@@ -30,27 +31,65 @@ func (d *Detector) sameParts(ctx context.Context, lb *model.LoadBalancer) (bool,
 // snapshot has shown, and compares them: nothing is left to be done to make them what was
 // applied, and no other client has added or removed anything.
 func (d *Detector) sameSettings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer) (bool, error) {
+	read, members, err := d.settings(ctx, id, lb, seen)
+	if err != nil {
+		return false, err
+	}
+	for _, l := range lb.Listeners {
+		if there := read.Listener(l.Key()); there != nil {
+			there.Pool.Members = withIDs(l.Pool.Members, members(there.Pool.ID))
+		}
+	}
+	return slices.Equal(partIDs(lb), partIDs(read)) && nothingToDo(lb, read), nil
+}
+
+// sameAsRecorded is sameSettings for a state that the process before this one has recorded: all
+// parts are there that it knew, by their IDs, and they are as the Service asks for.
+func (d *Detector) sameAsRecorded(ctx context.Context, applied *state.Applied, seen snapshot.LoadBalancer) (bool, error) {
+	lb := applied.Restored.Outline.Outline()
+	lb.ID, lb.Name, lb.Description, lb.Tags, lb.Provider = seen.ID, seen.Name, seen.Description, seen.Tags, seen.Provider
+	lb.Status = model.Status{Provisioning: seen.Status, Operating: seen.Operating}
+	read, members, err := d.settings(ctx, applied.Identity, lb, seen)
+	if err != nil {
+		return false, err
+	}
+	for i := range read.Listeners {
+		pool := &read.Listeners[i].Pool
+		for _, id := range members(pool.ID) {
+			pool.Members = append(pool.Members, model.Member{ID: id})
+		}
+	}
+	if partsOf(read) != applied.Restored.Parts {
+		return false, nil
+	}
+	for i := range read.Listeners {
+		read.Listeners[i].Pool.Members = nil // they are those that were compared
+	}
+	return nothingToDo(lb, read), nil
+}
+
+// settings reads listeners, pools and monitors of a load balancer, whose own settings a snapshot
+// has shown. Of members it has the IDs only, by the ID of their pool.
+func (d *Detector) settings(ctx context.Context, id ownership.Identity, lb *model.LoadBalancer, seen snapshot.LoadBalancer) (*model.LoadBalancer, func(poolID string) []string, error) {
 	parts, err := d.options.Observer.Settings(ctx, id, octavia.LoadBalancer{LoadBalancer: loadbalancers.LoadBalancer{
 		ID: lb.ID, Name: lb.Name, Description: lb.Description, Tags: lb.Tags, Provider: lb.Provider,
 	}})
 	if err != nil {
-		return false, err
+		return nil, nil, err
 	}
 	read := parts.Model(id)
 	read.Status, read.VIP, read.FlavorID, read.AvailabilityZone = lb.Status, lb.VIP, lb.FlavorID, lb.AvailabilityZone
 	read.AdminDown = seen.AdminDown
 	read.VIP.VIPSettings = model.VIPSettings{QoSPolicyID: seen.VIPQoSPolicyID, SecurityGroupIDs: seen.VIPSecurityGroupIDs}
-	for _, l := range lb.Listeners {
-		if there := read.Listener(l.Key()); there != nil {
-			there.Pool.Members = withIDs(l.Pool.Members, parts.MemberIDs(there.Pool.ID))
-		}
-	}
-	if !slices.Equal(partIDs(lb), partIDs(read)) {
-		return false, nil
-	}
-	wanted := *lb
-	wanted.FloatingIP, read.Orphans = nil, nil // pools without a listener may stay: see goal.Kept
-	return plan.Diff(&wanted, model.Observed{LoadBalancer: read}, plan.Options{}).Empty(), nil
+	return read, parts.MemberIDs, nil
+}
+
+// nothingToDo reports whether no step is left from what was read to what was applied. Pools
+// without a listener may stay: see goal.Kept.
+func nothingToDo(applied, read *model.LoadBalancer) bool {
+	wanted := *applied
+	wanted.FloatingIP, read.Orphans = nil, nil
+	return plan.Diff(&wanted, model.Observed{LoadBalancer: read}, plan.Options{}).Empty()
 }
 
 // withIDs returns those of the members that have one of the IDs, and a placeholder for every

@@ -19,8 +19,7 @@ import (
 // ours that time is read when the change is done: another client can have changed something
 // in between, or within the same second, as Octavia's clock has seconds. The parts are
 // compared at once, in the status tree. The settings are read once, by the first snapshot
-// that comes when the second is over; until then no fingerprint is kept for the next
-// process.
+// that comes when the second is over, of this process or of the next one.
 
 // inspect compares a load balancer with what was applied, and reads it where a snapshot does
 // not show enough. It returns how they differ, "" where they do not, or where that cannot be
@@ -28,7 +27,7 @@ import (
 //
 //	the snapshot shows                        is read
 //	nothing changed, and it is confirmed      nothing
-//	nothing changed, and it is not            settings: then it is confirmed
+//	nothing changed, and it is not            settings: then it is confirmed, also of what the last process recorded
 //	updated_at and operating status moved     the status tree: members' health has changed, which is no drift
 //	updated_at moved                          settings: health can have changed twice; and which members are out of
 //	                                          service, which is not repaired, and must be known; again when it is
@@ -41,12 +40,37 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 		return reason
 	}
 	seen := snap.LoadBalancers[applied.LoadBalancer.ID]
+	if applied.Contents == nil {
+		return d.inspectRestored(ctx, uid, applied, seen)
+	}
 	i := inspection{
 		began: snap.Began, seen: seen, contents: applied.Contents.Unpack(),
 		moved: moved, health: moved && seen.Operating != applied.Seen.OperatingStatus,
 		others: moved || applied.Seen.ChangedByOthers,
 	}
 	same, err := d.read(ctx, applied.Identity, i)
+	return d.judge(ctx, uid, applied, same, err, func() *state.Applied { return i.confirm(applied, d.options.Clock.Now()) })
+}
+
+// inspectRestored is inspect for a load balancer of which no more is known than the process before
+// this one has recorded, and that a snapshot shows unchanged.
+func (d *Detector) inspectRestored(ctx context.Context, uid types.UID, applied *state.Applied, seen snapshot.LoadBalancer) string {
+	same, err := d.sameAsRecorded(ctx, applied, seen)
+	if err == nil && !same {
+		unknown := *applied
+		unknown.Digests = state.Digests{}
+		d.record(uid, &unknown, "") // or the round that repairs it would believe the record once more
+	}
+	return d.judge(ctx, uid, applied, same, err, func() *state.Applied {
+		known := *applied
+		known.Seen.Confirmed, known.Restored = true, nil
+		return &known
+	})
+}
+
+// judge returns how a load balancer that was read differs from what was applied, and records what is
+// known by now of one that is the same.
+func (d *Detector) judge(ctx context.Context, uid types.UID, applied *state.Applied, same bool, err error, known func() *state.Applied) string {
 	switch {
 	case err != nil:
 		klog.FromContext(ctx).V(2).Info("Cannot look closer at a load balancer, trying again at the next look", "service", applied.Service, "loadBalancer", applied.LoadBalancer.ID, "err", err)
@@ -54,7 +78,7 @@ func (d *Detector) inspect(ctx context.Context, uid types.UID, applied *state.Ap
 	case !same:
 		return state.ReasonChanged
 	}
-	d.options.Store.ReplaceApplied(uid, applied, i.confirm(applied, d.options.Clock.Now()))
+	d.options.Store.ReplaceApplied(uid, applied, known())
 	return ""
 }
 

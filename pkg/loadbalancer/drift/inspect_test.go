@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/monitors"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
@@ -37,6 +38,18 @@ func TestWatch_ReadsWhatASnapshotDoesNotShow(t *testing.T) {
 		"not confirmed, and changed":       {given: given(unconfirmed, foreignListener), reads: []string{settings}, drift: state.ReasonChanged},
 		"not confirmed, changed just now":  {given: given(unconfirmed, justNow)},
 		"not confirmed, after a restart":   {given: given(unconfirmed, noContents)},
+		"restored, as it was recorded":     {given: given(restored), reads: []string{settings}, confirmed: true},
+		"restored, just now":               {given: given(restored, justNow)},
+		"restored, the read fails":         {given: given(restored, failingReads), reads: []string{settings}},
+		"restored, another listener":       {given: given(restored, foreignListener), reads: []string{settings}, drift: state.ReasonChanged},
+		"restored, another pool":           {given: given(restored, waitingPool), reads: []string{settings}, drift: state.ReasonChanged},
+		"restored, a setting":              {given: given(restored, otherAlgorithm), reads: []string{settings}, drift: state.ReasonChanged},
+		"restored, a member is new":        {given: given(restored, newMember), reads: []string{settings}, drift: state.ReasonChanged},
+		"restored, a member is another":    {given: given(restored, anotherMember), reads: []string{settings}, drift: state.ReasonChanged},
+		"restored, switched off":           {given: given(restored, switchedOff), reads: []string{settings}, drift: state.ReasonChanged},
+		"restored, a health monitor":       {given: given(withMonitor, restored), reads: []string{settings}, confirmed: true},
+		"restored, another health monitor": {given: given(withMonitor, restored, anotherMonitor), reads: []string{settings}, drift: state.ReasonChanged},
+		"restored, and it moved":           {given: given(restored, moved), drift: state.ReasonChanged},
 		"updated_at moved":                 {given: given(moved), reads: []string{settings, members}},
 		"it moved long ago":                {given: given(longAgo), reads: []string{settings, members}, confirmed: true},
 		"it moved, another listener":       {given: given(moved, foreignListener), reads: []string{settings}, drift: state.ReasonChanged},
@@ -91,6 +104,43 @@ func given(changes ...func(*fixture)) []func(*fixture) { return changes }
 func justNow(f *fixture) { f.change(func(a *state.Applied) { a.Seen.Since = time.Now() }) }
 
 func noContents(f *fixture) { f.change(func(a *state.Applied) { a.Contents = nil }) }
+
+// restored has the Service look as after a restart: what was applied was not confirmed yet.
+func restored(f *fixture) {
+	f.t.Helper()
+	f.change(func(a *state.Applied) { a.Seen.Confirmed, a.Persisted.Fingerprint = false, false })
+	recorded, ok := state.ParseFingerprint(f.end()[0])
+	if !ok || recorded.Parts == "" {
+		f.t.Fatalf("recorded is %+v", recorded)
+	}
+	f.cloud.recorded = nil
+	asked := f.cloud.contents()
+	for i := range asked.Listeners {
+		l := &asked.Listeners[i]
+		l.ID, l.Pool.ID, l.Pool.Members = "", "", nil
+	}
+	f.change(func(a *state.Applied) {
+		a.Contents, a.Restored = nil, &state.Restored{Outline: model.Pack(asked, nil), Parts: recorded.Parts}
+	})
+}
+
+func otherAlgorithm(f *fixture) { f.cloud.parts.Pools[0].LBMethod = "SOURCE_IP" }
+
+func anotherMember(f *fixture) { f.cloud.parts.Pools[0].Members[0].ID = "theirs" }
+
+func withMonitor(f *fixture) {
+	f.cloud.parts.Pools[0].MonitorID = "monitor"
+	f.cloud.parts.Monitors = map[string]monitors.Monitor{"monitor": {
+		ID: "monitor", Type: "TCP", Delay: 5, Timeout: 3, MaxRetries: 1, AdminStateUp: true, ProvisioningStatus: octavia.StatusActive,
+	}}
+	withContentsRead(f)
+}
+
+func anotherMonitor(f *fixture) {
+	m := f.cloud.parts.Monitors["monitor"]
+	m.ID, f.cloud.parts.Pools[0].MonitorID = "theirs", "theirs"
+	f.cloud.parts.Monitors = map[string]monitors.Monitor{"theirs": m}
+}
 
 func byOthers(f *fixture) { f.change(func(a *state.Applied) { a.Seen.ChangedByOthers = true }) }
 
@@ -183,6 +233,39 @@ func TestWatch_KnowsMembersThatAreOutOfService(t *testing.T) {
 		lb := known.Contents.Unpack()
 		if members := lb.Listeners[0].Pool.Members; members[0].Drained || !members[1].Drained || !lb.UpdatedAt.Equal(at) {
 			t.Errorf("contents are %+v", lb)
+		}
+	})
+}
+
+// A round that repairs the Service must not believe the record that was wrong.
+func TestWatch_DiscreditsARecordThatIsNotConfirmed(t *testing.T) {
+	t.Parallel()
+	run(t, interval, func(f *fixture) {
+		restored(f)
+		newMember(f)
+		f.watch()
+		f.assertDrift(state.ReasonChanged)
+		if len(f.cloud.recorded) != 1 {
+			t.Fatalf("recorded %q", f.cloud.recorded)
+		}
+		if got, ok := state.ParseFingerprint(f.cloud.recorded[0]); !ok || got.LoadBalancerID != "lb" || got.Digests != (state.Digests{}) {
+			t.Errorf("recorded is %+v", got)
+		}
+	})
+}
+
+func TestPersistRecords_RecordsWhatWasRestoredOnceItIsConfirmed(t *testing.T) {
+	t.Parallel()
+	run(t, interval, func(f *fixture) {
+		restored(f)
+		f.records(nil)
+		f.advance(time.Minute)
+		f.assertRecorded()
+		f.watch()
+		f.advance(time.Minute)
+		f.assertRecorded(f.fingerprint())
+		if known := f.applied(); !known.Seen.Confirmed || known.Restored != nil {
+			t.Errorf("known is %+v", known)
 		}
 	})
 }

@@ -26,8 +26,8 @@ type WriteRecord func(ctx context.Context, service types.NamespacedName, uid typ
 // PersistRecords persists what is known of load balancers: by write ID and address, for
 // people and other tools, a while after they are known; in Records the fingerprint, for the
 // next process, when a snapshot of Watch has confirmed it. What cannot be written is written
-// later. Where drift is not watched, it takes those snapshots itself. It returns when the
-// context ends.
+// later. Where drift is not watched, it takes those snapshots itself. When the context ends, it
+// records what was not confirmed yet, and returns.
 func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 	var pause time.Time
 	for {
@@ -40,17 +40,40 @@ func (d *Detector) PersistRecords(ctx context.Context, write WriteRecord) {
 			d.persistDue(ctx, write)
 		case <-ctx.Done():
 			timer.Stop()
+			d.recordUnconfirmed()
 			return
 		}
 	}
 }
 
+// recordUnconfirmed records what no snapshot has confirmed yet: the next process has that done by
+// one of its own. Of what is being changed, or was by others, it has to find out itself what it is.
+func (d *Detector) recordUnconfirmed() {
+	for uid, applied := range d.options.Store.AllApplied() {
+		refused := d.options.Store.Get(uid).Refusal != (state.Refusal{})
+		if applied.Seen.Confirmed || applied.Seen.ChangedByOthers || applied.Brief || applied.LoadBalancer.Shared != nil ||
+			len(applied.Reported) > 0 || refused || d.changing(uid, applied) {
+			continue
+		}
+		if parts := knownParts(applied); parts != "" {
+			d.record(uid, applied, parts)
+		}
+	}
+}
+
+// record records a fingerprint; parts are "" where it is confirmed.
+func (d *Detector) record(uid types.UID, applied *state.Applied, parts string) {
+	fingerprint := applied.Fingerprint(uid)
+	fingerprint.Parts, fingerprint.Warnings = parts, d.options.Store.Warnings(uid)
+	d.options.Records.Set(uid, fingerprint.String())
+}
+
 // persistDue persists what is known and not persisted yet. Of drift that is only reported
 // (drift-policy=report) that is nothing.
 func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
-	for uid, applied := range d.options.Store.AllApplied() {
+	for uid, applied := range d.options.Store.Unpersisted() {
 		persisted := applied.Persisted
-		if len(applied.Reported) > 0 || persisted.Fingerprint && persisted.Address {
+		if len(applied.Reported) > 0 {
 			continue
 		}
 		if applied.Seen.Confirmed && !persisted.Fingerprint {

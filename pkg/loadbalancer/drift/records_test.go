@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
@@ -201,4 +202,66 @@ func TestPersistRecords_WritesNothingOfDriftThatIsOnlyReported(t *testing.T) {
 		f.assertWritten(*written)
 		f.assertRecorded()
 	})
+}
+
+// end runs PersistRecords to its end at once, and returns what it records.
+func (f *fixture) end() (recorded []string) {
+	ctx, cancel := context.WithCancel(f.t.Context())
+	cancel()
+	before := len(f.cloud.recorded)
+	f.cloud.mu.Unlock()
+	f.detector.PersistRecords(ctx, func(context.Context, types.NamespacedName, types.UID, annotation.Record) error {
+		f.t.Error("it writes annotations")
+		return nil
+	})
+	f.cloud.mu.Lock()
+	return f.cloud.recorded[before:]
+}
+
+func TestPersistRecords_RecordsAtItsEndWhatNothingHasConfirmed(t *testing.T) {
+	t.Parallel()
+	unconfirmed := func(f *fixture) { f.ensured() }
+	for name, test := range map[string]struct {
+		given    []func(*fixture)
+		recorded bool
+	}{
+		"changed just now":          {given(unconfirmed), true},
+		"confirmed":                 {nil, false},
+		"of the process before":     {given(restored), true},
+		"without any contents":      {given(unconfirmed, noContents), false},
+		"changed by another client": {given(unconfirmed, byOthers), false},
+		"read in brief":             {given(unconfirmed, func(f *fixture) { f.change(func(a *state.Applied) { a.Brief = true }) }), false},
+		"on another's":              {given(unconfirmed, func(f *fixture) { f.change(func(a *state.Applied) { a.LoadBalancer.Shared = &model.Shared{} }) }), false},
+		"drift is only reported": {given(unconfirmed, func(f *fixture) {
+			f.change(func(a *state.Applied) { a.Reported = map[string]bool{"a step": true} })
+		}), false},
+		"refused":       {given(unconfirmed, func(f *fixture) { f.store.Refuse(uid, "quota", false) }), false},
+		"being changed": {given(unconfirmed, func(f *fixture) { f.busy[string(uid)] = true }), false},
+		"the ID of a part is not known": {given(unconfirmed, func(f *fixture) {
+			f.withContents(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.Members[1].ID = "" })
+		}), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, interval, func(f *fixture) {
+				for _, change := range test.given {
+					change(f)
+				}
+				f.store.Warn(uid, "nodes", "no address")
+				recorded := f.end()
+				if len(recorded) == 0 && !test.recorded {
+					return
+				}
+				if len(recorded) != 1 || !test.recorded {
+					t.Fatalf("recorded %q", recorded)
+				}
+				want := f.applied().Fingerprint(uid)
+				want.Warnings = f.store.Warnings(uid)
+				got, ok := state.ParseFingerprint(recorded[0])
+				if want.Parts = got.Parts; !ok || got.Parts == "" || recorded[0] != want.String() {
+					t.Errorf("recorded %q, want %q with its parts", recorded[0], want)
+				}
+			})
+		})
+	}
 }

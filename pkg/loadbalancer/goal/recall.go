@@ -50,9 +50,22 @@ func (a *Asked) lastApplied(ctx context.Context) (applied *state.Applied, want *
 	if kept, err := a.securityGroupsKept(ctx, want, applied.LoadBalancer.VIPSubnetID); err != nil || !kept {
 		return nil, nil, false, err
 	}
+	if !applied.Seen.Confirmed {
+		applied.Restored.Outline = outlineOf(want)
+	}
 	a.e.Store.SetApplied(a.in.Service.UID, applied)
 	a.provenByAddress(applied)
 	return applied, want, true, nil
+}
+
+// outlineOf returns the small form of what a Service asks for, without members.
+func outlineOf(want *Desired) *model.Packed {
+	outline := *want.LoadBalancer
+	outline.Listeners = slices.Clone(outline.Listeners)
+	for i := range outline.Listeners {
+		outline.Listeners[i].Pool.Members = nil
+	}
+	return model.Pack(&outline, nil)
 }
 
 // provenByAddress records what the published floating IP proves, which restore has found on
@@ -148,8 +161,11 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIPPortID, VIPSubnetID: lb.VIPSubnetID,
 			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID,
 		},
-		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began, Confirmed: true},
-		Persisted: state.Persisted{Fingerprint: a.e.recorded(svc)},
+		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began, Confirmed: written.Parts == ""},
+		Persisted: state.Persisted{Fingerprint: a.e.recorded(svc) && written.Parts == ""},
+	}
+	if written.Parts != "" {
+		applied.Restored = &state.Restored{Parts: written.Parts}
 	}
 	if applied.FloatingIPDriftIn(snap) != "" {
 		return nil, nil // the floating IP is not as it was written down

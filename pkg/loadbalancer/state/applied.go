@@ -27,6 +27,8 @@ type Applied struct {
 	// Contents is all that is in the load balancer. It is nil after a restart, until
 	// something has to change.
 	Contents *model.Packed
+	// Restored is what confirms a state without contents that nobody has confirmed; nil: nothing does.
+	Restored *Restored
 	// Brief is set where of the members in it no more was read than
 	// observe.Observer.Brief has.
 	Brief     bool
@@ -35,6 +37,15 @@ type Applied struct {
 	// Reported are the steps, as they print, that would repair what another client has
 	// changed, and that are only reported (drift-policy=report).
 	Reported map[string]bool
+}
+
+// Restored is what a state is to be compared with that the process before this one has
+// recorded before it was confirmed: of its contents this process knows nothing else.
+type Restored struct {
+	// Outline is what the Service asks for, without members and IDs.
+	Outline *model.Packed
+	// Parts condenses which parts were there: see package drift.
+	Parts string
 }
 
 // Digests condense what a Service asks for.
@@ -155,6 +166,20 @@ func (s *Store) AllApplied() map[types.UID]*Applied {
 	return all
 }
 
+// Unpersisted is AllApplied for the Services of which something can be persisted that is not: mostly
+// none. A fingerprint waits until it is confirmed.
+func (s *Store) Unpersisted() map[types.UID]*Applied {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	some := map[types.UID]*Applied{}
+	for uid, e := range s.entries {
+		if e.Applied != nil && (!e.Applied.Persisted.Address || e.Applied.Seen.Confirmed && !e.Applied.Persisted.Fingerprint) {
+			some[uid] = e.Applied
+		}
+	}
+	return some
+}
+
 // Version tells one state of a load balancer from another. It is what a round keeps of the
 // state that it began with: thousands may wait at the same time.
 type Version struct {
@@ -209,7 +234,7 @@ func (a *Applied) rebased(from, to *Version, now time.Time) *Applied {
 	if a.Contents != nil && from.children == to.children && !from.orphans && !to.orphans {
 		moved.Contents = a.Contents.WithUpdatedAt(to.updatedAt)
 	} else {
-		moved.Contents, moved.Digests.Nodeless = nil, ""
+		moved.Contents, moved.Restored, moved.Digests.Nodeless = nil, nil, ""
 	}
 	return &moved
 }

@@ -61,6 +61,30 @@ func TestStore_ReturnsWhatWasAppliedForEachService(t *testing.T) {
 	}
 }
 
+func TestStore_ReturnsOfWhichServicesSomethingCanBePersisted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		confirmed bool
+		persisted state.Persisted
+		want      bool
+	}{
+		"all is persisted":                  {true, state.Persisted{Fingerprint: true, Address: true}, false},
+		"the address is not":                {false, state.Persisted{}, true},
+		"the fingerprint, confirmed":        {true, state.Persisted{Address: true}, true},
+		"the fingerprint, not confirmed":    {false, state.Persisted{Address: true}, false},
+		"the address, whatever else is not": {true, state.Persisted{Fingerprint: true}, true},
+	} {
+		store, _ := newStore()
+		one := applied("one")
+		one.Seen.Confirmed, one.Persisted = test.confirmed, test.persisted
+		store.SetApplied("a", one)
+		store.MarkTouched("b")
+		if got := store.Unpersisted(); len(got) > 1 || (got["a"] == one) != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestStore_ReplacesTheStateThatIsStillTheSame(t *testing.T) {
 	t.Parallel()
 	before := applied("lb")

@@ -68,6 +68,8 @@ func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
 	}
 	confirmed, restored := unconfirmed, unconfirmed
 	confirmed.Seen.Confirmed, restored.Contents = true, nil
+	recorded := restored
+	recorded.Restored = &state.Restored{}
 	lb := snapshot.LoadBalancer{ID: "lb", Status: octavia.StatusActive, UpdatedAt: since}
 	pending, changed := lb, lb
 	pending.Status, changed.UpdatedAt = "PENDING_UPDATE", since.Add(time.Second)
@@ -80,6 +82,7 @@ func TestApplied_IsConfirmableByASnapshotOfTheSameStateAtRest(t *testing.T) {
 		"at rest":               {unconfirmed, state.ConfirmAfter, lb, true},
 		"within the second":     {unconfirmed, state.ConfirmAfter - 1, lb, false},
 		"confirmed already":     {confirmed, time.Minute, lb, false},
+		"recorded before":       {recorded, time.Minute, lb, true},
 		"without its contents":  {restored, time.Minute, lb, false},
 		"it is being changed":   {unconfirmed, time.Minute, pending, false},
 		"it has changed":        {unconfirmed, time.Minute, changed, false},

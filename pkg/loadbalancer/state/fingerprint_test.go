@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -13,15 +14,21 @@ func TestParseFingerprint_ReadsWhatStringWrote(t *testing.T) {
 	full := state.Fingerprint{LoadBalancerID: "lb", UpdatedAt: updated, Digests: state.Digests{Full: "digest", Nodeless: "nodeless"}, Service: "uid", FloatingIPID: "fip"}
 	warned := full
 	warned.Warnings = "nodes:0123456789abcdef"
+	unconfirmed := warned
+	unconfirmed.Parts = "parts"
+	unbelieved := state.Fingerprint{LoadBalancerID: "lb", UpdatedAt: updated, Service: "uid", FloatingIPID: "fip"}
 	bare := state.Fingerprint{LoadBalancerID: "lb", UpdatedAt: updated, Digests: state.Digests{Full: "digest"}, Service: "uid"}
 	unread := state.Fingerprint{LoadBalancerID: "lb", UpdatedAt: updated, Service: "uid"}
 	for text, want := range map[string]state.Fingerprint{
 		full.String():                                      full,
 		warned.String():                                    warned,
+		unconfirmed.String():                               unconfirmed,
+		unbelieved.String():                                unbelieved,
 		bare.String():                                      bare,
 		"lb 2026-11-20T18:34:24Z digest uid":               unread, // without the floating IP, by an earlier version
 		"lb 2026-11-20T18:34:24Z digest uid frame":         unread,
 		"lb 2026-11-20T18:34:24Z digest uid fip frame v99": unread,
+		"lb 2026-11-20T18:34:24Z digest uid fip frame v3+": unread,
 	} {
 		if got, ok := state.ParseFingerprint(text); !ok || got != want {
 			t.Errorf("%q is read as %+v, %v, want %+v", text, got, ok, want)
@@ -45,5 +52,17 @@ func TestApplied_WritesItsFingerprint(t *testing.T) {
 	const want = "lb 2026-11-20T18:34:24Z digest uid fip nodeless v3"
 	if got := applied.Fingerprint("uid").String(); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A program of a version that knows nothing of parts must not believe what was not confirmed: it takes
+// any other version for one that proves nothing.
+func TestFingerprint_IsOfAnotherVersionWhereItWasNotConfirmed(t *testing.T) {
+	t.Parallel()
+	f := state.Fingerprint{LoadBalancerID: "lb", Digests: state.Digests{Full: "digest"}, Service: "uid"}
+	confirmed := strings.Fields(f.String())
+	f.Parts = "parts"
+	if got := strings.Fields(f.String()); len(got) != len(confirmed) || got[6] == confirmed[6] {
+		t.Errorf("%q, and %q where it was confirmed", got, confirmed)
 	}
 }

@@ -1,0 +1,45 @@
+package drift
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
+)
+
+// partsOf condenses which listeners, pools, health monitors and members are in a load balancer, of
+// whatever owner, by their IDs. It is "" where one of them is not known.
+func partsOf(lb *model.LoadBalancer) string {
+	ids := partIDs(lb)
+	for i := range lb.Listeners {
+		pool := &lb.Listeners[i].Pool
+		if pool.Monitor != nil {
+			ids = append(ids, pool.Monitor.ID)
+		}
+		for j := range pool.Members {
+			ids = append(ids, pool.Members[j].ID)
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) > 0 && ids[0] == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(strings.Join(ids, " ")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// knownParts returns partsOf what is known of a load balancer: by this process, or by the one
+// before.
+func knownParts(applied *state.Applied) string {
+	switch {
+	case applied.Contents != nil:
+		return partsOf(applied.Contents.Unpack())
+	case applied.Restored != nil:
+		return applied.Restored.Parts
+	default:
+		return ""
+	}
+}
