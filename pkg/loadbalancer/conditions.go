@@ -21,6 +21,8 @@ type Conditions interface {
 	// Say has the conditions of a Service say this soon. What is not said of stays. Where that
 	// takes a write, the same one brings its annotations up to date.
 	Say(service types.NamespacedName, uid types.UID, said []conditions.Said, record annotation.Record)
+	// Brings reports whether such a write is under way, or will be soon.
+	Brings(service types.NamespacedName, uid types.UID) bool
 }
 
 // say says how a round for a Service has ended, with what is known of its load balancer since.
@@ -73,6 +75,11 @@ func (r *Reconciler) sayHealth(uid types.UID, applied *state.Applied) {
 	if said := conditions.Health(applied.LoadBalancer.ID, applied.Seen.OperatingStatus, pools); said != nil {
 		r.options.Conditions.Say(applied.Service, uid, said, drift.RecordOf(uid, applied))
 	}
+}
+
+// brought reports whether the annotations of a Service are about to be written with its conditions.
+func (r *Reconciler) brought(service types.NamespacedName, uid types.UID) bool {
+	return r.options.Conditions != nil && r.options.Conditions.Brings(service, uid)
 }
 
 // watchesDrift reports whether the project is looked at, in intervals.

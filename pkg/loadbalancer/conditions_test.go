@@ -49,6 +49,9 @@ func (c *fakeConditions) Say(_ types.NamespacedName, uid types.UID, said []condi
 	}
 }
 
+// Brings implements loadbalancer.Conditions: nothing is ever written.
+func (c *fakeConditions) Brings(types.NamespacedName, types.UID) bool { return false }
+
 // count returns how often anything was said.
 func (c *fakeConditions) count() int {
 	c.mu.Lock()

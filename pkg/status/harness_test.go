@@ -73,6 +73,9 @@ func (env *environment) Say(_ types.NamespacedName, uid types.UID, said []condit
 	env.said[uid] = append(env.said[uid], said...)
 }
 
+// Brings implements loadbalancer.Conditions.
+func (env *environment) Brings(types.NamespacedName, types.UID) bool { return false }
+
 // state has the conditions of a Service say this, as they do: what went well half a day ago, and
 // what did not for 14 minutes.
 func (env *environment) state(svc *v1.Service, said ...conditions.Said) {

@@ -39,6 +39,13 @@ func conditionBreaks() []Break {
 			Tests: []string{"TestWriter_WritesAnnotationsWithConditionsAndNeverAlone"},
 		},
 		{
+			Row: 100, What: "a Service is said to be provisioned before its address is published",
+			File:  "pkg/loadbalancer/conditions/writer.go",
+			Old:   `pending.said[reason.Provisioned].Is && len(svc.Status.LoadBalancer.Ingress) == 0`,
+			New:   `false`,
+			Tests: []string{"TestWriter_SaysThatServiceIsProvisionedOnceItsAddressIsPublished"},
+		},
+		{
 			Row: 90, What: "a preview says of a Service how it is served",
 			File:  "pkg/loadbalancer/rehearsal.go",
 			Old:   `	dry.options.Conditions = nil // they say what is, not what would be`,

@@ -35,8 +35,10 @@ const (
 
 // Writer writes conditions: of a Service with one patch, and none where they say already what
 // they should. That patch has the annotations of the Service too, which would take one of their
-// own a moment later: the API server takes both at the status. Nobody waits for it. Its methods
-// may be called from many goroutines.
+// own a moment later: the API server takes both at the status. That a Service is provisioned it
+// writes once the service controller has published its address: whoever waits for the condition
+// reads the address next. Nobody waits for the Writer. Its methods may be called from many
+// goroutines.
 type Writer struct {
 	client corev1.ServicesGetter
 	clock  clock.WithTicker
@@ -47,6 +49,7 @@ type Writer struct {
 	services corelisters.ServiceLister // nil before Use
 	queue    queue                     // nil before Run
 	pending  map[types.NamespacedName]statement
+	writing  types.NamespacedName // the Service of the patch under way
 }
 
 type queue = workqueue.TypedRateLimitingInterface[types.NamespacedName]
@@ -98,6 +101,15 @@ func (w *Writer) Say(service types.NamespacedName, uid types.UID, said []Said, r
 		}
 	}
 	w.enqueue(service)
+}
+
+// Brings reports whether the annotations of a Service are being written with its conditions, or will
+// be soon.
+func (w *Writer) Brings(service types.NamespacedName, uid types.UID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	pending := w.pending[service]
+	return w.writing == service || w.queue != nil && pending.uid == uid && pending.record != annotation.Record{}
 }
 
 // enqueue has a Service looked at soon. The caller holds the lock.
@@ -183,11 +195,8 @@ func (w *Writer) begin() queue {
 
 // write writes what is still to be said of a Service. What cannot be written stays to be said.
 func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
-	w.mu.Lock()
-	pending := w.pending[key]
-	delete(w.pending, key)
-	services := w.services
-	w.mu.Unlock()
+	pending, services := w.take(key)
+	defer w.wrote()
 	if services == nil {
 		w.restore(key, pending)
 		return fmt.Errorf("the informer of Services is not there yet")
@@ -200,7 +209,12 @@ func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 	if patch == nil || err != nil {
 		return err
 	}
+	if pending.said[reason.Provisioned].Is && len(svc.Status.LoadBalancer.Ingress) == 0 {
+		w.again(key, pending)
+		return nil
+	}
 	_, err = w.client.Services(key.Namespace).Patch(ctx, key.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	pending.record = annotation.Record{} // where it fails, annotations are left to who writes them alone
 	switch {
 	case apierrors.IsForbidden(err):
 		w.forbidden.Do(func() {
@@ -233,10 +247,25 @@ func (w *Writer) patch(svc *v1.Service, pending statement) ([]byte, error) {
 	return json.Marshal(map[string]any{"metadata": metadata, "status": map[string]any{"conditions": changes}})
 }
 
-// again has said in a moment what was a conflict: the Service has changed, or is another one. The
-// annotations are left to who writes them alone.
+// take returns what is still to be said of a Service, which is being written from here to wrote.
+func (w *Writer) take(key types.NamespacedName) (statement, corelisters.ServiceLister) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	pending := w.pending[key]
+	delete(w.pending, key)
+	w.writing = key
+	return pending, w.services
+}
+
+func (w *Writer) wrote() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writing = types.NamespacedName{}
+}
+
+// again has said in a moment what cannot be written yet: the Service has changed, is another one, or
+// has no address yet.
 func (w *Writer) again(key types.NamespacedName, pending statement) {
-	pending.record = annotation.Record{}
 	w.restore(key, pending)
 	w.mu.Lock()
 	defer w.mu.Unlock()

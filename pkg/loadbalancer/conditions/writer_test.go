@@ -78,7 +78,10 @@ func run(t *testing.T, services []*v1.Service, test func(*cluster)) {
 func web() *v1.Service {
 	return &v1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "uid", ResourceVersion: "7"}, Spec: v1.ServiceSpec{Type: v1.ServiceTypeLoadBalancer},
-		Status: v1.ServiceStatus{Conditions: []metav1.Condition{foreign()}},
+		Status: v1.ServiceStatus{
+			Conditions:   []metav1.Condition{foreign()},
+			LoadBalancer: v1.LoadBalancerStatus{Ingress: []v1.LoadBalancerIngress{{IP: "203.0.113.5"}}},
+		},
 	}
 }
 
@@ -173,12 +176,59 @@ func TestWriter_WritesAnnotationsWithConditionsAndNeverAlone(t *testing.T) {
 
 		c.setFail(apierrors.NewConflict(v1.Resource("services"), "web", errors.New("it has changed")))
 		c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", []conditions.Said{{Condition: reason.Provisioned, Reason: reason.Refused}}, record("203.0.113.6"))
-		c.pass(1500 * time.Millisecond)
+		c.pass(500 * time.Millisecond)
+		c.assertBrings(true)
+		c.pass(time.Second)
+		c.assertBrings(false)
 		c.setFail(nil)
 		c.pass(time.Second)
 		c.assert(3, "Degraded=False Other=True Provisioned=False")
 		c.assertAnnotations("203.0.113.5")
 	})
+}
+
+// Who waits for the condition finds the address; and the write of the address by the service
+// controller is no conflict with this one.
+//
+//proves:100
+func TestWriter_SaysThatServiceIsProvisionedOnceItsAddressIsPublished(t *testing.T) {
+	t.Parallel()
+	svc := web()
+	address := svc.Status.LoadBalancer
+	svc.Status.LoadBalancer = v1.LoadBalancerStatus{}
+	run(t, []*v1.Service{svc}, func(c *cluster) {
+		c.sayWith(record("203.0.113.5"), "uid", ready(), sound())
+		c.pass(time.Minute)
+		c.assert(0, "Other=True")
+		c.assertBrings(true)
+		svc.Status.LoadBalancer = address
+		if _, err := c.client.CoreV1().Services("shop").UpdateStatus(t.Context(), svc, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.pass(2 * time.Second)
+		c.assert(1, "Degraded=False Other=True Provisioned=True")
+		c.assertAnnotations("203.0.113.5")
+		c.assertBrings(false)
+	})
+}
+
+func TestWriter_SaysAtOnceOfServiceWithoutAddressWhatKeepsItSo(t *testing.T) {
+	t.Parallel()
+	svc := web()
+	svc.Status.LoadBalancer = v1.LoadBalancerStatus{}
+	run(t, []*v1.Service{svc}, func(c *cluster) {
+		c.say("uid", ready())
+		c.say("uid", conditions.Said{Condition: reason.Provisioned, Reason: reason.InError})
+		c.assert(1, "Other=True Provisioned=False")
+	})
+}
+
+// assertBrings checks whether the annotations are left to the Writer.
+func (c *cluster) assertBrings(want bool) {
+	c.t.Helper()
+	if got := c.writer.Brings(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid"); got != want {
+		c.t.Errorf("the Writer brings the annotations: %t, want %t", got, want)
+	}
 }
 
 // assertAnnotations checks which address the annotations have.
@@ -202,6 +252,16 @@ func TestWriter_TriesAgainWithTheNewest(t *testing.T) {
 		c.say("uid", conditions.Said{Condition: reason.Provisioned, Reason: reason.Refused})
 		c.pass(time.Minute)
 		c.assert(2, "Degraded=False Other=True Provisioned=False")
+	})
+}
+
+// Annotations do not wait for conditions that cannot be written.
+func TestWriter_LeavesAnnotationsToOthersWhereItFails(t *testing.T) {
+	t.Parallel()
+	run(t, []*v1.Service{web()}, func(c *cluster) {
+		c.setFail(errors.New("away"))
+		c.sayWith(record("203.0.113.5"), "uid", ready())
+		c.assertBrings(false)
 	})
 }
 

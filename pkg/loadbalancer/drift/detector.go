@@ -78,8 +78,10 @@ type Options struct {
 	Busy func(uid types.UID, loadBalancerID string) bool
 	// Seen is told, at each look, what is known of a load balancer that is as it was applied;
 	// nil: nobody asks.
-	Seen  func(uid types.UID, applied *state.Applied)
-	Clock clock.WithTicker
+	Seen func(uid types.UID, applied *state.Applied)
+	// Brought reports whether the annotations of a Service are about to be written with its conditions.
+	Brought func(service types.NamespacedName, uid types.UID) bool
+	Clock   clock.WithTicker
 }
 
 // Detector finds drift. Watch and PersistRecords may run at the same time.

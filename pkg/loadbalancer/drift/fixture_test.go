@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,6 +172,8 @@ type fixture struct {
 	// busy are the Services and load balancers that this process is changing.
 	busy    map[string]bool
 	drifted []types.NamespacedName
+	// brought is set while the annotations of the Service are about to be written with its conditions.
+	brought atomic.Bool
 }
 
 // run calls a test with a Detector in a bubble. What was applied last is what the cloud has,
@@ -185,6 +188,9 @@ func run(t *testing.T, interval time.Duration, test func(*fixture)) {
 			Busy: func(uid types.UID, loadBalancerID string) bool {
 				f.cloud.after()
 				return f.busy[string(uid)] || f.busy[loadBalancerID]
+			},
+			Brought: func(service types.NamespacedName, of types.UID) bool {
+				return service == web() && of == uid && f.brought.Load()
 			},
 		})
 		f.store.SetApplied(uid, &state.Applied{

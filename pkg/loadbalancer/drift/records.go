@@ -77,12 +77,10 @@ func (d *Detector) persistDue(ctx context.Context, write WriteRecord) {
 			continue
 		}
 		if applied.Seen.Confirmed && !persisted.Fingerprint {
-			fingerprint := applied.Fingerprint(uid)
-			fingerprint.Warnings = d.options.Store.Warnings(uid)
-			d.options.Records.Set(uid, fingerprint.String())
+			d.record(uid, applied, "")
 			persisted.Fingerprint = true
 		}
-		if addressDue(applied, d.options.Clock.Now()) {
+		if addressDue(applied, d.options.Clock.Now()) && !d.options.Brought(applied.Service, uid) {
 			err := write(ctx, applied.Service, uid, RecordOf(uid, applied))
 			if err != nil {
 				klog.FromContext(ctx).V(2).Info("Cannot write the address of a load balancer, trying again", "service", applied.Service, "err", err)

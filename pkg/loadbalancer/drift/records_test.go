@@ -88,6 +88,21 @@ func TestPersistRecords_WritesAddressSoonAndFingerprintOnceConfirmed(t *testing.
 	})
 }
 
+// A creation is one write for conditions and annotations, however long that write waits for its turn.
+func TestPersistRecords_LeavesAddressToWriteThatBringsItAnyway(t *testing.T) {
+	t.Parallel()
+	run(t, interval, func(f *fixture) {
+		f.ensured()
+		f.brought.Store(true)
+		written := f.records(nil)
+		f.advance(time.Minute)
+		f.assertWritten(*written)
+		f.brought.Store(false)
+		f.advance(time.Second)
+		f.assertWritten(*written, address())
+	})
+}
+
 func TestPersistRecords_ConfirmsByItselfWhereDriftIsNotWatched(t *testing.T) {
 	t.Parallel()
 	run(t, 0, func(f *fixture) {
