@@ -19,9 +19,10 @@ help: ## List the targets
 # program again.
 BUILDFLAGS := -trimpath -tags=grpcnotrace
 
-# All but the race detector has these flags (tests/gobuild too), so that what programs and
-# tests share is compiled once.
-GO := CGO_ENABLED=0 GOFLAGS='$(GOFLAGS) $(BUILDFLAGS)' go
+# Everything has these flags (tests/gobuild too), so that what programs and tests share, and
+# checkouts in other directories, is compiled once.
+FLAGS := GOFLAGS='$(GOFLAGS) $(BUILDFLAGS)'
+GO := CGO_ENABLED=0 $(FLAGS) go
 GOBUILD := $(GO) run ./tests/gobuild/cmd/gobuild
 FEATURES := out/features
 
@@ -62,7 +63,7 @@ LONGEST := ./pkg/loadbalancer ./tests/e2e ./tests/cluster ./tests/startmatrix
 .PHONY: test
 test: controlplane $(FEATURES) ## Run all tests with the race detector
 	@echo 'Running all tests with the race detector: about twelve minutes on two cores, and the time to compile them'
-	@GOGC=400 $(FEATURES) test -race -vet=off -p 3 -timeout 25m $(LONGEST) ./...
+	@GOGC=400 $(FLAGS) $(FEATURES) test -race -vet=off -p 3 -timeout 25m $(LONGEST) ./...
 	$(GO) test -timeout 25m ./pkg/loadbalancer -run '$(WITHOUT_RACE)'
 
 .PHONY: $(FEATURES)
