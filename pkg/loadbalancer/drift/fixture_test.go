@@ -92,7 +92,7 @@ func newCloud() *fakeCloud {
 			Pools: []octavia.Pool{{Pool: pools.Pool{
 				ID: "pool", Name: id.PoolName(0), Tags: id.Tags(), Protocol: "TCP", LBMethod: "ROUND_ROBIN", AdminStateUp: true,
 				ProvisioningStatus: octavia.StatusActive,
-			}, Members: octavia.ObjectIDs{{ID: "a"}, {ID: "b"}}}},
+			}, Members: []octavia.ObjectID{{ID: "a"}, {ID: "b"}}}},
 		},
 		tree: octavia.StatusTree{NodeStatus: active("lb", "ONLINE"), Listeners: []octavia.ListenerStatus{{
 			NodeStatus: active("listener", "ONLINE"), Pools: []octavia.PoolStatus{{NodeStatus: active("pool", "ONLINE"), Members: []octavia.MemberStatus{

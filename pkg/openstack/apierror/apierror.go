@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/request"
@@ -184,7 +186,9 @@ func IsUnsure(err error) bool {
 func IsUnreadable(err error) bool {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError
-	return errors.As(err, &syntax) || errors.As(err, &mismatch) ||
+	var syntactic *jsontext.SyntacticError
+	var semantic *jsonv2.SemanticError
+	return errors.As(err, &syntax) || errors.As(err, &mismatch) || errors.As(err, &syntactic) || errors.As(err, &semantic) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 

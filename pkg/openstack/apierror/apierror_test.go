@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 	"github.com/gophercloud/gophercloud/v2"
 
@@ -104,6 +105,8 @@ func TestErrors_AreClassifiedByStatusAndText(t *testing.T) {
 		"never sent":         {&NoAnswerError{Method: "POST", Err: errors.New("connection refused")}, "0 "},
 		"unreadable":         {json.Unmarshal([]byte("<"), &struct{}{}), "0 unsure"},
 		"wrong shape":        {json.Unmarshal([]byte("[]"), &struct{}{}), "0 unsure"},
+		"unreadable by v2":   {jsonv2.Unmarshal([]byte("<"), &struct{}{}), "0 unsure"},
+		"wrong shape for v2": {jsonv2.Unmarshal([]byte("[]"), &struct{}{}), "0 unsure"},
 		"broke off":          {fmt.Errorf("decode: %w", io.ErrUnexpectedEOF), "0 unsure"},
 		"our own":            {gophercloud.ErrMissingInput{Argument: "Name"}, "0 "},
 		"cancelled":          {context.Canceled, "0 "},

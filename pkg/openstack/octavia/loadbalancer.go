@@ -2,9 +2,10 @@ package octavia
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/loadbalancers"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
@@ -38,10 +39,10 @@ func (a *attributes) loadBalancer() LoadBalancer {
 	return lb
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (lb *LoadBalancer) UnmarshalJSON(text []byte) error {
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (lb *LoadBalancer) UnmarshalJSONFrom(text *jsontext.Decoder) error {
 	var answer attributes
-	if err := json.Unmarshal(text, &answer); err != nil {
+	if err := json.UnmarshalDecode(text, &answer); err != nil {
 		return err
 	}
 	*lb = answer.loadBalancer()
@@ -91,8 +92,8 @@ func (a *createAnswer) loadBalancer() *LoadBalancer {
 // skipped is a part of an answer that nobody needs.
 type skipped struct{}
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (*skipped) UnmarshalJSON([]byte) error { return nil }
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (*skipped) UnmarshalJSONFrom(text *jsontext.Decoder) error { return text.SkipValue() }
 
 // VIPUpdate is the change of what a load balancer has on its VIP. Nil leaves a
 // setting as it is, an empty one takes it away.

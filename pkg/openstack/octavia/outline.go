@@ -10,12 +10,17 @@ import (
 
 // PoolOutline is which parts a pool has, and its status.
 type PoolOutline struct {
-	ID                 string    `json:"id"`
-	ProvisioningStatus string    `json:"provisioning_status"`
-	OperatingStatus    string    `json:"operating_status"`
-	MonitorID          string    `json:"healthmonitor_id"`
-	Listeners          ObjectIDs `json:"listeners"`
-	Members            ObjectIDs `json:"members"`
+	ID                 string     `json:"id"`
+	ProvisioningStatus string     `json:"provisioning_status"`
+	OperatingStatus    string     `json:"operating_status"`
+	MonitorID          string     `json:"healthmonitor_id"`
+	Listeners          []ObjectID `json:"listeners"`
+	Members            []ObjectID `json:"members"`
+}
+
+// ObjectID names an object that belongs to another one.
+type ObjectID struct {
+	ID string `json:"id"`
 }
 
 // PoolOutlines lists the pools of a load balancer without their settings. That is a quarter
@@ -40,11 +45,11 @@ func (c *Client) MemberStateAt(ctx context.Context, poolID, address string, port
 
 // PoolOwner is what says whose a pool is.
 type PoolOwner struct {
-	ID            string    `json:"id"`
-	Name          string    `json:"name"`
-	Tags          []string  `json:"tags"`
-	Listeners     ObjectIDs `json:"listeners"`
-	LoadBalancers ObjectIDs `json:"loadbalancers"`
+	ID            string     `json:"id"`
+	Name          string     `json:"name"`
+	Tags          []string   `json:"tags"`
+	Listeners     []ObjectID `json:"listeners"`
+	LoadBalancers []ObjectID `json:"loadbalancers"`
 }
 
 // PoolOwners lists what says whose the pools of a load balancer are; "": those of all.

@@ -34,7 +34,7 @@ type ListenerStatus struct {
 type PoolStatus struct {
 	NodeStatus
 	Monitor MonitorStatus  `json:"health_monitor"`
-	Members MemberStatuses `json:"members"`
+	Members []MemberStatus `json:"members"`
 }
 
 // MonitorStatus is a health monitor of the tree.

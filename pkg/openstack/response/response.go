@@ -4,11 +4,12 @@ package response
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gophercloud/gophercloud/v2"
 )
 
@@ -25,6 +26,10 @@ func (whole) Close() error { return nil }
 func SetBody(resp *http.Response, text []byte) {
 	resp.Body, resp.ContentLength = whole{bytes.NewReader(text), text}, int64(len(text))
 }
+
+// lenient has what other clients have named without care, or a service answers twice, not make the
+// rest of an answer unreadable.
+var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
 // Get decodes the answer to a GET, once: the client's library would copy it into a buffer that
 // grows by doubling. Into is nil where nobody needs what it says.
@@ -54,7 +59,7 @@ func decode(resp *http.Response, err error, into any) error {
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	return json.Unmarshal(text, into)
+	return json.Unmarshal(text, into, lenient)
 }
 
 // read returns what a body has, without a copy where SetBody made it.

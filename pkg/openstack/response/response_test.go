@@ -50,8 +50,8 @@ func TestRequests_DecodeAnswerAndCloseIt(t *testing.T) {
 		for _, given := range []struct{ text, want, refused string }{
 			{text: text, want: "a"},
 			{text: "<html>", refused: "invalid character"},
-			{text: "", refused: "unexpected end"},
-			{text: `{"id": `, refused: "unexpected end"},
+			{text: "", refused: "unexpected EOF"},
+			{text: `{"id": `, refused: "unexpected EOF"},
 		} {
 			var found struct {
 				ID string `json:"id"`
