@@ -118,8 +118,8 @@ func memberOpts(m model.Member) pools.CreateMemberOpts {
 		ProtocolPort: m.Port,
 		SubnetID:     m.SubnetID,
 	}
-	if m.MonitorPort != 0 {
-		opts.MonitorPort = &m.MonitorPort
+	if port := m.MonitorPort; port != 0 { // not where m is: each member would be copied to the heap
+		opts.MonitorPort = &port
 	}
 	if m.Drained {
 		opts.Weight = new(int)

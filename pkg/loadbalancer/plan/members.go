@@ -116,13 +116,22 @@ func (d *differ) changes(pool PoolRef, from, to []model.Member) SetMembers {
 }
 
 // inTheirSubnets returns members as a batch sends them. Those that stay keep their subnet: to some
-// drivers one in another subnet is another member.
+// drivers one in another subnet is another member. Where all are in their subnets, it is the same list.
 func (d *differ) inTheirSubnets(from, to []model.Member) []model.Member {
-	have, all := membersByKey(from), slices.Clone(to)
-	for i := range all {
-		if old, there := have.get(all[i].Key()); there {
-			all[i] = d.keepSubnet(old, all[i])
+	have, all := membersByKey(from), to
+	for i, want := range to {
+		old, there := have.get(want.Key())
+		if !there {
+			continue
 		}
+		kept := d.keepSubnet(old, want)
+		if kept == want {
+			continue
+		}
+		if &all[0] == &to[0] {
+			all = slices.Clone(to)
+		}
+		all[i] = kept
 	}
 	return all
 }
