@@ -36,9 +36,10 @@ const (
 // Writer writes conditions: of a Service with one patch, and none where they say already what
 // they should. That patch has the annotations of the Service too, which would take one of their
 // own a moment later: the API server takes both at the status. That a Service is provisioned it
-// writes once the service controller has published its address: whoever waits for the condition
-// reads the address next. Nobody waits for the Writer. Its methods may be called from many
-// goroutines.
+// writes when the service controller has published its address, so that the two are no conflict, and
+// whoever waits for the condition can read the address next. It waits for that once: a service
+// controller that has not published it by then waits to look at the Service again, which this write
+// brings about. Nobody waits for the Writer. Its methods may be called from many goroutines.
 type Writer struct {
 	client corev1.ServicesGetter
 	clock  clock.WithTicker
@@ -60,6 +61,8 @@ type statement struct {
 	uid    types.UID
 	said   map[reason.Condition]Said
 	record annotation.Record
+	// waited is set when it was waited for the address of the Service.
+	waited bool
 }
 
 // NewWriter returns a Writer. It writes nothing before Use and Run.
@@ -127,7 +130,7 @@ func (w *Writer) add(service types.NamespacedName, uid types.UID, said []Said, r
 		if !newer && pending.uid != "" {
 			return
 		}
-		pending = statement{uid, map[reason.Condition]Said{}, record}
+		pending = statement{uid: uid, said: map[reason.Condition]Said{}, record: record}
 	}
 	if newer {
 		pending.record = record
@@ -209,7 +212,8 @@ func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 	if patch == nil || err != nil {
 		return err
 	}
-	if pending.said[reason.Provisioned].Is && len(svc.Status.LoadBalancer.Ingress) == 0 {
+	if !pending.waited && pending.said[reason.Provisioned].Is && len(svc.Status.LoadBalancer.Ingress) == 0 {
+		pending.waited = true
 		w.again(key, pending)
 		return nil
 	}
@@ -263,8 +267,8 @@ func (w *Writer) wrote() {
 	w.writing = types.NamespacedName{}
 }
 
-// again has said in a moment what cannot be written yet: the Service has changed, is another one, or
-// has no address yet.
+// again has said in a moment what is not to be written yet: the Service has changed, is another one,
+// or has no address yet.
 func (w *Writer) again(key types.NamespacedName, pending statement) {
 	w.restore(key, pending)
 	w.mu.Lock()
@@ -278,6 +282,10 @@ func (w *Writer) restore(key types.NamespacedName, pending statement) {
 	defer w.mu.Unlock()
 	if pending.uid != "" {
 		w.add(key, pending.uid, slices.Collect(maps.Values(pending.said)), pending.record, false)
+		if now := w.pending[key]; now.uid == pending.uid && pending.waited {
+			now.waited = true
+			w.pending[key] = now
+		}
 	} else if _, there := w.pending[key]; !there {
 		w.pending[key] = statement{}
 	}

@@ -191,18 +191,13 @@ func TestWriter_WritesAnnotationsWithConditionsAndNeverAlone(t *testing.T) {
 // controller is no conflict with this one.
 //
 //proves:100
-func TestWriter_SaysThatServiceIsProvisionedOnceItsAddressIsPublished(t *testing.T) {
+func TestWriter_SaysThatServiceIsProvisionedWhenItsAddressIsPublished(t *testing.T) {
 	t.Parallel()
-	svc := web()
-	address := svc.Status.LoadBalancer
-	svc.Status.LoadBalancer = v1.LoadBalancerStatus{}
-	run(t, []*v1.Service{svc}, func(c *cluster) {
-		c.sayWith(record("203.0.113.5"), "uid", ready(), sound())
-		c.pass(time.Minute)
+	run(t, []*v1.Service{unaddressed()}, func(c *cluster) {
+		c.sayOnce(record("203.0.113.5"), ready(), sound())
 		c.assert(0, "Other=True")
 		c.assertBrings(true)
-		svc.Status.LoadBalancer = address
-		if _, err := c.client.CoreV1().Services("shop").UpdateStatus(t.Context(), svc, metav1.UpdateOptions{}); err != nil {
+		if _, err := c.client.CoreV1().Services("shop").UpdateStatus(t.Context(), web(), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		c.pass(2 * time.Second)
@@ -212,15 +207,39 @@ func TestWriter_SaysThatServiceIsProvisionedOnceItsAddressIsPublished(t *testing
 	})
 }
 
+// A service controller that got its worker back before the load balancer was there looks at the
+// Service in minutes, or when it changes: only then is the address published.
+func TestWriter_WaitsForTheAddressOnlyOnce(t *testing.T) {
+	t.Parallel()
+	run(t, []*v1.Service{unaddressed()}, func(c *cluster) {
+		c.sayOnce(record("203.0.113.5"), ready())
+		c.sayOnce(record("203.0.113.5"), sound()) // nor once more for what is said meanwhile
+		c.assert(1, "Degraded=False Other=True Provisioned=True")
+		c.assertAnnotations("203.0.113.5")
+		c.assertBrings(false)
+	})
+}
+
 func TestWriter_SaysAtOnceOfServiceWithoutAddressWhatKeepsItSo(t *testing.T) {
 	t.Parallel()
-	svc := web()
-	svc.Status.LoadBalancer = v1.LoadBalancerStatus{}
-	run(t, []*v1.Service{svc}, func(c *cluster) {
-		c.say("uid", ready())
-		c.say("uid", conditions.Said{Condition: reason.Provisioned, Reason: reason.InError})
+	run(t, []*v1.Service{unaddressed()}, func(c *cluster) {
+		c.sayOnce(annotation.Record{}, ready())
+		c.sayOnce(annotation.Record{}, conditions.Said{Condition: reason.Provisioned, Reason: reason.InError})
 		c.assert(1, "Other=True Provisioned=False")
 	})
+}
+
+// unaddressed is web without an address.
+func unaddressed() *v1.Service {
+	svc := web()
+	svc.Status.LoadBalancer = v1.LoadBalancerStatus{}
+	return svc
+}
+
+// sayOnce has the Writer look at the Service once after this was said.
+func (c *cluster) sayOnce(record annotation.Record, said ...conditions.Said) {
+	c.writer.Say(types.NamespacedName{Namespace: "shop", Name: "web"}, "uid", said, record)
+	c.pass(1500 * time.Millisecond)
 }
 
 // assertBrings checks whether the annotations are left to the Writer.
