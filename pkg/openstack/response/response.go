@@ -27,8 +27,8 @@ func SetBody(resp *http.Response, text []byte) {
 	resp.Body, resp.ContentLength = whole{bytes.NewReader(text), text}, int64(len(text))
 }
 
-// lenient has what other clients have named without care, or a service answers twice, not make the
-// rest of an answer unreadable.
+// lenient is how encoding/json before v2 decodes: a name that another client has not written as UTF-8,
+// or an attribute that is there twice, does not make the rest of an answer unreadable.
 var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
 // Get decodes the answer to a GET, once: the client's library would copy it into a buffer that
