@@ -49,7 +49,7 @@ func TestRequests_DecodeAnswerAndCloseIt(t *testing.T) {
 	} {
 		for _, given := range []struct{ text, want, refused string }{
 			{text: text, want: "a"},
-			{text: `{"id": "b", "name": "caf`+"\xe9"+`", "id": "a"}`, want: "a"},
+			{text: `{"id": "b", "name": "caf` + "\xe9" + `", "id": "a"}`, want: "a"},
 			{text: "<html>", refused: "invalid character"},
 			{text: "", refused: "unexpected EOF"},
 			{text: `{"id": `, refused: "unexpected EOF"},
