@@ -152,6 +152,14 @@ func (a *Actors[Req, Res]) Busy(key string) bool {
 	return len(a.lines[key]) > 0
 }
 
+// Behind reports whether such a request waits for the end of the one of a key that is being served.
+func (a *Actors[Req, Res]) Behind(key string, such func(Req) bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	line := a.lines[key]
+	return len(line) > 1 && slices.ContainsFunc(line[1:], func(t *Task[Req, Res]) bool { return such(t.request) })
+}
+
 // Left takes the result of a key's last task that ended while nobody waited for it. It
 // is given once, and false where there is none.
 func (a *Actors[Req, Res]) Left(key string) (request Req, result Res, err error, ok bool) {

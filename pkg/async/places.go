@@ -36,7 +36,10 @@ type taken struct {
 // and must leave in the end. The error is the context's.
 func (p *Places) Enter(ctx context.Context, width int) (with context.Context, leave func(), err error) {
 	place := taken{p, min(max(int64(width), 1), p.all), new(atomic.Int32)}
-	if err := p.free.Acquire(ctx, place.width); err != nil {
+	queued := stopwatch.In(ctx, stopwatch.Queue)
+	err = p.free.Acquire(ctx, place.width)
+	queued()
+	if err != nil {
 		return nil, nil, err
 	}
 	return context.WithValue(ctx, placeKey{}, place), func() { p.free.Release(place.width) }, nil

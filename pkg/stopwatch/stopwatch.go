@@ -68,8 +68,12 @@ type Watch struct {
 // key is that of a context for its Watch.
 type key struct{}
 
-// Start returns a Watch of the work that is done with the context that it returns.
+// Start returns a Watch of the work that is done with the context that it returns: the one that the
+// context has, if any, else a new one.
 func Start(ctx context.Context, clk clock.PassiveClock) (context.Context, *Watch) {
+	if w, ok := ctx.Value(key{}).(*Watch); ok {
+		return ctx, w
+	}
 	w := &Watch{clock: clk, since: clk.Now()}
 	return context.WithValue(ctx, key{}, w), w
 }

@@ -6,7 +6,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,10 +15,6 @@ import (
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
 )
-
-// ErrTimeout is the cause of the end of a round's context when the round has taken longer
-// than Options.Timeout.
-var ErrTimeout = errors.New("reconcile timeout exceeded")
 
 // rounds is how many rounds are at work at the same time, those of the service controller
 // and those of our own; rounds that wait for the cloud do not count. One that has to do with
@@ -32,7 +27,7 @@ const (
 // Options are what a Dispatcher needs.
 type Options struct {
 	Clock clock.WithTicker
-	// Timeout is how long a round may take.
+	// Timeout is how long a round may take, but for what it waits for its turn.
 	Timeout time.Duration
 	// Workers is how many workers the service controller has; 0: they are always
 	// plentiful. Hold is how long a call may hold one of them.
@@ -140,8 +135,8 @@ func (d *Dispatcher) submit(ctx context.Context, r Request) (*async.Task[Request
 
 // serve does the round of a request when the turn of its Service has come.
 func (d *Dispatcher) serve(ctx context.Context, r Request) (*v1.LoadBalancerStatus, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, d.options.Timeout, ErrTimeout)
-	defer cancel()
+	ctx, end := d.patient(ctx, string(r.Service.UID))
+	defer end()
 	places := d.calls
 	if r.Operation == Repair || r.Operation == Update {
 		places = d.own
