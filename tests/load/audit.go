@@ -27,6 +27,9 @@ rules:
 - level: None
 `
 
+// maxLogMB is far more than any size of cluster writes, in megabytes.
+const maxLogMB = "1000000"
+
 // audit counts what the controller writes to Kubernetes, from the API server's audit log.
 type audit struct {
 	log    string
@@ -42,7 +45,8 @@ func newAudit(directory string) (*audit, []string, error) {
 		return nil, nil, fmt.Errorf("write the audit policy: %w", err)
 	}
 	a := &audit{log: filepath.Join(directory, "audit.log"), counts: map[string]int{}}
-	return a, []string{"--audit-policy-file=" + policy, "--audit-log-path=" + a.log}, nil
+	// A log that is rotated, as one of 100 MB is, could not be read on: five thousand Services write more.
+	return a, []string{"--audit-policy-file=" + policy, "--audit-log-path=" + a.log, "--audit-log-maxsize=" + maxLogMB}, nil
 }
 
 // reset begins to count anew.
