@@ -1,6 +1,9 @@
 package neutron
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 type floatingIPRequest struct {
 	TenantID          optional[string] `json:"tenant_id"`
@@ -46,7 +49,10 @@ func (n *Neutron) describePort(record *floatingIP) {
 }
 
 func (n *Neutron) listFloatingIPs(c *call) (int, any, error) {
-	seen := visible(n.floatingIPs.all(), func(record *floatingIP) bool { return c.sees(record.ProjectID) })
+	ports := nonEmpty(c.URL.Query()["port_id"])
+	seen := visible(n.floatingIPs.all(), func(record *floatingIP) bool {
+		return c.sees(record.ProjectID) && (len(ports) == 0 || slices.Contains(ports, valueOf(record.PortID)))
+	})
 	for _, record := range seen {
 		n.describePort(record)
 	}

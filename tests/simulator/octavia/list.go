@@ -17,7 +17,7 @@ func (o *Octavia) listBalancers(c *call) (response, *apiError) {
 
 func (o *Octavia) listListeners(c *call) (response, *apiError) {
 	var rows []row
-	for _, lb := range o.balancers {
+	for _, lb := range o.asked(c) {
 		for _, listener := range lb.Listeners {
 			rows = append(rows, row{listener, &listener.Meta, listener.ID, func() view { return o.release.listener(listener) }})
 		}
@@ -27,12 +27,21 @@ func (o *Octavia) listListeners(c *call) (response, *apiError) {
 
 func (o *Octavia) listPools(c *call) (response, *apiError) {
 	var rows []row
-	for _, lb := range o.balancers {
+	for _, lb := range o.asked(c) {
 		for _, pool := range lb.Pools {
 			rows = append(rows, row{pool, &pool.Meta, pool.ID, func() view { return o.release.pool(lb, pool) }})
 		}
 	}
 	return o.listScoped(c, o.tables["pools"], rows)
+}
+
+// asked returns the load balancers whose parts a filter can leave in a list: with thousands of
+// them all parts of all would take milliseconds for each request.
+func (o *Octavia) asked(c *call) []*LoadBalancer {
+	if lb, _, ok := find[*LoadBalancer](o, c.query.Get("loadbalancer_id")); ok {
+		return []*LoadBalancer{lb}
+	}
+	return o.balancers
 }
 
 func (o *Octavia) listMonitors(c *call) (response, *apiError) {
