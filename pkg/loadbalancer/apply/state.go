@@ -19,6 +19,9 @@ type state struct {
 	// changes are those of members that the packed load balancer lacks: it need not be unpacked
 	// for each.
 	changes []func(*model.Observed)
+	// decoded is the outline of decodedOf, which is most likely loadBalancer.
+	decoded   *model.LoadBalancer
+	decodedOf *model.Packed
 }
 
 // packedState returns the state that was observed, packed. Nothing of what was observed is
@@ -31,6 +34,7 @@ func packedState(observed model.Observed, kept *model.Packed) state {
 }
 
 func (s *state) pack() {
+	s.decoded, s.decodedOf = nil, nil
 	if s.observed.LoadBalancer != nil {
 		s.loadBalancer, s.observed.LoadBalancer = model.Pack(s.observed.LoadBalancer, s.before), nil
 		s.before = nil
@@ -99,7 +103,7 @@ func (s *state) changesMembers(step plan.Step) bool {
 	if s.loadBalancer == nil {
 		return false
 	}
-	all := s.loadBalancer.Outline()
+	all := s.outline()
 	pool := poolOf(step).Find(all)
 	for i := range all.Listeners {
 		if &all.Listeners[i].Pool == pool {
@@ -112,10 +116,13 @@ func (s *state) changesMembers(step plan.Step) bool {
 // outline returns the load balancer, perhaps without members; nil where there is none.
 // It must not be changed.
 func (s *state) outline() *model.LoadBalancer {
-	if s.loadBalancer != nil {
-		return s.loadBalancer.Outline()
+	if s.loadBalancer == nil {
+		return s.observed.LoadBalancer
 	}
-	return s.observed.LoadBalancer
+	if s.decodedOf != s.loadBalancer {
+		s.decoded, s.decodedOf = s.loadBalancer.Outline(), s.loadBalancer
+	}
+	return s.decoded
 }
 
 // settled notes what a wait has found of the load balancer, which is packed.

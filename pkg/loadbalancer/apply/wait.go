@@ -70,8 +70,9 @@ func (r *run) verify(ctx context.Context) error {
 
 // settleChildren is Settle for the load balancer of the run.
 func (r *run) settleChildren(ctx context.Context) error {
+	outline := r.state.outline()
 	r.state.pack()
-	lb, err := r.Applier.settleChildren(ctx, r.state.outline(), r.state.known)
+	lb, err := r.Applier.settleChildren(ctx, outline.ID, outline.Provider, r.state.known)
 	r.state.replace(lb)
 	return err
 }
@@ -84,13 +85,12 @@ func (r *run) settleChildren(ctx context.Context) error {
 // last then. Otherwise the error is that of a request or of the context, and the load
 // balancer is the one that was given.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
-	packed := model.Pack(lb, nil)
-	return a.settleChildren(ctx, packed.Outline(), packed.Unpack)
+	return a.settleChildren(ctx, lb.ID, lb.Provider, model.Pack(lb, nil).Unpack)
 }
 
 // settleChildren is Settle for a load balancer that is known only while it is compared.
-func (a *Applier) settleChildren(ctx context.Context, outline *model.LoadBalancer, known func() *model.LoadBalancer) (*model.LoadBalancer, error) {
-	id, timing := outline.ID, a.Drivers.Timing(outline.Provider)
+func (a *Applier) settleChildren(ctx context.Context, id, provider string, known func() *model.LoadBalancer) (*model.LoadBalancer, error) {
+	timing := a.Drivers.Timing(provider)
 	fewest, deadline := math.MaxInt, time.Time{}
 	for after := time.Duration(0); ; after = timing.ChildInterval {
 		tree, err := a.Watcher.StatusTree(ctx, id, after)

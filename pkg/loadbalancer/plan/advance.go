@@ -186,7 +186,7 @@ func advancePool(lb *model.LoadBalancer, step Step) {
 		}
 	case RemoveMember:
 		pool := s.Pool.Find(lb)
-		pool.Members = slices.DeleteFunc(slices.Clone(pool.Members), func(m model.Member) bool { return m.Key() == s.Member.Key() })
+		pool.Members = slices.DeleteFunc(pool.Members, func(m model.Member) bool { return m.Key() == s.Member.Key() })
 	case CreateMonitor:
 		monitor := s.Monitor
 		monitor.Status = active()
