@@ -31,7 +31,7 @@ func subset(backends []Backend, most int, seed string) []Backend {
 	var all []ranked
 	for _, members := range zones {
 		slices.SortFunc(members, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
-		for rank, b := range members {
+		for rank, b := range members[:min(most, len(members))] { // the others are behind so many already
 			b.rank = rank
 			all = append(all, b)
 		}
