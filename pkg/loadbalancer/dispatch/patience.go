@@ -22,7 +22,7 @@ func (d *Dispatcher) patient(ctx context.Context, key string) (with context.Cont
 	ctx, cancel := context.WithCancelCause(ctx)
 	ctx, watch := stopwatch.Start(ctx, d.options.Clock)
 	var timer *time.Timer
-	timer = time.AfterFunc(math.MaxInt64, func() { // not before the next line but one
+	timer = time.AfterFunc(math.MaxInt64, func() {
 		times := watch.Times()
 		left := d.options.Timeout - (times.Sum() - times[stopwatch.Queue])
 		if left <= 0 || d.actors.Behind(key, changed) {
@@ -32,7 +32,7 @@ func (d *Dispatcher) patient(ctx context.Context, key string) (with context.Cont
 			timer.Reset(left)
 		}
 	})
-	timer.Reset(d.options.Timeout)
+	timer.Reset(d.options.Timeout) // not before: the function has the timer now
 	return ctx, func() {
 		timer.Stop()
 		cancel(nil)
