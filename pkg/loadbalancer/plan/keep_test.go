@@ -58,13 +58,14 @@ func TestDiff_PutsNewMembersWhereTheirPoolIs(t *testing.T) {
 		for _, serial := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, serial %v", name, serial), func(t *testing.T) {
 				t.Parallel()
+				opts := c.opts
 				if serial {
-					c.opts.Driver = c.opts.Driver.Without(driver.MemberBatches)
+					opts.Driver = opts.Driver.Without(driver.MemberBatches)
 				}
-				there := &cloud{observed: made(t, onePool(c.there)), driver: c.opts.Driver}
+				there := &cloud{observed: made(t, onePool(c.there)), driver: opts.Driver}
 				there.identify()
 				there.observed.LoadBalancer.VIP.SubnetID = "vip"
-				todo := plan.Diff(onePool(c.desired), there.observed, c.opts)
+				todo := plan.Diff(onePool(c.desired), there.observed, opts)
 				if err := there.run(todo.Steps); err != nil {
 					t.Fatalf("%v\n%s", err, todo)
 				}

@@ -28,6 +28,10 @@ func answered(members int) string {
 		"pools": [{"id": "p", "name": "pool", "healthmonitor": {"id": "hm", "type": "TCP"}, "members": [` + strings.Join(all, ",") + `]}]}}`
 }
 
+// pooled is more than what a run can allocate that the run before it need not: decoders and encoders
+// are in a sync.Pool, which the race detector has forget one in four. A member takes one at least.
+const pooled = 300
+
 // Of a load balancer with thousands of members the answer to its creation has a megabyte,
 // of which nearly all is what was sent: that makes no garbage.
 func TestCreateAnswer_LeavesMembersUnread(t *testing.T) {
@@ -45,7 +49,7 @@ func TestCreateAnswer_LeavesMembersUnread(t *testing.T) {
 			}
 		})
 	}
-	if few, many := allocs(1), allocs(3000); many > few {
+	if few, many := allocs(1), allocs(3000); many > few+pooled {
 		t.Errorf("%v allocations for an answer with 3000 members, %v for one", many, few)
 	}
 }
@@ -60,7 +64,7 @@ func TestLoadBalancerCreate_IsNotTakenApartToBeSent(t *testing.T) {
 			}
 		})
 	}
-	if few, many := allocs(1), allocs(3000); many > few {
+	if few, many := allocs(1), allocs(3000); many > few+pooled {
 		t.Errorf("%v allocations for a body with 3000 members, %v for one", many, few)
 	}
 }
