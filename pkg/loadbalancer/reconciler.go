@@ -68,8 +68,8 @@ type Options struct {
 	Clock      clock.WithTickerAndDelayedExecution
 	// Timing replaces that of every driver, unless it is zero.
 	Timing driver.Timing
-	// Patience is how long one round goes on before it is given up until the next call; 0
-	// means 15 minutes.
+	// Patience is how long one round goes on before it is given up until the next call, but for
+	// what it waits for its turn; 0 means 15 minutes.
 	Patience time.Duration
 	// Workers is how many workers the service controller has (--concurrent-service-syncs);
 	// 0 means that they are always plentiful.

@@ -186,7 +186,7 @@ func TestAudit_CountsEventsApartAndWholeLinesOnly(t *testing.T) {
 	t.Parallel()
 	directory := t.TempDir()
 	a, flags, err := newAudit(directory)
-	if err != nil || !slices.Contains(flags, "--audit-log-maxsize=1000000") {
+	if err != nil || len(flags) != 3 || !slices.Contains(flags, "--audit-log-maxsize=1000000") {
 		t.Fatalf("newAudit = %v, %v", flags, err)
 	}
 	add := func(text string) {

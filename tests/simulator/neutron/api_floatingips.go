@@ -49,6 +49,7 @@ func (n *Neutron) describePort(record *floatingIP) {
 }
 
 func (n *Neutron) listFloatingIPs(c *call) (int, any, error) {
+	// list filters by this too, but only after all of thousands have been described.
 	ports := nonEmpty(c.URL.Query()["port_id"])
 	seen := visible(n.floatingIPs.all(), func(record *floatingIP) bool {
 		return c.sees(record.ProjectID) && (len(ports) == 0 || slices.Contains(ports, valueOf(record.PortID)))
