@@ -152,7 +152,7 @@ type Pool struct {
 	pools.Pool
 	Persistence SessionPersistence `json:"session_persistence"`
 	// Members are named only, in place of the library's.
-	Members []ObjectID `json:"members"`
+	Members ObjectIDs `json:"members"`
 }
 
 // SessionPersistence is how a pool keeps a client at its member.

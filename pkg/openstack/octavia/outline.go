@@ -5,7 +5,10 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/listeners"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // PoolOutline is which parts a pool has, and its status.
@@ -15,12 +18,26 @@ type PoolOutline struct {
 	OperatingStatus    string     `json:"operating_status"`
 	MonitorID          string     `json:"healthmonitor_id"`
 	Listeners          []ObjectID `json:"listeners"`
-	Members            []ObjectID `json:"members"`
+	Members            ObjectIDs  `json:"members"`
 }
 
 // ObjectID names an object that belongs to another one.
 type ObjectID struct {
 	ID string `json:"id"`
+}
+
+// ObjectIDs name objects that belong to another one, which can have thousands.
+type ObjectIDs []ObjectID
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (o *ObjectIDs) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
+	*o, err = response.List(dec, func(f *response.Fields, object, _ *ObjectID) error {
+		if string(f.Name()) == "id" {
+			return f.Text(&object.ID, "")
+		}
+		return f.Skip()
+	})
+	return err
 }
 
 // PoolOutlines lists the pools of a load balancer without their settings. That is a quarter

@@ -5,7 +5,10 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // StatusTree is the state of a load balancer and of everything in it. Pools show
@@ -34,7 +37,7 @@ type ListenerStatus struct {
 type PoolStatus struct {
 	NodeStatus
 	Monitor MonitorStatus  `json:"health_monitor"`
-	Members []MemberStatus `json:"members"`
+	Members MemberStatuses `json:"members"`
 }
 
 // MonitorStatus is a health monitor of the tree.
@@ -48,6 +51,31 @@ type MemberStatus struct {
 	NodeStatus
 	Address string `json:"address"`
 	Port    int    `json:"protocol_port"`
+}
+
+// MemberStatuses are the members of a pool of the tree, which are most of it.
+type MemberStatuses []MemberStatus
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (s *MemberStatuses) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
+	*s, err = response.List(dec, func(f *response.Fields, m, before *MemberStatus) error {
+		switch string(f.Name()) {
+		case "id":
+			return f.Text(&m.ID, "")
+		case "name":
+			return f.Text(&m.Name, "")
+		case "address":
+			return f.Text(&m.Address, "")
+		case "protocol_port":
+			return f.Int(&m.Port)
+		case "provisioning_status":
+			return f.Text(&m.ProvisioningStatus, before.ProvisioningStatus)
+		case "operating_status":
+			return f.Text(&m.OperatingStatus, before.OperatingStatus)
+		}
+		return f.Skip()
+	})
+	return err
 }
 
 // StatusTree reads the whole state of a load balancer in one request, whose cost

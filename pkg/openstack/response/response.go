@@ -7,24 +7,45 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gophercloud/gophercloud/v2"
 )
 
+// buffers are those of answers that nobody reads any more. A change of nodes of a thousand Services
+// reads a thousand answers of fifty kilobytes.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// mostKept is the size of the largest buffer that is used again.
+const mostKept = 1 << 20
+
+// Buffer returns an empty buffer to read an answer into, for SetBody.
+func Buffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
+
 // whole is the body of an answer that was read.
 type whole struct {
-	*bytes.Reader
-	text []byte
+	bytes.Reader
+	buffer *bytes.Buffer
 }
 
-// Close implements io.Closer.
-func (whole) Close() error { return nil }
+// Close lets the buffer be used again: nothing is left to be read.
+func (w *whole) Close() error {
+	w.Reset(nil)
+	if w.buffer != nil && w.buffer.Cap() <= mostKept {
+		w.buffer.Reset()
+		buffers.Put(w.buffer)
+	}
+	w.buffer = nil
+	return nil
+}
 
-// SetBody makes text, which must not be changed any more, the body of an answer.
-func SetBody(resp *http.Response, text []byte) {
-	resp.Body, resp.ContentLength = whole{bytes.NewReader(text), text}, int64(len(text))
+// SetBody makes what a buffer has the body of an answer. The buffer is the body's from then on.
+func SetBody(resp *http.Response, buffer *bytes.Buffer) {
+	body := &whole{buffer: buffer}
+	body.Reset(buffer.Bytes())
+	resp.Body, resp.ContentLength = body, int64(buffer.Len())
 }
 
 // lenient is how encoding/json before v2 decodes: a name that another client has not written as UTF-8,
@@ -64,8 +85,8 @@ func decode(resp *http.Response, err error, into any) error {
 
 // read returns what a body has, without a copy where SetBody made it.
 func read(body io.Reader) ([]byte, error) {
-	if body, ok := body.(whole); ok {
-		return body.text, nil
+	if body, ok := body.(*whole); ok && body.buffer != nil {
+		return body.buffer.Bytes(), nil
 	}
 	return io.ReadAll(body)
 }

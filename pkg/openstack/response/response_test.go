@@ -1,6 +1,7 @@
 package response
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"strings"
@@ -73,16 +74,47 @@ func TestRequests_DecodeAnswerAndCloseIt(t *testing.T) {
 	}
 }
 
+// Its decoder takes what the transport has read as it is.
 func TestSetBody_IsReadWithoutACopy(t *testing.T) {
 	t.Parallel()
-	text := []byte(`{"id": "a"}`)
-	resp := &http.Response{}
-	SetBody(resp, text)
+	const text = `{"id": "a"}`
+	resp, buffer := &http.Response{}, bytes.NewBufferString(text)
+	SetBody(resp, buffer)
 	found, err := read(resp.Body)
-	if err != nil || &found[0] != &text[0] || resp.ContentLength != int64(len(text)) {
+	if err != nil || &found[0] != &buffer.Bytes()[0] || resp.ContentLength != int64(len(text)) {
 		t.Errorf("read %q, error %v, of length %d: want the same bytes", found, err, resp.ContentLength)
 	}
-	if again, err := io.ReadAll(resp.Body); err != nil || string(again) != string(text) {
+	if again, err := io.ReadAll(resp.Body); err != nil || string(again) != text {
 		t.Errorf("the body reads %q, error %v, want %q", again, err, text)
+	}
+}
+
+// Whoever still reads a body that is closed must not see another answer, nor may two answers
+// have one buffer.
+func TestSetBody_GivesUpItsBufferOnce(t *testing.T) {
+	t.Parallel()
+	resp := &http.Response{}
+	SetBody(resp, bytes.NewBufferString("an answer"))
+	for range 2 {
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if found, err := read(resp.Body); err != nil || len(found) > 0 || resp.Body.(*whole).buffer != nil {
+			t.Errorf("a closed body reads %q, error %v, and has buffer %v", found, err, resp.Body.(*whole).buffer)
+		}
+	}
+}
+
+func TestBuffer_IsEmpty(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		buffer := Buffer()
+		if buffer.Len() > 0 {
+			t.Fatalf("a buffer with %q", buffer)
+		}
+		buffer.WriteString("text")
+		resp := &http.Response{}
+		SetBody(resp, buffer)
+		resp.Body.Close()
 	}
 }

@@ -83,23 +83,22 @@ func (e *exchange) readAll(resp *http.Response) error {
 	if failed {
 		limit = min(limit, maxErrorBody)
 	}
-	var read bytes.Buffer
+	read := response.Buffer()
 	if n := resp.ContentLength; n > 0 && n <= limit {
 		read.Grow(int(n) + bytes.MinRead) // else it grows by doubling, and what it was before is garbage
 	}
 	_, err := read.ReadFrom(io.LimitReader(resp.Body, limit+1))
 	resp.Body.Close()
-	body := read.Bytes()
-	tooLarge := int64(len(body)) > limit
+	tooLarge := int64(read.Len()) > limit
 	switch {
 	case failed && tooLarge:
-		body = body[:limit]
+		read.Truncate(int(limit))
 	case failed:
 	case err != nil:
 		return err
 	case tooLarge:
 		return &apierror.TooLargeError{Limit: limit}
 	}
-	response.SetBody(resp, body)
+	response.SetBody(resp, read)
 	return nil
 }
