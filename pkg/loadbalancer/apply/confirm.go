@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"k8s.io/klog/v2"
 
@@ -142,12 +143,11 @@ func confirmsListener(l *model.Listener, found octavia.PoolOutline, others map[s
 		slices.ContainsFunc(found.Listeners, func(other octavia.ObjectID) bool { return other.ID != l.ID && !others[other.ID] }) {
 		return false
 	}
-	there := make(map[string]struct{}, len(found.Members))
-	for _, m := range found.Members {
-		there[m.ID] = struct{}{}
-	}
-	for _, m := range l.Pool.Members {
-		if _, ok := there[m.ID]; !ok || m.ID == "" || !m.Status.Sound() {
+	byID := func(a, b octavia.ObjectID) int { return strings.Compare(a.ID, b.ID) }
+	slices.SortFunc(found.Members, byID) // the answer's own list: a map would be most of the memory of this
+	for i := range l.Pool.Members {
+		m := &l.Pool.Members[i]
+		if _, ok := slices.BinarySearchFunc(found.Members, octavia.ObjectID{ID: m.ID}, byID); !ok || m.ID == "" || !m.Status.Sound() {
 			return false
 		}
 	}

@@ -86,12 +86,13 @@ func Nodeless(desired, observed *model.LoadBalancer, settings settings.Settings)
 // and stay so: out of service, or in another subnet. A member that names none is in the
 // VIP's.
 func hasStrays(want, have model.Pool, vipSubnet string) bool {
-	subnets := make(map[string]string, len(want.Members))
-	for _, m := range want.Members {
-		subnets[m.Address] = cmp.Or(m.SubnetID, vipSubnet)
-	}
+	wanted := model.MembersByAddress(want.Members)
 	return slices.ContainsFunc(have.Members, func(m model.Member) bool {
-		return m.Drained || m.AdminDown || !m.SubnetUnknown && cmp.Or(m.SubnetID, vipSubnet) != subnets[m.Address]
+		if m.Drained || m.AdminDown {
+			return true
+		}
+		like, there := wanted.Get(m.Address)
+		return !m.SubnetUnknown && (!there || cmp.Or(m.SubnetID, vipSubnet) != cmp.Or(like.SubnetID, vipSubnet))
 	})
 }
 

@@ -210,9 +210,9 @@ func (s SetMembers) after(before []model.Member) []model.Member {
 
 // withIDs returns members with the IDs of those that existed already.
 func withIDs(members, before []model.Member) []model.Member {
-	at := membersByKey(before)
+	at := model.MembersByKey(before)
 	for i := range members {
-		old, _ := at.get(members[i].Key())
+		old, _ := at.Get(members[i].Key())
 		members[i].ID = old.ID
 	}
 	return members

@@ -43,13 +43,13 @@ func membersLike(lb *model.LoadBalancer, key model.ListenerKey) []model.Member {
 // takeOver returns the desired members with what they take over from those that exist. One
 // that names no subnet is in the VIP's.
 func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []model.Member {
-	at := membersByAddress(there)
+	at := model.MembersByAddress(there)
 	kept := copyOnWrite{given: desired, members: desired}
 	var added []int
 	own := opts.NodesSubnets
 	for i := range desired {
 		want := desired[i]
-		old, stays := at.get(want.Address)
+		old, stays := at.Get(want.Address)
 		want.Drained, want.AdminDown = old.Drained, old.AdminDown
 		if !stays || old.SubnetUnknown {
 			added = append(added, i)

@@ -50,9 +50,9 @@ func (d *differ) moves(from, to []model.Member) func(old, want model.Member) boo
 	elsewhere := func(old, want model.Member) bool {
 		return !old.SubnetUnknown && want.SubnetID != "" && old.SubnetID != want.SubnetID
 	}
-	wanted := membersByKey(to)
+	wanted := model.MembersByKey(to)
 	known := slices.ContainsFunc(from, func(old model.Member) bool {
-		want, stays := wanted.get(old.Key())
+		want, stays := wanted.Get(old.Key())
 		if !stays && len(to) > 0 {
 			want = to[0]
 		}
@@ -70,10 +70,10 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 	if !d.opts.MoveMembers {
 		return [][]model.Member{to}
 	}
-	have, moves := membersByKey(from), d.moves(from, to)
+	have, moves := model.MembersByKey(from), d.moves(from, to)
 	var staying, moving []model.Member
 	for _, m := range to {
-		if old, there := have.get(m.Key()); there && moves(old, m) {
+		if old, there := have.Get(m.Key()); there && moves(old, m) {
 			moving = append(moving, m)
 		} else {
 			staying = append(staying, m)
@@ -88,7 +88,7 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 	half := len(moving) / 2
 	first, second := staying, staying
 	for _, m := range moving[half:] {
-		old, _ := have.get(m.Key())
+		old, _ := have.Get(m.Key())
 		first = append(first[:len(first):len(first)], old)
 	}
 	second = append(second[:len(second):len(second)], moving[:half]...)
@@ -97,10 +97,10 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 
 // changes returns the step that replaces the members of a pool, without the list of them all.
 func (d *differ) changes(pool PoolRef, from, to []model.Member) SetMembers {
-	have, wanted := membersByKey(from), membersByKey(to)
+	have, wanted := model.MembersByKey(from), model.MembersByKey(to)
 	set := SetMembers{Pool: pool}
 	for i := range to {
-		old, there := have.get(to[i].Key())
+		old, there := have.Get(to[i].Key())
 		if !there {
 			set.Added = append(set.Added, to[i])
 		} else if m := d.keepSubnet(old, to[i]); differs(old, m) {
@@ -108,7 +108,7 @@ func (d *differ) changes(pool PoolRef, from, to []model.Member) SetMembers {
 		}
 	}
 	for i := range from {
-		if _, stays := wanted.get(from[i].Key()); !stays {
+		if _, stays := wanted.Get(from[i].Key()); !stays {
 			set.Removed = append(set.Removed, from[i])
 		}
 	}
@@ -118,9 +118,9 @@ func (d *differ) changes(pool PoolRef, from, to []model.Member) SetMembers {
 // inTheirSubnets returns members as a batch sends them. Those that stay keep their subnet: to some
 // drivers one in another subnet is another member. Where all are in their subnets, it is the same list.
 func (d *differ) inTheirSubnets(from, to []model.Member) []model.Member {
-	have, all := membersByKey(from), to
+	have, all := model.MembersByKey(from), to
 	for i, want := range to {
-		old, there := have.get(want.Key())
+		old, there := have.Get(want.Key())
 		if !there {
 			continue
 		}
@@ -138,8 +138,8 @@ func (d *differ) inTheirSubnets(from, to []model.Member) []model.Member {
 
 // without returns those members that are not among others, as a list of its own.
 func without(members, others []model.Member) []model.Member {
-	are := membersByKey(others)
-	return slices.DeleteFunc(slices.Clone(members), func(m model.Member) bool { _, is := are.get(m.Key()); return is })
+	are := model.MembersByKey(others)
+	return slices.DeleteFunc(slices.Clone(members), func(m model.Member) bool { _, is := are.Get(m.Key()); return is })
 }
 
 // keepSubnet leaves a member in its subnet. Where nobody has read that, none is sent, and
@@ -158,10 +158,10 @@ func (d *differ) keepSubnet(old, want model.Member) model.Member {
 // oneByOne returns the same without batches: first members are added and updated, then
 // others removed.
 func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
-	have, wanted, moves := membersByKey(from), membersByKey(to), d.moves(from, to)
+	have, wanted, moves := model.MembersByKey(from), model.MembersByKey(to), d.moves(from, to)
 	var steps []Step
 	for _, m := range to {
-		old, there := have.get(m.Key())
+		old, there := have.Get(m.Key())
 		switch {
 		case !there:
 			steps = append(steps, AddMember{pool, m})
@@ -173,7 +173,7 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 		}
 	}
 	for _, m := range from {
-		if _, stays := wanted.get(m.Key()); !stays {
+		if _, stays := wanted.Get(m.Key()); !stays {
 			steps = append(steps, RemoveMember{pool, m})
 		}
 	}

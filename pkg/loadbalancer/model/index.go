@@ -1,18 +1,16 @@
-package plan
+package model
 
 import (
 	"sort"
 	"strings"
-
-	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 )
 
-// index finds members by a key. What is compared is a thousand members with a thousand
+// Index finds members by a key. What is compared is a thousand members with a thousand
 // others, in the same order as a rule, of which all but a few are in both: where they are
 // ordered by the key, looking for one after the other takes no map.
-type index[K comparable] struct {
-	members []model.Member
-	key     func(*model.Member) K
+type Index[K comparable] struct {
+	members []Member
+	key     func(*Member) K
 	compare func(a, b K) int
 	// next follows the member that was found last.
 	next int
@@ -20,8 +18,8 @@ type index[K comparable] struct {
 	at map[K]int
 }
 
-func newIndex[K comparable](members []model.Member, key func(*model.Member) K, compare func(a, b K) int) *index[K] {
-	x := &index[K]{members: members, key: key, compare: compare}
+func newIndex[K comparable](members []Member, key func(*Member) K, compare func(a, b K) int) *Index[K] {
+	x := &Index[K]{members: members, key: key, compare: compare}
 	for i := 1; i < len(members); i++ {
 		if compare(key(&members[i-1]), key(&members[i])) >= 0 {
 			x.at = make(map[K]int, len(members))
@@ -36,12 +34,12 @@ func newIndex[K comparable](members []model.Member, key func(*model.Member) K, c
 	return x
 }
 
-// get returns the member of a key, the zero Member where there is none.
-func (x *index[K]) get(key K) (model.Member, bool) {
+// Get returns the member of a key, the zero Member where there is none.
+func (x *Index[K]) Get(key K) (Member, bool) {
 	if x.at != nil {
 		i, ok := x.at[key]
 		if !ok {
-			return model.Member{}, false
+			return Member{}, false
 		}
 		return x.members[i], true
 	}
@@ -51,16 +49,18 @@ func (x *index[K]) get(key K) (model.Member, bool) {
 		i, ok = sort.Find(len(x.members), func(i int) int { return x.compare(key, x.key(&x.members[i])) })
 	}
 	if !ok {
-		return model.Member{}, false
+		return Member{}, false
 	}
 	x.next = i + 1
 	return x.members[i], true
 }
 
-func membersByKey(members []model.Member) *index[model.MemberKey] {
-	return newIndex(members, func(m *model.Member) model.MemberKey { return m.Key() }, model.MemberKey.Compare)
+// MembersByKey returns the index of members by address and port.
+func MembersByKey(members []Member) *Index[MemberKey] {
+	return newIndex(members, func(m *Member) MemberKey { return m.Key() }, MemberKey.Compare)
 }
 
-func membersByAddress(members []model.Member) *index[string] {
-	return newIndex(members, func(m *model.Member) string { return m.Address }, strings.Compare)
+// MembersByAddress returns the index of members by address.
+func MembersByAddress(members []Member) *Index[string] {
+	return newIndex(members, func(m *Member) string { return m.Address }, strings.Compare)
 }
