@@ -150,6 +150,16 @@ func (d *Desired) Filled() *Desired {
 	return &filled
 }
 
+// emptied returns the same as a template; nil where there is none.
+func (d *Desired) emptied() *Desired {
+	if d == nil || d.template == nil {
+		return nil
+	}
+	emptied := *d
+	emptied.LoadBalancer = d.template
+	return &emptied
+}
+
 // Basis is what of the load balancer that is there decides on what a Service is to have: on
 // another's it gets no floating IP, one that exists keeps its VIP, and so on. As long as it
 // is the same, so is what is desired.
@@ -193,7 +203,7 @@ func (r *Round) Forget() { r.Have, r.Before = Observation{}, nil }
 
 // Release lets go of what a round that waits for the cloud need not keep: thousands may wait
 // at the same time, each with thousands of members.
-func (r *Round) Release() { r.Have.Observed, r.Want = nil, nil }
+func (r *Round) Release() { r.Have.Observed, r.Want = nil, r.Want.emptied() }
 
 // Kept returns what is kept of the load balancer while the round is under way; nil where that is
 // nothing.

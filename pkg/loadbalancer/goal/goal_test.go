@@ -73,4 +73,10 @@ func TestRound_ReleaseKeepsNoMembers(t *testing.T) {
 	if round.Have.Observed != nil || round.Want != nil {
 		t.Errorf("it keeps %+v", round)
 	}
+	template := &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: []model.Member{{Port: 30080}}}}}}
+	round.Want = &Desired{Basis: Basis{Provider: "amphora"}, LoadBalancer: lb, template: template}
+	round.Release()
+	if round.Want.LoadBalancer != template || round.Want.Basis.Provider != "amphora" {
+		t.Errorf("of what is desired it keeps %+v, want the template", round.Want)
+	}
 }
