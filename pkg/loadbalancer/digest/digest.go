@@ -91,8 +91,8 @@ func hasStrays(want, have model.Pool, vipSubnet string) bool {
 		if m.Drained || m.AdminDown {
 			return true
 		}
-		like, there := wanted.Get(m.Address)
-		return !m.SubnetUnknown && (!there || cmp.Or(m.SubnetID, vipSubnet) != cmp.Or(like.SubnetID, vipSubnet))
+		like := wanted.Get(m.Address)
+		return !m.SubnetUnknown && (like == nil || cmp.Or(m.SubnetID, vipSubnet) != cmp.Or(like.SubnetID, vipSubnet))
 	})
 }
 

@@ -34,14 +34,13 @@ func newIndex[K comparable](members []Member, key func(*Member) K, compare func(
 	return x
 }
 
-// Get returns the member of a key, the zero Member where there is none.
-func (x *Index[K]) Get(key K) (Member, bool) {
+// Get returns the member of a key, in the list that is indexed; nil where there is none.
+func (x *Index[K]) Get(key K) *Member {
 	if x.at != nil {
-		i, ok := x.at[key]
-		if !ok {
-			return Member{}, false
+		if i, ok := x.at[key]; ok {
+			return &x.members[i]
 		}
-		return x.members[i], true
+		return nil
 	}
 	i, ok := x.next, x.next < len(x.members) && x.key(&x.members[x.next]) == key
 	if !ok {
@@ -49,10 +48,10 @@ func (x *Index[K]) Get(key K) (Member, bool) {
 		i, ok = sort.Find(len(x.members), func(i int) int { return x.compare(key, x.key(&x.members[i])) })
 	}
 	if !ok {
-		return Member{}, false
+		return nil
 	}
 	x.next = i + 1
-	return x.members[i], true
+	return &x.members[i]
 }
 
 // MembersByKey returns the index of members by address and port.

@@ -338,9 +338,12 @@ func CanonicalCIDRs(cidrs []string) []string {
 }
 
 func (p *Pool) sort() {
-	slices.SortFunc(p.Members, func(a, b Member) int {
-		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
-	})
+	for i := 1; i < len(p.Members); i++ { // they are in order as a rule, and large to hand around
+		if p.Members[i-1].Key().Compare(p.Members[i].Key()) > 0 {
+			slices.SortFunc(p.Members, func(a, b Member) int { return a.Key().Compare(b.Key()) })
+			return
+		}
+	}
 }
 
 // Observed is what the cloud has for a Service.

@@ -212,8 +212,10 @@ func (s SetMembers) after(before []model.Member) []model.Member {
 func withIDs(members, before []model.Member) []model.Member {
 	at := model.MembersByKey(before)
 	for i := range members {
-		old, _ := at.Get(members[i].Key())
-		members[i].ID = old.ID
+		members[i].ID = ""
+		if old := at.Get(members[i].Key()); old != nil {
+			members[i].ID = old.ID
+		}
 	}
 	return members
 }

@@ -49,9 +49,12 @@ func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []m
 	own := opts.NodesSubnets
 	for i := range desired {
 		want := desired[i]
-		old, stays := at.Get(want.Address)
+		old := at.Get(want.Address)
+		if old == nil {
+			old = &model.Member{SubnetUnknown: true}
+		}
 		want.Drained, want.AdminDown = old.Drained, old.AdminDown
-		if !stays || old.SubnetUnknown {
+		if old.SubnetUnknown {
 			added = append(added, i)
 			kept.set(i, want)
 			continue
@@ -62,7 +65,10 @@ func takeOver(desired, there []model.Member, vipSubnet string, opts Options) []m
 		}
 		kept.set(i, want)
 	}
-	if subnet, known := usualSubnet(there); known && !own && !opts.MoveMembers {
+	if len(added) == 0 || own || opts.MoveMembers {
+		return kept.members
+	}
+	if subnet, known := usualSubnet(there); known {
 		for _, i := range added {
 			want := kept.members[i]
 			want.SubnetID = sentSubnet(subnet, desired[i].SubnetID, vipSubnet, opts)

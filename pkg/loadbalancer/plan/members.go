@@ -52,11 +52,11 @@ func (d *differ) moves(from, to []model.Member) func(old, want model.Member) boo
 	}
 	wanted := model.MembersByKey(to)
 	known := slices.ContainsFunc(from, func(old model.Member) bool {
-		want, stays := wanted.Get(old.Key())
-		if !stays && len(to) > 0 {
-			want = to[0]
+		want := wanted.Get(old.Key())
+		if want == nil && len(to) > 0 {
+			want = &to[0]
 		}
-		return elsewhere(old, want)
+		return want != nil && elsewhere(old, *want)
 	})
 	return func(old, want model.Member) bool {
 		return elsewhere(old, want) || known && old.SubnetUnknown && want.SubnetID != ""
@@ -73,7 +73,7 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 	have, moves := model.MembersByKey(from), d.moves(from, to)
 	var staying, moving []model.Member
 	for _, m := range to {
-		if old, there := have.Get(m.Key()); there && moves(old, m) {
+		if old := have.Get(m.Key()); old != nil && moves(*old, m) {
 			moving = append(moving, m)
 		} else {
 			staying = append(staying, m)
@@ -88,8 +88,7 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 	half := len(moving) / 2
 	first, second := staying, staying
 	for _, m := range moving[half:] {
-		old, _ := have.Get(m.Key())
-		first = append(first[:len(first):len(first)], old)
+		first = append(first[:len(first):len(first)], *have.Get(m.Key()))
 	}
 	second = append(second[:len(second):len(second)], moving[:half]...)
 	return [][]model.Member{first, second, to}
@@ -97,18 +96,18 @@ func (d *differ) stages(from, to []model.Member) [][]model.Member {
 
 // changes returns the step that replaces the members of a pool, without the list of them all.
 func (d *differ) changes(pool PoolRef, from, to []model.Member) SetMembers {
-	have, wanted := model.MembersByKey(from), model.MembersByKey(to)
-	set := SetMembers{Pool: pool}
+	have, set := model.MembersByKey(from), SetMembers{Pool: pool}
 	for i := range to {
-		old, there := have.Get(to[i].Key())
-		if !there {
+		old := have.Get(to[i].Key())
+		if old == nil {
 			set.Added = append(set.Added, to[i])
-		} else if m := d.keepSubnet(old, to[i]); differs(old, m) {
+		} else if m := d.keepSubnet(old, to[i]); differs(old, &m) {
 			set.Changed = append(set.Changed, m)
 		}
 	}
+	wanted := model.MembersByKey(to)
 	for i := range from {
-		if _, stays := wanted.Get(from[i].Key()); !stays {
+		if wanted.Get(from[i].Key()) == nil {
 			set.Removed = append(set.Removed, from[i])
 		}
 	}
@@ -120,8 +119,8 @@ func (d *differ) changes(pool PoolRef, from, to []model.Member) SetMembers {
 func (d *differ) inTheirSubnets(from, to []model.Member) []model.Member {
 	have, all := model.MembersByKey(from), to
 	for i, want := range to {
-		old, there := have.Get(want.Key())
-		if !there {
+		old := have.Get(want.Key())
+		if old == nil {
 			continue
 		}
 		kept := d.keepSubnet(old, want)
@@ -139,13 +138,13 @@ func (d *differ) inTheirSubnets(from, to []model.Member) []model.Member {
 // without returns those members that are not among others, as a list of its own.
 func without(members, others []model.Member) []model.Member {
 	are := model.MembersByKey(others)
-	return slices.DeleteFunc(slices.Clone(members), func(m model.Member) bool { _, is := are.Get(m.Key()); return is })
+	return slices.DeleteFunc(slices.Clone(members), func(m model.Member) bool { return are.Get(m.Key()) != nil })
 }
 
 // keepSubnet leaves a member in its subnet. Where nobody has read that, none is sent, and
 // Octavia keeps it; a driver that needs one gets the wanted one, and recreates the member
 // there if that is another.
-func (d *differ) keepSubnet(old, want model.Member) model.Member {
+func (d *differ) keepSubnet(old *model.Member, want model.Member) model.Member {
 	switch {
 	case old.SubnetUnknown && (!d.opts.Driver.Quirks.AlwaysSendSubnet || want.SubnetID == ""):
 		want.SubnetID, want.SubnetUnknown = "", true
@@ -161,19 +160,19 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 	have, wanted, moves := model.MembersByKey(from), model.MembersByKey(to), d.moves(from, to)
 	var steps []Step
 	for _, m := range to {
-		old, there := have.Get(m.Key())
+		old := have.Get(m.Key())
 		switch {
-		case !there:
+		case old == nil:
 			steps = append(steps, AddMember{pool, m})
-		case moves(old, m):
-			steps = append(steps, RemoveMember{pool, old}, AddMember{pool, m})
-		case differs(old, m):
+		case moves(*old, m):
+			steps = append(steps, RemoveMember{pool, *old}, AddMember{pool, m})
+		case differs(old, &m):
 			m.SubnetID, m.SubnetUnknown = old.SubnetID, old.SubnetUnknown // which the update of one does not send
-			steps = append(steps, UpdateMember{pool, old, m})
+			steps = append(steps, UpdateMember{pool, *old, m})
 		}
 	}
 	for _, m := range from {
-		if _, stays := wanted.Get(m.Key()); !stays {
+		if wanted.Get(m.Key()) == nil {
 			steps = append(steps, RemoveMember{pool, m})
 		}
 	}
@@ -181,7 +180,7 @@ func (d *differ) oneByOne(pool PoolRef, from, to []model.Member) []Step {
 }
 
 // differs reports whether a member that stays has to be updated, or repaired.
-func differs(old, want model.Member) bool {
+func differs(old, want *model.Member) bool {
 	return old.MonitorPort != want.MonitorPort || old.Backup != want.Backup || !old.Status.Sound() ||
 		old.Drained != want.Drained || old.AdminDown != want.AdminDown
 }
