@@ -42,7 +42,7 @@ type Octavia interface {
 	UpdateMonitor(ctx context.Context, id string, opts monitors.UpdateOptsBuilder) error
 	DeleteMonitor(ctx context.Context, id string) error
 	SetMembers(ctx context.Context, poolID string, members []pools.CreateMemberOpts, additive bool) error
-	AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (*pools.Member, error)
+	AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (id string, err error)
 	UpdateMember(ctx context.Context, poolID, memberID string, opts pools.UpdateMemberOptsBuilder) error
 	RemoveMember(ctx context.Context, poolID, memberID string) error
 	PoolOutlines(ctx context.Context, loadBalancerID string) ([]octavia.PoolOutline, error)

@@ -136,11 +136,7 @@ func (r *run) inPool(ctx context.Context, step plan.Step) (created string, err e
 		}
 		return "", r.Octavia.UpdatePool(ctx, pool.ID, opts)
 	case plan.AddMember:
-		member, err := r.Octavia.AddMember(ctx, pool.ID, memberOpts(s.Member))
-		if err != nil {
-			return "", err
-		}
-		return member.ID, nil
+		return r.Octavia.AddMember(ctx, pool.ID, memberOpts(s.Member))
 	case plan.UpdateMember:
 		return "", r.Octavia.UpdateMember(ctx, pool.ID, s.From.ID, memberUpdate{s.To})
 	case plan.RemoveMember:

@@ -62,13 +62,18 @@ func addressWritten(svc *v1.Service, loadBalancerID, address string) bool {
 		(all[annotation.WrittenFor] != "" || all[annotation.Fingerprint] != "")
 }
 
-// digest condenses what is desired of a Service.
+// digest condenses what is desired of a Service, once for each Desired.
 func (e *Engine) digest(in Inputs, want *Desired) string {
+	if want.digest != "" {
+		return want.digest
+	}
 	spec := e.spec(in, want, want.Facts.Driver.Quirks.PreservesClientIP)
 	if want.template == nil {
-		return digest.Of(want.LoadBalancer, "", in.Settings, spec)
+		want.digest = digest.Of(want.LoadBalancer, "", in.Settings, spec)
+	} else {
+		want.digest = digest.Of(want.template, want.members.Digest(want.Facts.MemberSubnetID, want.Facts.MemberSubnets), in.Settings, spec)
 	}
-	return digest.Of(want.template, want.members.Digest(want.Facts.MemberSubnetID, want.Facts.MemberSubnets), in.Settings, spec)
+	return want.digest
 }
 
 func idsOf(all []model.LoadBalancer) []string {

@@ -133,6 +133,8 @@ type Desired struct {
 	LoadBalancer *model.LoadBalancer
 	template     *model.LoadBalancer
 	members      *members.Set
+	// digest condenses it; "" where nobody has asked for that yet.
+	digest string
 	// Facts are what the cloud has decided; of one that is kept or goes, its driver.
 	Facts desire.Facts
 	// Basis is what of the load balancer that is there has entered.

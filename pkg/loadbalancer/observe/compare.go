@@ -123,7 +123,7 @@ func comparePool(l model.Listener, tree octavia.PoolStatus) string {
 			return fmt.Sprintf("member %s:%d of listener %s is gone, or another", m.Address, m.Port, l.Key())
 		}
 	}
-	if more := len(members) - len(l.Pool.Members); more > 0 {
+	if more := len(members.all) - len(l.Pool.Members); more > 0 {
 		return fmt.Sprintf("%d members of listener %s are new", more, l.Key())
 	}
 	return ""
@@ -131,27 +131,35 @@ func comparePool(l model.Listener, tree octavia.PoolStatus) string {
 
 // sortedMembers are members of a status tree by their keys: a map of them would take ten times the
 // memory, for each pool of each Service of which a node comes or goes.
-type sortedMembers []*octavia.MemberStatus
+type sortedMembers struct {
+	all []*octavia.MemberStatus
+	// next follows the one that was found last: those of a model are in the same order.
+	next int
+}
 
 // membersByKey returns those members that are to be found, one of each key.
 func membersByKey(members []octavia.MemberStatus, found func(*octavia.MemberStatus) bool) sortedMembers {
-	sorted := make(sortedMembers, 0, len(members))
+	sorted := make([]*octavia.MemberStatus, 0, len(members))
 	for i := range members {
 		if found(&members[i]) {
 			sorted = append(sorted, &members[i])
 		}
 	}
 	slices.SortFunc(sorted, func(a, b *octavia.MemberStatus) int { return keyOf(a).Compare(keyOf(b)) })
-	return slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return keyOf(a) == keyOf(b) })
+	return sortedMembers{all: slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return keyOf(a) == keyOf(b) })}
 }
 
 // find returns the member of a key, or nil.
-func (s sortedMembers) find(key model.MemberKey) *octavia.MemberStatus {
-	at, ok := slices.BinarySearchFunc(s, key, func(m *octavia.MemberStatus, key model.MemberKey) int { return keyOf(m).Compare(key) })
+func (s *sortedMembers) find(key model.MemberKey) *octavia.MemberStatus {
+	at, ok := s.next, s.next < len(s.all) && keyOf(s.all[s.next]) == key
+	if !ok {
+		at, ok = slices.BinarySearchFunc(s.all, key, func(m *octavia.MemberStatus, key model.MemberKey) int { return keyOf(m).Compare(key) })
+	}
 	if !ok {
 		return nil
 	}
-	return s[at]
+	s.next = at + 1
+	return s.all[at]
 }
 
 func keyOf(m *octavia.MemberStatus) model.MemberKey {

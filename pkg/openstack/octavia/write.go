@@ -203,17 +203,21 @@ func (c *Client) SetMembers(ctx context.Context, poolID string, members []pools.
 	return apierror.Wrap(err, "set members of pool "+poolID)
 }
 
-// AddMember adds one member to a pool.
-func (c *Client) AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (*pools.Member, error) {
+// AddMember adds one member to a pool, and returns its ID.
+func (c *Client) AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (id string, err error) {
+	body, err := member.ToMemberCreateMap()
+	if err != nil {
+		return "", err
+	}
 	client, err := c.session.LoadBalancer(ctx)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	created, err := pools.CreateMember(ctx, client, poolID, member).Extract()
-	if err != nil {
-		return nil, apierror.Wrap(err, "add member "+member.Name+" to pool "+poolID)
+	var answer struct {
+		Member ObjectID `json:"member"`
 	}
-	return created, nil
+	err = response.Post(ctx, client, lbaas(client, "pools/"+url.PathEscape(poolID)+"/members"), body, &answer)
+	return answer.Member.ID, apierror.Wrap(err, "add member "+member.Name+" to pool "+poolID)
 }
 
 // UpdateMember changes one member. Its address, port and subnet cannot change.
