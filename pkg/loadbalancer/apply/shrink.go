@@ -2,7 +2,6 @@ package apply
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/loadbalancer/v2/pools"
 
@@ -126,7 +125,8 @@ func atMost(members []model.Member) int {
 // character that is escaped takes six.
 func quotedAtMost(text string) int {
 	for i := range len(text) {
-		if c := text[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"\<>&`, c) >= 0 {
+		switch c := text[i]; {
+		case c <= ' ', c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':
 			return 6 * len(text)
 		}
 	}
