@@ -12,8 +12,8 @@ import (
 
 // garbagePercent is how much garbage may come on top of what is in use (GOGC). Less than Go's
 // default: changes of a thousand Services leave less scattered over pages afterwards, for a
-// tenth more CPU time of theirs (docs/sizing.md).
-const garbagePercent = 60
+// twentieth more CPU time of theirs (docs/sizing.md).
+const garbagePercent = 80
 
 // limitMemory keeps the process small, and has the garbage collector work harder before it needs
 // more memory than its container has. Whoever sets GOGC or GOMEMLIMIT decides that alone.
