@@ -212,10 +212,11 @@ func (s SetMembers) after(before []model.Member) []model.Member {
 func withIDs(members, before []model.Member) []model.Member {
 	at := model.MembersByKey(before)
 	for i := range members {
-		members[i].ID = ""
+		id := ""
 		if old := at.Get(members[i].Key()); old != nil {
-			members[i].ID = old.ID
+			id = old.ID
 		}
+		members[i].ID = id
 	}
 	return members
 }
