@@ -13,7 +13,7 @@ import (
 // garbagePercent is how much garbage may come on top of what is in use (GOGC). Less than Go's
 // default: changes of a thousand Services leave less scattered over pages afterwards, for a
 // twentieth more CPU time of theirs (docs/sizing.md).
-const garbagePercent = 80
+const garbagePercent = 70
 
 // limitMemory keeps the process small, and has the garbage collector work harder before it needs
 // more memory than its container has. Whoever sets GOGC or GOMEMLIMIT decides that alone.
