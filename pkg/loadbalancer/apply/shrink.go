@@ -125,8 +125,7 @@ func atMost(members []model.Member) int {
 // character that is escaped takes six.
 func quotedAtMost(text string) int {
 	for i := range len(text) {
-		switch c := text[i]; {
-		case c <= ' ', c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':
+		if c := text[i]; c <= ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			return 6 * len(text)
 		}
 	}

@@ -98,17 +98,24 @@ func (f *Fields) Name() []byte { return f.name }
 // Skip reads over the value of the field.
 func (f *Fields) Skip() error { return f.dec.SkipValue() }
 
+// value reads the value of the field, which must be of a kind; nil of null.
+func (f *Fields) value(kind jsontext.Kind) (jsontext.Value, error) {
+	value, err := f.dec.ReadValue()
+	switch {
+	case err != nil || value.Kind() == 'n':
+		return nil, err
+	case value.Kind() != kind:
+		return nil, fmt.Errorf("%s is a JSON %s, want a %s", f.name, value.Kind(), kind)
+	}
+	return value, nil
+}
+
 // Text reads the value of the field, and stores it unless it is null. Like is what it most likely
 // says: then that is stored.
 func (f *Fields) Text(into *string, like string) error {
-	value, err := f.dec.ReadValue()
-	switch {
-	case err != nil:
+	value, err := f.value('"')
+	if value == nil || err != nil {
 		return err
-	case value.Kind() == 'n':
-		return nil
-	case value.Kind() != '"':
-		return fmt.Errorf("%s is a JSON %s, want a string", f.name, value.Kind())
 	}
 	if f.word = unquoted(f.word[:0], value); string(f.word) == like {
 		*into = like
@@ -135,14 +142,9 @@ func (f *Fields) keep(text []byte) string {
 
 // Int reads the value of the field, and stores it unless it is null.
 func (f *Fields) Int(into *int) error {
-	value, err := f.dec.ReadValue()
-	switch {
-	case err != nil:
+	value, err := f.value('0')
+	if value == nil || err != nil {
 		return err
-	case value.Kind() == 'n':
-		return nil
-	case value.Kind() != '0':
-		return fmt.Errorf("%s is a JSON %s, want a number", f.name, value.Kind())
 	}
 	number, err := strconv.Atoi(string(value))
 	if err != nil {
