@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Index finds members by a key. What is compared is a thousand members with a thousand
-// others, in the same order as a rule, of which all but a few are in both: where they are
-// ordered by the key, looking for one after the other takes no map.
-type Index[K comparable] struct {
-	members []Member
-	key     func(*Member) K
+// Index finds members, of a model or of an answer, by a key. What is compared is a thousand
+// members with a thousand others, in the same order as a rule, of which all but a few are in
+// both: where they are ordered by the key, looking for one after the other takes no map.
+type Index[M any, K comparable] struct {
+	members []M
+	key     func(*M) K
 	compare func(a, b K) int
 	// next follows the member that was found last.
 	next int
@@ -18,8 +18,9 @@ type Index[K comparable] struct {
 	at map[K]int
 }
 
-func newIndex[K comparable](members []Member, key func(*Member) K, compare func(a, b K) int) *Index[K] {
-	x := &Index[K]{members: members, key: key, compare: compare}
+// NewIndex returns the index of members by a key, whose order compare is.
+func NewIndex[M any, K comparable](members []M, key func(*M) K, compare func(a, b K) int) *Index[M, K] {
+	x := &Index[M, K]{members: members, key: key, compare: compare}
 	for i := 1; i < len(members); i++ {
 		if compare(key(&members[i-1]), key(&members[i])) >= 0 {
 			x.at = make(map[K]int, len(members))
@@ -35,7 +36,7 @@ func newIndex[K comparable](members []Member, key func(*Member) K, compare func(
 }
 
 // Get returns the member of a key, in the list that is indexed; nil where there is none.
-func (x *Index[K]) Get(key K) *Member {
+func (x *Index[M, K]) Get(key K) *M {
 	if x.at != nil {
 		if i, ok := x.at[key]; ok {
 			return &x.members[i]
@@ -54,12 +55,15 @@ func (x *Index[K]) Get(key K) *Member {
 	return &x.members[i]
 }
 
+// Len returns how many members there are.
+func (x *Index[M, K]) Len() int { return len(x.members) }
+
 // MembersByKey returns the index of members by address and port.
-func MembersByKey(members []Member) *Index[MemberKey] {
-	return newIndex(members, func(m *Member) MemberKey { return m.Key() }, MemberKey.Compare)
+func MembersByKey(members []Member) *Index[Member, MemberKey] {
+	return NewIndex(members, func(m *Member) MemberKey { return m.Key() }, MemberKey.Compare)
 }
 
 // MembersByAddress returns the index of members by address.
-func MembersByAddress(members []Member) *Index[string] {
-	return newIndex(members, func(m *Member) string { return m.Address }, strings.Compare)
+func MembersByAddress(members []Member) *Index[Member, string] {
+	return NewIndex(members, func(m *Member) string { return m.Address }, strings.Compare)
 }

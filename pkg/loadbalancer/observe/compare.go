@@ -118,27 +118,21 @@ func comparePool(l model.Listener, tree octavia.PoolStatus) string {
 	known := leavingMembers(l.Pool)
 	members := membersByKey(tree.Members, func(m *octavia.MemberStatus) bool { return !leaving(m.NodeStatus) || known[m.ID] })
 	for _, m := range l.Pool.Members {
-		found := members.find(m.Key())
-		if found == nil || m.ID != "" && m.ID != found.ID {
+		found := members.Get(m.Key())
+		if found == nil || m.ID != "" && m.ID != (*found).ID {
 			return fmt.Sprintf("member %s:%d of listener %s is gone, or another", m.Address, m.Port, l.Key())
 		}
 	}
-	if more := len(members.all) - len(l.Pool.Members); more > 0 {
+	if more := members.Len() - len(l.Pool.Members); more > 0 {
 		return fmt.Sprintf("%d members of listener %s are new", more, l.Key())
 	}
 	return ""
 }
 
-// sortedMembers are members of a status tree by their keys: a map of them would take ten times the
-// memory, for each pool of each Service of which a node comes or goes.
-type sortedMembers struct {
-	all []*octavia.MemberStatus
-	// next follows the one that was found last: those of a model are in the same order.
-	next int
-}
-
-// membersByKey returns those members that are to be found, one of each key.
-func membersByKey(members []octavia.MemberStatus, found func(*octavia.MemberStatus) bool) sortedMembers {
+// membersByKey returns the index of those members of a status tree that are to be found, one of each
+// key. They are sorted for it: a map of them would take ten times the memory, for each pool of each
+// Service of which a node comes or goes.
+func membersByKey(members []octavia.MemberStatus, found func(*octavia.MemberStatus) bool) *model.Index[*octavia.MemberStatus, model.MemberKey] {
 	sorted := make([]*octavia.MemberStatus, 0, len(members))
 	for i := range members {
 		if found(&members[i]) {
@@ -146,20 +140,8 @@ func membersByKey(members []octavia.MemberStatus, found func(*octavia.MemberStat
 		}
 	}
 	slices.SortFunc(sorted, func(a, b *octavia.MemberStatus) int { return keyOf(a).Compare(keyOf(b)) })
-	return sortedMembers{all: slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return keyOf(a) == keyOf(b) })}
-}
-
-// find returns the member of a key, or nil.
-func (s *sortedMembers) find(key model.MemberKey) *octavia.MemberStatus {
-	at, ok := s.next, s.next < len(s.all) && keyOf(s.all[s.next]) == key
-	if !ok {
-		at, ok = slices.BinarySearchFunc(s.all, key, func(m *octavia.MemberStatus, key model.MemberKey) int { return keyOf(m).Compare(key) })
-	}
-	if !ok {
-		return nil
-	}
-	s.next = at + 1
-	return s.all[at]
+	sorted = slices.CompactFunc(sorted, func(a, b *octavia.MemberStatus) bool { return keyOf(a) == keyOf(b) })
+	return model.NewIndex(sorted, func(m **octavia.MemberStatus) model.MemberKey { return keyOf(*m) }, model.MemberKey.Compare)
 }
 
 func keyOf(m *octavia.MemberStatus) model.MemberKey {

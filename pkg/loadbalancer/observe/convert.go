@@ -249,8 +249,8 @@ func poolStatuses(pool *model.Pool, tree octavia.PoolStatus) {
 	members := membersByKey(tree.Members, func(*octavia.MemberStatus) bool { return true })
 	for i := range pool.Members {
 		m := &pool.Members[i]
-		if known := members.find(m.Key()); known != nil {
-			m.ID, m.Status = known.ID, status(known.NodeStatus)
+		if known := members.Get(m.Key()); known != nil {
+			m.ID, m.Status = (*known).ID, status((*known).NodeStatus)
 		}
 	}
 }
