@@ -35,7 +35,7 @@ func Changes(have []metav1.Condition, said []Said, now metav1.Time) []any {
 	var changes []any
 	for _, s := range said {
 		before := meta.FindStatusCondition(have, string(s.Condition))
-		if before != nil && before.Status == s.status() && before.Reason == string(s.Reason) && stable(before.Message) == stable(s.Message) {
+		if before != nil && before.Status == s.status() && before.Reason == string(s.Reason) && alike(before.Message, s.Message) {
 			continue
 		}
 		change := map[string]any{"type": s.Condition, "status": s.status(), "reason": s.Reason, "message": s.Message}
@@ -63,8 +63,10 @@ func Removal(have []metav1.Condition) []any {
 // of requests, and times.
 var noise = regexp.MustCompile(`req-[0-9a-f-]+|\d{4}-\d\d-\d\d[T ][0-9:.]+(Z|[+-]\d\d:?\d\d)?|\b(\d+h)?(\d+m)?\d+(\.\d+)?s\b`)
 
-// stable returns a message without what is noise in it.
-func stable(text string) string { return noise.ReplaceAllString(text, "") }
+// alike reports whether messages are the same but for what is noise in them.
+func alike(a, b string) bool {
+	return a == b || noise.ReplaceAllString(a, "") == noise.ReplaceAllString(b, "")
+}
 
 // has reports whether a condition says this already, whatever its message.
 func has(have []metav1.Condition, condition reason.Condition, is bool, why reason.Reason) bool {

@@ -205,14 +205,11 @@ func (c *Client) SetMembers(ctx context.Context, poolID string, members []pools.
 
 // AddMember adds one member to a pool, and returns its ID.
 func (c *Client) AddMember(ctx context.Context, poolID string, member pools.CreateMemberOpts) (id string, err error) {
-	body, err := member.ToMemberCreateMap()
-	if err != nil {
-		return "", err
-	}
 	client, err := c.session.LoadBalancer(ctx)
 	if err != nil {
 		return "", err
 	}
+	body := map[string]any{"member": member} // as the client's library makes it, in one pass
 	var answer struct {
 		Member ObjectID `json:"member"`
 	}

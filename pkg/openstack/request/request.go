@@ -4,7 +4,6 @@ package request
 
 import (
 	"net/http"
-	"regexp"
 	"strings"
 )
 
@@ -56,11 +55,16 @@ type resource struct {
 	verb string
 }
 
-// versionSegment is the API version in a path: v3, v2.0, v2.1.
-var versionSegment = regexp.MustCompile(`^v[0-9]+(\.[0-9]+)?$`)
-
 // IsVersion reports whether a segment of a path is the API version: v3, v2.0, v2.1.
-func IsVersion(segment string) bool { return versionSegment.MatchString(segment) }
+func IsVersion(segment string) bool {
+	version, is := strings.CutPrefix(segment, "v")
+	major, minor, both := strings.Cut(version, ".")
+	return is && isNumber(major) && (isNumber(minor) || !both)
+}
+
+func isNumber(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789") == ""
+}
 
 // KindOf returns the kind of a request. What it does not know is "other_" and the verb, so
 // that the set of names stays small whatever the path.

@@ -53,3 +53,15 @@ func TestKindOf_ClassifiesByMethodAndPath(t *testing.T) {
 		}
 	}
 }
+
+func TestIsVersion_HasANumberOrTwo(t *testing.T) {
+	t.Parallel()
+	for segment, want := range map[string]bool{
+		"v3": true, "v2.0": true, "v2.1": true, "v10.12": true,
+		"": false, "v": false, "v.": false, "v2.": false, "v.1": false, "2.0": false, "v2.0.1": false, "v2a": false, "volumes": false, "V2": false,
+	} {
+		if got := IsVersion(segment); got != want {
+			t.Errorf("%q: %t, want %t", segment, got, want)
+		}
+	}
+}
