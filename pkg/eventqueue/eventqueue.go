@@ -29,7 +29,7 @@ const (
 	maxQueued = 20_000
 	// cacheSize is of how many objects and reasons is known what was written last, so that
 	// an event that repeats is counted, not written again. Each takes a KiB and more. What
-	// repeats is what fails; a change of nodes has another message for each Service every time.
+	// repeats is what fails.
 	cacheSize = 1024
 	// retries is how often an event is written that the API server does not answer, with
 	// retryDelay in between. The others wait meanwhile.
@@ -91,7 +91,7 @@ func (r *Recorder) enqueue(object runtime.Object, annotations map[string]string,
 		klog.ErrorS(err, "Cannot refer to the object of an event", "type", eventtype, "reason", why, "message", message)
 		return
 	}
-	klog.V(verbosity(why)).InfoS("Event occurred", "object", klog.KRef(to.Namespace, to.Name), "kind", to.Kind, "apiVersion", to.APIVersion,
+	klog.V(verbosity(isChange(why))).InfoS("Event occurred", "object", klog.KRef(to.Namespace, to.Name), "kind", to.Kind, "apiVersion", to.APIVersion,
 		"type", eventtype, "reason", why, "message", message)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,10 +106,14 @@ func (r *Recorder) enqueue(object runtime.Object, annotations map[string]string,
 	}
 }
 
-// verbosity is where the log has events of a reason. What is being changed it need not say before:
-// it has a line for each change.
-func verbosity(why string) klog.Level {
-	if why == string(reason.Changing) {
+// isChange reports whether events of a reason announce a change. None of them repeats: it is the
+// summary of another change each time (events.Recorder.Changing).
+func isChange(why string) bool { return why == string(reason.Changing) }
+
+// verbosity is where the log has an event. What is being changed it need not say before: it has a
+// line for each change.
+func verbosity(change bool) klog.Level {
+	if change {
 		return 3
 	}
 	return 0
@@ -166,9 +170,14 @@ func (r *Recorder) event(q queued) *v1.Event {
 	}
 }
 
-// record writes an event, or counts it where it repeats. What the API server refuses is not
-// tried again.
+// record writes an event, or counts it where it repeats. Changes, which do not, it does not
+// remember: those of a thousand Services at once would be most of what it knows, and scatter it
+// over five MiB more of memory.
 func (r *Recorder) record(ctx context.Context, event *v1.Event) {
+	if isChange(event.Reason) {
+		r.insist(ctx, &record.EventCorrelateResult{Event: event})
+		return
+	}
 	next, err := r.correlator.EventCorrelate(event)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "Cannot compare an event with earlier ones", "event", klog.KObj(event))
@@ -176,25 +185,34 @@ func (r *Recorder) record(ctx context.Context, event *v1.Event) {
 	if next == nil || next.Skip {
 		return
 	}
+	if written := r.insist(ctx, next); written != nil {
+		r.correlator.UpdateState(written)
+	}
+}
+
+// insist writes an event, again as long as the API server does not answer, and returns it as it is
+// there; nil where it is not. What the API server refuses is not tried again.
+func (r *Recorder) insist(ctx context.Context, next *record.EventCorrelateResult) *v1.Event {
 	for range retries {
 		written, err := r.write(next)
 		if err == nil {
-			r.correlator.UpdateState(written)
-			return
+			return written
 		}
+		logger := klog.LoggerWithValues(klog.FromContext(ctx), "event", klog.KObj(next.Event), "reason", next.Event.Reason)
 		if why := apierrors.ReasonForError(err); why != metav1.StatusReasonUnknown {
 			if !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {
-				klog.FromContext(ctx).Error(err, "The API server refuses an event", "event", klog.KObj(event), "reason", event.Reason)
+				logger.Error(err, "The API server refuses an event")
 			}
-			return
+			return nil
 		}
-		klog.FromContext(ctx).Error(err, "Cannot write an event, trying again", "event", klog.KObj(event), "reason", event.Reason)
+		logger.Error(err, "Cannot write an event, trying again")
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-r.clock.After(retryDelay):
 		}
 	}
+	return nil
 }
 
 // write patches an event that repeats, and creates any other, also where the earlier one is

@@ -114,6 +114,19 @@ func TestRecorder_CountsAnEventThatRepeats(t *testing.T) {
 	})
 }
 
+// Client-go would write 25 of them, and then one every five minutes.
+func TestRecorder_WritesEachChangeOfAService(t *testing.T) {
+	t.Parallel()
+	sink := &fakeSink{}
+	run(t, sink, func(r *Recorder) {
+		for i := range 100 {
+			reason.Changing.Emit(r, service("web"), fmt.Sprintf("member node-%d is added", i))
+		}
+		time.Sleep(time.Minute)
+		sink.assert(t, 100, 0)
+	})
+}
+
 func TestRecorder_RetriesWhileTheAPIServerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	down := 3
@@ -153,7 +166,7 @@ func TestRecorder_GivesUpWhatTheAPIServerRefuses(t *testing.T) {
 // Each change has a line of its own, once it is made.
 func TestRecorder_LogsWhatIsBeingChangedOnlyWhereAllIsLogged(t *testing.T) {
 	t.Parallel()
-	if verbosity(string(reason.Changing)) <= 2 || verbosity(string(reason.Ready)) > 0 {
+	if verbosity(isChange(string(reason.Changing))) <= 2 || verbosity(isChange(string(reason.Ready))) > 0 {
 		t.Error("at the verbosity of the manifests, 2, changes are announced, or the ready load balancer is not logged")
 	}
 }

@@ -126,6 +126,9 @@ type unsent struct{}
 // Warn implements events.Memory.
 func (unsent) Warn(_ types.UID, _, text string) bool { return text != "" }
 
+// Announce implements events.Memory.
+func (unsent) Announce(types.UID, string) bool { return true }
+
 // Place implements events.Memory.
 func (unsent) Place(*v1.Service) (loadBalancerID, address string) { return "", "" }
 

@@ -33,6 +33,12 @@ func (m memory) Warn(service types.UID, subject, text string) bool {
 	return text != "" && text != before
 }
 
+func (m memory) Announce(service types.UID, change string) bool {
+	before := m[string(service)]
+	m[string(service)] = change
+	return change != before
+}
+
 // emitted returns the events that a function emits, one a line.
 func emitted(emit func(*events.Recorder)) string {
 	to := record.NewFakeRecorder(100)

@@ -37,6 +37,8 @@ type Entry struct {
 	// that the last process has sent are among them.
 	warnings map[string]uint64
 	recalled bool
+	// announced is the hash of the change that was announced last, 0 once all is done.
+	announced uint64
 }
 
 // loadBalancerID returns the load balancer of what was applied last, "" for none.
@@ -141,7 +143,7 @@ func (s *Store) MarkCreateEmpty(uid types.UID) {
 // left in the project where it retains one.
 func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
 	s.update(uid, func(e *Entry) {
-		e.Made.LoadBalancerID, e.Made.UnattachedFloatingIP = "", false
+		e.Made.LoadBalancerID, e.Made.UnattachedFloatingIP, e.announced = "", false, 0
 		e.Made.Touched = e.Made.Touched && retainsFloatingIP
 	})
 }

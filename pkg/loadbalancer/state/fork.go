@@ -33,7 +33,7 @@ func (s *Store) Fork(uid types.UID) *Store {
 func (s *Store) Adopt(fork *Store, uid types.UID) {
 	learned := fork.Get(uid)
 	s.update(uid, func(e *Entry) {
-		learned.Made.Creation, learned.warnings, learned.recalled = e.Made.Creation, e.warnings, e.recalled
+		learned.Made.Creation, learned.warnings, learned.recalled, learned.announced = e.Made.Creation, e.warnings, e.recalled, e.announced
 		*e = learned
 	})
 }

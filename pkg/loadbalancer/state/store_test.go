@@ -107,6 +107,7 @@ func TestStore_HoldsNoEntryWithoutContent(t *testing.T) {
 			s.MarkTouched(uid)
 			s.SetLoadBalancerID(uid, "lb")
 			s.SetUnattachedFloatingIP(uid, true)
+			s.Announce(uid, "load balancer lb: delete")
 			s.MarkRemoved(uid, false)
 		},
 		"security groups": func(s *state.Store) {
@@ -258,6 +259,25 @@ func TestStore_SendsAWarningOnceUntilItChanges(t *testing.T) {
 	}
 	if !store.Warn("other", "nodes", "one") {
 		t.Error("a warning that another Service was sent is not sent")
+	}
+}
+
+func TestStore_AnnouncesAChangeOnceUntilItIsMade(t *testing.T) {
+	t.Parallel()
+	store, _ := newStore()
+	svc := service("web", "1")
+	const add, remove = "member +node-1", "member -node-1"
+	for i, step := range []struct {
+		change string
+		want   bool
+	}{{add, true}, {add, false}, {remove, true}, {add, true}} {
+		if got := store.Announce(svc.UID, step.change); got != step.want {
+			t.Errorf("%d, %s: announced is %t, want %t", i, step.change, got, step.want)
+		}
+	}
+	store.Accept(svc)
+	if !store.Announce(svc.UID, add) {
+		t.Error("a change is not announced when it is needed again after it was made")
 	}
 }
 

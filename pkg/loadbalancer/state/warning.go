@@ -14,9 +14,7 @@ import (
 // reports whether it is to be sent: it is another one than the last. Whoever writes a
 // Service decides on how many there are, and events get lost where there are too many.
 func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(text)) // never fails
-	sum := hash.Sum64()
+	sum := hashOf(text)
 	s.update(uid, func(e *Entry) {
 		last, sent := e.warnings[subject]
 		send = text != "" && (!sent || last != sum)
@@ -40,6 +38,22 @@ func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
 		}
 	})
 	return send
+}
+
+// Announce records what is about to be changed for a Service, and reports whether that is to be
+// said: it is another change than the last, or the Service has had all that it asks for since. A
+// change that fails is tried again for as long as it takes, and each attempt has an event for its
+// failure.
+func (s *Store) Announce(uid types.UID, change string) (say bool) {
+	sum := hashOf(change)
+	s.update(uid, func(e *Entry) { say, e.announced = e.announced != sum, sum })
+	return say
+}
+
+func hashOf(text string) uint64 {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(text)) // never fails
+	return hash.Sum64()
 }
 
 // Warnings returns a word for the warnings that a Service was sent last, such as
