@@ -111,7 +111,7 @@ func (p *Packed) CountMembers(count func(provisioning string, members int)) {
 			count(m.Status.Provisioning, 1)
 		}
 		for i, kind := range list.kinds {
-			of := len(list.nodes)
+			of := list.Len()
 			if list.kind != nil {
 				of = bytes.Count(list.kind, []byte{uint8(i)})
 			}
@@ -135,18 +135,14 @@ func (p *Packed) WithStatus(status Status, at time.Time) *Packed {
 // value has none.
 type PackedMembers struct {
 	kinds []memberKind
-	kind  []uint8                     // of each member; nil where there is one kind
-	nodes []unique.Handle[memberNode] // shared with other lists that have the same ones
-	ids   []uuid.UUID                 // the nil UUID where the ID is not known; nil where none is
-	plain []Member                    // in place of all these, of members that cannot be packed
+	kind  []uint8     // of each member; nil where there is one kind
+	nodes *nodeList   // nil where there are none
+	ids   []uuid.UUID // the nil UUID where the ID is not known; nil where none is
+	plain []Member    // in place of all these, of members that cannot be packed
 }
 
 // maxKinds is how many kinds of members can be told apart in a byte.
 const maxKinds = 256
-
-// memberNode is what a member has of its node; there is one of each, as long as a member
-// has it.
-type memberNode struct{ name, address string }
 
 // memberKind is what members of a pool share. But for the port there is one of each for all
 // pools.
@@ -171,9 +167,10 @@ func PackMembers(members []Member, others PackedMembers) PackedMembers {
 	case len(members) == 0:
 		return PackedMembers{plain: []Member{}}
 	}
-	p := PackedMembers{nodes: make([]unique.Handle[memberNode], 0, len(members))}
+	var p PackedMembers
 	var kinds []Member
-	kindOf, handle := make([]uint8, 0, len(members)), handles(others.nodes)
+	nodes, handle := make([]unique.Handle[memberNode], 0, len(members)), handles(others.nodes.all())
+	kindOf := make([]uint8, 0, len(members))
 	for i, member := range members {
 		id, ok := packID(member.ID)
 		alike := member.alike()
@@ -185,7 +182,7 @@ func PackMembers(members []Member, others PackedMembers) PackedMembers {
 			return PackedMembers{plain: slices.Clone(members)}
 		}
 		kindOf = append(kindOf, uint8(kind))
-		p.nodes = append(p.nodes, handle(memberNode{member.Name, member.Address}))
+		nodes = append(nodes, handle(memberNode{member.Name, member.Address}))
 		if id != uuid.Nil && p.ids == nil {
 			p.ids = make([]uuid.UUID, len(members))
 		}
@@ -201,8 +198,8 @@ func PackMembers(members []Member, others PackedMembers) PackedMembers {
 	if len(kinds) > 1 {
 		p.kind = kindOf
 	}
-	if slices.Equal(p.nodes, others.nodes) {
-		p.nodes = others.nodes
+	if p.nodes = others.nodes; !slices.Equal(nodes, others.nodes.all()) {
+		p.nodes = shared(nodes)
 	}
 	return p
 }
@@ -215,18 +212,19 @@ func (m Member) alike() Member {
 }
 
 // Len returns how many members there are.
-func (p PackedMembers) Len() int { return len(p.nodes) + len(p.plain) }
+func (p PackedMembers) Len() int { return len(p.nodes.all()) + len(p.plain) }
 
 // are reports whether the members are these, in the same order. Those that could not be packed
 // never are.
 func (p PackedMembers) are(members []Member) bool {
-	if len(members) == 0 || len(members) != len(p.nodes) {
+	nodes := p.nodes.all()
+	if len(members) == 0 || len(members) != len(nodes) {
 		return false
 	}
 	kinds := p.values()
 	for i, m := range members {
 		id, ok := packID(m.ID)
-		if !ok || id != p.id(i) || p.nodes[i].Value() != (memberNode{m.Name, m.Address}) || kinds[p.kindOf(i)] != m.alike() {
+		if !ok || id != p.id(i) || nodes[i].Value() != (memberNode{m.Name, m.Address}) || kinds[p.kindOf(i)] != m.alike() {
 			return false
 		}
 	}
@@ -258,28 +256,14 @@ func (p PackedMembers) id(i int) uuid.UUID {
 	return p.ids[i]
 }
 
-// handles returns a function that returns the handles of nodes. Those that come in the order
-// of known are found there, which takes a tenth of the time of unique.Make.
-func handles(known []unique.Handle[memberNode]) func(memberNode) unique.Handle[memberNode] {
-	return func(node memberNode) unique.Handle[memberNode] {
-		for i := range min(2, len(known)) { // one of known may have gone
-			if known[i].Value() == node {
-				found := known[i]
-				known = known[i+1:]
-				return found
-			}
-		}
-		return unique.Make(node)
-	}
-}
-
 // Unpack returns a list of the members, with room for one more: most changes add one.
 func (p PackedMembers) Unpack() []Member {
-	if len(p.nodes) == 0 {
+	nodes := p.nodes.all()
+	if len(nodes) == 0 {
 		return slices.Clone(p.plain)
 	}
-	members, kinds, ids := make([]Member, 0, len(p.nodes)+1), p.values(), unpackIDs(p.ids)
-	for i, node := range p.nodes {
+	members, kinds, ids := make([]Member, 0, len(nodes)+1), p.values(), unpackIDs(p.ids)
+	for i, node := range nodes {
 		member := kinds[p.kindOf(i)]
 		member.ID, member.Name, member.Address = ids(i), node.Value().name, node.Value().address
 		members = append(members, member)

@@ -2,10 +2,12 @@ package model
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
 	"unsafe"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -89,8 +91,8 @@ func TestPacked_NeedsLittleMemoryForMembers(t *testing.T) {
 	for n := range 500 {
 		members = append(members, packedMember(n))
 	}
-	if p := PackMembers(ofHistory(500), PackedMembers{}); p.plain != nil || len(p.kinds) != 3 || cap(p.kind)+cap(p.nodes)*8+cap(p.ids)*16 > 500*25 {
-		t.Errorf("%d kinds of members in %d + %d + %d elements, %d not packed", len(p.kinds), cap(p.kind), cap(p.nodes), cap(p.ids), len(p.plain))
+	if p := PackMembers(ofHistory(500), PackedMembers{}); p.plain != nil || len(p.kinds) != 3 || cap(p.kind)+cap(p.nodes.all())*8+cap(p.ids)*16 > 500*25 {
+		t.Errorf("%d kinds of members in %d + %d + %d elements, %d not packed", len(p.kinds), cap(p.kind), cap(p.nodes.all()), cap(p.ids), len(p.plain))
 	}
 	p := PackMembers(members, PackedMembers{})
 	if p.plain != nil {
@@ -99,7 +101,7 @@ func TestPacked_NeedsLittleMemoryForMembers(t *testing.T) {
 	if p.kind != nil {
 		t.Error("the kind of members that are alike is kept")
 	}
-	if bytes := cap(p.nodes)*8 + cap(p.ids)*16; bytes > 500*24 {
+	if bytes := cap(p.nodes.all())*8 + cap(p.ids)*16; bytes > 500*24 {
 		t.Errorf("%d bytes for 500 members", bytes)
 	}
 }
@@ -150,7 +152,7 @@ func TestPack_SharesWithEarlierStateWhatIsTheSame(t *testing.T) {
 	if unsafe.StringData(after.outline) != unsafe.StringData(before.outline) {
 		t.Error("the same outline is there twice")
 	}
-	if &after.members[0].ids[0] != &before.members[0].ids[0] || &after.members[0].nodes[0] != &before.members[0].nodes[0] {
+	if &after.members[0].ids[0] != &before.members[0].ids[0] || after.members[0].nodes != before.members[0].nodes {
 		t.Error("the same members are there twice")
 	}
 	lb.Listeners[0].AllowedCIDRs = []string{"10.0.0.0/8"}
@@ -228,6 +230,40 @@ func BenchmarkPackMembers(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		PackMembers(members, before)
+	}
+}
+
+// A thousand Services have the same nodes.
+func TestPacked_SharesNodesWithOtherLoadBalancersAsLongAsOneHasThem(t *testing.T) {
+	t.Parallel()
+	id := func(n int) string { return fmt.Sprint(t.Name(), n) } // of no other test
+	on := func(nodes int) []Member {
+		var members []Member
+		for n := range nodes {
+			m := packedMember(n)
+			m.Name = id(n)
+			members = append(members, m)
+		}
+		return members
+	}
+	kept := func() weak.Pointer[nodeList] {
+		one, other := PackMembers(on(100), PackedMembers{}), PackMembers(on(100), PackedMembers{})
+		if one.nodes != other.nodes {
+			t.Error("the same nodes are kept twice")
+		}
+		if more := PackMembers(on(101), one); more.nodes == one.nodes || len(more.Unpack()) != 101 {
+			t.Error("other nodes are taken for the same")
+		}
+		return weak.Make(one.nodes)
+	}()
+	for range 10 {
+		runtime.GC()
+	}
+	if kept.Value() != nil {
+		t.Error("nodes that no load balancer has any more are kept")
+	}
+	if again := PackMembers(on(100), PackedMembers{}); len(again.Unpack()) != 100 {
+		t.Error("nodes that were there before are not found again")
 	}
 }
 
