@@ -13,6 +13,7 @@ import (
 
 // The names of phases that others speak of.
 const (
+	phaseStart   = "start"
 	phaseCreate  = "create"
 	phaseReplace = "node-replace"
 	phaseIdle    = "idle"
@@ -38,6 +39,7 @@ func phases() []phase {
 		return func(s size, o settings) time.Duration { return o.sped(limit(s)) }
 	}
 	return []phase{
+		{name: phaseStart, prepare: (*environment).stopController, play: (*environment).restart, limit: nothing},
 		{name: phaseCreate, play: (*environment).create, limit: of(size.createLimit)},
 		{name: "resync", play: (*environment).resync, limit: nothing},
 		{name: "node-add", play: (*environment).addNode, inCloud: true, limit: of(size.changeLimit)},
@@ -149,7 +151,8 @@ func (w *environment) restart(ctx context.Context) error {
 	if err := w.runController(ctx); err != nil {
 		return err
 	}
-	return w.untilEnsured(ctx, w.size.services)
+	existing, _, _ := w.services.count()
+	return w.untilEnsured(ctx, existing)
 }
 
 // changeSpecs lets all Services allow other clients than before, which changes each

@@ -101,9 +101,10 @@ func (r *runner) file(suffix string) string {
 	return filepath.Join(r.options.directory, "load-"+name+suffix)
 }
 
-// phase measures a phase. Services that are there already are not created again.
+// phase measures a phase. Services that are there already are not created again, and what the
+// controller takes without any is measured before.
 func (r *runner) phase(ctx context.Context, p phase, repetition int) error {
-	if p.name == phaseCreate {
+	if p.name == phaseStart || p.name == phaseCreate {
 		if existing, _, _ := r.env.services.count(); existing > 0 {
 			return nil
 		}
