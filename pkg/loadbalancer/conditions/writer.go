@@ -206,7 +206,7 @@ func (w *Writer) write(ctx context.Context, key types.NamespacedName) error {
 	}
 	svc, err := services.Services(key.Namespace).Get(key.Name)
 	if err != nil {
-		return nil //nolint:nilerr // it is gone: a lister of an informer has no other errors
+		return nil // it is gone: a lister of an informer has no other errors
 	}
 	patch, err := w.patch(svc, pending)
 	if patch == nil || err != nil {

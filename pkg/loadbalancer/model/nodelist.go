@@ -22,12 +22,12 @@ type nodeList struct{ nodes []unique.Handle[memberNode] }
 // than its place among them.
 const worthSharing = 16
 
-// nodeLists are the lists that there are, by the hash of their nodes: of those with the same hash
-// the one that came last.
-var (
-	nodeLists sync.Map // of weak.Pointer[nodeList] by uint64
-	nodesSeed = maphash.MakeSeed()
-)
+// nodeLists are the lists that there are, each a weak.Pointer[nodeList] by the hash of its nodes: of
+// those with the same hash the one that came last.
+var nodeLists sync.Map //nolint:gochecknoglobals // as those of package unique are, which has no lists
+
+// nodesSeed is that of the hashes.
+var nodesSeed = maphash.MakeSeed()
 
 // shared returns the list of these nodes, which the caller gives away.
 func shared(nodes []unique.Handle[memberNode]) *nodeList {

@@ -16,7 +16,7 @@ import (
 
 // buffers are those of answers that nobody reads any more. A change of nodes of a thousand Services
 // reads a thousand answers of fifty kilobytes.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }} //nolint:gochecknoglobals // memory that is used again, of no meaning
 
 // mostKept is the size of the largest buffer that is used again.
 const mostKept = 1 << 20
@@ -50,7 +50,9 @@ func SetBody(resp *http.Response, buffer *bytes.Buffer) {
 
 // lenient is how encoding/json before v2 decodes: a name that another client has not written as UTF-8,
 // or an attribute that is there twice, does not make the rest of an answer unreadable.
-var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+func lenient() json.Options {
+	return json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
 
 // Get decodes the answer to a GET, once: the client's library would copy it into a buffer that
 // grows by doubling. Into is nil where nobody needs what it says.
@@ -80,7 +82,7 @@ func decode(resp *http.Response, err error, into any) error {
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	return json.Unmarshal(text, into, lenient)
+	return json.Unmarshal(text, into, lenient())
 }
 
 // read returns what a body has, without a copy where SetBody made it.
