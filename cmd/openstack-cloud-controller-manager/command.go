@@ -61,7 +61,7 @@ func newCommand(p *process, out io.Writer) (*cobra.Command, error) {
 		names.CCMControllerAliases(), flags, p.ctx.Done())
 	command.Flags().Lookup("concurrent-service-syncs").Usage = "The number of Services that are reconciled at a time. " +
 		"A Service holds its worker for at most two minutes, and for less when workers become scarce; past that the operation " +
-		"continues in the background, and the Service is requeued until the operation completes, with an event."
+		"continues in the background, and the Service is requeued until the operation completes."
 	command.Use = programName
 	command.Long = programName + ` connects a Kubernetes cluster to the OpenStack cloud
 that it runs on. It reads cloud.conf (--cloud-config), or the OS_* environment

@@ -13,14 +13,14 @@ import (
 )
 
 // controllers returns those of k8s.io/cloud-provider. The service controller starts when the
-// cloud has a load balancer service, which it would look for only once, and hears of no
-// nodes.
+// cloud has a load balancer service, which it would look for only once, hears of no
+// nodes, and does not say that a Service waits.
 func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	all := maps.Clone(app.DefaultInitFuncConstructors)
 	services := all[names.ServiceLBController]
 	construct := services.Constructor
 	services.Constructor = func(initial app.ControllerInitContext, completed *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
-		start := construct(initial, withoutNodeEvents(completed), cloud)
+		start := construct(initial, withoutWaitingEvents(withoutNodeEvents(completed)), cloud)
 		return func(ctx context.Context, shared controllermanager.ControllerContext) (controller.Interface, bool, error) {
 			enabled, err := p.provider.Load().StartServices(func() (bool, error) { //nolint:contextcheck // it ends with the process, as all calls of the provider
 				_, enabled, err := start(ctx, shared) // it has no health check of its own

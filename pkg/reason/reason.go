@@ -123,6 +123,11 @@ const (
 // Conditions returns all types of conditions, in the order in which they are written.
 func Conditions() []Condition { return []Condition{Provisioned, Degraded, IsRefused, IsDrifted} }
 
+// GoesOn is in the text of an error that is none: the load balancer is not there yet, and whoever
+// asked for it has only got the worker back. The service controller has a Warning for it, which
+// nobody writes.
+const GoesOn = "which goes on by itself"
+
 // Type returns the type of the events of a reason: Warning where somebody should look.
 func (r Reason) Type() string { return r.entry().Type }
 

@@ -49,7 +49,7 @@ Each names the ID of the load balancer and the address, at its end unless its te
 const upstream = `
 ## Events of Kubernetes' service controller
 
-It is a part of the program, and emits these on Services as it does with every cloud. There is no ` + "`UpdatedLoadBalancer`:\nof a change of nodes `ChangingLoadBalancer` tells." + `
+It is a part of the program, and emits these on Services as it does with every cloud. There is no ` + "`UpdatedLoadBalancer`:\nof a change of nodes `ChangingLoadBalancer` tells. Nor does it say again and again that it begins, or that a load\nbalancer is not there yet, as long as work on it goes on." + `
 
 | reason | type | when | what to do |
 |---|---|---|---|
@@ -58,8 +58,7 @@ It is a part of the program, and emits these on Services as it does with every c
 	"| `DeletingLoadBalancer` | Normal | it begins to remove that | nothing |\n" +
 	"| `EnsuredLoadBalancer` | Normal | the Service has what it asks for | nothing |\n" +
 	"| `EnsuringLoadBalancer` | Normal | it begins to look at a Service that is new or has changed | nothing |\n" +
-	"| `SyncLoadBalancerFailed` | Warning | an attempt has failed, or the Service is refused: the error of the controller | where the text says that it \"goes on by itself\", nothing. " +
-	"Else the error names the field, or the step and the ID of the request; the condition `Refused` tells the two apart. It is tried again by itself |\n" +
+	"| `SyncLoadBalancerFailed` | Warning | an attempt has failed, or the Service is refused: the error of the controller | the error names the field, or the step and the ID of the request; the condition `Refused` tells the two apart. It is tried again by itself |\n" +
 	"| `UnAvailableLoadBalancer` | Warning | the cluster has no node that could be a member | look at the nodes (`kubectl get nodes`), and at labels that [exclude them](services.md#members) |\n"
 
 // sorted returns all reasons by name.

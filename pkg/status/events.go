@@ -35,15 +35,15 @@ func told() []string {
 var requestID = regexp.MustCompile(`\(request ([^\s()]+)\)`)
 
 // lastError returns the newest error of a Service, nil where none was reported lately, and the
-// newest warning of each other reason, the newest first. The error of one that is being made,
-// which the service controller knows no quieter way to tell, is none.
+// newest warning of each other reason, the newest first. The error of one that is being made, which
+// another version may have left there, is none.
 func lastError(all []v1.Event, now time.Time) (failure *Event, warnings []Event) {
 	newest := map[string]Event{}
 	success := served(all)
 	for _, e := range all {
 		read := eventOf(e)
 		switch {
-		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, goesOn) || slices.Contains(told(), e.Reason):
+		case e.Type != v1.EventTypeWarning || strings.Contains(e.Message, reason.GoesOn) || slices.Contains(told(), e.Reason):
 		case slices.Contains(failures(), e.Reason):
 			if failure == nil || read.Last.After(failure.Last) {
 				failure = &read
@@ -103,9 +103,6 @@ func unsaid(problems []Problem, text string) (rest string, said bool) {
 }
 
 func anonymous(text string) string { return requestID.ReplaceAllString(text, "") }
-
-// goesOn is what dispatch says of work that has only given its worker back.
-const goesOn = "which goes on by itself"
 
 // eventOf reads an event, be it counted in the old way or the new one.
 func eventOf(e v1.Event) Event {

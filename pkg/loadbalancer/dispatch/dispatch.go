@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
+	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
 // rounds is how many rounds are at work at the same time, those of the service controller
@@ -204,7 +205,7 @@ func (d *Dispatcher) requeue(svc *v1.Service, r Request) error {
 	const margin, soonest, latest = time.Second, 3 * time.Second, 5 * time.Minute
 	again := max(left+margin, min(atLeast, latest), soonest).Round(time.Second)
 	if left > 0 {
-		return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, which goes on by itself: looking again in %s", doing, again), again)
+		return api.NewRetryError(fmt.Sprintf("the load balancer is being %s, %s: looking again in %s", doing, reason.GoesOn, again), again)
 	}
 	return api.NewRetryError(fmt.Sprintf("the load balancer is still being %s, after %s, which is longer than usual: looking again in %s",
 		doing, taken.Round(time.Second), again), again)
