@@ -107,7 +107,7 @@ func (r *Recorder) enqueue(object runtime.Object, annotations map[string]string,
 }
 
 // isChange reports whether events of a reason announce a change. None of them repeats: it is the
-// summary of another change each time (events.Recorder.Changing).
+// summary of another change each time (events.Memory).
 func isChange(why string) bool { return why == string(reason.Changing) }
 
 // verbosity is where the log has an event. What is being changed it need not say before: it has a

@@ -127,7 +127,7 @@ type unsent struct{}
 func (unsent) Warn(_ types.UID, _, text string) bool { return text != "" }
 
 // Announce implements events.Memory.
-func (unsent) Announce(types.UID, string) bool { return true }
+func (unsent) Announce(types.UID, string, string) bool { return true }
 
 // Place implements events.Memory.
 func (unsent) Place(*v1.Service) (loadBalancerID, address string) { return "", "" }

@@ -40,9 +40,9 @@ type Memory interface {
 	// Warn stores the text on a subject of a Service, "" for none, and reports whether it
 	// is to be emitted: it is another one than was stored last.
 	Warn(service types.UID, subject, text string) bool
-	// Announce stores what is about to be changed for a Service, and reports whether it is to be
-	// emitted: it is not the same change that is tried again.
-	Announce(service types.UID, change string) bool
+	// Announce stores what is about to be changed of a subject of a Service, and reports whether
+	// it is to be emitted: it is not the same change that is tried again.
+	Announce(service types.UID, subject, change string) bool
 	// Place returns what events are to name that do not: the load balancer of a Service, and the
 	// address that it is served at; "" for none.
 	Place(svc *v1.Service) (loadBalancerID, address string)
@@ -87,13 +87,17 @@ func (r *Recorder) Planned(svc *v1.Service, p plan.Plan) {
 	for _, text := range p.Retained {
 		r.emit(svc, reason.NotDeleted, text)
 	}
-	r.Changing(svc, Summary(p.Steps))
+	r.changing(svc, "load balancer", Summary(p.Steps))
 }
 
-// Changing emits what is being changed in the cloud; nothing where the summary is empty, or the
-// same change is tried again.
-func (r *Recorder) Changing(svc *v1.Service, summary string) {
-	if summary != "" && r.memory.Announce(svc.UID, summary) {
+// GroupsChanging emits what is being changed of security groups; nothing where the summary is
+// empty, or the same change is tried again.
+func (r *Recorder) GroupsChanging(svc *v1.Service, summary string) {
+	r.changing(svc, "security groups", summary)
+}
+
+func (r *Recorder) changing(svc *v1.Service, subject, summary string) {
+	if summary != "" && r.memory.Announce(svc.UID, subject, summary) {
 		r.emit(svc, reason.Changing, summary)
 	}
 }

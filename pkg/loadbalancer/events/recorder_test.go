@@ -33,10 +33,8 @@ func (m memory) Warn(service types.UID, subject, text string) bool {
 	return text != "" && text != before
 }
 
-func (m memory) Announce(service types.UID, change string) bool {
-	before := m[string(service)]
-	m[string(service)] = change
-	return change != before
+func (m memory) Announce(service types.UID, subject, change string) bool {
+	return m.Warn(service, subject, change)
 }
 
 // emitted returns the events that a function emits, one a line.
@@ -82,7 +80,7 @@ func TestRecorder_EmitsReasonTypeAndCause(t *testing.T) {
 			"Warning LoadBalancerNotDeleted twin stays\n" +
 			"Normal ChangingLoadBalancer load balancer web (lb-1): delete"},
 		"an empty plan":        {func(r *events.Recorder) { r.Planned(svc, plan.Plan{}) }, ""},
-		"no change":            {func(r *events.Recorder) { r.Changing(svc, "") }, ""},
+		"no change":            {func(r *events.Recorder) { r.GroupsChanging(svc, "") }, ""},
 		"drift that is undone": {func(r *events.Recorder) { r.DriftReverted(svc, "the floating IP is gone", "create it") }, "Warning LoadBalancerDrifted Changed by another client: the floating IP is gone. It is being reverted (actual → desired): create it"},
 		"drift that stays":     {func(r *events.Recorder) { r.DriftReported(svc, "the load balancer was changed", "add one") }, "Warning LoadBalancerDrifted Changed by another client: the load balancer was changed. It is left as it is because of drift-policy=report"},
 		"no drift":             {func(r *events.Recorder) { r.DriftReverted(svc, "", "add one"); r.DriftReported(svc, "", "add one") }, ""},

@@ -50,7 +50,7 @@ func (e *Engine) announce(in Inputs, r Round, todo, reported plan.Plan) {
 		e.Events.DriftReported(svc, drift, groups)
 	} else {
 		e.Events.DriftReverted(svc, drift, groups)
-		e.Events.Changing(svc, groups)
+		e.Events.GroupsChanging(svc, groups)
 	}
 	e.Events.Planned(svc, todo)
 	if r.Report.Enabled() {

@@ -37,8 +37,9 @@ type Entry struct {
 	// that the last process has sent are among them.
 	warnings map[string]uint64
 	recalled bool
-	// announced is the hash of the change that was announced last, 0 once all is done.
-	announced uint64
+	// announced are hashes of the last change of each subject that was announced; nil once all is
+	// done.
+	announced map[string]uint64
 }
 
 // loadBalancerID returns the load balancer of what was applied last, "" for none.
@@ -143,7 +144,7 @@ func (s *Store) MarkCreateEmpty(uid types.UID) {
 // left in the project where it retains one.
 func (s *Store) MarkRemoved(uid types.UID, retainsFloatingIP bool) {
 	s.update(uid, func(e *Entry) {
-		e.Made.LoadBalancerID, e.Made.UnattachedFloatingIP, e.announced = "", false, 0
+		e.Made.LoadBalancerID, e.Made.UnattachedFloatingIP, e.announced = "", false, nil
 		e.Made.Touched = e.Made.Touched && retainsFloatingIP
 	})
 }

@@ -21,7 +21,7 @@ func (s *Store) Fork(uid types.UID) *Store {
 	}
 	if known := s.entries[uid]; known != nil {
 		e := *known
-		e.warnings, e.Made.Creation = maps.Clone(known.warnings), Creation{}
+		e.warnings, e.announced, e.Made.Creation = maps.Clone(known.warnings), maps.Clone(known.announced), Creation{}
 		fork.entries[uid] = &e
 		fork.move(uid, &e, "")
 	}

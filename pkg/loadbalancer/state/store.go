@@ -110,7 +110,7 @@ func (s *Store) Accept(svc *v1.Service) {
 		if e.Accepted == nil || svc.ResourceVersion == "" || e.Accepted.ResourceVersion != svc.ResourceVersion {
 			e.Accepted = requested(svc)
 		}
-		e.Drift, e.Refusal, e.Trouble, e.Unsettled, e.announced = Drift{}, Refusal{}, Trouble{}, Unsettled{}, 0
+		e.Drift, e.Refusal, e.Trouble, e.Unsettled, e.announced = Drift{}, Refusal{}, Trouble{}, Unsettled{}, nil
 	})
 }
 

@@ -107,7 +107,7 @@ func TestStore_HoldsNoEntryWithoutContent(t *testing.T) {
 			s.MarkTouched(uid)
 			s.SetLoadBalancerID(uid, "lb")
 			s.SetUnattachedFloatingIP(uid, true)
-			s.Announce(uid, "load balancer lb: delete")
+			s.Announce(uid, "plan", "load balancer lb: delete")
 			s.MarkRemoved(uid, false)
 		},
 		"security groups": func(s *state.Store) {
@@ -268,15 +268,20 @@ func TestStore_AnnouncesAChangeOnceUntilItIsMade(t *testing.T) {
 	svc := service("web", "1")
 	const add, remove = "member +node-1", "member -node-1"
 	for i, step := range []struct {
-		change string
-		want   bool
-	}{{add, true}, {add, false}, {remove, true}, {add, true}} {
-		if got := store.Announce(svc.UID, step.change); got != step.want {
-			t.Errorf("%d, %s: announced is %t, want %t", i, step.change, got, step.want)
+		subject, change string
+		want            bool
+	}{
+		{"plan", add, true}, {"groups", remove, true}, // an attempt, and two more
+		{"plan", add, false}, {"groups", remove, false},
+		{"plan", add, false}, {"groups", remove, false},
+		{"plan", remove, true}, {"plan", add, true},
+	} {
+		if got := store.Announce(svc.UID, step.subject, step.change); got != step.want {
+			t.Errorf("%d, %s %s: announced is %t, want %t", i, step.subject, step.change, got, step.want)
 		}
 	}
 	store.Accept(svc)
-	if !store.Announce(svc.UID, add) {
+	if !store.Announce(svc.UID, "plan", add) {
 		t.Error("a change is not announced when it is needed again after it was made")
 	}
 }

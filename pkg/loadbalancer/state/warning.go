@@ -40,13 +40,22 @@ func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
 	return send
 }
 
-// Announce records what is about to be changed for a Service, and reports whether that is to be
-// said: it is another change than the last, or the Service has had all that it asks for since. A
-// change that fails is tried again for as long as it takes, and each attempt has an event for its
+// Announce records what is about to be changed of a subject of a Service, and reports whether that is
+// to be said: it is another change than the last, or the Service has had all that it asks for since.
+// A change that fails is tried again for as long as it takes, and each attempt has an event for its
 // failure.
-func (s *Store) Announce(uid types.UID, change string) (say bool) {
+func (s *Store) Announce(uid types.UID, subject, change string) (say bool) {
 	sum := hashOf(change)
-	s.update(uid, func(e *Entry) { say, e.announced = e.announced != sum, sum })
+	s.update(uid, func(e *Entry) {
+		last, said := e.announced[subject]
+		if say = !said || last != sum; !say {
+			return
+		}
+		if e.announced == nil {
+			e.announced = map[string]uint64{}
+		}
+		e.announced[subject] = sum
+	})
 	return say
 }
 
