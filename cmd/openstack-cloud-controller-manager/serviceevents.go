@@ -14,8 +14,8 @@ import (
 )
 
 // withoutWaitingEvents returns the configuration for a service controller that keeps to itself that
-// a Service waits. It has a Warning for each call that ends before the load balancer is there, and
-// says with the next one that it begins: of a thousand Services that are created at once, which
+// a Service waits. It has a Warning for each call that ends before the load balancer is there, or
+// gone, and says with the next one that it begins: of a thousand Services that are created at once, which
 // wait for each other in Octavia, that would be most of the events, and all of the Warnings.
 // What is being made for it, ChangingLoadBalancer says, and what keeps it longer, a Warning of ours.
 func withoutWaitingEvents(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
@@ -28,9 +28,9 @@ func withoutWaitingEvents(completed *appconfig.CompletedConfig) *appconfig.Compl
 // waits. Repeats is set where it has said the same before.
 func waits(event *v1.Event, repeats bool) bool {
 	switch event.Reason {
-	case "SyncLoadBalancerFailed":
+	case "SyncLoadBalancerFailed", "DeleteLoadBalancerFailed":
 		return strings.Contains(event.Message, reason.GoesOn)
-	case "EnsuringLoadBalancer":
+	case "EnsuringLoadBalancer", "DeletingLoadBalancer":
 		return repeats
 	}
 	return false

@@ -38,6 +38,10 @@ func TestPatientClient_WritesNoEventThatSaysOnlyThatAServiceWaits(t *testing.T) 
 		{reason: "SyncLoadBalancerFailed", message: waiting, repeats: true},
 		{reason: "SyncLoadBalancerFailed", message: "Error syncing load balancer: failed to ensure load balancer: port 80", want: true},
 		{reason: "SyncLoadBalancerFailed", message: "Error syncing load balancer: failed to ensure load balancer: port 80", repeats: true, want: true},
+		{reason: "DeletingLoadBalancer", want: true},
+		{reason: "DeleteLoadBalancerFailed", message: waiting},
+		{reason: "DeletingLoadBalancer", repeats: true},
+		{reason: "DeleteLoadBalancerFailed", message: "Error deleting load balancer: port 80", want: true},
 		{reason: "EnsuredLoadBalancer", want: true},
 		{reason: "EnsuredLoadBalancer", repeats: true, want: true},
 	} {
