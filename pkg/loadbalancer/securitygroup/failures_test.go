@@ -96,7 +96,11 @@ func TestOpen_WaitsForChangeOfSamePortOnlyAsLongAsItsContext(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- env.groups.Open(ctx, web) }()
 	for range env.nodes {
-		<-n.hanging
+		select {
+		case <-n.hanging:
+		case err := <-ended:
+			t.Fatalf("the first Service got %v before it was told to end", err)
+		}
 	}
 	late, end := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer end()
