@@ -20,7 +20,7 @@ func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	services := all[names.ServiceLBController]
 	construct := services.Constructor
 	services.Constructor = func(initial app.ControllerInitContext, completed *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
-		start := construct(initial, withoutWaitingEvents(withoutNodeEvents(completed)), cloud)
+		start := construct(initial, forServices(completed), cloud)
 		return func(ctx context.Context, shared controllermanager.ControllerContext) (controller.Interface, bool, error) {
 			enabled, err := p.provider.Load().StartServices(func() (bool, error) { //nolint:contextcheck // it ends with the process, as all calls of the provider
 				_, enabled, err := start(ctx, shared) // it has no health check of its own
@@ -31,4 +31,12 @@ func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	}
 	all[names.ServiceLBController] = services
 	return all
+}
+
+// forServices returns the configuration for the service controller.
+func forServices(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
+	changed := *completed.Config
+	changed.SharedInformers = silentNodes{changed.SharedInformers}
+	changed.ClientBuilder = patientBuilder{changed.ClientBuilder}
+	return changed.Complete()
 }

@@ -13,22 +13,15 @@ import (
 	corev1 "k8s.io/client-go/informers/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
-	appconfig "k8s.io/cloud-provider/app/config"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
-// withoutNodeEvents returns the configuration for a service controller that knows whether there
-// are nodes, but neither which ones nor when one comes, changes or goes: pkg/resync follows
-// nodes. For each of these events, of which every start brings one for every node, the service
-// controller compares all nodes of all Services: nodes times Services times nodes.
-func withoutNodeEvents(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
-	changed := *completed.Config
-	changed.SharedInformers = silentNodes{changed.SharedInformers}
-	return changed.Complete()
-}
-
-// silentNodes is a factory whose informer of nodes has no events, and whose lister one node.
+// silentNodes is a factory whose informer of nodes has no events, and whose lister one node: the
+// service controller knows whether there are nodes, but neither which ones nor when one comes,
+// changes or goes, as pkg/resync follows nodes. For each of these events, of which every start brings
+// one for every node, the service controller compares all nodes of all Services: nodes times Services
+// times nodes.
 type silentNodes struct {
 	informers.SharedInformerFactory
 }

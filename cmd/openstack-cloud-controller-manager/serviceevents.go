@@ -8,21 +8,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
-	appconfig "k8s.io/cloud-provider/app/config"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
-
-// withoutWaitingEvents returns the configuration for a service controller that keeps to itself that
-// a Service waits. It has a Warning for each call that ends before the load balancer is there, or
-// gone, and says with the next one that it begins: of a thousand Services that are created at once, which
-// wait for each other in Octavia, that would be most of the events, and all of the Warnings.
-// What is being made for it, ChangingLoadBalancer says, and what keeps it longer, a Warning of ours.
-func withoutWaitingEvents(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
-	changed := *completed.Config
-	changed.ClientBuilder = patientBuilder{changed.ClientBuilder}
-	return changed.Complete()
-}
 
 // waits reports whether an event of the service controller says no more than that a Service still
 // waits. Repeats is set where it has said the same before.
@@ -36,7 +24,11 @@ func waits(event *v1.Event, repeats bool) bool {
 	return false
 }
 
-// patientBuilder makes clients that do not write events of which waits is true.
+// patientBuilder makes clients that do not write events of which waits is true. The service
+// controller has a Warning for each call that ends before the load balancer is there, or gone, and
+// says with the next one that it begins: of a thousand Services that are created at once, which wait
+// for each other in Octavia, that would be most of the events, and all of the Warnings. What is
+// being made, ChangingLoadBalancer says, and what keeps it longer, a Warning of ours.
 type patientBuilder struct {
 	cloudprovider.ControllerClientBuilder
 }

@@ -14,23 +14,12 @@ import (
 // reports whether it is to be sent: it is another one than the last. Whoever writes a
 // Service decides on how many there are, and events get lost where there are too many.
 func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
-	sum := hashOf(text)
 	s.update(uid, func(e *Entry) {
-		last, sent := e.warnings[subject]
-		send = text != "" && (!sent || last != sum)
-		switch {
-		case send && e.warnings == nil:
-			e.warnings = map[string]uint64{subject: sum}
-		case send:
-			e.warnings[subject] = sum
-		case text == "" && sent:
-			delete(e.warnings, subject)
-		default:
+		var changed bool
+		if e.warnings, changed = put(e.warnings, subject, text); !changed {
 			return
 		}
-		if len(e.warnings) == 0 {
-			e.warnings = nil
-		}
+		send = text != ""
 		if e.Applied != nil && e.Applied.Persisted.Fingerprint { // without this warning
 			applied := *e.Applied
 			applied.Persisted.Fingerprint = false
@@ -45,24 +34,31 @@ func (s *Store) Warn(uid types.UID, subject, text string) (send bool) {
 // A change that fails is tried again for as long as it takes, and each attempt has an event for its
 // failure.
 func (s *Store) Announce(uid types.UID, subject, change string) (say bool) {
-	sum := hashOf(change)
-	s.update(uid, func(e *Entry) {
-		last, said := e.announced[subject]
-		if say = !said || last != sum; !say {
-			return
-		}
-		if e.announced == nil {
-			e.announced = map[string]uint64{}
-		}
-		e.announced[subject] = sum
-	})
+	s.update(uid, func(e *Entry) { e.announced, say = put(e.announced, subject, change) })
 	return say
 }
 
-func hashOf(text string) uint64 {
+// put keeps the hash of the text on a subject, none of "". It returns the hashes, nil where there
+// are none, and whether this one has changed.
+func put(hashes map[string]uint64, subject, text string) (now map[string]uint64, changed bool) {
+	last, known := hashes[subject]
+	if text == "" {
+		if delete(hashes, subject); len(hashes) == 0 {
+			hashes = nil
+		}
+		return hashes, known
+	}
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(text)) // never fails
-	return hash.Sum64()
+	sum := hash.Sum64()
+	if known && last == sum {
+		return hashes, false
+	}
+	if hashes == nil {
+		hashes = map[string]uint64{}
+	}
+	hashes[subject] = sum
+	return hashes, true
 }
 
 // Warnings returns a word for the warnings that a Service was sent last, such as
