@@ -55,6 +55,7 @@ func TestSignIn_PausesForEverybodyAfterFailure(t *testing.T) {
 				if cloud.SignInCount() != n+2 {
 					t.Fatalf("%d token requests after %d failures", cloud.SignInCount(), n+1)
 				}
+				clk.awaitTimer(t, pause)
 				clk.Step(pause - time.Millisecond)
 				if err := getServer(s); err == nil || cloud.SignInCount() != n+2 {
 					t.Fatalf("%d token requests within the pause of %s: %v", cloud.SignInCount(), pause, err)
@@ -76,6 +77,7 @@ func TestSignIn_ResumesWhenKeystoneIsBack(t *testing.T) {
 		t.Fatal("no error")
 	}
 	cloud.Set(func() { cloud.Keystone = nil })
+	clk.awaitTimer(t, firstSignInPause)
 	clk.Step(firstSignInPause)
 	await.Condition(t, "a token", func() bool { return s.tokens.current.Load().id == "token-2" })
 	if err := getServer(s); err != nil {

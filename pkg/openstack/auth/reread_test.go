@@ -60,7 +60,7 @@ func onlyPassword(cloud *fakecloud.Cloud, password, project string) http.Handler
 func TestReread_TakesNewCredentialsWhenOldAreRefused(t *testing.T) {
 	t.Parallel()
 	cloud := fakecloud.New(t)
-	clk := clocktesting.NewFakeClock(time.Now())
+	clk := newWatchedClock()
 	cloud.Clock = clk
 	file := &reread{cfg: cloud.Config()}
 	s := signedIn(t, cloud.Config(), testOptions{Clock: clk, Reread: file.load})
@@ -77,10 +77,12 @@ func TestReread_TakesNewCredentialsWhenOldAreRefused(t *testing.T) {
 	}
 
 	file.set(func(r *reread) { r.err = errors.New("the Secret is being written") })
+	clk.awaitTimer(t, longestSignInPause)
 	clk.Step(longestSignInPause)
 	await.Condition(t, "another try with the old password", func() bool { return cloud.SignInCount() == 3 && clk.HasWaiters() })
 
 	file.set(func(r *reread) { r.err = nil; r.cfg.Password = "n3w" })
+	clk.awaitTimer(t, longestSignInPause)
 	clk.Step(longestSignInPause)
 	await.Condition(t, "a token", func() bool { return s.tokens.current.Load().id == "token-2" })
 	if err := getServer(s); err != nil || s.Refused() != nil {

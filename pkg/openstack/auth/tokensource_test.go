@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/config"
@@ -18,10 +20,37 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/fakecloud"
 )
 
-// renewedInTime signs in with a fake clock that tests step.
-func renewedInTime(t *testing.T, cloud *fakecloud.Cloud) (*Session, *clocktesting.FakeClock) {
+// watchedClock is a fake clock that knows when the timer ends that was made last.
+type watchedClock struct {
+	*clocktesting.FakeClock
+	end atomic.Pointer[time.Time]
+}
+
+func newWatchedClock() *watchedClock {
+	return &watchedClock{FakeClock: clocktesting.NewFakeClock(time.Now())}
+}
+
+// NewTimer implements clock.Clock.
+func (c *watchedClock) NewTimer(d time.Duration) clock.Timer {
+	timer, end := c.FakeClock.NewTimer(d), c.Now().Add(d)
+	c.end.Store(&end)
+	return timer
+}
+
+// awaitTimer waits until the timer that was made last ends after so long. One that is made after a
+// step of the clock does not know of it.
+func (c *watchedClock) awaitTimer(t *testing.T, d time.Duration) {
 	t.Helper()
-	clk := clocktesting.NewFakeClock(time.Now())
+	await.Condition(t, "a timer of "+d.String(), func() bool {
+		end := c.end.Load()
+		return end != nil && end.Equal(c.Now().Add(d))
+	})
+}
+
+// renewedInTime signs in with a fake clock that tests step.
+func renewedInTime(t *testing.T, cloud *fakecloud.Cloud) (*Session, *watchedClock) {
+	t.Helper()
+	clk := newWatchedClock()
 	cloud.Clock = clk
 	s := signedIn(t, cloud.Config(), testOptions{Clock: clk, Retry: transport.RetryPolicy{Attempts: 1}})
 	await.Condition(t, "the renewal waits", clk.HasWaiters)
