@@ -210,10 +210,8 @@ func (r *Reconciler) measure(svc *v1.Service, before state.Entry, watch *stopwat
 		r.store.Spend(svc.UID, times)
 		return
 	}
-	now, began := r.options.Clock.Now(), before.Unsettled.Since
-	if began.IsZero() {
-		began = now.Add(-times.Sum())
-	}
+	now := r.options.Clock.Now()
+	began := before.Unsettled.Began(now, times)
 	times = times.Plus(before.Unsettled.Spent)
 	total := max(now.Sub(began), times.Sum())
 	retry := total - times.Sum()

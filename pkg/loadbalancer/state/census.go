@@ -12,7 +12,8 @@ import (
 // Unsettled says since when a Service does not have what it asks for. The zero value is of one
 // that does, or of which this process has not heard.
 type Unsettled struct {
-	// Since is when this process began to work on what is asked for.
+	// Since is when the first round for what is asked for has come to its turn, or began to wait for
+	// that, once that round has ended.
 	Since time.Time
 	// Deleting is set where that is its end.
 	Deleting bool
@@ -30,13 +31,25 @@ func (s *Store) MarkDeleting(uid types.UID) {
 	})
 }
 
-// Spend adds what a round for a Service has taken that does not have what it asks for yet.
+// Spend adds what a round that ends now has taken for a Service that does not have what it asks for
+// yet.
 func (s *Store) Spend(uid types.UID, times stopwatch.Times) {
+	now := s.clock.Now()
 	s.update(uid, func(e *Entry) {
 		if !e.Unsettled.Since.IsZero() {
+			e.Unsettled.Since = e.Unsettled.Began(now, times)
 			e.Unsettled.Spent = e.Unsettled.Spent.Plus(times)
 		}
 	})
+}
+
+// Began returns when the first round began, where one that has taken so long ends now. The wait for
+// its turn is part of a round.
+func (u Unsettled) Began(now time.Time, times stopwatch.Times) time.Time {
+	if began := now.Add(-times.Sum()); u.Since.IsZero() || began.Before(u.Since) {
+		return began
+	}
+	return u.Since
 }
 
 // Phase is how far a Service is.

@@ -1,0 +1,35 @@
+package state_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/stopwatch"
+)
+
+func TestStore_CountsWaitForFirstTurnAsPartOfItsRound(t *testing.T) {
+	t.Parallel()
+	store, clock := newStore()
+	svc := service("web", "1")
+	at := func(seconds int) { clock.SetTime(began.Add(time.Duration(seconds) * time.Second)) }
+	check := func(wantBegan int, wantSpent time.Duration) {
+		t.Helper()
+		unsettled := store.Get(svc.UID).Unsettled
+		if got := unsettled.Since.Sub(began); got != time.Duration(wantBegan)*time.Second {
+			t.Errorf("the first round began after %v, want %d s", got, wantBegan)
+		}
+		if got := unsettled.Spent.Sum(); got != wantSpent {
+			t.Errorf("its rounds have taken %v, want %v", got, wantSpent)
+		}
+	}
+	at(60) // the first round has waited since 10 for its turn
+	store.Advance(svc)
+	at(70)
+	store.Spend(svc.UID, stopwatch.Times{stopwatch.Queue: 50 * time.Second, stopwatch.Octavia: 10 * time.Second})
+	check(10, time.Minute)
+	at(90) // the second since 75
+	store.Advance(svc)
+	at(95)
+	store.Spend(svc.UID, stopwatch.Times{stopwatch.Queue: 15 * time.Second, stopwatch.Octavia: 5 * time.Second})
+	check(10, 80*time.Second)
+}
