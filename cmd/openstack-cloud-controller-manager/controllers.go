@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
 	appconfig "k8s.io/cloud-provider/app/config"
@@ -20,7 +21,7 @@ func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	services := all[names.ServiceLBController]
 	construct := services.Constructor
 	services.Constructor = func(initial app.ControllerInitContext, completed *appconfig.CompletedConfig, cloud cloudprovider.Interface) app.InitFunc {
-		start := construct(initial, forServices(completed), cloud)
+		start := construct(initial, p.forServices(completed), cloud)
 		return func(ctx context.Context, shared controllermanager.ControllerContext) (controller.Interface, bool, error) {
 			enabled, err := p.provider.Load().StartServices(func() (bool, error) { //nolint:contextcheck // it ends with the process, as all calls of the provider
 				_, enabled, err := start(ctx, shared) // it has no health check of its own
@@ -34,9 +35,13 @@ func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 }
 
 // forServices returns the configuration for the service controller.
-func forServices(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
+func (p *process) forServices(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
 	changed := *completed.Config
 	changed.SharedInformers = silentNodes{changed.SharedInformers}
-	changed.ClientBuilder = patientBuilder{changed.ClientBuilder}
+	changed.ClientBuilder = eventBuilder{
+		ControllerClientBuilder: changed.ClientBuilder,
+		events:                  &serviceEvents{untouched: func(service types.UID) bool { return p.provider.Load().Untouched(service) }},
+		ctx:                     context.WithoutCancel(p.ctx),
+	}
 	return changed.Complete()
 }

@@ -3,71 +3,124 @@ package main
 import (
 	"context"
 	"strings"
+	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/utils/clock"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 )
 
-// waits reports whether an event of the service controller says no more than that a Service still
-// waits. Repeats is set where it has said the same before.
-func waits(event *v1.Event, repeats bool) bool {
-	switch event.Reason {
-	case "SyncLoadBalancerFailed", "DeleteLoadBalancerFailed":
-		return strings.Contains(event.Message, reason.GoesOn)
-	case "EnsuringLoadBalancer", "DeletingLoadBalancer":
-		return repeats
-	}
-	return false
+// serviceEvents says which events of the service controller say something. It has a Warning for each
+// call that ends before the load balancer is there, or gone, and says with the next one that it
+// begins: of a thousand Services that are created at once, which wait for each other in Octavia, that
+// would be most of the events, and all of the Warnings. What is being made, ChangingLoadBalancer says,
+// and what keeps it longer, a Warning of ours. After a restart it says of each Service that it begins,
+// and ends, to look at it.
+type serviceEvents struct {
+	// untouched reports whether a Service is as an earlier process has left it.
+	untouched func(types.UID) bool
+
+	mu sync.Mutex
+	// begun are Services of which was said that they are looked at, or have failed, and not how
+	// that has ended.
+	begun map[types.UID]struct{}
 }
 
-// patientBuilder makes clients that do not write events of which waits is true. The service
-// controller has a Warning for each call that ends before the load balancer is there, or gone, and
-// says with the next one that it begins: of a thousand Services that are created at once, which wait
-// for each other in Octavia, that would be most of the events, and all of the Warnings. What is
-// being made, ChangingLoadBalancer says, and what keeps it longer, a Warning of ours.
-type patientBuilder struct {
+// tells reports whether an event is to be written. Repeats is set where one that says the same was.
+func (s *serviceEvents) tells(event *v1.Event, repeats bool) bool {
+	service := event.InvolvedObject.UID
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, begun := s.begun[service]
+	switch event.Reason {
+	case "EnsuringLoadBalancer", "DeletingLoadBalancer":
+		if repeats || !begun && event.Reason == "EnsuringLoadBalancer" && s.untouched(service) {
+			return false
+		}
+	case "SyncLoadBalancerFailed", "DeleteLoadBalancerFailed":
+		if strings.Contains(event.Message, reason.GoesOn) {
+			return false
+		}
+	case "EnsuredLoadBalancer", "DeletedLoadBalancer":
+		delete(s.begun, service)
+		return begun || event.Reason == "DeletedLoadBalancer" || !s.untouched(service)
+	default:
+		return true
+	}
+	if s.begun == nil {
+		s.begun = map[types.UID]struct{}{}
+	}
+	s.begun[service] = struct{}{}
+	return true
+}
+
+// eventBuilder makes clients that write only events that serviceEvents tells, and those together.
+type eventBuilder struct {
 	cloudprovider.ControllerClientBuilder
+	events *serviceEvents
+	// ctx is until when events are written.
+	ctx context.Context //nolint:containedctx // the interface has none
 }
 
 // ClientOrDie implements cloudprovider.ControllerClientBuilder. It is what the service controller
 // calls.
-func (b patientBuilder) ClientOrDie(name string) kubernetes.Interface {
-	return patientClient{b.ControllerClientBuilder.ClientOrDie(name)}
+func (b eventBuilder) ClientOrDie(name string) kubernetes.Interface {
+	client := b.ControllerClientBuilder.ClientOrDie(name)
+	queue := eventqueue.NewSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}, clock.RealClock{})
+	go queue.Run(b.ctx)
+	return eventClient{client, eventSink{b.events, queue}}
 }
 
-type patientClient struct{ kubernetes.Interface }
+// eventSink is where events go.
+type eventSink struct {
+	events *serviceEvents
+	queue  *eventqueue.Sink
+}
+
+type eventClient struct {
+	kubernetes.Interface
+	sink eventSink
+}
 
 // CoreV1 implements kubernetes.Interface.
-func (c patientClient) CoreV1() typedcorev1.CoreV1Interface {
-	return patientCore{c.Interface.CoreV1()}
+func (c eventClient) CoreV1() typedcorev1.CoreV1Interface {
+	return eventCore{c.Interface.CoreV1(), c.sink}
 }
 
-type patientCore struct{ typedcorev1.CoreV1Interface }
+type eventCore struct {
+	typedcorev1.CoreV1Interface
+	sink eventSink
+}
 
 // Events implements typedcorev1.EventsGetter.
-func (c patientCore) Events(namespace string) typedcorev1.EventInterface {
-	return patientEvents{c.CoreV1Interface.Events(namespace)}
+func (c eventCore) Events(namespace string) typedcorev1.EventInterface {
+	return filteredEvents{c.CoreV1Interface.Events(namespace), c.sink}
 }
 
-// patientEvents implements what a record.EventSink calls.
-type patientEvents struct{ typedcorev1.EventInterface }
+// filteredEvents implements what a record.EventSink calls.
+type filteredEvents struct {
+	typedcorev1.EventInterface
+	sink eventSink
+}
 
 // CreateWithEventNamespace implements typedcorev1.EventExpansion.
-func (e patientEvents) CreateWithEventNamespace(event *v1.Event) (*v1.Event, error) {
-	if waits(event, false) {
+func (e filteredEvents) CreateWithEventNamespace(event *v1.Event) (*v1.Event, error) {
+	if !e.sink.events.tells(event, false) {
 		return event, nil
 	}
-	return e.CreateWithEventNamespaceWithContext(context.Background(), event)
+	return e.sink.queue.Create(event)
 }
 
 // PatchWithEventNamespace implements typedcorev1.EventExpansion.
-func (e patientEvents) PatchWithEventNamespace(event *v1.Event, patch []byte) (*v1.Event, error) {
-	if waits(event, true) {
+func (e filteredEvents) PatchWithEventNamespace(event *v1.Event, patch []byte) (*v1.Event, error) {
+	if !e.sink.events.tells(event, true) {
 		return event, nil
 	}
-	return e.PatchWithEventNamespaceWithContext(context.Background(), event, patch)
+	return e.sink.queue.Patch(event, patch)
 }

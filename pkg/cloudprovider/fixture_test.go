@@ -73,6 +73,8 @@ func (e *engine) Name(s *v1.Service) string {
 	return "kube_service_kubernetes_" + s.Namespace + "_" + s.Name
 }
 
+func (e *engine) Untouched(types.UID) bool { return false }
+
 func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
 
 func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {

@@ -48,6 +48,9 @@ type LoadBalancers interface {
 	Reconfigure(conf *config.Config) error
 	// Name returns the name of the Service's load balancer in OpenStack.
 	Name(service *v1.Service) string
+	// Untouched reports whether a Service has what it asks for, or an earlier process has seen that,
+	// and this one has begun no change of it.
+	Untouched(service types.UID) bool
 	// Close ends what runs in the background.
 	Close()
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	corelisters "k8s.io/client-go/listers/core/v1"
@@ -151,6 +152,15 @@ func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
 	}
 	p.startResync()
 	return p.loadBalancers, true
+}
+
+// Untouched reports whether a Service has what it asks for, or an earlier process has seen that, and
+// this one has begun no change of it.
+func (p *Provider) Untouched(service types.UID) bool {
+	p.mu.Lock()
+	lbs := p.loadBalancers
+	p.mu.Unlock()
+	return lbs != nil && lbs.engine.Untouched(service)
 }
 
 // InstancesV2 returns the servers behind the nodes.

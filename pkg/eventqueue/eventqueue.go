@@ -1,16 +1,14 @@
 // Package eventqueue records events with the API server, as the broadcaster of client-go
-// does, which drops events while a thousand wait: a change of nodes gives one for each
-// Service, faster than they may be written. Here the queue has room for all of them.
+// does, which drops events while a thousand wait, and writes them one by one: a change of nodes
+// gives one for each Service, faster than they may be written. Here the queue has room for all of
+// them, and those that wait are written together.
 package eventqueue
 
 import (
 	"context"
 	"fmt"
-	"sync"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -31,44 +29,29 @@ const (
 	// an event that repeats is counted, not written again. Each takes a KiB and more. What
 	// repeats is what fails.
 	cacheSize = 1024
-	// retries is how often an event is written that the API server does not answer, with
-	// retryDelay in between. The others wait meanwhile.
-	retries    = 12
-	retryDelay = 10 * time.Second
 )
 
 // Recorder implements record.EventRecorder. Its methods may be called from many goroutines,
 // and do not block.
 type Recorder struct {
-	sink       record.EventSink
+	queue      *queue
 	component  string
 	clock      clock.Clock
 	correlator *record.EventCorrelator
-
-	mu      sync.Mutex
-	waiting []queued
-	dropped int
-	// more has a value while something waits.
-	more chan struct{}
 }
 
 var _ record.EventRecorder = (*Recorder)(nil)
 
-// queued is an event that waits, as small as that can be.
-type queued struct {
-	object                     *v1.ObjectReference
-	annotations                map[string]string
-	eventtype, reason, message string
-	at                         time.Time
-}
-
 // New returns a Recorder of events of a component. Run writes them.
 func New(sink record.EventSink, component string, clk clock.Clock) *Recorder {
 	return &Recorder{
-		sink: sink, component: component, clock: clk, more: make(chan struct{}, 1),
+		queue: newQueue(sink, maxQueued, clk), component: component, clock: clk,
 		correlator: record.NewEventCorrelatorWithOptions(record.CorrelatorOptions{LRUCacheSize: cacheSize, Clock: clk}),
 	}
 }
+
+// Run writes events until the context ends.
+func (r *Recorder) Run(ctx context.Context) { r.queue.run(ctx) }
 
 // Event implements record.EventRecorder.
 func (r *Recorder) Event(object runtime.Object, eventtype, reason, message string) {
@@ -93,17 +76,10 @@ func (r *Recorder) enqueue(object runtime.Object, annotations map[string]string,
 	}
 	klog.V(verbosity(isChange(why))).InfoS("Event occurred", "object", klog.KRef(to.Namespace, to.Name), "kind", to.Kind, "apiVersion", to.APIVersion,
 		"type", eventtype, "reason", why, "message", message)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.waiting) >= maxQueued {
-		r.dropped++
-		return
-	}
-	r.waiting = append(r.waiting, queued{to, annotations, eventtype, why, message, r.clock.Now()})
-	select {
-	case r.more <- struct{}{}:
-	default:
-	}
+	at := r.clock.Now()
+	r.queue.add(to.UID, func(ctx context.Context) {
+		r.record(ctx, r.event(to, annotations, eventtype, why, message, metav1.NewTime(at)))
+	})
 }
 
 // isChange reports whether events of a reason announce a change. None of them repeats: it is the
@@ -119,52 +95,17 @@ func verbosity(change bool) klog.Level {
 	return 0
 }
 
-// next takes the event that has waited longest out of the queue; false: none waits.
-func (r *Recorder) next(ctx context.Context) (queued, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.dropped > 0 {
-		klog.FromContext(ctx).Error(nil, "Dropped events: too many were waiting", "dropped", r.dropped, "waiting", len(r.waiting))
-		r.dropped = 0
-	}
-	if len(r.waiting) == 0 {
-		r.waiting = nil
-		return queued{}, false
-	}
-	first := r.waiting[0]
-	r.waiting[0] = queued{}
-	r.waiting = r.waiting[1:]
-	return first, true
-}
-
-// Run writes events one after the other until the context ends.
-func (r *Recorder) Run(ctx context.Context) {
-	for {
-		select {
-		case <-r.more:
-		case <-ctx.Done():
-			return
-		}
-		for ctx.Err() == nil {
-			event, ok := r.next(ctx)
-			if !ok {
-				break
-			}
-			r.record(ctx, r.event(event))
-		}
-	}
-}
-
-func (r *Recorder) event(q queued) *v1.Event {
-	at, namespace := metav1.NewTime(q.at), q.object.Namespace
+// event returns an event as it is written. One that waits is smaller.
+func (r *Recorder) event(to *v1.ObjectReference, annotations map[string]string, eventtype, why, message string, at metav1.Time) *v1.Event {
+	namespace := to.Namespace
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault
 	}
 	return &v1.Event{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: util.GenerateEventName(q.object.Name, q.at.UnixNano()), Namespace: namespace, Annotations: q.annotations,
+			Name: util.GenerateEventName(to.Name, at.UnixNano()), Namespace: namespace, Annotations: annotations,
 		},
-		InvolvedObject: *q.object, Type: q.eventtype, Reason: q.reason, Message: q.message,
+		InvolvedObject: *to, Type: eventtype, Reason: why, Message: message,
 		FirstTimestamp: at, LastTimestamp: at, Count: 1,
 		Source: v1.EventSource{Component: r.component}, ReportingController: r.component,
 	}
@@ -175,7 +116,7 @@ func (r *Recorder) event(q queued) *v1.Event {
 // over five MiB more of memory.
 func (r *Recorder) record(ctx context.Context, event *v1.Event) {
 	if isChange(event.Reason) {
-		r.insist(ctx, &record.EventCorrelateResult{Event: event})
+		r.queue.insist(ctx, &record.EventCorrelateResult{Event: event})
 		return
 	}
 	next, err := r.correlator.EventCorrelate(event)
@@ -185,45 +126,7 @@ func (r *Recorder) record(ctx context.Context, event *v1.Event) {
 	if next == nil || next.Skip {
 		return
 	}
-	if written := r.insist(ctx, next); written != nil {
+	if written := r.queue.insist(ctx, next); written != nil {
 		r.correlator.UpdateState(written)
 	}
-}
-
-// insist writes an event, again as long as the API server does not answer, and returns it as it is
-// there; nil where it is not. What the API server refuses is not tried again.
-func (r *Recorder) insist(ctx context.Context, next *record.EventCorrelateResult) *v1.Event {
-	for range retries {
-		written, err := r.write(next)
-		if err == nil {
-			return written
-		}
-		logger := klog.LoggerWithValues(klog.FromContext(ctx), "event", klog.KObj(next.Event), "reason", next.Event.Reason)
-		if why := apierrors.ReasonForError(err); why != metav1.StatusReasonUnknown {
-			if !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {
-				logger.Error(err, "The API server refuses an event")
-			}
-			return nil
-		}
-		logger.Error(err, "Cannot write an event, trying again")
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-r.clock.After(retryDelay):
-		}
-	}
-	return nil
-}
-
-// write patches an event that repeats, and creates any other, also where the earlier one is
-// gone.
-func (r *Recorder) write(next *record.EventCorrelateResult) (*v1.Event, error) {
-	if next.Event.Count > 1 {
-		written, err := r.sink.Patch(next.Event, next.Patch)
-		if !apierrors.IsNotFound(err) {
-			return written, err
-		}
-	}
-	next.Event.ResourceVersion = ""
-	return r.sink.Create(next.Event)
 }

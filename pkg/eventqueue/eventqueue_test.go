@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
@@ -63,7 +66,14 @@ func run(t *testing.T, sink *fakeSink, test func(*Recorder)) {
 }
 
 func service(name string) *v1.Service {
-	return &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: "uid"}}
+	return &v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-of-" + name)}}
+}
+
+// written returns the events that were created.
+func (s *fakeSink) written() []*v1.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.created)
 }
 
 func (s *fakeSink) assert(t *testing.T, created, patched int) {
@@ -85,9 +95,51 @@ func TestRecorder_DropsNoneOfTenThousandEventsAtOnce(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		sink.assert(t, 10_000, 0)
-		if first := sink.created[0]; first.InvolvedObject.Name != "web-0" || first.Source.Component != "component" || first.Count != 1 {
+		if first := sink.written()[0]; !strings.HasPrefix(first.Name, first.InvolvedObject.Name+".") || first.Source.Component != "component" || first.Count != 1 {
 			t.Errorf("the first event is %+v", first)
 		}
+	})
+}
+
+// Each event that is written for itself wakes the program and the API server.
+func TestRecorder_WritesEventsOfSeveralObjectsTogether(t *testing.T) {
+	t.Parallel()
+	sink := &fakeSink{}
+	run(t, sink, func(r *Recorder) {
+		for i := range atOnce {
+			reason.Changing.Emit(r, service(fmt.Sprint("web-", i)), "a node")
+		}
+		time.Sleep(15 * time.Millisecond) // one takes ten
+		sink.assert(t, atOnce, 0)
+		time.Sleep(10 * time.Second)
+		for i := range 10 * perSecond {
+			reason.Changing.Emit(r, service(fmt.Sprint("api-", i)), "a node")
+		}
+		time.Sleep(5 * time.Second)
+		if got := len(sink.written()) - atOnce; got < 4*perSecond || got > 6*perSecond {
+			t.Errorf("%d events in 5 seconds, want %d a second", got, perSecond)
+		}
+	})
+}
+
+func TestRecorder_WritesEventsOfOneObjectInTheirOrder(t *testing.T) {
+	t.Parallel()
+	sink := &fakeSink{}
+	run(t, sink, func(r *Recorder) {
+		for i := range 20 {
+			reason.Changing.Emit(r, service("web"), fmt.Sprint(i))
+			reason.Changing.Emit(r, service("api"), fmt.Sprint(i))
+		}
+		time.Sleep(time.Minute)
+		said := map[string]int{}
+		for _, event := range sink.written() {
+			name := event.InvolvedObject.Name
+			if want := fmt.Sprint(said[name]); event.Message != want {
+				t.Errorf("%s: event %s after %s others", name, event.Message, want)
+			}
+			said[name]++
+		}
+		sink.assert(t, 40, 0)
 	})
 }
 
@@ -97,8 +149,8 @@ func TestRecorder_KeepsAtMostSoManyEvents(t *testing.T) {
 	for range maxQueued + 5 {
 		r.Event(service("web"), v1.EventTypeNormal, "Changing", "a node")
 	}
-	if len(r.waiting) != maxQueued || r.dropped != 5 {
-		t.Errorf("%d events wait, %d are dropped", len(r.waiting), r.dropped)
+	if len(r.queue.waiting) != maxQueued || r.queue.dropped != 5 {
+		t.Errorf("%d events wait, %d are dropped", len(r.queue.waiting), r.queue.dropped)
 	}
 }
 

@@ -212,6 +212,10 @@ func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
 	return r.engine().Settings.SelectsNodes(svc)
 }
 
+// Untouched reports whether a Service has what it asks for, or an earlier process has seen that, and
+// this one has begun no change of it.
+func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Untouched(service) }
+
 // Actors returns how many Services are being worked on, and of how many there is a result
 // that no call has fetched yet.
 func (r *Reconciler) Actors() (working, left int) { return r.dispatcher.Size() }

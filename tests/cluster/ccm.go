@@ -112,6 +112,20 @@ func (c *Controller) Metrics(ctx context.Context) (testutil.Metrics, error) {
 	return counts, testutil.ParseMetrics(text, &counts)
 }
 
+// Ensured is how often the service controller has had its answer for a Service since the start.
+func (c *Controller) Ensured(ctx context.Context) (int, error) {
+	counts, err := c.Metrics(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, sample := range counts["cloudprovider_openstack_reconcile_total"] {
+		if sample.Metric["operation"] == "loadbalancer_ensure" {
+			return int(sample.Value), nil
+		}
+	}
+	return 0, nil
+}
+
 // Ask returns what it answers at a path that it serves to everybody. It does not check the
 // certificate, which the process has made up.
 func (c *Controller) Ask(ctx context.Context, path string) (string, error) {

@@ -263,16 +263,16 @@ func TestNodeChangeAndRestart_CostAPIServerFewWrites(t *testing.T) {
 	if err := w.StartCCM(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	w.eventually("Services are synced", func(context.Context) error { // events of the service controller are dropped where there are many
-		if synced := w.events()["EnsuredLoadBalancer"] - after["EnsuredLoadBalancer"]; synced < min(services, 100) {
-			return fmt.Errorf("%d are", synced)
+	w.eventually("Services are synced", func(ctx context.Context) error {
+		if synced, err := w.CCM.Ensured(ctx); err != nil || synced < services {
+			return fmt.Errorf("%d are, %w", synced, err)
 		}
 		return nil
 	})
 	w.awaitLooks(5)
 	w.StopCCM()
 	w.assertWrites("a restart")
-	if now := w.events(); now[component] != after[component] {
+	if now := w.events(); now[component] != after[component] || now["EnsuringLoadBalancer"] != after["EnsuringLoadBalancer"] || now["EnsuredLoadBalancer"] != after["EnsuredLoadBalancer"] {
 		t.Errorf("events after a restart %v, before %v", now, after)
 	}
 	if writes := w.cloud.RequestLog.Requests(requestlog.Writes()); len(writes) > 0 {

@@ -99,7 +99,7 @@ func (w *environment) create(ctx context.Context) error {
 // resync lets the service controller sync every Service, in none of which anything has
 // changed that matters to it.
 func (w *environment) resync(ctx context.Context) error {
-	before, err := w.ensured(ctx)
+	before, err := w.ccm.Load().Ensured(ctx)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ const selectionQuiet = 8 * time.Second
 // untilEnsured returns when the controller has been called for Services that often.
 func (w *environment) untilEnsured(ctx context.Context, calls int) error {
 	return w.until(ctx, "", nil, func(client.Summary) error {
-		done, err := w.ensured(ctx)
+		done, err := w.ccm.Load().Ensured(ctx)
 		if err != nil {
 			return err
 		}
@@ -237,20 +237,6 @@ func (w *environment) untilEnsured(ctx context.Context, calls int) error {
 		}
 		return nil
 	})
-}
-
-// ensured is how often the service controller has called for Services since the start.
-func (w *environment) ensured(ctx context.Context) (int, error) {
-	counts, err := w.ccm.Load().Metrics(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, sample := range counts["cloudprovider_openstack_reconcile_total"] {
-		if sample.Metric["operation"] == "loadbalancer_ensure" {
-			return int(sample.Value), nil
-		}
-	}
-	return 0, nil
 }
 
 // The pause between two looks is as long as this, and so many times as long as a look.

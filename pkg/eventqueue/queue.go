@@ -1,0 +1,163 @@
+package eventqueue
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+const (
+	// atOnce is how many events are written together, and perSecond how many in a second. One that
+	// is written alone wakes two processes for itself: 32 together take a third of the CPU time.
+	atOnce, perSecond = 32, 100
+	// retries is how often an event is written that the API server does not answer, with
+	// retryDelay in between. The others wait meanwhile.
+	retries    = 12
+	retryDelay = 10 * time.Second
+)
+
+// queue writes events in the order in which they come, those of different objects together.
+type queue struct {
+	sink  record.EventSink
+	clock clock.Clock
+	limit int
+
+	mu      sync.Mutex
+	waiting []task
+	dropped int
+	// more has a value while something waits.
+	more chan struct{}
+}
+
+// task writes an event of an object.
+type task struct {
+	object types.UID
+	write  func(context.Context)
+}
+
+func newQueue(sink record.EventSink, limit int, clk clock.Clock) *queue {
+	return &queue{sink: sink, clock: clk, limit: limit, more: make(chan struct{}, 1)}
+}
+
+// add lets an event of an object wait, unless too many do.
+func (q *queue) add(object types.UID, write func(context.Context)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) >= q.limit {
+		q.dropped++
+		return
+	}
+	q.waiting = append(q.waiting, task{object, write})
+	select {
+	case q.more <- struct{}{}:
+	default:
+	}
+}
+
+// next takes the events that have waited longest out of the queue, those of one object after each
+// other.
+func (q *queue) next(ctx context.Context) (all [][]task, n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.dropped > 0 {
+		klog.FromContext(ctx).Error(nil, "Dropped events: too many were waiting", "dropped", q.dropped, "waiting", len(q.waiting))
+		q.dropped = 0
+	}
+	n = min(len(q.waiting), atOnce)
+	for _, t := range q.waiting[:n] {
+		if at := slices.IndexFunc(all, func(of []task) bool { return of[0].object == t.object }); at >= 0 {
+			all[at] = append(all[at], t)
+		} else {
+			all = append(all, []task{t})
+		}
+	}
+	clear(q.waiting[:n])
+	if q.waiting = q.waiting[n:]; len(q.waiting) == 0 {
+		q.waiting = nil
+	}
+	return all, n
+}
+
+// run writes events until the context ends.
+func (q *queue) run(ctx context.Context) {
+	for {
+		select {
+		case <-q.more:
+		case <-ctx.Done():
+			return
+		}
+		for ctx.Err() == nil {
+			all, n := q.next(ctx)
+			if n == 0 {
+				break
+			}
+			began := q.clock.Now()
+			var writing sync.WaitGroup
+			for _, tasks := range all {
+				writing.Go(func() {
+					for _, t := range tasks {
+						t.write(ctx)
+					}
+				})
+			}
+			writing.Wait()
+			q.sleep(ctx, time.Duration(n)*time.Second/perSecond-q.clock.Since(began))
+		}
+	}
+}
+
+func (q *queue) sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-q.clock.After(d):
+	}
+}
+
+// insist writes an event, again as long as the API server does not answer, and returns it as it is
+// there; nil where it is not. What the API server refuses is not tried again.
+func (q *queue) insist(ctx context.Context, next *record.EventCorrelateResult) *v1.Event {
+	for range retries {
+		written, err := q.write(next)
+		if err == nil {
+			return written
+		}
+		logger := klog.LoggerWithValues(klog.FromContext(ctx), "event", klog.KObj(next.Event), "reason", next.Event.Reason)
+		if why := apierrors.ReasonForError(err); why != metav1.StatusReasonUnknown {
+			if !apierrors.HasStatusCause(err, v1.NamespaceTerminatingCause) {
+				logger.Error(err, "The API server refuses an event")
+			}
+			return nil
+		}
+		logger.Error(err, "Cannot write an event, trying again")
+		q.sleep(ctx, retryDelay)
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// write patches an event that repeats, and creates any other, also where the earlier one is
+// gone.
+func (q *queue) write(next *record.EventCorrelateResult) (*v1.Event, error) {
+	if len(next.Patch) > 0 {
+		written, err := q.sink.Patch(next.Event, next.Patch)
+		if !apierrors.IsNotFound(err) {
+			return written, err
+		}
+	}
+	next.Event.ResourceVersion = ""
+	return q.sink.Create(next.Event)
+}
