@@ -41,7 +41,7 @@ func (p *process) forServices(completed *appconfig.CompletedConfig) *appconfig.C
 	changed.ClientBuilder = eventBuilder{
 		ControllerClientBuilder: changed.ClientBuilder,
 		events:                  &serviceEvents{untouched: func(service types.UID) bool { return p.provider.Load().Untouched(service) }},
-		ctx:                     context.WithoutCancel(p.ctx),
+		ctx:                     p.ctx,
 	}
 	return changed.Complete()
 }

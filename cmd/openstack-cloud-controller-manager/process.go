@@ -82,7 +82,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	}
 	p.lease = newLease(completed)
 	events := eventqueue.New(&corev1.EventSinkImpl{Interface: completed.Client.CoreV1().Events("")}, options.CloudControllerManagerUserAgent, clock.RealClock{})
-	go events.Run(context.WithoutCancel(p.ctx)) // those of the shutdown too
+	go events.Run(context.WithoutCancel(p.ctx), p.ctx.Done()) // those of the shutdown too
 	connected, err := p.signIn(completed.SecureServing, cloudprovider.Connection{
 		Config: conf,
 		Reread: func() (*config.Config, []config.Warning, error) {

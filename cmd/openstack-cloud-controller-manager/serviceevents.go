@@ -64,7 +64,7 @@ func (s *serviceEvents) tells(event *v1.Event, repeats bool) bool {
 type eventBuilder struct {
 	cloudprovider.ControllerClientBuilder
 	events *serviceEvents
-	// ctx is until when events are written.
+	// ctx is that of the process, which writes events until it is gone.
 	ctx context.Context //nolint:containedctx // the interface has none
 }
 
@@ -73,7 +73,7 @@ type eventBuilder struct {
 func (b eventBuilder) ClientOrDie(name string) kubernetes.Interface {
 	client := b.ControllerClientBuilder.ClientOrDie(name)
 	queue := eventqueue.NewSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}, clock.RealClock{})
-	go queue.Run(b.ctx)
+	go queue.Run(context.WithoutCancel(b.ctx), b.ctx.Done())
 	return eventClient{client, eventSink{b.events, queue}}
 }
 

@@ -50,8 +50,9 @@ func New(sink record.EventSink, component string, clk clock.Clock) *Recorder {
 	}
 }
 
-// Run writes events until the context ends.
-func (r *Recorder) Run(ctx context.Context) { r.queue.run(ctx) }
+// Run writes events until the context ends: those of a second together, and a hundred in a second,
+// but each at once when ending is closed.
+func (r *Recorder) Run(ctx context.Context, ending <-chan struct{}) { r.queue.run(ctx, ending) }
 
 // Event implements record.EventRecorder.
 func (r *Recorder) Event(object runtime.Object, eventtype, reason, message string) {

@@ -58,7 +58,7 @@ func run(t *testing.T, sink *fakeSink, test func(*Recorder)) {
 		r := New(sink, "component", clock.RealClock{})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { r.Run(ctx) })
+		running.Go(func() { r.Run(ctx, nil) })
 		test(r)
 		cancel()
 		running.Wait()
@@ -102,23 +102,56 @@ func TestRecorder_DropsNoneOfTenThousandEventsAtOnce(t *testing.T) {
 }
 
 // Each event that is written for itself wakes the program and the API server.
-func TestRecorder_WritesEventsOfSeveralObjectsTogether(t *testing.T) {
+func TestRecorder_WritesEventsOfASecondTogether(t *testing.T) {
 	t.Parallel()
 	sink := &fakeSink{}
 	run(t, sink, func(r *Recorder) {
-		for i := range atOnce {
+		for i := range 10 {
+			reason.Changing.Emit(r, service(fmt.Sprint("web-", i)), "a node")
+			time.Sleep(50 * time.Millisecond)
+		}
+		sink.assert(t, 0, 0)
+		time.Sleep(collect - 10*50*time.Millisecond + 15*time.Millisecond) // one takes ten
+		sink.assert(t, 10, 0)
+	})
+}
+
+func TestRecorder_WritesAHundredEventsInASecond(t *testing.T) {
+	t.Parallel()
+	sink := &fakeSink{}
+	run(t, sink, func(r *Recorder) {
+		for i := range 10 * perSecond {
 			reason.Changing.Emit(r, service(fmt.Sprint("web-", i)), "a node")
 		}
-		time.Sleep(15 * time.Millisecond) // one takes ten
-		sink.assert(t, atOnce, 0)
-		time.Sleep(10 * time.Second)
-		for i := range 10 * perSecond {
-			reason.Changing.Emit(r, service(fmt.Sprint("api-", i)), "a node")
-		}
-		time.Sleep(5 * time.Second)
-		if got := len(sink.written()) - atOnce; got < 4*perSecond || got > 6*perSecond {
+		time.Sleep(collect + 5*time.Second)
+		if got := len(sink.written()); got < 4*perSecond || got > 6*perSecond {
 			t.Errorf("%d events in 5 seconds, want %d a second", got, perSecond)
 		}
+	})
+}
+
+// The process is gone a moment later.
+func TestRecorder_WritesAllThatWaitsAtTheEnd(t *testing.T) {
+	t.Parallel()
+	sink := &fakeSink{}
+	synctest.Test(t, func(t *testing.T) {
+		r, ending := New(sink, "component", clock.RealClock{}), make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { r.Run(ctx, ending) })
+		for i := range 10 * atOnce {
+			reason.Changing.Emit(r, service(fmt.Sprint("web-", i)), "a node")
+		}
+		time.Sleep(collect / 2)
+		sink.assert(t, 0, 0)
+		close(ending)
+		time.Sleep(105 * time.Millisecond) // each of ten takes ten
+		sink.assert(t, 10*atOnce, 0)
+		reason.Changing.Emit(r, service("web"), "the last")
+		time.Sleep(15 * time.Millisecond)
+		sink.assert(t, 10*atOnce+1, 0)
+		cancel()
+		running.Wait()
 	})
 }
 
@@ -160,7 +193,7 @@ func TestRecorder_CountsAnEventThatRepeats(t *testing.T) {
 	run(t, sink, func(r *Recorder) {
 		for range 3 {
 			r.Eventf(service("web"), v1.EventTypeNormal, "Changing", "%d nodes", 2)
-			time.Sleep(time.Second)
+			time.Sleep(2 * time.Second)
 		}
 		sink.assert(t, 1, 2)
 	})

@@ -19,6 +19,9 @@ const (
 	// atOnce is how many events are written together, and perSecond how many in a second. One that
 	// is written alone wakes two processes for itself: 32 together take a third of the CPU time.
 	atOnce, perSecond = 32, 100
+	// collect is for how long the first waits for others: those of a change of nodes come when
+	// everything else has to be done at once, too.
+	collect = time.Second
 	// retries is how often an event is written that the API server does not answer, with
 	// retryDelay in between. The others wait meanwhile.
 	retries    = 12
@@ -87,40 +90,43 @@ func (q *queue) next(ctx context.Context) (all [][]task, n int) {
 	return all, n
 }
 
-// run writes events until the context ends.
-func (q *queue) run(ctx context.Context) {
+// run writes events until the context ends, and without a pause once ending is closed.
+func (q *queue) run(ctx context.Context, ending <-chan struct{}) {
 	for {
 		select {
 		case <-q.more:
 		case <-ctx.Done():
 			return
 		}
+		q.sleep(ending, collect)
 		for ctx.Err() == nil {
 			all, n := q.next(ctx)
-			if n == 0 {
+			write(ctx, all)
+			if n < atOnce {
 				break
 			}
-			began := q.clock.Now()
-			var writing sync.WaitGroup
-			for _, tasks := range all {
-				writing.Go(func() {
-					for _, t := range tasks {
-						t.write(ctx)
-					}
-				})
-			}
-			writing.Wait()
-			q.sleep(ctx, time.Duration(n)*time.Second/perSecond-q.clock.Since(began))
+			q.sleep(ending, atOnce*time.Second/perSecond)
 		}
 	}
 }
 
-func (q *queue) sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
+// write writes events of different objects at the same time.
+func write(ctx context.Context, all [][]task) {
+	var writing sync.WaitGroup
+	for _, tasks := range all {
+		writing.Go(func() {
+			for _, t := range tasks {
+				t.write(ctx)
+			}
+		})
 	}
+	writing.Wait()
+}
+
+// sleep returns after a time, or at the end.
+func (q *queue) sleep(end <-chan struct{}, d time.Duration) {
 	select {
-	case <-ctx.Done():
+	case <-end:
 	case <-q.clock.After(d):
 	}
 }
@@ -141,7 +147,7 @@ func (q *queue) insist(ctx context.Context, next *record.EventCorrelateResult) *
 			return nil
 		}
 		logger.Error(err, "Cannot write an event, trying again")
-		q.sleep(ctx, retryDelay)
+		q.sleep(ctx.Done(), retryDelay)
 		if ctx.Err() != nil {
 			return nil
 		}

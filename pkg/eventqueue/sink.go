@@ -23,8 +23,8 @@ func NewSink(to record.EventSink, clk clock.Clock) *Sink {
 	return &Sink{newQueue(to, maxOfOthers, clk)}
 }
 
-// Run writes events until the context ends.
-func (s *Sink) Run(ctx context.Context) { s.queue.run(ctx) }
+// Run writes events as that of a Recorder does.
+func (s *Sink) Run(ctx context.Context, ending <-chan struct{}) { s.queue.run(ctx, ending) }
 
 // Create implements record.EventSink.
 func (s *Sink) Create(event *v1.Event) (*v1.Event, error) { return s.Patch(event, nil) }

@@ -25,7 +25,7 @@ func runSink(t *testing.T, to record.EventSink, test func(record.EventRecorder))
 		s := NewSink(to, clock.RealClock{})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { s.Run(ctx) })
+		running.Go(func() { s.Run(ctx, nil) })
 		broadcaster := record.NewBroadcaster()
 		watch := broadcaster.StartRecordingToSink(s)
 		test(broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "other"}))
@@ -59,7 +59,7 @@ func TestSink_WritesRepeatAnewWhoseFirstIsGone(t *testing.T) {
 	runSink(t, sink, func(r record.EventRecorder) {
 		for range 2 {
 			r.Event(service("web"), v1.EventTypeNormal, "Ensuring", "begin")
-			time.Sleep(time.Second)
+			time.Sleep(2 * time.Second)
 		}
 		sink.assert(t, 2, 1)
 		if again := sink.written()[1]; again.Count != 2 || again.ResourceVersion != "" {
