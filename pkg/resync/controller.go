@@ -89,6 +89,8 @@ type Controller struct {
 	// synced reports whether services has all of them.
 	synced func() bool
 	nodes  corelisters.NodeLister
+	// nodeVersion returns another text once nodes has changed, or "" where nobody knows.
+	nodeVersion func() string
 	// eligible are those of nodes that can be members.
 	eligible nodeList
 	clock    clock.Clock
@@ -106,13 +108,14 @@ type Controller struct {
 func New(options Options) (*Controller, error) {
 	core := options.Informers.Core().V1()
 	c := &Controller{
-		engine:   options.Engine,
-		services: core.Services().Lister(),
-		synced:   core.Services().Informer().HasSynced,
-		nodes:    core.Nodes().Lister(),
-		client:   options.Client,
-		recorder: options.Recorder,
-		clock:    options.Clock,
+		engine:      options.Engine,
+		services:    core.Services().Lister(),
+		synced:      core.Services().Informer().HasSynced,
+		nodes:       core.Nodes().Lister(),
+		nodeVersion: core.Nodes().Informer().GetIndexer().LastStoreSyncResourceVersion,
+		client:      options.Client,
+		recorder:    options.Recorder,
+		clock:       options.Clock,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](firstRetryDelay, lastRetryDelay),
 			workqueue.TypedRateLimitingQueueConfig[types.NamespacedName]{Clock: options.Clock}),

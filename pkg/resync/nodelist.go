@@ -12,25 +12,37 @@ import (
 // one, as long as no node changes: thousands of Services are brought to it at the same time, and
 // what follows from it is found out once for all of them. The zero value is ready.
 type nodeList struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// version is what the informer had when it was asked for the nodes last, or less; "" where it
+	// does not tell.
+	version string
 	madeOf  map[*v1.Node]struct{}
 	members []*v1.Node
 }
 
-// of returns those of all nodes that can be members, in the order of their names. All may come in
-// any order. The list must not be changed.
-func (l *nodeList) of(all []*v1.Node) []*v1.Node {
+// of returns those of all nodes that can be members, in the order of their names. Version is that of
+// the informer before all is called, which may return them in any order. The list is never nil,
+// and must not be changed.
+func (l *nodeList) of(version string, all func() []*v1.Node) []*v1.Node {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.isMadeOf(all) {
+	if version == "" || version != l.version {
+		l.make(all())
+		l.version = version
+	}
+	return l.members
+}
+
+// make makes the list, unless it is made of the same nodes.
+func (l *nodeList) make(all []*v1.Node) {
+	if l.members == nil || !l.isMadeOf(all) {
 		l.madeOf = make(map[*v1.Node]struct{}, len(all))
 		for _, node := range all {
 			l.madeOf[node] = struct{}{}
 		}
-		l.members = slices.Clip(slices.DeleteFunc(slices.Clone(all), Excluded))
+		l.members = slices.Clip(slices.DeleteFunc(append([]*v1.Node{}, all...), Excluded))
 		slices.SortFunc(l.members, func(a, b *v1.Node) int { return strings.Compare(a.Name, b.Name) })
 	}
-	return l.members
 }
 
 // isMadeOf reports whether the list was made of the same nodes. An informer has another object of

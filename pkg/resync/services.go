@@ -64,11 +64,10 @@ func (c *Controller) Newest(service *v1.Service) (*v1.Service, []*v1.Node) {
 // Members returns the nodes that can be members as the informer has them now, in the order of
 // their names, never nil. It must not be changed.
 func (c *Controller) Members() []*v1.Node {
-	nodes, err := c.nodes.List(labels.Everything())
-	if err != nil || len(nodes) == 0 {
-		return []*v1.Node{} // a lister of an informer has no errors
-	}
-	return c.eligible.of(nodes)
+	return c.eligible.of(c.nodeVersion(), func() []*v1.Node {
+		nodes, _ := c.nodes.List(labels.Everything()) // a lister of an informer has no errors
+		return nodes
+	})
 }
 
 // Live returns the UIDs of all Services, nil as long as the informers do not have them.

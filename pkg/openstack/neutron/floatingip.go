@@ -44,9 +44,19 @@ func (f FloatingIPFilter) query(projectID string) url.Values {
 // FloatingIPs lists floating IPs of the session's project.
 func (c *Client) FloatingIPs(ctx context.Context, filter FloatingIPFilter) ([]floatingips.FloatingIP, error) {
 	q := filter.query(c.session.ProjectID())
-	found, err := list(ctx, c, "floatingips", q, func(fip floatingips.FloatingIP) string { return fip.ID })
-	return found, apierror.Wrap(err, "list floating IPs")
+	found, err := list(ctx, c, "floatingips", q, func(fip listed) string { return fip.ID })
+	if err != nil {
+		return nil, apierror.Wrap(err, "list floating IPs")
+	}
+	all := make([]floatingips.FloatingIP, len(found))
+	for i := range found {
+		all[i] = floatingips.FloatingIP(found[i])
+	}
+	return all, nil
 }
+
+// listed is a floating IP without the method that decodes it twice more, for times that nobody needs.
+type listed floatingips.FloatingIP
 
 // CreateFloatingIP creates a floating IP and, with a PortID, associates it in the
 // same request. When apierror.IsUnsure(err) it may exist all the same.
