@@ -18,37 +18,70 @@ func subset(backends []Backend, most int, seed string) []Backend {
 	if most <= 0 || len(backends) <= most {
 		return backends
 	}
-	type ranked struct {
-		Backend
-		rank  int // within its zone
-		score uint64
-	}
-	zones := map[string][]ranked{}
-	for _, b := range backends {
-		zone := b.Node.Labels[v1.LabelTopologyZone]
-		zones[zone] = append(zones[zone], ranked{Backend: b, score: score(seed, b)})
+	zones, text := map[string]*zone{}, append([]byte(seed), 0)
+	for i, b := range backends {
+		name := b.Node.Labels[v1.LabelTopologyZone]
+		z := zones[name]
+		if z == nil {
+			z = &zone{most: most}
+			zones[name] = z
+		}
+		text = append(text[:len(seed)+1], b.Node.Name...)
+		z.add(ranked{score: score(text), at: i})
 	}
 	var all []ranked
-	for _, members := range zones {
-		slices.SortFunc(members, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
-		for rank, b := range members[:min(most, len(members))] { // the others are behind so many already
-			b.rank = rank
-			all = append(all, b)
+	for _, z := range zones {
+		z.cut()
+		for rank, r := range z.best {
+			r.rank = rank
+			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.score, a.score))
-	})
+	slices.SortFunc(all, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.rank, b.rank), byScore(a, b)) })
 	picked := make([]Backend, 0, most)
 	for _, r := range all[:most] {
-		picked = append(picked, r.Backend)
+		picked = append(picked, backends[r.at])
 	}
 	slices.SortFunc(picked, func(a, b Backend) int { return strings.Compare(a.Node.Name, b.Node.Name) })
 	return picked
 }
 
-// score ranks a node for a Service.
-func score(seed string, b Backend) uint64 {
-	sum := sha256.Sum256([]byte(seed + "\x00" + b.Node.Name))
+// ranked is a node of a list.
+type ranked struct {
+	score uint64
+	rank  int // within its zone
+	at    int // in the list
+}
+
+// byScore orders the best first.
+func byScore(a, b ranked) int { return cmp.Compare(b.score, a.score) }
+
+// zone has the best nodes of a zone. To sort thousands would be most of the time of a Service.
+type zone struct {
+	most int
+	best []ranked
+	// least is the score that the worst of so many has: none that has less comes among them.
+	least uint64
+}
+
+func (z *zone) add(r ranked) {
+	if r.score < z.least {
+		return
+	}
+	if z.best = append(z.best, r); len(z.best) == 2*z.most {
+		z.cut()
+		z.least = z.best[z.most-1].score
+	}
+}
+
+// cut orders the nodes, and keeps the best: the others are behind so many already.
+func (z *zone) cut() {
+	slices.SortFunc(z.best, byScore)
+	z.best = z.best[:min(z.most, len(z.best))]
+}
+
+// score ranks a node for a Service, given both.
+func score(text []byte) uint64 {
+	sum := sha256.Sum256(text)
 	return binary.BigEndian.Uint64(sum[:8])
 }

@@ -1,9 +1,11 @@
 package members_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -164,6 +166,52 @@ func TestSelect_PicksSameSubsetInAnyOrderOfNodes(t *testing.T) {
 		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		if diff := cmp.Diff(want, picked(t, "uid", 7, nodes)); diff != "" {
 			t.Fatal(diff)
+		}
+	}
+}
+
+// What is picked must not depend on the version of the program: members would move with it.
+func TestSelect_PicksTheBestOfEachZoneInTurn(t *testing.T) {
+	t.Parallel()
+	for round := range 50 {
+		nodes, most := zoned(1+rand.IntN(60), 1+rand.IntN(5)), 1+rand.IntN(20)
+		uid := fmt.Sprint("uid-", round)
+		byZone := map[string][]string{}
+		for _, node := range nodes {
+			zone := node.Labels[v1.LabelTopologyZone]
+			byZone[zone] = append(byZone[zone], node.Name)
+		}
+		score := func(name string) string {
+			sum := sha256.Sum256([]byte(uid + "\x00" + name))
+			return string(sum[:8])
+		}
+		best := func(a, b string) int { return strings.Compare(score(b), score(a)) }
+		var want []string
+		for rank := 0; len(want) < min(most, len(nodes)); rank++ {
+			var next []string
+			for _, names := range byZone {
+				if slices.SortFunc(names, best); rank < len(names) {
+					next = append(next, names[rank])
+				}
+			}
+			slices.SortFunc(next, best)
+			want = append(want, next[:min(len(next), most-len(want))]...)
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, picked(t, uid, most, nodes)); diff != "" {
+			t.Errorf("%d of %d nodes in %d zones: %s", most, len(nodes), len(byZone), diff)
+		}
+	}
+}
+
+func BenchmarkSelect(b *testing.B) {
+	svc := fixture.Service(fixture.Annotated(annotation.MaxMembers, "100"))
+	settings, nodes := fixture.Settings(b, svc, fixture.Config()), zoned(5000, 3)
+	var selector members.Selector
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := selector.Select(settings, nodes); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
