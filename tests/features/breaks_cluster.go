@@ -246,8 +246,8 @@ func clusterBreaks() []Break {
 		{
 			Row: 53, What: "excluded nodes are members",
 			File:  "pkg/resync/nodelist.go",
-			Old:   `slices.DeleteFunc(slices.Clone(all), Excluded)`,
-			New:   `slices.Clone(all)`,
+			Old:   `slices.DeleteFunc(append([]*v1.Node{}, all...), Excluded)`,
+			New:   `append([]*v1.Node{}, all...)`,
 			Tests: []string{"TestController_AddsNodeThatGetsItsAddress", "TestController_FollowsNodesThatComeAndGo"},
 		},
 		{
