@@ -50,8 +50,8 @@ func New(sink record.EventSink, component string, clk clock.Clock) *Recorder {
 	}
 }
 
-// Run writes events until the context ends: those of a second together, and a hundred in a second,
-// but each at once when ending is closed.
+// Run writes events until the context ends: the first at once, those of the second after it together,
+// and a hundred in a second at most, but each at once when ending is closed.
 func (r *Recorder) Run(ctx context.Context, ending <-chan struct{}) { r.queue.run(ctx, ending) }
 
 // Event implements record.EventRecorder.

@@ -19,7 +19,7 @@ const (
 	// atOnce is how many events are written together, and perSecond how many in a second. One that
 	// is written alone wakes two processes for itself: 32 together take a third of the CPU time.
 	atOnce, perSecond = 32, 100
-	// collect is for how long the first waits for others: those of a change of nodes come when
+	// collect is for how long others wait after the first: those of a change of nodes come when
 	// everything else has to be done at once, too.
 	collect = time.Second
 	// retries is how often an event is written that the API server does not answer, with
@@ -60,6 +60,11 @@ func (q *queue) add(object types.UID, write func(context.Context)) {
 		return
 	}
 	q.waiting = append(q.waiting, task{object, write})
+	q.signal()
+}
+
+// signal says that something waits.
+func (q *queue) signal() {
 	select {
 	case q.more <- struct{}{}:
 	default:
@@ -86,6 +91,8 @@ func (q *queue) next(ctx context.Context) (all [][]task, n int) {
 	clear(q.waiting[:n])
 	if q.waiting = q.waiting[n:]; len(q.waiting) == 0 {
 		q.waiting = nil
+	} else {
+		q.signal()
 	}
 	return all, n
 }
@@ -98,14 +105,14 @@ func (q *queue) run(ctx context.Context, ending <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		}
-		q.sleep(ending, collect)
-		for ctx.Err() == nil {
-			all, n := q.next(ctx)
+		switch all, n := q.next(ctx); n {
+		case 0:
+		case atOnce:
 			write(ctx, all)
-			if n < atOnce {
-				break
-			}
 			q.sleep(ending, atOnce*time.Second/perSecond)
+		default: // all that waited
+			write(ctx, all)
+			q.sleep(ending, collect)
 		}
 	}
 }
