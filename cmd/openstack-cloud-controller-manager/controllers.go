@@ -11,6 +11,8 @@ import (
 	"k8s.io/cloud-provider/names"
 	controllermanager "k8s.io/controller-manager/app"
 	"k8s.io/controller-manager/controller"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 )
 
 // controllers returns those of k8s.io/cloud-provider. The service controller starts when the
@@ -41,7 +43,7 @@ func (p *process) forServices(completed *appconfig.CompletedConfig) *appconfig.C
 	changed.ClientBuilder = eventBuilder{
 		ControllerClientBuilder: changed.ClientBuilder,
 		events:                  &serviceEvents{untouched: func(service types.UID) bool { return p.provider.Load().Untouched(service) }},
-		ctx:                     p.ctx,
+		write:                   func(queue *eventqueue.Sink) { p.writeEvents(queue) },
 	}
 	return changed.Complete()
 }

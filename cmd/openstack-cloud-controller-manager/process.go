@@ -82,7 +82,7 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	}
 	p.lease = newLease(completed)
 	events := eventqueue.New(&corev1.EventSinkImpl{Interface: completed.Client.CoreV1().Events("")}, options.CloudControllerManagerUserAgent, clock.RealClock{})
-	go events.Run(context.WithoutCancel(p.ctx), p.ctx.Done()) // those of the shutdown too
+	p.writeEvents(events)
 	connected, err := p.signIn(completed.SecureServing, cloudprovider.Connection{
 		Config: conf,
 		Reread: func() (*config.Config, []config.Warning, error) {
@@ -109,6 +109,14 @@ func (p *process) connect(completed *appconfig.CompletedConfig) (*cloudprovider.
 	addReadiness(&completed.Authentication, connected.Ready)
 	p.provider.Store(connected)
 	return connected, p.dryRun.serve(p.ctx, completed)
+}
+
+// writeEvents writes those of a queue in the background until the process is gone: those of the
+// shutdown too.
+func (p *process) writeEvents(queue interface {
+	Run(ctx context.Context, ending <-chan struct{})
+}) {
+	go queue.Run(context.WithoutCancel(p.ctx), p.ctx.Done())
 }
 
 // registerMetrics returns the metrics that the program serves.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"strings"
 	"sync"
 
@@ -39,17 +38,24 @@ func (s *serviceEvents) tells(event *v1.Event, repeats bool) bool {
 	defer s.mu.Unlock()
 	_, begun := s.begun[service]
 	switch event.Reason {
-	case "EnsuringLoadBalancer", "DeletingLoadBalancer":
-		if repeats || !begun && event.Reason == "EnsuringLoadBalancer" && s.untouched(service) {
+	case "EnsuringLoadBalancer":
+		if repeats || !begun && s.untouched(service) {
+			return false
+		}
+	case "DeletingLoadBalancer":
+		if repeats {
 			return false
 		}
 	case "SyncLoadBalancerFailed", "DeleteLoadBalancerFailed":
 		if strings.Contains(event.Message, reason.GoesOn) {
 			return false
 		}
-	case "EnsuredLoadBalancer", "DeletedLoadBalancer":
+	case "EnsuredLoadBalancer":
 		delete(s.begun, service)
-		return begun || event.Reason == "DeletedLoadBalancer" || !s.untouched(service)
+		return begun || !s.untouched(service)
+	case "DeletedLoadBalancer":
+		delete(s.begun, service)
+		return true
 	default:
 		return true
 	}
@@ -64,8 +70,8 @@ func (s *serviceEvents) tells(event *v1.Event, repeats bool) bool {
 type eventBuilder struct {
 	cloudprovider.ControllerClientBuilder
 	events *serviceEvents
-	// ctx is that of the process, which writes events until it is gone.
-	ctx context.Context //nolint:containedctx // the interface has none
+	// write has a queue written in the background.
+	write func(*eventqueue.Sink)
 }
 
 // ClientOrDie implements cloudprovider.ControllerClientBuilder. It is what the service controller
@@ -73,7 +79,7 @@ type eventBuilder struct {
 func (b eventBuilder) ClientOrDie(name string) kubernetes.Interface {
 	client := b.ControllerClientBuilder.ClientOrDie(name)
 	queue := eventqueue.NewSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}, clock.RealClock{})
-	go queue.Run(context.WithoutCancel(b.ctx), b.ctx.Done())
+	b.write(queue)
 	return eventClient{client, eventSink{b.events, queue}}
 }
 

@@ -13,6 +13,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/eventqueue"
 	"github.com/openstack-ccm/openstack-ccm/pkg/reason"
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
@@ -110,7 +111,8 @@ func TestEventBuilder_WritesWhatIsToBeTold(t *testing.T) {
 	client := fake.NewClientset()
 	builder := eventBuilder{
 		oneClient{client: client},
-		&serviceEvents{untouched: func(service types.UID) bool { return service == untouched }}, t.Context(),
+		&serviceEvents{untouched: func(service types.UID) bool { return service == untouched }},
+		func(queue *eventqueue.Sink) { go queue.Run(t.Context(), nil) },
 	}
 	// As the service controller's broadcaster does.
 	sink := &typedcorev1.EventSinkImpl{Interface: builder.ClientOrDie("service-controller").CoreV1().Events("")}

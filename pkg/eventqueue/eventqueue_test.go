@@ -51,18 +51,33 @@ func (s *fakeSink) Patch(event *v1.Event, _ []byte) (*v1.Event, error) {
 	return event, nil
 }
 
-// run calls a test with a Recorder that writes into a sink, in a bubble of testing/synctest.
-func run(t *testing.T, sink *fakeSink, test func(*Recorder)) {
+// whileRunning calls a test with what writes events meanwhile, in a bubble of testing/synctest. End
+// tells it that the process ends.
+func whileRunning[Q interface {
+	Run(ctx context.Context, ending <-chan struct{})
+}](t *testing.T, start func() Q, test func(q Q, end func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := New(sink, "component", clock.RealClock{})
+		q, ending := start(), make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { r.Run(ctx, nil) })
-		test(r)
+		running.Go(func() { q.Run(ctx, ending) })
+		test(q, func() { close(ending) })
 		cancel()
 		running.Wait()
 	})
+}
+
+// runToEnd calls a test with a Recorder that writes into a sink.
+func runToEnd(t *testing.T, sink *fakeSink, test func(r *Recorder, end func())) {
+	t.Helper()
+	whileRunning(t, func() *Recorder { return New(sink, "component", clock.RealClock{}) }, test)
+}
+
+// run is runToEnd without an end.
+func run(t *testing.T, sink *fakeSink, test func(*Recorder)) {
+	t.Helper()
+	runToEnd(t, sink, func(r *Recorder, _ func()) { test(r) })
 }
 
 func service(name string) *v1.Service {
@@ -134,11 +149,7 @@ func TestRecorder_WritesAHundredEventsInASecond(t *testing.T) {
 func TestRecorder_WritesAllThatWaitsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	sink := &fakeSink{}
-	synctest.Test(t, func(t *testing.T) {
-		r, ending := New(sink, "component", clock.RealClock{}), make(chan struct{})
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { r.Run(ctx, ending) })
+	runToEnd(t, sink, func(r *Recorder, end func()) {
 		reason.Changing.Emit(r, service("web"), "the first")
 		time.Sleep(15 * time.Millisecond)
 		for i := range 10 * atOnce {
@@ -146,14 +157,12 @@ func TestRecorder_WritesAllThatWaitsAtTheEnd(t *testing.T) {
 		}
 		time.Sleep(collect / 2)
 		sink.assert(t, 1, 0)
-		close(ending)
+		end()
 		time.Sleep(105 * time.Millisecond) // each of ten takes ten
 		sink.assert(t, 1+10*atOnce, 0)
 		reason.Changing.Emit(r, service("web"), "the last")
 		time.Sleep(15 * time.Millisecond)
 		sink.assert(t, 2+10*atOnce, 0)
-		cancel()
-		running.Wait()
 	})
 }
 

@@ -105,20 +105,20 @@ func (q *queue) run(ctx context.Context, ending <-chan struct{}) {
 		case <-ctx.Done():
 			return
 		}
-		switch all, n := q.next(ctx); n {
+		all, n := q.next(ctx)
+		writeTogether(ctx, all)
+		switch n {
 		case 0:
 		case atOnce:
-			write(ctx, all)
 			q.sleep(ending, atOnce*time.Second/perSecond)
 		default: // all that waited
-			write(ctx, all)
 			q.sleep(ending, collect)
 		}
 	}
 }
 
-// write writes events of different objects at the same time.
-func write(ctx context.Context, all [][]task) {
+// writeTogether writes events of different objects at the same time.
+func writeTogether(ctx context.Context, all [][]task) {
 	var writing sync.WaitGroup
 	for _, tasks := range all {
 		writing.Go(func() {

@@ -1,12 +1,9 @@
 package eventqueue
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -17,22 +14,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// runSink calls a test with a broadcaster of client-go that writes into a Sink, in a bubble of
-// testing/synctest.
+// runSink calls a test with a broadcaster of client-go that writes into a Sink.
 func runSink(t *testing.T, to record.EventSink, test func(record.EventRecorder)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s := NewSink(to, clock.RealClock{})
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { s.Run(ctx, nil) })
+	whileRunning(t, func() *Sink { return NewSink(to, clock.RealClock{}) }, func(s *Sink, _ func()) {
 		broadcaster := record.NewBroadcaster()
 		watch := broadcaster.StartRecordingToSink(s)
 		test(broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: "other"}))
 		watch.Stop()
 		broadcaster.Shutdown()
-		cancel()
-		running.Wait()
 	})
 }
 

@@ -27,14 +27,14 @@ func (l *nodeList) of(version string, all func() []*v1.Node) []*v1.Node {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if version == "" || version != l.version {
-		l.make(all())
+		l.rebuild(all())
 		l.version = version
 	}
 	return l.members
 }
 
-// make makes the list, unless it is made of the same nodes.
-func (l *nodeList) make(all []*v1.Node) {
+// rebuild makes the list anew, unless it is made of the same nodes.
+func (l *nodeList) rebuild(all []*v1.Node) {
 	if l.members == nil || !l.isMadeOf(all) {
 		l.madeOf = make(map[*v1.Node]struct{}, len(all))
 		for _, node := range all {

@@ -264,10 +264,11 @@ func TestNodeChangeAndRestart_CostAPIServerFewWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.eventually("Services are synced", func(ctx context.Context) error {
-		if synced, err := w.CCM.Ensured(ctx); err != nil || synced < services {
-			return fmt.Errorf("%d are, %w", synced, err)
+		synced, err := w.CCM.Ensured(ctx)
+		if err == nil && synced < services {
+			err = fmt.Errorf("%d are", synced)
 		}
-		return nil
+		return err
 	})
 	w.awaitLooks(5)
 	w.StopCCM()

@@ -173,13 +173,12 @@ func (e *Engine) written(svc *v1.Service) (state.Fingerprint, bool) {
 // Untouched reports whether an earlier process has recorded a Service, or this one has found it as it
 // is to be, and this one has begun no change of it.
 func (e *Engine) Untouched(service types.UID) bool {
-	text, _ := e.Records.Get(service)
-	return text != "" && !e.Store.Get(service).Made.Touched
+	return e.recorded(service) && !e.Store.Get(service).Made.Touched
 }
 
 // recorded reports whether something is recorded of a Service, other than in its annotation.
-func (e *Engine) recorded(svc *v1.Service) bool {
-	text, _ := e.Records.Get(svc.UID)
+func (e *Engine) recorded(service types.UID) bool {
+	text, _ := e.Records.Get(service)
 	return text != ""
 }
 

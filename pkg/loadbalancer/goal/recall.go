@@ -162,7 +162,7 @@ func (a *Asked) restore(ctx context.Context) (*state.Applied, error) {
 			FloatingIPID: written.FloatingIPID, Named: settings.LoadBalancer.ID,
 		},
 		Seen:      state.Seen{UpdatedAt: lb.UpdatedAt, OperatingStatus: lb.Operating, Since: snap.Began, Confirmed: written.Parts == ""},
-		Persisted: state.Persisted{Fingerprint: a.e.recorded(svc) && written.Parts == ""},
+		Persisted: state.Persisted{Fingerprint: a.e.recorded(svc.UID) && written.Parts == ""},
 	}
 	if written.Parts != "" {
 		applied.Restored = &state.Restored{Parts: written.Parts}

@@ -30,14 +30,18 @@ var answers = []string{
 	`[{"protocol_port": 99999999999999999999}]`, `[{"id": "a"`, `[{"id": "a"},`, `[{"id"`, `[`, ``, strings.Repeat(`[{"id": `, 20000), strings.Repeat("{", 1000),
 }
 
+// asAnswers are the options with which answers are decoded.
+func asAnswers() json.Options {
+	return json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
+
 // decodesLike compares what a list is with what a list of the same objects is by reflection.
 func decodesLike[L, Plain any](t *testing.T, text string, objects func(L) Plain) {
 	t.Helper()
-	options := json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	var got struct{ List L }
 	var want struct{ List Plain }
 	text = `{"List": ` + text + `}`
-	err, wantErr := json.Unmarshal([]byte(text), &got, options), json.Unmarshal([]byte(text), &want, options)
+	err, wantErr := json.Unmarshal([]byte(text), &got, asAnswers()), json.Unmarshal([]byte(text), &want, asAnswers())
 	shown := text[:min(len(text), 100)]
 	if (err == nil) != (wantErr == nil) {
 		t.Errorf("%s: error %v, want %v", shown, err, wantErr)
@@ -87,7 +91,7 @@ func TestLists_AllocateLittlePerObject(t *testing.T) {
 func BenchmarkLists(b *testing.B) {
 	text := []byte(listOf(100))
 	decode := func(into any) error {
-		return json.Unmarshal(text, into, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+		return json.Unmarshal(text, into, asAnswers())
 	}
 	b.Run("statuses", func(b *testing.B) {
 		b.ReportAllocs()
