@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
 
 	"gopkg.in/gcfg.v1"
 	"gopkg.in/warnings.v0"
@@ -41,7 +42,7 @@ func (l *loader) readConf(content []byte) error {
 
 // rawType is the shape of Config with *[]string for every value: the pointer
 // tells a key that is not there from one without a value.
-func rawType() reflect.Type {
+var rawType = sync.OnceValue(func() reflect.Type {
 	var fields []reflect.StructField
 	for _, s := range sections() {
 		typ := rawSectionType(s)
@@ -51,7 +52,7 @@ func rawType() reflect.Type {
 		fields = append(fields, reflect.StructField{Name: s.name, Type: typ})
 	}
 	return reflect.StructOf(fields)
-}
+})
 
 func rawSectionType(s section) reflect.Type {
 	var fields []reflect.StructField

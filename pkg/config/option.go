@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // option is one row of the table of settings: a field of a section.
@@ -34,8 +35,10 @@ type section struct {
 	options []option
 }
 
-// sections is the table of all settings, read off the types of this package.
-func sections() []section {
+// sections is the table of all settings, read off the types of this package once. Nobody changes it.
+var sections = sync.OnceValue(readSections)
+
+func readSections() []section {
 	config := reflect.TypeFor[Config]()
 	all := make([]section, 0, config.NumField())
 	for i := range config.NumField() {
