@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider/app"
@@ -17,7 +18,7 @@ import (
 
 // controllers returns those of k8s.io/cloud-provider. The service controller starts when the
 // cloud has a load balancer service, which it would look for only once, hears of no
-// nodes, and does not say that a Service waits.
+// nodes nor of what we write, and does not say that a Service waits.
 func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 	all := maps.Clone(app.DefaultInitFuncConstructors)
 	services := all[names.ServiceLBController]
@@ -39,7 +40,10 @@ func (p *process) controllers() map[string]app.ControllerInitFuncConstructor {
 // forServices returns the configuration for the service controller.
 func (p *process) forServices(completed *appconfig.CompletedConfig) *appconfig.CompletedConfig {
 	changed := *completed.Config
-	changed.SharedInformers = silentNodes{changed.SharedInformers}
+	changed.SharedInformers = serviceInformers{
+		SharedInformerFactory: changed.SharedInformers,
+		written:               func(before, now *v1.Service) bool { return p.provider.Load().IsWritten(before, now) },
+	}
 	changed.ClientBuilder = eventBuilder{
 		ControllerClientBuilder: changed.ClientBuilder,
 		events:                  &serviceEvents{untouched: func(service types.UID) bool { return p.provider.Load().Untouched(service) }},

@@ -8,8 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/informers/core"
 	corev1 "k8s.io/client-go/informers/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -17,28 +15,11 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/resync"
 )
 
-// silentNodes is a factory whose informer of nodes has no events, and whose lister one node: the
-// service controller knows whether there are nodes, but neither which ones nor when one comes,
-// changes or goes, as pkg/resync follows nodes. For each of these events, of which every start brings
-// one for every node, the service controller compares all nodes of all Services: nodes times Services
-// times nodes.
-type silentNodes struct {
-	informers.SharedInformerFactory
-}
-
-// Core implements informers.SharedInformerFactory.
-func (s silentNodes) Core() core.Interface { return silentCore{s.SharedInformerFactory.Core()} }
-
-type silentCore struct{ core.Interface }
-
-// V1 implements core.Interface.
-func (s silentCore) V1() corev1.Interface { return silentV1{s.Interface.V1()} }
-
-type silentV1 struct{ corev1.Interface }
-
-// Nodes implements corev1.Interface.
-func (s silentV1) Nodes() corev1.NodeInformer { return silentNodeInformer{s.Interface.Nodes()} }
-
+// silentNodeInformer is an informer of nodes without events, whose lister has one node: the service
+// controller knows whether there are nodes, but neither which ones nor when one comes, changes or
+// goes, as pkg/resync follows nodes. For each of these events, of which every start brings one for
+// every node, the service controller compares all nodes of all Services: nodes times Services times
+// nodes.
 type silentNodeInformer struct{ corev1.NodeInformer }
 
 // Lister implements corev1.NodeInformer.

@@ -16,14 +16,14 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/tests/await"
 )
 
-func TestSilentNodes_AreListedWithoutEventsAndServicesHaveTheirs(t *testing.T) {
+func TestServiceInformers_ListNodesWithoutEventsAndServicesWithTheirs(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(
 		&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}},
 		&v1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}},
 	)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	silent := silentNodes{factory}.Core().V1()
+	silent := serviceInformers{SharedInformerFactory: factory}.Core().V1()
 	told := func(events chan<- string) cache.ResourceEventHandlerFuncs {
 		return cache.ResourceEventHandlerFuncs{AddFunc: func(object any) {
 			events <- object.(metav1.Object).GetName()
@@ -64,7 +64,7 @@ func TestSilentNodes_AreListedWithoutEventsAndServicesHaveTheirs(t *testing.T) {
 }
 
 // A Warning says when there is none.
-func TestSilentNodes_ListOneAsLongAsAnyCanBeMember(t *testing.T) {
+func TestAnyNode_IsListedAsLongAsAnyCanBeMember(t *testing.T) {
 	t.Parallel()
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
 	all := anyNode{NodeLister: corelisters.NewNodeLister(indexer)}

@@ -75,6 +75,8 @@ func (e *engine) Name(s *v1.Service) string {
 
 func (e *engine) Untouched(types.UID) bool { return false }
 
+func (e *engine) IsWritten(*v1.Service, *v1.Service) bool { return false }
+
 func (e *engine) SelectsNodes(s *v1.Service) bool { return s.Annotations["selects"] != "" }
 
 func (e *engine) WatchDrift(ctx context.Context, _ func(types.NamespacedName)) {

@@ -51,6 +51,9 @@ type LoadBalancers interface {
 	// Untouched reports whether a Service has what it asks for, or an earlier process has seen that,
 	// and this one has begun no change of it.
 	Untouched(service types.UID) bool
+	// IsWritten reports whether all that has changed of a Service is what this process has written
+	// into its annotations and its status.
+	IsWritten(before, now *v1.Service) bool
 	// Close ends what runs in the background.
 	Close()
 }

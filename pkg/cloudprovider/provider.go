@@ -157,10 +157,22 @@ func (p *Provider) LoadBalancer() (cloudprovider.LoadBalancer, bool) {
 // Untouched reports whether a Service has what it asks for, or an earlier process has seen that, and
 // this one has begun no change of it.
 func (p *Provider) Untouched(service types.UID) bool {
-	p.mu.Lock()
-	lbs := p.loadBalancers
-	p.mu.Unlock()
+	lbs := p.balancers()
 	return lbs != nil && lbs.engine.Untouched(service)
+}
+
+// balancers returns what manages load balancers; nil where that does not run.
+func (p *Provider) balancers() *loadBalancers {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.loadBalancers
+}
+
+// IsWritten reports whether all that has changed of a Service is what this process has written into
+// its annotations and its status.
+func (p *Provider) IsWritten(before, now *v1.Service) bool {
+	lbs := p.balancers()
+	return lbs != nil && lbs.engine.IsWritten(before, now)
 }
 
 // InstancesV2 returns the servers behind the nodes.

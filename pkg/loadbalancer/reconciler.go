@@ -20,6 +20,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -215,6 +216,14 @@ func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
 // Untouched reports whether a Service has what it asks for, or an earlier process has seen that, and
 // this one has begun no change of it.
 func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Untouched(service) }
+
+// IsWritten reports whether all that has changed of a Service is what this process has written into
+// its annotations and its status.
+func (r *Reconciler) IsWritten(before, now *v1.Service) bool {
+	return before.UID == now.UID && before.DeletionTimestamp.Equal(now.DeletionTimestamp) &&
+		annotation.IsWritten(before.Annotations, now.Annotations, now.UID, r.store.LoadBalancerID(now.UID)) &&
+		equality.Semantic.DeepEqual(&before.Spec, &now.Spec)
+}
 
 // Actors returns how many Services are being worked on, and of how many there is a result
 // that no call has fetched yet.

@@ -1,8 +1,13 @@
 package loadbalancer_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 )
@@ -65,5 +70,36 @@ func TestRestart_RepeatsNoWarning(t *testing.T) {
 	env.ensure(svc, nodes)
 	if told := env.told(); !strings.Contains(told, another) {
 		t.Errorf("events after a change of the Service\n%s", told)
+	}
+}
+
+// What this process has written of a Service needs no look at it.
+func TestIsWritten_KnowsWhatThisProcessHasWritten(t *testing.T) {
+	t.Parallel()
+	env := newEnvironment(t, environmentOptions{})
+	nodes, svc := env.nodes(2), service("web", 1)
+	before := svc.DeepCopy()
+	env.ensure(svc, nodes)
+	env.writeDown(svc)
+	if !env.engine.IsWritten(before, svc) {
+		t.Errorf("%v were %v: nothing but what was written differs", svc.Annotations, before.Annotations)
+	}
+	for what, change := range map[string]func(*v1.Service){
+		"a port":         func(svc *v1.Service) { svc.Spec.Ports[0].Port++ },
+		"another one":    func(svc *v1.Service) { svc.UID = "another" },
+		"its deletion":   func(svc *v1.Service) { svc.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} },
+		"an annotation":  func(svc *v1.Service) { svc.Annotations[annotation.Prefix+"timeout-member-data"] = "1" },
+		"what was there": func(svc *v1.Service) { maps.Copy(before.Annotations, svc.Annotations) },
+	} {
+		changed := svc.DeepCopy()
+		change(changed)
+		if env.engine.IsWritten(before, changed) {
+			t.Errorf("%s: is taken for what was written", what)
+		}
+		before = service("web", 1)
+	}
+	env.restart()
+	if env.engine.IsWritten(before, svc) {
+		t.Error("what an earlier process has written is taken for what this one has")
 	}
 }

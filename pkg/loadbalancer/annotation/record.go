@@ -36,6 +36,26 @@ func (r Record) Changes(current map[string]string) map[string]string {
 	return changes
 }
 
+// IsWritten reports whether annotations of a Service have changed only in that it is written into
+// them which load balancer, the given one, it has. Where the Service names that load balancer, it
+// asks for what it has asked for before.
+func IsWritten(before, now map[string]string, service types.UID, loadBalancerID string) bool {
+	record := loadBalancerID + " " + string(service)
+	if now[WrittenFor] != record || before[WrittenFor] == record || now[LoadBalancerID] != loadBalancerID {
+		return false
+	}
+	return maps.Equal(withoutRecord(before), withoutRecord(now))
+}
+
+// withoutRecord returns annotations but for those of a Record.
+func withoutRecord(all map[string]string) map[string]string {
+	rest := maps.Clone(all)
+	maps.DeleteFunc(rest, func(name, _ string) bool {
+		return name == WrittenFor || name == LoadBalancerID || name == LoadBalancerAddress
+	})
+	return rest
+}
+
 // IsCopied reports whether the load balancer that the annotations of a Service name was
 // written there for another Service, of which this one is a copy.
 func IsCopied(annotations map[string]string, loadBalancerID string, service types.UID) bool {

@@ -1,6 +1,7 @@
 package annotation_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,6 +60,45 @@ func TestIsCopied_TellsACopyByWhatWasWrittenForAnotherService(t *testing.T) {
 	} {
 		if got := annotation.IsCopied(test.annotations, "lb", "uid"); got != test.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestIsWritten_KnowsWhatTheControllerHasWritten(t *testing.T) {
+	t.Parallel()
+	type annotations = map[string]string
+	all := annotations{annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "lb", annotation.LoadBalancerAddress: "203.0.113.9", "other": "a"}
+	with := func(name, value string) annotations {
+		changed := maps.Clone(all)
+		changed[name] = value
+		return changed
+	}
+	for name, test := range map[string]struct {
+		before, now annotations
+		want        bool
+	}{
+		"all at once":                             {annotations{"other": "a"}, all, true},
+		"none before":                             {nil, annotations{annotation.WrittenFor: "lb uid", annotation.LoadBalancerID: "lb"}, true},
+		"after cloud-provider-openstack":          {annotations{annotation.LoadBalancerID: "lb", "other": "a"}, all, true},
+		"for a copy of another Service":           {annotations{annotation.WrittenFor: "theirs them", annotation.LoadBalancerID: "theirs", "other": "a"}, all, true},
+		"for a replaced load balancer":            {annotations{annotation.WrittenFor: "old uid", annotation.LoadBalancerID: "old", "other": "a"}, all, true},
+		"nothing changes":                         {all, all, false},
+		"a setting changes too":                   {annotations{"other": "b"}, all, false},
+		"a setting goes":                          {with("another", "a"), all, false},
+		"only a setting changes":                  {with("other", "b"), all, false},
+		"the user names another load balancer":    {all, with(annotation.LoadBalancerID, "another"), false},
+		"the user named another one meanwhile":    {annotations{"other": "a"}, with(annotation.LoadBalancerID, "another"), false},
+		"the user names it again":                 {with(annotation.LoadBalancerID, "another"), all, false},
+		"for another load balancer than is known": {annotations{"other": "a"}, with(annotation.WrittenFor, "another uid"), false},
+		"for another Service":                     {annotations{"other": "a"}, with(annotation.WrittenFor, "lb another"), false},
+		"the user takes it away":                  {all, annotations{"other": "a"}, false},
+	} {
+		before, now := maps.Clone(test.before), maps.Clone(test.now)
+		if got := annotation.IsWritten(before, now, "uid", "lb"); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if !maps.Equal(before, test.before) || !maps.Equal(now, test.now) {
+			t.Errorf("%s: the annotations are changed", name)
 		}
 	}
 }
