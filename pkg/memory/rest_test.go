@@ -46,7 +46,7 @@ func TestReturnAtRest_ReturnsOnceAfterWork(t *testing.T) {
 			{"at work", 500 * mib, 0},
 			{"at rest", mib, 1},
 			{"still at rest", mib, 1},
-			{"a little work, which is not worth it", 3 * mib, 1},
+			{"a little work, which is not worth it", 5 * mib, 1},
 			{"at rest after it", mib, 1},
 			{"at work again", 100 * mib, 1},
 			{"at rest again", mib, 2},
@@ -65,10 +65,10 @@ func TestReturnAtRest_ReturnsDuringSlowWork(t *testing.T) {
 	atRest(t, func(allocate func(uint64) uint64) {
 		var returned uint64
 		for range 20 {
-			returned = allocate(3 * mib)
+			returned = allocate(3 * mib / 2)
 		}
-		if returned != 6 {
-			t.Errorf("returned %d times in 100 s of 3 MiB each 5 s, want 6", returned)
+		if returned != 3 {
+			t.Errorf("returned %d times in 100 s of 1.5 MiB each 5 s, want 3", returned)
 		}
 	})
 }
