@@ -152,6 +152,13 @@ func (a *Actors[Req, Res]) Busy(key string) bool {
 	return len(a.lines[key]) > 0
 }
 
+// Idle reports whether a key has neither work, nor a result that nobody has heard of.
+func (a *Actors[Req, Res]) Idle(key string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.lines[key]) == 0 && a.left[key] == nil
+}
+
 // Behind reports whether such a request waits for the end of the one of a key that is being served.
 func (a *Actors[Req, Res]) Behind(key string, such func(Req) bool) bool {
 	a.mu.Lock()

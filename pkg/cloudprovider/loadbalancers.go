@@ -52,7 +52,7 @@ type LoadBalancers interface {
 	// and this one has begun no change of it.
 	Untouched(service types.UID) bool
 	// IsWritten reports whether all that has changed of a Service is what this process has written
-	// into its annotations and its status.
+	// into its annotations and its status, and no call is needed to publish the result of a round.
 	IsWritten(before, now *v1.Service) bool
 	// Close ends what runs in the background.
 	Close()

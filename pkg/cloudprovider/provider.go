@@ -169,7 +169,7 @@ func (p *Provider) balancers() *loadBalancers {
 }
 
 // IsWritten reports whether all that has changed of a Service is what this process has written into
-// its annotations and its status.
+// its annotations and its status, and no call is needed to publish the result of a round.
 func (p *Provider) IsWritten(before, now *v1.Service) bool {
 	lbs := p.balancers()
 	return lbs != nil && lbs.engine.IsWritten(before, now)

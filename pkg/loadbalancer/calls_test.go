@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/annotation"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/octavia"
 	"github.com/openstack-ccm/openstack-ccm/tests/simulator/requestlog"
@@ -433,5 +434,36 @@ func TestUpdate_AnnouncesNothingWhereThereIsNoLoadBalancer(t *testing.T) {
 	env.writes(0)
 	if told := env.told(); told != "" {
 		t.Errorf("events:\n%s", told)
+	}
+}
+
+// A call that was handed back is made again for what is written of a load balancer that is ready, as
+// nothing else publishes its address.
+func TestIsWritten_IsFalseUntilACallHasTheResult(t *testing.T) {
+	t.Parallel()
+	env, pass := slowWorld(t)
+	nodes, svc := env.nodes(3), service("web", 2)
+	_, err := env.engine.Ensure(env.ctx, svc, nodes)
+	_ = env.handedBack(err, "created")
+	written := svc.DeepCopy()
+	env.until("a load balancer", func() bool { return len(env.Cloud.Octavia.Snapshot()) == 1 })
+	id := env.Cloud.Octavia.Snapshot()[0].ID
+	written.Annotations[annotation.LoadBalancerID], written.Annotations[annotation.WrittenFor] = id, id+" "+string(svc.UID)
+	if env.engine.IsWritten(svc, written) {
+		t.Error("no call is made while the round goes on")
+	}
+	env.until("the end", func() bool {
+		pass()
+		working, left := env.engine.Actors()
+		return working == 0 && left == 1
+	})
+	if env.engine.IsWritten(svc, written) {
+		t.Error("no call is made for the result")
+	}
+	if _, err := env.engine.Ensure(env.ctx, svc, nodes); err != nil {
+		t.Fatal(err)
+	}
+	if !env.engine.IsWritten(svc, written) {
+		t.Error("another call is made for the annotations")
 	}
 }

@@ -218,9 +218,9 @@ func (r *Reconciler) SelectsNodes(svc *v1.Service) bool {
 func (r *Reconciler) Untouched(service types.UID) bool { return r.engine().Untouched(service) }
 
 // IsWritten reports whether all that has changed of a Service is what this process has written into
-// its annotations and its status.
+// its annotations and its status, and no call is needed to publish the result of a round.
 func (r *Reconciler) IsWritten(before, now *v1.Service) bool {
-	return before.UID == now.UID && before.DeletionTimestamp.Equal(now.DeletionTimestamp) &&
+	return before.UID == now.UID && r.dispatcher.Idle(string(now.UID)) && before.DeletionTimestamp.Equal(now.DeletionTimestamp) &&
 		annotation.IsWritten(before.Annotations, now.Annotations, now.UID, r.store.LoadBalancerID(now.UID)) &&
 		equality.Semantic.DeepEqual(&before.Spec, &now.Spec)
 }

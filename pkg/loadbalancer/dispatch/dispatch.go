@@ -80,6 +80,10 @@ func (d *Dispatcher) Close() { d.actors.Close() }
 // Busy reports whether a round of a Service is under way or waits for its turn.
 func (d *Dispatcher) Busy(uid string) bool { return d.actors.Busy(uid) }
 
+// Idle reports whether a Service has neither a round under way, nor a result that no call has fetched
+// yet.
+func (d *Dispatcher) Idle(uid string) bool { return d.actors.Idle(uid) }
+
 // Size returns how many Services have a round under way, and of how many there is a result
 // that no call has fetched yet.
 func (d *Dispatcher) Size() (working, unfetched int) { return d.actors.Size() }
