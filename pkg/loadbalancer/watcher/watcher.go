@@ -35,7 +35,8 @@ var ErrClosed = errors.New("the controller is shutting down")
 
 // Pace is how often the watcher asks for a load balancer: first after First, then
 // after Step (or First, where it is 0), and from there after half as long again
-// each time, at most Cap.
+// each time, at most Cap. Many that begin to wait together are asked for after Step each time at
+// first.
 type Pace struct {
 	First, Step, Cap time.Duration
 	// Pending is the status that the load balancer has meanwhile, if that is known:
@@ -278,6 +279,14 @@ func (w *Watcher) next() (time.Time, bool) {
 	return first, w.running
 }
 
+// Where a crowd is asked for at a time, as one request serves all of it, their intervals stay as they
+// are while they have waited no longer than eager: a change of nodes waits in each of its cycles for
+// the first poll after its end.
+const (
+	crowd = 10
+	eager = 10 * time.Second
+)
+
 // round asks for every load balancer that is due, or nearly. A list has others as well:
 // waits for those that are ready end, and the others need not be asked for soon.
 func (w *Watcher) round() {
@@ -292,8 +301,11 @@ func (w *Watcher) round() {
 		got := answers[p.id]
 		if !w.settle(p, got) {
 			p.polled, p.last = true, got.err
-			p.due = w.clock.Now().Add(jitter(p.interval))
-			p.interval = min(p.interval+p.interval/2, p.limit)
+			now := w.clock.Now()
+			p.due = now.Add(jitter(p.interval))
+			if len(due) < crowd || now.Sub(p.parked) > eager {
+				p.interval = min(p.interval+p.interval/2, p.limit)
+			}
 		}
 	}
 	for _, p := range others {

@@ -150,6 +150,29 @@ func TestSettled_AsksSoonAndThenAtCappedPace(t *testing.T) {
 	}
 }
 
+// A change of nodes is one of many load balancers that take about as long.
+func TestSettled_AsksForManyAtTheSamePaceAtFirst(t *testing.T) {
+	t.Parallel()
+	ids := names(30)
+	e := newEnv(t, pending(ids...))
+	start := e.clock.Now()
+	e.waitAll(ids...)
+	e.advance(3 * time.Minute)
+	lists := e.octavia.requests("")
+	early := 0
+	for _, list := range lists {
+		if list.at.Sub(start) <= 10*time.Second {
+			early++
+		}
+	}
+	if early < 8 {
+		t.Errorf("asked %d times in the first ten seconds, want every second", early)
+	}
+	if len(lists)-early > 30 {
+		t.Errorf("asked %d times in the three minutes after that", len(lists)-early)
+	}
+}
+
 // TestSettled_PollsSoonAfterALateFirstPoll is about what takes a known time at least, and
 // is then nearly done.
 func TestSettled_PollsSoonAfterALateFirstPoll(t *testing.T) {
