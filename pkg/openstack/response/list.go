@@ -172,13 +172,13 @@ func (f *Fields) Skip() error {
 // value reads the value of the field, which must be of a kind; nil of null.
 func (f *Fields) value(kind jsontext.Kind) (jsontext.Value, error) {
 	value := f.take()
-	switch value.Kind() {
-	case 'n':
+	if value.Kind() == 'n' {
 		return nil, nil
-	case kind:
-		return value, nil
 	}
-	return nil, fmt.Errorf("%s is a JSON %s, want a %s", f.name, value.Kind(), kind)
+	if value.Kind() != kind {
+		return nil, fmt.Errorf("%s is a JSON %s, want a %s", f.name, value.Kind(), kind)
+	}
+	return value, nil
 }
 
 // Text reads the value of the field, and stores it unless it is null. Like is what it most likely
