@@ -73,6 +73,20 @@ func TestReturnAtRest_ReturnsDuringSlowWork(t *testing.T) {
 	})
 }
 
+// Nor is it who has as much to do all the time, whatever that is.
+func TestReturnAtRest_ReturnsOnceBesideOtherWork(t *testing.T) {
+	t.Parallel()
+	atRest(t, func(allocate func(uint64) uint64) {
+		const nodes = 3 * mib
+		allocate(500 * mib)
+		for range 10 {
+			if got := allocate(nodes); got != 1 {
+				t.Fatalf("returned %d times after 500 MiB, and 3 MiB each 5 s since, want 1", got)
+			}
+		}
+	})
+}
+
 func TestAllocated_CountsWhatIsAllocated(t *testing.T) {
 	t.Parallel()
 	before := memory.Allocated()
