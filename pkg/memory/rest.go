@@ -2,8 +2,6 @@ package memory
 
 import (
 	"context"
-	"runtime"
-	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
@@ -15,12 +13,14 @@ import (
 // thousand nodes take three mebibytes in each. A thousand Services that are created one after the
 // other, at the pace of Octavia, take five, and keep the garbage collector busy enough.
 // Returning takes a run of the garbage collector, so that it must be worth it: so many bytes
-// were allocated since the last time, a third of those after which it runs anyway.
+// were allocated since the last time, a sixth of those after which it runs anyway. After much, it
+// takes a second run: what is in a sync.Pool, the first one leaves for the next.
 const (
 	interval  = 5 * time.Second
 	quiet     = 2 << 20
 	smallPart = 20
-	worth     = 8 << 20
+	worth     = 4 << 20
+	much      = 64 << 20
 )
 
 // ReturnAtRest returns memory to the operating system each time the process comes to rest,
@@ -28,7 +28,7 @@ const (
 // several times what it needs, and the runtime returns no more than what is above twice of
 // what was in use when the garbage collector ran last, in the middle of the change. Allocated is
 // what the process has allocated since its start, in bytes, and release returns what it does not
-// use: see Allocated and Return.
+// use: see Allocated and debug.FreeOSMemory.
 func ReturnAtRest(ctx context.Context, clk clock.WithTicker, allocated func() uint64, release func()) {
 	ticker := clk.NewTicker(interval)
 	defer ticker.Stop()
@@ -43,18 +43,16 @@ func ReturnAtRest(ctx context.Context, clk clock.WithTicker, allocated func() ui
 		now := allocated()
 		lately := now - before
 		before, busiest = now, max(busiest, lately)
-		if (lately < quiet || lately < busiest/smallPart) && now-returned >= worth {
-			release()
-			returned, busiest = now, 0
+		since := now - returned
+		if lately >= quiet && lately >= busiest/smallPart || since < worth {
+			continue
 		}
+		release()
+		if since >= much {
+			release()
+		}
+		returned, busiest = now, 0
 	}
-}
-
-// Return returns the memory that the process does not use to the operating system. What is in a
-// sync.Pool, a garbage collection leaves for the next one.
-func Return() {
-	runtime.GC()
-	debug.FreeOSMemory()
 }
 
 // Allocated returns what the process has allocated on its heap since its start, in bytes.
