@@ -49,6 +49,17 @@ func TestServiceEvents_TellWhatBecomesOfAService(t *testing.T) {
 			{reason: begins}, {reason: failed, message: waiting, hidden: true}, {reason: begins, repeats: true, hidden: true},
 			{reason: failed, message: waiting, repeats: true, hidden: true}, {reason: ended}, {reason: ended, repeats: true},
 		}},
+		"one of more than the broadcaster remembers waits": {touched, []said{
+			{reason: begins}, {reason: failed, message: waiting, hidden: true}, {reason: begins, hidden: true},
+			{reason: failed, message: waiting, hidden: true}, {reason: begins, hidden: true}, {reason: ended},
+		}},
+		"such a one fails": {touched, []said{
+			{reason: begins}, {reason: failed, message: "port 80"}, {reason: begins, hidden: true}, {reason: ended}, {reason: begins}, {reason: ended},
+		}},
+		"such a one is deleted while it waits": {touched, []said{
+			{reason: begins}, {reason: deleting}, {reason: notDeleted, message: waiting, hidden: true}, {reason: deleting, hidden: true},
+			{reason: notDeleted, message: "port 80"}, {reason: deleting, hidden: true}, {reason: deleted},
+		}},
 		"one fails": {touched, []said{
 			{reason: begins}, {reason: failed, message: "port 80"}, {reason: begins, repeats: true, hidden: true},
 			{reason: failed, message: "port 80", repeats: true}, {reason: ended},
