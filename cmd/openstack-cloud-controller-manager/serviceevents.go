@@ -39,13 +39,9 @@ func (s *serviceEvents) tells(event *v1.Event, repeats bool) bool {
 	defer s.mu.Unlock()
 	beginning, begun := s.begun[service]
 	switch event.Reason {
-	case "EnsuringLoadBalancer":
-		if repeats || beginning == event.Reason || !begun && s.untouched(service) {
-			return false
-		}
-		beginning = event.Reason
-	case "DeletingLoadBalancer":
-		if repeats || beginning == event.Reason {
+	case "EnsuringLoadBalancer", "DeletingLoadBalancer":
+		unchanged := event.Reason == "EnsuringLoadBalancer" && !begun && s.untouched(service)
+		if repeats || beginning == event.Reason || unchanged {
 			return false
 		}
 		beginning = event.Reason

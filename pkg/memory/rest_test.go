@@ -21,11 +21,17 @@ const mib = 1 << 20
 // often memory was returned by the end of the interval.
 func atRest(t *testing.T, test func(allocate func(bytes uint64) (returned uint64))) {
 	t.Helper()
+	atRestWith(t, func() {}, test)
+}
+
+// atRestWith is atRest with a way to return memory.
+func atRestWith(t *testing.T, release func(), test func(allocate func(bytes uint64) (returned uint64))) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		var allocated, returned atomic.Uint64
-		go memory.ReturnAtRest(ctx, clock.RealClock{}, allocated.Load, func() { returned.Add(1) })
+		go memory.ReturnAtRest(ctx, clock.RealClock{}, allocated.Load, func() { release(); returned.Add(1) })
 		synctest.Wait()
 		test(func(bytes uint64) uint64 {
 			allocated.Add(bytes)
@@ -109,17 +115,9 @@ func TestReturnAtRest_EmptiesPools(t *testing.T) {
 	made := 0
 	pool := sync.Pool{New: func() any { made++; return new(pooled) }}
 	pool.Put(new(pooled))
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		var allocated atomic.Uint64
-		go memory.ReturnAtRest(ctx, clock.RealClock{}, allocated.Load, debug.FreeOSMemory)
-		synctest.Wait()
-		for _, bytes := range []uint64{100 * mib, mib} {
-			allocated.Add(bytes)
-			time.Sleep(5*time.Second + 1)
-			synctest.Wait()
-		}
+	atRestWith(t, debug.FreeOSMemory, func(allocate func(uint64) uint64) {
+		allocate(100 * mib)
+		allocate(mib)
 	})
 	if pool.Get(); made != 1 {
 		t.Errorf("a pool still has what nobody uses")

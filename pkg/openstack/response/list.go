@@ -12,9 +12,9 @@ import (
 
 // List decodes a list of objects that can have thousands, all of a few texts and numbers; nil of
 // null. Set is called for each field of each object, with the object before it, and takes the
-// value with a method of Fields. By reflection, or one token after the other, it would take three
-// times as long, an allocation for each text, and twice the memory: here texts are parts of few, and
-// the list grows once.
+// value with a method of Fields. By reflection it would take twice as long, an allocation for each
+// text, and more memory: here texts are parts of few, and the list grows once. One token after the
+// other would take nearly as long as that.
 func List[T any](dec *jsontext.Decoder, set func(f *Fields, object, before *T) error) ([]T, error) {
 	list, err := dec.ReadValue() // what follows relies on that it is valid
 	if err != nil || list.Kind() == 'n' {
