@@ -1,13 +1,19 @@
 package octavia
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
 
 // listOf is a list of so many members as the status tree has them.
@@ -35,25 +41,49 @@ func asAnswers() json.Options {
 	return json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
-// decodesLike compares what a list is with what a list of the same objects is by reflection.
-func decodesLike[L, Plain any](t *testing.T, text string, objects func(L) Plain) {
+// compareLists compares how a list is decoded with how one of the same objects is by reflection.
+func compareLists(t *testing.T, text string) {
 	t.Helper()
-	var got struct{ List L }
-	var want struct{ List Plain }
-	text = `{"List": ` + text + `}`
-	err, wantErr := json.Unmarshal([]byte(text), &got, asAnswers()), json.Unmarshal([]byte(text), &want, asAnswers())
-	shown := text[:min(len(text), 100)]
+	ids := `{"List": ` + text + `}`
+	var got struct{ List ObjectIDs }
+	var want struct{ List []ObjectID }
+	err, wantErr := json.Unmarshal([]byte(ids), &got, asAnswers()), json.Unmarshal([]byte(ids), &want, asAnswers())
+	compareAnswers(t, ids, []ObjectID(got.List), want.List, err, wantErr)
+	compareTrees(t, `{"statuses": {"loadbalancer": {"listeners": [{"pools": [{"members": `+text+`}]}]}}}`)
+}
+
+// compareTrees compares how a status tree is decoded with how it is by reflection.
+func compareTrees(t *testing.T, text string) {
+	t.Helper()
+	type plain statusAnswer // which decodes by reflection
+	var got, want statusAnswer
+	err, wantErr := decodeAnswer(text, &got), json.Unmarshal([]byte(text), (*plain)(&want), asAnswers())
+	compareAnswers(t, text, got, want, err, wantErr)
+}
+
+func compareAnswers(t *testing.T, text string, got, want any, err, wantErr error) {
+	t.Helper()
+	shown := text[:min(len(text), 200)]
 	if (err == nil) != (wantErr == nil) {
 		t.Errorf("%s: error %v, want %v", shown, err, wantErr)
-	} else if diff := cmp.Diff(want.List, objects(got.List)); err == nil && diff != "" {
+	} else if diff := cmp.Diff(want, got); err == nil && diff != "" {
 		t.Errorf("%s: %s", shown, diff)
 	}
 }
 
-func compareLists(t *testing.T, text string) {
-	t.Helper()
-	decodesLike(t, text, func(s MemberStatuses) []MemberStatus { return s })
-	decodesLike(t, text, func(o ObjectIDs) []ObjectID { return o })
+// decodeAnswer decodes as a client does.
+func decodeAnswer(text string, into any) error {
+	client := &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{HTTPClient: http.Client{Transport: answering(text)}}}
+	return response.Get(context.Background(), client, "http://cloud/x", into)
+}
+
+// answering answers all requests with a text.
+type answering string
+
+func (a answering) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp := &http.Response{StatusCode: http.StatusOK, Request: req, Header: http.Header{}}
+	response.SetBody(resp, bytes.NewBufferString(string(a)))
+	return resp, nil
 }
 
 func TestLists_DecodeAsAnyOtherList(t *testing.T) {
@@ -70,45 +100,91 @@ func FuzzLists(f *testing.F) {
 	f.Fuzz(compareLists)
 }
 
-// Of a pool with thousands of members nearly all that an answer has is such a list. Not parallel:
-// the allocations of others would be counted.
-func TestLists_AllocateLittlePerObject(t *testing.T) {
-	for what, decode := range map[string]func(text []byte) error{
-		"statuses": func(text []byte) error { return json.Unmarshal(text, new(MemberStatuses)) },
-		"IDs":      func(text []byte) error { return json.Unmarshal(text, new(ObjectIDs)) },
-	} {
-		text := []byte(listOf(1000))
-		if n := leastAllocs(func() {
-			if err := decode(text); err != nil {
-				t.Error(err)
-			}
-		}); n > 50 {
-			t.Errorf("%.0f allocations for the %s of 1,000 members, want 50 at most", n, what)
+// trees are what a status tree can be, also by mistake.
+var trees = []string{
+	treeOf(3, 2), " \t\n" + treeOf(1, 0) + "\r\n", `{}`, `null`, ``, `[]`, `7`, `{"statuses": null}`, `{"statuses": {"loadbalancer": null}}`,
+	`{"statuses": {"loadbalancer": {"id": "a", "listeners": null}}}`, `{"statuses": {"loadbalancer": {"listeners": [null, {"pools": [null]}]}}}`,
+	`{"statuses": {"loadbalancer": {"listeners": [{"pools": [{"health_monitor": {"id": "m", "type": "TCP"}, "members": null}]}]}}}`,
+	`{"other": [1, {"a": [true, null, -1.5e3]}], "statuses": {"x": {}, "loadbalancer": {"id": "a", "name": "b", "more": 1}}}`,
+	`{"statuses": {"loadbalancer": {"id": "a"}}} x`, `{"statuses": {"loadbalancer": {"id": "a"}}}}`, `{"statuses": {"loadbalancer": {"id": "a"}},}`,
+	`{"statuses": {"loadbalancer": {"id" "a"}}}`, `{"statuses": {"loadbalancer": {"id": "a" "name": "b"}}}`, `{"statuses": {"loadbalancer": {"id": a}}}`,
+	`{"statuses": {"loadbalancer": {"listeners": [,]}}}`, `{"statuses": {"loadbalancer": {"listeners": [{}{}]}}}`, `{"statuses": {"loadbalancer": {"listeners": [{},]}}}`,
+	`{"statuses": {"loadbalancer": {"x": [1 2]}}}`, `{"statuses": {"loadbalancer": {"x": 01}}}`, `{"statuses": {"loadbalancer": {"x": +1}}}`, `{"statuses": {"loadbalancer": {"x": }}}`,
+	`{"statuses": {"loadbalancer": {"x": nul}}}`, `{"statuses": {"loadbalancer": {"x": "` + "\n" + `"}}}`, `{"statuses": {"loadbalancer": {"x": "\x"}}}`, `{"statuses": {"loadbalancer": {"x": [}]}}}`,
+	`{"statuses": {"loadbalancer": {"x": {]}}}}`, `{'statuses': 1}`, `{"statuses": {"loadbalancer": {"listeners": [{"pools": [{"members": [{"protocol_port": 007}]}]}]}}}`,
+	`{"statuses": {"loadbalancer": {"listeners": [{"pools": [{"members": [{"protocol_port": -0}, {"protocol_port": 1e1}]}]}]}}}`,
+}
+
+// treeOf is a status tree with so many listeners, and members of each.
+func treeOf(listeners, members int) string {
+	var all []string
+	for i := range listeners {
+		all = append(all, fmt.Sprintf(`{"id": "l%d", "name": "listener-%d", "operating_status": "ONLINE", "provisioning_status": "ACTIVE", "pools": [`+
+			`{"id": "p%d", "name": "pool", "operating_status": "ONLINE", "provisioning_status": "ACTIVE", "health_monitor": {"id": "m", "name": "", `+
+			`"type": "HTTP", "operating_status": "ONLINE", "provisioning_status": "ACTIVE"}, "members": %s}]}`, i, i, i, listOf(members)))
+	}
+	return `{"statuses": {"loadbalancer": {"id": "lb", "name": "kube", "operating_status": "ONLINE", "provisioning_status": "ACTIVE", "listeners": [` +
+		strings.Join(all, ", ") + `]}}}`
+}
+
+func TestStatusTree_DecodesAsByReflection(t *testing.T) {
+	t.Parallel()
+	for _, text := range trees {
+		compareTrees(t, text)
+	}
+	whole := treeOf(2, 3)
+	for end := range whole {
+		if err := decodeAnswer(whole[:end], new(statusAnswer)); err == nil {
+			t.Errorf("an answer that ends after %d of %d bytes is taken for a whole one", end, len(whole))
 		}
 	}
 }
 
-func BenchmarkLists(b *testing.B) {
-	text := []byte(listOf(100))
-	decode := func(into any) error {
-		return json.Unmarshal(text, into, asAnswers())
+func FuzzStatusTree(f *testing.F) {
+	for _, text := range trees {
+		f.Add(text)
 	}
+	f.Fuzz(compareTrees)
+}
+
+// Of a pool with thousands of members nearly all that an answer has is such a list. Not parallel:
+// the allocations of others would be counted.
+func TestLists_AllocateLittlePerObject(t *testing.T) {
+	tree, list := treeOf(1, 1000), []byte(listOf(1000))
+	for what, decode := range map[string]func() error{
+		"statuses": func() error { return decodeAnswer(tree, new(statusAnswer)) },
+		"IDs":      func() error { return json.Unmarshal(list, new(ObjectIDs)) },
+	} {
+		if n := leastAllocs(func() {
+			if err := decode(); err != nil {
+				t.Error(err)
+			}
+		}); n > 100 {
+			t.Errorf("%.0f allocations for the %s of 1,000 members, want 100 at most", n, what)
+		}
+	}
+}
+
+// BenchmarkLists decodes what an answer has of a hundred members.
+func BenchmarkLists(b *testing.B) {
+	tree, list := treeOf(1, 100), []byte(listOf(100))
 	b.Run("statuses", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = decode(new(MemberStatuses))
+			_ = decodeAnswer(tree, new(statusAnswer))
 		}
 	})
 	b.Run("statuses by reflection", func(b *testing.B) {
+		type plain statusAnswer
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = decode(new([]MemberStatus))
+			_ = decodeAnswer(tree, new(plain))
 		}
 	})
 	b.Run("IDs", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = decode(new(ObjectIDs))
+			_ = json.Unmarshal(list, new(ObjectIDs), asAnswers())
 		}
 	})
 }

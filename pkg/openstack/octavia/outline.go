@@ -30,12 +30,19 @@ type ObjectID struct {
 type ObjectIDs []ObjectID
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (o *ObjectIDs) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
-	*o, err = response.List(dec, func(f *response.Fields, object, _ *ObjectID) error {
-		if string(f.Name()) == "id" {
-			return f.Text(&object.ID, "")
-		}
-		return f.Skip()
+func (o *ObjectIDs) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	return response.Part(dec, o.DecodeFrom)
+}
+
+// DecodeFrom reads an array of objects with an ID.
+func (o *ObjectIDs) DecodeFrom(r *response.Reader) (err error) {
+	*o, err = response.ReadList(r, func(object, _ *ObjectID) error {
+		return r.Object(func(name []byte) error {
+			if string(name) == "id" {
+				return r.Text(&object.ID, "")
+			}
+			return r.Skip()
+		})
 	})
 	return err
 }

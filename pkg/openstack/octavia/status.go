@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/apierror"
 	"github.com/openstack-ccm/openstack-ccm/pkg/openstack/response"
 )
@@ -37,7 +35,7 @@ type ListenerStatus struct {
 type PoolStatus struct {
 	NodeStatus
 	Monitor MonitorStatus  `json:"health_monitor"`
-	Members MemberStatuses `json:"members"`
+	Members []MemberStatus `json:"members"`
 }
 
 // MonitorStatus is a health monitor of the tree.
@@ -53,39 +51,105 @@ type MemberStatus struct {
 	Port    int    `json:"protocol_port"`
 }
 
-// MemberStatuses are the members of a pool of the tree, which are most of it.
-type MemberStatuses []MemberStatus
+// statusAnswer is an answer with a StatusTree.
+type statusAnswer struct {
+	Statuses struct {
+		LoadBalancer StatusTree `json:"loadbalancer"`
+	} `json:"statuses"`
+}
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (s *MemberStatuses) UnmarshalJSONFrom(dec *jsontext.Decoder) (err error) {
-	*s, err = response.List(dec, func(f *response.Fields, m, before *MemberStatus) error {
-		switch string(f.Name()) {
-		case "id":
-			return f.Text(&m.ID, "")
-		case "name":
-			return f.Text(&m.Name, "")
-		case "address":
-			return f.Text(&m.Address, "")
-		case "protocol_port":
-			return f.Int(&m.Port)
-		case "provisioning_status":
-			return f.Text(&m.ProvisioningStatus, before.ProvisioningStatus)
-		case "operating_status":
-			return f.Text(&m.OperatingStatus, before.OperatingStatus)
-		}
-		return f.Skip()
+// DecodeFrom reads the answer: nearly all of it are members, of which there can be thousands.
+func (a *statusAnswer) DecodeFrom(r *response.Reader) error {
+	return fields(r, "statuses", func() error {
+		return fields(r, "loadbalancer", func() error {
+			return a.Statuses.LoadBalancer.decodeFrom(r)
+		})
 	})
-	return err
+}
+
+// fields reads an object of which one field is needed.
+func fields(r *response.Reader, needed string, read func() error) error {
+	return r.Object(func(name []byte) error {
+		if string(name) == needed {
+			return read()
+		}
+		return r.Skip()
+	})
+}
+
+func (t *StatusTree) decodeFrom(r *response.Reader) error {
+	return r.Object(func(name []byte) (err error) {
+		if string(name) == "listeners" {
+			t.Listeners, err = response.ReadList(r, func(l, before *ListenerStatus) error { return l.decodeFrom(r, before) })
+			return err
+		}
+		return t.field(r, name, &t.NodeStatus)
+	})
+}
+
+func (l *ListenerStatus) decodeFrom(r *response.Reader, before *ListenerStatus) error {
+	return r.Object(func(name []byte) (err error) {
+		if string(name) == "pools" {
+			l.Pools, err = response.ReadList(r, func(p, before *PoolStatus) error { return p.decodeFrom(r, before) })
+			return err
+		}
+		return l.field(r, name, &before.NodeStatus)
+	})
+}
+
+func (p *PoolStatus) decodeFrom(r *response.Reader, before *PoolStatus) error {
+	return r.Object(func(name []byte) (err error) {
+		switch string(name) {
+		case "health_monitor":
+			return p.Monitor.decodeFrom(r)
+		case "members":
+			p.Members, err = response.ReadList(r, func(m, before *MemberStatus) error { return m.decodeFrom(r, before) })
+			return err
+		}
+		return p.field(r, name, &before.NodeStatus)
+	})
+}
+
+func (m *MonitorStatus) decodeFrom(r *response.Reader) error {
+	return r.Object(func(name []byte) error {
+		if string(name) == "type" {
+			return r.Text(&m.Type, "")
+		}
+		return m.field(r, name, &m.NodeStatus)
+	})
+}
+
+func (m *MemberStatus) decodeFrom(r *response.Reader, before *MemberStatus) error {
+	return r.Object(func(name []byte) error {
+		switch string(name) {
+		case "address":
+			return r.Text(&m.Address, "")
+		case "protocol_port":
+			return r.Int(&m.Port)
+		}
+		return m.field(r, name, &before.NodeStatus)
+	})
+}
+
+// field reads a field of the object. The statuses are most likely those of the one before.
+func (n *NodeStatus) field(r *response.Reader, name []byte, before *NodeStatus) error {
+	switch string(name) {
+	case "id":
+		return r.Text(&n.ID, "")
+	case "name":
+		return r.Text(&n.Name, "")
+	case "provisioning_status":
+		return r.Text(&n.ProvisioningStatus, before.ProvisioningStatus)
+	case "operating_status":
+		return r.Text(&n.OperatingStatus, before.OperatingStatus)
+	}
+	return r.Skip()
 }
 
 // StatusTree reads the whole state of a load balancer in one request, whose cost
 // grows linearly with its members on every release.
 func (c *Client) StatusTree(ctx context.Context, loadBalancerID string) (*StatusTree, error) {
-	var answer struct {
-		Statuses struct {
-			LoadBalancer StatusTree `json:"loadbalancer"`
-		} `json:"statuses"`
-	}
+	var answer statusAnswer
 	if err := c.get(ctx, "loadbalancers/"+url.PathEscape(loadBalancerID)+"/status", &answer); err != nil {
 		return nil, apierror.Wrap(err, "read status of load balancer "+loadBalancerID)
 	}

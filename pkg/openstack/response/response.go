@@ -82,6 +82,9 @@ func decode(resp *http.Response, err error, into any) error {
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
+	if into, ok := into.(decoder); ok {
+		return readAll(text, into.DecodeFrom)
+	}
 	return json.Unmarshal(text, into, lenient())
 }
 

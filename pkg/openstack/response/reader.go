@@ -1,0 +1,348 @@
+package response
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Reader takes an answer that can have thousands of objects apart, one value after the other:
+// each value is to be read exactly once, by one of its methods. By reflection it would take three
+// times as long, an allocation for each text, and more memory: here texts are parts of few.
+// The error of each method is that of what is no JSON, or of a value that is not of the kind that
+// is asked for; what was read until then is of no meaning. Null is of every kind, and leaves things
+// as they are. Bytes that are no UTF-8 become replacement characters, and of several fields of
+// one name the last one counts, as wherever an answer is decoded.
+type Reader struct {
+	// rest is what is not read yet. Plain says that each string in it says what stands between its
+	// quotes; else all of it is valid JSON.
+	rest  []byte
+	plain bool
+	word  []byte
+	// texts has what is kept, and room for some more.
+	texts *strings.Builder
+}
+
+// decoder is what decodes itself with a Reader, in place of reflection.
+type decoder interface {
+	DecodeFrom(r *Reader) error
+}
+
+// Part has what a JSON decoder comes to next read with a Reader.
+func Part(dec *jsontext.Decoder, value func(*Reader) error) error {
+	text, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	return readAll(text, value)
+}
+
+// readAll reads what must be a single value.
+func readAll(text []byte, value func(*Reader) error) error {
+	r := Reader{rest: text, plain: isPlain(text)}
+	if !r.plain && !jsontext.Value(text).IsValid(lenient()) {
+		return errNoJSON
+	}
+	if err := value(&r); err != nil {
+		return err
+	}
+	if r.space(); len(r.rest) > 0 {
+		return errNoJSON
+	}
+	return nil
+}
+
+var errNoJSON = errors.New("what was answered is not valid JSON")
+
+// isPlain reports whether a text has nothing but printable ASCII, and no backslash: it looks at
+// eight bytes at a time.
+func isPlain(text []byte) bool {
+	const each, highest = 0x0101010101010101, 0x8080808080808080
+	odd := uint64(0)
+	for ; len(text) >= 8; text = text[8:] {
+		eight := binary.LittleEndian.Uint64(text)
+		backslash := eight ^ each*'\\' // has a zero for each
+		odd |= eight | (eight - each*' ') | (backslash-each)&^backslash
+	}
+	for _, char := range text {
+		if char < ' ' || char == '\\' {
+			return false
+		}
+		odd |= uint64(char)
+	}
+	return odd&highest == 0
+}
+
+// Object reads an object, and has field read the value of each of its fields. The name is valid
+// until then.
+func (r *Reader) Object(field func(name []byte) error) error {
+	return r.each('{', '}', func() error {
+		name, err := r.text()
+		if err != nil {
+			return err
+		}
+		if r.next() != ':' {
+			return r.unexpected(`":"`)
+		}
+		r.rest = r.rest[1:]
+		return field(name)
+	})
+}
+
+// ReadList reads an array, and has object read each of its elements, to which it has the one before
+// beside it. It returns nil of null.
+func ReadList[T any](r *Reader, object func(one, before *T) error) ([]T, error) {
+	if r.next() == 'n' {
+		return nil, r.Skip()
+	}
+	all, before := make([]T, 0, r.mostObjects()), new(T)
+	err := r.each('[', ']', func() error {
+		var one T
+		all = append(all, one)
+		last := &all[len(all)-1]
+		err := object(last, before)
+		before = last
+		return err
+	})
+	return all, err
+}
+
+// mostObjects returns for how many objects the array that is next is to have room: those that
+// begin before it ends, unless they have arrays themselves. No object that names something by its
+// ID is shorter than smallest.
+func (r *Reader) mostObjects() int {
+	const smallest = 32
+	text := r.rest[:bytes.IndexByte(r.rest, ']')+1]
+	if nested := len(text) > 0 && bytes.IndexByte(text[1:], '[') >= 0; nested {
+		return 0
+	}
+	return min(bytes.Count(text, []byte{'{'}), len(text)/smallest+1)
+}
+
+// each has one read what is between two brackets and the commas there.
+func (r *Reader) each(opens, closes byte, one func() error) error {
+	switch r.next() {
+	case opens:
+	case 'n':
+		return r.Skip()
+	default:
+		return r.unexpected(strconv.QuoteRune(rune(opens)))
+	}
+	r.rest = r.rest[1:]
+	if r.next() == closes {
+		r.rest = r.rest[1:]
+		return nil
+	}
+	for {
+		if err := one(); err != nil {
+			return err
+		}
+		switch r.next() {
+		case ',':
+			r.rest = r.rest[1:]
+		case closes:
+			r.rest = r.rest[1:]
+			return nil
+		default:
+			return r.unexpected(strconv.QuoteRune(rune(closes)))
+		}
+	}
+}
+
+// space skips white space.
+func (r *Reader) space() {
+	for i, char := range r.rest {
+		if char != ' ' && char != '\n' && char != '\t' && char != '\r' {
+			r.rest = r.rest[i:]
+			return
+		}
+	}
+	r.rest = nil
+}
+
+// next returns what comes next after white space; 0 at the end.
+func (r *Reader) next() byte {
+	if len(r.rest) > 0 && r.rest[0] > ' ' {
+		return r.rest[0]
+	}
+	if r.space(); len(r.rest) > 0 {
+		return r.rest[0]
+	}
+	return 0
+}
+
+func (r *Reader) unexpected(want string) error {
+	if r.next() == 0 {
+		return fmt.Errorf("the answer ends where %s is expected: %w", want, io.ErrUnexpectedEOF)
+	}
+	return fmt.Errorf("got %.20q, want %s", r.rest, want)
+}
+
+// text returns what the string that is next says, until the next one is read.
+func (r *Reader) text() ([]byte, error) {
+	if r.next() != '"' {
+		return nil, r.unexpected("a string")
+	}
+	length := r.lengthOfString(r.rest)
+	if length == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	quoted := r.rest[:length]
+	r.rest = r.rest[length:]
+	if r.plain {
+		return quoted[1 : length-1], nil
+	}
+	r.word, _ = jsontext.AppendUnquote(r.word[:0], quoted) // valid, but for bytes that are no UTF-8
+	return r.word, nil
+}
+
+// lengthOfString returns the length of the string that a text begins with, 0 where it does not end.
+func (r *Reader) lengthOfString(text []byte) int {
+	if r.plain {
+		end := bytes.IndexByte(text[1:], '"')
+		if end < 0 {
+			return 0
+		}
+		return end + 2
+	}
+	for at := 1; at < len(text); at++ {
+		switch text[at] {
+		case '\\':
+			at++
+		case '"':
+			return at + 1
+		}
+	}
+	return 0
+}
+
+// Skip reads over a value.
+func (r *Reader) Skip() error {
+	switch r.next() {
+	case '"':
+		_, err := r.text()
+		return err
+	case '{', '[':
+		nested := r.rest[:r.lengthOfNested()]
+		r.rest = r.rest[len(nested):]
+		if !jsontext.Value(nested).IsValid(lenient()) {
+			return errNoJSON
+		}
+		return nil
+	default:
+		_, err := r.number()
+		return err
+	}
+}
+
+// lengthOfNested returns the length of the array or object that is next, and that of all that is
+// left where it does not end.
+func (r *Reader) lengthOfNested() int {
+	depth := 0
+	for at := 0; at < len(r.rest); at++ {
+		switch r.rest[at] {
+		case '"':
+			length := r.lengthOfString(r.rest[at:])
+			if length == 0 {
+				return len(r.rest)
+			}
+			at += length - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return at + 1
+			}
+		}
+	}
+	return len(r.rest)
+}
+
+// number returns the number, boolean or null that is next.
+func (r *Reader) number() ([]byte, error) {
+	r.next()
+	length := 0
+	for length < len(r.rest) && !ends(r.rest[length]) {
+		length++
+	}
+	word := r.rest[:length]
+	if !isWholeNumber(word) && !jsontext.Value(word).IsValid() {
+		return nil, r.unexpected("a value")
+	}
+	r.rest = r.rest[length:]
+	return word, nil
+}
+
+// ends reports whether a byte ends a number, boolean or null.
+func ends(char byte) bool {
+	switch char {
+	case ',', ':', '{', '}', '[', ']', '"', ' ', '\n', '\t', '\r':
+		return true
+	}
+	return false
+}
+
+// isWholeNumber reports whether a word surely is a number of JSON.
+func isWholeNumber(word []byte) bool {
+	for _, char := range word {
+		if char < '0' || char > '9' {
+			return false
+		}
+	}
+	return len(word) > 0 && (word[0] != '0' || len(word) == 1)
+}
+
+// Text reads a string, and stores it. Like is what it most likely says: then that is stored.
+func (r *Reader) Text(into *string, like string) error {
+	if r.next() == 'n' {
+		return r.Skip()
+	}
+	text, err := r.text()
+	if err != nil {
+		return err
+	}
+	if string(text) == like {
+		*into = like
+	} else {
+		*into = r.keep(text)
+	}
+	return nil
+}
+
+// Int reads a whole number, and stores it.
+func (r *Reader) Int(into *int) error {
+	if r.next() == 'n' {
+		return r.Skip()
+	}
+	word, err := r.number()
+	if err != nil {
+		return err
+	}
+	number, err := strconv.Atoi(string(word))
+	if err != nil {
+		return fmt.Errorf("got %q, want a whole number", word)
+	}
+	*into = number
+	return nil
+}
+
+// mostOfPiece is how many bytes of texts are kept together at most: who keeps one of them, keeps
+// all.
+const mostOfPiece = 4 << 10
+
+// keep returns a text as a part of a longer one.
+func (r *Reader) keep(text []byte) string {
+	if r.texts == nil || r.texts.Cap()-r.texts.Len() < len(text) {
+		r.texts = &strings.Builder{}
+		r.texts.Grow(max(min(len(r.rest), mostOfPiece), len(text)))
+	}
+	at := r.texts.Len()
+	r.texts.Write(text)
+	return r.texts.String()[at:]
+}
