@@ -55,12 +55,16 @@ func (r *Reconciler) reconcile(ctx context.Context, g goal.Goal, req dispatch.Re
 			return nil, notConverged(round, todo)
 		}
 		round.Broken = nil
+		complete := reported.Empty() && todo.ChangesOnlyMembers() // todo is not to be kept while the cloud works
 		downgraded, err := r.apply(ctx, g, &round, todo, req)
 		if err != nil {
 			return nil, err
 		}
-		if downgraded {
+		switch {
+		case downgraded:
 			attempt-- // the same again, with requests that the provider takes
+		case complete && round.HasMembers(g.Inputs()):
+			return g.Commit(ctx, round, reported, &lock)
 		}
 	}
 }

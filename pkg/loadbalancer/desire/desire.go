@@ -43,6 +43,11 @@ type Facts struct {
 	MemberSubnets  map[string]string
 }
 
+// SubnetOf returns the subnet of the member at an address; "" where none is named.
+func (f Facts) SubnetOf(address string) string {
+	return cmp.Or(f.MemberSubnetID, f.MemberSubnets[address])
+}
+
 // LoadBalancer returns the load balancer that a Service asks for. Its settings must have
 // passed Validate.
 func LoadBalancer(id ownership.Identity, s settings.Settings, backends []members.Backend, facts Facts) *model.LoadBalancer {
@@ -83,7 +88,7 @@ func Fill(template *model.LoadBalancer, backends []members.Backend, facts Facts)
 		pool.Members = slices.Grow([]model.Member(nil), len(backends))
 		for _, b := range backends {
 			member := like
-			member.Name, member.Address, member.SubnetID = b.Node.Name, b.Address, cmp.Or(facts.MemberSubnetID, facts.MemberSubnets[b.Address])
+			member.Name, member.Address, member.SubnetID = b.Node.Name, b.Address, facts.SubnetOf(b.Address)
 			pool.Members = append(pool.Members, member)
 		}
 	}

@@ -61,39 +61,40 @@ func textOf(members []model.Member) []byte {
 	return text
 }
 
-// Nodeless condenses what a Service asks for but for which nodes are members. Together with
-// the status tree it tells what is in the load balancer. It is "" where it does not: members
-// differ in more than their node, what is there has other names than it would get today, or
-// the nodes' security groups are ours too.
-func Nodeless(desired, observed *model.LoadBalancer, settings settings.Settings) string {
+// Nodeless condenses what a Service asks for but for which nodes are members: template stands for
+// that, and subnetOf returns the subnet that a member of its listener i is wanted in at an
+// address, false where none is wanted there. Together with the status tree the digest tells what
+// is in the load balancer. It is "" where it does not: what is there has other names than it
+// would get today, or the nodes' security groups are ours too.
+func Nodeless(template, observed *model.LoadBalancer, settings settings.Settings, subnetOf func(i int, address string) (string, bool)) string {
 	if settings.Access.SecurityGroupMode != "" || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
 		return ""
 	}
-	for _, want := range desired.Listeners {
+	for i, want := range template.Listeners {
 		have := observed.Listener(want.Key())
-		if have == nil || have.Name != want.Name || have.Pool.Name != want.Pool.Name || hasStrays(want.Pool, have.Pool, observed.VIP.SubnetID) {
+		if have == nil || have.Name != want.Name || have.Pool.Name != want.Pool.Name {
+			return ""
+		}
+		stray := func(m model.Member) bool { return isStray(m, i, observed.VIP.SubnetID, subnetOf) }
+		if slices.ContainsFunc(have.Pool.Members, stray) {
 			return ""
 		}
 	}
-	template, ok := Template(desired)
-	if !ok {
-		return ""
-	}
+	template, _ = Template(template)
 	return Of(template, "", settings, nil)
 }
 
-// hasStrays reports whether a pool has members that are not as they would be made today,
-// and stay so: out of service, or in another subnet. A member that names none is in the
-// VIP's.
-func hasStrays(want, have model.Pool, vipSubnet string) bool {
-	wanted := model.MembersByAddress(want.Members)
-	return slices.ContainsFunc(have.Members, func(m model.Member) bool {
-		if m.Drained || m.AdminDown {
-			return true
-		}
-		like := wanted.Get(m.Address)
-		return !m.SubnetUnknown && (like == nil || cmp.Or(m.SubnetID, vipSubnet) != cmp.Or(like.SubnetID, vipSubnet))
-	})
+// isStray reports whether a member of listener i is not as it would be made today, and stays so:
+// out of service, or in another subnet. One that names none is in the VIP's.
+func isStray(m model.Member, i int, vipSubnet string, subnetOf func(i int, address string) (string, bool)) bool {
+	if m.Drained || m.AdminDown {
+		return true
+	}
+	if m.SubnetUnknown {
+		return false
+	}
+	subnet, wanted := subnetOf(i, m.Address)
+	return !wanted || cmp.Or(m.SubnetID, vipSubnet) != cmp.Or(subnet, vipSubnet)
 }
 
 // Template returns a load balancer with one member in each pool, which stands for all. It

@@ -16,6 +16,7 @@ import (
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/observe"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/plan"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/state"
 )
 
@@ -32,7 +33,7 @@ func (e *Engine) remember(in Inputs, r Round, address, named string, reported ma
 	applied := &state.Applied{
 		Service:  kubeservice.Key(svc),
 		Identity: r.Have.As,
-		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: digest.Nodeless(r.Want.LoadBalancer, r.Have.LoadBalancer, in.Settings)},
+		Digests:  state.Digests{Full: e.digest(in, r.Want), Nodeless: nodeless(r.Want, r.Have.LoadBalancer, in.Settings)},
 		Address:  strings.Clone(address), // of what was there before
 		LoadBalancer: state.LoadBalancer{
 			ID: lb.ID, Provider: lb.Provider, VIPPortID: lb.VIP.PortID, Named: named,
@@ -74,6 +75,21 @@ func (e *Engine) digest(in Inputs, want *Desired) string {
 		want.digest = digest.Of(want.template, want.members.Digest(want.Facts.MemberSubnetID, want.Facts.MemberSubnets), in.Settings, spec)
 	}
 	return want.digest
+}
+
+// nodeless condenses what is desired but for the nodes, as digest.Nodeless; "" also where members
+// differ in more than their node, or there are none.
+func nodeless(want *Desired, have *model.LoadBalancer, settings settings.Settings) string {
+	template, subnetOf := want.template, want.subnetOf()
+	if template == nil {
+		var alike bool
+		if template, alike = digest.Template(want.LoadBalancer); !alike {
+			return ""
+		}
+	} else if len(want.members.ByAddress) == 0 {
+		return ""
+	}
+	return digest.Nodeless(template, have, settings, subnetOf)
 }
 
 func idsOf(all []model.LoadBalancer) []string {

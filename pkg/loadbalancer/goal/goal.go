@@ -10,6 +10,7 @@ package goal
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -152,6 +153,27 @@ func (d *Desired) Filled() *Desired {
 	return &filled
 }
 
+// subnetOf returns a function that returns the subnet in which a member of listener i is desired
+// at an address, and false where none is.
+func (d *Desired) subnetOf() func(i int, address string) (string, bool) {
+	if d.template != nil {
+		backends := model.NewIndex(d.members.ByAddress, func(b *members.Backend) string { return b.Address }, strings.Compare)
+		return func(_ int, address string) (string, bool) {
+			return d.Facts.SubnetOf(address), backends.Get(address) != nil
+		}
+	}
+	listeners := make([]*model.Index[model.Member, string], 0, len(d.LoadBalancer.Listeners))
+	for _, l := range d.LoadBalancer.Listeners {
+		listeners = append(listeners, model.MembersByAddress(l.Pool.Members))
+	}
+	return func(i int, address string) (string, bool) {
+		if m := listeners[i].Get(address); m != nil {
+			return m.SubnetID, true
+		}
+		return "", false
+	}
+}
+
 // emptied returns the same as a template; nil where there is none.
 func (d *Desired) emptied() *Desired {
 	if d == nil || d.template == nil {
@@ -206,6 +228,14 @@ func (r *Round) Forget() { r.Have, r.Before = Observation{}, nil }
 // Release lets go of what a round that waits for the cloud need not keep: thousands may wait
 // at the same time, each with thousands of members.
 func (r *Round) Release() { r.Have.Observed, r.Want = nil, r.Want.emptied() }
+
+// HasMembers reports whether the Service has what is desired once a plan was carried out that changes
+// nothing but members: the cloud was asked what has become of them. That need not be compared with
+// what is desired once more, for which all members would have to be made again; but for the security
+// groups of nodes, which are closed by what all of them are.
+func (r *Round) HasMembers(in Inputs) bool {
+	return r.Want != nil && r.Have.Observed != nil && r.Broken == nil && !managesGroups(in)
+}
 
 // Kept returns what is kept of the load balancer while the round is under way; nil where that is
 // nothing.

@@ -13,7 +13,7 @@ import (
 // balancer that is as that asks for goes on, as one does that was served like this before.
 func (a *Asked) unsettled(r Round, todo plan.Plan) error {
 	lb, want := r.Have.LoadBalancer, r.Want
-	if lb == nil || len(todo.Steps) == len(todo.OnlyMembers().Steps) || len(a.in.Service.Status.LoadBalancer.Ingress) == 0 {
+	if lb == nil || todo.ChangesOnlyMembers() || len(a.in.Service.Status.LoadBalancer.Ingress) == 0 {
 		return nil
 	}
 	if errs := a.in.Settings.Opens(want.Facts.Driver, want.LoadBalancer, lb); len(errs) > 0 {

@@ -80,6 +80,9 @@ func (p Plan) OnlyMembers() Plan {
 	return members
 }
 
+// ChangesOnlyMembers reports whether all steps of the plan change members.
+func (p Plan) ChangesOnlyMembers() bool { return len(p.OnlyMembers().Steps) == len(p.Steps) }
+
 // Needs returns the feature that a driver needs to carry out a step, and reports whether
 // there is one: the same can be planned without it.
 func Needs(step Step) (feature driver.Feature, optional bool) {
