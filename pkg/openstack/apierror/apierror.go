@@ -208,7 +208,22 @@ func RequestIDOf(header http.Header) string {
 	if id == "" {
 		id = header.Get("X-Compute-Request-Id")
 	}
-	return oneLine(id, 64)
+	if isPlainID(id) { // as nearly all are
+		return id
+	}
+	return oneLine(id, mostOfID)
+}
+
+const mostOfID = 64
+
+// isPlainID reports whether an ID has no more than "req-" and a UUID may have.
+func isPlainID(id string) bool {
+	for _, char := range []byte(strings.TrimPrefix(id, "req-")) {
+		if (char < '0' || char > '9') && (char < 'a' || char > 'f') && char != '-' {
+			return false
+		}
+	}
+	return len(id) <= mostOfID
 }
 
 // IgnoreNotFound returns nil for an error of IsNotFound, and any other as it is: what

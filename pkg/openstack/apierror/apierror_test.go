@@ -271,3 +271,19 @@ func FuzzMessage(f *testing.F) {
 		}
 	})
 }
+
+// It ends up in events, whatever an answer has there.
+func TestRequestIDOf_IsOneShortLine(t *testing.T) {
+	t.Parallel()
+	const usual = "req-0de2719a-80ab-45f1-8c2f-30446fcc8186"
+	for given, want := range map[string]string{
+		"": "", usual: usual, "req-1\n2": "req-1 2", "other ID": "other ID",
+		strings.Repeat("a", 64):           strings.Repeat("a", 64),
+		strings.Repeat("a", 65):           strings.Repeat("a", 63) + "…",
+		usual + strings.Repeat("x", 1000): usual + strings.Repeat("x", 63-len(usual)) + "…",
+	} {
+		if got := RequestIDOf(http.Header{"X-Openstack-Request-Id": {given}}); got != want {
+			t.Errorf("%.80q becomes %q, want %q", given, got, want)
+		}
+	}
+}
