@@ -3,7 +3,6 @@ package securitygroup
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"net/netip"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
-	"golang.org/x/sync/semaphore"
 	"k8s.io/utils/clock"
 
 	"github.com/openstack-ccm/openstack-ccm/pkg/async"
@@ -75,17 +73,14 @@ type common struct {
 	names     async.Flight[struct{}] // what it reads is in others
 
 	shared sharedGroup
-	// ports serialises changes of one port: Services come at the same time. Some ports share
-	// one. They are held during requests, and so are waited for as long as a context says.
-	ports [64]*semaphore.Weighted
+	// ports serialises changes of one port, by its ID: Services come at the same time. They are held
+	// during requests, and so are waited for as long as a context says.
+	ports async.Locks
 }
 
 // New makes Groups. Mode is PerService, Shared or, for none, "".
 func New(neutronAPI Neutron, facts Facts, store Store, clk clock.PassiveClock, mode string) *Groups {
 	c := &common{neutron: neutronAPI, facts: facts, clock: clk, mode: mode, shared: newSharedGroup()}
-	for i := range c.ports {
-		c.ports[i] = semaphore.NewWeighted(1)
-	}
 	return &Groups{common: c, store: store}
 }
 
@@ -208,17 +203,6 @@ func (g *Groups) nearby(ctx context.Context, r Request) ([]string, error) {
 	}
 	slices.Sort(cidrs)
 	return slices.Compact(cidrs), nil
-}
-
-// lockPort waits until nobody else changes a port. The error is the context's.
-func (g *Groups) lockPort(ctx context.Context, portID string) (unlock func(), err error) {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(portID)) // never fails
-	port := g.ports[h.Sum32()%uint32(len(g.ports))]
-	if err := port.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	return func() { port.Release(1) }, nil
 }
 
 // snapshotAge is how old a snapshot, or a list of the shared group's rules, may be for

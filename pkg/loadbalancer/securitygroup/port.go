@@ -56,7 +56,7 @@ func (g *Groups) takeOff(ctx context.Context, groupID string, using []neutron.Po
 // of the port as it is: the whole list is written, but only if nobody has changed
 // the port since it was read. It is false when the port is gone.
 func (g *Groups) changePort(ctx context.Context, portID string, read *neutron.Port, groupID string, member bool) (there bool, err error) {
-	unlock, err := g.lockPort(ctx, portID)
+	unlock, _, err := g.ports.Lock(ctx, portID)
 	if err != nil {
 		return false, err
 	}
