@@ -61,16 +61,17 @@ func textOf(members []model.Member) []byte {
 	return text
 }
 
-// Nodeless condenses what a Service asks for but for which nodes are members: template stands for
-// that, and subnetOf returns the subnet that a member of its listener i is wanted in at an
+// Nodeless condenses what a Service asks for but for which nodes are members. Desired may be a
+// template: subnetOf returns the subnet that a member of its listener i is wanted in at an
 // address, false where none is wanted there. Together with the status tree the digest tells what
-// is in the load balancer. It is "" where it does not: what is there has other names than it
-// would get today, or the nodes' security groups are ours too.
-func Nodeless(template, observed *model.LoadBalancer, settings settings.Settings, subnetOf func(i int, address string) (string, bool)) string {
+// is in the load balancer. It is "" where it does not: members differ in more than their node,
+// what is there has other names than it would get today, or the nodes' security groups are ours
+// too.
+func Nodeless(desired, observed *model.LoadBalancer, settings settings.Settings, subnetOf func(i int, address string) (string, bool)) string {
 	if settings.Access.SecurityGroupMode != "" || observed.Shared != nil || len(observed.Foreign) > 0 || len(observed.Orphans) > 0 {
 		return ""
 	}
-	for i, want := range template.Listeners {
+	for i, want := range desired.Listeners {
 		have := observed.Listener(want.Key())
 		if have == nil || have.Name != want.Name || have.Pool.Name != want.Pool.Name {
 			return ""
@@ -80,7 +81,10 @@ func Nodeless(template, observed *model.LoadBalancer, settings settings.Settings
 			return ""
 		}
 	}
-	template, _ = Template(template)
+	template, ok := Template(desired)
+	if !ok {
+		return ""
+	}
 	return Of(template, "", settings, nil)
 }
 

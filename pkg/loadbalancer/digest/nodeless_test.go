@@ -40,6 +40,8 @@ func TestNodeless_IsEmptyWhereATreeDoesNotTellAll(t *testing.T) {
 		"a member switched off":      {lb(same), lb(member(func(m *model.Member) { m.AdminDown = true })), none, false},
 		"a member in another subnet": {lb(same), lb(member(func(m *model.Member) { m.SubnetID = "x" })), none, false},
 		"a subnet that is not known": {lb(same), lb(member(func(m *model.Member) { m.SubnetID, m.SubnetUnknown = "x", true })), none, true},
+		"members that differ":        {lb(member(func(m *model.Member) { m.Port = 1 })), lb(same), none, false},
+		"no members":                 {lb(func(lb *model.LoadBalancer) { lb.Listeners[0].Pool.Members = nil }), lb(same), none, false},
 		"a member elsewhere":         {lb(same), lb(member(func(m *model.Member) { m.Address = "10.0.0.3" })), none, false},
 	} {
 		subnetOf := func(i int, address string) (string, bool) {
@@ -49,8 +51,7 @@ func TestNodeless_IsEmptyWhereATreeDoesNotTellAll(t *testing.T) {
 			}
 			return want.SubnetID, true
 		}
-		template, _ := Template(test.desired)
-		if got := Nodeless(template, test.observed, test.settings, subnetOf); (got != "") != test.tells {
+		if got := Nodeless(test.desired, test.observed, test.settings, subnetOf); (got != "") != test.tells {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package goal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -77,19 +78,12 @@ func (e *Engine) digest(in Inputs, want *Desired) string {
 	return want.digest
 }
 
-// nodeless condenses what is desired but for the nodes, as digest.Nodeless; "" also where members
-// differ in more than their node, or there are none.
+// nodeless condenses what is desired but for the nodes, as digest.Nodeless.
 func nodeless(want *Desired, have *model.LoadBalancer, settings settings.Settings) string {
-	template, subnetOf := want.template, want.subnetOf()
-	if template == nil {
-		var alike bool
-		if template, alike = digest.Template(want.LoadBalancer); !alike {
-			return ""
-		}
-	} else if len(want.members.ByAddress) == 0 {
-		return ""
+	if want.template != nil && len(want.members.ByAddress) == 0 {
+		return "" // the member of the template stands for none
 	}
-	return digest.Nodeless(template, have, settings, subnetOf)
+	return digest.Nodeless(cmp.Or(want.template, want.LoadBalancer), have, settings, want.subnetOf())
 }
 
 func idsOf(all []model.LoadBalancer) []string {

@@ -6,15 +6,50 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/desire"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/members"
 	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/model"
+	"github.com/openstack-ccm/openstack-ccm/pkg/loadbalancer/settings"
 )
+
+func backend(name, address string) members.Backend {
+	return members.Backend{Node: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, Address: address}
+}
+
+// Where only members change, a round remembers the template.
+func TestNodeless_IsTheSameOfATemplateAsOfAllMembers(t *testing.T) {
+	t.Parallel()
+	at := func(addresses ...string) *model.LoadBalancer {
+		pool := model.Pool{}
+		for _, address := range addresses {
+			pool.Members = append(pool.Members, model.Member{Address: address, SubnetID: "subnet of " + address})
+		}
+		return &model.LoadBalancer{Listeners: []model.Listener{{Port: 80, Pool: pool}}}
+	}
+	template := at("")
+	two := []members.Backend{backend("a", "10.0.0.1"), backend("b", "10.0.0.2")}
+	subnets := map[string]string{"10.0.0.1": "subnet of 10.0.0.1", "10.0.0.2": "another subnet"}
+	for name, test := range map[string]struct {
+		backends []members.Backend
+		have     *model.LoadBalancer
+		tells    bool
+	}{
+		"as it would be made":      {two, at("10.0.0.1"), true},
+		"in another subnet":        {two, at("10.0.0.1", "10.0.0.2"), false},
+		"a member that is no more": {two, at("10.0.0.1", "10.0.0.3"), false},
+		"no nodes":                 {nil, at(), false},
+	} {
+		brief := &Desired{LoadBalancer: template, template: template, members: &members.Set{ByAddress: test.backends}, Facts: desire.Facts{MemberSubnets: subnets}}
+		full := &Desired{LoadBalancer: brief.Filled().LoadBalancer}
+		of, ofAll := nodeless(brief, test.have, settings.Settings{}), nodeless(full, test.have, settings.Settings{})
+		if of != ofAll || (of != "") != test.tells {
+			t.Errorf("%s: %q of the template, %q of all members", name, of, ofAll)
+		}
+	}
+}
 
 func TestFilled_ReturnsAllMembersAndLeavesTheTemplateAsItIs(t *testing.T) {
 	t.Parallel()
-	backend := func(name, address string) members.Backend {
-		return members.Backend{Node: &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, Address: address}
-	}
 	template := &model.LoadBalancer{Listeners: []model.Listener{{Pool: model.Pool{Members: []model.Member{{Port: 30080}}}}}}
 	want := &Desired{
 		LoadBalancer: template, template: template,

@@ -31,20 +31,14 @@ type ObjectIDs []ObjectID
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (o *ObjectIDs) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	return response.Part(dec, o.DecodeFrom)
+	return response.Part(dec, func(r *response.Reader) (err error) {
+		*o, err = response.ReadList(r, (*ObjectID).decodeFrom)
+		return err
+	})
 }
 
-// DecodeFrom reads an array of objects with an ID.
-func (o *ObjectIDs) DecodeFrom(r *response.Reader) (err error) {
-	*o, err = response.ReadList(r, func(object, _ *ObjectID) error {
-		return r.Object(func(name []byte) error {
-			if string(name) == "id" {
-				return r.Text(&object.ID, "")
-			}
-			return r.Skip()
-		})
-	})
-	return err
+func (o *ObjectID) decodeFrom(r *response.Reader, _ *ObjectID) error {
+	return onlyField(r, "id", func() error { return r.Text(&o.ID, "") })
 }
 
 // PoolOutlines lists the pools of a load balancer without their settings. That is a quarter

@@ -60,15 +60,15 @@ type statusAnswer struct {
 
 // DecodeFrom reads the answer: nearly all of it are members, of which there can be thousands.
 func (a *statusAnswer) DecodeFrom(r *response.Reader) error {
-	return fields(r, "statuses", func() error {
-		return fields(r, "loadbalancer", func() error {
+	return onlyField(r, "statuses", func() error {
+		return onlyField(r, "loadbalancer", func() error {
 			return a.Statuses.LoadBalancer.decodeFrom(r)
 		})
 	})
 }
 
-// fields reads an object of which one field is needed.
-func fields(r *response.Reader, needed string, read func() error) error {
+// onlyField reads an object of which one field is needed.
+func onlyField(r *response.Reader, needed string, read func() error) error {
 	return r.Object(func(name []byte) error {
 		if string(name) == needed {
 			return read()
@@ -80,7 +80,7 @@ func fields(r *response.Reader, needed string, read func() error) error {
 func (t *StatusTree) decodeFrom(r *response.Reader) error {
 	return r.Object(func(name []byte) (err error) {
 		if string(name) == "listeners" {
-			t.Listeners, err = response.ReadList(r, func(l, before *ListenerStatus) error { return l.decodeFrom(r, before) })
+			t.Listeners, err = response.ReadList(r, (*ListenerStatus).decodeFrom)
 			return err
 		}
 		return t.field(r, name, &t.NodeStatus)
@@ -90,7 +90,7 @@ func (t *StatusTree) decodeFrom(r *response.Reader) error {
 func (l *ListenerStatus) decodeFrom(r *response.Reader, before *ListenerStatus) error {
 	return r.Object(func(name []byte) (err error) {
 		if string(name) == "pools" {
-			l.Pools, err = response.ReadList(r, func(p, before *PoolStatus) error { return p.decodeFrom(r, before) })
+			l.Pools, err = response.ReadList(r, (*PoolStatus).decodeFrom)
 			return err
 		}
 		return l.field(r, name, &before.NodeStatus)
@@ -103,7 +103,7 @@ func (p *PoolStatus) decodeFrom(r *response.Reader, before *PoolStatus) error {
 		case "health_monitor":
 			return p.Monitor.decodeFrom(r)
 		case "members":
-			p.Members, err = response.ReadList(r, func(m, before *MemberStatus) error { return m.decodeFrom(r, before) })
+			p.Members, err = response.ReadList(r, (*MemberStatus).decodeFrom)
 			return err
 		}
 		return p.field(r, name, &before.NodeStatus)

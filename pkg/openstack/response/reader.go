@@ -34,13 +34,13 @@ type decoder interface {
 	DecodeFrom(r *Reader) error
 }
 
-// Part has what a JSON decoder comes to next read with a Reader.
+// Part has the value that a JSON decoder comes to next read with a Reader.
 func Part(dec *jsontext.Decoder, value func(*Reader) error) error {
-	text, err := dec.ReadValue()
+	text, err := dec.ReadValue() // which is valid
 	if err != nil {
 		return err
 	}
-	return readAll(text, value)
+	return value(&Reader{rest: text, plain: isPlain(text)})
 }
 
 // readAll reads what must be a single value.
@@ -97,7 +97,7 @@ func (r *Reader) Object(field func(name []byte) error) error {
 
 // ReadList reads an array, and has object read each of its elements, to which it has the one before
 // beside it. It returns nil of null.
-func ReadList[T any](r *Reader, object func(one, before *T) error) ([]T, error) {
+func ReadList[T any](r *Reader, object func(one *T, r *Reader, before *T) error) ([]T, error) {
 	if r.next() == 'n' {
 		return nil, r.Skip()
 	}
@@ -106,7 +106,7 @@ func ReadList[T any](r *Reader, object func(one, before *T) error) ([]T, error) 
 		var one T
 		all = append(all, one)
 		last := &all[len(all)-1]
-		err := object(last, before)
+		err := object(last, r, before)
 		before = last
 		return err
 	})
