@@ -67,7 +67,8 @@ func (w *written) note(step plan.Step) {
 func (r *run) confirmMembers(ctx context.Context) bool {
 	r.state.pack()
 	packed := r.state.loadBalancer
-	if r.written.more || driver.QuirksOf(packed.Outline().Provider).ActiveBeforeChildren || packed.Members() < worthARequest*(1+len(r.written.members)) {
+	if r.written.more || driver.QuirksOf(r.state.outline().Provider).ActiveBeforeChildren ||
+		packed.Members()+r.state.observed.Rest.Members() < worthARequest*(1+len(r.written.members)) {
 		return false
 	}
 	lb := r.state.known()
@@ -81,7 +82,7 @@ func (r *run) confirmMembers(ctx context.Context) bool {
 		klog.FromContext(ctx).V(2).Info("Reading the status tree instead", "err", err)
 		return false
 	}
-	if !confirms(lb, pools) {
+	if !confirms(lb, r.state.observed.Rest, pools) {
 		return false
 	}
 	r.state.replace(lb)
@@ -107,9 +108,9 @@ func (r *run) confirmMember(ctx context.Context, lb *model.LoadBalancer, m writt
 	return true
 }
 
-// confirms reports whether the pools of a load balancer show that it has all its parts, and
-// that nobody has added any that send clients anywhere. Pools of others are theirs.
-func confirms(lb *model.LoadBalancer, pools []octavia.PoolOutline) bool {
+// confirms reports whether the pools of a load balancer show that it has all its parts and the
+// rest of its members, and that nobody has added any that send clients anywhere. Pools of others are theirs.
+func confirms(lb *model.LoadBalancer, rest *model.Rest, pools []octavia.PoolOutline) bool {
 	others := map[string]bool{}
 	for _, foreign := range lb.Foreign {
 		others[foreign.ID] = true
@@ -123,7 +124,7 @@ func confirms(lb *model.LoadBalancer, pools []octavia.PoolOutline) bool {
 			}
 			continue
 		}
-		if !confirmsListener(&lb.Listeners[at], found, others) {
+		if !confirmsListener(&lb.Listeners[at], found, rest.Len(at), others) || !rest.IDs(at, func(id []byte) bool { return hasMember(found, id) }) {
 			return false
 		}
 		seen++
@@ -131,26 +132,41 @@ func confirms(lb *model.LoadBalancer, pools []octavia.PoolOutline) bool {
 	return seen == len(lb.Listeners)
 }
 
-func confirmsListener(l *model.Listener, found octavia.PoolOutline, others map[string]bool) bool {
+// confirmsListener reports whether a pool has all that a listener has, and so many members more. It
+// sorts the members of the pool.
+func confirmsListener(l *model.Listener, found octavia.PoolOutline, more int, others map[string]bool) bool {
 	monitor := ""
 	if l.Pool.Monitor != nil {
 		monitor = l.Pool.Monitor.ID
 	}
-	if found.ProvisioningStatus != octavia.StatusActive || found.MonitorID != monitor || len(found.Members) != len(l.Pool.Members) {
+	if found.ProvisioningStatus != octavia.StatusActive || found.MonitorID != monitor || len(found.Members) != len(l.Pool.Members)+more {
 		return false
 	}
 	if !slices.ContainsFunc(found.Listeners, func(other octavia.ObjectID) bool { return other.ID == l.ID }) ||
 		slices.ContainsFunc(found.Listeners, func(other octavia.ObjectID) bool { return other.ID != l.ID && !others[other.ID] }) {
 		return false
 	}
-	byID := func(a, b octavia.ObjectID) int { return strings.Compare(a.ID, b.ID) }
-	slices.SortFunc(found.Members, byID) // the answer's own list: a map would be most of the memory of this
+	// It is the answer's own list: a map would be most of the memory of this.
+	slices.SortFunc(found.Members, func(a, b octavia.ObjectID) int { return strings.Compare(a.ID, b.ID) })
 	for i := range l.Pool.Members {
-		m := &l.Pool.Members[i]
-		if _, ok := slices.BinarySearchFunc(found.Members, octavia.ObjectID{ID: m.ID}, byID); !ok || m.ID == "" || !m.Status.Sound() {
+		if m := &l.Pool.Members[i]; m.ID == "" || !m.Status.Sound() || !hasMember(found, []byte(m.ID)) {
 			return false
 		}
 	}
 	l.Pool.Status = model.Status{Provisioning: found.ProvisioningStatus, Operating: found.OperatingStatus}
 	return l.Status.Sound() && (l.Pool.Monitor == nil || l.Pool.Monitor.Status.Sound())
+}
+
+// hasMember reports whether a pool, whose members are sorted, has one with an ID.
+func hasMember(pool octavia.PoolOutline, id []byte) bool {
+	_, ok := slices.BinarySearchFunc(pool.Members, id, func(m octavia.ObjectID, id []byte) int {
+		switch {
+		case m.ID < string(id):
+			return -1
+		case m.ID > string(id):
+			return 1
+		}
+		return 0
+	})
+	return ok
 }

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -68,14 +69,22 @@ func (r *run) verify(ctx context.Context) error {
 	return r.settleChildren(ctx)
 }
 
-// settleChildren is Settle for the load balancer of the run.
+// settleChildren is Settle for the load balancer of the run. Where the cloud does not show that all
+// members which that does not have are as they were, it is looked at with them.
 func (r *run) settleChildren(ctx context.Context) error {
 	outline := r.state.outline()
 	r.state.pack()
-	lb, err := r.Applier.settleChildren(ctx, outline.ID, outline.Provider, r.state.known)
+	lb, err := r.Applier.settleChildren(ctx, outline.ID, outline.Provider, r.state.known, r.state.observed.Rest)
+	if errors.Is(err, errOtherRest) {
+		r.state.complete()
+		lb, err = r.Applier.settleChildren(ctx, outline.ID, outline.Provider, r.state.known, nil)
+	}
 	r.state.replace(lb)
 	return err
 }
+
+// errOtherRest reports that the cloud does not show all members of a Rest, or not as they were.
+var errOtherRest = errors.New("members that a round is not about are not as they were")
 
 // Settle reads the status of everything in an ACTIVE load balancer until nothing in it
 // is PENDING, and no member is still being removed, and returns the load balancer with these
@@ -85,17 +94,22 @@ func (r *run) settleChildren(ctx context.Context) error {
 // last then. Otherwise the error is that of a request or of the context, and the load
 // balancer is the one that was given.
 func (a *Applier) Settle(ctx context.Context, lb *model.LoadBalancer) (*model.LoadBalancer, error) {
-	return a.settleChildren(ctx, lb.ID, lb.Provider, model.Pack(lb, nil).Unpack)
+	return a.settleChildren(ctx, lb.ID, lb.Provider, model.Pack(lb, nil).Unpack, nil)
 }
 
-// settleChildren is Settle for a load balancer that is known only while it is compared.
-func (a *Applier) settleChildren(ctx context.Context, id, provider string, known func() *model.LoadBalancer) (*model.LoadBalancer, error) {
+// settleChildren is Settle for a load balancer that is known only while it is compared, and has other
+// members beside. The error is errOtherRest, too.
+func (a *Applier) settleChildren(ctx context.Context, id, provider string, known func() *model.LoadBalancer, rest *model.Rest) (*model.LoadBalancer, error) {
 	timing := a.Drivers.Timing(provider)
 	fewest, deadline := math.MaxInt, time.Time{}
 	for after := time.Duration(0); ; after = timing.ChildInterval {
-		tree, err := a.Watcher.StatusTree(ctx, id, after)
-		if err != nil {
+		sighting := rest.Sight()
+		tree, err := a.Watcher.StatusTree(ctx, id, after, sighting.Known())
+		switch {
+		case err != nil:
 			return known(), err
+		case !sighting.All():
+			return nil, errOtherRest
 		}
 		lb := known()
 		how := observe.Compare(lb, tree)

@@ -73,8 +73,14 @@ func (a *Asked) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	if same {
 		return Known{Status: publish(applied.Address, a.in.Settings)}, a.e.Store.Count(a.in.Service, 0) // it has one: no limit
 	}
-	have, err := a.e.unpack(ctx, a.in, applied, true, lock)
-	if err == nil && applied.Contents == nil && have.Observed == nil {
+	have, packed, err := a.e.recall(ctx, a.in, applied, true, lock)
+	switch {
+	case err != nil:
+	case packed != nil && !have.Brief && a.followsMembers():
+		have.Observed, want = excerpt(packed, want)
+	case packed != nil:
+		have.Observed = &model.Observed{LoadBalancer: packed.Unpack()}
+	case applied.Contents == nil:
 		have.Observed, err = a.rebuild(ctx, applied, want)
 		have.Unchanged = have.Observed != nil
 	}

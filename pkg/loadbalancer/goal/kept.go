@@ -93,7 +93,10 @@ func (k *Kept) Recall(ctx context.Context, lock *async.Guard) (Known, error) {
 	if applied != nil && applied.Brief {
 		return Known{Applied: applied}, nil // what is kept is all that it has
 	}
-	have, err := k.e.unpack(ctx, k.in, applied, false, lock)
+	have, packed, err := k.e.recall(ctx, k.in, applied, false, lock)
+	if packed != nil {
+		have.Observed = &model.Observed{LoadBalancer: packed.Unpack()}
+	}
 	return Known{Applied: applied, Have: have}, err
 }
 

@@ -204,17 +204,17 @@ func (a *Asked) securityGroupsKept(ctx context.Context, want *Desired, vipSubnet
 	return true, a.e.Groups.Close(ctx, task)
 }
 
-// unpack returns what was applied last as what is there, once it has the lock of the load
-// balancer: who had it before may have changed what is known. Observed is nil where all of
-// it has to be read. Changes says that the round will very likely change something: then the
-// load balancer is asked for before its members are unpacked.
-func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, changes bool, lock *async.Guard) (Observation, error) {
+// recall returns what was applied last, once it has the lock of the load balancer: who had it
+// before may have changed what is known. It is nil where all of the load balancer has to be read,
+// and packed: Observed is to be made of it. Changes says that the round will very likely change
+// something: then the load balancer is asked for now.
+func (e *Engine) recall(ctx context.Context, in Inputs, applied *state.Applied, changes bool, lock *async.Guard) (Observation, *model.Packed, error) {
 	have := Observation{As: in.ID}
 	if applied == nil {
-		return have, nil
+		return have, nil, nil
 	}
 	if _, err := lock.Acquire(ctx, e.Cloud.Locks, applied.LoadBalancer.ID); err != nil {
-		return have, err
+		return have, nil, err
 	}
 	if now := e.Store.Get(in.Service.UID).Applied; now != nil {
 		applied = now
@@ -222,12 +222,12 @@ func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, 
 	shared := applied.LoadBalancer.Shared != nil
 	have.As.Sharing.Is = shared
 	if asksForSubnet := in.Settings.Members.SubnetID != ""; applied.Contents == nil || applied.Brief && asksForSubnet {
-		return have, nil
+		return have, nil, nil
 	}
 	if changes {
 		var err error
 		if have.Unchanged, err = e.unchanged(ctx, applied.Contents.Outline()); err != nil || !have.Unchanged {
-			return have, err
+			return have, nil, err
 		}
 	}
 	have.As, have.Brief = applied.Identity, applied.Brief
@@ -235,6 +235,5 @@ func (e *Engine) unpack(ctx context.Context, in Inputs, applied *state.Applied, 
 	if shared && have.As.Sharing.Served {
 		e.Store.SetServedOn(in.Service.UID, applied.LoadBalancer.ID)
 	}
-	have.Observed = &model.Observed{LoadBalancer: applied.Contents.Unpack()}
-	return have, nil
+	return have, applied.Contents, nil
 }

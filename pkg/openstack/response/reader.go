@@ -113,6 +113,9 @@ func ReadList[T any](r *Reader, object func(one *T, r *Reader, before *T) error)
 	return all, err
 }
 
+// List reads an array, and has one read each of its elements.
+func (r *Reader) List(one func() error) error { return r.each('[', ']', one) }
+
 // mostObjects returns for how many objects the array that is next is to have room: those that
 // begin before it ends, unless they have arrays themselves. No object that names something by its
 // ID is shorter than smallest.
@@ -313,6 +316,21 @@ func (r *Reader) Text(into *string, like string) error {
 		*into = r.keep(text)
 	}
 	return nil
+}
+
+// Bytes reads a string, and stores it in the memory of what was stored there before, or that of the
+// answer: it is valid until the next one is stored there, and nothing is kept for it.
+func (r *Reader) Bytes(into *[]byte) error {
+	if r.next() == 'n' {
+		return r.Skip()
+	}
+	text, err := r.text()
+	if r.plain {
+		*into = text
+	} else {
+		*into = append((*into)[:0], text...)
+	}
+	return err
 }
 
 // Int reads a whole number, and stores it.
